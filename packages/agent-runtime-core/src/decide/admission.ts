@@ -1,0 +1,62 @@
+import type { RejectionReason } from '../event.ts'
+import type { Lane } from '../lane.ts'
+
+/** What an admission is decided on: the limits and the counts as they stand before the insert. */
+export interface AdmissionCase {
+  readonly lane: Lane
+  /** Promoted queued tasks in all lanes. */
+  readonly depth: number
+  /** Whether the task is not to start yet; it then stays outside the depth until it is due. */
+  readonly delayed: boolean
+  readonly delayedCount: number
+  readonly limits: {
+    readonly queueDepthLimit: number
+    readonly batchBackpressureThreshold: number
+    readonly maxDelayed: number
+  }
+  /** What the front door found wrong, first of all. */
+  readonly refused?: { readonly reason: RejectionReason; readonly message: string } | undefined
+  /** The quota that has no room, asked last of all. */
+  readonly exceededQuota?: (() => string | undefined) | undefined
+}
+
+export type Admission =
+  | { readonly accepted: true }
+  | { readonly accepted: false; readonly reason: RejectionReason; readonly message: string }
+
+const accepted: Admission = { accepted: true }
+
+/**
+ * Whether a submission becomes a queued task. Fixed order: front door, hard depth, soft depth, quota.
+ * Source: Track AA, Scheduling Rules (backpressure), Quota Rules; `docs/semantics.md 2.1, 2.2, 2.4`.
+ */
+export function decideAdmission(it: AdmissionCase): Admission {
+  const { limits } = it
+  if (it.refused) return { accepted: false, ...it.refused }
+  if (it.delayed) {
+    if (it.delayedCount >= limits.maxDelayed)
+      return refuse(
+        'queue_full',
+        `${it.delayedCount} delayed tasks, maxDelayed is ${limits.maxDelayed}; submit later`,
+      )
+  } else {
+    if (it.depth >= limits.queueDepthLimit)
+      return refuse(
+        'queue_full',
+        `queue depth ${it.depth}, queueDepthLimit is ${limits.queueDepthLimit}; submit later`,
+      )
+    if (it.depth >= limits.batchBackpressureThreshold && it.lane === 'batch')
+      return refuse(
+        'backpressure',
+        `queue depth ${it.depth}, batchBackpressureThreshold is ${limits.batchBackpressureThreshold}; batch tasks wait, submit later`,
+      )
+  }
+  const quota = it.exceededQuota?.()
+  if (quota !== undefined)
+    return refuse('quota_exceeded', `quota ${quota} has no room; submit later or raise its limit`)
+  return accepted
+}
+
+function refuse(reason: RejectionReason, message: string): Admission {
+  return { accepted: false, reason, message }
+}

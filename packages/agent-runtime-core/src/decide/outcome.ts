@@ -1,0 +1,71 @@
+import type { ErrorRecord } from '../error-record.ts'
+import type { FailureKind } from '../event.ts'
+import { type Backoff, decideBackoff } from './backoff.ts'
+
+/** How a pass through a handler ended. */
+export type HandlerEnd =
+  | { readonly as: 'returned'; readonly output: string }
+  | { readonly as: 'threw'; readonly error: ErrorRecord }
+  /** The runtime ended it by a rule of its own; no retry policy is asked. */
+  | { readonly as: 'stopped'; readonly kind: Exclude<FailureKind, 'error'>; readonly error: ErrorRecord }
+
+/** How often a task is tried when its handler throws. */
+export interface RetryPolicy {
+  /** Tries in all, the first included. */
+  readonly attempts: number
+  readonly backoff: Backoff
+}
+
+/** What the outcome is decided on besides the end itself. */
+export interface OutcomeCase {
+  /** The task's attempt, from 1. It rises on retry and on expiry. */
+  readonly attempt: number
+  /** How many of the rises were expiries: they are not retries. */
+  readonly crashes: number
+  /** Without one, an error of the handler is final. */
+  readonly retry?: RetryPolicy | undefined
+  /** A number in [0, 1), for the jitter of the back-off. */
+  readonly random: number
+}
+
+/** What becomes of the task. */
+export type Outcome =
+  | { readonly as: 'completed'; readonly output: string }
+  | { readonly as: 'failed'; readonly kind: FailureKind; readonly error: ErrorRecord }
+  | { readonly as: 'retry'; readonly error: ErrorRecord; readonly delayMs: number }
+
+/**
+ * What a handler's end makes of its task. Only an error that the handler threw is tried again: by the retry policy, as long
+ * as tries are left and the error does not say that trying again cannot help. Source: `docs/semantics.md 1.1, 7.7, 8.8` and C17.
+ */
+export function decideOutcome(end: HandlerEnd, task: OutcomeCase): Outcome {
+  switch (end.as) {
+    case 'returned':
+      return { as: 'completed', output: end.output }
+    case 'stopped':
+      return { as: 'failed', kind: end.kind, error: end.error }
+    case 'threw':
+      return decideError(end.error, task)
+  }
+}
+
+function decideError(error: ErrorRecord, { attempt, crashes, retry, random }: OutcomeCase): Outcome {
+  const tries = attempt - crashes
+  if (retry === undefined || error.retryable === false || tries >= retry.attempts) {
+    return { as: 'failed', kind: kindOf(error), error }
+  }
+  return { as: 'retry', error, delayMs: decideBackoff(retry.backoff, tries, random) }
+}
+
+/** An error by which the runtime refused what the handler did keeps its kind, wherever it was thrown. */
+function kindOf(error: ErrorRecord): FailureKind {
+  switch (error.code) {
+    case 'invalid_output':
+      return 'invalid_output'
+    case 'payload_too_large':
+    case 'limit_exceeded':
+      return 'limit_exceeded'
+    default:
+      return 'error'
+  }
+}

@@ -1,0 +1,163 @@
+import type { Lane } from './lane.ts'
+import type { LeaseEndReason } from './lease.ts'
+
+/** Why a submission was refused. Source: `docs/semantics.md 1.1`. */
+export const rejectionReasons = [
+  'unknown_task_type',
+  'invalid_payload',
+  'queue_full',
+  'backpressure',
+  'circuit_open',
+  'swarm_full',
+  'swarm_overloaded',
+  'budget_exceeded',
+  'quota_exceeded',
+] as const
+export type RejectionReason = (typeof rejectionReasons)[number]
+
+/** What a waiting task waits for. Source: `docs/semantics.md 1.1`. */
+export const waitReasons = ['approval', 'signal', 'timer', 'children', 'budget', 'divergence'] as const
+export type WaitReason = (typeof waitReasons)[number]
+
+/** What kind of end a failed task met. Source: `docs/semantics.md 1.1, 8.8`. */
+export const failureKinds = [
+  'error',
+  'timeout',
+  'hard_limit',
+  'poisoned',
+  'schema_mismatch',
+  'invalid_output',
+  'limit_exceeded',
+] as const
+export type FailureKind = (typeof failureKinds)[number]
+
+/** Why a running task went back to the queue. */
+export type RequeueReason = Extract<
+  LeaseEndReason,
+  'expired' | 'owner_dead' | 'retry' | 'yielded' | 'drained'
+>
+
+/**
+ * The data of each stored event, as it stands in canonical JSON. `input`, `output`, `result` and `error` hold values in the
+ * codec's form (see {@link encode}), or `{ "$blob": sha256, "size": n }` when they were too large to stand inline.
+ */
+export interface EventData {
+  'task.queued': {
+    type: string
+    lane: Lane
+    input: unknown
+    client?: string
+    dueAt?: number
+    idempotencyKey?: string
+    labels?: Record<string, string>
+    model?: string
+    tools?: string[]
+    timeoutMs?: number
+    tokens?: number
+    trace?: Record<string, string>
+  }
+  'task.rejected': { type: string; lane: Lane; reason: RejectionReason; message: string }
+  'task.started': {
+    attempt: number
+    lane: Lane
+    type: string
+    dispatch: number
+    fencingToken: number
+    leaseId: string
+    workerId: string
+    /** From the moment the task could be claimed to its claim. */
+    waitMs: number
+  }
+  'task.waiting': { reason: WaitReason; leaseId: string }
+  'task.resumed': { reason: WaitReason }
+  'task.requeued': {
+    attempt: number
+    reason: RequeueReason
+    leaseId: string
+    dueAt?: number
+    error?: unknown
+  }
+  'task.completed': { output: unknown; leaseId: string; durationMs: number }
+  'task.failed': { kind: FailureKind; error: unknown; leaseId?: string; durationMs?: number }
+  'task.canceled': { from: 'queued' | 'running' | 'waiting'; reason?: string; leaseId?: string }
+  'step.completed': { key: string; position: number; result: unknown; inputHash?: string; durationMs: number }
+  'step.failed': { key: string; position: number; error: unknown; durationMs: number }
+  'checkpoint.created': { hash: string; size: number }
+  'task.leaked': { leaseId: string; afterMs: number }
+}
+
+/**
+ * The names of events, frozen: later versions add some and change none. `stored` ones are rows of a task's chain; the others
+ * are published only, from the row of the transition that they belong to. Source: `docs/semantics.md 1.6`.
+ */
+export const eventCatalogue = {
+  'task.queued': { stored: true },
+  'task.rejected': { stored: true },
+  'task.started': { stored: true },
+  'task.waiting': { stored: true },
+  'task.resumed': { stored: true },
+  'task.requeued': { stored: true },
+  'task.completed': { stored: true },
+  'task.failed': { stored: true },
+  'task.canceled': { stored: true },
+  'task.preempted': { stored: false },
+  'task.leaked': { stored: true },
+  'lease.acquired': { stored: false },
+  'lease.expired': { stored: false },
+  'lease.lost': { stored: false },
+  'lease.released': { stored: false },
+  'step.started': { stored: true },
+  'step.completed': { stored: true },
+  'step.replayed': { stored: false },
+  'step.failed': { stored: true },
+  'checkpoint.created': { stored: true },
+  'approval.requested': { stored: true },
+  'approval.resolved': { stored: true },
+  'attempt.restarted': { stored: false },
+} as const satisfies Record<string, { stored: boolean }>
+
+/** The name of an event. */
+export type EventType = keyof typeof eventCatalogue
+
+/** The event that a scheduler paper's telemetry name stands for. Source: agent-scheduler-paper 7.7; `docs/semantics.md 1.6`. */
+export const paperEvents = {
+  agent_started: ['task.queued'],
+  step_completed: ['step.completed'],
+  step_replayed: ['step.replayed'],
+  step_failed: ['step.failed'],
+  job_assigned: ['task.started'],
+  approval_requested: ['approval.requested'],
+  checkpoint_created: ['checkpoint.created'],
+  job_completed: ['task.completed'],
+  agent_cancelled: ['task.canceled'],
+  agent_terminated: ['task.completed', 'task.failed', 'task.canceled', 'task.rejected'],
+} as const satisfies Record<string, readonly EventType[]>
+
+/**
+ * An event as the store hands it out: a fact of one task, in the past tense. `seq` rises by one within the task without a
+ * gap; published-only events carry the `seq` of the row they came from. `data` is canonical JSON text, `hash` the integrity
+ * chain up to this event in hex (64 digits).
+ */
+export interface StoredEvent {
+  readonly taskId: string
+  readonly seq: number
+  readonly type: EventType
+  /** Epoch ms by the store's clock. */
+  readonly at: number
+  readonly data: string
+  readonly hash: string
+  /** Further names this fact is published under (`lease.*`); absent when read back. Source: `docs/semantics.md 1.3`. */
+  readonly also?: readonly EventType[]
+  /** True when another process committed it; absent when read back. */
+  readonly elsewhere?: boolean
+}
+
+/** A stretch of a task's output stream; `seq` is the stream's own, from 1. Source: `docs/semantics.md 9`. */
+export interface OutputChunk {
+  readonly taskId: string
+  readonly seq: number
+  readonly attempt: number
+  readonly at: number
+  /** The emitted value in the codec's form. */
+  readonly data: string
+}

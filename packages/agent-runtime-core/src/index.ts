@@ -1,0 +1,37 @@
+export * from './codec.ts'
+export * from './config.ts'
+export * from './environment.ts'
+export * from './error-codes.ts'
+export * from './error-record.ts'
+export * from './errors.ts'
+export * from './event.ts'
+export * from './event-bus.ts'
+export * from './hash.ts'
+export * from './ids.ts'
+export * from './lane.ts'
+export * from './lease.ts'
+export * from './quota.ts'
+export * from './show.ts'
+export * from './states.ts'
+export * from './suggestion.ts'
+export * from './step.ts'
+export * from './store.ts'
+export * from './task.ts'
+export * from './worker.ts'
+export * from './transition/index.ts'
+export { decideAdmission, type Admission, type AdmissionCase } from './decide/admission.ts'
+export { decideExpiry, expiryOrder, isExpired, type Expiry } from './decide/expiry.ts'
+export { comesBefore, decideOrder, type Head } from './decide/order.ts'
+export { decidePlacement, isEligible, runsType, type Candidate } from './decide/placement.ts'
+export { decidePreemption, type Preemptible } from './decide/preemption.ts'
+export {
+  countInWindow,
+  hasRoomAtAdmission,
+  hasRoomAtDispatch,
+  quotaRule,
+  quotaRules,
+} from './decide/quota.ts'
+export type { QuotaCounters, QuotaRule } from './decide/quota.ts'
+export * from './decide/backoff.ts'
+export * from './decide/outcome.ts'
+export * from './decide/replay.ts'

@@ -1,0 +1,306 @@
+import type { ExecutionConfig } from './config.ts'
+import type { EventType, FailureKind, OutputChunk, RejectionReason, StoredEvent } from './event.ts'
+import type { Lane } from './lane.ts'
+import type { ExecutionLease, LeaseEndReason } from './lease.ts'
+import type { TaskState } from './states.ts'
+import type { StepRecord } from './step.ts'
+import type { TaskRecord } from './task.ts'
+import type { WorkerStatus } from './worker.ts'
+
+/**
+ * The store port. A write is plain data that names one transition; its promise resolves after the commit that made it
+ * durable, with the outcome as plain data. Writes of one process are applied in the order in which they were handed over;
+ * those that arrive together share one commit. Whatever a holder writes names its lease, and the lease is the fence.
+ * Values (`input`, `output`, `result`, `error`, `data`) are texts in the codec's form.
+ */
+export interface ExecutionStore {
+  readonly info: StoreInfo
+  /** Applies one transition. Rejects with a RuntimeError (`store_*`) when the store cannot take it; nothing is half-written. */
+  write<K extends WriteKind>(operation: Write<K>): Promise<Writes[K]['outcome']>
+  /** Answers from committed state. */
+  read<K extends ReadKind>(query: Read<K>): Promise<Reads[K]['answer']>
+  /**
+   * Standing demand: how much one worker of this process may be given, as a running total (its capacity plus every slot it
+   * has had back). The store hands over claims, through {@link StoreListener.claimed}, while fewer than that were given.
+   * A later statement replaces the earlier; totals make a lost or repeated one harmless. Source: `docs/ARCHITECTURE.md`.
+   */
+  demand(workerId: string, credit: number): void
+  /** Which published events this process wants to hear of; replaces the former interest. */
+  interest(interest: Interest): void
+  /** Hears what the store publishes after each commit. */
+  listen(listener: StoreListener): Disposable
+  /** Ends the process's registration after the writes handed over so far; later calls reject with `store_closed`. */
+  close(): Promise<void>
+}
+
+/** What a store says of itself. */
+export interface StoreInfo {
+  readonly kind: 'sqlite' | 'memory' | 'postgres'
+  /** Where it is, without credentials. */
+  readonly location: string
+  readonly storeId: string
+  readonly processId: string
+  /** What an acknowledgement means, as read back from the database. */
+  readonly durability: 'full' | 'normal' | 'memory'
+  readonly schemaVersion: number
+  readonly versions: Readonly<Record<string, string>>
+}
+
+/** What a store publishes, each after the commit that made it true. */
+export interface StoreListener {
+  /** Tasks handed to this process's workers. */
+  claimed?(claims: readonly Claim[]): void
+  /** What happened to leases of this process other than by its own settling. */
+  noticed?(notices: readonly LeaseNotice[]): void
+  /** Events this process is interested in, of every process, in the order of their commits. */
+  published?(events: readonly StoredEvent[]): void
+  emitted?(chunks: readonly OutputChunk[]): void
+  /** The store stopped for good (fail-stop): what was not answered was rejected, and nothing will be. */
+  failed?(error: Error): void
+}
+
+/** Which events a process wants: by name (or all), or by task. */
+export interface Interest {
+  readonly types: 'all' | readonly EventType[]
+  readonly tasks: readonly string[]
+}
+
+/** A lease's verdict for its holder. Source: `docs/semantics.md 4.3`. */
+export interface LeaseNotice {
+  readonly leaseId: string
+  readonly taskId: string
+  readonly verdict: 'lost' | 'canceled' | 'yield'
+  readonly reason?: string
+}
+
+/** A task handed to a worker, with the lease that lets it write. */
+export interface Claim {
+  readonly taskId: string
+  readonly leaseId: string
+  readonly workerId: string
+  readonly sequence: number
+  readonly type: string
+  readonly lane: Lane
+  readonly attempt: number
+  readonly crashes: number
+  readonly fencingToken: number
+  readonly dispatch: number
+  readonly acquiredAt: number
+  readonly expiresAt: number
+  /** Memos recorded so far; read them before running the handler when there are any. */
+  readonly steps: number
+  /** The data of `task.queued` (canonical JSON text): `input`, `timeoutMs`, `labels`, `trace`, … */
+  readonly submission: string
+  /** The last `ctx.checkpoint` data, when there is one. */
+  readonly checkpoint?: string
+}
+
+/** One submission, its values encoded and its limits checked. */
+export interface Submission {
+  readonly type: string
+  readonly lane: Lane
+  /** The input in the codec's form. */
+  readonly input: string
+  /** An id of the caller's own; a second submission of it is `already_exists`. */
+  readonly taskId?: string
+  readonly idempotencyKey?: string
+  readonly client?: string
+  readonly model?: string
+  readonly tools?: readonly string[]
+  readonly labels?: Readonly<Record<string, string>>
+  /** Do not start before this time, epoch ms. */
+  readonly dueAt?: number
+  /** Do not start before now + this, by the store's clock. */
+  readonly delayMs?: number
+  readonly timeoutMs?: number
+  /** An estimate, counted by `tokensPerWindow`. */
+  readonly tokens?: number
+  /** The submitter's trace context. */
+  readonly trace?: Readonly<Record<string, string>>
+  /** What the front door found wrong; the submission is recorded as rejected. */
+  readonly refused?: { readonly reason: 'unknown_task_type' | 'invalid_payload'; readonly message: string }
+}
+
+/** What a submission got. */
+export type Receipt =
+  | {
+      readonly accepted: true
+      readonly taskId: string
+      readonly sequence: number
+      /** True when an earlier submission with the same idempotency key answered. */
+      readonly deduplicated: boolean
+    }
+  | {
+      readonly accepted: false
+      readonly taskId: string
+      readonly sequence: number
+      readonly reason: RejectionReason
+      readonly message: string
+    }
+  /** Refused before it became a record: the key or id is taken by another payload or task. */
+  | {
+      readonly accepted: false
+      readonly taskId: string
+      readonly sequence: number
+      readonly reason: 'idempotency_conflict' | 'already_exists'
+      readonly message: string
+    }
+
+/** How a holder ends its lease. */
+export type Settlement =
+  | { readonly as: 'completed'; readonly output: string }
+  | { readonly as: 'failed'; readonly kind: FailureKind; readonly error: string }
+  | { readonly as: 'retry'; readonly error: string; readonly delayMs: number }
+
+/** Whether a fenced write was taken. `stale`: the lease is no longer live; nothing was written. */
+export type Fenced = 'ok' | 'stale'
+
+/** The transitions a process can ask for, each with its outcome. Sweeping, promotion, renewal and claims are the store's own. */
+export interface Writes {
+  /** One commit for all. Source: `docs/semantics.md 2`. */
+  submit: { fields: { readonly tasks: readonly Submission[] }; outcome: readonly Receipt[] }
+  /** Source: `docs/semantics.md 7`. An existing memo of the key answers and nothing is written. */
+  recordStep: {
+    fields: {
+      readonly leaseId: string
+      readonly key: string
+      readonly position: number
+      readonly durationMs: number
+      readonly result: string
+      readonly inputHash?: string
+    }
+    outcome: { readonly fenced: 'ok'; readonly memo?: string } | { readonly fenced: 'stale' }
+  }
+  /** A step that failed for good; not a memo. */
+  failStep: {
+    fields: {
+      readonly leaseId: string
+      readonly key: string
+      readonly position: number
+      readonly durationMs: number
+      readonly error: string
+    }
+    outcome: Fenced
+  }
+  checkpoint: { fields: { readonly leaseId: string; readonly data: string }; outcome: Fenced }
+  appendOutput: { fields: { readonly leaseId: string; readonly chunks: readonly string[] }; outcome: Fenced }
+  /** Progress of a handler; kept with the lease, not an event. */
+  progress: { fields: { readonly leaseId: string; readonly progress: string }; outcome: Fenced }
+  /** Ends a lease. The same settlement again gets the first answer. Source: `docs/semantics.md 4.4`. */
+  settle: { fields: { readonly leaseId: string; readonly settlement: Settlement }; outcome: Fenced }
+  /** Gives a running task back, same attempt. Source: `docs/semantics.md 3.6, 5.6`. */
+  release: {
+    fields: { readonly leaseId: string; readonly reason: Extract<LeaseEndReason, 'yielded' | 'drained'> }
+    outcome: Fenced
+  }
+  /** Source: `docs/semantics.md 5`. `canceled` is false for a final or unknown task. */
+  cancel: {
+    fields: { readonly taskId: string; readonly reason?: string }
+    outcome: { readonly canceled: boolean; readonly state?: TaskState }
+  }
+  /** The handler behind an ended lease has stopped, or has not within the grace. Source: `docs/semantics.md` C3, 5.4. */
+  abortSettled: {
+    fields: { readonly leaseId: string; readonly how: 'acknowledged' | 'leaked'; readonly afterMs: number }
+    outcome: boolean
+  }
+  registerWorkers: {
+    fields: {
+      readonly workers: readonly {
+        readonly workerId: string
+        readonly capacity: number
+        readonly types: readonly string[]
+      }[]
+    }
+    outcome: boolean
+  }
+  /** From the commit on the worker is given nothing. */
+  drainWorkers: { fields: { readonly workerIds: readonly string[] }; outcome: boolean }
+  /** The workers leave the registry; leases they still hold are released as drained. */
+  removeWorkers: { fields: { readonly workerIds: readonly string[] }; outcome: boolean }
+}
+export type WriteKind = keyof Writes
+export type Write<K extends WriteKind = WriteKind> = {
+  [P in K]: { readonly kind: P } & Writes[P]['fields']
+}[K]
+export type OutcomeOf<K extends WriteKind> = Writes[K]['outcome']
+
+/** Which tasks to list; newest first. `cursor` comes from the page before. */
+export interface TaskFilter {
+  readonly states?: readonly TaskState[]
+  readonly types?: readonly string[]
+  readonly lanes?: readonly Lane[]
+  /** 1 to 1000, 100 by default. */
+  readonly limit?: number
+  readonly cursor?: number
+}
+
+/** What a task waits for, or why it is where it is. */
+export interface Explanation {
+  readonly taskId: string
+  readonly state: TaskState
+  /** One sentence for a person. */
+  readonly summary: string
+  /** Why a queued task has not started. */
+  readonly waitsFor?: 'delay' | 'slot' | 'worker' | `quota:${string}`
+  /** Promoted tasks that come before it, when queued. */
+  readonly ahead?: number
+  readonly reason?: string
+  readonly lease?: ExecutionLease
+}
+
+/** Counters of a store. `depth` counts promoted queued tasks. Source: `docs/semantics.md 2.2`. */
+export interface StoreStats {
+  readonly depth: Readonly<Record<Lane, number>>
+  readonly delayed: number
+  readonly running: number
+  readonly waiting: number
+  readonly totals: Totals
+  readonly quotas: readonly { readonly key: string; readonly queued: number; readonly running: number }[]
+  /** Writes refused because their lease was no longer live, in this process. */
+  readonly staleWrites: number
+  readonly commits: number
+  /** Flushes that failed as a whole and were repeated operation by operation, in this process. */
+  readonly repeatedFlushes: number
+}
+
+/** Sums since the store was made. */
+export interface Totals {
+  readonly submitted: number
+  readonly rejected: number
+  readonly completed: number
+  readonly failed: number
+  readonly canceled: number
+  readonly requeued: number
+  readonly expired: number
+  readonly preempted: number
+}
+
+/** The questions a store answers. */
+export interface Reads {
+  task: { fields: { readonly taskId: string }; answer: TaskRecord | undefined }
+  tasks: {
+    fields: { readonly filter: TaskFilter }
+    answer: { readonly tasks: readonly TaskRecord[]; readonly cursor?: number }
+  }
+  /** Events of one task with `seq > after`, in order. */
+  events: {
+    fields: { readonly taskId: string; readonly after: number; readonly limit: number }
+    answer: readonly StoredEvent[] | undefined
+  }
+  steps: { fields: { readonly taskId: string }; answer: readonly StepRecord[] }
+  output: {
+    fields: { readonly taskId: string; readonly after: number; readonly limit: number }
+    answer: readonly OutputChunk[] | undefined
+  }
+  leases: { fields: { readonly taskId: string }; answer: readonly ExecutionLease[] }
+  workers: { fields: Record<never, never>; answer: readonly WorkerStatus[] }
+  stats: { fields: Record<never, never>; answer: StoreStats }
+  explain: { fields: { readonly taskId: string }; answer: Explanation | undefined }
+}
+export type ReadKind = keyof Reads
+export type Read<K extends ReadKind = ReadKind> = { [P in K]: { readonly kind: P } & Reads[P]['fields'] }[K]
+
+/** What every store is opened with. */
+export interface StoreOptions {
+  readonly config: ExecutionConfig
+}

@@ -1,0 +1,65 @@
+import { z } from 'zod'
+import { failureKinds, rejectionReasons, waitReasons } from './event.ts'
+import { Lane } from './lane.ts'
+import { ExecutionLease } from './lease.ts'
+
+const base = {
+  taskId: z.string(),
+  /** The order of submission in this store, from 1; it never changes, whatever happens to the task. */
+  sequence: z.int().min(1),
+  type: z.string(),
+  lane: Lane,
+  /** The n-th try, from 1; rises on expiry and retry only. */
+  attempt: z.int().min(1),
+  /** Leases that ended because their holder died or fell silent. */
+  crashes: z.int().min(0),
+  /** Steps whose result is recorded. */
+  steps: z.int().min(0),
+  submittedAt: z.number(),
+  client: z.string().optional(),
+  model: z.string().optional(),
+  tools: z.array(z.string()),
+  labels: z.record(z.string(), z.string()),
+  /** The input in the codec's form. */
+  input: z.string().optional(),
+}
+
+const finished = { startedAt: z.number().optional(), finishedAt: z.number() }
+
+/**
+ * A task as it stands, by state: a failed one has an error, a queued one has none. Values (`input`, `output`, `error`) are in
+ * the codec's form. Times are epoch ms by the store's clock. Source: `docs/semantics.md 1.1`.
+ */
+export const TaskRecord = z.discriminatedUnion('state', [
+  z.strictObject({ ...base, state: z.literal('queued'), dueAt: z.number().optional() }),
+  z.strictObject({ ...base, state: z.literal('running'), startedAt: z.number(), lease: ExecutionLease }),
+  z.strictObject({
+    ...base,
+    state: z.literal('waiting'),
+    startedAt: z.number(),
+    waitingFor: z.enum(waitReasons),
+  }),
+  z.strictObject({ ...base, ...finished, state: z.literal('completed'), output: z.string() }),
+  z.strictObject({
+    ...base,
+    ...finished,
+    state: z.literal('failed'),
+    kind: z.enum(failureKinds),
+    error: z.string(),
+  }),
+  z.strictObject({
+    ...base,
+    ...finished,
+    state: z.literal('canceled'),
+    reason: z.string().optional(),
+    abort: ExecutionLease.shape.abort,
+  }),
+  z.strictObject({
+    ...base,
+    ...finished,
+    state: z.literal('rejected'),
+    reason: z.enum(rejectionReasons),
+    message: z.string(),
+  }),
+])
+export type TaskRecord = z.infer<typeof TaskRecord>

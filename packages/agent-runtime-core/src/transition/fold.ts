@@ -1,0 +1,60 @@
+import type { OutcomeOf, Write, WriteKind } from '../store.ts'
+import { abortSettled, cancel } from './cancel.ts'
+import type { LeaseRow } from './rows.ts'
+import { release, settle } from './settle.ts'
+import { appendOutput, checkpoint, failStep, progress, recordStep } from './steps.ts'
+import { submit } from './submit.ts'
+import { drainWorkers, registerWorkers, removeWorkers } from './upkeep.ts'
+import type { WorkingSet } from './working-set.ts'
+
+/**
+ * The order of operations inside a flush, lowest first: what frees slots comes before what fills them. Operations of one rank keep
+ * the order in which they came, and so do all operations on one lease. Source: `docs/ARCHITECTURE.md`, A flush.
+ */
+export const flushRank: Readonly<Record<WriteKind, number>> = {
+  registerWorkers: 0,
+  settle: 1,
+  release: 1,
+  recordStep: 1,
+  failStep: 1,
+  checkpoint: 1,
+  appendOutput: 1,
+  progress: 1,
+  cancel: 2,
+  abortSettled: 2,
+  drainWorkers: 2,
+  removeWorkers: 2,
+  submit: 3,
+}
+
+/** Applies one operation to the working set and says what came of it. `running`: this process's live leases. */
+export function fold(ws: WorkingSet, it: Write, running: Iterable<LeaseRow>): OutcomeOf<WriteKind> {
+  switch (it.kind) {
+    case 'submit':
+      return submit(ws, it.tasks)
+    case 'recordStep':
+      return recordStep(ws, it)
+    case 'failStep':
+      return failStep(ws, it)
+    case 'checkpoint':
+      return checkpoint(ws, it)
+    case 'appendOutput':
+      return appendOutput(ws, it)
+    case 'progress':
+      return progress(ws, it)
+    case 'settle':
+      return settle(ws, it.leaseId, it.settlement)
+    case 'release':
+      return release(ws, it.leaseId, it.reason)
+    case 'cancel':
+      return cancel(ws, it)
+    case 'abortSettled':
+      return abortSettled(ws, it)
+    case 'registerWorkers':
+      return registerWorkers(ws, it)
+    case 'drainWorkers':
+      return drainWorkers(ws, it)
+    case 'removeWorkers':
+      return removeWorkers(ws, it, running)
+  }
+}

@@ -1,0 +1,12 @@
+export { ClaimRound, mergeHeads, type Demander, type Grant } from './claim.ts'
+export { flushRank, fold } from './fold.ts'
+export * from './rows.ts'
+export { promote, renew, sweep, takeOver } from './upkeep.ts'
+export {
+  blobReference,
+  WorkingSet,
+  type Base,
+  type Heads,
+  type Instant,
+  type Surroundings,
+} from './working-set.ts'

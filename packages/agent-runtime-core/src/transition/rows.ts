@@ -1,0 +1,157 @@
+import type { EventType, WaitReason } from '../event.ts'
+import type { LeaseEndReason } from '../lease.ts'
+import type { LeaseState, TaskState } from '../states.ts'
+
+/**
+ * The rows a store keeps, as the transitions see them: integers inside, frozen by type; a change is a new row. Times are epoch
+ * ms; those of a lease are by the lease clock (`docs/semantics.md 4.7`).
+ */
+export interface TaskRow {
+  /** Also its sequence of submission. */
+  readonly id: number
+  /** Undefined for a rejected task, which never queued. */
+  readonly stream: number | null
+  readonly state: TaskState
+  readonly attempt: number
+  /** Claims so far; the next lease's fencing token is one more. */
+  readonly fence: number
+  /** The live lease, when running. */
+  readonly lease: number | null
+  readonly crashes: number
+  /** Memos recorded. */
+  readonly steps: number
+  /** The last event's seq, and the integrity chain up to it. */
+  readonly seq: number
+  readonly tail: Uint8Array
+  readonly submittedAt: number
+  /** Not to be claimed before; null once promoted. */
+  readonly dueAt: number | null
+  /** Since when it could be claimed. */
+  readonly queuedAt: number
+  readonly startedAt: number | null
+  readonly finishedAt: number | null
+  readonly waitReason: WaitReason | null
+  readonly tokens: number
+  /** An id of the submitter's own. */
+  readonly explicitId: string | null
+}
+
+/** A lease, live or ended. Its id is the store-wide dispatch number. */
+export interface LeaseRow {
+  readonly id: number
+  readonly task: number
+  readonly worker: number
+  readonly process: number
+  readonly attempt: number
+  readonly fence: number
+  readonly state: LeaseState
+  readonly acquiredAt: number
+  readonly expiresAt: number
+  readonly lastHeartbeatAt: number
+  readonly endedAt: number | null
+  readonly endReason: LeaseEndReason | null
+  /** The seq of the event that ended it. */
+  readonly endSeq: number | null
+  readonly yieldAskedAt: number | null
+  readonly abortAcknowledgedAt: number | null
+  readonly abortGraceExpiredAt: number | null
+  readonly progress: string | null
+}
+
+/** Queued tasks that are first in, first out among themselves. */
+export interface StreamRow {
+  readonly id: number
+  readonly key: string
+  readonly laneRank: number
+  readonly type: string
+  /** The quota keys its tasks hold. */
+  readonly quotaKeys: readonly string[]
+  /** Promoted queued tasks. */
+  readonly depth: number
+  /** Queued tasks that are not due yet. */
+  readonly delayed: number
+}
+
+export interface WorkerRow {
+  readonly id: number
+  readonly workerId: string
+  readonly process: number
+  readonly capacity: number
+  readonly draining: boolean
+  readonly types: readonly string[]
+  readonly lastSeenAt: number
+  /** False once it has left the registry. */
+  readonly registered: boolean
+}
+
+export interface QuotaRow {
+  readonly key: string
+  readonly queued: number
+  readonly running: number
+  readonly windowStart: number
+  readonly windowCount: number
+  readonly windowTokens: number
+}
+
+export interface KeyRow {
+  readonly key: string
+  readonly task: number
+  /** sha256 of type and input. */
+  readonly payloadHash: string
+}
+
+/** Sums of a store, one row. `running` and `waiting` are states, the rest only rise. */
+export interface TotalsRow {
+  readonly submitted: number
+  readonly rejected: number
+  readonly rejectedPruned: number
+  readonly completed: number
+  readonly failed: number
+  readonly canceled: number
+  readonly requeued: number
+  readonly expired: number
+  readonly preempted: number
+  readonly running: number
+  readonly waiting: number
+}
+
+export interface EventRow {
+  readonly task: number
+  readonly seq: number
+  readonly type: EventType
+  readonly at: number
+  readonly data: string
+  /** The sha256 (hex) of the one value that stands in the blob table, when there is one. */
+  readonly blob: string | null
+  readonly hash: Uint8Array
+  readonly also: readonly EventType[]
+}
+
+export interface CheckpointRow {
+  readonly task: number
+  readonly seq: number
+  readonly data: string
+  readonly at: number
+}
+
+export interface OutputRow {
+  readonly task: number
+  readonly seq: number
+  readonly attempt: number
+  readonly at: number
+  readonly data: string
+}
+
+export const noTotals: TotalsRow = {
+  submitted: 0,
+  rejected: 0,
+  rejectedPruned: 0,
+  completed: 0,
+  failed: 0,
+  canceled: 0,
+  requeued: 0,
+  expired: 0,
+  preempted: 0,
+  running: 0,
+  waiting: 0,
+}

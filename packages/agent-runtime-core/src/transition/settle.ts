@@ -1,0 +1,232 @@
+import type { EventType, RequeueReason } from '../event.ts'
+import { canonical } from '../codec.ts'
+import { decideExpiry, isExpired } from '../decide/expiry.ts'
+import type { LeaseEndReason } from '../lease.ts'
+import type { LeaseState } from '../states.ts'
+import type { Fenced, Settlement } from '../store.ts'
+import { enqueue, hold } from './queue.ts'
+import type { LeaseRow, TaskRow } from './rows.ts'
+import type { WorkingSet } from './working-set.ts'
+
+/** A live lease and its task: what every write of a holder must find first. */
+export interface Held {
+  readonly lease: LeaseRow
+  readonly task: TaskRow
+}
+
+/**
+ * The fence: the lease behind an id if it is live right now, else undefined, and the stale write is counted.
+ * Source: `docs/semantics.md 4.2, 4.4`.
+ */
+export function held(ws: WorkingSet, leaseId: string): Held | undefined {
+  const found = liveLease(ws, leaseId)
+  if (found === undefined) ws.staleWrites++
+  return found
+}
+
+function liveLease(ws: WorkingSet, leaseId: string): Held | undefined {
+  const number = ws.ids.leaseNumber(leaseId)
+  const lease = number === undefined ? undefined : ws.lease(number)
+  if (lease === undefined || lease.state !== 'running' || isExpired(lease.expiresAt, ws.now.leaseAt))
+    return undefined
+  const task = ws.task(lease.task)
+  if (task === undefined || task.state !== 'running' || task.lease !== lease.id) return undefined
+  return { lease, task }
+}
+
+/** The holder reports how its attempt ended. Source: `docs/semantics.md 1.1, 4.4`. */
+export function settle(ws: WorkingSet, leaseId: string, settlement: Settlement): Fenced {
+  const live = liveLease(ws, leaseId)
+  if (live === undefined) {
+    if (isSameSettlement(ws, leaseId, settlement)) return 'ok'
+    ws.staleWrites++
+    return 'stale'
+  }
+  const { lease, task } = live
+  switch (settlement.as) {
+    case 'completed': {
+      const output = ws.inline(settlement.output)
+      const data = `{"durationMs":${durationOf(ws, task)},"leaseId":"${leaseId}","output":${output.text}}`
+      finish(ws, task, lease, 'completed', 'task.completed', data, 'completed', released, output.blob)
+      ws.count({ completed: ws.totals.completed + 1, running: ws.totals.running - 1 })
+      return 'ok'
+    }
+    case 'failed': {
+      fail(ws, task, lease, settlement.kind, settlement.error, 'failed', released)
+      return 'ok'
+    }
+    case 'retry': {
+      const attempt = task.attempt + 1
+      const dueAt = settlement.delayMs > 0 ? ws.now.at + settlement.delayMs : null
+      requeue(ws, task, lease, {
+        reason: 'retry',
+        attempt,
+        crashes: task.crashes,
+        dueAt,
+        error: settlement.error,
+      })
+      return 'ok'
+    }
+  }
+}
+
+/** The holder gives its task back, same attempt. Source: `docs/semantics.md 1.1, 3.6, 5.6`. */
+export function release(ws: WorkingSet, leaseId: string, reason: 'yielded' | 'drained'): Fenced {
+  const live = held(ws, leaseId)
+  if (live === undefined) return 'stale'
+  const { lease, task } = live
+  requeue(ws, task, lease, { reason, attempt: task.attempt, crashes: task.crashes, dueAt: null })
+  return 'ok'
+}
+
+/** A lease whose holder fell silent, or is proven dead, ends; its task goes back or fails as poisoned. Source: `docs/semantics.md` C7, C17. */
+export function expire(ws: WorkingSet, lease: LeaseRow, reason: 'expired' | 'owner_dead'): void {
+  const task = ws.task(lease.task)
+  if (task === undefined || lease.state !== 'running')
+    throw new Error(`lease ${lease.id} has no running task`)
+  const verdict = decideExpiry(task, ws.config.maxCrashes)
+  ws.count({ expired: ws.totals.expired + 1 })
+  if (verdict.to === 'failed') {
+    const error = `{"code":"poisoned","message":"the task lost its lease to crashes ${verdict.crashes} times (maxCrashes ${ws.config.maxCrashes})","name":"RuntimeError"}`
+    fail(ws, { ...task, crashes: verdict.crashes }, lease, 'poisoned', error, reason, expired)
+  } else {
+    requeue(ws, task, lease, { reason, attempt: verdict.attempt, crashes: verdict.crashes, dueAt: null })
+  }
+  notice(ws, lease, 'lost', reason)
+}
+
+/** Tells the holder, if it lives in this process, that its lease ended from outside. Others find out on their next look. */
+export function notice(
+  ws: WorkingSet,
+  lease: LeaseRow,
+  verdict: 'lost' | 'canceled' | 'yield',
+  reason?: string,
+): void {
+  if (lease.process !== ws.base.process) return
+  const task = ws.task(lease.task)
+  ws.notices.push({
+    leaseId: ws.ids.lease(lease.id),
+    taskId: task?.explicitId ?? ws.ids.task(lease.task),
+    verdict,
+    ...(reason === undefined ? {} : { reason }),
+  })
+}
+
+/** Ends a lease with what ended it. */
+export function endLease(
+  ws: WorkingSet,
+  lease: LeaseRow,
+  state: Exclude<LeaseState, 'running'>,
+  endReason: LeaseEndReason,
+  endSeq: number,
+): void {
+  ws.putLease({ ...lease, state, endReason, endSeq, endedAt: ws.now.leaseAt })
+}
+
+const released: readonly EventType[] = ['lease.released']
+const expired: readonly EventType[] = ['lease.expired']
+const preempted: readonly EventType[] = ['lease.released', 'task.preempted']
+
+function fail(
+  ws: WorkingSet,
+  task: TaskRow,
+  lease: LeaseRow,
+  kind: string,
+  error: string,
+  endReason: LeaseEndReason,
+  also: readonly EventType[],
+): void {
+  const value = ws.inline(error)
+  const data = `{"durationMs":${durationOf(ws, task)},"error":${value.text},"kind":"${kind}","leaseId":"${ws.ids.lease(lease.id)}"}`
+  finish(ws, task, lease, 'failed', 'task.failed', data, endReason, also, value.blob)
+  ws.count({ failed: ws.totals.failed + 1, running: ws.totals.running - 1 })
+}
+
+function finish(
+  ws: WorkingSet,
+  task: TaskRow,
+  lease: LeaseRow,
+  state: 'completed' | 'failed',
+  type: EventType,
+  data: string,
+  endReason: LeaseEndReason,
+  also: readonly EventType[],
+  blob: string | null,
+): void {
+  const row = ws.move(task, { state, lease: null, finishedAt: ws.now.at }, type, data, also, blob)
+  endLease(ws, lease, state, endReason, row.seq)
+  hold(ws, row, 'running', 'none')
+}
+
+interface Requeue {
+  readonly reason: RequeueReason
+  readonly attempt: number
+  readonly crashes: number
+  readonly dueAt: number | null
+  readonly error?: string
+}
+
+function requeue(ws: WorkingSet, task: TaskRow, lease: LeaseRow, it: Requeue): void {
+  const error = it.error === undefined ? undefined : ws.inline(it.error)
+  const data =
+    `{"attempt":${it.attempt}` +
+    (it.dueAt === null ? '' : `,"dueAt":${it.dueAt}`) +
+    (error === undefined ? '' : `,"error":${error.text}`) +
+    `,"leaseId":"${ws.ids.lease(lease.id)}","reason":"${it.reason}"}`
+  const also =
+    it.reason === 'expired' || it.reason === 'owner_dead'
+      ? expired
+      : it.reason === 'yielded'
+        ? preempted
+        : released
+  const row = ws.move(
+    task,
+    {
+      state: 'queued',
+      lease: null,
+      attempt: it.attempt,
+      crashes: it.crashes,
+      dueAt: it.dueAt,
+      queuedAt: it.dueAt ?? ws.now.at,
+    },
+    'task.requeued',
+    data,
+    also,
+    error?.blob ?? null,
+  )
+  endLease(ws, lease, ...leaseEnd(it.reason), row.seq)
+  enqueue(ws, row)
+  hold(ws, row, 'running', 'queued')
+  ws.count({
+    requeued: ws.totals.requeued + 1,
+    running: ws.totals.running - 1,
+    preempted: ws.totals.preempted + (it.reason === 'yielded' ? 1 : 0),
+  })
+}
+
+function leaseEnd(reason: RequeueReason): ['failed' | 'canceled', RequeueReason] {
+  return [reason === 'yielded' || reason === 'drained' ? 'canceled' : 'failed', reason]
+}
+
+function durationOf(ws: WorkingSet, task: TaskRow): number {
+  return Math.max(0, ws.now.at - (task.startedAt ?? ws.now.at))
+}
+
+/** Whether an ended lease was ended by this very settlement: then its sender asked twice and gets the first answer. */
+function isSameSettlement(ws: WorkingSet, leaseId: string, it: Settlement): boolean {
+  const number = ws.ids.leaseNumber(leaseId)
+  const lease = number === undefined ? undefined : ws.lease(number)
+  if (lease === undefined || lease.endSeq === null || lease.endReason !== it.as) return false
+  const text =
+    ws.events.find((event) => event.task === lease.task && event.seq === lease.endSeq)?.data ??
+    ws.base.events.get(`${lease.task}:${lease.endSeq}`)
+  if (text === undefined) return false
+  const data = JSON.parse(text) as { output?: unknown; error?: unknown; kind?: string }
+  if (it.as === 'completed') return sameValue(ws, data.output, it.output)
+  return sameValue(ws, data.error, it.error) && (it.as === 'retry' || data.kind === it.kind)
+}
+
+function sameValue(ws: WorkingSet, stored: unknown, text: string): boolean {
+  const inline = canonical(stored)
+  return inline === text || inline === `{"$blob":"${ws.around.sha256Hex(text)}","size":${text.length}}`
+}

@@ -1,0 +1,93 @@
+import type { Fenced, OutcomeOf } from '../store.ts'
+import { held } from './settle.ts'
+import type { WorkingSet } from './working-set.ts'
+
+/** A step's result, its memo. A key that has one already answers with it and writes nothing. Source: `docs/semantics.md 7.1, 7.2`. */
+export function recordStep(
+  ws: WorkingSet,
+  it: {
+    leaseId: string
+    key: string
+    position: number
+    durationMs: number
+    result: string
+    inputHash?: string
+  },
+): OutcomeOf<'recordStep'> {
+  const live = held(ws, it.leaseId)
+  if (live === undefined) return { fenced: 'stale' }
+  const { task } = live
+  const before = ws.memos.get(task.id)?.get(it.key) ?? ws.base.memos.get(task.id)?.get(it.key)
+  if (before !== undefined) return { fenced: 'ok', memo: memoText(ws, task.id, before) }
+
+  const result = ws.inline(it.result)
+  const row = ws.move(
+    task,
+    { steps: task.steps + 1 },
+    'step.completed',
+    `{"durationMs":${it.durationMs}` +
+      (it.inputHash === undefined ? '' : `,"inputHash":"${it.inputHash}"`) +
+      `,"key":${JSON.stringify(it.key)},"position":${it.position},"result":${result.text}}`,
+    undefined,
+    result.blob,
+  )
+  const memos = ws.memos.get(task.id)
+  if (memos === undefined) ws.memos.set(task.id, new Map([[it.key, row.seq]]))
+  else memos.set(it.key, row.seq)
+  return { fenced: 'ok' }
+}
+
+/** The stored result of the memo at `seq`; the store has put blobs back into the events it loaded. */
+function memoText(ws: WorkingSet, task: number, seq: number): string {
+  const fresh = ws.events.find((event) => event.task === task && event.seq === seq)
+  if (fresh !== undefined && fresh.blob !== null) return ws.blobs.get(fresh.blob) ?? ''
+  const text = fresh?.data ?? ws.base.events.get(`${task}:${seq}`)
+  if (text === undefined) throw new Error(`memo ${task}:${seq} was not loaded`)
+  return text.slice(text.indexOf('"result":', text.indexOf('"position":')) + 9, -1)
+}
+
+/** A step that failed for good. Source: `docs/semantics.md 7.2`. */
+export function failStep(
+  ws: WorkingSet,
+  it: { leaseId: string; key: string; position: number; durationMs: number; error: string },
+): Fenced {
+  const live = held(ws, it.leaseId)
+  if (live === undefined) return 'stale'
+  const error = ws.inline(it.error)
+  const data = `{"durationMs":${it.durationMs},"error":${error.text},"key":${JSON.stringify(it.key)},"position":${it.position}}`
+  ws.move(live.task, {}, 'step.failed', data, undefined, error.blob)
+  return 'ok'
+}
+
+/** The newest checkpoint replaces the one before; the event keeps its hash and size. */
+export function checkpoint(ws: WorkingSet, it: { leaseId: string; data: string }): Fenced {
+  const live = held(ws, it.leaseId)
+  if (live === undefined) return 'stale'
+  const row = ws.move(
+    live.task,
+    {},
+    'checkpoint.created',
+    `{"hash":"${ws.around.sha256Hex(it.data)}","size":${it.data.length}}`,
+  )
+  ws.checkpoints.set(row.id, { task: row.id, seq: row.seq, data: it.data, at: ws.now.at })
+  return 'ok'
+}
+
+/** Chunks of the task's output stream, numbered from 1 in their own sequence. Source: `docs/semantics.md 9`. */
+export function appendOutput(ws: WorkingSet, it: { leaseId: string; chunks: readonly string[] }): Fenced {
+  const live = held(ws, it.leaseId)
+  if (live === undefined) return 'stale'
+  const { id, attempt } = live.task
+  let seq = ws.outputCounts.get(id) ?? ws.base.outputs.get(id) ?? 0
+  for (const data of it.chunks) ws.outputs.push({ task: id, seq: ++seq, attempt, at: ws.now.at, data })
+  ws.outputCounts.set(id, seq)
+  return 'ok'
+}
+
+/** What the handler says of its progress; presence, not an event. */
+export function progress(ws: WorkingSet, it: { leaseId: string; progress: string }): Fenced {
+  const live = held(ws, it.leaseId)
+  if (live === undefined) return 'stale'
+  ws.putLease({ ...live.lease, progress: it.progress })
+  return 'ok'
+}

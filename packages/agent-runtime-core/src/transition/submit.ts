@@ -1,0 +1,181 @@
+import { decideAdmission } from '../decide/admission.ts'
+import { countInWindow, hasRoomAtAdmission, quotaRules, type QuotaRule } from '../decide/quota.ts'
+import type { RejectionReason } from '../event.ts'
+import { windowStart } from '../quota.ts'
+import type { Receipt, Submission } from '../store.ts'
+import { enqueue, hold, streamFor } from './queue.ts'
+import type { TaskRow } from './rows.ts'
+import type { WorkingSet } from './working-set.ts'
+
+const noChain = new Uint8Array(32)
+
+/** Admits or rejects each submission, in order. Source: Track AA, Scheduling Rules; `docs/semantics.md 2`. */
+export function submit(ws: WorkingSet, tasks: readonly Submission[]): Receipt[] {
+  return tasks.map((task) => submitOne(ws, task))
+}
+
+function submitOne(ws: WorkingSet, it: Submission): Receipt {
+  const taken = it.refused === undefined ? takenBefore(ws, it) : undefined
+  if (taken !== undefined) return taken
+
+  const dueAt = dueTime(it, ws.now.at)
+  const rules = quotaRules(ws.config.quotaConfig, it.model, it.tools ?? noTools)
+  const admission = decideAdmission({
+    lane: it.lane,
+    depth: ws.depth,
+    delayed: dueAt !== null,
+    delayedCount: ws.delayed,
+    limits: ws.config,
+    refused: it.refused,
+    exceededQuota: rules.length === 0 ? undefined : () => exceededQuota(ws, rules, it.tokens ?? 0),
+  })
+  if (!admission.accepted) return reject(ws, it, admission.reason, admission.message)
+
+  const stream = streamFor(
+    ws,
+    it.lane,
+    it.type,
+    rules.map((rule) => rule.key),
+  )
+  const input = ws.inline(it.input)
+  const id = ws.nextTask++
+  const task = ws.append(
+    {
+      ...newTask,
+      id,
+      stream: stream.id,
+      submittedAt: ws.now.at,
+      queuedAt: ws.now.at,
+      dueAt,
+      tokens: it.tokens ?? 0,
+      explicitId: it.taskId ?? null,
+    },
+    'task.queued',
+    submissionText(it, input.text, dueAt),
+    undefined,
+    input.blob,
+  )
+  enqueue(ws, task)
+  if (rules.length > 0) takeQuotas(ws, task, rules)
+  if (it.taskId !== undefined) ws.explicitIds.set(it.taskId, id)
+  if (it.idempotencyKey !== undefined)
+    ws.keys.set(it.idempotencyKey, { key: it.idempotencyKey, task: id, payloadHash: payloadHash(ws, it) })
+  ws.count({ submitted: ws.totals.submitted + 1 })
+  return { accepted: true, taskId: it.taskId ?? ws.ids.task(id), sequence: id, deduplicated: false }
+}
+
+const noTools: readonly string[] = []
+
+const newTask: Omit<
+  TaskRow,
+  'id' | 'stream' | 'submittedAt' | 'queuedAt' | 'dueAt' | 'tokens' | 'explicitId'
+> = {
+  state: 'queued',
+  attempt: 1,
+  fence: 0,
+  lease: null,
+  crashes: 0,
+  steps: 0,
+  seq: 0,
+  tail: noChain,
+  startedAt: null,
+  finishedAt: null,
+  waitReason: null,
+}
+
+/** The answer to a submission whose key or id was used before; undefined when neither was. Source: `docs/semantics.md 2.7, 12.0`. */
+function takenBefore(ws: WorkingSet, it: Submission): Receipt | undefined {
+  const key = it.idempotencyKey
+  const bound = key === undefined ? undefined : (ws.keys.get(key) ?? ws.base.keys.get(key))
+  if (bound !== undefined) {
+    const taskId = ws.task(bound.task)?.explicitId ?? ws.ids.task(bound.task)
+    if (bound.payloadHash === payloadHash(ws, it))
+      return { accepted: true, taskId, sequence: bound.task, deduplicated: true }
+    return {
+      accepted: false,
+      taskId,
+      sequence: bound.task,
+      reason: 'idempotency_conflict',
+      message: `idempotency key ${JSON.stringify(key)} belongs to task ${taskId}, which has another type or input`,
+    }
+  }
+  if (it.taskId === undefined) return undefined
+  const sequence = ws.explicitIds.get(it.taskId) ?? ws.base.explicitIds.get(it.taskId)
+  if (sequence === undefined) return undefined
+  return {
+    accepted: false,
+    taskId: it.taskId,
+    sequence,
+    reason: 'already_exists',
+    message: `there is a task ${JSON.stringify(it.taskId)} already`,
+  }
+}
+
+/** What a key binds: type and input. */
+function payloadHash(ws: WorkingSet, it: Submission): string {
+  return ws.around.sha256Hex(`${it.type}\n${it.input}`)
+}
+
+function dueTime(it: Submission, now: number): number | null {
+  const due = it.dueAt ?? (it.delayMs === undefined ? now : now + it.delayMs)
+  return due > now ? due : null
+}
+
+function exceededQuota(ws: WorkingSet, rules: readonly QuotaRule[], tokens: number): string | undefined {
+  const window = windowStart(ws.now.at, ws.config.quotaConfig?.windowMs ?? 60_000)
+  return rules.find((rule) => !hasRoomAtAdmission(rule, ws.quota(rule.key), window, tokens))?.key
+}
+
+/** All keys or none: admission has checked every one. Windows in reject mode count here. Source: `docs/semantics.md 2.6, 2.8`. */
+function takeQuotas(ws: WorkingSet, task: TaskRow, rules: readonly QuotaRule[]): void {
+  hold(ws, task, 'none', 'queued')
+  const window = windowStart(ws.now.at, ws.config.quotaConfig?.windowMs ?? 60_000)
+  for (const rule of rules)
+    if (rule.onExceeded === 'reject') ws.putQuota(countInWindow(ws.quota(rule.key), window, task.tokens))
+}
+
+/** A rejected submission is still a record; it keeps no payload. Source: `docs/semantics.md 1.5, 2.9`. */
+function reject(ws: WorkingSet, it: Submission, reason: RejectionReason, message: string): Receipt {
+  const id = ws.nextTask++
+  const at = ws.now.at
+  ws.append(
+    {
+      ...newTask,
+      id,
+      stream: null,
+      state: 'rejected',
+      submittedAt: at,
+      queuedAt: at,
+      finishedAt: at,
+      dueAt: null,
+      tokens: 0,
+      explicitId: null,
+    },
+    'task.rejected',
+    `{"lane":"${it.lane}","message":${JSON.stringify(message)},"reason":"${reason}","type":${JSON.stringify(it.type)}}`,
+  )
+  ws.count({ rejected: ws.totals.rejected + 1 })
+  return { accepted: false, taskId: ws.ids.task(id), sequence: id, reason, message }
+}
+
+/** The data of `task.queued`, in canonical JSON. `input` is canonical already. */
+function submissionText(it: Submission, input: string, dueAt: number | null): string {
+  let text = '{'
+  if (it.client !== undefined) text += `"client":${JSON.stringify(it.client)},`
+  if (dueAt !== null) text += `"dueAt":${dueAt},`
+  if (it.idempotencyKey !== undefined) text += `"idempotencyKey":${JSON.stringify(it.idempotencyKey)},`
+  text += `"input":${input},`
+  if (it.labels !== undefined) text += `"labels":${sortedRecord(it.labels)},`
+  text += `"lane":"${it.lane}",`
+  if (it.model !== undefined) text += `"model":${JSON.stringify(it.model)},`
+  if (it.timeoutMs !== undefined) text += `"timeoutMs":${it.timeoutMs},`
+  if (it.tokens !== undefined) text += `"tokens":${it.tokens},`
+  if (it.tools !== undefined && it.tools.length > 0) text += `"tools":${JSON.stringify(it.tools)},`
+  if (it.trace !== undefined) text += `"trace":${sortedRecord(it.trace)},`
+  return `${text}"type":${JSON.stringify(it.type)}}`
+}
+
+function sortedRecord(record: Readonly<Record<string, string>>): string {
+  const names = Object.keys(record).toSorted()
+  return `{${names.map((name) => `${JSON.stringify(name)}:${JSON.stringify(record[name])}`).join(',')}}`
+}

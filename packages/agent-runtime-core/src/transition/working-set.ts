@@ -1,0 +1,224 @@
+import { exceeds } from '../text-size.ts'
+import type { ExecutionConfig } from '../config.ts'
+import type { EventType } from '../event.ts'
+import { chainText } from '../hash.ts'
+import type { IdCodec } from '../ids.ts'
+import { assertMove, canMoveLease } from '../states.ts'
+import type { LeaseNotice } from '../store.ts'
+import type {
+  CheckpointRow,
+  EventRow,
+  KeyRow,
+  LeaseRow,
+  OutputRow,
+  QuotaRow,
+  StreamRow,
+  TaskRow,
+  TotalsRow,
+  WorkerRow,
+} from './rows.ts'
+
+/** The instant of a flush: `at` dates events and due times, `leaseAt` judges leases. Source: `docs/semantics.md 4.7`. */
+export interface Instant {
+  readonly at: number
+  readonly leaseAt: number
+}
+
+/** The queued tasks of one stream that are known, in order: all up to `upTo`, or all there are when `complete`. */
+export interface Heads {
+  readonly rows: readonly TaskRow[]
+  readonly upTo: number
+  readonly complete: boolean
+}
+
+/** Committed rows, as far as they were loaded. What a transition asks for must have been looked for before. */
+export interface Base {
+  readonly process: number
+  readonly tasks: ReadonlyMap<number, TaskRow>
+  readonly leases: ReadonlyMap<number, LeaseRow>
+  readonly streams: ReadonlyMap<number, StreamRow>
+  readonly streamsByKey: ReadonlyMap<string, StreamRow>
+  readonly workers: ReadonlyMap<number, WorkerRow>
+  readonly quotas: ReadonlyMap<string, QuotaRow>
+  readonly keys: ReadonlyMap<string, KeyRow>
+  readonly explicitIds: ReadonlyMap<string, number>
+  readonly heads: ReadonlyMap<number, Heads>
+  /** By task: step key -> seq of its memo. Absent: the task has none. */
+  readonly memos: ReadonlyMap<number, ReadonlyMap<string, number>>
+  /** By task: output chunks so far. */
+  readonly outputs: ReadonlyMap<number, number>
+  /** Data of single events that an operation asks about, by `task:seq`. */
+  readonly events: ReadonlyMap<string, string>
+  readonly totals: TotalsRow
+  /** Promoted queued tasks in all lanes, and those not due yet. */
+  readonly depth: number
+  readonly delayed: number
+  readonly next: {
+    readonly task: number
+    readonly lease: number
+    readonly stream: number
+    readonly worker: number
+  }
+}
+
+/** What comes in from outside: pure functions and settings. */
+export interface Surroundings {
+  readonly config: ExecutionConfig
+  readonly ids: IdCodec
+  /** sha256 of the previous digest followed by the text's UTF-8 bytes. */
+  readonly chain: (previous: Uint8Array, text: string) => Uint8Array
+  /** sha256 of the text's UTF-8 bytes, in hex. */
+  readonly sha256Hex: (text: string) => string
+}
+
+const noNames: readonly EventType[] = []
+
+/**
+ * One flush's view: committed rows below, changes on top. Transitions read and put rows here; when the flush commits, the
+ * changes become the committed rows, and when it does not, they are dropped. Nothing here does I/O.
+ */
+export class WorkingSet {
+  readonly base: Base
+  readonly now: Instant
+  readonly config: ExecutionConfig
+  readonly ids: IdCodec
+  readonly around: Surroundings
+
+  readonly tasks = new Map<number, TaskRow>()
+  readonly leases = new Map<number, LeaseRow>()
+  readonly streams = new Map<number, StreamRow>()
+  readonly streamsByKey = new Map<string, StreamRow>()
+  readonly workers = new Map<number, WorkerRow>()
+  readonly quotas = new Map<string, QuotaRow>()
+  readonly keys = new Map<string, KeyRow>()
+  readonly explicitIds = new Map<string, number>()
+  readonly memos = new Map<number, Map<string, number>>()
+  readonly outputCounts = new Map<number, number>()
+  readonly checkpoints = new Map<number, CheckpointRow>()
+  readonly events: EventRow[] = []
+  readonly outputs: OutputRow[] = []
+  readonly blobs = new Map<string, string>()
+  readonly notices: LeaseNotice[] = []
+  /** Tasks that became claimable in this flush, by stream. */
+  readonly queued = new Map<number, TaskRow[]>()
+  /** How many of a stream's heads were taken. */
+  readonly taken = new Map<number, number>()
+  totals: TotalsRow
+  /** Promoted queued tasks in all lanes, and those not due yet. */
+  depth: number
+  delayed: number
+  nextTask: number
+  nextLease: number
+  nextStream: number
+  nextWorker: number
+  staleWrites = 0
+
+  constructor(base: Base, now: Instant, around: Surroundings) {
+    this.base = base
+    this.now = now
+    this.config = around.config
+    this.ids = around.ids
+    this.around = around
+    this.totals = base.totals
+    this.depth = base.depth
+    this.delayed = base.delayed
+    this.nextTask = base.next.task
+    this.nextLease = base.next.lease
+    this.nextStream = base.next.stream
+    this.nextWorker = base.next.worker
+  }
+
+  task(id: number): TaskRow | undefined {
+    return this.tasks.get(id) ?? this.base.tasks.get(id)
+  }
+  lease(id: number): LeaseRow | undefined {
+    return this.leases.get(id) ?? this.base.leases.get(id)
+  }
+  stream(id: number): StreamRow {
+    const row = this.streams.get(id) ?? this.base.streams.get(id)
+    if (row === undefined) throw new Error(`stream ${id} was not loaded`)
+    return row
+  }
+  worker(id: number): WorkerRow | undefined {
+    return this.workers.get(id) ?? this.base.workers.get(id)
+  }
+  quota(key: string): QuotaRow {
+    return (
+      this.quotas.get(key) ??
+      this.base.quotas.get(key) ?? {
+        key,
+        queued: 0,
+        running: 0,
+        windowStart: 0,
+        windowCount: 0,
+        windowTokens: 0,
+      }
+    )
+  }
+
+  /** Every stream there is, with the changes of this flush. */
+  *allStreams(): Iterable<StreamRow> {
+    for (const id of this.base.streams.keys()) yield this.stream(id)
+    for (const row of this.streams.values()) if (!this.base.streams.has(row.id)) yield row
+  }
+
+  /**
+   * Moves a task: writes the event with the next `seq`, extends its chain and puts the row with the changes. A move that the
+   * table of states does not have is refused here, whatever asked for it.
+   */
+  move(
+    task: TaskRow,
+    changes: Partial<TaskRow>,
+    type: EventType,
+    data: string,
+    also = noNames,
+    blob: string | null = null,
+  ): TaskRow {
+    if (changes.state !== undefined && changes.state !== task.state) assertMove(task.state, changes.state)
+    return this.append({ ...task, ...changes }, type, data, also, blob)
+  }
+
+  /** Appends an event to a task whose row has its other changes already. */
+  append(task: TaskRow, type: EventType, data: string, also = noNames, blob: string | null = null): TaskRow {
+    const seq = task.seq + 1
+    const at = this.now.at
+    const hash = this.around.chain(task.tail, chainText(task.id, seq, type, at, data))
+    const row: TaskRow = { ...task, seq, tail: hash }
+    this.tasks.set(row.id, row)
+    this.events.push({ task: row.id, seq, type, at, data, blob, hash, also })
+    return row
+  }
+
+  putLease(row: LeaseRow): void {
+    const before = this.lease(row.id)
+    if (before !== undefined && before.state !== row.state && !canMoveLease(before.state, row.state))
+      throw new Error(`lease ${row.id} cannot move from ${before.state} to ${row.state}`)
+    this.leases.set(row.id, row)
+  }
+  putStream(row: StreamRow): void {
+    const before = this.streams.get(row.id) ?? this.base.streams.get(row.id)
+    this.depth += row.depth - (before?.depth ?? 0)
+    this.delayed += row.delayed - (before?.delayed ?? 0)
+    this.streams.set(row.id, row)
+    this.streamsByKey.set(row.key, row)
+  }
+  putQuota(row: QuotaRow): void {
+    this.quotas.set(row.key, row)
+  }
+  count(changes: Partial<TotalsRow>): void {
+    this.totals = { ...this.totals, ...changes }
+  }
+
+  /** A value as it stands in an event: itself, or a reference to a blob when it is larger than `maxInlineBytes`. */
+  inline(text: string): { readonly text: string; readonly blob: string | null } {
+    if (!exceeds(text, this.config.maxInlineBytes)) return { text, blob: null }
+    const sha = this.around.sha256Hex(text)
+    this.blobs.set(sha, text)
+    return { text: blobReference(sha, text.length), blob: sha }
+  }
+}
+
+/** What stands in an event in place of a value that was moved to the blob table; `size` is its length in UTF-16 units. */
+export function blobReference(sha256: string, size: number): string {
+  return `{"$blob":"${sha256}","size":${size}}`
+}

@@ -1,0 +1,65 @@
+import { describe, expect, test } from 'vitest'
+import { defaultBackoff } from '../../src/decide/backoff.ts'
+import { decideOutcome, type OutcomeCase } from '../../src/decide/outcome.ts'
+
+const first: OutcomeCase = { attempt: 1, crashes: 0, random: 0 }
+const thrice = { retry: { attempts: 3, backoff: defaultBackoff } }
+const error = { name: 'Error', message: 'no' }
+const threw = { as: 'threw', error } as const
+
+describe('outcome', () => {
+  test('a handler that returned has completed its task', () => {
+    expect(decideOutcome({ as: 'returned', output: '1' }, first)).toEqual({ as: 'completed', output: '1' })
+  })
+
+  test('without a retry policy an error is final', () => {
+    expect(decideOutcome(threw, first)).toEqual({ as: 'failed', kind: 'error', error })
+  })
+
+  test('three attempts are two retries, with a growing wait', () => {
+    expect(decideOutcome(threw, { ...first, ...thrice })).toEqual({ as: 'retry', error, delayMs: 1_000 })
+    expect(decideOutcome(threw, { ...first, ...thrice, attempt: 2 })).toEqual({
+      as: 'retry',
+      error,
+      delayMs: 2_000,
+    })
+    expect(decideOutcome(threw, { ...first, ...thrice, attempt: 3 })).toEqual({
+      as: 'failed',
+      kind: 'error',
+      error,
+    })
+  })
+
+  test('an expired lease is not a retry', () => {
+    const afterTwoCrashes = { ...first, ...thrice, attempt: 3, crashes: 2 }
+    expect(decideOutcome(threw, afterTwoCrashes)).toEqual({ as: 'retry', error, delayMs: 1_000 })
+  })
+
+  test('an error that says trying again cannot help is final', () => {
+    const hopeless = { ...error, code: 'non_retryable', retryable: false }
+    expect(decideOutcome({ as: 'threw', error: hopeless }, { ...first, ...thrice })).toMatchObject({
+      as: 'failed',
+    })
+  })
+
+  test('what the runtime ended by a rule of its own is never retried', () => {
+    const late = { name: 'TimeoutError', message: 'late', code: 'timeout' }
+    expect(decideOutcome({ as: 'stopped', kind: 'timeout', error: late }, { ...first, ...thrice })).toEqual({
+      as: 'failed',
+      kind: 'timeout',
+      error: late,
+    })
+  })
+
+  test.each([
+    ['payload_too_large', 'limit_exceeded'],
+    ['limit_exceeded', 'limit_exceeded'],
+    ['invalid_output', 'invalid_output'],
+    ['ENOENT', 'error'],
+  ])('an error with the code %s fails as %s', (code, kind) => {
+    expect(decideOutcome({ as: 'threw', error: { ...error, code } }, first)).toMatchObject({
+      as: 'failed',
+      kind,
+    })
+  })
+})

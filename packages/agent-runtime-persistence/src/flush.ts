@@ -1,0 +1,273 @@
+import {
+  ClaimRound,
+  flushRank,
+  fold,
+  promote,
+  renew,
+  sweep,
+  takeOver,
+  WorkingSet,
+  type Claim,
+  type Demander,
+  type Grant,
+  type Instant,
+  type LeaseRow,
+  type OutcomeOf,
+  type Surroundings,
+  type Write,
+  type WriteKind,
+} from '@ku0/agent-runtime-core'
+import type { Cache } from './cache.ts'
+import type { SqliteTables } from './sqlite/tables.ts'
+
+/** What one flush is to do, besides what is always done. */
+export interface FlushWork {
+  readonly operations: readonly Write[]
+  /** Extend this process's leases and show its workers alive. */
+  readonly renew: boolean
+  /** Processes proven gone: their leases end. */
+  readonly gone: readonly number[]
+  /** By worker: how many tasks it may have been given in all, and how many it was given. */
+  readonly demand: ReadonlyMap<string, Credit>
+  /** How far ahead to read the heads of a stream. */
+  readonly readAhead: number
+}
+
+export interface Credit {
+  readonly credit: number
+  readonly given: number
+}
+
+export interface Flushed {
+  readonly outcomes: readonly OutcomeOf<WriteKind>[]
+  readonly claims: readonly Claim[]
+  readonly ws: WorkingSet
+  /** Whether anything was written. */
+  readonly wrote: boolean
+}
+
+/** Lapsed leases and due tasks handled in one flush; more of them follow in the next. */
+const sweepLimit = 1000
+
+/**
+ * One flush, inside the store's transaction: lapsed leases swept, due tasks promoted, operations folded by rank, freed slots
+ * filled; each final row written once, one journal row. Throws as the database does; nothing has happened then.
+ * Source: `docs/ARCHITECTURE.md`, A flush.
+ */
+export function flush(
+  tables: SqliteTables,
+  cache: Cache,
+  around: Surroundings,
+  now: Instant,
+  work: FlushWork,
+): Flushed {
+  const { load } = tables
+  loadNamed(tables, cache, work.operations)
+  const lapsed = load.lapsed(now.leaseAt, sweepLimit)
+  const due = load.due(now.at, sweepLimit)
+  const orphans = work.gone.flatMap((process) => load.running(process))
+  for (const lease of [...lapsed, ...orphans]) lookUpLease(tables, cache, lease)
+  for (const task of due) cache.lookUp(task)
+
+  const ws = new WorkingSet(cache, now, around)
+  takeOver(ws, orphans)
+  sweep(ws, lapsed)
+  promote(ws, due)
+  if (work.renew) renew(ws, cache.running.values(), cache.workers.values())
+  const outcomes = foldByRank(ws, work.operations, cache)
+  const grants = claim(tables, cache, ws, work)
+
+  const wrote = hasChanges(ws)
+  const submissions = freshSubmissions(tables, ws, grants)
+  const claims = grants.map((grant) => claimOf(tables, ws, grant, submissions))
+  if (wrote) tables.write(ws)
+  return { outcomes, claims, ws, wrote }
+}
+
+function foldByRank(ws: WorkingSet, operations: readonly Write[], cache: Cache): OutcomeOf<WriteKind>[] {
+  const outcomes: OutcomeOf<WriteKind>[] = Array.from({ length: operations.length })
+  for (let rank = 0; rank <= 3; rank++)
+    for (const [index, operation] of operations.entries())
+      if (flushRank[operation.kind] === rank) outcomes[index] = fold(ws, operation, cache.running.values())
+  return outcomes
+}
+
+function claim(tables: SqliteTables, cache: Cache, ws: WorkingSet, work: FlushWork): readonly Grant[] {
+  const round = new ClaimRound(ws, demanders(ws, work.demand))
+  if (ws.depth === 0 || (round.freeSlots === 0 && !ws.config.preemption)) return round.grants
+  for (let need = round.run(); need !== undefined; need = round.run()) {
+    for (const stream of need) loadHeads(tables, cache, stream, Math.max(work.readAhead, round.freeSlots))
+    round.loaded(need)
+  }
+  round.preempt(cache.running.values())
+  return round.grants
+}
+
+/** This process's workers with their demand as of this flush. */
+function demanders(ws: WorkingSet, demand: ReadonlyMap<string, Credit>): Demander[] {
+  const found: Demander[] = []
+  const rows = new Map([...ws.base.workers, ...ws.workers])
+  for (const row of rows.values()) {
+    const credit = demand.get(row.workerId)
+    if (!row.registered || row.process !== ws.base.process || credit === undefined) continue
+    const free = Math.max(0, credit.credit - credit.given)
+    found.push({
+      worker: row.id,
+      workerId: row.workerId,
+      capacity: row.capacity,
+      inFlight: Math.max(0, row.capacity - free),
+      lastSeenAt: row.lastSeenAt,
+      draining: row.draining,
+      types: row.types,
+    })
+  }
+  return found
+}
+
+function loadHeads(tables: SqliteTables, cache: Cache, stream: number, limit: number): void {
+  const after = cache.heads.get(stream)?.upTo ?? 0
+  const rows = tables.load.heads(stream, after, limit)
+  const complete = rows.length < limit
+  cache.addHeads(stream, {
+    rows,
+    upTo: complete ? Number.MAX_SAFE_INTEGER : (rows.at(-1)?.id ?? after),
+    complete,
+  })
+}
+
+/** Loads what the operations name, as far as it is not kept. */
+function loadNamed(tables: SqliteTables, cache: Cache, operations: readonly Write[]): void {
+  for (const operation of operations) {
+    switch (operation.kind) {
+      case 'submit':
+        for (const task of operation.tasks) {
+          if (task.idempotencyKey !== undefined) loadKey(tables, cache, task.idempotencyKey)
+          if (task.taskId !== undefined) loadExplicit(tables, cache, task.taskId)
+        }
+        break
+      case 'cancel':
+        loadTask(tables, cache, operation.taskId)
+        break
+      case 'registerWorkers':
+      case 'drainWorkers':
+      case 'removeWorkers':
+        break
+      default: {
+        const lease = loadLease(tables, cache, operation.leaseId)
+        if (lease === undefined) break
+        if (operation.kind === 'recordStep') loadMemo(tables, cache, lease.task, operation.key)
+        if (operation.kind === 'appendOutput' && !cache.outputs.has(lease.task))
+          cache.outputs.set(lease.task, tables.load.outputs(lease.task))
+        if (operation.kind === 'settle' && lease.endSeq !== null)
+          loadEvent(tables, cache, lease.task, lease.endSeq)
+      }
+    }
+  }
+}
+
+function loadKey(tables: SqliteTables, cache: Cache, key: string): void {
+  const row = tables.load.key(key)
+  if (row === undefined) return
+  cache.keys.set(key, row)
+  if (!cache.tasks.has(row.task)) cache.lookUp(tables.load.task(row.task))
+}
+
+function loadExplicit(tables: SqliteTables, cache: Cache, taskId: string): void {
+  const number = tables.load.explicit(taskId)
+  if (number !== undefined) cache.explicitIds.set(taskId, number)
+}
+
+function loadTask(tables: SqliteTables, cache: Cache, taskId: string): void {
+  loadExplicit(tables, cache, taskId)
+  const number = cache.explicitIds.get(taskId) ?? tables.ids.taskNumber(taskId)
+  if (number === undefined) return
+  if (!cache.tasks.has(number)) cache.lookUp(tables.load.task(number))
+  const lease = cache.tasks.get(number)?.lease ?? null
+  if (lease !== null && !cache.leases.has(lease)) cache.lookUp(undefined, tables.load.lease(lease))
+}
+
+function loadLease(tables: SqliteTables, cache: Cache, leaseId: string): LeaseRow | undefined {
+  const number = tables.ids.leaseNumber(leaseId)
+  if (number === undefined) return undefined
+  const known = cache.leases.get(number)
+  if (known !== undefined && cache.tasks.has(known.task)) return known
+  const lease = known ?? tables.load.lease(number)
+  if (lease !== undefined) lookUpLease(tables, cache, lease)
+  return lease
+}
+
+function lookUpLease(tables: SqliteTables, cache: Cache, lease: LeaseRow): void {
+  cache.lookUp(cache.tasks.has(lease.task) ? undefined : tables.load.task(lease.task), lease)
+}
+
+function loadMemo(tables: SqliteTables, cache: Cache, task: number, key: string): void {
+  let memos = cache.memos.get(task)
+  if (memos === undefined) {
+    if ((cache.tasks.get(task)?.steps ?? 0) === 0) return
+    memos = tables.load.memoKeys(task)
+    cache.memos.set(task, memos)
+  }
+  const seq = memos.get(key)
+  if (seq !== undefined) loadEvent(tables, cache, task, seq)
+}
+
+function loadEvent(tables: SqliteTables, cache: Cache, task: number, seq: number): void {
+  const event = tables.event(task, seq)
+  if (event !== undefined) cache.events.set(`${task}:${seq}`, event)
+}
+
+function hasChanges(ws: WorkingSet): boolean {
+  return (
+    ws.events.length > 0 ||
+    ws.tasks.size > 0 ||
+    ws.leases.size > 0 ||
+    ws.workers.size > 0 ||
+    ws.outputs.length > 0 ||
+    ws.checkpoints.size > 0
+  )
+}
+
+function claimOf(
+  tables: SqliteTables,
+  ws: WorkingSet,
+  { task, lease, workerId }: Grant,
+  submissions: ReadonlyMap<number, string>,
+): Claim {
+  const stream = ws.stream(task.stream as number)
+  const checkpoint = lease.fence > 1 ? tables.load.checkpoint(task.id) : undefined
+  return {
+    taskId: task.explicitId ?? ws.ids.task(task.id),
+    leaseId: ws.ids.lease(lease.id),
+    workerId,
+    sequence: task.id,
+    type: stream.type,
+    lane: laneOf(stream.laneRank),
+    attempt: task.attempt,
+    crashes: task.crashes,
+    fencingToken: lease.fence,
+    dispatch: lease.id,
+    acquiredAt: lease.acquiredAt,
+    expiresAt: lease.expiresAt,
+    steps: task.steps,
+    submission: submissions.get(task.id) ?? tables.event(task.id, 1) ?? '{}',
+    ...(checkpoint === undefined ? {} : { checkpoint }),
+  }
+}
+
+function laneOf(rank: number): Claim['lane'] {
+  return rank === 0 ? 'interactive' : rank === 1 ? 'normal' : 'batch'
+}
+
+/** The submissions among the grants that are not in the tables yet, since they came in this very flush. */
+function freshSubmissions(
+  tables: SqliteTables,
+  ws: WorkingSet,
+  grants: readonly Grant[],
+): ReadonlyMap<number, string> {
+  const fresh = new Map<number, string>()
+  if (!grants.some((grant) => grant.task.id >= ws.base.next.task)) return fresh
+  for (const { task, seq, data, blob } of ws.events)
+    if (seq === 1)
+      fresh.set(task, blob === null ? data : tables.withBlob(data, blob, ws.blobs.get(blob) ?? ''))
+  return fresh
+}

@@ -1,0 +1,90 @@
+import { MAX_ARMED_MS, type Environment, type Timer } from '@ku0/agent-runtime-core'
+import { StoreEngine, type EngineOptions } from './engine.ts'
+import { StoreFront, type Line, type Message } from './front.ts'
+
+/**
+ * A store in the thread of its callers. Calls made in one turn of the event loop share a commit. Time comes from the
+ * environment, so on virtual time it is deterministic. The price: an fsync, or another process's lock, blocks the loop.
+ */
+export function openInlineStore(options: Omit<EngineOptions, 'stalledMs'>): StoreFront {
+  const engine = new StoreEngine({ ...options, stalledMs: () => 0 })
+  const front = new StoreFront()
+  return front.connect(new InlineLine(engine, front, options.environment))
+}
+
+class InlineLine implements Line {
+  private readonly engine: StoreEngine
+  private readonly front: StoreFront
+  private readonly environment: Environment
+  private timer: Timer | undefined
+  private armedFor = Number.POSITIVE_INFINITY
+  private scheduled = false
+  private ended = false
+
+  constructor(engine: StoreEngine, front: StoreFront, environment: Environment) {
+    this.engine = engine
+    this.front = front
+    this.environment = environment
+    this.schedule()
+  }
+
+  get info() {
+    return this.engine.info
+  }
+
+  send(message: Message): void {
+    deliver(this.engine, message)
+    this.schedule()
+  }
+
+  async end(): Promise<void> {
+    this.front.receive(this.engine.take())
+    this.ended = true
+    this.timer?.cancel()
+    this.engine.close()
+  }
+
+  private schedule(): void {
+    if (this.scheduled || this.ended) return
+    this.scheduled = true
+    queueMicrotask(() => this.turn())
+  }
+
+  private turn(): void {
+    this.scheduled = false
+    if (this.ended) return
+    this.front.receive(this.engine.take())
+    this.arm()
+  }
+
+  private arm(): void {
+    const rest = this.engine.restMs()
+    if (rest === 0) {
+      this.schedule()
+      return
+    }
+    if (!Number.isFinite(rest)) return
+    const at = this.environment.clock.monotonic() + rest
+    if (this.timer !== undefined && this.armedFor <= at) return
+    this.timer?.cancel()
+    this.armedFor = at
+    this.timer = this.environment.timers.after(Math.min(rest, MAX_ARMED_MS), () => {
+      this.timer = undefined
+      this.schedule()
+    })
+  }
+}
+
+/** One message to an engine in this thread. */
+export function deliver(engine: StoreEngine, message: Message): void {
+  switch (message.to) {
+    case 'write':
+      return engine.write(message.call, message.operation)
+    case 'read':
+      return engine.read(message.call, message.query)
+    case 'demand':
+      return engine.setDemand(message.workerId, message.credit)
+    case 'interest':
+      return engine.setInterest(message.interest)
+  }
+}

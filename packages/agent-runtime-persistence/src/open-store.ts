@@ -1,0 +1,51 @@
+import {
+  parseExecutionConfig,
+  RuntimeError,
+  type Environment,
+  type ExecutionConfig,
+  type ExecutionStore,
+} from '@ku0/agent-runtime-core'
+import { openInlineStore } from './inline-store.ts'
+import { assertNodeSupported } from './node-version.ts'
+import type { Durability } from './sqlite/open.ts'
+import { openThreadStore } from './store-thread.ts'
+import { chainDigest, systemEnvironment, systemIdentity } from './system.ts'
+
+export interface OpenStoreOptions {
+  /** Track AA's defaults when left out. */
+  readonly config?: ExecutionConfig
+  /** `full` (default): an acknowledged write survives a power loss on storage that honours fsync. `normal`: a crash of the process only. */
+  readonly durability?: Durability
+  /** In its own thread (default), or in the caller's: then an fsync blocks the event loop. */
+  readonly thread?: boolean
+  /** Time, chance and ids from outside, for tests; the store then runs in the caller's thread. */
+  readonly environment?: Environment
+}
+
+/**
+ * Opens a store: `sqlite:PATH` (made when missing, its folder must exist) or `sqlite::memory:`. Rejects with a StoreError that
+ * names what was wrong and what to do; an existing file that is not a store is left as it is.
+ */
+export async function openStore(url: string, options: OpenStoreOptions = {}): Promise<ExecutionStore> {
+  const path = parseStoreUrl(url)
+  assertNodeSupported()
+  const config = options.config ?? parseExecutionConfig({}).config
+  const environment = options.environment ?? systemEnvironment()
+  const identity = options.environment
+    ? { processId: environment.ids.uuid(), host: 'virtual', bootId: 'virtual', pid: 0 }
+    : systemIdentity(environment.ids.uuid())
+  const shared = { path, config, durability: options.durability ?? 'full', identity } as const
+  if (options.thread === false || options.environment !== undefined)
+    return openInlineStore({ ...shared, environment, chain: chainDigest })
+  return openThreadStore(shared, environment)
+}
+
+/** The path behind a store's URL. Throws `invalid_argument` with the forms that are known. */
+export function parseStoreUrl(url: string): string {
+  const match = /^sqlite:(.+)$/s.exec(url)
+  if (match?.[1] !== undefined) return match[1].replace(/^\/\/(?=\/)/, '')
+  throw new RuntimeError(
+    'invalid_argument',
+    `unknown store ${JSON.stringify(url)}: use sqlite:PATH (for example sqlite:runtime.db) or sqlite::memory:`,
+  )
+}

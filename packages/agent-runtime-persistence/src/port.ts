@@ -1,0 +1,94 @@
+import {
+  describeError,
+  StoreError,
+  toRuntimeError,
+  type Claim,
+  type ErrorRecord,
+  type ExecutionConfig,
+  type LeaseNotice,
+  type OutputChunk,
+  type StoredEvent,
+  type StoreErrorCode,
+  type StoreInfo,
+} from '@ku0/agent-runtime-core'
+import type { Durability } from './sqlite/open.ts'
+import type { ProcessIdentity } from './sqlite/processes.ts'
+
+/** What one turn of a store has to say to its process: plain data, so that it crosses a thread as it is. */
+export interface Turn {
+  readonly answers: readonly Answer[]
+  readonly claims: readonly Claim[]
+  readonly notices: readonly LeaseNotice[]
+  readonly events: readonly StoredEvent[]
+  readonly chunks: readonly OutputChunk[]
+  /** Set when the store stopped for good. */
+  readonly failed?: Error
+}
+
+/** The answer to one call: its outcome or its error. */
+export type Answer =
+  | { readonly call: number; readonly value: unknown }
+  | { readonly call: number; readonly error: Error }
+
+/** What a store's thread is started with. */
+export interface ThreadStart {
+  readonly path: string
+  readonly config: ExecutionConfig
+  readonly durability: Durability
+  readonly identity: ProcessIdentity
+  /** Two 32-bit words: `wake` rises with every message to the thread, `beat` while the process's event loop lives. */
+  readonly signal: SharedArrayBuffer
+}
+
+export const wakeWord = 0
+export const beatWord = 1
+
+/** What a store's thread says. An error crosses as its record, since a copy of it would lose its class and code. */
+export type FromThread =
+  | { readonly kind: 'opened'; readonly info: StoreInfo }
+  | { readonly kind: 'refused'; readonly error: ErrorRecord }
+  | { readonly kind: 'turn'; readonly turn: PackedTurn }
+  | { readonly kind: 'closed' }
+
+export interface PackedTurn extends Omit<Turn, 'answers' | 'failed'> {
+  readonly answers: readonly Exclude<Answer, { readonly error: Error }>[]
+  readonly errors: readonly { readonly call: number; readonly error: ErrorRecord }[]
+  readonly failed?: ErrorRecord
+}
+
+/** A turn as it crosses to the process's main thread; undefined when it says nothing. */
+export function pack({ failed, answers, ...turn }: Turn): PackedTurn | undefined {
+  const good: Exclude<Answer, { error: Error }>[] = []
+  const errors: { call: number; error: ErrorRecord }[] = []
+  for (const answer of answers)
+    if ('error' in answer) errors.push({ call: answer.call, error: describeError(answer.error) })
+    else good.push(answer)
+  const says =
+    answers.length + turn.claims.length + turn.notices.length + turn.events.length + turn.chunks.length > 0 ||
+    failed !== undefined
+  if (!says) return undefined
+  return {
+    ...turn,
+    answers: good,
+    errors,
+    ...(failed === undefined ? {} : { failed: describeError(failed) }),
+  }
+}
+
+export function unpack({ errors, failed, answers, ...turn }: PackedTurn): Turn {
+  return {
+    ...turn,
+    answers: [...answers, ...errors.map(({ call, error }) => ({ call, error: revived(error) }))],
+    ...(failed === undefined ? {} : { failed: revived(failed) }),
+  }
+}
+
+/** The error a record tells of, with the store's class where the code is the store's. */
+export function revived(record: ErrorRecord): Error {
+  const error = toRuntimeError(record)
+  if (!error.code.startsWith('store_')) return error
+  return new StoreError(error.code as StoreErrorCode, record.message, {
+    details: error.details,
+    cause: error.cause,
+  })
+}

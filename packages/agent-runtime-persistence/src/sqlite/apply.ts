@@ -1,0 +1,245 @@
+import type { Base, LeaseRow, TaskRow, WorkingSet } from '@ku0/agent-runtime-core'
+import { leaseStates, StoreError, taskStates } from '@ku0/agent-runtime-core'
+import type { RunResult } from 'better-sqlite3'
+import type { Db } from './open.ts'
+
+/** Writes what a flush decided, each final row once. Runs inside the flush's transaction. */
+export type Apply = ReturnType<typeof prepareApply>
+
+export function prepareApply(db: Db) {
+  const insertTask = db.prepare(
+    'INSERT INTO task VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+  )
+  // `seq` is the row's version: a row that moved on since it was read is never overwritten.
+  const updateTask = db.prepare(
+    'UPDATE task SET state = ?, attempt = ?, fence = ?, lease = ?, crashes = ?, steps = ?, seq = ?, tail = ?, due_at = ?, queued_at = ?, started_at = ?, finished_at = ?, wait_reason = ? WHERE id = ? AND seq = ?',
+  )
+  // The two moves of every task, without the columns that only rarer moves change and their indexes.
+  const startTask = db.prepare(
+    'UPDATE task SET state = 1, fence = ?, lease = ?, seq = ?, tail = ?, started_at = ? WHERE id = ? AND seq = ?',
+  )
+  const finishTask = db.prepare(
+    'UPDATE task SET state = ?, lease = NULL, seq = ?, tail = ?, finished_at = ? WHERE id = ? AND seq = ?',
+  )
+  // Leaves the indexes alone: a step costs no more than its event and this.
+  const advanceTask = db.prepare('UPDATE task SET steps = ?, seq = ?, tail = ? WHERE id = ? AND seq = ?')
+  const insertLease = db.prepare(
+    'INSERT INTO lease VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+  )
+  const endLease = db.prepare(
+    'UPDATE lease SET state = ?, ended_at = ?, end_reason = ?, end_seq = ? WHERE id = ? AND state = 0',
+  )
+  const touchLease = db.prepare(
+    'UPDATE lease SET expires_at = ?, last_heartbeat_at = ?, yield_asked_at = ?, abort_acknowledged_at = ?, abort_grace_expired_at = ?, progress = ? WHERE id = ?',
+  )
+  const insertEvent = db.prepare('INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?)')
+  const insertStream = db.prepare('INSERT INTO stream VALUES (?, ?, ?, ?, ?, ?, ?)')
+  const updateStream = db.prepare('UPDATE stream SET depth = ?, delayed = ? WHERE id = ?')
+  const putWorker = db.prepare('INSERT OR REPLACE INTO worker VALUES (?, ?, ?, ?, ?, ?, ?, ?)')
+  const putQuota = db.prepare('INSERT OR REPLACE INTO quota VALUES (?, ?, ?, ?, ?, ?)')
+  const insertKey = db.prepare('INSERT INTO idempotency VALUES (?, ?, ?)')
+  const putCheckpoint = db.prepare('INSERT OR REPLACE INTO checkpoint VALUES (?, ?, ?, ?)')
+  const insertOutput = db.prepare('INSERT INTO output VALUES (?, ?, ?, ?, ?)')
+  const insertBlob = db.prepare('INSERT OR IGNORE INTO blob VALUES (?, ?)')
+  const putTotals = db.prepare(
+    'UPDATE totals SET submitted = ?, rejected = ?, rejected_pruned = ?, completed = ?, failed = ?, canceled = ?, requeued = ?, expired = ?, preempted = ?, running = ?, waiting = ?',
+  )
+  const oldestRejected = db
+    .prepare<[number], number>('SELECT id FROM task WHERE state = 6 ORDER BY id LIMIT ?')
+    .pluck()
+  const deleteTask = db.prepare('DELETE FROM task WHERE id = ?')
+  const deleteEvents = db.prepare('DELETE FROM event WHERE task = ?')
+
+  return function apply(ws: WorkingSet): void {
+    for (const row of ws.streams.values()) {
+      if (ws.base.streams.has(row.id)) updateStream.run(row.depth, row.delayed, row.id)
+      else
+        insertStream.run(
+          row.id,
+          row.key,
+          row.laneRank,
+          row.type,
+          JSON.stringify(row.quotaKeys),
+          row.depth,
+          row.delayed,
+        )
+    }
+    for (const row of ws.tasks.values()) writeTask(ws.base, row)
+    for (const row of ws.leases.values()) writeLease(ws.base, row)
+    for (const row of ws.events)
+      insertEvent.run(row.task, row.seq, row.type, row.at, row.data, row.blob, row.hash)
+    for (const [sha256, data] of ws.blobs) insertBlob.run(sha256, data)
+    for (const row of ws.keys.values()) insertKey.run(row.key, row.task, row.payloadHash)
+    for (const row of ws.checkpoints.values()) putCheckpoint.run(row.task, row.seq, row.data, row.at)
+    for (const row of ws.outputs) insertOutput.run(row.task, row.seq, row.attempt, row.at, row.data)
+    for (const row of ws.quotas.values())
+      putQuota.run(row.key, row.queued, row.running, row.windowStart, row.windowCount, row.windowTokens)
+    for (const row of ws.workers.values())
+      putWorker.run(
+        row.id,
+        row.workerId,
+        row.process,
+        row.capacity,
+        Number(row.draining),
+        JSON.stringify(row.types),
+        row.lastSeenAt,
+        Number(row.registered),
+      )
+    pruneRejected(ws)
+    if (ws.totals !== ws.base.totals) {
+      const t = ws.totals
+      putTotals.run(
+        t.submitted,
+        t.rejected,
+        t.rejectedPruned,
+        t.completed,
+        t.failed,
+        t.canceled,
+        t.requeued,
+        t.expired,
+        t.preempted,
+        t.running,
+        t.waiting,
+      )
+    }
+  }
+
+  function writeTask(base: Base, row: TaskRow): void {
+    const before = base.tasks.get(row.id)
+    if (before === undefined && row.id >= base.next.task) {
+      insertTask.run(
+        row.id,
+        row.stream,
+        stateCode[row.state],
+        row.attempt,
+        row.fence,
+        row.lease,
+        row.crashes,
+        row.steps,
+        row.seq,
+        row.tail,
+        row.submittedAt,
+        row.dueAt,
+        row.queuedAt,
+        row.startedAt,
+        row.finishedAt,
+        row.waitReason,
+        row.tokens,
+        row.explicitId,
+      )
+      return
+    }
+    if (before === undefined) throw new Error(`task ${row.id} was changed without having been loaded`)
+    if (updateOf(before, row).changes === 1) return
+    throw new StoreError(
+      'store_corrupt',
+      `task ${row.id} is not at seq ${before.seq} any more; something else writes this database`,
+    )
+  }
+
+  function updateOf(before: TaskRow, row: TaskRow): RunResult {
+    if (before.state === 'running' && row.state === 'running' && before.lease === row.lease)
+      return advanceTask.run(row.steps, row.seq, row.tail, row.id, before.seq)
+    if (
+      before.state === 'queued' &&
+      row.state === 'running' &&
+      before.dueAt === null &&
+      row.seq === before.seq + 1
+    )
+      return startTask.run(row.fence, row.lease, row.seq, row.tail, row.startedAt, row.id, before.seq)
+    if (before.state === 'running' && row.state === 'completed' && row.steps === before.steps)
+      return finishTask.run(stateCode[row.state], row.seq, row.tail, row.finishedAt, row.id, before.seq)
+    return updateTask.run(
+      stateCode[row.state],
+      row.attempt,
+      row.fence,
+      row.lease,
+      row.crashes,
+      row.steps,
+      row.seq,
+      row.tail,
+      row.dueAt,
+      row.queuedAt,
+      row.startedAt,
+      row.finishedAt,
+      row.waitReason,
+      row.id,
+      before.seq,
+    )
+  }
+
+  function writeLease(base: Base, row: LeaseRow): void {
+    const before = base.leases.get(row.id)
+    if (before === undefined) {
+      insertLease.run(
+        row.id,
+        row.task,
+        row.worker,
+        row.process,
+        row.attempt,
+        row.fence,
+        leaseCode[row.state],
+        row.acquiredAt,
+        row.expiresAt,
+        row.lastHeartbeatAt,
+        row.endedAt,
+        row.endReason,
+        row.endSeq,
+        row.yieldAskedAt,
+        row.abortAcknowledgedAt,
+        row.abortGraceExpiredAt,
+        row.progress,
+      )
+      return
+    }
+    if (before.state === 'running' && row.state !== 'running') {
+      const { changes } = endLease.run(leaseCode[row.state], row.endedAt, row.endReason, row.endSeq, row.id)
+      if (changes !== 1)
+        throw new StoreError(
+          'store_corrupt',
+          `lease ${row.id} is not running any more; something else writes this database`,
+        )
+    }
+    if (isTouched(before, row))
+      touchLease.run(
+        row.expiresAt,
+        row.lastHeartbeatAt,
+        row.yieldAskedAt,
+        row.abortAcknowledgedAt,
+        row.abortGraceExpiredAt,
+        row.progress,
+        row.id,
+      )
+  }
+
+  /** Rejected records are bounded: the oldest go when there are more than `maxRejectedKept`. */
+  function pruneRejected(ws: WorkingSet): void {
+    const { rejected, rejectedPruned } = ws.totals
+    const excess = rejected - rejectedPruned - ws.config.maxRejectedKept
+    if (excess <= 0) return
+    const ids = oldestRejected.all(Math.min(excess, 1000))
+    for (const id of ids) {
+      deleteEvents.run(id)
+      deleteTask.run(id)
+    }
+    ws.count({ rejectedPruned: rejectedPruned + ids.length })
+  }
+}
+
+const stateCode = codes(taskStates)
+const leaseCode = codes(leaseStates)
+
+/** The number that stands for each state. */
+function codes<State extends string>(states: readonly State[]): Readonly<Record<State, number>> {
+  return Object.fromEntries(states.map((state, code) => [state, code])) as Record<State, number>
+}
+
+function isTouched(before: LeaseRow, row: LeaseRow): boolean {
+  return (
+    before.expiresAt !== row.expiresAt ||
+    before.yieldAskedAt !== row.yieldAskedAt ||
+    before.abortAcknowledgedAt !== row.abortAcknowledgedAt ||
+    before.abortGraceExpiredAt !== row.abortGraceExpiredAt ||
+    before.progress !== row.progress
+  )
+}

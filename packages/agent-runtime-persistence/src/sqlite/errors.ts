@@ -1,0 +1,55 @@
+import { RuntimeError, StoreError } from '@ku0/agent-runtime-core'
+
+/** SQLite's error as the store's: a code to act upon, the path, and what to do. */
+export function storeErrorOf(cause: unknown, path: string): Error {
+  if (cause instanceof RuntimeError) return cause
+  const code = codeOf(cause)
+  const detail = cause instanceof Error ? cause.message : String(cause)
+  if (code.startsWith('SQLITE_NOTADB'))
+    return new StoreError('store_not_a_database', `${path} is not a SQLite database; choose another file`, {
+      cause,
+    })
+  if (code.startsWith('SQLITE_FULL'))
+    return new StoreError('store_full', `${path}: the disk is full; free space, then try again`, { cause })
+  if (code.startsWith('SQLITE_READONLY') || code === 'SQLITE_PERM')
+    return new StoreError(
+      'store_read_only',
+      `${path} cannot be written; give this user write access to the file and its folder`,
+      { cause },
+    )
+  if (code.startsWith('SQLITE_CANTOPEN') || code === 'SQLITE_AUTH')
+    return new StoreError(
+      'store_read_only',
+      `${path} cannot be opened (${detail}); check that this user may read and write it and its folder`,
+      { cause },
+    )
+  if (code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_LOCKED'))
+    return new StoreError('store_busy', `${path} is held by another process; try again`, { cause })
+  if (code.startsWith('SQLITE_CORRUPT'))
+    return new StoreError('store_corrupt', `${path} is damaged (${detail}); restore a backup`, { cause })
+  if (code.startsWith('SQLITE_IOERR'))
+    return new StoreError(
+      'store_io',
+      `${path}: reading or writing failed (${code}); check the disk, then start again`,
+      { cause },
+    )
+  return cause instanceof Error ? cause : new Error(detail)
+}
+
+/** Whether another connection holds the lock: nothing is wrong, try again. */
+export function isBusy(error: unknown): boolean {
+  return codeOf(error).startsWith('SQLITE_BUSY')
+}
+
+/** After these nothing the connection says can be trusted: the store stops for good (T7). */
+export function isFatal(error: unknown): boolean {
+  const code = codeOf(error)
+  return (
+    code.startsWith('SQLITE_IOERR') || code.startsWith('SQLITE_CORRUPT') || code.startsWith('SQLITE_NOTADB')
+  )
+}
+
+export function codeOf(error: unknown): string {
+  const code = typeof error === 'object' && error !== null ? (error as { code?: unknown }).code : undefined
+  return typeof code === 'string' ? code : ''
+}

@@ -1,0 +1,235 @@
+import {
+  leaseStates,
+  noTotals,
+  taskStates,
+  type KeyRow,
+  type LeaseRow,
+  type QuotaRow,
+  type StreamRow,
+  type TaskRow,
+  type TotalsRow,
+  type WorkerRow,
+} from '@ku0/agent-runtime-core'
+import type { Db } from './open.ts'
+
+/** The statements that read a working set; each says what it reads, prepared once. All run inside the flush's transaction. */
+export type Load = ReturnType<typeof prepareLoad>
+
+const taskColumns =
+  'id, stream, state, attempt, fence, lease, crashes, steps, seq, tail, submitted_at, due_at, queued_at, started_at, finished_at, wait_reason, tokens, explicit_id'
+const leaseColumns =
+  'id, task, worker, process, attempt, fence, state, acquired_at, expires_at, last_heartbeat_at, ended_at, end_reason, end_seq, yield_asked_at, abort_acknowledged_at, abort_grace_expired_at, progress'
+
+export function prepareLoad(db: Db) {
+  const rows = (sql: string) => db.prepare<unknown[], unknown[]>(sql).raw()
+  const task = rows(`SELECT ${taskColumns} FROM task WHERE id = ?`)
+  const heads = rows(
+    `SELECT ${taskColumns} FROM task WHERE stream = ? AND state = 0 AND due_at IS NULL AND id > ? ORDER BY id LIMIT ?`,
+  )
+  const due = rows(`SELECT ${taskColumns} FROM task WHERE due_at <= ? ORDER BY due_at, id LIMIT ?`)
+  const lease = rows(`SELECT ${leaseColumns} FROM lease WHERE id = ?`)
+  const lapsed = rows(
+    `SELECT ${leaseColumns} FROM lease WHERE state = 0 AND expires_at <= ? ORDER BY expires_at, id LIMIT ?`,
+  )
+  const running = rows(`SELECT ${leaseColumns} FROM lease WHERE state = 0 AND process = ?`)
+  const nextDue = db
+    .prepare<[], number | null>('SELECT min(due_at) FROM task WHERE due_at IS NOT NULL')
+    .pluck()
+  const nextExpiry = db
+    .prepare<[], number | null>('SELECT min(expires_at) FROM lease WHERE state = 0')
+    .pluck()
+  const explicit = db.prepare<[string], number>('SELECT id FROM task WHERE explicit_id = ?').pluck()
+  const key = rows('SELECT key, task, payload_hash FROM idempotency WHERE key = ?')
+  const streams = rows('SELECT id, key, lane_rank, type, quota_keys, depth, delayed FROM stream')
+  const quotas = rows('SELECT key, queued, running, window_start, window_count, window_tokens FROM quota')
+  const workers = rows(
+    'SELECT id, worker_id, process, capacity, draining, types, last_seen_at, registered FROM worker WHERE registered = 1 AND process = ?',
+  )
+  const totals = rows(
+    'SELECT submitted, rejected, rejected_pruned, completed, failed, canceled, requeued, expired, preempted, running, waiting FROM totals',
+  )
+  const event = db.prepare<[number, number], { data: string; blob: string | null }>(
+    'SELECT data, blob FROM event WHERE task = ? AND seq = ?',
+  )
+  const memoKeys = rows(
+    "SELECT json_extract(data, '$.key'), seq FROM event WHERE task = ? AND type = 'step.completed'",
+  )
+  const outputs = db
+    .prepare<[number], number>('SELECT coalesce(max(seq), 0) FROM output WHERE task = ?')
+    .pluck()
+  const checkpoint = db.prepare<[number], string>('SELECT data FROM checkpoint WHERE task = ?').pluck()
+  const blob = db.prepare<[string], string>('SELECT data FROM blob WHERE sha256 = ?').pluck()
+  const next = rows(
+    'SELECT (SELECT max(id) FROM task), (SELECT max(id) FROM lease), (SELECT max(id) FROM stream), (SELECT max(id) FROM worker)',
+  )
+  const journal = rows('SELECT number, hash FROM journal ORDER BY number DESC LIMIT 1')
+  const dataVersion = db.prepare<[], number>('PRAGMA data_version').pluck()
+
+  const one = <T>(row: unknown[] | undefined, make: (row: unknown[]) => T) =>
+    row === undefined ? undefined : make(row)
+
+  return {
+    task: (id: number) => one(task.get(id), taskOf),
+    heads: (stream: number, after: number, limit: number) => heads.all(stream, after, limit).map(taskOf),
+    due: (at: number, limit: number) => due.all(at, limit).map(taskOf),
+    lease: (id: number) => one(lease.get(id), leaseOf),
+    lapsed: (at: number, limit: number) => lapsed.all(at, limit).map(leaseOf),
+    running: (process: number) => running.all(process).map(leaseOf),
+    nextDue: () => nextDue.get() ?? undefined,
+    nextExpiry: () => nextExpiry.get() ?? undefined,
+    explicit: (id: string) => explicit.get(id),
+    key: (name: string) => one(key.get(name), keyOf),
+    streams: () => streams.all().map(streamOf),
+    quotas: () => quotas.all().map(quotaOf),
+    workers: (process: number) => workers.all(process).map(workerOf),
+    totals: () => one(totals.get(), totalsOf) ?? noTotals,
+    event: (taskId: number, seq: number) => event.get(taskId, seq),
+    memoKeys: (taskId: number) => new Map(memoKeys.all(taskId) as [string, number][]),
+    outputs: (taskId: number) => outputs.get(taskId) ?? 0,
+    checkpoint: (taskId: number) => checkpoint.get(taskId),
+    blob: (sha256: string) => blob.get(sha256),
+    next: () => next.get() as (number | null)[],
+    journal: () => journal.get() as [number, Buffer] | undefined,
+    dataVersion: () => dataVersion.get() as number,
+  }
+}
+
+export function taskOf(row: unknown[]): TaskRow {
+  const [
+    id,
+    stream,
+    code,
+    attempt,
+    fence,
+    lease,
+    crashes,
+    steps,
+    seq,
+    tail,
+    submittedAt,
+    dueAt,
+    queuedAt,
+    startedAt,
+  ] = row
+  const [finishedAt, waitReason, tokens, explicitId] = row.slice(14)
+  return {
+    id,
+    stream,
+    state: taskStates[code as number],
+    attempt,
+    fence,
+    lease,
+    crashes,
+    steps,
+    seq,
+    tail,
+    submittedAt,
+    dueAt,
+    queuedAt,
+    startedAt,
+    finishedAt,
+    waitReason,
+    tokens,
+    explicitId,
+  } as TaskRow
+}
+
+export function leaseOf(row: unknown[]): LeaseRow {
+  const [
+    id,
+    task,
+    worker,
+    process,
+    attempt,
+    fence,
+    code,
+    acquiredAt,
+    expiresAt,
+    lastHeartbeatAt,
+    endedAt,
+    endReason,
+  ] = row
+  const [endSeq, yieldAskedAt, abortAcknowledgedAt, abortGraceExpiredAt, progress] = row.slice(12)
+  return {
+    id,
+    task,
+    worker,
+    process,
+    attempt,
+    fence,
+    state: leaseStates[code as number],
+    acquiredAt,
+    expiresAt,
+    lastHeartbeatAt,
+    endedAt,
+    endReason,
+    endSeq,
+    yieldAskedAt,
+    abortAcknowledgedAt,
+    abortGraceExpiredAt,
+    progress,
+  } as LeaseRow
+}
+
+function keyOf([key, task, payloadHash]: unknown[]): KeyRow {
+  return { key, task, payloadHash } as KeyRow
+}
+
+function streamOf([id, key, laneRank, type, quotaKeys, depth, delayed]: unknown[]): StreamRow {
+  return { id, key, laneRank, type, quotaKeys: JSON.parse(quotaKeys as string), depth, delayed } as StreamRow
+}
+
+function quotaOf([key, queued, running, windowStart, windowCount, windowTokens]: unknown[]): QuotaRow {
+  return { key, queued, running, windowStart, windowCount, windowTokens } as QuotaRow
+}
+
+function workerOf([
+  id,
+  workerId,
+  process,
+  capacity,
+  draining,
+  types,
+  lastSeenAt,
+  registered,
+]: unknown[]): WorkerRow {
+  return {
+    id,
+    workerId,
+    process,
+    capacity,
+    draining: draining === 1,
+    types: JSON.parse(types as string),
+    lastSeenAt,
+    registered: registered === 1,
+  } as WorkerRow
+}
+
+function totalsOf(row: unknown[]): TotalsRow {
+  const [
+    submitted,
+    rejected,
+    rejectedPruned,
+    completed,
+    failed,
+    canceled,
+    requeued,
+    expired,
+    preempted,
+    running,
+    waiting,
+  ] = row
+  return {
+    submitted,
+    rejected,
+    rejectedPruned,
+    completed,
+    failed,
+    canceled,
+    requeued,
+    expired,
+    preempted,
+    running,
+    waiting,
+  } as TotalsRow
+}

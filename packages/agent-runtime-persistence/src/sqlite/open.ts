@@ -1,0 +1,147 @@
+import { statSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { StoreError } from '@ku0/agent-runtime-core'
+import Database from 'better-sqlite3'
+import { assertNodeSupported } from '../node-version.ts'
+import { applicationId, migrations, schemaVersion } from './schema.ts'
+import { storeErrorOf } from './errors.ts'
+
+export type Db = Database.Database
+
+/** What an acknowledgement survives: `full` also a power loss (on storage that honours fsync), `normal` a crash of the process. */
+export type Durability = 'full' | 'normal'
+
+export interface OpenedDatabase {
+  readonly db: Db
+  readonly memory: boolean
+  /** The absolute path, or `:memory:`. */
+  readonly path: string
+  readonly durability: 'full' | 'normal' | 'memory'
+  /** Device and inode at opening: the file under this name must stay this one (T8). */
+  readonly file?: { readonly dev: number; readonly ino: number }
+}
+
+const synchronousOf: Record<Durability, number> = { normal: 1, full: 2 }
+
+/**
+ * Opens or creates a database file, migrates it, and sets durability explicitly, reading it back after a first write (T1).
+ * Throws a StoreError that names the path and what to do; nothing is overwritten.
+ */
+export function openDatabase(path: string, durability: Durability): OpenedDatabase {
+  assertNodeSupported()
+  const memory = path === ':memory:' || path === ''
+  const full = memory ? ':memory:' : resolve(path)
+  if (!memory) assertOpenable(full)
+  let db: Db
+  try {
+    db = new Database(full, { timeout: 0 })
+  } catch (cause) {
+    throw storeErrorOf(cause, full)
+  }
+  try {
+    return { db, memory, path: full, ...configure(db, full, memory, durability) }
+  } catch (cause) {
+    db.close()
+    throw storeErrorOf(cause, full)
+  }
+}
+
+function configure(db: Db, path: string, memory: boolean, durability: Durability) {
+  db.pragma('busy_timeout = 5000')
+  assertOurs(db, path)
+  const mode = db.pragma('journal_mode = WAL', { simple: true })
+  if (!memory && mode !== 'wal')
+    throw new StoreError(
+      'store_not_durable',
+      `${path}: the file system does not support WAL (got ${String(mode)}); use a local disk`,
+    )
+  db.pragma(`synchronous = ${synchronousOf[durability]}`)
+  db.pragma('fullfsync = 1')
+  db.pragma('foreign_keys = 0')
+  db.pragma('cache_size = -65536')
+  db.pragma('wal_autocheckpoint = 4000')
+  db.pragma('journal_size_limit = 67108864')
+  db.pragma('temp_store = 2')
+  migrate(db, path)
+  touch(db)
+  // better-sqlite3 resets `synchronous` at the first write (T1): what counts is what stands there afterwards.
+  db.pragma(`synchronous = ${synchronousOf[durability]}`)
+  const real = db.pragma('synchronous', { simple: true })
+  if (real !== synchronousOf[durability])
+    throw new StoreError(
+      'store_not_durable',
+      `${path}: synchronous is ${String(real)} although ${durability} was set`,
+    )
+  db.pragma('busy_timeout = 0')
+  if (memory) return { durability: 'memory' as const }
+  const { dev, ino } = statSync(path)
+  return { durability, file: { dev, ino } }
+}
+
+/** What can be said before SQLite touches anything. Only `stat`: opening the file here would drop SQLite's locks (T5). */
+function assertOpenable(path: string): void {
+  const folder = dirname(path)
+  const stat = statSync(path, { throwIfNoEntry: false })
+  if (stat?.isDirectory())
+    throw new StoreError('store_not_a_database', `${path} is a folder; name a file in it`)
+  if (stat !== undefined && !stat.isFile())
+    throw new StoreError('store_not_a_database', `${path} is not a regular file`)
+  if (stat === undefined && !statSync(folder, { throwIfNoEntry: false })?.isDirectory())
+    throw new StoreError(
+      'store_folder_missing',
+      `${folder} does not exist; create the folder or correct the path of the store`,
+    )
+}
+
+/** A database of another program, or of a later version of this one, is left as it is. */
+function assertOurs(db: Db, path: string): void {
+  const id = db.pragma('application_id', { simple: true }) as number
+  const version = db.pragma('user_version', { simple: true }) as number
+  const tables = db.prepare('SELECT count(*) FROM sqlite_schema').pluck().get() as number
+  if (id !== applicationId && (id !== 0 || tables > 0))
+    throw new StoreError(
+      'store_not_a_database',
+      `${path} is a SQLite database of another program; choose another file`,
+    )
+  if (version > schemaVersion)
+    throw new StoreError(
+      'store_newer',
+      `${path} was written by a later version (schema ${version}, this version knows ${schemaVersion}); upgrade this program`,
+    )
+}
+
+function migrate(db: Db, path: string): void {
+  if (db.pragma('user_version', { simple: true }) === schemaVersion) return
+  db.exec('BEGIN IMMEDIATE')
+  try {
+    assertOurs(db, path)
+    const version = db.pragma('user_version', { simple: true }) as number
+    for (const sql of migrations.slice(version)) db.exec(sql)
+    db.pragma(`application_id = ${applicationId}`)
+    db.pragma(`user_version = ${schemaVersion}`)
+    db.exec('COMMIT')
+  } catch (error) {
+    if (db.inTransaction) db.exec('ROLLBACK')
+    throw error
+  }
+}
+
+function touch(db: Db): void {
+  db.prepare(
+    "INSERT INTO meta (key, value) VALUES ('opened', '1') ON CONFLICT DO UPDATE SET value = value + 1",
+  ).run()
+}
+
+/**
+ * Fails when the file under the store's name is not the one that was opened any more: SQLite would go on writing to a file that
+ * nobody can find (T8).
+ */
+export function assertSameFile({ path, file }: OpenedDatabase): void {
+  if (file === undefined) return
+  const stat = statSync(path, { throwIfNoEntry: false })
+  if (stat?.ino === file.ino && stat.dev === file.dev) return
+  throw new StoreError(
+    'store_unlinked',
+    `${path} was removed or replaced while it was open; stop, put the file back, start again`,
+  )
+}

@@ -1,0 +1,134 @@
+import { existsSync, mkdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import { isBusy } from './errors.ts'
+import type { Db } from './open.ts'
+
+/** Who opens a store: enough to tell two processes apart, even with the same pid. */
+export interface ProcessIdentity {
+  readonly processId: string
+  readonly host: string
+  readonly bootId: string
+  readonly pid: number
+}
+
+/**
+ * The processes of one database. Each holds an exclusive lock on a small sidecar database for as long as it lives: the
+ * operating system frees it when the process dies, however it dies, and not when it is merely stopped. So a lock that can be
+ * had proves that its owner is gone. Source: `docs/semantics.md 4.10`.
+ */
+export class Processes {
+  readonly own: number
+  private readonly db: Db
+  private readonly folder: string | undefined
+  private readonly lock: Db | undefined
+  private readonly others
+  private readonly endProcess
+  private readonly seen
+
+  constructor(db: Db, path: string, memory: boolean, identity: ProcessIdentity, now: number) {
+    this.db = db
+    this.folder = memory ? undefined : `${path}-owners`
+    this.lock = this.folder === undefined ? undefined : holdLock(this.folder, identity.processId)
+    this.own = Number(
+      db
+        .prepare(
+          'INSERT INTO process (process_id, host, boot_id, pid, started_at, last_seen_at) VALUES (?, ?, ?, ?, ?, ?)',
+        )
+        .run(identity.processId, identity.host, identity.bootId, identity.pid, now, now).lastInsertRowid,
+    )
+    this.others = db.prepare<[number], Other>(
+      'SELECT id, process_id, last_seen_at FROM process WHERE ended_at IS NULL AND id <> ?',
+    )
+    this.seen = db.prepare('UPDATE process SET last_seen_at = ? WHERE id = ?')
+    this.endProcess = db.prepare('UPDATE process SET ended_at = ? WHERE id = ?')
+  }
+
+  /** Registered processes beside this one. */
+  count(): number {
+    return this.others.all(this.own).length
+  }
+
+  /** A sign of life, with each heartbeat. */
+  beat(now: number): void {
+    this.seen.run(now, this.own)
+  }
+
+  /** Those of the others that are proven gone. A lock file that somebody removed proves nothing: then silence must. */
+  gone(now: number, silenceMs: number): readonly number[] {
+    const { folder } = this
+    if (folder === undefined) return []
+    return this.others
+      .all(this.own)
+      .filter(
+        ({ process_id, last_seen_at }) =>
+          isFree(lockPath(folder, process_id)) ?? now - last_seen_at > silenceMs,
+      )
+      .map(({ id }) => id)
+  }
+
+  /** Their leases have been ended in this transaction: forget them and their workers. */
+  end(process: number, now: number): void {
+    this.endProcess.run(now, process)
+    this.db.prepare('UPDATE worker SET registered = 0 WHERE process = ? AND registered = 1').run(process)
+  }
+
+  /** The files of ended processes go once that is committed. */
+  forgetLocks(processes: readonly number[]): void {
+    if (this.folder === undefined) return
+    const id = this.db.prepare<[number], string>('SELECT process_id FROM process WHERE id = ?').pluck()
+    for (const process of processes) removeLock(lockPath(this.folder, id.get(process) ?? ''))
+  }
+
+  processId(process: number): string | undefined {
+    return this.db
+      .prepare<[number], string>('SELECT process_id FROM process WHERE id = ?')
+      .pluck()
+      .get(process)
+  }
+
+  /** Lets the lock go, last of all. */
+  close(): void {
+    if (this.lock === undefined || this.folder === undefined) return
+    const path = this.lock.name
+    this.lock.close()
+    removeLock(path)
+  }
+}
+
+function lockPath(folder: string, processId: string): string {
+  return join(folder, `${processId}.lock`)
+}
+
+function holdLock(folder: string, processId: string): Db {
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const lock = new Database(lockPath(folder, processId), { timeout: 0 })
+  lock.pragma('locking_mode = EXCLUSIVE')
+  lock.exec('CREATE TABLE IF NOT EXISTS held (at INTEGER); BEGIN EXCLUSIVE; COMMIT')
+  return lock
+}
+
+/** Whether nobody holds the lock; undefined when there is no file that could tell. */
+function isFree(path: string): boolean | undefined {
+  if (!existsSync(path)) return undefined
+  let probe: Db | undefined
+  try {
+    probe = new Database(path, { timeout: 0, fileMustExist: true })
+    probe.exec('BEGIN EXCLUSIVE; ROLLBACK')
+    return true
+  } catch (error) {
+    return isBusy(error) ? false : undefined
+  } finally {
+    probe?.close()
+  }
+}
+
+interface Other {
+  readonly id: number
+  readonly process_id: string
+  readonly last_seen_at: number
+}
+
+function removeLock(path: string): void {
+  for (const suffix of ['', '-journal', '-wal', '-shm']) rmSync(path + suffix, { force: true })
+}

@@ -1,0 +1,391 @@
+import {
+  lanes,
+  quotaRule,
+  hasRoomAtDispatch,
+  runsType,
+  windowStart,
+  type EventData,
+  type ExecutionConfig,
+  type ExecutionLease,
+  type Explanation,
+  type Instant,
+  type Lane,
+  type LeaseRow,
+  type OutputChunk,
+  type Read,
+  type ReadKind,
+  type Reads,
+  type StepRecord,
+  type StoredEvent,
+  type StoreStats,
+  type StreamRow,
+  type TaskFilter,
+  type TaskRecord,
+  type TaskRow,
+  type WorkerStatus,
+} from '@ku0/agent-runtime-core'
+import { taskOf } from './load.ts'
+import type { Db } from './open.ts'
+import type { SqliteTables } from './tables.ts'
+import { compileTaskPage } from './task-page.ts'
+
+export interface ReadContext {
+  readonly db: Db
+  readonly tables: SqliteTables
+  readonly config: ExecutionConfig
+  readonly now: () => Instant
+  readonly processId: (process: number) => string | undefined
+  /** What only this process's store knows. */
+  readonly local: () => {
+    readonly staleWrites: number
+    readonly commits: number
+    readonly repeatedFlushes: number
+  }
+}
+
+/** Answers questions from committed state, between flushes. */
+export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadKind]['answer'] {
+  const { db, tables, config } = context
+  const { load, ids } = tables
+  const finalEvent = db.prepare<[number, number], { seq: number; data: string; blob: string | null }>(
+    "SELECT seq, data, blob FROM event WHERE task = ? AND seq <= ? AND type IN ('task.completed', 'task.failed', 'task.canceled', 'task.rejected') ORDER BY seq DESC LIMIT 1",
+  )
+  const events = db.prepare<[number, number, number], EventColumns>(
+    'SELECT seq, type, at, data, blob, hash FROM event WHERE task = ? AND seq > ? ORDER BY seq LIMIT ?',
+  )
+  const stepEvents = db.prepare<[number], EventColumns>(
+    "SELECT seq, type, at, data, blob, hash FROM event WHERE task = ? AND type = 'step.completed' ORDER BY seq",
+  )
+  const starts = db
+    .prepare<[number], string>("SELECT data FROM event WHERE task = ? AND type = 'task.started' ORDER BY seq")
+    .pluck()
+  const chunks = db.prepare<
+    [number, number, number],
+    { seq: number; attempt: number; at: number; data: string }
+  >('SELECT seq, attempt, at, data FROM output WHERE task = ? AND seq > ? ORDER BY seq LIMIT ?')
+  const allWorkers = db.prepare<
+    [],
+    {
+      id: number
+      worker_id: string
+      process: number
+      capacity: number
+      draining: number
+      types: string
+      last_seen_at: number
+      in_flight: number
+    }
+  >(
+    'SELECT *, (SELECT count(*) FROM lease WHERE lease.worker = worker.id AND lease.state = 0) AS in_flight FROM worker WHERE registered = 1 ORDER BY worker_id, id',
+  )
+  const workerName = db.prepare<[number], string>('SELECT worker_id FROM worker WHERE id = ?').pluck()
+  const ahead = db
+    .prepare<[number, number], number>(
+      'SELECT count(*) FROM task WHERE stream = ? AND state = 0 AND due_at IS NULL AND id < ?',
+    )
+    .pluck()
+
+  return (query) => {
+    switch (query.kind) {
+      case 'task': {
+        const row = find(query.taskId)
+        return row === undefined ? undefined : recordOf(row)
+      }
+      case 'tasks':
+        return page(query.filter)
+      case 'events': {
+        const row = find(query.taskId)
+        return row === undefined
+          ? undefined
+          : events.all(row.id, query.after, query.limit).map((it) => eventOf(row, it))
+      }
+      case 'steps': {
+        const row = find(query.taskId)
+        return row === undefined ? [] : stepEvents.all(row.id).map(stepOf)
+      }
+      case 'output': {
+        const row = find(query.taskId)
+        if (row === undefined) return undefined
+        return chunks
+          .all(row.id, query.after, query.limit)
+          .map((it): OutputChunk => ({ taskId: query.taskId, ...it }))
+      }
+      case 'leases': {
+        const row = find(query.taskId)
+        return row === undefined ? [] : leasesOf(row)
+      }
+      case 'workers':
+        return workers()
+      case 'stats':
+        return stats()
+      case 'explain': {
+        const row = find(query.taskId)
+        return row === undefined ? undefined : explain(row)
+      }
+    }
+  }
+
+  function find(taskId: string): TaskRow | undefined {
+    const number = load.explicit(taskId) ?? ids.taskNumber(taskId)
+    return number === undefined ? undefined : load.task(number)
+  }
+
+  function nameOf(row: TaskRow): string {
+    return row.explicitId ?? ids.task(row.id)
+  }
+
+  function recordOf(row: TaskRow): TaskRecord {
+    const first = JSON.parse(tables.event(row.id, 1) ?? '{}') as Record<string, unknown>
+    const text = (name: string) => (typeof first[name] === 'string' ? { [name]: first[name] } : {})
+    const base = {
+      taskId: nameOf(row),
+      sequence: row.id,
+      type: first['type'] as string,
+      lane: first['lane'] as Lane,
+      attempt: row.attempt,
+      crashes: row.crashes,
+      steps: row.steps,
+      submittedAt: row.submittedAt,
+      ...text('client'),
+      ...text('model'),
+      tools: (first['tools'] as string[] | undefined) ?? [],
+      labels: (first['labels'] as Record<string, string> | undefined) ?? {},
+      ...('input' in first ? { input: JSON.stringify(first['input']) } : {}),
+    }
+    const started = row.startedAt ?? row.submittedAt
+    const finished = {
+      ...(row.startedAt === null ? {} : { startedAt: row.startedAt }),
+      finishedAt: row.finishedAt ?? 0,
+    }
+    const end = () => JSON.parse(finalText(row)) as Record<string, unknown>
+    switch (row.state) {
+      case 'queued':
+        return { ...base, state: 'queued', ...(row.dueAt === null ? {} : { dueAt: row.dueAt }) }
+      case 'running':
+        return {
+          ...base,
+          state: 'running',
+          startedAt: started,
+          lease: leaseRecord(load.lease(row.lease as number) as LeaseRow, row),
+        }
+      case 'waiting':
+        return { ...base, state: 'waiting', startedAt: started, waitingFor: row.waitReason as never }
+      case 'completed':
+        return { ...base, ...finished, state: 'completed', output: JSON.stringify(end()['output']) }
+      case 'failed': {
+        const data = end()
+        return {
+          ...base,
+          ...finished,
+          state: 'failed',
+          kind: data['kind'] as never,
+          error: JSON.stringify(data['error']),
+        }
+      }
+      case 'canceled': {
+        const data = end()
+        const lease =
+          typeof data['leaseId'] === 'string' ? load.lease(ids.leaseNumber(data['leaseId']) ?? 0) : undefined
+        const abort = lease === undefined ? undefined : leaseRecord(lease, row).abort
+        return {
+          ...base,
+          ...finished,
+          state: 'canceled',
+          ...(typeof data['reason'] === 'string' ? { reason: data['reason'] } : {}),
+          ...(abort === undefined ? {} : { abort }),
+        }
+      }
+      case 'rejected': {
+        const data = end()
+        return {
+          ...base,
+          ...finished,
+          state: 'rejected',
+          reason: data['reason'] as never,
+          message: data['message'] as string,
+        }
+      }
+    }
+  }
+
+  function finalText(row: TaskRow): string {
+    const event = finalEvent.get(row.id, row.seq)
+    if (event === undefined) return '{}'
+    return event.blob === null
+      ? event.data
+      : tables.withBlob(event.data, event.blob, load.blob(event.blob) ?? '')
+  }
+
+  function eventOf(row: TaskRow, it: EventColumns): StoredEvent {
+    const data = it.blob === null ? it.data : tables.withBlob(it.data, it.blob, load.blob(it.blob) ?? '')
+    return { taskId: nameOf(row), seq: it.seq, type: it.type, at: it.at, data, hash: it.hash.toString('hex') }
+  }
+
+  function stepOf(it: EventColumns): StepRecord {
+    const data = it.blob === null ? it.data : tables.withBlob(it.data, it.blob, load.blob(it.blob) ?? '')
+    const { key, position, result, inputHash, durationMs } = JSON.parse(data) as EventData['step.completed']
+    return {
+      key,
+      position,
+      result: JSON.stringify(result),
+      seq: it.seq,
+      at: it.at,
+      durationMs,
+      ...(inputHash === undefined ? {} : { inputHash }),
+    }
+  }
+
+  function leasesOf(row: TaskRow): ExecutionLease[] {
+    return starts.all(row.id).flatMap((data) => {
+      const { dispatch } = JSON.parse(data) as { dispatch: number }
+      const lease = load.lease(dispatch)
+      return lease === undefined ? [] : [leaseRecord(lease, row)]
+    })
+  }
+
+  function leaseRecord(lease: LeaseRow, row: TaskRow): ExecutionLease {
+    const abort =
+      lease.endReason === 'canceled' ||
+      lease.abortAcknowledgedAt !== null ||
+      lease.abortGraceExpiredAt !== null
+        ? {
+            abort: {
+              requestedAt: lease.endedAt ?? lease.acquiredAt,
+              ...(lease.abortAcknowledgedAt === null ? {} : { acknowledgedAt: lease.abortAcknowledgedAt }),
+              ...(lease.abortGraceExpiredAt === null ? {} : { graceExpiredAt: lease.abortGraceExpiredAt }),
+            },
+          }
+        : {}
+    return {
+      leaseId: ids.lease(lease.id),
+      taskId: nameOf(row),
+      workerId: workerName.get(lease.worker) ?? String(lease.worker),
+      status: lease.state,
+      acquiredAt: lease.acquiredAt,
+      expiresAt: lease.expiresAt,
+      lastHeartbeatAt: lease.lastHeartbeatAt,
+      attempt: lease.attempt,
+      fencingToken: lease.fence,
+      dispatch: lease.id,
+      ...(lease.endedAt === null ? {} : { endedAt: lease.endedAt }),
+      ...(lease.endReason === null ? {} : { endReason: lease.endReason }),
+      ...(lease.progress === null ? {} : { progress: JSON.parse(lease.progress) as unknown }),
+      ...abort,
+    }
+  }
+
+  function workers(): WorkerStatus[] {
+    return allWorkers.all().map((row) => ({
+      workerId: row.worker_id,
+      state: row.draining === 1 ? 'draining' : row.in_flight > 0 ? 'busy' : 'idle',
+      capacity: row.capacity,
+      inFlight: row.in_flight,
+      lastSeenAt: row.last_seen_at,
+      types: JSON.parse(row.types) as string[],
+      processId: context.processId(row.process) ?? String(row.process),
+    }))
+  }
+
+  function stats(): StoreStats {
+    const depth = { interactive: 0, normal: 0, batch: 0 }
+    let delayed = 0
+    for (const stream of load.streams()) {
+      depth[lanes[stream.laneRank] as Lane] += stream.depth
+      delayed += stream.delayed
+    }
+    const { running, waiting, rejectedPruned: _, ...totals } = load.totals()
+    const quotas = load.quotas().map(({ key, queued, running: inUse }) => ({ key, queued, running: inUse }))
+    return { depth, delayed, running, waiting, totals, quotas, ...context.local() }
+  }
+
+  function page(filter: TaskFilter) {
+    const limit = Math.min(1000, Math.max(1, filter.limit ?? 100))
+    const { sql, parameters } = compileTaskPage(filter, limit + 1)
+    const rows = (
+      db
+        .prepare(sql)
+        .raw()
+        .all(...parameters) as unknown[][]
+    ).map(taskOf)
+    const cursor = rows.length > limit ? rows[limit - 1]?.id : undefined
+    return { tasks: rows.slice(0, limit).map(recordOf), ...(cursor === undefined ? {} : { cursor }) }
+  }
+
+  function explain(row: TaskRow): Explanation {
+    const base = { taskId: nameOf(row), state: row.state }
+    const record = recordOf(row)
+    switch (record.state) {
+      case 'queued':
+        return { ...base, ...explainQueued(row, record.dueAt) }
+      case 'running':
+        return {
+          ...base,
+          summary: `runs on ${record.lease.workerId}, attempt ${row.attempt}`,
+          lease: record.lease,
+        }
+      case 'waiting':
+        return { ...base, summary: `waits for ${record.waitingFor}`, reason: record.waitingFor }
+      case 'completed':
+        return { ...base, summary: `completed in attempt ${row.attempt}` }
+      case 'failed':
+        return { ...base, summary: `failed (${record.kind}) in attempt ${row.attempt}`, reason: record.kind }
+      case 'canceled':
+        return {
+          ...base,
+          summary: 'was canceled',
+          ...(record.reason === undefined ? {} : { reason: record.reason }),
+        }
+      case 'rejected':
+        return { ...base, summary: `was rejected: ${record.message}`, reason: record.reason }
+    }
+  }
+
+  function explainQueued(
+    row: TaskRow,
+    dueAt: number | undefined,
+  ): Pick<Explanation, 'summary' | 'waitsFor' | 'ahead'> {
+    if (dueAt !== undefined)
+      return { summary: `is due at ${new Date(dueAt).toISOString()}`, waitsFor: 'delay' }
+    const streams = load.streams()
+    const own = streams.find((stream) => stream.id === row.stream) as StreamRow
+    const before = streams
+      .filter((stream) => stream.depth > 0)
+      .reduce((sum, stream) => {
+        if (stream.laneRank !== own.laneRank) return sum + (stream.laneRank < own.laneRank ? stream.depth : 0)
+        return sum + (ahead.get(stream.id, row.id) ?? 0)
+      }, 0)
+    const { at, leaseAt } = context.now()
+    const able = workers().filter((worker) => runsType(worker.types, own.type))
+    const live = able.filter(
+      (worker) => worker.state !== 'draining' && leaseAt - worker.lastSeenAt < config.leaseTtlMs,
+    )
+    if (live.length === 0)
+      return {
+        summary: `no worker runs type ${own.type}; start one that lists it`,
+        waitsFor: 'worker',
+        ahead: before,
+      }
+    const quotas = new Map(load.quotas().map((quota) => [quota.key, quota]))
+    const window = windowStart(at, config.quotaConfig?.windowMs ?? 60_000)
+    for (const key of own.quotaKeys) {
+      const rule = quotaRule(config.quotaConfig, key)
+      const counters = quotas.get(key)
+      if (
+        rule !== undefined &&
+        counters !== undefined &&
+        !hasRoomAtDispatch(rule, counters, window, row.tokens)
+      )
+        return { summary: `quota ${key} has no room`, waitsFor: `quota:${key}`, ahead: before }
+    }
+    return { summary: `waits for a free slot, ${before} before it`, waitsFor: 'slot', ahead: before }
+  }
+}
+
+interface EventColumns {
+  readonly seq: number
+  readonly type: StoredEvent['type']
+  readonly at: number
+  readonly data: string
+  readonly blob: string | null
+  readonly hash: Buffer
+}

@@ -1,0 +1,195 @@
+/**
+ * The tables, as migrations in order; a database's `user_version` says how many it has had. Columns: core's rows.ts. CHECKs repeat
+ * the state machines. States are numbers, in the order of core's lists: with names, and conditions over names, in indexes
+ * and CHECKs an update of a task took 8 microseconds instead of 3. The views `tasks` and `leases` give names to people.
+ */
+export const migrations: readonly string[] = [
+  `
+CREATE TABLE meta (
+  key TEXT PRIMARY KEY,
+  value TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE stream (
+  id INTEGER PRIMARY KEY,
+  key TEXT NOT NULL UNIQUE,
+  lane_rank INTEGER NOT NULL CHECK (lane_rank BETWEEN 0 AND 2),
+  type TEXT NOT NULL,
+  quota_keys TEXT NOT NULL,
+  depth INTEGER NOT NULL CHECK (depth >= 0),
+  delayed INTEGER NOT NULL CHECK (delayed >= 0)
+) STRICT;
+
+CREATE TABLE task (
+  id INTEGER PRIMARY KEY,
+  stream INTEGER REFERENCES stream (id),
+  state INTEGER NOT NULL CHECK (state BETWEEN 0 AND 6),
+  attempt INTEGER NOT NULL CHECK (attempt >= 1),
+  fence INTEGER NOT NULL CHECK (fence >= 0),
+  lease INTEGER,
+  crashes INTEGER NOT NULL,
+  steps INTEGER NOT NULL,
+  seq INTEGER NOT NULL CHECK (seq >= 1),
+  tail BLOB NOT NULL CHECK (length(tail) = 32),
+  submitted_at INTEGER NOT NULL,
+  due_at INTEGER,
+  queued_at INTEGER NOT NULL,
+  started_at INTEGER,
+  finished_at INTEGER,
+  wait_reason TEXT,
+  tokens INTEGER NOT NULL,
+  explicit_id TEXT,
+  CHECK ((state = 1) = (lease IS NOT NULL)),
+  CHECK ((state = 2) = (wait_reason IS NOT NULL)),
+  CHECK ((state > 2) = (finished_at IS NOT NULL)),
+  CHECK (due_at IS NULL OR state = 0),
+  CHECK ((stream IS NULL) = (state = 6))
+) STRICT;
+CREATE INDEX task_queued ON task (stream, id) WHERE state = 0 AND due_at IS NULL;
+CREATE INDEX task_due ON task (due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX task_notable ON task (state, id) WHERE state > 3 OR state = 2;
+CREATE UNIQUE INDEX task_explicit ON task (explicit_id) WHERE explicit_id IS NOT NULL;
+
+CREATE TABLE event (
+  task INTEGER NOT NULL,
+  seq INTEGER NOT NULL CHECK (seq >= 1),
+  type TEXT NOT NULL,
+  at INTEGER NOT NULL,
+  data TEXT NOT NULL,
+  blob TEXT,
+  hash BLOB NOT NULL,
+  PRIMARY KEY (task, seq)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE lease (
+  id INTEGER PRIMARY KEY,
+  task INTEGER NOT NULL,
+  worker INTEGER NOT NULL,
+  process INTEGER NOT NULL,
+  attempt INTEGER NOT NULL,
+  fence INTEGER NOT NULL,
+  state INTEGER NOT NULL CHECK (state BETWEEN 0 AND 3),
+  acquired_at INTEGER NOT NULL,
+  expires_at INTEGER NOT NULL,
+  last_heartbeat_at INTEGER NOT NULL,
+  ended_at INTEGER,
+  end_reason TEXT,
+  end_seq INTEGER,
+  yield_asked_at INTEGER,
+  abort_acknowledged_at INTEGER,
+  abort_grace_expired_at INTEGER,
+  progress TEXT,
+  CHECK ((state = 0) = (ended_at IS NULL)),
+  CHECK ((end_reason IS NULL) = (ended_at IS NULL)),
+  CHECK ((end_seq IS NULL) = (ended_at IS NULL))
+) STRICT;
+CREATE INDEX lease_running ON lease (expires_at) WHERE state = 0;
+
+CREATE TABLE process (
+  id INTEGER PRIMARY KEY,
+  process_id TEXT NOT NULL UNIQUE,
+  host TEXT NOT NULL,
+  boot_id TEXT NOT NULL,
+  pid INTEGER NOT NULL,
+  started_at INTEGER NOT NULL,
+  last_seen_at INTEGER NOT NULL,
+  ended_at INTEGER
+) STRICT;
+
+CREATE TABLE worker (
+  id INTEGER PRIMARY KEY,
+  worker_id TEXT NOT NULL,
+  process INTEGER NOT NULL,
+  capacity INTEGER NOT NULL CHECK (capacity >= 0),
+  draining INTEGER NOT NULL,
+  types TEXT NOT NULL,
+  last_seen_at INTEGER NOT NULL,
+  registered INTEGER NOT NULL
+) STRICT;
+CREATE INDEX worker_registered ON worker (process) WHERE registered = 1;
+
+CREATE TABLE quota (
+  key TEXT PRIMARY KEY,
+  queued INTEGER NOT NULL CHECK (queued >= 0),
+  running INTEGER NOT NULL CHECK (running >= 0),
+  window_start INTEGER NOT NULL,
+  window_count INTEGER NOT NULL,
+  window_tokens INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE idempotency (
+  key TEXT PRIMARY KEY,
+  task INTEGER NOT NULL,
+  payload_hash TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE checkpoint (
+  task INTEGER PRIMARY KEY,
+  seq INTEGER NOT NULL,
+  data TEXT NOT NULL,
+  at INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE output (
+  task INTEGER NOT NULL,
+  seq INTEGER NOT NULL,
+  attempt INTEGER NOT NULL,
+  at INTEGER NOT NULL,
+  data TEXT NOT NULL,
+  PRIMARY KEY (task, seq)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE blob (
+  sha256 TEXT PRIMARY KEY,
+  data TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE journal (
+  number INTEGER PRIMARY KEY,
+  at INTEGER NOT NULL,
+  touched TEXT NOT NULL,
+  hash BLOB NOT NULL
+) STRICT;
+
+CREATE TABLE totals (
+  id INTEGER PRIMARY KEY CHECK (id = 1),
+  submitted INTEGER NOT NULL,
+  rejected INTEGER NOT NULL,
+  rejected_pruned INTEGER NOT NULL,
+  completed INTEGER NOT NULL,
+  failed INTEGER NOT NULL,
+  canceled INTEGER NOT NULL,
+  requeued INTEGER NOT NULL,
+  expired INTEGER NOT NULL,
+  preempted INTEGER NOT NULL,
+  running INTEGER NOT NULL CHECK (running >= 0),
+  waiting INTEGER NOT NULL CHECK (waiting >= 0)
+) STRICT;
+INSERT INTO totals VALUES (1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+
+CREATE VIEW tasks AS
+  SELECT task.id, stream.type,
+    CASE stream.lane_rank WHEN 0 THEN 'interactive' WHEN 1 THEN 'normal' WHEN 2 THEN 'batch' END AS lane,
+    CASE state WHEN 0 THEN 'queued' WHEN 1 THEN 'running' WHEN 2 THEN 'waiting' WHEN 3 THEN 'completed'
+      WHEN 4 THEN 'failed' WHEN 5 THEN 'canceled' ELSE 'rejected' END AS state,
+    attempt, crashes, steps, submitted_at, due_at, started_at, finished_at, explicit_id
+  FROM task LEFT JOIN stream ON stream.id = task.stream;
+
+CREATE VIEW leases AS
+  SELECT lease.id AS dispatch, task, worker.worker_id, attempt, fence,
+    CASE state WHEN 0 THEN 'running' WHEN 1 THEN 'completed' WHEN 2 THEN 'failed' ELSE 'canceled' END AS status,
+    acquired_at, expires_at, last_heartbeat_at, ended_at, end_reason
+  FROM lease JOIN worker ON worker.id = lease.worker;
+
+CREATE VIEW steps AS
+  SELECT task, json_extract(data, '$.key') AS step_key, json_extract(data, '$.position') AS position, seq, at,
+    json_extract(data, '$.result') AS result
+  FROM event WHERE type = 'step.completed';
+`,
+]
+
+/** The version this code writes and understands. */
+export const schemaVersion = migrations.length
+
+/** Marks a SQLite file as a store of this runtime ("ku0r"). */
+export const applicationId = 0x6b753072

@@ -1,0 +1,60 @@
+import { blobReference, type IdCodec, type WorkingSet } from '@ku0/agent-runtime-core'
+import { prepareApply } from './apply.ts'
+import { prepareJournal } from './journal.ts'
+import { prepareLoad, type Load } from './load.ts'
+import type { Db } from './open.ts'
+
+/** One database's tables as a flush uses them. */
+export class SqliteTables {
+  readonly load: Load
+  readonly ids: IdCodec
+  readonly journal
+  /** The journal's last number and hash, as of the last commit this connection has seen. */
+  last: { number: number; hash: Uint8Array } = { number: 0, hash: new Uint8Array(32) }
+  private readonly apply
+
+  constructor(db: Db, ids: IdCodec) {
+    this.ids = ids
+    this.load = prepareLoad(db)
+    this.apply = prepareApply(db)
+    this.journal = prepareJournal(db)
+    this.reload()
+  }
+
+  /** Another process wrote: the journal has moved on. */
+  reload(): void {
+    const row = this.load.journal()
+    if (row !== undefined) this.last = { number: row[0], hash: row[1] }
+  }
+
+  /** The data of an event with its blob put back; undefined when there is no such event. */
+  event(task: number, seq: number): string | undefined {
+    const row = this.load.event(task, seq)
+    if (row === undefined) return undefined
+    if (row.blob === null) return row.data
+    return this.withBlob(row.data, row.blob, this.load.blob(row.blob) ?? '')
+  }
+
+  withBlob(data: string, sha256: string, text: string): string {
+    return data.replace(blobReference(sha256, text.length), () => text)
+  }
+
+  /** Writes a flush's changes and its journal row. The new last row holds once the transaction is committed. */
+  write(ws: WorkingSet): void {
+    this.apply(ws)
+    if (ws.events.length === 0) return
+    const number = this.last.number + 1
+    this.pending = { number, hash: this.journal.append(number, this.last.hash, ws.now.at, ws.events) }
+  }
+
+  committed(): void {
+    if (this.pending !== undefined) this.last = this.pending
+    this.pending = undefined
+  }
+
+  rolledBack(): void {
+    this.pending = undefined
+  }
+
+  private pending: { number: number; hash: Uint8Array } | undefined
+}

@@ -1,0 +1,51 @@
+import { parentPort, receiveMessageOnPort, workerData, type MessagePort } from 'node:worker_threads'
+import { describeError } from '@ku0/agent-runtime-core'
+import { StoreEngine } from './engine.ts'
+import type { Message } from './front.ts'
+import { deliver } from './inline-store.ts'
+import { beatWord, pack, wakeWord, type FromThread, type ThreadStart } from './port.ts'
+import { chainDigest, systemEnvironment } from './system.ts'
+
+/**
+ * A store in its own thread: it waits for messages, takes a turn, says what came of it. Waiting blocks the thread on purpose:
+ * nothing else runs in it, and waking that way is faster than its event loop. Never terminated from outside; it is asked to end.
+ */
+function runStore(port: MessagePort, start: ThreadStart): void {
+  const environment = systemEnvironment()
+  const signal = new Int32Array(start.signal)
+  const say = (message: FromThread) => port.postMessage(message)
+  const beat = { count: -1, at: 0 }
+  const stalledMs = () => {
+    const now = environment.clock.monotonic()
+    const count = Atomics.load(signal, beatWord)
+    if (count !== beat.count) Object.assign(beat, { count, at: now })
+    return now - beat.at
+  }
+
+  let engine: StoreEngine
+  try {
+    engine = new StoreEngine({ ...start, environment, chain: chainDigest, stalledMs })
+  } catch (error) {
+    say({ kind: 'refused', error: describeError(error) })
+    return
+  }
+  say({ kind: 'opened', info: engine.info })
+
+  for (let open = true; open;) {
+    const seen = Atomics.load(signal, wakeWord)
+    for (let got = receiveMessageOnPort(port); got !== undefined; got = receiveMessageOnPort(port)) {
+      if (got.message === 'end') open = false
+      else for (const message of got.message as readonly Message[]) deliver(engine, message)
+    }
+    const turn = pack(engine.take())
+    if (turn !== undefined) say({ kind: 'turn', turn })
+    if (!open) break
+    const rest = engine.restMs()
+    if (rest > 0) Atomics.wait(signal, wakeWord, seen, rest)
+  }
+  engine.close()
+  say({ kind: 'closed' })
+  port.close()
+}
+
+if (parentPort !== null) runStore(parentPort, workerData as ThreadStart)

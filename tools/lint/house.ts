@@ -1,0 +1,146 @@
+// The rules of this house that no published linter has; `.oxlintrc.json` says where each applies.
+import { definePlugin, type ESTree, type Rule } from '@oxlint/plugins'
+
+type Import =
+  | ESTree.ImportDeclaration
+  | ESTree.ImportExpression
+  | ESTree.ExportNamedDeclaration
+  | ESTree.ExportAllDeclaration
+
+/** Imports form a star: gym -> runtime, persistence, telemetry -> core -> zod. */
+const mayImport: Record<string, string[]> = {
+  'agent-runtime-core': [],
+  'agent-runtime-persistence': ['agent-runtime-core'],
+  'agent-runtime-telemetry': ['agent-runtime-core'],
+  'agent-runtime': ['agent-runtime-core'],
+  'agent-gym': [
+    'agent-runtime',
+    'agent-runtime-core',
+    'agent-runtime-persistence',
+    'agent-runtime-telemetry',
+  ],
+}
+/** The one file that puts the rooms together, so that a user needs one import. */
+const compositionRoot = 'agent-runtime/src/create-runtime.ts'
+
+/** What hands out time, chance and ids; `*` and `default` hand out all of a module. */
+const ambientExports: Record<string, RegExp> = {
+  crypto: /^(\*|default|getRandomValues|random\w+|webcrypto)$/,
+  perf_hooks: /^(\*|default|performance)$/,
+  process: /^hrtime$/,
+  timers: /^(\*|default|set\w+)$/,
+  'timers/promises': /^(\*|default|scheduler|set\w+)$/,
+}
+
+/** They look at a path and never hold its file open. */
+const harmlessFileCall =
+  /^(access|chmod|exists|lstat|mkdir|mkdtemp|readdir|realpath|rm|rmdir|stat|statfs|unlink)(Sync)?$|^constants$/
+
+const importStar: Rule = {
+  create(context) {
+    const [, file, room] = /packages\/(([^/]+)\/.*)$/.exec(context.filename.replaceAll('\\', '/')) ?? []
+    const allowed = room === undefined ? undefined : mayImport[room]
+    if (file === undefined || room === undefined || allowed === undefined) return {}
+
+    return eachImport((source, node) => {
+      const target = /^@ku0\/([^/]+)/.exec(source)?.[1]
+      if (target !== undefined && target !== room && !allowed.includes(target) && file !== compositionRoot) {
+        context.report({
+          node,
+          message: `${room} must not import ${target}: imports form a star around core.`,
+        })
+      }
+      if (source.startsWith('.') && !new URL(source, `file:///${file}`).pathname.startsWith(`/${room}/`)) {
+        context.report({ node, message: `Import another package by its name, not by the path ${source}.` })
+      }
+      if (room === 'agent-runtime-core' && !/^(\.|@ku0\/agent-runtime-core(\/|$)|zod(\/|$))/.test(source)) {
+        context.report({ node, message: `Core imports only zod and itself, not ${source}.` })
+      }
+    })
+  },
+}
+
+const ambientImports: Rule = {
+  create(context) {
+    return eachImport((source, node) => {
+      const banned = ambientExports[source.replace(/^node:/, '')]
+      if (banned === undefined) return
+      for (const name of importedNames(node)) {
+        if (banned.test(name)) {
+          context.report({
+            node,
+            message: `Time, chance and ids come in through the environment; only system.ts takes ${name} from ${source}.`,
+          })
+        }
+      }
+    })
+  },
+}
+
+const currentDate: Rule = {
+  create(context) {
+    const message = 'Time comes in through the environment; only system.ts reads the clock.'
+    return {
+      NewExpression(node) {
+        if (isDate(node.callee) && node.arguments.length === 0) context.report({ node, message })
+      },
+      CallExpression(node) {
+        if (isDate(node.callee)) context.report({ node, message })
+      },
+    }
+  },
+}
+
+const databaseFiles: Rule = {
+  create(context) {
+    return eachImport((source, node) => {
+      if (!/^(node:)?fs(\/promises)?$/.test(source)) return
+      for (const name of importedNames(node)) {
+        if (!harmlessFileCall.test(name)) {
+          context.report({
+            node,
+            message: `Closing a file of an open database drops SQLite's locks: persistence opens no file, so it must not import ${name} from ${source}.`,
+          })
+        }
+      }
+    })
+  },
+}
+
+export default definePlugin({
+  meta: { name: 'house' },
+  rules: {
+    'import-star': importStar,
+    'ambient-imports': ambientImports,
+    'current-date': currentDate,
+    'database-files': databaseFiles,
+  },
+})
+
+function eachImport(visit: (source: string, node: Import) => void) {
+  const onImport = (node: Import) => {
+    if (node.source?.type === 'Literal' && typeof node.source.value === 'string')
+      visit(node.source.value, node)
+  }
+  return {
+    ImportDeclaration: onImport,
+    ImportExpression: onImport,
+    ExportNamedDeclaration: onImport,
+    ExportAllDeclaration: onImport,
+  }
+}
+
+/** `*` stands for the whole module. */
+function importedNames(node: Import): string[] {
+  if (node.type === 'ImportExpression' || node.type === 'ExportAllDeclaration') return ['*']
+  return node.specifiers.map((specifier) => {
+    if (specifier.type === 'ImportNamespaceSpecifier') return '*'
+    if (specifier.type === 'ImportDefaultSpecifier') return 'default'
+    const name = specifier.type === 'ImportSpecifier' ? specifier.imported : specifier.local
+    return name.type === 'Literal' ? name.value : name.name
+  })
+}
+
+function isDate(node: ESTree.Node): boolean {
+  return node.type === 'Identifier' && node.name === 'Date'
+}

@@ -1,0 +1,68 @@
+// Runs the tests of the folder it is called in: a package's own, or all of them at the root.
+//
+//   node tools/test.ts [FILE...] [--grep TEXT] [--watch]
+//
+// A literal `--`, which pnpm hands through, is dropped. A run in which no test ran has failed.
+// The environment variable TEST_REPORT names a file for the counts, as JSON.
+import { writeFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { startVitest, type TestModule } from 'vitest/node'
+
+const usage = 'usage: test [FILE...] [--grep TEXT | -t TEXT] [--watch]'
+const workspace = resolve(import.meta.dirname, '..')
+
+const { values: flags, positionals: files } = readFlags(process.argv.slice(2).filter((arg) => arg !== '--'))
+const vitest = await startVitest('test', files, {
+  root: workspace,
+  dir: process.cwd(),
+  run: !flags.watch,
+  watch: flags.watch,
+  passWithNoTests: true,
+  ...(flags.grep === undefined ? {} : { testNamePattern: flags.grep }),
+})
+
+if (!flags.watch) {
+  const modules = vitest.state.getTestModules()
+  const counts = count(modules, vitest.state.getUnhandledErrors().length)
+  const report = process.env['TEST_REPORT']
+  if (report !== undefined) writeFileSync(report, `${JSON.stringify(counts)}\n`)
+  if (counts.passed + counts.failed === 0) {
+    console.error(
+      flags.grep === undefined ? 'No test ran.' : `No test ran: none is named like "${flags.grep}".`,
+    )
+  }
+  if (counts.passed === 0 || counts.failed > 0) process.exitCode = 1
+}
+
+function readFlags(args: string[]) {
+  try {
+    return parseArgs({
+      args,
+      allowPositionals: true,
+      options: {
+        grep: { type: 'string', short: 't' },
+        watch: { type: 'boolean', default: false },
+      },
+    })
+  } catch (error) {
+    console.error(`${(error as Error).message}\n${usage}`)
+    process.exit(2)
+  }
+}
+
+/** A file that could not be loaded, or an error outside any test, counts as one failed test. */
+function count(modules: TestModule[], strayErrors: number) {
+  const counts = { passed: 0, failed: strayErrors, skipped: 0 }
+  for (const module of modules) {
+    let failedHere = 0
+    for (const test of module.children.allTests()) {
+      const { state } = test.result()
+      if (state === 'passed') counts.passed += 1
+      else if (state === 'failed') failedHere += 1
+      else counts.skipped += 1
+    }
+    counts.failed += failedHere === 0 && !module.ok() ? 1 : failedHere
+  }
+  return counts
+}
