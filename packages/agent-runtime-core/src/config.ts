@@ -81,8 +81,8 @@ export interface ConfigWarning {
 }
 
 /**
- * The whole configuration, deeply frozen: what was given, and the defaults for the rest. Throws {@link
- * ConfigError} naming every bad field with what is allowed there and what was given; an unknown key is an
+ * The whole configuration, deeply frozen: what was given, and the defaults for the rest. Throws
+ * {@link ConfigError} naming every bad field with what is allowed there and what was given; an unknown key is an
  * error, with the name that was likely meant. Warnings are returned, for the caller to log. Source:
  * `docs/semantics.md` C1; `docs/reliability.md` G11.
  */

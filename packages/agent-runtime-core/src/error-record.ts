@@ -40,8 +40,8 @@ export function describeError(error: unknown, limits: Partial<ErrorLimits> = {})
 
 /**
  * The error that a record tells of, to be thrown on: with its name, message, code, stack and causes. A code
- * that is not the runtime's becomes `handler_failed` and stays in `details.code`. Its class is {@link
- * RuntimeError}, or {@link NonRetryableError} for that code; the other classes carry data that a record does
+ * that is not the runtime's becomes `handler_failed` and stays in `details.code`. Its class is
+ * {@link RuntimeError}, or {@link NonRetryableError} for that code; the other classes carry data that a record does
  * not.
  */
 export function toRuntimeError(record: ErrorRecord): RuntimeError {

@@ -44,7 +44,7 @@ const noRules: readonly QuotaRule[] = []
 
 /**
  * Whether a rule in reject mode has room for one more submission; queued and running holders count, so that an accepted task is
- * never dropped later. Rules in defer mode always have room here. Source: Track AA, Quota Rules; `docs/semantics.md` C4.
+ * never dropped later. Rules in defer mode have room here for all that a window could ever hold. Source: Track AA, Quota Rules; `docs/semantics.md` C4.
  */
 export function hasRoomAtAdmission(
   rule: QuotaRule,
@@ -52,7 +52,7 @@ export function hasRoomAtAdmission(
   window: number,
   tokens: number,
 ): boolean {
-  if (rule.onExceeded === 'defer') return true
+  if (rule.onExceeded === 'defer') return rule.tokensPerWindow === undefined || tokens <= rule.tokensPerWindow
   return belowMax(rule, counters.queued + counters.running) && windowHasRoom(rule, counters, window, tokens)
 }
 

@@ -1,5 +1,33 @@
+export {
+  foldEvents,
+  takeSnapshot,
+  violationsIn,
+  type InvariantCase,
+  type StoreSnapshot,
+  type TaskSnapshot,
+} from './invariants.ts'
+export {
+  ReferenceModel,
+  type ModelConfig,
+  type ModelLease,
+  type ModelReceipt,
+  type ModelSettlement,
+  type ModelTask,
+  type ModelWorker,
+} from './reference-model.ts'
 export { SeededRandom } from './seeded-random.ts'
 export { testDigest, utf8 } from './sha256.ts'
+export {
+  Scene,
+  storeSuite,
+  submission,
+  type Matchers,
+  type Opening,
+  type OpenStore,
+  type TestTools,
+  type SceneSetting,
+  type Time,
+} from './store-suite.ts'
 export { VirtualClock } from './virtual-clock.ts'
 export {
   createVirtualEnvironment,

@@ -54,19 +54,15 @@ export class VirtualClock implements Clock, Timers {
   advanceBy(ms: number): void {
     assertDelay(ms)
     const target = this.#elapsed + ms
-    for (let [next] = this.#timers; next !== undefined && next.dueAt <= target; [next] = this.#timers) {
-      this.#elapsed = next.dueAt
-      this.#remove(next)
-      next.run()
-    }
-    this.#elapsed = target
+    this.#move(target, ({ dueAt }) => dueAt <= target)
   }
 
   /** Moves time on to `at`, epoch ms without skew. Throws `invalid_argument` for a time that has passed. */
   advanceTo(at: number): void {
     const ms = at - this.#startAt - this.#elapsed
     if (ms < 0) throw new RuntimeError('invalid_argument', `time does not go back: ${at} has passed`)
-    this.advanceBy(ms)
+    // Compared as epoch ms, whose fractions are coarse: a timer whose `nextAt` was asked for does run then.
+    this.#move(this.#elapsed + ms, ({ dueAt }) => this.#startAt + dueAt <= at)
   }
 
   /** The same time and timers as a process sees them whose wall clock is wrong by `skew` ms. */
@@ -76,6 +72,15 @@ export class VirtualClock implements Clock, Timers {
       monotonic: () => this.monotonic(),
       after: (delayMs, run) => this.after(delayMs, run),
     }
+  }
+
+  #move(target: number, isDue: (timer: ArmedTimer) => boolean): void {
+    for (let [next] = this.#timers; next !== undefined && isDue(next); [next] = this.#timers) {
+      this.#elapsed = next.dueAt
+      this.#remove(next)
+      next.run()
+    }
+    this.#elapsed = Math.max(this.#elapsed, target)
   }
 
   #remove(timer: ArmedTimer): void {

@@ -34,11 +34,8 @@ export function cancel(ws: WorkingSet, it: { taskId: string; reason?: string }):
     hold(ws, task, 'running', 'none')
     notice(ws, lease, 'canceled', it.reason)
   }
-  ws.count({
-    canceled: ws.totals.canceled + 1,
-    running: ws.totals.running - (task.state === 'running' ? 1 : 0),
-    waiting: ws.totals.waiting - (task.state === 'waiting' ? 1 : 0),
-  })
+  ws.count('canceled')
+  if (task.state === 'running' || task.state === 'waiting') ws.count(task.state, -1)
   return { canceled: true, state: 'canceled' }
 }
 
@@ -62,6 +59,6 @@ export function abortSettled(
   ws.putLease({ ...lease, abortGraceExpiredAt: ws.now.leaseAt })
   const task = ws.task(lease.task)
   if (task !== undefined)
-    ws.append(task, 'task.leaked', `{"afterMs":${Math.round(it.afterMs)},"leaseId":"${it.leaseId}"}`)
+    ws.move(task, {}, 'task.leaked', `{"afterMs":${Math.round(it.afterMs)},"leaseId":"${it.leaseId}"}`)
   return true
 }

@@ -47,48 +47,82 @@ export class ClaimRound {
 
   /** The streams whose heads must be loaded before it can go on; undefined when the round is over. */
   run(): readonly number[] | undefined {
-    const streams = this.openStreams()
+    const byLane = this.openStreams()
     while (this.workers.some((worker) => this.mayTake(worker))) {
-      const unknown: number[] = []
-      const heads: (Head & { readonly task: TaskRow; readonly row: StreamRow })[] = []
-      for (const lane of lanes.keys()) {
-        for (const row of streams[lane] ?? []) {
-          if (this.blocked.has(row.id) || this.ws.stream(row.id).depth === 0) continue
-          const task = this.head(row.id)
-          if (task === 'unknown') unknown.push(row.id)
-          else if (task !== undefined)
-            heads.push({ stream: row.id, laneRank: lane, sequence: task.id, task, row })
-        }
-        if (unknown.length > 0) return unknown
-        if (heads.length > 0) break
-      }
-      const next = decideOrder(heads)
+      const next = this.next(byLane)
       if (next === undefined) return undefined
+      if ('unknown' in next) return next.unknown
       this.start(next.task, next.row)
     }
     return undefined
   }
 
-  /** Asks running tasks to yield when interactive ones wait and no slot is free. Source: `docs/semantics.md 3.6`. */
+  /** The head that comes next, or the streams of its lane of which no head is known. */
+  private next(byLane: readonly (readonly StreamRow[])[]): Next | undefined {
+    for (const streams of byLane) {
+      const heads: (Head & Found)[] = []
+      const unknown: number[] = []
+      for (const row of streams) {
+        const { id: stream, laneRank } = row
+        if (this.blocked.has(stream) || this.ws.stream(stream).depth === 0) continue
+        const task = this.head(stream)
+        if (task === 'unknown') unknown.push(stream)
+        else if (task !== undefined) heads.push({ stream, laneRank, sequence: task.id, task, row })
+      }
+      if (unknown.length > 0) return { unknown }
+      const first = decideOrder(heads)
+      if (first !== undefined) return first
+    }
+    return undefined
+  }
+
+  /**
+   * Asks running tasks to yield when interactive ones wait for nothing but a slot; only those whose slot would be of use.
+   * Source: `docs/semantics.md 3.6`.
+   */
   preempt(running: Iterable<LeaseRow>): void {
     const { ws } = this
-    if (!ws.config.preemption || this.freeSlots > 0) return
-    const waiting = (this.openStreams()[0] ?? []).reduce(
-      (sum, row) => sum + (this.blocked.has(row.id) ? 0 : row.depth),
-      0,
-    )
-    if (waiting === 0) return
+    if (!ws.config.preemption) return
+    const waiting = (this.openStreams()[0] ?? []).filter((row) => this.lacksOnlySlot(row))
+    const count = waiting.reduce((sum, row) => sum + Math.min(row.depth, this.quotaRoom(row)), 0)
+    if (count === 0) return
     const candidates = [...running].flatMap(({ id }) => {
       const lease = ws.lease(id)
       const task = lease?.state === 'running' ? ws.task(lease.task) : undefined
-      if (lease === undefined || task === undefined) return []
+      const worker = this.workers.find((it) => it.worker === lease?.worker)
+      if (lease === undefined || task === undefined || worker === undefined) return []
+      if (!waiting.some(({ type }) => this.couldTake(worker, type))) return []
       const laneRank = ws.stream(streamOf(task)).laneRank
       return [{ id, laneRank, dispatch: id, asked: lease.yieldAskedAt !== null, lease }]
     })
-    for (const { lease } of decidePreemption(waiting, candidates)) {
+    for (const { lease } of decidePreemption(count, candidates)) {
       ws.putLease({ ...lease, yieldAskedAt: ws.now.leaseAt })
       notice(ws, lease, 'yield')
     }
+  }
+
+  /** Whether a stream's type is run here, by workers that are all full. */
+  private lacksOnlySlot({ type }: StreamRow): boolean {
+    const able = this.workers.filter((worker) => this.couldTake(worker, type))
+    return able.length > 0 && able.every((worker) => worker.inFlight >= worker.capacity)
+  }
+
+  private couldTake(worker: Demander, type: string): boolean {
+    const { config, now } = this.ws
+    return isEligible({ ...worker, inFlight: 0 }, type, now.leaseAt, config.leaseTtlMs)
+  }
+
+  /** How many more tasks of a stream its deferred quotas would let start. */
+  private quotaRoom({ quotaKeys }: StreamRow): number {
+    const { ws } = this
+    const window = windowStart(ws.now.at, ws.config.quotaConfig?.windowMs ?? 60_000)
+    return quotaKeys.reduce((room, key) => {
+      const rule = quotaRule(ws.config.quotaConfig, key)
+      if (rule === undefined || rule.onExceeded === 'reject') return room
+      const counters = ws.quota(key)
+      if (!hasRoomAtDispatch(rule, counters, window, 0)) return 0
+      return Math.min(room, (rule.maxInFlight ?? Number.POSITIVE_INFINITY) - counters.running)
+    }, Number.POSITIVE_INFINITY)
   }
 
   private mayTake(worker: Demander): boolean {
@@ -196,7 +230,7 @@ export class ClaimRound {
     ws.putLease(lease)
     worker.inFlight++
     ws.taken.set(stream.id, (ws.taken.get(stream.id) ?? 0) + 1)
-    ws.count({ running: ws.totals.running + 1 })
+    ws.count('running')
     this.grants.push({ task: row, lease, workerId: worker.workerId })
   }
 
@@ -214,6 +248,13 @@ export class ClaimRound {
         )
   }
 }
+
+interface Found {
+  readonly task: TaskRow
+  readonly row: StreamRow
+}
+
+type Next = Found | { readonly unknown: readonly number[] }
 
 const acquired = ['lease.acquired'] as const
 

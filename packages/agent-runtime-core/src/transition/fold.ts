@@ -9,10 +9,10 @@ import type { WorkingSet } from './working-set.ts'
 
 /**
  * The order of operations inside a flush, lowest first: what frees slots comes before what fills them. Operations of one rank keep
- * the order in which they came, and so do all operations on one lease. Source: `docs/ARCHITECTURE.md`, A flush.
+ * the order in which they came: those on one lease, those on one worker, and a submission and the cancel of its task.
+ * Source: `docs/ARCHITECTURE.md`, A flush.
  */
 export const flushRank: Readonly<Record<WriteKind, number>> = {
-  registerWorkers: 0,
   settle: 1,
   release: 1,
   recordStep: 1,
@@ -20,11 +20,12 @@ export const flushRank: Readonly<Record<WriteKind, number>> = {
   checkpoint: 1,
   appendOutput: 1,
   progress: 1,
-  cancel: 2,
-  abortSettled: 2,
+  registerWorkers: 2,
   drainWorkers: 2,
   removeWorkers: 2,
   submit: 3,
+  cancel: 3,
+  abortSettled: 3,
 }
 
 /** Applies one operation to the working set and says what came of it. `running`: this process's live leases. */

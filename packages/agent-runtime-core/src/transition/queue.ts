@@ -16,28 +16,23 @@ export function streamFor(ws: WorkingSet, lane: Lane, type: string, quotaKeys: r
     depth: 0,
     delayed: 0,
   }
-  ws.putStream(row)
+  ws.addStream(row)
   return row
 }
 
 /** A task row that is now queued and put with the changes counts in its stream's depth, or among the delayed. */
 export function enqueue(ws: WorkingSet, task: TaskRow): void {
-  const stream = ws.stream(streamOf(task))
-  if (task.dueAt !== null) {
-    ws.putStream({ ...stream, delayed: stream.delayed + 1 })
-    return
-  }
-  ws.putStream({ ...stream, depth: stream.depth + 1 })
-  const queued = ws.queued.get(stream.id)
-  if (queued === undefined) ws.queued.set(stream.id, [task])
+  const stream = streamOf(task)
+  if (task.dueAt !== null) return ws.shift(stream, 'delayed', 1)
+  ws.shift(stream, 'depth', 1)
+  const queued = ws.queued.get(stream)
+  if (queued === undefined) ws.queued.set(stream, [task])
   else queued.push(task)
 }
 
 /** A queued task leaves its stream, by a claim or a cancel. */
 export function dequeue(ws: WorkingSet, task: TaskRow): void {
-  const stream = ws.stream(streamOf(task))
-  if (task.dueAt === null) ws.putStream({ ...stream, depth: stream.depth - 1 })
-  else ws.putStream({ ...stream, delayed: stream.delayed - 1 })
+  ws.shift(streamOf(task), task.dueAt === null ? 'depth' : 'delayed', -1)
 }
 
 /** Moves a task's hold on each of its quota keys: a holder is queued, running or none. Source: `docs/semantics.md 2.6`. */

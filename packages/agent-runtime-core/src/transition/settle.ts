@@ -48,7 +48,8 @@ export function settle(ws: WorkingSet, leaseId: string, settlement: Settlement):
       const output = ws.inline(settlement.output)
       const data = `{"durationMs":${durationOf(ws, task)},"leaseId":"${leaseId}","output":${output.text}}`
       finish(ws, task, lease, 'completed', 'task.completed', data, 'completed', released, output.blob)
-      ws.count({ completed: ws.totals.completed + 1, running: ws.totals.running - 1 })
+      ws.count('completed')
+      ws.count('running', -1)
       return 'ok'
     }
     case 'failed': {
@@ -85,7 +86,7 @@ export function expire(ws: WorkingSet, lease: LeaseRow, reason: 'expired' | 'own
   if (task === undefined || lease.state !== 'running')
     throw new Error(`lease ${lease.id} has no running task`)
   const verdict = decideExpiry(task, ws.config.maxCrashes)
-  ws.count({ expired: ws.totals.expired + 1 })
+  ws.count('expired')
   if (verdict.to === 'failed') {
     const error = `{"code":"poisoned","message":"the task lost its lease to crashes ${verdict.crashes} times (maxCrashes ${ws.config.maxCrashes})","name":"RuntimeError"}`
     fail(ws, { ...task, crashes: verdict.crashes }, lease, 'poisoned', error, reason, expired)
@@ -139,7 +140,8 @@ function fail(
   const value = ws.inline(error)
   const data = `{"durationMs":${durationOf(ws, task)},"error":${value.text},"kind":"${kind}","leaseId":"${ws.ids.lease(lease.id)}"}`
   finish(ws, task, lease, 'failed', 'task.failed', data, endReason, also, value.blob)
-  ws.count({ failed: ws.totals.failed + 1, running: ws.totals.running - 1 })
+  ws.count('failed')
+  ws.count('running', -1)
 }
 
 function finish(
@@ -197,11 +199,9 @@ function requeue(ws: WorkingSet, task: TaskRow, lease: LeaseRow, it: Requeue): v
   endLease(ws, lease, ...leaseEnd(it.reason), row.seq)
   enqueue(ws, row)
   hold(ws, row, 'running', 'queued')
-  ws.count({
-    requeued: ws.totals.requeued + 1,
-    running: ws.totals.running - 1,
-    preempted: ws.totals.preempted + (it.reason === 'yielded' ? 1 : 0),
-  })
+  ws.count('requeued')
+  ws.count('running', -1)
+  if (it.reason === 'yielded') ws.count('preempted')
 }
 
 function leaseEnd(reason: RequeueReason): ['failed' | 'canceled', RequeueReason] {

@@ -39,7 +39,7 @@ function submitOne(ws: WorkingSet, it: Submission): Receipt {
   )
   const input = ws.inline(it.input)
   const id = ws.nextTask++
-  const task = ws.append(
+  const task = ws.move(
     {
       ...newTask,
       id,
@@ -50,6 +50,7 @@ function submitOne(ws: WorkingSet, it: Submission): Receipt {
       tokens: it.tokens ?? 0,
       explicitId: it.taskId ?? null,
     },
+    {},
     'task.queued',
     submissionText(it, input.text, dueAt),
     undefined,
@@ -60,7 +61,7 @@ function submitOne(ws: WorkingSet, it: Submission): Receipt {
   if (it.taskId !== undefined) ws.explicitIds.set(it.taskId, id)
   if (it.idempotencyKey !== undefined)
     ws.keys.set(it.idempotencyKey, { key: it.idempotencyKey, task: id, payloadHash: payloadHash(ws, it) })
-  ws.count({ submitted: ws.totals.submitted + 1 })
+  ws.count('submitted')
   return { accepted: true, taskId: it.taskId ?? ws.ids.task(id), sequence: id, deduplicated: false }
 }
 
@@ -100,14 +101,16 @@ function takenBefore(ws: WorkingSet, it: Submission): Receipt | undefined {
     }
   }
   if (it.taskId === undefined) return undefined
-  const sequence = ws.explicitIds.get(it.taskId) ?? ws.base.explicitIds.get(it.taskId)
+  // An id of the store's own making belongs to the task of that number, or will.
+  const sequence =
+    ws.explicitIds.get(it.taskId) ?? ws.base.explicitIds.get(it.taskId) ?? ws.ids.taskNumber(it.taskId)
   if (sequence === undefined) return undefined
   return {
     accepted: false,
     taskId: it.taskId,
     sequence,
     reason: 'already_exists',
-    message: `there is a task ${JSON.stringify(it.taskId)} already`,
+    message: `the task id ${JSON.stringify(it.taskId)} is taken`,
   }
 }
 
@@ -138,7 +141,7 @@ function takeQuotas(ws: WorkingSet, task: TaskRow, rules: readonly QuotaRule[]):
 function reject(ws: WorkingSet, it: Submission, reason: RejectionReason, message: string): Receipt {
   const id = ws.nextTask++
   const at = ws.now.at
-  ws.append(
+  ws.move(
     {
       ...newTask,
       id,
@@ -151,10 +154,11 @@ function reject(ws: WorkingSet, it: Submission, reason: RejectionReason, message
       tokens: 0,
       explicitId: null,
     },
+    {},
     'task.rejected',
     `{"lane":"${it.lane}","message":${JSON.stringify(message)},"reason":"${reason}","type":${JSON.stringify(it.type)}}`,
   )
-  ws.count({ rejected: ws.totals.rejected + 1 })
+  ws.count('rejected')
   return { accepted: false, taskId: ws.ids.task(id), sequence: id, reason, message }
 }
 

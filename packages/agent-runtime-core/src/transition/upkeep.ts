@@ -1,6 +1,6 @@
 import { expiryOrder, isExpired } from '../decide/expiry.ts'
 import type { Write } from '../store.ts'
-import { enqueue, streamOf } from './queue.ts'
+import { dequeue, enqueue } from './queue.ts'
 import type { LeaseRow, TaskRow, WorkerRow } from './rows.ts'
 import { expire, release } from './settle.ts'
 import type { WorkingSet } from './working-set.ts'
@@ -27,8 +27,7 @@ export function promote(ws: WorkingSet, due: readonly TaskRow[]): void {
     const task = ws.task(id)
     if (task === undefined || task.state !== 'queued' || task.dueAt === null || task.dueAt > ws.now.at)
       continue
-    const stream = ws.stream(streamOf(task))
-    ws.putStream({ ...stream, delayed: stream.delayed - 1 })
+    dequeue(ws, task)
     const row = { ...task, dueAt: null, queuedAt: task.dueAt }
     ws.tasks.set(row.id, row)
     enqueue(ws, row)
@@ -50,7 +49,7 @@ export function renew(ws: WorkingSet, leases: Iterable<LeaseRow>, workers: Itera
     if (worker.registered) ws.workers.set(worker.id, { ...worker, lastSeenAt: leaseAt })
 }
 
-/** Workers of this process enter the registry, or state a new capacity. Source: Track AA, AA1. */
+/** Workers of this process enter the registry, or state a new capacity. Source: Track AA, AA1; `docs/semantics.md 3.2`. */
 export function registerWorkers(ws: WorkingSet, it: Write<'registerWorkers'>): boolean {
   for (const { workerId, capacity, types } of it.workers) {
     const known = ownWorker(ws, workerId)
@@ -58,7 +57,7 @@ export function registerWorkers(ws: WorkingSet, it: Write<'registerWorkers'>): b
       id: known?.id ?? ws.nextWorker++,
       workerId,
       process: ws.base.process,
-      capacity,
+      capacity: Math.min(capacity, ws.config.maxInFlightPerWorker),
       types,
       draining: false,
       lastSeenAt: ws.now.leaseAt,
@@ -88,7 +87,9 @@ export function removeWorkers(
   for (const workerId of it.workerIds) {
     const row = ownWorker(ws, workerId)
     if (row === undefined) continue
-    for (const lease of leases) if (lease.worker === row.id) release(ws, ws.ids.lease(lease.id), 'drained')
+    for (const lease of leases)
+      if (lease.worker === row.id && ws.lease(lease.id)?.state === 'running')
+        release(ws, ws.ids.lease(lease.id), 'drained')
     ws.workers.set(row.id, { ...row, registered: false })
   }
   return true

@@ -103,6 +103,7 @@ export class WorkingSet {
   readonly queued = new Map<number, TaskRow[]>()
   /** How many of a stream's heads were taken. */
   readonly taken = new Map<number, number>()
+  /** The sums so far; a draft of this flush once something was counted. */
   totals: TotalsRow
   /** Promoted queued tasks in all lanes, and those not due yet. */
   depth: number
@@ -175,15 +176,10 @@ export class WorkingSet {
     blob: string | null = null,
   ): TaskRow {
     if (changes.state !== undefined && changes.state !== task.state) assertMove(task.state, changes.state)
-    return this.append({ ...task, ...changes }, type, data, also, blob)
-  }
-
-  /** Appends an event to a task whose row has its other changes already. */
-  append(task: TaskRow, type: EventType, data: string, also = noNames, blob: string | null = null): TaskRow {
     const seq = task.seq + 1
-    const at = this.now.at
+    const { at } = this.now
     const hash = this.around.chain(task.tail, chainText(task.id, seq, type, at, data))
-    const row: TaskRow = { ...task, seq, tail: hash }
+    const row: TaskRow = { ...task, ...changes, seq, tail: hash }
     this.tasks.set(row.id, row)
     this.events.push({ task: row.id, seq, type, at, data, blob, hash, also })
     return row
@@ -195,18 +191,30 @@ export class WorkingSet {
       throw new Error(`lease ${row.id} cannot move from ${before.state} to ${row.state}`)
     this.leases.set(row.id, row)
   }
-  putStream(row: StreamRow): void {
-    const before = this.streams.get(row.id) ?? this.base.streams.get(row.id)
-    this.depth += row.depth - (before?.depth ?? 0)
-    this.delayed += row.delayed - (before?.delayed ?? 0)
+  /** A stream that is new. */
+  addStream(row: StreamRow): void {
     this.streams.set(row.id, row)
     this.streamsByKey.set(row.key, row)
   }
   putQuota(row: QuotaRow): void {
     this.quotas.set(row.key, row)
   }
-  count(changes: Partial<TotalsRow>): void {
-    this.totals = { ...this.totals, ...changes }
+  /** Adds to the sums. */
+  count(name: keyof TotalsRow, by = 1): void {
+    if (this.totals === this.base.totals) this.totals = { ...this.base.totals }
+    ;(this.totals as Record<keyof TotalsRow, number>)[name] += by
+  }
+
+  /** Changes how many tasks a stream has; the stream's row becomes a draft of this flush. */
+  shift(id: number, of: 'depth' | 'delayed', by: number): void {
+    let row = this.streams.get(id)
+    if (row === undefined) {
+      row = { ...this.stream(id) }
+      this.streams.set(id, row)
+      this.streamsByKey.set(row.key, row)
+    }
+    ;(row as { depth: number; delayed: number })[of] += by
+    this[of] += by
   }
 
   /** A value as it stands in an event: itself, or a reference to a blob when it is larger than `maxInlineBytes`. */

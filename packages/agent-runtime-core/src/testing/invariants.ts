@@ -1,0 +1,405 @@
+import { canonical } from '../codec.ts'
+import type { ExecutionConfig } from '../config.ts'
+import type { Digest } from '../environment.ts'
+import type { EventData, OutputChunk, StoredEvent } from '../event.ts'
+import { CHAIN_START, chainText } from '../hash.ts'
+import { lanes } from '../lane.ts'
+import type { ExecutionLease } from '../lease.ts'
+import { canMove, isFinal, type TaskState } from '../states.ts'
+import type { StepRecord } from '../step.ts'
+import type { ExecutionStore, StoreStats, Totals } from '../store.ts'
+import type { TaskRecord } from '../task.ts'
+import { exceeds } from '../text-size.ts'
+import { blobReference } from '../transition/working-set.ts'
+import type { WorkerStatus } from '../worker.ts'
+import { utf8 } from './sha256.ts'
+
+/** All that a store says of one task. */
+export interface TaskSnapshot {
+  readonly record: TaskRecord
+  readonly events: readonly StoredEvent[]
+  readonly steps: readonly StepRecord[]
+  readonly leases: readonly ExecutionLease[]
+  readonly output: readonly OutputChunk[]
+}
+
+/** All that a store says, at one moment in which nothing is written. Tasks are in the order of their submission. */
+export interface StoreSnapshot {
+  readonly tasks: readonly TaskSnapshot[]
+  readonly stats: StoreStats
+  readonly workers: readonly WorkerStatus[]
+}
+
+/** What the invariants are checked with. */
+export interface InvariantCase {
+  readonly config: ExecutionConfig
+  readonly digest: Digest
+  /** An earlier snapshot of the same store: what was final or recorded then must be so still. */
+  readonly before?: StoreSnapshot
+}
+
+/** Reads everything there is. */
+export async function takeSnapshot(store: Pick<ExecutionStore, 'read'>): Promise<StoreSnapshot> {
+  const tasks: TaskSnapshot[] = []
+  for (let cursor: number | undefined, more = true; more; more = cursor !== undefined) {
+    const page = await store.read({
+      kind: 'tasks',
+      filter: { limit: 1_000, ...(cursor === undefined ? {} : { cursor }) },
+    })
+    for (const record of page.tasks) {
+      const { taskId } = record
+      tasks.push({
+        record,
+        events: (await store.read({ kind: 'events', taskId, after: 0, limit: 1_000_000 })) ?? [],
+        steps: await store.read({ kind: 'steps', taskId }),
+        leases: await store.read({ kind: 'leases', taskId }),
+        output: (await store.read({ kind: 'output', taskId, after: 0, limit: 1_000_000 })) ?? [],
+      })
+    }
+    cursor = page.cursor
+  }
+  const stats = await store.read({ kind: 'stats' })
+  const workers = await store.read({ kind: 'workers' })
+  return { tasks: tasks.toReversed(), stats, workers }
+}
+
+/**
+ * Every rule that the snapshot breaks, one line each; none when all is well. Rows are compared with what their events say,
+ * counters with counts. Source: `docs/reliability.md` 3.1, I1-I6, I10, I11, I14-I17, I19.
+ */
+export function violationsIn(snapshot: StoreSnapshot, it: InvariantCase): readonly string[] {
+  return [
+    ...snapshot.tasks.flatMap((task) =>
+      [...eventRules(task, it), ...leaseRules(task), ...memoRules(task), ...outputRules(task)].map(
+        (line) => `task ${task.record.sequence}: ${line}`,
+      ),
+    ),
+    ...countRules(snapshot),
+    ...keyRules(snapshot),
+    ...workerRules(snapshot),
+    ...quotaRules(snapshot, it.config),
+    ...(it.before === undefined ? [] : lastingRules(it.before, snapshot)),
+  ]
+}
+
+/** I4, I10, I15, I16: the chain of events holds, takes legal moves only, and makes the record. */
+function* eventRules({ record, events }: TaskSnapshot, it: InvariantCase): Iterable<string> {
+  const [first] = events
+  if (first?.type !== 'task.queued' && first?.type !== 'task.rejected')
+    yield `I15 the first event is ${first?.type ?? 'missing'}`
+  let tail: Uint8Array = CHAIN_START
+  for (const [index, event] of events.entries()) {
+    if (event.seq !== index + 1) yield `I15 event ${index + 1} has seq ${event.seq}`
+    if (event.taskId !== record.taskId) yield `I15 event ${event.seq} belongs to ${event.taskId}`
+    tail = chained(tail, record.sequence, event, it)
+    if (hex(tail) !== event.hash) yield `I15 the chain breaks at ${event.seq} (${event.type})`
+    if (event.data !== canonical(JSON.parse(event.data)))
+      yield `I15 the data of event ${event.seq} (${event.type}) is not canonical`
+  }
+  const folded = foldEvents(events)
+  yield* folded.problems
+  for (const [key, value] of Object.entries(folded.row)) {
+    if (key === 'startedAt' && record.state === 'queued') continue
+    const actual = (record as unknown as Record<string, unknown>)[key]
+    if (actual !== value) yield `I16 ${key} is ${String(actual)}, its events say ${String(value)}`
+  }
+}
+
+/** The row that a task's events make, and the moves that the table of states does not have. */
+export function foldEvents(events: readonly Pick<StoredEvent, 'seq' | 'type' | 'at' | 'data'>[]): {
+  readonly row: Readonly<Record<string, unknown>>
+  readonly problems: readonly string[]
+} {
+  const problems: string[] = []
+  const row: Record<string, unknown> & {
+    state?: TaskState
+    attempt: number
+    crashes: number
+    steps: number
+  } = {
+    attempt: 1,
+    crashes: 0,
+    steps: 0,
+  }
+  let fence = 0
+  const move = (to: TaskState, seq: number) => {
+    if (row.state !== undefined && !canMove(row.state, to))
+      problems.push(`I4 event ${seq} moves ${row.state} to ${to}`)
+    row.state = to
+    delete row['dueAt']
+  }
+  for (const { seq, type, at, data } of events) {
+    const it = JSON.parse(data) as Partial<Record<string, unknown>>
+    switch (type) {
+      case 'task.queued':
+        move('queued', seq)
+        row['type'] = it['type']
+        row['lane'] = it['lane']
+        row['input'] = canonical(it['input'])
+        row['submittedAt'] = at
+        break
+      case 'task.rejected':
+        move('rejected', seq)
+        for (const key of ['type', 'lane', 'reason', 'message']) row[key] = it[key]
+        row['finishedAt'] = at
+        break
+      case 'task.started': {
+        const started = it as unknown as EventData['task.started']
+        move('running', seq)
+        if (started.fencingToken !== ++fence)
+          problems.push(`I10 start ${seq} has fencing token ${started.fencingToken}, not ${fence}`)
+        if (started.attempt !== row.attempt)
+          problems.push(`I10 start ${seq} is of attempt ${started.attempt}, not ${row.attempt}`)
+        row['startedAt'] = at
+        break
+      }
+      case 'task.requeued': {
+        const requeued = it as unknown as EventData['task.requeued']
+        move('queued', seq)
+        const rises = requeued.reason !== 'yielded' && requeued.reason !== 'drained'
+        if (requeued.attempt !== row.attempt + (rises ? 1 : 0))
+          problems.push(
+            `I10 requeue ${seq} (${requeued.reason}) goes from attempt ${row.attempt} to ${requeued.attempt}`,
+          )
+        row.attempt = requeued.attempt
+        if (requeued.reason === 'expired' || requeued.reason === 'owner_dead') row.crashes += 1
+        break
+      }
+      case 'task.completed':
+        move('completed', seq)
+        row['output'] = canonical(it['output'])
+        row['finishedAt'] = at
+        break
+      case 'task.failed':
+        move('failed', seq)
+        row['kind'] = it['kind']
+        row['error'] = canonical(it['error'])
+        row['finishedAt'] = at
+        if (it['kind'] === 'poisoned') row.crashes += 1
+        break
+      case 'task.canceled':
+        if (it['from'] !== row.state)
+          problems.push(`I4 cancel ${seq} is from ${String(it['from'])}, not ${row.state}`)
+        move('canceled', seq)
+        row['finishedAt'] = at
+        if (it['reason'] !== undefined) row['reason'] = it['reason']
+        break
+      case 'step.completed':
+      case 'step.failed':
+      case 'checkpoint.created':
+        if (row.state !== 'running') problems.push(`I7 ${type} ${seq} although the task was ${row.state}`)
+        if (type === 'step.completed') row.steps += 1
+        break
+      case 'task.leaked':
+        break
+      default:
+        problems.push(`I4 event ${seq} of type ${type} is not known here`)
+    }
+  }
+  return { row, problems }
+}
+
+/** I5, I10: one live lease if and only if it runs; leases and starts are one to one. */
+function* leaseRules({ record, events, leases }: TaskSnapshot): Iterable<string> {
+  const live = leases.filter(({ status }) => status === 'running')
+  if (live.length !== (record.state === 'running' ? 1 : 0))
+    yield `I5 ${record.state} with ${live.length} live leases`
+  if (record.state === 'running' && live[0]?.leaseId !== record.lease.leaseId)
+    yield `I5 runs under ${record.lease.leaseId}, but ${live[0]?.leaseId ?? 'none'} is live`
+  const starts = events.filter(({ type }) => type === 'task.started')
+  if (starts.length !== leases.length) yield `I10 ${starts.length} starts, ${leases.length} leases`
+  for (const [index, lease] of leases.entries()) {
+    const started = JSON.parse(starts[index]?.data ?? '{}') as Partial<EventData['task.started']>
+    if (
+      lease.leaseId !== started.leaseId ||
+      lease.dispatch !== started.dispatch ||
+      lease.fencingToken !== index + 1
+    )
+      yield `I10 lease ${lease.dispatch} is not that of start ${index + 1}`
+    if ((lease.status === 'running') !== (lease.endedAt === undefined && lease.endReason === undefined))
+      yield `I5 lease ${lease.dispatch} is ${lease.status} and ended by ${lease.endReason ?? 'nothing'}`
+  }
+}
+
+/** I6: a key has one memo, and the memos are what their events say. */
+function* memoRules({ events, steps }: TaskSnapshot): Iterable<string> {
+  const recorded = events.filter(({ type }) => type === 'step.completed')
+  if (steps.length !== recorded.length) yield `I6 ${steps.length} memos, ${recorded.length} events`
+  const keys = new Set(steps.map(({ key }) => key))
+  if (keys.size !== steps.length)
+    yield `I6 two memos of one key among ${steps.map(({ key }) => key).join(', ')}`
+  for (const [index, step] of steps.entries()) {
+    const event = recorded[index]
+    const data = JSON.parse(event?.data ?? '{}') as Partial<EventData['step.completed']>
+    if (event?.seq !== step.seq || data.key !== step.key || canonical(data.result ?? null) !== step.result)
+      yield `I6 memo ${step.key} is not what event ${event?.seq ?? 0} says`
+  }
+}
+
+function* outputRules({ output }: TaskSnapshot): Iterable<string> {
+  for (const [index, { seq, attempt }] of output.entries()) {
+    if (seq !== index + 1) yield `9 chunk ${index + 1} has seq ${seq}`
+    if (attempt < (output[index - 1]?.attempt ?? 1)) yield `9.3 chunk ${seq} is of an earlier attempt`
+  }
+}
+
+/** I1, I2, I14: counters are counts. */
+function* countRules({ tasks, stats }: StoreSnapshot): Iterable<string> {
+  const count = (test: (record: TaskRecord) => boolean) => tasks.filter(({ record }) => test(record)).length
+  const isDelayed = (record: TaskRecord) => record.state === 'queued' && record.dueAt !== undefined
+  for (const lane of lanes) {
+    const depth = count((it) => it.state === 'queued' && it.lane === lane && !isDelayed(it))
+    if (stats.depth[lane] !== depth) yield `I14 depth of ${lane} is ${stats.depth[lane]}, ${depth} are queued`
+  }
+  const states = {
+    delayed: count(isDelayed),
+    running: count((it) => it.state === 'running'),
+    waiting: count((it) => it.state === 'waiting'),
+  }
+  for (const [name, number] of Object.entries(states))
+    if (stats[name as keyof typeof states] !== number)
+      yield `I14 ${name} is ${stats[name as keyof typeof states]}, counted ${number}`
+
+  const requeues = tasks.flatMap(({ events }) =>
+    events.flatMap(({ type, data }) =>
+      type === 'task.requeued' ? [(JSON.parse(data) as EventData['task.requeued']).reason] : [],
+    ),
+  )
+  const poisoned = count((it) => it.state === 'failed' && it.kind === 'poisoned')
+  const totals: Partial<Totals> = {
+    submitted: count((it) => it.state !== 'rejected'),
+    completed: count((it) => it.state === 'completed'),
+    failed: count((it) => it.state === 'failed'),
+    canceled: count((it) => it.state === 'canceled'),
+    requeued: requeues.length,
+    expired: requeues.filter((reason) => reason === 'expired' || reason === 'owner_dead').length + poisoned,
+    preempted: requeues.filter((reason) => reason === 'yielded').length,
+  }
+  for (const [name, number] of Object.entries(totals))
+    if (stats.totals[name as keyof Totals] !== number)
+      yield `I16 totals.${name} is ${stats.totals[name as keyof Totals]}, counted ${number}`
+  const rejected = count((it) => it.state === 'rejected')
+  if (stats.totals.rejected < rejected)
+    yield `I16 totals.rejected is ${stats.totals.rejected}, there are ${rejected}`
+  const sequences = tasks.map(({ record }) => record.sequence)
+  if (new Set(sequences).size !== sequences.length) yield 'I2 two tasks of one sequence'
+  const ids = new Set(tasks.map(({ record }) => record.taskId))
+  if (ids.size !== tasks.length) yield 'I2 two tasks of one id'
+}
+
+/** I17: one task per idempotency key. */
+function* keyRules({ tasks }: StoreSnapshot): Iterable<string> {
+  const bound = new Set<string>()
+  for (const { events } of tasks) {
+    const key = (JSON.parse(events[0]?.data ?? '{}') as { idempotencyKey?: string }).idempotencyKey
+    if (key === undefined) continue
+    if (bound.has(key)) yield `I17 two tasks of key ${key}`
+    bound.add(key)
+  }
+}
+
+/** I11: a worker's inFlight is the number of its live leases, and no more than its capacity. */
+function* workerRules({ tasks, workers }: StoreSnapshot): Iterable<string> {
+  const live = tasks.flatMap(({ leases }) => leases.filter(({ status }) => status === 'running'))
+  for (const workerId of new Set(workers.map((worker) => worker.workerId))) {
+    const rows = workers.filter((worker) => worker.workerId === workerId)
+    const inFlight = rows.reduce((sum, worker) => sum + worker.inFlight, 0)
+    const held = live.filter((lease) => lease.workerId === workerId).length
+    if (inFlight > held) yield `I11 worker ${workerId} says ${inFlight} in flight, ${held} leases are live`
+    for (const { capacity, inFlight: own, state } of rows) {
+      if (own > capacity) yield `I11 worker ${workerId} of capacity ${capacity} has ${own} in flight`
+      if (state !== 'draining' && (state === 'busy') !== own > 0)
+        yield `C6 worker ${workerId} is ${state} with ${own} in flight`
+    }
+  }
+}
+
+/** I19: quota counters are the holders, and no maximum is exceeded. */
+function* quotaRules({ tasks, stats }: StoreSnapshot, config: ExecutionConfig): Iterable<string> {
+  const { quotaConfig } = config
+  const holders = new Map<string, { queued: number; running: number }>()
+  if (quotaConfig !== undefined)
+    for (const { record } of tasks) {
+      if (record.state !== 'queued' && record.state !== 'running') continue
+      const names = [
+        ...(record.model === undefined ? [] : [['model', record.model] as const]),
+        ...[...new Set(record.tools)].map((tool) => ['tool', tool] as const),
+      ]
+      for (const [kind, name] of names) {
+        const limits = (kind === 'model' ? quotaConfig.models : quotaConfig.tools) ?? {}
+        const limit = Object.hasOwn(limits, name) ? limits[name] : quotaConfig.defaults?.[kind]
+        if (limit === undefined) continue
+        const key = `${kind}:${name}`
+        const held = holders.get(key) ?? { queued: 0, running: 0 }
+        held[record.state] += 1
+        holders.set(key, held)
+        const counted = limit.onExceeded === 'reject' ? held.queued + held.running : held.running
+        if (limit.maxInFlight !== undefined && counted > limit.maxInFlight)
+          yield `I19 quota ${key} is held ${counted} times, its maximum is ${limit.maxInFlight}`
+      }
+    }
+  for (const { key, queued, running } of stats.quotas) {
+    const held = holders.get(key) ?? { queued: 0, running: 0 }
+    if (queued !== held.queued || running !== held.running)
+      yield `I19 quota ${key} counts ${queued} queued and ${running} running, held by ${held.queued} and ${held.running}`
+    holders.delete(key)
+  }
+  for (const key of holders.keys()) yield `I19 quota ${key} is held and not counted`
+}
+
+/** I1, I3, I6, I15: what was true stays true. */
+function* lastingRules(before: StoreSnapshot, now: StoreSnapshot): Iterable<string> {
+  const later = new Map(now.tasks.map((task) => [task.record.taskId, task]))
+  for (const { record, events, steps } of before.tasks) {
+    const task = later.get(record.taskId)
+    if (task === undefined) {
+      if (record.state !== 'rejected') yield `I1 task ${record.sequence} is gone`
+      continue
+    }
+    if (isFinal(record.state) && withoutAbort(task.record) !== withoutAbort(record))
+      yield `I3 task ${record.sequence} was ${record.state} and changed`
+    for (const [index, event] of events.entries())
+      if (JSON.stringify(task.events[index]) !== JSON.stringify(event))
+        yield `I15 event ${event.seq} of task ${record.sequence} changed`
+    for (const [index, step] of steps.entries())
+      if (JSON.stringify(task.steps[index]) !== JSON.stringify(step))
+        yield `I6 memo ${step.key} of task ${record.sequence} changed`
+  }
+}
+
+/** The physical stop comes after the final state. */
+function withoutAbort(record: TaskRecord): string {
+  return JSON.stringify({ ...record, abort: undefined })
+}
+
+const valueKeys = ['input', 'result', 'output', 'error'] as const
+
+/** The chain after one more event; a value that was too large to stand inline was hashed as its reference. */
+function chained(
+  tail: Uint8Array,
+  task: number,
+  event: StoredEvent,
+  { config, digest }: InvariantCase,
+): Uint8Array {
+  const { seq, type, at } = event
+  let { data } = event
+  const parsed = JSON.parse(data) as Record<string, unknown>
+  for (const key of valueKeys) {
+    if (!(key in parsed)) continue
+    const text = canonical(parsed[key])
+    if (!exceeds(text, config.maxInlineBytes)) continue
+    data = data.replace(
+      `"${key}":${text}`,
+      () => `"${key}":${blobReference(digest.sha256Hex(text), text.length)}`,
+    )
+  }
+  const text = utf8(chainText(task, seq, type, at, data))
+  const bytes = new Uint8Array(tail.length + text.length)
+  bytes.set(tail)
+  bytes.set(text, tail.length)
+  return digest.sha256(bytes)
+}
+
+function hex(bytes: Uint8Array): string {
+  return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')
+}

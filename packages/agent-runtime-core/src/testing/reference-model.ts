@@ -1,0 +1,349 @@
+import type { FailureKind } from '../event.ts'
+import { type Lane, laneRank } from '../lane.ts'
+import type { LeaseEndReason } from '../lease.ts'
+import type { LeaseState, TaskState } from '../states.ts'
+
+/** The settings that the model knows. */
+export interface ModelConfig {
+  readonly leaseTtlMs: number
+  readonly heartbeatIntervalMs: number
+  readonly queueDepthLimit: number
+  readonly batchBackpressureThreshold: number
+  readonly maxDelayed: number
+  readonly maxCrashes: number
+}
+
+export interface ModelTask {
+  readonly sequence: number
+  readonly lane: Lane
+  readonly type: string
+  readonly input: string
+  readonly key: string | undefined
+  state: TaskState
+  attempt: number
+  crashes: number
+  fence: number
+  dueAt: number | undefined
+  lease: ModelLease | undefined
+  result: string | undefined
+  readonly memos: Map<string, string>
+  readonly events: string[]
+}
+
+export interface ModelLease {
+  /** The store-wide number of its start. */
+  readonly dispatch: number
+  readonly task: ModelTask
+  readonly worker: ModelWorker
+  readonly attempt: number
+  readonly fence: number
+  expiresAt: number
+  state: LeaseState
+  endReason: LeaseEndReason | undefined
+  /** What ended it, when its holder did. */
+  settlement: string | undefined
+  /** Whether its worker has said that it has the slot back. */
+  slotBack: boolean
+}
+
+export interface ModelWorker {
+  readonly workerId: string
+  readonly capacity: number
+  readonly types: readonly string[]
+  /** How much it may have been given in all, and was. */
+  credit: number
+  given: number
+  lastSeenAt: number
+  draining: boolean
+  registered: boolean
+}
+
+export type ModelReceipt =
+  | { readonly accepted: true; readonly sequence: number; readonly deduplicated: boolean }
+  | { readonly accepted: false; readonly sequence: number; readonly reason: string }
+
+export type ModelSettlement =
+  | { readonly as: 'completed'; readonly value: string }
+  | { readonly as: 'failed'; readonly value: string; readonly kind: FailureKind }
+  | { readonly as: 'retry'; readonly value: string; readonly delayMs: number }
+
+/**
+ * The store as a page of plain code: what it may do, without how. Each call is a turn of its own in a process that is awake, at
+ * the moment {@link ReferenceModel.now}. Source: `docs/reliability.md` 3.2, corrected by `docs/semantics.md`.
+ */
+export class ReferenceModel {
+  now: number
+  readonly tasks: ModelTask[] = []
+  readonly leases: ModelLease[] = []
+  workers: ModelWorker[] = []
+  readonly keys = new Map<string, ModelTask>()
+  rejected = 0
+  /** Sequences given out, to rejected submissions too. */
+  sequence = 0
+  private renewAt: number
+  private readonly config: ModelConfig
+
+  constructor(config: ModelConfig, now: number) {
+    this.config = config
+    this.now = now
+    this.renewAt = now
+  }
+
+  get depth(): number {
+    return this.queued().filter(({ dueAt }) => dueAt === undefined).length
+  }
+
+  get delayed(): number {
+    return this.queued().filter(({ dueAt }) => dueAt !== undefined).length
+  }
+
+  submit(it: { lane: Lane; type: string; input: string; key?: string; delayMs?: number }): ModelReceipt {
+    return this.turn(() => {
+      const known = it.key === undefined ? undefined : this.keys.get(it.key)
+      if (known !== undefined) {
+        const { sequence } = known
+        return known.type === it.type && known.input === it.input
+          ? { accepted: true, sequence, deduplicated: true }
+          : { accepted: false, sequence, reason: 'idempotency_conflict' }
+      }
+      const dueAt = it.delayMs === undefined || it.delayMs === 0 ? undefined : this.now + it.delayMs
+      const reason = this.refusal(it.lane, dueAt !== undefined)
+      const sequence = ++this.sequence
+      if (reason !== undefined) {
+        this.rejected += 1
+        return { accepted: false, sequence, reason }
+      }
+      const task: ModelTask = {
+        sequence,
+        lane: it.lane,
+        type: it.type,
+        input: it.input,
+        key: it.key,
+        state: 'queued',
+        attempt: 1,
+        crashes: 0,
+        fence: 0,
+        dueAt,
+        lease: undefined,
+        result: undefined,
+        memos: new Map(),
+        events: ['task.queued'],
+      }
+      this.tasks.push(task)
+      if (it.key !== undefined) this.keys.set(it.key, task)
+      return { accepted: true, sequence, deduplicated: false }
+    })
+  }
+
+  register(workerId: string, capacity: number, types: readonly string[]): void {
+    this.turn(() => {
+      this.workers.push({
+        workerId,
+        capacity,
+        types,
+        credit: capacity,
+        given: 0,
+        lastSeenAt: this.now,
+        draining: false,
+        registered: true,
+      })
+    })
+  }
+
+  drain(worker: ModelWorker): void {
+    this.turn(() => void (worker.draining = true))
+  }
+
+  remove(worker: ModelWorker): void {
+    this.turn(() => {
+      for (const lease of this.live()) if (lease.worker === worker) this.requeue(lease, 'drained')
+      worker.registered = false
+    })
+  }
+
+  /** A slot whose lease has ended is free again. */
+  free(lease: ModelLease): void {
+    lease.slotBack = true
+    lease.worker.credit += 1
+    this.turn(() => undefined)
+  }
+
+  step(lease: ModelLease | undefined, key: string, value: string): 'stale' | { memo?: string } {
+    return this.turn(() => {
+      if (lease?.state !== 'running') return 'stale'
+      const { memos, events } = lease.task
+      const memo = memos.get(key)
+      if (memo !== undefined) return { memo }
+      memos.set(key, value)
+      events.push('step.completed')
+      return {}
+    })
+  }
+
+  settle(lease: ModelLease | undefined, it: ModelSettlement): 'ok' | 'stale' {
+    return this.turn(() => {
+      if (lease === undefined) return 'stale'
+      const { delayMs: _, ...rest } = { delayMs: 0, ...it }
+      const settlement = JSON.stringify(rest)
+      if (lease.state !== 'running') return lease.settlement === settlement ? 'ok' : 'stale'
+      lease.settlement = settlement
+      if (it.as === 'retry') this.requeue(lease, 'retry', it.delayMs)
+      else {
+        lease.task.result = it.value
+        this.finish(lease.task, it.as, it.as, it.as)
+      }
+      return 'ok'
+    })
+  }
+
+  release(lease: ModelLease | undefined, reason: 'yielded' | 'drained'): 'ok' | 'stale' {
+    return this.turn(() => {
+      if (lease?.state !== 'running') return 'stale'
+      this.requeue(lease, reason)
+      return 'ok'
+    })
+  }
+
+  cancel(task: ModelTask | undefined): { canceled: boolean; state?: TaskState } {
+    return this.turn(() => {
+      if (task === undefined) return { canceled: false }
+      if (isOver(task)) return { canceled: false, state: task.state }
+      this.finish(task, 'canceled', 'canceled', 'canceled')
+      return { canceled: true, state: 'canceled' }
+    })
+  }
+
+  /** Time passes while the process sleeps; then it wakes. */
+  advance(ms: number): void {
+    this.now += ms
+    this.turn(() => undefined)
+  }
+
+  /** The process ends its registration and a new one opens the store: workers are gone, leases run out. */
+  restart(): void {
+    this.workers = []
+    this.renewAt = this.now
+    this.turn(() => undefined)
+  }
+
+  /** What is due at a turn, the operation of the turn, and what can start then. */
+  private turn<T>(operation: () => T): T {
+    const renewing = this.now >= this.renewAt
+    if (renewing) this.renewAt = this.now + this.config.heartbeatIntervalMs
+    this.sweep()
+    for (const task of this.queued())
+      if (task.dueAt !== undefined && task.dueAt <= this.now) task.dueAt = undefined
+    if (renewing) this.renew()
+    const outcome = operation()
+    this.claim()
+    return outcome
+  }
+
+  private sweep(): void {
+    const lapsed = this.live().filter(({ expiresAt }) => expiresAt <= this.now)
+    for (const lease of lapsed.toSorted((a, b) => a.expiresAt - b.expiresAt || a.dispatch - b.dispatch)) {
+      lease.task.crashes += 1
+      if (lease.task.crashes >= this.config.maxCrashes) this.finish(lease.task, 'failed', 'failed', 'expired')
+      else this.requeue(lease, 'expired')
+    }
+  }
+
+  private renew(): void {
+    for (const lease of this.live())
+      if (this.workers.includes(lease.worker)) lease.expiresAt = this.now + this.config.leaseTtlMs
+    for (const worker of this.workers) if (worker.registered) worker.lastSeenAt = this.now
+  }
+
+  private claim(): void {
+    for (;;) {
+      const next = this.queued()
+        .filter(({ dueAt, type }) => dueAt === undefined && this.place(type) !== undefined)
+        .toSorted((a, b) => laneRank[a.lane] - laneRank[b.lane] || a.sequence - b.sequence)[0]
+      const worker = next === undefined ? undefined : this.place(next.type)
+      if (next === undefined || worker === undefined) return
+      worker.given += 1
+      next.fence += 1
+      const lease: ModelLease = {
+        dispatch: this.leases.length + 1,
+        task: next,
+        worker,
+        attempt: next.attempt,
+        fence: next.fence,
+        expiresAt: this.now + this.config.leaseTtlMs,
+        state: 'running',
+        endReason: undefined,
+        settlement: undefined,
+        slotBack: false,
+      }
+      this.leases.push(lease)
+      next.state = 'running'
+      next.lease = lease
+      next.events.push('task.started')
+    }
+  }
+
+  private place(type: string): ModelWorker | undefined {
+    const inFlight = (worker: ModelWorker) => Math.max(0, worker.capacity - (worker.credit - worker.given))
+    return this.workers
+      .filter(
+        (worker) =>
+          worker.registered &&
+          !worker.draining &&
+          this.now - worker.lastSeenAt < this.config.leaseTtlMs &&
+          inFlight(worker) < worker.capacity &&
+          (worker.types.includes('*') || worker.types.includes(type)),
+      )
+      .toSorted(
+        (a, b) =>
+          inFlight(a) - inFlight(b) || a.lastSeenAt - b.lastSeenAt || (a.workerId < b.workerId ? -1 : 1),
+      )[0]
+  }
+
+  private refusal(lane: Lane, delayed: boolean): string | undefined {
+    if (delayed) return this.delayed >= this.config.maxDelayed ? 'queue_full' : undefined
+    if (this.depth >= this.config.queueDepthLimit) return 'queue_full'
+    return this.depth >= this.config.batchBackpressureThreshold && lane === 'batch'
+      ? 'backpressure'
+      : undefined
+  }
+
+  private requeue(lease: ModelLease, reason: 'expired' | 'retry' | 'yielded' | 'drained', delayMs = 0): void {
+    const { task } = lease
+    const isRise = reason === 'expired' || reason === 'retry'
+    if (isRise) task.attempt += 1
+    this.end(lease, isRise ? 'failed' : 'canceled', reason)
+    task.state = 'queued'
+    task.dueAt = delayMs > 0 ? this.now + delayMs : undefined
+    task.events.push('task.requeued')
+  }
+
+  private finish(
+    task: ModelTask,
+    state: 'completed' | 'failed' | 'canceled',
+    lease: LeaseState,
+    reason: LeaseEndReason,
+  ): void {
+    if (task.lease !== undefined) this.end(task.lease, lease, reason)
+    task.state = state
+    task.dueAt = undefined
+    task.events.push(`task.${state}`)
+  }
+
+  private end(lease: ModelLease, state: LeaseState, reason: LeaseEndReason): void {
+    lease.state = state
+    lease.endReason = reason
+    lease.task.lease = undefined
+  }
+
+  private queued(): ModelTask[] {
+    return this.tasks.filter(({ state }) => state === 'queued')
+  }
+
+  private live(): ModelLease[] {
+    return this.leases.filter(({ state }) => state === 'running')
+  }
+}
+
+function isOver({ state }: ModelTask): boolean {
+  return state === 'completed' || state === 'failed' || state === 'canceled'
+}

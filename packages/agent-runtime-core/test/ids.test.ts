@@ -1,0 +1,84 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { createIdCodec } from '../src/ids.ts'
+
+const storeId = '0123456789abcdef0'
+const ids = createIdCodec(storeId)
+const numbers = fc.integer({ min: 1, max: 2 ** 48 - 1 })
+const uuid = z.uuid()
+
+describe('ids: numbers inside, UUIDs outside', () => {
+  test('the layout is frozen', () => {
+    expect(ids.task(1)).toBe('01234567-89ab-81cd-8ef0-000000000001')
+    expect(ids.lease(255)).toBe('01234567-89ab-82cd-8ef0-0000000000ff')
+  })
+
+  test('a number comes back from its id, which is a UUID', () => {
+    fc.assert(
+      fc.property(numbers, (number) => {
+        expect(ids.taskNumber(ids.task(number))).toBe(number)
+        expect(ids.leaseNumber(ids.lease(number))).toBe(number)
+        expect(uuid.safeParse(ids.task(number)).success && uuid.safeParse(ids.lease(number)).success).toBe(
+          true,
+        )
+      }),
+    )
+  })
+
+  test('a task id is no lease id, nor the other way round', () => {
+    fc.assert(
+      fc.property(numbers, (number) => {
+        expect(ids.leaseNumber(ids.task(number))).toBeUndefined()
+        expect(ids.taskNumber(ids.lease(number))).toBeUndefined()
+      }),
+    )
+  })
+
+  test('an id of another store is none of this one', () => {
+    const other = createIdCodec('0123456789abcdef1')
+    expect(ids.taskNumber(other.task(1))).toBeUndefined()
+    expect(ids.leaseNumber(other.lease(1))).toBeUndefined()
+  })
+
+  test('ids sort like their numbers', () => {
+    fc.assert(
+      fc.property(numbers, numbers, (a, b) => {
+        expect(Math.sign(a - b)).toBe(ids.task(a) < ids.task(b) ? -1 : ids.task(a) === ids.task(b) ? 0 : 1)
+      }),
+    )
+  })
+
+  const good = ids.task(1)
+  test.each([
+    ['nothing', ''],
+    ['a word', 'pr-17'],
+    ['number 0', `${good.slice(0, 24)}000000000000`],
+    ['a sign', `${good.slice(0, 24)}-00000000001`],
+    ['capitals', ids.task(0xabcdef).toUpperCase()],
+    ['no hex', `${good.slice(0, 24)}00000000000g`],
+    ['one too many', `${good}0`],
+    ['one too few', good.slice(0, -1)],
+    ['white space', ` ${good}`],
+    ['a line break at the end', `${good.slice(0, 35)}\n`],
+    ['another version', `${good.slice(0, 14)}4${good.slice(15)}`],
+  ])('%s is no id', (_, id) => {
+    expect(ids.taskNumber(id)).toBeUndefined()
+    expect(ids.leaseNumber(id)).toBeUndefined()
+  })
+
+  test('no string at all makes it throw', () => {
+    fc.assert(
+      fc.property(fc.string({ maxLength: 40 }), (id) => {
+        expect(ids.taskNumber(id)).toBeUndefined()
+      }),
+    )
+  })
+
+  test.each(['', '0123456789abcdef', '0123456789abcdef01', '0123456789ABCDEF0', '0123456789abcdefg'])(
+    'a store id is 17 hex digits, not %j',
+    (bad) => {
+      expect(() => createIdCodec(bad)).toThrow(TypeError)
+    },
+  )
+})
