@@ -32,6 +32,8 @@ export class Cache implements Base {
   readonly heads = new Map<number, Heads>()
   readonly memos = new Map<number, Map<string, number>>()
   readonly outputs = new Map<number, number>()
+  /** The data of `task.queued` of heads, as far as it was read with them. */
+  readonly submissions = new Map<number, string>()
   readonly events = new Map<string, string>()
   /** This process's live leases. */
   readonly running = new Map<number, LeaseRow>()
@@ -57,6 +59,7 @@ export class Cache implements Base {
       this.heads,
       this.memos,
       this.outputs,
+      this.submissions,
       this.running,
     ])
       map.clear()
@@ -96,6 +99,7 @@ export class Cache implements Base {
       this.streamsByKey.set(stream.key, stream)
       this.absorbHeads(ws, stream.id, isNew)
     }
+    for (const task of ws.tasks.values()) this.renewHead(ws, task)
     for (const row of ws.workers.values()) {
       if (row.registered && row.process === this.process) this.workers.set(row.id, row)
       else this.workers.delete(row.id)
@@ -165,6 +169,19 @@ export class Cache implements Base {
     for (const row of rows.slice(kept.length)) this.tasks.delete(row.id)
   }
 
+  /** A queued task that changed without leaving its place (an event was appended) is kept as it is now. */
+  private renewHead(ws: WorkingSet, task: TaskRow): void {
+    if (task.state !== 'queued' || task.dueAt !== null || task.stream === null || ws.streams.has(task.stream))
+      return
+    const heads = this.heads.get(task.stream)
+    if (heads === undefined || !heads.rows.some((row) => row.id === task.id)) return
+    this.heads.set(task.stream, {
+      ...heads,
+      rows: heads.rows.map((row) => (row.id === task.id ? task : row)),
+    })
+    this.tasks.set(task.id, task)
+  }
+
   private remember(task: number, memos: ReadonlyMap<string, number>): void {
     const known = this.memos.get(task)
     if (known === undefined) this.memos.set(task, new Map(memos))
@@ -175,5 +192,6 @@ export class Cache implements Base {
     this.tasks.delete(task)
     this.memos.delete(task)
     this.outputs.delete(task)
+    this.submissions.delete(task)
   }
 }

@@ -14,13 +14,21 @@ import {
   type Surroundings,
   type Write,
   type LeaseNotice,
+  type LeaseRow,
 } from '@ku0/agent-runtime-core'
 import { Cache } from './cache.ts'
 import { flush, type Credit, type Flushed } from './flush.ts'
 import type { Answer, Turn } from './port.ts'
 import { openLeaseClock } from './sqlite/clock.ts'
 import { isBusy, isFatal, storeErrorOf } from './sqlite/errors.ts'
-import { assertSameFile, openDatabase, type Durability, type OpenedDatabase } from './sqlite/open.ts'
+import {
+  assertSameFile,
+  openDatabase,
+  pause,
+  waitForLocks,
+  type Durability,
+  type OpenedDatabase,
+} from './sqlite/open.ts'
 import { Processes, type ProcessIdentity } from './sqlite/processes.ts'
 import { prepareReads } from './sqlite/reads.ts'
 import { schemaVersion } from './sqlite/schema.ts'
@@ -36,6 +44,11 @@ export interface EngineOptions {
   readonly chain: Surroundings['chain']
   /** Ms since the process's event loop last showed life; renewal stops when that exceeds `maxStallMs`. */
   readonly stalledMs: () => number
+}
+
+interface Call {
+  readonly call: number
+  readonly operation: Write
 }
 
 /** A lock held by another process is tried for this long before the waiting calls are told `store_busy`. */
@@ -61,7 +74,7 @@ export class StoreEngine {
   private readonly commit
   private readonly rollback
   private readonly demand = new Map<string, Credit>()
-  private calls: { readonly call: number; readonly operation: Write }[] = []
+  private calls: Call[] = []
   private interested: Interest = { types: [], tasks: [] }
   private turn = emptyTurn()
   private seenVersion: number
@@ -77,13 +90,32 @@ export class StoreEngine {
   private staleWrites = 0
   private commits = 0
   private repeated = 0
+  /** When the log last grew, until it has been copied into the database file. */
+  private wroteAt: number | undefined
   private closed = false
+  /** So many of the calls are flushed one at a time, since together they failed. */
+  private singly = 0
+  /** Leases whose handlers were told that they could not be renewed. */
+  private readonly lapsedTold = new Set<number>()
+  /** The leases held when the cache had to be dropped: what became of them is told once it is warm again. */
+  private held: ReadonlyMap<number, LeaseRow> | undefined
   private failure: Error | undefined
 
-  constructor(options: EngineOptions) {
+  /** Opens the database, registers this process. Throws a StoreError; nothing is left open then. */
+  static open(options: EngineOptions): StoreEngine {
+    const opened = openDatabase(options.path, options.durability)
+    try {
+      return new StoreEngine(options, opened)
+    } catch (error) {
+      opened.db.close()
+      throw storeErrorOf(error, opened.path)
+    }
+  }
+
+  private constructor(options: EngineOptions, opened: OpenedDatabase) {
     this.options = options
     const { config, environment } = options
-    this.opened = openDatabase(options.path, options.durability)
+    this.opened = opened
     const { db } = this.opened
     const storeId = storeIdOf(this.opened, environment)
     const ids = createIdCodec(storeId)
@@ -108,6 +140,7 @@ export class StoreEngine {
     this.begin = db.prepare('BEGIN IMMEDIATE')
     this.commit = db.prepare('COMMIT')
     this.rollback = db.prepare('ROLLBACK')
+    waitForLocks(db, 0)
     this.seenVersion = this.tables.load.dataVersion()
     this.published = this.tables.last.number
     this.info = {
@@ -125,7 +158,11 @@ export class StoreEngine {
   }
 
   write(call: number, operation: Write): void {
-    if (!this.refuses(call)) this.calls.push({ call, operation })
+    if (this.refuses(call)) return
+    // One that comes back under its name starts to count anew.
+    if (operation.kind === 'removeWorkers')
+      for (const workerId of operation.workerIds) this.demand.delete(workerId)
+    this.calls.push({ call, operation })
   }
 
   read(call: number, query: Read): void {
@@ -133,7 +170,9 @@ export class StoreEngine {
     try {
       this.turn.answers.push({ call, value: this.answerRead(query) })
     } catch (error) {
-      this.turn.answers.push({ call, error: storeErrorOf(error, this.opened.path) })
+      const reason = storeErrorOf(error, this.opened.path)
+      this.turn.answers.push({ call, error: reason })
+      if (isFatal(error)) this.stop(reason)
     }
   }
 
@@ -142,8 +181,18 @@ export class StoreEngine {
     this.claimable = true
   }
 
+  /** Of a task's output stream, what comes after this is live; the rest is history, to be read. */
   setInterest(interest: Interest): void {
     this.interested = interest
+    for (const taskId of this.outputSeen.keys())
+      if (!interest.tasks.includes(taskId)) this.outputSeen.delete(taskId)
+    for (const taskId of interest.tasks)
+      if (!this.outputSeen.has(taskId)) this.outputSeen.set(taskId, this.lastOutput(taskId))
+  }
+
+  private lastOutput(taskId: string): number {
+    const number = this.tables.load.explicit(taskId) ?? this.tables.ids.taskNumber(taskId)
+    return number === undefined ? 0 : this.tables.load.outputs(number)
   }
 
   /** Whether calls wait for a flush that may begin now. */
@@ -167,12 +216,26 @@ export class StoreEngine {
     return failed === undefined ? turn : { ...turn, failed }
   }
 
+  /** Does what was handed over before the end, whatever pause was due; a lock is waited for. */
+  finish(): Turn {
+    for (let left = 5_000; this.calls.length > 0 && this.failure === undefined && left > 0; left--) {
+      this.notBefore = 0
+      try {
+        this.run(this.options.environment.clock.monotonic())
+      } catch (error) {
+        this.stop(storeErrorOf(error, this.opened.path))
+      }
+      if (this.notBefore > 0 && this.calls.length > 0) pause(1)
+    }
+    return this.take()
+  }
+
   /** How long it may rest, in ms, when nothing comes in. */
   restMs(): number {
     if (this.failure !== undefined || this.closed) return Number.POSITIVE_INFINITY
     const now = this.options.environment.clock.monotonic()
-    if (this.ready) return Math.max(0, this.notBefore - now)
-    return Math.max(0, Math.min(this.tickAt, this.renewAt) - now)
+    const next = this.ready ? now : Math.min(this.tickAt, this.renewAt)
+    return Math.max(0, next - now, this.notBefore - now)
   }
 
   close(): void {
@@ -181,6 +244,7 @@ export class StoreEngine {
     const { db } = this.opened
     if (this.failure === undefined && db.open) {
       try {
+        waitForLocks(db, 1_000)
         this.processes.end(this.processes.own, this.now().at)
       } catch {
         // The lock below goes in any case, and that says the same.
@@ -196,7 +260,8 @@ export class StoreEngine {
     if (mono < this.notBefore) return
     const ticked = mono >= this.tickAt
     if (ticked) {
-      this.tickAt = mono + Math.min(config.schedulerTickMs, this.others > 0 ? foreignPollMs : Number.POSITIVE_INFINITY)
+      this.tickAt =
+        mono + Math.min(config.schedulerTickMs, this.others > 0 ? foreignPollMs : Number.POSITIVE_INFINITY)
       this.look(mono)
     }
     const beats = mono >= this.renewAt
@@ -207,9 +272,11 @@ export class StoreEngine {
       if (beats) this.renewAt = mono + config.heartbeatIntervalMs
       return
     }
-    const batch = this.calls.length <= maxBatch ? this.calls : this.calls.slice(0, maxBatch)
+    const size = this.singly > 0 ? 1 : maxBatch
+    const batch = this.calls.length <= size ? this.calls : this.calls.slice(0, size)
     if (!this.flushBatch(batch, renewing, mono)) return
     this.calls = batch === this.calls ? [] : this.calls.slice(batch.length)
+    this.singly = Math.max(0, this.singly - batch.length)
     if (beats) this.renewAt = mono + config.heartbeatIntervalMs
   }
 
@@ -223,6 +290,10 @@ export class StoreEngine {
       this.gone = this.processes.gone(this.now().at, this.options.config.presenceTtlMs)
     }
     if (this.cache.depth > 0 && this.hasDemand()) this.claimable = true
+    if (this.wroteAt !== undefined && mono - this.wroteAt > idleMs) {
+      this.wroteAt = undefined
+      this.opened.db.pragma('wal_checkpoint(PASSIVE)')
+    }
   }
 
   private hasDemand(): boolean {
@@ -238,13 +309,30 @@ export class StoreEngine {
     return expiry !== undefined && expiry <= leaseAt
   }
 
-  /** One transaction. False when another process holds the lock: the calls stay and are tried again. */
-  private flushBatch(
-    batch: readonly { call: number; operation: Write }[],
-    renewing: boolean,
-    mono: number,
-  ): boolean {
+  /** One transaction. True when the calls were answered; false when they stay, to be tried again. */
+  private flushBatch(batch: readonly Call[], renewing: boolean, mono: number): boolean {
+    if (!this.lock(mono)) return false
     let flushed: Flushed
+    let foreign: boolean
+    try {
+      foreign = this.refresh()
+      if (batch.some(({ operation }) => operation.kind === 'submit')) assertSameFile(this.opened)
+      flushed = this.flushOnce(batch, renewing)
+      if (!this.opened.db.inTransaction)
+        throw new StoreError('store_io', 'the transaction was rolled back by SQLite itself')
+      this.commit.run()
+    } catch (error) {
+      this.undo()
+      if (isFatal(error) || (error instanceof StoreError && error.code !== 'store_full')) throw error
+      this.tellLapsed()
+      return this.refuseOrRepeat(batch, error, mono)
+    }
+    this.committed(flushed, batch, foreign, mono)
+    return true
+  }
+
+  /** Begins the transaction; false when another process holds the lock. */
+  private lock(mono: number): boolean {
     try {
       this.begin.run()
     } catch (error) {
@@ -253,25 +341,22 @@ export class StoreEngine {
       return false
     }
     this.busySince = undefined
-    try {
-      const foreign = this.refresh()
-      if (batch.some(({ operation }) => operation.kind === 'submit')) assertSameFile(this.opened)
-      flushed = this.flushOnce(batch, renewing)
-      if (!this.opened.db.inTransaction)
-        throw new StoreError('store_io', 'the transaction was rolled back by SQLite itself')
-      this.commit.run()
-      this.tables.committed()
-      this.cache.absorb(flushed.ws)
-      if (foreign || this.published < this.tables.last.number - (flushed.ws.events.length > 0 ? 1 : 0))
-        this.publishForeign(flushed.ws.events.length > 0)
-    } catch (error) {
-      this.undo()
-      if (isFatal(error) || (error instanceof StoreError && error.code !== 'store_full')) throw error
-      this.oneByOne(batch, error, renewing, mono)
-      return true
-    }
+    return true
+  }
+
+  /** What follows a commit. Nothing here may be repeated, and what fails here stops the store. */
+  private committed(flushed: Flushed, batch: readonly Call[], foreign: boolean, mono: number): void {
+    const ownEvents = flushed.ws.events.length > 0
+    this.tables.committed()
+    this.cache.absorb(flushed.ws)
+    for (const id of this.lapsedTold) if (!this.cache.running.has(id)) this.lapsedTold.delete(id)
+    if (foreign || this.published < this.tables.last.number - (ownEvents ? 1 : 0))
+      this.publishForeign(ownEvents)
     this.claimable = false
-    if (flushed.wrote) this.commits++
+    if (flushed.wrote) {
+      this.commits++
+      this.wroteAt = mono
+    }
     this.processes.forgetLocks(this.gone)
     this.gone = []
     this.staleWrites += flushed.ws.staleWrites
@@ -281,16 +366,16 @@ export class StoreEngine {
     this.publish(flushed)
     if (this.others > 0 && flushed.wrote)
       this.notBefore = this.options.environment.clock.monotonic() + fairnessMs
-    return true
   }
 
-  private flushOnce(batch: readonly { operation: Write }[], renewing: boolean): Flushed {
+  private flushOnce(batch: readonly Call[], renewing: boolean): Flushed {
     const now = this.now()
     if (renewing) this.processes.beat(now.at)
     for (const process of this.gone) this.processes.end(process, now.at)
     return flush(this.tables, this.cache, this.around, now, {
       operations: batch.map(({ operation }) => operation),
       renew: renewing,
+      abandoned: this.lapsedTold,
       gone: this.gone,
       demand: this.demand,
       readAhead: this.others > 0 ? 8 : 256,
@@ -302,7 +387,8 @@ export class StoreEngine {
     const version = this.tables.load.dataVersion()
     const foreign = version !== this.seenVersion
     if (this.cache.warm && !foreign) return false
-    const before = new Map(this.cache.running)
+    const before = this.held ?? new Map(this.cache.running)
+    this.held = undefined
     this.seenVersion = version
     this.cache.clear()
     this.tables.reload()
@@ -312,48 +398,51 @@ export class StoreEngine {
   }
 
   /** What other processes did to leases of this one. */
-  private noticeChanges(
-    before: ReadonlyMap<number, { readonly task: number; readonly yieldAskedAt: number | null }>,
-  ): void {
+  private noticeChanges(before: ReadonlyMap<number, LeaseRow>): void {
     const { ids } = this.tables
     for (const [id, { task, yieldAskedAt }] of before) {
       const kept = this.cache.running.get(id)
       if (kept !== undefined && (kept.yieldAskedAt === null || yieldAskedAt !== null)) continue
-      const reason = kept === undefined ? this.tables.load.lease(id)?.endReason : undefined
       const taskId = this.tables.load.task(task)?.explicitId ?? ids.task(task)
-      const verdict = kept !== undefined ? 'yield' : reason === 'canceled' ? 'canceled' : 'lost'
+      if (kept !== undefined) {
+        this.turn.notices.push({ leaseId: ids.lease(id), taskId, verdict: 'yield' })
+        continue
+      }
+      const ended = this.tables.load.lease(id)
+      const verdict = ended?.endReason === 'canceled' ? 'canceled' : 'lost'
+      const reason = verdict === 'canceled' ? this.cancelReason(task, ended?.endSeq ?? 0) : ended?.endReason
       this.turn.notices.push({ leaseId: ids.lease(id), taskId, verdict, ...(reason ? { reason } : {}) })
     }
   }
 
+  private cancelReason(task: number, seq: number): string | undefined {
+    return (JSON.parse(this.tables.event(task, seq) ?? '{}') as { reason?: string }).reason
+  }
+
   private undo(): void {
     this.tables.rolledBack()
+    this.held ??= new Map(this.cache.running)
     this.cache.clear()
     if (this.opened.db.inTransaction) this.rollback.run()
   }
 
   /** A flush that failed is repeated operation by operation, so that only the one at fault is refused. */
-  private oneByOne(
-    batch: readonly { call: number; operation: Write }[],
-    cause: unknown,
-    renewing: boolean,
-    mono: number,
-  ): void {
-    if (batch.length <= 1) {
-      for (const { call } of batch)
-        this.turn.answers.push({ call, error: storeErrorOf(cause, this.opened.path) })
-      if (batch.length === 0) this.notBefore = mono + 50
-      return
+  private refuseOrRepeat(batch: readonly Call[], cause: unknown, mono: number): boolean {
+    if (batch.length > 1) {
+      this.repeated++
+      this.singly = batch.length
+      return false
     }
-    this.repeated++
-    for (const item of batch) {
-      while (!this.flushBatch([item], renewing, mono)) pause()
-    }
+    for (const { call } of batch)
+      this.turn.answers.push({ call, error: storeErrorOf(cause, this.opened.path) })
+    if (batch.length === 0) this.notBefore = mono + 50
+    return true
   }
 
   private waitForLock(mono: number): void {
     this.busySince ??= mono
     this.notBefore = mono + 0.1 + this.options.environment.random.next() * 0.4
+    this.tellLapsed()
     if (mono - this.busySince < busyPatienceMs) return
     this.busySince = undefined
     const error = new StoreError(
@@ -362,6 +451,23 @@ export class StoreEngine {
     )
     for (const { call } of this.calls) this.turn.answers.push({ call, error })
     this.calls = []
+    this.singly = 0
+  }
+
+  /**
+   * While nothing can be written, leases cannot be renewed: one whose time is up is lost, whether or not the store can say so
+   * yet, and its handler must stop before another process starts the task. Source: `docs/reliability.md` B07.
+   */
+  private tellLapsed(): void {
+    const { leaseAt } = this.now()
+    const margin = this.options.config.leaseTtlMs / 10
+    for (const lease of (this.held ?? this.cache.running).values()) {
+      if (lease.expiresAt - margin > leaseAt || this.lapsedTold.has(lease.id)) continue
+      this.lapsedTold.add(lease.id)
+      const { ids } = this.tables
+      const taskId = this.cache.tasks.get(lease.task)?.explicitId ?? ids.task(lease.task)
+      this.turn.notices.push({ leaseId: ids.lease(lease.id), taskId, verdict: 'lost', reason: 'not renewed' })
+    }
   }
 
   private handOver({ claims }: Flushed): void {
@@ -390,7 +496,10 @@ export class StoreEngine {
     }
     for (const { task, seq, attempt, at, data } of ws.outputs) {
       const taskId = names.get(task) ?? ws.task(task)?.explicitId ?? this.tables.ids.task(task)
-      if (this.interested.tasks.includes(taskId)) this.turn.chunks.push({ taskId, seq, attempt, at, data })
+      const seen = this.outputSeen.get(taskId)
+      if (seen === undefined || seq <= seen) continue
+      this.outputSeen.set(taskId, seq)
+      this.turn.chunks.push({ taskId, seq, attempt, at, data })
     }
   }
 
@@ -419,16 +528,17 @@ export class StoreEngine {
   private readonly outputSeen = new Map<string, number>()
 
   private publishForeignOutput(): void {
-    for (const taskId of this.interested.tasks) {
-      const after = this.outputSeen.get(taskId) ?? 0
-      const query: Read<'output'> = { kind: 'output', taskId, after, limit: 1000 }
-      const chunks = (this.answerRead(query) as readonly OutputChunk[] | undefined) ?? []
-      this.turn.chunks.push(...chunks)
-      const last = chunks.at(-1)
-      if (last !== undefined) this.outputSeen.set(taskId, last.seq)
+    const limit = 1_000
+    for (const [taskId, seen] of this.outputSeen) {
+      for (let after = seen, more = true; more;) {
+        const query: Read<'output'> = { kind: 'output', taskId, after, limit }
+        const chunks = (this.answerRead(query) as readonly OutputChunk[] | undefined) ?? []
+        this.turn.chunks.push(...chunks)
+        after = chunks.at(-1)?.seq ?? after
+        more = chunks.length === limit
+        this.outputSeen.set(taskId, after)
+      }
     }
-    for (const taskId of this.outputSeen.keys())
-      if (!this.interested.tasks.includes(taskId)) this.outputSeen.delete(taskId)
   }
 
   private refuses(call: number): boolean {
@@ -451,6 +561,8 @@ export class StoreEngine {
 const foreignPollMs = 10
 /** How often the processes and the file are looked at. */
 const careMs = 500
+/** After this long without a commit the log is copied into the database file, so that no busy moment has to. */
+const idleMs = 2_000
 /** After a commit the lock is left alone for this long while others may want it. */
 const fairnessMs = 0.3
 
@@ -463,10 +575,6 @@ function emptyTurn() {
     chunks: [] as OutputChunk[],
     failed: undefined as Error | undefined,
   }
-}
-
-function pause(): void {
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 0.3)
 }
 
 function warm(cache: Cache, tables: SqliteTables): void {
@@ -522,6 +630,8 @@ function alsoOf({ type, data }: StoredEvent): readonly EventType[] {
     case 'task.waiting':
       return ['lease.released']
     case 'task.failed':
+      if ((JSON.parse(data) as { kind?: string }).kind === 'poisoned') return ['lease.expired']
+      return (JSON.parse(data) as { leaseId?: string }).leaseId === undefined ? [] : ['lease.released']
     case 'task.canceled':
       return (JSON.parse(data) as { leaseId?: string }).leaseId === undefined ? [] : ['lease.released']
     case 'task.requeued': {

@@ -25,6 +25,8 @@ export interface FlushWork {
   readonly operations: readonly Write[]
   /** Extend this process's leases and show its workers alive. */
   readonly renew: boolean
+  /** Leases whose handlers were told that they are lost: they are not renewed any more, and so expire. */
+  readonly abandoned: ReadonlySet<number>
   /** Processes proven gone: their leases end. */
   readonly gone: readonly number[]
   /** By worker: how many tasks it may have been given in all, and how many it was given. */
@@ -73,15 +75,25 @@ export function flush(
   takeOver(ws, orphans)
   sweep(ws, lapsed)
   promote(ws, due)
-  if (work.renew) renew(ws, cache.running.values(), cache.workers.values())
+  if (work.renew) renew(ws, kept(cache, work.abandoned), cache.workers.values())
   const outcomes = foldByRank(ws, work.operations, cache)
   const grants = claim(tables, cache, ws, work)
 
   const wrote = hasChanges(ws)
   const submissions = freshSubmissions(tables, ws, grants)
+  for (const { task } of grants) {
+    const known = cache.submissions.get(task.id)
+    if (known !== undefined) submissions.set(task.id, known)
+    cache.submissions.delete(task.id)
+  }
   const claims = grants.map((grant) => claimOf(tables, ws, grant, submissions))
   if (wrote) tables.write(ws)
   return { outcomes, claims, ws, wrote }
+}
+
+function kept(cache: Cache, abandoned: ReadonlySet<number>): Iterable<LeaseRow> {
+  if (abandoned.size === 0) return cache.running.values()
+  return [...cache.running.values()].filter(({ id }) => !abandoned.has(id))
 }
 
 function foldByRank(ws: WorkingSet, operations: readonly Write[], cache: Cache): OutcomeOf<WriteKind>[] {
@@ -93,7 +105,7 @@ function foldByRank(ws: WorkingSet, operations: readonly Write[], cache: Cache):
 }
 
 function claim(tables: SqliteTables, cache: Cache, ws: WorkingSet, work: FlushWork): readonly Grant[] {
-  const round = new ClaimRound(ws, demanders(ws, work.demand))
+  const round = new ClaimRound(ws, demanders(ws, work.demand, cache.running.values()))
   if (ws.depth === 0 || (round.freeSlots === 0 && !ws.config.preemption)) return round.grants
   for (let need = round.run(); need !== undefined; need = round.run()) {
     for (const stream of need) loadHeads(tables, cache, stream, Math.max(work.readAhead, round.freeSlots))
@@ -104,8 +116,13 @@ function claim(tables: SqliteTables, cache: Cache, ws: WorkingSet, work: FlushWo
 }
 
 /** This process's workers with their demand as of this flush. */
-function demanders(ws: WorkingSet, demand: ReadonlyMap<string, Credit>): Demander[] {
+function demanders(
+  ws: WorkingSet,
+  demand: ReadonlyMap<string, Credit>,
+  running: Iterable<LeaseRow>,
+): Demander[] {
   const found: Demander[] = []
+  const live = liveByWorker(ws, running)
   const rows = new Map([...ws.base.workers, ...ws.workers])
   for (const row of rows.values()) {
     const credit = demand.get(row.workerId)
@@ -115,7 +132,7 @@ function demanders(ws: WorkingSet, demand: ReadonlyMap<string, Credit>): Demande
       worker: row.id,
       workerId: row.workerId,
       capacity: row.capacity,
-      inFlight: Math.max(0, row.capacity - free),
+      inFlight: Math.max(0, row.capacity - free, live.get(row.id) ?? 0),
       lastSeenAt: row.lastSeenAt,
       draining: row.draining,
       types: row.types,
@@ -124,9 +141,20 @@ function demanders(ws: WorkingSet, demand: ReadonlyMap<string, Credit>): Demande
   return found
 }
 
+/** Live leases by worker: a worker never holds more than its capacity, whatever was demanded. */
+function liveByWorker(ws: WorkingSet, running: Iterable<LeaseRow>): ReadonlyMap<number, number> {
+  const live = new Map<number, number>()
+  for (const { id, worker } of running)
+    if (ws.lease(id)?.state === 'running') live.set(worker, (live.get(worker) ?? 0) + 1)
+  return live
+}
+
 function loadHeads(tables: SqliteTables, cache: Cache, stream: number, limit: number): void {
   const after = cache.heads.get(stream)?.upTo ?? 0
-  const rows = tables.load.heads(stream, after, limit)
+  const found = tables.load.heads(stream, after, limit)
+  const rows = found.map(({ task }) => task)
+  for (const { task, submission } of found)
+    if (submission !== null) cache.submissions.set(task.id, submission)
   const complete = rows.length < limit
   cache.addHeads(stream, {
     rows,
@@ -234,7 +262,8 @@ function claimOf(
   submissions: ReadonlyMap<number, string>,
 ): Claim {
   const stream = ws.stream(task.stream as number)
-  const checkpoint = lease.fence > 1 ? tables.load.checkpoint(task.id) : undefined
+  const fresh = ws.checkpoints.get(task.id)?.data
+  const checkpoint = fresh ?? (lease.fence > 1 ? tables.load.checkpoint(task.id) : undefined)
   return {
     taskId: task.explicitId ?? ws.ids.task(task.id),
     leaseId: ws.ids.lease(lease.id),
@@ -263,7 +292,7 @@ function freshSubmissions(
   tables: SqliteTables,
   ws: WorkingSet,
   grants: readonly Grant[],
-): ReadonlyMap<number, string> {
+): Map<number, string> {
   const fresh = new Map<number, string>()
   if (!grants.some((grant) => grant.task.id >= ws.base.next.task)) return fresh
   for (const { task, seq, data, blob } of ws.events)

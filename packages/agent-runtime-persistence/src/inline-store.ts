@@ -7,7 +7,7 @@ import { StoreFront, type Line, type Message } from './front.ts'
  * environment, so on virtual time it is deterministic. The price: an fsync, or another process's lock, blocks the loop.
  */
 export function openInlineStore(options: Omit<EngineOptions, 'stalledMs'>): StoreFront {
-  const engine = new StoreEngine({ ...options, stalledMs: () => 0 })
+  const engine = StoreEngine.open({ ...options, stalledMs: () => 0 })
   const front = new StoreFront()
   return front.connect(new InlineLine(engine, front, options.environment))
 }
@@ -25,7 +25,8 @@ class InlineLine implements Line {
     this.engine = engine
     this.front = front
     this.environment = environment
-    this.schedule()
+    // The first turn takes over from the dead: by then the process should have said what it wants to hear.
+    this.armIn(firstTurnMs)
   }
 
   get info() {
@@ -38,7 +39,7 @@ class InlineLine implements Line {
   }
 
   async end(): Promise<void> {
-    this.front.receive(this.engine.take())
+    this.front.receive(this.engine.finish())
     this.ended = true
     this.timer?.cancel()
     this.engine.close()
@@ -64,16 +65,22 @@ class InlineLine implements Line {
       return
     }
     if (!Number.isFinite(rest)) return
+    this.armIn(rest)
+  }
+
+  private armIn(rest: number): void {
     const at = this.environment.clock.monotonic() + rest
     if (this.timer !== undefined && this.armedFor <= at) return
     this.timer?.cancel()
     this.armedFor = at
-    this.timer = this.environment.timers.after(Math.min(rest, MAX_ARMED_MS), () => {
+    this.timer = this.environment.timers.after(Math.min(Math.ceil(rest), MAX_ARMED_MS), () => {
       this.timer = undefined
       this.schedule()
     })
   }
 }
+
+const firstTurnMs = 100
 
 /** One message to an engine in this thread. */
 export function deliver(engine: StoreEngine, message: Message): void {

@@ -47,17 +47,18 @@ export const beatWord = 1
 export type FromThread =
   | { readonly kind: 'opened'; readonly info: StoreInfo }
   | { readonly kind: 'refused'; readonly error: ErrorRecord }
-  | { readonly kind: 'turn'; readonly turn: PackedTurn }
+  /** A PackedTurn as JSON: one text is cloned in a third of the time that its objects take. */
+  | { readonly kind: 'turn'; readonly turn: string }
   | { readonly kind: 'closed' }
 
-export interface PackedTurn extends Omit<Turn, 'answers' | 'failed'> {
+interface PackedTurn extends Omit<Turn, 'answers' | 'failed'> {
   readonly answers: readonly Exclude<Answer, { readonly error: Error }>[]
   readonly errors: readonly { readonly call: number; readonly error: ErrorRecord }[]
   readonly failed?: ErrorRecord
 }
 
 /** A turn as it crosses to the process's main thread; undefined when it says nothing. */
-export function pack({ failed, answers, ...turn }: Turn): PackedTurn | undefined {
+export function pack({ failed, answers, ...turn }: Turn): string | undefined {
   const good: Exclude<Answer, { error: Error }>[] = []
   const errors: { call: number; error: ErrorRecord }[] = []
   for (const answer of answers)
@@ -67,15 +68,18 @@ export function pack({ failed, answers, ...turn }: Turn): PackedTurn | undefined
     answers.length + turn.claims.length + turn.notices.length + turn.events.length + turn.chunks.length > 0 ||
     failed !== undefined
   if (!says) return undefined
-  return {
+  const packed: PackedTurn = {
     ...turn,
     answers: good,
     errors,
     ...(failed === undefined ? {} : { failed: describeError(failed) }),
   }
+  return JSON.stringify(packed)
 }
 
-export function unpack({ errors, failed, answers, ...turn }: PackedTurn): Turn {
+/** What {@link pack} packed. An answer that was `undefined` has lost its `value`, and so is undefined again. */
+export function unpack(text: string): Turn {
+  const { errors, failed, answers, ...turn } = JSON.parse(text) as PackedTurn
   return {
     ...turn,
     answers: [...answers, ...errors.map(({ call, error }) => ({ call, error: revived(error) }))],

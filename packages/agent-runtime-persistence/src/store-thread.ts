@@ -6,6 +6,8 @@ import { beatWord, revived, unpack, wakeWord, type FromThread, type ThreadStart 
 
 /** How often the process shows its store thread that its event loop lives. */
 const beatMs = 500
+/** So many calls cross without waiting for more: the store works on them while the process goes on. Half of it drained a third slower. */
+const fullMessage = 128
 
 /**
  * Opens a store in a thread of its own, behind the same port: fsync, waiting for locks, renewal and sweeping never wait for a
@@ -58,10 +60,11 @@ class ThreadLine implements Line {
     this.beat()
   }
 
-  /** What is sent in one turn of the event loop crosses as one message. */
+  /** What is sent in one turn of the event loop crosses as one message; of a long one the store begins with the first part. */
   send(message: Message): void {
     this.outbox.push(message)
     if (this.outbox.length === 1) queueMicrotask(() => this.post())
+    else if (this.outbox.length === fullMessage) this.post()
   }
 
   end(): Promise<void> {

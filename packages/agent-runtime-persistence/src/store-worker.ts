@@ -6,6 +6,9 @@ import { deliver } from './inline-store.ts'
 import { beatWord, pack, wakeWord, type FromThread, type ThreadStart } from './port.ts'
 import { chainDigest, systemEnvironment } from './system.ts'
 
+/** The longest wait for the process's first word; it comes within ms unless the machine is overloaded. */
+const firstWordMs = 2_000
+
 /**
  * A store in its own thread: it waits for messages, takes a turn, says what came of it. Waiting blocks the thread on purpose:
  * nothing else runs in it, and waking that way is faster than its event loop. Never terminated from outside; it is asked to end.
@@ -24,20 +27,22 @@ function runStore(port: MessagePort, start: ThreadStart): void {
 
   let engine: StoreEngine
   try {
-    engine = new StoreEngine({ ...start, environment, chain: chainDigest, stalledMs })
+    engine = StoreEngine.open({ ...start, environment, chain: chainDigest, stalledMs })
   } catch (error) {
     say({ kind: 'refused', error: describeError(error) })
     return
   }
   say({ kind: 'opened', info: engine.info })
 
+  // The leases of dead processes end in the first turn: by then the process should have said what it wants to hear.
+  Atomics.wait(signal, wakeWord, 0, firstWordMs)
   for (let open = true; open;) {
     const seen = Atomics.load(signal, wakeWord)
     for (let got = receiveMessageOnPort(port); got !== undefined; got = receiveMessageOnPort(port)) {
       if (got.message === 'end') open = false
       else for (const message of got.message as readonly Message[]) deliver(engine, message)
     }
-    const turn = pack(engine.take())
+    const turn = pack(open ? engine.take() : engine.finish())
     if (turn !== undefined) say({ kind: 'turn', turn })
     if (!open) break
     const rest = engine.restMs()

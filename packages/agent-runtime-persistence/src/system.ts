@@ -13,7 +13,6 @@ export function systemEnvironment(): Environment {
       after(delayMs, run) {
         assertDelay(delayMs)
         const timer = setTimeout(run, delayMs)
-        timer.unref()
         return { cancel: () => clearTimeout(timer) }
       },
     },

@@ -1,15 +1,12 @@
 import type { Base, LeaseRow, TaskRow, WorkingSet } from '@ku0/agent-runtime-core'
 import { leaseStates, StoreError, taskStates } from '@ku0/agent-runtime-core'
 import type { RunResult } from 'better-sqlite3'
+import { prepareInsert } from './insert.ts'
 import type { Db } from './open.ts'
 
 /** Writes what a flush decided, each final row once. Runs inside the flush's transaction. */
-export type Apply = ReturnType<typeof prepareApply>
-
 export function prepareApply(db: Db) {
-  const insertTask = db.prepare(
-    'INSERT INTO task VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
-  )
+  const newTasks = prepareInsert(db, 'task', 18)
   // `seq` is the row's version: a row that moved on since it was read is never overwritten.
   const updateTask = db.prepare(
     'UPDATE task SET state = ?, attempt = ?, fence = ?, lease = ?, crashes = ?, steps = ?, seq = ?, tail = ?, due_at = ?, queued_at = ?, started_at = ?, finished_at = ?, wait_reason = ? WHERE id = ? AND seq = ?',
@@ -23,16 +20,14 @@ export function prepareApply(db: Db) {
   )
   // Leaves the indexes alone: a step costs no more than its event and this.
   const advanceTask = db.prepare('UPDATE task SET steps = ?, seq = ?, tail = ? WHERE id = ? AND seq = ?')
-  const insertLease = db.prepare(
-    'INSERT INTO lease VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
-  )
+  const newLeases = prepareInsert(db, 'lease', 17)
   const endLease = db.prepare(
     'UPDATE lease SET state = ?, ended_at = ?, end_reason = ?, end_seq = ? WHERE id = ? AND state = 0',
   )
   const touchLease = db.prepare(
     'UPDATE lease SET expires_at = ?, last_heartbeat_at = ?, yield_asked_at = ?, abort_acknowledged_at = ?, abort_grace_expired_at = ?, progress = ? WHERE id = ?',
   )
-  const insertEvent = db.prepare('INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?)')
+  const newEvents = prepareInsert(db, 'event', 7)
   const insertStream = db.prepare('INSERT INTO stream VALUES (?, ?, ?, ?, ?, ?, ?)')
   const updateStream = db.prepare('UPDATE stream SET depth = ?, delayed = ? WHERE id = ?')
   const putWorker = db.prepare('INSERT OR REPLACE INTO worker VALUES (?, ?, ?, ?, ?, ?, ?, ?)')
@@ -51,6 +46,8 @@ export function prepareApply(db: Db) {
   const deleteEvents = db.prepare('DELETE FROM event WHERE task = ?')
 
   return function apply(ws: WorkingSet): void {
+    // What a flush that failed left behind is not this one's.
+    for (const inserter of [newTasks, newLeases, newEvents]) inserter.drop()
     for (const row of ws.streams.values()) {
       if (ws.base.streams.has(row.id)) updateStream.run(row.depth, row.delayed, row.id)
       else
@@ -67,7 +64,8 @@ export function prepareApply(db: Db) {
     for (const row of ws.tasks.values()) writeTask(ws.base, row)
     for (const row of ws.leases.values()) writeLease(ws.base, row)
     for (const row of ws.events)
-      insertEvent.run(row.task, row.seq, row.type, row.at, row.data, row.blob, row.hash)
+      newEvents.add(row.task, row.seq, row.type, row.at, row.data, row.blob, row.hash)
+    for (const inserter of [newTasks, newLeases, newEvents]) inserter.flush()
     for (const [sha256, data] of ws.blobs) insertBlob.run(sha256, data)
     for (const row of ws.keys.values()) insertKey.run(row.key, row.task, row.payloadHash)
     for (const row of ws.checkpoints.values()) putCheckpoint.run(row.task, row.seq, row.data, row.at)
@@ -107,7 +105,7 @@ export function prepareApply(db: Db) {
   function writeTask(base: Base, row: TaskRow): void {
     const before = base.tasks.get(row.id)
     if (before === undefined && row.id >= base.next.task) {
-      insertTask.run(
+      newTasks.add(
         row.id,
         row.stream,
         stateCode[row.state],
@@ -171,7 +169,7 @@ export function prepareApply(db: Db) {
   function writeLease(base: Base, row: LeaseRow): void {
     const before = base.leases.get(row.id)
     if (before === undefined) {
-      insertLease.run(
+      newLeases.add(
         row.id,
         row.task,
         row.worker,
@@ -222,7 +220,7 @@ export function prepareApply(db: Db) {
       deleteEvents.run(id)
       deleteTask.run(id)
     }
-    ws.count({ rejectedPruned: rejectedPruned + ids.length })
+    ws.count('rejectedPruned', ids.length)
   }
 }
 

@@ -49,7 +49,7 @@ export function isFatal(error: unknown): boolean {
   )
 }
 
-export function codeOf(error: unknown): string {
+function codeOf(error: unknown): string {
   const code = typeof error === 'object' && error !== null ? (error as { code?: unknown }).code : undefined
   return typeof code === 'string' ? code : ''
 }

@@ -23,8 +23,14 @@ const leaseColumns =
 export function prepareLoad(db: Db) {
   const rows = (sql: string) => db.prepare<unknown[], unknown[]>(sql).raw()
   const task = rows(`SELECT ${taskColumns} FROM task WHERE id = ?`)
+  // With the submission, unless that is long: a claim then needs no read of its own.
   const heads = rows(
-    `SELECT ${taskColumns} FROM task WHERE stream = ? AND state = 0 AND due_at IS NULL AND id > ? ORDER BY id LIMIT ?`,
+    `SELECT ${taskColumns
+      .split(', ')
+      .map((column) => `task.${column}`)
+      .join(', ')}, CASE WHEN event.blob IS NULL AND length(event.data) < 2048 THEN event.data END
+     FROM task JOIN event ON event.task = task.id AND event.seq = 1
+     WHERE stream = ? AND state = 0 AND due_at IS NULL AND id > ? ORDER BY id LIMIT ?`,
   )
   const due = rows(`SELECT ${taskColumns} FROM task WHERE due_at <= ? ORDER BY due_at, id LIMIT ?`)
   const lease = rows(`SELECT ${leaseColumns} FROM lease WHERE id = ?`)
@@ -51,9 +57,8 @@ export function prepareLoad(db: Db) {
   const event = db.prepare<[number, number], { data: string; blob: string | null }>(
     'SELECT data, blob FROM event WHERE task = ? AND seq = ?',
   )
-  const memoKeys = rows(
-    "SELECT json_extract(data, '$.key'), seq FROM event WHERE task = ? AND type = 'step.completed'",
-  )
+  // `->` hands out the JSON text: json_extract would change a key that holds a lone surrogate.
+  const memoKeys = rows("SELECT data -> '$.key', seq FROM event WHERE task = ? AND type = 'step.completed'")
   const outputs = db
     .prepare<[number], number>('SELECT coalesce(max(seq), 0) FROM output WHERE task = ?')
     .pluck()
@@ -70,7 +75,10 @@ export function prepareLoad(db: Db) {
 
   return {
     task: (id: number) => one(task.get(id), taskOf),
-    heads: (stream: number, after: number, limit: number) => heads.all(stream, after, limit).map(taskOf),
+    heads: (stream: number, after: number, limit: number) =>
+      heads
+        .all(stream, after, limit)
+        .map((row) => ({ task: taskOf(row), submission: row[18] as string | null })),
     due: (at: number, limit: number) => due.all(at, limit).map(taskOf),
     lease: (id: number) => one(lease.get(id), leaseOf),
     lapsed: (at: number, limit: number) => lapsed.all(at, limit).map(leaseOf),
@@ -84,7 +92,10 @@ export function prepareLoad(db: Db) {
     workers: (process: number) => workers.all(process).map(workerOf),
     totals: () => one(totals.get(), totalsOf) ?? noTotals,
     event: (taskId: number, seq: number) => event.get(taskId, seq),
-    memoKeys: (taskId: number) => new Map(memoKeys.all(taskId) as [string, number][]),
+    memoKeys: (taskId: number) =>
+      new Map(
+        (memoKeys.all(taskId) as [string, number][]).map(([text, seq]) => [JSON.parse(text) as string, seq]),
+      ),
     outputs: (taskId: number) => outputs.get(taskId) ?? 0,
     checkpoint: (taskId: number) => checkpoint.get(taskId),
     blob: (sha256: string) => blob.get(sha256),
@@ -111,7 +122,7 @@ export function taskOf(row: unknown[]): TaskRow {
     queuedAt,
     startedAt,
   ] = row
-  const [finishedAt, waitReason, tokens, explicitId] = row.slice(14)
+  const [, , , , , , , , , , , , , , finishedAt, waitReason, tokens, explicitId] = row
   return {
     id,
     stream,
@@ -134,7 +145,7 @@ export function taskOf(row: unknown[]): TaskRow {
   } as TaskRow
 }
 
-export function leaseOf(row: unknown[]): LeaseRow {
+function leaseOf(row: unknown[]): LeaseRow {
   const [
     id,
     task,

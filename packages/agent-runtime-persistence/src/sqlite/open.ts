@@ -4,7 +4,7 @@ import { StoreError } from '@ku0/agent-runtime-core'
 import Database from 'better-sqlite3'
 import { assertNodeSupported } from '../node-version.ts'
 import { applicationId, migrations, schemaVersion } from './schema.ts'
-import { storeErrorOf } from './errors.ts'
+import { isBusy, storeErrorOf } from './errors.ts'
 
 export type Db = Database.Database
 
@@ -32,22 +32,37 @@ export function openDatabase(path: string, durability: Durability): OpenedDataba
   const memory = path === ':memory:' || path === ''
   const full = memory ? ':memory:' : resolve(path)
   if (!memory) assertOpenable(full)
-  let db: Db
-  try {
-    db = new Database(full, { timeout: 0 })
-  } catch (cause) {
-    throw storeErrorOf(cause, full)
-  }
-  try {
-    return { db, memory, path: full, ...configure(db, full, memory, durability) }
-  } catch (cause) {
-    db.close()
-    throw storeErrorOf(cause, full)
+  for (let left = openingTries; ; left--) {
+    try {
+      return tryOpen(full, memory, durability)
+    } catch (error) {
+      if (!isBusy(error) || left === 0) throw storeErrorOf(error, full)
+      pause(openingPauseMs)
+    }
   }
 }
 
+/** Switching a new file to WAL does not wait for others that do the same: it fails at once, and is tried again. */
+const openingTries = 80
+const openingPauseMs = 25
+
+function tryOpen(path: string, memory: boolean, durability: Durability): OpenedDatabase {
+  const db = new Database(path, { timeout: 0 })
+  try {
+    return { db, memory, path, ...configure(db, path, memory, durability) }
+  } catch (error) {
+    db.close()
+    throw error
+  }
+}
+
+/** Blocks this thread: only where nothing else can go on. */
+export function pause(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
+}
+
 function configure(db: Db, path: string, memory: boolean, durability: Durability) {
-  db.pragma('busy_timeout = 5000')
+  waitForLocks(db, 10_000)
   assertOurs(db, path)
   const mode = db.pragma('journal_mode = WAL', { simple: true })
   if (!memory && mode !== 'wal')
@@ -59,7 +74,7 @@ function configure(db: Db, path: string, memory: boolean, durability: Durability
   db.pragma('fullfsync = 1')
   db.pragma('foreign_keys = 0')
   db.pragma('cache_size = -65536')
-  db.pragma('wal_autocheckpoint = 4000')
+  db.pragma('wal_autocheckpoint = 15000')
   db.pragma('journal_size_limit = 67108864')
   db.pragma('temp_store = 2')
   migrate(db, path)
@@ -72,7 +87,6 @@ function configure(db: Db, path: string, memory: boolean, durability: Durability
       'store_not_durable',
       `${path}: synchronous is ${String(real)} although ${durability} was set`,
     )
-  db.pragma('busy_timeout = 0')
   if (memory) return { durability: 'memory' as const }
   const { dev, ino } = statSync(path)
   return { durability, file: { dev, ino } }
@@ -86,12 +100,17 @@ function assertOpenable(path: string): void {
     throw new StoreError('store_not_a_database', `${path} is a folder; name a file in it`)
   if (stat !== undefined && !stat.isFile())
     throw new StoreError('store_not_a_database', `${path} is not a regular file`)
+  // SQLite takes a file of one byte for an empty one, and would write over it.
+  if (stat !== undefined && stat.size > 0 && stat.size < smallestPage)
+    throw new StoreError('store_not_a_database', `${path} is not a SQLite database; choose another file`)
   if (stat === undefined && !statSync(folder, { throwIfNoEntry: false })?.isDirectory())
     throw new StoreError(
       'store_folder_missing',
       `${folder} does not exist; create the folder or correct the path of the store`,
     )
 }
+
+const smallestPage = 512
 
 /** A database of another program, or of a later version of this one, is left as it is. */
 function assertOurs(db: Db, path: string): void {
@@ -124,6 +143,14 @@ function migrate(db: Db, path: string): void {
     if (db.inTransaction) db.exec('ROLLBACK')
     throw error
   }
+}
+
+/**
+ * How long SQLite itself waits for another process's lock: at opening and closing. In between it does not (0), since its
+ * waiting starves beside a busy writer and blocks; a flush tries again on its own (T2, T9).
+ */
+export function waitForLocks(db: Db, ms: number): void {
+  db.pragma(`busy_timeout = ${ms}`)
 }
 
 function touch(db: Db): void {

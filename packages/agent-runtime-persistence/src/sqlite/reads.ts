@@ -1,4 +1,5 @@
 import {
+  canonical,
   lanes,
   quotaRule,
   hasRoomAtDispatch,
@@ -150,7 +151,7 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
       ...text('model'),
       tools: (first['tools'] as string[] | undefined) ?? [],
       labels: (first['labels'] as Record<string, string> | undefined) ?? {},
-      ...('input' in first ? { input: JSON.stringify(first['input']) } : {}),
+      ...('input' in first ? { input: canonical(first['input']) } : {}),
     }
     const started = row.startedAt ?? row.submittedAt
     const finished = {
@@ -171,7 +172,7 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
       case 'waiting':
         return { ...base, state: 'waiting', startedAt: started, waitingFor: row.waitReason as never }
       case 'completed':
-        return { ...base, ...finished, state: 'completed', output: JSON.stringify(end()['output']) }
+        return { ...base, ...finished, state: 'completed', output: canonical(end()['output']) }
       case 'failed': {
         const data = end()
         return {
@@ -179,7 +180,7 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
           ...finished,
           state: 'failed',
           kind: data['kind'] as never,
-          error: JSON.stringify(data['error']),
+          error: canonical(data['error']),
         }
       }
       case 'canceled': {
@@ -227,7 +228,7 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
     return {
       key,
       position,
-      result: JSON.stringify(result),
+      result: canonical(result),
       seq: it.seq,
       at: it.at,
       durationMs,

@@ -1,6 +1,7 @@
+import { createRequire } from 'node:module'
 import type { TaskFilter } from '@ku0/agent-runtime-core'
 import { laneRank, taskStates } from '@ku0/agent-runtime-core'
-import { DummyDriver, Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from 'kysely'
+import type { Kysely } from 'kysely'
 
 /** The columns that lists are filtered by. */
 interface Tables {
@@ -25,23 +26,41 @@ interface Tables {
     explicit_id: string | null
   }
   stream: { id: number; lane_rank: number; type: string }
+  event: { task: number; type: string; data: string }
 }
 
-/** Builds SQL only; the store's own connection runs it. */
-const builder = new Kysely<Tables>({
-  dialect: {
-    createAdapter: () => new SqliteAdapter(),
-    createDriver: () => new DummyDriver(),
-    createIntrospector: (db) => new SqliteIntrospector(db),
-    createQueryCompiler: () => new SqliteQueryCompiler(),
-  },
-})
+interface QueryBuilder {
+  readonly builder: Kysely<Tables>
+  readonly sql: (typeof import('kysely'))['sql']
+}
+
+let loaded: QueryBuilder | undefined
+
+/**
+ * Builds SQL only; the store's own connection runs it. Loaded on first use: a list is rare, and loading takes 100 ms, which
+ * every restart would pay twice (once in each thread) before the first task goes on.
+ */
+function queryBuilder(): QueryBuilder {
+  if (loaded !== undefined) return loaded
+  const library = createRequire(import.meta.url)('kysely') as typeof import('kysely')
+  const builder = new library.Kysely<Tables>({
+    dialect: {
+      createAdapter: () => new library.SqliteAdapter(),
+      createDriver: () => new library.DummyDriver(),
+      createIntrospector: (db) => new library.SqliteIntrospector(db),
+      createQueryCompiler: () => new library.SqliteQueryCompiler(),
+    },
+  })
+  loaded = { builder, sql: library.sql }
+  return loaded
+}
 
 /** The query behind a page of tasks, newest first. */
 export function compileTaskPage(
   filter: TaskFilter,
   limit: number,
 ): { sql: string; parameters: readonly unknown[] } {
+  const { builder, sql } = queryBuilder()
   let query = builder
     .selectFrom('task')
     .select([
@@ -75,16 +94,30 @@ export function compileTaskPage(
     )
   const { types, lanes } = filter
   if (types !== undefined || lanes !== undefined)
-    query = query.where('task.stream', 'in', (inner) => {
-      let streams = inner.selectFrom('stream').select('stream.id')
-      if (types !== undefined) streams = streams.where('stream.type', 'in', [...types])
-      if (lanes !== undefined)
+    query = query.where((where) => {
+      let streams = where.selectFrom('stream').select('stream.id')
+      // A rejected task never queued and has no stream: its event says what it was.
+      let refusals = where
+        .selectFrom('event')
+        .select('event.task')
+        .whereRef('event.task', '=', 'task.id')
+        .where('event.type', '=', 'task.rejected')
+      if (types !== undefined) {
+        streams = streams.where('stream.type', 'in', [...types])
+        refusals = refusals.where(sql`data ->> '$.type'`, 'in', [...types])
+      }
+      if (lanes !== undefined) {
         streams = streams.where(
           'stream.lane_rank',
           'in',
           lanes.map((lane) => laneRank[lane]),
         )
-      return streams
+        refusals = refusals.where(sql`data ->> '$.lane'`, 'in', [...lanes])
+      }
+      return where.or([
+        where('task.stream', 'in', streams),
+        where.and([where('task.stream', 'is', null), where.exists(refusals)]),
+      ])
     })
   return query.compile()
 }

@@ -1,0 +1,276 @@
+import { spawnSync } from 'node:child_process'
+import {
+  chmodSync,
+  closeSync,
+  copyFileSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { parseExecutionConfig, StoreError } from '@ku0/agent-runtime-core'
+import { createVirtualEnvironment, Scene } from '@ku0/agent-runtime-core/testing'
+import Database from 'better-sqlite3'
+import { describe, expect, test } from 'vitest'
+import { openStore, parseStoreUrl } from '../src/index.ts'
+import { applicationId, schemaVersion } from '../src/sqlite/schema.ts'
+import { nodeDigest, scratchFolder } from './scratch-folder.ts'
+
+const open = (path: string) =>
+  openStore(`sqlite:${path}`, { environment: { ...createVirtualEnvironment('bad'), digest: nodeDigest } })
+
+async function refusal(path: string): Promise<StoreError> {
+  const error: unknown = await open(path).then(
+    () => 'it was opened',
+    (caught: unknown) => caught,
+  )
+  expect(error).toBeInstanceOf(StoreError)
+  return error as StoreError
+}
+
+/** A store with one completed task in it, closed. */
+async function goodStore(path: string): Promise<void> {
+  const environment = { ...createVirtualEnvironment('good'), digest: nodeDigest }
+  const store = await openStore(`sqlite:${path}`, { environment })
+  const scene = new Scene(store, parseExecutionConfig().config, environment.clock)
+  await scene.settle(await scene.running())
+  await store.close()
+}
+
+/** Everything in a folder, by name, with its bytes. */
+function contents(folder: string): Record<string, string> {
+  return Object.fromEntries(
+    readdirSync(folder).map((name) => {
+      const path = join(folder, name)
+      return [name, lstatSync(path).isFile() ? readFileSync(path).toString('base64') : 'no file']
+    }),
+  )
+}
+
+describe('a file that is no store is refused with its path and what to do, and left as it is (docs/reliability.md D06, D12)', () => {
+  const cases: readonly [string, string, (path: string) => void][] = [
+    ['text', 'store_not_a_database', (path) => writeFileSync(path, 'dear diary\n'.repeat(1_000))],
+    ['a few bytes', 'store_not_a_database', (path) => writeFileSync(path, 'x')],
+    ['random bytes', 'store_not_a_database', (path) => writeFileSync(path, Buffer.alloc(8_192, 0xa5))],
+    [
+      'a database of another program',
+      'store_not_a_database',
+      (path) => {
+        const db = new Database(path)
+        db.exec('CREATE TABLE diary (day TEXT, entry TEXT); INSERT INTO diary VALUES (1, 2)')
+        db.close()
+      },
+    ],
+    [
+      'a database of another program in WAL mode',
+      'store_not_a_database',
+      (path) => {
+        const db = new Database(path)
+        db.pragma('journal_mode = WAL')
+        db.exec('CREATE TABLE diary (day TEXT)')
+        db.close()
+      },
+    ],
+    [
+      'an empty database that another program has marked as its own',
+      'store_not_a_database',
+      (path) => {
+        const db = new Database(path)
+        db.pragma('application_id = 4711')
+        db.close()
+      },
+    ],
+    [
+      'a store of a later version',
+      'store_newer',
+      (path) => {
+        const db = new Database(path)
+        db.exec('CREATE TABLE unheard_of (x)')
+        db.pragma(`application_id = ${applicationId}`)
+        db.pragma(`user_version = ${schemaVersion + 1}`)
+        db.close()
+      },
+    ],
+    ['a folder', 'store_not_a_database', (path) => mkdirSync(path)],
+    ['a link to a folder', 'store_not_a_database', (path) => symlinkSync('.', path)],
+    ['a named pipe', 'store_not_a_database', (path) => void spawnSync('mkfifo', [path])],
+  ]
+  test.each(cases)('%s: %s', async (_, code, make) => {
+    const folder = scratchFolder()
+    const path = join(folder, 'it.db')
+    make(path)
+    const before = contents(folder)
+    const error = await refusal(path)
+    expect([error.code, error.message.includes(path), error.message.includes('\n')]).toEqual([
+      code,
+      true,
+      false,
+    ])
+    expect(contents(folder)).toEqual(before)
+  })
+
+  test('a missing folder: it is named, and not made', async () => {
+    const folder = join(scratchFolder(), 'not', 'there')
+    const error = await refusal(join(folder, 'it.db'))
+    expect([error.code, error.message.includes(folder)]).toEqual(['store_folder_missing', true])
+  })
+
+  test('a file where a folder should be', async () => {
+    const file = join(scratchFolder(), 'file')
+    writeFileSync(file, '')
+    expect(await refusal(join(file, 'it.db'))).toMatchObject({ code: 'store_folder_missing' })
+  })
+
+  test('a missing file is made, and so is a store in an empty one: neither holds anything that could be lost', async () => {
+    const folder = scratchFolder()
+    const empty = join(folder, 'empty.db')
+    closeSync(openSync(empty, 'w'))
+    for (const path of [join(folder, 'missing.db'), empty]) {
+      const store = await open(path)
+      expect(store.info).toMatchObject({ location: path, kind: 'sqlite', durability: 'full', schemaVersion })
+      await store.close()
+    }
+  })
+
+  test('a link to a file is that file', async () => {
+    const folder = scratchFolder()
+    await goodStore(join(folder, 'real.db'))
+    symlinkSync('real.db', join(folder, 'link.db'))
+    const store = await open(join(folder, 'link.db'))
+    expect((await store.read({ kind: 'tasks', filter: {} })).tasks).toHaveLength(1)
+    await store.close()
+  })
+
+  const damages: readonly [string, (path: string) => void][] = [
+    ['its header overwritten', (path) => overwrite(path, 0, 'not a database')],
+    ['cut in the middle', (path) => truncateSync(path, Math.floor(statSync(path).size / 2))],
+    [
+      'every page but the first zeroed',
+      (path) => overwrite(path, 4_096, '\0'.repeat(statSync(path).size - 4_096)),
+    ],
+  ]
+  for (const [what, damage] of damages)
+    test(`a store with ${what}: refused, at the latest by the first call, and never acknowledged to`, async () => {
+      const path = join(scratchFolder(), 'it.db')
+      await goodStore(path)
+      damage(path)
+      const codes: string[] = []
+      try {
+        const store = await open(path)
+        store.listen({ failed: (error) => void codes.push((error as StoreError).code) })
+        await store
+          .write({ kind: 'submit', tasks: [{ type: 'work', lane: 'normal', input: '1' }] })
+          .catch((error: StoreError) => codes.push(error.code))
+        await store.close()
+      } catch (error) {
+        codes.push((error as StoreError).code)
+      }
+      expect(codes.length).toBeGreaterThan(0)
+      for (const code of codes)
+        expect(['store_not_a_database', 'store_corrupt', 'store_schema']).toContain(code)
+    })
+
+  test('a store of an earlier boot, or of none, opens: what it says of the clock is set anew', async () => {
+    const path = join(scratchFolder(), 'it.db')
+    await goodStore(path)
+    const db = new Database(path)
+    db.exec("UPDATE meta SET value = 'another boot' WHERE key = 'boot_id'")
+    db.exec("DELETE FROM meta WHERE key = 'boot_offset'")
+    db.close()
+    const store = await open(path)
+    expect(await store.read({ kind: 'stats' })).toMatchObject({ totals: { completed: 1 } })
+    await store.close()
+  })
+})
+
+/** A user whom rights stop: the one who runs the tests, or `nobody` when that is root. */
+const ordinaryUser = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
+
+/** What that user is told who opens a store. */
+function openedByAnybody(path: string): string {
+  const fixture = join(import.meta.dirname, 'fixtures/open-once.ts')
+  const child = spawnSync(process.execPath, [fixture, path], { encoding: 'utf8', ...ordinaryUser })
+  return child.stdout.trim() || child.stderr
+}
+
+/** Whether there are such rights, and such a user who may read this program. */
+const hasRights = (() => {
+  const script = `require('node:fs').readdirSync(${JSON.stringify(import.meta.dirname)})`
+  return (
+    process.platform !== 'win32' && spawnSync(process.execPath, ['-e', script], ordinaryUser).status === 0
+  )
+})()
+
+describe('a store that may not be written (docs/reliability.md D06)', () => {
+  test.skipIf(!hasRights)('a read-only file is store_read_only, with its path', async () => {
+    const folder = scratchFolder()
+    const path = join(folder, 'it.db')
+    await goodStore(path)
+    chmodSync(folder, 0o777)
+    rmSync(`${path}-owners`, { recursive: true, force: true })
+    chmodSync(path, 0o444)
+    expect(openedByAnybody(path)).toMatch(/^refused store_read_only .*it\.db/)
+  })
+
+  test.skipIf(!hasRights)('a folder in which nothing may be made is store_read_only', async () => {
+    const folder = scratchFolder()
+    const path = join(folder, 'it.db')
+    await goodStore(path)
+    chmodSync(path, 0o666)
+    chmodSync(folder, 0o555)
+    expect(openedByAnybody(path)).toMatch(/^refused store_read_only .*it\.db/)
+    chmodSync(folder, 0o755)
+  })
+
+  test.skipIf(!hasRights)('an unreadable file is store_read_only as well', async () => {
+    const folder = scratchFolder()
+    const path = join(folder, 'it.db')
+    await goodStore(path)
+    chmodSync(folder, 0o777)
+    chmodSync(path, 0o000)
+    expect(openedByAnybody(path)).toMatch(/^refused store_read_only .*it\.db/)
+  })
+
+  test.skipIf(!hasRights)('a store whose file and folder may be written opens for anybody', async () => {
+    const folder = scratchFolder()
+    const path = join(folder, 'it.db')
+    await goodStore(path)
+    copyFileSync(path, join(folder, 'copy.db'))
+    chmodSync(folder, 0o777)
+    chmodSync(join(folder, 'copy.db'), 0o666)
+    expect(openedByAnybody(join(folder, 'copy.db'))).toBe('opened')
+  })
+})
+
+describe('the URL of a store', () => {
+  test.each([
+    ['sqlite:runtime.db', 'runtime.db'],
+    ['sqlite:/var/lib/runtime.db', '/var/lib/runtime.db'],
+    ['sqlite:///var/lib/runtime.db', '/var/lib/runtime.db'],
+    ['sqlite:../x y.db', '../x y.db'],
+    ['sqlite::memory:', ':memory:'],
+  ])('%s is %s', (url, path) => {
+    expect(parseStoreUrl(url)).toBe(path)
+  })
+
+  test.each(['', 'sqlite:', 'runtime.db', 'postgres://host/db', 'mysql:x', ' sqlite:x'])(
+    '%j is none',
+    (url) => {
+      expect(() => parseStoreUrl(url)).toThrow(expect.objectContaining({ code: 'invalid_argument' }))
+    },
+  )
+})
+
+function overwrite(path: string, at: number, text: string): void {
+  const file = openSync(path, 'r+')
+  writeSync(file, text, at, 'latin1')
+  closeSync(file)
+}

@@ -1,0 +1,168 @@
+import { copyFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseExecutionConfig } from '@ku0/agent-runtime-core'
+import {
+  createVirtualEnvironment,
+  Scene,
+  type StoreSnapshot,
+  takeSnapshot,
+  type TaskSnapshot,
+  violationsIn,
+} from '@ku0/agent-runtime-core/testing'
+import Database from 'better-sqlite3'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { openStore } from '../src/index.ts'
+import { nodeDigest, scratchFolder } from './scratch-folder.ts'
+import { tableViolations } from './tables.ts'
+
+const { config } = parseExecutionConfig({
+  maxInlineBytes: 1_000,
+  queueDepthLimit: 8,
+  batchBackpressureThreshold: 4,
+  quotaConfig: { models: { big: { maxInFlight: 1, onExceeded: 'defer' } } },
+})
+
+/** A life that leaves something of everything: task 1 completed after a retry, 2 canceled, 3 running, 4 to 6 queued, 7 rejected. */
+async function live(path: string): Promise<StoreSnapshot> {
+  const environment = { ...createVirtualEnvironment('checked'), digest: nodeDigest }
+  const store = await openStore(`sqlite:${path}`, { config, environment, durability: 'normal' })
+  const scene = new Scene(store, config, environment.clock)
+  await scene.worker('w', 1)
+  await scene.accepted({ idempotencyKey: 'k', input: JSON.stringify('x'.repeat(2_000)) })
+  const claim = await scene.claim()
+  await scene.step(claim, 'a', '1')
+  await scene.step(claim, 'b', '2', 1)
+  await scene.write({ kind: 'checkpoint', leaseId: claim.leaseId, data: '1' })
+  await scene.write({ kind: 'appendOutput', leaseId: claim.leaseId, chunks: ['1', '2', '3'] })
+  await scene.settle(claim, { as: 'retry', error: '{}', delayMs: 0 })
+  scene.free('w')
+  await scene.settle(await scene.claim(), { as: 'completed', output: '"done"' })
+  await scene.cancel(await scene.accepted(), 'enough')
+  scene.free('w')
+  await scene.accepted({ model: 'big' })
+  await scene.claim()
+  await scene.submitMany(2, { model: 'big' })
+  await scene.accepted({ delayMs: 60_000, lane: 'batch' })
+  await scene.submit({ refused: { reason: 'invalid_payload', message: 'no' } })
+  const snapshot = await takeSnapshot(store)
+  await store.close()
+  return snapshot
+}
+
+type Draft<T> = { -readonly [K in keyof T]: T[K] extends object ? Draft<T[K]> : T[K] }
+
+describe('the checker of invariants finds what is wrong', () => {
+  let good: StoreSnapshot
+  beforeAll(async () => {
+    good = await live(':memory:')
+  })
+  const check = (snapshot: StoreSnapshot, before?: StoreSnapshot) =>
+    violationsIn(snapshot, { config, digest: nodeDigest, ...(before === undefined ? {} : { before }) })
+  const task = (draft: Draft<StoreSnapshot>, sequence: number) =>
+    draft.tasks[sequence - 1] as Draft<TaskSnapshot>
+
+  test('and nothing in a store that is well', () => {
+    expect(check(good, good)).toEqual([])
+  })
+
+  const faults: readonly [string, (draft: Draft<StoreSnapshot>) => unknown][] = [
+    ['I3', (draft) => Object.assign(task(draft, 1).record, { output: '"other"' })],
+    ['I1', (draft) => draft.tasks.splice(1, 1)],
+    ['I2', (draft) => draft.tasks.push(task(draft, 4))],
+    ['I4', (draft) => Object.assign(task(draft, 1).events[1] as object, { type: 'task.canceled' })],
+    ['I5', (draft) => Object.assign(task(draft, 1).leases[0] as object, { status: 'running' })],
+    ['I5', (draft) => Object.assign(task(draft, 3).record, { state: 'queued' })],
+    ['I6', (draft) => Object.assign(task(draft, 1).steps[0] as object, { result: '9' })],
+    ['I6', (draft) => task(draft, 1).steps.pop()],
+    ['I6', (draft) => Object.assign(task(draft, 1).steps[1] as object, { key: 'a' })],
+    ['I10', (draft) => Object.assign(task(draft, 1).leases[1] as object, { fencingToken: 1 })],
+    ['I10', (draft) => task(draft, 1).leases.pop()],
+    ['I11', (draft) => Object.assign(draft.workers[0] as object, { inFlight: 2 })],
+    ['I14', (draft) => Object.assign(draft.stats.depth, { normal: 3 })],
+    ['I14', (draft) => Object.assign(draft.stats, { delayed: 0 })],
+    ['I14', (draft) => Object.assign(draft.stats, { running: 0 })],
+    ['I15', (draft) => task(draft, 1).events.splice(2, 1)],
+    ['I15', (draft) => Object.assign(task(draft, 1).events[2] as object, { at: 1 })],
+    ['I15', (draft) => Object.assign(task(draft, 1).events[2] as object, { hash: '0'.repeat(64) })],
+    ['I16', (draft) => Object.assign(task(draft, 1).record, { attempt: 3 })],
+    ['I16', (draft) => Object.assign(task(draft, 2).record, { reason: 'other' })],
+    ['I16', (draft) => Object.assign(draft.stats.totals, { completed: 2 })],
+    ['I17', (draft) => Object.assign(task(draft, 4), { events: task(draft, 1).events })],
+    ['I19', (draft) => Object.assign(draft.stats.quotas[0] as object, { running: 0 })],
+    [
+      'I19',
+      (draft) => Object.assign(task(draft, 4).record, { state: 'running', lease: task(draft, 3).leases[0] }),
+    ],
+    ['9', (draft) => task(draft, 1).output.splice(1, 1)],
+  ]
+  test.each(faults)('%s (fault %#)', (invariant, spoil) => {
+    const draft = structuredClone(good) as Draft<StoreSnapshot>
+    spoil(draft)
+    const found = check(draft as StoreSnapshot, good).map(
+      (line) => line.replace(/^task \d+: /, '').split(' ')[0],
+    )
+    expect(found).toContain(invariant)
+  })
+})
+
+describe('the checker of tables finds what is wrong', () => {
+  test('and nothing in a store that is well', async () => {
+    const path = join(scratchFolder(), 'it.db')
+    await live(path)
+    expect(tableViolations(path, config)).toEqual([])
+  })
+
+  const faults: readonly string[] = [
+    "UPDATE event SET data = replace(data, '\"attempt\":2', '\"attempt\":3') WHERE task = 1 AND type = 'task.requeued'",
+    'UPDATE event SET at = at + 1 WHERE task = 1 AND seq = 3',
+    'DELETE FROM event WHERE task = 1 AND seq = 3',
+    'UPDATE event SET hash = zeroblob(32) WHERE task = 2 AND seq = 1',
+    'UPDATE task SET seq = seq - 1 WHERE id = 1',
+    'UPDATE task SET attempt = 5 WHERE id = 1',
+    'UPDATE task SET crashes = 1 WHERE id = 1',
+    'UPDATE task SET steps = 1 WHERE id = 1',
+    'UPDATE task SET fence = 9 WHERE id = 1',
+    'UPDATE task SET started_at = 1 WHERE id = 1',
+    'UPDATE task SET due_at = due_at + 1 WHERE id = 6',
+    'UPDATE task SET state = 4 WHERE id = 2',
+    'UPDATE lease SET state = 0, ended_at = NULL, end_reason = NULL, end_seq = NULL WHERE id = 1',
+    'UPDATE lease SET fence = 2 WHERE id = 1',
+    'DELETE FROM lease WHERE id = 2',
+    'UPDATE stream SET depth = depth + 1 WHERE id = 1',
+    'UPDATE stream SET delayed = 0',
+    'UPDATE totals SET completed = 0',
+    'UPDATE totals SET running = 2',
+    'UPDATE totals SET rejected = 0',
+    'UPDATE quota SET running = 0',
+    "DELETE FROM idempotency WHERE key = 'k'",
+    'UPDATE idempotency SET task = 4',
+    "UPDATE checkpoint SET data = '2'",
+    'DELETE FROM output WHERE seq = 2',
+    'DELETE FROM blob',
+    'UPDATE blob SET data = \'"other"\'',
+    "INSERT INTO blob VALUES ('abc', 'nobody')",
+    'DELETE FROM journal WHERE number = 2',
+    "UPDATE journal SET touched = '[]' WHERE number = 2",
+    'UPDATE journal SET hash = zeroblob(32) WHERE number = 2',
+    'UPDATE process SET ended_at = NULL',
+    'UPDATE worker SET registered = 1',
+  ]
+  test.each(faults)('%s', async (sql) => {
+    const folder = scratchFolder()
+    const path = join(folder, 'it.db')
+    await live(path)
+    copyFileSync(path, join(folder, 'spoiled.db'))
+    const db = new Database(join(folder, 'spoiled.db'))
+    const { changes } = db.prepare(sql).run()
+    db.close()
+    expect(changes).toBeGreaterThan(0)
+    expect(tableViolations(join(folder, 'spoiled.db'), config)).not.toEqual([])
+  })
+
+  test('I13 an admission that the limits did not allow', async () => {
+    const path = join(scratchFolder(), 'it.db')
+    await live(path)
+    const strict = parseExecutionConfig({ queueDepthLimit: 1, batchBackpressureThreshold: 1 })
+    expect(tableViolations(path, strict.config).filter((line) => line.startsWith('I13'))).not.toEqual([])
+  })
+})

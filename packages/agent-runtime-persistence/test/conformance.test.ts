@@ -1,0 +1,23 @@
+import { join } from 'node:path'
+import { storeSuite } from '@ku0/agent-runtime-core/testing'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { openStore } from '../src/index.ts'
+import { nodeDigest, scratchFolder } from './scratch-folder.ts'
+import { assertTables } from './tables.ts'
+
+const tools = { describe, test, expect }
+const options = { digest: nodeDigest }
+
+storeSuite('sqlite::memory: inline', (opening) => openStore('sqlite::memory:', opening), tools, options)
+
+for (const durability of ['full', 'normal'] as const)
+  storeSuite(
+    `a SQLite file inline, durability ${durability}`,
+    (opening) => {
+      const path = join(scratchFolder(), 'store.db')
+      onTestFinished(() => assertTables(path, opening.config))
+      return openStore(`sqlite:${path}`, { ...opening, durability })
+    },
+    tools,
+    options,
+  )

@@ -1,0 +1,101 @@
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import {
+  parseExecutionConfig,
+  type Claim,
+  type ExecutionConfigInput,
+  type LeaseNotice,
+} from '@ku0/agent-runtime-core'
+import { createVirtualEnvironment } from '@ku0/agent-runtime-core/testing'
+import Database from 'better-sqlite3'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { openStore } from '../src/index.ts'
+import { scratchFolder } from './scratch-folder.ts'
+
+const run = promisify(execFile)
+
+describe('several processes on one file', () => {
+  test('T2 two saturated processes share the file: neither fails, neither starves', async () => {
+    const path = join(scratchFolder(), 'store.db')
+    const begin = Date.now() + 2_000
+    const saturate = () =>
+      run(process.execPath, [
+        join(import.meta.dirname, 'fixtures/saturate.ts'),
+        path,
+        `${begin}`,
+        `${begin + 2_000}`,
+      ])
+    const ended = await Promise.all([saturate(), saturate()])
+    const [a, b] = ended.map(
+      ({ stdout }) => JSON.parse(stdout) as { commits: number; repeatedFlushes: number },
+    )
+    expect([a?.repeatedFlushes, b?.repeatedFlushes]).toEqual([0, 0])
+    const least = Math.min(a?.commits ?? 0, b?.commits ?? 0)
+    expect(least).toBeGreaterThan(50)
+    // SQLite's own waiting gave 17 068 commits against 1.
+    expect(Math.max(a?.commits ?? 0, b?.commits ?? 0) / least).toBeLessThan(3)
+  })
+})
+
+describe('a blocked event loop', () => {
+  test('T9 4.8 a handler that blocks the event loop past the TTL keeps its lease', async () => {
+    const { store, claim } = await claimed({ leaseTtlMs: 400, heartbeatIntervalMs: 100, maxStallMs: 60_000 })
+    block(1_500)
+    expect(await store.write(completion(claim))).toBe('ok')
+  })
+
+  test('4.8 past maxStallMs it loses it', async () => {
+    const { store, claim } = await claimed({ leaseTtlMs: 400, heartbeatIntervalMs: 100, maxStallMs: 200 })
+    block(2_000)
+    expect(await store.write(completion(claim))).toBe('stale')
+  })
+
+  async function claimed(input: ExecutionConfigInput) {
+    const { config } = parseExecutionConfig(input)
+    const store = await openStore(`sqlite:${join(scratchFolder(), 'store.db')}`, { config })
+    onTestFinished(() => store.close())
+    const claim = Promise.withResolvers<Claim>()
+    store.listen({ claimed: ([first]) => first !== undefined && claim.resolve(first) })
+    await store.write({ kind: 'registerWorkers', workers: [{ workerId: 'w', capacity: 1, types: ['*'] }] })
+    store.demand('w', 1)
+    await store.write({ kind: 'submit', tasks: [{ type: 'work', lane: 'normal', input: '1' }] })
+    return { store, claim: await claim.promise }
+  }
+
+  function block(ms: number): void {
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
+  }
+
+  const completion = ({ leaseId }: Claim) =>
+    ({ kind: 'settle', leaseId, settlement: { as: 'completed', output: 'null' } }) as const
+})
+
+describe('a store that cannot write', () => {
+  test('B07 its handlers are told that their leases are lost before those expire', async () => {
+    const path = join(scratchFolder(), 'store.db')
+    const environment = createVirtualEnvironment(7)
+    const store = await openStore(`sqlite:${path}`, { environment })
+    const notices: LeaseNotice[] = []
+    const claims: Claim[] = []
+    store.listen({ noticed: (all) => notices.push(...all), claimed: (all) => claims.push(...all) })
+    await store.write({ kind: 'registerWorkers', workers: [{ workerId: 'w', capacity: 1, types: ['*'] }] })
+    store.demand('w', 1)
+    await store.write({ kind: 'submit', tasks: [{ type: 'work', lane: 'normal', input: '1' }] })
+    const [claim] = claims
+    expect(claim).toBeDefined()
+
+    const intruder = new Database(path)
+    intruder.exec('BEGIN IMMEDIATE')
+    for (let ms = 0; ms < 29_999; ms += 1_000) await pass(1_000)
+    expect(notices).toMatchObject([{ leaseId: claim?.leaseId, verdict: 'lost', reason: 'not renewed' }])
+    intruder.exec('ROLLBACK')
+    intruder.close()
+    await store.close()
+
+    async function pass(ms: number): Promise<void> {
+      environment.clock.advanceBy(ms)
+      for (let turn = 0; turn < 5; turn += 1) await Promise.resolve()
+    }
+  })
+})

@@ -1,0 +1,171 @@
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseExecutionConfig } from '@ku0/agent-runtime-core'
+import { createVirtualEnvironment, Scene } from '@ku0/agent-runtime-core/testing'
+import { describe, expect, test } from 'vitest'
+import { openStore } from '../src/index.ts'
+import { openDatabase } from '../src/sqlite/open.ts'
+import { connectionOf } from './connection-of.ts'
+import { scratchFolder } from './scratch-folder.ts'
+import { tableViolations } from './tables.ts'
+
+const fixture = join(import.meta.dirname, 'fixtures/acknowledge.ts')
+/** Whether system calls can be watched and made to fail here. */
+const canTrace = (() => {
+  const traced = spawnSync('strace', ['-f', '-e', 'trace=fsync', process.execPath, '-e', '0'])
+  return traced.error === undefined && traced.status === 0
+})()
+
+describe('what an acknowledgement means (docs/reliability.md T1, T7)', () => {
+  for (const [durability, level] of [
+    ['full', 2],
+    ['normal', 1],
+  ] as const)
+    test(`T1 synchronous is ${durability} after the first write, after later ones, and on every reopening`, () => {
+      const path = join(scratchFolder(), 'it.db')
+      for (let opening = 0; opening < 3; opening++) {
+        const { db, durability: said } = openDatabase(path, durability)
+        const real = () => db.pragma('synchronous', { simple: true })
+        expect([said, real(), db.pragma('journal_mode', { simple: true })]).toEqual([
+          durability,
+          level,
+          'wal',
+        ])
+        for (let n = 0; n < 3; n++) {
+          db.exec(`INSERT OR REPLACE INTO meta VALUES ('n', '${n}')`)
+          expect(real()).toBe(level)
+        }
+        db.exec("BEGIN IMMEDIATE; INSERT OR REPLACE INTO meta VALUES ('n', 'x'); COMMIT")
+        db.pragma('wal_checkpoint(TRUNCATE)')
+        expect(real()).toBe(level)
+        db.close()
+      }
+    })
+
+  test('T1 a store says what was read back, full unless it is told otherwise', async () => {
+    const folder = scratchFolder()
+    for (const [options, durability] of [
+      [{}, 'full'],
+      [{ durability: 'full' }, 'full'],
+      [{ durability: 'normal' }, 'normal'],
+    ] as const) {
+      const store = await openStore(`sqlite:${join(folder, 'it.db')}`, { ...options, thread: false })
+      expect(store.info.durability).toBe(durability)
+      await store.write({ kind: 'submit', tasks: [{ type: 'work', lane: 'normal', input: '1' }] })
+      expect(connectionOf(store).pragma('synchronous', { simple: true })).toBe(durability === 'full' ? 2 : 1)
+      await store.close()
+    }
+    const memory = await openStore('sqlite::memory:', { thread: false })
+    expect(memory.info).toMatchObject({ durability: 'memory', kind: 'memory', location: ':memory:' })
+    await memory.close()
+  })
+
+  for (const durability of ['full', 'normal'] as const)
+    test.skipIf(!canTrace)(
+      `T1 ${durability}: between two acknowledgements there is ${durability === 'full' ? 'an fsync of the log' : 'none'}`,
+      () => {
+        const folder = scratchFolder()
+        const trace = join(folder, 'trace')
+        const child = spawnSync(
+          'strace',
+          [
+            '-f',
+            '-y',
+            '-s',
+            '64',
+            '-o',
+            trace,
+            '-e',
+            'trace=fsync,fdatasync,write',
+            process.execPath,
+            fixture,
+            join(folder, 'it.db'),
+            durability,
+            '10',
+          ],
+          { encoding: 'utf8' },
+        )
+        expect(child.stdout.split('\n').filter((line) => line.startsWith('ok'))).toHaveLength(10)
+        const calls = readFileSync(trace, 'utf8').split('\n')
+        const acknowledged = calls.flatMap((line, index) => (/write\(1.*"ok \d+/.test(line) ? [index] : []))
+        expect(acknowledged).toHaveLength(10)
+        const syncs = acknowledged
+          .slice(1)
+          .map(
+            (at, n) =>
+              calls.slice(acknowledged[n], at).filter((line) => /f(data)?sync\(.*it\.db-wal/.test(line))
+                .length,
+          )
+        expect(syncs.map((count) => count > 0)).toEqual(syncs.map(() => durability === 'full'))
+      },
+    )
+
+  for (const nth of [1, 2, 5, 12])
+    test.skipIf(!canTrace)(
+      `T7 an fsync that fails (number ${nth} of the log) stops the store for good; what was acknowledged is there`,
+      async () => {
+        const folder = scratchFolder()
+        const path = join(folder, 'it.db')
+        const first = await openStore(`sqlite:${path}`, { thread: false })
+        await first.close()
+        const child = spawnSync(
+          'strace',
+          [
+            '-f',
+            '-o',
+            '/dev/null',
+            '-P',
+            `${path}-wal`,
+            '-e',
+            `inject=fsync:error=EIO:when=${nth}`,
+            process.execPath,
+            fixture,
+            path,
+            'full',
+            '40',
+          ],
+          { encoding: 'utf8' },
+        )
+        const lines = child.stdout.trim().split('\n')
+        const acknowledged = lines.filter((line) => line.startsWith('ok')).length
+        const rest = lines.slice(acknowledged).join(', ')
+        expect([`refused store_io`, 'no store_io, failed store_io, no store_io']).toContain(rest)
+        expect(acknowledged).toBeLessThan(40)
+        const again = await openStore(`sqlite:${path}`, { thread: false })
+        const { totals } = await again.read({ kind: 'stats' })
+        expect(totals.submitted).toBeGreaterThanOrEqual(acknowledged)
+        expect(totals.submitted).toBeLessThanOrEqual(acknowledged + 1)
+        await again.close()
+        expect(
+          tableViolations(path, parseExecutionConfig().config).filter(
+            (line) => !line.startsWith('processes'),
+          ),
+        ).toEqual([])
+      },
+    )
+})
+
+describe('time that a timer cannot hold (docs/reliability.md T11)', () => {
+  test('a task that is due in 2^31 ms, and one in a hundred years, starts then and not before', async () => {
+    const environment = createVirtualEnvironment('long')
+    const store = await openStore('sqlite::memory:', { environment })
+    const scene = new Scene(store, parseExecutionConfig().config, environment.clock)
+    await scene.worker('w', 2)
+    const month = await scene.accepted({ delayMs: 2 ** 31 })
+    const century = await scene.accepted({ delayMs: 100 * 365 * 86_400_000 })
+    await scene.pass(10_000)
+    expect(await scene.hasClaim()).toBe(false)
+    await scene.jump(2 ** 31 - 10_001)
+    expect(await scene.hasClaim()).toBe(false)
+    await scene.jump(1)
+    await scene.pass(100)
+    const claim = await scene.claim()
+    expect(claim).toMatchObject({ taskId: month })
+    await scene.settle(claim)
+    await scene.jump(100 * 365 * 86_400_000 - 2 ** 31)
+    await scene.pass(100)
+    expect(await scene.claim()).toMatchObject({ taskId: century })
+    await store.close()
+  })
+})

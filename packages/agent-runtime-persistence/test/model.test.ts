@@ -1,0 +1,178 @@
+import { join } from 'node:path'
+import { lanes } from '@ku0/agent-runtime-core'
+import { type ModelSettlement, ReferenceModel } from '@ku0/agent-runtime-core/testing'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { openStore } from '../src/index.ts'
+import {
+  Advance,
+  Cancel,
+  type Command,
+  config,
+  Free,
+  Leave,
+  Real,
+  Register,
+  Release,
+  Restart,
+  seen,
+  Settle,
+  Step,
+  Submit,
+} from './model-commands.ts'
+import { scratchFolder } from './scratch-folder.ts'
+import { tableViolations } from './tables.ts'
+
+/** How many random lives are played; more of them by MODEL_RUNS. */
+const runs = Number(process.env['MODEL_RUNS'] ?? 80)
+
+const which = fc.nat(21)
+const value = fc.constantFrom('null', '1', '"x"', '{"$ku0":["undefined"]}')
+const delay = fc.constantFrom(0, 0, 0, 1, 250, 1_000)
+const settlement = fc.oneof<fc.Arbitrary<ModelSettlement>[]>(
+  fc.record({ as: fc.constant('completed' as const), value }),
+  fc.record({
+    as: fc.constant('failed' as const),
+    value,
+    kind: fc.constantFrom('error' as const, 'timeout' as const),
+  }),
+  fc.record({ as: fc.constant('retry' as const), value, delayMs: delay }),
+)
+const often = (weight: number, arbitrary: fc.Arbitrary<Command>) =>
+  Array.from({ length: weight }, () => arbitrary)
+const commands = [
+  ...often(
+    5,
+    fc
+      .tuple(
+        fc.constantFrom(...lanes),
+        fc.constantFrom('a', 'b'),
+        fc.constantFrom('1', '2'),
+        fc.option(fc.constantFrom('k1', 'k2', 'k3'), { nil: undefined, freq: 3 }),
+        delay,
+      )
+      .map((it) => new Submit(...it)),
+  ),
+  ...often(
+    2,
+    fc
+      .tuple(fc.integer({ min: 1, max: 3 }), fc.constantFrom(['*'], ['*'], ['a'], ['b']))
+      .map((it) => new Register(...it)),
+  ),
+  ...often(
+    4,
+    which.map((it) => new Free(it)),
+  ),
+  ...often(
+    3,
+    fc.tuple(which, fc.constantFrom('s1', 's2', '\ud800'), value).map((it) => new Step(...it)),
+  ),
+  ...often(
+    3,
+    fc.tuple(which, settlement).map((it) => new Settle(...it)),
+  ),
+  ...often(
+    1,
+    fc.tuple(which, fc.constantFrom('yielded' as const, 'drained' as const)).map((it) => new Release(...it)),
+  ),
+  ...often(
+    1,
+    which.map((it) => new Cancel(it)),
+  ),
+  ...often(
+    3,
+    fc
+      .tuple(
+        fc.constantFrom(1, 299, 300, 301, 999, 1_000, 1_001, 5_000),
+        fc.constantFrom(undefined, -1, 0, 0, 1),
+      )
+      .map((it) => new Advance(...it)),
+  ),
+  ...often(
+    1,
+    fc.tuple(which, fc.constantFrom('drain' as const, 'remove' as const)).map((it) => new Leave(...it)),
+  ),
+]
+
+/** A life begins with a worker, so that there is something to lose. */
+const lifeOf = (some: readonly fc.Arbitrary<Command>[]) =>
+  fc.commands([...some], { maxCommands: 120, size: 'max' }).map((list) => [new Register(2, ['*']), ...list])
+
+describe('whatever is done to a store, it does what the reference model does (docs/reliability.md 3.2)', () => {
+  test('in memory', { timeout: 600_000 }, async () => {
+    const life = fc.assert(
+      fc.asyncProperty(lifeOf(commands), async (list) => {
+        const real = new Real((given, environment) =>
+          openStore('sqlite::memory:', { config: given, environment }),
+        )
+        await real.open()
+        try {
+          await fc.asyncModelRun(
+            () => ({ model: new ReferenceModel(config, real.environment.clock.now()), real }),
+            list,
+          )
+        } finally {
+          await real.scene.store.close()
+        }
+      }),
+      { numRuns: runs },
+    )
+    await expect(life).resolves.toBeUndefined()
+  })
+
+  test('in a file that is closed and opened again at any time', { timeout: 600_000 }, async () => {
+    const folder = scratchFolder()
+    let files = 0
+    await fc.assert(
+      fc.asyncProperty(lifeOf([...commands, fc.constant(new Restart())]), async (list) => {
+        const path = join(folder, `${files++}.db`)
+        const real = new Real((given, environment) =>
+          openStore(`sqlite:${path}`, { config: given, environment, durability: 'normal' }),
+        )
+        await real.open()
+        try {
+          await fc.asyncModelRun(
+            () => ({ model: new ReferenceModel(config, real.environment.clock.now()), real }),
+            list,
+          )
+        } finally {
+          await real.scene.store.close()
+        }
+        expect(tableViolations(path, config)).toEqual([])
+      }),
+      { numRuns: Math.ceil(runs / 2) },
+    )
+  })
+
+  test('and all that can happen has happened', () => {
+    const least: Readonly<Record<string, number>> = {
+      accepted: 4,
+      deduplicated: 0.5,
+      idempotency_conflict: 1,
+      queue_full: 0.1,
+      backpressure: 0.05,
+      step: 1,
+      memo: 0.2,
+      completed: 0.5,
+      failed: 0.5,
+      retry: 0.5,
+      'settled again': 0.03,
+      'stale settle': 1,
+      'stale step': 1,
+      'stale release': 0.5,
+      release: 0.5,
+      cancel: 1,
+      expired: 1,
+      edge: 2,
+      drain: 0.3,
+      remove: 0.3,
+      restart: 0.5,
+    }
+    if (seen.size === 0) return
+    const tooFew = Object.entries(least).flatMap(([what, perRun]) => {
+      const times = seen.get(what) ?? 0
+      return times < perRun * runs ? [`${what}: ${times} times in ${runs} runs`] : []
+    })
+    expect(tooFew).toEqual([])
+  })
+})

@@ -1,0 +1,79 @@
+import { parseExecutionConfig, type Claim, type LeaseNotice } from '@ku0/agent-runtime-core'
+import { createVirtualEnvironment } from '@ku0/agent-runtime-core/testing'
+import { describe, expect, test } from 'vitest'
+import { StoreEngine } from '../src/engine.ts'
+import { chainDigest } from '../src/system.ts'
+import { nodeDigest } from './scratch-folder.ts'
+
+/** An engine as its thread runs it, on virtual time: the event loop of its process shows life, or does not. */
+function openEngine() {
+  const environment = { ...createVirtualEnvironment('stall'), digest: nodeDigest }
+  const { config } = parseExecutionConfig({})
+  const loop = { isStalled: false, seenAt: 0 }
+  const engine = StoreEngine.open({
+    path: ':memory:',
+    config,
+    durability: 'full',
+    identity: { processId: 'p', host: 'virtual', bootId: 'virtual', pid: 0 },
+    environment,
+    chain: chainDigest,
+    stalledMs: () => {
+      if (!loop.isStalled) loop.seenAt = environment.clock.monotonic()
+      return environment.clock.monotonic() - loop.seenAt
+    },
+  })
+  const claims: Claim[] = []
+  const notices: LeaseNotice[] = []
+  const take = () => {
+    const turn = engine.take()
+    claims.push(...turn.claims)
+    notices.push(...turn.notices)
+  }
+  /** The engine takes its turns for so long, whatever its process does. */
+  const pass = (ms: number) => {
+    const end = environment.clock.monotonic() + ms
+    while (environment.clock.monotonic() < end) {
+      environment.clock.advanceBy(Math.min(end - environment.clock.monotonic(), Math.max(1, engine.restMs())))
+      take()
+    }
+  }
+  return { engine, config, loop, claims, notices, take, pass }
+}
+
+describe('a handler that blocks the event loop (docs/semantics.md 4.8)', () => {
+  test('4.8 keeps its lease past the TTL, up to maxStallMs; then renewal stops and the lease expires', () => {
+    const { engine, config, loop, claims, notices, take, pass } = openEngine()
+    engine.write(1, { kind: 'registerWorkers', workers: [{ workerId: 'w', capacity: 1, types: ['*'] }] })
+    engine.write(2, { kind: 'submit', tasks: [{ type: 'work', lane: 'normal', input: '1' }] })
+    engine.setDemand('w', 1)
+    take()
+    expect(claims).toHaveLength(1)
+
+    pass(10_000)
+    loop.isStalled = true
+    pass(config.maxStallMs - 1)
+    expect(notices).toEqual([])
+    // The last heartbeat was at most an interval before; the lease ends a TTL after it.
+    pass(config.leaseTtlMs - config.heartbeatIntervalMs)
+    expect(notices).toEqual([])
+    pass(config.heartbeatIntervalMs + config.schedulerTickMs)
+    expect(notices).toMatchObject([{ leaseId: claims[0]?.leaseId, verdict: 'lost', reason: 'expired' }])
+    engine.close()
+  })
+
+  test('3.2 meanwhile its workers become stale and are given nothing, until it lives again', () => {
+    const { engine, config, loop, claims, take, pass } = openEngine()
+    engine.write(1, { kind: 'registerWorkers', workers: [{ workerId: 'w', capacity: 2, types: ['*'] }] })
+    engine.setDemand('w', 2)
+    take()
+    loop.isStalled = true
+    pass(config.maxStallMs + config.leaseTtlMs)
+    engine.write(2, { kind: 'submit', tasks: [{ type: 'work', lane: 'normal', input: '1' }] })
+    take()
+    expect(claims).toEqual([])
+    loop.isStalled = false
+    pass(config.heartbeatIntervalMs)
+    expect(claims).toHaveLength(1)
+    engine.close()
+  })
+})

@@ -1,0 +1,335 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import {
+  blobReference,
+  CHAIN_START,
+  chainText,
+  type EventData,
+  type ExecutionConfig,
+  type Lane,
+  taskStates,
+  type TaskState,
+} from '@ku0/agent-runtime-core'
+import { foldEvents } from '@ku0/agent-runtime-core/testing'
+import Database from 'better-sqlite3'
+
+/** Throws when anything is wrong with the tables of a store that is closed. */
+export function assertTables(path: string, config: ExecutionConfig): void {
+  assert.deepEqual(tableViolations(path, config), [])
+}
+
+/**
+ * What is wrong with the tables of a store that is closed, one line each, read without the store's own code: rows against the
+ * fold of their events, counters against counts, the chains against their bytes, admissions against the depth they met.
+ */
+export function tableViolations(path: string, config: ExecutionConfig): readonly string[] {
+  const db = new Database(path, { readonly: true, fileMustExist: true })
+  try {
+    const tables = readTables(db)
+    return [
+      ...integrityRules(db),
+      ...tables.tasks.flatMap((task) =>
+        [...taskRules(tables, task)].map((line) => `task ${task.id}: ${line}`),
+      ),
+      ...counterRules(tables),
+      ...journalRules(tables),
+      ...admissionRules(tables, config),
+      ...referenceRules(tables),
+    ]
+  } finally {
+    db.close()
+  }
+}
+
+type Tables = ReturnType<typeof readTables>
+
+interface TaskRow {
+  id: number
+  stream: number | null
+  state: number
+  attempt: number
+  fence: number
+  lease: number | null
+  crashes: number
+  steps: number
+  seq: number
+  tail: Buffer
+  submitted_at: number
+  due_at: number | null
+  started_at: number | null
+  finished_at: number | null
+  explicit_id: string | null
+}
+interface EventRow {
+  task: number
+  seq: number
+  type: keyof EventData
+  at: number
+  data: string
+  blob: string | null
+  hash: Buffer
+}
+interface LeaseRow {
+  id: number
+  task: number
+  process: number
+  fence: number
+  state: number
+  end_seq: number | null
+}
+interface StreamRow {
+  id: number
+  lane_rank: number
+  type: string
+  quota_keys: string
+  depth: number
+  delayed: number
+}
+
+function readTables(db: Database.Database) {
+  const all = <Row>(sql: string) => db.prepare<[], Row>(sql).all()
+  const events = all<EventRow>('SELECT * FROM event ORDER BY task, seq')
+  return {
+    tasks: all<TaskRow>('SELECT * FROM task ORDER BY id'),
+    events,
+    eventsOf: Map.groupBy(events, ({ task }) => task),
+    leases: all<LeaseRow>('SELECT * FROM lease ORDER BY id'),
+    streams: all<StreamRow>('SELECT * FROM stream'),
+    quotas: all<{ key: string; queued: number; running: number }>('SELECT * FROM quota'),
+    keys: all<{ key: string; task: number; payload_hash: string }>('SELECT * FROM idempotency'),
+    checkpoints: all<{ task: number; seq: number; data: string }>('SELECT * FROM checkpoint'),
+    outputs: all<{ task: number; seq: number }>('SELECT task, seq FROM output ORDER BY task, seq'),
+    blobs: new Map(
+      all<{ sha256: string; data: string }>('SELECT * FROM blob').map((it) => [it.sha256, it.data]),
+    ),
+    journal: all<{ number: number; at: number; touched: string; hash: Buffer }>(
+      'SELECT * FROM journal ORDER BY number',
+    ),
+    totals: all<Record<string, number>>('SELECT * FROM totals')[0] ?? {},
+    processes: all<{ id: number; ended_at: number | null }>('SELECT id, ended_at FROM process'),
+    workers: all<{ process: number; registered: number }>('SELECT process, registered FROM worker'),
+  }
+}
+
+function* integrityRules(db: Database.Database): Iterable<string> {
+  const said = db.pragma('integrity_check', { simple: true })
+  if (said !== 'ok') yield `integrity_check: ${String(said)}`
+}
+
+/** I5, I10, I15, I16: the row, its leases and its chain are what the events say. */
+function* taskRules({ eventsOf, leases, blobs }: Tables, task: TaskRow): Iterable<string> {
+  const events = eventsOf.get(task.id) ?? []
+  let tail: Buffer = Buffer.from(CHAIN_START)
+  for (const [index, { seq, type, at, data, hash }] of events.entries()) {
+    if (seq !== index + 1) yield `I15 event ${index + 1} has seq ${seq}`
+    tail = createHash('sha256')
+      .update(tail)
+      .update(chainText(task.id, seq, type, at, data))
+      .digest()
+    if (!tail.equals(hash)) yield `I15 the chain breaks at ${seq}`
+  }
+  if (task.seq !== events.length || !tail.equals(task.tail))
+    yield `I16 the row is at seq ${task.seq} of ${events.length}`
+
+  const { row, problems } = foldEvents(events.map((event) => ({ ...event, data: withBlob(event, blobs) })))
+  yield* problems
+  const state = taskStates[task.state] as TaskState
+  const expected = {
+    state: row['state'],
+    attempt: row['attempt'],
+    crashes: row['crashes'],
+    steps: row['steps'],
+    submitted_at: events[0]?.at,
+    started_at: row['startedAt'] ?? null,
+    finished_at: row['finishedAt'] ?? null,
+  }
+  for (const [column, value] of Object.entries(expected)) {
+    const actual = column === 'state' ? state : task[column as keyof TaskRow]
+    if (actual !== value) yield `I16 ${column} is ${String(actual)}, its events say ${String(value)}`
+  }
+  const due =
+    state === 'queued'
+      ? (JSON.parse(lastQueuing(events)?.data ?? '{}') as { dueAt?: number }).dueAt
+      : undefined
+  if (task.due_at !== null && task.due_at !== due) yield `I16 due_at is ${task.due_at}, its events say ${due}`
+
+  const own = leases.filter((lease) => lease.task === task.id)
+  const live = own.filter((lease) => lease.state === 0)
+  if (live.length !== (state === 'running' ? 1 : 0) || live[0]?.id !== (task.lease ?? undefined))
+    yield `I5 ${state} under ${String(task.lease)}, live are ${live.map(({ id }) => id).join(', ') || 'none'}`
+  if (task.fence !== own.length) yield `I10 fence is ${task.fence}, it had ${own.length} leases`
+  for (const [index, lease] of own.entries()) {
+    if (lease.fence !== index + 1) yield `I10 lease ${lease.id} has fence ${lease.fence}`
+    const end = events.find(({ seq }) => seq === lease.end_seq)
+    if (lease.state !== 0 && (end === undefined || end.type === 'task.started'))
+      yield `I16 lease ${lease.id} was ended by event ${String(lease.end_seq)} (${end?.type ?? 'none'})`
+  }
+}
+
+function lastQueuing(events: readonly EventRow[]): EventRow | undefined {
+  return events.findLast(({ type }) => type === 'task.queued' || type === 'task.requeued')
+}
+
+/** I14, I17, I19: every counter is a count. */
+function* counterRules({ tasks, streams, quotas, keys, totals, eventsOf, events }: Tables): Iterable<string> {
+  const count = (state: TaskState) => tasks.filter((task) => taskStates[task.state] === state).length
+  for (const stream of streams) {
+    const queued = tasks.filter((task) => task.stream === stream.id && taskStates[task.state] === 'queued')
+    const delayed = queued.filter(({ due_at }) => due_at !== null).length
+    if (stream.depth !== queued.length - delayed || stream.delayed !== delayed)
+      yield `I14 stream ${stream.id} counts ${stream.depth} and ${stream.delayed} delayed, ${queued.length} are queued, ${delayed} of them delayed`
+  }
+  const reasons = events.flatMap(({ type, data }) =>
+    type === 'task.requeued' ? [(JSON.parse(data) as EventData['task.requeued']).reason] : [],
+  )
+  const poisoned = events.filter(
+    ({ type, data }) => type === 'task.failed' && (JSON.parse(data) as { kind: string }).kind === 'poisoned',
+  ).length
+  const expected: Record<string, number> = {
+    submitted: tasks.length - count('rejected'),
+    completed: count('completed'),
+    failed: count('failed'),
+    canceled: count('canceled'),
+    running: count('running'),
+    waiting: count('waiting'),
+    requeued: reasons.length,
+    expired: reasons.filter((reason) => reason === 'expired' || reason === 'owner_dead').length + poisoned,
+    preempted: reasons.filter((reason) => reason === 'yielded').length,
+  }
+  for (const [name, number] of Object.entries(expected))
+    if (totals[name] !== number) yield `I16 totals.${name} is ${totals[name]}, counted ${number}`
+  const rejectedKept = (totals['rejected'] ?? 0) - (totals['rejected_pruned'] ?? 0)
+  if (rejectedKept !== count('rejected'))
+    yield `I16 ${rejectedKept} rejected should be kept, ${count('rejected')} are`
+
+  for (const { key, queued, running } of quotas) {
+    const holders = tasks.filter((task) => {
+      const stream = streams.find(({ id }) => id === task.stream)
+      return stream !== undefined && (JSON.parse(stream.quota_keys) as string[]).includes(key)
+    })
+    const held = (state: TaskState) => holders.filter((task) => taskStates[task.state] === state).length
+    if (queued !== held('queued') || running !== held('running'))
+      yield `I19 quota ${key} counts ${queued} and ${running}, held by ${held('queued')} and ${held('running')}`
+  }
+  const bound = new Map(
+    tasks.flatMap(({ id }) => {
+      const { idempotencyKey } = JSON.parse(eventsOf.get(id)?.[0]?.data ?? '{}') as {
+        idempotencyKey?: string
+      }
+      return idempotencyKey === undefined ? [] : [[idempotencyKey, id] as const]
+    }),
+  )
+  if (bound.size !== keys.length) yield `I17 ${keys.length} keys are bound, ${bound.size} were used`
+  for (const { key, task } of keys)
+    if (bound.get(key) !== task) yield `I17 key ${key} is bound to task ${task}`
+}
+
+/** The journal has every event once, its numbers have no gap, and its chain holds. */
+function* journalRules({ journal, eventsOf, events }: Tables): Iterable<string> {
+  let tail: Buffer = Buffer.alloc(32)
+  let seen = 0
+  for (const [index, { number, at, touched, hash }] of journal.entries()) {
+    if (number !== index + 1) yield `the journal has number ${number} in place ${index + 1}`
+    const digest = createHash('sha256').update(tail).update(`ku0.journal.1\n${number}\n${at}\n`)
+    let isPruned = false
+    for (const event of stretches(touched, eventsOf)) {
+      if (event === undefined) isPruned = true
+      else digest.update(event.hash)
+      seen += event === undefined ? 0 : 1
+    }
+    const own = digest.digest()
+    if (!isPruned && !own.equals(hash)) yield `the journal's chain breaks at ${number}`
+    tail = hash
+  }
+  if (seen !== events.length) yield `the journal names ${seen} events, there are ${events.length}`
+}
+
+function* stretches(touched: string, eventsOf: Tables['eventsOf']): Iterable<EventRow | undefined> {
+  for (const [task, first, last] of JSON.parse(touched) as [number, number, number][])
+    for (let seq = first; seq <= last; seq++) yield eventsOf.get(task)?.[seq - 1]
+}
+
+/** I13: at the depth that each submission met, it was rightly accepted or refused. */
+function* admissionRules(
+  { journal, eventsOf, tasks, streams }: Tables,
+  config: ExecutionConfig,
+): Iterable<string> {
+  const queued = new Map<number, number>()
+  const depthAt = (now: number) => [...queued.values()].filter((dueAt) => dueAt <= now).length
+  const laneOf = new Map(
+    tasks.map((task) => [
+      task.id,
+      (['interactive', 'normal', 'batch'] as Lane[])[
+        streams.find(({ id }) => id === task.stream)?.lane_rank ?? 0
+      ],
+    ]),
+  )
+  for (const { number, touched } of journal)
+    for (const event of stretches(touched, eventsOf)) {
+      if (event === undefined) continue
+      const { dueAt = 0, reason } = JSON.parse(event.data) as { dueAt?: number; reason?: string }
+      const depth = depthAt(event.at)
+      if (event.type === 'task.queued' && dueAt <= event.at) {
+        if (depth >= config.queueDepthLimit)
+          yield `I13 commit ${number} accepted task ${event.task} at depth ${depth}`
+        if (depth >= config.batchBackpressureThreshold && laneOf.get(event.task) === 'batch')
+          yield `I13 commit ${number} accepted batch task ${event.task} at depth ${depth}`
+      }
+      if (
+        event.type === 'task.rejected' &&
+        reason === 'backpressure' &&
+        depth < config.batchBackpressureThreshold
+      )
+        yield `I13 commit ${number} refused task ${event.task} by backpressure at depth ${depth}`
+      if (event.type === 'task.queued' || event.type === 'task.requeued') queued.set(event.task, dueAt)
+      else if (event.type === 'task.started' || event.type === 'task.canceled') queued.delete(event.task)
+    }
+}
+
+/** What is named exists: blobs, checkpoints, output, processes. */
+function* referenceRules({
+  events,
+  blobs,
+  checkpoints,
+  outputs,
+  processes,
+  workers,
+  leases,
+  eventsOf,
+}: Tables): Iterable<string> {
+  for (const { task, seq, data, blob } of events) {
+    if (blob === null) continue
+    const text = blobs.get(blob)
+    if (text === undefined || createHash('sha256').update(text).digest('hex') !== blob)
+      yield `event ${task}:${seq} names blob ${blob}, which is not there or another`
+    else if (!data.includes(blobReference(blob, text.length)))
+      yield `event ${task}:${seq} has no reference to its blob`
+  }
+  const used = new Set(events.map(({ blob }) => blob))
+  for (const sha256 of blobs.keys()) if (!used.has(sha256)) yield `blob ${sha256} belongs to nothing`
+  for (const { task, seq, data } of checkpoints) {
+    const last = eventsOf.get(task)?.findLast(({ type }) => type === 'checkpoint.created')
+    const { hash } = JSON.parse(last?.data ?? '{}') as { hash?: string }
+    if (last?.seq !== seq || hash !== createHash('sha256').update(data).digest('hex'))
+      yield `the checkpoint of task ${task} is not that of its last event`
+  }
+  for (const [index, { task, seq }] of outputs.entries()) {
+    const before = outputs[index - 1]
+    if (seq !== (before?.task === task ? before.seq + 1 : 1)) yield `output ${task}:${seq} leaves a gap`
+  }
+  const open = new Set(processes.filter(({ ended_at }) => ended_at === null).map(({ id }) => id))
+  if (open.size > 0) yield `processes ${[...open].join(', ')} have not ended`
+  for (const { process, registered } of workers)
+    if (registered === 1 && !open.has(process))
+      yield `a worker of process ${process} is registered, which has ended`
+  const known = new Set(processes.map(({ id }) => id))
+  for (const { id, process } of leases)
+    if (!known.has(process)) yield `lease ${id} belongs to process ${process}`
+}
+
+function withBlob({ data, blob }: EventRow, blobs: Tables['blobs']): string {
+  const text = blob === null ? undefined : blobs.get(blob)
+  return blob === null || text === undefined
+    ? data
+    : data.replace(blobReference(blob, text.length), () => text)
+}

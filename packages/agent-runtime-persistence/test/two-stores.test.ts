@@ -1,0 +1,534 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
+import {
+  type Environment,
+  type ExecutionConfigInput,
+  parseExecutionConfig,
+  type StoredEvent,
+  type Timer,
+  type Timers,
+} from '@ku0/agent-runtime-core'
+import { createVirtualEnvironment, Scene, takeSnapshot, VirtualClock } from '@ku0/agent-runtime-core/testing'
+import Database from 'better-sqlite3'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { openStore } from '../src/index.ts'
+import { nodeDigest, scratchFolder } from './scratch-folder.ts'
+import { assertTables } from './tables.ts'
+
+const fiveMinutes = 300_000
+
+/** A process as far as its store sees it: a wall clock that may be wrong, timers that stand still while it is stopped. */
+class Process {
+  readonly scene: Scene
+  private readonly timers: StoppableTimers
+
+  constructor(scene: Scene, timers: StoppableTimers) {
+    this.scene = scene
+    this.timers = timers
+  }
+
+  /** It does nothing more until it is woken: no heartbeat, no sweep. */
+  stop(): void {
+    this.timers.stopped = true
+  }
+
+  /** It goes on: what should have run meanwhile runs now. */
+  wake(): void {
+    this.timers.stopped = false
+    for (const run of this.timers.missed.splice(0)) run()
+  }
+}
+
+class StoppableTimers implements Timers {
+  stopped = false
+  readonly missed: (() => void)[] = []
+  private readonly inner: Timers
+
+  constructor(inner: Timers) {
+    this.inner = inner
+  }
+
+  after(delayMs: number, run: () => void): Timer {
+    return this.inner.after(delayMs, () => {
+      if (this.stopped) this.missed.push(run)
+      else run()
+    })
+  }
+}
+
+/** Two stores on one file in one virtual boot: one monotonic time, a wall clock each. */
+async function twoProcesses(
+  options: { skews?: readonly [number, number]; config?: ExecutionConfigInput } = {},
+): Promise<[Process, Process]> {
+  const path = join(scratchFolder(), 'store.db')
+  const clock = new VirtualClock()
+  const { config } = parseExecutionConfig(options.config ?? {})
+  onTestFinished(() => assertTables(path, config))
+  const open = async (seed: string, skew: number) => {
+    const view = clock.withSkew(skew)
+    const timers = new StoppableTimers(view)
+    const environment: Environment = {
+      ...createVirtualEnvironment(seed),
+      digest: nodeDigest,
+      clock: view,
+      timers,
+    }
+    const store = await openStore(`sqlite:${path}`, { config, environment, durability: 'normal' })
+    onTestFinished(() => store.close())
+    return new Process(new Scene(store, config, clock, { digest: nodeDigest }), timers)
+  }
+  const [first, second] = options.skews ?? [0, 0]
+  const pair: [Process, Process] = [await open('first', first), await open('second', second)]
+  onTestFinished(async () => {
+    for (const { scene } of pair) assert.deepEqual(await scene.violations(), [])
+  })
+  // Both have had their first look around, and know of each other.
+  await pair[0].scene.pass(1_000)
+  return pair
+}
+
+describe('two processes on one file (docs/semantics.md 4.7, 4.10, 5.7)', () => {
+  test('J01 each task is claimed once, whoever asks for it', async () => {
+    const [{ scene: a }, { scene: b }] = await twoProcesses({ config: { maxInFlightPerWorker: 100 } })
+    await a.submitMany(60)
+    await b.submitMany(60)
+    await Promise.all([a.worker('a', 30, ['*'], 7), b.worker('b', 30, ['*'], 5)])
+    const settled = new Set<string>()
+    for (let turn = 0; a.claims.length + b.claims.length < 120; turn++) {
+      const scene = turn % 2 === 0 ? a : b
+      const id = turn % 2 === 0 ? 'a' : 'b'
+      const open = scene.claims.filter(({ leaseId }) => !settled.has(leaseId))
+      for (const claim of open) settled.add(claim.leaseId)
+      expect(new Set(await Promise.all(open.map((claim) => scene.settle(claim))))).not.toContain('stale')
+      if (open.length > 0) scene.free(id, open.length)
+      await a.pass(20)
+      expect(turn).toBeLessThan(500)
+    }
+    const sequences = [...a.claims, ...b.claims].map(({ sequence }) => sequence)
+    expect(sequences.toSorted((x, y) => x - y)).toEqual(Array.from({ length: 120 }, (_, n) => n + 1))
+    expect(Math.min(a.claims.length, b.claims.length)).toBeGreaterThan(10)
+    const dispatches = [...a.claims, ...b.claims].map(({ dispatch }) => dispatch)
+    expect(new Set(dispatches).size).toBe(120)
+  })
+  test('3.1 across processes the order of tasks holds: lanes strict, first in, first out', async () => {
+    const [{ scene: a }, { scene: b }] = await twoProcesses()
+    for (const lane of ['batch', 'normal', 'interactive', 'normal'] as const) await a.accepted({ lane })
+    const order: number[] = []
+    for (let turn = 0; turn < 4; turn++) {
+      const scene = turn % 2 === 0 ? b : a
+      if (turn < 2) await scene.worker('w', 1)
+      else scene.free('w')
+      const claim = await scene.claim()
+      order.push(claim.sequence)
+      await scene.settle(claim)
+    }
+    expect(order).toEqual([3, 2, 4, 1])
+  })
+
+  for (const skews of [
+    [fiveMinutes, -fiveMinutes],
+    [-fiveMinutes, fiveMinutes],
+    [0, fiveMinutes],
+    [0, -fiveMinutes],
+  ] as const)
+    test(`4.7 with wall clocks off by ${skews.join(' and ')} ms, a lease that is renewed is taken from nobody`, async () => {
+      const [{ scene: a }, { scene: b }] = await twoProcesses({ skews })
+      await a.worker('a', 1)
+      await b.worker('b', 1)
+      await a.submitMany(2)
+      await a.pass(100_000)
+      expect([...a.claims, ...b.claims]).toHaveLength(2)
+      expect([...a.notices, ...b.notices]).toEqual([])
+      for (const scene of [a, b])
+        for (const claim of scene.claims) expect(await scene.settle(claim)).toBe('ok')
+    })
+
+  for (const skews of [
+    [fiveMinutes, -fiveMinutes],
+    [-fiveMinutes, fiveMinutes],
+  ] as const)
+    test(`4.7 with wall clocks off by ${skews.join(' and ')} ms, one that is not renewed expires after its TTL and one tick`, async () => {
+      const [first, { scene: b }] = await twoProcesses({ skews })
+      const a = first.scene
+      await a.worker('a', 1)
+      const taskId = await a.accepted()
+      const claim = await a.claim()
+      await b.worker('b', 1)
+      first.stop()
+      const left = claim.expiresAt - claim.acquiredAt
+      await b.pass(left - 1)
+      expect(await b.state(taskId)).toBe('running')
+      await b.pass(101)
+      expect(await b.claim()).toMatchObject({ taskId, attempt: 2, crashes: 1, fencingToken: 2 })
+      const [lease] = await b.read({ kind: 'leases', taskId })
+      expect(lease).toMatchObject({ status: 'failed', endReason: 'expired', workerId: 'a' })
+
+      first.wake()
+      expect(await a.settle(claim, { as: 'completed', output: '"late"' })).toBe('stale')
+      expect(a.notices).toMatchObject([
+        { leaseId: claim.leaseId, taskId, verdict: 'lost', reason: 'expired' },
+      ])
+      expect(await b.settle(b.claims[0] as never, { as: 'completed', output: '"in time"' })).toBe('ok')
+      expect(await a.task(taskId)).toMatchObject({ state: 'completed', output: '"in time"' })
+    })
+
+  test('4.7 both judge a lease alike, to the millisecond', async () => {
+    const [first, second] = await twoProcesses({ skews: [fiveMinutes, -fiveMinutes] })
+    await first.scene.worker('a', 1)
+    await first.scene.accepted()
+    const claim = await first.scene.claim()
+    first.stop()
+    second.stop()
+    await first.scene.jump(claim.expiresAt - claim.acquiredAt - 1)
+    second.wake()
+    expect(await second.scene.cancel('nobody')).toEqual({ canceled: false })
+    expect(await second.scene.state(claim.taskId)).toBe('running')
+    await first.scene.jump(1)
+    first.wake()
+    expect(await first.scene.settle(claim)).toBe('stale')
+  })
+
+  test('a process that is stopped is not gone: its lease runs out, it is not taken over', async () => {
+    const [first, { scene: b }] = await twoProcesses()
+    await first.scene.worker('a', 1)
+    const taskId = await first.scene.accepted()
+    await first.scene.claim()
+    first.stop()
+    await b.pass(25_000)
+    expect(await b.state(taskId)).toBe('running')
+    await b.pass(10_000)
+    expect(await b.task(taskId)).toMatchObject({ state: 'queued', attempt: 2 })
+    expect(await b.read({ kind: 'leases', taskId })).toMatchObject([{ endReason: 'expired' }])
+  })
+
+  test('5.7 a cancel reaches the handler in the other process in less than a second', async () => {
+    const [{ scene: a }, { scene: b }] = await twoProcesses()
+    await a.worker('a', 1)
+    const taskId = await a.accepted()
+    const claim = await a.claim()
+    expect(await b.cancel(taskId, 'by another')).toEqual({ canceled: true, state: 'canceled' })
+    const at = a.now
+    await a.until(() => a.notices.length > 0, 'a notice')
+    expect(a.now - at).toBeLessThan(1_000)
+    expect(a.notices).toMatchObject([{ leaseId: claim.leaseId, taskId, verdict: 'canceled' }])
+    expect(await a.settle(claim)).toBe('stale')
+    expect(b.notices).toEqual([])
+  })
+
+  test('5.7 the reason of the cancel comes with it', async () => {
+    const [{ scene: a }, { scene: b }] = await twoProcesses()
+    await a.worker('a', 1)
+    const taskId = await a.accepted()
+    await a.claim()
+    await b.cancel(taskId, 'too slow')
+    await a.until(() => a.notices.length > 0, 'a notice')
+    expect(a.notices).toMatchObject([{ verdict: 'canceled', reason: 'too slow' }])
+  })
+
+  test('a task submitted in one process is picked up by the other without a heartbeat in between', async () => {
+    const [{ scene: a }, { scene: b }] = await twoProcesses()
+    await b.worker('b', 1)
+    const at = a.now
+    const taskId = await a.accepted({ input: '{"a":1}' })
+    expect(await b.claim()).toMatchObject({
+      taskId,
+      submission: '{"input":{"a":1},"lane":"normal","type":"work"}',
+    })
+    expect(b.now - at).toBeLessThan(200)
+  })
+
+  test('what a task did under one process, another goes on with: steps, checkpoint, output', async () => {
+    const [first, { scene: b }] = await twoProcesses()
+    const { scene: a } = first
+    await a.worker('a', 1)
+    await a.accepted()
+    const claim = await a.claim()
+    await a.step(claim, 'one', '"by a"')
+    await a.write({ kind: 'checkpoint', leaseId: claim.leaseId, data: '"half"' })
+    await a.write({ kind: 'appendOutput', leaseId: claim.leaseId, chunks: ['1', '2'] })
+    first.stop()
+    await b.worker('b', 1)
+    await b.pass(31_000)
+    const next = await b.claim()
+    expect(next).toMatchObject({ steps: 1, checkpoint: '"half"', attempt: 2, fencingToken: 2 })
+    expect(await b.step(next, 'one', '"by b"')).toEqual({ fenced: 'ok', memo: '"by a"' })
+    await b.step(next, 'two', '"by b"')
+    await b.write({ kind: 'appendOutput', leaseId: next.leaseId, chunks: ['3'] })
+    first.wake()
+    expect(await a.step(claim, 'three', '"too late"')).toEqual({ fenced: 'stale' })
+    expect(await a.write({ kind: 'appendOutput', leaseId: claim.leaseId, chunks: ['4'] })).toBe('stale')
+    const chunks = await a.read({ kind: 'output', taskId: claim.taskId, after: 0, limit: 10 })
+    expect(chunks?.map(({ seq, attempt, data }) => [seq, attempt, data])).toEqual([
+      [1, 1, '1'],
+      [2, 1, '2'],
+      [3, 2, '3'],
+    ])
+  })
+
+  test('2.2, 2.9 the limits hold for both together', async () => {
+    const [{ scene: a }, { scene: b }] = await twoProcesses({
+      config: { queueDepthLimit: 6, batchBackpressureThreshold: 3 },
+    })
+    const verdicts: string[] = []
+    for (let n = 0; n < 10; n++) {
+      const receipt = await (n % 2 === 0 ? a : b).submit({ lane: n < 6 ? 'batch' : 'normal' })
+      verdicts.push(receipt.accepted ? 'accept' : receipt.reason)
+    }
+    expect(verdicts).toEqual([
+      ...Array.from({ length: 3 }, () => 'accept'),
+      ...Array.from({ length: 3 }, () => 'backpressure'),
+      ...Array.from({ length: 3 }, () => 'accept'),
+      'queue_full',
+    ])
+  })
+
+  test('2.7 a key and an id used in one process are taken in the other', async () => {
+    const [{ scene: a }, { scene: b }] = await twoProcesses()
+    const first = await a.submit({ idempotencyKey: 'k', taskId: 'x' })
+    expect(await b.submit({ idempotencyKey: 'k' })).toEqual({ ...first, deduplicated: true })
+    expect(await b.submit({ idempotencyKey: 'k', input: '1' })).toMatchObject({
+      reason: 'idempotency_conflict',
+    })
+    expect(await b.submit({ taskId: 'x' })).toMatchObject({ reason: 'already_exists' })
+  })
+
+  test('I19 a quota holds for both together', async () => {
+    const [{ scene: a }, { scene: b }] = await twoProcesses({
+      config: { quotaConfig: { models: { big: { maxInFlight: 2, onExceeded: 'defer' } } } },
+    })
+    await a.submitMany(6, { model: 'big' })
+    await a.worker('a', 4)
+    await b.worker('b', 4)
+    await a.pass(1_000)
+    expect(a.claims.length + b.claims.length).toBe(2)
+    const scene = a.claims.length > 0 ? a : b
+    await scene.settle(scene.claims[0] as never)
+    await a.pass(1_000)
+    expect(a.claims.length + b.claims.length).toBe(3)
+  })
+
+  /** What either process hears of a life in which both have a part. */
+  async function sharedLife(a: Scene, b: Scene): Promise<void> {
+    for (const scene of [a, b]) scene.store.interest({ types: 'all', tasks: [] })
+    await a.worker('a', 1)
+    await a.accepted({ input: JSON.stringify('x'.repeat(2_000)) })
+    let claim = await a.claim()
+    await a.step(claim, 'one', '1')
+    await b.accepted({ delayMs: 50 })
+    await a.settle(claim, { as: 'retry', error: '{}', delayMs: 0 })
+    a.free('a')
+    claim = await a.claim()
+    await b.cancel(claim.taskId)
+    await b.submit({ refused: { reason: 'invalid_payload', message: 'no' } })
+    a.free('a')
+    claim = await a.claim()
+    await a.release(claim)
+    await a.pass(1_000)
+  }
+
+  test('events of the other process are published as its own are, marked, without a gap, in the order of commits', async () => {
+    const [{ scene: a }, { scene: b }] = await twoProcesses({ config: { maxInlineBytes: 1_000 } })
+    await sharedLife(a, b)
+    const facts = ({ taskId, seq, type, at, data, hash, also = [] }: StoredEvent) => ({
+      taskId,
+      seq,
+      type,
+      at,
+      data,
+      hash,
+      also,
+    })
+    expect(b.events.map(facts)).toEqual(a.events.map(facts))
+    expect(a.events.some(({ elsewhere }) => elsewhere === true)).toBe(true)
+    for (const [index, event] of a.events.entries())
+      expect(event.elsewhere === true).not.toBe(b.events[index]?.elsewhere === true)
+    const { tasks } = await takeSnapshot(a.store)
+    expect(a.events).toHaveLength(tasks.reduce((sum, { events }) => sum + events.length, 0))
+  })
+
+  test('1.3 a task that is poisoned is published by the same names in both', async () => {
+    const [first, { scene: b }] = await twoProcesses({ config: { maxCrashes: 1 } })
+    const { scene: a } = first
+    for (const scene of [a, b]) scene.store.interest({ types: ['lease.expired'], tasks: [] })
+    await a.worker('a', 1)
+    await a.accepted()
+    await a.claim()
+    await a.jump(30_000)
+    await b.pass(1_000)
+    expect(a.events).toMatchObject([{ type: 'task.failed', also: ['lease.expired'] }])
+    expect(b.events).toMatchObject([{ type: 'task.failed', also: ['lease.expired'] }])
+  })
+
+  test('an interest hears of the other process too, and of nothing else', async () => {
+    const [{ scene: a }, { scene: b }] = await twoProcesses()
+    const mine = await a.accepted()
+    await a.pass(1_000)
+    b.store.interest({ types: ['task.rejected'], tasks: [mine] })
+    await a.accepted()
+    await a.cancel(mine)
+    await a.submit({ refused: { reason: 'invalid_payload', message: 'no' } })
+    await a.pass(1_000)
+    expect(b.events.map(({ type, elsewhere }) => [type, elsewhere])).toEqual([
+      ['task.canceled', true],
+      ['task.rejected', true],
+    ])
+  })
+
+  test('9.1 output of the other process is emitted, each chunk once, in order, whoever writes meanwhile', async () => {
+    const [{ scene: a }, { scene: b }] = await twoProcesses()
+    await a.worker('a', 1)
+    const taskId = await a.accepted()
+    const claim = await a.claim()
+    const append = (...chunks: readonly string[]) =>
+      a.write({ kind: 'appendOutput', leaseId: claim.leaseId, chunks })
+    await append('"before"')
+    for (const scene of [a, b]) scene.store.interest({ types: [], tasks: [taskId] })
+    await append('1', '2')
+    await b.submit()
+    await a.pass(500)
+    await append('3')
+    await b.submit()
+    await a.pass(500)
+    const heard = (scene: Scene) =>
+      scene.chunks.filter(({ data }) => data !== '"before"').map(({ seq }) => seq)
+    expect(heard(a)).toEqual([2, 3, 4])
+    expect(heard(b)).toEqual([2, 3, 4])
+  })
+
+  test('9.1 a burst of output of the other process is emitted whole', async () => {
+    const [{ scene: a }, { scene: b }] = await twoProcesses()
+    await a.worker('a', 1)
+    const taskId = await a.accepted()
+    const { leaseId } = await a.claim()
+    b.store.interest({ types: [], tasks: [taskId] })
+    const chunks = Array.from({ length: 2_500 }, (_, n) => String(n))
+    await a.write({ kind: 'appendOutput', leaseId, chunks })
+    await a.pass(1_000)
+    expect(b.chunks.map(({ data }) => data)).toEqual(chunks)
+  })
+
+  test('both see the workers of both; a stopped process’s are stale', async () => {
+    const [first, { scene: b }] = await twoProcesses()
+    await first.scene.worker('w', 1, ['mail'])
+    await b.worker('w', 2, ['index'])
+    for (const scene of [first.scene, b])
+      expect(
+        (await scene.read({ kind: 'workers' })).map(({ workerId, capacity }) => [workerId, capacity]),
+      ).toEqual([
+        ['w', 1],
+        ['w', 2],
+      ])
+    const waits = async (taskId: string) => (await b.read({ kind: 'explain', taskId }))?.waitsFor
+    first.stop()
+    const mail = await b.accepted({ type: 'mail' })
+    const seen = (await b.read({ kind: 'workers' }))[0]?.lastSeenAt ?? 0
+    await b.pass(seen + 29_999 - b.now)
+    expect(await waits(mail)).toBe('slot')
+    await b.pass(1)
+    expect(await waits(mail)).toBe('worker')
+    first.wake()
+    await b.pass(1_000)
+    expect(await b.state(mail)).toBe('running')
+  })
+
+  test('what was handed over before a close is done, right after a commit too', async () => {
+    const [{ scene: a }, { scene: b }] = await twoProcesses()
+    await a.submit()
+    const written = a.store.write({ kind: 'submit', tasks: [{ type: 'work', lane: 'normal', input: '1' }] })
+    const closed = a.store.close()
+    expect(await a.settled(written)).toMatchObject([{ accepted: true }])
+    await a.settled(closed)
+    expect(await b.depth()).toBe(2)
+  })
+
+  test('D01 a write waits while another holds the lock, without blocking the process, and is done after', async () => {
+    const [{ scene: a }, { scene: b }] = await twoProcesses()
+    const intruder = new Database(a.store.info.location)
+    intruder.exec('BEGIN IMMEDIATE')
+    const started = performance.now()
+    let done = false
+    const written = a.store.write({ kind: 'submit', tasks: [{ type: 'work', lane: 'normal', input: '1' }] })
+    void written.then(() => (done = true))
+    await a.pass(200)
+    expect(done).toBe(false)
+    expect(await b.depth()).toBe(0)
+    expect(performance.now() - started).toBeLessThan(5_000)
+    intruder.exec('ROLLBACK')
+    expect(await a.settled(written)).toMatchObject([{ accepted: true }])
+    intruder.close()
+  })
+
+  test('D01 after ten seconds it is told store_busy, and nothing of it is done; the next is done', async () => {
+    const [{ scene: a }] = await twoProcesses()
+    const intruder = new Database(a.store.info.location)
+    intruder.exec('BEGIN IMMEDIATE')
+    const told = a.store
+      .write({ kind: 'submit', tasks: [{ type: 'work', lane: 'normal', input: '1' }] })
+      .then(
+        () => 'done',
+        (error: { code: string }) => error.code,
+      )
+    await a.pass(11_000)
+    expect(await told).toBe('store_busy')
+    intruder.exec('ROLLBACK')
+    intruder.close()
+    await a.pass(1_000)
+    expect(await a.depth()).toBe(0)
+    expect(await a.submit()).toMatchObject({ accepted: true, sequence: 1 })
+    expect(a.failures).toEqual([])
+  })
+
+  test('B07 a holder that cannot renew is told before another could start the task, and the lease is renewed no more', async () => {
+    const [{ scene: a }, { scene: b }] = await twoProcesses()
+    await a.worker('a', 1)
+    const taskId = await a.accepted()
+    const claim = await a.claim()
+    const intruder = new Database(a.store.info.location)
+    intruder.exec('BEGIN IMMEDIATE')
+    await a.pass(claim.expiresAt - a.now - 2_000)
+    expect(a.notices).toMatchObject([{ leaseId: claim.leaseId, taskId, verdict: 'lost' }])
+    intruder.exec('ROLLBACK')
+    intruder.close()
+
+    // Its handler was told to stop. Were the lease renewed now, nobody would ever end it.
+    await b.worker('b', 1)
+    await b.pass(40_000)
+    expect(b.claims).toMatchObject([{ taskId, attempt: 2 }])
+  })
+
+  test('D01 heartbeats go on as soon as the lock is free: a lock held for less than the TTL costs nobody a lease', async () => {
+    const [{ scene: a }] = await twoProcesses()
+    await a.worker('a', 1)
+    await a.accepted()
+    const claim = await a.claim()
+    const intruder = new Database(a.store.info.location)
+    intruder.exec('BEGIN IMMEDIATE')
+    await a.pass(20_000)
+    intruder.exec('ROLLBACK')
+    intruder.close()
+    await a.pass(20_000)
+    expect(a.notices).toEqual([])
+    expect(await a.settle(claim)).toBe('ok')
+  })
+
+  test('T5 a look around does not drop the locks of this process: another cannot get in', async () => {
+    const [{ scene: a }] = await twoProcesses()
+    const holder = new Database(a.store.info.location)
+    holder.exec("BEGIN IMMEDIATE; INSERT INTO meta (key, value) VALUES ('mine', '1')")
+    await a.pass(3_000)
+    await a.stats()
+    const other = spawnSync(
+      process.execPath,
+      [join(import.meta.dirname, 'fixtures/try-lock.ts'), a.store.info.location],
+      {
+        encoding: 'utf8',
+      },
+    )
+    expect([other.stdout.trim(), other.stderr]).toEqual(['SQLITE_BUSY', ''])
+    holder.exec('COMMIT')
+    expect(holder.prepare("SELECT value FROM meta WHERE key = 'mine'").pluck().get()).toBe('1')
+    holder.close()
+    await a.pass(1_000)
+  })
+})
