@@ -1,0 +1,7 @@
+export * from './attach-telemetry.ts'
+export * from './catalogue.ts'
+export { createLogger, droppedLines, type LoggerOptions } from './logger.ts'
+export type { LineLogger } from './logs.ts'
+export type { Dropped } from './observed-metrics.ts'
+export type { HandlerStop, TelemetryEvent, TelemetrySource, TraceCarrier } from './source.ts'
+export { captureTraceContext } from './trace-context.ts'

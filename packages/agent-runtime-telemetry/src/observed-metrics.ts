@@ -1,0 +1,66 @@
+import type { BatchObservableResult, Meter, Observable } from '@opentelemetry/api'
+import { lanes, type Timers } from '@ku0/agent-runtime-core'
+import { BoundedLabels } from './bounded-labels.ts'
+import { attributes as a } from './catalogue.ts'
+import type { Instruments } from './instruments.ts'
+import type { TelemetrySource } from './source.ts'
+import { within } from './within.ts'
+
+/** How much telemetry has given up, by signal. Source: `docs/reliability.md` F11. */
+export interface Dropped {
+  readonly metrics: number
+  readonly traces: number
+  readonly logs: number
+}
+
+/** The metrics that are asked for when they are collected, not recorded when something happens. Source: `docs/semantics.md 16.1`. */
+export function observe(
+  meter: Meter,
+  on: Instruments,
+  asked: { source: TelemetrySource; timers: Timers; dropped: () => Dropped },
+): Disposable {
+  const { source, timers, dropped } = asked
+  const store = { [a.storeId.name]: source.storeInfo.storeId }
+  const workerLabels = new BoundedLabels(100, '_other')
+  const everReported = new Set<string>()
+  const observables: Observable[] = [on.queueDepth, on.staleWrites, on.inFlight, on.dropped]
+
+  const callback = async (result: BatchObservableResult) => {
+    const [stats, workers] = await Promise.all([
+      within(timers, ANSWER_WITHIN_MS, () => source.stats()),
+      within(timers, ANSWER_WITHIN_MS, () => source.workers()),
+    ])
+    if (stats !== undefined) observeStore(result, stats)
+    if (workers !== undefined) observeWorkers(result, workers)
+    for (const [signal, count] of Object.entries(dropped())) {
+      result.observe(on.dropped, count, { [a.signal.name]: signal, ...store })
+    }
+  }
+
+  const observeStore = (result: BatchObservableResult, stats: Answer<'stats'>) => {
+    for (const lane of lanes)
+      result.observe(on.queueDepth, stats.depth[lane], { [a.lane.name]: lane, ...store })
+    result.observe(on.staleWrites, stats.staleWrites, store)
+  }
+
+  /** What was reported once stays in the SDK: a worker that has left runs nothing. */
+  const observeWorkers = (result: BatchObservableResult, workers: Answer<'workers'>) => {
+    const inFlight = new Map([...everReported].map((label) => [label, 0]))
+    for (const worker of workers) {
+      if (worker.processId !== source.storeInfo.processId) continue
+      const label = workerLabels.of(worker.workerId)
+      everReported.add(label)
+      inFlight.set(label, (inFlight.get(label) ?? 0) + worker.inFlight)
+    }
+    for (const [label, count] of inFlight)
+      result.observe(on.inFlight, count, { [a.workerId.name]: label, ...store })
+  }
+
+  meter.addBatchObservableCallback(callback, observables)
+  return { [Symbol.dispose]: () => meter.removeBatchObservableCallback(callback, observables) }
+}
+
+type Answer<K extends 'stats' | 'workers'> = Awaited<ReturnType<TelemetrySource[K]>>
+
+/** A store that does not answer must not hold up what other parts of the program export. */
+const ANSWER_WITHIN_MS = 5_000

@@ -1,0 +1,98 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { Writable } from 'node:stream'
+import { pino } from 'pino'
+import { describe, expect, test } from 'vitest'
+import { attachTelemetry, createLogger, droppedLines } from '../src/index.ts'
+import { Scene } from './scene.ts'
+
+const clock = { now: () => 1_700_000_000_000, monotonic: () => 0 }
+
+describe('standard error is a pipe', () => {
+  test('that nobody reads: the process goes on, lines are dropped and counted, and it ends when it wants to', async () => {
+    const child = chattyProcess()
+    expect(await run(child)).toBeGreaterThan(8_000)
+    child.disconnect()
+    expect(await once(child, 'exit')).toEqual([0, null])
+  })
+
+  test('whose reader has gone: the process goes on, and lines are counted', async () => {
+    const child = chattyProcess()
+    child.stderr?.destroy()
+    expect(await run(child)).toBeGreaterThan(9_000)
+    expect(await run(child)).toBeGreaterThan(19_000)
+    child.disconnect()
+    expect(await once(child, 'exit')).toEqual([0, null])
+  })
+
+  test('that is read: no line is lost', async () => {
+    const child = chattyProcess()
+    let text = ''
+    child.stderr?.on('data', (chunk) => (text += String(chunk)))
+    const dropped = await run(child)
+    child.send('finish')
+    await once(child.stderr ?? child, 'end')
+    expect(dropped + text.split('\n').length - 1).toBe(10_000)
+  })
+})
+
+test('what waits for a slow reader is bounded, and what comes after it is written', () => {
+  const written: string[] = []
+  let release = () => {}
+  const slow = new Writable({
+    write(chunk, _encoding, done) {
+      written.push(String(chunk))
+      release = done
+    },
+  })
+  const logger = createLogger({ clock, stream: slow, maxWaitingBytes: 1_000 })
+  for (let line = 0; line < 100; line += 1) logger.warn({ line }, 'chatter')
+  const dropped = droppedLines(logger)
+  expect(dropped).toBeGreaterThan(80)
+  expect(slow.writableLength).toBeLessThanOrEqual(1_000)
+  while (slow.writableLength > 0) release()
+  logger.warn('after')
+  expect(written.length).toBe(100 - dropped + 1)
+})
+
+test('a stream that throws, fails or has ended costs lines, nothing else', async () => {
+  const throwing = new Writable({
+    write: () => {
+      throw new Error('sink')
+    },
+  })
+  const failing = new Writable({ write: (_chunk, _encoding, done) => done(new Error('ENOSPC')) })
+  const ended = new Writable({ write: (_chunk, _encoding, done) => done() }).end()
+  for (const stream of [throwing, failing, ended]) {
+    const logger = createLogger({ clock, stream })
+    logger.warn('lost')
+    await new Promise(setImmediate)
+    expect(droppedLines(logger)).toBe(1)
+  }
+})
+
+test('children share the count, and telemetry reports it', () => {
+  const scene = new Scene()
+  const stream = new Writable({ write: (_chunk, _encoding, done) => done() }).end()
+  const logger = createLogger({ clock, stream })
+  logger.child({ component: 'x' }).warn('lost')
+  using telemetry = attachTelemetry(scene, { clock, timers: scene.clock, logger })
+  scene.expired('a', 'lease-1')
+  expect(telemetry.dropped.logs).toBe(2)
+})
+
+test('of a logger made elsewhere nothing is known', () => {
+  expect(droppedLines(pino({ enabled: false }))).toBe(0)
+  expect(droppedLines(undefined)).toBe(0)
+})
+
+function chattyProcess() {
+  const script = new URL('./chatty-process.ts', import.meta.url)
+  return fork(script, { stdio: ['ignore', 'ignore', 'pipe', 'ipc'], execArgv: [] })
+}
+
+async function run(child: ReturnType<typeof chattyProcess>): Promise<number> {
+  child.send('log')
+  const [message] = (await once(child, 'message')) as [{ dropped: number }]
+  return message.dropped
+}

@@ -1,0 +1,42 @@
+import type { Scene } from './scene.ts'
+
+/** Everything that can happen to tasks, so that everything the catalogue has comes up. */
+export function tellWholeStory(scene: Scene): void {
+  scene.registered = [{ workerId: 'w', processId: 'process-1', inFlight: 1 }]
+  succeedOnSecondLease(scene)
+  goWrong(scene)
+  giveWay(scene)
+  scene.publishOwn('lease.lost', 'a', { leaseId: 'lease-1', workerId: 'w' })
+  scene.publish('task.leaked', 'a', { leaseId: 'lease-1', afterMs: 30_000 })
+  scene.handlerStopped({ taskId: 'a', leaseId: 'l', reason: 'canceled', afterMs: 30_000, leaked: true })
+}
+
+function succeedOnSecondLease(scene: Scene): void {
+  scene.queued('a', { trace: { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' } })
+  const lost = scene.started('a')
+  scene.step('a', 'one', 10)
+  scene.expired('a', lost)
+  const leaseId = scene.started('a', { attempt: 2 })
+  scene.publishOwn('step.replayed', 'a', { key: 'one', position: 0 })
+  scene.step('a', 'two', 10, 1)
+  scene.completed('a', leaseId)
+}
+
+function goWrong(scene: Scene): void {
+  scene.publish('task.rejected', 'b', {
+    type: 'review',
+    lane: 'normal',
+    reason: 'queue_full',
+    message: 'full',
+  })
+  scene.queued('c')
+  const leaseId = scene.started('c')
+  const error = { name: 'TypeError', code: 'bad', message: 'hunter2' }
+  scene.publish('step.failed', 'c', { key: 'one', position: 0, error, durationMs: 10 })
+  scene.failed('c', leaseId, error)
+}
+
+function giveWay(scene: Scene): void {
+  const data = { attempt: 1, reason: 'yielded', leaseId: scene.started('d') } as const
+  scene.publish('task.requeued', 'd', data, { also: ['lease.released', 'task.preempted'] })
+}
