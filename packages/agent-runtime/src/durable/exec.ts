@@ -1,0 +1,209 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { RuntimeError, show } from '@ku0/agent-runtime-core'
+import type { Attempt, Dependant } from '../execution/attempt.ts'
+import type { ExecOptions, ExecResult } from '../task-context.ts'
+import { TimeoutError } from '../task-errors.ts'
+import { ignore, refused } from './guarded.ts'
+import { isGroupAlive, signalGroup } from './process-group.ts'
+
+/** `ctx.exec`: a command that dies with its task. Source: `docs/semantics.md 5.1`, `docs/reliability.md` T18. */
+export function exec(
+  attempt: Attempt,
+  command: string,
+  args: readonly string[],
+  options: ExecOptions,
+): Promise<ExecResult> {
+  const reason = attempt.closedBy ?? reasonOf(options.signal)
+  if (reason !== undefined) return refused(reason)
+  try {
+    checkLimits(options)
+    return new Command(attempt, command, args, options).result
+  } catch (error) {
+    return refused(error)
+  }
+}
+
+function checkLimits({ timeoutMs, killGraceMs, maxBufferBytes }: ExecOptions): void {
+  for (const [name, limit] of Object.entries({ timeoutMs, killGraceMs, maxBufferBytes })) {
+    if (limit === undefined || (Number.isFinite(limit) && limit >= 0)) continue
+    throw new RuntimeError(
+      'invalid_argument',
+      `exec option ${name}: a number, 0 or more; given ${show(limit)}`,
+    )
+  }
+}
+
+function reasonOf(signal: AbortSignal | undefined): Error | undefined {
+  if (signal?.aborted !== true) return undefined
+  return signal.reason instanceof Error ? signal.reason : new Error(String(signal.reason))
+}
+
+/** One command and its process group, from its start until nothing of it is left. */
+class Command implements Dependant {
+  readonly #attempt: Attempt
+  readonly #command: string
+  readonly #options: ExecOptions
+  readonly #child: ChildProcess
+  readonly #out: Collected = { chunks: [], size: 0 }
+  readonly #err: Collected = { chunks: [], size: 0 }
+  readonly #answer = Promise.withResolvers<ExecResult>()
+  readonly #ends: (() => void)[] = []
+  /** Why it was stopped, when it was. */
+  #reason: Error | undefined
+  #exit: { readonly code: number | null; readonly signal: NodeJS.Signals | null } | undefined
+  #graceOver = false
+  #groupGone = false
+  #closed = false
+
+  constructor(attempt: Attempt, command: string, args: readonly string[], options: ExecOptions) {
+    this.#attempt = attempt
+    this.#command = command
+    this.#options = options
+    const stream = options.stdio ?? 'pipe'
+    attempt.parts.warden.prepare()
+    this.#child = spawn(command, args, {
+      detached: process.platform !== 'win32',
+      windowsHide: true,
+      stdio: [options.input === undefined ? 'ignore' : 'pipe', stream, stream],
+      ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
+      ...(options.env === undefined ? {} : { env: { ...options.env } }),
+    })
+    this.#attend()
+  }
+
+  get result(): Promise<ExecResult> {
+    return this.#answer.promise
+  }
+
+  /** TERM to the whole group, and KILL once the grace is over. The first reason counts. */
+  stop(reason: Error): void {
+    if (this.#reason !== undefined) return
+    this.#reason = reason
+    signalGroup(this.#child, 'SIGTERM')
+    const { deadlines, config } = this.#attempt.parts
+    const grace = deadlines.after(this.#options.killGraceMs ?? config.killGraceMs, () => {
+      this.#graceOver = true
+      this.#kill()
+    })
+    this.#ends.push(() => grace.cancel())
+  }
+
+  #attend(): void {
+    const child = this.#child
+    if (child.pid === undefined) {
+      child.once('error', (error) => this.#answer.reject(error))
+      return
+    }
+    child.on('error', ignore)
+    child.once('exit', (code, signal) => this.#exited(code, signal))
+    child.once('close', () => {
+      this.#closed = true
+      this.#finishIfOver()
+    })
+    this.#attempt.keep(this)
+    this.#attempt.parts.warden.guard(child.pid)
+    this.#collect('stdout', this.#out)
+    this.#collect('stderr', this.#err)
+    child.stdin?.on('error', ignore).end(this.#options.input)
+    this.#limitTime()
+    this.#follow(this.#options.signal)
+  }
+
+  #collect(name: 'stdout' | 'stderr', into: Collected): void {
+    const limit = this.#options.maxBufferBytes ?? DEFAULT_BUFFER_BYTES
+    this.#child[name]?.on('data', (chunk: Buffer) => {
+      into.size += chunk.length
+      if (into.size <= limit) into.chunks.push(chunk)
+      else
+        this.stop(
+          new RuntimeError(
+            'limit_exceeded',
+            `${name} of '${this.#command}' is larger than maxBufferBytes ${limit}`,
+          ),
+        )
+    })
+  }
+
+  #limitTime(): void {
+    const { timeoutMs } = this.#options
+    if (timeoutMs === undefined) return
+    const late = () => this.stop(new TimeoutError(`command '${this.#command}'`, timeoutMs))
+    const deadline = this.#attempt.parts.deadlines.after(timeoutMs, late)
+    this.#ends.push(() => deadline.cancel())
+  }
+
+  #follow(signal: AbortSignal | undefined): void {
+    if (signal === undefined) return
+    const abort = () => this.stop(reasonOf(signal) as Error)
+    signal.addEventListener('abort', abort, { once: true })
+    this.#ends.push(() => signal.removeEventListener('abort', abort))
+  }
+
+  /** What a stopped command leaves in its group has the rest of the grace; what one leaves that ended by itself has none. */
+  #exited(code: number | null, signal: NodeJS.Signals | null): void {
+    this.#exit = { code, signal }
+    if (this.#reason === undefined || this.#graceOver) this.#kill()
+    else this.#awaitGroup()
+  }
+
+  #awaitGroup(pauseMs = GROUP_POLL_MS): void {
+    if (this.#groupGone) return
+    if (!isGroupAlive(this.#child)) return this.#groupEnded()
+    const look = this.#attempt.parts.deadlines.after(pauseMs, () =>
+      this.#awaitGroup(Math.min(pauseMs * 2, MAX_GROUP_POLL_MS)),
+    )
+    this.#ends.push(() => look.cancel())
+  }
+
+  #kill(): void {
+    signalGroup(this.#child, 'SIGKILL')
+    if (this.#exit !== undefined) this.#groupEnded()
+  }
+
+  /** A process that left the group may hold the streams open for ever: they are closed after a moment. */
+  #groupEnded(): void {
+    if (this.#groupGone) return
+    this.#groupGone = true
+    if (!this.#closed) {
+      const close = this.#attempt.parts.deadlines.after(STREAM_GRACE_MS, () => {
+        this.#child.stdout?.destroy()
+        this.#child.stderr?.destroy()
+      })
+      this.#ends.push(() => close.cancel())
+    }
+    this.#finishIfOver()
+  }
+
+  #finishIfOver(): void {
+    if (!this.#closed || !this.#groupGone || this.#exit === undefined) return
+    for (const end of this.#ends) end()
+    const pid = this.#child.pid as number
+    this.#attempt.parts.warden.forget(pid)
+    if (this.#reason === undefined)
+      this.#answer.resolve({ pid, ...this.#exit, stdout: textOf(this.#out), stderr: textOf(this.#err) })
+    else this.#refuse(this.#reason)
+    this.#attempt.drop(this)
+  }
+
+  /** Nobody has to handle what the runtime brought about. */
+  #refuse(reason: Error): void {
+    this.#answer.promise.catch(ignore)
+    this.#answer.reject(reason)
+  }
+}
+
+interface Collected {
+  readonly chunks: Buffer[]
+  size: number
+}
+
+function textOf({ chunks }: Collected): string {
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+const DEFAULT_BUFFER_BYTES = 1_048_576
+/** How soon a group that was asked to end is looked at once its leader has, and how often at the least: a look costs milliseconds. */
+const GROUP_POLL_MS = 20
+const MAX_GROUP_POLL_MS = 200
+/** From the end of the group to the end of streams that something outside it still holds. */
+const STREAM_GRACE_MS = 1_000

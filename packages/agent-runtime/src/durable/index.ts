@@ -1,0 +1,1 @@
+export { Warden } from './warden.ts'

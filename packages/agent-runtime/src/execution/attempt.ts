@@ -1,0 +1,288 @@
+import {
+  type Claim,
+  describeError,
+  errorCodes,
+  type OutcomeOf,
+  RuntimeError,
+  type Settlement,
+  type Write,
+} from '@ku0/agent-runtime-core'
+import type { CleanupHook } from '../task-context.ts'
+import { canceled, lost, type Stop, shutDown, timedOut, yielded } from './cancellation.ts'
+import { CleanupHooks } from './cleanup.ts'
+import type { Parts } from './parts.ts'
+
+/** Something that runs on behalf of an attempt and must not outlive it: a command. */
+export interface Dependant {
+  stop(reason: Error): void
+}
+
+/** Told of the two ends of an attempt: its handler's, which frees the slot, and that of all it set off. */
+export interface AttemptObserver {
+  /** The handler's promise has settled, or the handler will never be called. Source: `docs/semantics.md 4.5, 5.1`. */
+  slotFree(attempt: Attempt): void
+  /** Hooks and commands are over too. */
+  gone(attempt: Attempt): void
+  /**
+   * All that had to stop has, so long after it was told to; `leaked`: its handler has not within `abortGraceMs`, and may later.
+   * Source: `docs/semantics.md 5.4`.
+   */
+  halted(
+    attempt: Attempt,
+    halt: { readonly kind: Stop['kind']; readonly afterMs: number; readonly leaked: boolean },
+  ): void
+}
+
+/**
+ * One claim being run: whether its handler may still act, and what has to stop when it may not. A lease ends once; whatever
+ * is told of its end later changes nothing.
+ */
+export class Attempt {
+  readonly claim: Claim
+  readonly parts: Parts
+  /** Why it has to stop, from the moment that it has to. */
+  stopped: Stop | undefined
+  handlerEnded = false
+  /** Another task asks for the slot; heeded at the next step boundary. */
+  yieldAsked = false
+
+  readonly #observer: AttemptObserver
+  #controller: AbortController | undefined
+  #hooks: CleanupHooks | undefined
+  #dependants: Set<Dependant> | undefined
+  /** The handler, its settlement, running hooks, commands: the attempt is gone when it reaches 0. */
+  #holds = 1
+  /** It was told of, or brought about, the end of its lease. */
+  #leaseEnded = false
+  /** The store waits to hear that the handler has stopped. Source: `docs/semantics.md` C3. */
+  #mustAcknowledge = false
+  #stoppedAt = 0
+  #grace: { cancel(): void } | undefined
+
+  constructor(parts: Parts, claim: Claim, observer: AttemptObserver) {
+    this.parts = parts
+    this.claim = claim
+    this.#observer = observer
+  }
+
+  /** Made on first use: most handlers never look at it. */
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController()
+      if (this.stopped !== undefined) this.#controller.abort(this.stopped.error)
+    }
+    return this.#controller.signal
+  }
+
+  /** Why the handler may no longer act on behalf of its lease; undefined while it may. */
+  get closedBy(): Error | undefined {
+    if (this.stopped !== undefined) return this.stopped.error
+    if (!this.handlerEnded) return undefined
+    return new RuntimeError(
+      'step_outside_handler',
+      `the handler of task ${this.claim.taskId} has ended: await what it starts`,
+    )
+  }
+
+  /** Throws unless the handler may act on behalf of its lease. */
+  assertOpen(): void {
+    const reason = this.closedBy
+    if (reason !== undefined) throw reason
+  }
+
+  /**
+   * A fenced write. A store that is busy, full or away for a while is asked again for as long as the lease is not known to
+   * be lost, so that trouble of the store fails no task. Source: `docs/reliability.md` D01, D03.
+   */
+  write<K extends HolderWrite>(operation: Write<K>): Promise<OutcomeOf<K>> {
+    return this.parts.store.write(operation).catch((error: unknown) => this.#insist(operation, error))
+  }
+
+  /** The task was canceled: that is committed already. Source: `docs/semantics.md 5.1`. */
+  cancel(reason?: string): void {
+    this.#leaseEnded = true
+    this.#mustAcknowledge = true
+    this.stop(canceled(this.claim.taskId, reason))
+  }
+
+  /** A notice or a stale write told that the lease is gone. */
+  lose(cause?: unknown): void {
+    if (this.#leaseEnded) return
+    this.#leaseEnded = true
+    const { taskId, leaseId, workerId } = this.claim
+    this.parts.announce('lease.lost', taskId, 0, { leaseId, workerId })
+    this.stop(lost(leaseId, taskId, cause))
+  }
+
+  /** Its running time is over; the failure has been handed to the store. Source: `docs/semantics.md 8.8`. */
+  timeOut(timeoutMs: number): void {
+    this.#leaseEnded = true
+    this.stop(timedOut(this.claim.taskId, timeoutMs))
+  }
+
+  /** Gives the task back at a step boundary, because another asked for the slot. Source: `docs/semantics.md 3.6`. */
+  yield(): void {
+    this.#release('yielded', yielded())
+  }
+
+  /** Gives the task back because the process ends. Source: `docs/semantics.md 5.6`. */
+  shutDown(): void {
+    this.#release('drained', shutDown())
+  }
+
+  /** Abort signal, then commands, then clean-up hooks. What ends the lease has been handed to the store by now. */
+  stop(stop: Stop): void {
+    if (this.stopped !== undefined || this.handlerEnded) return
+    const { deadlines, config, environment } = this.parts
+    this.stopped = stop
+    this.#stoppedAt = environment.clock.monotonic()
+    this.#grace = deadlines.after(config.abortGraceMs, () => this.#outlive())
+    this.#controller?.abort(stop.error)
+    this.#stopDependants(stop.error)
+    this.#runHooks(stop.kind)
+  }
+
+  /** The handler's promise has settled; `failed`: with an error that ended the attempt. */
+  endHandler(failed: boolean): void {
+    this.handlerEnded = true
+    this.#grace?.cancel()
+    this.#observer.slotFree(this)
+    if (this.#dependants !== undefined)
+      this.#stopDependants(new RuntimeError('step_outside_handler', 'the handler has ended'))
+    if (failed && this.stopped === undefined) this.#runHooks('failed')
+    this.#letGo()
+  }
+
+  addHook(hook: CleanupHook): () => void {
+    if (this.handlerEnded && this.stopped === undefined) this.assertOpen()
+    this.#hooks ??= new CleanupHooks()
+    const remove = this.#hooks.add(hook)
+    if (this.stopped !== undefined) this.#runHooks(this.stopped.kind)
+    return remove
+  }
+
+  /** The attempt is not gone before `dependant` was dropped. */
+  keep(dependant: Dependant): void {
+    this.#dependants ??= new Set()
+    this.#dependants.add(dependant)
+    this.#holds += 1
+  }
+
+  drop(dependant: Dependant): void {
+    if (this.#dependants?.delete(dependant) === true) this.#letGo()
+  }
+
+  /** The attempt is not gone before the store has answered: a cancellation may have come first. */
+  settle(settlement: Settlement): void {
+    this.#holds += 1
+    this.write({ kind: 'settle', leaseId: this.claim.leaseId, settlement }).then(
+      (fenced) => this.#settled(fenced),
+      (error: unknown) => this.#settled('ok', error),
+    )
+  }
+
+  log(
+    level: 'debug' | 'info' | 'warn' | 'error',
+    message: string,
+    fields?: Readonly<Record<string, unknown>>,
+  ): void {
+    const { taskId, type, attempt, leaseId } = this.claim
+    this.parts.log(level, message, { taskId, type, attempt, leaseId, ...fields })
+  }
+
+  #settled(fenced: 'ok' | 'stale', error?: unknown): void {
+    if (error !== undefined) this.#unheard('settle', error)
+    if (fenced === 'stale') this.lose()
+    this.#letGo()
+  }
+
+  #release(reason: 'yielded' | 'drained', stop: Stop): void {
+    if (this.stopped !== undefined || this.handlerEnded) return
+    this.#leaseEnded = true
+    this.write({ kind: 'release', leaseId: this.claim.leaseId, reason }).catch((error: unknown) =>
+      this.#unheard('release', error),
+    )
+    this.stop(stop)
+  }
+
+  #stopDependants(reason: Error): void {
+    for (const dependant of this.#dependants ?? []) dependant.stop(reason)
+  }
+
+  #runHooks(reason: Stop['kind'] | 'failed'): void {
+    this.#hooks?.start(reason, {
+      deadlines: this.parts.deadlines,
+      timeoutMs: this.parts.config.cleanupTimeoutMs,
+      onError: (error) => this.log('error', 'a clean-up hook failed', { error: describeError(error) }),
+      onBusy: () => {
+        this.#holds += 1
+      },
+      onIdle: () => this.#letGo(),
+    })
+  }
+
+  #outlive(): void {
+    const afterMs = this.parts.config.abortGraceMs
+    this.#mustAcknowledge = true
+    this.#tellStore('leaked', afterMs)
+    if (this.stopped !== undefined)
+      this.#observer.halted(this, { kind: this.stopped.kind, afterMs, leaked: true })
+  }
+
+  #letGo(): void {
+    this.#holds -= 1
+    if (this.#holds > 0) return
+    if (this.stopped !== undefined || this.#mustAcknowledge) this.#halted()
+    this.#observer.gone(this)
+  }
+
+  /** A handler that had ended before it could be told to stop took no time for it. */
+  #halted(): void {
+    const afterMs =
+      this.stopped === undefined ? 0 : this.parts.environment.clock.monotonic() - this.#stoppedAt
+    if (this.#mustAcknowledge) this.#tellStore('acknowledged', afterMs)
+    this.#observer.halted(this, { kind: this.stopped?.kind ?? 'canceled', afterMs, leaked: false })
+  }
+
+  #tellStore(how: 'acknowledged' | 'leaked', afterMs: number): void {
+    this.parts.store
+      .write({ kind: 'abortSettled', leaseId: this.claim.leaseId, how, afterMs })
+      .catch((error: unknown) => this.#unheard('abortSettled', error))
+  }
+
+  #unheard(kind: string, error: unknown): void {
+    this.log('warn', 'the store did not take a write', { kind, error: describeError(error) })
+  }
+
+  async #insist<K extends HolderWrite>(operation: Write<K>, first: unknown): Promise<OutcomeOf<K>> {
+    let error = first
+    while (isPassing(error) && this.stopped?.kind !== 'lost') {
+      await new Promise<void>((resume) => this.parts.deadlines.after(STORE_RETRY_MS, resume))
+      try {
+        return await this.parts.store.write(operation)
+      } catch (next) {
+        error = next
+      }
+    }
+    throw error
+  }
+}
+
+/** The writes that name a lease and are fenced by it. */
+export type HolderWrite =
+  | 'recordStep'
+  | 'failStep'
+  | 'checkpoint'
+  | 'appendOutput'
+  | 'progress'
+  | 'settle'
+  | 'release'
+
+/** The store retries by itself; this is for trouble that outlasts it, such as a full disk. */
+const STORE_RETRY_MS = 250
+
+function isPassing(error: unknown): boolean {
+  if (!(error instanceof RuntimeError)) return false
+  const entry = errorCodes[error.code]
+  return 'retryable' in entry && entry.retryable
+}

@@ -1,0 +1,65 @@
+import { LeaseLost, RuntimeError, TaskCanceled } from '@ku0/agent-runtime-core'
+import type { CleanupReason } from '../task-context.ts'
+import { TimeoutError } from '../task-errors.ts'
+
+/** Why a handler has to stop although it has not returned. `error` is the reason of its signal, and what its calls throw. */
+export interface Stop {
+  readonly kind: Exclude<CleanupReason, 'failed'>
+  readonly error: Error
+}
+
+export function canceled(taskId: string, reason?: string): Stop {
+  return { kind: 'canceled', error: new TaskCanceled(taskId, reason) }
+}
+
+/** The lease expired, was taken over, or the store that could tell has failed (`cause`). */
+export function lost(leaseId: string, taskId: string, cause?: unknown): Stop {
+  return {
+    kind: 'lost',
+    error: new LeaseLost(leaseId, { taskId, ...(cause === undefined ? {} : { cause }) }),
+  }
+}
+
+export function timedOut(taskId: string, timeoutMs: number): Stop {
+  return { kind: 'timeout', error: new TimeoutError(`task ${taskId}`, timeoutMs) }
+}
+
+export function shutDown(): Stop {
+  return {
+    kind: 'shutdown',
+    error: new RuntimeError('shutdown', 'the runtime is stopping; the task goes back to the queue'),
+  }
+}
+
+export function yielded(): Stop {
+  return { kind: 'yielded', error: new Suspended() }
+}
+
+/**
+ * Ends a pass at a step boundary so that the task can go back to the queue. Not for handlers to catch: one that swallows it
+ * gets it again from every further call of its context, and what it returns is dropped.
+ */
+class Suspended extends Error {
+  static {
+    this.prototype.name = 'Suspended'
+  }
+
+  constructor() {
+    super('this pass ends here, the task goes on in a later one: let this error pass through the handler')
+  }
+}
+
+/** A controller that aborts with `parent` until it is unlinked. `AbortSignal.any` keeps every dependant of a long-lived signal (T12). */
+export function linkedController(parent: AbortSignal): {
+  readonly controller: AbortController
+  readonly unlink: () => void
+} {
+  const controller = new AbortController()
+  if (parent.aborted) {
+    controller.abort(parent.reason)
+    return { controller, unlink: () => {} }
+  }
+  const follow = () => controller.abort(parent.reason)
+  parent.addEventListener('abort', follow, { once: true })
+  return { controller, unlink: () => parent.removeEventListener('abort', follow) }
+}

@@ -1,0 +1,24 @@
+import type { Environment, EventType, ExecutionConfig, ExecutionStore } from '@ku0/agent-runtime-core'
+import type { Warden } from '../durable/warden.ts'
+import type { Deadlines } from './deadlines.ts'
+
+/** What the rooms of one runtime share. */
+export interface Parts {
+  readonly store: ExecutionStore
+  readonly config: ExecutionConfig
+  readonly environment: Environment
+  readonly deadlines: Deadlines
+  readonly warden: Warden
+  readonly log: LogLine
+  /** Tells this process's listeners of something that is no row of the store. Builds nothing when nobody listens. */
+  readonly announce: (
+    type: EventType,
+    taskId: string,
+    seq: number,
+    data: Readonly<Record<string, unknown>>,
+  ) => void
+}
+
+/** Writes one line of the runtime's own log. Never throws, never waits. */
+export type LogLine = (level: LogLevel, message: string, fields?: Readonly<Record<string, unknown>>) => void
+type LogLevel = 'debug' | 'info' | 'warn' | 'error'

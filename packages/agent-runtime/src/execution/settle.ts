@@ -1,0 +1,76 @@
+import {
+  decideOutcome,
+  describeError,
+  encode,
+  type HandlerEnd,
+  type Outcome as TaskOutcome,
+  RuntimeError,
+  type Settlement,
+} from '@ku0/agent-runtime-core'
+import { check, describeIssues } from '../schema.ts'
+import type { TaskDefinition } from '../task-definition.ts'
+import type { Attempt } from './attempt.ts'
+
+/**
+ * What a handler returned, as the end of its pass: checked by the task's output schema and encoded. A promise only when the
+ * schema's answer is one. Source: `docs/semantics.md 7.4, 7.5, 8.8`.
+ */
+export function judgeReturn(
+  attempt: Attempt,
+  definition: TaskDefinition,
+  value: unknown,
+): HandlerEnd | Promise<HandlerEnd> {
+  if (definition.output === undefined) return encoded(attempt, value)
+  const judge = (checked: Awaited<ReturnType<typeof check>>): HandlerEnd =>
+    checked.issues === undefined
+      ? encoded(attempt, checked.value)
+      : invalidOutput(definition, describeIssues('output', checked.issues))
+  try {
+    const checked = check(definition.output, value)
+    return checked instanceof Promise ? checked.then(judge).catch(threw) : judge(checked)
+  } catch (error) {
+    return threw(error)
+  }
+}
+
+/** What a handler threw, as the end of its pass. */
+export function threw(error: unknown): HandlerEnd {
+  return { as: 'threw', error: describeError(error) }
+}
+
+/** Decides what the end makes of the task, and hands it to the store. Nothing waits for the commit. */
+export function settle(attempt: Attempt, definition: TaskDefinition | undefined, end: HandlerEnd): void {
+  const { attempt: tried, crashes } = attempt.claim
+  const retry = definition?.retry
+  const random = end.as === 'threw' && retry !== undefined ? attempt.parts.environment.random.next() : 0
+  const outcome = decideOutcome(end, { attempt: tried, crashes, retry, random })
+  attempt.settle(settlementOf(outcome))
+}
+
+function settlementOf(outcome: TaskOutcome): Settlement {
+  switch (outcome.as) {
+    case 'completed':
+      return outcome
+    case 'failed':
+      return { as: 'failed', kind: outcome.kind, error: encode(outcome.error, { what: 'an error' }) }
+    case 'retry':
+      return { as: 'retry', delayMs: outcome.delayMs, error: encode(outcome.error, { what: 'an error' }) }
+  }
+}
+
+function encoded(attempt: Attempt, value: unknown): HandlerEnd {
+  try {
+    const what = `the output of task '${attempt.claim.type}'`
+    return { as: 'returned', output: encode(value, { what, maxBytes: attempt.parts.config.maxPayloadBytes }) }
+  } catch (error) {
+    return threw(error)
+  }
+}
+
+function invalidOutput(definition: TaskDefinition, issues: string): HandlerEnd {
+  const error = new RuntimeError(
+    'invalid_output',
+    `task '${definition.type}' returned what its output schema refuses: ${issues}`,
+  )
+  return { as: 'stopped', kind: 'invalid_output', error: describeError(error) }
+}

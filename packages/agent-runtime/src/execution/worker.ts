@@ -1,0 +1,140 @@
+import {
+  decode,
+  describeError,
+  type EventData,
+  type HandlerEnd,
+  RuntimeError,
+  type StepRecord,
+} from '@ku0/agent-runtime-core'
+import { HandlerContext } from '../durable/context.ts'
+import { check, describeIssues } from '../schema.ts'
+import type { TaskDefinition } from '../task-definition.ts'
+import type { Attempt } from './attempt.ts'
+import type { Deadline } from './deadlines.ts'
+import { judgeReturn, settle, threw } from './settle.ts'
+
+/**
+ * Runs one claim to its settlement: memos, input, handler, outcome. Returns at once; the attempt's observer hears of the end.
+ * A handler that returns without a promise is settled before this returns. Source: `docs/semantics.md 4.5, 8.8`.
+ */
+export function runClaim(attempt: Attempt, definition: TaskDefinition | undefined): void {
+  if (definition === undefined) return end(attempt, definition, unknownType(attempt))
+  if (attempt.claim.steps === 0) return begin(attempt, definition, noMemos)
+  attempt.parts.store.read({ kind: 'steps', taskId: attempt.claim.taskId }).then(
+    (steps) => begin(attempt, definition, new Map(steps.map((step) => [step.key, step]))),
+    (error: unknown) => end(attempt, definition, threw(error)),
+  )
+}
+
+/** What was submitted, as the claim brings it. */
+export type SubmissionData = EventData['task.queued']
+
+export function readSubmission(text: string): SubmissionData {
+  const data = JSON.parse(text) as SubmissionData
+  if (text.includes('"$ku0"')) data.input = decode(JSON.stringify(data.input))
+  return data
+}
+
+const noMemos: ReadonlyMap<string, StepRecord> = new Map()
+
+function begin(attempt: Attempt, definition: TaskDefinition, memos: ReadonlyMap<string, StepRecord>): void {
+  if (attempt.stopped !== undefined) return attempt.endHandler(true)
+  let submission: SubmissionData
+  let checked: ReturnType<typeof check>
+  try {
+    submission = readSubmission(attempt.claim.submission)
+    checked = check(definition.input, submission.input)
+  } catch (error) {
+    return end(attempt, definition, mismatch(attempt, messageOf(error)))
+  }
+  if (!(checked instanceof Promise)) return enter(attempt, definition, memos, submission, checked)
+  void checked.then(
+    (later) => enter(attempt, definition, memos, submission, later),
+    (error: unknown) => end(attempt, definition, mismatch(attempt, messageOf(error))),
+  )
+}
+
+function enter(
+  attempt: Attempt,
+  definition: TaskDefinition,
+  memos: ReadonlyMap<string, StepRecord>,
+  submission: SubmissionData,
+  checked: Awaited<ReturnType<typeof check>>,
+): void {
+  if (attempt.stopped !== undefined) return attempt.endHandler(true)
+  if (checked.issues !== undefined) {
+    return end(attempt, definition, mismatch(attempt, describeIssues('input', checked.issues)))
+  }
+  const limit = startLimit(attempt, definition, submission.timeoutMs ?? definition.timeoutMs)
+  const returned = (value: unknown) => leave(attempt, definition, limit, value)
+  const failed = (error: unknown) => {
+    limit?.cancel()
+    end(attempt, definition, threw(error))
+  }
+  try {
+    const result = definition.handler(new HandlerContext(attempt, submission, memos), checked.value as never)
+    if (isThenable(result)) Promise.resolve(result).then(returned, failed)
+    else returned(result)
+  } catch (error) {
+    failed(error)
+  }
+}
+
+/** The end of the running time is the task's end, whether or not the handler stops. Source: `docs/semantics.md 8.8`. */
+function startLimit(
+  attempt: Attempt,
+  definition: TaskDefinition,
+  timeoutMs: number | undefined,
+): Deadline | undefined {
+  if (timeoutMs === undefined) return undefined
+  return attempt.parts.deadlines.after(timeoutMs, () => {
+    if (attempt.stopped !== undefined) return
+    const message = `task '${definition.type}' ran longer than its timeoutMs ${timeoutMs}`
+    const error = { name: 'TimeoutError', message, code: 'timeout' }
+    settle(attempt, definition, { as: 'stopped', kind: 'timeout', error })
+    attempt.timeOut(timeoutMs)
+  })
+}
+
+function leave(
+  attempt: Attempt,
+  definition: TaskDefinition,
+  limit: Deadline | undefined,
+  value: unknown,
+): void {
+  limit?.cancel()
+  if (attempt.stopped !== undefined) return attempt.endHandler(true)
+  const judged = judgeReturn(attempt, definition, value)
+  if (judged instanceof Promise) void judged.then((later) => end(attempt, definition, later))
+  else end(attempt, definition, judged)
+}
+
+/** The slot is given back in the same turn as the settlement, so that both travel to the store together. */
+function end(attempt: Attempt, definition: TaskDefinition | undefined, how: HandlerEnd): void {
+  if (attempt.stopped === undefined) settle(attempt, definition, how)
+  attempt.endHandler(how.as !== 'returned')
+}
+
+function mismatch(attempt: Attempt, issues: string): HandlerEnd {
+  const message = `the stored input no longer fits the schema of task '${attempt.claim.type}': ${issues}`
+  return {
+    as: 'stopped',
+    kind: 'schema_mismatch',
+    error: describeError(new RuntimeError('schema_mismatch', message)),
+  }
+}
+
+function unknownType(attempt: Attempt): HandlerEnd {
+  const message = `this process was given a task of the type '${attempt.claim.type}', which it does not define`
+  return { as: 'threw', error: describeError(new RuntimeError('unknown_task_type', message)) }
+}
+
+function messageOf(error: unknown): string {
+  return describeError(error).message
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return (
+    typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
+  )
+}

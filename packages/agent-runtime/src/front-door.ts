@@ -1,0 +1,301 @@
+import {
+  assertDelay,
+  describeError,
+  type Environment,
+  type ExecutionConfig,
+  type ExecutionStore,
+  type ReadKind,
+  type Reads,
+  type Receipt as StoreReceipt,
+  RuntimeError,
+  StoreError,
+  type StoreInfo,
+  type TaskState,
+} from '@ku0/agent-runtime-core'
+import { Warden } from './durable/index.ts'
+import {
+  Deadlines,
+  type HandlerStop,
+  type LeakedHandler,
+  type LogLine,
+  type Parts,
+  Scheduler,
+  SubmissionQueue,
+  type SubmitItem,
+  type SubmitOptions,
+  WorkerRegistry,
+  type WorkerSpec,
+} from './execution/index.ts'
+import { Feed } from './feed.ts'
+import { followEvents, followOutput } from './follow.ts'
+import { openReceipt, type Receipt } from './receipts.ts'
+import { awaitResult } from './result.ts'
+import type {
+  FollowOptions,
+  ListFilter,
+  OutputItem,
+  Runtime,
+  RuntimeStats,
+  StopOptions,
+  StopReport,
+  WaitOptions,
+} from './runtime.ts'
+import type { RuntimeEvent } from './runtime-event.ts'
+import { shutDownWorkers } from './shutdown.ts'
+import type { TaskDefinition } from './task-definition.ts'
+import { TaskRejected } from './task-errors.ts'
+import { type TaskStatus, toStatus } from './task-status.ts'
+
+/** What the front door is put together from. */
+export interface FrontDoorDeps {
+  readonly store: ExecutionStore
+  /** Whether the store is closed with the runtime. */
+  readonly ownsStore: boolean
+  readonly config: ExecutionConfig
+  readonly environment: Environment
+  readonly definitions: ReadonlyMap<string, TaskDefinition>
+  readonly workers: readonly WorkerSpec[]
+  readonly log: LogLine
+  readonly trace: () => Readonly<Record<string, string>> | undefined
+  /** The store has stopped for good. */
+  readonly onFailure: (error: Error) => void
+}
+
+/** The front door: each call goes one room further, to the queue, the store or the feed. */
+export class FrontDoor implements Runtime {
+  readonly info: StoreInfo
+  readonly #deps: FrontDoorDeps
+  readonly #store: ExecutionStore
+  readonly #deadlines: Deadlines
+  readonly #warden = new Warden()
+  readonly #feed: Feed
+  readonly #queue: SubmissionQueue
+  readonly #registry: WorkerRegistry
+  readonly #scheduler: Scheduler
+  readonly #listening: Disposable
+  readonly #handlerStops = new Set<(stop: HandlerStop) => void>()
+  readonly #hurry = Promise.withResolvers<void>()
+  readonly #stopped = Promise.withResolvers<StopReport>()
+  #started: Promise<void> | undefined
+  #stopping = false
+  /** The store has failed. */
+  #failed = false
+  /** Why no call is taken any more. */
+  #closed: Error | undefined
+
+  constructor(deps: FrontDoorDeps) {
+    const { store, config, environment, definitions, log, trace } = deps
+    const { clock, timers } = environment
+    this.#deps = deps
+    this.#store = store
+    this.info = store.info
+    this.#deadlines = new Deadlines(clock, timers)
+    this.#feed = new Feed(store, (error, { type }) =>
+      log('error', 'a listener failed', { event: type, error: describeError(error) }),
+    )
+    this.#queue = new SubmissionQueue({ store, definitions, maxPayloadBytes: config.maxPayloadBytes, trace })
+    this.#registry = new WorkerRegistry(store)
+    const announce: Parts['announce'] = (type, taskId, seq, data) =>
+      this.#feed.announce(type, taskId, seq, () => clock.now(), data)
+    const parts = {
+      store,
+      config,
+      environment,
+      deadlines: this.#deadlines,
+      warden: this.#warden,
+      log,
+      announce,
+    }
+    this.#scheduler = new Scheduler(parts, definitions, this.#registry, (stop) => this.#tellStop(stop))
+    this.#listening = store.listen({
+      claimed: (claims) => this.#scheduler.claimed(claims),
+      noticed: (notices) => this.#scheduler.noticed(notices),
+      published: (events) => this.#feed.published(events),
+      emitted: (chunks) => this.#feed.emitted(chunks),
+      failed: (error) => this.#fail(error),
+    })
+  }
+
+  async submit(
+    task: TaskDefinition | string,
+    input: unknown,
+    options?: SubmitOptions,
+  ): Promise<Receipt<never>> {
+    const [receipt] = await this.#submit([{ task, input, options }])
+    if (receipt === undefined) throw new RuntimeError('internal', 'the store gave no receipt')
+    return openReceipt(receipt) as Receipt<never>
+  }
+
+  async submitMany(items: readonly SubmitItem[]): Promise<never> {
+    const receipts = await this.#submit(items)
+    return receipts.map((receipt, index) => openOneOf(receipts, receipt, index)) as never
+  }
+
+  async status(taskId: string): Promise<TaskStatus | undefined> {
+    const record = await this.#read('task', { taskId })
+    return record === undefined ? undefined : toStatus(record)
+  }
+
+  async result(task: Receipt | string, options: WaitOptions = {}): Promise<never> {
+    this.#assertOpen()
+    const taskId = typeof task === 'string' ? task : task.taskId
+    if (typeof task !== 'string' && !task.accepted) throw new TaskRejected(taskId, task.reason, task.message)
+    return (await awaitResult(
+      { store: this.#store, feed: this.#feed, deadlines: this.#deadlines },
+      taskId,
+      options,
+    )) as never
+  }
+
+  async cancel(taskId: string, { reason }: { readonly reason?: string } = {}): Promise<boolean> {
+    this.#assertOpen()
+    const { canceled } = await this.#store.write({
+      kind: 'cancel',
+      taskId,
+      ...(reason === undefined ? {} : { reason }),
+    })
+    return canceled
+  }
+
+  async list(
+    filter: ListFilter = {},
+  ): Promise<{ readonly tasks: readonly TaskStatus[]; readonly cursor?: number }> {
+    const { states, ...rest } = filter
+    const named = states?.map((state): TaskState => (state === 'cancelled' ? 'canceled' : state))
+    const { tasks, ...page } = await this.#read('tasks', {
+      filter: named === undefined ? rest : { ...rest, states: named },
+    })
+    return { ...page, tasks: tasks.map(toStatus) }
+  }
+
+  events(taskId: string, options: FollowOptions = {}): AsyncIterable<RuntimeEvent> {
+    this.#assertOpen()
+    return followEvents({ store: this.#store, feed: this.#feed }, taskId, options)
+  }
+
+  output(taskId: string, options: FollowOptions = {}): AsyncIterable<OutputItem> {
+    this.#assertOpen()
+    return followOutput({ store: this.#store, feed: this.#feed }, taskId, options)
+  }
+
+  async stats(): Promise<RuntimeStats> {
+    const stats = await this.#read('stats', {})
+    return { ...stats, inFlight: this.#scheduler.inFlight, leaked: this.#scheduler.leakedHandlers.length }
+  }
+
+  explain(taskId: string): Promise<Reads['explain']['answer']> {
+    return this.#read('explain', { taskId })
+  }
+
+  workers(): Promise<Reads['workers']['answer']> {
+    return this.#read('workers', {})
+  }
+
+  leases(taskId: string): Promise<Reads['leases']['answer']> {
+    return this.#read('leases', { taskId })
+  }
+
+  leaked(): readonly LeakedHandler[] {
+    return this.#scheduler.leakedHandlers
+  }
+
+  on(pattern: string, listener: (event: never) => void): Disposable {
+    this.#assertOpen()
+    return this.#feed.on(pattern, listener as (event: RuntimeEvent) => void)
+  }
+
+  /** For telemetry: handlers that stopped, or did not, after their lease had ended. */
+  onHandlerStopped(listener: (stop: HandlerStop) => void): Disposable {
+    this.#handlerStops.add(listener)
+    return { [Symbol.dispose]: () => this.#handlerStops.delete(listener) }
+  }
+
+  /** For telemetry: the trace context of a task that runs here. */
+  traceOf(taskId: string): Readonly<Record<string, string>> | undefined {
+    return this.#scheduler.traceOf(taskId)
+  }
+
+  async start(): Promise<void> {
+    this.#assertOpen()
+    this.#started ??= this.#registry.register(this.#deps.workers)
+    await this.#started
+  }
+
+  async stop(options: StopOptions = {}): Promise<StopReport> {
+    if (options.graceMs !== undefined) assertDelay(options.graceMs)
+    if (this.#stopping) this.#hurry.resolve()
+    else void this.#stop(options)
+    return this.#stopped.promise
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await (this.#stopping ? this.#stopped.promise : this.stop())
+  }
+
+  async #stop(options: StopOptions): Promise<void> {
+    this.#stopping = true
+    const { config, log, ownsStore } = this.#deps
+    const deps = {
+      config,
+      deadlines: this.#deadlines,
+      scheduler: this.#scheduler,
+      registry: this.#registry,
+      log,
+    }
+    const report = await shutDownWorkers(deps, options, this.#hurry.promise)
+    this.#close(new StoreError('store_closed', 'the runtime was stopped'))
+    this.#warden.close()
+    this.#deadlines.close()
+    this.#listening[Symbol.dispose]()
+    if (ownsStore)
+      await this.#store
+        .close()
+        .catch((error: unknown) => log('warn', 'the store did not close', { error: describeError(error) }))
+    this.#stopped.resolve({ ...report, drained: report.drained && !this.#failed })
+  }
+
+  /** Source: `docs/reliability.md` T7, T8. */
+  #fail(error: Error): void {
+    if (this.#closed !== undefined) return
+    this.#failed = true
+    this.#deps.log('error', 'the store has failed, the runtime stops', { error: describeError(error) })
+    this.#close(error)
+    this.#scheduler.failed(error)
+    this.#deps.onFailure(error)
+  }
+
+  #close(error: Error): void {
+    this.#closed ??= error
+    this.#feed.close(this.#closed)
+  }
+
+  #assertOpen(): void {
+    if (this.#closed !== undefined) throw this.#closed
+  }
+
+  async #submit(items: readonly SubmitItem[]): Promise<readonly StoreReceipt[]> {
+    this.#assertOpen()
+    return this.#queue.submit(items)
+  }
+
+  async #read<K extends ReadKind>(kind: K, fields: Reads[K]['fields']): Promise<Reads[K]['answer']> {
+    this.#assertOpen()
+    return this.#store.read<K>({ kind, ...fields } as never)
+  }
+
+  #tellStop(stop: HandlerStop): void {
+    for (const listener of this.#handlerStops) listener(stop)
+  }
+}
+
+/** All receipts are told with the error of one: the others are committed. */
+function openOneOf(receipts: readonly StoreReceipt[], receipt: StoreReceipt, index: number): Receipt {
+  try {
+    return openReceipt(receipt)
+  } catch (error) {
+    if (!(error instanceof RuntimeError)) throw error
+    throw new RuntimeError(error.code, `item ${index}: ${error.message}`, {
+      details: { ...error.details, index, receipts },
+    })
+  }
+}

@@ -1,0 +1,55 @@
+/**
+ * What a task type takes and gives, as a schema of any library that speaks Standard Schema (zod, valibot, arktype, …).
+ * Source: https://standardschema.dev, version 1; the interface is meant to be copied.
+ */
+export interface Schema<Input = unknown, Output = Input> {
+  readonly '~standard': {
+    readonly version: 1
+    readonly vendor: string
+    readonly validate: (value: unknown) => Checked<Output> | Promise<Checked<Output>>
+    readonly types?: { readonly input: Input; readonly output: Output } | undefined
+  }
+}
+
+/** What goes into a schema: the type of `runtime.submit`'s input. */
+export type InputOf<S extends Schema> = NonNullable<S['~standard']['types']>['input']
+/** What comes out of it: the type of the handler's input. */
+export type OutputOf<S extends Schema> = NonNullable<S['~standard']['types']>['output']
+
+/** A schema's answer: the parsed value, or what is wrong with it. */
+export type Checked<Output> =
+  | { readonly value: Output; readonly issues?: undefined }
+  | { readonly issues: readonly Issue[] }
+
+/** One thing that is wrong with a value, and where. */
+export interface Issue {
+  readonly message: string
+  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined
+}
+
+/** Asks a schema; the answer is a promise only when the schema's own is. */
+export function check<Output>(
+  schema: Schema<unknown, Output>,
+  value: unknown,
+): Checked<Output> | Promise<Checked<Output>> {
+  return schema['~standard'].validate(value)
+}
+
+/** The issues as one line for people: `input.repo: Invalid input: expected string, received number; …`. */
+export function describeIssues(what: string, issues: readonly Issue[]): string {
+  const lines = issues
+    .slice(0, MAX_ISSUES)
+    .map(({ message, path = [] }) => `${what}${path.map(segment).join('')}: ${message}`)
+  if (issues.length > MAX_ISSUES) lines.push(`and ${issues.length - MAX_ISSUES} more`)
+  return lines.join('; ')
+}
+
+/** A message tells the first few; somebody who sees ten can correct ten. */
+const MAX_ISSUES = 10
+
+function segment(part: PropertyKey | { readonly key: PropertyKey }): string {
+  const key = typeof part === 'object' ? part.key : part
+  if (typeof key === 'number') return `[${key}]`
+  const name = String(key)
+  return /^[A-Za-z_$][\w$]*$/.test(name) ? `.${name}` : `[${JSON.stringify(name)}]`
+}

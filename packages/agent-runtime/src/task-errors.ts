@@ -1,0 +1,76 @@
+import {
+  type ErrorCode,
+  type ErrorRecord,
+  type FailureKind,
+  type RejectionReason,
+  RuntimeError,
+  toRuntimeError,
+} from '@ku0/agent-runtime-core'
+
+/** What `runtime.result` throws for a task that failed. Its `cause` is the error that the handler threw, as it was stored. */
+export class TaskFailed extends RuntimeError {
+  static {
+    this.prototype.name = 'TaskFailed'
+  }
+
+  readonly taskId: string
+  readonly kind: FailureKind
+
+  constructor(taskId: string, kind: FailureKind, error: ErrorRecord) {
+    const cause = toRuntimeError(error)
+    super(cause.code, `task ${taskId} failed (${kind}): ${error.message}`, {
+      cause,
+      details: { taskId, kind },
+    })
+    this.taskId = taskId
+    this.kind = kind
+  }
+}
+
+/** What `runtime.result` throws for a submission that was refused. */
+export class TaskRejected extends RuntimeError {
+  static {
+    this.prototype.name = 'TaskRejected'
+  }
+
+  readonly taskId: string
+  readonly reason: RejectionReason
+
+  constructor(taskId: string, reason: RejectionReason, message: string) {
+    super(codeOf(reason), `task ${taskId} was rejected (${reason}): ${message}`, {
+      details: { taskId, reason },
+    })
+    this.taskId = taskId
+    this.reason = reason
+  }
+}
+
+/** A limit of time ran out: a task's, a step's, a command's or a caller's own. */
+export class TimeoutError extends RuntimeError {
+  static {
+    this.prototype.name = 'TimeoutError'
+  }
+
+  readonly timeoutMs: number
+
+  constructor(what: string, timeoutMs: number) {
+    super('timeout', `${what} took longer than its ${timeoutMs} ms`, { details: { timeoutMs } })
+    this.timeoutMs = timeoutMs
+  }
+}
+
+function codeOf(reason: RejectionReason): ErrorCode {
+  switch (reason) {
+    case 'unknown_task_type':
+    case 'invalid_payload':
+      return reason
+    case 'queue_full':
+    case 'backpressure':
+    case 'circuit_open':
+    case 'swarm_full':
+    case 'swarm_overloaded':
+    case 'budget_exceeded':
+    case 'quota_exceeded':
+      return 'limit_exceeded'
+  }
+}

@@ -1,0 +1,100 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { createRuntime, defineTask } from '../../src/index.ts'
+import { folder, run } from '../real-processes.ts'
+
+const workerProgram = new URL('../processes/worker.ts', import.meta.url)
+
+/** How often each step ran, by `task step`. */
+function runsIn(ledger: string): Map<string, { readonly count: number; readonly keys: ReadonlySet<string> }> {
+  const runs = new Map<string, { count: number; keys: Set<string> }>()
+  for (const line of readFileSync(ledger, 'utf8').trim().split('\n')) {
+    const [name, index, , key = ''] = line.split(' ')
+    const entry = runs.get(`${name} ${index}`) ?? { count: 0, keys: new Set() }
+    entry.count += 1
+    entry.keys.add(key)
+    runs.set(`${name} ${index}`, entry)
+  }
+  return runs
+}
+
+/** Reads the database without working on it. */
+async function look(database: string) {
+  const work = defineTask({ type: 'work', input: z.any() }, () => {})
+  return createRuntime({ store: `sqlite:${database}`, tasks: [work], workers: 0, logger: false })
+}
+
+describe('execution: resume after a crash', () => {
+  test.each([1, 19, 40])(
+    'killed once %i steps are recorded: the next process finishes, and no recorded step runs twice',
+    async (steps) => {
+      const path = folder()
+      const files = [join(path, 'store.db'), join(path, 'ledger')] as const
+      const first = run(workerProgram, ...files, '--submit', '5', '--die-after', String(steps))
+      expect(await first.ended).toMatchObject({ signal: 'SIGKILL' })
+      const recorded = new Set<string>()
+      {
+        await using runtime = await look(files[0])
+        for (const { input, steps: count } of (await runtime.list()).tasks) {
+          for (let index = 0; index < count; index += 1)
+            recorded.add(`${(input as { name: string }).name} ${index}`)
+        }
+      }
+      const second = run(workerProgram, ...files)
+      expect(await second.ended).toEqual({ code: 0, signal: null })
+      expect(second.lines.filter((line) => line.startsWith('result')).toSorted()).toEqual(
+        Array.from({ length: 5 }, (_, index) => `result t${index} done`),
+      )
+      const runs = runsIn(files[1])
+      expect(runs.size).toBe(50)
+      const repeated = [...runs].filter(([step, { count }]) => count > (recorded.has(step) ? 1 : 2))
+      expect(repeated).toEqual([])
+      expect([...runs].filter(([, { keys }]) => keys.size !== 1)).toEqual([])
+      expect(recorded.size).toBeGreaterThanOrEqual(steps)
+    },
+  )
+
+  test('a restart resumes in well under a second: the dead process is found out, not waited for', async () => {
+    const path = folder()
+    const files = [join(path, 'store.db'), join(path, 'ledger')] as const
+    const first = run(workerProgram, ...files, '--submit', '1', '--die-after', '5')
+    await first.ended
+    const second = run(workerProgram, ...files)
+    const line = await second.said('first step after')
+    expect(Number(/\d+/.exec(line)?.[0])).toBeLessThan(1_000)
+    expect(await second.ended).toEqual({ code: 0, signal: null })
+    await using runtime = await look(files[0])
+    const [task] = (await runtime.list()).tasks
+    expect(task).toMatchObject({ state: 'completed', attempt: 2, crashes: 1, output: 't0 done' })
+    expect(await runtime.leases(task?.taskId ?? '')).toMatchObject([
+      { endReason: 'owner_dead' },
+      { endReason: 'completed' },
+    ])
+  })
+
+  test('a result is heard of by a process that does not run the task', async () => {
+    const path = folder()
+    const files = [join(path, 'store.db'), join(path, 'ledger')] as const
+    await using runtime = await look(files[0])
+    const receipt = await runtime.submit('work', { name: 'far' })
+    const result = runtime.result(receipt)
+    run(workerProgram, ...files, '--forever')
+    expect(await result).toBe('far done')
+  })
+
+  test('cancel reaches a handler in another process in less than a second', async () => {
+    const path = folder()
+    const files = [join(path, 'store.db'), join(path, 'ledger')] as const
+    await using runtime = await look(files[0])
+    const { taskId } = await runtime.submit('work', { name: 'far' })
+    const worker = run(workerProgram, ...files, '--forever', '--wait-in', '2')
+    await worker.said('waiting far')
+    const begun = performance.now()
+    expect(await runtime.cancel(taskId)).toBe(true)
+    expect(await runtime.status(taskId)).toMatchObject({ state: 'canceled' })
+    expect(await worker.said('aborted far')).toBe('aborted far: TaskCanceled')
+    expect(performance.now() - begun).toBeLessThan(1_000)
+  })
+})

@@ -1,0 +1,185 @@
+import { existsSync, realpathSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { z } from 'zod'
+import { createRuntime, defineTask, type TaskContext } from '../../src/index.ts'
+import { eventually, folder, isAlive, pidsIn, run } from '../real-processes.ts'
+
+/** A runtime in real time whose one task type does `body`. */
+async function started(body: (ctx: TaskContext) => Promise<unknown>, config: { killGraceMs?: number } = {}) {
+  const task = defineTask({ type: 'tool', input: z.null() }, (ctx) => body(ctx))
+  const runtime = await createRuntime({
+    store: 'sqlite::memory:',
+    tasks: [task],
+    thread: false,
+    config,
+    telemetry: false,
+    logger: false,
+  })
+  onTestFinished(async () => {
+    await runtime.stop({ drain: false })
+  })
+  const receipt = await runtime.submit(task, null)
+  return { runtime, receipt, taskId: receipt.taskId, result: () => runtime.result(receipt) }
+}
+
+/** A shell that has a child, and writes both their ids to a file. Both ignore TERM when `stubborn`. */
+function family(file: string, stubborn = false): string[] {
+  return ['-c', `${stubborn ? "trap '' TERM; " : ''}sleep 1000 & echo $$ $! > ${file}; wait`]
+}
+
+describe('execution: commands', () => {
+  test('give their exit code and what they wrote; a failure is an answer', async () => {
+    const { result } = await started((ctx) => ctx.exec('sh', ['-c', 'echo out; echo err >&2; exit 3']))
+    expect(await result()).toEqual({
+      pid: expect.any(Number),
+      code: 3,
+      signal: null,
+      stdout: 'out\n',
+      stderr: 'err\n',
+    })
+  })
+
+  test('read their input, in their folder, with their environment', async () => {
+    const cwd = realpathSync(folder())
+    const env = { ...process.env, GREETING: 'hello' }
+    const { result } = await started((ctx) =>
+      ctx.exec('sh', ['-c', 'pwd; echo $GREETING; cat'], { cwd, env, input: 'über' }),
+    )
+    expect(await result()).toMatchObject({ code: 0, stdout: `${cwd}\nhello\nüber` })
+  })
+
+  test('a command that does not exist is an error with its code', async () => {
+    const { result } = await started((ctx) => ctx.exec('no-such-command-here'))
+    await expect(result()).rejects.toThrow('spawn no-such-command-here ENOENT')
+  })
+
+  test('a signal that ends a command is told', async () => {
+    const { result } = await started((ctx) => ctx.exec('sh', ['-c', 'kill -s HUP $$']))
+    expect(await result()).toMatchObject({ code: null, signal: 'SIGHUP' })
+  })
+
+  test('a command that does not read its input harms nobody', async () => {
+    const { result } = await started((ctx) => ctx.exec('true', [], { input: 'x'.repeat(1_000_000) }))
+    expect(await result()).toMatchObject({ code: 0 })
+  })
+
+  test('cancel: TERM to the whole group, grandchildren too; the state does not wait for them', async () => {
+    const file = join(folder(), 'pids')
+    const { runtime, taskId } = await started((ctx) => ctx.exec('sh', family(file)))
+    const pids = await pidsIn(file, 2)
+    expect(pids.every(isAlive)).toBe(true)
+    expect(await runtime.cancel(taskId)).toBe(true)
+    expect(await runtime.status(taskId)).toMatchObject({ state: 'canceled' })
+    await eventually(() => !pids.some(isAlive), 2_000)
+    await eventually(() => runtime.leaked().length === 0, 100)
+  })
+
+  test('what ignores TERM is killed after killGraceMs, and the handler hears why it was stopped', async () => {
+    const file = join(folder(), 'pids')
+    const errors: unknown[] = []
+    const { runtime, taskId } = await started(
+      (ctx) => ctx.exec('sh', family(file, true)).catch((error: unknown) => errors.push(error)),
+      { killGraceMs: 200 },
+    )
+    const pids = await pidsIn(file, 2)
+    const begun = performance.now()
+    await runtime.cancel(taskId)
+    expect(pids.every(isAlive)).toBe(true)
+    await eventually(() => !pids.some(isAlive), 1_200)
+    expect(performance.now() - begun).toBeGreaterThan(150)
+    await eventually(() => errors.length === 1, 1_000)
+    expect(errors).toMatchObject([{ code: 'task_canceled' }])
+    await expect.poll(async () => (await runtime.stats()).inFlight).toBe(0)
+  })
+
+  test('a grandchild has the rest of the grace when its parent has left', async () => {
+    const file = join(folder(), 'pids')
+    const done = join(folder(), 'done')
+    const child = `trap 'sleep 0.2; echo bye > ${done}; exit' TERM; echo $$ > ${file}; while :; do sleep 0.01; done`
+    const { runtime, taskId } = await started((ctx) =>
+      ctx.exec('sh', ['-c', `sh -c "$CHILD" & wait`], { env: { ...process.env, CHILD: child } }),
+    )
+    const pids = await pidsIn(file, 1)
+    await runtime.cancel(taskId)
+    await eventually(() => !pids.some(isAlive), 3_000)
+    expect(await pidsIn(done, 1)).toHaveLength(1)
+  })
+
+  test('what a command leaves behind dies when it exits', async () => {
+    const file = join(folder(), 'pids')
+    const { result } = await started((ctx) =>
+      ctx.exec('sh', ['-c', `sleep 1000 > /dev/null 2>&1 & echo $! > ${file}`]),
+    )
+    expect(await result()).toMatchObject({ code: 0 })
+    const pids = await pidsIn(file, 1)
+    await eventually(() => !pids.some(isAlive), 1_000)
+  })
+
+  test('so does one that the handler did not await, when the handler ends', async () => {
+    const file = join(folder(), 'pids')
+    const { result, runtime } = await started(async (ctx) => {
+      void ctx.exec('sh', family(file))
+      await pidsIn(file, 2)
+      return 'done'
+    })
+    expect(await result()).toBe('done')
+    const pids = await pidsIn(file, 2)
+    await eventually(() => !pids.some(isAlive), 2_000)
+    await expect.poll(async () => (await runtime.stats()).inFlight).toBe(0)
+  })
+
+  test('timeoutMs stops the group and throws', async () => {
+    const file = join(folder(), 'pids')
+    const { result } = await started((ctx) =>
+      ctx.exec('sh', family(file), { timeoutMs: 300 }).catch(({ name, message }) => `${name}: ${message}`),
+    )
+    expect(await result()).toBe("TimeoutError: command 'sh' took longer than its 300 ms")
+    expect((await pidsIn(file, 2)).some(isAlive)).toBe(false)
+  })
+
+  test('a signal of its own stops it: a step that runs out of time takes its command along', async () => {
+    const file = join(folder(), 'pids')
+    const { result } = await started((ctx) =>
+      ctx
+        .step('tool', { timeoutMs: 300 }, ({ signal }) => ctx.exec('sh', family(file), { signal }))
+        .catch(({ name, message }) => `${name}: ${message}`),
+    )
+    expect(await result()).toBe("TimeoutError: step 'tool' took longer than its 300 ms")
+    const pids = await pidsIn(file, 2)
+    await eventually(() => !pids.some(isAlive), 1_000)
+  })
+
+  test('more output than maxBufferBytes stops it', async () => {
+    const { result } = await started((ctx) =>
+      ctx
+        .exec('sh', ['-c', 'yes'], { maxBufferBytes: 10_000 })
+        .catch(({ code, message }) => `${code}: ${message}`),
+    )
+    expect(await result()).toBe("limit_exceeded: stdout of 'sh' is larger than maxBufferBytes 10000")
+  })
+
+  test('a daemon that left the group and keeps the streams open does not hold the handler up', async () => {
+    const file = join(folder(), 'pids')
+    const { result } = await started((ctx) =>
+      ctx.exec(process.execPath, [
+        '-e',
+        `const child = require('node:child_process').spawn('sleep', ['1000'], { detached: true, stdio: 'inherit' })
+         require('node:fs').writeFileSync(${JSON.stringify(file)}, String(child.pid)); child.unref(); console.log('started')`,
+      ]),
+    )
+    expect(await result()).toMatchObject({ code: 0, stdout: 'started\n' })
+    for (const pid of await pidsIn(file, 1)) process.kill(pid, 'SIGKILL')
+  })
+
+  test('commands die with the process, however it dies', async () => {
+    const file = join(folder(), 'pids')
+    const program = run(new URL('../processes/exec-and-wait.ts', import.meta.url), file)
+    const pids = await pidsIn(file, 2)
+    expect(pids.every(isAlive)).toBe(true)
+    await eventually(() => existsSync(`${file}.guarded`), 10_000)
+    program.process.kill('SIGKILL')
+    await program.ended
+    await eventually(() => !pids.some(isAlive), 2_000)
+  })
+})

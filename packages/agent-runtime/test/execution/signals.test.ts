@@ -1,0 +1,85 @@
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { createRuntime, defineTask } from '../../src/index.ts'
+import { folder, run } from '../real-processes.ts'
+
+const workerProgram = new URL('../processes/worker.ts', import.meta.url)
+
+/** Sees the store, and works on nothing. */
+async function look(database: string) {
+  const work = defineTask({ type: 'work', input: z.any() }, () => {})
+  return createRuntime({ store: `sqlite:${database}`, tasks: [work], workers: 0, logger: false })
+}
+
+async function tasksIn(database: string) {
+  await using runtime = await look(database)
+  return (await runtime.list()).tasks
+}
+
+describe('execution: signals', () => {
+  test('SIGTERM with nothing running drains and exits with 0', async () => {
+    const path = folder()
+    const worker = run(
+      workerProgram,
+      join(path, 'store.db'),
+      join(path, 'ledger'),
+      '--forever',
+      '--submit',
+      '0',
+    )
+    await worker.said('submitted')
+    worker.process.kill('SIGTERM')
+    expect(await worker.ended).toEqual({ code: 0, signal: null })
+  })
+
+  test('SIGTERM gives running tasks their grace, then back to the queue with the same attempt, and exits with 1', async () => {
+    const path = folder()
+    const worker = run(
+      workerProgram,
+      join(path, 'store.db'),
+      join(path, 'ledger'),
+      '--forever',
+      '--submit',
+      '2',
+      '--wait-in',
+      '3',
+      '--grace',
+      '300',
+    )
+    await worker.said('waiting t0')
+    await worker.said('waiting t1')
+    const begun = performance.now()
+    worker.process.kill('SIGTERM')
+    expect(await worker.ended).toEqual({ code: 1, signal: null })
+    expect(performance.now() - begun).toBeGreaterThan(300)
+    expect(await tasksIn(join(path, 'store.db'))).toMatchObject([
+      { state: 'queued', attempt: 1, crashes: 0, steps: 3 },
+      { state: 'queued', attempt: 1, crashes: 0, steps: 3 },
+    ])
+  })
+
+  test('a second signal stops at once, and exits with 128 and its number', async () => {
+    const path = folder()
+    const worker = run(
+      workerProgram,
+      join(path, 'store.db'),
+      join(path, 'ledger'),
+      '--forever',
+      '--submit',
+      '1',
+      '--wait-in',
+      '0',
+      '--deaf',
+    )
+    await worker.said('waiting t0')
+    worker.process.kill('SIGTERM')
+    {
+      await using runtime = await look(join(path, 'store.db'))
+      await expect.poll(() => runtime.workers()).toMatchObject([{ state: 'draining' }])
+    }
+    worker.process.kill('SIGINT')
+    expect((await worker.ended).code).toBe(130)
+    expect(await tasksIn(join(path, 'store.db'))).toMatchObject([{ state: 'queued', attempt: 1, crashes: 0 }])
+  })
+})

@@ -1,0 +1,295 @@
+import { PayloadTooLarge, StepNotSerializable } from '@ku0/agent-runtime-core'
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { createRuntime, defineTask } from '../../src/index.ts'
+import { turns, virtualRuntime } from '../virtual-runtime.ts'
+
+const seen: unknown[] = []
+const review = defineTask(
+  { type: 'review', input: z.object({ repo: z.string(), depth: z.coerce.number().default(1) }) },
+  (_, input) => {
+    seen.push(input)
+    return input
+  },
+)
+const late = defineTask(
+  { type: 'late', input: z.any(), lane: 'batch', model: 'm', tools: ['t'], timeoutMs: 5_000 },
+  () => {},
+)
+const tasks = [review, late]
+
+describe('execution: submission', () => {
+  test('stores the input as given and parses it again at the worker', async () => {
+    const { runtime } = await virtualRuntime({ tasks })
+    const receipt = await runtime.submit(review, { repo: '.', depth: '7' })
+    expect(await runtime.result(receipt)).toEqual({ repo: '.', depth: 7 })
+    expect(seen.at(-1)).toEqual({ repo: '.', depth: 7 })
+    expect(await runtime.status(receipt.taskId)).toMatchObject({
+      state: 'completed',
+      input: { repo: '.', depth: '7' },
+    })
+  })
+
+  test('an unknown type is a recorded rejection that names what is known', async () => {
+    const { runtime } = await virtualRuntime({ tasks })
+    const receipt = await runtime.submit('constructor', {})
+    expect(receipt).toMatchObject({ accepted: false, reason: 'unknown_task_type' })
+    expect(receipt).toHaveProperty('message', expect.stringMatching(/^type: .*"constructor".* review, late$/))
+    expect(await runtime.status(receipt.taskId)).toMatchObject({
+      state: 'rejected',
+      reason: 'unknown_task_type',
+    })
+  })
+
+  test('what is no type at all is thrown', async () => {
+    const { runtime } = await virtualRuntime({ tasks })
+    for (const type of ['', 'x'.repeat(256), undefined, {}]) {
+      await expect(runtime.submit(type as string, {})).rejects.toThrow('a task type has 1 to 255 characters')
+    }
+  })
+
+  test('a rejection keeps its message short', async () => {
+    const picky = defineTask(
+      { type: 'picky', input: z.any().refine(() => false, 'x'.repeat(10_000)) },
+      () => {},
+    )
+    const { runtime } = await virtualRuntime({ tasks: [picky] })
+    const receipt = await runtime.submit(picky, null)
+    expect(receipt).toHaveProperty('message.length', 2_001)
+  })
+
+  test('an invalid input is a recorded rejection that names the field and what was expected', async () => {
+    const { runtime } = await virtualRuntime({ tasks })
+    const receipt = await runtime.submit('review', { repo: 4 })
+    expect(receipt).toMatchObject({ accepted: false, reason: 'invalid_payload' })
+    expect(receipt).toHaveProperty(
+      'message',
+      expect.stringContaining('input.repo: Invalid input: expected string'),
+    )
+    await expect(runtime.result(receipt)).rejects.toMatchObject({
+      name: 'TaskRejected',
+      code: 'invalid_payload',
+    })
+    expect((await runtime.stats()).totals).toMatchObject({ submitted: 0, rejected: 1 })
+  })
+
+  test('an input above maxPayloadBytes is thrown, and nothing is stored', async () => {
+    const { runtime } = await virtualRuntime({
+      tasks,
+      config: { maxPayloadBytes: 1_000, maxInlineBytes: 500 },
+    })
+    await expect(runtime.submit(late, 'x'.repeat(1_000))).rejects.toThrow(PayloadTooLarge)
+    await expect(runtime.submit(late, 'x'.repeat(998))).resolves.toMatchObject({ accepted: true })
+    expect((await runtime.list()).tasks).toHaveLength(1)
+  })
+
+  test('an input that cannot be stored is thrown, naming the place', async () => {
+    const { runtime } = await virtualRuntime({ tasks })
+    const submitted = runtime.submit(late, { a: [() => 1] })
+    await expect(submitted).rejects.toThrow(StepNotSerializable)
+    await expect(submitted).rejects.toThrow("the input of task 'late' cannot be stored: $.a[0] is a function")
+  })
+
+  test.each([
+    [{ lane: 'fast' }, 'submit option lane: interactive | normal | batch; given "fast"'],
+    [{ taskId: '' }, 'submit option taskId: 1 to 255 characters; given ""'],
+    [{ idempotencyKey: 'x'.repeat(256) }, 'submit option idempotencyKey: 1 to 255 characters'],
+    [{ labels: { a: 1 } }, 'submit option labels: an object of texts'],
+    [{ tools: 'grep' }, 'submit option tools: a list of names'],
+    [{ delayMs: -1 }, 'submit option delayMs: a whole number of ms from 0 to 8.64e15; given -1'],
+    [{ delayMs: 0.5 }, 'submit option delayMs'],
+    [{ dueAt: 1e300 }, 'submit option dueAt'],
+    [{ delayMs: Number.NaN }, 'submit option delayMs'],
+    [{ timeoutMs: 0 }, 'submit option timeoutMs: a number of ms above 0; given 0'],
+    [{ tokens: 1.5 }, 'submit option tokens: a whole number, 0 or more; given 1.5'],
+    [{ dueAt: 1, delayMs: 1 }, 'submit options dueAt and delayMs: give one of them'],
+    [{ priority: 1 }, 'there is no submit option "priority"; there are lane, taskId,'],
+    [{ idempotencykey: 'k' }, 'there is no submit option "idempotencykey", did you mean idempotencyKey?'],
+  ])('refuses the options %j', async (options, message) => {
+    const { runtime } = await virtualRuntime({ tasks })
+    const submitted = runtime.submit('late', null, options as never)
+    await expect(submitted).rejects.toMatchObject({ code: 'invalid_argument' })
+    await expect(submitted).rejects.toThrow(message)
+    expect((await runtime.list()).tasks).toEqual([])
+  })
+
+  test('what a submission leaves out, its task type says', async () => {
+    const { runtime } = await virtualRuntime({ tasks, workers: 0 })
+    const plain = await runtime.submit(late, null)
+    expect(await runtime.status(plain.taskId)).toMatchObject({ lane: 'batch', model: 'm', tools: ['t'] })
+    const said = await runtime.submit(late, null, {
+      lane: 'interactive',
+      model: 'n',
+      tools: [],
+      labels: { a: 'b' },
+      client: 'c',
+    })
+    expect(await runtime.status(said.taskId)).toMatchObject({
+      lane: 'interactive',
+      model: 'n',
+      tools: [],
+      labels: { a: 'b' },
+      client: 'c',
+    })
+  })
+
+  test('one idempotency key is one task, and a conflict with another input', async () => {
+    const { runtime } = await virtualRuntime({ tasks })
+    const options = { idempotencyKey: 'k' }
+    const first = await runtime.submit(review, { repo: '.' }, options)
+    expect(await runtime.submit(review, { repo: '.' }, options)).toEqual({ ...first, deduplicated: true })
+    await expect(runtime.submit(review, { repo: '/' }, options)).rejects.toMatchObject({
+      name: 'RuntimeError',
+      code: 'idempotency_conflict',
+      details: { taskId: first.taskId },
+    })
+  })
+
+  test('a rejected submission never binds its key', async () => {
+    const { runtime } = await virtualRuntime({ tasks })
+    const options = { idempotencyKey: 'k' }
+    expect(await runtime.submit('review', {}, options)).toMatchObject({ accepted: false })
+    expect(await runtime.submit(review, { repo: '.' }, options)).toMatchObject({
+      accepted: true,
+      deduplicated: false,
+    })
+  })
+
+  test('an explicit id is taken once', async () => {
+    const { runtime } = await virtualRuntime({ tasks })
+    expect(await runtime.submit(review, { repo: '.' }, { taskId: 'mine' })).toMatchObject({ taskId: 'mine' })
+    await expect(runtime.submit(review, { repo: '.' }, { taskId: 'mine' })).rejects.toMatchObject({
+      code: 'already_exists',
+    })
+    expect(await runtime.result('mine')).toEqual({ repo: '.', depth: 1 })
+  })
+
+  test('many submissions are one commit, with receipts in their order', async () => {
+    const { runtime } = await virtualRuntime({ tasks, workers: 0 })
+    const before = (await runtime.stats()).commits
+    const receipts = await runtime.submitMany([
+      { task: review, input: { repo: 'a' } },
+      { task: late, input: 1, options: { lane: 'normal' } },
+      { task: 'nope', input: 1 },
+    ])
+    expect(receipts.map(({ accepted, sequence }) => [accepted, sequence])).toEqual([
+      [true, 1],
+      [true, 2],
+      [false, 3],
+    ])
+    expect((await runtime.stats()).commits).toBe(before + 1)
+    expect(await runtime.submitMany([])).toEqual([])
+  })
+
+  test('a conflict among many tells all receipts: the others are committed', async () => {
+    const { runtime } = await virtualRuntime({ tasks })
+    await runtime.submit(review, { repo: '.' }, { taskId: 'mine' })
+    const submitted = runtime.submitMany([
+      { task: review, input: { repo: 'a' } },
+      { task: review, input: { repo: 'b' }, options: { taskId: 'mine' } },
+    ])
+    await expect(submitted).rejects.toMatchObject({
+      code: 'already_exists',
+      details: { index: 1, receipts: [{ accepted: true }, { accepted: false, reason: 'already_exists' }] },
+    })
+    expect((await runtime.list()).tasks).toHaveLength(2)
+  })
+
+  test('a schema that answers later, and one that throws', async () => {
+    const slow = defineTask(
+      {
+        type: 'slow',
+        input: z.string().refine(async (text) => Promise.resolve(text !== 'bad'), 'must not be bad'),
+      },
+      (_, text) => text.length,
+    )
+    const broken = defineTask(
+      {
+        type: 'broken',
+        input: z.string().refine(() => {
+          throw new Error('no database')
+        }),
+      },
+      () => 1,
+    )
+    const { runtime } = await virtualRuntime({ tasks: [slow, broken] })
+    expect(await runtime.result(await runtime.submit(slow, 'good'))).toBe(4)
+    expect(await runtime.submit(slow, 'bad')).toMatchObject({
+      reason: 'invalid_payload',
+      message: expect.stringContaining('must not be bad'),
+    })
+    expect(await runtime.submit(broken, 'x')).toMatchObject({
+      reason: 'invalid_payload',
+      message: expect.stringContaining('no database'),
+    })
+  })
+
+  test('a delayed task starts when it is due, not before', async () => {
+    const { runtime, elapse } = await virtualRuntime({ tasks })
+    const receipt = await runtime.submit(review, { repo: '.' }, { delayMs: 60_000 })
+    await elapse(59_800)
+    expect(await runtime.status(receipt.taskId)).toMatchObject({ state: 'queued' })
+    expect(await runtime.explain(receipt.taskId)).toMatchObject({ waitsFor: 'delay' })
+    await elapse(300)
+    expect(await runtime.status(receipt.taskId)).toMatchObject({ state: 'completed' })
+  })
+
+  test('backpressure: batch is refused at 500, everything at 1000', async () => {
+    const { runtime } = await virtualRuntime({ tasks, workers: 0 })
+    const fill = (count: number) =>
+      runtime.submitMany(Array.from({ length: count }, () => ({ task: review, input: { repo: '.' } })))
+    const lanes = ['interactive', 'normal', 'batch'] as const
+    await fill(499)
+    expect(await runtime.submit(late, null, { lane: 'batch' })).toMatchObject({ accepted: true })
+    expect(await runtime.submit(late, null, { lane: 'batch' })).toMatchObject({
+      accepted: false,
+      reason: 'backpressure',
+    })
+    expect(await runtime.submit(late, null, { lane: 'normal' })).toMatchObject({ accepted: true })
+    await fill(499)
+    for (const lane of lanes) {
+      expect(await runtime.submit(late, null, { lane })).toMatchObject({
+        accepted: false,
+        reason: 'queue_full',
+      })
+    }
+  })
+
+  test('quotas: a task above its quota is rejected with quota_exceeded', async () => {
+    const quotaConfig = { models: { m: { maxInFlight: 1 } } }
+    const { runtime } = await virtualRuntime({ tasks, workers: 0, config: { quotaConfig } })
+    expect(await runtime.submit(late, null)).toMatchObject({ accepted: true })
+    expect(await runtime.submit(late, null)).toMatchObject({ accepted: false, reason: 'quota_exceeded' })
+    expect(await runtime.submit(late, null, { model: 'n' })).toMatchObject({ accepted: true })
+  })
+})
+
+describe('execution: stored input that no longer fits', () => {
+  test('fails the task with schema_mismatch, without calling the handler', async () => {
+    const before = defineTask({ type: 'job', input: z.object({ old: z.string() }) }, () => 'ran')
+    const after = defineTask(
+      { type: 'job', input: z.object({ fresh: z.string() }), retry: { attempts: 5 } },
+      () => 'ran',
+    )
+    const { runtime, store, environment } = await virtualRuntime({ tasks: [before], workers: 0 })
+    const receipt = await runtime.submit(before, { old: 'x' })
+    const deployed = await createRuntime({
+      store,
+      environment,
+      tasks: [after],
+      telemetry: false,
+      logger: false,
+    })
+    await turns()
+    expect(await deployed.status(receipt.taskId)).toMatchObject({
+      state: 'failed',
+      kind: 'schema_mismatch',
+      attempt: 1,
+      error: {
+        code: 'schema_mismatch',
+        message: expect.stringContaining('input.fresh: Invalid input: expected string'),
+      },
+    })
+    await deployed.stop()
+  })
+})

@@ -1,0 +1,14 @@
+// Runs a task whose command has a child; both write their ids to the given file. Waits for its own end.
+import { writeFileSync } from 'node:fs'
+import { z } from 'zod'
+import { createRuntime, defineTask } from '../../src/index.ts'
+
+const file = process.argv[2] ?? ''
+const tool = defineTask({ type: 'tool', input: z.null() }, async (ctx) => {
+  await ctx.exec('true')
+  const running = ctx.exec('sh', ['-c', `trap '' TERM; sleep 1000 & echo $$ $! > ${file}; wait`])
+  writeFileSync(`${file}.guarded`, '')
+  await running
+})
+const runtime = await createRuntime({ store: 'sqlite::memory:', tasks: [tool], logger: false })
+await runtime.submit(tool, null)
