@@ -1,0 +1,173 @@
+import { existsSync } from 'node:fs'
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
+import { difficulties, type Difficulty } from '../scenario/scenario.ts'
+import { exitCode, UsageError } from './exit-code.ts'
+import { pathBases, resolvePath, workspaceRoot } from './paths.ts'
+import { didYouMean } from './suggest.ts'
+
+/** What `gym:run` was asked to do; paths are absolute. */
+export interface RunOptions {
+  readonly suite: Difficulty | 'all'
+  readonly categories: readonly string[]
+  readonly benchmarks: string
+  readonly report: string
+  readonly baseline: string | undefined
+  readonly minScore: number | undefined
+  readonly json: boolean
+  readonly only: readonly string[]
+  readonly seed: number
+  readonly store: 'memory' | 'sqlite'
+  readonly trace: string | undefined
+  readonly speedup: number
+  /** A trace was given and nothing else chosen: replay it alone. */
+  readonly traceAlone: boolean
+}
+
+/** The help text was asked for and printed. */
+export class HelpShown extends Error {}
+
+/** Track AA's command, for whoever calls the gym without flags. Paths are relative to the workspace. */
+export const defaults = {
+  suite: 'easy',
+  category: 'execution-scale',
+  benchmarks: 'packages/agent-gym/benchmarks/q4',
+  report: 'packages/agent-gym/reports/q4-execution-scale.json',
+  seed: 1,
+  speedup: 60,
+} as const
+
+const suites = [...difficulties, 'all'] as const
+const stores = ['memory', 'sqlite', 'postgres'] as const
+
+/** Reads the command line. Throws {@link UsageError} with a suggestion, or {@link HelpShown}. */
+export function readRunOptions(args: readonly string[], env: NodeJS.ProcessEnv, cwd: string): RunOptions {
+  // pnpm hands a literal `--` through to the script.
+  const flags = parse(
+    runCommand(),
+    args.filter((arg) => arg !== '--'),
+  ) as Flags
+  if (flags.store === 'postgres') {
+    throw new UsageError('--store postgres: there is no PostgreSQL store yet; use sqlite (a file) or memory')
+  }
+  if (flags.speedup !== undefined && flags.trace === undefined)
+    throw new UsageError('--speedup: needs --trace FILE')
+  const bases = pathBases(env, cwd)
+  const input = (flag: string, path: string) => {
+    const found = resolvePath(path, bases)
+    if (!existsSync(found)) throw new UsageError(`--${flag}: no such file or folder: ${found}`)
+    return found
+  }
+  const root = workspaceRoot(import.meta.dirname) ?? cwd
+  const byDefault = (path: string) => resolvePath(path, [root])
+  const chosen = flags.suite !== undefined || flags.category !== undefined || flags.only !== undefined
+  const only = flags.only ?? []
+  return {
+    // An id names one scenario, whatever its suite.
+    suite: flags.suite ?? (only.length > 0 ? 'all' : defaults.suite),
+    categories: flags.category ?? (only.length > 0 ? [] : [defaults.category]),
+    benchmarks:
+      flags.benchmarks === undefined ? byDefault(defaults.benchmarks) : input('benchmarks', flags.benchmarks),
+    report: flags.report === undefined ? byDefault(defaults.report) : resolvePath(flags.report, bases),
+    baseline: flags.baseline === undefined ? undefined : input('baseline', flags.baseline),
+    minScore: flags.minScore,
+    json: flags.json === true,
+    only,
+    seed: flags.seed ?? defaults.seed,
+    store: flags.store ?? 'sqlite',
+    trace: flags.trace === undefined ? undefined : input('trace', flags.trace),
+    speedup: flags.speedup ?? defaults.speedup,
+    traceAlone: flags.trace !== undefined && !chosen,
+  }
+}
+
+interface Flags {
+  readonly suite?: Difficulty | 'all'
+  readonly category?: string[]
+  readonly benchmarks?: string
+  readonly report?: string
+  readonly baseline?: string
+  readonly minScore?: number
+  readonly json?: boolean
+  readonly only?: string[]
+  readonly seed?: number
+  readonly store?: (typeof stores)[number]
+  readonly trace?: string
+  readonly speedup?: number
+}
+
+function runCommand(): Command {
+  return new Command('gym:run')
+    .description('Measures the runtime on real work in real processes, and writes a report.')
+    .addOption(
+      choice('--suite <name>', `how hard: ${suites.join(', ')} (default: ${defaults.suite})`, suites),
+    )
+    .option('--category <name>', `a category; may be repeated (default: ${defaults.category})`, collect)
+    .option('--benchmarks <dir>', `the folder of scenario files (default: ${defaults.benchmarks})`)
+    .option(
+      '--report <file>',
+      `where the JSON report goes; .html and .junit.xml beside it (default: ${defaults.report})`,
+    )
+    .option('--baseline <file>', 'a report whose score must be reached')
+    .option('--min-score <n>', 'the least score, 0 to 100', number('a score', 0, 100))
+    .option('--json', 'print the report on standard output instead of the table')
+    .option('--only <id>', 'a scenario; may be repeated', collect)
+    .option(
+      '--seed <n>',
+      `what chance is drawn from (default: ${defaults.seed})`,
+      number('a seed', 0, 2 ** 31 - 1, true),
+    )
+    .addOption(choice('--store <kind>', `${stores.join(', ')} (default: sqlite)`, stores))
+    .option('--trace <file>', 'replay a CSV of arrivals: TIMESTAMP,ContextTokens,GeneratedTokens')
+    .option(
+      '--speedup <n>',
+      `how much faster than life (default: ${defaults.speedup})`,
+      number('a speed-up', 0.001, 1_000_000),
+    )
+    .addHelpText('after', exitCodes)
+}
+
+const exitCodes = `
+Exit codes: ${exitCode.ok} all passed, ${exitCode.failed} a scenario failed, none was found or the score is too low,
+${exitCode.usage} a wrong command line or file, ${exitCode.interrupted} interrupted.
+
+Relative paths are looked for from where the command was typed, then from the working folder, then from the workspace.
+`
+
+/** Parses with commander, whose complaints become one line; it suggests flags itself. */
+export function parse(command: Command, args: readonly string[]): object {
+  let complaint = ''
+  command
+    .exitOverride()
+    .allowExcessArguments(false)
+    .configureOutput({ writeErr: (text) => (complaint += text) })
+  try {
+    return command.parse(args, { from: 'user' }).opts()
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error
+    if (error.code === 'commander.helpDisplayed' || error.code === 'commander.help') throw new HelpShown()
+    throw new UsageError(`${(complaint || error.message).trim().replace(/^error: /, '')}\nSee --help.`, {
+      cause: error,
+    })
+  }
+}
+
+function choice(flags: string, description: string, choices: readonly string[]): Option {
+  return new Option(flags, description).argParser((given: string) => {
+    if (choices.includes(given)) return given
+    throw new InvalidArgumentError(`There are ${choices.join(', ')}${didYouMean(given, choices)}`)
+  })
+}
+
+function collect(value: string, before: string[] | undefined): string[] {
+  return [...(before ?? []), value]
+}
+
+function number(what: string, low: number, high: number, whole = false): (given: string) => number {
+  return (given) => {
+    const value = Number(given)
+    const fits = given.trim() !== '' && value >= low && value <= high && (!whole || Number.isInteger(value))
+    if (!fits)
+      throw new InvalidArgumentError(`${what} is a ${whole ? 'whole ' : ''}number from ${low} to ${high}`)
+    return value
+  }
+}

@@ -1,0 +1,62 @@
+import { failureKinds, Lane, leaseEndReasons, rejectionReasons } from '@ku0/agent-runtime-core'
+import { z } from 'zod'
+import { didYouMean } from '../cli/suggest.ts'
+import { measureNames } from '../measure/measures.ts'
+
+const reasons = new Set<string>([
+  ...rejectionReasons,
+  'idempotency_conflict',
+  'already_exists',
+  ...failureKinds,
+  ...leaseEndReasons,
+])
+
+/** A name out of a list, with the likely one in the complaint. */
+function oneOf(what: string, names: readonly string[]) {
+  return z.string().refine((name) => names.includes(name), {
+    error: ({ input }) => `no ${what} is named ${JSON.stringify(input)}${didYouMean(String(input), names)}`,
+  })
+}
+
+/** Which of a scenario's data a measure looks at; all of it where nothing is said. */
+const about = {
+  measure: oneOf('measure', measureNames),
+  lane: Lane.optional(),
+  /** The name of a group of the workload. */
+  group: z.string().optional(),
+  /** The name of a process. */
+  process: z.string().optional(),
+  /** A queue depth, for `admission`. */
+  depth: z.int().min(0).optional(),
+  /** Of a rejection, for `rejected`; a kind of failure, for `failed`; of a return to the queue, for `requeues`. */
+  reason: oneOf('reason', [...reasons]).optional(),
+  model: z.string().optional(),
+}
+
+/** A measured value, and what a reader calls it. */
+export const Figure = z.strictObject({ ...about, label: z.string().min(1).max(40) })
+export type Figure = z.infer<typeof Figure>
+
+const bounds = ['equals', 'atMost', 'atLeast', 'below', 'above'] as const
+
+/** What must hold of a measured value: exactly one bound, and where it matters how many samples it must rest on. */
+export const Expectation = z
+  .strictObject({
+    ...about,
+    equals: z.union([z.number(), z.string(), z.boolean()]).optional(),
+    atMost: z.number().optional(),
+    atLeast: z.number().optional(),
+    below: z.number().optional(),
+    above: z.number().optional(),
+    /**
+     * With `atLeast`, of a rate: what plain SQLite has to do beside the run, in tasks a second, for the bound to hold in full. A run in
+     * a slower moment of the machine is held to the same share of it.
+     */
+    atSqliteRate: z.number().positive().optional(),
+    /** The fewest samples it must rest on. Fewer fail, whatever they say. */
+    samples: z.int().min(1).optional(),
+  })
+  .refine((expectation) => bounds.filter((bound) => expectation[bound] !== undefined).length === 1, {
+    message: `an expectation has exactly one of ${bounds.join(', ')}`,
+  })
+export type Expectation = z.infer<typeof Expectation>

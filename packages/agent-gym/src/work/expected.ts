@@ -1,0 +1,40 @@
+import type { PlannedTask } from './plan.ts'
+import { factsOf, type FolderFacts, sha256, type TreeFile } from './tree.ts'
+
+/** What a task has to return, worked out from the generated tree and not by running anything; undefined where it never returns. */
+export type ExpectedOutput = (task: PlannedTask) => unknown
+
+/** Knows the right answer for every task of a scenario. */
+export function expectedOutputs(tree: readonly TreeFile[]): ExpectedOutput {
+  const digests = new Map(tree.map(({ path, content }) => [path, sha256(content)]))
+  const facts = new Map<string, FolderFacts>()
+  const factsFor = (folder: string) => {
+    const known = facts.get(folder) ?? factsOf(tree, folder)
+    facts.set(folder, known)
+    return known
+  }
+  return ({ type, input }) => {
+    switch (type) {
+      case 'inspect-folder': {
+        const { folder, tool } = input as { folder: string; tool: boolean }
+        const { files, bytes, lines, kinds, digest } = factsFor(folder)
+        return { folder, files, bytes, lines, kinds, digest, bytesByTool: tool ? bytes : null }
+      }
+      case 'hash-files': {
+        const { files } = input as { files: readonly string[] }
+        return { digest: sha256(files.map((file) => digests.get(file) ?? '').join('')), files: files.length }
+      }
+      case 'replay-request': {
+        const { contextBytes, generatedTokens } = input as { contextBytes: number; generatedTokens: number }
+        return { contextBytes, generatedTokens }
+      }
+      case 'no-op':
+        return null
+      case 'no-op-steps':
+        return (input as { steps: number }).steps
+      case 'follow-log':
+      case 'crash-process':
+        return undefined
+    }
+  }
+}

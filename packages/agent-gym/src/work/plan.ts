@@ -1,0 +1,156 @@
+import type { Lane } from '@ku0/agent-runtime-core'
+import type { Group, Hold, Scenario, Work } from '../scenario/scenario.ts'
+import type { TraceRequest } from './trace.ts'
+import { folderName, planPlaces } from './tree.ts'
+
+/** One task to submit. */
+export interface PlannedTask {
+  /** Its place in the workload, from 1; the task carries it as the label `n`. */
+  readonly n: number
+  readonly group: string
+  readonly type: Work['type']
+  readonly lane: Lane
+  readonly input: TaskInput
+  readonly model: string | undefined
+  readonly tools: readonly string[]
+  readonly idempotencyKey: string | undefined
+  /** The steps it takes when nothing goes wrong, in the order of their calls; what the ledger must show. */
+  readonly stepKeys: readonly string[]
+  /** Whether its steps take effect one after the other. */
+  readonly sequential: boolean
+  /** Ms after the wave began, of a recorded trace. */
+  readonly afterMs: number
+}
+
+/** The inputs of the gym's task types. Paths are relative to the scenario's tree. */
+type TaskInput =
+  | { readonly folder: string; readonly tool: boolean; readonly parallel: boolean; readonly hold?: Hold }
+  | { readonly files: readonly string[]; readonly hold?: Hold }
+  | { readonly stubborn: boolean }
+  | { readonly steps: number }
+  | {
+      readonly contextBytes: number
+      readonly generatedTokens: number
+      readonly generateMs: number
+      readonly from: number
+    }
+  | Record<never, never>
+
+/** A recorded trace and how much faster than life it is replayed. */
+export interface TraceReplay {
+  readonly requests: readonly TraceRequest[]
+  readonly speedup: number
+}
+
+/** Every task of a scenario, in the order of its workload. The same scenario and seed give the same tasks. */
+export function planTasks(scenario: Scenario, seed: number, trace?: TraceReplay): readonly PlannedTask[] {
+  const paths = planPlaces(seed, scenario.tree).map(({ path }) => path)
+  const tasks: PlannedTask[] = []
+  for (const group of scenario.workload) {
+    const requests = trace !== undefined && isTraced(scenario, group) ? trace : undefined
+    const count = requests?.requests.length ?? group.count
+    const stepKeys = stepKeysOf(group.work)
+    for (let i = 0; i < count; i += 1) {
+      const n = tasks.length + 1
+      const request = requests?.requests[i]
+      tasks.push({
+        n,
+        group: group.name,
+        type: group.work.type,
+        lane: group.lane === 'mixed' ? (lanesInTurn[i % 3] as Lane) : group.lane,
+        // What carries one key is one task: the same input every time.
+        input: inputOf(
+          group.work,
+          group.idempotencyKey === undefined ? n : n - i,
+          paths,
+          scenario.tree.folders,
+          request,
+          requests?.speedup,
+        ),
+        model: group.model,
+        tools: group.tools,
+        idempotencyKey: group.idempotencyKey,
+        stepKeys,
+        sequential: !(group.work.type === 'inspect-folder' && group.work.parallel),
+        afterMs: request === undefined ? 0 : request.afterMs / (requests?.speedup ?? 1),
+      })
+    }
+  }
+  return tasks
+}
+
+/** The tasks of one wave that fall to one of its submitters, in order: every `of`-th, from the `share`-th on. */
+export function tasksOfWave(
+  tasks: readonly PlannedTask[],
+  groups: readonly string[],
+  share: { readonly index: number; readonly of: number },
+): readonly PlannedTask[] {
+  return tasks.filter(({ group }) => groups.includes(group)).filter((_, i) => i % share.of === share.index)
+}
+
+const lanesInTurn = ['interactive', 'normal', 'batch'] as const satisfies readonly Lane[]
+
+/** Bytes of text behind one token, roughly. */
+const bytesPerToken = 4
+
+function isTraced(scenario: Scenario, group: Group): boolean {
+  return scenario.arrivals.some(({ how, groups }) => how === 'trace' && groups.includes(group.name))
+}
+
+function inputOf(
+  work: Work,
+  n: number,
+  paths: readonly string[],
+  folders: number,
+  request: TraceRequest | undefined,
+  speedup = 1,
+): TaskInput {
+  switch (work.type) {
+    case 'inspect-folder': {
+      const { tool, parallel, hold } = work
+      return { folder: folderName(n % folders), tool, parallel, ...(hold && { hold }) }
+    }
+    case 'hash-files': {
+      const files = Array.from({ length: work.steps }, (_, i) => paths[(n * 7 + i) % paths.length] as string)
+      return { files, ...(work.hold && { hold: work.hold }) }
+    }
+    case 'follow-log':
+      return { stubborn: work.stubborn }
+    case 'no-op-steps':
+      return { steps: work.steps }
+    case 'replay-request': {
+      const { contextTokens, generatedTokens } = request ?? {
+        contextTokens: 100 + (n % 50) * 40,
+        generatedTokens: 1 + (n % 40),
+      }
+      return {
+        contextBytes: contextTokens * bytesPerToken,
+        generatedTokens,
+        generateMs: (generatedTokens * work.msPerToken) / speedup,
+        from: n % paths.length,
+      }
+    }
+    case 'crash-process':
+    case 'no-op':
+      return {}
+  }
+}
+
+function stepKeysOf(work: Work): readonly string[] {
+  switch (work.type) {
+    case 'inspect-folder':
+      return ['list', 'hash', 'classify', ...(work.tool ? ['count-again'] : []), 'write-result']
+    case 'hash-files':
+      return Array.from({ length: work.steps }, (_, i) => `hash:${i}`)
+    case 'follow-log':
+      return ['follow']
+    case 'crash-process':
+      return ['prepare']
+    case 'replay-request':
+      return ['read-context', 'generate']
+    // Their steps do nothing, so there is no effect to witness.
+    case 'no-op':
+    case 'no-op-steps':
+      return []
+  }
+}

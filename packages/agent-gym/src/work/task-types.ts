@@ -1,0 +1,333 @@
+import { createHash } from 'node:crypto'
+import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { defineTask, type StepHandle, type TaskContext, type TaskDefinition } from '@ku0/agent-runtime'
+import { z } from 'zod'
+import { type Notebook, wallNow } from '../host/notes.ts'
+import type { Hold } from '../scenario/scenario.ts'
+import { followLog } from './follow-log.ts'
+import type { Gates } from './gates.ts'
+import type { Ledger } from './ledger.ts'
+import { countLines, type FileKind, sha256 } from './tree.ts'
+
+/** What the handlers of one process work with. */
+export interface World {
+  readonly processName: string
+  readonly folders: WorldFolders
+  readonly ledger: Ledger
+  readonly gates: Gates
+  readonly notes: Notebook
+  /** Whether passes of no-op tasks are noted; not where throughput is measured. */
+  readonly watched: boolean
+  /** How often each no-op task was entered, by `n`. */
+  readonly visits: Map<number, number>
+  /** Signals of the attempts so far, for the count of listeners left on them. */
+  readonly signals: AbortSignal[]
+}
+
+/** Where a scenario keeps its files. */
+interface WorldFolders {
+  readonly tree: string
+  readonly results: string
+  /** One file a tool: the ids of the processes it runs in. */
+  readonly tools: string
+  /** The file that hanging tools follow. */
+  readonly log: string
+}
+
+/** The gym's task types: real work on real files, each effect witnessed in the ledger. */
+export function gymTasks(world: World): readonly TaskDefinition[] {
+  return [inspectFolder, hashFiles, follow, crashProcess, noOp, noOpSteps, replayRequest].map((make) =>
+    make(world),
+  )
+}
+
+const HoldInput = z
+  .object({
+    gate: z.string(),
+    at: z.union([z.number(), z.literal('end')]),
+    process: z.string().optional(),
+    ignoreAbort: z.boolean(),
+  })
+  .optional()
+
+function inspectFolder(world: World): TaskDefinition {
+  const input = z.object({ folder: z.string(), tool: z.boolean(), parallel: z.boolean(), hold: HoldInput })
+  return defineTask({ type: 'inspect-folder', input }, (ctx, { folder, tool, parallel, hold }) =>
+    attend(world, ctx, async (effect) => {
+      const passing = holder(world, ctx, hold)
+      const files = await effect('list', async () => {
+        await passing(0)
+        return walk(world.folders.tree, folder)
+      })
+      const hashing = async () =>
+        effect('hash', async () => {
+          await passing(1)
+          return hashAll(world.folders.tree, files)
+        })
+      const classifying = async () =>
+        effect('classify', async () => {
+          await passing(2)
+          return classifyAll(world.folders.tree, files)
+        })
+      const [{ bytes, digest }, { lines, kinds }] = parallel
+        ? await Promise.all([hashing(), classifying()])
+        : [await hashing(), await classifying()]
+      const bytesByTool = tool
+        ? await effect('count-again', async () => {
+            await passing(3)
+            return countByTool(ctx, world.folders.tree, files)
+          })
+        : null
+      const facts = { folder, files: files.length, bytes, lines, kinds, digest, bytesByTool }
+      await effect('write-result', async () => {
+        await passing(4)
+        await writeResult(world.folders.results, Number(ctx.labels['n']), facts)
+      })
+      await passing('end')
+      return facts
+    }),
+  )
+}
+
+function hashFiles(world: World): TaskDefinition {
+  const input = z.object({ files: z.array(z.string()), hold: HoldInput })
+  return defineTask({ type: 'hash-files', input }, (ctx, { files, hold }) =>
+    attend(world, ctx, async (effect) => {
+      const passing = holder(world, ctx, hold)
+      const digests: string[] = []
+      for (const [i, file] of files.entries()) {
+        const digest = await effect(`hash:${i}`, async () => {
+          await passing(i)
+          return sha256(await readFile(join(world.folders.tree, file)))
+        })
+        digests.push(digest)
+      }
+      await passing('end')
+      return { digest: sha256(digests.join('')), files: files.length }
+    }),
+  )
+}
+
+function follow(world: World): TaskDefinition {
+  return defineTask({ type: 'follow-log', input: z.object({ stubborn: z.boolean() }) }, (ctx, { stubborn }) =>
+    attend(world, ctx, async (effect) => {
+      await effect('follow', (step) =>
+        followLog(ctx, step.signal, {
+          file: world.folders.log,
+          notes: join(world.folders.tools, `${ctx.taskId}.${ctx.fencingToken}`),
+          stubborn,
+          onRunning: () => noteHolding(world, ctx, 'tool'),
+        }),
+      )
+    }),
+  )
+}
+
+function crashProcess(world: World): TaskDefinition {
+  return defineTask({ type: 'crash-process', input: z.object({}) }, (ctx) =>
+    attend(world, ctx, async (effect) => {
+      await effect('prepare', () => 'ready')
+      process.kill(process.pid, 'SIGKILL')
+      // Nothing may run in the moment before the signal arrives.
+      await new Promise(() => undefined)
+    }),
+  )
+}
+
+function noOp(world: World): TaskDefinition {
+  return defineTask({ type: 'no-op', input: z.object({}) }, (ctx) => {
+    visit(world, ctx)
+    return world.watched ? attend(world, ctx, async () => null) : null
+  })
+}
+
+function noOpSteps(world: World): TaskDefinition {
+  return defineTask(
+    { type: 'no-op-steps', input: z.object({ steps: z.number() }) },
+    async (ctx, { steps }) => {
+      visit(world, ctx)
+      for (let i = 0; i < steps; i += 1) await ctx.step(`step:${i}`, () => i)
+      return steps
+    },
+  )
+}
+
+function replayRequest(world: World): TaskDefinition {
+  const input = z.object({
+    contextBytes: z.number(),
+    generatedTokens: z.number(),
+    generateMs: z.number(),
+    from: z.number(),
+  })
+  return defineTask(
+    { type: 'replay-request', input },
+    (ctx, { contextBytes, generatedTokens, generateMs, from }) =>
+      attend(world, ctx, async (effect) => {
+        await effect('read-context', () => hashSoMuch(world.folders.tree, contextBytes, from))
+        await effect('generate', (step) => pause(generateMs, step.signal))
+        return { contextBytes, generatedTokens }
+      }),
+  )
+}
+
+/** A step whose effect the ledger witnesses, after it happened and before its memo is stored. */
+type Effect = <T>(key: string, run: (step: StepHandle) => T | Promise<T>) => Promise<T>
+
+/** Notes how a handler is entered, aborted and left. */
+async function attend<T>(
+  world: World,
+  ctx: TaskContext,
+  handler: (effect: Effect) => Promise<T>,
+): Promise<T> {
+  const { taskId, attempt, fencingToken: token } = ctx
+  const n = Number(ctx.labels['n'])
+  const { notes } = world
+  notes.add({ kind: 'entered', taskId, n, attempt, token, at: wallNow() })
+  const onAbort = () =>
+    notes.add({ kind: 'aborted', taskId, token, at: wallNow(), why: nameOf(ctx.signal.reason) })
+  ctx.signal.addEventListener('abort', onAbort, { once: true })
+  world.signals.push(ctx.signal)
+  const effect: Effect = (key, run) =>
+    ctx.step(key, async (step) => {
+      const result = await run(step)
+      const { idempotencyKey } = step
+      await world.ledger.witness({ taskId, stepKey: key, attempt, fencingToken: token, idempotencyKey })
+      return result
+    })
+  try {
+    const result = await handler(effect)
+    notes.add({ kind: 'left', taskId, n, token, at: wallNow(), how: 'returned' })
+    return result
+  } catch (error) {
+    notes.add({ kind: 'left', taskId, n, token, at: wallNow(), how: 'threw', error: nameOf(error) })
+    throw error
+  } finally {
+    ctx.signal.removeEventListener('abort', onAbort)
+  }
+}
+
+/** Stays at the hold's gate when the handler comes to its place. */
+function holder(
+  world: World,
+  ctx: TaskContext,
+  hold: Hold | undefined,
+): (place: Hold['at']) => Promise<void> {
+  return async (place) => {
+    if (hold === undefined || hold.at !== place) return
+    if (hold.process !== undefined && hold.process !== world.processName) return
+    noteHolding(world, ctx, hold.gate)
+    await world.gates.pass(hold.gate, hold.ignoreAbort ? undefined : ctx.signal)
+  }
+}
+
+function noteHolding(world: World, ctx: TaskContext, gate: string): void {
+  const { taskId, fencingToken: token } = ctx
+  world.notes.add({ kind: 'holding', taskId, n: Number(ctx.labels['n']), token, gate, at: wallNow() })
+}
+
+function visit(world: World, ctx: TaskContext): void {
+  const n = Number(ctx.labels['n'])
+  world.visits.set(n, (world.visits.get(n) ?? 0) + 1)
+}
+
+/** The files below a folder, relative to the tree, in the order of their paths. */
+async function walk(tree: string, folder: string): Promise<string[]> {
+  const entries = await readdir(join(tree, folder), { withFileTypes: true })
+  const below = await Promise.all(
+    entries.map((entry) => {
+      const path = `${folder}/${entry.name}`
+      return entry.isDirectory() ? walk(tree, path) : Promise.resolve([path])
+    }),
+  )
+  return below.flat().toSorted()
+}
+
+async function hashAll(tree: string, files: readonly string[]): Promise<{ bytes: number; digest: string }> {
+  const hash = createHash('sha256')
+  let bytes = 0
+  for (const file of files) {
+    const content = await readFile(join(tree, file))
+    bytes += content.length
+    hash.update(sha256(content))
+  }
+  return { bytes, digest: hash.digest('hex') }
+}
+
+async function classifyAll(
+  tree: string,
+  files: readonly string[],
+): Promise<{ lines: number; kinds: Record<FileKind, number> }> {
+  const kinds = { text: 0, json: 0, table: 0, binary: 0 }
+  let lines = 0
+  for (const file of files) {
+    const content = await readFile(join(tree, file))
+    lines += countLines(content)
+    kinds[classify(content)] += 1
+  }
+  return { lines, kinds }
+}
+
+/** What a file is, by its bytes alone. */
+function classify(content: Buffer): FileKind {
+  if (content.includes(0)) return 'binary'
+  const text = content.toString('utf8')
+  if (text.startsWith('[')) return 'json'
+  return /^\d+,\w+,[\d.]+$/m.test(text) ? 'table' : 'text'
+}
+
+/** A child process counts the bytes once more. */
+async function countByTool(ctx: TaskContext, tree: string, files: readonly string[]): Promise<number> {
+  const { code, stdout, stderr } = await ctx.exec('wc', ['-c', ...files], { cwd: tree })
+  if (code !== 0) throw new Error(`wc ended with ${code}: ${stderr}`)
+  const counts = stdout
+    .trimEnd()
+    .split('\n')
+    .filter((line) => !/^\s*\d+ total$/.test(line))
+    .map((line) => Number.parseInt(line, 10))
+  return counts.reduce((sum, count) => sum + count, 0)
+}
+
+/** One file a task, replaced as a whole, so that a second run of the step changes nothing. */
+async function writeResult(results: string, n: number, facts: object): Promise<void> {
+  const file = join(results, `${n}.json`)
+  await mkdir(dirname(file), { recursive: true })
+  const draft = `${file}.${process.pid}.draft`
+  await writeFile(draft, `${JSON.stringify(facts)}\n`)
+  await rename(draft, file)
+}
+
+async function hashSoMuch(tree: string, bytes: number, from: number): Promise<string> {
+  const hash = createHash('sha256')
+  const files = (await readdir(tree, { recursive: true, withFileTypes: true })).filter((entry) =>
+    entry.isFile(),
+  )
+  for (let read = 0, i = from; read < bytes; i += 1) {
+    const entry = files[i % files.length]
+    if (entry === undefined) break
+    const content = await readFile(join(entry.parentPath, entry.name))
+    hash.update(content.subarray(0, bytes - read))
+    read += content.length
+  }
+  return hash.digest('hex')
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  const onAbort = () => {
+    clearTimeout(timer)
+    reject(signal.reason as Error)
+  }
+  const timer = setTimeout(() => {
+    signal.removeEventListener('abort', onAbort)
+    resolve()
+  }, ms)
+  signal.addEventListener('abort', onAbort, { once: true })
+  return promise
+}
+
+function nameOf(reason: unknown): string {
+  const code = (reason as { code?: unknown } | undefined)?.code
+  if (typeof code === 'string') return code
+  return reason instanceof Error ? `${reason.name}: ${reason.message}` : String(reason)
+}
