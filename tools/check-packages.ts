@@ -50,12 +50,22 @@ try {
   for (const node of [process.execPath, ...oldestNodes.map(fetchNode)]) {
     execFileSync(node, ['import.mjs'], { cwd: project, stdio: 'inherit' })
     if (program === undefined) continue
+    if (!hasAwaitUsing(node)) {
+      console.log('  the program of README.md is left out: `await using` needs Node 24 or a compiler')
+      continue
+    }
     const place = mkdtempSync(join(project, 'readme-'))
     execFileSync(node, ['--disable-warning=ExperimentalWarning', join(project, 'readme.ts')], { cwd: place })
     console.log(`  the program of README.md:${program.line} runs`)
   }
 } finally {
   rmSync(home, { recursive: true, force: true })
+}
+
+/** Whether a Node runs `await using` as it stands. */
+function hasAwaitUsing(node: string): boolean {
+  const version = execFileSync(node, ['-p', 'process.versions.node'], { encoding: 'utf8' })
+  return Number(version.split('.')[0]) >= 24
 }
 
 function readManifest(file: string): Manifest {

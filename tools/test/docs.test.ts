@@ -1,0 +1,221 @@
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import {
+  ConfigError,
+  errorCodes,
+  ExecutionConfig,
+  parseExecutionConfig,
+} from '../../packages/agent-runtime-core/src/index.ts'
+import { exitCodes } from '../../packages/agent-runtime/src/index.ts'
+
+const root = resolve(import.meta.dirname, '../..')
+const everyPage = ['*.md', 'docs/**/*.md', 'examples/*/README.md', 'packages/*/README.md']
+const pages = globSync(everyPage, { cwd: root }).toSorted()
+const ruled = ['docs/semantics.md', 'docs/reliability.md']
+const sources = globSync('packages/*/src/**/*.ts', { cwd: root }).toSorted()
+
+describe('every rule, trap and fault', () => {
+  test('is followed by the test that holds it', () => {
+    const without = ruled.flatMap(rules).filter(({ text }) => !text.includes('→'))
+    expect(without.map(({ name }) => name)).toEqual([])
+  })
+
+  test('stands once', () => {
+    for (const page of ruled) {
+      const names = rules(page).map(({ name }) => name)
+      expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([])
+    }
+  })
+
+  test.each([...ruled, 'README.md'].flatMap(references))(
+    '$page:$line names a test that is there: $path "$title"',
+    ({ path, title }) => {
+      expect(existsSync(join(root, path)), `${path} exists`).toBe(true)
+      const lines = read(path)
+        .split('\n')
+        .filter((line) => line.includes(title) && !/^\s*(\/\/|\*|\/\*)/.test(line))
+      expect(lines, `${path} has a test called "${title}"`).not.toEqual([])
+      expect(lines.filter((line) => /\.(skip|todo|fails)\b/.test(line))).toEqual([])
+    },
+  )
+})
+
+test('every rule and case that a docstring names is in its page', () => {
+  const known = new Set(ruled.flatMap((page) => named(page).map((name) => `${page} ${name}`)))
+  const missing = sources.flatMap((source) =>
+    mentions(source)
+      .filter((mention) => !known.has(mention))
+      .map((mention) => `${source}: ${mention}`),
+  )
+  expect(missing).toEqual([])
+})
+
+describe('links', () => {
+  test.each(pages.flatMap(links))('$page:$line $target', ({ page, target }) => {
+    const [path = '', anchor] = target.split('#')
+    const file = path === '' ? page : relative(root, resolve(root, dirname(page), decodeURI(path)))
+    expect(existsSync(join(root, file)), `${file} exists`).toBe(true)
+    expect(anchor === undefined || anchors(file).includes(anchor), `#${anchor} is a heading`).toBe(true)
+  })
+})
+
+describe('docs/operating.md', () => {
+  const { config } = parseExecutionConfig({})
+
+  test('lists every setting with its unit and default', () => {
+    const expected = Object.keys(ExecutionConfig.unwrap().shape).map((name) => [
+      code(name),
+      unitOf(name),
+      defaultOf(config[name as keyof typeof config]),
+    ])
+    expect(table('config').map(([name, unit, byDefault]) => [name, unit, byDefault])).toEqual(expected)
+  })
+
+  test('lists every code with its meaning and what to do', () => {
+    const listed = [...table('errors'), ...table('reserved errors')]
+    const expected = Object.entries(errorCodes).map(([name, { meaning, remedy }]) => [
+      code(name),
+      meaning,
+      remedy,
+    ])
+    expect(new Set(listed.map(String))).toEqual(new Set(expected.map(String)))
+    expect(listed).toHaveLength(expected.length)
+  })
+
+  test('reserves only codes that nothing raises', () => {
+    const raising = sources.filter((source) => !source.endsWith('/error-codes.ts')).map(read)
+    const raised = table('reserved errors').filter(([name = '']) =>
+      raising.some((text) => text.includes(`'${name.replaceAll('`', '')}'`)),
+    )
+    expect(raised).toEqual([])
+  })
+
+  test('lists the exit codes', () => {
+    const { drained, abandoned, storeFailed, signalBase } = exitCodes
+    const expected = [drained, abandoned, storeFailed, signalBase + 2, signalBase + 15].map(String)
+    expect(table('exit codes').map(([number]) => number)).toEqual(expected)
+  })
+
+  test('names the versions of Node that the packages ask for', () => {
+    const { engines } = JSON.parse(read('packages/agent-runtime/package.json')) as {
+      engines: { node: string }
+    }
+    expect(read('docs/operating.md')).toContain(code(engines.node))
+  })
+})
+
+interface Section {
+  readonly name: string
+  readonly text: string
+}
+
+/** The `###` sections of a page, by the first word of their heading: `4.10`, `C7`, `T5`. */
+function rules(page: string): Section[] {
+  const [, ...sections] = read(page).split(/^###? (?=\S)/m)
+  return sections
+    .filter((text) => /^([A-Z]\d+|\d+\.\d+) /.test(text))
+    .map((text) => ({ name: firstWord(text), text }))
+}
+
+/** All that a docstring may point at: rules, whole chapters, invariants (the bold beginnings of list items). */
+function named(page: string): string[] {
+  const others = [...read(page).matchAll(/^(?:## (\d+)\. |- \*\*([A-Z]\d+)\*\* )/gm)]
+  return [...others.map(([, chapter, item]) => chapter ?? item ?? ''), ...rules(page).map(({ name }) => name)]
+}
+
+/** `→ path "part of a title"`, as the pages write it. */
+function references(page: string) {
+  return linesOf(page).flatMap(({ line, text }) =>
+    [...text.matchAll(/→ `?([^\s`]+)`? "([^"]+)"/g)].map(([, path = '', title = '']) => ({
+      page,
+      line,
+      path,
+      title,
+    })),
+  )
+}
+
+/** `docs/semantics.md 4.2, 4.4` and `docs/semantics.md` C3 give `docs/semantics.md 4.2` and so on; a range gives both ends. */
+function mentions(source: string): string[] {
+  const text = read(source).replaceAll(/\n\s*(\*|\/\/) ?/g, ' ')
+  const name = String.raw`(?:[A-Z]\d+|\d+(?:\.\d+)?)`
+  const list = new RegExp(
+    String.raw`(docs/(?:semantics|reliability)\.md)\x60? (${name}(?:(?:, |\x60? and |-)${name})*)`,
+    'g',
+  )
+  return [...text.matchAll(list)].flatMap(([, page = '', names = '']) =>
+    [...names.matchAll(new RegExp(name, 'g'))].map(([found]) => `${page} ${found}`),
+  )
+}
+
+/** Relative links of a page, without those in code. */
+function links(page: string) {
+  let fenced = false
+  return linesOf(page).flatMap(({ line, text }) => {
+    if (/^\s*```/.test(text)) fenced = !fenced
+    if (fenced) return []
+    const targets = [...text.replaceAll(/`[^`]*`/g, '').matchAll(/\]\(([^)\s]+)\)/g)].map(
+      ([, target = '']) => target,
+    )
+    return targets.filter((target) => !/^[a-z]+:/.test(target)).map((target) => ({ page, line, target }))
+  })
+}
+
+function anchors(page: string): string[] {
+  return [...read(page).matchAll(/^#{1,6} (.+)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+      .trim()
+      .replaceAll(/\s/g, '-'),
+  )
+}
+
+/** The cells of the table behind `<!-- table: NAME -->` in docs/operating.md, without its head. */
+function table(name: string): string[][] {
+  const [, after = ''] = read('docs/operating.md').split(`<!-- table: ${name} -->\n`)
+  const rows = after.trimStart().split('\n\n')[0]?.split('\n').slice(2) ?? []
+  expect(rows, `docs/operating.md has a table ${name}`).not.toEqual([])
+  return rows.map((row) =>
+    row
+      .replaceAll(/^\|\s*|\s*\|$/g, '')
+      .split(/\s*\|\s*/)
+      .map((cell) => cell.trim()),
+  )
+}
+
+/** The unit of a setting, as its own complaint names it. */
+function unitOf(name: string): string {
+  try {
+    parseExecutionConfig({ [name]: 'wrong' })
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    return /^a whole number of (\w+)/.exec(error.problems[0]?.allowed ?? '')?.[1] ?? '-'
+  }
+  throw new Error(`${name} takes anything`)
+}
+
+/** 30 000, `false`, unset. */
+function defaultOf(value: number | boolean | object | undefined): string {
+  if (typeof value === 'number') return String(value).replaceAll(/\B(?=(\d{3})+$)/g, ' ')
+  return value === undefined ? 'unset' : code(JSON.stringify(value))
+}
+
+function code(text: string): string {
+  return `\`${text}\``
+}
+
+function firstWord(text: string): string {
+  return /^\S+/.exec(text)?.[0] ?? ''
+}
+
+function linesOf(page: string) {
+  return read(page)
+    .split('\n')
+    .map((text, index) => ({ line: index + 1, text }))
+}
+
+function read(file: string): string {
+  return readFileSync(join(root, file), 'utf8')
+}
