@@ -40,7 +40,8 @@ export class ChildStore {
         stdio: ['pipe', 'pipe', 'pipe'],
       },
     )
-    this.exited = once(this.process, 'exit')
+    // When its output has been read to the end, too.
+    this.exited = once(this.process, 'close')
     const { stdout, stderr } = this.process
     if (stdout === null || stderr === null) throw new Error('a child has pipes')
     createInterface({ input: stdout }).on('line', (line) => {

@@ -244,14 +244,14 @@ describe('real processes on one file (docs/semantics.md 4.9, 4.10, docs/reliabil
     )
     for (let batch = 0; batch < 20; batch++) await own.submit(10)
     await own.until(() => own.events.length >= 200, '200 completions')
-    const claimed = children.flatMap((child) => child.claims.map(({ sequence }) => sequence))
-    expect(claimed.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 200 }, (_, n) => n + 1))
-    expect(own.events).toHaveLength(200)
-    expect(own.events.every(({ elsewhere }) => elsewhere === true)).toBe(true)
     for (const child of children) {
       expect(child.errors).toEqual([])
       expect(await child.end()).toBe(0)
     }
+    const claimed = children.flatMap((child) => child.claims.map(({ sequence }) => sequence))
+    expect(claimed.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 200 }, (_, n) => n + 1))
+    expect(own.events).toHaveLength(200)
+    expect(own.events.every(({ elsewhere }) => elsewhere === true)).toBe(true)
     await clean(own, path)
   })
 
