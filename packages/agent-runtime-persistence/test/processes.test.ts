@@ -315,7 +315,7 @@ describe('real processes on one file (docs/semantics.md 4.9, 4.10, docs/reliabil
       stdio: ['ignore', 'pipe', 'inherit'],
     })
     const said: string[] = []
-    const ended = once(child, 'exit')
+    const ended = once(child, 'close')
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
       said.push(text.trim())
       // It is about to write, and will find the lock taken for a while.
