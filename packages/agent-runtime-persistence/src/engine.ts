@@ -4,7 +4,6 @@ import {
   type Claim,
   type Environment,
   type ExecutionConfig,
-  type EventType,
   type Instant,
   type Interest,
   type OutputChunk,
@@ -18,6 +17,7 @@ import {
 } from '@ku0/agent-runtime-core'
 import { Cache } from './cache.ts'
 import { flush, type Credit, type Flushed } from './flush.ts'
+import { alsoOf, wantedBy } from './published.ts'
 import type { Answer, Turn } from './port.ts'
 import { openLeaseClock } from './sqlite/clock.ts'
 import { isBusy, isFatal, storeErrorOf } from './sqlite/errors.ts'
@@ -507,13 +507,11 @@ export class StoreEngine {
   private publishForeign(ownWrote: boolean): void {
     const until = this.tables.last.number - (ownWrote ? 1 : 0)
     const wants = wantedBy(this.interested)
-    const tasks = new Set<string>()
     if (wants !== undefined) {
       for (const { number, touched } of this.tables.journal.after(this.published, until - this.published)) {
         if (number > until) break
         for (const [task, first, last] of touched) {
           const taskId = this.tables.load.task(task)?.explicitId ?? this.tables.ids.task(task)
-          tasks.add(taskId)
           const query: Read<'events'> = { kind: 'events', taskId, after: first - 1, limit: last - first + 1 }
           for (const event of (this.answerRead(query) as readonly StoredEvent[] | undefined) ?? [])
             if (wants(event.type, alsoOf(event), taskId))
@@ -609,37 +607,4 @@ function storeIdOf({ db }: OpenedDatabase, environment: Environment): string {
   const fresh = environment.ids.uuid().replaceAll('-', '').slice(0, 17)
   db.prepare("INSERT INTO meta (key, value) VALUES ('store_id', ?) ON CONFLICT DO NOTHING").run(fresh)
   return db.prepare("SELECT value FROM meta WHERE key = 'store_id'").pluck().get() as string
-}
-
-type Wants = (type: EventType, also: readonly EventType[], taskId: string) => boolean
-
-function wantedBy({ types, tasks }: Interest): Wants | undefined {
-  if (types === 'all') return () => true
-  if (types.length === 0 && tasks.length === 0) return undefined
-  const names = new Set(types)
-  const ids = new Set(tasks)
-  return (type, also, taskId) => names.has(type) || also.some((name) => names.has(name)) || ids.has(taskId)
-}
-
-/** The further names of an event read back; see `StoredEvent.also`. */
-function alsoOf({ type, data }: StoredEvent): readonly EventType[] {
-  switch (type) {
-    case 'task.started':
-      return ['lease.acquired']
-    case 'task.completed':
-    case 'task.waiting':
-      return ['lease.released']
-    case 'task.failed':
-      if ((JSON.parse(data) as { kind?: string }).kind === 'poisoned') return ['lease.expired']
-      return (JSON.parse(data) as { leaseId?: string }).leaseId === undefined ? [] : ['lease.released']
-    case 'task.canceled':
-      return (JSON.parse(data) as { leaseId?: string }).leaseId === undefined ? [] : ['lease.released']
-    case 'task.requeued': {
-      const { reason } = JSON.parse(data) as { reason: string }
-      if (reason === 'expired' || reason === 'owner_dead') return ['lease.expired']
-      return reason === 'yielded' ? ['lease.released', 'task.preempted'] : ['lease.released']
-    }
-    default:
-      return []
-  }
 }

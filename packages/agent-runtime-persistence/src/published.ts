@@ -1,0 +1,35 @@
+import type { EventType, Interest, StoredEvent } from '@ku0/agent-runtime-core'
+
+type Wants = (type: EventType, also: readonly EventType[], taskId: string) => boolean
+
+/** Which published events an interest is in; undefined when in none. */
+export function wantedBy({ types, tasks }: Interest): Wants | undefined {
+  if (types === 'all') return () => true
+  if (types.length === 0 && tasks.length === 0) return undefined
+  const names = new Set(types)
+  const ids = new Set(tasks)
+  return (type, also, taskId) => names.has(type) || also.some((name) => names.has(name)) || ids.has(taskId)
+}
+
+/** The further names of an event read back; see `StoredEvent.also`. */
+export function alsoOf({ type, data }: StoredEvent): readonly EventType[] {
+  switch (type) {
+    case 'task.started':
+      return ['lease.acquired']
+    case 'task.completed':
+    case 'task.waiting':
+      return ['lease.released']
+    case 'task.failed':
+      if ((JSON.parse(data) as { kind?: string }).kind === 'poisoned') return ['lease.expired']
+      return (JSON.parse(data) as { leaseId?: string }).leaseId === undefined ? [] : ['lease.released']
+    case 'task.canceled':
+      return (JSON.parse(data) as { leaseId?: string }).leaseId === undefined ? [] : ['lease.released']
+    case 'task.requeued': {
+      const { reason } = JSON.parse(data) as { reason: string }
+      if (reason === 'expired' || reason === 'owner_dead') return ['lease.expired']
+      return reason === 'yielded' ? ['lease.released', 'task.preempted'] : ['lease.released']
+    }
+    default:
+      return []
+  }
+}
