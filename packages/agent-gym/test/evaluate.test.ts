@@ -397,6 +397,17 @@ describe('bad data is found:', () => {
     expect(holds({ measure: 'peakInFlight', model: 'large', atMost: 1 }, together).pass).toBe(false)
   })
 
+  it('a queue deeper than its bound; a place that changes hands within a ms is one place', () => {
+    const queued = (n: number, at: number, canceledAt: number) =>
+      taskWith(n, history(['task.queued', at, {}], ['task.canceled', canceledAt, { reason: 'probe' }]), {
+        state: 'canceled',
+      })
+    const handedOn = goodRun(2, { tasks: [queued(1, 10, 20), queued(2, 20, 30)] })
+    const together = goodRun(2, { tasks: [queued(1, 10, 20), queued(2, 19, 30)] })
+    expect(holds({ measure: 'peakDepth', equals: 1 }, handedOn).pass).toBe(true)
+    expect(holds({ measure: 'peakDepth', equals: 1 }, together).pass).toBe(false)
+  })
+
   it('one key that made two tasks', () => {
     const same = [1, 2].map((n) => planned(n, { group: 'same' }))
     const run = (second: string) =>

@@ -64,7 +64,7 @@ export function inFlightOver(stretches: readonly Stretch[]): readonly Step[] {
     { at: from, by: 1 },
     ...(to === null ? [] : [{ at: to, by: -1 }]),
   ])
-  return accumulate(changes, 'leaving first')
+  return accumulate(changes)
 }
 
 /** How many tasks were queued, after each change; of one lane, or of all. */
@@ -72,7 +72,7 @@ export function depthOver(run: Run, lane?: Lane): readonly Step[] {
   const changes = run.tasks
     .filter((task) => lane === undefined || task.lane === lane)
     .flatMap((task) => (task.events.length > 0 ? depthChanges(task) : rowChanges(task)))
-  return accumulate(changes, 'coming first')
+  return accumulate(changes)
 }
 
 /** The highest value reached; 0 of none. */
@@ -111,19 +111,19 @@ function rowChanges(task: TaskFact): readonly Change[] {
 }
 
 /**
- * Sums up changes in time. The store dates whole commits to the ms, so several changes share a moment; a queue that fills and
- * empties in one ms is shown at its fullest, slots that change hands at their emptiest.
+ * Sums up changes in time, one step a ms: the store dates to the ms, so changes that share one have no order that could be told,
+ * and only the count at the end of each ms is certain.
  */
-function accumulate(changes: readonly Change[], ties: 'coming first' | 'leaving first'): readonly Step[] {
-  const sign = ties === 'coming first' ? -1 : 1
-  const sorted = changes.toSorted((a, b) => a.at - b.at || sign * (a.by - b.by))
+function accumulate(changes: readonly Change[]): readonly Step[] {
+  const byMs = new Map<number, number>()
+  for (const { at, by } of changes) byMs.set(at, (byMs.get(at) ?? 0) + by)
   let value = 0
-  const steps: Step[] = []
-  for (const { at, by } of sorted) {
-    value += by
-    steps.push({ at, value })
-  }
-  return steps
+  return [...byMs]
+    .toSorted(([a], [b]) => a - b)
+    .map(([at, by]) => {
+      value += by
+      return { at, value }
+    })
 }
 
 function dispatchOf({ task, token }: Stretch): number {
