@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 
 export default defineConfig({
@@ -8,5 +9,7 @@ export default defineConfig({
     testTimeout: 30_000,
     hookTimeout: 30_000,
     pool: 'forks',
+    // One a core, two at least: most tests wait for disks and processes (the default leaves a core of two idle).
+    maxWorkers: Math.max(2, availableParallelism()),
   },
 })
