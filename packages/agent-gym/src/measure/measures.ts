@@ -167,10 +167,15 @@ const all: Record<string, Measure> = {
     () => 1,
     (run) => run.leaks.map(({ kind, what, count }) => `${kind}: ${count} × ${what}`),
   ),
-  peakInFlight: peak('tasks', 'the most tasks in flight at once, at the end of a ms', (run, { group, model }) =>
-    peakInFlight(run, { ...(group !== undefined && { group }), ...(model !== undefined && { model }) }),
+  peakInFlight: peak(
+    'tasks',
+    'the most tasks in flight at once, at the end of a ms',
+    (run, { group, model }) =>
+      peakInFlight(run, { ...(group !== undefined && { group }), ...(model !== undefined && { model }) }),
   ),
-  peakDepth: peak('tasks', 'the most tasks queued at once, at the end of a ms', (run, { lane }) => peakOf(depthOver(run, lane))),
+  peakDepth: peak('tasks', 'the most tasks queued at once, at the end of a ms', (run, { lane }) =>
+    peakOf(depthOver(run, lane)),
+  ),
   crashesOfProcesses: cases('processes that died of SIGKILL', (run, { process }) =>
     run.lives.filter((life) => life.exitSignal === 'SIGKILL' && (process ?? life.process) === life.process),
   ),

@@ -6,7 +6,7 @@ import type { Db } from './open.ts'
 
 /** Writes what a flush decided, each final row once. Runs inside the flush's transaction. */
 export function prepareApply(db: Db) {
-  const newTasks = prepareInsert(db, 'task', 18)
+  const newTasks = prepareInsert(db, 'task', bound(18))
   // `seq` is the row's version: a row that moved on since it was read is never overwritten.
   const updateTask = db.prepare(
     'UPDATE task SET state = ?, attempt = ?, fence = ?, lease = ?, crashes = ?, steps = ?, seq = ?, tail = ?, due_at = ?, queued_at = ?, started_at = ?, finished_at = ?, wait_reason = ? WHERE id = ? AND seq = ?',
@@ -16,18 +16,26 @@ export function prepareApply(db: Db) {
     'UPDATE task SET state = 1, fence = ?, lease = ?, seq = ?, tail = ?, started_at = ? WHERE id = ? AND seq = ?',
   )
   const finishTask = db.prepare(
-    'UPDATE task SET state = ?, lease = NULL, seq = ?, tail = ?, finished_at = ? WHERE id = ? AND seq = ?',
+    'UPDATE task SET state = 3, lease = NULL, seq = ?, tail = ?, finished_at = ? WHERE id = ? AND seq = ?',
   )
   // Leaves the indexes alone: a step costs no more than its event and this.
   const advanceTask = db.prepare('UPDATE task SET steps = ?, seq = ?, tail = ? WHERE id = ? AND seq = ?')
-  const newLeases = prepareInsert(db, 'lease', 17)
+  const newLeases = prepareInsert(
+    db,
+    'lease (id, task, worker, process, attempt, fence, state, acquired_at, expires_at, last_heartbeat_at)',
+    [...bound(6), '0', ...bound(3)],
+  )
   const endLease = db.prepare(
     'UPDATE lease SET state = ?, ended_at = ?, end_reason = ?, end_seq = ? WHERE id = ? AND state = 0',
+  )
+  const completeLease = db.prepare(
+    "UPDATE lease SET state = 1, ended_at = ?, end_reason = 'completed', end_seq = ? WHERE id = ? AND state = 0",
   )
   const touchLease = db.prepare(
     'UPDATE lease SET expires_at = ?, last_heartbeat_at = ?, yield_asked_at = ?, abort_acknowledged_at = ?, abort_grace_expired_at = ?, progress = ? WHERE id = ?',
   )
-  const newEvents = prepareInsert(db, 'event', 7)
+  const newEvents = prepareInsert(db, 'event (task, seq, type, at, data, hash)', bound(6))
+  const insertEvent = db.prepare('INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?)')
   const insertStream = db.prepare('INSERT INTO stream VALUES (?, ?, ?, ?, ?, ?, ?)')
   const updateStream = db.prepare('UPDATE stream SET depth = ?, delayed = ? WHERE id = ?')
   const putWorker = db.prepare('INSERT OR REPLACE INTO worker VALUES (?, ?, ?, ?, ?, ?, ?, ?)')
@@ -63,8 +71,10 @@ export function prepareApply(db: Db) {
     }
     for (const row of ws.tasks.values()) writeTask(ws.base, row)
     for (const row of ws.leases.values()) writeLease(ws.base, row)
-    for (const row of ws.events)
-      newEvents.add(row.task, row.seq, row.type, row.at, row.data, row.blob, row.hash)
+    for (const row of ws.events) {
+      if (row.blob === null) newEvents.add(row.task, row.seq, row.type, row.at, row.data, row.hash)
+      else insertEvent.run(row.task, row.seq, row.type, row.at, row.data, row.blob, row.hash)
+    }
     for (const inserter of [newTasks, newLeases, newEvents]) inserter.flush()
     for (const [sha256, data] of ws.blobs) insertBlob.run(sha256, data)
     for (const row of ws.keys.values()) insertKey.run(row.key, row.task, row.payloadHash)
@@ -146,7 +156,7 @@ export function prepareApply(db: Db) {
     )
       return startTask.run(row.fence, row.lease, row.seq, row.tail, row.startedAt, row.id, before.seq)
     if (before.state === 'running' && row.state === 'completed' && row.steps === before.steps)
-      return finishTask.run(stateCode[row.state], row.seq, row.tail, row.finishedAt, row.id, before.seq)
+      return finishTask.run(row.seq, row.tail, row.finishedAt, row.id, before.seq)
     return updateTask.run(
       stateCode[row.state],
       row.attempt,
@@ -169,6 +179,8 @@ export function prepareApply(db: Db) {
   function writeLease(base: Base, row: LeaseRow): void {
     const before = base.leases.get(row.id)
     if (before === undefined) {
+      if (row.state !== 'running' || row.yieldAskedAt !== null || row.progress !== null)
+        throw new Error(`lease ${row.id} was granted and changed in one flush`)
       newLeases.add(
         row.id,
         row.task,
@@ -176,22 +188,17 @@ export function prepareApply(db: Db) {
         row.process,
         row.attempt,
         row.fence,
-        leaseCode[row.state],
         row.acquiredAt,
         row.expiresAt,
         row.lastHeartbeatAt,
-        row.endedAt,
-        row.endReason,
-        row.endSeq,
-        row.yieldAskedAt,
-        row.abortAcknowledgedAt,
-        row.abortGraceExpiredAt,
-        row.progress,
       )
       return
     }
     if (before.state === 'running' && row.state !== 'running') {
-      const { changes } = endLease.run(leaseCode[row.state], row.endedAt, row.endReason, row.endSeq, row.id)
+      const { changes } =
+        row.endReason === 'completed'
+          ? completeLease.run(row.endedAt, row.endSeq, row.id)
+          : endLease.run(leaseCode[row.state], row.endedAt, row.endReason, row.endSeq, row.id)
       if (changes !== 1)
         throw new StoreError(
           'store_corrupt',
@@ -222,6 +229,11 @@ export function prepareApply(db: Db) {
     }
     ws.count('rejectedPruned', ids.length)
   }
+}
+
+/** Values of a row that are all bound. */
+function bound(columns: number): string[] {
+  return Array.from({ length: columns }, () => '?')
 }
 
 const stateCode = codes(taskStates)
