@@ -42,10 +42,10 @@ export async function openStore(url: string, options: OpenStoreOptions = {}): Pr
 
 /** The path behind a store's URL. Throws `invalid_argument` with the forms that are known. */
 export function parseStoreUrl(url: string): string {
-  const match = /^sqlite:(.+)$/s.exec(url)
+  const match = /^sqlite:(?!file:|\/\/[^/])([^?]+)$/s.exec(url)
   if (match?.[1] !== undefined) return match[1].replace(/^\/\/(?=\/)/, '')
   throw new RuntimeError(
     'invalid_argument',
-    `unknown store ${JSON.stringify(url)}: use sqlite:PATH (for example sqlite:runtime.db) or sqlite::memory:`,
+    `unknown store ${JSON.stringify(url)}: use sqlite:PATH (for example sqlite:runtime.db or sqlite:/var/lib/runtime.db, without options) or sqlite::memory:`,
   )
 }

@@ -101,6 +101,7 @@ describe('a file that is no store is refused with its path and what to do, and l
     ],
     ['a folder', 'store_not_a_database', (path) => mkdirSync(path)],
     ['a link to a folder', 'store_not_a_database', (path) => symlinkSync('.', path)],
+    ['a folder where the log belongs', 'store_not_a_database', (path) => mkdirSync(`${path}-wal`)],
     ['a named pipe', 'store_not_a_database', (path) => void spawnSync('mkfifo', [path])],
   ]
   test.each(cases)('%s: %s', async (_, code, make) => {
@@ -121,6 +122,57 @@ describe('a file that is no store is refused with its path and what to do, and l
     const folder = join(scratchFolder(), 'not', 'there')
     const error = await refusal(join(folder, 'it.db'))
     expect([error.code, error.message.includes(folder)]).toEqual(['store_folder_missing', true])
+  })
+
+  test.each([
+    ['NUL', 'a\0b.db'],
+    ['too long', `${'x'.repeat(300)}.db`],
+  ])('a name that no file can have: %s', async (_, name) => {
+    const error = await refusal(join(scratchFolder(), name))
+    expect([error.code, error.message.includes('cannot be opened')]).toEqual(['store_read_only', true])
+  })
+
+  test('a link into a missing folder: the folder is named', async () => {
+    const folder = scratchFolder()
+    symlinkSync('gone/real.db', join(folder, 'link.db'))
+    const error = await refusal(join(folder, 'link.db'))
+    expect([error.code, error.message.includes(join(folder, 'gone'))]).toEqual(['store_folder_missing', true])
+  })
+
+  test('a file where the locks of processes belong', async () => {
+    const path = join(scratchFolder(), 'it.db')
+    writeFileSync(`${path}-owners`, '')
+    const error = await refusal(path)
+    expect([error.code, error.message.includes(`${path}-owners`)]).toEqual(['store_read_only', true])
+  })
+
+  test('a store that lacks a table', async () => {
+    const path = join(scratchFolder(), 'it.db')
+    await goodStore(path)
+    const db = new Database(path)
+    db.exec('DROP TABLE totals')
+    db.close()
+    const error = await refusal(path)
+    expect([error.code, error.message.includes(path), error.message.includes('totals')]).toEqual([
+      'store_schema',
+      true,
+      true,
+    ])
+  })
+
+  test('a link and its file are one store: their processes know of each other', async () => {
+    const folder = scratchFolder()
+    symlinkSync('real.db', join(folder, 'link.db'))
+    const stores = [
+      await open(join(folder, 'link.db')),
+      await openStore(`sqlite:${join(folder, 'real.db')}`, {
+        environment: { ...createVirtualEnvironment('other'), digest: nodeDigest },
+      }),
+    ]
+    expect(new Set(stores.map(({ info }) => info.location)).size).toBe(1)
+    const locks = readdirSync(join(folder, 'real.db-owners')).filter((name) => name.endsWith('.lock'))
+    expect(locks).toHaveLength(2)
+    for (const store of stores) await store.close()
   })
 
   test('a file where a folder should be', async () => {
@@ -261,12 +313,19 @@ describe('the URL of a store', () => {
     expect(parseStoreUrl(url)).toBe(path)
   })
 
-  test.each(['', 'sqlite:', 'runtime.db', 'postgres://host/db', 'mysql:x', ' sqlite:x'])(
-    '%j is none',
-    (url) => {
-      expect(() => parseStoreUrl(url)).toThrow(expect.objectContaining({ code: 'invalid_argument' }))
-    },
-  )
+  test.each([
+    '',
+    'sqlite:',
+    'runtime.db',
+    'postgres://host/db',
+    'mysql:x',
+    ' sqlite:x',
+    'sqlite://x.db',
+    'sqlite:file:x.db?mode=ro',
+    'sqlite:x.db?mode=ro',
+  ])('%j is none', (url) => {
+    expect(() => parseStoreUrl(url)).toThrow(expect.objectContaining({ code: 'invalid_argument' }))
+  })
 })
 
 function overwrite(path: string, at: number, text: string): void {

@@ -6,7 +6,14 @@ import type Database from 'better-sqlite3'
  * want it.
  */
 export function connectionOf(store: ExecutionStore): Database.Database {
-  let inner: unknown = store
-  for (const name of ['line', 'engine', 'opened', 'db']) inner = Reflect.get(inner as object, name)
-  return inner as Database.Database
+  return inner(store, ['line', 'engine', 'opened', 'db']) as Database.Database
+}
+
+/** The statement that commits its flushes: a test makes it fail as a disk does. */
+export function commitOf(store: ExecutionStore): Database.Statement {
+  return inner(store, ['line', 'engine', 'commit']) as Database.Statement
+}
+
+function inner(store: ExecutionStore, names: readonly string[]): unknown {
+  return names.reduce((object: unknown, name) => Reflect.get(object as object, name) as unknown, store)
 }

@@ -6,7 +6,7 @@ import { createVirtualEnvironment, Scene } from '@ku0/agent-runtime-core/testing
 import { describe, expect, test } from 'vitest'
 import { openStore } from '../src/index.ts'
 import { openDatabase } from '../src/sqlite/open.ts'
-import { connectionOf } from './connection-of.ts'
+import { commitOf, connectionOf } from './connection-of.ts'
 import { scratchFolder } from './scratch-folder.ts'
 import { tableViolations } from './tables.ts'
 
@@ -100,6 +100,25 @@ describe('what an acknowledgement means (docs/reliability.md T1, T7)', () => {
         expect(syncs.map((count) => count > 0)).toEqual(syncs.map(() => durability === 'full'))
       },
     )
+
+  test('T7 a commit that fails in the disk stops the store for good: nothing is acknowledged any more', async () => {
+    const environment = createVirtualEnvironment('io')
+    const store = await openStore('sqlite::memory:', { environment })
+    const scene = new Scene(store, parseExecutionConfig().config, environment.clock)
+    const claim = await scene.running()
+    const commit = commitOf(store)
+    const run = commit.run.bind(commit)
+    commit.run = () => {
+      commit.run = run
+      throw Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR_FSYNC' })
+    }
+    await expect(scene.submit()).rejects.toMatchObject({ code: 'store_io' })
+    expect(scene.failures).toMatchObject([{ code: 'store_io' }])
+    await expect(scene.submit()).rejects.toMatchObject({ code: 'store_io' })
+    await expect(scene.settle(claim)).rejects.toMatchObject({ code: 'store_io' })
+    await expect(scene.read({ kind: 'stats' })).rejects.toMatchObject({ code: 'store_io' })
+    await store.close()
+  })
 
   for (const nth of [1, 2, 5, 12])
     test.skipIf(!canTrace)(

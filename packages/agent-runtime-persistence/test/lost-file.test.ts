@@ -21,6 +21,7 @@ const files = (path: string) => [path, `${path}-wal`, `${path}-shm`]
 /** What takes the file away from under the store. */
 const thefts: readonly [string, (path: string) => void][] = [
   ['deleted', (path) => files(path).forEach((file) => rmSync(file, { force: true }))],
+  ['deprived of its log', (path) => rmSync(`${path}-wal`)],
   ['moved away', (path) => renameSync(path, `${path}.old`)],
   [
     'replaced by a copy',

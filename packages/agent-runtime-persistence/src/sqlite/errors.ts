@@ -33,7 +33,21 @@ export function storeErrorOf(cause: unknown, path: string): Error {
       `${path}: reading or writing failed (${code}); check the disk, then start again`,
       { cause },
     )
-  return cause instanceof Error ? cause : new Error(detail)
+  if (code === 'SQLITE_ERROR' && /^no such (?:table|column|index)/.test(detail))
+    return new StoreError(
+      'store_schema',
+      `${path} lacks a part of its tables (${detail}); something else changed it: restore a backup`,
+      { cause },
+    )
+  if (/^E[A-Z]+$/.test(code))
+    return new StoreError(
+      'store_read_only',
+      `${path} cannot be opened (${detail}); correct what stands in its way`,
+      {
+        cause,
+      },
+    )
+  return new RuntimeError('internal', `${path}: ${detail}`, { cause })
 }
 
 /** Whether another connection holds the lock: nothing is wrong, try again. */

@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs'
+import { readlinkSync, realpathSync, type Stats, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { StoreError } from '@ku0/agent-runtime-core'
 import Database from 'better-sqlite3'
@@ -17,8 +17,14 @@ export interface OpenedDatabase {
   /** The absolute path, or `:memory:`. */
   readonly path: string
   readonly durability: 'full' | 'normal' | 'memory'
-  /** Device and inode at opening: the file under this name must stay this one (T8). */
-  readonly file?: { readonly dev: number; readonly ino: number }
+  /** The files at opening, the database's and its log's: they must stay these (T8). */
+  readonly files?: readonly FileId[]
+}
+
+interface FileId {
+  readonly path: string
+  readonly dev: number
+  readonly ino: number
 }
 
 const synchronousOf: Record<Durability, number> = { normal: 1, full: 2 }
@@ -30,7 +36,7 @@ const synchronousOf: Record<Durability, number> = { normal: 1, full: 2 }
 export function openDatabase(path: string, durability: Durability): OpenedDatabase {
   assertNodeSupported()
   const memory = path === ':memory:' || path === ''
-  const full = memory ? ':memory:' : resolve(path)
+  const full = memory ? ':memory:' : realPathOf(resolve(path))
   if (!memory) assertOpenable(full)
   for (let left = openingTries; ; left--) {
     try {
@@ -88,14 +94,17 @@ function configure(db: Db, path: string, memory: boolean, durability: Durability
       `${path}: synchronous is ${String(real)} although ${durability} was set`,
     )
   if (memory) return { durability: 'memory' as const }
+  return { durability, files: [fileId(path), fileId(`${path}-wal`)] }
+}
+
+function fileId(path: string): FileId {
   const { dev, ino } = statSync(path)
-  return { durability, file: { dev, ino } }
+  return { path, dev, ino }
 }
 
 /** What can be said before SQLite touches anything. Only `stat`: opening the file here would drop SQLite's locks (T5). */
 function assertOpenable(path: string): void {
-  const folder = dirname(path)
-  const stat = statSync(path, { throwIfNoEntry: false })
+  const stat = look(path)
   if (stat?.isDirectory())
     throw new StoreError('store_not_a_database', `${path} is a folder; name a file in it`)
   if (stat !== undefined && !stat.isFile())
@@ -103,11 +112,48 @@ function assertOpenable(path: string): void {
   // SQLite takes a file of one byte for an empty one, and would write over it.
   if (stat !== undefined && stat.size > 0 && stat.size < smallestPage)
     throw new StoreError('store_not_a_database', `${path} is not a SQLite database; choose another file`)
-  if (stat === undefined && !statSync(folder, { throwIfNoEntry: false })?.isDirectory())
+  const folder = dirname(path)
+  if (stat === undefined && !look(folder)?.isDirectory())
     throw new StoreError(
       'store_folder_missing',
       `${folder} does not exist; create the folder or correct the path of the store`,
     )
+  for (const beside of [`${path}-wal`, `${path}-shm`])
+    if (look(beside)?.isFile() === false)
+      throw new StoreError(
+        'store_not_a_database',
+        `${beside} is not a regular file; SQLite keeps its log there`,
+      )
+}
+
+function look(path: string): Stats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false })
+  } catch (cause) {
+    throw unopenable(path, cause)
+  }
+}
+
+/** One store under all its names: SQLite keeps the log, and we the locks of processes, beside the file that a link leads to. */
+function realPathOf(path: string): string {
+  const stat = look(path)
+  if (stat !== undefined) return stat.isFile() ? realpathSync(path) : path
+  try {
+    return resolve(dirname(path), readlinkSync(path))
+  } catch {
+    return path
+  }
+}
+
+function unopenable(path: string, cause: unknown): StoreError {
+  const detail = cause instanceof Error ? cause.message : String(cause)
+  return new StoreError(
+    'store_read_only',
+    `${path} cannot be opened (${detail}); correct the path of the store`,
+    {
+      cause,
+    },
+  )
 }
 
 const smallestPage = 512
@@ -160,15 +206,16 @@ function touch(db: Db): void {
 }
 
 /**
- * Fails when the file under the store's name is not the one that was opened any more: SQLite would go on writing to a file that
- * nobody can find (T8).
+ * Fails when a file under the store's names is not the one that was opened any more: SQLite would go on writing to a file that
+ * nobody can find (T8). The log counts: what was acknowledged since the last checkpoint is in it alone.
  */
-export function assertSameFile({ path, file }: OpenedDatabase): void {
-  if (file === undefined) return
-  const stat = statSync(path, { throwIfNoEntry: false })
-  if (stat?.ino === file.ino && stat.dev === file.dev) return
-  throw new StoreError(
-    'store_unlinked',
-    `${path} was removed or replaced while it was open; stop, put the file back, start again`,
-  )
+export function assertSameFile({ files = [] }: OpenedDatabase): void {
+  for (const { path, dev, ino } of files) {
+    const stat = statSync(path, { throwIfNoEntry: false })
+    if (stat?.ino === ino && stat.dev === dev) continue
+    throw new StoreError(
+      'store_unlinked',
+      `${path} was removed or replaced while it was open; stop, put the file back, start again`,
+    )
+  }
 }
