@@ -57,6 +57,10 @@ export const ExecutionConfig = z
        * C1.
        */
       presenceTtlMs: duration().default(90_000),
+      /** Open waits of one task; more fail the call. */
+      maxWaits: count('waits').default(1_000),
+      /** Signals of one task that it has not taken yet; more are refused. */
+      maxSignals: count('signals').default(1_000),
       /** How often presence is signalled; less than `presenceTtlMs`. */
       presenceIntervalMs: duration().default(30_000),
       /** Whether a waiting interactive task may ask a lower one to yield. Source: `docs/semantics.md 3.6`. */

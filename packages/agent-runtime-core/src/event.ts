@@ -1,5 +1,6 @@
 import type { Lane } from './lane.ts'
 import type { LeaseEndReason } from './lease.ts'
+import type { WaitKind, WaitOutcome } from './wait.ts'
 
 /** Why a submission was refused. Source: `docs/semantics.md 1.1`. */
 export const rejectionReasons = [
@@ -68,8 +69,16 @@ export interface EventData {
     /** From the moment the task could be claimed to its claim. */
     waitMs: number
   }
-  'task.waiting': { reason: WaitReason; leaseId: string }
-  'task.resumed': { reason: WaitReason }
+  'task.waiting': {
+    reason: WaitReason
+    leaseId: string
+    /** All that it waits for, in the order of the calls. */
+    waits: readonly { key: string; kind: WaitKind; name?: string; position: number }[]
+    /** By key; only waits that have a time. */
+    dueAt?: Record<string, number>
+  }
+  /** A wait ended, and the task goes on. */
+  'task.resumed': { reason: WaitReason } & ResolvedWait
   'task.requeued': {
     attempt: number
     reason: RequeueReason
@@ -80,10 +89,40 @@ export interface EventData {
   'task.completed': { output: unknown; leaseId: string; durationMs: number }
   'task.failed': { kind: FailureKind; error: unknown; leaseId?: string; durationMs?: number }
   'task.canceled': { from: 'queued' | 'running' | 'waiting'; reason?: string; leaseId?: string }
-  'step.completed': { key: string; position: number; result: unknown; inputHash?: string; durationMs: number }
-  'step.failed': { key: string; position: number; error: unknown; durationMs: number }
+  /** A wait that began while the pass goes on with its steps. */
+  'wait.started': { key: string; kind: WaitKind; name?: string; position: number; dueAt?: number }
+  /** A wait ended in the pass in which it was asked for. */
+  'wait.resolved': ResolvedWait
+  'signal.received': { name: string; value: unknown }
+  'step.completed': {
+    key: string
+    position: number
+    result: unknown
+    inputHash?: string
+    durationMs: number
+    dropped?: string[]
+  }
+  'step.failed': {
+    key: string
+    position: number
+    error: unknown
+    durationMs: number
+    /** The retry that follows, from 1; absent when it failed for good. */
+    retry?: number
+    dropped?: string[]
+  }
   'checkpoint.created': { hash: string; size: number }
   'task.leaked': { leaseId: string; afterMs: number }
+}
+
+/** How a wait ended; `value` is the signal's. */
+interface ResolvedWait {
+  key: string
+  kind: WaitKind
+  name?: string
+  outcome: WaitOutcome
+  position: number
+  value?: unknown
 }
 
 /**
@@ -111,6 +150,9 @@ export const eventCatalogue = {
   'step.replayed': { stored: false },
   'step.failed': { stored: true },
   'checkpoint.created': { stored: true },
+  'wait.started': { stored: true },
+  'wait.resolved': { stored: true },
+  'signal.received': { stored: true },
   'approval.requested': { stored: true },
   'approval.resolved': { stored: true },
   'attempt.restarted': { stored: false },

@@ -125,12 +125,21 @@ function inCallOrder(events: readonly HistoryEvent[]): HistoryEvent[] {
     if (event.type === 'task.started') passes.push([])
     passes.at(-1)?.push(event)
   }
-  return passes.flatMap((pass) => pass.toSorted((a, b) => rank(a) - rank(b)))
+  return passes.flatMap((pass) => pass.toSorted((a, b) => rank(a) - rank(b) || compareKeys(a, b)))
 }
 
-/** The start of the pass, then what has a call position, then the rest; the sort is stable. */
+/** What runs inside one call (a race, its branches) shares the call's position: its keys tell it apart. */
+function compareKeys(a: HistoryEvent, b: HistoryEvent): number {
+  if (rank(a) === Number.MAX_SAFE_INTEGER) return 0
+  const [one, other] = [a.data['key'], b.data['key']]
+  if (typeof one !== 'string' || typeof other !== 'string' || one === other) return 0
+  return one < other ? -1 : 1
+}
+
+/** The start of the pass, then what has a call position, then the rest; the sort is stable. What moves the task stays in place. */
 function rank({ type, data }: HistoryEvent): number {
   if (type === 'task.started') return -1
+  if (type.startsWith('task.')) return Number.MAX_SAFE_INTEGER
   const position = data['position']
   return typeof position === 'number' ? position : Number.MAX_SAFE_INTEGER
 }

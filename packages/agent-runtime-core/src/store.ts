@@ -5,6 +5,7 @@ import type { ExecutionLease, LeaseEndReason } from './lease.ts'
 import type { TaskState } from './states.ts'
 import type { StepRecord } from './step.ts'
 import type { TaskRecord } from './task.ts'
+import type { WaitRecord, WaitRequest } from './wait.ts'
 import type { WorkerStatus } from './worker.ts'
 
 /**
@@ -168,10 +169,12 @@ export interface Writes {
       readonly durationMs: number
       readonly result: string
       readonly inputHash?: string
+      /** Open waits that nobody waits for any more: those of a race's losers. */
+      readonly drops?: readonly string[]
     }
     outcome: { readonly fenced: 'ok'; readonly memo?: string } | { readonly fenced: 'stale' }
   }
-  /** A step that failed for good; not a memo. */
+  /** A step that failed, for good or until its `retry`-th retry; not a memo. */
   failStep: {
     fields: {
       readonly leaseId: string
@@ -179,6 +182,9 @@ export interface Writes {
       readonly position: number
       readonly durationMs: number
       readonly error: string
+      readonly retry?: number
+      /** Open waits that nobody waits for any more: those beside the branch that failed. */
+      readonly drops?: readonly string[]
     }
     outcome: Fenced
   }
@@ -188,6 +194,23 @@ export interface Writes {
   progress: { fields: { readonly leaseId: string; readonly progress: string }; outcome: Fenced }
   /** Ends a lease. The same settlement again gets the first answer. Source: `docs/semantics.md 4.4`. */
   settle: { fields: { readonly leaseId: string; readonly settlement: Settlement }; outcome: Fenced }
+  /**
+   * What a pass waits for. Of the task's open waits, those of earlier passes among them, what is due, or has its signal, is
+   * resolved at once and answered. When nothing is and the
+   * pass does not `stay`, its lease ends and the task waits, without a slot, until the first of them is. A pass that stays
+   * has steps under way; its waits are open from now on and it asks again. Source: `docs/semantics.md 12.3, 12.4`.
+   */
+  suspend: {
+    fields: { readonly leaseId: string; readonly waits: readonly WaitRequest[]; readonly stay: boolean }
+    outcome:
+      | { readonly fenced: 'ok'; readonly suspended: boolean; readonly resolved: readonly WaitRecord[] }
+      | { readonly fenced: 'stale' }
+  }
+  /** Keeps a signal for the task, or wakes it. Final and unknown tasks take none. Source: `docs/semantics.md 12.4`. */
+  signal: {
+    fields: { readonly taskId: string; readonly name: string; readonly value: string }
+    outcome: { readonly delivered: boolean; readonly state?: TaskState; readonly full?: boolean }
+  }
   /** Gives a running task back, same attempt. Source: `docs/semantics.md 3.6, 5.6`. */
   release: {
     fields: { readonly leaseId: string; readonly reason: Extract<LeaseEndReason, 'yielded' | 'drained'> }
@@ -288,6 +311,11 @@ export interface Reads {
     answer: readonly StoredEvent[] | undefined
   }
   steps: { fields: { readonly taskId: string }; answer: readonly StepRecord[] }
+  /** All that earlier passes recorded, for a pass to go through the handler with. */
+  memos: {
+    fields: { readonly taskId: string }
+    answer: { readonly steps: readonly StepRecord[]; readonly waits: readonly WaitRecord[] }
+  }
   output: {
     fields: { readonly taskId: string; readonly after: number; readonly limit: number }
     answer: readonly OutputChunk[] | undefined

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { failureKinds, rejectionReasons, waitReasons } from './event.ts'
 import { Lane } from './lane.ts'
 import { ExecutionLease } from './lease.ts'
+import { OpenWait } from './wait.ts'
 
 const base = {
   taskId: z.string(),
@@ -38,6 +39,8 @@ export const TaskRecord = z.discriminatedUnion('state', [
     state: z.literal('waiting'),
     startedAt: z.number(),
     waitingFor: z.enum(waitReasons),
+    /** In the order of the calls. */
+    waits: z.array(OpenWait),
   }),
   z.strictObject({ ...base, ...finished, state: z.literal('completed'), output: z.string() }),
   z.strictObject({

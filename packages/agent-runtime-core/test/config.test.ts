@@ -33,6 +33,8 @@ describe('parseExecutionConfig', () => {
       maxInlineBytes: 262_144,
       maxPayloadBytes: 1_048_576,
       presenceTtlMs: 90_000,
+      maxWaits: 1_000,
+      maxSignals: 1_000,
       presenceIntervalMs: 30_000,
       preemption: false,
     })

@@ -6,8 +6,10 @@ import {
   type KeyRow,
   type LeaseRow,
   type QuotaRow,
+  type SignalRow,
   type StreamRow,
   type TaskRow,
+  type WaitRow,
   type WorkerRow,
   type WorkingSet,
 } from '@ku0/agent-runtime-core'
@@ -35,6 +37,9 @@ export class Cache implements Base {
   /** The data of `task.queued` of heads, as far as it was read with them. */
   readonly submissions = new Map<number, string>()
   readonly events = new Map<string, string>()
+  readonly waits = new Map<number, readonly WaitRow[]>()
+  readonly signals = new Map<number, readonly SignalRow[]>()
+  readonly blobs = new Map<string, string>()
   /** This process's live leases. */
   readonly running = new Map<number, LeaseRow>()
   totals = noTotals
@@ -64,6 +69,7 @@ export class Cache implements Base {
     ])
       map.clear()
     for (const map of [this.streamsByKey, this.quotas, this.keys, this.explicitIds, this.events]) map.clear()
+    this.forgetWaits()
     this.lookedUp.clear()
     this.lookedUpLeases.clear()
     this.warm = false
@@ -137,6 +143,13 @@ export class Cache implements Base {
     this.keys.clear()
     this.explicitIds.clear()
     this.events.clear()
+    this.forgetWaits()
+  }
+
+  private forgetWaits(): void {
+    this.waits.clear()
+    this.signals.clear()
+    this.blobs.clear()
   }
 
   private isOwn(task: TaskRow): boolean {

@@ -82,7 +82,11 @@ export class StoreEngine {
   private busySince: number | undefined
   private notBefore = 0
   private tickAt = 0
+  /** When the next delayed or waiting task is due, on the monotonic clock. */
+  private dueAt = Number.POSITIVE_INFINITY
   private renewAt = 0
+  /** When this process shows itself next, at the latest. */
+  private presentAt = 0
   private careAt = 0
   private claimable = true
   private others = 0
@@ -186,7 +190,8 @@ export class StoreEngine {
     this.interested = interest
     for (const taskId of this.outputSeen.keys())
       if (!interest.tasks.includes(taskId)) this.outputSeen.delete(taskId)
-    for (const taskId of interest.tasks)
+    // It answers nobody, so nothing may be wrong with it: what is no id is followed by none.
+    for (const taskId of interest.tasks.filter((id) => typeof id === 'string'))
       if (!this.outputSeen.has(taskId)) this.outputSeen.set(taskId, this.lastOutput(taskId))
   }
 
@@ -234,7 +239,7 @@ export class StoreEngine {
   restMs(): number {
     if (this.failure !== undefined || this.closed) return Number.POSITIVE_INFINITY
     const now = this.options.environment.clock.monotonic()
-    const next = this.ready ? now : Math.min(this.tickAt, this.renewAt)
+    const next = this.ready ? now : Math.min(this.tickAt, this.renewAt, this.presentAt, this.dueAt)
     return Math.max(0, next - now, this.notBefore - now)
   }
 
@@ -267,14 +272,17 @@ export class StoreEngine {
     const beats = mono >= this.renewAt
     const alive = beats && this.options.stalledMs() < config.maxStallMs
     const renewing = alive && (this.cache.running.size > 0 || this.cache.workers.size > 0)
-    const due = ticked && (this.gone.length > 0 || this.isDue())
-    if (this.calls.length === 0 && !this.claimable && !renewing && !due) {
+    const showing = renewing || mono >= this.presentAt
+    const due = mono >= this.dueAt || (ticked && (this.gone.length > 0 || this.hasLapsed()))
+    if (this.calls.length === 0 && !this.claimable && !showing && !due) {
       if (beats) this.renewAt = mono + config.heartbeatIntervalMs
       return
     }
     const size = this.singly > 0 ? 1 : maxBatch
     const batch = this.calls.length <= size ? this.calls : this.calls.slice(0, size)
-    if (!this.flushBatch(batch, renewing, mono)) return
+    if (!this.flushBatch(batch, { renewing, showing }, mono)) return
+    if (showing) this.presentAt = mono + config.presenceIntervalMs
+    this.armDue(this.options.environment.clock.monotonic())
     this.calls = batch === this.calls ? [] : this.calls.slice(batch.length)
     this.singly = Math.max(0, this.singly - batch.length)
     if (beats) this.renewAt = mono + config.heartbeatIntervalMs
@@ -282,6 +290,7 @@ export class StoreEngine {
 
   /** On every tick: has another process written, died or come; is the file still the one that was opened? */
   private look(mono: number): void {
+    this.armDue(mono)
     if (this.tables.load.dataVersion() !== this.seenVersion) this.claimable = true
     if (mono >= this.careAt) {
       this.careAt = mono + careMs
@@ -301,23 +310,26 @@ export class StoreEngine {
     return false
   }
 
-  private isDue(): boolean {
-    const { at, leaseAt } = this.now()
-    const due = this.tables.load.nextDue()
-    if (due !== undefined && due <= at) return true
+  private hasLapsed(): boolean {
     const expiry = this.tables.load.nextExpiry()
-    return expiry !== undefined && expiry <= leaseAt
+    return expiry !== undefined && expiry <= this.now().leaseAt
+  }
+
+  /** Timers do not wait for a tick. */
+  private armDue(mono: number): void {
+    const due = this.tables.load.nextDue()
+    this.dueAt = due === undefined ? Number.POSITIVE_INFINITY : mono + Math.max(0, due - this.now().at)
   }
 
   /** One transaction. True when the calls were answered; false when they stay, to be tried again. */
-  private flushBatch(batch: readonly Call[], renewing: boolean, mono: number): boolean {
+  private flushBatch(batch: readonly Call[], beat: Beat, mono: number): boolean {
     if (!this.lock(mono)) return false
     let flushed: Flushed
     let foreign: boolean
     try {
       foreign = this.refresh()
       if (batch.some(({ operation }) => operation.kind === 'submit')) assertSameFile(this.opened)
-      flushed = this.flushOnce(batch, renewing)
+      flushed = this.flushOnce(batch, beat)
       if (!this.opened.db.inTransaction)
         throw new StoreError('store_io', 'the transaction was rolled back by SQLite itself')
       this.commit.run()
@@ -368,9 +380,9 @@ export class StoreEngine {
       this.notBefore = this.options.environment.clock.monotonic() + fairnessMs
   }
 
-  private flushOnce(batch: readonly Call[], renewing: boolean): Flushed {
+  private flushOnce(batch: readonly Call[], { renewing, showing }: Beat): Flushed {
     const now = this.now()
-    if (renewing) this.processes.beat(now.at)
+    if (showing) this.processes.beat(now.at)
     for (const process of this.gone) this.processes.end(process, now.at)
     return flush(this.tables, this.cache, this.around, now, {
       operations: batch.map(({ operation }) => operation),
@@ -553,6 +565,12 @@ export class StoreEngine {
     this.calls = []
     this.turn.failed = error
   }
+}
+
+/** What a flush does for this process itself: extend its leases, show that it lives. */
+interface Beat {
+  readonly renewing: boolean
+  readonly showing: boolean
 }
 
 /** While other processes are registered, their writes are looked for this often. */

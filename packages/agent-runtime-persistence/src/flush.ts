@@ -69,7 +69,10 @@ export function flush(
   const due = load.due(now.at, sweepLimit)
   const orphans = work.gone.flatMap((process) => load.running(process))
   for (const lease of [...lapsed, ...orphans]) lookUpLease(tables, cache, lease)
-  for (const task of due) cache.lookUp(task)
+  for (const task of due) {
+    cache.lookUp(task)
+    loadWaits(tables, cache, task.id)
+  }
 
   const ws = new WorkingSet(cache, now, around)
   takeOver(ws, orphans)
@@ -174,6 +177,7 @@ function loadNamed(tables: SqliteTables, cache: Cache, operations: readonly Writ
         }
         break
       case 'cancel':
+      case 'signal':
         loadTask(tables, cache, operation.taskId)
         break
       case 'registerWorkers':
@@ -184,6 +188,7 @@ function loadNamed(tables: SqliteTables, cache: Cache, operations: readonly Writ
         const lease = loadLease(tables, cache, operation.leaseId)
         if (lease === undefined) break
         if (operation.kind === 'recordStep') loadMemo(tables, cache, lease.task, operation.key)
+        loadWaits(tables, cache, lease.task)
         if (operation.kind === 'appendOutput' && !cache.outputs.has(lease.task))
           cache.outputs.set(lease.task, tables.load.outputs(lease.task))
         if (operation.kind === 'settle' && lease.endSeq !== null)
@@ -210,6 +215,7 @@ function loadTask(tables: SqliteTables, cache: Cache, taskId: string): void {
   const number = cache.explicitIds.get(taskId) ?? tables.ids.taskNumber(taskId)
   if (number === undefined) return
   if (!cache.tasks.has(number)) cache.lookUp(tables.load.task(number))
+  loadWaits(tables, cache, number)
   const lease = cache.tasks.get(number)?.lease ?? null
   if (lease !== null && !cache.leases.has(lease)) cache.lookUp(undefined, tables.load.lease(lease))
 }
@@ -226,6 +232,16 @@ function loadLease(tables: SqliteTables, cache: Cache, leaseId: string): LeaseRo
 
 function lookUpLease(tables: SqliteTables, cache: Cache, lease: LeaseRow): void {
   cache.lookUp(cache.tasks.has(lease.task) ? undefined : tables.load.task(lease.task), lease)
+  loadWaits(tables, cache, lease.task)
+}
+
+/** Most tasks have none, and their row says so. */
+function loadWaits(tables: SqliteTables, cache: Cache, task: number): void {
+  if ((cache.tasks.get(task)?.waits ?? 0) === 0 || cache.waits.has(task)) return
+  cache.waits.set(task, tables.load.waits(task))
+  const signals = tables.load.signals(task)
+  cache.signals.set(task, signals)
+  for (const { blob } of signals) if (blob !== null) cache.blobs.set(blob, tables.load.blob(blob) ?? '')
 }
 
 function loadMemo(tables: SqliteTables, cache: Cache, task: number, key: string): void {

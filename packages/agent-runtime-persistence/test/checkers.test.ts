@@ -22,7 +22,7 @@ const { config } = parseExecutionConfig({
   quotaConfig: { models: { big: { maxInFlight: 1, onExceeded: 'defer' } } },
 })
 
-/** A life that leaves something of everything: task 1 completed after a retry, 2 canceled, 3 running, 4 to 6 queued, 7 rejected. */
+/** A life that leaves something of everything: task 1 completed after a retry, 2 canceled, 3 running, 4 to 6 queued, 7 rejected, 8 waiting. */
 async function live(path: string): Promise<StoreSnapshot> {
   const environment = { ...createVirtualEnvironment('checked'), digest: nodeDigest }
   const store = await openStore(`sqlite:${path}`, { config, environment, durability: 'normal' })
@@ -44,6 +44,13 @@ async function live(path: string): Promise<StoreSnapshot> {
   await scene.submitMany(2, { model: 'big' })
   await scene.accepted({ delayMs: 60_000, lane: 'batch' })
   await scene.submit({ refused: { reason: 'invalid_payload', message: 'no' } })
+  const patient = await scene.running({ type: 'patient' })
+  const waits = [
+    { key: 'nap', position: 0, kind: 'timer', delayMs: 60_000 },
+    { key: 'answer', position: 1, kind: 'signal', name: 'reply' },
+  ] as const
+  await scene.write({ kind: 'suspend', leaseId: patient.leaseId, waits, stay: false })
+  await scene.write({ kind: 'signal', taskId: patient.taskId, name: 'other', value: '1' })
   const snapshot = await takeSnapshot(store)
   await store.close()
   return snapshot
@@ -81,6 +88,9 @@ describe('the checker of invariants finds what is wrong', () => {
     ['I14', (draft) => Object.assign(draft.stats.depth, { normal: 3 })],
     ['I14', (draft) => Object.assign(draft.stats, { delayed: 0 })],
     ['I14', (draft) => Object.assign(draft.stats, { running: 0 })],
+    ['I14', (draft) => Object.assign(draft.stats, { waiting: 0 })],
+    ['I16', (draft) => Object.assign(task(draft, 8).record, { waits: [] })],
+    ['I16', (draft) => Object.assign(task(draft, 8).record, { waitingFor: 'signal' })],
     ['I15', (draft) => task(draft, 1).events.splice(2, 1)],
     ['I15', (draft) => Object.assign(task(draft, 1).events[2] as object, { at: 1 })],
     ['I15', (draft) => Object.assign(task(draft, 1).events[2] as object, { hash: '0'.repeat(64) })],
@@ -125,6 +135,12 @@ describe('the checker of tables finds what is wrong', () => {
     'UPDATE task SET started_at = 1 WHERE id = 1',
     'UPDATE task SET due_at = due_at + 1 WHERE id = 6',
     'UPDATE task SET state = 4 WHERE id = 2',
+    'UPDATE task SET waits = waits - 1 WHERE id = 8',
+    'UPDATE task SET due_at = due_at + 1 WHERE id = 8',
+    'UPDATE wait SET due_at = due_at + 1',
+    "DELETE FROM wait WHERE key = 'answer'",
+    'DELETE FROM signal',
+    'UPDATE totals SET waiting = 0',
     'UPDATE lease SET state = 0, ended_at = NULL, end_reason = NULL, end_seq = NULL WHERE id = 1',
     'UPDATE lease SET fence = 2 WHERE id = 1',
     'DELETE FROM lease WHERE id = 2',

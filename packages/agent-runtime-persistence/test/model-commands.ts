@@ -9,6 +9,7 @@ import {
 import {
   createVirtualEnvironment,
   type ModelLease,
+  type ModelRequest,
   type ModelSettlement,
   type ModelTask,
   type ModelWorker,
@@ -129,18 +130,20 @@ async function compare(model: ReferenceModel, real: Real): Promise<void> {
       depth: stats.depth.interactive + stats.depth.normal + stats.depth.batch,
       delayed: stats.delayed,
       running: stats.running,
+      waiting: stats.waiting,
       rejected: stats.totals.rejected,
     },
     {
       depth: model.depth,
       delayed: model.delayed,
       running: model.leases.filter(({ state }) => state === 'running').length,
+      waiting: model.tasks.filter(({ state }) => state === 'waiting').length,
       rejected: model.rejected,
     },
   )
   const accepted = tasks.filter(({ record }) => record.state !== 'rejected')
   assert.deepEqual(
-    accepted.map(({ record, events, steps, leases }) => ({
+    accepted.map(({ record, events, steps, waits, leases }) => ({
       sequence: record.sequence,
       lane: record.lane,
       state: record.state,
@@ -150,6 +153,8 @@ async function compare(model: ReferenceModel, real: Real): Promise<void> {
       lease: record.state === 'running' ? [record.lease.dispatch, record.lease.expiresAt] : undefined,
       ends: leases.map(({ dispatch, status, endReason }) => [dispatch, status, endReason]),
       memos: steps.map(({ key, result }) => [key, result]),
+      ended: waits.map(({ key, outcome, value }) => [key, outcome, value]),
+      open: record.state === 'waiting' ? record.waits.map(({ key, dueAt }) => [key, dueAt]) : undefined,
       events: events.map(({ type }) => type),
     })),
     model.tasks.map((task) => ({
@@ -164,6 +169,13 @@ async function compare(model: ReferenceModel, real: Real): Promise<void> {
         .filter((lease) => lease.task === task)
         .map(({ dispatch, state, endReason }) => [dispatch, state, endReason]),
       memos: [...task.memos],
+      ended: task.ended,
+      open:
+        task.state === 'waiting'
+          ? task.waits
+              .toSorted((a, b) => a.position - b.position || (a.key < b.key ? -1 : 1))
+              .map(({ key, dueAt }) => [key, dueAt])
+          : undefined,
       events: task.events,
     })),
   )
@@ -301,6 +313,83 @@ export class Step extends Command {
   }
 }
 
+export class Suspend extends Command {
+  readonly which: number
+  readonly asked: readonly ModelRequest[]
+  readonly stay: boolean
+  constructor(which: number, asked: readonly ModelRequest[], stay: boolean) {
+    super()
+    this.which = which
+    this.asked = asked
+    this.stay = stay
+  }
+  async act(model: ReferenceModel, real: Real): Promise<void> {
+    const lease = leaseOf(model, this.which)
+    // A key is used once: what has ended is not asked for again.
+    const over = new Set(lease?.task.ended.map(([key]) => key))
+    const asked = this.asked.filter(({ key }) => !over.has(key))
+    if (asked.length === 0) return
+    const expected = model.suspend(lease, asked, this.stay)
+    const waits = asked.map(({ delayMs, ...wait }) => ({
+      ...wait,
+      ...(delayMs === undefined ? {} : { delayMs }),
+    }))
+    const outcome = await real.scene.write({
+      kind: 'suspend',
+      leaseId: real.leaseId(lease),
+      waits,
+      stay: this.stay,
+    })
+    if (expected === 'stale') assert.deepEqual(outcome, { fenced: 'stale' })
+    else {
+      const { suspended, resolved } = outcome as Extract<typeof outcome, { fenced: 'ok' }>
+      assert.deepEqual({ suspended, resolved: resolved.map(({ key }) => key) }, expected)
+    }
+    count(
+      expected === 'stale'
+        ? 'stale wait'
+        : expected.suspended
+          ? 'wait'
+          : expected.resolved.length > 0
+            ? 'over at once'
+            : 'stay',
+    )
+  }
+}
+
+export class Signal extends Command {
+  readonly which: number
+  readonly name: string
+  readonly value: string
+  constructor(which: number, name: string, value: string) {
+    super()
+    this.which = which
+    this.name = name
+    this.value = value
+  }
+  async act(model: ReferenceModel, real: Real): Promise<void> {
+    const task = pick<ModelTask>(
+      model.tasks,
+      this.which,
+      ({ state }) => state === 'waiting' || state === 'running',
+    )
+    const wasWaiting = task?.state === 'waiting'
+    const expected = model.signal(task, this.name, this.value)
+    const taskId = task === undefined ? 'nobody' : (real.taskIds.get(task.sequence) ?? '')
+    assert.deepEqual(
+      await real.scene.write({ kind: 'signal', taskId, name: this.name, value: this.value }),
+      expected,
+    )
+    count(
+      !expected.delivered
+        ? 'signal in vain'
+        : wasWaiting && expected.state === 'queued'
+          ? 'woken'
+          : 'signal kept',
+    )
+  }
+}
+
 export class Settle extends Command {
   readonly which: number
   readonly settlement: ModelSettlement
@@ -362,7 +451,7 @@ export class Cancel extends Command {
     const task = pick<ModelTask>(
       model.tasks,
       this.which,
-      ({ state }) => state === 'queued' || state === 'running',
+      ({ state }) => state === 'queued' || state === 'running' || state === 'waiting',
     )
     const expected = model.cancel(task)
     const taskId = task === undefined ? 'nobody' : (real.taskIds.get(task.sequence) ?? '')
@@ -383,7 +472,9 @@ export class Advance extends Command {
   async act(model: ReferenceModel, real: Real): Promise<void> {
     const edges = [
       ...model.leases.flatMap(({ state, expiresAt }) => (state === 'running' ? [expiresAt] : [])),
-      ...model.tasks.flatMap(({ dueAt }) => dueAt ?? []),
+      ...model.tasks
+        .flatMap(({ dueAt, waits }) => [dueAt, ...waits.map((wait) => wait.dueAt)])
+        .flatMap((at) => at ?? []),
     ].filter((at) => at + (this.edge ?? 0) >= model.now)
     const ms =
       this.edge === undefined || edges.length === 0 ? this.ms : Math.min(...edges) + this.edge - model.now

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { lanes } from '@ku0/agent-runtime-core'
-import { type ModelSettlement, ReferenceModel } from '@ku0/agent-runtime-core/testing'
+import { type ModelRequest, type ModelSettlement, ReferenceModel } from '@ku0/agent-runtime-core/testing'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { openStore } from '../src/index.ts'
@@ -17,8 +17,10 @@ import {
   Restart,
   seen,
   Settle,
+  Signal,
   Step,
   Submit,
+  Suspend,
 } from './model-commands.ts'
 import { scratchFolder } from './scratch-folder.ts'
 import { tableViolations } from './tables.ts'
@@ -38,6 +40,20 @@ const settlement = fc.oneof<fc.Arbitrary<ModelSettlement>[]>(
   }),
   fc.record({ as: fc.constant('retry' as const), value, delayMs: delay }),
 )
+const keys = ['w1', 'w2', 'w3', 'w4', 'w5', 'w6', 'w7', 'w8']
+const request = fc
+  .tuple(fc.nat(keys.length - 1), fc.boolean(), fc.constantFrom(0, 1, 250, 1_000, 5_000), fc.boolean())
+  .map(([n, isTimer, delayMs, hasPatience]): ModelRequest => {
+    const wait = { key: keys[n] ?? '', position: n }
+    if (isTimer) return { ...wait, kind: 'timer', delayMs }
+    return {
+      ...wait,
+      kind: 'signal',
+      name: n % 2 === 0 ? 'even' : 'odd',
+      delayMs: hasPatience ? delayMs : undefined,
+    }
+  })
+const requests = fc.uniqueArray(request, { minLength: 1, maxLength: 3, selector: ({ key }) => key })
 const often = (weight: number, arbitrary: fc.Arbitrary<Command>) =>
   Array.from({ length: weight }, () => arbitrary)
 const commands = [
@@ -68,6 +84,16 @@ const commands = [
     fc.tuple(which, fc.constantFrom('s1', 's2', '\ud800'), value).map((it) => new Step(...it)),
   ),
   ...often(
+    4,
+    fc
+      .tuple(which, requests, fc.boolean())
+      .map(([n, asked, stay]) => new Suspend(n, asked, stay && n % 3 === 0)),
+  ),
+  ...often(
+    2,
+    fc.tuple(which, fc.constantFrom('even', 'odd', 'none'), value).map((it) => new Signal(...it)),
+  ),
+  ...often(
     3,
     fc.tuple(which, settlement).map((it) => new Settle(...it)),
   ),
@@ -96,7 +122,7 @@ const commands = [
 
 /** A life begins with a worker, so that there is something to lose. */
 const lifeOf = (some: readonly fc.Arbitrary<Command>[]) =>
-  fc.commands([...some], { maxCommands: 120, size: 'max' }).map((list) => [new Register(2, ['*']), ...list])
+  fc.commands([...some], { maxCommands: 140, size: 'max' }).map((list) => [new Register(2, ['*']), ...list])
 
 describe('whatever is done to a store, it does what the reference model does (docs/reliability.md 3.2)', () => {
   test('in memory', { timeout: 600_000 }, async () => {
@@ -161,6 +187,12 @@ describe('whatever is done to a store, it does what the reference model does (do
       'stale step': 1,
       'stale release': 0.5,
       release: 0.5,
+      wait: 0.5,
+      'over at once': 0.3,
+      stay: 0.1,
+      woken: 0.05,
+      'signal kept': 0.5,
+      'signal in vain': 0.3,
       cancel: 1,
       expired: 1,
       edge: 2,

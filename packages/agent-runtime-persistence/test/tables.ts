@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import {
   blobReference,
+  canonical,
   CHAIN_START,
   chainText,
   type EventData,
@@ -9,6 +10,7 @@ import {
   type Lane,
   taskStates,
   type TaskState,
+  waitKinds,
 } from '@ku0/agent-runtime-core'
 import { foldEvents } from '@ku0/agent-runtime-core/testing'
 import Database from 'better-sqlite3'
@@ -52,6 +54,7 @@ interface TaskRow {
   lease: number | null
   crashes: number
   steps: number
+  waits: number
   seq: number
   tail: Buffer
   submitted_at: number
@@ -77,6 +80,14 @@ interface LeaseRow {
   state: number
   end_seq: number | null
 }
+interface WaitRow {
+  task: number
+  key: string
+  position: number
+  kind: number
+  name: string | null
+  due_at: number | null
+}
 interface StreamRow {
   id: number
   lane_rank: number
@@ -99,6 +110,8 @@ function readTables(db: Database.Database) {
     keys: all<{ key: string; task: number; payload_hash: string }>('SELECT * FROM idempotency'),
     checkpoints: all<{ task: number; seq: number; data: string }>('SELECT * FROM checkpoint'),
     outputs: all<{ task: number; seq: number }>('SELECT task, seq FROM output ORDER BY task, seq'),
+    waits: all<WaitRow>('SELECT * FROM wait ORDER BY task, position, key'),
+    signals: all<{ task: number; seq: number; name: string }>('SELECT * FROM signal ORDER BY task, seq'),
     blobs: new Map(
       all<{ sha256: string; data: string }>('SELECT * FROM blob').map((it) => [it.sha256, it.data]),
     ),
@@ -117,7 +130,8 @@ function* integrityRules(db: Database.Database): Iterable<string> {
 }
 
 /** I5, I10, I15, I16: the row, its leases and its chain are what the events say. */
-function* taskRules({ eventsOf, leases, blobs }: Tables, task: TaskRow): Iterable<string> {
+function* taskRules(tables: Tables, task: TaskRow): Iterable<string> {
+  const { eventsOf, leases, blobs } = tables
   const events = eventsOf.get(task.id) ?? []
   let tail: Buffer = Buffer.from(CHAIN_START)
   for (const [index, { seq, type, at, data, hash }] of events.entries()) {
@@ -131,8 +145,10 @@ function* taskRules({ eventsOf, leases, blobs }: Tables, task: TaskRow): Iterabl
   if (task.seq !== events.length || !tail.equals(task.tail))
     yield `I16 the row is at seq ${task.seq} of ${events.length}`
 
-  const { row, problems } = foldEvents(events.map((event) => ({ ...event, data: withBlob(event, blobs) })))
-  yield* problems
+  const folded = foldEvents(events.map((event) => ({ ...event, data: withBlob(event, blobs) })))
+  const { row } = folded
+  yield* folded.problems
+  yield* waitRules(tables, task, folded)
   const state = taskStates[task.state] as TaskState
   const expected = {
     state: row['state'],
@@ -150,7 +166,7 @@ function* taskRules({ eventsOf, leases, blobs }: Tables, task: TaskRow): Iterabl
   const due =
     state === 'queued'
       ? (JSON.parse(lastQueuing(events)?.data ?? '{}') as { dueAt?: number }).dueAt
-      : undefined
+      : (folded.waitDueAt ?? undefined)
   if (task.due_at !== null && task.due_at !== due) yield `I16 due_at is ${task.due_at}, its events say ${due}`
 
   const own = leases.filter((lease) => lease.task === task.id)
@@ -166,8 +182,34 @@ function* taskRules({ eventsOf, leases, blobs }: Tables, task: TaskRow): Iterabl
   }
 }
 
+/** I16: the rows of open waits and unread signals are what the events say. */
+function* waitRules(
+  tables: Tables,
+  { id, waits: count }: TaskRow,
+  { waits, signals }: ReturnType<typeof foldEvents>,
+): Iterable<string> {
+  const open = tables.waits
+    .filter(({ task }) => task === id)
+    .map(({ key, position, kind, name, due_at: dueAt }) => ({
+      key,
+      position,
+      kind: waitKinds[kind],
+      ...(name === null ? {} : { name }),
+      ...(dueAt === null ? {} : { dueAt }),
+    }))
+  if (canonical(open) !== canonical(waits))
+    yield `I16 open waits are ${canonical(open)}, its events say ${canonical(waits)}`
+  const unread = tables.signals.filter(({ task }) => task === id).map(({ seq, name }) => [seq, name])
+  if (canonical(unread) !== canonical([...signals]))
+    yield `I16 unread signals are ${canonical(unread)}, its events say ${canonical([...signals])}`
+  if (count !== open.length + unread.length)
+    yield `I14 waits is ${count}, there are ${open.length} and ${unread.length}`
+}
+
 function lastQueuing(events: readonly EventRow[]): EventRow | undefined {
-  return events.findLast(({ type }) => type === 'task.queued' || type === 'task.requeued')
+  return events.findLast(
+    ({ type }) => type === 'task.queued' || type === 'task.requeued' || type === 'task.resumed',
+  )
 }
 
 /** I14, I17, I19: every counter is a count. */
@@ -281,7 +323,8 @@ function* admissionRules(
         depth < config.batchBackpressureThreshold
       )
         yield `I13 commit ${number} refused task ${event.task} by backpressure at depth ${depth}`
-      if (event.type === 'task.queued' || event.type === 'task.requeued') queued.set(event.task, dueAt)
+      if (event.type === 'task.queued' || event.type === 'task.requeued' || event.type === 'task.resumed')
+        queued.set(event.task, dueAt)
       else if (event.type === 'task.started' || event.type === 'task.canceled') queued.delete(event.task)
     }
 }

@@ -102,7 +102,12 @@ test('the duration of a task, from its admission to its end, and of each of its 
   scene.clock.advanceBy(1_000)
   const first = scene.started('a')
   scene.clock.advanceBy(2_000)
-  scene.publish('task.waiting', 'a', { reason: 'timer', leaseId: first }, { also: ['lease.released'] })
+  scene.publish(
+    'task.waiting',
+    'a',
+    { reason: 'timer', leaseId: first, waits: [] },
+    { also: ['lease.released'] },
+  )
   scene.clock.advanceBy(4_000)
   const second = scene.started('a')
   scene.clock.advanceBy(8_000)

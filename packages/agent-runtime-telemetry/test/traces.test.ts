@@ -155,7 +155,7 @@ describe('how a lease ended', () => {
     using _ = sdk.attach(scene)
     const also = ['lease.released'] as const
     scene.publish('task.canceled', 'a', { from: 'running', leaseId: scene.started('a') }, { also })
-    scene.publish('task.waiting', 'b', { reason: 'signal', leaseId: scene.started('b') }, { also })
+    scene.publish('task.waiting', 'b', { reason: 'signal', leaseId: scene.started('b'), waits: [] }, { also })
     expect((await sdk.spans()).map(shape)).toMatchObject([
       {
         status: { code: SpanStatusCode.UNSET },

@@ -56,14 +56,17 @@ export function hasRoomAtAdmission(
   return belowMax(rule, counters.queued + counters.running) && windowHasRoom(rule, counters, window, tokens)
 }
 
-/** Whether a rule in defer mode lets one more task start; rules in reject mode were settled at admission. Source: C4. */
+/**
+ * Whether a rule lets one more task start. Windows of reject mode were settled at admission, and so was its room, but for a task
+ * that gave it up to wait: that one starts when there is room again. Source: C4; `docs/semantics.md 12.3`.
+ */
 export function hasRoomAtDispatch(
   rule: QuotaRule,
   counters: QuotaCounters,
   window: number,
   tokens: number,
 ): boolean {
-  if (rule.onExceeded === 'reject') return true
+  if (rule.onExceeded === 'reject') return belowMax(rule, counters.running)
   return belowMax(rule, counters.running) && windowHasRoom(rule, counters, window, tokens)
 }
 

@@ -10,6 +10,7 @@ export {
   ReferenceModel,
   type ModelConfig,
   type ModelLease,
+  type ModelRequest,
   type ModelReceipt,
   type ModelSettlement,
   type ModelTask,

@@ -9,6 +9,7 @@ import { canMove, isFinal, type TaskState } from '../states.ts'
 import type { StepRecord } from '../step.ts'
 import type { ExecutionStore, StoreStats, Totals } from '../store.ts'
 import type { TaskRecord } from '../task.ts'
+import type { OpenWait, WaitRecord } from '../wait.ts'
 import { exceeds } from '../text-size.ts'
 import { blobReference } from '../transition/working-set.ts'
 import type { WorkerStatus } from '../worker.ts'
@@ -19,6 +20,7 @@ export interface TaskSnapshot {
   readonly record: TaskRecord
   readonly events: readonly StoredEvent[]
   readonly steps: readonly StepRecord[]
+  readonly waits: readonly WaitRecord[]
   readonly leases: readonly ExecutionLease[]
   readonly output: readonly OutputChunk[]
 }
@@ -52,6 +54,7 @@ export async function takeSnapshot(store: Pick<ExecutionStore, 'read'>): Promise
         record,
         events: (await store.read({ kind: 'events', taskId, after: 0, limit: 1_000_000 })) ?? [],
         steps: await store.read({ kind: 'steps', taskId }),
+        waits: (await store.read({ kind: 'memos', taskId })).waits,
         leases: await store.read({ kind: 'leases', taskId }),
         output: (await store.read({ kind: 'output', taskId, after: 0, limit: 1_000_000 })) ?? [],
       })
@@ -103,11 +106,20 @@ function* eventRules({ record, events }: TaskSnapshot, it: InvariantCase): Itera
     const actual = (record as unknown as Record<string, unknown>)[key]
     if (actual !== value) yield `I16 ${key} is ${String(actual)}, its events say ${String(value)}`
   }
+  if (record.state === 'waiting') {
+    const [actual, expected] = [canonical(record.waits), canonical(folded.waits)]
+    if (actual !== expected) yield `I16 it waits for ${actual}, its events say ${expected}`
+  }
 }
 
 /** The row that a task's events make, and the moves that the table of states does not have. */
 export function foldEvents(events: readonly Pick<StoredEvent, 'seq' | 'type' | 'at' | 'data'>[]): {
   readonly row: Readonly<Record<string, unknown>>
+  /** The open waits, in the order of their calls, and the signals not taken, by seq. */
+  readonly waits: readonly OpenWait[]
+  readonly signals: ReadonlyMap<number, string>
+  /** When the first of the waits is due, while it waits. */
+  readonly waitDueAt: number | null
   readonly problems: readonly string[]
 } {
   const problems: string[] = []
@@ -121,12 +133,32 @@ export function foldEvents(events: readonly Pick<StoredEvent, 'seq' | 'type' | '
     crashes: 0,
     steps: 0,
   }
+  const waits = new Map<string, OpenWait>()
+  const signals = new Map<number, string>()
+  let waitDueAt: number | null = null
   let fence = 0
+  const open = (wait: OpenWait) => {
+    if (!waits.has(wait.key)) waits.set(wait.key, wait)
+  }
+  const end = ({ key, name, outcome }: EventData['wait.resolved'], seq: number) => {
+    waits.delete(key)
+    if (outcome !== 'received') return
+    const [taken] = [...signals].find(([, unread]) => unread === name) ?? []
+    if (taken === undefined)
+      problems.push(`I16 event ${seq} takes a signal ${String(name)} that is not there`)
+    else signals.delete(taken)
+  }
+  const isOver = () => row.state !== undefined && isFinal(row.state)
   const move = (to: TaskState, seq: number) => {
     if (row.state !== undefined && !canMove(row.state, to))
       problems.push(`I4 event ${seq} moves ${row.state} to ${to}`)
     row.state = to
     delete row['dueAt']
+    delete row['waitingFor']
+    waitDueAt = null
+    if (!isOver()) return
+    waits.clear()
+    signals.clear()
   }
   for (const { seq, type, at, data } of events) {
     const it = JSON.parse(data) as Partial<Record<string, unknown>>
@@ -184,11 +216,36 @@ export function foldEvents(events: readonly Pick<StoredEvent, 'seq' | 'type' | '
         row['finishedAt'] = at
         if (it['reason'] !== undefined) row['reason'] = it['reason']
         break
+      case 'task.waiting': {
+        const { reason, waits: asked, dueAt = {} } = it as unknown as EventData['task.waiting']
+        move('waiting', seq)
+        row['waitingFor'] = reason
+        for (const wait of asked) {
+          const due = dueAt[wait.key]
+          open(due === undefined ? wait : { ...wait, dueAt: due })
+        }
+        const times = Object.values(dueAt)
+        if (times.length > 0) waitDueAt = Math.min(...times)
+        break
+      }
+      case 'task.resumed':
+        move('queued', seq)
+        end(it as unknown as EventData['wait.resolved'], seq)
+        break
+      case 'signal.received':
+        if (isOver()) problems.push(`I4 signal ${seq} for a task that is ${row.state}`)
+        signals.set(seq, String(it['name']))
+        break
       case 'step.completed':
       case 'step.failed':
+      case 'wait.started':
+      case 'wait.resolved':
       case 'checkpoint.created':
         if (row.state !== 'running') problems.push(`I7 ${type} ${seq} although the task was ${row.state}`)
         if (type === 'step.completed') row.steps += 1
+        if (type === 'wait.started') open(it as unknown as OpenWait)
+        if (type === 'wait.resolved') end(it as unknown as EventData['wait.resolved'], seq)
+        for (const key of (it['dropped'] ?? []) as string[]) waits.delete(key)
         break
       case 'task.leaked':
         break
@@ -196,7 +253,8 @@ export function foldEvents(events: readonly Pick<StoredEvent, 'seq' | 'type' | '
         problems.push(`I4 event ${seq} of type ${type} is not known here`)
     }
   }
-  return { row, problems }
+  const inOrder = [...waits.values()].toSorted((a, b) => a.position - b.position || (a.key < b.key ? -1 : 1))
+  return { row, waits: inOrder, signals, waitDueAt, problems }
 }
 
 /** I5, I10: one live lease if and only if it runs; leases and starts are one to one. */
@@ -317,10 +375,11 @@ function* workerRules({ tasks, workers }: StoreSnapshot): Iterable<string> {
 /** I19: quota counters are the holders, and no maximum is exceeded. */
 function* quotaRules({ tasks, stats }: StoreSnapshot, config: ExecutionConfig): Iterable<string> {
   const { quotaConfig } = config
-  const holders = new Map<string, { queued: number; running: number }>()
+  const holders = new Map<string, { queued: number; running: number; returned: number }>()
   if (quotaConfig !== undefined)
-    for (const { record } of tasks) {
+    for (const { record, events } of tasks) {
       if (record.state !== 'queued' && record.state !== 'running') continue
+      const resumed = events.some(({ type }) => type === 'task.resumed')
       const names = [
         ...(record.model === undefined ? [] : [['model', record.model] as const]),
         ...[...new Set(record.tools)].map((tool) => ['tool', tool] as const),
@@ -330,16 +389,19 @@ function* quotaRules({ tasks, stats }: StoreSnapshot, config: ExecutionConfig): 
         const limit = Object.hasOwn(limits, name) ? limits[name] : quotaConfig.defaults?.[kind]
         if (limit === undefined) continue
         const key = `${kind}:${name}`
-        const held = holders.get(key) ?? { queued: 0, running: 0 }
+        const held = holders.get(key) ?? { queued: 0, running: 0, returned: 0 }
         held[record.state] += 1
+        if (record.state === 'queued' && resumed) held.returned += 1
         holders.set(key, held)
-        const counted = limit.onExceeded === 'reject' ? held.queued + held.running : held.running
+        // A task that waited gave its place up and comes back past the limit; it starts when there is room.
+        const counted =
+          limit.onExceeded === 'reject' ? held.queued - held.returned + held.running : held.running
         if (limit.maxInFlight !== undefined && counted > limit.maxInFlight)
           yield `I19 quota ${key} is held ${counted} times, its maximum is ${limit.maxInFlight}`
       }
     }
   for (const { key, queued, running } of stats.quotas) {
-    const held = holders.get(key) ?? { queued: 0, running: 0 }
+    const held = holders.get(key) ?? { queued: 0, running: 0, returned: 0 }
     if (queued !== held.queued || running !== held.running)
       yield `I19 quota ${key} counts ${queued} queued and ${running} running, held by ${held.queued} and ${held.running}`
     holders.delete(key)
@@ -372,7 +434,7 @@ function withoutAbort(record: TaskRecord): string {
   return JSON.stringify({ ...record, abort: undefined })
 }
 
-const valueKeys = ['input', 'result', 'output', 'error'] as const
+const valueKeys = ['input', 'result', 'output', 'error', 'value'] as const
 
 /** The chain after one more event; a value that was too large to stand inline was hashed as its reference. */
 function chained(

@@ -2,6 +2,7 @@ import type { FailureKind } from '../event.ts'
 import { type Lane, laneRank } from '../lane.ts'
 import type { LeaseEndReason } from '../lease.ts'
 import type { LeaseState, TaskState } from '../states.ts'
+import type { WaitKind, WaitOutcome } from '../wait.ts'
 
 /** The settings that the model knows. */
 export interface ModelConfig {
@@ -27,7 +28,40 @@ export interface ModelTask {
   lease: ModelLease | undefined
   result: string | undefined
   readonly memos: Map<string, string>
+  readonly waits: ModelWait[]
+  readonly signals: ModelSignal[]
+  /** How its waits ended: key, outcome, value. */
+  readonly ended: [string, WaitOutcome, string | undefined][]
   readonly events: string[]
+}
+
+export interface ModelWait {
+  readonly key: string
+  readonly kind: WaitKind
+  /** Of a signal. */
+  readonly name?: string
+  readonly position: number
+  readonly dueAt: number | undefined
+}
+
+interface ModelSignal {
+  readonly name: string
+  readonly value: string
+  readonly at: number
+}
+
+/** A wait that needs no waiting, and since when. */
+interface OverWait {
+  readonly key: string
+  readonly outcome: WaitOutcome
+  readonly at: number
+  readonly position: number
+  readonly signal: ModelSignal | undefined
+}
+
+/** A wait as a pass asks for it. */
+export interface ModelRequest extends Omit<ModelWait, 'dueAt'> {
+  readonly delayMs: number | undefined
 }
 
 export interface ModelLease {
@@ -127,6 +161,9 @@ export class ReferenceModel {
         lease: undefined,
         result: undefined,
         memos: new Map(),
+        waits: [],
+        signals: [],
+        ended: [],
         events: ['task.queued'],
       }
       this.tasks.push(task)
@@ -196,6 +233,56 @@ export class ReferenceModel {
     })
   }
 
+  suspend(
+    lease: ModelLease | undefined,
+    asked: readonly ModelRequest[],
+    stay: boolean,
+  ): 'stale' | { suspended: boolean; resolved: readonly string[] } {
+    return this.turn(() => {
+      if (lease?.state !== 'running') return 'stale'
+      const { task } = lease
+      const isNew = ({ key }: { key: string }) => !task.waits.some((wait) => wait.key === key)
+      const fresh = asked.filter(isNew).map(({ delayMs, ...wait }) => ({
+        ...wait,
+        dueAt: delayMs === undefined ? undefined : this.now + delayMs,
+      }))
+      const over = this.whatIsOver(task, [...task.waits, ...fresh])
+      const parks = over.length === 0 && !stay
+      for (const wait of fresh) {
+        if (!parks && !over.some(({ key }) => key === wait.key)) task.events.push('wait.started')
+        task.waits.push(wait)
+      }
+      if (parks) {
+        this.end(lease, 'completed', 'waiting')
+        task.state = 'waiting'
+        task.events.push('task.waiting')
+      }
+      for (const { key, outcome, signal } of over) {
+        this.endWait(task, key, outcome, signal)
+        task.events.push('wait.resolved')
+      }
+      return { suspended: parks, resolved: over.map(({ key }) => key) }
+    })
+  }
+
+  signal(
+    task: ModelTask | undefined,
+    name: string,
+    value: string,
+  ): { delivered: boolean; state?: TaskState } {
+    return this.turn(() => {
+      if (task === undefined) return { delivered: false }
+      if (isOver(task)) return { delivered: false, state: task.state }
+      task.signals.push({ name, value, at: this.now })
+      task.events.push('signal.received')
+      const wait = task.waits
+        .filter((it) => task.state === 'waiting' && it.name === name)
+        .toSorted((a, b) => a.position - b.position)[0]
+      if (wait !== undefined) this.resume(task, wait.key, 'received', task.signals.at(-1))
+      return { delivered: true, state: task.state }
+    })
+  }
+
   release(lease: ModelLease | undefined, reason: 'yielded' | 'drained'): 'ok' | 'stale' {
     return this.turn(() => {
       if (lease?.state !== 'running') return 'stale'
@@ -233,6 +320,7 @@ export class ReferenceModel {
     this.sweep()
     for (const task of this.queued())
       if (task.dueAt !== undefined && task.dueAt <= this.now) task.dueAt = undefined
+    for (const task of this.tasks.filter(({ state }) => state === 'waiting')) this.wake(task)
     if (renewing) this.renew()
     const outcome = operation()
     this.claim()
@@ -307,6 +395,46 @@ export class ReferenceModel {
       : undefined
   }
 
+  private whatIsOver(task: ModelTask, open: readonly ModelWait[]): OverWait[] {
+    const unread = [...task.signals]
+    return open
+      .toSorted((a, b) => a.position - b.position)
+      .flatMap(({ key, name, kind, dueAt, position }): OverWait[] => {
+        const index = kind === 'signal' ? unread.findIndex((it) => it.name === name) : -1
+        const signal = unread[index]
+        if (signal !== undefined && signal.at <= (dueAt ?? Number.POSITIVE_INFINITY)) {
+          unread.splice(index, 1)
+          return [{ key, outcome: 'received', at: signal.at, position, signal }]
+        }
+        if (dueAt === undefined || dueAt > this.now) return []
+        const outcome = kind === 'timer' ? 'fired' : 'timed_out'
+        return [{ key, outcome, at: dueAt, position, signal: undefined }]
+      })
+      .toSorted((a, b) => a.at - b.at || a.position - b.position)
+  }
+
+  private wake(task: ModelTask): void {
+    const [first] = task.waits
+      .filter(({ dueAt }) => dueAt !== undefined && dueAt <= this.now)
+      .toSorted((a, b) => (a.dueAt ?? 0) - (b.dueAt ?? 0) || a.position - b.position)
+    if (first !== undefined) this.resume(task, first.key, first.kind === 'timer' ? 'fired' : 'timed_out')
+  }
+
+  private resume(task: ModelTask, key: string, outcome: WaitOutcome, signal?: ModelSignal): void {
+    this.endWait(task, key, outcome, signal)
+    task.state = 'queued'
+    task.events.push('task.resumed')
+  }
+
+  private endWait(task: ModelTask, key: string, outcome: WaitOutcome, signal?: ModelSignal): void {
+    task.waits.splice(
+      task.waits.findIndex((wait) => wait.key === key),
+      1,
+    )
+    if (signal !== undefined) task.signals.splice(task.signals.indexOf(signal), 1)
+    task.ended.push([key, outcome, signal?.value])
+  }
+
   private requeue(lease: ModelLease, reason: 'expired' | 'retry' | 'yielded' | 'drained', delayMs = 0): void {
     const { task } = lease
     const isRise = reason === 'expired' || reason === 'retry'
@@ -326,6 +454,8 @@ export class ReferenceModel {
     if (task.lease !== undefined) this.end(task.lease, lease, reason)
     task.state = state
     task.dueAt = undefined
+    task.waits.length = 0
+    task.signals.length = 0
     task.events.push(`task.${state}`)
   }
 

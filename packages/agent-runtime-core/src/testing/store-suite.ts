@@ -18,12 +18,13 @@ import type { SceneOptions, Suite } from './store-suite/suite.ts'
 import type { OpenStore, TestTools } from './store-suite/tools.ts'
 import { turns } from './store-suite/turns.ts'
 import { values } from './store-suite/values.ts'
+import { waits } from './store-suite/waits.ts'
 
 export { Scene, submission, type SceneSetting, type Time } from './store-suite/scene.ts'
 export type { Matchers, Opening, OpenStore, TestTools } from './store-suite/tools.ts'
 
 /**
- * The conformance suite of the store port: a test for each rule of `docs/semantics.md` 1 to 7 that the port can show. A store
+ * The conformance suite of the store port: a test for each rule of `docs/semantics.md` 1 to 7 and 12 that the port can show. A store
  * is done when it passes. After each test the store is searched for broken invariants. `open` gives a new, empty store each time; one that does not run on the virtual time it is handed
  * says `time: 'real'`, and the tests that move time are skipped in the open; `digest` is a faster one. Source: `docs/ARCHITECTURE.md`, The store.
  */
@@ -74,6 +75,7 @@ const sections: Readonly<Record<string, (suite: Suite) => void>> = {
   'preemption (docs/semantics.md 3.6)': preemption,
   'cancellation (docs/semantics.md 5, C3)': cancellation,
   'steps, checkpoints, output (docs/semantics.md 7, 9)': steps,
+  'waits and signals (docs/semantics.md 12.3, 12.4)': waits,
   'events and hashes (docs/semantics.md 1.3, 1.6, 6.2)': events,
   reads: reads,
   'values (docs/semantics.md 7.4, 7.5)': values,

@@ -1,7 +1,8 @@
 import { isFinal } from '../states.ts'
 import type { OutcomeOf } from '../store.ts'
 import { dequeue, hold } from './queue.ts'
-import { endLease, notice } from './settle.ts'
+import { endLease, notice } from './fence.ts'
+import { clearWaits } from './waits.ts'
 import type { WorkingSet } from './working-set.ts'
 
 /**
@@ -34,6 +35,7 @@ export function cancel(ws: WorkingSet, it: { taskId: string; reason?: string }):
     hold(ws, task, 'running', 'none')
     notice(ws, lease, 'canceled', it.reason)
   }
+  clearWaits(ws, row)
   ws.count('canceled')
   if (task.state === 'running' || task.state === 'waiting') ws.count(task.state, -1)
   return { canceled: true, state: 'canceled' }

@@ -6,7 +6,7 @@ import { lanes } from '../lane.ts'
 import { windowStart } from '../quota.ts'
 import { dequeue, hold, streamOf } from './queue.ts'
 import type { LeaseRow, StreamRow, TaskRow } from './rows.ts'
-import { notice } from './settle.ts'
+import { notice } from './fence.ts'
 import type { WorkingSet } from './working-set.ts'
 
 /** A worker of this process and its standing demand. `inFlight` counts its taken slots and rises with every grant. */
@@ -112,13 +112,13 @@ export class ClaimRound {
     return isEligible({ ...worker, inFlight: 0 }, type, now.leaseAt, config.leaseTtlMs)
   }
 
-  /** How many more tasks of a stream its deferred quotas would let start. */
+  /** How many more tasks of a stream its quotas would let start. */
   private quotaRoom({ quotaKeys }: StreamRow): number {
     const { ws } = this
     const window = windowStart(ws.now.at, ws.config.quotaConfig?.windowMs ?? 60_000)
     return quotaKeys.reduce((room, key) => {
       const rule = quotaRule(ws.config.quotaConfig, key)
-      if (rule === undefined || rule.onExceeded === 'reject') return room
+      if (rule === undefined) return room
       const counters = ws.quota(key)
       if (!hasRoomAtDispatch(rule, counters, window, 0)) return 0
       return Math.min(room, (rule.maxInFlight ?? Number.POSITIVE_INFINITY) - counters.running)

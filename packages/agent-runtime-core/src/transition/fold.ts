@@ -5,6 +5,7 @@ import { release, settle } from './settle.ts'
 import { appendOutput, checkpoint, failStep, progress, recordStep } from './steps.ts'
 import { submit } from './submit.ts'
 import { drainWorkers, registerWorkers, removeWorkers } from './upkeep.ts'
+import { signal, suspend } from './waits.ts'
 import type { WorkingSet } from './working-set.ts'
 
 /**
@@ -20,11 +21,13 @@ export const flushRank: Readonly<Record<WriteKind, number>> = {
   checkpoint: 1,
   appendOutput: 1,
   progress: 1,
+  suspend: 1,
   registerWorkers: 2,
   drainWorkers: 2,
   removeWorkers: 2,
   submit: 3,
   cancel: 3,
+  signal: 3,
   abortSettled: 3,
 }
 
@@ -47,6 +50,10 @@ export function fold(ws: WorkingSet, it: Write, running: Iterable<LeaseRow>): Ou
       return settle(ws, it.leaseId, it.settlement)
     case 'release':
       return release(ws, it.leaseId, it.reason)
+    case 'suspend':
+      return suspend(ws, it)
+    case 'signal':
+      return signal(ws, it)
     case 'cancel':
       return cancel(ws, it)
     case 'abortSettled':

@@ -1,6 +1,7 @@
 import type { EventType, WaitReason } from '../event.ts'
 import type { LeaseEndReason } from '../lease.ts'
 import type { LeaseState, TaskState } from '../states.ts'
+import type { WaitKind } from '../wait.ts'
 
 /**
  * The rows a store keeps, as the transitions see them: integers inside, frozen by type; a change is a new row. Times are epoch
@@ -20,11 +21,13 @@ export interface TaskRow {
   readonly crashes: number
   /** Memos recorded. */
   readonly steps: number
+  /** Open waits and signals not taken yet. */
+  readonly waits: number
   /** The last event's seq, and the integrity chain up to it. */
   readonly seq: number
   readonly tail: Uint8Array
   readonly submittedAt: number
-  /** Not to be claimed before; null once promoted. */
+  /** Queued: not to be claimed before; null once promoted. Waiting: when the first of its waits is due. */
   readonly dueAt: number | null
   /** Since when it could be claimed. */
   readonly queuedAt: number
@@ -125,6 +128,28 @@ export interface EventRow {
   readonly blob: string | null
   readonly hash: Uint8Array
   readonly also: readonly EventType[]
+}
+
+/** An open wait of a task. */
+export interface WaitRow {
+  readonly task: number
+  readonly key: string
+  readonly position: number
+  readonly kind: WaitKind
+  /** The signal's. */
+  readonly name: string | null
+  readonly dueAt: number | null
+}
+
+/** A signal that its task has not taken yet; what came with it stands in the event `seq`. */
+export interface SignalRow {
+  readonly task: number
+  readonly seq: number
+  readonly name: string
+  readonly at: number
+  /** As in the event: the value's text, or the reference to a blob. */
+  readonly value: string
+  readonly blob: string | null
 }
 
 export interface CheckpointRow {

@@ -1,38 +1,13 @@
 import type { EventType, RequeueReason } from '../event.ts'
 import { canonical } from '../codec.ts'
-import { decideExpiry, isExpired } from '../decide/expiry.ts'
+import { decideExpiry } from '../decide/expiry.ts'
 import type { LeaseEndReason } from '../lease.ts'
-import type { LeaseState } from '../states.ts'
 import type { Fenced, Settlement } from '../store.ts'
+import { endLease, held, liveLease, notice } from './fence.ts'
 import { enqueue, hold } from './queue.ts'
 import type { LeaseRow, TaskRow } from './rows.ts'
+import { clearWaits } from './waits.ts'
 import type { WorkingSet } from './working-set.ts'
-
-/** A live lease and its task: what every write of a holder must find first. */
-export interface Held {
-  readonly lease: LeaseRow
-  readonly task: TaskRow
-}
-
-/**
- * The fence: the lease behind an id if it is live right now, else undefined, and the stale write is counted.
- * Source: `docs/semantics.md 4.2, 4.4`.
- */
-export function held(ws: WorkingSet, leaseId: string): Held | undefined {
-  const found = liveLease(ws, leaseId)
-  if (found === undefined) ws.staleWrites++
-  return found
-}
-
-function liveLease(ws: WorkingSet, leaseId: string): Held | undefined {
-  const number = ws.ids.leaseNumber(leaseId)
-  const lease = number === undefined ? undefined : ws.lease(number)
-  if (lease === undefined || lease.state !== 'running' || isExpired(lease.expiresAt, ws.now.leaseAt))
-    return undefined
-  const task = ws.task(lease.task)
-  if (task === undefined || task.state !== 'running' || task.lease !== lease.id) return undefined
-  return { lease, task }
-}
 
 /** The holder reports how its attempt ended. Source: `docs/semantics.md 1.1, 4.4`. */
 export function settle(ws: WorkingSet, leaseId: string, settlement: Settlement): Fenced {
@@ -96,34 +71,6 @@ export function expire(ws: WorkingSet, lease: LeaseRow, reason: 'expired' | 'own
   notice(ws, lease, 'lost', reason)
 }
 
-/** Tells the holder, if it lives in this process, that its lease ended from outside. Others find out on their next look. */
-export function notice(
-  ws: WorkingSet,
-  lease: LeaseRow,
-  verdict: 'lost' | 'canceled' | 'yield',
-  reason?: string,
-): void {
-  if (lease.process !== ws.base.process) return
-  const task = ws.task(lease.task)
-  ws.notices.push({
-    leaseId: ws.ids.lease(lease.id),
-    taskId: task?.explicitId ?? ws.ids.task(lease.task),
-    verdict,
-    ...(reason === undefined ? {} : { reason }),
-  })
-}
-
-/** Ends a lease with what ended it. */
-export function endLease(
-  ws: WorkingSet,
-  lease: LeaseRow,
-  state: Exclude<LeaseState, 'running'>,
-  endReason: LeaseEndReason,
-  endSeq: number,
-): void {
-  ws.putLease({ ...lease, state, endReason, endSeq, endedAt: ws.now.leaseAt })
-}
-
 const released: readonly EventType[] = ['lease.released']
 const expired: readonly EventType[] = ['lease.expired']
 const preempted: readonly EventType[] = ['lease.released', 'task.preempted']
@@ -158,6 +105,7 @@ function finish(
   const row = ws.move(task, { state, lease: null, finishedAt: ws.now.at }, type, data, also, blob)
   endLease(ws, lease, state, endReason, row.seq)
   hold(ws, row, 'running', 'none')
+  clearWaits(ws, row)
 }
 
 interface Requeue {

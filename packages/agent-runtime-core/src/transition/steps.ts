@@ -1,19 +1,10 @@
-import type { Fenced, OutcomeOf } from '../store.ts'
-import { held } from './settle.ts'
+import type { Fenced, OutcomeOf, Write } from '../store.ts'
+import { held } from './fence.ts'
+import { dropWaits } from './waits.ts'
 import type { WorkingSet } from './working-set.ts'
 
 /** A step's result, its memo. A key that has one already answers with it and writes nothing. Source: `docs/semantics.md 7.1, 7.2`. */
-export function recordStep(
-  ws: WorkingSet,
-  it: {
-    leaseId: string
-    key: string
-    position: number
-    durationMs: number
-    result: string
-    inputHash?: string
-  },
-): OutcomeOf<'recordStep'> {
+export function recordStep(ws: WorkingSet, it: Write<'recordStep'>): OutcomeOf<'recordStep'> {
   const live = held(ws, it.leaseId)
   if (live === undefined) return { fenced: 'stale' }
   const { task } = live
@@ -25,12 +16,14 @@ export function recordStep(
     task,
     { steps: task.steps + 1 },
     'step.completed',
-    `{"durationMs":${it.durationMs}` +
+    (it.drops === undefined ? '{' : `{"dropped":${JSON.stringify(it.drops)},`) +
+      `"durationMs":${it.durationMs}` +
       (it.inputHash === undefined ? '' : `,"inputHash":"${it.inputHash}"`) +
       `,"key":${JSON.stringify(it.key)},"position":${it.position},"result":${result.text}}`,
     undefined,
     result.blob,
   )
+  if (it.drops !== undefined) dropWaits(ws, row, it.drops)
   const memos = ws.memos.get(task.id)
   if (memos === undefined) ws.memos.set(task.id, new Map([[it.key, row.seq]]))
   else memos.set(it.key, row.seq)
@@ -46,16 +39,22 @@ function memoText(ws: WorkingSet, task: number, seq: number): string {
   return text.slice(text.indexOf('"result":', text.indexOf('"position":')) + 9, -1)
 }
 
-/** A step that failed for good. Source: `docs/semantics.md 7.2`. */
-export function failStep(
-  ws: WorkingSet,
-  it: { leaseId: string; key: string; position: number; durationMs: number; error: string },
-): Fenced {
+/** A step that failed, for good or until its next retry. Source: `docs/semantics.md 7.2, 7.7`. */
+export function failStep(ws: WorkingSet, it: Write<'failStep'>): Fenced {
   const live = held(ws, it.leaseId)
   if (live === undefined) return 'stale'
   const error = ws.inline(it.error)
-  const data = `{"durationMs":${it.durationMs},"error":${error.text},"key":${JSON.stringify(it.key)},"position":${it.position}}`
-  ws.move(live.task, {}, 'step.failed', data, undefined, error.blob)
+  const row = ws.move(
+    live.task,
+    {},
+    'step.failed',
+    (it.drops === undefined ? '{' : `{"dropped":${JSON.stringify(it.drops)},`) +
+      `"durationMs":${it.durationMs},"error":${error.text},"key":${JSON.stringify(it.key)},"position":${it.position}` +
+      (it.retry === undefined ? '}' : `,"retry":${it.retry}}`),
+    undefined,
+    error.blob,
+  )
+  if (it.drops !== undefined) dropWaits(ws, row, it.drops)
   return 'ok'
 }
 

@@ -77,6 +77,7 @@ const newTask: Omit<
   lease: null,
   crashes: 0,
   steps: 0,
+  waits: 0,
   seq: 0,
   tail: noChain,
   startedAt: null,

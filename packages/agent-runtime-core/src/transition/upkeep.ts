@@ -3,6 +3,7 @@ import type { Write } from '../store.ts'
 import { dequeue, enqueue } from './queue.ts'
 import type { LeaseRow, TaskRow, WorkerRow } from './rows.ts'
 import { expire, release } from './settle.ts'
+import { wake } from './waits.ts'
 import type { WorkingSet } from './working-set.ts'
 
 /** Ends the leases that have expired, in `(expiresAt, leaseId)` order. Source: Track AA; `docs/semantics.md 3.5, 4.2`. */
@@ -21,12 +22,16 @@ export function takeOver(ws: WorkingSet, orphans: readonly LeaseRow[]): void {
   }
 }
 
-/** Tasks whose time has come count in the depth from now on; like a requeue, they pass the limits. Source: `docs/semantics.md 2.2`. */
+/**
+ * Tasks whose time has come: delayed ones count in the depth from now on and, like a requeue, pass the limits; waiting ones go on.
+ * Source: `docs/semantics.md 2.2, 12.3`.
+ */
 export function promote(ws: WorkingSet, due: readonly TaskRow[]): void {
   for (const { id } of due) {
     const task = ws.task(id)
-    if (task === undefined || task.state !== 'queued' || task.dueAt === null || task.dueAt > ws.now.at)
-      continue
+    if (task === undefined || task.dueAt === null || task.dueAt > ws.now.at) continue
+    if (task.state === 'waiting') wake(ws, task)
+    if (task.state !== 'queued') continue
     dequeue(ws, task)
     const row = { ...task, dueAt: null, queuedAt: task.dueAt }
     ws.tasks.set(row.id, row)

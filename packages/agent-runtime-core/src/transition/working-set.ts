@@ -12,9 +12,11 @@ import type {
   LeaseRow,
   OutputRow,
   QuotaRow,
+  SignalRow,
   StreamRow,
   TaskRow,
   TotalsRow,
+  WaitRow,
   WorkerRow,
 } from './rows.ts'
 
@@ -47,6 +49,11 @@ export interface Base {
   readonly memos: ReadonlyMap<number, ReadonlyMap<string, number>>
   /** By task: output chunks so far. */
   readonly outputs: ReadonlyMap<number, number>
+  /** By task: its open waits and unread signals, in order. Absent: the task has none. */
+  readonly waits: ReadonlyMap<number, readonly WaitRow[]>
+  readonly signals: ReadonlyMap<number, readonly SignalRow[]>
+  /** The text behind a blob that an operation asks about, by sha256. */
+  readonly blobs: ReadonlyMap<string, string>
   /** Data of single events that an operation asks about, by `task:seq`. */
   readonly events: ReadonlyMap<string, string>
   readonly totals: TotalsRow
@@ -72,6 +79,7 @@ export interface Surroundings {
 }
 
 const noNames: readonly EventType[] = []
+const none: readonly never[] = []
 
 /**
  * One flush's view: committed rows below, changes on top. Transitions read and put rows here; when the flush commits, the
@@ -94,6 +102,8 @@ export class WorkingSet {
   readonly explicitIds = new Map<string, number>()
   readonly memos = new Map<number, Map<string, number>>()
   readonly outputCounts = new Map<number, number>()
+  readonly waits = new Map<number, readonly WaitRow[]>()
+  readonly signals = new Map<number, readonly SignalRow[]>()
   readonly checkpoints = new Map<number, CheckpointRow>()
   readonly events: EventRow[] = []
   readonly outputs: OutputRow[] = []
@@ -183,6 +193,49 @@ export class WorkingSet {
     this.tasks.set(row.id, row)
     this.events.push({ task: row.id, seq, type, at, data, blob, hash, also })
     return row
+  }
+
+  /** A task's row as this flush has left it so far. */
+  taskNow({ id }: { readonly id: number }): TaskRow {
+    const row = this.task(id)
+    if (row === undefined) throw new Error(`task ${id} was not loaded`)
+    return row
+  }
+
+  waitsOf({ id }: { readonly id: number }): readonly WaitRow[] {
+    return this.waits.get(id) ?? this.base.waits.get(id) ?? none
+  }
+  signalsOf({ id }: { readonly id: number }): readonly SignalRow[] {
+    return this.signals.get(id) ?? this.base.signals.get(id) ?? none
+  }
+  /** The open waits of a task from now on. */
+  putWaits(task: { readonly id: number }, waits: readonly WaitRow[]): void {
+    this.waits.set(task.id, waits)
+    this.recount(task)
+  }
+  keepSignal(task: { readonly id: number }, signal: SignalRow): void {
+    this.signals.set(task.id, [...this.signalsOf(task), signal])
+    this.recount(task)
+  }
+  takeSignal(task: { readonly id: number }, { seq }: SignalRow): void {
+    this.signals.set(
+      task.id,
+      this.signalsOf(task).filter((signal) => signal.seq !== seq),
+    )
+    this.recount(task)
+  }
+
+  private recount(task: { readonly id: number }): void {
+    const row = this.taskNow(task)
+    this.tasks.set(row.id, { ...row, waits: this.waitsOf(row).length + this.signalsOf(row).length })
+  }
+
+  /** The whole value of a signal. */
+  textOf({ value, blob }: SignalRow): string {
+    if (blob === null) return value
+    const text = this.blobs.get(blob) ?? this.base.blobs.get(blob)
+    if (text === undefined) throw new Error(`blob ${blob} was not loaded`)
+    return text
   }
 
   putLease(row: LeaseRow): void {

@@ -71,8 +71,11 @@ describe('quota (docs/semantics.md 2.6, 2.8, C4)', () => {
     expect(hasRoomAtAdmission(rule, { ...none, running: 3 }, window, 0)).toBe(false)
   })
 
-  test('C4 an accepted task is never dropped later: reject lets everything start', () => {
-    expect(hasRoomAtDispatch(reject({ maxInFlight: 1 }), { ...none, running: 99 }, window, 0)).toBe(true)
+  test('C4 an accepted task always starts: at dispatch reject minds only what came back from a wait', () => {
+    const rule = reject({ maxInFlight: 2, perWindow: 1, tokensPerWindow: 1 })
+    const spent = { ...none, windowStart: window, windowCount: 9, windowTokens: 9 }
+    expect(hasRoomAtDispatch(rule, { ...spent, queued: 9, running: 1 }, window, 5)).toBe(true)
+    expect(hasRoomAtDispatch(rule, { ...spent, running: 2 }, window, 5)).toBe(false)
   })
 
   test('C4 defer lets everything in, and is decided at dispatch by running holders alone', () => {

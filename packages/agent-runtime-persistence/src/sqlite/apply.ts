@@ -1,15 +1,15 @@
-import type { Base, LeaseRow, TaskRow, WorkingSet } from '@ku0/agent-runtime-core'
-import { leaseStates, StoreError, taskStates } from '@ku0/agent-runtime-core'
+import type { Base, LeaseRow, SignalRow, TaskRow, WaitRow, WorkingSet } from '@ku0/agent-runtime-core'
+import { leaseStates, StoreError, taskStates, waitKinds } from '@ku0/agent-runtime-core'
 import type { RunResult } from 'better-sqlite3'
 import { prepareInsert } from './insert.ts'
 import type { Db } from './open.ts'
 
 /** Writes what a flush decided, each final row once. Runs inside the flush's transaction. */
 export function prepareApply(db: Db) {
-  const newTasks = prepareInsert(db, 'task', bound(18))
+  const newTasks = prepareInsert(db, 'task', bound(19))
   // `seq` is the row's version: a row that moved on since it was read is never overwritten.
   const updateTask = db.prepare(
-    'UPDATE task SET state = ?, attempt = ?, fence = ?, lease = ?, crashes = ?, steps = ?, seq = ?, tail = ?, due_at = ?, queued_at = ?, started_at = ?, finished_at = ?, wait_reason = ? WHERE id = ? AND seq = ?',
+    'UPDATE task SET state = ?, attempt = ?, fence = ?, lease = ?, crashes = ?, steps = ?, waits = ?, seq = ?, tail = ?, due_at = ?, queued_at = ?, started_at = ?, finished_at = ?, wait_reason = ? WHERE id = ? AND seq = ?',
   )
   // The two moves of every task, without the columns that only rarer moves change and their indexes.
   const startTask = db.prepare(
@@ -43,6 +43,10 @@ export function prepareApply(db: Db) {
   const insertKey = db.prepare('INSERT INTO idempotency VALUES (?, ?, ?)')
   const putCheckpoint = db.prepare('INSERT OR REPLACE INTO checkpoint VALUES (?, ?, ?, ?)')
   const insertOutput = db.prepare('INSERT INTO output VALUES (?, ?, ?, ?, ?)')
+  const insertWait = db.prepare('INSERT INTO wait VALUES (?, ?, ?, ?, ?, ?)')
+  const deleteWait = db.prepare('DELETE FROM wait WHERE task = ? AND key = ?')
+  const insertSignal = db.prepare('INSERT INTO signal VALUES (?, ?, ?)')
+  const deleteSignal = db.prepare('DELETE FROM signal WHERE task = ? AND seq = ?')
   const insertBlob = db.prepare('INSERT OR IGNORE INTO blob VALUES (?, ?)')
   const putTotals = db.prepare(
     'UPDATE totals SET submitted = ?, rejected = ?, rejected_pruned = ?, completed = ?, failed = ?, canceled = ?, requeued = ?, expired = ?, preempted = ?, running = ?, waiting = ?',
@@ -80,6 +84,8 @@ export function prepareApply(db: Db) {
     for (const row of ws.keys.values()) insertKey.run(row.key, row.task, row.payloadHash)
     for (const row of ws.checkpoints.values()) putCheckpoint.run(row.task, row.seq, row.data, row.at)
     for (const row of ws.outputs) insertOutput.run(row.task, row.seq, row.attempt, row.at, row.data)
+    for (const [task, rows] of ws.waits) writeWaits(ws.base, task, rows)
+    for (const [task, rows] of ws.signals) writeSignals(ws.base, task, rows)
     for (const row of ws.quotas.values())
       putQuota.run(row.key, row.queued, row.running, row.windowStart, row.windowCount, row.windowTokens)
     for (const row of ws.workers.values())
@@ -124,6 +130,7 @@ export function prepareApply(db: Db) {
         row.lease,
         row.crashes,
         row.steps,
+        row.waits,
         row.seq,
         row.tail,
         row.submittedAt,
@@ -146,6 +153,10 @@ export function prepareApply(db: Db) {
   }
 
   function updateOf(before: TaskRow, row: TaskRow): RunResult {
+    return before.waits === row.waits ? commonUpdateOf(before, row) : fullUpdateOf(before, row)
+  }
+
+  function commonUpdateOf(before: TaskRow, row: TaskRow): RunResult {
     if (before.state === 'running' && row.state === 'running' && before.lease === row.lease)
       return advanceTask.run(row.steps, row.seq, row.tail, row.id, before.seq)
     if (
@@ -157,6 +168,10 @@ export function prepareApply(db: Db) {
       return startTask.run(row.fence, row.lease, row.seq, row.tail, row.startedAt, row.id, before.seq)
     if (before.state === 'running' && row.state === 'completed' && row.steps === before.steps)
       return finishTask.run(row.seq, row.tail, row.finishedAt, row.id, before.seq)
+    return fullUpdateOf(before, row)
+  }
+
+  function fullUpdateOf(before: TaskRow, row: TaskRow): RunResult {
     return updateTask.run(
       stateCode[row.state],
       row.attempt,
@@ -164,6 +179,7 @@ export function prepareApply(db: Db) {
       row.lease,
       row.crashes,
       row.steps,
+      row.waits,
       row.seq,
       row.tail,
       row.dueAt,
@@ -215,6 +231,20 @@ export function prepareApply(db: Db) {
         row.progress,
         row.id,
       )
+  }
+
+  /** A wait never changes: it opens and it ends. */
+  function writeWaits(base: Base, task: number, rows: readonly WaitRow[]): void {
+    const before = new Set((base.waits.get(task) ?? []).map(({ key }) => key))
+    for (const { key, position, kind, name, dueAt } of rows)
+      if (!before.delete(key)) insertWait.run(task, key, position, waitKinds.indexOf(kind), name, dueAt)
+    for (const key of before) deleteWait.run(task, key)
+  }
+
+  function writeSignals(base: Base, task: number, rows: readonly SignalRow[]): void {
+    const before = new Set((base.signals.get(task) ?? []).map(({ seq }) => seq))
+    for (const { seq, name } of rows) if (!before.delete(seq)) insertSignal.run(task, seq, name)
+    for (const seq of before) deleteSignal.run(task, seq)
   }
 
   /** Rejected records are bounded: the oldest go when there are more than `maxRejectedKept`. */

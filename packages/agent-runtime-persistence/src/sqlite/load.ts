@@ -2,12 +2,15 @@ import {
   leaseStates,
   noTotals,
   taskStates,
+  waitKinds,
   type KeyRow,
   type LeaseRow,
   type QuotaRow,
+  type SignalRow,
   type StreamRow,
   type TaskRow,
   type TotalsRow,
+  type WaitRow,
   type WorkerRow,
 } from '@ku0/agent-runtime-core'
 import type { Db } from './open.ts'
@@ -16,7 +19,7 @@ import type { Db } from './open.ts'
 export type Load = ReturnType<typeof prepareLoad>
 
 const taskColumns =
-  'id, stream, state, attempt, fence, lease, crashes, steps, seq, tail, submitted_at, due_at, queued_at, started_at, finished_at, wait_reason, tokens, explicit_id'
+  'id, stream, state, attempt, fence, lease, crashes, steps, waits, seq, tail, submitted_at, due_at, queued_at, started_at, finished_at, wait_reason, tokens, explicit_id'
 const leaseColumns =
   'id, task, worker, process, attempt, fence, state, acquired_at, expires_at, last_heartbeat_at, ended_at, end_reason, end_seq, yield_asked_at, abort_acknowledged_at, abort_grace_expired_at, progress'
 
@@ -62,6 +65,15 @@ export function prepareLoad(db: Db) {
   const outputs = db
     .prepare<[number], number>('SELECT coalesce(max(seq), 0) FROM output WHERE task = ?')
     .pluck()
+  const waits = rows(
+    'SELECT task, key, position, kind, name, due_at FROM wait WHERE task = ? ORDER BY position, key',
+  )
+  const signals = db.prepare<
+    [number],
+    { seq: number; name: string; at: number; data: string; blob: string | null }
+  >(
+    'SELECT signal.seq, name, event.at, event.data, event.blob FROM signal JOIN event USING (task, seq) WHERE signal.task = ? ORDER BY signal.seq',
+  )
   const checkpoint = db.prepare<[number], string>('SELECT data FROM checkpoint WHERE task = ?').pluck()
   const blob = db.prepare<[string], string>('SELECT data FROM blob WHERE sha256 = ?').pluck()
   const next = rows(
@@ -78,7 +90,7 @@ export function prepareLoad(db: Db) {
     heads: (stream: number, after: number, limit: number) =>
       heads
         .all(stream, after, limit)
-        .map((row) => ({ task: taskOf(row), submission: row[18] as string | null })),
+        .map((row) => ({ task: taskOf(row), submission: row[19] as string | null })),
     due: (at: number, limit: number) => due.all(at, limit).map(taskOf),
     lease: (id: number) => one(lease.get(id), leaseOf),
     lapsed: (at: number, limit: number) => lapsed.all(at, limit).map(leaseOf),
@@ -97,6 +109,13 @@ export function prepareLoad(db: Db) {
         (memoKeys.all(taskId) as [string, number][]).map(([text, seq]) => [JSON.parse(text) as string, seq]),
       ),
     outputs: (taskId: number) => outputs.get(taskId) ?? 0,
+    waits: (taskId: number) => waits.all(taskId).map(waitOf),
+    signals: (taskId: number): SignalRow[] =>
+      signals.all(taskId).map(({ data, ...signal }) => ({
+        task: taskId,
+        ...signal,
+        value: data.slice(data.indexOf(',"value":', data.indexOf('"name":')) + 9, -1),
+      })),
     checkpoint: (taskId: number) => checkpoint.get(taskId),
     blob: (sha256: string) => blob.get(sha256),
     next: () => next.get() as (number | null)[],
@@ -115,6 +134,7 @@ export function taskOf(row: unknown[]): TaskRow {
     lease,
     crashes,
     steps,
+    waits,
     seq,
     tail,
     submittedAt,
@@ -122,7 +142,7 @@ export function taskOf(row: unknown[]): TaskRow {
     queuedAt,
     startedAt,
   ] = row
-  const [, , , , , , , , , , , , , , finishedAt, waitReason, tokens, explicitId] = row
+  const [finishedAt, waitReason, tokens, explicitId] = row.slice(15)
   return {
     id,
     stream,
@@ -132,6 +152,7 @@ export function taskOf(row: unknown[]): TaskRow {
     lease,
     crashes,
     steps,
+    waits,
     seq,
     tail,
     submittedAt,
@@ -180,6 +201,10 @@ function leaseOf(row: unknown[]): LeaseRow {
     abortGraceExpiredAt,
     progress,
   } as LeaseRow
+}
+
+function waitOf([task, key, position, kind, name, dueAt]: unknown[]): WaitRow {
+  return { task, key, position, kind: waitKinds[kind as number], name, dueAt } as WaitRow
 }
 
 function keyOf([key, task, payloadHash]: unknown[]): KeyRow {

@@ -12,6 +12,7 @@ import {
   type Instant,
   type Lane,
   type LeaseRow,
+  type OpenWait,
   type OutputChunk,
   type Read,
   type ReadKind,
@@ -23,6 +24,8 @@ import {
   type TaskFilter,
   type TaskRecord,
   type TaskRow,
+  type WaitRecord,
+  type WaitRow,
   type WorkerStatus,
 } from '@ku0/agent-runtime-core'
 import { taskOf } from './load.ts'
@@ -56,6 +59,9 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
   )
   const stepEvents = db.prepare<[number], EventColumns>(
     "SELECT seq, type, at, data, blob, hash FROM event WHERE task = ? AND type = 'step.completed' ORDER BY seq",
+  )
+  const memoEvents = db.prepare<[number], EventColumns>(
+    "SELECT seq, type, at, data, blob, hash FROM event WHERE task = ? AND type IN ('step.completed', 'wait.resolved', 'task.resumed') ORDER BY seq",
   )
   const starts = db
     .prepare<[number], string>("SELECT data FROM event WHERE task = ? AND type = 'task.started' ORDER BY seq")
@@ -103,6 +109,10 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
       case 'steps': {
         const row = find(query.taskId)
         return row === undefined ? [] : stepEvents.all(row.id).map(stepOf)
+      }
+      case 'memos': {
+        const row = find(query.taskId)
+        return row === undefined ? { steps: [], waits: [] } : memosOf(row)
       }
       case 'output': {
         const row = find(query.taskId)
@@ -170,7 +180,13 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
           lease: leaseRecord(load.lease(row.lease as number) as LeaseRow, row),
         }
       case 'waiting':
-        return { ...base, state: 'waiting', startedAt: started, waitingFor: row.waitReason as never }
+        return {
+          ...base,
+          state: 'waiting',
+          startedAt: started,
+          waitingFor: row.waitReason as never,
+          waits: load.waits(row.id).map(openWaitOf),
+        }
       case 'completed':
         return { ...base, ...finished, state: 'completed', output: canonical(end()['output']) }
       case 'failed': {
@@ -233,6 +249,29 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
       at: it.at,
       durationMs,
       ...(inputHash === undefined ? {} : { inputHash }),
+    }
+  }
+
+  function memosOf(row: TaskRow): Reads['memos']['answer'] {
+    const steps: StepRecord[] = []
+    const waits: WaitRecord[] = []
+    for (const it of memoEvents.all(row.id))
+      if (it.type === 'step.completed') steps.push(stepOf(it))
+      else waits.push(waitOf(it))
+    return { steps, waits }
+  }
+
+  function waitOf(it: EventColumns): WaitRecord {
+    const data = it.blob === null ? it.data : tables.withBlob(it.data, it.blob, load.blob(it.blob) ?? '')
+    const { key, kind, position, outcome, ...rest } = JSON.parse(data) as EventData['wait.resolved']
+    return {
+      key,
+      kind,
+      position,
+      outcome,
+      seq: it.seq,
+      at: it.at,
+      ...('value' in rest ? { value: canonical(rest.value) } : {}),
     }
   }
 
@@ -325,7 +364,11 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
           lease: record.lease,
         }
       case 'waiting':
-        return { ...base, summary: `waits for ${record.waitingFor}`, reason: record.waitingFor }
+        return {
+          ...base,
+          summary: `waits for ${record.waits.map(waitText).join(' or ')}`,
+          reason: record.waitingFor,
+        }
       case 'completed':
         return { ...base, summary: `completed in attempt ${row.attempt}` }
       case 'failed':
@@ -380,6 +423,15 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
     }
     return { summary: `waits for a free slot, ${before} before it`, waitsFor: 'slot', ahead: before }
   }
+}
+
+function openWaitOf({ key, position, kind, name, dueAt }: WaitRow): OpenWait {
+  return { key, position, kind, ...(name === null ? {} : { name }), ...(dueAt === null ? {} : { dueAt }) }
+}
+
+function waitText({ key, kind, name, dueAt }: OpenWait): string {
+  const until = dueAt === undefined ? '' : ` until ${new Date(dueAt).toISOString()}`
+  return kind === 'timer' ? `'${key}'${until}` : `the signal '${name ?? key}'${until}`
 }
 
 interface EventColumns {

@@ -29,6 +29,7 @@ CREATE TABLE task (
   lease INTEGER,
   crashes INTEGER NOT NULL,
   steps INTEGER NOT NULL,
+  waits INTEGER NOT NULL CHECK (waits >= 0),
   seq INTEGER NOT NULL CHECK (seq >= 1),
   tail BLOB NOT NULL CHECK (length(tail) = 32),
   submitted_at INTEGER NOT NULL,
@@ -42,7 +43,8 @@ CREATE TABLE task (
   CHECK ((state = 1) = (lease IS NOT NULL)),
   CHECK ((state = 2) = (wait_reason IS NOT NULL)),
   CHECK ((state > 2) = (finished_at IS NOT NULL)),
-  CHECK (due_at IS NULL OR state = 0),
+  CHECK (due_at IS NULL OR state = 0 OR state = 2),
+  CHECK (waits = 0 OR state < 3),
   CHECK ((stream IS NULL) = (state = 6))
 ) STRICT;
 CREATE INDEX task_queued ON task (stream, id) WHERE state = 0 AND due_at IS NULL;
@@ -136,6 +138,25 @@ CREATE TABLE output (
   attempt INTEGER NOT NULL,
   at INTEGER NOT NULL,
   data TEXT NOT NULL,
+  PRIMARY KEY (task, seq)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE wait (
+  task INTEGER NOT NULL,
+  key TEXT NOT NULL,
+  position INTEGER NOT NULL CHECK (position >= 0),
+  kind INTEGER NOT NULL CHECK (kind BETWEEN 0 AND 1),
+  name TEXT,
+  due_at INTEGER,
+  PRIMARY KEY (task, key),
+  CHECK ((kind = 1) = (name IS NOT NULL)),
+  CHECK (kind = 1 OR due_at IS NOT NULL)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE signal (
+  task INTEGER NOT NULL,
+  seq INTEGER NOT NULL,
+  name TEXT NOT NULL,
   PRIMARY KEY (task, seq)
 ) STRICT, WITHOUT ROWID;
 

@@ -14,6 +14,7 @@ interface Tables {
     lease: number | null
     crashes: number
     steps: number
+    waits: number
     seq: number
     tail: Uint8Array
     submitted_at: number
@@ -72,6 +73,7 @@ export function compileTaskPage(
       'task.lease',
       'task.crashes',
       'task.steps',
+      'task.waits',
       'task.seq',
       'task.tail',
       'task.submitted_at',

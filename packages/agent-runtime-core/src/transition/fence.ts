@@ -1,0 +1,60 @@
+import { isExpired } from '../decide/expiry.ts'
+import type { LeaseEndReason } from '../lease.ts'
+import type { LeaseState } from '../states.ts'
+import type { LeaseRow, TaskRow } from './rows.ts'
+import type { WorkingSet } from './working-set.ts'
+
+/** A live lease and its task: what every write of a holder must find first. */
+export interface Held {
+  readonly lease: LeaseRow
+  readonly task: TaskRow
+}
+
+/**
+ * The fence: the lease behind an id if it is live right now, else undefined, and the stale write is counted.
+ * Source: `docs/semantics.md 4.2, 4.4`.
+ */
+export function held(ws: WorkingSet, leaseId: string): Held | undefined {
+  const found = liveLease(ws, leaseId)
+  if (found === undefined) ws.staleWrites++
+  return found
+}
+
+/** The same without counting: for who has another use for a lease that ended. */
+export function liveLease(ws: WorkingSet, leaseId: string): Held | undefined {
+  const number = ws.ids.leaseNumber(leaseId)
+  const lease = number === undefined ? undefined : ws.lease(number)
+  if (lease === undefined || lease.state !== 'running' || isExpired(lease.expiresAt, ws.now.leaseAt))
+    return undefined
+  const task = ws.task(lease.task)
+  if (task === undefined || task.state !== 'running' || task.lease !== lease.id) return undefined
+  return { lease, task }
+}
+
+/** Ends a lease with what ended it. */
+export function endLease(
+  ws: WorkingSet,
+  lease: LeaseRow,
+  state: Exclude<LeaseState, 'running'>,
+  endReason: LeaseEndReason,
+  endSeq: number,
+): void {
+  ws.putLease({ ...lease, state, endReason, endSeq, endedAt: ws.now.leaseAt })
+}
+
+/** Tells the holder, if it lives in this process, that its lease ended from outside. Others find out on their next look. */
+export function notice(
+  ws: WorkingSet,
+  lease: LeaseRow,
+  verdict: 'lost' | 'canceled' | 'yield',
+  reason?: string,
+): void {
+  if (lease.process !== ws.base.process) return
+  const task = ws.task(lease.task)
+  ws.notices.push({
+    leaseId: ws.ids.lease(lease.id),
+    taskId: task?.explicitId ?? ws.ids.task(lease.task),
+    verdict,
+    ...(reason === undefined ? {} : { reason }),
+  })
+}
