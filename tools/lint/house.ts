@@ -34,7 +34,7 @@ const ambientExports: Record<string, RegExp> = {
 
 /** They look at a path and never hold its file open. */
 const harmlessFileCall =
-  /^(access|chmod|exists|lstat|mkdir|mkdtemp|readdir|realpath|rm|rmdir|stat|statfs|unlink)(Sync)?$|^constants$/
+  /^(access|chmod|exists|lstat|mkdir|mkdtemp|readdir|readlink|realpath|rm|rmdir|stat|statfs|unlink)(Sync)?$|^(constants|Stats)$/
 
 const importStar: Rule = {
   create(context) {

@@ -49,6 +49,8 @@ export interface EventData {
     input: unknown
     client?: string
     dueAt?: number
+    /** The task whose submission and memos it began with. */
+    forkOf?: string
     idempotencyKey?: string
     labels?: Record<string, string>
     model?: string
@@ -102,6 +104,9 @@ export interface EventData {
     durationMs: number
     dropped?: string[]
   }
+  /** A memo that a fork has of the task it was forked from. */
+  'step.inherited': EventData['step.completed']
+  'wait.inherited': ResolvedWait
   'step.failed': {
     key: string
     position: number
@@ -150,6 +155,8 @@ export const eventCatalogue = {
   'step.replayed': { stored: false },
   'step.failed': { stored: true },
   'checkpoint.created': { stored: true },
+  'step.inherited': { stored: true },
+  'wait.inherited': { stored: true },
   'wait.started': { stored: true },
   'wait.resolved': { stored: true },
   'signal.received': { stored: true },

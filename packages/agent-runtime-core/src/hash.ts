@@ -96,6 +96,7 @@ export const excludedDataKeys: ReadonlySet<string> = new Set([
   'durationMs',
   'elapsedMs',
   'fencingToken',
+  'forkOf',
   'host',
   'leaseId',
   'parentId',

@@ -118,6 +118,8 @@ export interface Submission {
   readonly tokens?: number
   /** The submitter's trace context. */
   readonly trace?: Readonly<Record<string, string>>
+  /** Set by the store itself. */
+  readonly forkOf?: string
   /** What the front door found wrong; the submission is recorded as rejected. */
   readonly refused?: { readonly reason: 'unknown_task_type' | 'invalid_payload'; readonly message: string }
 }
@@ -210,6 +212,28 @@ export interface Writes {
   signal: {
     fields: { readonly taskId: string; readonly name: string; readonly value: string }
     outcome: { readonly delivered: boolean; readonly state?: TaskState; readonly full?: boolean }
+  }
+  /**
+   * Submits a task again as a new one that keeps the memos before `fromStep` (all without one), some with other results
+   * (`edits`, by step key, in the codec's form). `onlyOver`: of a failed or canceled task alone. Source: `docs/semantics.md
+   * 1.2, 6.3`.
+   */
+  fork: {
+    fields: {
+      readonly taskId: string
+      readonly fromStep?: string
+      readonly edits: Readonly<Record<string, string>>
+      readonly onlyOver: boolean
+      /** What is not as it was submitted. */
+      readonly change: Partial<
+        Pick<Submission, 'taskId' | 'input' | 'lane' | 'labels' | 'trace' | 'idempotencyKey'>
+      >
+    }
+    outcome:
+      | { readonly as: 'submitted'; readonly receipt: Receipt }
+      | { readonly as: 'unknown_task' }
+      | { readonly as: 'not_over'; readonly state: TaskState }
+      | { readonly as: 'unknown_step'; readonly key: string }
   }
   /** Gives a running task back, same attempt. Source: `docs/semantics.md 3.6, 5.6`. */
   release: {

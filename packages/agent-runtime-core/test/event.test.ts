@@ -30,6 +30,8 @@ const frozen = [
   'step.replayed',
   'step.failed',
   'checkpoint.created',
+  'step.inherited',
+  'wait.inherited',
   'wait.started',
   'wait.resolved',
   'signal.received',

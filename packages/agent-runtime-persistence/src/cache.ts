@@ -3,6 +3,7 @@ import {
   noTotals,
   type Base,
   type Heads,
+  type History,
   type KeyRow,
   type LeaseRow,
   type QuotaRow,
@@ -40,6 +41,7 @@ export class Cache implements Base {
   readonly waits = new Map<number, readonly WaitRow[]>()
   readonly signals = new Map<number, readonly SignalRow[]>()
   readonly blobs = new Map<string, string>()
+  readonly histories = new Map<number, History>()
   /** This process's live leases. */
   readonly running = new Map<number, LeaseRow>()
   totals = noTotals
@@ -69,6 +71,7 @@ export class Cache implements Base {
     ])
       map.clear()
     for (const map of [this.streamsByKey, this.quotas, this.keys, this.explicitIds, this.events]) map.clear()
+    this.histories.clear()
     this.forgetWaits()
     this.lookedUp.clear()
     this.lookedUpLeases.clear()
@@ -143,6 +146,7 @@ export class Cache implements Base {
     this.keys.clear()
     this.explicitIds.clear()
     this.events.clear()
+    this.histories.clear()
     this.forgetWaits()
   }
 

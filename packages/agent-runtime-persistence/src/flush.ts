@@ -176,6 +176,12 @@ function loadNamed(tables: SqliteTables, cache: Cache, operations: readonly Writ
           if (task.taskId !== undefined) loadExplicit(tables, cache, task.taskId)
         }
         break
+      case 'fork':
+        loadHistory(tables, cache, operation.taskId)
+        if (operation.change.taskId !== undefined) loadExplicit(tables, cache, operation.change.taskId)
+        if (operation.change.idempotencyKey !== undefined)
+          loadKey(tables, cache, operation.change.idempotencyKey)
+        break
       case 'cancel':
       case 'signal':
         loadTask(tables, cache, operation.taskId)
@@ -196,6 +202,14 @@ function loadNamed(tables: SqliteTables, cache: Cache, operations: readonly Writ
       }
     }
   }
+}
+
+function loadHistory(tables: SqliteTables, cache: Cache, taskId: string): void {
+  loadTask(tables, cache, taskId)
+  const number = cache.explicitIds.get(taskId) ?? tables.ids.taskNumber(taskId)
+  const submission = number === undefined ? undefined : tables.event(number, 1)
+  if (number !== undefined && submission !== undefined)
+    cache.histories.set(number, { submission, memos: tables.load.memos(number) })
 }
 
 function loadKey(tables: SqliteTables, cache: Cache, key: string): void {

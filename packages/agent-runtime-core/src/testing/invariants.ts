@@ -236,6 +236,11 @@ export function foldEvents(events: readonly Pick<StoredEvent, 'seq' | 'type' | '
         if (isOver()) problems.push(`I4 signal ${seq} for a task that is ${row.state}`)
         signals.set(seq, String(it['name']))
         break
+      case 'step.inherited':
+      case 'wait.inherited':
+        if (fence > 0 || row.state !== 'queued') problems.push(`I7 ${type} ${seq} although it has begun`)
+        if (type === 'step.inherited') row.steps += 1
+        break
       case 'step.completed':
       case 'step.failed':
       case 'wait.started':
@@ -281,7 +286,7 @@ function* leaseRules({ record, events, leases }: TaskSnapshot): Iterable<string>
 
 /** I6: a key has one memo, and the memos are what their events say. */
 function* memoRules({ events, steps }: TaskSnapshot): Iterable<string> {
-  const recorded = events.filter(({ type }) => type === 'step.completed')
+  const recorded = events.filter(({ type }) => type === 'step.completed' || type === 'step.inherited')
   if (steps.length !== recorded.length) yield `I6 ${steps.length} memos, ${recorded.length} events`
   const keys = new Set(steps.map(({ key }) => key))
   if (keys.size !== steps.length)

@@ -5,6 +5,7 @@ import { cancellation } from './store-suite/cancellation.ts'
 import { demand } from './store-suite/demand.ts'
 import { endings } from './store-suite/endings.ts'
 import { events } from './store-suite/events.ts'
+import { forks } from './store-suite/forks.ts'
 import { identity } from './store-suite/identity.ts'
 import { leases } from './store-suite/leases.ts'
 import { order } from './store-suite/order.ts'
@@ -76,6 +77,7 @@ const sections: Readonly<Record<string, (suite: Suite) => void>> = {
   'cancellation (docs/semantics.md 5, C3)': cancellation,
   'steps, checkpoints, output (docs/semantics.md 7, 9)': steps,
   'waits and signals (docs/semantics.md 12.3, 12.4)': waits,
+  'forks (docs/semantics.md 1.2, 6.3)': forks,
   'events and hashes (docs/semantics.md 1.3, 1.6, 6.2)': events,
   reads: reads,
   'values (docs/semantics.md 7.4, 7.5)': values,

@@ -1,6 +1,7 @@
 import type { OutcomeOf, Write, WriteKind } from '../store.ts'
 import { abortSettled, cancel } from './cancel.ts'
 import type { LeaseRow } from './rows.ts'
+import { fork } from './fork.ts'
 import { release, settle } from './settle.ts'
 import { appendOutput, checkpoint, failStep, progress, recordStep } from './steps.ts'
 import { submit } from './submit.ts'
@@ -28,6 +29,7 @@ export const flushRank: Readonly<Record<WriteKind, number>> = {
   submit: 3,
   cancel: 3,
   signal: 3,
+  fork: 3,
   abortSettled: 3,
 }
 
@@ -54,6 +56,8 @@ export function fold(ws: WorkingSet, it: Write, running: Iterable<LeaseRow>): Ou
       return suspend(ws, it)
     case 'signal':
       return signal(ws, it)
+    case 'fork':
+      return fork(ws, it)
     case 'cancel':
       return cancel(ws, it)
     case 'abortSettled':

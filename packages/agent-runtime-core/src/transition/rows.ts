@@ -152,6 +152,19 @@ export interface SignalRow {
   readonly blob: string | null
 }
 
+/** An event that is a memo, as it stands. */
+export interface MemoRow {
+  readonly type: EventType
+  readonly data: string
+  readonly blob: string | null
+}
+
+/** What a task was submitted with (blobs put back), and the memos that it has, in order. */
+export interface History {
+  readonly submission: string
+  readonly memos: readonly MemoRow[]
+}
+
 export interface CheckpointRow {
   readonly task: number
   readonly seq: number

@@ -14,7 +14,7 @@ export function submit(ws: WorkingSet, tasks: readonly Submission[]): Receipt[] 
   return tasks.map((task) => submitOne(ws, task))
 }
 
-function submitOne(ws: WorkingSet, it: Submission): Receipt {
+export function submitOne(ws: WorkingSet, it: Submission): Receipt {
   const taken = it.refused === undefined ? takenBefore(ws, it) : undefined
   if (taken !== undefined) return taken
 
@@ -168,6 +168,7 @@ function submissionText(it: Submission, input: string, dueAt: number | null): st
   let text = '{'
   if (it.client !== undefined) text += `"client":${JSON.stringify(it.client)},`
   if (dueAt !== null) text += `"dueAt":${dueAt},`
+  if (it.forkOf !== undefined) text += `"forkOf":${JSON.stringify(it.forkOf)},`
   if (it.idempotencyKey !== undefined) text += `"idempotencyKey":${JSON.stringify(it.idempotencyKey)},`
   text += `"input":${input},`
   if (it.labels !== undefined) text += `"labels":${sortedRecord(it.labels)},`

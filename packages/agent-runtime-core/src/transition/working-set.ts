@@ -8,6 +8,7 @@ import type { LeaseNotice } from '../store.ts'
 import type {
   CheckpointRow,
   EventRow,
+  History,
   KeyRow,
   LeaseRow,
   OutputRow,
@@ -52,6 +53,8 @@ export interface Base {
   /** By task: its open waits and unread signals, in order. Absent: the task has none. */
   readonly waits: ReadonlyMap<number, readonly WaitRow[]>
   readonly signals: ReadonlyMap<number, readonly SignalRow[]>
+  /** By task: what a fork of it begins with. */
+  readonly histories: ReadonlyMap<number, History>
   /** The text behind a blob that an operation asks about, by sha256. */
   readonly blobs: ReadonlyMap<string, string>
   /** Data of single events that an operation asks about, by `task:seq`. */

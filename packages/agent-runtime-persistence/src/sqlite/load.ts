@@ -5,6 +5,7 @@ import {
   waitKinds,
   type KeyRow,
   type LeaseRow,
+  type MemoRow,
   type QuotaRow,
   type SignalRow,
   type StreamRow,
@@ -61,7 +62,12 @@ export function prepareLoad(db: Db) {
     'SELECT data, blob FROM event WHERE task = ? AND seq = ?',
   )
   // `->` hands out the JSON text: json_extract would change a key that holds a lone surrogate.
-  const memoKeys = rows("SELECT data -> '$.key', seq FROM event WHERE task = ? AND type = 'step.completed'")
+  const memoKeys = rows(
+    "SELECT data -> '$.key', seq FROM event WHERE task = ? AND type IN ('step.completed', 'step.inherited')",
+  )
+  const memos = db.prepare<[number], MemoRow>(
+    "SELECT type, data, blob FROM event WHERE task = ? AND type IN ('step.completed', 'step.inherited', 'wait.resolved', 'wait.inherited', 'task.resumed') ORDER BY seq",
+  )
   const outputs = db
     .prepare<[number], number>('SELECT coalesce(max(seq), 0) FROM output WHERE task = ?')
     .pluck()
@@ -108,6 +114,7 @@ export function prepareLoad(db: Db) {
       new Map(
         (memoKeys.all(taskId) as [string, number][]).map(([text, seq]) => [JSON.parse(text) as string, seq]),
       ),
+    memos: (taskId: number) => memos.all(taskId),
     outputs: (taskId: number) => outputs.get(taskId) ?? 0,
     waits: (taskId: number) => waits.all(taskId).map(waitOf),
     signals: (taskId: number): SignalRow[] =>

@@ -58,10 +58,10 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
     'SELECT seq, type, at, data, blob, hash FROM event WHERE task = ? AND seq > ? ORDER BY seq LIMIT ?',
   )
   const stepEvents = db.prepare<[number], EventColumns>(
-    "SELECT seq, type, at, data, blob, hash FROM event WHERE task = ? AND type = 'step.completed' ORDER BY seq",
+    "SELECT seq, type, at, data, blob, hash FROM event WHERE task = ? AND type IN ('step.completed', 'step.inherited') ORDER BY seq",
   )
   const memoEvents = db.prepare<[number], EventColumns>(
-    "SELECT seq, type, at, data, blob, hash FROM event WHERE task = ? AND type IN ('step.completed', 'wait.resolved', 'task.resumed') ORDER BY seq",
+    "SELECT seq, type, at, data, blob, hash FROM event WHERE task = ? AND type IN ('step.completed', 'step.inherited', 'wait.resolved', 'wait.inherited', 'task.resumed') ORDER BY seq",
   )
   const starts = db
     .prepare<[number], string>("SELECT data FROM event WHERE task = ? AND type = 'task.started' ORDER BY seq")
@@ -256,7 +256,7 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
     const steps: StepRecord[] = []
     const waits: WaitRecord[] = []
     for (const it of memoEvents.all(row.id))
-      if (it.type === 'step.completed') steps.push(stepOf(it))
+      if (it.type === 'step.completed' || it.type === 'step.inherited') steps.push(stepOf(it))
       else waits.push(waitOf(it))
     return { steps, waits }
   }

@@ -205,7 +205,7 @@ CREATE VIEW leases AS
 CREATE VIEW steps AS
   SELECT task, json_extract(data, '$.key') AS step_key, json_extract(data, '$.position') AS position, seq, at,
     json_extract(data, '$.result') AS result
-  FROM event WHERE type = 'step.completed';
+  FROM event WHERE type IN ('step.completed', 'step.inherited');
 `,
 ]
 
