@@ -271,7 +271,10 @@ export type Write<K extends WriteKind = WriteKind> = {
 }[K]
 export type OutcomeOf<K extends WriteKind> = Writes[K]['outcome']
 
-/** Which tasks to list; newest first. `cursor` comes from the page before. */
+/**
+ * Which tasks to list; newest first. `cursor` comes from the page before: as long as there is one there may be more, even after a
+ * page that is short or empty, since a page is bounded in the rows it looks at and the bytes it holds.
+ */
 export interface TaskFilter {
   readonly states?: readonly TaskState[]
   readonly types?: readonly string[]

@@ -85,6 +85,7 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
   >(
     'SELECT *, (SELECT count(*) FROM lease WHERE lease.worker = worker.id AND lease.state = 0) AS in_flight FROM worker WHERE registered = 1 ORDER BY worker_id, id',
   )
+  const newestTask = db.prepare<[], number | null>('SELECT max(id) FROM task').pluck()
   const workerName = db.prepare<[number], string>('SELECT worker_id FROM worker WHERE id = ?').pluck()
   const ahead = db
     .prepare<[number, number], number>(
@@ -338,17 +339,29 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
     return { depth, delayed, running, waiting, totals, quotas, ...context.local() }
   }
 
-  function page(filter: TaskFilter) {
+  /** One slice of the work that a list can be: nothing else happens in this thread meanwhile, not even a renewal. */
+  function page(filter: TaskFilter): Reads['tasks']['answer'] {
     const limit = Math.min(1000, Math.max(1, filter.limit ?? 100))
-    const { sql, parameters } = compileTaskPage(filter, limit + 1)
+    const isFiltered = (filter.states ?? filter.types ?? filter.lanes) !== undefined
+    const end = filter.cursor ?? (newestTask.get() ?? 0) + 1
+    const from = isFiltered ? Math.max(1, end - maxScanned) : 1
+    const { sql, parameters } = compileTaskPage(filter, { from, end }, limit + 1)
     const rows = (
       db
         .prepare(sql)
         .raw()
         .all(...parameters) as unknown[][]
     ).map(taskOf)
-    const cursor = rows.length > limit ? rows[limit - 1]?.id : undefined
-    return { tasks: rows.slice(0, limit).map(recordOf), ...(cursor === undefined ? {} : { cursor }) }
+    const tasks: TaskRecord[] = []
+    let chars = 0
+    for (const row of rows.slice(0, limit)) {
+      if (chars > maxPageChars) break
+      const record = recordOf(row)
+      tasks.push(record)
+      chars += (record.input?.length ?? 0) + (record.state === 'completed' ? record.output.length : 0)
+    }
+    const cursor = rows.length > tasks.length ? tasks.at(-1)?.sequence : from > 1 ? from : undefined
+    return { tasks, ...(cursor === undefined ? {} : { cursor }) }
   }
 
   function explain(row: TaskRow): Explanation {
@@ -433,6 +446,11 @@ function waitText({ key, kind, name, dueAt }: OpenWait): string {
   const until = dueAt === undefined ? '' : ` until ${new Date(dueAt).toISOString()}`
   return kind === 'timer' ? `'${key}'${until}` : `the signal '${name ?? key}'${until}`
 }
+
+/** Rows that one slice of a filtered list looks at: some 20 ms. */
+const maxScanned = 20_000
+/** Characters of inputs and outputs in one slice. */
+const maxPageChars = 4_194_304
 
 interface EventColumns {
   readonly seq: number

@@ -56,9 +56,10 @@ function queryBuilder(): QueryBuilder {
   return loaded
 }
 
-/** The query behind a page of tasks, newest first. */
+/** The query behind a page of tasks, newest first, among those from `from` up to before `end`. */
 export function compileTaskPage(
   filter: TaskFilter,
+  { from, end }: { readonly from: number; readonly end: number },
   limit: number,
 ): { sql: string; parameters: readonly unknown[] } {
   const { builder, sql } = queryBuilder()
@@ -85,9 +86,10 @@ export function compileTaskPage(
       'task.tokens',
       'task.explicit_id',
     ])
+    .where('task.id', '>=', from)
+    .where('task.id', '<', end)
     .orderBy('task.id', 'desc')
     .limit(limit)
-  if (filter.cursor !== undefined) query = query.where('task.id', '<', filter.cursor)
   if (filter.states !== undefined)
     query = query.where(
       'task.state',
