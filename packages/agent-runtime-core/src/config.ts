@@ -95,8 +95,22 @@ export function parseExecutionConfig(input: unknown = {}): {
   readonly warnings: readonly ConfigWarning[]
 } {
   const result = ExecutionConfig.safeParse(input)
-  if (!result.success) throw new ConfigError(result.error.issues.flatMap((issue) => problemsOf(issue, input)))
+  if (!result.success) throw new ConfigError(allProblems(result.error.issues, input))
   return { config: result.data, warnings: warningsFor(result.data) }
+}
+
+/** What the fields say, and the relations between fields that are well in themselves: zod leaves those out when any field is not. */
+function allProblems(issues: readonly z.core.$ZodIssue[], input: unknown): ConfigProblem[] {
+  const problems = issues.flatMap((issue) => problemsOf(issue, input))
+  const isRelation = issues.every(({ code, path }) => code === 'custom' && path.length === 1)
+  if (isRelation || typeof input !== 'object' || input === null) return problems
+  const bad = new Set(issues.map(({ path }) => path[0]))
+  const good = Object.entries(input).filter(([key]) => knownKeys([]).includes(key) && !bad.has(key))
+  const rest = ExecutionConfig.safeParse(Object.fromEntries(good))
+  const relations = rest.success ? [] : rest.error.issues.filter(({ code }) => code === 'custom')
+  const isSound = ({ path, message }: z.core.$ZodIssue) =>
+    !bad.has(path[0]) && ![...bad].some((key) => message.includes(String(key)))
+  return [...problems, ...relations.filter(isSound).flatMap((issue) => problemsOf(issue, input))]
 }
 
 /** What renews, and what it renews. */

@@ -65,8 +65,9 @@ export const errorCodes = {
     remedy: 'Raise the limit that the message names, or make the work smaller.',
   },
   shutdown: {
-    meaning: 'The runtime is stopping; the task goes back to the queue with the same attempt.',
-    remedy: 'Nothing: let the error pass through the handler.',
+    meaning: 'The runtime is stopping: it takes no submissions, and what runs goes back to the queue.',
+    remedy: 'Submit to another process; in a handler, let the error pass.',
+    retryable: false,
   },
   lease_lost: {
     meaning: 'The lease expired or was taken over. Whatever this holder still writes is discarded.',

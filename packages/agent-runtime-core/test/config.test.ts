@@ -61,6 +61,14 @@ describe('parseExecutionConfig', () => {
     expect(models?.['m']?.maxInFlight).toBe(1)
   })
 
+  test('names a relation that does not hold beside a field that is wrong, unless it is about that field', () => {
+    const pathsOf = (input: unknown) => problemsOf(input).map(({ path }) => path)
+    expect(
+      pathsOf({ leaseTtlMs: 1_000, heartbeatIntervalMs: 5_000, maxCrashes: 0, foo: 1 }).toSorted(),
+    ).toEqual(['foo', 'heartbeatIntervalMs', 'maxCrashes'])
+    expect(pathsOf({ leaseTtlMs: 'x', heartbeatIntervalMs: 50_000 })).toEqual(['leaseTtlMs'])
+  })
+
   const ms = 'a whole number of ms from 1 to 31536000000'
   const settings = Object.keys(ExecutionConfig.unwrap().shape).join(', ')
   const names = 'limits by name (of 1 to 255 characters, not __proto__)'
