@@ -3,11 +3,12 @@
 //   node tools/test.ts [FILE...] [--grep TEXT] [--watch]
 //
 // A literal `--`, which pnpm hands through, is dropped. A run in which no test ran has failed.
-// The environment variable TEST_REPORT names a file for the counts, as JSON.
+// What was skipped is named at the end. The environment variable TEST_REPORT names a file for the counts and the names, as JSON.
 import { writeFileSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { relative, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { startVitest, type TestModule } from 'vitest/node'
+import { showSkipped, type SkippedTest } from './skipped-tests.ts'
 
 const usage = 'usage: test [FILE...] [--grep TEXT | -t TEXT] [--watch]'
 const workspace = resolve(import.meta.dirname, '..')
@@ -24,9 +25,14 @@ const vitest = await startVitest('test', files, {
 
 if (!flags.watch) {
   const modules = vitest.state.getTestModules()
-  const counts = count(modules, vitest.state.getUnhandledErrors().length)
+  const skippedTests = skippedOf(modules)
+  const counts = {
+    ...count(modules, vitest.state.getUnhandledErrors().length),
+    skipped: skippedTests.length,
+  }
   const report = process.env['TEST_REPORT']
-  if (report !== undefined) writeFileSync(report, `${JSON.stringify(counts)}\n`)
+  if (report !== undefined) writeFileSync(report, `${JSON.stringify({ ...counts, skippedTests })}\n`)
+  console.log(showSkipped(skippedTests))
   if (counts.passed + counts.failed === 0) {
     console.error(
       flags.grep === undefined ? 'No test ran.' : `No test ran: none is named like "${flags.grep}".`,
@@ -53,16 +59,25 @@ function readFlags(args: string[]) {
 
 /** A file that could not be loaded, or an error outside any test, counts as one failed test. */
 function count(modules: TestModule[], strayErrors: number) {
-  const counts = { passed: 0, failed: strayErrors, skipped: 0 }
+  const counts = { passed: 0, failed: strayErrors }
   for (const module of modules) {
     let failedHere = 0
     for (const test of module.children.allTests()) {
       const { state } = test.result()
       if (state === 'passed') counts.passed += 1
       else if (state === 'failed') failedHere += 1
-      else counts.skipped += 1
     }
     counts.failed += failedHere === 0 && !module.ok() ? 1 : failedHere
   }
   return counts
+}
+
+/** What neither passed nor failed, without what was not asked for by its name. */
+function skippedOf(modules: TestModule[]): SkippedTest[] {
+  const asked = new RegExp(flags.grep ?? '')
+  return modules.flatMap((module) =>
+    [...module.children.allTests()]
+      .filter((test) => !['passed', 'failed'].includes(test.result().state) && asked.test(test.fullName))
+      .map((test) => ({ file: relative(workspace, module.moduleId), name: test.fullName })),
+  )
 }

@@ -1,4 +1,14 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -14,6 +24,42 @@ function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'gym-cli-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   return folder
+}
+
+/** What the command says and exits with; `onWrite` hears it at once. */
+async function run(args: string[], onWrite: (text: string) => void = () => undefined) {
+  const said = { out: '', err: '' }
+  const stream = (name: 'out' | 'err') => ({
+    write(text: string) {
+      said[name] += text
+      onWrite(text)
+    },
+  })
+  const console = { out: stream('out'), err: stream('err') }
+  const code = await runCommand(args, { INIT_CWD: root }, gym, console, new AbortController().signal)
+  return { code, ...said }
+}
+
+/** Runs a scenario of one task that does nothing, into that report. */
+async function runQuick(folder: string, report: string, onWrite?: (text: string) => void) {
+  const scenarios = join(folder, 'scenarios')
+  mkdirSync(scenarios)
+  writeFileSync(join(scenarios, 'quick.json'), JSON.stringify(quick))
+  return run(['--benchmarks', scenarios, '--store', 'memory', '--report', report], onWrite)
+}
+
+const quick = {
+  id: 'quick',
+  title: 'Quick',
+  about: 'One task that does nothing.',
+  category: 'execution-scale',
+  difficulty: 'easy',
+  tree: { folders: 1, filesPerFolder: 1, maxBytes: 64 },
+  processes: [{ name: 'main', workers: { count: 1, capacity: 1 } }],
+  workload: [{ name: 'none', count: 1, work: { type: 'no-op' } }],
+  arrivals: [{ how: 'bulk', groups: ['none'] }],
+  expect: [{ measure: 'completed', equals: 1 }],
+  figure: { measure: 'completed', label: 'completed' },
 }
 
 describe("gym:run's flags", () => {
@@ -44,8 +90,11 @@ describe("gym:run's flags", () => {
     [['--store', 'postgres'], 'there is no PostgreSQL store yet'],
     [['--min-score', 'high'], 'a score is a number from 0 to 100'],
     [['--seed', '1.5'], 'a seed is a whole number'],
-    [['--benchmarks', 'nowhere'], 'no such file or folder'],
-    [['--baseline', 'nowhere.json'], 'no such file or folder'],
+    [['--baseline', 'nowhere.json'], '--baseline: no such file'],
+    [['--baseline', 'packages'], 'packages is no regular file'],
+    [['--trace', 'nowhere.csv'], '--trace: no such file'],
+    [['--trace', 'x'.repeat(300)], '--trace: no such file'],
+    [['--trace', 'packages'], 'packages is no regular file'],
     [['--speedup', '2'], 'needs --trace'],
     [['easy'], 'too many arguments'],
     [['--report'], 'argument missing'],
@@ -92,25 +141,16 @@ describe('a relative path', () => {
 })
 
 describe("gym:run's answers", () => {
-  const run = async (args: string[], abort?: AbortSignal) => {
-    const said = { out: '', err: '' }
-    const stream = (name: 'out' | 'err') => ({ write: (text: string) => (said[name] += text) })
-    const code = await runCommand(
-      args,
-      { INIT_CWD: root },
-      gym,
-      { out: stream('out'), err: stream('err') },
-      abort ?? new AbortController().signal,
-    )
-    return { code, ...said }
-  }
-
   it('are 2 and one line for a wrong command line', async () => {
     expect(await run(['--suite', 'eazy'])).toMatchObject({
       code: exitCode.usage,
       err: expect.stringMatching(/did you mean "easy"/),
     })
     expect(await run(['--store', 'postgres'])).toMatchObject({ code: exitCode.usage })
+    expect(await run(['--benchmarks', 'nowhere'])).toMatchObject({
+      code: exitCode.usage,
+      err: expect.stringContaining('--benchmarks: no such folder'),
+    })
     expect(await run(['--category', 'execution-scales'])).toMatchObject({
       code: exitCode.usage,
       err: expect.stringMatching(/did you mean "execution-scale"/),
@@ -129,6 +169,23 @@ describe("gym:run's answers", () => {
     })
   })
 
+  it('are 1 at once where one id of several is unknown', async () => {
+    const { code, out, err } = await run(['--only', 'lane-order', '--only', 'zombi', '--only', 'nonsense'])
+    expect({ code, out }).toEqual({ code: exitCode.failed, out: '' })
+    expect(err).toBe(
+      'No scenario found: none has the id "zombi"; did you mean "zombie"?\n' +
+        'No scenario found: none has the id "nonsense".\n',
+    )
+  })
+
+  it('are 2 for a baseline that is no report, before anything runs', async () => {
+    const file = join(temporaryFolder(), 'b.json')
+    writeFileSync(file, '{')
+    const { code, out, err } = await run(['--only', 'lane-order', '--baseline', file])
+    expect({ code, out }).toEqual({ code: exitCode.usage, out: '' })
+    expect(err).toContain(`--baseline: ${file}`)
+  })
+
   it('are 2 for a file that is no scenario', async () => {
     const folder = temporaryFolder()
     mkdirSync(join(folder, 'q4'))
@@ -137,5 +194,65 @@ describe("gym:run's answers", () => {
     expect(code).toBe(exitCode.usage)
     expect(err).toContain('bad.json: not a scenario')
     expect(err).not.toContain('    at ')
+  })
+})
+
+describe('a report that cannot be written', () => {
+  it.each([
+    ['below a file', 'file/x.json', 'file is a file, not a folder'],
+    ['deep below a file', 'file/new/x.json', 'file is a file, not a folder'],
+    ['where a device is', 'device', 'device is there and is no regular file'],
+    ['where a folder is', 'folder', 'folder is there and is no regular file'],
+    ['whose page would be a folder', 'taken.json', 'taken.html is there and is no regular file'],
+    ['which its own page would replace', 'x.html', 'a name that ends in .json'],
+    ['with too long a name', `${'x'.repeat(300)}.json`, 'ENAMETOOLONG'],
+  ])('is refused before anything runs: %s', async (_, name, reason) => {
+    const folder = temporaryFolder()
+    writeFileSync(join(folder, 'file'), 'kept')
+    mkdirSync(join(folder, 'folder'))
+    mkdirSync(join(folder, 'taken.html'))
+    symlinkSync('/dev/null', join(folder, 'device'))
+    const { code, out, err } = await runQuick(folder, join(folder, name))
+    expect({ code, out }).toEqual({ code: exitCode.usage, out: '' })
+    expect(err).toMatch(/^--report: .*; give /)
+    expect(err).toContain(reason)
+    expect(readFileSync(join(folder, 'file'), 'utf8')).toBe('kept')
+  })
+
+  it.runIf(existsSync('/proc/self'))('is refused where the kernel makes no folders', () => {
+    // In a process of its own, which can be ended.
+    const { status, stdout, stderr } = spawnSync(
+      process.execPath,
+      [join(gym, 'bin/gym-run.mjs'), '--only', 'lane-order', '--report', '/proc/x/y.json'],
+      { encoding: 'utf8', timeout: 20_000 },
+    )
+    expect({ status, stdout }).toEqual({ status: exitCode.usage, stdout: '' })
+    expect(stderr).toMatch(/^--report: .*; give .*\n$/)
+  })
+
+  it('leaves nothing behind where it can be written', async () => {
+    const folder = temporaryFolder()
+    let before: string[] | undefined
+    const { code } = await runQuick(folder, join(folder, 'new', 'er', 'x.json'), () => {
+      before ??= readdirSync(join(folder, 'new', 'er'))
+    })
+    expect({ code, before }).toEqual({ code: exitCode.ok, before: [] })
+    expect(readdirSync(join(folder, 'new', 'er')).toSorted()).toEqual(['x.html', 'x.json', 'x.junit.xml'])
+  })
+
+  it('is named after the table, with the reason, when its place is lost while the scenarios run', async () => {
+    const folder = temporaryFolder()
+    const place = join(folder, 'reports')
+    const { code, out, err } = await runQuick(folder, join(place, 'x.json'), (text) => {
+      if (!text.startsWith('pass')) return
+      rmSync(place, { recursive: true, force: true })
+      writeFileSync(place, 'a file now')
+    })
+    expect(code).toBe(exitCode.failed)
+    expect(out).toContain('1 of 1 passed')
+    expect(out).not.toContain('x.json')
+    expect(err).toBe(
+      `The report is not complete: cannot write ${join(place, 'x.json')}: ${place} is a file, not a folder\n`,
+    )
   })
 })

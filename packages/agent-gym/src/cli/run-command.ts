@@ -2,8 +2,8 @@ import { relative } from 'node:path'
 import { renderConsole } from '../report/console.ts'
 import { readReport } from '../report/read-report.ts'
 import type { Report } from '../report/report.ts'
-import { writeReport } from '../report/write-report.ts'
-import { runSuite } from '../run/run-suite.ts'
+import { checkReportPlace, ReportNotWritten, writeReport } from '../report/write-report.ts'
+import { runSuite, type SuiteOutcome } from '../run/run-suite.ts'
 import { loadScenarios } from '../scenario/load.ts'
 import type { Scenario } from '../scenario/scenario.ts'
 import { needsTrace } from '../scenario/scenario.ts'
@@ -57,6 +57,11 @@ async function runGym(options: RunOptions, { out, err }: Console, signal: AbortS
   // With --json standard output is the report's alone.
   const words = options.json ? err : out
   const all = loadScenarios(options.benchmarks)
+  const missing = missingIds(options, all)
+  if (missing.length > 0) {
+    for (const line of missing) err.write(`No scenario found: ${line}\n`)
+    return exitCode.failed
+  }
   const { scenarios, skipped } = selectScenarios(all, {
     ...options,
     trace: options.trace === undefined ? 'none' : options.traceAlone ? 'alone' : 'with the suite',
@@ -66,11 +71,12 @@ async function runGym(options: RunOptions, { out, err }: Console, signal: AbortS
     err.write(`No scenario found: ${describeSelection(options, all)}\n`)
     return exitCode.failed
   }
-  const baseline = options.baseline === undefined ? undefined : readReport(options.baseline)
+  const baseline = options.baseline === undefined ? undefined : readBaseline(options.baseline)
   const trace =
     options.trace === undefined
       ? undefined
       : { file: options.trace, speedup: options.speedup, requests: readTrace(options.trace) }
+  checkReportPlace(options.report)
   const view = createProgressView(words)
   const { report, plots } = await runSuite(scenarios, {
     seed: options.seed,
@@ -83,12 +89,35 @@ async function runGym(options: RunOptions, { out, err }: Console, signal: AbortS
     onProgress: (progress) => view.moved(progress),
     onFinish: (finished) => view.finished(finished),
   }).finally(() => view.close())
-  const files = writeReport(options.report, report, plots)
+  const { files, notWritten } = writeFiles(options.report, report, plots)
   if (options.json) out.write(`${JSON.stringify(report, undefined, 2)}\n`)
   words.write(renderConsole(report, files))
-  const complaints = complaintsAbout(report, options.minScore, baseline)
+  const complaints = [...notWritten, ...complaintsAbout(report, options.minScore, baseline)]
   for (const complaint of complaints) err.write(`${complaint}\n`)
   return complaints.length === 0 ? exitCode.ok : exitCode.failed
+}
+
+/** What was seen is shown even when it cannot be kept: the place of the report may be lost while the scenarios run. */
+function writeFiles(
+  file: string,
+  report: Report,
+  plots: SuiteOutcome['plots'],
+): { readonly files: readonly string[]; readonly notWritten: readonly string[] } {
+  try {
+    return { files: writeReport(file, report, plots), notWritten: [] }
+  } catch (error) {
+    if (!(error instanceof ReportNotWritten)) throw error
+    return { files: [], notWritten: [`The report is not complete: ${error.message}`] }
+  }
+}
+
+function readBaseline(file: string): Report {
+  try {
+    return readReport(file)
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error
+    throw new UsageError(`--baseline: ${error.message}`, { cause: error })
+  }
 }
 
 function complaintsAbout(
@@ -109,13 +138,13 @@ function complaintsAbout(
   ]
 }
 
-function describeSelection(
-  { suite, categories, only, benchmarks }: RunOptions,
-  all: readonly Scenario[],
-): string {
+/** Each id that was asked for and that no scenario has, with the likely one. */
+function missingIds({ only }: RunOptions, all: readonly Scenario[]): readonly string[] {
   const ids = all.map(({ id }) => id)
-  const missing = only.find((id) => !ids.includes(id))
-  if (missing !== undefined) return `none has the id "${missing}"${didYouMean(missing, ids)}`
+  return only.filter((id) => !ids.includes(id)).map((id) => `none has the id "${id}"${didYouMean(id, ids)}`)
+}
+
+function describeSelection({ suite, categories, benchmarks }: RunOptions, all: readonly Scenario[]): string {
   return `suite ${suite}, category ${categories.join(' or ') || 'any'}, in ${benchmarks} (${all.length} there)`
 }
 

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
 import { difficulties, type Difficulty } from '../scenario/scenario.ts'
 import { exitCode, UsageError } from './exit-code.ts'
@@ -52,9 +52,11 @@ export function readRunOptions(args: readonly string[], env: NodeJS.ProcessEnv, 
   if (flags.speedup !== undefined && flags.trace === undefined)
     throw new UsageError('--speedup: needs --trace FILE')
   const bases = pathBases(env, cwd)
-  const input = (flag: string, path: string) => {
+  const inputFile = (flag: string, path: string) => {
     const found = resolvePath(path, bases)
-    if (!existsSync(found)) throw new UsageError(`--${flag}: no such file or folder: ${found}`)
+    if (!existsSync(found)) throw new UsageError(`--${flag}: no such file: ${found}`)
+    // A pipe would be empty for the processes of the scenario, which read it again.
+    if (!statSync(found).isFile()) throw new UsageError(`--${flag}: ${found} is no regular file`)
     return found
   }
   const root = workspaceRoot(import.meta.dirname) ?? cwd
@@ -66,15 +68,15 @@ export function readRunOptions(args: readonly string[], env: NodeJS.ProcessEnv, 
     suite: flags.suite ?? (only.length > 0 ? 'all' : defaults.suite),
     categories: flags.category ?? (only.length > 0 ? [] : [defaults.category]),
     benchmarks:
-      flags.benchmarks === undefined ? byDefault(defaults.benchmarks) : input('benchmarks', flags.benchmarks),
+      flags.benchmarks === undefined ? byDefault(defaults.benchmarks) : resolvePath(flags.benchmarks, bases),
     report: flags.report === undefined ? byDefault(defaults.report) : resolvePath(flags.report, bases),
-    baseline: flags.baseline === undefined ? undefined : input('baseline', flags.baseline),
+    baseline: flags.baseline === undefined ? undefined : inputFile('baseline', flags.baseline),
     minScore: flags.minScore,
     json: flags.json === true,
     only,
     seed: flags.seed ?? defaults.seed,
     store: flags.store ?? 'sqlite',
-    trace: flags.trace === undefined ? undefined : input('trace', flags.trace),
+    trace: flags.trace === undefined ? undefined : inputFile('trace', flags.trace),
     speedup: flags.speedup ?? defaults.speedup,
     traceAlone: flags.trace !== undefined && !chosen,
   }
@@ -127,8 +129,8 @@ function runCommand(): Command {
 }
 
 const exitCodes = `
-Exit codes: ${exitCode.ok} all passed, ${exitCode.failed} a scenario failed, none was found or the score is too low,
-${exitCode.usage} a wrong command line or file, ${exitCode.interrupted} interrupted.
+Exit codes: ${exitCode.ok} all passed, ${exitCode.failed} a scenario failed, none was found, the score is too low or the report was lost,
+${exitCode.usage} a wrong command line or file, or no place for the report, ${exitCode.interrupted} interrupted.
 
 Relative paths are looked for from where the command was typed, then from the working folder, then from the workspace.
 `
@@ -162,7 +164,8 @@ function collect(value: string, before: string[] | undefined): string[] {
   return [...(before ?? []), value]
 }
 
-function number(what: string, low: number, high: number, whole = false): (given: string) => number {
+/** A number of the command line within its bounds. */
+export function number(what: string, low: number, high: number, whole = false): (given: string) => number {
   return (given) => {
     const value = Number(given)
     const fits = given.trim() !== '' && value >= low && value <= high && (!whole || Number.isInteger(value))

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { ConfigError, parseExecutionConfig } from '@ku0/agent-runtime-core'
 import { UsageError } from '../cli/exit-code.ts'
@@ -45,5 +45,5 @@ export function parseScenario(text: string, file: string): Scenario {
 }
 
 function isFolder(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true
+  return existsSync(path) && statSync(path).isDirectory()
 }

@@ -1,0 +1,87 @@
+// Finds out of a test's source whether it may be left out of a run.
+import { parseAst } from 'vitest/node'
+
+interface Node {
+  readonly type: string
+  readonly start: number
+  readonly end: number
+}
+
+/** What leaves a test out, or turns it round: `test.skipIf(…)(…)`, `describe.todo(…)`. */
+const leavingOut = new Set(['skip', 'skipIf', 'runIf', 'todo', 'fails'])
+
+/**
+ * Why the tests that have this text in their title may be left out: the call or the branch around one, or a `skip()` inside it.
+ * Undefined when nothing does that.
+ */
+export function conditionOf(source: string, title: string): string | undefined {
+  const program = parseAst(source, { lang: 'ts' }) as Node
+  for (const path of pathsToTitle(program, source, title)) {
+    for (const node of path) {
+      const skip = skipOf(node)
+      if (skip !== undefined) return skip
+      if (branching.has(node.type)) return firstLine(source, node)
+    }
+    const test = path.findLast(({ type }) => type === 'CallExpression')
+    const within = test && [...descendants(test)].map(skipOf).find((found) => found !== undefined)
+    if (within !== undefined) return within
+  }
+  return undefined
+}
+
+const branching = new Set(['IfStatement', 'ConditionalExpression', 'LogicalExpression', 'SwitchStatement'])
+
+/** From the program down to each string with the text in it. */
+function pathsToTitle(program: Node, source: string, title: string): Node[][] {
+  const found: Node[][] = []
+  const visit = (node: Node, path: Node[]) => {
+    if (!source.slice(node.start, node.end).includes(title)) return
+    const here = [...path, node]
+    if (strings.has(node.type)) found.push(here)
+    else for (const child of childrenOf(node)) visit(child, here)
+  }
+  visit(program, [])
+  return found
+}
+
+const strings = new Set(['Literal', 'TemplateLiteral'])
+
+/** The name of what a call leaves tests out by: `skipIf` of `test.skipIf(…)(…)`. */
+function skipOf(node: Node): string | undefined {
+  if (node.type !== 'CallExpression') return undefined
+  let part: CalleePart | undefined = (node as CalleePart).callee
+  while (part !== undefined) {
+    const word = part.name ?? part.property?.name
+    if (word !== undefined && leavingOut.has(word)) return word
+    part = part.object ?? part.callee ?? part.tag
+  }
+  return undefined
+}
+
+/** A name, a member of something, or a call or template tag of it: `test`, `test.each`, `` test.each`…` ``. */
+interface CalleePart extends Node {
+  readonly name?: string
+  readonly property?: { readonly name?: string }
+  readonly object?: CalleePart
+  readonly callee?: CalleePart
+  readonly tag?: CalleePart
+}
+
+function* descendants(node: Node): Iterable<Node> {
+  for (const child of childrenOf(node)) {
+    yield child
+    yield* descendants(child)
+  }
+}
+
+function childrenOf(node: Node): Node[] {
+  return Object.values(node).flat().filter(isNode)
+}
+
+function isNode(value: unknown): value is Node {
+  return typeof value === 'object' && value !== null && 'type' in value && 'start' in value
+}
+
+function firstLine(source: string, { start, end }: Node): string {
+  return source.slice(start, end).split('\n')[0] ?? ''
+}

@@ -1,0 +1,37 @@
+// Where the pages name the tests that hold their rules: `→ path "part of a title"`.
+import { readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+
+export interface Reference {
+  page: string
+  /** From 1. */
+  line: number
+  path: string
+  /** A part of the title as the source spells it, `${…}` included. */
+  title: string
+}
+
+/** The pages whose rules each name a test. */
+export const ruledPages = ['docs/semantics.md', 'docs/reliability.md']
+
+const workspace = resolve(import.meta.dirname, '..')
+
+export function references(page: string): Reference[] {
+  const lines = readFileSync(join(workspace, page), 'utf8').split('\n')
+  return lines.flatMap((text, index) =>
+    [...text.matchAll(/→ `?([^\s`]+)`? "([^"]+)"/g)].map(([, path = '', title = '']) => ({
+      page,
+      line: index + 1,
+      path,
+      title,
+    })),
+  )
+}
+
+/** Whether a test that ran, or should have, is one that the reference means. A suite that several files run has tests in each. */
+export function means({ path, title }: Reference, test: { file: string; name: string }): boolean {
+  if (path.endsWith('.test.ts') && path !== test.file) return false
+  const parts = title.split(/\$\{[^}]*\}|\$[\w.]+|%[a-z]/)
+  const pattern = parts.map((part) => part.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`)).join('.*')
+  return new RegExp(pattern, 's').test(test.name)
+}

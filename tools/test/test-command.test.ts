@@ -1,0 +1,68 @@
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+
+const root = resolve(import.meta.dirname, '../..')
+
+let folder: string
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'tests-'))
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
+})
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+test('what was skipped is counted and named, on the terminal and in the report', () => {
+  const { code, said, report } = run(`
+    describe('a store', () => {
+      test('opens', () => {})
+      test.skipIf(true)('syncs', () => {})
+      test('closes', (context) => context.skip('no disk'))
+    })
+    describe.skip('a group', () => test('within', () => {}))
+    test.todo('later')`)
+  expect(code).toBe(0)
+  expect(report).toEqual({
+    passed: 1,
+    failed: 0,
+    skipped: 4,
+    skippedTests: ['a store > syncs', 'a store > closes', 'a group > within', 'later'].map((name) => ({
+      file: expect.stringMatching(/some\.test\.ts$/),
+      name,
+    })),
+  })
+  expect(said).toMatch(/\nskipped: 4\n {2}\S*some\.test\.ts > a store > syncs\n/)
+  expect(said).toMatch(/some\.test\.ts > later\n$/)
+})
+
+test('no test skipped is said as well', () => {
+  const { said, report } = run("test('runs', () => {})")
+  expect(said).toMatch(/\nskipped: 0\n$/)
+  expect(report).toMatchObject({ skipped: 0, skippedTests: [] })
+})
+
+test('what was not asked for by name is not skipped', () => {
+  const { report, said } = run(
+    `
+    test('asked for', () => {})
+    test.skip('asked for, not run', () => {})
+    test('another', () => {})`,
+    '--grep',
+    'asked',
+  )
+  expect(report).toMatchObject({ passed: 1, skipped: 1, skippedTests: [{ name: 'asked for, not run' }] })
+  expect(said).toContain('skipped: 1\n')
+})
+
+function run(tests: string, ...args: string[]) {
+  writeFileSync(join(folder, 'some.test.ts'), `import { describe, test } from 'vitest'\n${tests}\n`)
+  const file = join(folder, 'report.json')
+  const { status, stdout, stderr } = spawnSync(process.execPath, [join(root, 'tools/test.ts'), ...args], {
+    cwd: folder,
+    encoding: 'utf8',
+    env: { ...process.env, TEST_REPORT: file, NO_COLOR: '1' },
+  })
+  expect(stderr).toBe('')
+  return { code: status, said: stdout, report: JSON.parse(readFileSync(file, 'utf8')) as unknown }
+}
