@@ -5,7 +5,7 @@ import type { ExecutionLease, LeaseEndReason } from './lease.ts'
 import type { TaskState } from './states.ts'
 import type { StepRecord } from './step.ts'
 import type { TaskRecord } from './task.ts'
-import type { WaitRecord, WaitRequest } from './wait.ts'
+import type { OpenWait, WaitRecord, WaitRequest } from './wait.ts'
 import type { WorkerStatus } from './worker.ts'
 
 /**
@@ -88,8 +88,10 @@ export interface Claim {
   readonly dispatch: number
   readonly acquiredAt: number
   readonly expiresAt: number
-  /** Memos recorded so far; read them before running the handler when there are any. */
+  /** Steps recorded so far. */
   readonly steps: number
+  /** Whether anything happened to the task before: its memos are to be read before the handler runs. */
+  readonly replays: boolean
   /** The data of `task.queued` (canonical JSON text): `input`, `timeoutMs`, `labels`, `trace`, … */
   readonly submission: string
   /** The last `ctx.checkpoint` data, when there is one. */
@@ -341,7 +343,12 @@ export interface Reads {
   /** All that earlier passes recorded, for a pass to go through the handler with. */
   memos: {
     fields: { readonly taskId: string }
-    answer: { readonly steps: readonly StepRecord[]; readonly waits: readonly WaitRecord[] }
+    answer: {
+      readonly steps: readonly StepRecord[]
+      readonly waits: readonly WaitRecord[]
+      /** Waits that began and have not ended. */
+      readonly open: readonly OpenWait[]
+    }
   }
   output: {
     fields: { readonly taskId: string; readonly after: number; readonly limit: number }

@@ -17,7 +17,7 @@ import {
 } from '@ku0/agent-runtime-core'
 import { Cache } from './cache.ts'
 import { flush, type Credit, type Flushed } from './flush.ts'
-import { alsoOf, wantedBy } from './published.ts'
+import { alsoOf, wantedBy, type Wants } from './published.ts'
 import type { Answer, Turn } from './port.ts'
 import { openLeaseClock } from './sqlite/clock.ts'
 import { isBusy, isFatal, storeErrorOf } from './sqlite/errors.ts'
@@ -75,7 +75,8 @@ export class StoreEngine {
   private readonly rollback
   private readonly demand = new Map<string, Credit>()
   private calls: Call[] = []
-  private interested: Interest = { types: [], tasks: [] }
+  /** Which events this process wants to hear of. */
+  private wants: Wants | undefined
   private turn = emptyTurn()
   private seenVersion: number
   private published: number
@@ -187,7 +188,7 @@ export class StoreEngine {
 
   /** Of a task's output stream, what comes after this is live; the rest is history, to be read. */
   setInterest(interest: Interest): void {
-    this.interested = interest
+    this.wants = wantedBy(interest)
     for (const taskId of this.outputSeen.keys())
       if (!interest.tasks.includes(taskId)) this.outputSeen.delete(taskId)
     // It answers nobody, so nothing may be wrong with it: what is no id is followed by none.
@@ -493,21 +494,27 @@ export class StoreEngine {
   private publish({ ws }: Flushed): void {
     this.turn.notices.push(...ws.notices)
     if (ws.events.length > 0) this.published = this.tables.last.number
-    const wants = wantedBy(this.interested)
+    const wants = this.wants
     if (wants === undefined) return
-    const names = new Map([...ws.tasks].map(([id, row]) => [id, row.explicitId ?? this.tables.ids.task(id)]))
+    const nameOf = (task: number) => ws.task(task)?.explicitId ?? this.tables.ids.task(task)
     for (const event of ws.events) {
-      const taskId = names.get(event.task) ?? this.tables.ids.task(event.task)
-      if (!wants(event.type, event.also, taskId)) continue
+      const isNamed = wants.name(event.type, event.also)
+      if (!isNamed && wants.task === undefined) continue
+      const taskId = nameOf(event.task)
+      if (!isNamed && wants.task?.(taskId) !== true) continue
       const data =
         event.blob === null
           ? event.data
-          : this.tables.withBlob(event.data, event.blob, ws.blobs.get(event.blob) ?? '')
+          : this.tables.withBlob(
+              event.data,
+              event.blob,
+              ws.blobs.get(event.blob) ?? this.tables.load.blob(event.blob) ?? '',
+            )
       const { seq, type, at, hash, also } = event
       this.turn.events.push({ taskId, seq, type, at, data, hash: Buffer.from(hash).toString('hex'), also })
     }
     for (const { task, seq, attempt, at, data } of ws.outputs) {
-      const taskId = names.get(task) ?? ws.task(task)?.explicitId ?? this.tables.ids.task(task)
+      const taskId = nameOf(task)
       const seen = this.outputSeen.get(taskId)
       if (seen === undefined || seq <= seen) continue
       this.outputSeen.set(taskId, seq)
@@ -518,7 +525,7 @@ export class StoreEngine {
   /** The events that other processes committed since the last look, by the journal. */
   private publishForeign(ownWrote: boolean): void {
     const until = this.tables.last.number - (ownWrote ? 1 : 0)
-    const wants = wantedBy(this.interested)
+    const { wants } = this
     if (wants !== undefined) {
       for (const { number, touched } of this.tables.journal.after(this.published, until - this.published)) {
         if (number > until) break
@@ -526,7 +533,7 @@ export class StoreEngine {
           const taskId = this.tables.load.task(task)?.explicitId ?? this.tables.ids.task(task)
           const query: Read<'events'> = { kind: 'events', taskId, after: first - 1, limit: last - first + 1 }
           for (const event of (this.answerRead(query) as readonly StoredEvent[] | undefined) ?? [])
-            if (wants(event.type, alsoOf(event), taskId))
+            if (wants.name(event.type, alsoOf(event)) || wants.task?.(taskId) === true)
               this.turn.events.push({ ...event, also: alsoOf(event), elsewhere: true })
         }
       }

@@ -308,6 +308,7 @@ function claimOf(
     acquiredAt: lease.acquiredAt,
     expiresAt: lease.expiresAt,
     steps: task.steps,
+    replays: task.seq > 2,
     submission: submissions.get(task.id) ?? tables.event(task.id, 1) ?? '{}',
     ...(checkpoint === undefined ? {} : { checkpoint }),
   }

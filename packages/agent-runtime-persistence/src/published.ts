@@ -1,14 +1,22 @@
 import type { EventType, Interest, StoredEvent } from '@ku0/agent-runtime-core'
 
-type Wants = (type: EventType, also: readonly EventType[], taskId: string) => boolean
+/** Which published events an interest is in. Names are told apart first: they take no id, and most events interest nobody. */
+export interface Wants {
+  name(type: EventType, also: readonly EventType[]): boolean
+  /** Undefined when no task is followed. */
+  readonly task: ((taskId: string) => boolean) | undefined
+}
 
-/** Which published events an interest is in; undefined when in none. */
+/** Undefined when the interest is in none. */
 export function wantedBy({ types, tasks }: Interest): Wants | undefined {
-  if (types === 'all') return () => true
+  if (types === 'all') return { name: () => true, task: undefined }
   if (types.length === 0 && tasks.length === 0) return undefined
   const names = new Set(types)
   const ids = new Set(tasks)
-  return (type, also, taskId) => names.has(type) || also.some((name) => names.has(name)) || ids.has(taskId)
+  return {
+    name: (type, also) => names.has(type) || also.some((name) => names.has(name)),
+    task: ids.size === 0 ? undefined : (taskId) => ids.has(taskId),
+  }
 }
 
 /** The further names of an event read back; see `StoredEvent.also`. */

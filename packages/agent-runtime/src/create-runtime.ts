@@ -1,23 +1,22 @@
 import {
-  ConfigError,
-  type ConfigProblem,
+  describeError,
   type Environment,
   type ExecutionConfig,
   type ExecutionConfigInput,
   type ExecutionStore,
-  parseExecutionConfig,
-  suggestionFor,
 } from '@ku0/agent-runtime-core'
-import { openStore } from '@ku0/agent-runtime-persistence'
+import { openStore, parseStoreUrl } from '@ku0/agent-runtime-persistence'
 import {
   attachTelemetry,
   captureTraceContext,
   createLogger,
   type TelemetryOptions,
 } from '@ku0/agent-runtime-telemetry'
-import type { LogLine, WorkerSpec } from './execution/index.ts'
+import type { LogLine } from './execution/index.ts'
 import { FrontDoor } from './front-door.ts'
+import { lineTo } from './log-line.ts'
 import type { Runtime, StopOptions, StopReport } from './runtime.ts'
+import { readOptions, workersOf } from './runtime-options.ts'
 import { exitCodes, stopOnSignals } from './signals.ts'
 import { backgroundTimers, systemEnvironment } from './system.ts'
 import type { TaskDefinition } from './task-definition.ts'
@@ -32,7 +31,10 @@ export interface RuntimeOptions {
   readonly tasks: readonly TaskDefinition[]
   /** Track AA's settings and the rest; each has a default. */
   readonly config?: ExecutionConfigInput
-  /** How many workers, or which; one with `maxInFlightPerWorker` slots by default. 0: this process only submits. */
+  /**
+   * How many workers, `MAX_WORKERS` at most, or which; one with `maxInFlightPerWorker` slots by default. 0: this process
+   * only submits.
+   */
   readonly workers?: number | WorkerOptions
   /** `full` (default): an acknowledged write survives a power loss. `normal`: a crash of the process only. */
   readonly durability?: 'full' | 'normal'
@@ -52,6 +54,7 @@ export interface RuntimeOptions {
 }
 
 export interface WorkerOptions {
+  /** `MAX_WORKERS` at most; as many as there are `ids`, or 1, by default. */
   readonly count?: number
   /** Tasks that each runs at once; at most `maxInFlightPerWorker`. */
   readonly capacity?: number
@@ -66,19 +69,22 @@ export interface RuntimeLogger {
   info(fields: object, message: string): void
   warn(fields: object, message: string): void
   error(fields: object, message: string): void
+  /** A pino logger has it. Stacks of errors are logged only where `debug` is enabled. */
+  isLevelEnabled?(level: 'debug'): boolean
 }
 
 /**
- * Puts a runtime together: opens the store, attaches telemetry, registers the workers. Throws {@link ConfigError} naming every
- * bad field, and `store_*` when the store cannot be opened; nothing is left open then.
+ * Puts a runtime together: opens the store, attaches telemetry, registers the workers. Throws a `ConfigError` naming every bad
+ * option and setting, and `store_*` when the store cannot be opened; nothing is left open then.
  */
-export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
-  const { config, warnings } = parseExecutionConfig(options.config)
-  const definitions = readOptions(options)
+export async function createRuntime(given: RuntimeOptions): Promise<Runtime> {
+  const checked = readOptions(given, parseStoreUrl)
+  const { options, config, warnings, definitions } = checked
   const environment = options.environment ?? systemEnvironment
   const logger =
     options.logger === false ? undefined : (options.logger ?? createLogger({ clock: environment.clock }))
-  const log = lineTo(logger)
+  const withPayloads = options.telemetry !== false && options.telemetry?.logPayloads === true
+  const log = lineTo(logger, { withPayloads })
   for (const { path, message } of warnings) log('warn', message, { setting: path })
 
   const ownsStore = typeof options.store === 'string'
@@ -89,10 +95,10 @@ export async function createRuntime(options: RuntimeOptions): Promise<Runtime> {
     config,
     environment,
     definitions,
-    workers: workersOf(options, config, definitions, store.info.processId),
+    workers: workersOf(checked, store.info.processId),
     log,
     trace: options.telemetry === false ? () => undefined : captureTraceContext,
-    onFailure: (error) => void opened.failed(error, options),
+    onFailure: (error) => void opened.failed(error, options, log),
   })
   try {
     opened.attach(options, environment, logger)
@@ -135,8 +141,12 @@ class ComposedRuntime extends FrontDoor {
   }
 
   /** With `signals` the process is the runtime's, and ends with it. */
-  async failed(error: Error, { onFailure, signals }: RuntimeOptions): Promise<void> {
-    onFailure?.(error)
+  async failed(error: Error, { onFailure, signals }: RuntimeOptions, log: LogLine): Promise<void> {
+    try {
+      onFailure?.(error)
+    } catch (thrown) {
+      log('error', 'onFailure threw', { error: describeError(thrown) })
+    }
     if (signals !== true) return
     await this.stop({ drain: false })
     process.exit(exitCodes.storeFailed)
@@ -149,7 +159,11 @@ class ComposedRuntime extends FrontDoor {
       workers: () => this.workers(),
       storeInfo: this.info,
       traceOf: (taskId) => this.traceOf(taskId),
-      onHandlerStopped: (listener) => this.onHandlerStopped(listener),
+      // A pass that ends at its waits stops by itself.
+      onHandlerStopped: (listener) =>
+        this.onHandlerStopped(({ reason, ...stop }) => {
+          if (reason !== 'waiting') listener({ ...stop, reason })
+        }),
     }
   }
 }
@@ -161,98 +175,4 @@ function telemetryOf(
 ) {
   const timers = environment === systemEnvironment ? backgroundTimers : environment.timers
   return { ...(logger === undefined ? {} : { logger }), ...options, clock: environment.clock, timers }
-}
-
-/** The definitions by type. Throws naming every option that is wrong. */
-function readOptions(options: RuntimeOptions): ReadonlyMap<string, TaskDefinition> {
-  const problems: ConfigProblem[] = []
-  const require = (holds: boolean, path: string, allowed: string, given: unknown) => {
-    if (!holds) problems.push({ path, allowed, given })
-  }
-  for (const [name, given] of Object.entries(options)) {
-    require(optionNames.has(name), name, `no such option${meant(name)}`, given)
-  }
-  require(Array.isArray(options.tasks), 'tasks', 'a list of what defineTask gives', options.tasks)
-  const definitions = new Map<string, TaskDefinition>()
-  for (const [index, definition] of (Array.isArray(options.tasks) ? options.tasks : []).entries()) {
-    require(typeof definition?.handler === 'function', `tasks[${index}]`, 'what defineTask gives', definition)
-    const { type } = definition ?? {}
-    require(!definitions.has(type), `tasks[${index}].type`, 'a type that no other task has', type)
-    definitions.set(type, definition)
-  }
-  checkWorkers(workerOptions(options), definitions, require)
-  if (problems.length > 0) throw new ConfigError(problems)
-  return definitions
-}
-
-/** Each option once, so that a new one cannot be forgotten here. */
-const optionNames = new Set(
-  Object.keys({
-    store: 0,
-    tasks: 0,
-    config: 0,
-    workers: 0,
-    durability: 0,
-    thread: 0,
-    signals: 0,
-    telemetry: 0,
-    logger: 0,
-    start: 0,
-    environment: 0,
-    onFailure: 0,
-  } satisfies Record<keyof RuntimeOptions, 0>),
-)
-
-function meant(name: string): string {
-  const suggestion = suggestionFor(name, [...optionNames])
-  return suggestion === undefined ? '' : `, did you mean ${suggestion}?`
-}
-
-function checkWorkers(
-  { count, capacity, types, ids }: WorkerOptions & { readonly count: number },
-  definitions: ReadonlyMap<string, TaskDefinition>,
-  require: (holds: boolean, path: string, allowed: string, given: unknown) => void,
-): void {
-  const isCount = (value: number) => Number.isSafeInteger(value) && value >= 0
-  require(isCount(count), 'workers', 'a whole number, 0 or more', count)
-  require(capacity === undefined ||
-    isCount(capacity), 'workers.capacity', 'a whole number, 0 or more', capacity)
-  const known = [...definitions.keys()]
-  for (const type of types ?? []) {
-    require(type === '*' || definitions.has(type), 'workers.types', `'*' or of ${known.join(', ')}`, type)
-  }
-  const areIds = ids === undefined || (ids.length === count && new Set(ids).size === count)
-  require(areIds, 'workers.ids', `${count} different ids`, ids)
-}
-
-function workerOptions({ workers = 1 }: RuntimeOptions): WorkerOptions & { readonly count: number } {
-  if (typeof workers === 'number') return { count: workers }
-  return { ...workers, count: workers.count ?? workers.ids?.length ?? 1 }
-}
-
-function workersOf(
-  options: RuntimeOptions,
-  config: ExecutionConfig,
-  definitions: ReadonlyMap<string, TaskDefinition>,
-  processId: string,
-): WorkerSpec[] {
-  const { count, capacity = config.maxInFlightPerWorker, types = ['*'], ids } = workerOptions(options)
-  const defined = types.includes('*') ? [...definitions.keys()] : types
-  return Array.from({ length: count }, (_, index) => ({
-    workerId: ids?.[index] ?? `${processId}/${index + 1}`,
-    capacity: Math.min(capacity, config.maxInFlightPerWorker),
-    types: defined,
-  }))
-}
-
-/** A sink that throws costs a line, never a task. */
-function lineTo(logger: RuntimeLogger | undefined): LogLine {
-  if (logger === undefined) return () => {}
-  return (level, message, fields = {}) => {
-    try {
-      logger[level](fields, message)
-    } catch {
-      // There is no other place to say it.
-    }
-  }
 }

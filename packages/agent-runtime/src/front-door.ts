@@ -1,17 +1,23 @@
 import {
-  assertDelay,
   describeError,
   type Environment,
   type ExecutionConfig,
   type ExecutionStore,
   type ReadKind,
   type Reads,
-  type Receipt as StoreReceipt,
   RuntimeError,
   StoreError,
   type StoreInfo,
-  type TaskState,
 } from '@ku0/agent-runtime-core'
+import {
+  assertSubscription,
+  cancelRules,
+  filterOf,
+  followRules,
+  stopRules,
+  taskIdOf,
+  waitRules,
+} from './arguments.ts'
 import { Warden } from './durable/index.ts'
 import {
   Deadlines,
@@ -21,27 +27,34 @@ import {
   type Parts,
   Scheduler,
   SubmissionQueue,
-  type SubmitItem,
   type SubmitOptions,
   WorkerRegistry,
   type WorkerSpec,
 } from './execution/index.ts'
 import { Feed } from './feed.ts'
+import { forkTask, retryTask } from './fork-task.ts'
 import { followEvents, followOutput } from './follow.ts'
-import { openReceipt, type Receipt } from './receipts.ts'
+import { listTasks } from './list-tasks.ts'
+import { openReceipt, openReceipts, type Receipt } from './receipts.ts'
 import { awaitResult } from './result.ts'
+import { assertOptions } from './rules.ts'
 import type {
+  CancelOptions,
   FollowOptions,
+  ForkOptions,
   ListFilter,
   OutputItem,
+  RetryOptions,
   Runtime,
   RuntimeStats,
+  SignalReceipt,
   StopOptions,
   StopReport,
   WaitOptions,
 } from './runtime.ts'
 import type { RuntimeEvent } from './runtime-event.ts'
-import { shutDownWorkers } from './shutdown.ts'
+import { sendSignal } from './send-signal.ts'
+import { closeStore, patienceOf, shutDownWorkers } from './shutdown.ts'
 import type { TaskDefinition } from './task-definition.ts'
 import { TaskRejected } from './task-errors.ts'
 import { type TaskStatus, toStatus } from './task-status.ts'
@@ -93,7 +106,13 @@ export class FrontDoor implements Runtime {
     this.#feed = new Feed(store, (error, { type }) =>
       log('error', 'a listener failed', { event: type, error: describeError(error) }),
     )
-    this.#queue = new SubmissionQueue({ store, definitions, maxPayloadBytes: config.maxPayloadBytes, trace })
+    this.#queue = new SubmissionQueue({
+      store,
+      definitions,
+      maxPayloadBytes: config.maxPayloadBytes,
+      trace,
+      assertOpen: () => this.#assertTaking(),
+    })
     this.#registry = new WorkerRegistry(store)
     const announce: Parts['announce'] = (type, taskId, seq, data) =>
       this.#feed.announce(type, taskId, seq, () => clock.now(), data)
@@ -121,24 +140,22 @@ export class FrontDoor implements Runtime {
     input: unknown,
     options?: SubmitOptions,
   ): Promise<Receipt<never>> {
-    const [receipt] = await this.#submit([{ task, input, options }])
-    if (receipt === undefined) throw new RuntimeError('internal', 'the store gave no receipt')
-    return openReceipt(receipt) as Receipt<never>
+    return openReceipt(await this.#queue.submit({ task, input, options })) as Receipt<never>
   }
 
-  async submitMany(items: readonly SubmitItem[]): Promise<never> {
-    const receipts = await this.#submit(items)
-    return receipts.map((receipt, index) => openOneOf(receipts, receipt, index)) as never
+  async submitMany(items: readonly unknown[]): Promise<never> {
+    return openReceipts(await this.#queue.submitMany(items)) as never
   }
 
-  async status(taskId: string): Promise<TaskStatus | undefined> {
-    const record = await this.#read('task', { taskId })
+  async status(task: Receipt | string): Promise<TaskStatus | undefined> {
+    const record = await this.#read('task', { taskId: taskIdOf('status', task) })
     return record === undefined ? undefined : toStatus(record)
   }
 
   async result(task: Receipt | string, options: WaitOptions = {}): Promise<never> {
     this.#assertOpen()
-    const taskId = typeof task === 'string' ? task : task.taskId
+    const taskId = taskIdOf('result', task)
+    assertOptions('result', options, waitRules)
     if (typeof task !== 'string' && !task.accepted) throw new TaskRejected(taskId, task.reason, task.message)
     return (await awaitResult(
       { store: this.#store, feed: this.#feed, deadlines: this.#deadlines },
@@ -147,8 +164,11 @@ export class FrontDoor implements Runtime {
     )) as never
   }
 
-  async cancel(taskId: string, { reason }: { readonly reason?: string } = {}): Promise<boolean> {
+  async cancel(task: Receipt | string, options: CancelOptions = {}): Promise<boolean> {
     this.#assertOpen()
+    const taskId = taskIdOf('cancel', task)
+    assertOptions('cancel', options, cancelRules)
+    const { reason } = options
     const { canceled } = await this.#store.write({
       kind: 'cancel',
       taskId,
@@ -157,24 +177,39 @@ export class FrontDoor implements Runtime {
     return canceled
   }
 
+  async signal(task: Receipt | string, name: string, value?: unknown): Promise<SignalReceipt> {
+    this.#assertOpen()
+    return sendSignal(this.#store, this.#deps.config, taskIdOf('signal', task), name, value)
+  }
+
+  async retry(task: Receipt | string, options?: RetryOptions): Promise<Receipt<never>> {
+    this.#assertTaking()
+    return openReceipt(await retryTask(this.#deps, taskIdOf('retry', task), options)) as Receipt<never>
+  }
+
+  async fork(task: Receipt | string, options?: ForkOptions): Promise<Receipt<never>> {
+    this.#assertTaking()
+    return openReceipt(await forkTask(this.#deps, taskIdOf('fork', task), options)) as Receipt<never>
+  }
+
   async list(
     filter: ListFilter = {},
   ): Promise<{ readonly tasks: readonly TaskStatus[]; readonly cursor?: number }> {
-    const { states, ...rest } = filter
-    const named = states?.map((state): TaskState => (state === 'cancelled' ? 'canceled' : state))
-    const { tasks, ...page } = await this.#read('tasks', {
-      filter: named === undefined ? rest : { ...rest, states: named },
-    })
-    return { ...page, tasks: tasks.map(toStatus) }
+    this.#assertOpen()
+    return listTasks((given) => this.#read('tasks', { filter: given }), filterOf(filter))
   }
 
-  events(taskId: string, options: FollowOptions = {}): AsyncIterable<RuntimeEvent> {
+  events(task: Receipt | string, options: FollowOptions = {}): AsyncIterable<RuntimeEvent> {
     this.#assertOpen()
+    const taskId = taskIdOf('events', task)
+    assertOptions('events', options, followRules)
     return followEvents({ store: this.#store, feed: this.#feed }, taskId, options)
   }
 
-  output(taskId: string, options: FollowOptions = {}): AsyncIterable<OutputItem> {
+  output(task: Receipt | string, options: FollowOptions = {}): AsyncIterable<OutputItem> {
     this.#assertOpen()
+    const taskId = taskIdOf('output', task)
+    assertOptions('output', options, followRules)
     return followOutput({ store: this.#store, feed: this.#feed }, taskId, options)
   }
 
@@ -183,16 +218,16 @@ export class FrontDoor implements Runtime {
     return { ...stats, inFlight: this.#scheduler.inFlight, leaked: this.#scheduler.leakedHandlers.length }
   }
 
-  explain(taskId: string): Promise<Reads['explain']['answer']> {
-    return this.#read('explain', { taskId })
+  async explain(task: Receipt | string): Promise<Reads['explain']['answer']> {
+    return this.#read('explain', { taskId: taskIdOf('explain', task) })
   }
 
   workers(): Promise<Reads['workers']['answer']> {
     return this.#read('workers', {})
   }
 
-  leases(taskId: string): Promise<Reads['leases']['answer']> {
-    return this.#read('leases', { taskId })
+  async leases(task: Receipt | string): Promise<Reads['leases']['answer']> {
+    return this.#read('leases', { taskId: taskIdOf('leases', task) })
   }
 
   leaked(): readonly LeakedHandler[] {
@@ -201,6 +236,7 @@ export class FrontDoor implements Runtime {
 
   on(pattern: string, listener: (event: never) => void): Disposable {
     this.#assertOpen()
+    assertSubscription(pattern, listener)
     return this.#feed.on(pattern, listener as (event: RuntimeEvent) => void)
   }
 
@@ -222,7 +258,7 @@ export class FrontDoor implements Runtime {
   }
 
   async stop(options: StopOptions = {}): Promise<StopReport> {
-    if (options.graceMs !== undefined) assertDelay(options.graceMs)
+    assertOptions('stop', options, stopRules)
     if (this.#stopping) this.#hurry.resolve()
     else void this.#stop(options)
     return this.#stopped.promise
@@ -234,7 +270,8 @@ export class FrontDoor implements Runtime {
 
   async #stop(options: StopOptions): Promise<void> {
     this.#stopping = true
-    const { config, log, ownsStore } = this.#deps
+    const { config, environment, log, ownsStore } = this.#deps
+    using patience = patienceOf(this.#hurry.promise, environment.timers)
     const deps = {
       config,
       deadlines: this.#deadlines,
@@ -242,15 +279,12 @@ export class FrontDoor implements Runtime {
       registry: this.#registry,
       log,
     }
-    const report = await shutDownWorkers(deps, options, this.#hurry.promise)
+    const report = await shutDownWorkers(deps, options, patience)
     this.#close(new StoreError('store_closed', 'the runtime was stopped'))
     this.#warden.close()
     this.#deadlines.close()
     this.#listening[Symbol.dispose]()
-    if (ownsStore)
-      await this.#store
-        .close()
-        .catch((error: unknown) => log('warn', 'the store did not close', { error: describeError(error) }))
+    if (ownsStore) await closeStore(this.#store, patience, log)
     this.#stopped.resolve({ ...report, drained: report.drained && !this.#failed })
   }
 
@@ -273,9 +307,11 @@ export class FrontDoor implements Runtime {
     if (this.#closed !== undefined) throw this.#closed
   }
 
-  async #submit(items: readonly SubmitItem[]): Promise<readonly StoreReceipt[]> {
+  /** What was handed to the store before the stop is answered; what comes after it belongs to another process. */
+  #assertTaking(): void {
+    if (this.#stopping && !this.#failed)
+      throw new RuntimeError('shutdown', 'the runtime was told to stop: it takes no more submissions')
     this.#assertOpen()
-    return this.#queue.submit(items)
   }
 
   async #read<K extends ReadKind>(kind: K, fields: Reads[K]['fields']): Promise<Reads[K]['answer']> {
@@ -285,17 +321,5 @@ export class FrontDoor implements Runtime {
 
   #tellStop(stop: HandlerStop): void {
     for (const listener of this.#handlerStops) listener(stop)
-  }
-}
-
-/** All receipts are told with the error of one: the others are committed. */
-function openOneOf(receipts: readonly StoreReceipt[], receipt: StoreReceipt, index: number): Receipt {
-  try {
-    return openReceipt(receipt)
-  } catch (error) {
-    if (!(error instanceof RuntimeError)) throw error
-    throw new RuntimeError(error.code, `item ${index}: ${error.message}`, {
-      details: { ...error.details, index, receipts },
-    })
   }
 }

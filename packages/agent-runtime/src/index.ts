@@ -7,25 +7,34 @@ export {
 export type { LeakedHandler, SubmitOptions, WorkerSpec } from './execution/index.ts'
 export type { Accepted, Receipt, Rejected, TaskId } from './receipts.ts'
 export type {
+  CancelOptions,
   FollowOptions,
+  ForkOptions,
   ItemsOf,
   ListFilter,
   OutputItem,
   ReceiptsOf,
+  RetryOptions,
   Runtime,
   RuntimeStats,
+  SignalReceipt,
   StopOptions,
   StopReport,
   WaitOptions,
 } from './runtime.ts'
 export type { EventOf, RuntimeEvent } from './runtime-event.ts'
+export { MAX_WORKERS } from './runtime-options.ts'
 export type { InputOf, OutputOf, Schema } from './schema.ts'
 export { exitCodes } from './signals.ts'
 export type {
+  AllResults,
+  Branches,
   CleanupHook,
   CleanupReason,
   ExecOptions,
   ExecResult,
+  RaceResult,
+  SignalWaitOptions,
   StepHandle,
   StepOptions,
   TaskContext,

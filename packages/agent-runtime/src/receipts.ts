@@ -25,6 +25,20 @@ export interface Rejected<Output = unknown> {
   readonly message: string
 }
 
+/** The receipts of one commit. All of them are told with the error of one: the others are committed. */
+export function openReceipts(receipts: readonly StoreReceipt[]): readonly Receipt[] {
+  return receipts.map((receipt, index) => {
+    try {
+      return openReceipt(receipt)
+    } catch (error) {
+      if (!(error instanceof RuntimeError)) throw error
+      throw new RuntimeError(error.code, `item ${index}: ${error.message}`, {
+        details: { ...error.details, index, receipts },
+      })
+    }
+  })
+}
+
 /** A receipt as callers get it. Throws for a key or id that another task has. Source: `docs/semantics.md 2.7`. */
 export function openReceipt(receipt: StoreReceipt): Receipt {
   if (receipt.accepted) return receipt

@@ -16,7 +16,8 @@ import type { TaskStatus } from './task-status.ts'
 
 /**
  * A runtime: the way in for tasks, and the workers of this process that run them. Every process on a store has one; none is
- * special. `await using` stops it at the end of the block. Source: `docs/ARCHITECTURE.md`.
+ * special. `await using` stops it at the end of the block. A call about a task takes its receipt or its id. A call that is given
+ * something outside what it documents throws `invalid_argument`, saying what is allowed. Source: `docs/ARCHITECTURE.md`.
  */
 export interface Runtime extends AsyncDisposable {
   /** What the store says of itself. */
@@ -27,7 +28,8 @@ export interface Runtime extends AsyncDisposable {
    * unknown type, an input that does not fit the schema) is an answer, not an error: look at `accepted`.
    *
    * Throws `PayloadTooLarge`, `StepNotSerializable`, `invalid_argument` for a bad option, `idempotency_conflict`,
-   * `already_exists`, `store_*`. Source: Track AA, AA1; `docs/semantics.md 2`.
+   * `already_exists`, `store_*`, and `shutdown` once {@link stop} was called; what was handed to the store before that is
+   * answered. Source: Track AA, AA1; `docs/semantics.md 2`.
    */
   submit<Input, Output>(
     task: TaskDefinition<string, Input, Output>,
@@ -37,15 +39,15 @@ export interface Runtime extends AsyncDisposable {
   submit(task: string, input: unknown, options?: SubmitOptions): Promise<Receipt>
 
   /**
-   * Submits several tasks in one commit; receipts in the order of the items. A key or id that another task has is thrown after
-   * the commit, with all `receipts` in its `details`.
+   * Submits several tasks in one commit; receipts in the order of the items. Throws as {@link submit} does, naming the item, and
+   * nothing is stored then; but a key or id that another task has is thrown after the commit, with all `receipts` in its `details`.
    */
   submitMany<Tasks extends readonly (TaskDefinition | string)[] | []>(
     items: ItemsOf<Tasks>,
   ): Promise<ReceiptsOf<Tasks>>
 
   /** A task as it stands; undefined if there is none of this id, or it was pruned. */
-  status(taskId: string): Promise<TaskStatus | undefined>
+  status(task: Receipt | string): Promise<TaskStatus | undefined>
 
   /**
    * Waits for a task's end, whichever process runs it, and resolves with its output. Throws `TaskFailed`, `TaskCanceled`,
@@ -58,30 +60,60 @@ export interface Runtime extends AsyncDisposable {
    * Cancels a task: its state is `canceled` when this resolves, its handler is told then. False for a final or unknown task.
    * Source: Track AA, Scheduling Rules; `docs/semantics.md 5`.
    */
-  cancel(taskId: string, options?: { readonly reason?: string }): Promise<boolean>
+  cancel(task: Receipt | string, options?: CancelOptions): Promise<boolean>
 
-  /** Tasks, newest first. `cancelled` is understood. */
+  /**
+   * Sends a task a signal, for `ctx.waitForSignal`: it is kept until the task waits for it, and wakes it then. Resolves once that is
+   * committed; any process on the store may send. Final and unknown tasks take none: `delivered` is false.
+   *
+   * `name` has 1 to 255 characters; the value is encoded like an input, `maxPayloadBytes` at most. Throws `invalid_argument`,
+   * `StepNotSerializable`, `PayloadTooLarge`, `limit_exceeded` when the task has `maxSignals` that it has not taken, `store_*`.
+   * Source: `docs/semantics.md 12.4`.
+   */
+  signal(task: Receipt | string, name: string, value?: unknown): Promise<SignalReceipt>
+
+  /**
+   * Submits a failed or canceled task again, as a new one that keeps its completed steps and the waits that were over; the old one stays
+   * as it is. Like {@link submit} it may be refused by a limit. Throws `not_found`, `invalid_argument` for a task in
+   * another state. Source: `docs/semantics.md 1.2, 6.3`.
+   */
+  retry<Output>(task: Receipt<Output> | TaskId<Output>, options?: RetryOptions): Promise<Receipt<Output>>
+  retry(taskId: string, options?: RetryOptions): Promise<Receipt>
+
+  /**
+   * Submits a task again, as a new one that keeps what was done before `fromStep` (all of it without one), some of it with other
+   * results; the task itself, which may be in any state, stays as it is. Like {@link submit} it may be refused by a limit. Throws
+   * `not_found`, `invalid_argument` for a step that was not completed, `StepNotSerializable`, `PayloadTooLarge`. Source:
+   * `docs/semantics.md 6.3`.
+   */
+  fork<Output>(task: Receipt<Output> | TaskId<Output>, options?: ForkOptions): Promise<Receipt<Output>>
+  fork(taskId: string, options?: ForkOptions): Promise<Receipt>
+
+  /**
+   * Tasks, newest first. `cancelled` is understood. As long as there is a `cursor` there may be more: hand it to the next call; a
+   * page of large inputs and outputs may be short of `limit`.
+   */
   list(filter?: ListFilter): Promise<{ readonly tasks: readonly TaskStatus[]; readonly cursor?: number }>
 
   /** The events of a task after `after`: history, then live without a gap; ends after the final event. Throws `not_found`. */
-  events(taskId: string, options?: FollowOptions): AsyncIterable<RuntimeEvent>
+  events(task: Receipt | string, options?: FollowOptions): AsyncIterable<RuntimeEvent>
 
   /** What the task emits, in the same way. After a failover `attempt.restarted` comes first. Source: `docs/semantics.md 9`. */
-  output(taskId: string, options?: FollowOptions): AsyncIterable<OutputItem>
+  output(task: Receipt | string, options?: FollowOptions): AsyncIterable<OutputItem>
 
   stats(): Promise<RuntimeStats>
   /** Why a task is where it is. */
-  explain(taskId: string): Promise<Explanation | undefined>
+  explain(task: Receipt | string): Promise<Explanation | undefined>
   /** The registered workers, of every process on the store. */
   workers(): Promise<readonly WorkerStatus[]>
   /** The leases of a task, live and ended. */
-  leases(taskId: string): Promise<readonly ExecutionLease[]>
+  leases(task: Receipt | string): Promise<readonly ExecutionLease[]>
   /** Handlers of this process that have not stopped within `abortGraceMs`. Source: `docs/semantics.md 5.4`. */
   leaked(): readonly LeakedHandler[]
 
   /**
-   * Hears events of every process as they are committed, from now on: `task.completed`, `task.*`, `task:*` or `*`. Only what is
-   * listened for leaves the store. An error of the listener is logged and changes nothing.
+   * Hears events of every process as they are committed, from now on: `task.completed`, `task.*`, `task:*` or `*`; a pattern that
+   * selects no event is `invalid_argument`. Only what is listened for leaves the store. An error of the listener is logged and changes nothing.
    */
   on<const P extends string>(
     pattern: P,
@@ -93,14 +125,43 @@ export interface Runtime extends AsyncDisposable {
 
   /**
    * Stops the workers. With `drain` (the default) running tasks have `graceMs` (`drainGraceMs`) to end; what still runs then,
-   * or at once without it, is aborted and goes back to the queue with the same attempt. Called again meanwhile, it waits no longer.
-   * Every call resolves with the same report. Source: `docs/semantics.md 5.6`.
+   * or at once without it, is aborted and goes back to the queue with the same attempt. No submission is taken from the call on.
+   * Called again meanwhile, it waits no longer, save half a second at most for the last writes. Every call resolves with the same
+   * report. Source: `docs/semantics.md 5.6`.
    */
   stop(options?: StopOptions): Promise<StopReport>
 }
 
+/** What became of a signal. */
+export interface SignalReceipt {
+  /** It is kept for the task, or has woken it. */
+  readonly delivered: boolean
+  /** The task's state then; absent when there is no such task. */
+  readonly state?: TaskState
+}
+
+export interface CancelOptions {
+  /** Kept with the task, and told to its handler. */
+  readonly reason?: string
+}
+
+export interface RetryOptions {
+  /** An id of your own for the new task. */
+  readonly taskId?: string
+  /** A second call with the same key gets the first one's task. */
+  readonly idempotencyKey?: string
+}
+
+export interface ForkOptions extends RetryOptions {
+  /** The step that is the first to run again; those called before it keep their results. */
+  readonly fromStep?: string
+  /** Other results for steps that are kept, by key. */
+  readonly edits?: Readonly<Record<string, unknown>>
+}
+
 export interface WaitOptions {
   readonly signal?: AbortSignal
+  /** A finite number of ms, 0 or more. */
   readonly timeoutMs?: number
 }
 
@@ -111,7 +172,9 @@ export interface FollowOptions {
 }
 
 export interface StopOptions {
+  /** True by default. */
   readonly drain?: boolean
+  /** A finite number of ms, 0 or more; `drainGraceMs` by default. */
   readonly graceMs?: number
 }
 

@@ -1,3 +1,6 @@
+import { show } from '@ku0/agent-runtime-core'
+import { invalid } from './rules.ts'
+
 /**
  * What a task type takes and gives, as a schema of any library that speaks Standard Schema (zod, valibot, arktype, …).
  * Source: https://standardschema.dev, version 1; the interface is meant to be copied.
@@ -27,12 +30,35 @@ export interface Issue {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined
 }
 
-/** Asks a schema; the answer is a promise only when the schema's own is. */
+/**
+ * Asks a schema; the answer is a promise only when the schema's own is. Throws, or rejects, when the schema does, and when it
+ * answers with something that is no answer.
+ */
 export function check<Output>(
   schema: Schema<unknown, Output>,
   value: unknown,
 ): Checked<Output> | Promise<Checked<Output>> {
-  return schema['~standard'].validate(value)
+  const answer: unknown = schema['~standard'].validate(value)
+  return isThenable(answer) ? Promise.resolve(answer).then(checkedBy<Output>) : checkedBy(answer)
+}
+
+function checkedBy<Output>(answer: unknown): Checked<Output> {
+  if (typeof answer === 'object' && answer !== null) {
+    const { issues } = answer as { readonly issues?: unknown }
+    if (issues === undefined && 'value' in answer) return answer as Checked<Output>
+    if (Array.isArray(issues) && issues.every(isIssue)) return { issues }
+  }
+  throw invalid(
+    `a schema's validate gives { value } or { issues: [{ message }] }; this one gave ${show(answer)}`,
+  )
+}
+
+function isIssue(issue: unknown): issue is Issue {
+  return typeof (issue as Partial<Issue> | null | undefined)?.message === 'string'
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof (value as Partial<PromiseLike<unknown>> | null | undefined)?.then === 'function'
 }
 
 /** The issues as one line for people: `input.repo: Invalid input: expected string, received number; …`. */

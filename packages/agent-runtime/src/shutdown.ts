@@ -1,4 +1,10 @@
-import { describeError, type ExecutionConfig } from '@ku0/agent-runtime-core'
+import {
+  describeError,
+  type ExecutionConfig,
+  type ExecutionStore,
+  type Timer,
+  type Timers,
+} from '@ku0/agent-runtime-core'
 import type { Deadlines, LogLine, Scheduler, WorkerRegistry } from './execution/index.ts'
 import type { StopOptions, StopReport } from './runtime.ts'
 
@@ -11,15 +17,45 @@ export interface ShutdownDeps {
   readonly log: LogLine
 }
 
+/** How long a stop waits. */
+export interface Patience extends Disposable {
+  /** Resolves when somebody asks for the end at once: from then on nothing but the last writes is waited for. */
+  readonly hurry: Promise<void>
+  /** Resolves {@link LAST_WRITES_MS} later: from then on nothing is waited for. */
+  readonly over: Promise<void>
+}
+
+/**
+ * What was handed to the store is committed in some ms, unless another process holds the database: then it is given up, and
+ * the tasks are taken over as those of a process that died.
+ */
+const LAST_WRITES_MS = 500
+
+export function patienceOf(hurry: Promise<void>, timers: Timers): Patience {
+  const over = Promise.withResolvers<void>()
+  let timer: Timer | undefined
+  let waiting = true
+  const arm = () => {
+    if (waiting) timer = timers.after(LAST_WRITES_MS, over.resolve)
+  }
+  void hurry.then(arm)
+  const dispose = () => {
+    waiting = false
+    timer?.cancel()
+  }
+  return { hurry, over: over.promise, [Symbol.dispose]: dispose }
+}
+
 /**
  * Stops the workers of this process: no more claims; running tasks have their grace; what is left is aborted and goes back to
- * the queue, same attempt; then handlers, hooks and commands have `cleanupTimeoutMs` to be over. `hurry` cuts every wait short.
+ * the queue, same attempt; then handlers, hooks and commands have `cleanupTimeoutMs` to be over. Who is in a hurry waits for none
+ * of it.
  * Nothing that runs is ever marked as failed. Source: `docs/semantics.md 5.6`; `docs/reliability.md` A22.
  */
 export async function shutDownWorkers(
   { config, deadlines, scheduler, registry, log }: ShutdownDeps,
   { drain = true, graceMs = config.drainGraceMs }: StopOptions,
-  hurry: Promise<void>,
+  { hurry, over }: Patience,
 ): Promise<StopReport> {
   scheduler.close()
   const told = attempt(registry.drain(), log)
@@ -29,8 +65,16 @@ export async function shutDownWorkers(
   }
   const released = scheduler.abandon()
   await idleWithin(scheduler, deadlines, config.cleanupTimeoutMs, hurry)
-  await attempt(registry.remove(), log)
+  await Promise.race([attempt(registry.remove(), log), over])
   return { drained: released === 0, released }
+}
+
+/** Ends the process's registration in the store. */
+export async function closeStore(store: ExecutionStore, { over }: Patience, log: LogLine): Promise<void> {
+  const closed = store
+    .close()
+    .catch((error: unknown) => log('warn', 'the store did not close', { error: describeError(error) }))
+  await Promise.race([closed, over])
 }
 
 async function idleWithin(

@@ -16,7 +16,8 @@ const signals = { SIGINT: 2, SIGTERM: 15 } as const
 
 /**
  * Ends the process in order: the first SIGTERM or SIGINT drains the runtime and exits with {@link exitCodes} `drained` or
- * `abandoned`; the second stops at once and exits with 128 and its number. Disposing takes the handlers away.
+ * `abandoned`; the second stops at once and exits with 128 and its number; a third does not even wait for the last writes.
+ * Disposing takes the handlers away.
  * Source: `docs/semantics.md 5.6`; `docs/reliability.md` A22.
  */
 export function stopOnSignals(runtime: Pick<Runtime, 'stop'>): Disposable {
@@ -25,6 +26,7 @@ export function stopOnSignals(runtime: Pick<Runtime, 'stop'>): Disposable {
     const stop = async () => {
       received += 1
       const turn = received
+      if (turn > 2) process.exit(exitCodes.signalBase + number)
       const { drained } = await runtime.stop()
       if (turn > 1) process.exit(exitCodes.signalBase + number)
       if (received === 1) process.exit(drained ? exitCodes.drained : exitCodes.abandoned)

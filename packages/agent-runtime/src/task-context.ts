@@ -1,4 +1,4 @@
-import type { Lane } from '@ku0/agent-runtime-core'
+import type { Backoff, Lane } from '@ku0/agent-runtime-core'
 
 /**
  * What a handler gets to work with. Its methods write on behalf of the task's lease: once the lease is gone (canceled, lost,
@@ -30,14 +30,61 @@ export interface TaskContext {
    *
    * A crash between the end of `fn` and its commit makes it run again, with the same `step.idempotencyKey`.
    *
+   * With `retry` a function that throws is tried again; the last error is thrown. The waits between tries are the task's, as in
+   * {@link sleep}: a long one holds no slot, and what was tried is remembered through crashes.
+   *
    * Throws {@link DuplicateStepKey}, {@link StepNotSerializable}, {@link PayloadTooLarge}, whatever `fn` throws, and the
-   * signal's reason. Source: `docs/semantics.md 7.1-7.5`.
+   * signal's reason. Source: `docs/semantics.md 7.1-7.5, 7.7`.
    */
   step<T>(key: string, fn: (step: StepHandle) => T | PromiseLike<T>): Promise<T>
   step<T>(key: string, options: StepOptions, fn: (step: StepHandle) => T | PromiseLike<T>): Promise<T>
 
   /**
-   * Calls `hook` when the attempt ends in any way but completion: canceled, timed out, failed, lease lost, yielded, shutdown.
+   * Waits `ms` from the call on, 0 to 1e15: across crashes, restarts and times in which nothing runs; what became due meanwhile
+   * fires once. The key names the wait and is one of the step keys of the pass. When nothing but waits is left to do the pass
+   * ends: the handler's signal aborts, what it awaits never settles, its slot is free, and a later pass goes on behind the wait.
+   * Steps that run are waited for first; work outside steps is not, it does not keep a pass alive.
+   *
+   * Throws {@link DuplicateStepKey}, `invalid_argument`, `limit_exceeded` above `maxWaits` open waits, the signal's reason.
+   * Source: `docs/semantics.md 12.3`.
+   */
+  sleep(key: string, ms: number): Promise<void>
+
+  /** The same until a moment, a `Date` or epoch ms by the store's clock; one that has passed fires at once. */
+  sleepUntil(key: string, when: Date | number): Promise<void>
+
+  /**
+   * Waits for a signal, sent with `runtime.signal`, and gives the value that came with it. Waits as {@link sleep} does. A signal
+   * that came before is kept until it is waited for, the oldest first; each is taken once. `T` is what the sender is trusted
+   * to send.
+   *
+   * Throws {@link TimeoutError} when `timeoutMs` is over, in later passes too; a signal in time beats it. Besides what `sleep`
+   * throws. Source: `docs/semantics.md 12.4`.
+   */
+  waitForSignal<T = unknown>(key: string, options?: SignalWaitOptions): Promise<T>
+
+  /**
+   * Runs branches side by side; the first that settles decides, and the decision is stored under the key: later passes get the
+   * same winner and run no branch. When it rejected, so does the race; that is not stored. A branch gets a context of its own
+   * and calls that, not `ctx`.
+   *
+   * A branch that lost is closed: its signal aborts, its waits are dropped in the commit of the decision, a step of it that
+   * still runs is aborted and what it returns is not recorded, and its context refuses further calls. A step that was
+   * recorded by then stays so. What a pass waits for is as in {@link sleep}: work of a branch outside steps does not keep it alive.
+   *
+   * Throws {@link DuplicateStepKey}, {@link StepNotSerializable}, {@link PayloadTooLarge}, what the branch threw, the signal's reason.
+   * Source: `docs/semantics.md 12.3`.
+   */
+  race<B extends Branches>(key: string, branches: B): Promise<RaceResult<B>>
+
+  /**
+   * Runs branches side by side and gives what each returned, by name, stored under the key: later passes run no branch. The first
+   * that rejects is thrown, and closes the others as a {@link race} closes those that lost. Source: `docs/semantics.md 12.3`.
+   */
+  all<B extends Branches>(key: string, branches: B): Promise<AllResults<B>>
+
+  /**
+   * Calls `hook` when the pass ends in any way but completion: canceled, timed out, failed, lease lost, waiting, yielded, shutdown.
    * Hooks run once each, in reverse order of registration, after the signal has aborted; each has `cleanupTimeoutMs`. Their
    * errors are logged. Returns a function that takes the hook back. Source: `docs/semantics.md 5.1`.
    */
@@ -65,21 +112,44 @@ export interface TaskContext {
 
 /** What a step's function gets. */
 export interface StepHandle {
-  /** Aborts when the handler has to stop, or the step's own `timeoutMs` is over. */
+  /** Aborts when the handler or branch has to stop, or the step's own `timeoutMs` is over. Each try has its own. */
   readonly signal: AbortSignal
-  /** The same for every run of this step, whatever the attempt: hand it to tools that can tell a repeated call by it. */
+  /** The same for every run of this step, whatever the attempt or try: hand it to tools that can tell a repeated call by it. */
   readonly idempotencyKey: string
 }
 
 export interface StepOptions {
   /** What the step depends on. Its hash is stored with the result; another input later makes the step throw, not lie. */
   readonly input?: unknown
-  /** The running time allowed; then the step's signal aborts and the step throws a `TimeoutError`, whether or not `fn` stops. */
+  /** The running time of a try; then its signal aborts and it fails with a `TimeoutError`, whether or not `fn` stops. */
+  readonly timeoutMs?: number
+  /**
+   * Tries in all, those of earlier passes included, and the waits between them; by default there is one try. A `NonRetryableError`,
+   * thrown or among the causes, and an error with `retryable: false` end the tries. Source: `docs/semantics.md 7.7`.
+   */
+  readonly retry?: { readonly attempts: number; readonly backoff?: Partial<Backoff> }
+}
+
+export interface SignalWaitOptions {
+  /** The signal's name, 1 to 255 characters; the key when absent. */
+  readonly signal?: string
+  /** How long it is waited for from the call on, 0 to 1e15 ms; for ever when absent. */
   readonly timeoutMs?: number
 }
 
+/** What runs side by side, by name. Each gets a context of its own, whose signal aborts when the branch is closed. */
+export type Branches = Readonly<Record<string, (ctx: TaskContext) => unknown>>
+
+/** Which branch won, and what it returned: a union told apart by `winner`. */
+export type RaceResult<B extends Branches> = {
+  [N in keyof B & string]: { readonly winner: N; readonly value: Awaited<ReturnType<B[N]>> }
+}[keyof B & string]
+
+/** What each branch returned. */
+export type AllResults<B extends Branches> = { readonly [N in keyof B & string]: Awaited<ReturnType<B[N]>> }
+
 /** Why a clean-up hook is called. */
-export type CleanupReason = 'canceled' | 'timeout' | 'failed' | 'lost' | 'yielded' | 'shutdown'
+export type CleanupReason = 'canceled' | 'timeout' | 'failed' | 'lost' | 'waiting' | 'yielded' | 'shutdown'
 export type CleanupHook = (reason: CleanupReason) => void | PromiseLike<void>
 
 export interface TaskLog {

@@ -7,6 +7,18 @@ import {
   lanes,
   type RetryPolicy,
 } from '@ku0/agent-runtime-core'
+import {
+  functionRule,
+  isAmount,
+  isName,
+  isRecord,
+  limitRule,
+  nameRule,
+  namesRule,
+  problemsIn,
+  type Rule,
+  type Rules,
+} from './rules.ts'
 import type { InputOf, OutputOf, Schema } from './schema.ts'
 import type { TaskContext } from './task-context.ts'
 
@@ -16,7 +28,7 @@ export interface TaskDefinitionOptions<
   Input extends Schema,
   Output extends Schema | undefined,
 > {
-  /** Its name in the store, 1 to 255 characters. Renaming it strands the tasks that were submitted under the old name. */
+  /** Its name in the store, 1 to 255 characters, no lone surrogates. Renaming it strands the tasks that were submitted under the old name. */
   readonly type: Type
   /** Checked at submission (`invalid_payload`) and again at the worker (`schema_mismatch`). Source: `docs/semantics.md 8.8`. */
   readonly input: Input
@@ -75,50 +87,73 @@ export function defineTask<
   return Object.freeze({ type, input, output, lane, timeoutMs, model, tools, retry: policy, handler })
 }
 
-function findProblems(
-  definition: TaskDefinitionOptions<string, Schema, Schema | undefined>,
-  handler: unknown,
-): ConfigProblem[] {
-  const { type, input, output, lane, timeoutMs, model, tools, retry } = definition
-  const backoff: Backoff = { ...defaultBackoff, ...retry?.backoff }
-  const problems: ConfigProblem[] = []
-  const require = (holds: boolean, path: string, allowed: string, given: unknown) => {
-    if (!holds)
-      problems.push({ path: `task ${typeof type === 'string' ? `'${type}'` : ''}: ${path}`, allowed, given })
+/** Whether a value is what {@link defineTask} gives, its defaults filled in. */
+export function isDefinition(value: unknown): value is TaskDefinition {
+  if (!isRecord(value)) return false
+  const { handler, ...options } = value
+  const { lane, retry } = options
+  const isWhole = (policy: unknown) =>
+    isRecord(policy) &&
+    isRecord(policy['backoff']) &&
+    Object.keys(backoffRules).every(hasIn(policy['backoff']))
+  return (
+    findProblems(options, handler).length === 0 &&
+    lane !== undefined &&
+    (retry === undefined || isWhole(retry))
+  )
+}
+
+function hasIn(record: Readonly<Record<string, unknown>>): (name: string) => boolean {
+  return (name) => record[name] !== undefined
+}
+
+function findProblems(given: unknown, handler: unknown): ConfigProblem[] {
+  const path = isRecord(given) && isName(given['type']) ? `task '${given['type']}': ` : 'task: '
+  const problems = functionRule[1](handler)
+    ? []
+    : [{ path: `${path}handler`, allowed: 'a function (ctx, input) => result', given: handler }]
+  if (!isRecord(given)) {
+    const allowed = `an object of ${Object.keys(definitionRules).join(', ')}`
+    return [{ path: 'task', allowed, given }, ...problems]
   }
-  require(isName(type), 'type', 'a name of 1 to 255 characters', type)
-  require(isSchema(input), 'input', 'a schema, such as z.object({ … })', input)
-  require(output === undefined || isSchema(output), 'output', 'a schema', output)
-  require(lane === undefined || Lane.safeParse(lane).success, 'lane', lanes.join(' | '), lane)
-  require(timeoutMs === undefined || isPositive(timeoutMs), 'timeoutMs', 'a number of ms above 0', timeoutMs)
-  require(model === undefined || isName(model), 'model', 'a name of 1 to 255 characters', model)
-  require(tools === undefined ||
-    (Array.isArray(tools) && tools.every(isName)), 'tools', 'a list of names', tools)
-  require(retry === undefined ||
-    (Number.isSafeInteger(retry.attempts) &&
-      retry.attempts >= 1), 'retry.attempts', 'a whole number, 1 or more', retry?.attempts)
-  require(isAmount(
-    backoff.initialMs,
-  ), 'retry.backoff.initialMs', 'a number of ms, 0 or more', backoff.initialMs)
-  require(Number.isFinite(backoff.factor) &&
-    backoff.factor >= 1, 'retry.backoff.factor', 'a number, 1 or more', backoff.factor)
-  require(isAmount(backoff.maxMs), 'retry.backoff.maxMs', 'a number of ms, 0 or more', backoff.maxMs)
-  require(isAmount(backoff.jitter) &&
-    backoff.jitter <= 1, 'retry.backoff.jitter', 'a number from 0 to 1', backoff.jitter)
-  require(typeof handler === 'function', 'handler', 'a function (ctx, input) => result', handler)
-  return problems
+  const { retry } = given
+  const own = problemsIn(given, definitionRules, { path, required: ['type', 'input'] })
+  return [...own, ...(isRecord(retry) ? retryProblems(retry, `${path}retry.`) : []), ...problems]
 }
 
-function isName(value: unknown): value is string {
-  return typeof value === 'string' && value.length > 0 && value.length <= 255
+function retryProblems(retry: Readonly<Record<string, unknown>>, path: string): ConfigProblem[] {
+  const { backoff } = retry
+  const own = problemsIn(retry, retryRules, { path, required: ['attempts'] })
+  return [
+    ...own,
+    ...(isRecord(backoff) ? problemsIn(backoff, backoffRules, { path: `${path}backoff.` }) : []),
+  ]
 }
 
-function isAmount(value: unknown): value is number {
-  return typeof value === 'number' && Number.isFinite(value) && value >= 0
+const typeName: Rule = [`a name of ${nameRule[0]}`, nameRule[1]]
+const waitMs: Rule = ['a number of ms, 0 or more', isAmount]
+
+const definitionRules: Rules<TaskDefinitionOptions<string, Schema, Schema | undefined>> = {
+  type: typeName,
+  input: ['a schema, such as z.object({ … })', isSchema],
+  output: ['a schema', isSchema],
+  lane: [lanes.join(' | '), (value) => Lane.safeParse(value).success],
+  timeoutMs: limitRule,
+  model: typeName,
+  tools: namesRule,
+  retry: ['an object of attempts, backoff', isRecord],
 }
 
-function isPositive(value: unknown): value is number {
-  return isAmount(value) && value > 0
+const retryRules: Rules<NonNullable<TaskDefinitionOptions<string, Schema, undefined>['retry']>> = {
+  attempts: ['a whole number, 1 or more', (value) => Number.isSafeInteger(value) && Number(value) >= 1],
+  backoff: ['an object of initialMs, factor, maxMs, jitter', isRecord],
+}
+
+const backoffRules: Rules<Backoff> = {
+  initialMs: waitMs,
+  factor: ['a number, 1 or more', (value) => isAmount(value) && value >= 1],
+  maxMs: waitMs,
+  jitter: ['a number from 0 to 1', (value) => isAmount(value) && value <= 1],
 }
 
 function isSchema(value: unknown): value is Schema {

@@ -27,13 +27,25 @@ describe('execution: task definitions', () => {
   })
 
   test.each([
-    [{ type: '' }, 'type: a name of 1 to 255 characters; given ""'],
-    [{ type: 7 }, 'type: a name of 1 to 255 characters; given 7'],
+    [{ type: '' }, 'task: type: a name of 1 to 255 characters, no lone surrogates; given ""'],
+    [{ type: 7 }, 'task: type: a name of 1 to 255 characters, no lone surrogates; given 7'],
     [{ input: {} }, "task 'review': input: a schema, such as z.object({ … }); given {}"],
     [{ output: () => 1 }, 'output: a schema'],
     [{ lane: 'fast' }, 'lane: interactive | normal | batch; given "fast"'],
     [{ timeoutMs: 0 }, 'timeoutMs: a number of ms above 0; given 0'],
     [{ tools: [''] }, 'tools: a list of names'],
+    [{ type: 'a\ud800' }, 'task: type: a name of 1 to 255 characters, no lone surrogates; given "a\\ud800"'],
+    [{ model: '\udc00' }, 'model: a name of 1 to 255 characters, no lone surrogates'],
+    [{ tools: ['\udc00'] }, 'tools: a list of names'],
+    [{ timeout: 5 }, "task 'review': timeout: no such option, did you mean timeoutMs?; given 5"],
+    [{ retry: 3 }, 'retry: an object of attempts, backoff; given 3'],
+    [{ retry: {} }, 'retry.attempts: a whole number, 1 or more; not given'],
+    [{ retry: { attempts: 3, backof: {} } }, 'retry.backof: no such option, did you mean backoff?; given {}'],
+    [{ retry: { attempts: 3, backoff: 5 } }, 'retry.backoff: an object of initialMs, factor, maxMs, jitter'],
+    [
+      { retry: { attempts: 3, backoff: { factr: 2 } } },
+      'retry.backoff.factr: no such option, did you mean factor?',
+    ],
     [{ retry: { attempts: 0 } }, 'retry.attempts: a whole number, 1 or more; given 0'],
     [
       { retry: { attempts: 2, backoff: { factor: 0.5, jitter: 2 } } },
@@ -43,6 +55,12 @@ describe('execution: task definitions', () => {
     const define = () => defineTask({ type: 'review', input, ...wrong } as never, () => 1)
     expect(define).toThrow(ConfigError)
     expect(define).toThrow(message)
+  })
+
+  test.each([[], [null], ['review'], [7], [[]]])('refuse %j for a definition', (...given) => {
+    const define = () => (defineTask as (...given: unknown[]) => unknown)(...given)
+    expect(define).toThrow(ConfigError)
+    expect(define).toThrow(/task: an object of type, input, .*\n {2}task: handler: a function/)
   })
 
   test('name every field that is wrong', () => {
@@ -113,9 +131,7 @@ describe('execution: createRuntime', () => {
     [{ worker: 2 }, 'worker: no such option, did you mean workers?; given 2'],
     [{ tasks: undefined }, 'tasks: a list of what defineTask gives; not given'],
     [{ tasks: [{ type: 'a' }] }, 'tasks[0]: what defineTask gives; given {"type":"a"}'],
-    [{ workers: -1 }, 'workers: a whole number, 0 or more; given -1'],
-    [{ workers: { capacity: 1.5 } }, 'workers.capacity: a whole number, 0 or more; given 1.5'],
-    [{ workers: { types: ['b'] } }, `workers.types: '*' or of a; given "b"`],
+    [{ workers: { types: ['b'] } }, `workers.types: a list of '*' or of a; given ["b"]`],
     [{ workers: { count: 2, ids: ['x', 'x'] } }, 'workers.ids: 2 different ids'],
   ])('refuses %j before it opens anything', async (wrong, message) => {
     const created = createRuntime({ store: 'sqlite:/nowhere/at/all.db', tasks: [task], ...wrong } as never)

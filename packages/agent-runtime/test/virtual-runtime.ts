@@ -25,16 +25,22 @@ export interface VirtualRuntime {
   readonly block: (ms: number) => Promise<void>
 }
 
+export function virtualEnvironment(): VirtualEnvironment {
+  return createVirtualEnvironment('runtime', { digest: systemEnvironment.digest })
+}
+
 /** Stopped when the test is over. */
 export async function virtualRuntime({
   database = ':memory:',
+  environment = virtualEnvironment(),
   ...options
 }: Omit<RuntimeOptions, 'store' | 'environment' | 'config'> & {
   readonly config?: ExecutionConfigInput
   /** Its file; in memory when absent. */
   readonly database?: string
+  /** That of the runtime before, to go on at its time. */
+  readonly environment?: VirtualEnvironment
 }): Promise<VirtualRuntime> {
-  const environment = createVirtualEnvironment('runtime', { digest: systemEnvironment.digest })
   const { config } = parseExecutionConfig(options.config)
   const store = await openStore(`sqlite:${database}`, { config, environment })
   const log: LogLine[] = []

@@ -51,10 +51,18 @@ export function decideOutcome(end: HandlerEnd, task: OutcomeCase): Outcome {
 
 function decideError(error: ErrorRecord, { attempt, crashes, retry, random }: OutcomeCase): Outcome {
   const tries = attempt - crashes
-  if (retry === undefined || error.retryable === false || tries >= retry.attempts) {
+  if (retry === undefined || isFinalError(error) || tries >= retry.attempts) {
     return { as: 'failed', kind: kindOf(error), error }
   }
   return { as: 'retry', error, delayMs: decideBackoff(retry.backoff, tries, random) }
+}
+
+/** Whether an error, or a cause of it, says that trying again cannot help. Source: `docs/semantics.md 7.7`. */
+export function isFinalError(error: ErrorRecord): boolean {
+  if (error.retryable === false) return true
+  for (let at: ErrorRecord | undefined = error; at !== undefined; at = at.cause)
+    if (at.name === 'NonRetryableError') return true
+  return false
 }
 
 /** An error by which the runtime refused what the handler did keeps its kind, wherever it was thrown. */

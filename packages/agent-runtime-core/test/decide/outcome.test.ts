@@ -42,6 +42,15 @@ describe('outcome', () => {
     })
   })
 
+  test.each([
+    { ...error, name: 'NonRetryableError' },
+    { ...error, cause: { ...error, cause: { ...error, name: 'NonRetryableError' } } },
+  ])('7.7 so is a NonRetryableError by name, also as a cause (%#)', (hopeless) => {
+    expect(decideOutcome({ as: 'threw', error: hopeless }, { ...first, ...thrice })).toMatchObject({
+      as: 'failed',
+    })
+  })
+
   test('what the runtime ended by a rule of its own is never retried', () => {
     const late = { name: 'TimeoutError', message: 'late', code: 'timeout' }
     expect(decideOutcome({ as: 'stopped', kind: 'timeout', error: late }, { ...first, ...thrice })).toEqual({

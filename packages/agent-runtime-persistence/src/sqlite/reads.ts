@@ -113,7 +113,7 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
       }
       case 'memos': {
         const row = find(query.taskId)
-        return row === undefined ? { steps: [], waits: [] } : memosOf(row)
+        return row === undefined ? { steps: [], waits: [], open: [] } : memosOf(row)
       }
       case 'output': {
         const row = find(query.taskId)
@@ -259,7 +259,7 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
     for (const it of memoEvents.all(row.id))
       if (it.type === 'step.completed' || it.type === 'step.inherited') steps.push(stepOf(it))
       else waits.push(waitOf(it))
-    return { steps, waits }
+    return { steps, waits, open: row.waits === 0 ? [] : load.waits(row.id).map(openWaitOf) }
   }
 
   function waitOf(it: EventColumns): WaitRecord {

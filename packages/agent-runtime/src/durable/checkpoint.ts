@@ -1,11 +1,11 @@
 import { encode } from '@ku0/agent-runtime-core'
-import type { Attempt } from '../execution/attempt.ts'
 import { guarded } from './guarded.ts'
+import type { Scope } from './scope.ts'
 
 /** `ctx.checkpoint`: the newest snapshot replaces the one before. */
-export function saveCheckpoint(attempt: Attempt, data: unknown): Promise<void> {
-  return guarded(attempt, () => {
-    const text = encode(data, { what: 'a checkpoint', maxBytes: attempt.parts.config.maxPayloadBytes })
-    return attempt.write({ kind: 'checkpoint', leaseId: attempt.claim.leaseId, data: text })
+export function saveCheckpoint(scope: Scope, data: unknown): Promise<void> {
+  return guarded(scope, () => {
+    const text = encode(data, { what: 'a checkpoint', maxBytes: scope.attempt.parts.config.maxPayloadBytes })
+    return scope.attempt.write({ kind: 'checkpoint', leaseId: scope.attempt.claim.leaseId, data: text })
   })
 }

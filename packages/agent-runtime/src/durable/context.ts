@@ -1,34 +1,54 @@
-import { decode, type Lane, RuntimeError, show, type StepRecord } from '@ku0/agent-runtime-core'
+import { decode, type Lane, RuntimeError, show } from '@ku0/agent-runtime-core'
 import type { Attempt } from '../execution/attempt.ts'
 import type { SubmissionData } from '../execution/worker.ts'
 import type {
+  AllResults,
+  Branches,
   CleanupHook,
   ExecOptions,
   ExecResult,
+  RaceResult,
+  SignalWaitOptions,
   StepHandle,
   StepOptions,
   TaskContext,
   TaskLog,
 } from '../task-context.ts'
+import { type BranchCaller, runBranches } from './branches.ts'
 import { saveCheckpoint } from './checkpoint.ts'
 import { exec } from './exec.ts'
 import { idempotencyKey, inputHashOf } from './idempotency.ts'
 import { emit } from './output.ts'
 import { heartbeat } from './progress.ts'
-import { Steps } from './steps.ts'
+import type { Memos } from './memos.ts'
+import { type Callee, Pass } from './pass.ts'
+import { HandlerScope, type Scope } from './scope.ts'
+import { runStep } from './steps.ts'
+import { sleep, sleepUntil, type WaitCaller, waitForSignal } from './wait-calls.ts'
 
-/** The context of one pass through a handler. Whatever is not always needed is made on first use. */
+/**
+ * The context of one pass through a handler, or of a branch in it. Whatever is not always needed is made on first use.
+ */
 export class HandlerContext implements TaskContext {
   readonly #attempt: Attempt
   readonly #submission: SubmissionData
-  readonly #memos: ReadonlyMap<string, StepRecord>
-  #steps: Steps | undefined
+  readonly #memos: Memos
+  readonly #scope: Scope
+  #madePass: Pass | undefined
   #log: TaskLog | undefined
 
-  constructor(attempt: Attempt, submission: SubmissionData, memos: ReadonlyMap<string, StepRecord>) {
+  /** `branch` is the part of a pass that the context of a branch is made for. */
+  constructor(
+    attempt: Attempt,
+    submission: SubmissionData,
+    memos: Memos,
+    branch?: { readonly pass: Pass; readonly scope: Scope },
+  ) {
     this.#attempt = attempt
     this.#submission = submission
     this.#memos = memos
+    this.#madePass = branch?.pass
+    this.#scope = branch?.scope ?? new HandlerScope(attempt)
   }
 
   get taskId(): string {
@@ -60,7 +80,7 @@ export class HandlerContext implements TaskContext {
     return checkpoint === undefined ? undefined : decode(checkpoint)
   }
   get signal(): AbortSignal {
-    return this.#attempt.signal
+    return this.#scope.signal
   }
   get log(): TaskLog {
     this.#log ??= logOf(this.#attempt)
@@ -70,33 +90,59 @@ export class HandlerContext implements TaskContext {
   step<T>(key: string, fn: (step: StepHandle) => T | PromiseLike<T>): Promise<T>
   step<T>(key: string, options: StepOptions, fn: (step: StepHandle) => T | PromiseLike<T>): Promise<T>
   step(key: unknown, ...rest: readonly unknown[]): Promise<never> {
-    this.#steps ??= new Steps(this.#attempt, this.#memos)
     const [options, fn] = rest.length < 2 ? [undefined, rest[0]] : rest
     // oxlint-disable-next-line typescript/unbound-method -- it is not called: a place is told by what calls it
-    return this.#steps.run(key, options, fn, this.step)
+    return runStep(this.#pass, this.#scope, [key, options, fn], this.step)
+  }
+
+  sleep(key: string, ms: number): Promise<void> {
+    // oxlint-disable-next-line typescript/unbound-method -- as in step
+    return sleep(this.#caller(this.sleep), key, ms)
+  }
+
+  sleepUntil(key: string, when: Date | number): Promise<void> {
+    // oxlint-disable-next-line typescript/unbound-method -- as in step
+    return sleepUntil(this.#caller(this.sleepUntil), key, when)
+  }
+
+  waitForSignal<T = unknown>(key: string, options: SignalWaitOptions = {}): Promise<T> {
+    // oxlint-disable-next-line typescript/unbound-method -- as in step
+    return waitForSignal(this.#caller(this.waitForSignal), key, options) as Promise<T>
+  }
+
+  race<B extends Branches>(key: string, branches: B): Promise<RaceResult<B>> {
+    // oxlint-disable-next-line typescript/unbound-method -- as in step
+    return runBranches('race', this.#branching(this.race), key, branches)
+  }
+
+  all<B extends Branches>(key: string, branches: B): Promise<AllResults<B>> {
+    // oxlint-disable-next-line typescript/unbound-method -- as in step
+    return runBranches('all', this.#branching(this.all), key, branches)
   }
 
   onCleanup(hook: CleanupHook): () => void {
     if (typeof hook !== 'function') {
       throw new RuntimeError('invalid_argument', `a clean-up hook is a function, not ${show(hook)}`)
     }
+    if (this.#attempt.closedBy === undefined && this.#scope.closedBy !== undefined) throw this.#scope.closedBy
     return this.#attempt.addHook(hook)
   }
 
   heartbeat(report?: { readonly progress?: unknown }): Promise<void> {
-    return heartbeat(this.#attempt, report)
+    return heartbeat(this.#scope, report)
   }
 
   emit(chunk: unknown): Promise<void> {
-    return emit(this.#attempt, chunk)
+    return emit(this.#scope, chunk)
   }
 
   checkpoint(data: unknown): Promise<void> {
-    return saveCheckpoint(this.#attempt, data)
+    return saveCheckpoint(this.#scope, data)
   }
 
   exec(command: string, args: readonly string[] = [], options: ExecOptions = {}): Promise<ExecResult> {
-    return exec(this.#attempt, command, args, options)
+    const start = () => exec(this.#scope, command, args, options)
+    return this.#madePass === undefined ? start() : this.#madePass.hold(start)
   }
 
   idempotencyKey(stepKey: string, input?: unknown): string {
@@ -107,6 +153,22 @@ export class HandlerContext implements TaskContext {
       stepKey,
       input === undefined ? null : inputHashOf(digest, stepKey, input),
     )
+  }
+
+  get #pass(): Pass {
+    this.#madePass ??= new Pass(this.#attempt, this.#memos)
+    return this.#madePass
+  }
+
+  #caller(callee: Callee): WaitCaller {
+    return { pass: this.#pass, scope: this.#scope, callee }
+  }
+
+  #branching(callee: Callee): BranchCaller {
+    const pass = this.#pass
+    const contextOf = (scope: Scope) =>
+      new HandlerContext(this.#attempt, this.#submission, this.#memos, { pass, scope })
+    return { pass, scope: this.#scope, callee, contextOf }
   }
 }
 

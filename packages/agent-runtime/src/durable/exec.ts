@@ -5,19 +5,20 @@ import type { ExecOptions, ExecResult } from '../task-context.ts'
 import { TimeoutError } from '../task-errors.ts'
 import { ignore, refused } from './guarded.ts'
 import { isGroupAlive, signalGroup } from './process-group.ts'
+import type { Scope } from './scope.ts'
 
 /** `ctx.exec`: a command that dies with its task. Source: `docs/semantics.md 5.1`, `docs/reliability.md` T18. */
 export function exec(
-  attempt: Attempt,
+  scope: Scope,
   command: string,
   args: readonly string[],
   options: ExecOptions,
 ): Promise<ExecResult> {
-  const reason = attempt.closedBy ?? reasonOf(options.signal)
+  const reason = scope.closedBy ?? reasonOf(options.signal)
   if (reason !== undefined) return refused(reason)
   try {
     checkLimits(options)
-    return new Command(attempt, command, args, options).result
+    return new Command(scope, command, args, options).result
   } catch (error) {
     return refused(error)
   }
@@ -55,7 +56,8 @@ class Command implements Dependant {
   #groupGone = false
   #closed = false
 
-  constructor(attempt: Attempt, command: string, args: readonly string[], options: ExecOptions) {
+  constructor(scope: Scope, command: string, args: readonly string[], options: ExecOptions) {
+    const { attempt } = scope
     this.#attempt = attempt
     this.#command = command
     this.#options = options
@@ -68,7 +70,7 @@ class Command implements Dependant {
       ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
       ...(options.env === undefined ? {} : { env: { ...options.env } }),
     })
-    this.#attend()
+    this.#attend(scope)
   }
 
   get result(): Promise<ExecResult> {
@@ -88,7 +90,7 @@ class Command implements Dependant {
     this.#ends.push(() => grace.cancel())
   }
 
-  #attend(): void {
+  #attend(scope: Scope): void {
     const child = this.#child
     if (child.pid === undefined) {
       child.once('error', (error) => this.#answer.reject(error))
@@ -107,6 +109,8 @@ class Command implements Dependant {
     child.stdin?.on('error', ignore).end(this.#options.input)
     this.#limitTime()
     this.#follow(this.#options.signal)
+    // The attempt stops what the handler itself started.
+    if (scope.parent !== undefined) this.#follow(scope.signal)
   }
 
   #collect(name: 'stdout' | 'stderr', into: Collected): void {

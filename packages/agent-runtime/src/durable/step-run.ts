@@ -1,38 +1,61 @@
-import { decode, describeError, encode, type OutcomeOf } from '@ku0/agent-runtime-core'
+import {
+  decideBackoff,
+  decode,
+  describeError,
+  encode,
+  type ErrorRecord,
+  isFinalError,
+  type OutcomeOf,
+  type RetryPolicy,
+} from '@ku0/agent-runtime-core'
 import type { Attempt } from '../execution/attempt.ts'
 import { linkedController } from '../execution/cancellation.ts'
 import type { StepHandle } from '../task-context.ts'
 import { TimeoutError } from '../task-errors.ts'
 import { ignore } from './guarded.ts'
 import { idempotencyKey } from './idempotency.ts'
+import type { Callee, Pass, Start } from './pass.ts'
+import { retriesIn, retryKey } from './retries.ts'
+import { LIVE, type Member, type Scope } from './scope.ts'
 
 /** What is known of a step before it runs. */
 export interface StepFacts {
   readonly key: string
   readonly position: number
   readonly inputHash: string | undefined
+  /** Of each try. */
   readonly timeoutMs: number | undefined
+  readonly retry: RetryPolicy | undefined
 }
 
 /**
- * One run of a step: its function, its commit, its answer. It answers with what the store holds, or with the error of the
- * function; never with a value once the handler has to stop. Source: `docs/semantics.md 4.4, 7.1-7.5`.
+ * One call of a step that no memo answers: its function, tried as often as its policy allows, its commit, its answer. It
+ * answers with what the store holds, or with the function's last error; never with a value once whoever called it has to stop.
+ * Source: `docs/semantics.md 4.4, 7.1-7.7`.
  */
-export class StepRun implements StepHandle {
+export class StepRun implements StepHandle, Start, Member {
+  readonly #pass: Pass
   readonly #attempt: Attempt
+  readonly #scope: Scope
   readonly #facts: StepFacts
-  readonly #onEnd: () => boolean
+  readonly #fn: Callee
   readonly #answer = Promise.withResolvers<unknown>()
-  readonly #begunAt: number
+  /** The try under way; what an earlier one still says is not heard. */
+  #try = 0
+  /** Retries come to so far, those of earlier passes included. */
+  #retries = 0
+  #begunAt = 0
   #limit: Limit | undefined
+  /** A try is under way, which keeps the pass alive. */
+  #counted = false
   #ended = false
 
-  /** `onEnd` is called once, before the answer; it returns true when the task has yielded there. */
-  constructor(attempt: Attempt, facts: StepFacts, onEnd: () => boolean) {
-    this.#attempt = attempt
+  constructor(pass: Pass, scope: Scope, facts: StepFacts, fn: Callee) {
+    this.#pass = pass
+    this.#attempt = pass.attempt
+    this.#scope = scope
     this.#facts = facts
-    this.#onEnd = onEnd
-    this.#begunAt = attempt.parts.environment.clock.monotonic()
+    this.#fn = fn
   }
 
   get promise(): Promise<unknown> {
@@ -40,7 +63,7 @@ export class StepRun implements StepHandle {
   }
 
   get signal(): AbortSignal {
-    return this.#limit?.controller.signal ?? this.#attempt.signal
+    return this.#limit?.controller.signal ?? this.#scope.signal
   }
 
   get idempotencyKey(): string {
@@ -49,25 +72,60 @@ export class StepRun implements StepHandle {
     return idempotencyKey(parts.environment.digest, claim.taskId, key, inputHash ?? null)
   }
 
-  start(fn: (...args: never[]) => unknown): void {
+  /** Runs the function, unless an earlier pass left the wait before its next try open. */
+  begin(): void {
+    this.#scope.keep(this)
+    const { key, retry } = this.#facts
+    if (retry !== undefined) this.#retries = retriesIn(this.#pass.memos, key)
+    const next = this.#retries + 1
+    if (retry !== undefined && this.#pass.memos.open.has(retryKey(key, next))) this.#awaitRetry(next, 0)
+    else this.#pass.admit(this)
+  }
+
+  start(): void {
+    if (this.#ended) return
+    if (this.#isOver()) return this.refuse()
+    this.#pass.begin()
+    this.#counted = true
+    this.#begunAt = this.#attempt.parts.environment.clock.monotonic()
     const { timeoutMs } = this.#facts
     if (timeoutMs !== undefined) this.#limit = this.#startLimit(timeoutMs)
+    const tried = ++this.#try
     try {
-      const result = (fn as (step: StepHandle) => unknown)(this)
+      const result = (this.#fn as (step: StepHandle) => unknown)(this.#handle())
       if (isThenable(result))
         Promise.resolve(result).then(
-          (value) => this.#returned(value),
-          (error: unknown) => this.#threw(error),
+          (value) => this.#returned(tried, value),
+          (error: unknown) => this.#threw(tried, error),
         )
-      else this.#returned(result)
+      else this.#returned(tried, result)
     } catch (error) {
-      this.#threw(error)
+      this.#threw(tried, error)
     }
   }
 
-  #returned(value: unknown): void {
+  /** The handler has to stop, or has ended without waiting for this step. */
+  refuse(): void {
+    this.#end(this.#scope.closedBy, true)
+  }
+
+  /** The branch that called it has lost: what the function still does is not recorded. */
+  abandon(reason: Error): void {
     if (this.#ended) return
-    if (this.#isOver()) return this.#refuse()
+    const limit = this.#limit
+    this.#end(reason, true)
+    limit?.controller.abort(reason)
+  }
+
+  /** Each try has a signal of its own, which an earlier try that goes on does not get to see. */
+  #handle(): StepHandle {
+    if (this.#facts.retry === undefined) return this
+    return { signal: this.signal, idempotencyKey: this.idempotencyKey }
+  }
+
+  #returned(tried: number, value: unknown): void {
+    if (this.#ended || tried !== this.#try) return
+    if (this.#isOver()) return this.refuse()
     const { key, position, inputHash } = this.#facts
     const { claim, parts } = this.#attempt
     let result: string
@@ -94,34 +152,35 @@ export class StepRun implements StepHandle {
   }
 
   #recorded(outcome: OutcomeOf<'recordStep'>, result: string): void {
-    if (outcome.fenced === 'stale') {
-      this.#attempt.lose()
-      return this.#refuse()
-    }
-    if (this.#isOver()) return this.#refuse()
+    if (outcome.fenced === 'stale') this.#attempt.lose()
+    if (this.#ended) return
+    if (outcome.fenced === 'stale' || this.#isOver()) return this.refuse()
     if (this.#close()) return this.#reject(this.#attempt.closedBy, true)
     this.#answer.resolve(decode(outcome.memo ?? result))
   }
 
-  #threw(error: unknown): void {
-    if (this.#ended) return
-    if (this.#isOver()) return this.#refuse()
+  #threw(tried: number, error: unknown): void {
+    if (this.#ended || tried !== this.#try) return
+    if (this.#isOver()) return this.refuse()
     this.#fail(error, false)
   }
 
   #fail(reason: unknown, ours: boolean): void {
     const { key, position } = this.#facts
     const { claim, parts } = this.#attempt
-    const error = encode(describeError(reason), { what: 'an error' })
-    this.#attempt
-      .write({
-        kind: 'failStep',
-        leaseId: claim.leaseId,
-        key,
-        position,
-        durationMs: this.#durationMs(),
-        error,
-      })
+    const error = describeError(reason)
+    const retry = this.#retryAfter(error)
+    const written = this.#attempt.write({
+      kind: 'failStep',
+      leaseId: claim.leaseId,
+      key,
+      position,
+      durationMs: this.#durationMs(),
+      error: encode(error, { what: 'an error' }),
+      ...(retry === undefined ? {} : { retry: retry.number }),
+    })
+    if (retry !== undefined) return this.#retryOnceWritten(retry, written)
+    written
       .then((fenced) => (fenced === 'stale' ? this.#attempt.lose() : undefined))
       .catch((cause: unknown) =>
         parts.log('warn', 'the store did not take a failed step', { key, error: describeError(cause) }),
@@ -129,12 +188,54 @@ export class StepRun implements StepHandle {
     this.#end(reason, ours)
   }
 
-  /** The handler has to stop, or has ended without waiting for this step. */
-  #refuse(): void {
-    this.#end(this.#attempt.closedBy, true)
+  #retryAfter(error: ErrorRecord): Retry | undefined {
+    const policy = this.#facts.retry
+    const number = this.#retries + 1
+    if (policy === undefined || number >= policy.attempts || isFinalError(error)) return undefined
+    return {
+      number,
+      delayMs: decideBackoff(policy.backoff, number, this.#attempt.parts.environment.random.next()),
+    }
+  }
+
+  #retryOnceWritten(retry: Retry, written: Promise<OutcomeOf<'failStep'>>): void {
+    this.#try += 1
+    this.#limit?.end()
+    written.then(
+      (fenced) => this.#retryIfHeld(retry, fenced),
+      (error: unknown) => this.#end(error, true),
+    )
+  }
+
+  #retryIfHeld({ number, delayMs }: Retry, fenced: OutcomeOf<'failStep'>): void {
+    if (fenced === 'stale') this.#attempt.lose()
+    if (this.#ended) return
+    if (this.#isOver()) return this.refuse()
+    this.#counted = false
+    this.#awaitRetry(number, delayMs)
+    this.#pass.endInWait()
+  }
+
+  /** The wait is the task's own, so that a long one holds no slot and what was tried is not forgotten. */
+  #awaitRetry(retry: number, delayMs: number): void {
+    const { key, position } = this.#facts
+    try {
+      this.#pass.waits.add({
+        request: { key: retryKey(key, retry), position, kind: 'timer', delayMs },
+        scope: this.#scope,
+        over: () => {
+          this.#retries = retry
+          this.#pass.admit(this)
+        },
+        refuse: (reason) => this.#end(reason, true),
+      })
+    } catch (error) {
+      this.#end(error, true)
+    }
   }
 
   #end(error: unknown, ours: boolean): void {
+    if (this.#ended) return
     this.#close()
     this.#reject(error, ours)
   }
@@ -145,21 +246,27 @@ export class StepRun implements StepHandle {
     this.#answer.reject(reason)
   }
 
+  /** True when the task has yielded here. */
   #close(): boolean {
     this.#ended = true
     this.#limit?.end()
-    return this.#onEnd()
+    this.#scope.drop(this)
+    this.#scope.answered(LIVE)
+    if (!this.#counted) return false
+    this.#counted = false
+    return this.#pass.end()
   }
 
   #isOver(): boolean {
-    return this.#attempt.closedBy !== undefined
+    return this.#scope.closedBy !== undefined
   }
 
   #startLimit(timeoutMs: number): Limit {
-    const { controller, unlink } = linkedController(this.#attempt.signal)
+    const { controller, unlink } = linkedController(this.#scope.signal)
+    const tried = this.#try + 1
     const deadline = this.#attempt.parts.deadlines.after(timeoutMs, () => {
       const error = new TimeoutError(`step '${this.#facts.key}'`, timeoutMs)
-      if (!this.#ended && !this.#isOver()) this.#fail(error, true)
+      if (!this.#ended && tried === this.#try && !this.#isOver()) this.#fail(error, true)
       controller.abort(error)
     })
     const end = () => {
@@ -174,7 +281,13 @@ export class StepRun implements StepHandle {
   }
 }
 
-/** A step's own running time. */
+/** A retry to come: which, counted from 1, and how long after the try before. */
+interface Retry {
+  readonly number: number
+  readonly delayMs: number
+}
+
+/** A try's own running time. */
 interface Limit {
   readonly controller: AbortController
   /** The function is done: neither the time nor the task's signal aborts it any more. */

@@ -8,11 +8,11 @@ import {
   type Write,
 } from '@ku0/agent-runtime-core'
 import type { CleanupHook } from '../task-context.ts'
-import { canceled, lost, type Stop, shutDown, timedOut, yielded } from './cancellation.ts'
+import { canceled, lost, type Stop, shutDown, timedOut, waiting, yielded } from './cancellation.ts'
 import { CleanupHooks } from './cleanup.ts'
 import type { Parts } from './parts.ts'
 
-/** Something that runs on behalf of an attempt and must not outlive it: a command. */
+/** Something that goes on on behalf of an attempt and must not outlive it: a command, open waits. */
 export interface Dependant {
   stop(reason: Error): void
 }
@@ -125,6 +125,15 @@ export class Attempt {
     this.#release('yielded', yielded())
   }
 
+  /** The task waits: the store has ended the lease. Source: `docs/semantics.md 12.3, 12.4`. */
+  suspend(): void {
+    this.#leaseEnded = true
+    if (this.stopped !== undefined || this.handlerEnded) return
+    this.stop(waiting())
+    // What it awaits never settles: to reject it would crash the process wherever the handler does not await it just now.
+    this.endHandler(true)
+  }
+
   /** Gives the task back because the process ends. Source: `docs/semantics.md 5.6`. */
   shutDown(): void {
     this.#release('drained', shutDown())
@@ -144,6 +153,7 @@ export class Attempt {
 
   /** The handler's promise has settled; `failed`: with an error that ended the attempt. */
   endHandler(failed: boolean): void {
+    if (this.handlerEnded) return
     this.handlerEnded = true
     this.#grace?.cancel()
     this.#observer.slotFree(this)
@@ -276,6 +286,7 @@ export type HolderWrite =
   | 'appendOutput'
   | 'progress'
   | 'settle'
+  | 'suspend'
   | 'release'
 
 /** The store retries by itself; this is for trouble that outlasts it, such as a full disk. */

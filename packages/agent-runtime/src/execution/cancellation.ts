@@ -35,8 +35,13 @@ export function yielded(): Stop {
   return { kind: 'yielded', error: new Suspended() }
 }
 
+/** The store has ended the lease: the task goes on when what it waits for has come. Source: `docs/semantics.md 12.3, 12.4`. */
+export function waiting(): Stop {
+  return { kind: 'waiting', error: new Waiting() }
+}
+
 /**
- * Ends a pass at a step boundary so that the task can go back to the queue. Not for handlers to catch: one that swallows it
+ * Ends a pass at a step boundary, or at its waits, so that the task can do without a slot. Not for handlers to catch: one that swallows it
  * gets it again from every further call of its context, and what it returns is dropped.
  */
 class Suspended extends Error {
@@ -48,6 +53,9 @@ class Suspended extends Error {
     super('this pass ends here, the task goes on in a later one: let this error pass through the handler')
   }
 }
+
+/** The same where nobody is told: what the handler awaits never settles, and neither does what it still calls. */
+export class Waiting extends Suspended {}
 
 /** A controller that aborts with `parent` until it is unlinked. `AbortSignal.any` keeps every dependant of a long-lived signal (T12). */
 export function linkedController(parent: AbortSignal): {

@@ -8,8 +8,20 @@ import {
   RuntimeError,
   show,
   type Submission,
-  suggestionFor,
 } from '@ku0/agent-runtime-core'
+import {
+  assertOptions,
+  instead,
+  invalid,
+  isAmount,
+  isName,
+  isRecord,
+  limitRule,
+  nameRule,
+  namesRule,
+  problemsIn,
+  type Rules,
+} from '../rules.ts'
 import { check, describeIssues } from '../schema.ts'
 import type { TaskDefinition } from '../task-definition.ts'
 
@@ -52,6 +64,7 @@ export class SubmissionQueue {
   readonly #definitions: ReadonlyMap<string, TaskDefinition>
   readonly #maxBytes: number
   readonly #trace: () => Readonly<Record<string, string>> | undefined
+  readonly #assertOpen: () => void
 
   constructor(deps: {
     readonly store: ExecutionStore
@@ -59,33 +72,58 @@ export class SubmissionQueue {
     readonly maxPayloadBytes: number
     /** The caller's trace context. Source: `docs/semantics.md 16.2`. */
     readonly trace: () => Readonly<Record<string, string>> | undefined
+    /** Throws when no submission is taken. */
+    readonly assertOpen: () => void
   }) {
     this.#store = deps.store
     this.#definitions = deps.definitions
     this.#maxBytes = deps.maxPayloadBytes
     this.#trace = deps.trace
+    this.#assertOpen = deps.assertOpen
   }
 
-  /** One commit for all; receipts in the order of the items. */
-  async submit(items: readonly SubmitItem[]): Promise<readonly Receipt[]> {
+  async submit(item: SubmitItem): Promise<Receipt> {
+    const [receipt] = await this.#handOver([item], () => '')
+    if (receipt === undefined) throw new RuntimeError('internal', 'the store gave no receipt')
+    return receipt
+  }
+
+  /** One commit for all; receipts in the order of the items. An error names the item. */
+  async submitMany(items: unknown): Promise<readonly Receipt[]> {
+    this.#assertOpen()
+    if (!Array.isArray(items))
+      throw invalid(`submitMany: a list of { task, input, options }; given ${show(items)}`)
+    const checked = Array.from(items, (item: unknown, index) => itemOf(item, `item ${index}`))
+    return this.#handOver(checked, (index) => `item ${index}: `)
+  }
+
+  /** In the turn of the call, unless a schema answers later. `placeOf` says which item it is, for errors. */
+  async #handOver(
+    items: readonly SubmitItem[],
+    placeOf: (index: number) => string,
+  ): Promise<readonly Receipt[]> {
+    this.#assertOpen()
     const tasks: Submission[] = []
-    for (const item of items) {
-      const prepared = this.#prepare(item)
+    for (const [index, item] of items.entries()) {
+      const prepared = this.#prepare(item, placeOf(index))
       tasks.push(prepared instanceof Promise ? await prepared : prepared)
     }
+    this.#assertOpen()
     return tasks.length === 0 ? [] : this.#store.write({ kind: 'submit', tasks })
   }
 
-  #prepare({ task, input, options }: SubmitItem): Submission | Promise<Submission> {
-    if (options !== undefined) checkOptions(options)
-    const type = typeof task === 'string' ? task : task?.type
+  #prepare({ task, input, options }: SubmitItem, place: string): Submission | Promise<Submission> {
+    const type: unknown = typeof task === 'string' ? task : task?.type
     if (!isName(type)) {
-      throw new RuntimeError('invalid_argument', `a task type has 1 to 255 characters; given ${show(type)}`)
+      throw invalid(
+        `${place}submit: what defineTask gives, or a task type of ${nameRule[0]}; given ${show(task)}`,
+      )
     }
+    checkOptions(options, `${place}submit`)
     const definition = this.#definitions.get(type)
     if (definition === undefined) return this.#refuse(type, options, 'unknown_task_type', this.#unknown(type))
     const threw = (error: unknown) => {
-      const message = `the schema of task '${type}' threw: ${describeError(error).message}`
+      const message = `the schema of task '${type}' failed: ${describeError(error).message}`
       return this.#refuse(type, options, 'invalid_payload', message, definition)
     }
     let checked: ReturnType<typeof check>
@@ -94,8 +132,8 @@ export class SubmissionQueue {
     } catch (error) {
       return threw(error)
     }
-    if (!(checked instanceof Promise)) return this.#judge(definition, input, options, checked)
-    return checked.then((later) => this.#judge(definition, input, options, later), threw)
+    if (!(checked instanceof Promise)) return this.#judge(definition, input, options, checked, place)
+    return checked.then((later) => this.#judge(definition, input, options, later, place), threw)
   }
 
   #judge(
@@ -103,12 +141,14 @@ export class SubmissionQueue {
     input: unknown,
     options: SubmitOptions | undefined,
     { issues }: Awaited<ReturnType<typeof check>>,
+    place: string,
   ): Submission {
     if (issues !== undefined) {
       const message = `the input does not fit task '${definition.type}': ${describeIssues('input', issues)}`
       return this.#refuse(definition.type, options, 'invalid_payload', message, definition)
     }
-    const text = encode(input, { what: `the input of task '${definition.type}'`, maxBytes: this.#maxBytes })
+    const what = `${place}the input of task '${definition.type}'`
+    const text = encode(input, { what, maxBytes: this.#maxBytes })
     return this.#submission(definition.type, text, options, definition)
   }
 
@@ -156,19 +196,17 @@ export class SubmissionQueue {
 const MAX_MESSAGE_LENGTH = 2_000
 
 /** What each option has to be. */
-const rules: {
-  readonly [K in keyof SubmitOptions]-?: readonly [expected: string, holds: (value: unknown) => boolean]
-} = {
+const rules: Rules<SubmitOptions> = {
   lane: [lanes.join(' | '), (value) => Lane.safeParse(value).success],
-  taskId: ['1 to 255 characters', isName],
-  idempotencyKey: ['1 to 255 characters', isName],
-  client: ['1 to 255 characters', isName],
-  model: ['1 to 255 characters', isName],
-  tools: ['a list of names', (value) => Array.isArray(value) && value.every(isName)],
-  labels: ['an object of texts', isLabels],
+  taskId: nameRule,
+  idempotencyKey: nameRule,
+  client: nameRule,
+  model: nameRule,
+  tools: namesRule,
+  labels: ['an object of texts, no lone surrogates', isLabels],
   dueAt: ['epoch ms, a whole number from 0 to 8.64e15', isTime],
   delayMs: ['a whole number of ms from 0 to 8.64e15', isTime],
-  timeoutMs: ['a number of ms above 0', (value) => isAmount(value) && value > 0],
+  timeoutMs: limitRule,
   tokens: ['a whole number, 0 or more', (value) => Number.isSafeInteger(value) && isAmount(value)],
 }
 
@@ -177,39 +215,27 @@ function isTime(value: unknown): boolean {
   return Number.isSafeInteger(value) && isAmount(value) && value <= 8.64e15
 }
 
-function checkOptions(options: SubmitOptions): void {
-  for (const [name, value] of Object.entries(options)) {
-    if (!Object.hasOwn(rules, name)) {
-      throw new RuntimeError(
-        'invalid_argument',
-        `there is no submit option ${show(name)}${instead(name, Object.keys(rules))}`,
-      )
-    }
-    const [expected, holds] = rules[name as keyof SubmitOptions]
-    if (value !== undefined && !holds(value)) {
-      throw new RuntimeError('invalid_argument', `submit option ${name}: ${expected}; given ${show(value)}`)
-    }
-  }
-  if (options.dueAt !== undefined && options.delayMs !== undefined) {
-    throw new RuntimeError('invalid_argument', 'submit options dueAt and delayMs: give one of them')
-  }
-}
-
-/** What was likely meant, or all there is. */
-function instead(name: string, known: readonly string[]): string {
-  const meant = suggestionFor(name, known)
-  return meant === undefined ? `; there are ${known.join(', ')}` : `, did you mean ${meant}?`
-}
-
-function isName(value: unknown): value is string {
-  return typeof value === 'string' && value.length > 0 && value.length <= 255
-}
-
-function isAmount(value: unknown): value is number {
-  return typeof value === 'number' && Number.isFinite(value) && value >= 0
-}
-
 function isLabels(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
-  return Object.entries(value).every(([name, text]) => isName(name) && typeof text === 'string')
+  return (
+    isRecord(value) &&
+    Object.entries(value).every(
+      ([label, text]) => isName(label) && typeof text === 'string' && text.isWellFormed(),
+    )
+  )
+}
+
+function checkOptions(options: SubmitOptions | undefined, call: string): void {
+  assertOptions(call, options, rules)
+  if (options?.dueAt !== undefined && options.delayMs !== undefined)
+    throw invalid(`${call} options dueAt and delayMs: give one of them`)
+}
+
+const anything = ['', () => true] as const
+const itemRules: Rules<SubmitItem> = { task: anything, input: anything, options: anything }
+
+function itemOf(item: unknown, place: string): SubmitItem {
+  if (!isRecord(item)) throw invalid(`${place}: an object of task, input, options; given ${show(item)}`)
+  const [problem] = problemsIn(item, itemRules)
+  if (problem !== undefined) throw invalid(`${place}: ${problem.path}: ${problem.allowed}`)
+  return item as unknown as SubmitItem
 }

@@ -1,12 +1,6 @@
-import {
-  decode,
-  describeError,
-  type EventData,
-  type HandlerEnd,
-  RuntimeError,
-  type StepRecord,
-} from '@ku0/agent-runtime-core'
+import { decode, describeError, type EventData, type HandlerEnd, RuntimeError } from '@ku0/agent-runtime-core'
 import { HandlerContext } from '../durable/context.ts'
+import { type Memos, noMemos, readMemos } from '../durable/memos.ts'
 import { check, describeIssues } from '../schema.ts'
 import type { TaskDefinition } from '../task-definition.ts'
 import type { Attempt } from './attempt.ts'
@@ -19,9 +13,10 @@ import { judgeReturn, settle, threw } from './settle.ts'
  */
 export function runClaim(attempt: Attempt, definition: TaskDefinition | undefined): void {
   if (definition === undefined) return end(attempt, definition, unknownType(attempt))
-  if (attempt.claim.steps === 0) return begin(attempt, definition, noMemos)
-  attempt.parts.store.read({ kind: 'steps', taskId: attempt.claim.taskId }).then(
-    (steps) => begin(attempt, definition, new Map(steps.map((step) => [step.key, step]))),
+  const { replays, taskId } = attempt.claim
+  if (!replays) return begin(attempt, definition, noMemos)
+  readMemos(attempt.parts.store, taskId).then(
+    (memos) => begin(attempt, definition, memos),
     (error: unknown) => end(attempt, definition, threw(error)),
   )
 }
@@ -35,9 +30,7 @@ export function readSubmission(text: string): SubmissionData {
   return data
 }
 
-const noMemos: ReadonlyMap<string, StepRecord> = new Map()
-
-function begin(attempt: Attempt, definition: TaskDefinition, memos: ReadonlyMap<string, StepRecord>): void {
+function begin(attempt: Attempt, definition: TaskDefinition, memos: Memos): void {
   if (attempt.stopped !== undefined) return attempt.endHandler(true)
   let submission: SubmissionData
   let checked: ReturnType<typeof check>
@@ -57,7 +50,7 @@ function begin(attempt: Attempt, definition: TaskDefinition, memos: ReadonlyMap<
 function enter(
   attempt: Attempt,
   definition: TaskDefinition,
-  memos: ReadonlyMap<string, StepRecord>,
+  memos: Memos,
   submission: SubmissionData,
   checked: Awaited<ReturnType<typeof check>>,
 ): void {
@@ -87,13 +80,21 @@ function startLimit(
   timeoutMs: number | undefined,
 ): Deadline | undefined {
   if (timeoutMs === undefined) return undefined
-  return attempt.parts.deadlines.after(timeoutMs, () => {
+  const deadline = attempt.parts.deadlines.after(timeoutMs, () => {
     if (attempt.stopped !== undefined) return
     const message = `task '${definition.type}' ran longer than its timeoutMs ${timeoutMs}`
     const error = { name: 'TimeoutError', message, code: 'timeout' }
     settle(attempt, definition, { as: 'stopped', kind: 'timeout', error })
     attempt.timeOut(timeoutMs)
   })
+  const dependant = {
+    stop: () => {
+      deadline.cancel()
+      attempt.drop(dependant)
+    },
+  }
+  attempt.keep(dependant)
+  return deadline
 }
 
 function leave(

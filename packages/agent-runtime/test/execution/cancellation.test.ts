@@ -169,9 +169,9 @@ describe('execution: cancellation', () => {
     const task = defineTask({ type: 'messy', input: z.null() }, async (ctx) => {
       ctx.onCleanup(() => void called.push('last'))
       ctx.onCleanup(() => new Promise(() => called.push('hangs')))
-      ctx.onCleanup(() => Promise.reject(new Error('rejects')))
+      ctx.onCleanup(() => Promise.reject(new RangeError('rejects')))
       ctx.onCleanup(() => {
-        throw new Error('throws')
+        throw new TypeError('throws')
       })
       await door.promise
     })
@@ -184,10 +184,10 @@ describe('execution: cancellation', () => {
     expect(called).toEqual(['hangs'])
     await elapse(1)
     expect(called).toEqual(['hangs', 'last'])
-    expect(log.map(({ message, fields }) => [message, (fields['error'] as Error).message])).toEqual([
-      ['a clean-up hook failed', 'throws'],
-      ['a clean-up hook failed', 'rejects'],
-      ['a clean-up hook failed', 'a clean-up hook took longer than its 10000 ms'],
+    expect(log.map(({ message, fields }) => [message, fields['error']])).toMatchObject([
+      ['a clean-up hook failed', { name: 'TypeError' }],
+      ['a clean-up hook failed', { name: 'RangeError' }],
+      ['a clean-up hook failed', { message: 'a clean-up hook took longer than its 10000 ms' }],
     ])
     door.resolve()
   })

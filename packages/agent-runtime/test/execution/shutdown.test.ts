@@ -41,7 +41,7 @@ describe('execution: stop', () => {
     expect(await stopped).toEqual({ drained: true, released: 0 })
     expect([calls(), heard]).toEqual([1, []])
     await expect(runtime.status(first.taskId)).rejects.toMatchObject({ code: 'store_closed' })
-    await expect(runtime.submit(task, null)).rejects.toMatchObject({ code: 'store_closed' })
+    await expect(runtime.submit(task, null)).rejects.toMatchObject({ code: 'shutdown' })
     const other = await another({ store, environment, tasks: [task] })
     expect(await other.status(first.taskId)).toMatchObject({ state: 'completed' })
     expect(await other.result(second)).toBe('done')
@@ -104,6 +104,30 @@ describe('execution: stop', () => {
     expect(ended).toBe(false)
     await elapse(1)
     expect(ended).toBe(true)
+  })
+
+  test('takes no submission from the call on; one that the store has by then is answered', async () => {
+    const { task, door } = held()
+    const slow = defineTask(
+      { type: 'slow', input: z.null().refine(() => door.promise.then(() => true)) },
+      () => 1,
+    )
+    const { runtime } = await virtualRuntime({ tasks: [task, slow], workers: { types: ['held'] } })
+    await runtime.submit(task, null)
+    const before = runtime.submit(task, null)
+    const undecided = runtime.submit(slow, null)
+    const stopped = runtime.stop()
+    const refused = {
+      code: 'shutdown',
+      message: 'the runtime was told to stop: it takes no more submissions',
+    }
+    await expect(runtime.submit(task, null)).rejects.toMatchObject(refused)
+    await expect(runtime.submitMany([{ task, input: null }])).rejects.toMatchObject(refused)
+    expect(await before).toMatchObject({ accepted: true })
+    door.resolve()
+    await expect(undecided).rejects.toMatchObject(refused)
+    await stopped
+    await expect(runtime.submit(task, null)).rejects.toMatchObject(refused)
   })
 
   test('whoever waits for a result is told', async () => {

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { createRuntime, defineTask } from '../../src/index.ts'
 import { folder, run } from '../real-processes.ts'
 
+const lockHolder = new URL('../processes/lock-holder.ts', import.meta.url)
 const workerProgram = new URL('../processes/worker.ts', import.meta.url)
 
 /** Sees the store, and works on nothing. */
@@ -81,5 +82,41 @@ describe('execution: signals', () => {
     worker.process.kill('SIGINT')
     expect((await worker.ended).code).toBe(130)
     expect(await tasksIn(join(path, 'store.db'))).toMatchObject([{ state: 'queued', attempt: 1, crashes: 0 }])
+  })
+
+  test('a second signal does not wait for another process that holds the database', async () => {
+    const path = folder()
+    const database = join(path, 'store.db')
+    const args = ['--forever', '--submit', '1', '--wait-in', '0', '--deaf']
+    const worker = run(workerProgram, database, join(path, 'ledger'), ...args)
+    await worker.said('waiting t0')
+    const holder = run(lockHolder, database)
+    await holder.said('locked')
+    worker.process.kill('SIGTERM')
+    await worker.said('draining')
+    const begun = performance.now()
+    worker.process.kill('SIGINT')
+    expect((await worker.ended).code).toBe(130)
+    expect(performance.now() - begun).toBeLessThan(2_000)
+    holder.process.stdin?.end()
+    await holder.ended
+    expect(await tasksIn(database)).toMatchObject([{ attempt: 1 }])
+  })
+
+  test('nor when nothing runs', async () => {
+    const path = folder()
+    const database = join(path, 'store.db')
+    const worker = run(workerProgram, database, join(path, 'ledger'), '--forever')
+    await worker.said('submitted')
+    const holder = run(lockHolder, database)
+    await holder.said('locked')
+    worker.process.kill('SIGTERM')
+    await worker.said('draining')
+    const begun = performance.now()
+    worker.process.kill('SIGTERM')
+    expect((await worker.ended).code).toBe(143)
+    expect(performance.now() - begun).toBeLessThan(2_000)
+    holder.process.stdin?.end()
+    await holder.ended
   })
 })

@@ -43,8 +43,8 @@ describe('execution: submission', () => {
 
   test('what is no type at all is thrown', async () => {
     const { runtime } = await virtualRuntime({ tasks })
-    for (const type of ['', 'x'.repeat(256), undefined, {}]) {
-      await expect(runtime.submit(type as string, {})).rejects.toThrow('a task type has 1 to 255 characters')
+    for (const type of ['', 'x'.repeat(256), 'a\ud800', undefined, null, 5, {}]) {
+      await expect(runtime.submit(type as string, {})).rejects.toThrow('a task type of 1 to 255 characters')
     }
   })
 
@@ -92,7 +92,7 @@ describe('execution: submission', () => {
 
   test.each([
     [{ lane: 'fast' }, 'submit option lane: interactive | normal | batch; given "fast"'],
-    [{ taskId: '' }, 'submit option taskId: 1 to 255 characters; given ""'],
+    [{ taskId: '' }, 'submit option taskId: 1 to 255 characters, no lone surrogates; given ""'],
     [{ idempotencyKey: 'x'.repeat(256) }, 'submit option idempotencyKey: 1 to 255 characters'],
     [{ labels: { a: 1 } }, 'submit option labels: an object of texts'],
     [{ tools: 'grep' }, 'submit option tools: a list of names'],
@@ -103,8 +103,22 @@ describe('execution: submission', () => {
     [{ timeoutMs: 0 }, 'submit option timeoutMs: a number of ms above 0; given 0'],
     [{ tokens: 1.5 }, 'submit option tokens: a whole number, 0 or more; given 1.5'],
     [{ dueAt: 1, delayMs: 1 }, 'submit options dueAt and delayMs: give one of them'],
-    [{ priority: 1 }, 'there is no submit option "priority"; there are lane, taskId,'],
-    [{ idempotencykey: 'k' }, 'there is no submit option "idempotencykey", did you mean idempotencyKey?'],
+    [{ priority: 1 }, 'submit option priority: no such option; there are lane, taskId,'],
+    [
+      { idempotencykey: 'k' },
+      'submit option idempotencykey: no such option, did you mean idempotencyKey?; given "k"',
+    ],
+    [{ idempotencyKey: 'k\ud800' }, 'submit option idempotencyKey: 1 to 255 characters, no lone surrogates'],
+    [{ taskId: '\udfff' }, 'submit option taskId: 1 to 255 characters, no lone surrogates; given "\\udfff"'],
+    [{ client: '\ud800' }, 'submit option client'],
+    [{ model: '\ud800' }, 'submit option model'],
+    [{ tools: ['ok', '\ud800'] }, 'submit option tools'],
+    [{ labels: { a: '\ud800' } }, 'submit option labels: an object of texts, no lone surrogates'],
+    [{ labels: { '\ud800': 'a' } }, 'submit option labels'],
+    [{ labels: new Map([['a', 'b']]) }, 'submit option labels'],
+    [5, 'submit options: an object of lane, taskId,'],
+    [null, 'submit options: an object of lane, taskId,'],
+    [new AbortController().signal, 'submit options: an object of lane, taskId,'],
   ])('refuses the options %j', async (options, message) => {
     const { runtime } = await virtualRuntime({ tasks })
     const submitted = runtime.submit('late', null, options as never)
@@ -222,6 +236,62 @@ describe('execution: submission', () => {
       reason: 'invalid_payload',
       message: expect.stringContaining('no database'),
     })
+  })
+
+  test.each([
+    [undefined, 'undefined'],
+    [null, 'null'],
+    [{}, '{}'],
+    [{ issues: [{}] }, '{"issues":[{}]}'],
+    [Promise.resolve(), 'undefined'],
+  ])('a schema that answers with %j is told so', async (answer, shown) => {
+    const odd = defineTask(
+      {
+        type: 'odd',
+        input: { '~standard': { version: 1, vendor: 'mine', validate: () => answer as never } },
+      },
+      () => 1,
+    )
+    const { runtime } = await virtualRuntime({ tasks: [odd] })
+    expect(await runtime.submit('odd', 1)).toMatchObject({
+      reason: 'invalid_payload',
+      message:
+        "the schema of task 'odd' failed: a schema's validate gives { value } or { issues: [{ message }] }; " +
+        `this one gave ${shown}`,
+    })
+  })
+
+  test('an output schema that gives no answer fails the task, saying so', async () => {
+    const output = {
+      '~standard': { version: 1, vendor: 'mine', validate: () => undefined as never },
+    } as const
+    const odd = defineTask({ type: 'odd', input: z.null(), output }, () => 1)
+    const { runtime } = await virtualRuntime({ tasks: [odd] })
+    await expect(runtime.result(await runtime.submit('odd', null))).rejects.toMatchObject({
+      code: 'invalid_argument',
+      message: expect.stringContaining("a schema's validate gives { value }"),
+    })
+  })
+
+  test('an error about one of many names the item, and nothing is stored', async () => {
+    const { runtime } = await virtualRuntime({ tasks })
+    const good = { task: review, input: { repo: '.' } }
+    const submit = (item: unknown) => runtime.submitMany([good, item] as never)
+    await expect(submit({ task: late, input: () => 1 })).rejects.toThrow(
+      "item 1: the input of task 'late' cannot be stored: $ is a function",
+    )
+    await expect(submit({ task: late, input: 'x'.repeat(1_048_576) })).rejects.toThrow(
+      "item 1: the input of task 'late' is too large",
+    )
+    await expect(submit({ task: late, input: 1, options: { lane: 'fast' } })).rejects.toThrow(
+      'item 1: submit option lane',
+    )
+    await expect(submit({ task: 5, input: 1 })).rejects.toThrow('item 1: submit: what defineTask gives, or')
+    await expect(submit({ task: late, inputs: 1 })).rejects.toThrow(
+      'item 1: inputs: no such option, did you mean input?',
+    )
+    await expect(submit(null)).rejects.toThrow('item 1: an object of task, input, options; given null')
+    expect((await runtime.list()).tasks).toEqual([])
   })
 
   test('a delayed task starts when it is due, not before', async () => {

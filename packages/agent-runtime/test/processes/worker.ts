@@ -48,6 +48,7 @@ const work = defineTask({ type: 'work', input: z.object({ name: z.string() }) },
   return `${name} done`
 })
 
+for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => console.log('draining'))
 const begun = performance.now()
 const runtime = await createRuntime({
   store: `sqlite:${database}`,

@@ -83,6 +83,8 @@ export function forks({ rule, timed, expect }: Suite): void {
     await scene.pass(1_000)
     const taskId = idOf(await fork(scene, claim.taskId))
     const { waits } = await scene.read({ kind: 'memos', taskId })
+    await scene.worker('more', 1)
+    expect(scene.claims.map(({ replays }) => replays)).toEqual([false, true, true])
     expect(waits).toMatchObject([{ key: 'nap', kind: 'timer', outcome: 'fired' }])
   })
 

@@ -123,6 +123,9 @@ export function waits({ rule, timed, expect }: Suite): void {
     scene.free(claim.workerId)
     await scene.pass(50_000)
     const next = await scene.claim()
+    expect((await scene.read({ kind: 'memos', taskId: claim.taskId })).open).toMatchObject([
+      { key: 'nap', kind: 'timer', position: 0 },
+    ])
     expect(await suspend(scene, next, [timer('nap', 60_000)])).toEqual(parked)
     scene.free(next.workerId)
     await scene.pass(10_000)
@@ -364,6 +367,7 @@ export function waits({ rule, timed, expect }: Suite): void {
     async (scene) => {
       const value = JSON.stringify('x'.repeat(2_000))
       const claim = await waiting(scene, [reply('a', 'n')])
+      scene.store.interest({ types: 'all', tasks: [] })
       await signal(scene, claim.taskId, 'n', value)
       const next = await scene.claim()
       expect(await memos(scene, claim.taskId)).toMatchObject([{ key: 'a', value }])
@@ -371,6 +375,13 @@ export function waits({ rule, timed, expect }: Suite): void {
       expect(await suspend(scene, next, [reply('b', 'n', { position: 1 })])).toMatchObject({
         resolved: [{ key: 'b', value }],
       })
+      const heard = scene.events.filter(({ data }) => data.includes('"value":'))
+      expect(heard.map(({ type, data }) => [type, data.includes(value)])).toEqual([
+        ['signal.received', true],
+        ['task.resumed', true],
+        ['signal.received', true],
+        ['wait.resolved', true],
+      ])
     },
     { config: { maxInlineBytes: 1_000 } },
   )

@@ -1,0 +1,297 @@
+import {
+  decode,
+  describeError,
+  encode,
+  type OutcomeOf,
+  RuntimeError,
+  show,
+  type StepRecord,
+} from '@ku0/agent-runtime-core'
+import type { TaskContext } from '../task-context.ts'
+import { ignore, refused } from './guarded.ts'
+import { type Callee, checkKey, type Pass, type Start } from './pass.ts'
+import { BranchScope, LIVE, type Member, type Scope } from './scope.ts'
+
+/** `race` is decided by the first branch that settles, `all` by the first that fails or by the last. */
+type Kind = 'race' | 'all'
+
+/** Who runs branches: the pass, on whose behalf, the method that was called, and what gives a branch its context. */
+export interface BranchCaller {
+  readonly pass: Pass
+  readonly scope: Scope
+  readonly callee: Callee
+  readonly contextOf: (scope: Scope) => TaskContext
+}
+
+/** One call of `ctx.race` or `ctx.all`. Source: `docs/semantics.md 12.3`. */
+export function runBranches(
+  kind: Kind,
+  caller: BranchCaller,
+  key: unknown,
+  branches: unknown,
+): Promise<never> {
+  const { pass, scope, callee } = caller
+  try {
+    if (scope.closedBy !== undefined) throw scope.closedBy
+    checkKey(key, kind)
+    const functions = readBranches(kind, key, branches)
+    const { position, memo } = pass.use({ key, as: 'step', scope, callee })
+    if (memo !== undefined) return Promise.resolve(replayed(caller, memo, position) as never)
+    return new Contest(kind, caller, key, position).run(functions) as Promise<never>
+  } catch (error) {
+    return refused(error)
+  }
+}
+
+type Branch = (ctx: TaskContext) => unknown
+
+function readBranches(kind: Kind, key: string, branches: unknown): readonly (readonly [string, Branch])[] {
+  const entries: [string, unknown][] =
+    typeof branches === 'object' && branches !== null ? Object.entries(branches) : []
+  if (entries.length === 0) {
+    throw new RuntimeError(
+      'invalid_argument',
+      `${kind} '${key}' needs an object of branches by name, one at least, not ${show(branches)}`,
+    )
+  }
+  for (const [name, branch] of entries) {
+    if (typeof branch !== 'function') {
+      throw new RuntimeError(
+        'invalid_argument',
+        `branch '${name}' of ${kind} '${key}' is a function, not ${show(branch)}`,
+      )
+    }
+  }
+  return entries as [string, Branch][]
+}
+
+function replayed({ pass, scope }: BranchCaller, memo: StepRecord, position: number): unknown {
+  const { claim, parts } = pass.attempt
+  parts.announce('step.replayed', claim.taskId, memo.seq, { key: memo.key, position })
+  scope.answered(memo.seq)
+  return decode(memo.result)
+}
+
+/** How a branch settled. */
+interface Result {
+  readonly branch: BranchScope
+  readonly outcome:
+    | { readonly as: 'returned'; readonly value: unknown }
+    | { readonly as: 'threw'; readonly error: unknown }
+  /** Where in the history its last answer stands. */
+  readonly seq: number
+}
+
+/**
+ * Branches that run side by side until it is decided how they end. The decision is a memo like a step's: later passes get it
+ * and run no branch. With it everything closes that is still under way in a branch: its signal aborts, its waits are dropped
+ * in the same commit, what its steps still do is not recorded, and its context refuses further calls.
+ */
+class Contest implements Start, Member {
+  readonly #kind: Kind
+  readonly #pass: Pass
+  readonly #scope: Scope
+  readonly #contextOf: BranchCaller['contextOf']
+  readonly #key: string
+  readonly #position: number
+  readonly #answer = Promise.withResolvers<unknown>()
+  readonly #begunAt: number
+  readonly #results: Result[] = []
+  #branches: readonly BranchScope[] = []
+  /** The first result that can decide has come. */
+  #deciding = false
+  /** The decision is under way, which keeps the pass alive. */
+  #counted = false
+  #ended = false
+
+  constructor(kind: Kind, { pass, scope, contextOf }: BranchCaller, key: string, position: number) {
+    this.#kind = kind
+    this.#pass = pass
+    this.#scope = scope
+    this.#contextOf = contextOf
+    this.#key = key
+    this.#position = position
+    this.#begunAt = pass.attempt.parts.environment.clock.monotonic()
+  }
+
+  run(functions: readonly (readonly [string, Branch])[]): Promise<unknown> {
+    this.#scope.keep(this)
+    this.#branches = functions.map(([name]) => new BranchScope(name, this.#scope, this.#position))
+    functions.forEach(([, branch], index) => this.#enter(this.#branches[index] as BranchScope, branch))
+    return this.#answer.promise
+  }
+
+  /** Two branches that are answered by memos settle in whatever order: one turn later both have. */
+  start(): void {
+    if (this.#ended) return
+    this.#pass.begin()
+    this.#counted = true
+    if (this.#results.at(-1)?.seq === LIVE) this.#decide()
+    else this.#pass.attempt.parts.deadlines.after(0, () => this.#decide())
+  }
+
+  /** The handler has to stop, or has ended without waiting. */
+  refuse(): void {
+    this.#end(this.#scope.closedBy, true)
+  }
+
+  /** The branch around it has lost. */
+  abandon(reason: Error): void {
+    if (this.#ended) return
+    this.#close(() => reason)
+    this.#end(reason, true)
+  }
+
+  #enter(branch: BranchScope, run: Branch): void {
+    const settled = (outcome: Result['outcome']) => this.#settled({ branch, outcome, seq: branch.lastSeq })
+    new Promise((resolve) => resolve(run(this.#contextOf(branch)))).then(
+      (value) => settled({ as: 'returned', value }),
+      (error: unknown) => settled({ as: 'threw', error }),
+    )
+  }
+
+  #settled(result: Result): void {
+    if (this.#ended || branchIsClosed(result.branch, this.#scope)) return
+    if (this.#scope.closedBy !== undefined) return this.refuse()
+    this.#results.push(result)
+    const decides =
+      this.#kind === 'race' || result.outcome.as === 'threw' || this.#results.length === this.#branches.length
+    if (!decides || this.#deciding) return
+    this.#deciding = true
+    this.#pass.admit(this)
+  }
+
+  #decide(): void {
+    if (this.#ended) return
+    if (this.#scope.closedBy !== undefined) return this.refuse()
+    const decisive = this.#decisive()
+    const drops = this.#leftOver()
+    this.#close((branch) => this.#reasonFor(branch, decisive))
+    const { outcome } = decisive
+    if (outcome.as === 'threw') return this.#fail(outcome.error, drops, false)
+    const { config } = this.#pass.attempt.parts
+    let result: string
+    try {
+      result = encode(this.#valueOf(decisive.branch.name, outcome.value), {
+        what: `the result of ${this.#kind} '${this.#key}'`,
+        maxBytes: config.maxPayloadBytes,
+      })
+    } catch (error) {
+      return this.#fail(error, drops, true)
+    }
+    this.#pass.attempt.write({ kind: 'recordStep', ...this.#fields(drops), result }).then(
+      (recorded) => this.#recorded(recorded, result),
+      (error: unknown) => this.#end(error, true),
+    )
+  }
+
+  /** The result that counts: of those that decide, the one that stands first in the history. */
+  #decisive(): Result {
+    const failed = this.#results.filter(({ outcome }) => outcome.as === 'threw')
+    const candidates = this.#kind === 'race' || failed.length === 0 ? this.#results : failed
+    return candidates.reduce((first, next) => (next.seq < first.seq ? next : first))
+  }
+
+  #valueOf(winner: string, value: unknown): unknown {
+    if (this.#kind === 'race') return { winner, value }
+    const values = new Map(
+      this.#results.map(({ branch, outcome }) => [
+        branch.name,
+        outcome.as === 'returned' ? outcome.value : undefined,
+      ]),
+    )
+    return Object.fromEntries(this.#branches.map(({ name }) => [name, values.get(name)]))
+  }
+
+  /** The keys of waits that nobody waits for once it is decided, those that this pass has not come to included. */
+  #leftOver(): readonly string[] {
+    const { waits, memos } = this.#pass
+    const keys = new Set(waits.keysWithin(new Set(this.#branches)))
+    if (this.#scope.position === undefined) {
+      for (const { key, position } of memos.open.values()) if (position === this.#position) keys.add(key)
+    }
+    for (const key of keys) memos.open.delete(key)
+    return [...keys]
+  }
+
+  #close(reasonFor: (branch: BranchScope) => Error): void {
+    for (const branch of this.#branches) branch.close(reasonFor(branch))
+  }
+
+  #reasonFor(branch: BranchScope, { branch: first, outcome }: Result): Error {
+    const name = `branch '${branch.name}' of ${this.#kind} '${this.#key}'`
+    if (
+      this.#results.some((result) => result.branch === branch) &&
+      (branch === first || this.#kind === 'all')
+    )
+      return new RuntimeError('step_outside_handler', `${name} has ended: await what it starts`)
+    const why = this.#kind === 'race' ? `lost to '${first.name}'` : `was given up: '${first.name}' failed`
+    return new RuntimeError('step_outside_handler', `${name} ${why}; it can do nothing more`, {
+      details: { branch: branch.name, key: this.#key },
+      ...(outcome.as === 'threw' ? { cause: outcome.error } : {}),
+    })
+  }
+
+  #recorded(outcome: OutcomeOf<'recordStep'>, result: string): void {
+    const { attempt } = this.#pass
+    if (outcome.fenced === 'stale') attempt.lose()
+    if (this.#ended) return
+    if (outcome.fenced === 'stale' || this.#scope.closedBy !== undefined) return this.refuse()
+    if (this.#leave()) return this.#reject(attempt.closedBy, true)
+    this.#answer.resolve(decode(outcome.memo ?? result))
+  }
+
+  /** An error is no memo: a later pass runs the branches again, but what they were answered is. */
+  #fail(reason: unknown, drops: readonly string[], ours: boolean): void {
+    const { attempt } = this.#pass
+    const error = encode(describeError(reason), { what: 'an error' })
+    attempt
+      .write({ kind: 'failStep', ...this.#fields(drops), error })
+      .then((fenced) => (fenced === 'stale' ? attempt.lose() : undefined))
+      .catch((cause: unknown) =>
+        attempt.log('warn', 'the store did not take a failed step', {
+          key: this.#key,
+          error: describeError(cause),
+        }),
+      )
+    this.#end(reason, ours)
+  }
+
+  #fields(drops: readonly string[]) {
+    const { claim, parts } = this.#pass.attempt
+    const durationMs = Math.round((parts.environment.clock.monotonic() - this.#begunAt) * 1_000) / 1_000
+    return {
+      leaseId: claim.leaseId,
+      key: this.#key,
+      position: this.#position,
+      durationMs,
+      ...(drops.length === 0 ? {} : { drops }),
+    }
+  }
+
+  #end(error: unknown, ours: boolean): void {
+    if (this.#ended) return
+    this.#leave()
+    this.#reject(error, ours)
+  }
+
+  #reject(reason: unknown, ours: boolean): void {
+    if (ours) this.#answer.promise.catch(ignore)
+    this.#answer.reject(reason)
+  }
+
+  /** True when the task has yielded here. */
+  #leave(): boolean {
+    this.#ended = true
+    this.#scope.drop(this)
+    this.#scope.answered(LIVE)
+    if (!this.#counted) return false
+    this.#counted = false
+    return this.#pass.end()
+  }
+}
+
+/** By the decision, not by the end of whatever is around it. */
+function branchIsClosed(branch: BranchScope, around: Scope): boolean {
+  return around.closedBy === undefined && branch.closedBy !== undefined
+}

@@ -1,0 +1,105 @@
+import { decode, RuntimeError, show, type WaitRecord, type WaitRequest } from '@ku0/agent-runtime-core'
+import { isName } from '../rules.ts'
+import { TimeoutError } from '../task-errors.ts'
+import { ignore, refused } from './guarded.ts'
+import { type Callee, checkKey, type Pass } from './pass.ts'
+import type { Scope } from './scope.ts'
+
+/** Which pass waits, on whose behalf, and the method of the context that was called. */
+export interface WaitCaller {
+  readonly pass: Pass
+  readonly scope: Scope
+  readonly callee: Callee
+}
+
+/** `ctx.sleep`. Source: `docs/semantics.md 12.3`. */
+export function sleep(caller: WaitCaller, key: unknown, ms: unknown): Promise<void> {
+  return waitFor(caller, key, (name) => {
+    if (typeof ms !== 'number' || !(ms >= 0 && ms <= MAX_DELAY_MS))
+      throw wrong(`sleep '${name}' takes a number of ms from 0 to ${MAX_DELAY_MS}`, ms)
+    return { kind: 'timer', delayMs: ms }
+  }) as Promise<void>
+}
+
+/** `ctx.sleepUntil`. Source: `docs/semantics.md 12.3`. */
+export function sleepUntil(caller: WaitCaller, key: unknown, when: unknown): Promise<void> {
+  return waitFor(caller, key, (name) => {
+    const at = when instanceof Date ? when.getTime() : when
+    if (typeof at !== 'number' || !(Math.abs(at) <= MAX_AT))
+      throw wrong(`sleepUntil '${name}' takes a Date or epoch ms`, when)
+    return { kind: 'timer', dueAt: Math.max(0, Math.ceil(at)) }
+  }) as Promise<void>
+}
+
+/** `ctx.waitForSignal`. Source: `docs/semantics.md 12.4`. */
+export function waitForSignal(caller: WaitCaller, key: unknown, options: unknown): Promise<unknown> {
+  return waitFor(caller, key, (name) => {
+    if (typeof options !== 'object' || options === null)
+      throw wrong(`the options of waitForSignal '${name}' are an object`, options)
+    const { signal = name, timeoutMs } = options as { signal?: unknown; timeoutMs?: unknown }
+    if (!isName(signal))
+      throw wrong(`signal of waitForSignal '${name}' is a name of 1 to 255 characters`, signal)
+    if (timeoutMs === undefined) return { kind: 'signal', name: signal }
+    if (typeof timeoutMs !== 'number' || !(timeoutMs >= 0 && timeoutMs <= MAX_DELAY_MS))
+      throw wrong(
+        `timeoutMs of waitForSignal '${name}' is a number of ms from 0 to ${MAX_DELAY_MS}`,
+        timeoutMs,
+      )
+    return { kind: 'signal', name: signal, delayMs: timeoutMs }
+  })
+}
+
+/** Far beyond any wait, and far within what a Date can show. */
+const MAX_DELAY_MS = 1e15
+/** The last ms of a Date. */
+const MAX_AT = 8.64e15
+
+/** Registers a wait, or answers from the memo of one that is over. */
+function waitFor(
+  { pass, scope, callee }: WaitCaller,
+  key: unknown,
+  read: (key: string) => Omit<WaitRequest, 'key' | 'position'>,
+): Promise<unknown> {
+  try {
+    if (scope.closedBy !== undefined) throw scope.closedBy
+    checkKey(key, 'wait')
+    const wanted = read(key)
+    const { position } = pass.use({ key, as: wanted.kind, scope, callee })
+    const request = { key, position, ...wanted }
+    const memo = pass.memos.waits.get(key)
+    if (memo === undefined) return pending(pass, scope, request)
+    scope.answered(memo.seq)
+    return memo.outcome === 'timed_out' ? refused(late(request)) : Promise.resolve(valueOf(memo))
+  } catch (error) {
+    return refused(error)
+  }
+}
+
+/** However it is rejected, it is the runtime's doing: nobody has to handle it. */
+function pending(pass: Pass, scope: Scope, request: WaitRequest): Promise<unknown> {
+  const { promise, resolve, reject } = Promise.withResolvers<unknown>()
+  promise.catch(ignore)
+  pass.waits.add({
+    request,
+    scope,
+    over: (record) => {
+      scope.answered(record.seq)
+      if (record.outcome === 'timed_out') reject(late(request))
+      else resolve(valueOf(record))
+    },
+    refuse: reject,
+  })
+  return promise
+}
+
+function valueOf({ value }: WaitRecord): unknown {
+  return value === undefined ? undefined : decode(value)
+}
+
+function late({ key, name, delayMs = 0 }: WaitRequest): TimeoutError {
+  return new TimeoutError(name === key ? `signal '${key}'` : `signal '${name}' of wait '${key}'`, delayMs)
+}
+
+function wrong(expected: string, given: unknown): RuntimeError {
+  return new RuntimeError('invalid_argument', `${expected}, not ${show(given)}`)
+}

@@ -1,0 +1,220 @@
+import {
+  type OpenWait,
+  type OutcomeOf,
+  RuntimeError,
+  type WaitRecord,
+  type WaitRequest,
+} from '@ku0/agent-runtime-core'
+import type { Attempt, Dependant } from '../execution/attempt.ts'
+import { Waiting } from '../execution/cancellation.ts'
+import type { Deadline } from '../execution/deadlines.ts'
+import { isWithin, type Member, type Scope } from './scope.ts'
+
+/** A wait that a pass asks for, and who hears how it ends. One of the two is called, once. */
+export interface Wait {
+  readonly request: WaitRequest
+  readonly scope: Scope
+  readonly over: (record: WaitRecord) => void
+  readonly refuse: (reason: Error) => void
+}
+
+/** What the waits of a pass need to know of the rest of it. */
+export interface WaitingPass {
+  /** Something is under way that ends by itself: the pass goes on meanwhile. */
+  readonly isBusy: boolean
+  /** What came while the pass might have ended may go on, or is refused. */
+  resume(): void
+}
+
+/**
+ * The open waits of one pass. While steps run they are kept open beside them; when nothing else is under way the pass ends, and
+ * the task waits without a slot. The store decides which of them are over. Source: `docs/semantics.md 12.3, 12.4`.
+ */
+export class Waits implements Dependant {
+  readonly #attempt: Attempt
+  readonly #pass: WaitingPass
+  /** What earlier passes left open. */
+  readonly #open: Map<string, OpenWait>
+  readonly #pending = new Map<string, Pending>()
+  #asking: 'whether to end' | 'while staying' | undefined
+  #look: { readonly at: number; readonly deadline: Deadline } | undefined
+  /** When the store is to be asked again while the pass stays, by the monotonic clock. */
+  #askAgainAt = 0
+
+  constructor(attempt: Attempt, pass: WaitingPass, open: Map<string, OpenWait>) {
+    this.#attempt = attempt
+    this.#pass = pass
+    this.#open = open
+  }
+
+  /** The store has been asked to end the pass, and has not answered yet: nothing may start that the end would cut. */
+  get isEnding(): boolean {
+    return this.#asking === 'whether to end'
+  }
+
+  /** Throws `limit_exceeded` when there are `maxWaits`. */
+  add(wait: Wait): void {
+    const { maxWaits } = this.#attempt.parts.config
+    if (this.#pending.size >= maxWaits) {
+      const message = `wait '${wait.request.key}': a task has at most maxWaits ${maxWaits} open waits`
+      throw new RuntimeError('limit_exceeded', message, { details: { key: wait.request.key, maxWaits } })
+    }
+    if (this.#pending.size === 0) this.#attempt.keep(this)
+    const pending: Pending = {
+      wait,
+      begunAt: this.#monotonic(),
+      asked: false,
+      dueAt: undefined,
+      abandon: (reason) => this.#end(pending)?.refuse(reason),
+    }
+    this.#pending.set(wait.request.key, pending)
+    wait.scope.keep(pending)
+    // One turn later, so that what the handler starts side by side is there by then.
+    this.#lookIn(0)
+  }
+
+  /** The keys of what is open in these scopes. */
+  keysWithin(scopes: ReadonlySet<Scope>): string[] {
+    return [...this.#pending].filter(([, { wait }]) => isWithin(wait.scope, scopes)).map(([key]) => key)
+  }
+
+  /** Nothing else is under way any more. */
+  idle(): void {
+    if (this.#pending.size > 0) this.#lookIn(0)
+  }
+
+  /** The store hears of all of them at the latest now: the pass is about to end in another way. */
+  keepOpen(): void {
+    if ([...this.#pending.values()].some(({ asked }) => !asked)) this.#ask('while staying')
+  }
+
+  /** The attempt has to stop, or has ended. */
+  stop(reason: Error): void {
+    this.#cancelLook()
+    for (const pending of this.#pending.values()) {
+      const wait = this.#end(pending)
+      if (!(reason instanceof Waiting)) wait?.refuse(reason)
+    }
+  }
+
+  #lookIn(delayMs: number): void {
+    const at = this.#monotonic() + delayMs
+    if (this.#look !== undefined && this.#look.at <= at) return
+    this.#cancelLook()
+    const deadline = this.#attempt.parts.deadlines.after(delayMs, () => {
+      this.#look = undefined
+      this.#lookNow()
+    })
+    this.#look = { at, deadline }
+  }
+
+  #cancelLook(): void {
+    this.#look?.deadline.cancel()
+    this.#look = undefined
+  }
+
+  #lookNow(): void {
+    if (this.#pending.size === 0 || this.#asking !== undefined) return
+    if (!this.#pass.isBusy) return this.#ask('whether to end')
+    const leftMs = this.#askAgainAt - this.#monotonic()
+    if (leftMs <= 0 || [...this.#pending.values()].some(({ asked }) => !asked)) this.#ask('while staying')
+    else this.#lookIn(leftMs)
+  }
+
+  #ask(asking: 'whether to end' | 'while staying'): void {
+    const all = [...this.#pending.values()]
+    this.#asking = asking
+    this.#attempt
+      .write({
+        kind: 'suspend',
+        leaseId: this.#attempt.claim.leaseId,
+        waits: all.map((pending) => this.#requestOf(pending)),
+        stay: asking === 'while staying',
+      })
+      .then(
+        (outcome) => this.#answered(all, outcome),
+        (error: unknown) => this.#unanswered(all, error),
+      )
+  }
+
+  /** A wait's time counts from its call, however long the store takes to hear of it. */
+  #requestOf({ wait: { request }, begunAt }: Pending): WaitRequest {
+    if (request.delayMs === undefined) return request
+    return { ...request, delayMs: Math.max(0, request.delayMs - (this.#monotonic() - begunAt)) }
+  }
+
+  #answered(asked: readonly Pending[], outcome: OutcomeOf<'suspend'>): void {
+    this.#asking = undefined
+    if (outcome.fenced === 'stale') this.#attempt.lose()
+    else if (outcome.suspended) this.#attempt.suspend()
+    else {
+      for (const pending of asked) pending.asked = true
+      for (const record of outcome.resolved) this.#resolve(record)
+      this.#planAsking()
+      this.idle()
+    }
+    this.#pass.resume()
+  }
+
+  #resolve(record: WaitRecord): void {
+    this.#open.delete(record.key)
+    const pending = this.#pending.get(record.key)
+    if (pending !== undefined) this.#end(pending)?.over(record)
+  }
+
+  #unanswered(asked: readonly Pending[], error: unknown): void {
+    this.#asking = undefined
+    const reason = error instanceof Error ? error : new Error(String(error))
+    for (const pending of asked) this.#end(pending)?.refuse(reason)
+    this.idle()
+    this.#pass.resume()
+  }
+
+  /** What is due is asked for then, signals every {@link SIGNAL_POLL_MS}. */
+  #planAsking(): void {
+    const { clock } = this.#attempt.parts.environment
+    let nextMs = Number.POSITIVE_INFINITY
+    for (const pending of this.#pending.values()) {
+      pending.dueAt ??= this.#dueAtOf(pending, clock.now())
+      const leftMs = pending.dueAt === undefined ? Number.POSITIVE_INFINITY : pending.dueAt - clock.now()
+      nextMs = Math.min(nextMs, leftMs > 0 ? leftMs : SIGNAL_POLL_MS)
+      if (pending.wait.request.kind === 'signal') nextMs = Math.min(nextMs, SIGNAL_POLL_MS)
+    }
+    this.#askAgainAt = this.#monotonic() + nextMs
+  }
+
+  /** Near enough for asking: the store has the last word. */
+  #dueAtOf(pending: Pending, now: number): number | undefined {
+    const { key, dueAt, delayMs } = this.#requestOf(pending)
+    const open = this.#open.get(key)
+    if (open !== undefined) return open.dueAt
+    return dueAt ?? (delayMs === undefined ? undefined : Math.ceil(now + delayMs))
+  }
+
+  /** The wait, if it was pending still. */
+  #end(pending: Pending): Wait | undefined {
+    if (!this.#pending.delete(pending.wait.request.key)) return undefined
+    pending.wait.scope.drop(pending)
+    if (this.#pending.size === 0) {
+      this.#cancelLook()
+      this.#attempt.drop(this)
+    }
+    return pending.wait
+  }
+
+  #monotonic(): number {
+    return this.#attempt.parts.environment.clock.monotonic()
+  }
+}
+
+interface Pending extends Member {
+  readonly wait: Wait
+  readonly begunAt: number
+  /** The store knows of it. */
+  asked: boolean
+  /** Epoch ms; undefined as long as nobody knows, or for ever. */
+  dueAt: number | undefined
+}
+
+/** How often a pass that stays looks whether a signal has come: nobody tells it. */
+const SIGNAL_POLL_MS = 250

@@ -1,0 +1,70 @@
+import {
+  encode,
+  type ExecutionConfig,
+  type ExecutionStore,
+  RuntimeError,
+  type Receipt as StoreReceipt,
+  type Write,
+} from '@ku0/agent-runtime-core'
+import { assertOptions, invalid, isRecord, nameRule, type Rules } from './rules.ts'
+import type { ForkOptions, RetryOptions } from './runtime.ts'
+
+/** What a fork needs of its runtime. */
+export interface ForkDeps {
+  readonly store: ExecutionStore
+  readonly config: ExecutionConfig
+}
+
+/** Submits a failed or canceled task again, with its completed steps. Source: `docs/semantics.md 1.2, 6.3`. */
+export function retryTask(deps: ForkDeps, taskId: string, options: RetryOptions = {}): Promise<StoreReceipt> {
+  assertOptions('retry', options, retryRules)
+  return submitFork(deps, 'retry', { kind: 'fork', taskId, edits: {}, onlyOver: true, change: options })
+}
+
+/** Submits a task again from one of its steps on. Source: `docs/semantics.md 6.3`. */
+export function forkTask(deps: ForkDeps, taskId: string, options: ForkOptions = {}): Promise<StoreReceipt> {
+  assertOptions('fork', options, forkRules)
+  const { fromStep, edits = {}, ...change } = options
+  const { maxPayloadBytes } = deps.config
+  const encoded = Object.entries(edits).map(([key, value]) => [
+    key,
+    encode(value, { what: `the result of step '${key}'`, maxBytes: maxPayloadBytes }),
+  ])
+  return submitFork(deps, 'fork', {
+    kind: 'fork',
+    taskId,
+    edits: Object.fromEntries(encoded) as Record<string, string>,
+    onlyOver: false,
+    change,
+    ...(fromStep === undefined ? {} : { fromStep }),
+  })
+}
+
+async function submitFork({ store }: ForkDeps, call: string, write: Write<'fork'>): Promise<StoreReceipt> {
+  const outcome = await store.write(write)
+  const { taskId } = write
+  switch (outcome.as) {
+    case 'submitted':
+      return outcome.receipt
+    case 'unknown_task':
+      throw new RuntimeError('not_found', `${call}: there is no accepted task ${taskId}`, {
+        details: { taskId },
+      })
+    case 'not_over':
+      throw invalid(
+        `${call}: task ${taskId} is ${outcome.state}; only failed and canceled tasks are tried again, others can be forked`,
+      )
+    case 'unknown_step':
+      throw invalid(
+        `${call}: task ${taskId} has not completed a step '${outcome.key}'` +
+          (write.fromStep === undefined ? '' : ` before '${write.fromStep}'`),
+      )
+  }
+}
+
+const retryRules: Rules<RetryOptions> = { taskId: nameRule, idempotencyKey: nameRule }
+const forkRules: Rules<ForkOptions> = {
+  ...retryRules,
+  fromStep: ['the key of a completed step', (value) => typeof value === 'string' && value.length > 0],
+  edits: ['an object of results by step key', isRecord],
+}

@@ -1,0 +1,82 @@
+import type { ErrorRecord } from '@ku0/agent-runtime-core'
+import type { RuntimeLogger } from './create-runtime.ts'
+import type { LogLine } from './execution/index.ts'
+
+/**
+ * Where the runtime's own log lines and those of `ctx.log` go. What a handler, a hook or a listener threw is told by name and
+ * code, unless `withPayloads`: its message may hold anything. A stack is for debugging, and is told where the logger is set
+ * to that. What a handler logs by itself is left as it is. A sink that throws costs a line, never a task. Source:
+ * `docs/semantics.md 16.3`.
+ */
+export function lineTo(
+  logger: RuntimeLogger | undefined,
+  { withPayloads }: { readonly withPayloads: boolean },
+): LogLine {
+  if (logger === undefined) return () => {}
+  return (level, message, fields = {}) => {
+    try {
+      const { error } = fields
+      const tells = { messages: withPayloads, stacks: logger.isLevelEnabled?.('debug') === true }
+      const told = isHandlers(message, fields) || !isRecordOfError(error)
+      logger[level](told ? fields : { ...fields, error: discreet(error, tells) }, message)
+    } catch {
+      // There is no other place to say it.
+    }
+  }
+}
+
+/** A handler's line carries the ids of its attempt, as the runtime's lines about the attempt do, which are these. */
+function isHandlers(message: string, fields: Readonly<Record<string, unknown>>): boolean {
+  return 'leaseId' in fields && !aboutAttempts.has(message)
+}
+
+const aboutAttempts: ReadonlySet<string> = new Set([
+  'a clean-up hook failed',
+  'a write was refused',
+  'the store did not take a failed step',
+  'the store did not take a write',
+])
+
+function discreet(
+  { name, message, code, stack, cause }: ErrorRecord,
+  tells: { readonly messages: boolean; readonly stacks: boolean },
+): Partial<ErrorRecord> {
+  const speaks = tells.messages || isOurs(name, code)
+  return {
+    name,
+    ...(code === undefined ? {} : { code }),
+    ...(speaks ? { message } : {}),
+    // Its first line is the message.
+    ...(speaks && tells.stacks && stack !== undefined ? { stack } : {}),
+    ...(cause === undefined ? {} : { cause: discreet(cause, tells) as ErrorRecord }),
+  }
+}
+
+/** Errors whose messages are the runtime's own words, and quote nothing that a caller, a handler or a schema wrote. */
+function isOurs(name: string, code: string | undefined): boolean {
+  return ownNames.has(name) && code !== undefined && (code.startsWith('store_') || ownCodes.has(code))
+}
+
+const ownNames: ReadonlySet<string> = new Set([
+  'LeaseLost',
+  'PayloadTooLarge',
+  'RuntimeError',
+  'StoreError',
+  'TimeoutError',
+])
+
+const ownCodes: ReadonlySet<string> = new Set([
+  'internal',
+  'lease_lost',
+  'limit_exceeded',
+  'payload_too_large',
+  'shutdown',
+  'step_outside_handler',
+  'timeout',
+])
+
+function isRecordOfError(value: unknown): value is ErrorRecord {
+  if (typeof value !== 'object' || value === null || value instanceof Error) return false
+  const { name, message } = value as Partial<ErrorRecord>
+  return typeof name === 'string' && typeof message === 'string'
+}

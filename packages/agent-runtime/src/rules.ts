@@ -1,0 +1,104 @@
+import { type ConfigProblem, RuntimeError, show, suggestionFor } from '@ku0/agent-runtime-core'
+
+/** What a value has to be, for people, and whether it is. */
+export type Rule = readonly [allowed: string, holds: (value: unknown) => boolean]
+/** A rule for each field, so that a new field cannot go unchecked. */
+export type Rules<T> = { readonly [K in keyof T]-?: Rule }
+
+/** Everything that is wrong with the fields of `given`: names that do not exist, what is missing, what breaks its rule. */
+export function problemsIn(
+  given: Readonly<Record<string, unknown>>,
+  rules: Readonly<Record<string, Rule>>,
+  { path = '', required = [] }: { readonly path?: string; readonly required?: readonly string[] } = {},
+): ConfigProblem[] {
+  const names = Object.keys(rules)
+  const unknown = Object.keys(given).filter((name) => !names.includes(name))
+  return [
+    ...unknown.map((name) => ({
+      path: path + name,
+      allowed: `no such option${instead(name, names)}`,
+      given: given[name],
+    })),
+    ...Object.entries(rules)
+      .filter(([name, [, holds]]) =>
+        given[name] === undefined ? required.includes(name) : !holds(given[name]),
+      )
+      .map(([name, [allowed]]) => ({ path: path + name, allowed, given: given[name] })),
+  ]
+}
+
+/** Throws `invalid_argument` with everything that is wrong with the options of a call; none given is none wrong. */
+export function assertOptions(call: string, given: unknown, rules: Readonly<Record<string, Rule>>): void {
+  if (given === undefined) return
+  if (!isRecord(given)) {
+    const known = Object.keys(rules).join(', ')
+    throw invalid(`${call} options: an object of ${known}; given ${show(given)}`)
+  }
+  const [first, ...others] = problemsIn(given, rules, { path: `${call} option ` })
+  if (first !== undefined) throw invalid([first, ...others].map(lineOf).join('\n'))
+}
+
+/** The error for a call that was given something outside what it documents. */
+export function invalid(message: string): RuntimeError {
+  return new RuntimeError('invalid_argument', message)
+}
+
+/** What was likely meant, or all there is. */
+export function instead(name: string, known: readonly string[]): string {
+  const meant = suggestionFor(name, known)
+  if (meant !== undefined) return `, did you mean ${meant}?`
+  return known.length === 0 ? '' : `; there are ${known.join(', ')}`
+}
+
+function lineOf({ path, allowed, given }: ConfigProblem): string {
+  return `${path}: ${allowed}; given ${show(given)}`
+}
+
+/** An object whose own fields are all there is to it: an instance of a class would hide what it means. */
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === null || Object.getPrototypeOf(prototype) === null
+}
+
+/** SQLite keeps well-formed text only: two names with lone surrogates would become one. */
+export function isName(value: unknown): value is string {
+  return typeof value === 'string' && value.length > 0 && value.length <= 255 && value.isWellFormed()
+}
+
+/** A number that can be waited for or counted: finite, 0 or more. */
+export function isAmount(value: unknown): value is number {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0
+}
+
+/** Whether `value` has all of these methods, of whichever class it is. */
+export function hasMethods(value: unknown, ...names: readonly string[]): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return names.every((name) => typeof (value as Record<string, unknown>)[name] === 'function')
+}
+
+/** A list, each item of which is what `holds` says. */
+export function listOf(allowed: string, holds: (item: unknown) => boolean): Rule {
+  return [allowed, (value) => Array.isArray(value) && value.every((item) => holds(item))]
+}
+
+/** A whole number within bounds; `limit` names the upper one. */
+export function wholeNumber(least: number, most: number, limit?: string): Rule {
+  const bounds = `a whole number from ${least} to ${most}${limit === undefined ? '' : ` (${limit})`}`
+  return [bounds, (value) => Number.isSafeInteger(value) && isWithin(value as number, least, most)]
+}
+
+function isWithin(value: number, least: number, most: number): boolean {
+  return value >= least && value <= most
+}
+
+export const nameRule: Rule = ['1 to 255 characters, no lone surrogates', isName]
+export const namesRule: Rule = listOf('a list of names', isName)
+export const flagRule: Rule = ['true or false', (value) => typeof value === 'boolean']
+export const functionRule: Rule = ['a function', (value) => typeof value === 'function']
+export const delayRule: Rule = ['a finite number of ms, 0 or more', isAmount]
+export const limitRule: Rule = ['a number of ms above 0', (value) => isAmount(value) && value > 0]
+export const signalRule: Rule = [
+  'an AbortSignal',
+  (value) => hasMethods(value, 'addEventListener', 'removeEventListener', 'throwIfAborted'),
+]

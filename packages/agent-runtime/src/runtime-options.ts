@@ -1,0 +1,183 @@
+import {
+  ConfigError,
+  type ConfigProblem,
+  type ConfigWarning,
+  describeError,
+  type ExecutionConfig,
+  parseExecutionConfig,
+} from '@ku0/agent-runtime-core'
+import type { RuntimeOptions, WorkerOptions } from './create-runtime.ts'
+import type { WorkerSpec } from './execution/index.ts'
+import {
+  flagRule,
+  functionRule,
+  hasMethods,
+  isName,
+  isRecord,
+  problemsIn,
+  type Rules,
+  wholeNumber,
+} from './rules.ts'
+import { isDefinition, type TaskDefinition } from './task-definition.ts'
+
+/** The workers of one process: each is a row of the store, and what one of them can do, its capacity can. */
+export const MAX_WORKERS = 1_000
+
+/** The options, once nothing is wrong with them. */
+export interface CheckedOptions {
+  readonly options: RuntimeOptions
+  readonly config: ExecutionConfig
+  readonly warnings: readonly ConfigWarning[]
+  readonly definitions: ReadonlyMap<string, TaskDefinition>
+}
+
+/**
+ * Throws one {@link ConfigError} that names everything that is wrong with the options, the settings in `config` included.
+ * `assertUrl` throws for a store's URL that cannot be opened.
+ */
+export function readOptions(given: unknown, assertUrl: (url: string) => void): CheckedOptions {
+  if (!isRecord(given)) {
+    throw new ConfigError([{ path: 'options', allowed: 'an object, such as { store, tasks }', given }])
+  }
+  const problems = problemsIn(given, optionRules, { required: ['tasks'] })
+  const options = given as unknown as RuntimeOptions
+  problems.push(...storeProblems(options.store, assertUrl))
+  if (isRecord(options.telemetry))
+    problems.push(...problemsIn(options.telemetry, telemetryRules, { path: 'telemetry.' }))
+  const definitions = readTasks(options.tasks, problems)
+  const areAll = !problems.some(({ path }) => path.startsWith('tasks'))
+  problems.push(...workerProblems(options.workers, areAll ? [...definitions.keys()] : undefined))
+  const parsed = readConfig(options.config, problems)
+  if (parsed === undefined || problems.length > 0) throw new ConfigError(problems)
+  return { options, ...parsed, definitions }
+}
+
+/** The workers that the options speak of. */
+export function workersOf({ options, config, definitions }: CheckedOptions, processId: string): WorkerSpec[] {
+  const { workers = 1 } = options
+  const { capacity, types = ['*'], ids } = typeof workers === 'number' ? {} : workers
+  return Array.from({ length: countOf(workers) }, (_, index) => ({
+    workerId: ids?.[index] ?? `${processId}/${index + 1}`,
+    capacity: Math.min(capacity ?? config.maxInFlightPerWorker, config.maxInFlightPerWorker),
+    types: types.includes('*') ? [...definitions.keys()] : types,
+  }))
+}
+
+function countOf(workers: number | WorkerOptions): number {
+  return typeof workers === 'number' ? workers : (workers.count ?? workers.ids?.length ?? 1)
+}
+
+/** What `store` and `workers` have to be depends on more than their own value: they are checked by themselves. */
+const elsewhere = ['', () => true] as const
+const levels = ['debug', 'info', 'warn', 'error'] as const
+
+const optionRules: Rules<RuntimeOptions> = {
+  store: elsewhere,
+  tasks: ['a list of what defineTask gives', Array.isArray],
+  config: elsewhere,
+  workers: elsewhere,
+  durability: ["'full' or 'normal'", (value) => value === 'full' || value === 'normal'],
+  thread: flagRule,
+  signals: flagRule,
+  telemetry: [
+    'false, or an object of meterProvider, tracerProvider, logger, logPayloads',
+    (value) => value === false || isRecord(value),
+  ],
+  logger: [
+    `false, or a logger with the methods ${levels.join(', ')}, such as pino's`,
+    (value) => value === false || hasMethods(value, ...levels),
+  ],
+  start: flagRule,
+  environment: [
+    'an object of clock, timers, ids, random, digest',
+    (value) =>
+      isObject(value) &&
+      hasMethods(value['clock'], 'now', 'monotonic') &&
+      hasMethods(value['timers'], 'after') &&
+      hasMethods(value['ids'], 'uuid') &&
+      hasMethods(value['random'], 'next') &&
+      hasMethods(value['digest'], 'sha256', 'sha256Hex'),
+  ],
+  onFailure: functionRule,
+}
+
+const telemetryRules: Rules<Exclude<NonNullable<RuntimeOptions['telemetry']>, false>> = {
+  meterProvider: ['a MeterProvider', (value) => hasMethods(value, 'getMeter')],
+  tracerProvider: ['a TracerProvider', (value) => hasMethods(value, 'getTracer')],
+  logger: ['a logger with the methods warn, error', (value) => hasMethods(value, 'warn', 'error')],
+  logPayloads: flagRule,
+}
+
+function storeProblems(given: unknown, assertUrl: (url: string) => void): ConfigProblem[] {
+  if (hasMethods(given, 'write', 'read', 'demand', 'interest', 'listen', 'close')) return []
+  if (typeof given === 'string') {
+    try {
+      assertUrl(given)
+      return []
+    } catch (error) {
+      return [{ path: 'store', allowed: describeError(error).message, given }]
+    }
+  }
+  return [{ path: 'store', allowed: "'sqlite:PATH', 'sqlite::memory:' or what openStore gives", given }]
+}
+
+function readTasks(given: unknown, problems: ConfigProblem[]): ReadonlyMap<string, TaskDefinition> {
+  const definitions = new Map<string, TaskDefinition>()
+  for (const [index, task] of (Array.isArray(given) ? given : []).entries() as Iterable<[number, unknown]>) {
+    if (!isDefinition(task)) {
+      problems.push({ path: `tasks[${index}]`, allowed: 'what defineTask gives', given: task })
+    } else if (definitions.has(task.type)) {
+      const allowed = 'a type that no other task has'
+      problems.push({ path: `tasks[${index}].type`, allowed, given: task.type })
+    } else definitions.set(task.type, task)
+  }
+  return definitions
+}
+
+/** `types` are those that are defined; undefined when that is not known. */
+function workerProblems(given: unknown, types: readonly string[] | undefined): ConfigProblem[] {
+  if (given === undefined) return []
+  const [bounds, isCount] = wholeNumber(0, MAX_WORKERS, 'MAX_WORKERS')
+  if (!isRecord(given)) {
+    const allowed = `${bounds}, or an object of count, capacity, types, ids`
+    return isCount(given) ? [] : [{ path: 'workers', allowed, given }]
+  }
+  const { count } = given
+  const isType = (type: unknown) => type === '*' || (isName(type) && (types?.includes(type) ?? true))
+  const rules: Rules<WorkerOptions> = {
+    count: [bounds, isCount],
+    capacity: wholeNumber(1, Number.MAX_SAFE_INTEGER),
+    types: [
+      `a list of '*' or of ${types?.join(', ') || 'the types in tasks'}`,
+      (value) => Array.isArray(value) && value.length > 0 && value.every(isType),
+    ],
+    ids: [
+      `${isCount(count) ? String(count) : `at most ${MAX_WORKERS}`} different ids of 1 to 255 characters, no lone surrogates`,
+      (ids) =>
+        Array.isArray(ids) &&
+        ids.every(isName) &&
+        new Set(ids).size === ids.length &&
+        (isCount(count) ? ids.length === count : isCount(ids.length)),
+    ],
+  }
+  return problemsIn(given, rules, { path: 'workers.' })
+}
+
+function readConfig(given: unknown, problems: ConfigProblem[]) {
+  try {
+    return parseExecutionConfig(given)
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    problems.push(...error.problems.map((problem) => ({ ...problem, path: settingPath(problem.path) })))
+    return undefined
+  }
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null
+}
+
+/** Core speaks of the settings by themselves; here they stand in `config`. */
+function settingPath(path: string): string {
+  return path === 'the configuration' ? 'config' : `config.${path}`
+}
