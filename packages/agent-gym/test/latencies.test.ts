@@ -5,6 +5,7 @@ import {
   resumes,
   schedulerLatencies,
   takeovers,
+  wakes,
 } from '../src/measure/latencies.ts'
 import {
   completedTask,
@@ -116,5 +117,21 @@ describe('resume', () => {
         }),
       ),
     ).toEqual([310])
+  })
+})
+
+describe('wake', () => {
+  it('counts from the earliest due time of a wait to the next start, and not what has no time', () => {
+    const events = history(
+      ['task.queued', 100, {}],
+      ['task.started', 110, started(1, 1)],
+      ['task.waiting', 120, { reason: 'timer', dueAt: { late: 900, soon: 200 } }],
+      ['task.resumed', 201, { reason: 'timer' }],
+      ['task.started', 203, started(1, 2)],
+      ['task.waiting', 210, { reason: 'signal' }],
+      ['task.resumed', 300, { reason: 'signal' }],
+      ['task.started', 310, started(1, 3)],
+    )
+    expect(wakes(goodRun(1, { tasks: [taskWith(1, events)] }))).toEqual([3])
   })
 })

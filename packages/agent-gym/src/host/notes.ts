@@ -34,7 +34,7 @@ export type Note =
       readonly n: number
       readonly token: number
       readonly at: number
-      readonly how: 'returned' | 'threw'
+      readonly how: 'returned' | 'threw' | 'put aside'
       readonly error?: string
     }
 

@@ -49,6 +49,25 @@ export function queueWaits(run: Run, lane?: Lane): readonly number[] {
     })
 }
 
+/** From the moment a wait was due to the start of the next pass, by the store's clock; in ms. Only waits that have a time. */
+export function wakes(run: Run, group?: string): readonly number[] {
+  const tasks = run.tasks.filter((task) => group === undefined || task.group === group)
+  return tasks.flatMap(({ events }) => {
+    let due: number | undefined
+    return events.flatMap(({ type, at, data }) => {
+      if (type === 'task.waiting') due = earliest(data['dueAt'])
+      if (type !== 'task.started' || due === undefined) return []
+      const late = at - due
+      due = undefined
+      return [late]
+    })
+  })
+}
+
+function earliest(dueAt: unknown): number | undefined {
+  return dueAt === undefined ? undefined : Math.min(...Object.values(dueAt as Record<string, number>))
+}
+
 /** One task that was in flight when its process was killed. */
 export interface Resume {
   readonly taskId: string

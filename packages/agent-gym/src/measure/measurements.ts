@@ -73,7 +73,7 @@ export interface Pass {
   readonly enteredAt: number
   readonly abortedAt: number | null
   readonly leftAt: number | null
-  readonly how: 'returned' | 'threw' | null
+  readonly how: 'returned' | 'threw' | 'put aside' | null
 }
 
 /** A task as the store has it at the end. */

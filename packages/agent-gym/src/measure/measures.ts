@@ -19,6 +19,7 @@ import {
   schedulerLatencies,
   submitLatencies,
   takeovers,
+  wakes,
 } from './latencies.ts'
 import type { Measurements, Pass, Run, TaskFact } from './measurements.ts'
 import { orderHashOf } from './order-hash.ts'
@@ -234,6 +235,9 @@ const all: Record<string, Measure> = {
   ...spread('pickupMs', 'from the call of submit to the handler', pickupLatencies),
   ...spread('submitMs', 'from the call of submit to its answer', submitLatencies),
   ...spread('queueWaitMs', 'from queued to started', (run, { lane }) => queueWaits(run, lane)),
+  ...spread('wakeMs', 'from the due time of a wait to the start of the next pass', (run, { group }) =>
+    wakes(run, group),
+  ),
   // A task that never took a new step did so in infinite time.
   ...spread('resumeMs', 'from the restart of a killed process to the first new step', (run) =>
     resumes(run).map(({ ms }) => ms ?? Infinity),

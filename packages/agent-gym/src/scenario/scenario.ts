@@ -49,6 +49,8 @@ export const Work = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('no-op') }),
   /** Does nothing in so many steps. */
   z.strictObject({ type: z.literal('no-op-steps'), steps: z.int().min(1).max(100_000) }),
+  /** A step, a wait without a slot, a step. */
+  z.strictObject({ type: z.literal('nap'), ms: z.int().min(0).max(600_000) }),
   /** A request of a trace: hashes as much as its context, takes as long as its generation. */
   z.strictObject({ type: z.literal('replay-request'), msPerToken: z.number().positive() }),
 ])

@@ -30,6 +30,8 @@ export function expectedOutputs(tree: readonly TreeFile[]): ExpectedOutput {
       }
       case 'no-op':
         return null
+      case 'nap':
+        return (input as { ms: number }).ms
       case 'no-op-steps':
         return (input as { steps: number }).steps
       case 'follow-log':

@@ -28,6 +28,7 @@ type TaskInput =
   | { readonly files: readonly string[]; readonly hold?: Hold }
   | { readonly stubborn: boolean }
   | { readonly steps: number }
+  | { readonly ms: number }
   | {
       readonly contextBytes: number
       readonly generatedTokens: number
@@ -118,6 +119,8 @@ function inputOf(
       return { stubborn: work.stubborn }
     case 'no-op-steps':
       return { steps: work.steps }
+    case 'nap':
+      return { ms: work.ms }
     case 'replay-request': {
       const { contextTokens, generatedTokens } = request ?? {
         contextTokens: 100 + (n % 50) * 40,
@@ -148,6 +151,8 @@ function stepKeysOf(work: Work): readonly string[] {
       return ['prepare']
     case 'replay-request':
       return ['read-context', 'generate']
+    case 'nap':
+      return ['lie-down', 'get-up']
     // Their steps do nothing, so there is no effect to witness.
     case 'no-op':
     case 'no-op-steps':

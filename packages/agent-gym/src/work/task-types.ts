@@ -37,7 +37,7 @@ interface WorldFolders {
 
 /** The gym's task types: real work on real files, each effect witnessed in the ledger. */
 export function gymTasks(world: World): readonly TaskDefinition[] {
-  return [inspectFolder, hashFiles, follow, crashProcess, noOp, noOpSteps, replayRequest].map((make) =>
+  return [inspectFolder, hashFiles, follow, crashProcess, noOp, noOpSteps, nap, replayRequest].map((make) =>
     make(world),
   )
 }
@@ -153,6 +153,17 @@ function noOpSteps(world: World): TaskDefinition {
   )
 }
 
+function nap(world: World): TaskDefinition {
+  return defineTask({ type: 'nap', input: z.object({ ms: z.number() }) }, (ctx, { ms }) =>
+    attend(world, ctx, async (effect) => {
+      await effect('lie-down', () => 'good night')
+      await ctx.sleep('nap', ms)
+      await effect('get-up', () => 'good morning')
+      return ms
+    }),
+  )
+}
+
 function replayRequest(world: World): TaskDefinition {
   const input = z.object({
     contextBytes: z.number(),
@@ -195,12 +206,21 @@ async function attend<T>(
       await world.ledger.witness({ taskId, stepKey: key, attempt, fencingToken: token, idempotencyKey })
       return result
     })
+  let isPutAside = false
+  // What a handler that is put aside awaits never settles.
+  ctx.onCleanup((why) => {
+    if (why !== 'waiting' && why !== 'yielded') return
+    isPutAside = true
+    ctx.signal.removeEventListener('abort', onAbort)
+    notes.add({ kind: 'left', taskId, n, token, at: wallNow(), how: 'put aside' })
+  })
   try {
     const result = await handler(effect)
     notes.add({ kind: 'left', taskId, n, token, at: wallNow(), how: 'returned' })
     return result
   } catch (error) {
-    notes.add({ kind: 'left', taskId, n, token, at: wallNow(), how: 'threw', error: nameOf(error) })
+    if (!isPutAside)
+      notes.add({ kind: 'left', taskId, n, token, at: wallNow(), how: 'threw', error: nameOf(error) })
     throw error
   } finally {
     ctx.signal.removeEventListener('abort', onAbort)
