@@ -94,7 +94,7 @@ export const errorCodes = {
     retryable: false,
   },
   step_outside_handler: {
-    meaning: 'A step was called when no handler of this attempt was running.',
+    meaning: 'A step was called, or still ran unawaited, when the handler had returned.',
     remedy: 'Await every step before the handler returns.',
     retryable: false,
   },

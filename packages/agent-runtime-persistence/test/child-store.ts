@@ -42,8 +42,10 @@ export class ChildStore {
     )
     // When its output has been read to the end, too.
     this.exited = once(this.process, 'close')
-    const { stdout, stderr } = this.process
-    if (stdout === null || stderr === null) throw new Error('a child has pipes')
+    const { stdin, stdout, stderr } = this.process
+    if (stdin === null || stdout === null || stderr === null) throw new Error('a child has pipes')
+    // It is killed while it is written to; whether it has heard is told by what it says.
+    stdin.on('error', () => {})
     createInterface({ input: stdout }).on('line', (line) => {
       this.lines.push(JSON.parse(line) as ChildLine)
       for (const wake of this.wake.splice(0)) wake()

@@ -13,29 +13,17 @@ export function lineTo(
   { withPayloads }: { readonly withPayloads: boolean },
 ): LogLine {
   if (logger === undefined) return () => {}
-  return (level, message, fields = {}) => {
+  return (level, message, fields = {}, author) => {
     try {
       const { error } = fields
       const tells = { messages: withPayloads, stacks: logger.isLevelEnabled?.('debug') === true }
-      const told = isHandlers(message, fields) || !isRecordOfError(error)
+      const told = author === 'handler' || !isRecordOfError(error)
       logger[level](told ? fields : { ...fields, error: discreet(error, tells) }, message)
     } catch {
       // There is no other place to say it.
     }
   }
 }
-
-/** A handler's line carries the ids of its attempt, as the runtime's lines about the attempt do, which are these. */
-function isHandlers(message: string, fields: Readonly<Record<string, unknown>>): boolean {
-  return 'leaseId' in fields && !aboutAttempts.has(message)
-}
-
-const aboutAttempts: ReadonlySet<string> = new Set([
-  'a clean-up hook failed',
-  'a write was refused',
-  'the store did not take a failed step',
-  'the store did not take a write',
-])
 
 function discreet(
   { name, message, code, stack, cause }: ErrorRecord,

@@ -2,7 +2,8 @@ import type { Backoff, Lane } from '@ku0/agent-runtime-core'
 
 /**
  * What a handler gets to work with. Its methods write on behalf of the task's lease: once the lease is gone (canceled, lost,
- * timed out, given back) each of them throws the reason, and nothing more is stored. Call them as methods of `ctx`; they do
+ * timed out, given back) each of them throws the reason, and nothing more is stored; in a pass that has yielded, or ended at its waits,
+ * none of them settles. Call them as methods of `ctx`; they do
  * not work when taken out of it. Source: `docs/semantics.md 4.4, 5, 7`.
  */
 export interface TaskContext {
@@ -33,8 +34,16 @@ export interface TaskContext {
    * With `retry` a function that throws is tried again; the last error is thrown. The waits between tries are the task's, as in
    * {@link sleep}: a long one holds no slot, and what was tried is remembered through crashes.
    *
+   * Await every call before the handler returns. One that has failed by then, and that nobody has looked at with `await`,
+   * `then`, `catch` or `Promise.all`, fails the attempt with its error; a step that still runs and that nobody has looked at fails
+   * it with `step_outside_handler`. One that was looked at, by `Promise.race` for instance, is dropped, and a warning logged.
+   * The promise itself never counts as unhandled, but what is made of it does: `ctx.step(...).then(f)` is yours to handle.
+   * The same goes for `sleep`, `waitForSignal`, `race`, `all` and `exec`, and for what a branch calls until that returns; only a
+   * wait may be left open, and a command that still runs is stopped.
+   *
    * Throws {@link DuplicateStepKey}, {@link StepNotSerializable}, {@link PayloadTooLarge}, whatever `fn` throws, and the
-   * signal's reason. Source: `docs/semantics.md 7.1-7.5, 7.7`.
+   * signal's reason. Once the task is to yield or to wait nothing is thrown: the promise never settles.
+   * Source: `docs/semantics.md 7.1-7.5, 7.7`.
    */
   step<T>(key: string, fn: (step: StepHandle) => T | PromiseLike<T>): Promise<T>
   step<T>(key: string, options: StepOptions, fn: (step: StepHandle) => T | PromiseLike<T>): Promise<T>

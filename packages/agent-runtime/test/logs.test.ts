@@ -40,6 +40,19 @@ describe("execution: the runtime's own log", () => {
     expect(JSON.stringify(log)).not.toContain(secret)
   })
 
+  test("leaves a handler's line as it is, whatever its words", async () => {
+    const error = { name: 'Mine', message: 'as written' }
+    const task = defineTask({ type: 'copycat', input: z.null() }, (ctx) => {
+      ctx.log.warn('a write was refused', { error })
+    })
+    const { runtime, log } = await virtualRuntime({ tasks: [task] })
+    await runtime.submit(task, null)
+    await turns()
+    expect(log).toMatchObject([
+      { message: 'a write was refused', fields: { error, type: 'copycat', attempt: 1 } },
+    ])
+  })
+
   test('adds messages with logPayloads, and stacks where debug is enabled', async () => {
     const withPayloads = await troubled({ telemetry: { logPayloads: true } })
     const ofHook = withPayloads.find(({ message }) => message === 'a clean-up hook failed')

@@ -8,9 +8,10 @@ import {
   type StepRecord,
 } from '@ku0/agent-runtime-core'
 import type { TaskContext } from '../task-context.ts'
-import { ignore, refused } from './guarded.ts'
+import { Answer, refused } from './answer.ts'
 import { type Callee, checkKey, type Pass, type Start } from './pass.ts'
 import { BranchScope, LIVE, type Member, type Scope } from './scope.ts'
+import { unawaitedIn } from './unawaited.ts'
 
 /** `race` is decided by the first branch that settles, `all` by the first that fails or by the last. */
 type Kind = 'race' | 'all'
@@ -39,7 +40,7 @@ export function runBranches(
     if (memo !== undefined) return Promise.resolve(replayed(caller, memo, position) as never)
     return new Contest(kind, caller, key, position).run(functions) as Promise<never>
   } catch (error) {
-    return refused(error)
+    return refused(scope, kind, key, error)
   }
 }
 
@@ -94,7 +95,7 @@ class Contest implements Start, Member {
   readonly #contextOf: BranchCaller['contextOf']
   readonly #key: string
   readonly #position: number
-  readonly #answer = Promise.withResolvers<unknown>()
+  readonly answer: Answer
   readonly #begunAt: number
   readonly #results: Result[] = []
   #branches: readonly BranchScope[] = []
@@ -108,6 +109,7 @@ class Contest implements Start, Member {
     this.#kind = kind
     this.#pass = pass
     this.#scope = scope
+    this.answer = new Answer(scope, kind, key)
     this.#contextOf = contextOf
     this.#key = key
     this.#position = position
@@ -118,7 +120,7 @@ class Contest implements Start, Member {
     this.#scope.keep(this)
     this.#branches = functions.map(([name]) => new BranchScope(name, this.#scope, this.#position))
     functions.forEach(([, branch], index) => this.#enter(this.#branches[index] as BranchScope, branch))
-    return this.#answer.promise
+    return this.answer.promise
   }
 
   /** Two branches that are answered by memos settle in whatever order: one turn later both have. */
@@ -132,14 +134,14 @@ class Contest implements Start, Member {
 
   /** The handler has to stop, or has ended without waiting. */
   refuse(): void {
-    this.#end(this.#scope.closedBy, true)
+    this.#end(this.#scope.closedBy)
   }
 
   /** The branch around it has lost. */
   abandon(reason: Error): void {
     if (this.#ended) return
     this.#close(() => reason)
-    this.#end(reason, true)
+    this.#end(reason)
   }
 
   #enter(branch: BranchScope, run: Branch): void {
@@ -153,9 +155,11 @@ class Contest implements Start, Member {
   #settled(result: Result): void {
     if (this.#ended || branchIsClosed(result.branch, this.#scope)) return
     if (this.#scope.closedBy !== undefined) return this.refuse()
-    this.#results.push(result)
+    this.#results.push(judged(result))
     const decides =
-      this.#kind === 'race' || result.outcome.as === 'threw' || this.#results.length === this.#branches.length
+      this.#kind === 'race' ||
+      this.#results.at(-1)?.outcome.as === 'threw' ||
+      this.#results.length === this.#branches.length
     if (!decides || this.#deciding) return
     this.#deciding = true
     this.#pass.admit(this)
@@ -168,20 +172,20 @@ class Contest implements Start, Member {
     const drops = this.#leftOver()
     this.#close((branch) => this.#reasonFor(branch, decisive))
     const { outcome } = decisive
-    if (outcome.as === 'threw') return this.#fail(outcome.error, drops, false)
+    if (outcome.as === 'threw') return this.#fail(outcome.error, drops)
     const { config } = this.#pass.attempt.parts
     let result: string
     try {
-      result = encode(this.#valueOf(decisive.branch.name, outcome.value), {
+      result = encode(this.#valueOf(decisive.branch.branch, outcome.value), {
         what: `the result of ${this.#kind} '${this.#key}'`,
         maxBytes: config.maxPayloadBytes,
       })
     } catch (error) {
-      return this.#fail(error, drops, true)
+      return this.#fail(error, drops)
     }
     this.#pass.attempt.write({ kind: 'recordStep', ...this.#fields(drops), result }).then(
       (recorded) => this.#recorded(recorded, result),
-      (error: unknown) => this.#end(error, true),
+      (error: unknown) => this.#end(error),
     )
   }
 
@@ -196,11 +200,11 @@ class Contest implements Start, Member {
     if (this.#kind === 'race') return { winner, value }
     const values = new Map(
       this.#results.map(({ branch, outcome }) => [
-        branch.name,
+        branch.branch,
         outcome.as === 'returned' ? outcome.value : undefined,
       ]),
     )
-    return Object.fromEntries(this.#branches.map(({ name }) => [name, values.get(name)]))
+    return Object.fromEntries(this.#branches.map(({ branch }) => [branch, values.get(branch)]))
   }
 
   /** The keys of waits that nobody waits for once it is decided, those that this pass has not come to included. */
@@ -219,15 +223,15 @@ class Contest implements Start, Member {
   }
 
   #reasonFor(branch: BranchScope, { branch: first, outcome }: Result): Error {
-    const name = `branch '${branch.name}' of ${this.#kind} '${this.#key}'`
+    const name = `${branch.name} of ${this.#kind} '${this.#key}'`
     if (
       this.#results.some((result) => result.branch === branch) &&
       (branch === first || this.#kind === 'all')
     )
       return new RuntimeError('step_outside_handler', `${name} has ended: await what it starts`)
-    const why = this.#kind === 'race' ? `lost to '${first.name}'` : `was given up: '${first.name}' failed`
+    const why = this.#kind === 'race' ? `lost to '${first.branch}'` : `was given up: '${first.branch}' failed`
     return new RuntimeError('step_outside_handler', `${name} ${why}; it can do nothing more`, {
-      details: { branch: branch.name, key: this.#key },
+      details: { branch: branch.branch, key: this.#key },
       ...(outcome.as === 'threw' ? { cause: outcome.error } : {}),
     })
   }
@@ -237,12 +241,11 @@ class Contest implements Start, Member {
     if (outcome.fenced === 'stale') attempt.lose()
     if (this.#ended) return
     if (outcome.fenced === 'stale' || this.#scope.closedBy !== undefined) return this.refuse()
-    if (this.#leave()) return this.#reject(attempt.closedBy, true)
-    this.#answer.resolve(decode(outcome.memo ?? result))
+    if (!this.#leave()) this.answer.resolve(decode(outcome.memo ?? result))
   }
 
   /** An error is no memo: a later pass runs the branches again, but what they were answered is. */
-  #fail(reason: unknown, drops: readonly string[], ours: boolean): void {
+  #fail(reason: unknown, drops: readonly string[]): void {
     const { attempt } = this.#pass
     const error = encode(describeError(reason), { what: 'an error' })
     attempt
@@ -254,7 +257,7 @@ class Contest implements Start, Member {
           error: describeError(cause),
         }),
       )
-    this.#end(reason, ours)
+    this.#end(reason)
   }
 
   #fields(drops: readonly string[]) {
@@ -269,15 +272,10 @@ class Contest implements Start, Member {
     }
   }
 
-  #end(error: unknown, ours: boolean): void {
+  #end(error: unknown): void {
     if (this.#ended) return
     this.#leave()
-    this.#reject(error, ours)
-  }
-
-  #reject(reason: unknown, ours: boolean): void {
-    if (ours) this.#answer.promise.catch(ignore)
-    this.#answer.reject(reason)
+    this.answer.reject(error)
   }
 
   /** True when the task has yielded here. */
@@ -289,6 +287,13 @@ class Contest implements Start, Member {
     this.#counted = false
     return this.#pass.end()
   }
+}
+
+/** A branch that returned before what it had started was over has failed. */
+function judged(result: Result): Result {
+  if (result.outcome.as === 'threw') return result
+  const error = unawaitedIn(result.branch)
+  return error === undefined ? result : { ...result, outcome: { as: 'threw', error } }
 }
 
 /** By the decision, not by the end of whatever is around it. */

@@ -14,6 +14,7 @@ import type {
   TaskContext,
   TaskLog,
 } from '../task-context.ts'
+import { Answer } from './answer.ts'
 import { type BranchCaller, runBranches } from './branches.ts'
 import { saveCheckpoint } from './checkpoint.ts'
 import { exec } from './exec.ts'
@@ -22,7 +23,7 @@ import { emit } from './output.ts'
 import { heartbeat } from './progress.ts'
 import type { Memos } from './memos.ts'
 import { type Callee, Pass } from './pass.ts'
-import { HandlerScope, type Scope } from './scope.ts'
+import type { Scope } from './scope.ts'
 import { runStep } from './steps.ts'
 import { sleep, sleepUntil, type WaitCaller, waitForSignal } from './wait-calls.ts'
 
@@ -37,18 +38,13 @@ export class HandlerContext implements TaskContext {
   #madePass: Pass | undefined
   #log: TaskLog | undefined
 
-  /** `branch` is the part of a pass that the context of a branch is made for. */
-  constructor(
-    attempt: Attempt,
-    submission: SubmissionData,
-    memos: Memos,
-    branch?: { readonly pass: Pass; readonly scope: Scope },
-  ) {
-    this.#attempt = attempt
+  /** `pass` is the one that the branch belongs to whose context it is. */
+  constructor(scope: Scope, submission: SubmissionData, memos: Memos, pass?: Pass) {
+    this.#attempt = scope.attempt
     this.#submission = submission
     this.#memos = memos
-    this.#madePass = branch?.pass
-    this.#scope = branch?.scope ?? new HandlerScope(attempt)
+    this.#madePass = pass
+    this.#scope = scope
   }
 
   get taskId(): string {
@@ -142,7 +138,8 @@ export class HandlerContext implements TaskContext {
 
   exec(command: string, args: readonly string[] = [], options: ExecOptions = {}): Promise<ExecResult> {
     const start = () => exec(this.#scope, command, args, options)
-    return this.#madePass === undefined ? start() : this.#madePass.hold(start)
+    const result = this.#madePass === undefined ? start() : this.#madePass.hold(start)
+    return new Answer<ExecResult>(this.#scope, 'command', command).follow(result)
   }
 
   idempotencyKey(stepKey: string, input?: unknown): string {
@@ -166,17 +163,16 @@ export class HandlerContext implements TaskContext {
 
   #branching(callee: Callee): BranchCaller {
     const pass = this.#pass
-    const contextOf = (scope: Scope) =>
-      new HandlerContext(this.#attempt, this.#submission, this.#memos, { pass, scope })
+    const contextOf = (scope: Scope) => new HandlerContext(scope, this.#submission, this.#memos, pass)
     return { pass, scope: this.#scope, callee, contextOf }
   }
 }
 
 function logOf(attempt: Attempt): TaskLog {
   return {
-    debug: (message, fields) => attempt.log('debug', message, fields),
-    info: (message, fields) => attempt.log('info', message, fields),
-    warn: (message, fields) => attempt.log('warn', message, fields),
-    error: (message, fields) => attempt.log('error', message, fields),
+    debug: (message, fields) => attempt.logForHandler('debug', message, fields),
+    info: (message, fields) => attempt.logForHandler('info', message, fields),
+    warn: (message, fields) => attempt.logForHandler('warn', message, fields),
+    error: (message, fields) => attempt.logForHandler('error', message, fields),
   }
 }

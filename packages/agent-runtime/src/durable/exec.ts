@@ -3,7 +3,7 @@ import { RuntimeError, show } from '@ku0/agent-runtime-core'
 import type { Attempt, Dependant } from '../execution/attempt.ts'
 import type { ExecOptions, ExecResult } from '../task-context.ts'
 import { TimeoutError } from '../task-errors.ts'
-import { ignore, refused } from './guarded.ts'
+import { ignore } from './answer.ts'
 import { isGroupAlive, signalGroup } from './process-group.ts'
 import type { Scope } from './scope.ts'
 
@@ -15,12 +15,12 @@ export function exec(
   options: ExecOptions,
 ): Promise<ExecResult> {
   const reason = scope.closedBy ?? reasonOf(options.signal)
-  if (reason !== undefined) return refused(reason)
+  if (reason !== undefined) return Promise.reject(reason)
   try {
     checkLimits(options)
     return new Command(scope, command, args, options).result
   } catch (error) {
-    return refused(error)
+    return Promise.reject(error)
   }
 }
 
@@ -185,14 +185,8 @@ class Command implements Dependant {
     this.#attempt.parts.warden.forget(pid)
     if (this.#reason === undefined)
       this.#answer.resolve({ pid, ...this.#exit, stdout: textOf(this.#out), stderr: textOf(this.#err) })
-    else this.#refuse(this.#reason)
+    else this.#answer.reject(this.#reason)
     this.#attempt.drop(this)
-  }
-
-  /** Nobody has to handle what the runtime brought about. */
-  #refuse(reason: Error): void {
-    this.#answer.promise.catch(ignore)
-    this.#answer.reject(reason)
   }
 }
 

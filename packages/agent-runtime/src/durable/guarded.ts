@@ -1,5 +1,6 @@
 import { describeError } from '@ku0/agent-runtime-core'
-import { Waiting } from '../execution/cancellation.ts'
+import type { Attempt } from '../execution/attempt.ts'
+import { ignore } from './answer.ts'
 import type { Scope } from './scope.ts'
 
 /**
@@ -15,20 +16,14 @@ export function guarded(scope: Scope, write: () => Promise<'ok' | 'stale'>): Pro
   return written
 }
 
-/** For promises whose rejection is the runtime's own doing: the handler hears of it in what it awaits, if it does. */
-export function ignore(): void {}
-
-/** A promise that is rejected with `reason`, and never counts as unhandled. */
-export function refused(reason: unknown): Promise<never> {
-  if (reason instanceof Waiting) return new Promise(ignore)
-  const promise = Promise.reject(reason)
-  promise.catch(ignore)
-  return promise
-}
-
 async function attempted(scope: Scope, write: () => Promise<'ok' | 'stale'>): Promise<void> {
   const { attempt, closedBy } = scope
-  if (closedBy !== undefined) return refused(closedBy)
+  if (closedBy !== undefined) return stopped(attempt, closedBy)
   if ((await write()) === 'stale') attempt.lose()
-  if (attempt.stopped !== undefined) return refused(attempt.stopped.error)
+  if (attempt.stopped !== undefined) return stopped(attempt, attempt.stopped.error)
+}
+
+/** In a pass that was suspended nothing settles. */
+function stopped(attempt: Attempt, reason: Error): Promise<never> {
+  return attempt.isSuspended ? new Promise(ignore) : Promise.reject(reason)
 }

@@ -8,7 +8,6 @@ import {
 } from '@ku0/agent-runtime-core'
 import type { Attempt } from '../execution/attempt.ts'
 import { isName } from '../rules.ts'
-import { ignore } from './guarded.ts'
 import type { Memos } from './memos.ts'
 import { nameOfPlace, type Place, placeOf } from './place.ts'
 import type { Scope } from './scope.ts'
@@ -84,7 +83,6 @@ export class Pass {
   hold<T>(run: () => Promise<T>): Promise<T> {
     if (!this.waits.isEnding) return run()
     const held = Promise.withResolvers<T>()
-    held.promise.catch(ignore)
     const go = () => held.resolve(run())
     this.#parked.push({ start: go, refuse: go })
     return held.promise
@@ -115,7 +113,7 @@ export class Pass {
   resume(): void {
     for (const call of this.#parked.splice(0)) {
       if (this.attempt.closedBy === undefined) this.admit(call)
-      else if (this.attempt.stopped?.kind !== 'waiting') call.refuse()
+      else call.refuse()
     }
   }
 

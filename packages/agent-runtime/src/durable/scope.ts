@@ -3,6 +3,8 @@ import { linkedController } from '../execution/cancellation.ts'
 
 /** On whose behalf a context acts: the handler's, or that of one branch of a race or an all. */
 export interface Scope {
+  /** Who acts in it, for messages: `the handler`. */
+  readonly name: string
   readonly attempt: Attempt
   /** The scope around it; the handler's has none. */
   readonly parent: Scope | undefined
@@ -12,28 +14,80 @@ export interface Scope {
   readonly signal: AbortSignal
   /** Why nothing may be called in it any more; undefined while it may. */
   readonly closedBy: Error | undefined
+  /** What is under way in it. */
+  readonly members: ReadonlySet<Member>
+  /** Calls that failed before anybody had looked at them. */
+  readonly failures: readonly Call[]
   /** `member` is given up when the scope closes before it was dropped. */
   keep(member: Member): void
   drop(member: Member): void
+  noteFailure(call: Call): void
   /** A call got its answer: from the memo at `seq`, or by {@link LIVE} work. */
   answered(seq: number): void
 }
 
+/** A call of the context, as far as it matters whether anybody looks at how it ends. */
+export interface Call {
+  /** For messages: `step 'a'`. */
+  readonly name: string
+  readonly key: string
+  /** Somebody awaits its promise, or has asked to be told how it ends. */
+  readonly isObserved: boolean
+  /** What it failed with, unless it was told to stop. */
+  readonly failure: unknown
+}
+
 /** Something under way in a scope: a step, a wait, a race of its own. */
 export interface Member {
+  /** What whoever called it has of it; undefined where nothing is lost when nobody waits for it. */
+  readonly answer?: Call
   abandon(reason: Error): void
 }
 
 /** The place in the history of what is only just becoming part of it: after every memo. */
 export const LIVE = Number.POSITIVE_INFINITY
 
+/** What was called in a scope and is not over. */
+class Calls {
+  readonly #members = new Set<Member>()
+  readonly #failures: Call[] = []
+
+  get members(): ReadonlySet<Member> {
+    return this.#members
+  }
+
+  get failures(): readonly Call[] {
+    return this.#failures
+  }
+
+  keep(member: Member): void {
+    this.#members.add(member)
+  }
+
+  drop(member: Member): void {
+    this.#members.delete(member)
+  }
+
+  /** Most are looked at a moment later: those are forgotten, so that a handler may catch as many as it likes. */
+  noteFailure(call: Call): void {
+    while (this.#failures.at(-1)?.isObserved === true) this.#failures.pop()
+    this.#failures.push(call)
+  }
+
+  protected clear(): void {
+    this.#members.clear()
+  }
+}
+
 /** What the handler itself calls; it ends with the attempt, which stops what is under way. */
-export class HandlerScope implements Scope {
+export class HandlerScope extends Calls implements Scope {
+  readonly name = 'the handler'
   readonly attempt: Attempt
   readonly parent = undefined
   readonly position = undefined
 
   constructor(attempt: Attempt) {
+    super()
     this.attempt = attempt
   }
 
@@ -45,27 +99,29 @@ export class HandlerScope implements Scope {
     return this.attempt.closedBy
   }
 
-  keep(): void {}
-  drop(): void {}
   answered(): void {}
 }
 
 /** What one branch calls. It may close before the handler ends: the others went on without it. */
-export class BranchScope implements Scope {
-  readonly name: string
+export class BranchScope extends Calls implements Scope {
+  readonly branch: string
   readonly attempt: Attempt
   readonly parent: Scope
   readonly position: number
-  readonly #members = new Set<Member>()
   #abort: ReturnType<typeof linkedController> | undefined
   #closed: Error | undefined
   #lastSeq = 0
 
-  constructor(name: string, parent: Scope, position: number) {
-    this.name = name
+  constructor(branch: string, parent: Scope, position: number) {
+    super()
+    this.branch = branch
     this.attempt = parent.attempt
     this.parent = parent
     this.position = position
+  }
+
+  get name(): string {
+    return `branch '${this.branch}'`
   }
 
   /** Where in the history its last answer stands: what ended first has the lowest. */
@@ -86,14 +142,6 @@ export class BranchScope implements Scope {
     return this.parent.closedBy ?? this.#closed
   }
 
-  keep(member: Member): void {
-    this.#members.add(member)
-  }
-
-  drop(member: Member): void {
-    this.#members.delete(member)
-  }
-
   answered(seq: number): void {
     this.#lastSeq = seq
   }
@@ -104,8 +152,8 @@ export class BranchScope implements Scope {
     this.#closed = reason
     this.#abort?.unlink()
     this.#abort?.controller.abort(reason)
-    for (const member of this.#members) member.abandon(reason)
-    this.#members.clear()
+    for (const member of this.members) member.abandon(reason)
+    this.clear()
   }
 }
 

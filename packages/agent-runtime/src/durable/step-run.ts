@@ -12,7 +12,7 @@ import type { Attempt } from '../execution/attempt.ts'
 import { linkedController } from '../execution/cancellation.ts'
 import type { StepHandle } from '../task-context.ts'
 import { TimeoutError } from '../task-errors.ts'
-import { ignore } from './guarded.ts'
+import { Answer } from './answer.ts'
 import { idempotencyKey } from './idempotency.ts'
 import type { Callee, Pass, Start } from './pass.ts'
 import { retriesIn, retryKey } from './retries.ts'
@@ -39,7 +39,7 @@ export class StepRun implements StepHandle, Start, Member {
   readonly #scope: Scope
   readonly #facts: StepFacts
   readonly #fn: Callee
-  readonly #answer = Promise.withResolvers<unknown>()
+  readonly answer: Answer
   /** The try under way; what an earlier one still says is not heard. */
   #try = 0
   /** Retries come to so far, those of earlier passes included. */
@@ -54,12 +54,9 @@ export class StepRun implements StepHandle, Start, Member {
     this.#pass = pass
     this.#attempt = pass.attempt
     this.#scope = scope
+    this.answer = new Answer(scope, 'step', facts.key)
     this.#facts = facts
     this.#fn = fn
-  }
-
-  get promise(): Promise<unknown> {
-    return this.#answer.promise
   }
 
   get signal(): AbortSignal {
@@ -106,14 +103,14 @@ export class StepRun implements StepHandle, Start, Member {
 
   /** The handler has to stop, or has ended without waiting for this step. */
   refuse(): void {
-    this.#end(this.#scope.closedBy, true)
+    this.#end(this.#scope.closedBy)
   }
 
   /** The branch that called it has lost: what the function still does is not recorded. */
   abandon(reason: Error): void {
     if (this.#ended) return
     const limit = this.#limit
-    this.#end(reason, true)
+    this.#end(reason)
     limit?.controller.abort(reason)
   }
 
@@ -132,7 +129,7 @@ export class StepRun implements StepHandle, Start, Member {
     try {
       result = encode(value, { what: `the result of step '${key}'`, maxBytes: parts.config.maxPayloadBytes })
     } catch (error) {
-      return this.#fail(error, true)
+      return this.#fail(error)
     }
     this.#limit?.end()
     this.#attempt
@@ -147,7 +144,7 @@ export class StepRun implements StepHandle, Start, Member {
       })
       .then(
         (outcome) => this.#recorded(outcome, result),
-        (error: unknown) => this.#end(error, true),
+        (error: unknown) => this.#end(error),
       )
   }
 
@@ -155,17 +152,16 @@ export class StepRun implements StepHandle, Start, Member {
     if (outcome.fenced === 'stale') this.#attempt.lose()
     if (this.#ended) return
     if (outcome.fenced === 'stale' || this.#isOver()) return this.refuse()
-    if (this.#close()) return this.#reject(this.#attempt.closedBy, true)
-    this.#answer.resolve(decode(outcome.memo ?? result))
+    if (!this.#close()) this.answer.resolve(decode(outcome.memo ?? result))
   }
 
   #threw(tried: number, error: unknown): void {
     if (this.#ended || tried !== this.#try) return
     if (this.#isOver()) return this.refuse()
-    this.#fail(error, false)
+    this.#fail(error)
   }
 
-  #fail(reason: unknown, ours: boolean): void {
+  #fail(reason: unknown): void {
     const { key, position } = this.#facts
     const { claim, parts } = this.#attempt
     const error = describeError(reason)
@@ -185,7 +181,7 @@ export class StepRun implements StepHandle, Start, Member {
       .catch((cause: unknown) =>
         parts.log('warn', 'the store did not take a failed step', { key, error: describeError(cause) }),
       )
-    this.#end(reason, ours)
+    this.#end(reason)
   }
 
   #retryAfter(error: ErrorRecord): Retry | undefined {
@@ -203,7 +199,7 @@ export class StepRun implements StepHandle, Start, Member {
     this.#limit?.end()
     written.then(
       (fenced) => this.#retryIfHeld(retry, fenced),
-      (error: unknown) => this.#end(error, true),
+      (error: unknown) => this.#end(error),
     )
   }
 
@@ -227,23 +223,17 @@ export class StepRun implements StepHandle, Start, Member {
           this.#retries = retry
           this.#pass.admit(this)
         },
-        refuse: (reason) => this.#end(reason, true),
+        refuse: (reason) => this.#end(reason),
       })
     } catch (error) {
-      this.#end(error, true)
+      this.#end(error)
     }
   }
 
-  #end(error: unknown, ours: boolean): void {
+  #end(error: unknown): void {
     if (this.#ended) return
     this.#close()
-    this.#reject(error, ours)
-  }
-
-  /** What the runtime rejects with, nobody has to handle; what the user's function threw is the user's. */
-  #reject(reason: unknown, ours: boolean): void {
-    if (ours) this.#answer.promise.catch(ignore)
-    this.#answer.reject(reason)
+    this.answer.reject(error)
   }
 
   /** True when the task has yielded here. */
@@ -266,7 +256,7 @@ export class StepRun implements StepHandle, Start, Member {
     const tried = this.#try + 1
     const deadline = this.#attempt.parts.deadlines.after(timeoutMs, () => {
       const error = new TimeoutError(`step '${this.#facts.key}'`, timeoutMs)
-      if (!this.#ended && tried === this.#try && !this.#isOver()) this.#fail(error, true)
+      if (!this.#ended && tried === this.#try && !this.#isOver()) this.#fail(error)
       controller.abort(error)
     })
     const end = () => {

@@ -1,6 +1,6 @@
 import { decode, type RetryPolicy, RuntimeError, show } from '@ku0/agent-runtime-core'
 import type { StepOptions } from '../task-context.ts'
-import { refused } from './guarded.ts'
+import { refused } from './answer.ts'
 import { inputHashOf } from './idempotency.ts'
 import { type Callee, checkKey, type Pass } from './pass.ts'
 import { readRetry } from './retries.ts'
@@ -33,9 +33,9 @@ export function runStep(
       call.fn,
     )
     run.begin()
-    return run.promise as Promise<never>
+    return run.answer.promise as Promise<never>
   } catch (error) {
-    return refused(error)
+    return refused(scope, 'step', key, error)
   }
 }
 

@@ -1,7 +1,7 @@
 import { decode, RuntimeError, show, type WaitRecord, type WaitRequest } from '@ku0/agent-runtime-core'
 import { isName } from '../rules.ts'
 import { TimeoutError } from '../task-errors.ts'
-import { ignore, refused } from './guarded.ts'
+import { Answer, refused } from './answer.ts'
 import { type Callee, checkKey, type Pass } from './pass.ts'
 import type { Scope } from './scope.ts'
 
@@ -69,27 +69,27 @@ function waitFor(
     const memo = pass.memos.waits.get(key)
     if (memo === undefined) return pending(pass, scope, request)
     scope.answered(memo.seq)
-    return memo.outcome === 'timed_out' ? refused(late(request)) : Promise.resolve(valueOf(memo))
+    return memo.outcome === 'timed_out'
+      ? refused(scope, 'wait', key, late(request))
+      : Promise.resolve(valueOf(memo))
   } catch (error) {
-    return refused(error)
+    return refused(scope, 'wait', key, error)
   }
 }
 
-/** However it is rejected, it is the runtime's doing: nobody has to handle it. */
 function pending(pass: Pass, scope: Scope, request: WaitRequest): Promise<unknown> {
-  const { promise, resolve, reject } = Promise.withResolvers<unknown>()
-  promise.catch(ignore)
+  const answer = new Answer(scope, 'wait', request.key)
   pass.waits.add({
     request,
     scope,
     over: (record) => {
       scope.answered(record.seq)
-      if (record.outcome === 'timed_out') reject(late(request))
-      else resolve(valueOf(record))
+      if (record.outcome === 'timed_out') answer.reject(late(request))
+      else answer.resolve(valueOf(record))
     },
-    refuse: reject,
+    refuse: (reason) => answer.reject(reason),
   })
-  return promise
+  return answer.promise
 }
 
 function valueOf({ value }: WaitRecord): unknown {

@@ -6,7 +6,6 @@ import {
   type WaitRequest,
 } from '@ku0/agent-runtime-core'
 import type { Attempt, Dependant } from '../execution/attempt.ts'
-import { Waiting } from '../execution/cancellation.ts'
 import type { Deadline } from '../execution/deadlines.ts'
 import { isWithin, type Member, type Scope } from './scope.ts'
 
@@ -91,10 +90,7 @@ export class Waits implements Dependant {
   /** The attempt has to stop, or has ended. */
   stop(reason: Error): void {
     this.#cancelLook()
-    for (const pending of this.#pending.values()) {
-      const wait = this.#end(pending)
-      if (!(reason instanceof Waiting)) wait?.refuse(reason)
-    }
+    for (const pending of this.#pending.values()) this.#end(pending)?.refuse(reason)
   }
 
   #lookIn(delayMs: number): void {

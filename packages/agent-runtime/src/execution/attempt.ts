@@ -10,7 +10,7 @@ import {
 import type { CleanupHook } from '../task-context.ts'
 import { canceled, lost, type Stop, shutDown, timedOut, waiting, yielded } from './cancellation.ts'
 import { CleanupHooks } from './cleanup.ts'
-import type { Parts } from './parts.ts'
+import type { LogLevel, Parts } from './parts.ts'
 
 /** Something that goes on on behalf of an attempt and must not outlive it: a command, open waits. */
 export interface Dependant {
@@ -84,6 +84,11 @@ export class Attempt {
     )
   }
 
+  /** The task goes on in a later pass. What this one awaits never settles. */
+  get isSuspended(): boolean {
+    return this.stopped?.kind === 'waiting' || this.stopped?.kind === 'yielded'
+  }
+
   /** Throws unless the handler may act on behalf of its lease. */
   assertOpen(): void {
     const reason = this.closedBy
@@ -122,21 +127,22 @@ export class Attempt {
 
   /** Gives the task back at a step boundary, because another asked for the slot. Source: `docs/semantics.md 3.6`. */
   yield(): void {
-    this.#release('yielded', yielded())
+    if (this.stopped !== undefined || this.handlerEnded) return
+    this.#release('yielded')
+    this.#endPass(yielded())
   }
 
   /** The task waits: the store has ended the lease. Source: `docs/semantics.md 12.3, 12.4`. */
   suspend(): void {
     this.#leaseEnded = true
-    if (this.stopped !== undefined || this.handlerEnded) return
-    this.stop(waiting())
-    // What it awaits never settles: to reject it would crash the process wherever the handler does not await it just now.
-    this.endHandler(true)
+    if (this.stopped === undefined && !this.handlerEnded) this.#endPass(waiting())
   }
 
   /** Gives the task back because the process ends. Source: `docs/semantics.md 5.6`. */
   shutDown(): void {
-    this.#release('drained', shutDown())
+    if (this.stopped !== undefined || this.handlerEnded) return
+    this.#release('drained')
+    this.stop(shutDown())
   }
 
   /** Abort signal, then commands, then clean-up hooks. What ends the lease has been handed to the store by now. */
@@ -191,13 +197,24 @@ export class Attempt {
     )
   }
 
-  log(
-    level: 'debug' | 'info' | 'warn' | 'error',
-    message: string,
-    fields?: Readonly<Record<string, unknown>>,
-  ): void {
+  log(level: LogLevel, message: string, fields?: Readonly<Record<string, unknown>>): void {
+    this.parts.log(level, message, { ...this.#ids(), ...fields })
+  }
+
+  /** A line of `ctx.log`: its words are the handler's, and stay as they are. */
+  logForHandler(level: LogLevel, message: string, fields?: Readonly<Record<string, unknown>>): void {
+    this.parts.log(level, message, { ...this.#ids(), ...fields }, 'handler')
+  }
+
+  #ids() {
     const { taskId, type, attempt, leaseId } = this.claim
-    this.parts.log(level, message, { taskId, type, attempt, leaseId, ...fields })
+    return { taskId, type, attempt, leaseId }
+  }
+
+  /** The handler need not hear of it: to reject what it awaits would crash the process wherever it does not await it just now. */
+  #endPass(stop: Stop): void {
+    this.stop(stop)
+    this.endHandler(true)
   }
 
   #settled(fenced: 'ok' | 'stale', error?: unknown): void {
@@ -206,13 +223,11 @@ export class Attempt {
     this.#letGo()
   }
 
-  #release(reason: 'yielded' | 'drained', stop: Stop): void {
-    if (this.stopped !== undefined || this.handlerEnded) return
+  #release(reason: 'yielded' | 'drained'): void {
     this.#leaseEnded = true
     this.write({ kind: 'release', leaseId: this.claim.leaseId, reason }).catch((error: unknown) =>
       this.#unheard('release', error),
     )
-    this.stop(stop)
   }
 
   #stopDependants(reason: Error): void {

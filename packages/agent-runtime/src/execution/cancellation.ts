@@ -37,12 +37,12 @@ export function yielded(): Stop {
 
 /** The store has ended the lease: the task goes on when what it waits for has come. Source: `docs/semantics.md 12.3, 12.4`. */
 export function waiting(): Stop {
-  return { kind: 'waiting', error: new Waiting() }
+  return { kind: 'waiting', error: new Suspended() }
 }
 
 /**
- * Ends a pass at a step boundary, or at its waits, so that the task can do without a slot. Not for handlers to catch: one that swallows it
- * gets it again from every further call of its context, and what it returns is dropped.
+ * Ends a pass at a step boundary, or at its waits, so that the task can do without a slot. Only signals tell of it: what the
+ * handler awaits never settles, and neither does what it still calls.
  */
 class Suspended extends Error {
   static {
@@ -50,12 +50,9 @@ class Suspended extends Error {
   }
 
   constructor() {
-    super('this pass ends here, the task goes on in a later one: let this error pass through the handler')
+    super('this pass ends here; the task goes on in a later one')
   }
 }
-
-/** The same where nobody is told: what the handler awaits never settles, and neither does what it still calls. */
-export class Waiting extends Suspended {}
 
 /** A controller that aborts with `parent` until it is unlinked. `AbortSignal.any` keeps every dependant of a long-lived signal (T12). */
 export function linkedController(parent: AbortSignal): {

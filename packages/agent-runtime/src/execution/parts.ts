@@ -19,6 +19,11 @@ export interface Parts {
   ) => void
 }
 
-/** Writes one line of the runtime's own log. Never throws, never waits. */
-export type LogLine = (level: LogLevel, message: string, fields?: Readonly<Record<string, unknown>>) => void
-type LogLevel = 'debug' | 'info' | 'warn' | 'error'
+/** Writes one line of the runtime's log: its own, or one that a handler wrote. Never throws, never waits. */
+export type LogLine = (
+  level: LogLevel,
+  message: string,
+  fields?: Readonly<Record<string, unknown>>,
+  author?: 'handler',
+) => void
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error'

@@ -1,6 +1,8 @@
 import { decode, describeError, type EventData, type HandlerEnd, RuntimeError } from '@ku0/agent-runtime-core'
 import { HandlerContext } from '../durable/context.ts'
 import { type Memos, noMemos, readMemos } from '../durable/memos.ts'
+import { HandlerScope } from '../durable/scope.ts'
+import { tellDropped, unawaitedIn } from '../durable/unawaited.ts'
 import { check, describeIssues } from '../schema.ts'
 import type { TaskDefinition } from '../task-definition.ts'
 import type { Attempt } from './attempt.ts'
@@ -9,7 +11,7 @@ import { judgeReturn, settle, threw } from './settle.ts'
 
 /**
  * Runs one claim to its settlement: memos, input, handler, outcome. Returns at once; the attempt's observer hears of the end.
- * A handler that returns without a promise is settled before this returns. Source: `docs/semantics.md 4.5, 8.8`.
+ * A handler that returns without a promise, and has nothing under way, is settled before this returns. Source: `docs/semantics.md 4.5, 8.8`.
  */
 export function runClaim(attempt: Attempt, definition: TaskDefinition | undefined): void {
   if (definition === undefined) return end(attempt, definition, unknownType(attempt))
@@ -59,13 +61,19 @@ function enter(
     return end(attempt, definition, mismatch(attempt, describeIssues('input', checked.issues)))
   }
   const limit = startLimit(attempt, definition, submission.timeoutMs ?? definition.timeoutMs)
-  const returned = (value: unknown) => leave(attempt, definition, limit, value)
+  const scope = new HandlerScope(attempt)
+  const returned = (value: unknown) => {
+    limit?.cancel()
+    // `await` asks a promise only after the turn that it stands in: a handler without a promise may have returned in that.
+    if (scope.members.size + scope.failures.length === 0) leave(attempt, definition, scope, value)
+    else void Promise.resolve().then(() => leave(attempt, definition, scope, value))
+  }
   const failed = (error: unknown) => {
     limit?.cancel()
     end(attempt, definition, threw(error))
   }
   try {
-    const result = definition.handler(new HandlerContext(attempt, submission, memos), checked.value as never)
+    const result = definition.handler(new HandlerContext(scope, submission, memos), checked.value as never)
     if (isThenable(result)) Promise.resolve(result).then(returned, failed)
     else returned(result)
   } catch (error) {
@@ -97,14 +105,11 @@ function startLimit(
   return deadline
 }
 
-function leave(
-  attempt: Attempt,
-  definition: TaskDefinition,
-  limit: Deadline | undefined,
-  value: unknown,
-): void {
-  limit?.cancel()
+function leave(attempt: Attempt, definition: TaskDefinition, scope: HandlerScope, value: unknown): void {
   if (attempt.stopped !== undefined) return attempt.endHandler(true)
+  const unawaited = unawaitedIn(scope)
+  if (unawaited !== undefined) return end(attempt, definition, threw(unawaited))
+  tellDropped(scope)
   const judged = judgeReturn(attempt, definition, value)
   if (judged instanceof Promise) void judged.then((later) => end(attempt, definition, later))
   else end(attempt, definition, judged)

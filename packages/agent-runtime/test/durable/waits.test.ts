@@ -325,7 +325,7 @@ describe('execution: waits and the end of a pass', () => {
     expect([heard, hooks]).toEqual([[], ['waiting']])
     expect(await runtime.status(taskId)).toMatchObject({ state: 'waiting' })
     await elapse(20_000)
-    await runtime.result(taskId)
+    await expect(runtime.result(taskId)).rejects.toMatchObject({ code: 'timeout' })
     process.off('unhandledRejection', onUnhandled)
     expect(unhandled).toEqual([])
   })

@@ -200,21 +200,32 @@ describe('execution: preemption', () => {
     expect(events.map(({ type }) => type)).toContain('task.preempted')
   })
 
-  test('a handler that swallows the yield cannot go on: every further call throws, and what it returns is dropped', async () => {
-    const errors: string[] = []
-    const door = gate()
+  test('a handler hears of the yield by its signal only: no call of it settles, and what it returns is dropped', async () => {
+    const unhandled: unknown[] = []
+    const onUnhandled = (reason: unknown) => unhandled.push(reason)
+    process.on('unhandledRejection', onUnhandled)
+    const heard: string[] = []
+    const hooks: string[] = []
+    const [door, doorOutside] = [gate(), gate()]
     let pass = 0
     const swallowing = defineTask({ type: 'swallowing', input: z.null() }, async (ctx) => {
       pass += 1
       if (pass > 1) return 'second pass'
-      await ctx.step('one', () => door.promise).catch((error: Error) => errors.push(error.name))
+      ctx.onCleanup((reason) => void hooks.push(reason))
+      ctx.signal.addEventListener('abort', () => heard.push((ctx.signal.reason as Error).name))
+      // Were it rejected, nobody would handle it.
+      void ctx.step('one', () => door.promise).then(() => heard.push('settled'))
+      await doorOutside.promise
       for (const call of [
-        () => ctx.step('two', () => 2),
+        () => ctx.step('three', () => 3),
+        () => ctx.sleep('nap', 1),
+        () => ctx.exec('true'),
         () => ctx.emit(1),
         () => ctx.checkpoint(1),
         () => ctx.heartbeat(),
       ]) {
-        await call().catch((error: Error) => errors.push(error.name))
+        const settled = () => void heard.push('settled')
+        void call().then(settled, settled)
       }
       return 'first pass'
     })
@@ -230,9 +241,15 @@ describe('execution: preemption', () => {
     await turns()
     door.resolve()
     await until(() => urgent.started.length === 1)
+    expect(heard).toEqual(['Suspended'])
+    expect(hooks).toEqual(['yielded'])
+    doorOutside.resolve()
+    await turns()
     urgent.open('u')
     expect(await runtime.result(lower)).toBe('second pass')
-    expect(errors).toEqual(Array.from({ length: 5 }, () => 'Suspended'))
+    process.off('unhandledRejection', onUnhandled)
+    expect(heard).toEqual(['Suspended'])
+    expect(unhandled).toEqual([])
   })
 
   test('parallel steps: none is cut, and those not begun wait for the next pass', async () => {

@@ -1,0 +1,90 @@
+import { isName } from '../rules.ts'
+import type { Call, Scope } from './scope.ts'
+
+/**
+ * What a call of the context will be answered with. Its rejection never counts as unhandled, which would end the process and
+ * with it every other task; instead the scope is told of a failure that nobody has looked at yet. Once the pass is suspended
+ * it never settles.
+ */
+export class Answer<T = unknown> implements Call {
+  readonly name: string
+  readonly key: string
+  failure: unknown
+  readonly #scope: Scope
+  readonly #answer = ObservedPromise.withResolvers<T>()
+
+  constructor(scope: Scope, what: string, key: unknown) {
+    this.#scope = scope
+    this.key = isName(key) ? key : ''
+    this.name = this.key === '' ? `a ${what}` : `${what} '${this.key}'`
+  }
+
+  get promise(): Promise<T> {
+    return this.#answer.promise
+  }
+
+  get isObserved(): boolean {
+    return (this.#answer.promise as ObservedPromise<T>).observed
+  }
+
+  resolve(value: T): void {
+    this.#answer.resolve(value)
+  }
+
+  reject(reason: unknown): void {
+    if (this.#scope.attempt.isSuspended) return
+    void handle.call(this.#answer.promise, undefined, ignore)
+    this.#answer.reject(reason)
+    if (this.isObserved || this.#scope.closedBy !== undefined) return
+    this.failure = reason
+    this.#scope.noteFailure(this)
+  }
+
+  /** Ends as `promise` does. */
+  follow(promise: Promise<T>): Promise<T> {
+    promise.then(
+      (value) => this.resolve(value),
+      (error: unknown) => this.reject(error),
+    )
+    return this.promise
+  }
+}
+
+/** The promise of a call that was refused. */
+export function refused(scope: Scope, what: string, key: unknown, reason: unknown): Promise<never> {
+  const answer = new Answer<never>(scope, what, key)
+  answer.reject(reason)
+  return answer.promise
+}
+
+/** For promises whose rejection somebody else hears of. */
+export function ignore(): void {}
+
+/**
+ * A promise that knows whether anybody has looked at it. `await`, `Promise.all`, `catch` and `finally` all ask its `then`,
+ * because its constructor is not `Promise`. Whatever they make of it is an ordinary promise.
+ */
+class ObservedPromise<T> extends Promise<T> {
+  static override get [Symbol.species](): PromiseConstructor {
+    return Promise
+  }
+
+  #observed = false
+
+  get observed(): boolean {
+    return this.#observed
+  }
+
+  // oxlint-disable-next-line unicorn/no-thenable -- it is a promise
+  override then<A = T, B = never>(
+    onFulfilled?: ((value: T) => A | PromiseLike<A>) | null,
+    onRejected?: ((reason: unknown) => B | PromiseLike<B>) | null,
+  ): Promise<A | B> {
+    this.#observed = true
+    return super.then(onFulfilled, onRejected)
+  }
+}
+
+/** Does not count as a look. */
+// oxlint-disable-next-line typescript/unbound-method -- it is called on a promise
+const handle = Promise.prototype.then

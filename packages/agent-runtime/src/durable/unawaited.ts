@@ -1,0 +1,41 @@
+import { describeError, RuntimeError } from '@ku0/agent-runtime-core'
+import type { Call, Scope } from './scope.ts'
+
+/**
+ * What is wrong with a handler or branch that has returned: a call of it has failed or is still under way, and nobody has looked
+ * at it. A wait that is open takes nothing with it. Source: `docs/semantics.md 7`.
+ */
+export function unawaitedIn(scope: Scope): Error | undefined {
+  const failed = scope.failures.find(({ isObserved }) => !isObserved)
+  if (failed !== undefined) return failureOf(failed)
+  const running = answersUnderWay(scope).find(({ isObserved }) => !isObserved)
+  if (running === undefined) return undefined
+  return new RuntimeError(
+    'step_outside_handler',
+    `${running.name} was not awaited: await every step before ${scope.name} returns`,
+    { details: { key: running.key } },
+  )
+}
+
+/** A native `Promise.race` leaves steps behind: that is no mistake, but what they do is lost. */
+export function tellDropped(scope: Scope): void {
+  const keys = answersUnderWay(scope).map(({ key }) => key)
+  if (keys.length === 0) return
+  scope.attempt.log('warn', 'steps still ran when the handler returned: their results are dropped', {
+    keys: keys.slice(0, MAX_KEYS_TOLD),
+    count: keys.length,
+  })
+}
+
+const MAX_KEYS_TOLD = 10
+
+function answersUnderWay({ members }: Scope): readonly Call[] {
+  return [...members].flatMap(({ answer }) => (answer === undefined ? [] : [answer]))
+}
+
+/** Whatever is decided by an error (its kind, whether it is tried again, what a log may say of it) is as by the one beneath. */
+function failureOf({ name: called, failure }: Call): Error {
+  const { name, message, code = 'handler_failed', retryable } = describeError(failure)
+  const error = new Error(`${called} failed and was not awaited: ${message}`, { cause: failure })
+  return Object.assign(error, { name, code, ...(retryable === undefined ? {} : { retryable }) })
+}
