@@ -20,8 +20,11 @@ const mayImport: Record<string, string[]> = {
     'agent-runtime-telemetry',
   ],
 }
-/** The one file that puts the rooms together, so that a user needs one import. */
-const compositionRoot = 'agent-runtime/src/create-runtime.ts'
+/** The files that put the rooms together, so that a user needs one import: for programs, and for their tests. */
+const compositionRoots: ReadonlySet<string> = new Set([
+  'agent-runtime/src/create-runtime.ts',
+  'agent-runtime/src/testing/test-process.ts',
+])
 
 /** What hands out time, chance and ids; `*` and `default` hand out all of a module. */
 const ambientExports: Record<string, RegExp> = {
@@ -44,7 +47,8 @@ const importStar: Rule = {
 
     return eachImport((source, node) => {
       const target = /^@ku0\/([^/]+)/.exec(source)?.[1]
-      if (target !== undefined && target !== room && !allowed.includes(target) && file !== compositionRoot) {
+      const isFree = compositionRoots.has(file)
+      if (target !== undefined && target !== room && !allowed.includes(target) && !isFree) {
         context.report({
           node,
           message: `${room} must not import ${target}: imports form a star around core.`,

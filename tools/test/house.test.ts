@@ -53,6 +53,9 @@ const lines: Record<string, [line: string, refusedBy: string | undefined][]> = {
     [`import { createHash } from 'node:crypto'`, undefined],
   ],
   'packages/agent-runtime-telemetry/src/logs.ts': [[`import '@ku0/agent-runtime-persistence'`, star]],
+  'packages/agent-runtime/src/testing/test-process.ts': [
+    [`import '@ku0/agent-runtime-persistence'`, undefined],
+  ],
   'packages/agent-runtime/src/create-runtime.ts': [
     [`import '@ku0/agent-runtime-persistence'`, undefined],
     [`import '@ku0/agent-runtime-telemetry'`, undefined],

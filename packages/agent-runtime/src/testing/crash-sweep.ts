@@ -1,0 +1,137 @@
+import { inspect, isDeepStrictEqual } from 'node:util'
+import { describeError } from '@ku0/agent-runtime-core'
+import { assertOptions, functionRule, type Rules, wholeNumber } from '../rules.ts'
+import { differenceOf, type Outcome, outcomesOf } from './outcome.ts'
+import { RunningTest } from './running-test.ts'
+import type { TestRuntime, TestRuntimeOptions } from './test-runtime.ts'
+
+/** What {@link sweepCrashes} takes, besides how its runtimes are opened. */
+export interface CrashSweep<Result> extends Omit<TestRuntimeOptions, 'crashes' | 'crashAfterCommit'> {
+  /**
+   * What a client does: it submits, signals, waits. It is not crashed: a call that the crash cuts short is answered by the next
+   * process, so nothing has to be asked twice. What it returns is compared. It is called once for each run.
+   */
+  readonly script: (test: TestRuntime) => Promise<Result> | Result
+  /** Looks at a run that is over, the one without a crash first; what it throws is a failure of that run. */
+  readonly check?: (test: TestRuntime, result: Result) => Promise<void> | void
+  /** The first commit to crash after, from 1; 1 by default. */
+  readonly from?: number
+  /** The last; that of the run without a crash by default. */
+  readonly to?: number
+  /** Every how many commits; 1 by default. */
+  readonly every?: number
+}
+
+/** What a sweep has done. */
+export interface CrashSweepReport {
+  /** Commits of the run without a crash. */
+  readonly commits: number
+  /** Those that a run was crashed after. */
+  readonly crashedAfter: readonly number[]
+}
+
+/**
+ * Runs a script once without a crash, then once for each commit of that run with a crash right after it and a restart. Each has to
+ * come to the same end: what the script returns, and the state and output or error of every task. And no function of a step may have
+ * run again once its result was recorded. Throws {@link CrashSweepFailed} at the first commit where that is not so.
+ *
+ * A function under way at a crash runs again, so what it does outside should bear that; what handlers keep in variables should not
+ * outlive a run.
+ */
+export async function sweepCrashes<Result>(sweep: CrashSweep<Result>): Promise<CrashSweepReport> {
+  const { script, check, from = 1, to = Number.POSITIVE_INFINITY, every = 1, ...options } = sweep
+  assertOptions('sweepCrashes', { script, check, from: sweep.from, to: sweep.to, every: sweep.every }, rules)
+  const expected = await play({ options, script, check, commit: undefined, expected: undefined })
+  const last = Math.min(to, expected.commits)
+  const crashedAfter: number[] = []
+  for (let commit = from; commit <= last; commit += every) {
+    await play({ options, script, check, commit, expected })
+    crashedAfter.push(commit)
+  }
+  return { commits: expected.commits, crashedAfter }
+}
+
+/** A run that did not come to the end of the one without a crash, or whose check threw. */
+export class CrashSweepFailed extends Error {
+  static {
+    this.prototype.name = 'CrashSweepFailed'
+  }
+
+  /** The run was crashed after this commit; undefined for the run without a crash. */
+  readonly commit: number | undefined
+
+  constructor(commit: number | undefined, why: string, histories: readonly string[], options?: ErrorOptions) {
+    const when = commit === undefined ? 'without a crash' : `crashed after commit ${commit}`
+    super([`${when}: ${why}`, ...histories].join('\n\n'), options)
+    this.commit = commit
+  }
+}
+
+interface Played<Result> {
+  readonly result: Result
+  readonly outcomes: readonly Outcome[]
+  readonly commits: number
+}
+
+async function play<Result>(run: {
+  readonly options: TestRuntimeOptions
+  readonly script: CrashSweep<Result>['script']
+  readonly check: CrashSweep<Result>['check']
+  readonly commit: number | undefined
+  readonly expected: Played<Result> | undefined
+}): Promise<Played<Result>> {
+  const { commit, expected } = run
+  const crash = commit === undefined ? {} : { crashAfterCommit: commit }
+  await using test = await RunningTest.start({ ...run.options, ...crash }, true)
+  const fail = async (why: string, options?: ErrorOptions) =>
+    new CrashSweepFailed(commit, why, await historiesOf(test), options)
+  const attempted = async <T>(what: string, act: () => Promise<T> | T): Promise<T> => {
+    try {
+      return await act()
+    } catch (error) {
+      throw await fail(`the ${what} threw ${firstLine(error)}`, { cause: error })
+    }
+  }
+  const result = await attempted('script', () => run.script(test))
+  await test.settle()
+  const played = { result, outcomes: await outcomesOf(test), commits: test.commits }
+  const [rerun] = test.ledger.reruns
+  if (rerun !== undefined)
+    throw await fail(
+      `the function of step '${rerun.key}' of task ${rerun.taskId} ran again after its result was recorded`,
+    )
+  if (expected !== undefined) {
+    const difference = isDeepStrictEqual(result, expected.result)
+      ? differenceOf(played.outcomes, expected.outcomes)
+      : `the script returned ${inspect(result)} instead of ${inspect(expected.result)}`
+    if (difference !== undefined) throw await fail(difference)
+  }
+  await attempted('check', () => run.check?.(test, result))
+  return played
+}
+
+async function historiesOf(test: RunningTest): Promise<string[]> {
+  const outcomes = await outcomesOf(test)
+  const histories = outcomes
+    .slice(0, MAX_HISTORIES)
+    .map(async ({ taskId }) => (await test.history(taskId)).toString())
+  return Promise.all(histories)
+}
+
+/** The rest is in the error's cause. */
+function firstLine(error: unknown): string {
+  const { name, message } = describeError(error)
+  return `${name}: ${message.split('\n', 1)[0] ?? ''}`
+}
+
+/** A message with more than that is read by nobody. */
+const MAX_HISTORIES = 5
+
+const place = wholeNumber(1, Number.MAX_SAFE_INTEGER)
+const rules: Rules<Pick<CrashSweep<unknown>, 'script' | 'check' | 'from' | 'to' | 'every'>> = {
+  script: functionRule,
+  check: functionRule,
+  from: place,
+  to: place,
+  every: place,
+}

@@ -1,0 +1,118 @@
+import { type ErrorRecord, textOf } from '@ku0/agent-runtime-core'
+import { RESERVED } from '../durable/pass.ts'
+import type { RuntimeEvent } from '../runtime-event.ts'
+import type { TaskHistory } from './history.ts'
+
+/** The history as a failed assertion shows it: a head, and a line for each event with the time since the submission. */
+export function textOfHistory(
+  history: Omit<TaskHistory, 'toString'>,
+  events: readonly RuntimeEvent[],
+): string {
+  const { taskId, type, state, attempts, steps } = history
+  const begunAt = events[0]?.at ?? 0
+  const times = events.map(({ at }) => `+${spanOf(at - begunAt)}`)
+  const widest = Math.max(0, ...times.map(({ length }) => length))
+  const runs = new Map(steps.map((step) => [step.key, step.runs]))
+  const lines = events.map((event, index) =>
+    `  ${times[index]?.padStart(widest)}  ${event.type.padEnd(15)}  ${detailOf(event, runs)}`.trimEnd(),
+  )
+  const tries = attempts === 1 ? 'attempt 1' : `${attempts} attempts`
+  return [`${type} ${taskId}: ${state}, ${tries}`, ...lines].join('\n')
+}
+
+/** `1d 2h 3m 4.005s`. */
+function spanOf(ms: number): string {
+  const parts: string[] = []
+  let rest = ms
+  for (const [unit, size] of units) {
+    if (rest < size) continue
+    parts.push(`${Math.floor(rest / size)}${unit}`)
+    rest %= size
+  }
+  if (rest > 0 || parts.length === 0) parts.push(rest < 1_000 ? `${rest}ms` : `${rest / 1_000}s`)
+  return parts.join(' ')
+}
+
+const units = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['m', 60_000],
+] as const
+
+function detailOf({ type, data, at }: RuntimeEvent, runs: ReadonlyMap<string, number>): string {
+  switch (type) {
+    case 'task.queued':
+      return `${data.lane}${data.dueAt === undefined ? '' : `, due in ${spanOf(data.dueAt - at)}`}, input ${short(data.input)}`
+    case 'task.started':
+      return `attempt ${data.attempt}`
+    case 'task.waiting':
+      return data.waits.map((wait) => `for ${waitText(wait, data.dueAt?.[wait.key], at)}`).join(', ')
+    case 'wait.started':
+      return waitText(data, data.dueAt, at)
+    case 'task.resumed':
+    case 'wait.resolved':
+    case 'wait.inherited': {
+      const value = data.value === undefined ? '' : ` with ${short(data.value)}`
+      return `${nameOfWait(data.key)} ${outcomes[data.outcome]}${value}`
+    }
+    case 'task.requeued':
+      return `${data.reason}, attempt ${data.attempt}${data.error === undefined ? '' : ` after ${errorText(data.error)}`}`
+    case 'task.completed':
+      return short(data.output)
+    case 'task.failed':
+      return `(${data.kind}) ${errorText(data.error)}`
+    case 'task.canceled':
+      return data.reason ?? ''
+    case 'task.rejected':
+      return data.message
+    case 'signal.received':
+      return `'${data.name}' with ${short(data.value)}`
+    case 'step.completed':
+    case 'step.inherited':
+      return `'${data.key}' = ${short(data.result)}${ranText(runs.get(data.key))}`
+    case 'step.failed': {
+      const next = data.retry === undefined ? '' : `, retry ${data.retry} follows`
+      return `'${data.key}' threw ${errorText(data.error)}${next}`
+    }
+    default:
+      return ''
+  }
+}
+
+const outcomes = { fired: 'is over', received: 'has its signal', timed_out: 'timed out' } as const
+
+function waitText(
+  { key, kind, name }: { readonly key: string; readonly kind: string; readonly name?: string },
+  dueAt: number | undefined,
+  at: number,
+): string {
+  const signal = kind === 'signal' && name !== undefined && name !== key ? ` (signal '${name}')` : ''
+  return `${nameOfWait(key)}${signal}${dueAt === undefined ? '' : `, due in ${spanOf(Math.max(0, dueAt - at))}`}`
+}
+
+/** A back-off has a key of the runtime's own: `$ku0/retry/2/step`. */
+function nameOfWait(key: string): string {
+  const [, retry, step] = key.startsWith(RESERVED)
+    ? (/^retry\/(\d+)\/(.*)$/s.exec(key.slice(RESERVED.length)) ?? [])
+    : []
+  return step === undefined ? `'${key}'` : `the back-off before retry ${retry} of '${step}'`
+}
+
+/** Once is what everybody expects. */
+function ranText(runs = 0): string {
+  return runs > 1 ? `, ran ${runs} times` : ''
+}
+
+function errorText(error: unknown): string {
+  const { name, message } = error as ErrorRecord
+  return cut(`${name}: ${message}`)
+}
+
+function short(value: unknown): string {
+  return cut(typeof value === 'string' ? JSON.stringify(value) : textOf(value))
+}
+
+function cut(text: string): string {
+  const line = text.replaceAll('\n', ' ')
+  return line.length > 100 ? `${line.slice(0, 99)}…` : line
+}

@@ -1,0 +1,136 @@
+import {
+  type ErrorRecord,
+  type EventType,
+  type ExecutionStore,
+  orderOfHistory,
+  type StoredEvent,
+  type TaskState,
+  type WaitKind,
+  type WaitOutcome,
+} from '@ku0/agent-runtime-core'
+import { RESERVED } from '../durable/pass.ts'
+import { noTask } from '../result.ts'
+import { type RuntimeEvent, toRuntimeEvent } from '../runtime-event.ts'
+import { systemEnvironment } from '../system.ts'
+import { textOfHistory } from './history-text.ts'
+import type { StepLedger } from './step-ledger.ts'
+
+/** What has happened to a task so far. */
+export interface TaskHistory {
+  readonly taskId: string
+  readonly type: string
+  readonly state: TaskState
+  /** Its tries: the attempt that it is in, from 1. A crash and a retry of the task begin a new one. */
+  readonly attempts: number
+  /** How often its handler was begun: once an attempt, and once more after each wait. */
+  readonly passes: number
+  /** In the order in which they were first recorded, races and `ctx.all` among them. */
+  readonly steps: readonly HistoryStep[]
+  /** In the order in which they began; the back-offs of steps are not among them. */
+  readonly waits: readonly HistoryWait[]
+  /** The types of its events, in their order. */
+  readonly events: readonly EventType[]
+  /** The hash of what it did, without times and ids: equal for equal behaviour. Source: `docs/semantics.md 6.2`. */
+  readonly orderHash: string
+  /** A line for each event, its time counted from the submission. */
+  toString(): string
+}
+
+/** A step that was recorded, or failed. */
+export interface HistoryStep {
+  readonly key: string
+  /** What it returned, decoded; absent as long as it has not. */
+  readonly result?: unknown
+  /** What its last try threw; absent once it has returned. */
+  readonly error?: ErrorRecord
+  /** The attempt of the task in which that was recorded. */
+  readonly attempt: number
+  /** How often its function began, in all processes of the test; 0 for a race, for `ctx.all`, and for what a fork has kept. */
+  readonly runs: number
+}
+
+/** A sleep, or a wait for a signal. */
+export interface HistoryWait {
+  readonly key: string
+  readonly kind: WaitKind
+  /** The signal's. */
+  readonly name?: string
+  /** How it ended; absent when it has not, or was dropped with its branch. */
+  readonly outcome?: WaitOutcome
+  /** What came with the signal. */
+  readonly value?: unknown
+}
+
+/** Reads a task's history. Throws `not_found`. */
+export async function readHistory(
+  store: ExecutionStore,
+  taskId: string,
+  ledger: StepLedger,
+): Promise<TaskHistory> {
+  const record = await store.read({ kind: 'task', taskId })
+  if (record === undefined) throw noTask(taskId)
+  const stored = await readEvents(store, taskId)
+  const events = stored.map((event) => toRuntimeEvent(event))
+  const plain = stored.map(({ seq, type, data }) => ({ seq, type, data: JSON.parse(data) as Data }))
+  const history = {
+    taskId,
+    type: record.type,
+    state: record.state,
+    attempts: record.attempt,
+    passes: events.filter(({ type }) => type === 'task.started').length,
+    steps: stepsIn(events, ledger),
+    waits: waitsIn(events),
+    events: events.map(({ type }) => type),
+    orderHash: orderOfHistory(plain, systemEnvironment.digest).hash,
+  }
+  // Not enumerable, so that two histories can be compared field by field.
+  return Object.defineProperty(history, 'toString', { value: () => textOfHistory(history, events) })
+}
+
+type Data = Readonly<Record<string, unknown>>
+
+async function readEvents(store: ExecutionStore, taskId: string): Promise<StoredEvent[]> {
+  const events: StoredEvent[] = []
+  for (let more = true; more;) {
+    const after = events.at(-1)?.seq ?? 0
+    const page = (await store.read({ kind: 'events', taskId, after, limit: PAGE })) ?? []
+    events.push(...page)
+    more = page.length > 0
+  }
+  return events
+}
+
+const PAGE = 500
+
+function stepsIn(events: readonly RuntimeEvent[], ledger: StepLedger): HistoryStep[] {
+  const steps = new Map<string, HistoryStep>()
+  let attempt = 1
+  for (const { type, taskId, data } of events) {
+    if (type === 'task.started') attempt = data.attempt
+    if (type !== 'step.completed' && type !== 'step.inherited' && type !== 'step.failed') continue
+    const { key } = data
+    const outcome = type === 'step.failed' ? { error: data.error as ErrorRecord } : { result: data.result }
+    steps.set(key, { key, ...outcome, attempt, runs: ledger.runsOf(taskId, key) })
+  }
+  return [...steps.values()]
+}
+
+function waitsIn(events: readonly RuntimeEvent[]): HistoryWait[] {
+  const waits = new Map<string, HistoryWait>()
+  const keep = (wait: HistoryWait) => {
+    if (!wait.key.startsWith(RESERVED)) waits.set(wait.key, wait)
+  }
+  for (const { type, data } of events) {
+    if (type === 'task.waiting')
+      for (const wait of data.waits) keep({ ...waits.get(wait.key), ...begun(wait) })
+    if (type === 'wait.started') keep(begun(data))
+    if (type !== 'task.resumed' && type !== 'wait.resolved' && type !== 'wait.inherited') continue
+    const value = data.outcome === 'received' ? { value: data.value } : {}
+    keep({ ...begun(data), outcome: data.outcome, ...value })
+  }
+  return [...waits.values()]
+}
+
+function begun({ key, kind, name }: HistoryWait): HistoryWait {
+  return { key, kind, ...(name === undefined ? {} : { name }) }
+}

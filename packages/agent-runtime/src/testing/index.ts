@@ -1,0 +1,10 @@
+export { CrashSweepFailed, sweepCrashes, type CrashSweep, type CrashSweepReport } from './crash-sweep.ts'
+export type { HistoryStep, HistoryWait, TaskHistory } from './history.ts'
+export { createTestRuntime } from './running-test.ts'
+export {
+  ProcessCrashed,
+  TaskStuck,
+  type TaskLike,
+  type TestRuntime,
+  type TestRuntimeOptions,
+} from './test-runtime.ts'

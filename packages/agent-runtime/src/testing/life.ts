@@ -1,0 +1,52 @@
+import type { Clock, Timer, Timers } from '@ku0/agent-runtime-core'
+
+/** What is known of one process of a test: whether it lives, and whether something goes on in it. */
+export class Life {
+  dead = false
+  /** Rises with whatever happens in it. */
+  activity = 0
+  /** Step functions under way. */
+  busy = 0
+
+  stir(): void {
+    this.activity += 1
+  }
+}
+
+/** Timers that die with their process. */
+export class MortalTimers implements Timers {
+  readonly #clock: Clock & Timers
+  readonly #life: Life
+  readonly #armed = new Set<{ readonly dueAt: number; readonly timer: Timer }>()
+
+  constructor(clock: Clock & Timers, life: Life) {
+    this.#clock = clock
+    this.#life = life
+  }
+
+  after(delayMs: number, run: () => void): Timer {
+    if (this.#life.dead) return { cancel() {} }
+    const timer = this.#clock.after(delayMs, () => {
+      this.#armed.delete(armed)
+      run()
+    })
+    const armed = { dueAt: this.#clock.monotonic() + delayMs, timer }
+    this.#armed.add(armed)
+    const cancel = () => {
+      this.#armed.delete(armed)
+      timer.cancel()
+    }
+    return { cancel }
+  }
+
+  /** How long until the next one, in ms. */
+  get nextInMs(): number {
+    const next = Math.min(...[...this.#armed].map(({ dueAt }) => dueAt))
+    return next - this.#clock.monotonic()
+  }
+
+  cancelAll(): void {
+    for (const { timer } of this.#armed) timer.cancel()
+    this.#armed.clear()
+  }
+}

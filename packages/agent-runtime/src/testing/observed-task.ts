@@ -1,0 +1,103 @@
+import type { Branches, TaskContext } from '../task-context.ts'
+import type { TaskDefinition } from '../task-definition.ts'
+import type { Life } from './life.ts'
+import type { StepLedger } from './step-ledger.ts'
+
+type Method = (...args: readonly unknown[]) => unknown
+
+/**
+ * The same task type, its handler on a context that counts the functions of steps. Once the process is dead, a call of the context
+ * never answers, and no function of a step begins: no code can be stopped from outside, but this is where it would go on.
+ */
+export function observedTask(task: TaskDefinition, life: Life, ledger: StepLedger): TaskDefinition {
+  const handler: TaskDefinition['handler'] = (ctx, input) =>
+    task.handler(observedContext(ctx, life, ledger), input)
+  return { ...task, handler }
+}
+
+function observedContext(ctx: TaskContext, life: Life, ledger: StepLedger): TaskContext {
+  const branching =
+    (method: Method): Method =>
+    (key, branches) =>
+      method(
+        key,
+        observedBranches(branches, (branch) => observedContext(branch, life, ledger)),
+      )
+  const wrappers: Readonly<Record<string, (method: Method) => Method>> = {
+    step:
+      (method) =>
+      (key, ...rest) =>
+        method(
+          key,
+          ...rest.slice(0, -1),
+          observedStep(rest.at(-1), () => ledger.began(ctx.taskId, String(key)), life),
+        ),
+    exec:
+      (method) =>
+      (...args) =>
+        duringOf(method(...args) as PromiseLike<unknown>, life),
+    race: branching,
+    all: branching,
+  }
+  return new Proxy(ctx, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name, target)
+      if (typeof value !== 'function' || isPlain(name)) return bound(value, target)
+      if (life.dead) return never
+      life.stir()
+      // Bound, not wrapped: a message that names the place of a call then names the handler's.
+      const method = bound(value, target) as Method
+      return Object.hasOwn(wrappers, name) ? wrappers[String(name)]?.(method) : method
+    },
+  })
+}
+
+/** What answers at once, in a dead process too. */
+function isPlain(name: string | symbol): boolean {
+  return name === 'onCleanup' || name === 'idempotencyKey' || typeof name === 'symbol'
+}
+
+function bound(value: unknown, target: object): unknown {
+  return typeof value === 'function' ? (value.bind(target) as unknown) : value
+}
+
+function observedBranches(branches: unknown, observe: (ctx: TaskContext) => TaskContext): unknown {
+  if (typeof branches !== 'object' || branches === null) return branches
+  const entries = Object.entries(branches as Branches).map(([name, branch]) => [
+    name,
+    typeof branch === 'function' ? (ctx: TaskContext) => branch(observe(ctx)) : branch,
+  ])
+  return Object.fromEntries(entries)
+}
+
+function observedStep(fn: unknown, began: () => void, life: Life): unknown {
+  if (typeof fn !== 'function') return fn
+  const run = fn as (handle: unknown) => unknown
+  return (handle: unknown) => {
+    if (life.dead) return never()
+    began()
+    life.stir()
+    const result = run(handle)
+    if (!isThenable(result)) return result
+    return duringOf(result, life)
+  }
+}
+
+/** Real work, for which time stands still for a while. The very promise is handed on: whether anybody handles it stays its affair. */
+function duringOf(work: PromiseLike<unknown>, life: Life): PromiseLike<unknown> {
+  life.busy += 1
+  const over = () => {
+    life.busy -= 1
+    life.stir()
+  }
+  void work.then(over, over)
+  return work
+}
+
+function never(): Promise<never> {
+  return new Promise(() => {})
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof (value as Partial<PromiseLike<unknown>> | null | undefined)?.then === 'function'
+}

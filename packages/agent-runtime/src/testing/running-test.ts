@@ -1,0 +1,250 @@
+import { isFinal, parseExecutionConfig, type StoredEvent, type TaskState } from '@ku0/agent-runtime-core'
+import { VirtualClock } from '@ku0/agent-runtime-core/testing'
+import { taskIdOf } from '../arguments.ts'
+import type { SubmitOptions } from '../execution/index.ts'
+import { noTask } from '../result.ts'
+import type { Receipt } from '../receipts.ts'
+import { invalid } from '../rules.ts'
+import type { Runtime } from '../runtime.ts'
+import type { TaskDefinition } from '../task-definition.ts'
+import type { TaskStatus } from '../task-status.ts'
+import { type DataFolder, inMemory, onDisk } from './data-folder.ts'
+import { DueTimes } from './due-times.ts'
+import { readHistory, type TaskHistory } from './history.ts'
+import { StepLedger } from './step-ledger.ts'
+import { Stillness } from './stillness.ts'
+import { type Shared, TestProcess } from './test-process.ts'
+import {
+  ProcessCrashed,
+  type TaskLike,
+  TaskStuck,
+  type TestRuntime,
+  type TestRuntimeOptions,
+} from './test-runtime.ts'
+import { assertTestOptions } from './test-options.ts'
+import { VirtualTime } from './virtual-time.ts'
+
+/**
+ * Opens a {@link TestRuntime}.
+ *
+ *     await using test = await createTestRuntime({ tasks: [agent] })
+ *     assert.deepEqual(await test.run(agent, { topic: 'rain' }), { words: 3 })
+ *
+ * Throws a `ConfigError` as `createRuntime` does, and `invalid_argument` for options of its own.
+ */
+export function createTestRuntime(options: TestRuntimeOptions): Promise<TestRuntime> {
+  return RunningTest.start(options)
+}
+
+/** A test under way: its processes, one after the other, its time, and what was seen of both. */
+export class RunningTest implements TestRuntime {
+  readonly ledger: StepLedger
+  readonly #shared: Shared
+  readonly #data: DataFolder
+  readonly #time: VirtualTime
+  /** A crash is followed by a restart without being asked for. */
+  readonly #goesOn: boolean
+  #process: TestProcess
+  #number = 1
+  #commits = 0
+  #crashAt: number | undefined
+  #restarting: Promise<void> | undefined
+  #failure: { readonly error: unknown } | undefined
+
+  static async start(options: TestRuntimeOptions, goesOn = false): Promise<RunningTest> {
+    assertTestOptions(options)
+    const { now, patienceMs = 50, crashes = false, crashAfterCommit } = options
+    const { leaseTtlMs, heartbeatIntervalMs } = parseExecutionConfig(options.config).config
+    const clock = new VirtualClock(now instanceof Date ? now.getTime() : now)
+    const data = crashes || crashAfterCommit !== undefined ? onDisk() : inMemory()
+    const due = new DueTimes()
+    const ledger = new StepLedger()
+    let test: RunningTest | undefined
+    const heard = (events: readonly StoredEvent[]) => {
+      for (const event of events) {
+        due.hear(event)
+        ledger.hear(event)
+      }
+    }
+    const shared: Shared = { options, clock, ledger, heard, committed: () => test?.committed() }
+    const time = new VirtualTime(clock, due, { patienceMs, leaseTtlMs, heartbeatIntervalMs })
+    try {
+      const process = await TestProcess.start(shared, data.url, 1)
+      test = new RunningTest({ shared, data, time, goesOn, process })
+      return test
+    } catch (error) {
+      data.remove()
+      throw error
+    }
+  }
+
+  private constructor(parts: {
+    readonly shared: Shared
+    readonly data: DataFolder
+    readonly time: VirtualTime
+    readonly goesOn: boolean
+    readonly process: TestProcess
+  }) {
+    this.#shared = parts.shared
+    this.ledger = parts.shared.ledger
+    this.#data = parts.data
+    this.#time = parts.time
+    this.#goesOn = parts.goesOn
+    this.#process = parts.process
+    this.#crashAt = parts.shared.options.crashAfterCommit
+  }
+
+  get runtime(): Runtime {
+    this.#assertAlive()
+    return this.#process.runtime
+  }
+
+  get now(): number {
+    return Math.floor(this.#shared.clock.now())
+  }
+
+  get commits(): number {
+    return this.#commits
+  }
+
+  async run(task: TaskDefinition | string, input: unknown, options?: SubmitOptions): Promise<never> {
+    await this.#restarting
+    return this.result(await this.runtime.submit(task as string, input, options))
+  }
+
+  async result(task: TaskLike): Promise<never> {
+    const isRefused = typeof task !== 'string' && !task.accepted
+    if (!isRefused) await this.until(task, ({ state }) => isFinal(state))
+    return (await this.runtime.result(task as Receipt)) as never
+  }
+
+  async until(task: TaskLike, state: TaskState | ((status: TaskStatus) => boolean)): Promise<TaskStatus> {
+    const holds = typeof state === 'function' ? state : (status: TaskStatus) => status.state === state
+    const wanted = typeof state === 'function' ? 'as it is waited for' : `'${state}'`
+    const stillness = new Stillness(this.#shared.options.patienceMs)
+    for (;;) {
+      await this.settle()
+      const status = await this.#status(task)
+      if (holds(status)) return status
+      if (isFinal(status.state)) throw await this.#stuck(task, `is ${status.state}, and was never ${wanted}`)
+      const goesOn =
+        stillness.isBearable(this.#process) &&
+        (await this.#time.step(this.#process, Number.POSITIVE_INFINITY))
+      if (goesOn || this.#process.life.dead) continue
+      const { summary = '' } = (await this.runtime.explain(task)) ?? {}
+      throw await this.#stuck(task, `${summary}, and nothing that is due brings it on`)
+    }
+  }
+
+  async advance(by: number | Date): Promise<void> {
+    const at = by instanceof Date ? by.getTime() : this.#shared.clock.now() + by
+    if (!(at >= this.now && at <= MAX_TIME))
+      throw invalid(`advance: ms, 0 or more, or a date that is not over; given ${String(by)}`)
+    do {
+      await this.settle()
+      await this.#time.advanceTo(this.#process, at)
+    } while (this.#goesOn && this.#process.life.dead)
+    this.#assertAlive()
+  }
+
+  async settle(): Promise<void> {
+    do {
+      await this.#restarting
+      this.#assertAlive()
+      await this.#time.settle(this.#process)
+    } while (this.#goesOn && this.#process.life.dead)
+    this.#assertAlive()
+  }
+
+  async history(task: TaskLike): Promise<TaskHistory> {
+    await this.#restarting
+    this.#assertAlive()
+    return readHistory(this.#process.store, taskIdOf('history', task), this.ledger)
+  }
+
+  crash(): void {
+    this.#assertCrashable('crash')
+    this.#crashAt = undefined
+    this.#data.leaveBehind()
+    const commits = this.#commits
+    this.#process.die(this.#goesOn ? undefined : () => new ProcessCrashed(commits))
+    if (this.#goesOn) queueMicrotask(() => void this.#goOn())
+  }
+
+  crashAfter(commits: number): void {
+    this.#assertCrashable('crashAfter')
+    if (!Number.isSafeInteger(commits) || commits < 1)
+      throw invalid(`crashAfter: a whole number, 1 or more; given ${String(commits)}`)
+    this.#crashAt = this.#commits + commits
+  }
+
+  restart(): Promise<void> {
+    if (!this.#process.life.dead) throw invalid('restart: the process has not crashed')
+    this.#restarting ??= this.#restart().finally(() => {
+      this.#restarting = undefined
+    })
+    return this.#restarting
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    try {
+      await this.#restarting
+      await this.#process.stop()
+    } finally {
+      this.#data.remove()
+    }
+  }
+
+  /** Nobody awaits it: what goes wrong is thrown by the next call. */
+  async #goOn(): Promise<void> {
+    try {
+      await this.restart()
+    } catch (error) {
+      this.#failure = { error }
+    }
+  }
+
+  async #restart(): Promise<void> {
+    const dead = this.#process
+    await dead.stop()
+    this.#number += 1
+    const next = await TestProcess.start(this.#shared, this.#data.url, this.#number)
+    this.#process = next
+    dead.store.succeed(next.store)
+    await this.#time.advanceTo(next, this.#shared.clock.now() + TAKE_OVER_MS, 'every timer')
+  }
+
+  /** The process that lives has made a commit. */
+  committed(): void {
+    this.#commits += 1
+    if (this.#commits === this.#crashAt) this.crash()
+  }
+
+  #assertAlive(): void {
+    if (this.#failure !== undefined) throw this.#failure.error
+    if (this.#process.life.dead && !this.#goesOn) throw new ProcessCrashed(this.#commits)
+  }
+
+  #assertCrashable(call: string): void {
+    if (this.#process.life.dead) throw new ProcessCrashed(this.#commits)
+    if (!this.#data.canCrash)
+      throw invalid(
+        `${call}: data in memory end with their process; use createTestRuntime({ crashes: true })`,
+      )
+  }
+
+  async #status(task: TaskLike): Promise<TaskStatus> {
+    const status = await this.runtime.status(task)
+    if (status === undefined) throw noTask(taskIdOf('until', task))
+    return status
+  }
+
+  async #stuck(task: TaskLike, why: string): Promise<TaskStuck> {
+    return new TaskStuck(why, await this.history(task))
+  }
+}
+
+/** A process looks twice a second for others that are gone, and is in no hurry while there are others. */
+const TAKE_OVER_MS = 1_000
+/** What a Date can show. */
+const MAX_TIME = 8.64e15

@@ -1,0 +1,29 @@
+import { realMs } from './system.ts'
+import type { TestProcess } from './test-process.ts'
+
+/** How long nothing has happened in a process that runs something: what never says anything must not keep a test for ever. */
+export class Stillness {
+  readonly #untimedMs: number
+  #activity = -1
+  #since = 0
+
+  /** `patienceMs` is how long the test wants to wait for real work. */
+  constructor(patienceMs = 0) {
+    this.#untimedMs = Math.max(UNTIMED_MS, patienceMs)
+  }
+
+  /** False once nothing has happened for so long that nothing will. */
+  isBearable({ life, timers }: TestProcess): boolean {
+    if (life.activity !== this.#activity) {
+      this.#activity = life.activity
+      this.#since = realMs()
+    }
+    const limitMs = Number.isFinite(timers.nextInMs) ? Math.max(TIMED_MS, this.#untimedMs) : this.#untimedMs
+    return realMs() - this.#since < limitMs
+  }
+}
+
+/** Of real time, where no deadline is ahead: only something outside could bring it on. */
+const UNTIMED_MS = 3_000
+/** Where time still has a way to go to a deadline. */
+const TIMED_MS = 20_000

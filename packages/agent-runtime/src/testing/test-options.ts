@@ -1,0 +1,26 @@
+import { ConfigError, show } from '@ku0/agent-runtime-core'
+import { delayRule, flagRule, isRecord, problemsIn, type Rules, wholeNumber } from '../rules.ts'
+import type { TestRuntimeOptions } from './test-runtime.ts'
+
+/** Throws a `ConfigError` for what is wrong with the options, save what `createRuntime` checks itself. */
+export function assertTestOptions(given: unknown): asserts given is TestRuntimeOptions {
+  if (!isRecord(given)) {
+    throw new ConfigError([{ path: 'options', allowed: 'an object, such as { tasks }', given: show(given) }])
+  }
+  const problems = problemsIn(given, rules, { required: ['tasks'] })
+  if (problems.length > 0) throw new ConfigError(problems)
+}
+
+const elsewhere = ['given', () => true] as const
+
+const rules: Rules<TestRuntimeOptions> = {
+  tasks: elsewhere,
+  config: elsewhere,
+  workers: elsewhere,
+  logger: elsewhere,
+  seed: ['a text or a number', (value) => typeof value === 'string' || Number.isFinite(value)],
+  now: ['a Date or epoch ms', (value) => Number.isFinite(value instanceof Date ? value.getTime() : value)],
+  crashes: flagRule,
+  crashAfterCommit: wholeNumber(1, Number.MAX_SAFE_INTEGER),
+  patienceMs: delayRule,
+}

@@ -1,0 +1,101 @@
+import { parseExecutionConfig, type StoredEvent } from '@ku0/agent-runtime-core'
+import { createVirtualEnvironment, type VirtualClock } from '@ku0/agent-runtime-core/testing'
+import { openStore } from '@ku0/agent-runtime-persistence'
+import { createRuntime } from '../create-runtime.ts'
+import type { Runtime } from '../runtime.ts'
+import { systemEnvironment } from '../system.ts'
+import { Life, MortalTimers } from './life.ts'
+import { MortalStore } from './mortal-store.ts'
+import { observedTask } from './observed-task.ts'
+import type { StepLedger } from './step-ledger.ts'
+import type { TestRuntimeOptions } from './test-runtime.ts'
+
+/** What the processes of one test share. */
+export interface Shared {
+  readonly options: TestRuntimeOptions
+  readonly clock: VirtualClock
+  readonly ledger: StepLedger
+  readonly heard: (events: readonly StoredEvent[]) => void
+  /** After each commit of the process that lives. */
+  readonly committed: () => void
+}
+
+/** One process of a test, from its start to its end or crash. */
+export class TestProcess {
+  readonly runtime: Runtime
+  readonly store: MortalStore
+  readonly life: Life
+  /** Of the runtime alone: the store's own tell of nothing that a test waits for. */
+  readonly timers: MortalTimers
+  readonly #storeTimers: MortalTimers
+  #closing: Promise<void> | undefined
+
+  /** The n-th, from 1, of the test. */
+  static async start(shared: Shared, url: string, number: number): Promise<TestProcess> {
+    const { options, clock, ledger } = shared
+    const { seed = 'test', tasks, config: given, workers, logger } = options
+    const life = new Life()
+    const timers = new MortalTimers(clock, life)
+    const storeTimers = new MortalTimers(clock, life)
+    const drawn = createVirtualEnvironment(`${seed}\nprocess ${number}`, { digest: systemEnvironment.digest })
+    const environment = { ...drawn, clock, timers }
+    const inner = await openStore(url, {
+      config: parseExecutionConfig(given).config,
+      durability: 'normal',
+      environment: { ...environment, timers: storeTimers },
+    })
+    const store = new MortalStore(inner, life, { events: shared.heard, commit: shared.committed })
+    try {
+      const runtime = await createRuntime({
+        store,
+        tasks: Array.isArray(tasks) ? tasks.map((task) => observedTask(task, life, ledger)) : tasks,
+        ...(given === undefined ? {} : { config: given }),
+        ...(workers === undefined ? {} : { workers }),
+        logger: logger ?? false,
+        telemetry: false,
+        environment,
+      })
+      return new TestProcess(runtime, store, life, timers, storeTimers)
+    } catch (error) {
+      await inner.close()
+      throw error
+    }
+  }
+
+  private constructor(
+    runtime: Runtime,
+    store: MortalStore,
+    life: Life,
+    timers: MortalTimers,
+    storeTimers: MortalTimers,
+  ) {
+    this.runtime = runtime
+    this.store = store
+    this.life = life
+    this.timers = timers
+    this.#storeTimers = storeTimers
+  }
+
+  /** `refusal` is thrown by calls that begin before the next process is there; without it they wait. */
+  die(refusal?: () => Error): void {
+    this.life.dead = true
+    this.timers.cancelAll()
+    this.#storeTimers.cancelAll()
+    this.store.died(refusal)
+  }
+
+  /** Stops it at once. A dead one only lets its files go. */
+  stop(): Promise<void> {
+    this.#closing ??= this.#stop()
+    return this.#closing
+  }
+
+  async #stop(): Promise<void> {
+    if (!this.life.dead) {
+      const stopped = this.runtime.stop({ drain: false })
+      void this.runtime.stop()
+      await stopped
+    }
+    await this.store.close()
+  }
+}

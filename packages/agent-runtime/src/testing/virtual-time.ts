@@ -1,0 +1,118 @@
+import type { VirtualClock } from '@ku0/agent-runtime-core/testing'
+import type { DueTimes } from './due-times.ts'
+import { turns, turnsUntil } from './system.ts'
+import type { TestProcess } from './test-process.ts'
+
+/** Moves the time of a test, from one thing that is due to the next. */
+export class VirtualTime {
+  readonly #clock: VirtualClock
+  readonly #due: DueTimes
+  readonly #patienceMs: number
+  /** While something runs time moves no further in one go: its lease is renewed in time. */
+  readonly #strideMs: number
+  /** The activity after which a function that is under way was last waited for. */
+  #waitedAfter = -1
+
+  constructor(
+    clock: VirtualClock,
+    due: DueTimes,
+    limits: {
+      readonly patienceMs: number
+      readonly leaseTtlMs: number
+      readonly heartbeatIntervalMs: number
+    },
+  ) {
+    this.#clock = clock
+    this.#due = due
+    this.#patienceMs = limits.patienceMs
+    this.#strideMs = (limits.leaseTtlMs - limits.heartbeatIntervalMs) * 0.8
+  }
+
+  /** Lets everything run that is due by now and needs no time. */
+  async settle({ life }: TestProcess): Promise<void> {
+    for (let turn = 0; !life.dead; turn += 1) {
+      if (turn === MAX_TURNS)
+        throw new Error(`it does not settle: after ${MAX_TURNS} turns there is more to do`)
+      const { activity } = life
+      await turns()
+      if (this.#fireDue() || life.activity !== activity) continue
+      if (life.busy === 0 || this.#waitedAfter === activity) return
+      await turnsUntil(() => life.activity !== activity, this.#patienceMs)
+      this.#waitedAfter = life.activity
+    }
+  }
+
+  /**
+   * Moves time on to the next thing that is due, if that is no later than `limit` (epoch ms). False when it is, or there is none. When
+   * nothing is due and something runs, time would bring nothing: what runs is waited for instead.
+   */
+  async step(process: TestProcess, limit: number, pace?: Pace): Promise<boolean> {
+    const { running, inFlight, depth } = await process.runtime.stats()
+    const queued = depth.interactive + depth.normal + depth.batch
+    const isStoresTurn = pace === 'every timer' || running > inFlight || queued > 0
+    const next = this.#next(process, isStoresTurn)
+    const stride = inFlight > 0 ? this.#clock.now() + this.#strideMs : Number.POSITIVE_INFINITY
+    if (Math.min(next, stride) > limit) return false
+    if (next === limit && limit === Number.POSITIVE_INFINITY) {
+      if (inFlight === 0) return false
+      await this.#awaitActivity(process)
+    } else this.#goTo(Math.min(next, stride))
+    await this.settle(process)
+    return true
+  }
+
+  async advanceTo(process: TestProcess, at: number, pace?: Pace): Promise<void> {
+    await this.settle(process)
+    while (!process.life.dead && (await this.step(process, at, pace))) {
+      // Each step is a move.
+    }
+    if (process.life.dead) return
+    this.#goTo(Math.max(at, this.#clock.now()))
+    await this.settle(process)
+  }
+
+  /**
+   * When something happens next, epoch ms; infinity when nothing will. A store that only keeps waiting tasks looks up ten times a
+   * second: a sleep of months would be a walk of millions of steps, so such moments are passed over.
+   */
+  #next({ timers }: TestProcess, isStoresTurn: boolean): number {
+    const now = this.#clock.now()
+    const due = this.#due.next
+    return Math.min(
+      due > now ? due : this.#nextTimer,
+      now + timers.nextInMs,
+      isStoresTurn ? this.#nextTimer : Number.POSITIVE_INFINITY,
+    )
+  }
+
+  async #awaitActivity({ life }: TestProcess): Promise<void> {
+    const { activity } = life
+    await turnsUntil(() => life.activity !== activity, LOOK_MS)
+  }
+
+  get #nextTimer(): number {
+    return this.#clock.nextAt ?? Number.POSITIVE_INFINITY
+  }
+
+  #fireDue(): boolean {
+    const { nextAt } = this.#clock
+    if (nextAt === undefined || nextAt > this.#clock.now()) return false
+    this.#goTo(this.#clock.now())
+    return true
+  }
+
+  #goTo(at: number): void {
+    this.#clock.advanceTo(Math.max(at, this.#clock.now()))
+    // Epoch ms are too coarse for a timer of a fraction of one: it may still be a hair away.
+    const { nextAt } = this.#clock
+    if (nextAt !== undefined && nextAt <= this.#clock.now()) this.#clock.advanceBy(0.001)
+  }
+}
+
+/** `every timer`: the store's own too, none of which is passed over. */
+type Pace = 'every timer'
+
+/** How long something real is waited for before it is looked at whether that makes sense still, in real ms. */
+const LOOK_MS = 100
+/** More than any test needs: what goes on for longer goes round in a circle. */
+const MAX_TURNS = 100_000
