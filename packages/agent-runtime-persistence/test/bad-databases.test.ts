@@ -21,6 +21,7 @@ import { createVirtualEnvironment, Scene } from '@ku0/agent-runtime-core/testing
 import Database from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
 import { openStore, parseStoreUrl } from '../src/index.ts'
+import { assertOurs, openDatabase } from '../src/sqlite/open.ts'
 import { applicationId, schemaVersion } from '../src/sqlite/schema.ts'
 import { nodeDigest, scratchFolder } from './scratch-folder.ts'
 
@@ -158,6 +159,21 @@ describe('a file that is no store is refused with its path and what to do, and l
       true,
       true,
     ])
+  })
+
+  test('a store that another process makes just now is no database of another program', () => {
+    const path = join(scratchFolder(), 'it.db')
+    const db = new Database(path)
+    db.pragma('journal_mode = WAL')
+    const look = db.pragma.bind(db)
+    db.pragma = (...args) => {
+      db.pragma = look
+      const seen = look(...args)
+      openDatabase(path, 'full').db.close()
+      return seen
+    }
+    expect(() => assertOurs(db, path)).not.toThrow()
+    db.close()
   })
 
   test('a link and its file are one store: their processes know of each other', async () => {

@@ -158,11 +158,16 @@ function unopenable(path: string, cause: unknown): StoreError {
 
 const smallestPage = 512
 
-/** A database of another program, or of a later version of this one, is left as it is. */
-function assertOurs(db: Db, path: string): void {
-  const id = db.pragma('application_id', { simple: true }) as number
-  const version = db.pragma('user_version', { simple: true }) as number
-  const tables = db.prepare('SELECT count(*) FROM sqlite_schema').pluck().get() as number
+/**
+ * A database of another program, or of a later version of this one, is left as it is. Looked at in one transaction: between two
+ * looks another process may make the store.
+ */
+export function assertOurs(db: Db, path: string): void {
+  const { id, version, tables } = db.transaction(() => ({
+    id: db.pragma('application_id', { simple: true }) as number,
+    version: db.pragma('user_version', { simple: true }) as number,
+    tables: db.prepare('SELECT count(*) FROM sqlite_schema').pluck().get() as number,
+  }))()
   if (id !== applicationId && (id !== 0 || tables > 0))
     throw new StoreError(
       'store_not_a_database',
