@@ -17,7 +17,7 @@ import {
 } from '@ku0/agent-runtime-core'
 import { Cache } from './cache.ts'
 import { flush, type Credit, type Flushed } from './flush.ts'
-import { alsoOf, wantedBy, type Wants } from './published.ts'
+import { Publisher } from './publisher.ts'
 import type { Answer, Turn } from './port.ts'
 import { openLeaseClock } from './sqlite/clock.ts'
 import { isBusy, isFatal, storeErrorOf } from './sqlite/errors.ts'
@@ -75,11 +75,9 @@ export class StoreEngine {
   private readonly rollback
   private readonly demand = new Map<string, Credit>()
   private calls: Call[] = []
-  /** Which events this process wants to hear of. */
-  private wants: Wants | undefined
   private turn = emptyTurn()
   private seenVersion: number
-  private published: number
+  private readonly publisher: Publisher
   private busySince: number | undefined
   private notBefore = 0
   private tickAt = 0
@@ -147,7 +145,7 @@ export class StoreEngine {
     this.rollback = db.prepare('ROLLBACK')
     waitForLocks(db, 0)
     this.seenVersion = this.tables.load.dataVersion()
-    this.published = this.tables.last.number
+    this.publisher = new Publisher(this.tables, this.answerRead)
     this.info = {
       kind: this.opened.memory ? 'memory' : 'sqlite',
       location: this.opened.path,
@@ -186,19 +184,8 @@ export class StoreEngine {
     this.claimable = true
   }
 
-  /** Of a task's output stream, what comes after this is live; the rest is history, to be read. */
   setInterest(interest: Interest): void {
-    this.wants = wantedBy(interest)
-    for (const taskId of this.outputSeen.keys())
-      if (!interest.tasks.includes(taskId)) this.outputSeen.delete(taskId)
-    // It answers nobody, so nothing may be wrong with it: what is no id is followed by none.
-    for (const taskId of interest.tasks.filter((id) => typeof id === 'string'))
-      if (!this.outputSeen.has(taskId)) this.outputSeen.set(taskId, this.lastOutput(taskId))
-  }
-
-  private lastOutput(taskId: string): number {
-    const number = this.tables.load.explicit(taskId) ?? this.tables.ids.taskNumber(taskId)
-    return number === undefined ? 0 : this.tables.load.outputs(number)
+    this.publisher.follow(interest)
   }
 
   /** Whether calls wait for a flush that may begin now. */
@@ -363,8 +350,7 @@ export class StoreEngine {
     this.tables.committed()
     this.cache.absorb(flushed.ws)
     for (const id of this.lapsedTold) if (!this.cache.running.has(id)) this.lapsedTold.delete(id)
-    if (foreign || this.published < this.tables.last.number - (ownEvents ? 1 : 0))
-      this.publishForeign(ownEvents)
+    this.publisher.publishForeign(this.turn, ownEvents, foreign)
     this.claimable = false
     if (flushed.wrote) {
       this.commits++
@@ -376,7 +362,8 @@ export class StoreEngine {
     for (const [index, { call }] of batch.entries())
       this.turn.answers.push({ call, value: flushed.outcomes[index] })
     this.handOver(flushed)
-    this.publish(flushed)
+    this.turn.notices.push(...flushed.ws.notices)
+    this.publisher.publish(this.turn, flushed.ws)
     if (this.others > 0 && flushed.wrote)
       this.notBefore = this.options.environment.clock.monotonic() + fairnessMs
   }
@@ -488,73 +475,6 @@ export class StoreEngine {
       const credit = this.demand.get(claim.workerId)
       if (credit !== undefined) this.demand.set(claim.workerId, { ...credit, given: credit.given + 1 })
       this.turn.claims.push(claim)
-    }
-  }
-
-  private publish({ ws }: Flushed): void {
-    this.turn.notices.push(...ws.notices)
-    if (ws.events.length > 0) this.published = this.tables.last.number
-    const wants = this.wants
-    if (wants === undefined) return
-    const nameOf = (task: number) => ws.task(task)?.explicitId ?? this.tables.ids.task(task)
-    for (const event of ws.events) {
-      const isNamed = wants.name(event.type, event.also)
-      if (!isNamed && wants.task === undefined) continue
-      const taskId = nameOf(event.task)
-      if (!isNamed && wants.task?.(taskId) !== true) continue
-      const data =
-        event.blob === null
-          ? event.data
-          : this.tables.withBlob(
-              event.data,
-              event.blob,
-              ws.blobs.get(event.blob) ?? this.tables.load.blob(event.blob) ?? '',
-            )
-      const { seq, type, at, hash, also } = event
-      this.turn.events.push({ taskId, seq, type, at, data, hash: Buffer.from(hash).toString('hex'), also })
-    }
-    for (const { task, seq, attempt, at, data } of ws.outputs) {
-      const taskId = nameOf(task)
-      const seen = this.outputSeen.get(taskId)
-      if (seen === undefined || seq <= seen) continue
-      this.outputSeen.set(taskId, seq)
-      this.turn.chunks.push({ taskId, seq, attempt, at, data })
-    }
-  }
-
-  /** The events that other processes committed since the last look, by the journal. */
-  private publishForeign(ownWrote: boolean): void {
-    const until = this.tables.last.number - (ownWrote ? 1 : 0)
-    const { wants } = this
-    if (wants !== undefined) {
-      for (const { number, touched } of this.tables.journal.after(this.published, until - this.published)) {
-        if (number > until) break
-        for (const [task, first, last] of touched) {
-          const taskId = this.tables.load.task(task)?.explicitId ?? this.tables.ids.task(task)
-          const query: Read<'events'> = { kind: 'events', taskId, after: first - 1, limit: last - first + 1 }
-          for (const event of (this.answerRead(query) as readonly StoredEvent[] | undefined) ?? [])
-            if (wants.name(event.type, alsoOf(event)) || wants.task?.(taskId) === true)
-              this.turn.events.push({ ...event, also: alsoOf(event), elsewhere: true })
-        }
-      }
-      this.publishForeignOutput()
-    }
-    this.published = until
-  }
-
-  private readonly outputSeen = new Map<string, number>()
-
-  private publishForeignOutput(): void {
-    const limit = 1_000
-    for (const [taskId, seen] of this.outputSeen) {
-      for (let after = seen, more = true; more;) {
-        const query: Read<'output'> = { kind: 'output', taskId, after, limit }
-        const chunks = (this.answerRead(query) as readonly OutputChunk[] | undefined) ?? []
-        this.turn.chunks.push(...chunks)
-        after = chunks.at(-1)?.seq ?? after
-        more = chunks.length === limit
-        this.outputSeen.set(taskId, after)
-      }
     }
   }
 

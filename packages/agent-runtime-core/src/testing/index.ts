@@ -1,5 +1,5 @@
+export { foldEvents } from './fold-events.ts'
 export {
-  foldEvents,
   takeSnapshot,
   violationsIn,
   type InvariantCase,

@@ -5,14 +5,15 @@ import type { EventData, OutputChunk, StoredEvent } from '../event.ts'
 import { CHAIN_START, chainText } from '../hash.ts'
 import { lanes } from '../lane.ts'
 import type { ExecutionLease } from '../lease.ts'
-import { canMove, isFinal, type TaskState } from '../states.ts'
+import { isFinal } from '../states.ts'
 import type { StepRecord } from '../step.ts'
 import type { ExecutionStore, StoreStats, Totals } from '../store.ts'
 import type { TaskRecord } from '../task.ts'
-import type { OpenWait, WaitRecord } from '../wait.ts'
+import type { WaitRecord } from '../wait.ts'
 import { exceeds } from '../text-size.ts'
 import { blobReference } from '../transition/working-set.ts'
 import type { WorkerStatus } from '../worker.ts'
+import { foldEvents } from './fold-events.ts'
 import { utf8 } from './sha256.ts'
 
 /** All that a store says of one task. */
@@ -110,156 +111,6 @@ function* eventRules({ record, events }: TaskSnapshot, it: InvariantCase): Itera
     const [actual, expected] = [canonical(record.waits), canonical(folded.waits)]
     if (actual !== expected) yield `I16 it waits for ${actual}, its events say ${expected}`
   }
-}
-
-/** The row that a task's events make, and the moves that the table of states does not have. */
-export function foldEvents(events: readonly Pick<StoredEvent, 'seq' | 'type' | 'at' | 'data'>[]): {
-  readonly row: Readonly<Record<string, unknown>>
-  /** The open waits, in the order of their calls, and the signals not taken, by seq. */
-  readonly waits: readonly OpenWait[]
-  readonly signals: ReadonlyMap<number, string>
-  /** When the first of the waits is due, while it waits. */
-  readonly waitDueAt: number | null
-  readonly problems: readonly string[]
-} {
-  const problems: string[] = []
-  const row: Record<string, unknown> & {
-    state?: TaskState
-    attempt: number
-    crashes: number
-    steps: number
-  } = {
-    attempt: 1,
-    crashes: 0,
-    steps: 0,
-  }
-  const waits = new Map<string, OpenWait>()
-  const signals = new Map<number, string>()
-  let waitDueAt: number | null = null
-  let fence = 0
-  const open = (wait: OpenWait) => {
-    if (!waits.has(wait.key)) waits.set(wait.key, wait)
-  }
-  const end = ({ key, name, outcome }: EventData['wait.resolved'], seq: number) => {
-    waits.delete(key)
-    if (outcome !== 'received') return
-    const [taken] = [...signals].find(([, unread]) => unread === name) ?? []
-    if (taken === undefined)
-      problems.push(`I16 event ${seq} takes a signal ${String(name)} that is not there`)
-    else signals.delete(taken)
-  }
-  const isOver = () => row.state !== undefined && isFinal(row.state)
-  const move = (to: TaskState, seq: number) => {
-    if (row.state !== undefined && !canMove(row.state, to))
-      problems.push(`I4 event ${seq} moves ${row.state} to ${to}`)
-    row.state = to
-    delete row['dueAt']
-    delete row['waitingFor']
-    waitDueAt = null
-    if (!isOver()) return
-    waits.clear()
-    signals.clear()
-  }
-  for (const { seq, type, at, data } of events) {
-    const it = JSON.parse(data) as Partial<Record<string, unknown>>
-    switch (type) {
-      case 'task.queued':
-        move('queued', seq)
-        row['type'] = it['type']
-        row['lane'] = it['lane']
-        row['input'] = canonical(it['input'])
-        row['submittedAt'] = at
-        break
-      case 'task.rejected':
-        move('rejected', seq)
-        for (const key of ['type', 'lane', 'reason', 'message']) row[key] = it[key]
-        row['finishedAt'] = at
-        break
-      case 'task.started': {
-        const started = it as unknown as EventData['task.started']
-        move('running', seq)
-        if (started.fencingToken !== ++fence)
-          problems.push(`I10 start ${seq} has fencing token ${started.fencingToken}, not ${fence}`)
-        if (started.attempt !== row.attempt)
-          problems.push(`I10 start ${seq} is of attempt ${started.attempt}, not ${row.attempt}`)
-        row['startedAt'] = at
-        break
-      }
-      case 'task.requeued': {
-        const requeued = it as unknown as EventData['task.requeued']
-        move('queued', seq)
-        const rises = requeued.reason !== 'yielded' && requeued.reason !== 'drained'
-        if (requeued.attempt !== row.attempt + (rises ? 1 : 0))
-          problems.push(
-            `I10 requeue ${seq} (${requeued.reason}) goes from attempt ${row.attempt} to ${requeued.attempt}`,
-          )
-        row.attempt = requeued.attempt
-        if (requeued.reason === 'expired' || requeued.reason === 'owner_dead') row.crashes += 1
-        break
-      }
-      case 'task.completed':
-        move('completed', seq)
-        row['output'] = canonical(it['output'])
-        row['finishedAt'] = at
-        break
-      case 'task.failed':
-        move('failed', seq)
-        row['kind'] = it['kind']
-        row['error'] = canonical(it['error'])
-        row['finishedAt'] = at
-        if (it['kind'] === 'poisoned') row.crashes += 1
-        break
-      case 'task.canceled':
-        if (it['from'] !== row.state)
-          problems.push(`I4 cancel ${seq} is from ${String(it['from'])}, not ${row.state}`)
-        move('canceled', seq)
-        row['finishedAt'] = at
-        if (it['reason'] !== undefined) row['reason'] = it['reason']
-        break
-      case 'task.waiting': {
-        const { reason, waits: asked, dueAt = {} } = it as unknown as EventData['task.waiting']
-        move('waiting', seq)
-        row['waitingFor'] = reason
-        for (const wait of asked) {
-          const due = dueAt[wait.key]
-          open(due === undefined ? wait : { ...wait, dueAt: due })
-        }
-        const times = Object.values(dueAt)
-        if (times.length > 0) waitDueAt = Math.min(...times)
-        break
-      }
-      case 'task.resumed':
-        move('queued', seq)
-        end(it as unknown as EventData['wait.resolved'], seq)
-        break
-      case 'signal.received':
-        if (isOver()) problems.push(`I4 signal ${seq} for a task that is ${row.state}`)
-        signals.set(seq, String(it['name']))
-        break
-      case 'step.inherited':
-      case 'wait.inherited':
-        if (fence > 0 || row.state !== 'queued') problems.push(`I7 ${type} ${seq} although it has begun`)
-        if (type === 'step.inherited') row.steps += 1
-        break
-      case 'step.completed':
-      case 'step.failed':
-      case 'wait.started':
-      case 'wait.resolved':
-      case 'checkpoint.created':
-        if (row.state !== 'running') problems.push(`I7 ${type} ${seq} although the task was ${row.state}`)
-        if (type === 'step.completed') row.steps += 1
-        if (type === 'wait.started') open(it as unknown as OpenWait)
-        if (type === 'wait.resolved') end(it as unknown as EventData['wait.resolved'], seq)
-        for (const key of (it['dropped'] ?? []) as string[]) waits.delete(key)
-        break
-      case 'task.leaked':
-        break
-      default:
-        problems.push(`I4 event ${seq} of type ${type} is not known here`)
-    }
-  }
-  const inOrder = [...waits.values()].toSorted((a, b) => a.position - b.position || (a.key < b.key ? -1 : 1))
-  return { row, waits: inOrder, signals, waitDueAt, problems }
 }
 
 /** I5, I10: one live lease if and only if it runs; leases and starts are one to one. */

@@ -10,8 +10,7 @@ import type { WorkingSet } from './working-set.ts'
  * event. Source: Track AA, Scheduling Rules; `docs/semantics.md 5.1-5.3` and C3.
  */
 export function cancel(ws: WorkingSet, it: { taskId: string; reason?: string }): OutcomeOf<'cancel'> {
-  const number =
-    ws.explicitIds.get(it.taskId) ?? ws.base.explicitIds.get(it.taskId) ?? ws.ids.taskNumber(it.taskId)
+  const number = ws.taskNumber(it.taskId)
   const task = number === undefined ? undefined : ws.task(number)
   if (task === undefined) return { canceled: false }
   if (isFinal(task.state)) return { canceled: false, state: task.state }

@@ -2,7 +2,7 @@ import { canonical } from '../codec.ts'
 import type { EventData } from '../event.ts'
 import { isFinal } from '../states.ts'
 import type { OutcomeOf, Submission, Write } from '../store.ts'
-import type { MemoRow, TaskRow } from './rows.ts'
+import type { MemoRow } from './rows.ts'
 import { submitOne } from './submit.ts'
 import type { WorkingSet } from './working-set.ts'
 
@@ -11,8 +11,7 @@ import type { WorkingSet } from './working-set.ts'
  * `docs/semantics.md 1.2, 6.3`.
  */
 export function fork(ws: WorkingSet, it: Write<'fork'>): OutcomeOf<'fork'> {
-  const number =
-    ws.explicitIds.get(it.taskId) ?? ws.base.explicitIds.get(it.taskId) ?? ws.ids.taskNumber(it.taskId)
+  const number = ws.taskNumber(it.taskId)
   const source = number === undefined ? undefined : ws.task(number)
   const history = number === undefined ? undefined : ws.base.histories.get(number)
   if (source === undefined || history === undefined || source.state === 'rejected')
@@ -75,13 +74,7 @@ function inherit(
     undefined,
     value === undefined ? blob : value.blob,
   )
-  remember(ws, row, own.key)
-}
-
-function remember(ws: WorkingSet, { id, seq }: TaskRow, key: string): void {
-  const memos = ws.memos.get(id)
-  if (memos === undefined) ws.memos.set(id, new Map([[key, seq]]))
-  else memos.set(key, seq)
+  ws.remember(id, own.key, row.seq)
 }
 
 /** What was submitted, from the event that says so; its id and its key stay the other task's. */

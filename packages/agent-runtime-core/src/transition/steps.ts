@@ -24,9 +24,7 @@ export function recordStep(ws: WorkingSet, it: Write<'recordStep'>): OutcomeOf<'
     result.blob,
   )
   if (it.drops !== undefined) dropWaits(ws, row, it.drops)
-  const memos = ws.memos.get(task.id)
-  if (memos === undefined) ws.memos.set(task.id, new Map([[it.key, row.seq]]))
-  else memos.set(it.key, row.seq)
+  ws.remember(task.id, it.key, row.seq)
   return { fenced: 'ok' }
 }
 

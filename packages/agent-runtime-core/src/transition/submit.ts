@@ -103,8 +103,7 @@ function takenBefore(ws: WorkingSet, it: Submission): Receipt | undefined {
   }
   if (it.taskId === undefined) return undefined
   // An id of the store's own making belongs to the task of that number, or will.
-  const sequence =
-    ws.explicitIds.get(it.taskId) ?? ws.base.explicitIds.get(it.taskId) ?? ws.ids.taskNumber(it.taskId)
+  const sequence = ws.taskNumber(it.taskId)
   if (sequence === undefined) return undefined
   return {
     accepted: false,

@@ -37,8 +37,7 @@ export function suspend(ws: WorkingSet, it: Write<'suspend'>): OutcomeOf<'suspen
 
 /** A signal wakes the task that waits for it, or is kept until it does. Source: `docs/semantics.md 12.4`. */
 export function signal(ws: WorkingSet, it: Write<'signal'>): OutcomeOf<'signal'> {
-  const number =
-    ws.explicitIds.get(it.taskId) ?? ws.base.explicitIds.get(it.taskId) ?? ws.ids.taskNumber(it.taskId)
+  const number = ws.taskNumber(it.taskId)
   const task = number === undefined ? undefined : ws.task(number)
   if (task === undefined) return { delivered: false }
   if (isFinal(task.state)) return { delivered: false, state: task.state }

@@ -198,6 +198,18 @@ export class WorkingSet {
     return row
   }
 
+  /** The number behind a task's id, the store's own or the submitter's; there may be no such task. */
+  taskNumber(taskId: string): number | undefined {
+    return this.explicitIds.get(taskId) ?? this.base.explicitIds.get(taskId) ?? this.ids.taskNumber(taskId)
+  }
+
+  /** The task's step of this key has its memo in the event `seq`. */
+  remember(task: number, key: string, seq: number): void {
+    const memos = this.memos.get(task)
+    if (memos === undefined) this.memos.set(task, new Map([[key, seq]]))
+    else memos.set(key, seq)
+  }
+
   /** A task's row as this flush has left it so far. */
   taskNow({ id }: { readonly id: number }): TaskRow {
     const row = this.task(id)

@@ -1,14 +1,9 @@
 import {
   canonical,
   lanes,
-  quotaRule,
-  hasRoomAtDispatch,
-  runsType,
-  windowStart,
   type EventData,
   type ExecutionConfig,
   type ExecutionLease,
-  type Explanation,
   type Instant,
   type Lane,
   type LeaseRow,
@@ -20,7 +15,6 @@ import {
   type StepRecord,
   type StoredEvent,
   type StoreStats,
-  type StreamRow,
   type TaskFilter,
   type TaskRecord,
   type TaskRow,
@@ -28,6 +22,7 @@ import {
   type WaitRow,
   type WorkerStatus,
 } from '@ku0/agent-runtime-core'
+import { prepareExplain } from './explain.ts'
 import { taskOf } from './load.ts'
 import type { Db } from './open.ts'
 import type { SqliteTables } from './tables.ts'
@@ -49,7 +44,7 @@ export interface ReadContext {
 
 /** Answers questions from committed state, between flushes. */
 export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadKind]['answer'] {
-  const { db, tables, config } = context
+  const { db, tables } = context
   const { load, ids } = tables
   const finalEvent = db.prepare<[number, number], { seq: number; data: string; blob: string | null }>(
     "SELECT seq, data, blob FROM event WHERE task = ? AND seq <= ? AND type IN ('task.completed', 'task.failed', 'task.canceled', 'task.rejected') ORDER BY seq DESC LIMIT 1",
@@ -87,11 +82,8 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
   )
   const newestTask = db.prepare<[], number | null>('SELECT max(id) FROM task').pluck()
   const workerName = db.prepare<[number], string>('SELECT worker_id FROM worker WHERE id = ?').pluck()
-  const ahead = db
-    .prepare<[number, number], number>(
-      'SELECT count(*) FROM task WHERE stream = ? AND state = 0 AND due_at IS NULL AND id < ?',
-    )
-    .pluck()
+
+  const explain = prepareExplain(context, workers)
 
   return (query) => {
     switch (query.kind) {
@@ -132,7 +124,7 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
         return stats()
       case 'explain': {
         const row = find(query.taskId)
-        return row === undefined ? undefined : explain(row)
+        return row === undefined ? undefined : explain(row, recordOf(row))
       }
     }
   }
@@ -363,88 +355,10 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
     const cursor = rows.length > tasks.length ? tasks.at(-1)?.sequence : from > 1 ? from : undefined
     return { tasks, ...(cursor === undefined ? {} : { cursor }) }
   }
-
-  function explain(row: TaskRow): Explanation {
-    const base = { taskId: nameOf(row), state: row.state }
-    const record = recordOf(row)
-    switch (record.state) {
-      case 'queued':
-        return { ...base, ...explainQueued(row, record.dueAt) }
-      case 'running':
-        return {
-          ...base,
-          summary: `runs on ${record.lease.workerId}, attempt ${row.attempt}`,
-          lease: record.lease,
-        }
-      case 'waiting':
-        return {
-          ...base,
-          summary: `waits for ${record.waits.map(waitText).join(' or ')}`,
-          reason: record.waitingFor,
-        }
-      case 'completed':
-        return { ...base, summary: `completed in attempt ${row.attempt}` }
-      case 'failed':
-        return { ...base, summary: `failed (${record.kind}) in attempt ${row.attempt}`, reason: record.kind }
-      case 'canceled':
-        return {
-          ...base,
-          summary: 'was canceled',
-          ...(record.reason === undefined ? {} : { reason: record.reason }),
-        }
-      case 'rejected':
-        return { ...base, summary: `was rejected: ${record.message}`, reason: record.reason }
-    }
-  }
-
-  function explainQueued(
-    row: TaskRow,
-    dueAt: number | undefined,
-  ): Pick<Explanation, 'summary' | 'waitsFor' | 'ahead'> {
-    if (dueAt !== undefined)
-      return { summary: `is due at ${new Date(dueAt).toISOString()}`, waitsFor: 'delay' }
-    const streams = load.streams()
-    const own = streams.find((stream) => stream.id === row.stream) as StreamRow
-    const before = streams
-      .filter((stream) => stream.depth > 0)
-      .reduce((sum, stream) => {
-        if (stream.laneRank !== own.laneRank) return sum + (stream.laneRank < own.laneRank ? stream.depth : 0)
-        return sum + (ahead.get(stream.id, row.id) ?? 0)
-      }, 0)
-    const { at, leaseAt } = context.now()
-    const able = workers().filter((worker) => runsType(worker.types, own.type))
-    const live = able.filter(
-      (worker) => worker.state !== 'draining' && leaseAt - worker.lastSeenAt < config.leaseTtlMs,
-    )
-    if (live.length === 0)
-      return {
-        summary: `no worker runs type ${own.type}; start one that lists it`,
-        waitsFor: 'worker',
-        ahead: before,
-      }
-    const quotas = new Map(load.quotas().map((quota) => [quota.key, quota]))
-    const window = windowStart(at, config.quotaConfig?.windowMs ?? 60_000)
-    for (const key of own.quotaKeys) {
-      const rule = quotaRule(config.quotaConfig, key)
-      const counters = quotas.get(key)
-      if (
-        rule !== undefined &&
-        counters !== undefined &&
-        !hasRoomAtDispatch(rule, counters, window, row.tokens)
-      )
-        return { summary: `quota ${key} has no room`, waitsFor: `quota:${key}`, ahead: before }
-    }
-    return { summary: `waits for a free slot, ${before} before it`, waitsFor: 'slot', ahead: before }
-  }
 }
 
 function openWaitOf({ key, position, kind, name, dueAt }: WaitRow): OpenWait {
   return { key, position, kind, ...(name === null ? {} : { name }), ...(dueAt === null ? {} : { dueAt }) }
-}
-
-function waitText({ key, kind, name, dueAt }: OpenWait): string {
-  const until = dueAt === undefined ? '' : ` until ${new Date(dueAt).toISOString()}`
-  return kind === 'timer' ? `'${key}'${until}` : `the signal '${name ?? key}'${until}`
 }
 
 /** Rows that one slice of a filtered list looks at: some 20 ms. */

@@ -84,39 +84,40 @@ describe('execution: signals', () => {
     expect(await tasksIn(join(path, 'store.db'))).toMatchObject([{ state: 'queued', attempt: 1, crashes: 0 }])
   })
 
-  test('a second signal does not wait for another process that holds the database', async () => {
-    const path = folder()
-    const database = join(path, 'store.db')
-    const args = ['--forever', '--submit', '1', '--wait-in', '0', '--deaf']
-    const worker = run(workerProgram, database, join(path, 'ledger'), ...args)
-    await worker.said('waiting t0')
+  /** A worker whose database another process holds gets two signals. */
+  async function twoSignals(
+    database: string,
+    until: string,
+    second: NodeJS.Signals,
+    args: readonly string[],
+  ) {
+    const worker = run(workerProgram, database, join(database, '../ledger'), '--forever', ...args)
+    await worker.said(until)
     const holder = run(lockHolder, database)
     await holder.said('locked')
     worker.process.kill('SIGTERM')
     await worker.said('draining')
     const begun = performance.now()
-    worker.process.kill('SIGINT')
-    expect((await worker.ended).code).toBe(130)
-    expect(performance.now() - begun).toBeLessThan(2_000)
+    worker.process.kill(second)
+    const { code } = await worker.ended
+    const ms = performance.now() - begun
     holder.process.stdin?.end()
     await holder.ended
+    return { code, ms }
+  }
+
+  test('a second signal does not wait for another process that holds the database', async () => {
+    const database = join(folder(), 'store.db')
+    const args = ['--submit', '1', '--wait-in', '0', '--deaf']
+    const { code, ms } = await twoSignals(database, 'waiting t0', 'SIGINT', args)
+    expect(code).toBe(130)
+    expect(ms).toBeLessThan(2_000)
     expect(await tasksIn(database)).toMatchObject([{ attempt: 1 }])
   })
 
   test('nor when nothing runs', async () => {
-    const path = folder()
-    const database = join(path, 'store.db')
-    const worker = run(workerProgram, database, join(path, 'ledger'), '--forever')
-    await worker.said('submitted')
-    const holder = run(lockHolder, database)
-    await holder.said('locked')
-    worker.process.kill('SIGTERM')
-    await worker.said('draining')
-    const begun = performance.now()
-    worker.process.kill('SIGTERM')
-    expect((await worker.ended).code).toBe(143)
-    expect(performance.now() - begun).toBeLessThan(2_000)
-    holder.process.stdin?.end()
-    await holder.ended
+    const { code, ms } = await twoSignals(join(folder(), 'store.db'), 'submitted', 'SIGTERM', [])
+    expect(code).toBe(143)
+    expect(ms).toBeLessThan(2_000)
   })
 })

@@ -1,0 +1,113 @@
+import {
+  hasRoomAtDispatch,
+  quotaRule,
+  runsType,
+  windowStart,
+  type ExecutionConfig,
+  type Explanation,
+  type Instant,
+  type OpenWait,
+  type StreamRow,
+  type TaskRecord,
+  type TaskRow,
+  type WorkerStatus,
+} from '@ku0/agent-runtime-core'
+import type { Db } from './open.ts'
+import type { SqliteTables } from './tables.ts'
+
+interface ExplainContext {
+  readonly db: Db
+  readonly tables: SqliteTables
+  readonly config: ExecutionConfig
+  readonly now: () => Instant
+}
+
+/** Says why a task is where it is, in words and in data; of a queued one, what keeps it from starting. */
+export function prepareExplain(
+  { db, tables, config, now }: ExplainContext,
+  workers: () => readonly WorkerStatus[],
+): (row: TaskRow, record: TaskRecord) => Explanation {
+  const { load } = tables
+  const ahead = db
+    .prepare<[number, number], number>(
+      'SELECT count(*) FROM task WHERE stream = ? AND state = 0 AND due_at IS NULL AND id < ?',
+    )
+    .pluck()
+
+  return function explain(row: TaskRow, record: TaskRecord): Explanation {
+    const base = { taskId: record.taskId, state: record.state }
+    switch (record.state) {
+      case 'queued':
+        return { ...base, ...explainQueued(row, record.dueAt) }
+      case 'running':
+        return {
+          ...base,
+          summary: `runs on ${record.lease.workerId}, attempt ${row.attempt}`,
+          lease: record.lease,
+        }
+      case 'waiting':
+        return {
+          ...base,
+          summary: `waits for ${record.waits.map(waitText).join(' or ')}`,
+          reason: record.waitingFor,
+        }
+      case 'completed':
+        return { ...base, summary: `completed in attempt ${row.attempt}` }
+      case 'failed':
+        return { ...base, summary: `failed (${record.kind}) in attempt ${row.attempt}`, reason: record.kind }
+      case 'canceled':
+        return {
+          ...base,
+          summary: 'was canceled',
+          ...(record.reason === undefined ? {} : { reason: record.reason }),
+        }
+      case 'rejected':
+        return { ...base, summary: `was rejected: ${record.message}`, reason: record.reason }
+    }
+  }
+
+  function explainQueued(
+    row: TaskRow,
+    dueAt: number | undefined,
+  ): Pick<Explanation, 'summary' | 'waitsFor' | 'ahead'> {
+    if (dueAt !== undefined)
+      return { summary: `is due at ${new Date(dueAt).toISOString()}`, waitsFor: 'delay' }
+    const streams = load.streams()
+    const own = streams.find((stream) => stream.id === row.stream) as StreamRow
+    const before = streams
+      .filter((stream) => stream.depth > 0)
+      .reduce((sum, stream) => {
+        if (stream.laneRank !== own.laneRank) return sum + (stream.laneRank < own.laneRank ? stream.depth : 0)
+        return sum + (ahead.get(stream.id, row.id) ?? 0)
+      }, 0)
+    const { at, leaseAt } = now()
+    const able = workers().filter((worker) => runsType(worker.types, own.type))
+    const live = able.filter(
+      (worker) => worker.state !== 'draining' && leaseAt - worker.lastSeenAt < config.leaseTtlMs,
+    )
+    if (live.length === 0)
+      return {
+        summary: `no worker runs type ${own.type}; start one that lists it`,
+        waitsFor: 'worker',
+        ahead: before,
+      }
+    const quotas = new Map(load.quotas().map((quota) => [quota.key, quota]))
+    const window = windowStart(at, config.quotaConfig?.windowMs ?? 60_000)
+    for (const key of own.quotaKeys) {
+      const rule = quotaRule(config.quotaConfig, key)
+      const counters = quotas.get(key)
+      if (
+        rule !== undefined &&
+        counters !== undefined &&
+        !hasRoomAtDispatch(rule, counters, window, row.tokens)
+      )
+        return { summary: `quota ${key} has no room`, waitsFor: `quota:${key}`, ahead: before }
+    }
+    return { summary: `waits for a free slot, ${before} before it`, waitsFor: 'slot', ahead: before }
+  }
+}
+
+function waitText({ key, kind, name, dueAt }: OpenWait): string {
+  const until = dueAt === undefined ? '' : ` until ${new Date(dueAt).toISOString()}`
+  return kind === 'timer' ? `'${key}'${until}` : `the signal '${name ?? key}'${until}`
+}
