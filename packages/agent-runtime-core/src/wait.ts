@@ -1,8 +1,20 @@
 import { z } from 'zod'
+import type { WaitReason } from './event.ts'
 
-/** What a handler may wait for without holding a slot. */
-export const waitKinds = ['timer', 'signal'] as const
+/** What a handler may wait for without holding a slot. All but timers wait for something that arrives under a name. */
+export const waitKinds = ['timer', 'signal', 'approval', 'child'] as const
 export type WaitKind = (typeof waitKinds)[number]
+
+/** Why a task waits whose first wait is of this kind. Source: `docs/semantics.md 1.1`. */
+export const waitReasonOf = {
+  timer: 'timer',
+  signal: 'signal',
+  approval: 'approval',
+  child: 'children',
+} as const satisfies Record<WaitKind, WaitReason>
+
+/** What the names and keys of the runtime's own begin with; a program's do not. */
+export const RESERVED = '$ku0/'
 
 /** How a wait ended: its time came, its signal came, or its time came before its signal. */
 export const waitOutcomes = ['fired', 'received', 'timed_out'] as const
@@ -14,7 +26,7 @@ export const OpenWait = z.strictObject({
   /** The place of the call in its pass through the handler, from 0. */
   position: z.int().min(0),
   kind: z.enum(waitKinds),
-  /** The signal's name. */
+  /** What it waits for arrives under this name: a signal's own, or one of the runtime's. */
   name: z.string().optional(),
   /** When a timer fires, or the patience for a signal ends; epoch ms. */
   dueAt: z.number().optional(),
@@ -40,9 +52,9 @@ export interface WaitRequest {
   readonly key: string
   readonly position: number
   readonly kind: WaitKind
-  /** Of a signal. */
+  /** Of all but timers. */
   readonly name?: string
-  /** A timer has this or `delayMs`, by the store's clock; a signal may. Epoch ms. */
+  /** A timer has this or `delayMs`, by the store's clock; the others may. Epoch ms. */
   readonly dueAt?: number
   readonly delayMs?: number
 }

@@ -1,4 +1,4 @@
-import { type ConfigProblem, RuntimeError, show, suggestionFor } from '@ku0/agent-runtime-core'
+import { type ConfigProblem, RESERVED, RuntimeError, show, suggestionFor } from '@ku0/agent-runtime-core'
 
 /** What a value has to be, for people, and whether it is. */
 export type Rule = readonly [allowed: string, holds: (value: unknown) => boolean]
@@ -36,6 +36,15 @@ export function assertOptions(call: string, given: unknown, rules: Readonly<Reco
   }
   const [first, ...others] = problemsIn(given, rules, { path: `${call} option ` })
   if (first !== undefined) throw invalid([first, ...others].map(lineOf).join('\n'))
+}
+
+/** Throws `invalid_argument` for what cannot be a signal's name. */
+export function assertSignalName(name: unknown, what: string): asserts name is string {
+  if (!isName(name)) throw invalid(`${what} has ${nameRule[0]}; given ${show(name)}`)
+  if (name.startsWith(RESERVED))
+    throw invalid(
+      `${what} does not begin with '${RESERVED}', which is the runtime's own; given ${show(name)}`,
+    )
 }
 
 /** The error for a call that was given something outside what it documents. */

@@ -1,11 +1,5 @@
-import {
-  encode,
-  type ExecutionConfig,
-  type ExecutionStore,
-  RuntimeError,
-  show,
-} from '@ku0/agent-runtime-core'
-import { invalid, isName, nameRule } from './rules.ts'
+import { encode, type ExecutionConfig, type ExecutionStore, RuntimeError } from '@ku0/agent-runtime-core'
+import { assertSignalName } from './rules.ts'
 import type { SignalReceipt } from './runtime.ts'
 
 /** Sends a task a signal. Source: `docs/semantics.md 12.4`. */
@@ -16,7 +10,7 @@ export async function sendSignal(
   name: unknown,
   value: unknown,
 ): Promise<SignalReceipt> {
-  if (!isName(name)) throw invalid(`a signal's name has ${nameRule[0]}; given ${show(name)}`)
+  assertSignalName(name, "a signal's name")
   const text = encode(value, { what: `the value of signal '${name}'`, maxBytes: maxPayloadBytes })
   const { full, ...receipt } = await store.write({ kind: 'signal', taskId, name, value: text })
   if (full === true) {

@@ -400,7 +400,7 @@ export class ReferenceModel {
     return open
       .toSorted((a, b) => a.position - b.position)
       .flatMap(({ key, name, kind, dueAt, position }): OverWait[] => {
-        const index = kind === 'signal' ? unread.findIndex((it) => it.name === name) : -1
+        const index = name === undefined ? -1 : unread.findIndex((it) => it.name === name)
         const signal = unread[index]
         if (signal !== undefined && signal.at <= (dueAt ?? Number.POSITIVE_INFINITY)) {
           unread.splice(index, 1)

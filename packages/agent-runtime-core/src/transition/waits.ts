@@ -1,6 +1,7 @@
+import type { EventType, WaitReason } from '../event.ts'
 import { isFinal } from '../states.ts'
 import type { OutcomeOf, Write } from '../store.ts'
-import type { WaitKind, WaitOutcome, WaitRecord, WaitRequest } from '../wait.ts'
+import { type WaitOutcome, type WaitRecord, waitReasonOf, type WaitRequest } from '../wait.ts'
 import { enqueue, hold } from './queue.ts'
 import type { SignalRow, TaskRow, WaitRow } from './rows.ts'
 import { endLease, held, type Held } from './fence.ts'
@@ -44,31 +45,41 @@ export function signal(ws: WorkingSet, it: Write<'signal'>): OutcomeOf<'signal'>
   const unread = ws.signalsOf(task)
   if (unread.length >= ws.config.maxSignals) return { delivered: false, state: task.state, full: true }
 
-  const value = ws.inline(it.value)
-  const name = JSON.stringify(it.name)
-  const row = ws.move(
-    task,
-    {},
-    'signal.received',
-    `{"name":${name},"value":${value.text}}`,
-    undefined,
-    value.blob,
-  )
+  const fields = `"name":${JSON.stringify(it.name)}`
+  const row = deliver(ws, task, {
+    event: 'signal.received',
+    fields,
+    name: it.name,
+    value: ws.inline(it.value),
+  })
+  return { delivered: true, state: row.state }
+}
+
+/** What a wait may be for. */
+export interface Arrival {
+  /** The event that it becomes. */
+  readonly event: EventType
+  /** Of the event's data, in canonical form; `value` follows them. */
+  readonly fields: string
+  readonly name: string
+  readonly value: ReturnType<WorkingSet['inline']>
+}
+
+/** What has come wakes the task that waits for it, or is kept until the task does. Source: `docs/semantics.md 12.4`. */
+export function deliver(ws: WorkingSet, task: TaskRow, { event, fields, name, value }: Arrival): TaskRow {
+  const row = ws.move(task, {}, event, `{${fields},"value":${value.text}}`, undefined, value.blob)
   const arrived: SignalRow = {
     task: row.id,
     seq: row.seq,
-    name: it.name,
+    name,
     at: ws.now.at,
     value: value.text,
     blob: value.blob,
   }
-  const wait =
-    row.state === 'waiting'
-      ? ws.waitsOf(row).find(({ kind, name: awaited }) => kind === 'signal' && awaited === it.name)
-      : undefined
+  const wait = row.state === 'waiting' ? ws.waitsOf(row).find((it) => it.name === name) : undefined
   if (wait === undefined) ws.keepSignal(row, arrived)
   else resume(ws, row, wait, 'received', arrived)
-  return { delivered: true, state: ws.taskNow(row).state }
+  return ws.taskNow(row)
 }
 
 /** A waiting task whose time has come goes on; of several that are due, by the earliest. Source: `docs/semantics.md 12.3`. */
@@ -111,7 +122,7 @@ function whatIsOver(ws: WorkingSet, task: TaskRow, asked: readonly WaitRow[]): O
   const over: Over[] = []
   for (const wait of asked.toSorted((a, b) => a.position - b.position)) {
     const { kind, name, dueAt } = wait
-    const index = kind === 'signal' ? unread.findIndex((it) => it.name === name) : -1
+    const index = name === null ? -1 : unread.findIndex((it) => it.name === name)
     const kept = unread[index]
     if (kept !== undefined && (dueAt === null || kept.at <= dueAt)) {
       unread.splice(index, 1)
@@ -156,9 +167,9 @@ function park(ws: WorkingSet, { lease }: Held, waits: readonly WaitRow[]): void 
   const times = timed.map((wait) => `${JSON.stringify(wait.key)}:${wait.dueAt}`).join(',')
   const row = ws.move(
     task,
-    { state: 'waiting', lease: null, waitReason: first.kind, dueAt },
+    { state: 'waiting', lease: null, waitReason: waitReasonOf[first.kind], dueAt },
     'task.waiting',
-    `{${times === '' ? '' : `"dueAt":{${times}},`}"leaseId":"${ws.ids.lease(lease.id)}","reason":"${first.kind}",` +
+    `{${times === '' ? '' : `"dueAt":{${times}},`}"leaseId":"${ws.ids.lease(lease.id)}","reason":"${waitReasonOf[first.kind]}",` +
       `"waits":[${ordered.map((wait) => `{${fieldsOf(wait)}}`).join(',')}]}`,
     ['lease.released'],
   )
@@ -174,7 +185,7 @@ function resume(ws: WorkingSet, task: TaskRow, wait: WaitRow, outcome: WaitOutco
     task,
     { state: 'queued', waitReason: null, dueAt: null, queuedAt: ws.now.at },
     'task.resumed',
-    `{${resolutionOf(wait, outcome, taken, wait.kind)}}`,
+    `{${resolutionOf(wait, outcome, taken, waitReasonOf[wait.kind])}}`,
     undefined,
     taken?.blob ?? null,
   )
@@ -201,7 +212,7 @@ function resolutionOf(
   { key, kind, name, position }: WaitRow,
   outcome: WaitOutcome,
   taken: SignalRow | undefined,
-  reason?: WaitKind,
+  reason?: WaitReason,
 ): string {
   return (
     `"key":${JSON.stringify(key)},"kind":"${kind}",` +

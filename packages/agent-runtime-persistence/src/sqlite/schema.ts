@@ -207,6 +207,22 @@ CREATE VIEW steps AS
     json_extract(data, '$.result') AS result
   FROM event WHERE type IN ('step.completed', 'step.inherited');
 `,
+  `
+ALTER TABLE wait RENAME TO wait_before;
+CREATE TABLE wait (
+  task INTEGER NOT NULL,
+  key TEXT NOT NULL,
+  position INTEGER NOT NULL CHECK (position >= 0),
+  kind INTEGER NOT NULL CHECK (kind BETWEEN 0 AND 3),
+  name TEXT,
+  due_at INTEGER,
+  PRIMARY KEY (task, key),
+  CHECK ((kind = 0) = (name IS NULL)),
+  CHECK (kind > 0 OR due_at IS NOT NULL)
+) STRICT, WITHOUT ROWID;
+INSERT INTO wait SELECT * FROM wait_before;
+DROP TABLE wait_before;
+`,
 ]
 
 /** The version this code writes and understands. */

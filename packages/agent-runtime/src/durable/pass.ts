@@ -2,9 +2,11 @@ import {
   decideReplay,
   DuplicateStepKey,
   type Replay,
+  RESERVED,
   RuntimeError,
   show,
   type StepRecord,
+  type WaitKind,
 } from '@ku0/agent-runtime-core'
 import type { Attempt } from '../execution/attempt.ts'
 import { isName } from '../rules.ts'
@@ -19,7 +21,7 @@ export type Callee = (...args: never[]) => unknown
 /** A call that uses up a key. */
 export interface KeyUse {
   readonly key: string
-  readonly as: 'step' | 'timer' | 'signal'
+  readonly as: 'step' | WaitKind
   /** Of the input that a step declares. */
   readonly inputHash?: string | undefined
   readonly scope: Scope
@@ -148,9 +150,6 @@ export function checkKey(key: unknown, what: string): asserts key is string {
     throw new RuntimeError('invalid_argument', message)
   }
 }
-
-/** What the keys of the runtime's own waits begin with. */
-export const RESERVED = '$ku0/'
 
 function recordedOtherwise(key: string, recorded: KeyUse['as'], as: KeyUse['as']): RuntimeError {
   return new RuntimeError(

@@ -1,6 +1,12 @@
-import { type Backoff, defaultBackoff, type RetryPolicy, RuntimeError, show } from '@ku0/agent-runtime-core'
+import {
+  type Backoff,
+  defaultBackoff,
+  RESERVED,
+  type RetryPolicy,
+  RuntimeError,
+  show,
+} from '@ku0/agent-runtime-core'
 import type { Memos } from './memos.ts'
-import { RESERVED } from './pass.ts'
 
 /** The key of the wait before the n-th retry of a step: no key of a user's begins so. */
 export function retryKey(stepKey: string, retry: number): string {

@@ -1,5 +1,5 @@
 import { decode, RuntimeError, show, type WaitRecord, type WaitRequest } from '@ku0/agent-runtime-core'
-import { isName } from '../rules.ts'
+import { assertSignalName } from '../rules.ts'
 import { TimeoutError } from '../task-errors.ts'
 import { Answer, refused } from './answer.ts'
 import { type Callee, checkKey, type Pass } from './pass.ts'
@@ -37,8 +37,7 @@ export function waitForSignal(caller: WaitCaller, key: unknown, options: unknown
     if (typeof options !== 'object' || options === null)
       throw wrong(`the options of waitForSignal '${name}' are an object`, options)
     const { signal = name, timeoutMs } = options as { signal?: unknown; timeoutMs?: unknown }
-    if (!isName(signal))
-      throw wrong(`signal of waitForSignal '${name}' is a name of 1 to 255 characters`, signal)
+    assertSignalName(signal, `signal of waitForSignal '${name}'`)
     if (timeoutMs === undefined) return { kind: 'signal', name: signal }
     if (typeof timeoutMs !== 'number' || !(timeoutMs >= 0 && timeoutMs <= MAX_DELAY_MS))
       throw wrong(

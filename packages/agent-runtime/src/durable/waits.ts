@@ -174,7 +174,7 @@ export class Waits implements Dependant {
       pending.dueAt ??= this.#dueAtOf(pending, clock.now())
       const leftMs = pending.dueAt === undefined ? Number.POSITIVE_INFINITY : pending.dueAt - clock.now()
       nextMs = Math.min(nextMs, leftMs > 0 ? leftMs : SIGNAL_POLL_MS)
-      if (pending.wait.request.kind === 'signal') nextMs = Math.min(nextMs, SIGNAL_POLL_MS)
+      if (pending.wait.request.kind !== 'timer') nextMs = Math.min(nextMs, SIGNAL_POLL_MS)
     }
     this.#askAgainAt = this.#monotonic() + nextMs
   }

@@ -1,5 +1,4 @@
-import { type ErrorRecord, textOf } from '@ku0/agent-runtime-core'
-import { RESERVED } from '../durable/pass.ts'
+import { type ErrorRecord, RESERVED, textOf } from '@ku0/agent-runtime-core'
 import type { RuntimeEvent } from '../runtime-event.ts'
 import type { TaskHistory } from './history.ts'
 

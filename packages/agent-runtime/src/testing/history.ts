@@ -3,12 +3,12 @@ import {
   type EventType,
   type ExecutionStore,
   orderOfHistory,
+  RESERVED,
   type StoredEvent,
   type TaskState,
   type WaitKind,
   type WaitOutcome,
 } from '@ku0/agent-runtime-core'
-import { RESERVED } from '../durable/pass.ts'
 import { noTask } from '../result.ts'
 import { type RuntimeEvent, toRuntimeEvent } from '../runtime-event.ts'
 import { systemEnvironment } from '../system.ts'
