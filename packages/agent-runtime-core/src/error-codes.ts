@@ -116,6 +116,16 @@ export const errorCodes = {
     meaning: 'A limit of the configuration was reached.',
     remedy: 'Raise the limit that the message names, or do less.',
   },
+  not_approved: {
+    meaning: 'A human refused it too often, or did not answer in time.',
+    remedy: 'Read the feedback in the message, and submit the task again when it is heeded.',
+    retryable: false,
+  },
+  already_resolved: {
+    meaning: 'The approval was given or refused before, or is not asked for any more.',
+    remedy: 'Nothing is left to do: the first verdict counts.',
+    retryable: false,
+  },
   store_newer: {
     meaning: 'The store was written by a later version.',
     remedy: 'Upgrade this program.',

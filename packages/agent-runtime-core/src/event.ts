@@ -1,5 +1,6 @@
 import type { Lane } from './lane.ts'
 import type { LeaseEndReason } from './lease.ts'
+import type { OversightMode } from './approval.ts'
 import type { WaitKind, WaitOutcome } from './wait.ts'
 
 /** Why a submission was refused. Source: `docs/semantics.md 1.1`. */
@@ -29,6 +30,7 @@ export const failureKinds = [
   'schema_mismatch',
   'invalid_output',
   'limit_exceeded',
+  'not_approved',
 ] as const
 export type FailureKind = (typeof failureKinds)[number]
 
@@ -96,6 +98,24 @@ export interface EventData {
   /** A wait ended in the pass in which it was asked for. */
   'wait.resolved': ResolvedWait
   'signal.received': { name: string; value: unknown }
+  /** A wait for a human's verdict began; `asked` is false when a spot check let it through. */
+  'approval.requested': {
+    key: string
+    position: number
+    artifact: unknown
+    asked: boolean
+    mode: OversightMode
+    maxRetries: number
+    dueAt?: number
+    draw?: number
+  }
+  /** The verdict on the request of this seq; the handler hears of it when its wait ends. */
+  'approval.resolved': {
+    key: string
+    outcome: 'approved' | 'rejected'
+    requestId: number
+    value: { by?: string; feedback?: string; value?: unknown }
+  }
   'step.completed': {
     key: string
     position: number
@@ -120,13 +140,14 @@ export interface EventData {
   'task.leaked': { leaseId: string; afterMs: number }
 }
 
-/** How a wait ended; `value` is the signal's. */
+/** How a wait ended; `value` is what came. `since`: a rejection voids the memos made after that seq. */
 interface ResolvedWait {
   key: string
   kind: WaitKind
   name?: string
   outcome: WaitOutcome
   position: number
+  since?: number
   value?: unknown
 }
 

@@ -104,6 +104,7 @@ export const excludedDataKeys: ReadonlySet<string> = new Set([
   'processId',
   'requestId',
   'rootId',
+  'since',
   'taskId',
   'token',
   'trace',

@@ -1,3 +1,4 @@
+export * from './approval.ts'
 export * from './codec.ts'
 export * from './config.ts'
 export * from './environment.ts'

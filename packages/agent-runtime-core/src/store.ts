@@ -1,3 +1,4 @@
+import type { PendingApproval, Rejection, VerdictOutcome } from './approval.ts'
 import type { ExecutionConfig } from './config.ts'
 import type { EventType, FailureKind, OutputChunk, RejectionReason, StoredEvent } from './event.ts'
 import type { Lane } from './lane.ts'
@@ -216,6 +217,20 @@ export interface Writes {
     outcome: { readonly delivered: boolean; readonly state?: TaskState; readonly full?: boolean }
   }
   /**
+   * A human's verdict on the request that stands in the task's event `request`. It wakes the task, or is kept until the pass that
+   * runs comes to it; the first counts. Source: `docs/semantics.md 12.2, 12.3`.
+   */
+  resolveApproval: {
+    fields: {
+      readonly taskId: string
+      readonly request: number
+      readonly verdict: 'approved' | 'rejected'
+      /** What the reviewer says, in the codec's form. */
+      readonly value: string
+    }
+    outcome: VerdictOutcome
+  }
+  /**
    * Submits a task again as a new one that keeps the memos before `fromStep` (all without one), some with other results
    * (`edits`, by step key, in the codec's form). `onlyOver`: of a failed or canceled task alone. Source: `docs/semantics.md
    * 1.2, 6.3`.
@@ -348,7 +363,14 @@ export interface Reads {
       readonly waits: readonly WaitRecord[]
       /** Waits that began and have not ended. */
       readonly open: readonly OpenWait[]
+      /** What sent the task back, in order. */
+      readonly rejections: readonly Rejection[]
     }
+  }
+  /** Approvals that nobody has answered, of one task or all, by task; `after` is the `cursor` of the page before. */
+  approvals: {
+    fields: { readonly taskId?: string; readonly limit: number; readonly after?: number }
+    answer: { readonly approvals: readonly PendingApproval[]; readonly cursor?: number }
   }
   output: {
     fields: { readonly taskId: string; readonly after: number; readonly limit: number }

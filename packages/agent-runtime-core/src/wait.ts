@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { ApprovalRequest } from './approval.ts'
 import type { WaitReason } from './event.ts'
 
 /** What a handler may wait for without holding a slot. All but timers wait for something that arrives under a name. */
@@ -16,8 +17,11 @@ export const waitReasonOf = {
 /** What the names and keys of the runtime's own begin with; a program's do not. */
 export const RESERVED = '$ku0/'
 
-/** How a wait ended: its time came, its signal came, or its time came before its signal. */
-export const waitOutcomes = ['fired', 'received', 'timed_out'] as const
+/**
+ * How a wait ended: its time came; what it was for arrived; its patience ended before that; and for an approval, how it was
+ * answered, or that a spot check let it through.
+ */
+export const waitOutcomes = ['fired', 'received', 'timed_out', 'approved', 'rejected', 'passed'] as const
 export type WaitOutcome = (typeof waitOutcomes)[number]
 
 /** A wait that is open: what a waiting task waits for. */
@@ -57,4 +61,6 @@ export interface WaitRequest {
   /** A timer has this or `delayMs`, by the store's clock; the others may. Epoch ms. */
   readonly dueAt?: number
   readonly delayMs?: number
+  /** Of an approval. */
+  readonly approval?: ApprovalRequest
 }

@@ -10,6 +10,7 @@ import {
   type SignalRow,
   type StreamRow,
   type TaskRow,
+  type VerdictsRow,
   type WaitRow,
   type WorkerRow,
   type WorkingSet,
@@ -40,6 +41,7 @@ export class Cache implements Base {
   readonly events = new Map<string, string>()
   readonly waits = new Map<number, readonly WaitRow[]>()
   readonly signals = new Map<number, readonly SignalRow[]>()
+  readonly verdicts = new Map<number, VerdictsRow>()
   readonly blobs = new Map<string, string>()
   readonly histories = new Map<number, History>()
   /** This process's live leases. */
@@ -153,6 +155,7 @@ export class Cache implements Base {
   private forgetWaits(): void {
     this.waits.clear()
     this.signals.clear()
+    this.verdicts.clear()
     this.blobs.clear()
   }
 

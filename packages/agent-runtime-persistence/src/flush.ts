@@ -184,6 +184,7 @@ function loadNamed(tables: SqliteTables, cache: Cache, operations: readonly Writ
         break
       case 'cancel':
       case 'signal':
+      case 'resolveApproval':
         loadTask(tables, cache, operation.taskId)
         break
       case 'registerWorkers':
@@ -252,21 +253,33 @@ function lookUpLease(tables: SqliteTables, cache: Cache, lease: LeaseRow): void 
 /** Most tasks have none, and their row says so. */
 function loadWaits(tables: SqliteTables, cache: Cache, task: number): void {
   if ((cache.tasks.get(task)?.waits ?? 0) === 0 || cache.waits.has(task)) return
-  cache.waits.set(task, tables.load.waits(task))
+  const waits = tables.load.waits(task)
+  cache.waits.set(task, waits)
+  if (waits.some(({ kind }) => kind === 'approval')) {
+    cache.verdicts.set(task, tables.load.verdicts(task))
+    // A rejection makes the memos since the last approval void, whichever they are.
+    loadMemos(tables, cache, task)
+  }
   const signals = tables.load.signals(task)
   cache.signals.set(task, signals)
   for (const { blob } of signals) if (blob !== null) cache.blobs.set(blob, tables.load.blob(blob) ?? '')
 }
 
 function loadMemo(tables: SqliteTables, cache: Cache, task: number, key: string): void {
-  let memos = cache.memos.get(task)
-  if (memos === undefined) {
-    if ((cache.tasks.get(task)?.steps ?? 0) === 0) return
-    memos = tables.load.memoKeys(task)
-    cache.memos.set(task, memos)
-  }
-  const seq = memos.get(key)
-  if (seq !== undefined) loadEvent(tables, cache, task, seq)
+  const seq = loadMemos(tables, cache, task)?.get(key) ?? 0
+  if (seq > 0) loadEvent(tables, cache, task, seq)
+}
+
+function loadMemos(
+  tables: SqliteTables,
+  cache: Cache,
+  task: number,
+): ReadonlyMap<string, number> | undefined {
+  const known = cache.memos.get(task)
+  if (known !== undefined || (cache.tasks.get(task)?.steps ?? 0) === 0) return known
+  const memos = tables.load.memoKeys(task)
+  cache.memos.set(task, memos)
+  return memos
 }
 
 function loadEvent(tables: SqliteTables, cache: Cache, task: number, seq: number): void {

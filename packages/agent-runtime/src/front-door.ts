@@ -18,6 +18,7 @@ import {
   taskIdOf,
   waitRules,
 } from './arguments.ts'
+import { type Approvals, approvalsOf } from './approvals.ts'
 import { Warden } from './durable/index.ts'
 import {
   Deadlines,
@@ -77,6 +78,7 @@ export interface FrontDoorDeps {
 /** The front door: each call goes one room further, to the queue, the store or the feed. */
 export class FrontDoor implements Runtime {
   readonly info: StoreInfo
+  readonly approvals: Approvals
   readonly #deps: FrontDoorDeps
   readonly #store: ExecutionStore
   readonly #deadlines: Deadlines
@@ -102,6 +104,7 @@ export class FrontDoor implements Runtime {
     this.#deps = deps
     this.#store = store
     this.info = store.info
+    this.approvals = approvalsOf({ store, config, assertOpen: () => this.#assertOpen() })
     this.#deadlines = new Deadlines(clock, timers)
     this.#feed = new Feed(store, (error, { type }) =>
       log('error', 'a listener failed', { event: type, error: describeError(error) }),

@@ -1,3 +1,11 @@
+export type {
+  ApprovalEntry,
+  ApprovalFilter,
+  Approvals,
+  PendingApproval,
+  Verdict,
+  VerdictReceipt,
+} from './approvals.ts'
 export {
   createRuntime,
   type RuntimeLogger,
@@ -28,11 +36,14 @@ export type { InputOf, OutputOf, Schema } from './schema.ts'
 export { exitCodes } from './signals.ts'
 export type {
   AllResults,
+  Approval,
+  ApprovalOptions,
   Branches,
   CleanupHook,
   CleanupReason,
   ExecOptions,
   ExecResult,
+  Feedback,
   RaceResult,
   SignalWaitOptions,
   StepHandle,
@@ -46,6 +57,6 @@ export {
   type TaskDefinition,
   type TaskDefinitionOptions,
 } from './task-definition.ts'
-export { TaskFailed, TaskRejected, TimeoutError } from './task-errors.ts'
+export { ApprovalRejected, TaskFailed, TaskRejected, TimeoutError } from './task-errors.ts'
 export type { TaskStatus } from './task-status.ts'
 export { LeaseLost, NonRetryableError, RuntimeError, TaskCanceled } from '@ku0/agent-runtime-core'

@@ -38,6 +38,11 @@ export function assertOptions(call: string, given: unknown, rules: Readonly<Reco
   if (first !== undefined) throw invalid([first, ...others].map(lineOf).join('\n'))
 }
 
+/** One of these words. */
+export function isOneOf(words: readonly string[]): Rule {
+  return [words.join(' | '), (value) => typeof value === 'string' && words.includes(value)]
+}
+
 /** Throws `invalid_argument` for what cannot be a signal's name. */
 export function assertSignalName(name: unknown, what: string): asserts name is string {
   if (!isName(name)) throw invalid(`${what} has ${nameRule[0]}; given ${show(name)}`)

@@ -9,6 +9,7 @@ import type {
   WorkerStatus,
 } from '@ku0/agent-runtime-core'
 import type { LeakedHandler, SubmitOptions } from './execution/index.ts'
+import type { Approvals } from './approvals.ts'
 import type { Receipt, TaskId } from './receipts.ts'
 import type { RuntimeEvent } from './runtime-event.ts'
 import type { TaskDefinition } from './task-definition.ts'
@@ -22,6 +23,9 @@ import type { TaskStatus } from './task-status.ts'
 export interface Runtime extends AsyncDisposable {
   /** What the store says of itself. */
   readonly info: StoreInfo
+
+  /** What waits for a human, and the verdicts on it. */
+  readonly approvals: Approvals
 
   /**
    * Submits a task; resolves once the task, or its rejection, is committed. A submission that is refused (queue full, quota,

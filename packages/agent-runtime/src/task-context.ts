@@ -1,4 +1,4 @@
-import type { Backoff, Lane } from '@ku0/agent-runtime-core'
+import type { ApprovalTimeout, Backoff, Lane, OversightMode, RejectionPolicy } from '@ku0/agent-runtime-core'
 
 /**
  * What a handler gets to work with. Its methods write on behalf of the task's lease: once the lease is gone (canceled, lost,
@@ -93,6 +93,30 @@ export interface TaskContext {
   all<B extends Branches>(key: string, branches: B): Promise<AllResults<B>>
 
   /**
+   * Puts `artifact` (encoded like a result) before a human and waits, as {@link sleep} does, until `runtime.approvals` has a verdict.
+   * The key names the request and is one of the step keys of the pass. An approval is stored: later passes have it at once.
+   *
+   * `mode`: `supervised` and `autonomous_escalation` (the default: the handler calls this when it is in doubt) always ask;
+   * `spot_check` asks in 30 % of the cases, by a draw that is recorded, and lets the others through (`asked: false`).
+   *
+   * A rejection sends the task back to its last approval: the steps recorded since are void and run again, with what the
+   * reviewers said in {@link feedback} and another idempotency key; timers and signals that were over stay so. When it was rejected
+   * `maxRetries` (3) times since the last approval, the next rejection fails the task with `not_approved`. With `onReject:
+   * 'throw'` the call throws {@link ApprovalRejected} instead, and nothing is void.
+   *
+   * Throws a {@link TimeoutError} when `timeoutMs` is over, or what `onTimeout` says happens. Besides what `sleep` throws,
+   * {@link StepNotSerializable} and {@link PayloadTooLarge}. Source: `docs/semantics.md 12.1-12.3`.
+   */
+  requestApproval<T = unknown>(
+    key: string,
+    artifact: unknown,
+    options?: ApprovalOptions,
+  ): Promise<Approval<T>>
+
+  /** What the rejections since the last approval said, oldest first: what a step that runs again should heed. */
+  readonly feedback: readonly Feedback[]
+
+  /**
    * Calls `hook` when the pass ends in any way but completion: canceled, timed out, failed, lease lost, waiting, yielded, shutdown.
    * Hooks run once each, in reverse order of registration, after the signal has aborted; each has `cleanupTimeoutMs`. Their
    * errors are logged. Returns a function that takes the hook back. Source: `docs/semantics.md 5.1`.
@@ -144,6 +168,41 @@ export interface SignalWaitOptions {
   readonly signal?: string
   /** How long it is waited for from the call on, 0 to 1e15 ms; for ever when absent. */
   readonly timeoutMs?: number
+}
+
+/** How a human is asked. */
+export interface ApprovalOptions {
+  /** `autonomous_escalation` by default. */
+  readonly mode?: OversightMode
+  /** Rejections since the last approval after which the task may try again; 3 by default. */
+  readonly maxRetries?: number
+  /** From the call on, 0 to 1e15 ms; for ever when absent. */
+  readonly timeoutMs?: number
+  /** Runs again what followed the last approval (`rerun`, the default), or throws {@link ApprovalRejected}. */
+  readonly onReject?: RejectionPolicy
+  /** When nobody answers in time: `throw` (default), or as if a reviewer had said `approve` or `reject`; `fail` fails the task. */
+  readonly onTimeout?: ApprovalTimeout
+}
+
+/** An approval as it was given. */
+export interface Approval<T = unknown> {
+  /** False when a spot check let it through. */
+  readonly asked: boolean
+  /** Who gave it, by their own word; `timeout` when nobody did. */
+  readonly by?: string
+  readonly feedback?: string
+  /** What the reviewer handed over, a corrected artifact say. */
+  readonly value?: T
+}
+
+/** A rejection as the work that follows it gets to see it. */
+export interface Feedback {
+  /** The key of the request that was rejected. */
+  readonly key: string
+  readonly at: number
+  readonly by?: string
+  readonly feedback?: string
+  readonly value?: unknown
 }
 
 /** What runs side by side, by name. Each gets a context of its own, whose signal aborts when the branch is closed. */

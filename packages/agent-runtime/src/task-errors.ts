@@ -45,6 +45,27 @@ export class TaskRejected extends RuntimeError {
   }
 }
 
+/** A human refused what `ctx.requestApproval` asked for, with `onReject: 'throw'`. Trying the same again does not help. */
+export class ApprovalRejected extends RuntimeError {
+  static {
+    this.prototype.name = 'ApprovalRejected'
+  }
+
+  readonly key: string
+  readonly by: string | undefined
+  readonly feedback: string | undefined
+
+  constructor(key: string, { by, feedback }: { readonly by?: string; readonly feedback?: string }) {
+    const said = feedback === undefined ? '' : `: ${feedback}`
+    super('not_approved', `'${key}' was rejected${by === undefined ? '' : ` by ${by}`}${said}`, {
+      details: { key, ...(by === undefined ? {} : { by }), ...(feedback === undefined ? {} : { feedback }) },
+    })
+    this.key = key
+    this.by = by
+    this.feedback = feedback
+  }
+}
+
 /** A limit of time ran out: a task's, a step's, a command's or a caller's own. */
 export class TimeoutError extends RuntimeError {
   static {

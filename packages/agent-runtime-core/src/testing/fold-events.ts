@@ -1,3 +1,5 @@
+import { approvalName } from '../approval.ts'
+import { TIMEOUT_VERDICT } from '../transition/approvals.ts'
 import { canonical } from '../codec.ts'
 import type { EventData, StoredEvent } from '../event.ts'
 import { canMove, isFinal, type TaskState } from '../states.ts'
@@ -31,10 +33,11 @@ export function foldEvents(events: readonly Pick<StoredEvent, 'seq' | 'type' | '
   const open = (wait: OpenWait) => {
     if (!waits.has(wait.key)) waits.set(wait.key, wait)
   }
-  const end = ({ key, name, outcome }: EventData['wait.resolved'], seq: number) => {
+  const end = ({ key, name, outcome, value }: EventData['wait.resolved'], seq: number) => {
     waits.delete(key)
-    if (outcome !== 'received') return
+    if (outcome === 'fired' || outcome === 'timed_out' || outcome === 'passed') return
     const [taken] = [...signals].find(([, unread]) => unread === name) ?? []
+    if (taken === undefined && outcome !== 'received' && canonical(value) === TIMEOUT_VERDICT) return
     if (taken === undefined)
       problems.push(`I16 event ${seq} takes a signal ${String(name)} that is not there`)
     else signals.delete(taken)
@@ -127,6 +130,10 @@ export function foldEvents(events: readonly Pick<StoredEvent, 'seq' | 'type' | '
         if (isOver()) problems.push(`I4 signal ${seq} for a task that is ${row.state}`)
         signals.set(seq, String(it['name']))
         break
+      case 'approval.resolved':
+        if (isOver()) problems.push(`I4 verdict ${seq} for a task that is ${row.state}`)
+        signals.set(seq, approvalName(String(it['key'])))
+        break
       case 'step.inherited':
       case 'wait.inherited':
         if (fence > 0 || row.state !== 'queued') problems.push(`I7 ${type} ${seq} although it has begun`)
@@ -136,10 +143,12 @@ export function foldEvents(events: readonly Pick<StoredEvent, 'seq' | 'type' | '
       case 'step.failed':
       case 'wait.started':
       case 'wait.resolved':
+      case 'approval.requested':
       case 'checkpoint.created':
         if (row.state !== 'running') problems.push(`I7 ${type} ${seq} although the task was ${row.state}`)
         if (type === 'step.completed') row.steps += 1
         if (type === 'wait.started') open(it as unknown as OpenWait)
+        if (type === 'approval.requested') open(approvalIn(it as unknown as EventData['approval.requested']))
         if (type === 'wait.resolved') end(it as unknown as EventData['wait.resolved'], seq)
         for (const key of (it['dropped'] ?? []) as string[]) waits.delete(key)
         break
@@ -151,4 +160,14 @@ export function foldEvents(events: readonly Pick<StoredEvent, 'seq' | 'type' | '
   }
   const inOrder = [...waits.values()].toSorted((a, b) => a.position - b.position || (a.key < b.key ? -1 : 1))
   return { row, waits: inOrder, signals, waitDueAt, problems }
+}
+
+function approvalIn({ key, position, dueAt }: EventData['approval.requested']): OpenWait {
+  return {
+    key,
+    position,
+    kind: 'approval',
+    name: approvalName(key),
+    ...(dueAt === undefined ? {} : { dueAt }),
+  }
 }

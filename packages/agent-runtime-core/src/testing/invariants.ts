@@ -6,6 +6,7 @@ import { CHAIN_START, chainText } from '../hash.ts'
 import { lanes } from '../lane.ts'
 import type { ExecutionLease } from '../lease.ts'
 import { isFinal } from '../states.ts'
+import { isVoid } from '../approval.ts'
 import type { StepRecord } from '../step.ts'
 import type { ExecutionStore, StoreStats, Totals } from '../store.ts'
 import type { TaskRecord } from '../task.ts'
@@ -136,8 +137,20 @@ function* leaseRules({ record, events, leases }: TaskSnapshot): Iterable<string>
 }
 
 /** I6: a key has one memo, and the memos are what their events say. */
+/** What sent the task back, as its events say. */
+function rejectionsIn(events: TaskSnapshot['events']): { since: number; seq: number }[] {
+  return events.flatMap(({ type, seq, data }) => {
+    if (type !== 'task.resumed') return []
+    const { since } = JSON.parse(data) as EventData['wait.resolved']
+    return since === undefined ? [] : [{ since, seq }]
+  })
+}
+
 function* memoRules({ events, steps }: TaskSnapshot): Iterable<string> {
-  const recorded = events.filter(({ type }) => type === 'step.completed' || type === 'step.inherited')
+  const sentBack = rejectionsIn(events)
+  const recorded = events.filter(
+    ({ type, seq }) => (type === 'step.completed' || type === 'step.inherited') && !isVoid(seq, sentBack),
+  )
   if (steps.length !== recorded.length) yield `I6 ${steps.length} memos, ${recorded.length} events`
   const keys = new Set(steps.map(({ key }) => key))
   if (keys.size !== steps.length)
@@ -279,7 +292,9 @@ function* lastingRules(before: StoreSnapshot, now: StoreSnapshot): Iterable<stri
     for (const [index, event] of events.entries())
       if (JSON.stringify(task.events[index]) !== JSON.stringify(event))
         yield `I15 event ${event.seq} of task ${record.sequence} changed`
-    for (const [index, step] of steps.entries())
+    const sentBack = rejectionsIn(task.events)
+    const standing = steps.filter(({ seq }) => !isVoid(seq, sentBack))
+    for (const [index, step] of standing.entries())
       if (JSON.stringify(task.steps[index]) !== JSON.stringify(step))
         yield `I6 memo ${step.key} of task ${record.sequence} changed`
   }
@@ -290,7 +305,7 @@ function withoutAbort(record: TaskRecord): string {
   return JSON.stringify({ ...record, abort: undefined })
 }
 
-const valueKeys = ['input', 'result', 'output', 'error', 'value'] as const
+const valueKeys = ['input', 'result', 'output', 'error', 'value', 'artifact'] as const
 
 /** The chain after one more event; a value that was too large to stand inline was hashed as its reference. */
 function chained(

@@ -6,6 +6,7 @@ import { release, settle } from './settle.ts'
 import { appendOutput, checkpoint, failStep, progress, recordStep } from './steps.ts'
 import { submit } from './submit.ts'
 import { drainWorkers, registerWorkers, removeWorkers } from './upkeep.ts'
+import { resolveApproval } from './verdicts.ts'
 import { signal, suspend } from './waits.ts'
 import type { WorkingSet } from './working-set.ts'
 
@@ -29,6 +30,7 @@ export const flushRank: Readonly<Record<WriteKind, number>> = {
   submit: 3,
   cancel: 3,
   signal: 3,
+  resolveApproval: 3,
   fork: 3,
   abortSettled: 3,
 }
@@ -56,6 +58,8 @@ export function fold(ws: WorkingSet, it: Write, running: Iterable<LeaseRow>): Ou
       return suspend(ws, it)
     case 'signal':
       return signal(ws, it)
+    case 'resolveApproval':
+      return resolveApproval(ws, it)
     case 'fork':
       return fork(ws, it)
     case 'cancel':

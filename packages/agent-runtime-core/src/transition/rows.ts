@@ -1,7 +1,8 @@
 import type { EventType, WaitReason } from '../event.ts'
 import type { LeaseEndReason } from '../lease.ts'
 import type { LeaseState, TaskState } from '../states.ts'
-import type { WaitKind } from '../wait.ts'
+import type { ApprovalTerms } from '../approval.ts'
+import type { WaitKind, WaitOutcome } from '../wait.ts'
 
 /**
  * The rows a store keeps, as the transitions see them: integers inside, frozen by type; a change is a new row. Times are epoch
@@ -136,9 +137,11 @@ export interface WaitRow {
   readonly key: string
   readonly position: number
   readonly kind: WaitKind
-  /** The signal's. */
+  /** What it waits for arrives under this name. */
   readonly name: string | null
   readonly dueAt: number | null
+  /** Of an approval: its terms. */
+  readonly terms: ApprovalTerms | null
 }
 
 /** A signal that its task has not taken yet; what came with it stands in the event `seq`. */
@@ -150,6 +153,16 @@ export interface SignalRow {
   /** As in the event: the value's text, or the reference to a blob. */
   readonly value: string
   readonly blob: string | null
+  /** How it ends the wait that it is for. */
+  readonly outcome: Extract<WaitOutcome, 'received' | 'approved' | 'rejected'>
+}
+
+/** Where a task stands with its reviewers. */
+export interface VerdictsRow {
+  /** The seq of the last approval; 0 when there was none. */
+  readonly approvedSeq: number
+  /** Rejections since. */
+  readonly rejections: number
 }
 
 /** An event that is a memo, as it stands. */

@@ -9,7 +9,7 @@ export function recordStep(ws: WorkingSet, it: Write<'recordStep'>): OutcomeOf<'
   if (live === undefined) return { fenced: 'stale' }
   const { task } = live
   const before = ws.memos.get(task.id)?.get(it.key) ?? ws.base.memos.get(task.id)?.get(it.key)
-  if (before !== undefined) return { fenced: 'ok', memo: memoText(ws, task.id, before) }
+  if (before !== undefined && before > 0) return { fenced: 'ok', memo: memoText(ws, task.id, before) }
 
   const result = ws.inline(it.result)
   const row = ws.move(

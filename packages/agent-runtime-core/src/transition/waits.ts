@@ -3,6 +3,14 @@ import { isFinal } from '../states.ts'
 import type { OutcomeOf, Write } from '../store.ts'
 import { type WaitOutcome, type WaitRecord, waitReasonOf, type WaitRequest } from '../wait.ts'
 import { enqueue, hold } from './queue.ts'
+import {
+  countVerdict,
+  openApproval,
+  outcomeAtTimeout,
+  refusalOf,
+  sendsBack,
+  TIMEOUT_VERDICT,
+} from './approvals.ts'
 import type { SignalRow, TaskRow, WaitRow } from './rows.ts'
 import { endLease, held, type Held } from './fence.ts'
 import type { WorkingSet } from './working-set.ts'
@@ -18,17 +26,22 @@ export function suspend(ws: WorkingSet, it: Write<'suspend'>): OutcomeOf<'suspen
   const open = [...before, ...fresh]
   const over = whatIsOver(ws, live.task, open)
 
-  if (over.length === 0 && !it.stay) {
+  const back = over.find(({ wait, outcome }) => sendsBack(wait, outcome))
+  if (back !== undefined || (over.length === 0 && !it.stay)) {
     ws.putWaits(live.task, open)
     park(ws, live, open)
+    if (back !== undefined) {
+      conclude(ws, ws.taskNow(live.task), back)
+      if (back.taken !== undefined) ws.takeSignal(live.task, back.taken)
+    }
     return { fenced: 'ok', suspended: true, resolved: [] }
   }
   const ended = new Set(over.map(({ wait }) => wait.key))
-  let { task } = live
-  for (const wait of fresh) if (!ended.has(wait.key)) task = start(ws, task, wait)
-  const resolved = over.map(({ wait, outcome, taken }) => {
-    task = resolve(ws, task, wait, outcome, taken)
-    return recordOf(ws, task, wait, outcome, taken)
+  let task = ws.taskNow(live.task)
+  for (const wait of fresh) if (wait.kind !== 'approval' && !ended.has(wait.key)) task = start(ws, task, wait)
+  const resolved = over.map((ending) => {
+    task = resolve(ws, task, ending)
+    return recordOf(ws, task, ending)
   })
   const left = open.filter(({ key }) => !ended.has(key))
   if (ended.size > 0 || fresh.length > 0) ws.putWaits(task, left)
@@ -63,10 +76,13 @@ export interface Arrival {
   readonly fields: string
   readonly name: string
   readonly value: ReturnType<WorkingSet['inline']>
+  /** How it ends the wait; `received` by default. */
+  readonly outcome?: SignalRow['outcome']
 }
 
 /** What has come wakes the task that waits for it, or is kept until the task does. Source: `docs/semantics.md 12.4`. */
-export function deliver(ws: WorkingSet, task: TaskRow, { event, fields, name, value }: Arrival): TaskRow {
+export function deliver(ws: WorkingSet, task: TaskRow, arrival: Arrival): TaskRow {
+  const { event, fields, name, value, outcome = 'received' } = arrival
   const row = ws.move(task, {}, event, `{${fields},"value":${value.text}}`, undefined, value.blob)
   const arrived: SignalRow = {
     task: row.id,
@@ -75,10 +91,11 @@ export function deliver(ws: WorkingSet, task: TaskRow, { event, fields, name, va
     at: ws.now.at,
     value: value.text,
     blob: value.blob,
+    outcome,
   }
   const wait = row.state === 'waiting' ? ws.waitsOf(row).find((it) => it.name === name) : undefined
   if (wait === undefined) ws.keepSignal(row, arrived)
-  else resume(ws, row, wait, 'received', arrived)
+  else conclude(ws, row, { wait, outcome, at: ws.now.at, taken: arrived })
   return ws.taskNow(row)
 }
 
@@ -87,7 +104,7 @@ export function wake(ws: WorkingSet, task: TaskRow): void {
   const due = ws.waitsOf(task).filter(({ dueAt }) => dueAt !== null && dueAt <= ws.now.at)
   const [first] = due.toSorted((a, b) => (a.dueAt ?? 0) - (b.dueAt ?? 0) || a.position - b.position)
   if (first === undefined) throw new Error(`task ${task.id} is due and none of its waits is`)
-  resume(ws, task, first, first.kind === 'timer' ? 'fired' : 'timed_out')
+  conclude(ws, task, { wait: first, outcome: outcomeWhenDue(first), at: first.dueAt ?? 0 })
 }
 
 /** The task has no use for these waits any more. */
@@ -106,32 +123,41 @@ export function clearWaits(ws: WorkingSet, task: TaskRow): void {
 
 function begun(ws: WorkingSet, task: TaskRow, it: WaitRequest): WaitRow {
   const dueAt = it.dueAt ?? (it.delayMs === undefined ? null : Math.ceil(ws.now.at + it.delayMs))
-  return { task: task.id, key: it.key, position: it.position, kind: it.kind, name: it.name ?? null, dueAt }
+  if (it.approval !== undefined) return openApproval(ws, ws.taskNow(task), it, it.approval, dueAt)
+  const { key, position, kind } = it
+  return { task: task.id, key, position, kind, name: it.name ?? null, dueAt, terms: null }
 }
 
+/** How a wait ended. `fail`: the task fails of it. */
 interface Over {
   readonly wait: WaitRow
-  readonly outcome: WaitOutcome
+  readonly outcome: WaitOutcome | 'fail'
   readonly at: number
   readonly taken?: SignalRow
 }
 
-/** The waits that need no waiting, in the order in which they ended: a signal that came in time beats its patience. */
+/** The waits that need no waiting, in the order in which they ended: what came in time beats the patience for it. */
 function whatIsOver(ws: WorkingSet, task: TaskRow, asked: readonly WaitRow[]): Over[] {
   const unread = [...ws.signalsOf(task)]
   const over: Over[] = []
   for (const wait of asked.toSorted((a, b) => a.position - b.position)) {
-    const { kind, name, dueAt } = wait
+    const { name, dueAt, terms } = wait
     const index = name === null ? -1 : unread.findIndex((it) => it.name === name)
     const kept = unread[index]
-    if (kept !== undefined && (dueAt === null || kept.at <= dueAt)) {
+    if (terms?.asked === false) over.push({ wait, outcome: 'passed', at: ws.now.at })
+    else if (kept !== undefined && (dueAt === null || kept.at <= dueAt)) {
       unread.splice(index, 1)
-      over.push({ wait, outcome: 'received', at: kept.at, taken: kept })
+      over.push({ wait, outcome: kept.outcome, at: kept.at, taken: kept })
     } else if (dueAt !== null && dueAt <= ws.now.at) {
-      over.push({ wait, outcome: kind === 'timer' ? 'fired' : 'timed_out', at: dueAt })
+      over.push({ wait, outcome: outcomeWhenDue(wait), at: dueAt })
     }
   }
   return over.toSorted((a, b) => a.at - b.at || a.wait.position - b.wait.position)
+}
+
+function outcomeWhenDue({ kind, terms }: WaitRow): Over['outcome'] {
+  if (kind === 'timer') return 'fired'
+  return terms === null ? 'timed_out' : outcomeAtTimeout(terms)
 }
 
 function start(ws: WorkingSet, task: TaskRow, { key, kind, name, position, dueAt }: WaitRow): TaskRow {
@@ -139,21 +165,30 @@ function start(ws: WorkingSet, task: TaskRow, { key, kind, name, position, dueAt
   return ws.move(task, {}, 'wait.started', `{${due}${fieldsOf({ key, kind, name, position })}}`)
 }
 
-function resolve(
-  ws: WorkingSet,
-  task: TaskRow,
-  wait: WaitRow,
-  outcome: WaitOutcome,
-  taken: SignalRow | undefined,
-): TaskRow {
-  return ws.move(
+function resolve(ws: WorkingSet, task: TaskRow, over: Over): TaskRow {
+  const data = `{${resolutionOf(ws, task, over)}}`
+  const row = ws.move(task, {}, 'wait.resolved', data, undefined, over.taken?.blob ?? null)
+  if (over.outcome !== 'fail') countVerdict(ws, row, over.wait, over.outcome)
+  return row
+}
+
+/** One of the waits of a waiting task is over: it goes on, or fails for want of an approval. */
+function conclude(ws: WorkingSet, task: TaskRow, over: Over): void {
+  const refusal = refusalOf(ws, task, over.wait, over.outcome, over.taken)
+  if (refusal === undefined) resume(ws, task, over)
+  else fail(ws, task, refusal)
+}
+
+function fail(ws: WorkingSet, task: TaskRow, error: string): void {
+  const row = ws.move(
     task,
-    {},
-    'wait.resolved',
-    `{${resolutionOf(wait, outcome, taken)}}`,
-    undefined,
-    taken?.blob ?? null,
+    { state: 'failed', finishedAt: ws.now.at, waitReason: null, dueAt: null },
+    'task.failed',
+    `{"error":${error},"kind":"not_approved"}`,
   )
+  clearWaits(ws, row)
+  ws.count('failed')
+  ws.count('waiting', -1)
 }
 
 /** The lease ends, the slot and the quotas are free. */
@@ -180,15 +215,17 @@ function park(ws: WorkingSet, { lease }: Held, waits: readonly WaitRow[]): void 
 }
 
 /** Back to the queue, past its limits, like a requeue; quotas are taken anew. Source: `docs/semantics.md 2.3, 12.3`. */
-function resume(ws: WorkingSet, task: TaskRow, wait: WaitRow, outcome: WaitOutcome, taken?: SignalRow): void {
+function resume(ws: WorkingSet, task: TaskRow, over: Over): void {
+  const { wait, outcome, taken } = over
   const row = ws.move(
     task,
     { state: 'queued', waitReason: null, dueAt: null, queuedAt: ws.now.at },
     'task.resumed',
-    `{${resolutionOf(wait, outcome, taken, waitReasonOf[wait.kind])}}`,
+    `{${resolutionOf(ws, task, over, waitReasonOf[wait.kind])}}`,
     undefined,
     taken?.blob ?? null,
   )
+  if (outcome !== 'fail') countVerdict(ws, row, wait, outcome)
   ws.putWaits(
     row,
     ws.waitsOf(row).filter(({ key }) => key !== wait.key),
@@ -209,28 +246,37 @@ function fieldsOf({
 }
 
 function resolutionOf(
-  { key, kind, name, position }: WaitRow,
-  outcome: WaitOutcome,
-  taken: SignalRow | undefined,
+  ws: WorkingSet,
+  task: TaskRow,
+  { wait, outcome, taken }: Over,
   reason?: WaitReason,
 ): string {
+  const { key, kind, name, position } = wait
+  const value = valueOf(wait, outcome, taken)
   return (
     `"key":${JSON.stringify(key)},"kind":"${kind}",` +
     (name === null ? '' : `"name":${JSON.stringify(name)},`) +
     `"outcome":"${outcome}","position":${position}` +
     (reason === undefined ? '' : `,"reason":"${reason}"`) +
-    (taken === undefined ? '' : `,"value":${taken.value}`)
+    (sendsBack(wait, outcome) ? `,"since":${ws.verdictsOf(task).approvedSeq}` : '') +
+    (value === undefined ? '' : `,"value":${value}`)
   )
 }
 
-function recordOf(
-  ws: WorkingSet,
-  task: TaskRow,
-  { key, kind, position }: WaitRow,
-  outcome: WaitOutcome,
+/** What came; for an approval that nobody answered, what was settled for that case. */
+function valueOf(
+  { terms }: WaitRow,
+  outcome: Over['outcome'],
   taken: SignalRow | undefined,
-): WaitRecord {
-  const value = taken === undefined ? undefined : ws.textOf(taken)
+): string | undefined {
+  if (taken !== undefined) return taken.value
+  return terms !== null && (outcome === 'approved' || outcome === 'rejected') ? TIMEOUT_VERDICT : undefined
+}
+
+function recordOf(ws: WorkingSet, task: TaskRow, { wait, outcome, taken }: Over): WaitRecord {
+  const { key, kind, position } = wait
+  if (outcome === 'fail') throw new Error(`wait '${key}' of task ${task.id} failed the task`)
+  const value = taken === undefined ? valueOf(wait, outcome, taken) : ws.textOf(taken)
   return {
     key,
     kind,

@@ -17,6 +17,7 @@ import type {
   StreamRow,
   TaskRow,
   TotalsRow,
+  VerdictsRow,
   WaitRow,
   WorkerRow,
 } from './rows.ts'
@@ -46,13 +47,15 @@ export interface Base {
   readonly keys: ReadonlyMap<string, KeyRow>
   readonly explicitIds: ReadonlyMap<string, number>
   readonly heads: ReadonlyMap<number, Heads>
-  /** By task: step key -> seq of its memo. Absent: the task has none. */
+  /** By task: step key -> seq of its memo, 0 where it is void. Absent: the task has none. */
   readonly memos: ReadonlyMap<number, ReadonlyMap<string, number>>
   /** By task: output chunks so far. */
   readonly outputs: ReadonlyMap<number, number>
   /** By task: its open waits and unread signals, in order. Absent: the task has none. */
   readonly waits: ReadonlyMap<number, readonly WaitRow[]>
   readonly signals: ReadonlyMap<number, readonly SignalRow[]>
+  /** By task that has approvals: where it stands. */
+  readonly verdicts: ReadonlyMap<number, VerdictsRow>
   /** By task: what a fork of it begins with. */
   readonly histories: ReadonlyMap<number, History>
   /** The text behind a blob that an operation asks about, by sha256. */
@@ -107,6 +110,7 @@ export class WorkingSet {
   readonly outputCounts = new Map<number, number>()
   readonly waits = new Map<number, readonly WaitRow[]>()
   readonly signals = new Map<number, readonly SignalRow[]>()
+  readonly verdicts = new Map<number, VerdictsRow>()
   readonly checkpoints = new Map<number, CheckpointRow>()
   readonly events: EventRow[] = []
   readonly outputs: OutputRow[] = []
@@ -238,6 +242,16 @@ export class WorkingSet {
       this.signalsOf(task).filter((signal) => signal.seq !== seq),
     )
     this.recount(task)
+  }
+
+  verdictsOf({ id }: { readonly id: number }): VerdictsRow {
+    return this.verdicts.get(id) ?? this.base.verdicts.get(id) ?? { approvedSeq: 0, rejections: 0 }
+  }
+
+  /** The memos that a task made after the event `since` count no more. */
+  forget(task: number, since: number): void {
+    for (const memos of [this.base.memos.get(task), this.memos.get(task)])
+      for (const [key, seq] of memos ?? []) if (seq > since) this.remember(task, key, 0)
   }
 
   private recount(task: { readonly id: number }): void {

@@ -43,7 +43,7 @@ export function prepareApply(db: Db) {
   const insertKey = db.prepare('INSERT INTO idempotency VALUES (?, ?, ?)')
   const putCheckpoint = db.prepare('INSERT OR REPLACE INTO checkpoint VALUES (?, ?, ?, ?)')
   const insertOutput = db.prepare('INSERT INTO output VALUES (?, ?, ?, ?, ?)')
-  const insertWait = db.prepare('INSERT INTO wait VALUES (?, ?, ?, ?, ?, ?)')
+  const insertWait = db.prepare('INSERT INTO wait VALUES (?, ?, ?, ?, ?, ?, ?)')
   const deleteWait = db.prepare('DELETE FROM wait WHERE task = ? AND key = ?')
   const insertSignal = db.prepare('INSERT INTO signal VALUES (?, ?, ?)')
   const deleteSignal = db.prepare('DELETE FROM signal WHERE task = ? AND seq = ?')
@@ -236,8 +236,17 @@ export function prepareApply(db: Db) {
   /** A wait never changes: it opens and it ends. */
   function writeWaits(base: Base, task: number, rows: readonly WaitRow[]): void {
     const before = new Set((base.waits.get(task) ?? []).map(({ key }) => key))
-    for (const { key, position, kind, name, dueAt } of rows)
-      if (!before.delete(key)) insertWait.run(task, key, position, waitKinds.indexOf(kind), name, dueAt)
+    for (const { key, position, kind, name, dueAt, terms } of rows)
+      if (!before.delete(key))
+        insertWait.run(
+          task,
+          key,
+          position,
+          waitKinds.indexOf(kind),
+          name,
+          dueAt,
+          terms === null ? null : JSON.stringify(terms),
+        )
     for (const key of before) deleteWait.run(task, key)
   }
 

@@ -2,6 +2,8 @@ import {
   leaseStates,
   noTotals,
   taskStates,
+  isVoid,
+  RESERVED,
   waitKinds,
   type KeyRow,
   type LeaseRow,
@@ -11,6 +13,7 @@ import {
   type StreamRow,
   type TaskRow,
   type TotalsRow,
+  type VerdictsRow,
   type WaitRow,
   type WorkerRow,
 } from '@ku0/agent-runtime-core'
@@ -65,14 +68,22 @@ export function prepareLoad(db: Db) {
   const memoKeys = rows(
     "SELECT data -> '$.key', seq FROM event WHERE task = ? AND type IN ('step.completed', 'step.inherited')",
   )
-  const memos = db.prepare<[number], MemoRow>(
-    "SELECT type, data, blob FROM event WHERE task = ? AND type IN ('step.completed', 'step.inherited', 'wait.resolved', 'wait.inherited', 'task.resumed') ORDER BY seq",
+  const rejections = db.prepare<[number], { since: number; seq: number }>(
+    "SELECT data ->> '$.since' AS since, seq FROM event WHERE task = ? AND type = 'task.resumed' AND data ->> '$.since' IS NOT NULL ORDER BY seq",
+  )
+  const lastApproval = db
+    .prepare<[number], number>(
+      "SELECT coalesce(max(seq), 0) FROM event WHERE task = ? AND type IN ('wait.resolved', 'wait.inherited', 'task.resumed') AND data ->> '$.kind' = 'approval' AND data ->> '$.outcome' IN ('approved', 'passed')",
+    )
+    .pluck()
+  const memos = db.prepare<[number], MemoRow & { readonly seq: number }>(
+    "SELECT seq, type, data, blob FROM event WHERE task = ? AND type IN ('step.completed', 'step.inherited', 'wait.resolved', 'wait.inherited', 'task.resumed') ORDER BY seq",
   )
   const outputs = db
     .prepare<[number], number>('SELECT coalesce(max(seq), 0) FROM output WHERE task = ?')
     .pluck()
   const waits = rows(
-    'SELECT task, key, position, kind, name, due_at FROM wait WHERE task = ? ORDER BY position, key',
+    'SELECT task, key, position, kind, name, due_at, terms FROM wait WHERE task = ? ORDER BY position, key',
   )
   const signals = db.prepare<
     [number],
@@ -110,18 +121,31 @@ export function prepareLoad(db: Db) {
     workers: (process: number) => workers.all(process).map(workerOf),
     totals: () => one(totals.get(), totalsOf) ?? noTotals,
     event: (taskId: number, seq: number) => event.get(taskId, seq),
-    memoKeys: (taskId: number) =>
-      new Map(
-        (memoKeys.all(taskId) as [string, number][]).map(([text, seq]) => [JSON.parse(text) as string, seq]),
-      ),
-    memos: (taskId: number) => memos.all(taskId),
+    memoKeys: (taskId: number) => {
+      const sentBack = rejections.all(taskId)
+      return new Map(
+        (memoKeys.all(taskId) as [string, number][]).map(([text, seq]) => [
+          JSON.parse(text) as string,
+          isVoid(seq, sentBack) ? 0 : seq,
+        ]),
+      )
+    },
+    memos: (taskId: number) => standing(memos.all(taskId), rejections.all(taskId)),
+    rejections: (taskId: number) => rejections.all(taskId),
+    verdicts: (taskId: number): VerdictsRow => {
+      const approvedSeq = lastApproval.get(taskId) ?? 0
+      return {
+        approvedSeq,
+        rejections: rejections.all(taskId).filter(({ since }) => since === approvedSeq).length,
+      }
+    },
     outputs: (taskId: number) => outputs.get(taskId) ?? 0,
     waits: (taskId: number) => waits.all(taskId).map(waitOf),
     signals: (taskId: number): SignalRow[] =>
       signals.all(taskId).map(({ data, ...signal }) => ({
         task: taskId,
         ...signal,
-        value: data.slice(data.indexOf(',"value":', data.indexOf('"name":')) + 9, -1),
+        ...arrivalIn(data),
       })),
     checkpoint: (taskId: number) => checkpoint.get(taskId),
     blob: (sha256: string) => blob.get(sha256),
@@ -129,6 +153,26 @@ export function prepareLoad(db: Db) {
     journal: () => journal.get() as [number, Buffer] | undefined,
     dataVersion: () => dataVersion.get() as number,
   }
+}
+
+/**
+ * The memos that count: of what a rejection sent back, only the answers of the handler's own timers and signals do, which
+ * nobody would send again.
+ */
+export function standing<M extends Pick<MemoRow, 'type' | 'data'> & { readonly seq: number }>(
+  memos: readonly M[],
+  rejections: readonly { readonly since: number; readonly seq: number }[],
+): M[] {
+  return memos.filter(({ seq, type, data }) => {
+    if (type === 'task.resumed' && rejections.some((rejection) => rejection.seq === seq)) return false
+    return !isVoid(seq, rejections) || isOwnWait(type, data)
+  })
+}
+
+function isOwnWait(type: MemoRow['type'], data: string): boolean {
+  if (type === 'step.completed' || type === 'step.inherited') return false
+  const { key, kind } = JSON.parse(data) as { key: string; kind: WaitRow['kind'] }
+  return kind === 'approval' || (kind !== 'child' && !key.startsWith(RESERVED))
 }
 
 export function taskOf(row: unknown[]): TaskRow {
@@ -210,8 +254,23 @@ function leaseOf(row: unknown[]): LeaseRow {
   } as LeaseRow
 }
 
-function waitOf([task, key, position, kind, name, dueAt]: unknown[]): WaitRow {
-  return { task, key, position, kind: waitKinds[kind as number], name, dueAt } as WaitRow
+function waitOf([task, key, position, kind, name, dueAt, terms]: unknown[]): WaitRow {
+  return {
+    task,
+    key,
+    position,
+    kind: waitKinds[kind as number],
+    name,
+    dueAt,
+    terms: terms === null ? null : JSON.parse(terms as string),
+  } as WaitRow
+}
+
+/** What came, and how it ends the wait that it is for: `value` is the last key of such an event, and a string before it has no bare quotes. */
+function arrivalIn(data: string): Pick<SignalRow, 'value' | 'outcome'> {
+  const at = data.indexOf(',"value":')
+  const verdict = /"outcome":"(approved|rejected)"/.exec(data.slice(0, at))?.[1]
+  return { value: data.slice(at + 9, -1), outcome: (verdict ?? 'received') as SignalRow['outcome'] }
 }
 
 function keyOf([key, task, payloadHash]: unknown[]): KeyRow {

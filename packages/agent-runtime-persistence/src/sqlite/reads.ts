@@ -23,7 +23,8 @@ import {
   type WorkerStatus,
 } from '@ku0/agent-runtime-core'
 import { prepareExplain } from './explain.ts'
-import { taskOf } from './load.ts'
+import { prepareApprovals } from './approvals.ts'
+import { standing, taskOf } from './load.ts'
 import type { Db } from './open.ts'
 import type { SqliteTables } from './tables.ts'
 import { compileTaskPage } from './task-page.ts'
@@ -84,6 +85,7 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
   const workerName = db.prepare<[number], string>('SELECT worker_id FROM worker WHERE id = ?').pluck()
 
   const explain = prepareExplain(context, workers)
+  const approvals = prepareApprovals(db, tables)
 
   return (query) => {
     switch (query.kind) {
@@ -101,12 +103,14 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
       }
       case 'steps': {
         const row = find(query.taskId)
-        return row === undefined ? [] : stepEvents.all(row.id).map(stepOf)
+        return row === undefined ? [] : standing(stepEvents.all(row.id), load.rejections(row.id)).map(stepOf)
       }
       case 'memos': {
         const row = find(query.taskId)
-        return row === undefined ? { steps: [], waits: [], open: [] } : memosOf(row)
+        return row === undefined ? { steps: [], waits: [], open: [], rejections: [] } : memosOf(row)
       }
+      case 'approvals':
+        return approvals(query)
       case 'output': {
         const row = find(query.taskId)
         if (row === undefined) return undefined
@@ -248,10 +252,20 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
   function memosOf(row: TaskRow): Reads['memos']['answer'] {
     const steps: StepRecord[] = []
     const waits: WaitRecord[] = []
-    for (const it of memoEvents.all(row.id))
+    const found = memoEvents.all(row.id)
+    const sentBack = found.some(({ type, data }) => type === 'task.resumed' && data.includes('"since":'))
+      ? load.rejections(row.id)
+      : []
+    for (const it of standing(found, sentBack))
       if (it.type === 'step.completed' || it.type === 'step.inherited') steps.push(stepOf(it))
       else waits.push(waitOf(it))
-    return { steps, waits, open: row.waits === 0 ? [] : load.waits(row.id).map(openWaitOf) }
+    const rejections = sentBack.flatMap(({ since, seq }) =>
+      found
+        .filter((it) => it.seq === seq)
+        .map((it) => ({ since, ...waitOf(it) }))
+        .map(({ key, at, value = 'null' }) => ({ key, since, seq, at, value })),
+    )
+    return { steps, waits, open: row.waits === 0 ? [] : load.waits(row.id).map(openWaitOf), rejections }
   }
 
   function waitOf(it: EventColumns): WaitRecord {

@@ -216,12 +216,15 @@ CREATE TABLE wait (
   kind INTEGER NOT NULL CHECK (kind BETWEEN 0 AND 3),
   name TEXT,
   due_at INTEGER,
+  terms TEXT,
   PRIMARY KEY (task, key),
   CHECK ((kind = 0) = (name IS NULL)),
-  CHECK (kind > 0 OR due_at IS NOT NULL)
+  CHECK (kind > 0 OR due_at IS NOT NULL),
+  CHECK ((kind = 2) = (terms IS NOT NULL))
 ) STRICT, WITHOUT ROWID;
-INSERT INTO wait SELECT * FROM wait_before;
+INSERT INTO wait SELECT task, key, position, kind, name, due_at, NULL FROM wait_before;
 DROP TABLE wait_before;
+CREATE INDEX wait_approval ON wait (task) WHERE kind = 2;
 `,
 ]
 

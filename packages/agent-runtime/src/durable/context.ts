@@ -3,10 +3,13 @@ import type { Attempt } from '../execution/attempt.ts'
 import type { SubmissionData } from '../execution/worker.ts'
 import type {
   AllResults,
+  Approval,
+  ApprovalOptions,
   Branches,
   CleanupHook,
   ExecOptions,
   ExecResult,
+  Feedback,
   RaceResult,
   SignalWaitOptions,
   StepHandle,
@@ -15,6 +18,7 @@ import type {
   TaskLog,
 } from '../task-context.ts'
 import { Answer } from './answer.ts'
+import { feedbackOf, requestApproval } from './approvals.ts'
 import { type BranchCaller, runBranches } from './branches.ts'
 import { saveCheckpoint } from './checkpoint.ts'
 import { exec } from './exec.ts'
@@ -78,6 +82,9 @@ export class HandlerContext implements TaskContext {
   get signal(): AbortSignal {
     return this.#scope.signal
   }
+  get feedback(): readonly Feedback[] {
+    return this.#memos.rejections.length === 0 ? [] : feedbackOf(this.#pass)
+  }
   get log(): TaskLog {
     this.#log ??= logOf(this.#attempt)
     return this.#log
@@ -116,6 +123,16 @@ export class HandlerContext implements TaskContext {
     return runBranches('all', this.#branching(this.all), key, branches)
   }
 
+  requestApproval<T = unknown>(
+    key: string,
+    artifact: unknown,
+    options?: ApprovalOptions,
+  ): Promise<Approval<T>> {
+    // oxlint-disable-next-line typescript/unbound-method -- as in step
+    const caller = this.#caller(this.requestApproval)
+    return requestApproval(caller, key, artifact, options) as Promise<Approval<T>>
+  }
+
   onCleanup(hook: CleanupHook): () => void {
     if (typeof hook !== 'function') {
       throw new RuntimeError('invalid_argument', `a clean-up hook is a function, not ${show(hook)}`)
@@ -149,6 +166,7 @@ export class HandlerContext implements TaskContext {
       this.taskId,
       stepKey,
       input === undefined ? null : inputHashOf(digest, stepKey, input),
+      this.#memos.rejections.length,
     )
   }
 

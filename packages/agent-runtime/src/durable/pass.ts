@@ -48,11 +48,21 @@ export class Pass {
   /** Steps and decisions under way: while there are any, the task neither yields nor waits. */
   #busy = 0
   #parked: Start[] = []
+  #approvedSeq = 0
 
   constructor(attempt: Attempt, memos: Memos) {
     this.attempt = attempt
     this.memos = memos
     this.waits = new Waits(attempt, this, memos.open)
+  }
+
+  /** The seq of the last approval that the handler has come to; 0 before the first. */
+  get approvedSeq(): number {
+    return this.#approvedSeq
+  }
+
+  approved(seq: number): void {
+    this.#approvedSeq = Math.max(this.#approvedSeq, seq)
   }
 
   get isBusy(): boolean {

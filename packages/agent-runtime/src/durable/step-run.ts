@@ -66,7 +66,8 @@ export class StepRun implements StepHandle, Start, Member {
   get idempotencyKey(): string {
     const { key, inputHash } = this.#facts
     const { claim, parts } = this.#attempt
-    return idempotencyKey(parts.environment.digest, claim.taskId, key, inputHash ?? null)
+    const generation = this.#pass.memos.rejections.length
+    return idempotencyKey(parts.environment.digest, claim.taskId, key, inputHash ?? null, generation)
   }
 
   /** Runs the function, unless an earlier pass left the wait before its next try open. */

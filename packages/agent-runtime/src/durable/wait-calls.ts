@@ -1,5 +1,5 @@
 import { decode, RuntimeError, show, type WaitRecord, type WaitRequest } from '@ku0/agent-runtime-core'
-import { assertSignalName } from '../rules.ts'
+import { assertSignalName, type Rule } from '../rules.ts'
 import { TimeoutError } from '../task-errors.ts'
 import { Answer, refused } from './answer.ts'
 import { type Callee, checkKey, type Pass } from './pass.ts'
@@ -65,31 +65,45 @@ function waitFor(
     const wanted = read(key)
     const { position } = pass.use({ key, as: wanted.kind, scope, callee })
     const request = { key, position, ...wanted }
-    const memo = pass.memos.waits.get(key)
-    if (memo === undefined) return pending(pass, scope, request)
-    scope.answered(memo.seq)
-    return memo.outcome === 'timed_out'
-      ? refused(scope, 'wait', key, late(request))
-      : Promise.resolve(valueOf(memo))
+    const answer = (record: WaitRecord): unknown => {
+      if (record.outcome === 'timed_out') throw late(request)
+      return valueOf(record)
+    }
+    return awaitRecord(pass, scope, key, answer, () => request)
   } catch (error) {
     return refused(scope, 'wait', key, error)
   }
 }
 
-function pending(pass: Pass, scope: Scope, request: WaitRequest): Promise<unknown> {
-  const answer = new Answer(scope, 'wait', request.key)
-  pass.waits.add({
-    request,
-    scope,
-    over: (record) => {
-      scope.answered(record.seq)
-      if (record.outcome === 'timed_out') answer.reject(late(request))
-      else answer.resolve(valueOf(record))
-    },
-    refuse: (reason) => answer.reject(reason),
-  })
+/** Answers with what `read` makes of the record of a wait that is over, now or once it is. */
+export function awaitRecord<T>(
+  pass: Pass,
+  scope: Scope,
+  key: string,
+  read: (record: WaitRecord) => T,
+  request: () => WaitRequest,
+): Promise<T> {
+  const answer = new Answer<T>(scope, 'wait', key)
+  const over = (record: WaitRecord) => {
+    scope.answered(record.seq)
+    try {
+      answer.resolve(read(record))
+    } catch (error) {
+      answer.reject(error)
+    }
+  }
+  const memo = pass.memos.waits.get(key)
+  if (memo === undefined)
+    pass.waits.add({ request: request(), scope, over, refuse: (reason) => answer.reject(reason) })
+  else over(memo)
   return answer.promise
 }
+
+/** What may be given as the length of a wait. */
+export const isWait: Rule = [
+  `a number of ms from 0 to 1e15`,
+  (value) => typeof value === 'number' && value >= 0 && value <= MAX_DELAY_MS,
+]
 
 function valueOf({ value }: WaitRecord): unknown {
   return value === undefined ? undefined : decode(value)

@@ -78,7 +78,14 @@ function detailOf({ type, data, at }: RuntimeEvent, runs: ReadonlyMap<string, nu
   }
 }
 
-const outcomes = { fired: 'is over', received: 'has its signal', timed_out: 'timed out' } as const
+const outcomes = {
+  fired: 'is over',
+  received: 'has its signal',
+  timed_out: 'timed out',
+  approved: 'was approved',
+  rejected: 'was rejected',
+  passed: 'passed a spot check',
+} as const
 
 function waitText(
   { key, kind, name }: { readonly key: string; readonly kind: string; readonly name?: string },

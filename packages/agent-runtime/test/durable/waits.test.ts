@@ -615,7 +615,11 @@ describe('execution: keys and arguments of waits', () => {
       (ctx) => ctx.waitForSignal('a', null as never),
       "the options of waitForSignal 'a' are an object",
     ],
-    ['no name', (ctx) => ctx.waitForSignal('a', { signal: '' }), "signal of waitForSignal 'a' is a name"],
+    [
+      'no name',
+      (ctx) => ctx.waitForSignal('a', { signal: '' }),
+      "signal of waitForSignal 'a' has 1 to 255 characters",
+    ],
     [
       'no patience',
       (ctx) => ctx.waitForSignal('a', { timeoutMs: Number.NaN }),

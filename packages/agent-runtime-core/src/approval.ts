@@ -1,0 +1,82 @@
+import type { TaskState } from './states.ts'
+import { RESERVED } from './wait.ts'
+
+/** How much a human sees of what an agent does, rising. Source: agent-scheduler-paper 3.4; `docs/semantics.md 12.1`. */
+export const oversightModes = ['autonomous_escalation', 'spot_check', 'supervised'] as const
+export type OversightMode = (typeof oversightModes)[number]
+
+/** The share of its requests that a spot check puts to a human. Source: agent-scheduler-paper 3.4. */
+export const SPOT_CHECK_SHARE = 0.3
+
+/** What becomes of a rejection: the work since the last approval is done again, or the call throws. */
+export const rejectionPolicies = ['rerun', 'throw'] as const
+export type RejectionPolicy = (typeof rejectionPolicies)[number]
+
+/** What becomes of a request that nobody answers in time. */
+export const approvalTimeouts = ['throw', 'approve', 'reject', 'fail'] as const
+export type ApprovalTimeout = (typeof approvalTimeouts)[number]
+
+/** What a handler asks a human for, as the store is told of it. */
+export interface ApprovalRequest {
+  /** In the codec's form. */
+  readonly artifact: string
+  readonly mode: OversightMode
+  /** False: a spot check let it through, and nobody is asked. */
+  readonly asked: boolean
+  /** Of a spot check: from 0, below 1. */
+  readonly draw?: number
+  /** Rejections since the last approval that are answered with another try. */
+  readonly maxRetries: number
+  readonly onReject: RejectionPolicy
+  readonly onTimeout: ApprovalTimeout
+}
+
+/** What an open approval waits with: its {@link ApprovalRequest} as far as it decides, and the seq of `approval.requested`. */
+export interface ApprovalTerms extends Pick<
+  ApprovalRequest,
+  'asked' | 'maxRetries' | 'onReject' | 'onTimeout'
+> {
+  readonly request: number
+}
+
+/** A rejection that sent a task back: what was recorded after `since` and before `seq` counts no more. */
+export interface Rejection {
+  readonly key: string
+  /** The seq of the last approval before it; 0 when there was none. */
+  readonly since: number
+  readonly seq: number
+  readonly at: number
+  /** What the reviewer said, in the codec's form. */
+  readonly value: string
+}
+
+/** An approval that nobody has given or refused yet. */
+export interface PendingApproval {
+  readonly taskId: string
+  readonly type: string
+  readonly key: string
+  /** The seq of its `approval.requested`. */
+  readonly request: number
+  readonly mode: OversightMode
+  /** In the codec's form. */
+  readonly artifact: string
+  readonly requestedAt: number
+  readonly dueAt?: number
+  /** Rejections since the last approval. */
+  readonly rejections: number
+}
+
+/** What became of a verdict. `not_open`: there is no such request, it was answered, or its task is over. */
+export type VerdictOutcome =
+  | { readonly as: 'resolved'; readonly state: TaskState }
+  | { readonly as: 'not_open'; readonly state?: TaskState }
+
+/** The name under which the verdict on an approval arrives. */
+export function approvalName(key: string): string {
+  return `${RESERVED}approval/${key}`
+}
+
+/** Whether a memo counts no more, because of a rejection after it. */
+export function isVoid(seq: number, rejections: readonly Pick<Rejection, 'since' | 'seq'>[]): boolean {
+  return rejections.some((rejection) => rejection.since < seq && seq < rejection.seq)
+}

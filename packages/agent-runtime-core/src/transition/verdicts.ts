@@ -1,0 +1,25 @@
+import type { VerdictOutcome } from '../approval.ts'
+import { isFinal } from '../states.ts'
+import type { Write } from '../store.ts'
+import { deliver } from './waits.ts'
+import type { WorkingSet } from './working-set.ts'
+
+/** A human's verdict on an open request; the first counts. Source: `docs/semantics.md 12.2, 12.3`. */
+export function resolveApproval(ws: WorkingSet, it: Write<'resolveApproval'>): VerdictOutcome {
+  const number = ws.taskNumber(it.taskId)
+  const task = number === undefined ? undefined : ws.task(number)
+  if (task === undefined) return { as: 'not_open' }
+  const wait = ws.waitsOf(task).find(({ terms }) => terms?.request === it.request)
+  const isAnswered = ws.signalsOf(task).some(({ name }) => name === wait?.name)
+  const name = wait?.name ?? null
+  if (wait === undefined || name === null || isAnswered || isFinal(task.state))
+    return { as: 'not_open', state: task.state }
+  const row = deliver(ws, task, {
+    event: 'approval.resolved',
+    fields: `"key":${JSON.stringify(wait.key)},"outcome":"${it.verdict}","requestId":${it.request}`,
+    name,
+    value: ws.inline(it.value),
+    outcome: it.verdict,
+  })
+  return { as: 'resolved', state: row.state }
+}
