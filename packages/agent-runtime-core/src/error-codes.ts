@@ -121,6 +121,10 @@ export const errorCodes = {
     remedy: 'Read the feedback in the message, and submit the task again when it is heeded.',
     retryable: false,
   },
+  in_doubt: {
+    meaning: 'A step was started before a crash, and nobody knows whether it took effect.',
+    remedy: 'Look at what it was to do; then fork the task, with the result as an edit when it was done.',
+  },
   already_resolved: {
     meaning: 'The approval was given or refused before, or is not asked for any more.',
     remedy: 'Nothing is left to do: the first verdict counts.',

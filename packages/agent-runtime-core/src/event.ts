@@ -116,6 +116,8 @@ export interface EventData {
     requestId: number
     value: { by?: string; feedback?: string; value?: unknown }
   }
+  /** The intent of a step whose effect is not to be repeated unseen. */
+  'step.started': { key: string; position: number; inputHash?: string }
   'step.completed': {
     key: string
     position: number

@@ -179,6 +179,16 @@ export interface Writes {
     }
     outcome: { readonly fenced: 'ok'; readonly memo?: string } | { readonly fenced: 'stale' }
   }
+  /** A step is about to run whose effect must not be done twice unseen: the intent, on disk first. Source: `docs/semantics.md 7.6`. */
+  startStep: {
+    fields: {
+      readonly leaseId: string
+      readonly key: string
+      readonly position: number
+      readonly inputHash?: string
+    }
+    outcome: Fenced
+  }
   /** A step that failed, for good or until its `retry`-th retry; not a memo. */
   failStep: {
     fields: {
@@ -363,6 +373,8 @@ export interface Reads {
       readonly waits: readonly WaitRecord[]
       /** Waits that began and have not ended. */
       readonly open: readonly OpenWait[]
+      /** Steps that were started and of which nobody knows how they ended, by key: how often they were started. */
+      readonly inDoubt: readonly { readonly key: string; readonly starts: number }[]
       /** What sent the task back, in order. */
       readonly rejections: readonly Rejection[]
     }

@@ -44,6 +44,8 @@ export type {
   ExecOptions,
   ExecResult,
   Feedback,
+  InDoubtAnswer,
+  InDoubtPolicy,
   RaceResult,
   SignalWaitOptions,
   StepHandle,
@@ -57,6 +59,6 @@ export {
   type TaskDefinition,
   type TaskDefinitionOptions,
 } from './task-definition.ts'
-export { ApprovalRejected, TaskFailed, TaskRejected, TimeoutError } from './task-errors.ts'
+export { ApprovalRejected, StepInDoubt, TaskFailed, TaskRejected, TimeoutError } from './task-errors.ts'
 export type { TaskStatus } from './task-status.ts'
 export { LeaseLost, NonRetryableError, RuntimeError, TaskCanceled } from '@ku0/agent-runtime-core'

@@ -161,7 +161,25 @@ export interface StepOptions {
    * thrown or among the causes, and an error with `retryable: false` end the tries. Source: `docs/semantics.md 7.7`.
    */
   readonly retry?: { readonly attempts: number; readonly backoff?: Partial<Backoff> }
+  /**
+   * What happens when an earlier pass started the step and its end was not recorded, by a crash or a timeout, so that its effect may have
+   * happened: `retry` (default) runs it again, with the same `idempotencyKey`; `verify` asks `verify` first; `ask` puts it before a human
+   * (`runtime.approvals`: approved with a `value`, that is the step's result, without one it runs again; rejected, it fails); `fail`
+   * throws {@link StepInDoubt}. All but `retry` cost a commit before the function runs. Source: `docs/semantics.md 7.6`.
+   */
+  readonly inDoubt?: InDoubtPolicy
+  /** For `inDoubt: 'verify'`: looks whether the effect happened. What it throws counts as a try of the step. */
+  readonly verify?: (step: StepHandle) => InDoubtAnswer<unknown> | PromiseLike<InDoubtAnswer<unknown>>
 }
+
+/** What becomes of a step that is in doubt. */
+export type InDoubtPolicy = 'retry' | 'verify' | 'ask' | 'fail'
+
+/** Whether a step that is in doubt took effect. */
+export type InDoubtAnswer<T> =
+  | { readonly done: true; readonly result: T }
+  /** It is run again. */
+  | { readonly done: false }
 
 export interface SignalWaitOptions {
   /** The signal's name, 1 to 255 characters; the key when absent. */

@@ -66,6 +66,25 @@ export class ApprovalRejected extends RuntimeError {
   }
 }
 
+/** A step was started and its end was not recorded, so its effect may have happened or not. Source: `docs/semantics.md 7.6`. */
+export class StepInDoubt extends RuntimeError {
+  static {
+    this.prototype.name = 'StepInDoubt'
+  }
+
+  readonly key: string
+  readonly retryable: boolean
+
+  constructor(key: string, why: string, { cause, retryable }: { cause?: unknown; retryable: boolean }) {
+    super('in_doubt', `step '${key}' is in doubt: it was started, and its end was not recorded; ${why}`, {
+      details: { key },
+      ...(cause === undefined ? {} : { cause }),
+    })
+    this.key = key
+    this.retryable = retryable
+  }
+}
+
 /** A limit of time ran out: a task's, a step's, a command's or a caller's own. */
 export class TimeoutError extends RuntimeError {
   static {

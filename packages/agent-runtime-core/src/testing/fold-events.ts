@@ -139,6 +139,7 @@ export function foldEvents(events: readonly Pick<StoredEvent, 'seq' | 'type' | '
         if (fence > 0 || row.state !== 'queued') problems.push(`I7 ${type} ${seq} although it has begun`)
         if (type === 'step.inherited') row.steps += 1
         break
+      case 'step.started':
       case 'step.completed':
       case 'step.failed':
       case 'wait.started':

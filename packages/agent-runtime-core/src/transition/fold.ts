@@ -3,7 +3,7 @@ import { abortSettled, cancel } from './cancel.ts'
 import type { LeaseRow } from './rows.ts'
 import { fork } from './fork.ts'
 import { release, settle } from './settle.ts'
-import { appendOutput, checkpoint, failStep, progress, recordStep } from './steps.ts'
+import { appendOutput, checkpoint, failStep, progress, recordStep, startStep } from './steps.ts'
 import { submit } from './submit.ts'
 import { drainWorkers, registerWorkers, removeWorkers } from './upkeep.ts'
 import { resolveApproval } from './verdicts.ts'
@@ -19,6 +19,7 @@ export const flushRank: Readonly<Record<WriteKind, number>> = {
   settle: 1,
   release: 1,
   recordStep: 1,
+  startStep: 1,
   failStep: 1,
   checkpoint: 1,
   appendOutput: 1,
@@ -42,6 +43,8 @@ export function fold(ws: WorkingSet, it: Write, running: Iterable<LeaseRow>): Ou
       return submit(ws, it.tasks)
     case 'recordStep':
       return recordStep(ws, it)
+    case 'startStep':
+      return startStep(ws, it)
     case 'failStep':
       return failStep(ws, it)
     case 'checkpoint':

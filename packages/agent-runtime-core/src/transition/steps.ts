@@ -37,6 +37,20 @@ function memoText(ws: WorkingSet, task: number, seq: number): string {
   return text.slice(text.indexOf('"result":', text.indexOf('"position":')) + 9, -1)
 }
 
+/** The intent of a step, before it runs. Source: `docs/semantics.md 7.6`. */
+export function startStep(ws: WorkingSet, it: Write<'startStep'>): Fenced {
+  const live = held(ws, it.leaseId)
+  if (live === undefined) return 'stale'
+  const input = it.inputHash === undefined ? '' : `"inputHash":"${it.inputHash}",`
+  ws.move(
+    live.task,
+    {},
+    'step.started',
+    `{${input}"key":${JSON.stringify(it.key)},"position":${it.position}}`,
+  )
+  return 'ok'
+}
+
 /** A step that failed, for good or until its next retry. Source: `docs/semantics.md 7.2, 7.7`. */
 export function failStep(ws: WorkingSet, it: Write<'failStep'>): Fenced {
   const live = held(ws, it.leaseId)

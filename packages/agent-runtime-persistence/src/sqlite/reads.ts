@@ -57,7 +57,7 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
     "SELECT seq, type, at, data, blob, hash FROM event WHERE task = ? AND type IN ('step.completed', 'step.inherited') ORDER BY seq",
   )
   const memoEvents = db.prepare<[number], EventColumns>(
-    "SELECT seq, type, at, data, blob, hash FROM event WHERE task = ? AND type IN ('step.completed', 'step.inherited', 'wait.resolved', 'wait.inherited', 'task.resumed') ORDER BY seq",
+    "SELECT seq, type, at, data, blob, hash FROM event WHERE task = ? AND type IN ('step.started', 'step.failed', 'step.completed', 'step.inherited', 'wait.resolved', 'wait.inherited', 'task.resumed') ORDER BY seq",
   )
   const starts = db
     .prepare<[number], string>("SELECT data FROM event WHERE task = ? AND type = 'task.started' ORDER BY seq")
@@ -107,7 +107,7 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
       }
       case 'memos': {
         const row = find(query.taskId)
-        return row === undefined ? { steps: [], waits: [], open: [], rejections: [] } : memosOf(row)
+        return row === undefined ? noMemos : memosOf(row)
       }
       case 'approvals':
         return approvals(query)
@@ -256,16 +256,30 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
     const sentBack = found.some(({ type, data }) => type === 'task.resumed' && data.includes('"since":'))
       ? load.rejections(row.id)
       : []
+    const doubts = new Map<string, number>()
     for (const it of standing(found, sentBack))
-      if (it.type === 'step.completed' || it.type === 'step.inherited') steps.push(stepOf(it))
-      else waits.push(waitOf(it))
+      switch (it.type) {
+        case 'step.started':
+        case 'step.failed':
+          countDoubt(doubts, it)
+          break
+        case 'step.completed':
+        case 'step.inherited':
+          steps.push(stepOf(it))
+          break
+        default:
+          waits.push(waitOf(it))
+      }
+    for (const { key } of steps) doubts.delete(key)
+    const inDoubt = [...doubts].flatMap(([key, count]) => (count > 0 ? [{ key, starts: count }] : []))
     const rejections = sentBack.flatMap(({ since, seq }) =>
       found
         .filter((it) => it.seq === seq)
         .map((it) => ({ since, ...waitOf(it) }))
         .map(({ key, at, value = 'null' }) => ({ key, since, seq, at, value })),
     )
-    return { steps, waits, open: row.waits === 0 ? [] : load.waits(row.id).map(openWaitOf), rejections }
+    const open = row.waits === 0 ? [] : load.waits(row.id).map(openWaitOf)
+    return { steps, waits, open, inDoubt, rejections }
   }
 
   function waitOf(it: EventColumns): WaitRecord {
@@ -369,6 +383,16 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
     const cursor = rows.length > tasks.length ? tasks.at(-1)?.sequence : from > 1 ? from : undefined
     return { tasks, ...(cursor === undefined ? {} : { cursor }) }
   }
+}
+
+const noMemos: Reads['memos']['answer'] = { steps: [], waits: [], open: [], inDoubt: [], rejections: [] }
+
+/** A step that said how it failed is not in doubt, unless it ran out of time, or failed because it was in doubt. */
+function countDoubt(doubts: Map<string, number>, { type, data }: EventColumns): void {
+  const { key, error } = JSON.parse(data) as { key: string; error?: { code?: string } }
+  const count = Math.abs(doubts.get(key) ?? 0)
+  if (type === 'step.started') doubts.set(key, count + 1)
+  else if (count > 0 && error?.code !== 'timeout' && error?.code !== 'in_doubt') doubts.set(key, -count)
 }
 
 function openWaitOf({ key, position, kind, name, dueAt }: WaitRow): OpenWait {

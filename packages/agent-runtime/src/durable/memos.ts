@@ -6,16 +6,30 @@ export interface Memos {
   readonly waits: ReadonlyMap<string, WaitRecord>
   /** Waits that began and have not ended. The pass takes out those that do. */
   readonly open: Map<string, OpenWait>
+  /** Steps of which nobody knows how they ended: how often they were started. */
+  readonly inDoubt: ReadonlyMap<string, number>
   /** What sent the task back, in order. */
   readonly rejections: readonly Rejection[]
 }
 
 /** Of a task that is gone through for the first time. */
-export const noMemos: Memos = { steps: new Map(), waits: new Map(), open: new Map(), rejections: [] }
+export const noMemos: Memos = {
+  steps: new Map(),
+  waits: new Map(),
+  open: new Map(),
+  inDoubt: new Map(),
+  rejections: [],
+}
 
 export async function readMemos(store: ExecutionStore, taskId: string): Promise<Memos> {
-  const { steps, waits, open, rejections } = await store.read({ kind: 'memos', taskId })
-  return { steps: byKey(steps), waits: byKey(waits), open: byKey(open), rejections }
+  const { steps, waits, open, inDoubt, rejections } = await store.read({ kind: 'memos', taskId })
+  return {
+    steps: byKey(steps),
+    waits: byKey(waits),
+    open: byKey(open),
+    inDoubt: new Map(inDoubt.map(({ key, starts }) => [key, starts])),
+    rejections,
+  }
 }
 
 function byKey<T extends { readonly key: string }>(items: readonly T[]): Map<string, T> {

@@ -7,12 +7,14 @@ import {
   isFinalError,
   type OutcomeOf,
   type RetryPolicy,
+  type WaitRecord,
 } from '@ku0/agent-runtime-core'
 import type { Attempt } from '../execution/attempt.ts'
 import { linkedController } from '../execution/cancellation.ts'
-import type { StepHandle } from '../task-context.ts'
-import { TimeoutError } from '../task-errors.ts'
+import type { Feedback, StepHandle } from '../task-context.ts'
+import { StepInDoubt, TimeoutError } from '../task-errors.ts'
 import { Answer } from './answer.ts'
+import { type DoubtPolicy, doubtRequest, readAnswer } from './in-doubt.ts'
 import { idempotencyKey } from './idempotency.ts'
 import type { Callee, Pass, Start } from './pass.ts'
 import { retriesIn, retryKey } from './retries.ts'
@@ -26,6 +28,8 @@ export interface StepFacts {
   /** Of each try. */
   readonly timeoutMs: number | undefined
   readonly retry: RetryPolicy | undefined
+  /** Undefined where the step may run again without more ado. */
+  readonly inDoubt: DoubtPolicy | undefined
 }
 
 /**
@@ -46,6 +50,11 @@ export class StepRun implements StepHandle, Start, Member {
   #retries = 0
   #begunAt = 0
   #limit: Limit | undefined
+  /** How often it was started, and whether nobody knows how that ended. */
+  #starts = 0
+  #doubtful = false
+  /** What a human said of it. */
+  #verdict: WaitRecord | undefined
   /** A try is under way, which keeps the pass alive. */
   #counted = false
   #ended = false
@@ -57,6 +66,8 @@ export class StepRun implements StepHandle, Start, Member {
     this.answer = new Answer(scope, 'step', facts.key)
     this.#facts = facts
     this.#fn = fn
+    this.#starts = pass.memos.inDoubt.get(facts.key) ?? 0
+    this.#doubtful = this.#starts > 0
   }
 
   get signal(): AbortSignal {
@@ -86,20 +97,119 @@ export class StepRun implements StepHandle, Start, Member {
     this.#pass.begin()
     this.#counted = true
     this.#begunAt = this.#attempt.parts.environment.clock.monotonic()
+    const { inDoubt } = this.#facts
+    if (inDoubt === undefined) this.#run()
+    else if (this.#doubtful) this.#settleDoubt(inDoubt)
+    else this.#intend()
+  }
+
+  #run(): void {
     const { timeoutMs } = this.#facts
     if (timeoutMs !== undefined) this.#limit = this.#startLimit(timeoutMs)
     const tried = ++this.#try
+    this.#hear(
+      tried,
+      () => (this.#fn as (step: StepHandle) => unknown)(this.#handle()),
+      (value) => this.#returned(tried, value),
+    )
+  }
+
+  /** Calls one of the user's functions. */
+  #hear(tried: number, call: () => unknown, returned: (value: unknown) => void): void {
     try {
-      const result = (this.#fn as (step: StepHandle) => unknown)(this.#handle())
+      const result = call()
       if (isThenable(result))
-        Promise.resolve(result).then(
-          (value) => this.#returned(tried, value),
-          (error: unknown) => this.#threw(tried, error),
-        )
-      else this.#returned(tried, result)
+        Promise.resolve(result).then(returned, (error: unknown) => this.#threw(tried, error))
+      else returned(result)
     } catch (error) {
       this.#threw(tried, error)
     }
+  }
+
+  /** The intent on disk, then the function. Source: `docs/semantics.md 7.6`. */
+  #intend(): void {
+    const { key, position, inputHash } = this.#facts
+    const { leaseId } = this.#attempt.claim
+    const input = inputHash === undefined ? {} : { inputHash }
+    this.#attempt.write({ kind: 'startStep', leaseId, key, position, ...input }).then(
+      (fenced) => this.#intended(fenced),
+      (error: unknown) => this.#end(error),
+    )
+  }
+
+  #intended(fenced: OutcomeOf<'startStep'>): void {
+    if (fenced === 'stale') this.#attempt.lose()
+    if (this.#ended) return
+    if (fenced === 'stale' || this.#isOver()) return this.refuse()
+    this.#starts += 1
+    this.#doubtful = false
+    this.#run()
+  }
+
+  /** It was started before, and nobody knows how that ended. */
+  #settleDoubt(policy: DoubtPolicy): void {
+    const { key } = this.#facts
+    switch (policy.as) {
+      case 'fail':
+        return this.#fail(new StepInDoubt(key, 'its policy is to fail then', { retryable: false }))
+      case 'verify':
+        return this.#verify(policy.verify)
+      case 'ask':
+        return this.#verdict === undefined ? this.#askHuman() : this.#heed(this.#verdict)
+    }
+  }
+
+  #verify(verify: (step: StepHandle) => unknown): void {
+    const { key } = this.#facts
+    const tried = ++this.#try
+    const failed = (cause: unknown) =>
+      new StepInDoubt(key, 'verify could not tell', { cause, retryable: true })
+    const ask = async () => readAnswer(key, await verify(this.#handle()))
+    this.#hear(
+      tried,
+      () => ask().catch((cause: unknown) => Promise.reject(failed(cause))),
+      (answer) => {
+        if (this.#ended || tried !== this.#try) return
+        if (this.#isOver()) return this.refuse()
+        const { done, result } = answer as { done: boolean; result?: unknown }
+        if (done) this.#returned(tried, result)
+        else this.#intend()
+      },
+    )
+  }
+
+  /** Waits for a human as the task's own wait, without a slot. */
+  #askHuman(): void {
+    const { key, position } = this.#facts
+    const request = doubtRequest(key, this.#starts, position)
+    const memo = this.#pass.memos.waits.get(request.key)
+    if (memo !== undefined) return this.#heed(memo)
+    this.#counted = false
+    try {
+      this.#pass.waits.add({
+        request,
+        scope: this.#scope,
+        over: (record) => {
+          this.#verdict = record
+          this.#pass.admit(this)
+        },
+        refuse: (reason) => this.#end(reason),
+      })
+    } catch (error) {
+      this.#end(error)
+    }
+    this.#pass.endInWait()
+  }
+
+  #heed({ outcome, value }: WaitRecord): void {
+    const said = (value === undefined ? {} : decode(value)) as Partial<Feedback>
+    this.#verdict = undefined
+    if (outcome === 'rejected') {
+      const why = `it was given up${said.by === undefined ? '' : ` by ${said.by}`}${said.feedback === undefined ? '' : `: ${said.feedback}`}`
+      return this.#fail(new StepInDoubt(this.#facts.key, why, { retryable: false }))
+    }
+    if ('value' in said) this.#returned(++this.#try, said.value)
+    else this.#intend()
   }
 
   /** The handler has to stop, or has ended without waiting for this step. */
@@ -163,6 +273,7 @@ export class StepRun implements StepHandle, Start, Member {
   }
 
   #fail(reason: unknown): void {
+    if (reason instanceof TimeoutError) this.#doubtful = true
     const { key, position } = this.#facts
     const { claim, parts } = this.#attempt
     const error = describeError(reason)

@@ -1,6 +1,7 @@
 import { decode, type RetryPolicy, RuntimeError, show } from '@ku0/agent-runtime-core'
 import type { StepOptions } from '../task-context.ts'
 import { refused } from './answer.ts'
+import { type DoubtPolicy, readDoubtPolicy } from './in-doubt.ts'
 import { inputHashOf } from './idempotency.ts'
 import { type Callee, checkKey, type Pass } from './pass.ts'
 import { readRetry } from './retries.ts'
@@ -29,7 +30,7 @@ export function runStep(
     const run = new StepRun(
       pass,
       scope,
-      { key: call.key, position, inputHash, timeoutMs, retry: call.retry },
+      { key: call.key, position, inputHash, timeoutMs, retry: call.retry, inDoubt: call.inDoubt },
       call.fn,
     )
     run.begin()
@@ -49,6 +50,7 @@ interface Call {
   readonly key: string
   readonly options: StepOptions | undefined
   readonly retry: RetryPolicy | undefined
+  readonly inDoubt: DoubtPolicy | undefined
   readonly fn: Callee
 }
 
@@ -59,7 +61,8 @@ function readCall(key: unknown, options: unknown, fn: unknown): Call {
   }
   const checked = options === undefined ? undefined : readOptions(key, options)
   const retry = checked?.retry === undefined ? undefined : readRetry(key, checked.retry)
-  return { key, options: checked, retry, fn: fn as Callee }
+  const inDoubt = checked === undefined ? undefined : readDoubtPolicy(key, checked)
+  return { key, options: checked, retry, inDoubt, fn: fn as Callee }
 }
 
 function readOptions(key: string, options: unknown): StepOptions {

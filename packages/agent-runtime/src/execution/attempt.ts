@@ -297,6 +297,7 @@ export class Attempt {
 export type HolderWrite =
   | 'recordStep'
   | 'failStep'
+  | 'startStep'
   | 'checkpoint'
   | 'appendOutput'
   | 'progress'
