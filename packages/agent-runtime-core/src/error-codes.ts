@@ -125,6 +125,11 @@ export const errorCodes = {
     meaning: 'A step was started before a crash, and nobody knows whether it took effect.',
     remedy: 'Look at what it was to do; then fork the task, with the result as an edit when it was done.',
   },
+  inside_step: {
+    meaning: 'A step, a wait or a child was called from inside the function of a step.',
+    remedy: 'Call it in the handler itself, before or after that step.',
+    retryable: false,
+  },
   already_resolved: {
     meaning: 'The approval was given or refused before, or is not asked for any more.',
     remedy: 'Nothing is left to do: the first verdict counts.',

@@ -34,6 +34,8 @@ export interface TaskContext {
    * With `retry` a function that throws is tried again; the last error is thrown. The waits between tries are the task's, as in
    * {@link sleep}: a long one holds no slot, and what was tried is remembered through crashes.
    *
+   * Steps do not contain one another, nor waits: what needs a key throws `inside_step` when it is called from inside `fn`.
+   *
    * Await every call before the handler returns. One that has failed by then, and that nobody has looked at with `await`,
    * `then`, `catch` or `Promise.all`, fails the attempt with its error; a step that still runs and that nobody has looked at fails
    * it with `step_outside_handler`. One that was looked at, by `Promise.race` for instance, is dropped, and a warning logged.

@@ -10,6 +10,7 @@ import {
 } from '@ku0/agent-runtime-core'
 import type { Attempt } from '../execution/attempt.ts'
 import { isName } from '../rules.ts'
+import { assertOutsideSteps } from './inside-step.ts'
 import type { Memos } from './memos.ts'
 import { nameOfPlace, type Place, placeOf } from './place.ts'
 import type { Scope } from './scope.ts'
@@ -75,6 +76,7 @@ export class Pass {
    */
   use(call: KeyUse): { readonly position: number; readonly memo: StepRecord | undefined } {
     const { key, as, inputHash, scope, callee } = call
+    assertOutsideSteps(this, `${as} '${key}'`)
     const recorded = this.#recordedAs(key)
     if (recorded !== undefined && recorded !== as) throw recordedOtherwise(key, recorded, as)
     const verdict = decideReplay({ key, inputHash, memos: this.memos.steps, used: this.#used })

@@ -16,6 +16,7 @@ import { StepInDoubt, TimeoutError } from '../task-errors.ts'
 import { Answer } from './answer.ts'
 import { type DoubtPolicy, doubtRequest, readAnswer } from './in-doubt.ts'
 import { idempotencyKey } from './idempotency.ts'
+import { insideStep } from './inside-step.ts'
 import type { Callee, Pass, Start } from './pass.ts'
 import { retriesIn, retryKey } from './retries.ts'
 import { LIVE, type Member, type Scope } from './scope.ts'
@@ -109,7 +110,10 @@ export class StepRun implements StepHandle, Start, Member {
     const tried = ++this.#try
     this.#hear(
       tried,
-      () => (this.#fn as (step: StepHandle) => unknown)(this.#handle()),
+      () =>
+        insideStep(this.#pass, this.#facts.key, () =>
+          (this.#fn as (step: StepHandle) => unknown)(this.#handle()),
+        ),
       (value) => this.#returned(tried, value),
     )
   }

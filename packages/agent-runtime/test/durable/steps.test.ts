@@ -2,6 +2,7 @@ import { DuplicateStepKey, PayloadTooLarge, StepNotSerializable, TaskCanceled } 
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { defineTask, type TaskContext } from '../../src/index.ts'
+import { createTestRuntime } from '../../src/testing/index.ts'
 import { all, gate, turns, until, virtualRuntime } from '../virtual-runtime.ts'
 
 /** Runs `body` once, as a handler, and gives what it returned. */
@@ -403,3 +404,41 @@ function told(error: unknown): Record<string, unknown> {
 function line(place: string): number {
   return Number(place.split(':').at(-2))
 }
+
+describe('execution: calls inside a step', () => {
+  test.each([
+    ['step', (ctx: TaskContext) => ctx.step('inner', () => 1)],
+    ['timer', (ctx: TaskContext) => ctx.sleep('inner', 1)],
+    ['signal', (ctx: TaskContext) => ctx.waitForSignal('inner')],
+    ['approval', (ctx: TaskContext) => ctx.requestApproval('inner', 1)],
+    ['step', (ctx: TaskContext) => ctx.race('inner', { a: () => 1 })],
+  ])('a %s is refused by name, also after something was awaited', async (what, call) => {
+    const task = defineTask({ type: 'nested', input: z.any() }, (ctx) =>
+      ctx.step('outer', async () => {
+        await Promise.resolve()
+        return call(ctx)
+      }),
+    )
+    await using it = await createTestRuntime({ tasks: [task] })
+    await expect(it.run(task, null)).rejects.toMatchObject({
+      code: 'inside_step',
+      message: expect.stringContaining(`${what} 'inner' was called inside step 'outer'`) as string,
+    })
+  })
+
+  test('what does not need a key may be called there, and steps beside it are no matter', async () => {
+    const task = defineTask({ type: 'nested', input: z.any() }, async (ctx) => {
+      const [one, two] = await Promise.all([
+        ctx.step('one', async () => {
+          await ctx.emit('half')
+          await ctx.heartbeat()
+          return 1
+        }),
+        ctx.step('two', () => 2),
+      ])
+      return ctx.step('sum', () => one + two)
+    })
+    await using it = await createTestRuntime({ tasks: [task] })
+    expect(await it.run(task, null)).toBe(3)
+  })
+})
