@@ -54,6 +54,9 @@ export interface EventData {
     idempotencyKey?: string
     labels?: Record<string, string>
     model?: string
+    /** The schedule that submitted it, and the time that it is the run for; one that was triggered by hand is for none. */
+    schedule?: string
+    scheduledFor?: number
     tools?: string[]
     timeoutMs?: number
     tokens?: number

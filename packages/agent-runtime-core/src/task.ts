@@ -19,6 +19,9 @@ const base = {
   submittedAt: z.number(),
   client: z.string().optional(),
   model: z.string().optional(),
+  /** The schedule that submitted it, and the time, epoch ms, that it is the run for. Source: `docs/schedules.md`. */
+  schedule: z.string().optional(),
+  scheduledFor: z.number().optional(),
   tools: z.array(z.string()),
   labels: z.record(z.string(), z.string()),
   /** The input in the codec's form. */

@@ -25,6 +25,14 @@ export type {
 export type { EventOf, RuntimeEvent } from './runtime-event.ts'
 export { MAX_WORKERS } from './runtime-options.ts'
 export type { InputOf, OutputOf, Schema } from './schema.ts'
+export type {
+  CronTiming,
+  IntervalTiming,
+  ScheduleOptions,
+  Schedules,
+  ScheduleStatus,
+  Timing,
+} from './schedules.ts'
 export { exitCodes } from './signals.ts'
 export type {
   AllResults,

@@ -11,6 +11,7 @@ import type {
 import type { LeakedHandler, SubmitOptions } from './execution/index.ts'
 import type { Receipt, TaskId } from './receipts.ts'
 import type { RuntimeEvent } from './runtime-event.ts'
+import type { Schedules } from './schedules.ts'
 import type { TaskDefinition } from './task-definition.ts'
 import type { TaskStatus } from './task-status.ts'
 
@@ -22,6 +23,9 @@ import type { TaskStatus } from './task-status.ts'
 export interface Runtime extends AsyncDisposable {
   /** What the store says of itself. */
   readonly info: StoreInfo
+
+  /** Tasks that are submitted at their times: `docs/schedules.md`. */
+  readonly schedules: Schedules
 
   /**
    * Submits a task; resolves once the task, or its rejection, is committed. A submission that is refused (queue full, quota,

@@ -60,6 +60,7 @@ export function foldEvents(events: readonly Pick<StoredEvent, 'seq' | 'type' | '
         row['lane'] = it['lane']
         row['input'] = canonical(it['input'])
         row['submittedAt'] = at
+        for (const key of ['schedule', 'scheduledFor']) if (it[key] !== undefined) row[key] = it[key]
         break
       case 'task.rejected':
         move('rejected', seq)

@@ -1,6 +1,7 @@
 import {
   canonical,
   lanes,
+  scheduleRecordOf,
   type EventData,
   type ExecutionConfig,
   type ExecutionLease,
@@ -12,6 +13,7 @@ import {
   type Read,
   type ReadKind,
   type Reads,
+  type ScheduleFilter,
   type StepRecord,
   type StoredEvent,
   type StoreStats,
@@ -118,6 +120,8 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
         const row = find(query.taskId)
         return row === undefined ? [] : leasesOf(row)
       }
+      case 'schedules':
+        return schedules(query.filter)
       case 'workers':
         return workers()
       case 'stats':
@@ -152,6 +156,8 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
       submittedAt: row.submittedAt,
       ...text('client'),
       ...text('model'),
+      ...text('schedule'),
+      ...(typeof first['scheduledFor'] === 'number' ? { scheduledFor: first['scheduledFor'] } : {}),
       tools: (first['tools'] as string[] | undefined) ?? [],
       labels: (first['labels'] as Record<string, string> | undefined) ?? {},
       ...('input' in first ? { input: canonical(first['input']) } : {}),
@@ -317,6 +323,20 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
       types: JSON.parse(row.types) as string[],
       processId: context.processId(row.process) ?? String(row.process),
     }))
+  }
+
+  function schedules({ name, after = '', dueBy, limit = 100 }: ScheduleFilter): Reads['schedules']['answer'] {
+    const most = Math.min(1000, Math.max(1, limit))
+    const one = name === undefined ? undefined : load.schedule(name)
+    const rows =
+      name !== undefined
+        ? one === undefined
+          ? []
+          : [one]
+        : dueBy === undefined
+          ? load.schedulesAfter(after, most)
+          : load.schedulesDue(dueBy, most)
+    return rows.map((row) => scheduleRecordOf(row, (task) => ids.task(task)))
   }
 
   function stats(): StoreStats {

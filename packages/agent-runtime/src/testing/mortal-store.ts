@@ -58,6 +58,7 @@ export class MortalStore implements ExecutionStore {
         this.#count()
         this.#tell((listener) => listener.emitted?.(chunks))
       },
+      schedulesDue: () => queueMicrotask(() => this.#tellWorkers((listener) => listener.schedulesDue?.())),
       failed: (error) => this.#tellWorkers((listener) => listener.failed?.(error)),
     })
   }
@@ -157,4 +158,14 @@ export class MortalStore implements ExecutionStore {
 }
 
 /** What a caller asks for, not a worker or a handler. */
-const clientWrites: ReadonlySet<WriteKind> = new Set<WriteKind>(['submit', 'fork', 'cancel', 'signal'])
+const clientWrites: ReadonlySet<WriteKind> = new Set<WriteKind>([
+  'submit',
+  'fork',
+  'cancel',
+  'signal',
+  'putSchedule',
+  'pauseSchedule',
+  'resumeSchedule',
+  'removeSchedule',
+  'triggerSchedule',
+])
