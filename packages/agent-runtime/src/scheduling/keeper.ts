@@ -97,7 +97,7 @@ export class ScheduleKeeper {
 }
 
 /** What to do about a schedule that is due: undefined when it is not. Pure. */
-export function planFiring(
+function planFiring(
   { name, timing, nextAt, catchUp, graceMs }: ScheduleRecord,
   now: number,
   maxCatchUp: number,

@@ -12,7 +12,7 @@ const day = 24 * hour
 
 const report = defineTask(
   { type: 'report', input: z.object({ team: z.string() }), lane: 'interactive' },
-  async (ctx, { team }) => `${team}: ${String(ctx.taskId.length > 0)}`,
+  (ctx, { team }) => `${team}: ${ctx.schedule ?? 'nobody'} ${ctx.scheduledFor ?? 'now'}`,
 )
 const daily: Timing = { cron: '0 9 * * *', timeZone: 'Europe/Paris' }
 const start = new Date('2026-03-27T12:00Z')
@@ -59,6 +59,7 @@ describe('a schedule', () => {
       lane: 'batch',
       schedule: 'daily',
       labels: { of: 'cron' },
+      output: `a: daily ${Date.parse('2026-03-30T07:00Z')}`,
       submittedAt: Date.parse('2026-03-30T07:00Z'),
     })
     expect(await schedules.get('daily')).toMatchObject({
@@ -139,7 +140,7 @@ describe('a schedule', () => {
     const { nextAt } = await schedules.put('x', { everyMs: hour }, report, { team: 'a' })
     await schedules.pause('x')
     const receipt = await schedules.trigger('x')
-    expect(await world.result(receipt)).toBe('a: true')
+    expect(await world.result(receipt)).toBe('a: x now')
     expect(await schedules.get('x')).toMatchObject({ runs: 1, nextAt, lastTaskId: receipt.taskId })
     expect(await runsOf(world)).toEqual([undefined])
   })
@@ -381,7 +382,7 @@ describe('delayed tasks', () => {
     world.crash()
     await world.advance(10 * day)
     await world.restart()
-    expect(await world.result(receipt)).toBe('a: true')
+    expect(await world.result(receipt)).toBe('a: nobody now')
     expect((await world.history(receipt)).attempts).toBe(1)
     expect(await world.runtime.status(receipt)).toMatchObject({ attempt: 1 })
   })
