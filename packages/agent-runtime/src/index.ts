@@ -1,3 +1,10 @@
+export { type AgentView, toAgentView } from './agents/agent-view.ts'
+export {
+  type AgentDefinition,
+  type AgentOptions,
+  type AgentProfile,
+  defineAgent,
+} from './agents/define-agent.ts'
 export {
   createRuntime,
   type RuntimeLogger,
@@ -57,3 +64,10 @@ export {
 export { TaskFailed, TaskRejected, TimeoutError } from './task-errors.ts'
 export type { TaskStatus } from './task-status.ts'
 export { LeaseLost, NonRetryableError, RuntimeError, TaskCanceled } from '@ku0/agent-runtime-core'
+export {
+  type AgentState,
+  agentState,
+  compareOversight,
+  type OversightMode,
+  oversightModes,
+} from '@ku0/agent-runtime-core'

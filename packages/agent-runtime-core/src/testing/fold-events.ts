@@ -46,6 +46,8 @@ export function foldEvents(events: readonly Pick<StoredEvent, 'seq' | 'type' | '
     row.state = to
     delete row['dueAt']
     delete row['waitingFor']
+    delete row['checkpointed']
+    if (to === 'running') row['checkpointed'] = false
     waitDueAt = null
     if (!isOver()) return
     waits.clear()
@@ -140,6 +142,7 @@ export function foldEvents(events: readonly Pick<StoredEvent, 'seq' | 'type' | '
       case 'checkpoint.created':
         if (row.state !== 'running') problems.push(`I7 ${type} ${seq} although the task was ${row.state}`)
         if (type === 'step.completed') row.steps += 1
+        row['checkpointed'] = type === 'checkpoint.created'
         if (type === 'wait.started') open(it as unknown as OpenWait)
         if (type === 'wait.resolved') end(it as unknown as EventData['wait.resolved'], seq)
         for (const key of (it['dropped'] ?? []) as string[]) waits.delete(key)

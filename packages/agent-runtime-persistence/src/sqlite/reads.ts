@@ -63,6 +63,12 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
   const starts = db
     .prepare<[number], string>("SELECT data FROM event WHERE task = ? AND type = 'task.started' ORDER BY seq")
     .pluck()
+  const checkpointSeq = db.prepare<[number], number>('SELECT seq FROM checkpoint WHERE task = ?').pluck()
+  const progressAfter = db
+    .prepare<[number, number], number>(
+      "SELECT seq FROM event WHERE task = ? AND seq > ? AND type NOT IN ('signal.received', 'task.leaked') LIMIT 1",
+    )
+    .pluck()
   const chunks = db.prepare<
     [number, number, number],
     { seq: number; attempt: number; at: number; data: string }
@@ -177,6 +183,7 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
           state: 'running',
           startedAt: started,
           lease: leaseRecord(load.lease(row.lease as number) as LeaseRow, row),
+          checkpointed: isCheckpointed(row),
         }
       case 'waiting':
         return {
@@ -222,6 +229,12 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
         }
       }
     }
+  }
+
+  /** Signals, and handlers of earlier leases, are no progress of the pass. */
+  function isCheckpointed(row: TaskRow): boolean {
+    const seq = checkpointSeq.get(row.id)
+    return seq !== undefined && progressAfter.get(row.id, seq) === undefined
   }
 
   function finalText(row: TaskRow): string {
