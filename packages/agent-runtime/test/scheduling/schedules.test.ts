@@ -1,6 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { defineTask, type RuntimeEvent, type ScheduleOptions, type Timing } from '../../src/index.ts'
+import {
+  createRuntime,
+  defineTask,
+  type RuntimeEvent,
+  type ScheduleOptions,
+  type Timing,
+} from '../../src/index.ts'
 import { createTestRuntime, type TestRuntime } from '../../src/testing/index.ts'
 import { join } from 'node:path'
 import { folder } from '../real-processes.ts'
@@ -305,6 +311,21 @@ describe('several processes and crashes', () => {
     await elapse(hour)
     expect((await runtime.list()).tasks).toHaveLength(2)
   })
+})
+
+test('in real time, with a store in its own thread', async () => {
+  await using runtime = await createRuntime({
+    store: 'sqlite::memory:',
+    tasks: [report],
+    telemetry: false,
+    logger: false,
+  })
+  const done = Promise.withResolvers<string>()
+  runtime.on('task.completed', ({ taskId }) => done.resolve(taskId))
+  const { nextAt } = await runtime.schedules.put('soon', { everyMs: 1_000 }, report, { team: 'a' })
+  const status = await runtime.status(await done.promise)
+  expect(status).toMatchObject({ schedule: 'soon', scheduledFor: nextAt })
+  expect(status?.submittedAt).toBeGreaterThanOrEqual(nextAt ?? 0)
 })
 
 describe('what cannot be put', () => {
