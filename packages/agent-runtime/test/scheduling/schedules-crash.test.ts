@@ -25,7 +25,7 @@ test('processes that share a schedule and are killed leave no time out and run n
   })
   const schedule = await runtime.schedules.get('clock')
   const { tasks } = await runtime.list()
-  const { anchorAt } = schedule?.timing as { anchorAt: number }
+  const { anchorAt = 0 } = { ...schedule?.timing } as { anchorAt?: number }
   const times = tasks.map(({ scheduledFor = 0 }) => scheduledFor - anchorAt)
   expect(times.toReversed()).toEqual(times.map((_, n) => (n + 1) * 1_000))
   expect(schedule).toMatchObject({ runs: times.length, missed: 0, skipped: 0, rejected: 0 })
