@@ -1,9 +1,6 @@
+import type { OversightMode } from './oversight-mode.ts'
 import type { TaskState } from './states.ts'
 import { RESERVED } from './wait.ts'
-
-/** How much a human sees of what an agent does, rising. Source: agent-scheduler-paper 3.4; `docs/semantics.md 12.1`. */
-export const oversightModes = ['autonomous_escalation', 'spot_check', 'supervised'] as const
-export type OversightMode = (typeof oversightModes)[number]
 
 /** The share of its requests that a spot check puts to a human. Source: agent-scheduler-paper 3.4. */
 export const SPOT_CHECK_SHARE = 0.3

@@ -1,6 +1,6 @@
 import type { Lane } from './lane.ts'
 import type { LeaseEndReason } from './lease.ts'
-import type { OversightMode } from './approval.ts'
+import type { OversightMode } from './oversight-mode.ts'
 import type { WaitKind, WaitOutcome } from './wait.ts'
 
 /** Why a submission was refused. Source: `docs/semantics.md 1.1`. */
@@ -56,6 +56,9 @@ export interface EventData {
     idempotencyKey?: string
     labels?: Record<string, string>
     model?: string
+    /** The schedule that submitted it, and the time that it is the run for; one that was triggered by hand is for none. */
+    schedule?: string
+    scheduledFor?: number
     tools?: string[]
     timeoutMs?: number
     tokens?: number

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { lanes } from '@ku0/agent-runtime-core'
+import { lanes, overlaps } from '@ku0/agent-runtime-core'
 import { type ModelRequest, type ModelSettlement, ReferenceModel } from '@ku0/agent-runtime-core/testing'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -11,6 +11,7 @@ import {
   config,
   Free,
   Leave,
+  PutSchedule,
   Real,
   Register,
   Release,
@@ -21,6 +22,7 @@ import {
   Step,
   Submit,
   Suspend,
+  UseSchedule,
 } from './model-commands.ts'
 import { scratchFolder } from './scratch-folder.ts'
 import { tableViolations } from './tables.ts'
@@ -115,6 +117,37 @@ const commands = [
       .map((it) => new Advance(...it)),
   ),
   ...often(
+    2,
+    fc
+      .tuple(
+        fc.constantFrom('p', 'q'),
+        fc.constantFrom(250, 1_000),
+        fc.constantFrom(...overlaps),
+        fc.constantFrom('1', '2'),
+      )
+      .map((it) => new PutSchedule(...it)),
+  ),
+  ...often(
+    4,
+    fc
+      .tuple(
+        fc.constantFrom('p', 'q'),
+        fc.constantFrom<UseSchedule['how'][]>(
+          'fire',
+          'fire',
+          'fire',
+          'fire',
+          'trigger',
+          'pause',
+          'remove',
+          'remove',
+        ),
+        fc.integer({ min: 1, max: 3 }),
+        fc.constantFrom(0, 0, 0, 1),
+      )
+      .map((it) => new UseSchedule(...it)),
+  ),
+  ...often(
     1,
     fc.tuple(which, fc.constantFrom('drain' as const, 'remove' as const)).map((it) => new Leave(...it)),
   ),
@@ -199,6 +232,11 @@ describe('whatever is done to a store, it does what the reference model does (do
       drain: 0.3,
       remove: 0.3,
       restart: 0.5,
+      schedule: 1,
+      fire: 1,
+      'fire in vain': 0.3,
+      'run refused': 0.1,
+      'run skipped': 0.1,
     }
     if (seen.size === 0) return
     const tooFew = Object.entries(least).flatMap(([what, perRun]) => {

@@ -39,6 +39,8 @@ import { listTasks } from './list-tasks.ts'
 import { openReceipt, openReceipts, type Receipt } from './receipts.ts'
 import { awaitResult } from './result.ts'
 import { assertOptions } from './rules.ts'
+import { ScheduleKeeper } from './scheduling/keeper.ts'
+import { ScheduleBook } from './scheduling/schedule-book.ts'
 import type {
   CancelOptions,
   FollowOptions,
@@ -79,6 +81,7 @@ export interface FrontDoorDeps {
 export class FrontDoor implements Runtime {
   readonly info: StoreInfo
   readonly approvals: Approvals
+  readonly schedules: ScheduleBook
   readonly #deps: FrontDoorDeps
   readonly #store: ExecutionStore
   readonly #deadlines: Deadlines
@@ -87,6 +90,7 @@ export class FrontDoor implements Runtime {
   readonly #queue: SubmissionQueue
   readonly #registry: WorkerRegistry
   readonly #scheduler: Scheduler
+  readonly #keeper: ScheduleKeeper
   readonly #listening: Disposable
   readonly #handlerStops = new Set<(stop: HandlerStop) => void>()
   readonly #hurry = Promise.withResolvers<void>()
@@ -116,6 +120,16 @@ export class FrontDoor implements Runtime {
       trace,
       assertOpen: () => this.#assertTaking(),
     })
+    this.#keeper = new ScheduleKeeper({ store, config, clock, log })
+    this.schedules = new ScheduleBook({
+      store,
+      config,
+      clock,
+      definitions,
+      queue: this.#queue,
+      assertOpen: () => this.#assertOpen(),
+      assertTaking: () => this.#assertTaking(),
+    })
     this.#registry = new WorkerRegistry(store)
     const announce: Parts['announce'] = (type, taskId, seq, data) =>
       this.#feed.announce(type, taskId, seq, () => clock.now(), data)
@@ -134,6 +148,7 @@ export class FrontDoor implements Runtime {
       noticed: (notices) => this.#scheduler.noticed(notices),
       published: (events) => this.#feed.published(events),
       emitted: (chunks) => this.#feed.emitted(chunks),
+      schedulesDue: () => this.#keeper.due(),
       failed: (error) => this.#fail(error),
     })
   }
@@ -258,6 +273,7 @@ export class FrontDoor implements Runtime {
     this.#assertOpen()
     this.#started ??= this.#registry.register(this.#deps.workers)
     await this.#started
+    if (this.#deps.workers.length > 0 && !this.#stopping) this.#keeper.start()
   }
 
   async stop(options: StopOptions = {}): Promise<StopReport> {
@@ -273,6 +289,7 @@ export class FrontDoor implements Runtime {
 
   async #stop(options: StopOptions): Promise<void> {
     this.#stopping = true
+    this.#keeper.close()
     const { config, environment, log, ownsStore } = this.#deps
     using patience = patienceOf(this.#hurry.promise, environment.timers)
     const deps = {
@@ -297,6 +314,7 @@ export class FrontDoor implements Runtime {
     this.#failed = true
     this.#deps.log('error', 'the store has failed, the runtime stops', { error: describeError(error) })
     this.#close(error)
+    this.#keeper.close()
     this.#scheduler.failed(error)
     this.#deps.onFailure(error)
   }

@@ -6,6 +6,13 @@ export type {
   Verdict,
   VerdictReceipt,
 } from './approvals.ts'
+export { type AgentView, toAgentView } from './agents/agent-view.ts'
+export {
+  type AgentDefinition,
+  type AgentOptions,
+  type AgentProfile,
+  defineAgent,
+} from './agents/define-agent.ts'
 export {
   createRuntime,
   type RuntimeLogger,
@@ -33,6 +40,14 @@ export type {
 export type { EventOf, RuntimeEvent } from './runtime-event.ts'
 export { MAX_WORKERS } from './runtime-options.ts'
 export type { InputOf, OutputOf, Schema } from './schema.ts'
+export type {
+  CronTiming,
+  IntervalTiming,
+  ScheduleOptions,
+  Schedules,
+  ScheduleStatus,
+  Timing,
+} from './schedules.ts'
 export { exitCodes } from './signals.ts'
 export type {
   AllResults,
@@ -62,3 +77,10 @@ export {
 export { ApprovalRejected, StepInDoubt, TaskFailed, TaskRejected, TimeoutError } from './task-errors.ts'
 export type { TaskStatus } from './task-status.ts'
 export { LeaseLost, NonRetryableError, RuntimeError, TaskCanceled } from '@ku0/agent-runtime-core'
+export {
+  type AgentState,
+  agentState,
+  compareOversight,
+  type OversightMode,
+  oversightModes,
+} from '@ku0/agent-runtime-core'

@@ -12,6 +12,7 @@ import type { LeakedHandler, SubmitOptions } from './execution/index.ts'
 import type { Approvals } from './approvals.ts'
 import type { Receipt, TaskId } from './receipts.ts'
 import type { RuntimeEvent } from './runtime-event.ts'
+import type { Schedules } from './schedules.ts'
 import type { TaskDefinition } from './task-definition.ts'
 import type { TaskStatus } from './task-status.ts'
 
@@ -26,6 +27,8 @@ export interface Runtime extends AsyncDisposable {
 
   /** What waits for a human, and the verdicts on it. */
   readonly approvals: Approvals
+  /** Tasks that are submitted at their times: `docs/schedules.md`. */
+  readonly schedules: Schedules
 
   /**
    * Submits a task; resolves once the task, or its rejection, is committed. A submission that is refused (queue full, quota,

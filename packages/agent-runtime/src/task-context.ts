@@ -17,6 +17,9 @@ export interface TaskContext {
   readonly model: string | undefined
   readonly tools: readonly string[]
   readonly labels: Readonly<Record<string, string>>
+  /** The schedule that submitted it, and the time, epoch ms, that it is the run for; what was triggered by hand is for none. */
+  readonly schedule: string | undefined
+  readonly scheduledFor: number | undefined
   /** The data of the last `ctx.checkpoint` of an earlier pass; undefined when there is none. */
   readonly restored: unknown
   /** Aborts when the handler has to stop; its `reason` says why. Hand it to whatever takes a signal. */

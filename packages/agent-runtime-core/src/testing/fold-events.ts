@@ -49,6 +49,8 @@ export function foldEvents(events: readonly Pick<StoredEvent, 'seq' | 'type' | '
     row.state = to
     delete row['dueAt']
     delete row['waitingFor']
+    delete row['checkpointed']
+    if (to === 'running') row['checkpointed'] = false
     waitDueAt = null
     if (!isOver()) return
     waits.clear()
@@ -63,6 +65,7 @@ export function foldEvents(events: readonly Pick<StoredEvent, 'seq' | 'type' | '
         row['lane'] = it['lane']
         row['input'] = canonical(it['input'])
         row['submittedAt'] = at
+        for (const key of ['schedule', 'scheduledFor']) if (it[key] !== undefined) row[key] = it[key]
         break
       case 'task.rejected':
         move('rejected', seq)
@@ -148,6 +151,7 @@ export function foldEvents(events: readonly Pick<StoredEvent, 'seq' | 'type' | '
       case 'checkpoint.created':
         if (row.state !== 'running') problems.push(`I7 ${type} ${seq} although the task was ${row.state}`)
         if (type === 'step.completed') row.steps += 1
+        row['checkpointed'] = type === 'checkpoint.created'
         if (type === 'wait.started') open(it as unknown as OpenWait)
         if (type === 'approval.requested') open(approvalIn(it as unknown as EventData['approval.requested']))
         if (type === 'wait.resolved') end(it as unknown as EventData['wait.resolved'], seq)

@@ -4,6 +4,14 @@ import type { LeaseRow } from './rows.ts'
 import { fork } from './fork.ts'
 import { release, settle } from './settle.ts'
 import { appendOutput, checkpoint, failStep, progress, recordStep, startStep } from './steps.ts'
+import {
+  fireSchedule,
+  pauseSchedule,
+  putSchedule,
+  removeSchedule,
+  resumeSchedule,
+  triggerSchedule,
+} from './schedules.ts'
 import { submit } from './submit.ts'
 import { drainWorkers, registerWorkers, removeWorkers } from './upkeep.ts'
 import { resolveApproval } from './verdicts.ts'
@@ -34,6 +42,12 @@ export const flushRank: Readonly<Record<WriteKind, number>> = {
   resolveApproval: 3,
   fork: 3,
   abortSettled: 3,
+  putSchedule: 3,
+  pauseSchedule: 3,
+  resumeSchedule: 3,
+  removeSchedule: 3,
+  fireSchedule: 3,
+  triggerSchedule: 3,
 }
 
 /** Applies one operation to the working set and says what came of it. `running`: this process's live leases. */
@@ -69,6 +83,18 @@ export function fold(ws: WorkingSet, it: Write, running: Iterable<LeaseRow>): Ou
       return cancel(ws, it)
     case 'abortSettled':
       return abortSettled(ws, it)
+    case 'putSchedule':
+      return putSchedule(ws, it)
+    case 'pauseSchedule':
+      return pauseSchedule(ws, it)
+    case 'resumeSchedule':
+      return resumeSchedule(ws, it)
+    case 'removeSchedule':
+      return removeSchedule(ws, it)
+    case 'fireSchedule':
+      return fireSchedule(ws, it)
+    case 'triggerSchedule':
+      return triggerSchedule(ws, it)
     case 'registerWorkers':
       return registerWorkers(ws, it)
     case 'drainWorkers':

@@ -1,6 +1,7 @@
 import {
   canonical,
   lanes,
+  scheduleRecordOf,
   type EventData,
   type ExecutionConfig,
   type ExecutionLease,
@@ -12,6 +13,7 @@ import {
   type Read,
   type ReadKind,
   type Reads,
+  type ScheduleFilter,
   type StepRecord,
   type StoredEvent,
   type StoreStats,
@@ -61,6 +63,12 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
   )
   const starts = db
     .prepare<[number], string>("SELECT data FROM event WHERE task = ? AND type = 'task.started' ORDER BY seq")
+    .pluck()
+  const checkpointSeq = db.prepare<[number], number>('SELECT seq FROM checkpoint WHERE task = ?').pluck()
+  const progressAfter = db
+    .prepare<[number, number], number>(
+      "SELECT seq FROM event WHERE task = ? AND seq > ? AND type NOT IN ('signal.received', 'task.leaked') LIMIT 1",
+    )
     .pluck()
   const chunks = db.prepare<
     [number, number, number],
@@ -122,6 +130,8 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
         const row = find(query.taskId)
         return row === undefined ? [] : leasesOf(row)
       }
+      case 'schedules':
+        return schedules(query.filter)
       case 'workers':
         return workers()
       case 'stats':
@@ -156,6 +166,8 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
       submittedAt: row.submittedAt,
       ...text('client'),
       ...text('model'),
+      ...text('schedule'),
+      ...(typeof first['scheduledFor'] === 'number' ? { scheduledFor: first['scheduledFor'] } : {}),
       tools: (first['tools'] as string[] | undefined) ?? [],
       labels: (first['labels'] as Record<string, string> | undefined) ?? {},
       ...('input' in first ? { input: canonical(first['input']) } : {}),
@@ -175,6 +187,7 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
           state: 'running',
           startedAt: started,
           lease: leaseRecord(load.lease(row.lease as number) as LeaseRow, row),
+          checkpointed: isCheckpointed(row),
         }
       case 'waiting':
         return {
@@ -220,6 +233,12 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
         }
       }
     }
+  }
+
+  /** Signals, and handlers of earlier leases, are no progress of the pass. */
+  function isCheckpointed(row: TaskRow): boolean {
+    const seq = checkpointSeq.get(row.id)
+    return seq !== undefined && progressAfter.get(row.id, seq) === undefined
   }
 
   function finalText(row: TaskRow): string {
@@ -345,6 +364,20 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
       types: JSON.parse(row.types) as string[],
       processId: context.processId(row.process) ?? String(row.process),
     }))
+  }
+
+  function schedules({ name, after = '', dueBy, limit = 100 }: ScheduleFilter): Reads['schedules']['answer'] {
+    const most = Math.min(1000, Math.max(1, limit))
+    const one = name === undefined ? undefined : load.schedule(name)
+    const rows =
+      name !== undefined
+        ? one === undefined
+          ? []
+          : [one]
+        : dueBy === undefined
+          ? load.schedulesAfter(after, most)
+          : load.schedulesDue(dueBy, most)
+    return rows.map((row) => scheduleRecordOf(row, (task) => ids.task(task)))
   }
 
   function stats(): StoreStats {

@@ -75,6 +75,12 @@ export class HandlerContext implements TaskContext {
   get labels(): Readonly<Record<string, string>> {
     return this.#submission.labels ?? {}
   }
+  get schedule(): string | undefined {
+    return this.#submission.schedule
+  }
+  get scheduledFor(): number | undefined {
+    return this.#submission.scheduledFor
+  }
   get restored(): unknown {
     const { checkpoint } = this.#attempt.claim
     return checkpoint === undefined ? undefined : decode(checkpoint)

@@ -140,6 +140,11 @@ export class RunningTest implements TestRuntime {
     const at = by instanceof Date ? by.getTime() : this.#shared.clock.now() + by
     if (!(at >= this.now && at <= MAX_TIME))
       throw invalid(`advance: ms, 0 or more, or a date that is not over; given ${String(by)}`)
+    await this.#restarting
+    if (this.#process.life.dead && !this.#goesOn) {
+      this.#shared.clock.advanceTo(at)
+      return
+    }
     do {
       await this.settle()
       await this.#time.advanceTo(this.#process, at)

@@ -72,7 +72,10 @@ export interface TestRuntime extends AsyncDisposable {
    */
   until(task: TaskLike, state: TaskState | ((status: TaskStatus) => boolean)): Promise<TaskStatus>
 
-  /** Moves time on by so many ms, 0 or more, or to a date. Throws `invalid_argument` for a time that has passed. */
+  /**
+   * Moves time on by so many ms, 0 or more, or to a date; between a crash and {@link restart} it passes while nothing runs. Throws
+   * `invalid_argument` for a time that has passed, {@link ProcessCrashed} when the process crashes meanwhile.
+   */
   advance(by: number | Date): Promise<void>
 
   /** Lets everything run that needs no time. */
