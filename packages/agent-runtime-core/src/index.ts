@@ -1,5 +1,6 @@
 export * from './codec.ts'
 export * from './config.ts'
+export * from './divergence.ts'
 export * from './environment.ts'
 export * from './error-codes.ts'
 export * from './error-record.ts'

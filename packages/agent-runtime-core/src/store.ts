@@ -1,4 +1,5 @@
 import type { ExecutionConfig } from './config.ts'
+import type { Divergence } from './divergence.ts'
 import type { EventType, FailureKind, OutputChunk, RejectionReason, StoredEvent } from './event.ts'
 import type { Lane } from './lane.ts'
 import type { ExecutionLease, LeaseEndReason } from './lease.ts'
@@ -210,6 +211,16 @@ export interface Writes {
       | { readonly fenced: 'ok'; readonly suspended: boolean; readonly resolved: readonly WaitRecord[] }
       | { readonly fenced: 'stale' }
   }
+  /**
+   * Parks a task whose code and history part: its lease ends, and it waits until it is resumed. Its open waits and unread signals are
+   * kept, and none of them brings it back. Source: `docs/semantics.md 6.4`.
+   */
+  diverge: { fields: { readonly leaseId: string; readonly divergence: Divergence }; outcome: Fenced }
+  /** Puts a parked task back into the queue, past its limits, with the same attempt. Source: `docs/semantics.md 6.4`. */
+  resume: {
+    fields: { readonly taskId: string }
+    outcome: { readonly resumed: boolean; readonly state?: TaskState }
+  }
   /** Keeps a signal for the task, or wakes it. Final and unknown tasks take none. Source: `docs/semantics.md 12.4`. */
   signal: {
     fields: { readonly taskId: string; readonly name: string; readonly value: string }
@@ -348,6 +359,8 @@ export interface Reads {
       readonly waits: readonly WaitRecord[]
       /** Waits that began and have not ended. */
       readonly open: readonly OpenWait[]
+      /** The seq of the last event that says that a step failed for good; absent when none did. */
+      readonly lastFailure?: number
     }
   }
   output: {

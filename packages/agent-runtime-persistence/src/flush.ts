@@ -184,6 +184,7 @@ function loadNamed(tables: SqliteTables, cache: Cache, operations: readonly Writ
         break
       case 'cancel':
       case 'signal':
+      case 'resume':
         loadTask(tables, cache, operation.taskId)
         break
       case 'registerWorkers':

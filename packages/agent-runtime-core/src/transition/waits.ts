@@ -63,7 +63,7 @@ export function signal(ws: WorkingSet, it: Write<'signal'>): OutcomeOf<'signal'>
     blob: value.blob,
   }
   const wait =
-    row.state === 'waiting'
+    row.state === 'waiting' && row.waitReason !== 'divergence'
       ? ws.waitsOf(row).find(({ kind, name: awaited }) => kind === 'signal' && awaited === it.name)
       : undefined
   if (wait === undefined) ws.keepSignal(row, arrived)

@@ -58,6 +58,16 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
   const memoEvents = db.prepare<[number], EventColumns>(
     "SELECT seq, type, at, data, blob, hash FROM event WHERE task = ? AND type IN ('step.completed', 'step.inherited', 'wait.resolved', 'wait.inherited', 'task.resumed') ORDER BY seq",
   )
+  const lastFailure = db
+    .prepare<[number], number | null>(
+      "SELECT max(seq) FROM event WHERE task = ? AND type = 'step.failed' AND data -> '$.retry' IS NULL",
+    )
+    .pluck()
+  const lastWaiting = db
+    .prepare<[number], string>(
+      "SELECT data FROM event WHERE task = ? AND type = 'task.waiting' ORDER BY seq DESC LIMIT 1",
+    )
+    .pluck()
   const starts = db
     .prepare<[number], string>("SELECT data FROM event WHERE task = ? AND type = 'task.started' ORDER BY seq")
     .pluck()
@@ -179,6 +189,7 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
           startedAt: started,
           waitingFor: row.waitReason as never,
           waits: load.waits(row.id).map(openWaitOf),
+          ...(row.waitReason === 'divergence' ? divergenceOf(row) : {}),
         }
       case 'completed':
         return { ...base, ...finished, state: 'completed', output: canonical(end()['output']) }
@@ -218,6 +229,11 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
     }
   }
 
+  function divergenceOf(row: TaskRow): Pick<EventData['task.waiting'], 'divergence'> {
+    const { divergence } = JSON.parse(lastWaiting.get(row.id) ?? '{}') as Partial<EventData['task.waiting']>
+    return divergence === undefined ? {} : { divergence }
+  }
+
   function finalText(row: TaskRow): string {
     const event = finalEvent.get(row.id, row.seq)
     if (event === undefined) return '{}'
@@ -250,8 +266,14 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
     const waits: WaitRecord[] = []
     for (const it of memoEvents.all(row.id))
       if (it.type === 'step.completed' || it.type === 'step.inherited') steps.push(stepOf(it))
-      else waits.push(waitOf(it))
-    return { steps, waits, open: row.waits === 0 ? [] : load.waits(row.id).map(openWaitOf) }
+      else if (it.data !== PUT_BACK) waits.push(waitOf(it))
+    const failure = lastFailure.get(row.id) ?? undefined
+    return {
+      steps,
+      waits,
+      open: row.waits === 0 ? [] : load.waits(row.id).map(openWaitOf),
+      ...(failure === undefined ? {} : { lastFailure: failure }),
+    }
   }
 
   function waitOf(it: EventColumns): WaitRecord {
@@ -361,6 +383,8 @@ function openWaitOf({ key, position, kind, name, dueAt }: WaitRow): OpenWait {
   return { key, position, kind, ...(name === null ? {} : { name }), ...(dueAt === null ? {} : { dueAt }) }
 }
 
+/** The data of a resumption that no wait brought about: of a task that was parked. */
+const PUT_BACK = '{"reason":"divergence"}'
 /** Rows that one slice of a filtered list looks at: some 20 ms. */
 const maxScanned = 20_000
 /** Characters of inputs and outputs in one slice. */

@@ -1,4 +1,4 @@
-import type { ExecutionStore, OpenWait, StepRecord, WaitRecord } from '@ku0/agent-runtime-core'
+import type { ErrorRecord, ExecutionStore, OpenWait, StepRecord, WaitRecord } from '@ku0/agent-runtime-core'
 
 /** What earlier passes left behind for a pass to go through the handler with. */
 export interface Memos {
@@ -6,16 +6,25 @@ export interface Memos {
   readonly waits: ReadonlyMap<string, WaitRecord>
   /** Waits that began and have not ended. The pass takes out those that do. */
   readonly open: Map<string, OpenWait>
+  /** The seq of the last event that says that a step failed for good. */
+  readonly lastFailure?: number | undefined
+}
+
+/** What a replay goes through a handler with: the whole history, failures included. */
+export interface History extends Memos {
+  /** How steps and races failed for good that have no memo, by key. */
+  readonly failures: ReadonlyMap<string, ErrorRecord>
 }
 
 /** Of a task that is gone through for the first time. */
 export const noMemos: Memos = { steps: new Map(), waits: new Map(), open: new Map() }
 
 export async function readMemos(store: ExecutionStore, taskId: string): Promise<Memos> {
-  const { steps, waits, open } = await store.read({ kind: 'memos', taskId })
-  return { steps: byKey(steps), waits: byKey(waits), open: byKey(open) }
+  const { steps, waits, open, lastFailure } = await store.read({ kind: 'memos', taskId })
+  return { steps: byKey(steps), waits: byKey(waits), open: byKey(open), lastFailure }
 }
 
-function byKey<T extends { readonly key: string }>(items: readonly T[]): Map<string, T> {
+/** Items by their key. */
+export function byKey<T extends { readonly key: string }>(items: readonly T[]): Map<string, T> {
   return new Map(items.map((item) => [item.key, item]))
 }

@@ -1,10 +1,16 @@
-import { type Backoff, defaultBackoff, type RetryPolicy, RuntimeError, show } from '@ku0/agent-runtime-core'
+import {
+  type Backoff,
+  defaultBackoff,
+  RETRY_KEY,
+  type RetryPolicy,
+  RuntimeError,
+  show,
+} from '@ku0/agent-runtime-core'
 import type { Memos } from './memos.ts'
-import { RESERVED } from './pass.ts'
 
 /** The key of the wait before the n-th retry of a step: no key of a user's begins so. */
 export function retryKey(stepKey: string, retry: number): string {
-  return `${RESERVED}retry/${retry}/${stepKey}`
+  return `${RETRY_KEY}${retry}/${stepKey}`
 }
 
 /** How many retries of a step earlier passes came to: their waits are over. */

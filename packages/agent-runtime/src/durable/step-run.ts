@@ -83,6 +83,7 @@ export class StepRun implements StepHandle, Start, Member {
     if (this.#ended) return
     if (this.#isOver()) return this.refuse()
     this.#pass.begin()
+    this.#pass.wentLive()
     this.#counted = true
     this.#begunAt = this.#attempt.parts.environment.clock.monotonic()
     const { timeoutMs } = this.#facts

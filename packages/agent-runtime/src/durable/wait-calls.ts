@@ -64,9 +64,8 @@ function waitFor(
     if (scope.closedBy !== undefined) throw scope.closedBy
     checkKey(key, 'wait')
     const wanted = read(key)
-    const { position } = pass.use({ key, as: wanted.kind, scope, callee })
+    const { position, wait: memo } = pass.use({ key, as: wanted.kind, scope, callee })
     const request = { key, position, ...wanted }
-    const memo = pass.memos.waits.get(key)
     if (memo === undefined) return pending(pass, scope, request)
     scope.answered(memo.seq)
     return memo.outcome === 'timed_out'

@@ -157,4 +157,10 @@ export class MortalStore implements ExecutionStore {
 }
 
 /** What a caller asks for, not a worker or a handler. */
-const clientWrites: ReadonlySet<WriteKind> = new Set<WriteKind>(['submit', 'fork', 'cancel', 'signal'])
+const clientWrites: ReadonlySet<WriteKind> = new Set<WriteKind>([
+  'submit',
+  'fork',
+  'cancel',
+  'signal',
+  'resume',
+])
