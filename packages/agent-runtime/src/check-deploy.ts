@@ -1,4 +1,4 @@
-import type { Divergence } from '@ku0/agent-runtime-core'
+import { type Divergence, RuntimeError } from '@ku0/agent-runtime-core'
 import { createRuntime, type RuntimeOptions } from './create-runtime.ts'
 import type { ReplayReport } from './replay/report.ts'
 import type { Runtime } from './runtime.ts'
@@ -80,7 +80,7 @@ async function replayed(
   try {
     return await runtime.replay(taskId, { mode: 'verify', ...(timeoutMs === undefined ? {} : { timeoutMs }) })
   } catch (error) {
-    if ((error as { code?: string }).code === 'not_found') return undefined
+    if (error instanceof RuntimeError && error.code === 'not_found') return undefined
     throw error
   }
 }

@@ -150,7 +150,7 @@ export class HandlerContext implements TaskContext {
 
   exec(command: string, args: readonly string[] = [], options: ExecOptions = {}): Promise<ExecResult> {
     const answer = new Answer<ExecResult>(this.#scope, 'command', command)
-    if (this.#attempt.replay !== undefined && this.#pass.endsHere({ call: 'command', key: String(command) }))
+    if (this.#attempt.replay !== undefined && this.#pass.endsHere({ call: 'command', key: command }))
       return answer.promise
     const start = () => {
       this.#madePass?.wentLive()
