@@ -1,8 +1,8 @@
-import { type Divergence, RuntimeError } from '@ku0/agent-runtime-core'
+import { type Divergence, RuntimeError, show } from '@ku0/agent-runtime-core'
 import { createRuntime, type RuntimeOptions } from './create-runtime.ts'
 import type { ReplayReport } from './replay/report.ts'
 import type { Runtime } from './runtime.ts'
-import { assertOptions, delayRule, isRecord, type Rules, wholeNumber } from './rules.ts'
+import { assertOptions, delayRule, invalid, isRecord, type Rules, wholeNumber } from './rules.ts'
 
 /** What {@link checkDeploy} takes. */
 export interface DeployCheck extends Pick<
@@ -56,9 +56,9 @@ export interface DeployProblem {
  * on. Throws as `createRuntime` does. Source: `docs/semantics.md 6.4`, `docs/changing-code.md`.
  */
 export async function checkDeploy(check: DeployCheck): Promise<DeployReport> {
-  if (!isRecord(check)) assertOptions('checkDeploy', check, checkRules)
+  if (!isRecord(check)) throw invalid(`checkDeploy: an object such as { store, tasks }; given ${show(check)}`)
+  assertOptions('checkDeploy', check, checkRules)
   const { timeoutMs, maxListed = 100, ...options } = check
-  assertOptions('checkDeploy', { timeoutMs, maxListed }, checkRules)
   const runtime = await createRuntime({ ...options, workers: 0, telemetry: false, logger: false })
   try {
     const tally = new Tally(maxListed)
@@ -163,7 +163,14 @@ class Tally {
   }
 }
 
-const checkRules: Rules<Pick<DeployCheck, 'timeoutMs' | 'maxListed'>> = {
+/** What the runtime itself is opened with it checks itself. */
+const elsewhere = ['given', () => true] as const
+const checkRules: Rules<DeployCheck> = {
+  store: elsewhere,
+  tasks: elsewhere,
+  config: elsewhere,
+  thread: elsewhere,
+  environment: elsewhere,
   timeoutMs: delayRule,
   maxListed: wholeNumber(0, 100_000),
 }

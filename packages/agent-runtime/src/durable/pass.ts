@@ -150,7 +150,9 @@ export class Pass {
       throw recordedError(failure)
     }
     if (branches !== undefined) return
-    this.endsHere({ call: key.startsWith(PATCH_KEY) ? 'patched' : as, key, position })
+    if (key.startsWith(PATCH_KEY))
+      this.endsHere({ call: 'patched', key: key.slice(PATCH_KEY.length), position })
+    else this.endsHere({ call: as, key, position })
     throw parted
   }
 

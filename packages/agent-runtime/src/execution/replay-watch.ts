@@ -3,7 +3,7 @@ import type { Divergence, ErrorRecord, HandlerEnd } from '@ku0/agent-runtime-cor
 /** A call at which the history of a replay ends. */
 export interface HistoryEnd {
   readonly call: 'step' | 'timer' | 'signal' | 'race' | 'all' | 'patched' | 'command'
-  /** The command's name, of a command. */
+  /** Of a command its name, of a patch its id. */
   readonly key: string
   /** The place of the call in its pass; a command has none. */
   readonly position?: number

@@ -26,6 +26,8 @@ export interface Versions {
   runtime: Runtime
   /** Stops the version before, and lets this one run as far as it comes without time. */
   deploy(version: Version, options?: { readonly replay?: 'by-key' | 'strict' }): Promise<TaskStatus>
+  /** The same without a worker: the version is there, and runs nothing. */
+  review(version: Version): Promise<void>
   elapse(ms: number): Promise<TaskStatus>
   status(): Promise<TaskStatus>
   eventTypes(): Promise<readonly string[]>
@@ -43,8 +45,9 @@ export async function begun(
   const environment = virtualEnvironment()
   const { config } = parseExecutionConfig(options.config)
   const store = await openStore('sqlite::memory:', { config, environment })
-  const open = (version: Version, replay: 'by-key' | 'strict' = 'by-key') =>
+  const open = (version: Version, replay: 'by-key' | 'strict' = 'by-key', workers = 1) =>
     createRuntime({
+      workers,
       store,
       environment,
       telemetry: false,
@@ -79,6 +82,10 @@ export async function begun(
       await stop(versions.runtime)
       versions.runtime = await open(version, replay)
       return versions.elapse(0)
+    },
+    async review(version) {
+      await stop(versions.runtime)
+      versions.runtime = await open(version, options.replay, 0)
     },
     async elapse(ms) {
       const { clock } = environment
