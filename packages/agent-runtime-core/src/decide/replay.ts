@@ -107,6 +107,28 @@ export function decideDivergence({
   return { kind: 'missing_step', key, position, expected: key, actual: call.key }
 }
 
+/**
+ * The same for a race or an all whose branches have come to its decision, or as far as the history goes, with nothing but the history:
+ * what is recorded at its place after all that they called is no branch's, but the decision of another one, or another call.
+ * Source: `docs/semantics.md 6.4`.
+ */
+export function decideAtDecision(
+  { key, position }: { readonly key: string; readonly position: number },
+  { recorded, used }: Pick<FrontierCase, 'recorded' | 'used'>,
+): Divergence | undefined {
+  let last: RecordedCall | undefined
+  for (const it of recorded)
+    if (
+      it.position === position &&
+      Number.isFinite(it.seq) &&
+      !isInternal(it.key) &&
+      it.seq > (last?.seq ?? 0)
+    )
+      last = it
+  if (last === undefined || used.has(last.key)) return undefined
+  return { kind: 'unexpected_step', key, position, expected: last.key, actual: key }
+}
+
 /** What the keys of the runtime's own calls begin with: back-offs, and marks of patches. */
 export const RESERVED_KEY = '$ku0/'
 

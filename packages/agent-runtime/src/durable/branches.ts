@@ -126,6 +126,7 @@ class Contest implements Start, Member {
   /** Two branches that are answered by memos settle in whatever order: one turn later both have. */
   start(): void {
     if (this.#ended) return
+    if (this.#scope.parent === undefined && this.#pass.partsAtDecision(this.#key, this.#position)) return
     if (this.#pass.endsHere({ call: this.#kind, key: this.#key, position: this.#position })) return
     this.#pass.begin()
     this.#pass.wentLive()

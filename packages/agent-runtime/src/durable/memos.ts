@@ -24,7 +24,6 @@ export async function readMemos(store: ExecutionStore, taskId: string): Promise<
   return { steps: byKey(steps), waits: byKey(waits), open: byKey(open), lastFailure }
 }
 
-/** Items by their key. */
-export function byKey<T extends { readonly key: string }>(items: readonly T[]): Map<string, T> {
+function byKey<T extends { readonly key: string }>(items: readonly T[]): Map<string, T> {
   return new Map(items.map((item) => [item.key, item]))
 }

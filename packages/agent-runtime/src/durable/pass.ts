@@ -71,6 +71,8 @@ export class Pass {
   #held: NewCall | undefined
   /** Where they part: the pass ends when what runs is over. */
   #parting: Divergence | undefined
+  /** Races of the handler itself that the history has no decision of, by position. */
+  readonly #undecided = new Map<number, string>()
   readonly #patches = new Map<string, Promise<boolean>>()
 
   constructor(attempt: Attempt, memos: Memos, order: ReplayOrder) {
@@ -137,6 +139,7 @@ export class Pass {
       const places = { expected: String(recordedAt), actual: String(position) }
       this.#part({ kind: 'order_changed', key, position, ...places })
     }
+    if (branches !== undefined && !isAnswered) this.#undecided.set(position, key)
     if (isAnswered || this.attempt.replay !== undefined) return
     const fresh = { key, position, branches: branches !== undefined }
     if (trail.suspects(fresh)) this.#hold(fresh)
@@ -162,7 +165,10 @@ export class Pass {
     if (replay === undefined) return false
     const { key, position = -1, call } = end
     const branches = call === 'race' || call === 'all'
-    replay.reached(end, this.#replayTrail({ key, position, branches }))
+    const outermost = this.#undecided.get(position)
+    const at =
+      outermost === undefined ? { key, position, branches } : { key: outermost, position, branches: true }
+    replay.reached(end, this.#replayTrail(at))
     return true
   }
 
@@ -172,7 +178,9 @@ export class Pass {
       get unused() {
         return trail.unused
       },
-      divergence: (certainly) => trail.divergenceAt(call, certainly),
+      divergence: (certainly) =>
+        trail.divergenceAt(call, certainly) ??
+        (call?.branches === true && !certainly ? trail.divergenceAtDecision(call) : undefined),
     }
   }
 
@@ -185,6 +193,16 @@ export class Pass {
       this.#parting ?? (this.#trail.isLive ? undefined : this.#trail.divergenceAt(undefined, true))
     if (divergence === undefined) return false
     this.attempt.diverge(divergence)
+    return true
+  }
+
+  /** True when a race or all that is about to be decided is not the one that the history has at its place. */
+  partsAtDecision(key: string, position: number): boolean {
+    if (this.#trail.isLive) return false
+    const divergence = this.#trail.divergenceAtDecision({ key, position, branches: true })
+    if (divergence === undefined) return false
+    if (this.attempt.replay !== undefined) this.attempt.replay.diverged(divergence)
+    else this.#partNow(divergence)
     return true
   }
 

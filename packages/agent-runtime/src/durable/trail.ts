@@ -1,4 +1,5 @@
 import {
+  decideAtDecision,
   decideDivergence,
   type Divergence,
   goesBeyond,
@@ -85,6 +86,13 @@ export class Trail {
       branchesAt: this.#branchesAt,
       certainBelow: certainly ? this.#certainBelow : Number.POSITIVE_INFINITY,
     })
+  }
+
+  /** Of a race or an all of the handler itself, when its branches have come as far as they come. */
+  divergenceAtDecision(call: NewCall): Divergence | undefined {
+    // What a branch did about a step that had failed may be left over.
+    if (this.#memos.lastFailure !== undefined) return undefined
+    return decideAtDecision(call, { recorded: this.#recorded(), used: this.#used })
   }
 
   goesBeyond(position: number): boolean {

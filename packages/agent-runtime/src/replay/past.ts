@@ -21,6 +21,7 @@ export interface Past {
   readonly type: string
   readonly state: TaskState
   readonly attempt: number
+  readonly fencingToken: number
   /** Some pass ended because its handler threw. */
   readonly threw: boolean
   readonly history: History
@@ -38,6 +39,7 @@ class Reading {
   #type = ''
   #state: TaskState = 'queued'
   #attempt = 1
+  #fencingToken = 0
   #threw = false
   #lastFailure: number | undefined
   readonly #steps = new Map<string, StepRecord>()
@@ -51,6 +53,7 @@ class Reading {
       type: this.#type,
       state: this.#state,
       attempt: this.#attempt,
+      fencingToken: this.#fencingToken,
       threw: this.#threw,
       history: {
         steps: this.#steps,
@@ -74,8 +77,9 @@ class Reading {
         this.#state = 'rejected'
         return
       case 'task.started':
-        this.#attempt = (data as EventData['task.started']).attempt
         this.#state = 'running'
+        this.#attempt = (data as EventData['task.started']).attempt
+        this.#fencingToken = (data as EventData['task.started']).fencingToken
         return
       case 'task.requeued':
         this.#state = 'queued'

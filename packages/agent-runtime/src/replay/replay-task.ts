@@ -1,8 +1,13 @@
-import { type ExecutionConfig, type ExecutionStore, RuntimeError } from '@ku0/agent-runtime-core'
+import {
+  type ExecutionConfig,
+  type ExecutionStore,
+  RuntimeError,
+  type StoredEvent,
+} from '@ku0/agent-runtime-core'
 import { noTask } from '../result.ts'
 import { assertOptions, delayRule, invalid, type Rules } from '../rules.ts'
 import type { TaskDefinition } from '../task-definition.ts'
-import { type PastEvent, pastOf } from './past.ts'
+import { pastOf } from './past.ts'
 import type { ReplayReport } from './report.ts'
 import { verify } from './verification.ts'
 
@@ -42,8 +47,8 @@ export async function replayTask(
 }
 
 /** All events of a task. Throws `not_found`. */
-export async function readEvents(store: ExecutionStore, taskId: string): Promise<PastEvent[]> {
-  const events: PastEvent[] = []
+export async function readEvents(store: ExecutionStore, taskId: string): Promise<StoredEvent[]> {
+  const events: StoredEvent[] = []
   for (;;) {
     const page = await store.read({ kind: 'events', taskId, after: events.at(-1)?.seq ?? 0, limit: PAGE })
     if (page === undefined) throw noTask(taskId)

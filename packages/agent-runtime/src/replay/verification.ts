@@ -210,7 +210,7 @@ class Verification implements ReplayWatch {
 }
 
 function claimOf({ taskId, past }: VerifyCase): Claim {
-  const { submission = '{}', attempt, history, type } = past
+  const { submission = '{}', attempt, fencingToken, history, type } = past
   return {
     taskId,
     type,
@@ -220,7 +220,7 @@ function claimOf({ taskId, past }: VerifyCase): Claim {
     sequence: 0,
     attempt,
     crashes: 0,
-    fencingToken: 0,
+    fencingToken,
     dispatch: 0,
     acquiredAt: 0,
     expiresAt: 0,

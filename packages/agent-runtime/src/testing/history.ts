@@ -4,11 +4,11 @@ import {
   type EventType,
   type ExecutionStore,
   orderOfHistory,
-  type StoredEvent,
   type TaskState,
   type WaitKind,
   type WaitOutcome,
 } from '@ku0/agent-runtime-core'
+import { readEvents } from '../replay/replay-task.ts'
 import { noTask } from '../result.ts'
 import { type RuntimeEvent, toRuntimeEvent } from '../runtime-event.ts'
 import { systemEnvironment } from '../system.ts'
@@ -88,19 +88,6 @@ export async function readHistory(
 }
 
 type Data = Readonly<Record<string, unknown>>
-
-async function readEvents(store: ExecutionStore, taskId: string): Promise<StoredEvent[]> {
-  const events: StoredEvent[] = []
-  for (let more = true; more;) {
-    const after = events.at(-1)?.seq ?? 0
-    const page = (await store.read({ kind: 'events', taskId, after, limit: PAGE })) ?? []
-    events.push(...page)
-    more = page.length > 0
-  }
-  return events
-}
-
-const PAGE = 500
 
 function stepsIn(events: readonly RuntimeEvent[], ledger: StepLedger): HistoryStep[] {
   const steps = new Map<string, HistoryStep>()

@@ -77,6 +77,31 @@ describe('changed code under a task in flight (docs/semantics.md 6.4)', () => {
     )
   })
 
+  test('H02 a race that was renamed, or put in before a recorded step, parks it', async () => {
+    const race =
+      (key: string, end: () => unknown): Version =>
+      async (ctx) => {
+        await ctx.race(key, {
+          nap: (branch) => branch.sleep('nap', 10),
+          reply: (branch) => branch.waitForSignal('go'),
+        })
+        return end()
+      }
+    const renamed = await begun(race('race', crash))
+    await renamed.elapse(10)
+    expect(await renamed.deploy(race('contest', done))).toMatchObject(
+      parkedBy({ kind: 'unexpected_step', key: 'contest', position: 0, expected: 'race', actual: 'contest' }),
+    )
+    const plain = await begun(steps(['a']))
+    await plain.deploy(async (ctx) => {
+      await ctx.all('all', { one: () => 1 })
+      await ctx.step('a', () => 1)
+    })
+    expect(await plain.elapse(0)).toMatchObject(
+      parkedBy({ kind: 'unexpected_step', key: 'all', position: 0, expected: 'a', actual: 'all' }),
+    )
+  })
+
   test('H02 a wait that was renamed or taken out parks it, an open one too', async () => {
     const nap: Version = (ctx) => ctx.sleep('nap', 1_000)
     const renamed = await begun(nap)
