@@ -52,8 +52,8 @@ export interface DeployProblem {
 
 /**
  * Checks new code against a store before it is deployed: every unfinished task, with what it has behind it, is gone through with
- * the given definitions, as `runtime.replay` does. No worker is started and no task is changed; the processes that run the tasks may run
- * on. Throws as `createRuntime` does. Source: `docs/semantics.md 6.4`, `docs/changing-code.md`.
+ * the given definitions, as `runtime.replay` does. No worker is started and nothing is written about what is found; the store is opened as by any process, which
+ * also ends leases that have expired. The processes that run the tasks may run on. Throws as `createRuntime` does. Source: `docs/semantics.md 6.4`, `docs/changing-code.md`.
  */
 export async function checkDeploy(check: DeployCheck): Promise<DeployReport> {
   if (!isRecord(check)) throw invalid(`checkDeploy: an object such as { store, tasks }; given ${show(check)}`)

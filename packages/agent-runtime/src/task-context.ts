@@ -140,7 +140,7 @@ export interface StepHandle {
 }
 
 export interface StepOptions {
-  /** What the step depends on. Its hash is stored with the result; another input later makes the step throw, not lie. */
+  /** What the step depends on. Its hash is stored with the result; another input later parks the task (`docs/semantics.md 6.4`). */
   readonly input?: unknown
   /** The running time of a try; then its signal aborts and it fails with a `TimeoutError`, whether or not `fn` stops. */
   readonly timeoutMs?: number

@@ -58,7 +58,10 @@ export class HandlerContext implements TaskContext {
     return this.#attempt.claim.type
   }
   get attempt(): number {
-    return this.#attempt.claim.attempt
+    const { attempt } = this.#attempt.claim
+    // What a handler does in a later try only is no sign that its code has changed.
+    if (attempt > 1 && this.#memos !== noMemos) this.#pass.wentLive()
+    return attempt
   }
   get fencingToken(): number {
     return this.#attempt.claim.fencingToken

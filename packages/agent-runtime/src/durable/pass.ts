@@ -178,9 +178,13 @@ export class Pass {
       get unused() {
         return trail.unused
       },
-      divergence: (certainly) =>
-        trail.divergenceAt(call, certainly) ??
-        (call?.branches === true && !certainly ? trail.divergenceAtDecision(call) : undefined),
+      divergence: (certainly) => {
+        if (trail.isLive) return undefined
+        return (
+          trail.divergenceAt(call, certainly) ??
+          (call?.branches === true && !certainly ? trail.divergenceAtDecision(call) : undefined)
+        )
+      },
     }
   }
 

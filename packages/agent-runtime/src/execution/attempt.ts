@@ -1,7 +1,6 @@
 import {
   type Claim,
   type Divergence,
-  describeDivergence,
   describeError,
   errorCodes,
   type OutcomeOf,
@@ -152,12 +151,7 @@ export class Attempt {
     this.write({ kind: 'diverge', leaseId: this.claim.leaseId, divergence }).catch((error: unknown) =>
       this.#unheard('diverge', error),
     )
-    const { kind, key, position } = divergence
-    this.log('warn', `the task is parked, its code and its history part: ${describeDivergence(divergence)}`, {
-      kind,
-      key,
-      position,
-    })
+    this.log('warn', 'the task is parked: its code and its history part', { ...divergence })
     this.#endPass(waiting())
   }
 

@@ -125,6 +125,23 @@ describe('changed code under a task in flight (docs/semantics.md 6.4)', () => {
     )
   })
 
+  test('H02 a crash beside an open wait: the step renamed parks it, and the wait stays open', async () => {
+    const beside =
+      (key: string, end: () => unknown): Version =>
+      async (ctx) => {
+        const nap = ctx.sleep('nap', 60_000)
+        await ctx.step(key, () => key)
+        await ctx.step('hangs', end)
+        await nap
+      }
+    const task = await begun(beside('a', crash))
+    await task.elapse(10)
+    expect(await task.deploy(beside('b', crash))).toMatchObject({
+      ...parkedBy({ kind: 'unexpected_step', key: 'b', position: 1 }),
+      waits: [{ key: 'nap' }],
+    })
+  })
+
   test('H02 a key that is another kind of call now parks it, open or over', async () => {
     const task = await begun((ctx) => ctx.waitForSignal('k'))
     await task.runtime.signal(task.taskId, 'other')
@@ -316,6 +333,23 @@ describe('what is no divergence (docs/semantics.md 6.4)', () => {
       { retry: 3 },
     )
     expect(await task.elapse(3_000)).toMatchObject({ state: 'completed', attempt: 3 })
+  })
+
+  test('what a handler does in a later try only', async () => {
+    let fails = true
+    const task = await begun(
+      async (ctx) => {
+        if (ctx.attempt > 1) await ctx.step('clean up', () => 1)
+        await ctx.step('a', () => 1)
+        if (fails) {
+          fails = false
+          throw new Error('no')
+        }
+      },
+      { retry: 2 },
+    )
+    expect(await task.elapse(1_000)).toMatchObject({ state: 'completed', attempt: 2 })
+    expect(await task.runtime.replay(task.taskId, { mode: 'verify' })).toMatchObject({ verdict: 'agreed' })
   })
 
   test('a handler that begins where its checkpoint was', async () => {
