@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import type { TaskContext } from '../../src/index.ts'
+import { z } from 'zod'
+import { defineTask, type TaskContext } from '../../src/index.ts'
+import { createTestRuntime, ProcessCrashed } from '../../src/testing/index.ts'
 import { begun, crash, type Version } from './versions.ts'
 
 /** Calls these steps one after the other, then hangs or returns. */
@@ -420,6 +422,42 @@ describe('a parked task (docs/semantics.md 6.4)', () => {
     expect(await task.runtime.status(fresh)).toMatchObject({ state: 'completed', output: 2 })
     expect(await task.runtime.cancel(task.taskId)).toBe(true)
   })
+
+  test.each([1, 2, 3, 4, 5, 6])(
+    'is parked once, whichever commit its process dies after: %i',
+    async (commit) => {
+      let version = 'a'
+      const task = defineTask({ type: 'changing', input: z.null() }, async (ctx) => {
+        await ctx.step(version, () => 1)
+        await ctx.waitForSignal('go')
+        return 'done'
+      })
+      await using process = await createTestRuntime({ tasks: [task], crashes: true })
+      const { taskId } = await process.runtime.submit(task, null)
+      await process.until(taskId, 'waiting')
+      version = 'b'
+      process.crashAfter(commit)
+      const parked = async () => {
+        await process.runtime.signal(taskId, 'go')
+        await process.until(taskId, (status) => status.state === 'waiting' && status.divergence !== undefined)
+        version = 'a'
+        await process.runtime.resume(taskId)
+        return process.result(taskId)
+      }
+      const result = await parked().catch(async (error: unknown) => {
+        if (!(error instanceof ProcessCrashed)) throw error
+        await process.restart()
+        if ((await process.runtime.status(taskId))?.state === 'completed') return process.result(taskId)
+        await process.until(taskId, (status) => status.state !== 'running' && status.state !== 'queued')
+        version = 'a'
+        await process.runtime.resume(taskId).catch(() => undefined)
+        return process.result(taskId)
+      })
+      expect(result).toBe('done')
+      const { events } = await process.history(taskId)
+      expect(events.filter((type) => type === 'task.waiting').length).toBeLessThanOrEqual(2)
+    },
+  )
 
   test('is told from others: resume refuses them and names their state', async () => {
     const task = await begun((ctx) => ctx.sleep('nap', 1_000))
