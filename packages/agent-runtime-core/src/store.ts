@@ -228,7 +228,7 @@ export interface Writes {
   }
   /**
    * Submits a task again as a new one that keeps the memos before `fromStep` (all without one), some with other results
-   * (`edits`, by step key, in the codec's form). `onlyOver`: of a failed or canceled task alone. Source: `docs/semantics.md
+   * (`edits`, by step key, in the codec's form). `onlyOver`: of a failed, canceled or parked task alone. Source: `docs/semantics.md
    * 1.2, 6.3`.
    */
   fork: {

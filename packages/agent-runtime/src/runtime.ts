@@ -75,7 +75,7 @@ export interface Runtime extends AsyncDisposable {
   signal(task: Receipt | string, name: string, value?: unknown): Promise<SignalReceipt>
 
   /**
-   * Submits a failed or canceled task again, as a new one that keeps its completed steps and the waits that were over; the old one stays
+   * Submits a failed, canceled or parked task again, as a new one that keeps its completed steps and the waits that were over; the old one stays
    * as it is. Like {@link submit} it may be refused by a limit. Throws `not_found`, `invalid_argument` for a task in
    * another state. Source: `docs/semantics.md 1.2, 6.3`.
    */
