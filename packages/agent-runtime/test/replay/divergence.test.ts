@@ -280,6 +280,25 @@ describe('what is no divergence (docs/semantics.md 6.4)', () => {
     },
   )
 
+  test('H03 a chain that begins a moment later than the one beside it', async () => {
+    const flow =
+      (b: () => unknown): Version =>
+      async (ctx) => {
+        const one = async () => {
+          await ctx.step('a', () => 1)
+          await ctx.step('b', b)
+        }
+        const two = async () => {
+          await Promise.resolve()
+          await ctx.step('c', () => 1)
+        }
+        await Promise.all([one(), two()])
+        return 'done'
+      }
+    const task = await begun(flow(crash))
+    expect(await task.deploy(flow(done))).toMatchObject({ state: 'completed' })
+  })
+
   test('H04 what the loser of a race recorded, decided or not', async () => {
     const race =
       (loser: () => unknown, end: (ctx: TaskContext) => unknown): Version =>
@@ -437,14 +456,14 @@ describe('a parked task (docs/semantics.md 6.4)', () => {
       await process.until(taskId, 'waiting')
       version = 'b'
       process.crashAfter(commit)
-      const parked = async () => {
+      const throughDivergence = async () => {
         await process.runtime.signal(taskId, 'go')
         await process.until(taskId, (status) => status.state === 'waiting' && status.divergence !== undefined)
         version = 'a'
         await process.runtime.resume(taskId)
         return process.result(taskId)
       }
-      const result = await parked().catch(async (error: unknown) => {
+      const result = await throughDivergence().catch(async (error: unknown) => {
         if (!(error instanceof ProcessCrashed)) throw error
         await process.restart()
         if ((await process.runtime.status(taskId))?.state === 'completed') return process.result(taskId)
