@@ -1,6 +1,6 @@
 import type { OversightMode } from './oversight-mode.ts'
 import type { TaskState } from './states.ts'
-import { RESERVED } from './wait.ts'
+import { RESERVED, type WaitKind } from './wait.ts'
 
 /** The share of its requests that a spot check puts to a human. Source: agent-scheduler-paper 3.4. */
 export const SPOT_CHECK_SHARE = 0.3
@@ -71,6 +71,11 @@ export type VerdictOutcome =
 /** The name under which the verdict on an approval arrives. */
 export function approvalName(key: string): string {
   return `${RESERVED}approval/${key}`
+}
+
+/** Whether the answer of a wait that is over stays although the task was sent back: nobody would send its signal again. */
+export function outlivesRejection({ key, kind }: { readonly key: string; readonly kind: WaitKind }): boolean {
+  return kind === 'approval' || (kind !== 'child' && !key.startsWith(RESERVED))
 }
 
 /** Whether a memo counts no more, because of a rejection after it. */

@@ -1,5 +1,6 @@
 import type { PendingApproval, Rejection, VerdictOutcome } from './approval.ts'
 import type { ExecutionConfig } from './config.ts'
+import type { Divergence } from './divergence.ts'
 import type { EventType, FailureKind, OutputChunk, RejectionReason, StoredEvent } from './event.ts'
 import type { Lane } from './lane.ts'
 import type { ExecutionLease, LeaseEndReason } from './lease.ts'
@@ -226,6 +227,16 @@ export interface Writes {
       | { readonly fenced: 'ok'; readonly suspended: boolean; readonly resolved: readonly WaitRecord[] }
       | { readonly fenced: 'stale' }
   }
+  /**
+   * Parks a task whose code and history part: its lease ends, and it waits until it is resumed. Its open waits and unread signals are
+   * kept, and none of them brings it back. Source: `docs/semantics.md 6.4`.
+   */
+  diverge: { fields: { readonly leaseId: string; readonly divergence: Divergence }; outcome: Fenced }
+  /** Puts a parked task back into the queue, past its limits, with the same attempt. Source: `docs/semantics.md 6.4`. */
+  resume: {
+    fields: { readonly taskId: string }
+    outcome: { readonly resumed: boolean; readonly state?: TaskState }
+  }
   /** Keeps a signal for the task, or wakes it. Final and unknown tasks take none. Source: `docs/semantics.md 12.4`. */
   signal: {
     fields: { readonly taskId: string; readonly name: string; readonly value: string }
@@ -247,7 +258,7 @@ export interface Writes {
   }
   /**
    * Submits a task again as a new one that keeps the memos before `fromStep` (all without one), some with other results
-   * (`edits`, by step key, in the codec's form). `onlyOver`: of a failed or canceled task alone. Source: `docs/semantics.md
+   * (`edits`, by step key, in the codec's form). `onlyOver`: of a failed, canceled or parked task alone. Source: `docs/semantics.md
    * 1.2, 6.3`.
    */
   fork: {
@@ -435,6 +446,8 @@ export interface Reads {
       readonly inDoubt: readonly { readonly key: string; readonly starts: number }[]
       /** What sent the task back, in order. */
       readonly rejections: readonly Rejection[]
+      /** The seq of the last event that says that a step failed for good; absent when none did. */
+      readonly lastFailure?: number
     }
   }
   /** Approvals that nobody has answered, of one task or all, by task; `after` is the `cursor` of the page before. */

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { Divergence } from './divergence.ts'
 import { failureKinds, rejectionReasons, waitReasons } from './event.ts'
 import { Lane } from './lane.ts'
 import { ExecutionLease } from './lease.ts'
@@ -51,6 +52,8 @@ export const TaskRecord = z.discriminatedUnion('state', [
     waitingFor: z.enum(waitReasons),
     /** In the order of the calls. */
     waits: z.array(OpenWait),
+    /** Where its code and its history part, when it is parked for that. */
+    divergence: Divergence.optional(),
   }),
   z.strictObject({ ...base, ...finished, state: z.literal('completed'), output: z.string() }),
   z.strictObject({

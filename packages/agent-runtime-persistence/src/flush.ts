@@ -200,6 +200,7 @@ function loadNamed(tables: SqliteTables, cache: Cache, operations: readonly Writ
       case 'cancel':
       case 'signal':
       case 'resolveApproval':
+      case 'resume':
         loadTask(tables, cache, operation.taskId)
         break
       case 'registerWorkers':

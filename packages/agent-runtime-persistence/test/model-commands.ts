@@ -456,6 +456,39 @@ export class Release extends Command {
   }
 }
 
+export class Diverge extends Command {
+  readonly which: number
+  constructor(which: number) {
+    super()
+    this.which = which
+  }
+  async act(model: ReferenceModel, real: Real): Promise<void> {
+    const lease = leaseOf(model, this.which)
+    const expected = model.diverge(lease)
+    const divergence = { kind: 'missing_step', key: 'a', position: 0, expected: 'a' } as const
+    assert.equal(
+      await real.scene.write({ kind: 'diverge', leaseId: real.leaseId(lease), divergence }),
+      expected,
+    )
+    count(expected === 'ok' ? 'parked' : 'stale parking')
+  }
+}
+
+export class Unpark extends Command {
+  readonly which: number
+  constructor(which: number) {
+    super()
+    this.which = which
+  }
+  async act(model: ReferenceModel, real: Real): Promise<void> {
+    const task = pick<ModelTask>(model.tasks, this.which, ({ parked }) => parked)
+    const expected = model.unpark(task)
+    const taskId = task === undefined ? 'nobody' : (real.taskIds.get(task.sequence) ?? '')
+    assert.deepEqual(await real.scene.write({ kind: 'resume', taskId }), expected)
+    count(expected.resumed ? 'unparked' : 'unparked in vain')
+  }
+}
+
 export class Cancel extends Command {
   readonly which: number
   constructor(which: number) {

@@ -7,6 +7,7 @@ import { openStore } from '../src/index.ts'
 import {
   Advance,
   Cancel,
+  Diverge,
   type Command,
   config,
   Free,
@@ -23,6 +24,7 @@ import {
   Submit,
   Suspend,
   UseSchedule,
+  Unpark,
 } from './model-commands.ts'
 import { scratchFolder } from './scratch-folder.ts'
 import { tableViolations } from './tables.ts'
@@ -106,6 +108,14 @@ const commands = [
   ...often(
     1,
     which.map((it) => new Cancel(it)),
+  ),
+  ...often(
+    1,
+    which.map((it) => new Diverge(it)),
+  ),
+  ...often(
+    1,
+    which.map((it) => new Unpark(it)),
   ),
   ...often(
     3,
@@ -227,6 +237,8 @@ describe('whatever is done to a store, it does what the reference model does (do
       'signal kept': 0.5,
       'signal in vain': 0.3,
       cancel: 1,
+      parked: 0.5,
+      unparked: 0.2,
       expired: 1,
       edge: 2,
       drain: 0.3,

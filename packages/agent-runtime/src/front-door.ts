@@ -37,6 +37,9 @@ import { forkTask, retryTask } from './fork-task.ts'
 import { followEvents, followOutput } from './follow.ts'
 import { listTasks } from './list-tasks.ts'
 import { openReceipt, openReceipts, type Receipt } from './receipts.ts'
+import { replayTask, type ReplayOptions } from './replay/replay-task.ts'
+import type { ReplayReport } from './replay/report.ts'
+import { resumeTask } from './resume-task.ts'
 import { awaitResult } from './result.ts'
 import { assertOptions } from './rules.ts'
 import { ScheduleKeeper } from './scheduling/keeper.ts'
@@ -208,6 +211,16 @@ export class FrontDoor implements Runtime {
   async fork(task: Receipt | string, options?: ForkOptions): Promise<Receipt<never>> {
     this.#assertTaking()
     return openReceipt(await forkTask(this.#deps, taskIdOf('fork', task), options)) as Receipt<never>
+  }
+
+  async resume(task: Receipt | string): Promise<void> {
+    this.#assertOpen()
+    return resumeTask(this.#store, taskIdOf('resume', task))
+  }
+
+  async replay(task: Receipt | string, options: ReplayOptions): Promise<ReplayReport> {
+    this.#assertOpen()
+    return replayTask(this.#deps, taskIdOf('replay', task), options)
   }
 
   async list(

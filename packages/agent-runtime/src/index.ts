@@ -13,6 +13,7 @@ export {
   type AgentProfile,
   defineAgent,
 } from './agents/define-agent.ts'
+export { checkDeploy, type DeployCheck, type DeployProblem, type DeployReport } from './check-deploy.ts'
 export {
   createRuntime,
   type RuntimeLogger,
@@ -37,6 +38,9 @@ export type {
   StopReport,
   WaitOptions,
 } from './runtime.ts'
+export type { HistoryEnd } from './execution/replay-watch.ts'
+export type { ReplayOptions } from './replay/replay-task.ts'
+export type { ReplayReport, ReplayVerdict } from './replay/report.ts'
 export type { EventOf, RuntimeEvent } from './runtime-event.ts'
 export { MAX_WORKERS } from './runtime-options.ts'
 export type { InputOf, OutputOf, Schema } from './schema.ts'
@@ -76,6 +80,7 @@ export {
 } from './task-definition.ts'
 export { ApprovalRejected, StepInDoubt, TaskFailed, TaskRejected, TimeoutError } from './task-errors.ts'
 export type { TaskStatus } from './task-status.ts'
+export type { Divergence, DivergenceKind } from '@ku0/agent-runtime-core'
 export { LeaseLost, NonRetryableError, RuntimeError, TaskCanceled } from '@ku0/agent-runtime-core'
 export {
   type AgentState,

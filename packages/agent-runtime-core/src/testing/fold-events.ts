@@ -30,6 +30,7 @@ export function foldEvents(events: readonly Pick<StoredEvent, 'seq' | 'type' | '
   const signals = new Map<number, string>()
   let waitDueAt: number | null = null
   let fence = 0
+  let isParked = false
   const open = (wait: OpenWait) => {
     if (!waits.has(wait.key)) waits.set(wait.key, wait)
   }
@@ -117,6 +118,7 @@ export function foldEvents(events: readonly Pick<StoredEvent, 'seq' | 'type' | '
         const { reason, waits: asked, dueAt = {} } = it as unknown as EventData['task.waiting']
         move('waiting', seq)
         row['waitingFor'] = reason
+        isParked = reason === 'divergence'
         for (const wait of asked) {
           const due = dueAt[wait.key]
           open(due === undefined ? wait : { ...wait, dueAt: due })
@@ -126,8 +128,12 @@ export function foldEvents(events: readonly Pick<StoredEvent, 'seq' | 'type' | '
         break
       }
       case 'task.resumed':
+        if ((it['reason'] === 'divergence') !== isParked)
+          problems.push(
+            `I4 resume ${seq} is for ${String(it['reason'])}, and the task was ${isParked ? '' : 'not '}parked`,
+          )
         move('queued', seq)
-        end(it as unknown as EventData['wait.resolved'], seq)
+        if (it['reason'] !== 'divergence') end(it as unknown as EventData['wait.resolved'], seq)
         break
       case 'signal.received':
         if (isOver()) problems.push(`I4 signal ${seq} for a task that is ${row.state}`)

@@ -28,6 +28,8 @@ export interface ModelTask {
   dueAt: number | undefined
   lease: ModelLease | undefined
   result: string | undefined
+  /** It waits because its code and its history part. */
+  parked: boolean
   readonly memos: Map<string, string>
   readonly waits: ModelWait[]
   readonly signals: ModelSignal[]
@@ -177,6 +179,7 @@ export class ReferenceModel {
         dueAt,
         lease: undefined,
         result: undefined,
+        parked: false,
         memos: new Map(),
         waits: [],
         signals: [],
@@ -293,10 +296,33 @@ export class ReferenceModel {
       task.signals.push({ name, value, at: this.now })
       task.events.push('signal.received')
       const wait = task.waits
-        .filter((it) => task.state === 'waiting' && it.name === name)
+        .filter((it) => task.state === 'waiting' && !task.parked && it.name === name)
         .toSorted((a, b) => a.position - b.position)[0]
       if (wait !== undefined) this.resume(task, wait.key, 'received', task.signals.at(-1))
       return { delivered: true, state: task.state }
+    })
+  }
+
+  diverge(lease: ModelLease | undefined): 'ok' | 'stale' {
+    return this.turn(() => {
+      if (lease?.state !== 'running') return 'stale'
+      const { task } = lease
+      this.end(lease, 'completed', 'waiting')
+      task.state = 'waiting'
+      task.parked = true
+      task.events.push('task.waiting')
+      return 'ok'
+    })
+  }
+
+  unpark(task: ModelTask | undefined): { resumed: boolean; state?: TaskState } {
+    return this.turn(() => {
+      if (task === undefined) return { resumed: false }
+      if (!task.parked) return { resumed: false, state: task.state }
+      task.parked = false
+      task.state = 'queued'
+      task.events.push('task.resumed')
+      return { resumed: true, state: 'queued' }
     })
   }
 
@@ -396,7 +422,8 @@ export class ReferenceModel {
     this.sweep()
     for (const task of this.queued())
       if (task.dueAt !== undefined && task.dueAt <= this.now) task.dueAt = undefined
-    for (const task of this.tasks.filter(({ state }) => state === 'waiting')) this.wake(task)
+    for (const task of this.tasks.filter(({ state, parked }) => state === 'waiting' && !parked))
+      this.wake(task)
     if (renewing) this.renew()
     this.inTurn = true
     const outcome = operation()
@@ -532,6 +559,7 @@ export class ReferenceModel {
     if (task.lease !== undefined) this.end(task.lease, lease, reason)
     task.state = state
     task.dueAt = undefined
+    task.parked = false
     task.waits.length = 0
     task.signals.length = 0
     task.events.push(`task.${state}`)

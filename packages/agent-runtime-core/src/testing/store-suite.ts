@@ -3,6 +3,7 @@ import { testDigest } from './sha256.ts'
 import { admission } from './store-suite/admission.ts'
 import { approvals } from './store-suite/approvals.ts'
 import { cancellation } from './store-suite/cancellation.ts'
+import { divergence } from './store-suite/divergence.ts'
 import { demand } from './store-suite/demand.ts'
 import { endings } from './store-suite/endings.ts'
 import { events } from './store-suite/events.ts'
@@ -80,6 +81,7 @@ const sections: Readonly<Record<string, (suite: Suite) => void>> = {
   'steps, checkpoints, output (docs/semantics.md 7, 9)': steps,
   'waits and signals (docs/semantics.md 12.3, 12.4)': waits,
   'approvals (docs/semantics.md 12.1-12.3)': approvals,
+  'divergence (docs/semantics.md 6.4)': divergence,
   'forks (docs/semantics.md 1.2, 6.3)': forks,
   'schedules (docs/semantics.md, Schedules)': schedules,
   'events and hashes (docs/semantics.md 1.3, 1.6, 6.2)': events,

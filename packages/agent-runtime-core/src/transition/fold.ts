@@ -1,5 +1,6 @@
 import type { OutcomeOf, Write, WriteKind } from '../store.ts'
 import { abortSettled, cancel } from './cancel.ts'
+import { diverge, resume } from './divergence.ts'
 import type { LeaseRow } from './rows.ts'
 import { fork } from './fork.ts'
 import { release, settle } from './settle.ts'
@@ -33,6 +34,7 @@ export const flushRank: Readonly<Record<WriteKind, number>> = {
   appendOutput: 1,
   progress: 1,
   suspend: 1,
+  diverge: 1,
   registerWorkers: 2,
   drainWorkers: 2,
   removeWorkers: 2,
@@ -40,6 +42,7 @@ export const flushRank: Readonly<Record<WriteKind, number>> = {
   cancel: 3,
   signal: 3,
   resolveApproval: 3,
+  resume: 3,
   fork: 3,
   abortSettled: 3,
   putSchedule: 3,
@@ -73,6 +76,10 @@ export function fold(ws: WorkingSet, it: Write, running: Iterable<LeaseRow>): Ou
       return release(ws, it.leaseId, it.reason)
     case 'suspend':
       return suspend(ws, it)
+    case 'diverge':
+      return diverge(ws, it)
+    case 'resume':
+      return resume(ws, it)
     case 'signal':
       return signal(ws, it)
     case 'resolveApproval':

@@ -3,7 +3,7 @@ import {
   noTotals,
   taskStates,
   isVoid,
-  RESERVED,
+  outlivesRejection,
   waitKinds,
   type KeyRow,
   type LeaseRow,
@@ -189,8 +189,8 @@ export function standing<M extends Pick<MemoRow, 'type' | 'data'> & { readonly s
 
 function isOwnWait(type: MemoRow['type'], data: string): boolean {
   if (type === 'step.completed' || type === 'step.inherited') return false
-  const { key, kind } = JSON.parse(data) as { key: string; kind: WaitRow['kind'] }
-  return kind === 'approval' || (kind !== 'child' && !key.startsWith(RESERVED))
+  const wait = JSON.parse(data) as { key?: string; kind: WaitRow['kind'] }
+  return wait.key !== undefined && outlivesRejection({ key: wait.key, kind: wait.kind })
 }
 
 export function taskOf(row: unknown[]): TaskRow {

@@ -61,6 +61,16 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
   const memoEvents = db.prepare<[number], EventColumns>(
     "SELECT seq, type, at, data, blob, hash FROM event WHERE task = ? AND type IN ('step.started', 'step.failed', 'step.completed', 'step.inherited', 'wait.resolved', 'wait.inherited', 'task.resumed') ORDER BY seq",
   )
+  const lastFailure = db
+    .prepare<[number], number | null>(
+      "SELECT max(seq) FROM event WHERE task = ? AND type = 'step.failed' AND data -> '$.retry' IS NULL",
+    )
+    .pluck()
+  const lastWaiting = db
+    .prepare<[number], string>(
+      "SELECT data FROM event WHERE task = ? AND type = 'task.waiting' ORDER BY seq DESC LIMIT 1",
+    )
+    .pluck()
   const starts = db
     .prepare<[number], string>("SELECT data FROM event WHERE task = ? AND type = 'task.started' ORDER BY seq")
     .pluck()
@@ -196,6 +206,7 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
           startedAt: started,
           waitingFor: row.waitReason as never,
           waits: load.waits(row.id).map(openWaitOf),
+          ...(row.waitReason === 'divergence' ? divergenceOf(row) : {}),
         }
       case 'completed':
         return { ...base, ...finished, state: 'completed', output: canonical(end()['output']) }
@@ -241,6 +252,11 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
     return seq !== undefined && progressAfter.get(row.id, seq) === undefined
   }
 
+  function divergenceOf(row: TaskRow): Pick<EventData['task.waiting'], 'divergence'> {
+    const { divergence } = JSON.parse(lastWaiting.get(row.id) ?? '{}') as Partial<EventData['task.waiting']>
+    return divergence === undefined ? {} : { divergence }
+  }
+
   function finalText(row: TaskRow): string {
     const event = finalEvent.get(row.id, row.seq)
     if (event === undefined) return '{}'
@@ -271,7 +287,7 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
   function memosOf(row: TaskRow): Reads['memos']['answer'] {
     const steps: StepRecord[] = []
     const waits: WaitRecord[] = []
-    const found = memoEvents.all(row.id)
+    const found = memoEvents.all(row.id).filter(({ data }) => data !== PUT_BACK)
     const sentBack = found.some(({ type, data }) => type === 'task.resumed' && data.includes('"since":'))
       ? load.rejections(row.id)
       : []
@@ -298,7 +314,9 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
         .map(({ key, at, value = 'null' }) => ({ key, since, seq, at, value })),
     )
     const open = row.waits === 0 ? [] : load.waits(row.id).map(openWaitOf)
-    return { steps, waits, open, inDoubt, rejections }
+    const failure = lastFailure.get(row.id) ?? undefined
+    const failed = failure === undefined ? {} : { lastFailure: failure }
+    return { steps, waits, open, inDoubt, rejections, ...failed }
   }
 
   function waitOf(it: EventColumns): WaitRecord {
@@ -432,6 +450,8 @@ function openWaitOf({ key, position, kind, name, dueAt }: WaitRow): OpenWait {
   return { key, position, kind, ...(name === null ? {} : { name }), ...(dueAt === null ? {} : { dueAt }) }
 }
 
+/** The data of a resumption that no wait brought about: of a task that was parked. */
+const PUT_BACK = '{"reason":"divergence"}'
 /** Rows that one slice of a filtered list looks at: some 20 ms. */
 const maxScanned = 20_000
 /** Characters of inputs and outputs in one slice. */

@@ -169,4 +169,5 @@ const clientWrites: ReadonlySet<WriteKind> = new Set<WriteKind>([
   'resumeSchedule',
   'removeSchedule',
   'triggerSchedule',
+  'resume',
 ])

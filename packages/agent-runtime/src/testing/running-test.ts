@@ -12,6 +12,7 @@ import { type DataFolder, inMemory, onDisk } from './data-folder.ts'
 import { DueTimes } from './due-times.ts'
 import { readHistory, type TaskHistory } from './history.ts'
 import { StepLedger } from './step-ledger.ts'
+import { type RecordedHistory, recordHistory } from './recorded-history.ts'
 import { Stillness } from './stillness.ts'
 import { type Shared, TestProcess } from './test-process.ts'
 import {
@@ -165,6 +166,12 @@ export class RunningTest implements TestRuntime {
     await this.#restarting
     this.#assertAlive()
     return readHistory(this.#process.store, taskIdOf('history', task), this.ledger)
+  }
+
+  async record(task: TaskLike): Promise<RecordedHistory> {
+    await this.#restarting
+    this.#assertAlive()
+    return recordHistory(this.#process.store, taskIdOf('record', task))
   }
 
   crash(): void {

@@ -6,6 +6,7 @@ import type { Runtime } from '../runtime.ts'
 import type { TaskDefinition } from '../task-definition.ts'
 import type { TaskStatus } from '../task-status.ts'
 import type { TaskHistory } from './history.ts'
+import type { RecordedHistory } from './recorded-history.ts'
 
 /** What `createTestRuntime` takes. */
 export interface TestRuntimeOptions {
@@ -83,6 +84,9 @@ export interface TestRuntime extends AsyncDisposable {
 
   /** What has happened to a task. Throws `not_found`. */
   history(task: TaskLike): Promise<TaskHistory>
+
+  /** The same as plain JSON, to be kept in a file and given to `replayHistory` later. Throws `not_found`. */
+  record(task: TaskLike): Promise<RecordedHistory>
 
   /**
    * Crashes the process: what is committed stays, and nothing else. From now on it writes and hears nothing: its handlers stop at
