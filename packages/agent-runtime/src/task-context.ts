@@ -101,7 +101,7 @@ export interface TaskContext {
    * Puts `artifact` (encoded like a result) before a human and waits, as {@link sleep} does, until `runtime.approvals` has a verdict.
    * The key names the request and is one of the step keys of the pass. An approval is stored: later passes have it at once.
    *
-   * `mode`: `supervised` and `autonomous_escalation` (the default: the handler calls this when it is in doubt) always ask;
+   * `mode`: `supervised` and `autonomous_escalation` (where the handler calls this when it is in doubt) always ask;
    * `spot_check` asks in 30 % of the cases, by a draw that is recorded, and lets the others through (`asked: false`).
    *
    * A rejection sends the task back to its last approval: the steps recorded since are void and run again, with what the
@@ -207,7 +207,7 @@ export interface SignalWaitOptions {
 
 /** How a human is asked. */
 export interface ApprovalOptions {
-  /** `autonomous_escalation` by default. */
+  /** That of the task type (`oversight`) by default, which is `autonomous_escalation` where it names none. */
   readonly mode?: OversightMode
   /** Rejections since the last approval after which the task may try again; 3 by default. */
   readonly maxRetries?: number

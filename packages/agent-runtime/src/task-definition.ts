@@ -3,14 +3,18 @@ import {
   ConfigError,
   type ConfigProblem,
   defaultBackoff,
+  defaultOversightMode,
   Lane,
   lanes,
+  type OversightMode,
+  oversightModes,
   type RetryPolicy,
 } from '@ku0/agent-runtime-core'
 import {
   functionRule,
   isAmount,
   isName,
+  isOneOf,
   isRecord,
   limitRule,
   nameRule,
@@ -48,6 +52,8 @@ export interface TaskDefinitionOptions<
    * that change places park the task. Not for handlers that call steps side by side. Source: `docs/semantics.md 6.4`.
    */
   readonly replay?: 'by-key' | 'strict'
+  /** The mode of `ctx.requestApproval` where a call names none; `autonomous_escalation` by default. Source: `docs/semantics.md 12.1`. */
+  readonly oversight?: OversightMode
 }
 
 /** A task type: its schemas, its defaults and its handler. `Input` is what is submitted, `Output` what the result is. */
@@ -61,6 +67,7 @@ export interface TaskDefinition<Type extends string = string, Input = unknown, O
   readonly tools: readonly string[] | undefined
   readonly retry: RetryPolicy | undefined
   readonly replay: 'by-key' | 'strict'
+  readonly oversight: OversightMode
   readonly handler: (ctx: TaskContext, input: never) => unknown
   /** Only there for the compiler. */
   readonly [flow]?: { readonly input: Input; readonly output: Output }
@@ -89,9 +96,10 @@ export function defineTask<
   const problems = findProblems(definition, handler)
   if (problems.length > 0) throw new ConfigError(problems)
   const { type, input, output, lane = 'normal', timeoutMs, model, tools, retry } = definition
-  const { replay = 'by-key' } = definition
+  const { replay = 'by-key', oversight = defaultOversightMode } = definition
   const policy = retry && { attempts: retry.attempts, backoff: { ...defaultBackoff, ...retry.backoff } }
-  return Object.freeze({ type, input, output, lane, timeoutMs, model, tools, retry: policy, replay, handler })
+  const limits = { lane, timeoutMs, model, tools, retry: policy }
+  return Object.freeze({ type, input, output, ...limits, replay, oversight, handler })
 }
 
 /** Whether a value is what {@link defineTask} gives, its defaults filled in. */
@@ -149,7 +157,8 @@ const definitionRules: Rules<TaskDefinitionOptions<string, Schema, Schema | unde
   model: typeName,
   tools: namesRule,
   retry: ['an object of attempts, backoff', isRecord],
-  replay: ["'by-key' | 'strict'", (value) => value === 'by-key' || value === 'strict'],
+  replay: isOneOf(['by-key', 'strict']),
+  oversight: isOneOf(oversightModes),
 }
 
 const retryRules: Rules<NonNullable<TaskDefinitionOptions<string, Schema, undefined>['retry']>> = {

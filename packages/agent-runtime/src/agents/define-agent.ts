@@ -13,7 +13,7 @@ import { defineTask, type TaskDefinition, type TaskDefinitionOptions } from '../
 /** What an agent is, besides its handler; the rest is its task's. Source: agent-scheduler-paper 3.1. */
 export interface AgentOptions<Name extends string, Input extends Schema, Output extends Schema> extends Omit<
   TaskDefinitionOptions<Name, Input, Output>,
-  'type' | 'input' | 'output'
+  'type' | 'input' | 'output' | 'oversight'
 > {
   /** Its name, and the type of its task: 1 to 255 characters. */
   readonly name: Name
@@ -23,7 +23,7 @@ export interface AgentOptions<Name extends string, Input extends Schema, Output 
   readonly domain: readonly string[]
   readonly input: Input
   readonly output: Output
-  /** How much a person looks at what it does; `autonomous_escalation` by default. */
+  /** How much a person looks at what it does: the mode of its requests for approval. `autonomous_escalation` by default. */
   readonly mode?: OversightMode
 }
 
@@ -72,7 +72,7 @@ export function defineAgent<const Name extends string, Input extends Schema, Out
   if (problems.length > 0) throw new ConfigError(problems)
   const { name, capabilities, domain, mode = defaultOversightMode, ...rest } = options
   // The handler's own type says what its task's would: the output schema is always there.
-  const task = defineTask({ ...rest, type: name }, handler as () => never)
+  const task = defineTask({ ...rest, type: name, oversight: mode }, handler as () => never)
   const { input, output } = options
   const profile = Object.freeze({
     name,

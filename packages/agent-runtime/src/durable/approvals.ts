@@ -4,6 +4,7 @@ import {
   approvalTimeouts,
   decode,
   encode,
+  type OversightMode,
   oversightModes,
   rejectionPolicies,
   SPOT_CHECK_SHARE,
@@ -22,6 +23,7 @@ export function requestApproval(
   key: unknown,
   artifact: unknown,
   given: unknown,
+  usual: OversightMode,
 ): Promise<Approval> {
   try {
     if (scope.closedBy !== undefined) throw scope.closedBy
@@ -47,7 +49,7 @@ export function requestApproval(
       kind: 'approval',
       name: approvalName(key),
       ...(timeoutMs === undefined ? {} : { delayMs: timeoutMs }),
-      approval: requestOf(pass, key, text, options),
+      approval: requestOf(pass, key, text, { mode: usual, ...options }),
     }))
   } catch (error) {
     return refused(scope, 'approval', key, error)
@@ -67,11 +69,11 @@ function requestOf(
   key: string,
   artifact: string,
   {
-    mode = 'autonomous_escalation',
+    mode,
     maxRetries = 3,
     onReject = 'rerun',
     onTimeout = 'throw',
-  }: ApprovalOptions,
+  }: ApprovalOptions & { readonly mode: OversightMode },
 ): ApprovalRequest {
   const asks = mode !== 'spot_check' || feedbackOf(pass).length > 0 || pass.memos.open.has(key)
   const draw = asks ? undefined : pass.attempt.parts.environment.random.next()

@@ -18,6 +18,7 @@ import type {
   TaskContext,
   TaskLog,
 } from '../task-context.ts'
+import type { TaskDefinition } from '../task-definition.ts'
 import { Answer } from './answer.ts'
 import { feedbackOf, requestApproval } from './approvals.ts'
 import { type BranchCaller, runBranches } from './branches.ts'
@@ -28,10 +29,13 @@ import { emit } from './output.ts'
 import { heartbeat } from './progress.ts'
 import { type Memos, noMemos } from './memos.ts'
 import { patched } from './patched.ts'
-import { type Callee, Pass, type ReplayOrder } from './pass.ts'
+import { type Callee, Pass } from './pass.ts'
 import type { Scope } from './scope.ts'
 import { runStep } from './steps.ts'
 import { sleep, sleepUntil, type WaitCaller, waitForSignal } from './wait-calls.ts'
+
+/** What a task type says of its passes. */
+export type PassRules = Pick<TaskDefinition, 'replay' | 'oversight'>
 
 /**
  * The context of one pass through a handler, or of a branch in it. Whatever is not always needed is made on first use.
@@ -40,17 +44,17 @@ export class HandlerContext implements TaskContext {
   readonly #attempt: Attempt
   readonly #submission: SubmissionData
   readonly #memos: Memos
-  readonly #order: ReplayOrder
+  readonly #rules: PassRules
   readonly #scope: Scope
   #madePass: Pass | undefined
   #log: TaskLog | undefined
 
   /** `pass` is the one that the branch belongs to whose context it is. */
-  constructor(scope: Scope, submission: SubmissionData, memos: Memos, order: ReplayOrder, pass?: Pass) {
+  constructor(scope: Scope, submission: SubmissionData, memos: Memos, rules: PassRules, pass?: Pass) {
     this.#attempt = scope.attempt
     this.#submission = submission
     this.#memos = memos
-    this.#order = order
+    this.#rules = rules
     this.#madePass = pass
     this.#scope = scope
   }
@@ -150,7 +154,7 @@ export class HandlerContext implements TaskContext {
   ): Promise<Approval<T>> {
     // oxlint-disable-next-line typescript/unbound-method -- as in step
     const caller = this.#caller(this.requestApproval)
-    return requestApproval(caller, key, artifact, options) as Promise<Approval<T>>
+    return requestApproval(caller, key, artifact, options, this.#rules.oversight) as Promise<Approval<T>>
   }
 
   patched(id: string): Promise<boolean> {
@@ -212,7 +216,7 @@ export class HandlerContext implements TaskContext {
   }
 
   get #pass(): Pass {
-    this.#madePass ??= new Pass(this.#attempt, this.#memos, this.#order)
+    this.#madePass ??= new Pass(this.#attempt, this.#memos, this.#rules.replay)
     return this.#madePass
   }
 
@@ -223,7 +227,7 @@ export class HandlerContext implements TaskContext {
   #branching(callee: Callee): BranchCaller {
     const pass = this.#pass
     const contextOf = (scope: Scope) =>
-      new HandlerContext(scope, this.#submission, this.#memos, this.#order, pass)
+      new HandlerContext(scope, this.#submission, this.#memos, this.#rules, pass)
     return { pass, scope: this.#scope, callee, contextOf }
   }
 }

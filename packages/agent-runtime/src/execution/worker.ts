@@ -68,7 +68,7 @@ function enter(
   const timeoutMs = attempt.replay === undefined ? (submission.timeoutMs ?? definition.timeoutMs) : undefined
   const limit = startLimit(attempt, definition, timeoutMs)
   const scope = new HandlerScope(attempt)
-  const context = new HandlerContext(scope, submission, memos, definition.replay)
+  const context = new HandlerContext(scope, submission, memos, definition)
   const run: Run = { attempt, definition, scope, context }
   const returned = (value: unknown) => {
     limit?.cancel()

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import {
   ApprovalRejected,
   type ApprovalOptions,
+  defineAgent,
   defineTask,
   type TaskContext,
   TimeoutError,
@@ -16,7 +17,7 @@ async function asked(body: (ctx: TaskContext) => unknown, { crashes = false } = 
   const receipt = await runtime.runtime.submit(task, null)
   const approvals = () => runtime.runtime.approvals
   const open = async () => {
-    await runtime.until(receipt, 'waiting')
+    await runtime.until(receipt, (status) => status.state === 'waiting' && status.waitingFor === 'approval')
     const [first] = (await approvals().list({ task: receipt })).approvals
     if (first === undefined) throw new Error('nothing is asked')
     return first
@@ -209,6 +210,57 @@ describe('execution: approvals', () => {
     await it.approvals.reject((await it.open()).approvalId)
     await it.approvals.approve((await it.open()).approvalId)
     expect(await it.test.result(it.receipt)).toBe(true)
+  })
+
+  test('the mode of a request is that of the task type, or of the agent, where the call names none', async () => {
+    const ask = (ctx: TaskContext) => ctx.requestApproval('plan', 1).then(() => 1)
+    const task = defineTask({ type: 'watched', input: z.any(), oversight: 'supervised' }, ask)
+    const agent = defineAgent(
+      { name: 'agent', capabilities: [], domain: [], input: z.any(), output: z.number(), mode: 'supervised' },
+      ask,
+    )
+    const named = defineTask({ type: 'named', input: z.any(), oversight: 'spot_check' }, (ctx) =>
+      ctx.requestApproval('plan', 1, { mode: 'supervised' }),
+    )
+    await using it = await createTestRuntime({ tasks: [task, agent.task, named] })
+    for (const type of ['watched', 'agent', 'named']) await it.runtime.submit(type, 1)
+    await it.settle()
+    const { approvals } = await it.runtime.approvals.list()
+    expect(approvals.map(({ mode }) => mode)).toEqual(['supervised', 'supervised', 'supervised'])
+  })
+
+  test('a handler that takes another way after a rejection is not parked, and its replay agrees', async () => {
+    const it = await asked(async (ctx) => {
+      await ctx.step('research', () => 1)
+      if (ctx.feedback.length > 0) await ctx.step('revise', () => ctx.feedback.length)
+      else await ctx.sleep('think', 1_000)
+      await ctx.step('write', () => 2)
+      await ctx.requestApproval('text', 1)
+      return ctx.step('send', () => 3)
+    })
+    await using _ = it.test
+    await it.approvals.reject((await it.open()).approvalId)
+    await it.open()
+    expect((await it.runtime.replay(it.receipt, { mode: 'verify' })).verdict).toBe('agreed')
+    await it.approvals.approve((await it.open()).approvalId)
+    expect(await it.test.result(it.receipt)).toBe(3)
+    expect(await it.runtime.replay(it.receipt, { mode: 'verify' })).toMatchObject({
+      verdict: 'agreed',
+      answered: { steps: 4, waits: 1 },
+      end: { call: 'return' },
+    })
+  })
+
+  test('a replay stops at an open request and asks nobody', async () => {
+    const it = await asked((ctx) => ctx.requestApproval('plan', 1))
+    await using _ = it.test
+    await it.open()
+    const before = (await it.test.history(it.receipt)).events.length
+    expect(await it.runtime.replay(it.receipt, { mode: 'verify' })).toMatchObject({
+      verdict: 'agreed',
+      end: { call: 'approval', key: 'plan' },
+    })
+    expect((await it.test.history(it.receipt)).events).toHaveLength(before)
   })
 
   test('the audit trail says who said what, when, to which artifact', async () => {
