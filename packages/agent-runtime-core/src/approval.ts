@@ -1,9 +1,6 @@
+import type { OversightMode } from './oversight-mode.ts'
 import type { TaskState } from './states.ts'
-import { RESERVED } from './wait.ts'
-
-/** How much a human sees of what an agent does, rising. Source: agent-scheduler-paper 3.4; `docs/semantics.md 12.1`. */
-export const oversightModes = ['autonomous_escalation', 'spot_check', 'supervised'] as const
-export type OversightMode = (typeof oversightModes)[number]
+import { RESERVED, type WaitKind } from './wait.ts'
 
 /** The share of its requests that a spot check puts to a human. Source: agent-scheduler-paper 3.4. */
 export const SPOT_CHECK_SHARE = 0.3
@@ -74,6 +71,11 @@ export type VerdictOutcome =
 /** The name under which the verdict on an approval arrives. */
 export function approvalName(key: string): string {
   return `${RESERVED}approval/${key}`
+}
+
+/** Whether the answer of a wait that is over stays although the task was sent back: nobody would send its signal again. */
+export function outlivesRejection({ key, kind }: { readonly key: string; readonly kind: WaitKind }): boolean {
+  return kind === 'approval' || (kind !== 'child' && !key.startsWith(RESERVED))
 }
 
 /** Whether a memo counts no more, because of a rejection after it. */

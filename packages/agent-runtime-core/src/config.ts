@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { ConfigError, type ConfigProblem } from './errors.ts'
 import { pathText } from './path.ts'
 import { QuotaConfig, QuotaLimit } from './quota.ts'
-import { count, duration } from './setting.ts'
+import { count, duration, wholeNumber } from './setting.ts'
 import { suggestionFor } from './suggestion.ts'
 
 /**
@@ -61,6 +61,10 @@ export const ExecutionConfig = z
       maxWaits: count('waits').default(1_000),
       /** Signals of one task that it has not taken yet; more are refused. */
       maxSignals: count('signals').default(1_000),
+      /** Schedules of the store; more are refused. */
+      maxSchedules: count('records').default(10_000),
+      /** Times of one schedule that are caught up after nothing ran, with `catchUp: 'all'`. */
+      maxCatchUp: wholeNumber(1, 1_000, 'runs').default(100),
       /** How often presence is signalled; less than `presenceTtlMs`. */
       presenceIntervalMs: duration().default(30_000),
       /** Whether a waiting interactive task may ask a lower one to yield. Source: `docs/semantics.md 3.6`. */

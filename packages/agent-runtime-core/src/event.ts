@@ -1,6 +1,7 @@
+import type { Divergence } from './divergence.ts'
 import type { Lane } from './lane.ts'
 import type { LeaseEndReason } from './lease.ts'
-import type { OversightMode } from './approval.ts'
+import type { OversightMode } from './oversight-mode.ts'
 import type { WaitKind, WaitOutcome } from './wait.ts'
 
 /** Why a submission was refused. Source: `docs/semantics.md 1.1`. */
@@ -56,6 +57,9 @@ export interface EventData {
     idempotencyKey?: string
     labels?: Record<string, string>
     model?: string
+    /** The schedule that submitted it, and the time that it is the run for; one that was triggered by hand is for none. */
+    schedule?: string
+    scheduledFor?: number
     tools?: string[]
     timeoutMs?: number
     tokens?: number
@@ -80,9 +84,11 @@ export interface EventData {
     waits: readonly { key: string; kind: WaitKind; name?: string; position: number }[]
     /** By key; only waits that have a time. */
     dueAt?: Record<string, number>
+    /** Where code and history part, when that is the reason; it waits for nothing else then. */
+    divergence?: Divergence
   }
-  /** A wait ended, and the task goes on. */
-  'task.resumed': { reason: WaitReason } & ResolvedWait
+  /** A wait ended, and the task goes on; or somebody put back a task that was parked because code and history part. */
+  'task.resumed': ({ reason: WaitKind } & ResolvedWait) | { reason: 'divergence'; key?: never }
   'task.requeued': {
     attempt: number
     reason: RequeueReason

@@ -1,8 +1,10 @@
 import type { PendingApproval, Rejection, VerdictOutcome } from './approval.ts'
 import type { ExecutionConfig } from './config.ts'
+import type { Divergence } from './divergence.ts'
 import type { EventType, FailureKind, OutputChunk, RejectionReason, StoredEvent } from './event.ts'
 import type { Lane } from './lane.ts'
 import type { ExecutionLease, LeaseEndReason } from './lease.ts'
+import type { ScheduleDefinition, ScheduleRecord, ScheduleTiming } from './schedule.ts'
 import type { TaskState } from './states.ts'
 import type { StepRecord } from './step.ts'
 import type { TaskRecord } from './task.ts'
@@ -57,6 +59,8 @@ export interface StoreListener {
   /** Events this process is interested in, of every process, in the order of their commits. */
   published?(events: readonly StoredEvent[]): void
   emitted?(chunks: readonly OutputChunk[]): void
+  /** A schedule is due: said when it is, and at every tick as long as it is. Source: `docs/schedules.md`. */
+  schedulesDue?(): void
   /** The store stopped for good (fail-stop): what was not answered was rejected, and nothing will be. */
   failed?(error: Error): void
 }
@@ -123,6 +127,8 @@ export interface Submission {
   readonly trace?: Readonly<Record<string, string>>
   /** Set by the store itself. */
   readonly forkOf?: string
+  readonly schedule?: string
+  readonly scheduledFor?: number
   /** What the front door found wrong; the submission is recorded as rejected. */
   readonly refused?: { readonly reason: 'unknown_task_type' | 'invalid_payload'; readonly message: string }
 }
@@ -221,6 +227,16 @@ export interface Writes {
       | { readonly fenced: 'ok'; readonly suspended: boolean; readonly resolved: readonly WaitRecord[] }
       | { readonly fenced: 'stale' }
   }
+  /**
+   * Parks a task whose code and history part: its lease ends, and it waits until it is resumed. Its open waits and unread signals are
+   * kept, and none of them brings it back. Source: `docs/semantics.md 6.4`.
+   */
+  diverge: { fields: { readonly leaseId: string; readonly divergence: Divergence }; outcome: Fenced }
+  /** Puts a parked task back into the queue, past its limits, with the same attempt. Source: `docs/semantics.md 6.4`. */
+  resume: {
+    fields: { readonly taskId: string }
+    outcome: { readonly resumed: boolean; readonly state?: TaskState }
+  }
   /** Keeps a signal for the task, or wakes it. Final and unknown tasks take none. Source: `docs/semantics.md 12.4`. */
   signal: {
     fields: { readonly taskId: string; readonly name: string; readonly value: string }
@@ -242,7 +258,7 @@ export interface Writes {
   }
   /**
    * Submits a task again as a new one that keeps the memos before `fromStep` (all without one), some with other results
-   * (`edits`, by step key, in the codec's form). `onlyOver`: of a failed or canceled task alone. Source: `docs/semantics.md
+   * (`edits`, by step key, in the codec's form). `onlyOver`: of a failed, canceled or parked task alone. Source: `docs/semantics.md
    * 1.2, 6.3`.
    */
   fork: {
@@ -277,6 +293,50 @@ export interface Writes {
     fields: { readonly leaseId: string; readonly how: 'acknowledged' | 'leaked'; readonly afterMs: number }
     outcome: boolean
   }
+  /** `nextAt` is the first time of its timing; null when there is none. Source: `docs/schedules.md`. */
+  putSchedule: {
+    fields: {
+      readonly name: string
+      readonly definition: ScheduleDefinition
+      readonly nextAt: number | null
+    }
+    outcome:
+      | {
+          readonly as: 'put'
+          readonly change: 'created' | 'replaced' | 'unchanged'
+          readonly schedule: ScheduleRecord
+        }
+      /** There are `maxSchedules` already. */
+      | { readonly as: 'full' }
+  }
+  pauseSchedule: { fields: { readonly name: string }; outcome: ScheduleRecord | undefined }
+  /** `changed`: its timing is not the one that `nextAt` was computed from. */
+  resumeSchedule: {
+    fields: { readonly name: string; readonly timing: ScheduleTiming; readonly nextAt: number | null }
+    outcome:
+      | { readonly as: 'resumed'; readonly schedule: ScheduleRecord }
+      | { readonly as: 'unknown' }
+      | { readonly as: 'changed' }
+  }
+  removeSchedule: { fields: { readonly name: string }; outcome: boolean }
+  /**
+   * A compare-and-set: if the schedule is due at `dueAt` still and has this timing, `runs` are submitted, in order, and it is due
+   * at `nextAt` next. The store never evaluates a timing. Source: `docs/schedules.md`.
+   */
+  fireSchedule: {
+    fields: {
+      readonly name: string
+      readonly timing: ScheduleTiming
+      readonly dueAt: number
+      readonly runs: readonly number[]
+      /** Times that are left out. */
+      readonly missed: number
+      readonly nextAt: number | null
+    }
+    outcome: { readonly fired: boolean; readonly receipts: readonly Receipt[] }
+  }
+  /** Undefined: there is no such schedule. */
+  triggerSchedule: { fields: { readonly name: string }; outcome: Receipt | undefined }
   registerWorkers: {
     fields: {
       readonly workers: readonly {
@@ -309,6 +369,15 @@ export interface TaskFilter {
   /** 1 to 1000, 100 by default. */
   readonly limit?: number
   readonly cursor?: number
+}
+
+/** Which schedules to read: by name, in its order, after one; or those that are not paused and due by a time, the earliest first. */
+export interface ScheduleFilter {
+  readonly name?: string
+  readonly after?: string
+  readonly dueBy?: number
+  /** 1 to 1000, 100 by default. */
+  readonly limit?: number
 }
 
 /** What a task waits for, or why it is where it is. */
@@ -377,6 +446,8 @@ export interface Reads {
       readonly inDoubt: readonly { readonly key: string; readonly starts: number }[]
       /** What sent the task back, in order. */
       readonly rejections: readonly Rejection[]
+      /** The seq of the last event that says that a step failed for good; absent when none did. */
+      readonly lastFailure?: number
     }
   }
   /** Approvals that nobody has answered, of one task or all, by task; `after` is the `cursor` of the page before. */
@@ -388,6 +459,7 @@ export interface Reads {
     fields: { readonly taskId: string; readonly after: number; readonly limit: number }
     answer: readonly OutputChunk[] | undefined
   }
+  schedules: { fields: { readonly filter: ScheduleFilter }; answer: readonly ScheduleRecord[] }
   leases: { fields: { readonly taskId: string }; answer: readonly ExecutionLease[] }
   workers: { fields: Record<never, never>; answer: readonly WorkerStatus[] }
   stats: { fields: Record<never, never>; answer: StoreStats }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { Divergence } from './divergence.ts'
 import { failureKinds, rejectionReasons, waitReasons } from './event.ts'
 import { Lane } from './lane.ts'
 import { ExecutionLease } from './lease.ts'
@@ -19,6 +20,9 @@ const base = {
   submittedAt: z.number(),
   client: z.string().optional(),
   model: z.string().optional(),
+  /** The schedule that submitted it, and the time, epoch ms, that it is the run for. Source: `docs/schedules.md`. */
+  schedule: z.string().optional(),
+  scheduledFor: z.number().optional(),
   tools: z.array(z.string()),
   labels: z.record(z.string(), z.string()),
   /** The input in the codec's form. */
@@ -33,7 +37,14 @@ const finished = { startedAt: z.number().optional(), finishedAt: z.number() }
  */
 export const TaskRecord = z.discriminatedUnion('state', [
   z.strictObject({ ...base, state: z.literal('queued'), dueAt: z.number().optional() }),
-  z.strictObject({ ...base, state: z.literal('running'), startedAt: z.number(), lease: ExecutionLease }),
+  z.strictObject({
+    ...base,
+    state: z.literal('running'),
+    startedAt: z.number(),
+    lease: ExecutionLease,
+    /** The pass has made a checkpoint and ended no step or wait since. Source: `docs/semantics.md 12.0`. */
+    checkpointed: z.boolean(),
+  }),
   z.strictObject({
     ...base,
     state: z.literal('waiting'),
@@ -41,6 +52,8 @@ export const TaskRecord = z.discriminatedUnion('state', [
     waitingFor: z.enum(waitReasons),
     /** In the order of the calls. */
     waits: z.array(OpenWait),
+    /** Where its code and its history part, when it is parked for that. */
+    divergence: Divergence.optional(),
   }),
   z.strictObject({ ...base, ...finished, state: z.literal('completed'), output: z.string() }),
   z.strictObject({

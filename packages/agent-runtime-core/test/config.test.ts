@@ -35,6 +35,8 @@ describe('parseExecutionConfig', () => {
       presenceTtlMs: 90_000,
       maxWaits: 1_000,
       maxSignals: 1_000,
+      maxSchedules: 10_000,
+      maxCatchUp: 100,
       presenceIntervalMs: 30_000,
       preemption: false,
     })

@@ -7,6 +7,7 @@ import {
   type KeyRow,
   type LeaseRow,
   type QuotaRow,
+  type ScheduleRow,
   type SignalRow,
   type StreamRow,
   type TaskRow,
@@ -44,6 +45,10 @@ export class Cache implements Base {
   readonly verdicts = new Map<number, VerdictsRow>()
   readonly blobs = new Map<string, string>()
   readonly histories = new Map<number, History>()
+  readonly schedules = new Map<string, ScheduleRow>()
+  scheduleCount = 0
+  /** When the first schedule that is not paused is due. */
+  scheduleAt: number | undefined
   /** This process's live leases. */
   readonly running = new Map<number, LeaseRow>()
   totals = noTotals
@@ -74,6 +79,8 @@ export class Cache implements Base {
       map.clear()
     for (const map of [this.streamsByKey, this.quotas, this.keys, this.explicitIds, this.events]) map.clear()
     this.histories.clear()
+    this.schedules.clear()
+    this.scheduleAt = undefined
     this.forgetWaits()
     this.lookedUp.clear()
     this.lookedUpLeases.clear()
@@ -149,6 +156,7 @@ export class Cache implements Base {
     this.explicitIds.clear()
     this.events.clear()
     this.histories.clear()
+    this.schedules.clear()
     this.forgetWaits()
   }
 

@@ -83,6 +83,8 @@ export class StoreEngine {
   private tickAt = 0
   /** When the next delayed or waiting task is due, on the monotonic clock. */
   private dueAt = Number.POSITIVE_INFINITY
+  /** When it is said again that a schedule is due, on the monotonic clock. */
+  private sayDueAt = 0
   private renewAt = 0
   /** When this process shows itself next, at the latest. */
   private presentAt = 0
@@ -227,7 +229,9 @@ export class StoreEngine {
   restMs(): number {
     if (this.failure !== undefined || this.closed) return Number.POSITIVE_INFINITY
     const now = this.options.environment.clock.monotonic()
-    const next = this.ready ? now : Math.min(this.tickAt, this.renewAt, this.presentAt, this.dueAt)
+    const next = this.ready
+      ? now
+      : Math.min(this.tickAt, this.renewAt, this.presentAt, this.dueAt, this.scheduleDueAt(now))
     return Math.max(0, next - now, this.notBefore - now)
   }
 
@@ -251,6 +255,10 @@ export class StoreEngine {
   private run(mono: number): void {
     const { config } = this.options
     if (mono < this.notBefore) return
+    if (mono >= this.scheduleDueAt(mono)) {
+      this.sayDueAt = mono + config.schedulerTickMs
+      this.turn.schedulesDue = true
+    }
     const ticked = mono >= this.tickAt
     if (ticked) {
       this.tickAt =
@@ -309,6 +317,13 @@ export class StoreEngine {
     this.dueAt = due === undefined ? Number.POSITIVE_INFINITY : mono + Math.max(0, due - this.now().at)
   }
 
+  /** When to say that a schedule is due, on the monotonic clock: at its time, then at every tick until it is dealt with. */
+  private scheduleDueAt(mono: number): number {
+    const at = this.cache.scheduleAt
+    if (at === undefined) return Number.POSITIVE_INFINITY
+    return Math.max(mono + Math.max(0, at - this.now().at), this.sayDueAt)
+  }
+
   /** One transaction. True when the calls were answered; false when they stay, to be tried again. */
   private flushBatch(batch: readonly Call[], beat: Beat, mono: number): boolean {
     if (!this.lock(mono)) return false
@@ -316,7 +331,7 @@ export class StoreEngine {
     let foreign: boolean
     try {
       foreign = this.refresh()
-      if (batch.some(({ operation }) => operation.kind === 'submit')) assertSameFile(this.opened)
+      if (batch.some(({ operation }) => submitting.has(operation.kind))) assertSameFile(this.opened)
       flushed = this.flushOnce(batch, beat)
       if (!this.opened.db.inTransaction)
         throw new StoreError('store_io', 'the transaction was rolled back by SQLite itself')
@@ -349,6 +364,10 @@ export class StoreEngine {
     const ownEvents = flushed.ws.events.length > 0
     this.tables.committed()
     this.cache.absorb(flushed.ws)
+    if (flushed.ws.schedules.size > 0) {
+      this.cache.scheduleAt = this.tables.load.nextSchedule()
+      this.sayDueAt = 0
+    }
     for (const id of this.lapsedTold) if (!this.cache.running.has(id)) this.lapsedTold.delete(id)
     this.publisher.publishForeign(this.turn, ownEvents, foreign)
     this.claimable = false
@@ -500,6 +519,13 @@ interface Beat {
   readonly showing: boolean
 }
 
+/** What promises a task, now or at its times. */
+const submitting: ReadonlySet<Write['kind']> = new Set<Write['kind']>([
+  'submit',
+  'putSchedule',
+  'fireSchedule',
+  'triggerSchedule',
+])
 /** While other processes are registered, their writes are looked for this often. */
 const foreignPollMs = 10
 /** How often the processes and the file are looked at. */
@@ -516,6 +542,7 @@ function emptyTurn() {
     notices: [] as LeaseNotice[],
     events: [] as StoredEvent[],
     chunks: [] as OutputChunk[],
+    schedulesDue: false,
     failed: undefined as Error | undefined,
   }
 }
@@ -535,6 +562,7 @@ function warm(cache: Cache, tables: SqliteTables): void {
     cache.running.set(lease.id, lease)
     cache.tasks.set(task.id, task)
   }
+  cache.scheduleAt = load.nextSchedule()
   cache.totals = load.totals()
   cache.depth = [...cache.streams.values()].reduce((sum, row) => sum + row.depth, 0)
   cache.delayed = [...cache.streams.values()].reduce((sum, row) => sum + row.delayed, 0)

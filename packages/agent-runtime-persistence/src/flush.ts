@@ -4,6 +4,7 @@ import {
   fold,
   promote,
   renew,
+  runKeyOf,
   sweep,
   takeOver,
   WorkingSet,
@@ -182,9 +183,24 @@ function loadNamed(tables: SqliteTables, cache: Cache, operations: readonly Writ
         if (operation.change.idempotencyKey !== undefined)
           loadKey(tables, cache, operation.change.idempotencyKey)
         break
+      case 'putSchedule':
+        cache.scheduleCount = tables.load.scheduleCount()
+        loadSchedule(tables, cache, operation.name)
+        break
+      case 'fireSchedule':
+        for (const dueAt of operation.runs) loadKey(tables, cache, runKeyOf(operation.name, dueAt))
+        loadSchedule(tables, cache, operation.name)
+        break
+      case 'pauseSchedule':
+      case 'resumeSchedule':
+      case 'removeSchedule':
+      case 'triggerSchedule':
+        loadSchedule(tables, cache, operation.name)
+        break
       case 'cancel':
       case 'signal':
       case 'resolveApproval':
+      case 'resume':
         loadTask(tables, cache, operation.taskId)
         break
       case 'registerWorkers':
@@ -203,6 +219,14 @@ function loadNamed(tables: SqliteTables, cache: Cache, operations: readonly Writ
       }
     }
   }
+}
+
+/** With its last run, which may be under way. */
+function loadSchedule(tables: SqliteTables, cache: Cache, name: string): void {
+  const row = cache.schedules.get(name) ?? tables.load.schedule(name)
+  if (row === undefined) return
+  cache.schedules.set(name, row)
+  if (row.lastTask !== null && !cache.tasks.has(row.lastTask)) cache.lookUp(tables.load.task(row.lastTask))
 }
 
 function loadHistory(tables: SqliteTables, cache: Cache, taskId: string): void {
@@ -294,6 +318,7 @@ function hasChanges(ws: WorkingSet): boolean {
     ws.leases.size > 0 ||
     ws.workers.size > 0 ||
     ws.outputs.length > 0 ||
+    ws.schedules.size > 0 ||
     ws.checkpoints.size > 0
   )
 }

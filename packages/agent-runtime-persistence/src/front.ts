@@ -89,6 +89,7 @@ export class StoreFront implements ExecutionStore {
     if (turn.claims.length > 0) this.tell((listener) => listener.claimed?.(turn.claims))
     if (turn.events.length > 0) this.tell((listener) => listener.published?.(turn.events))
     if (turn.chunks.length > 0) this.tell((listener) => listener.emitted?.(turn.chunks))
+    if (turn.schedulesDue) this.tell((listener) => listener.schedulesDue?.())
     if (turn.failed !== undefined) this.fail(turn.failed)
   }
 

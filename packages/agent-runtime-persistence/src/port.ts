@@ -21,6 +21,8 @@ export interface Turn {
   readonly notices: readonly LeaseNotice[]
   readonly events: readonly StoredEvent[]
   readonly chunks: readonly OutputChunk[]
+  /** A schedule is due. */
+  readonly schedulesDue: boolean
   /** Set when the store stopped for good. */
   readonly failed?: Error
 }
@@ -66,6 +68,7 @@ export function pack({ failed, answers, ...turn }: Turn): string | undefined {
     else good.push(answer)
   const says =
     answers.length + turn.claims.length + turn.notices.length + turn.events.length + turn.chunks.length > 0 ||
+    turn.schedulesDue ||
     failed !== undefined
   if (!says) return undefined
   const packed: PackedTurn = {

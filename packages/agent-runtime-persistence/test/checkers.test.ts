@@ -51,6 +51,18 @@ async function live(path: string): Promise<StoreSnapshot> {
   ] as const
   await scene.write({ kind: 'suspend', leaseId: patient.leaseId, waits, stay: false })
   await scene.write({ kind: 'signal', taskId: patient.taskId, name: 'other', value: '1' })
+  const timing = { everyMs: 1_000, anchorAt: scene.now }
+  const definition = {
+    timing,
+    run: { type: 'tick', lane: 'batch', input: 'null' },
+    catchUp: 'one',
+    graceMs: 0,
+    overlap: 'allow',
+  } as const
+  const [name, dueAt] = ['often', scene.now + 1_000]
+  await scene.write({ kind: 'putSchedule', name, definition, nextAt: dueAt })
+  const runs = [dueAt]
+  await scene.write({ kind: 'fireSchedule', name, timing, dueAt, runs, missed: 0, nextAt: dueAt + 1_000 })
   const snapshot = await takeSnapshot(store)
   await store.close()
   return snapshot
@@ -160,6 +172,8 @@ describe('the checker of tables finds what is wrong', () => {
     'DELETE FROM journal WHERE number = 2',
     "UPDATE journal SET touched = '[]' WHERE number = 2",
     'UPDATE journal SET hash = zeroblob(32) WHERE number = 2',
+    'UPDATE schedule SET runs = 2',
+    'UPDATE schedule SET last_task = 1',
     'UPDATE process SET ended_at = NULL',
     'UPDATE worker SET registered = 1',
   ]

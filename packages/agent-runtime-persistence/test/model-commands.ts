@@ -3,6 +3,7 @@ import {
   type ExecutionConfig,
   type ExecutionStore,
   type Lane,
+  type Overlap,
   parseExecutionConfig,
   type Settlement,
 } from '@ku0/agent-runtime-core'
@@ -178,6 +179,20 @@ async function compare(model: ReferenceModel, real: Real): Promise<void> {
           : undefined,
       events: task.events,
     })),
+  )
+  assert.deepEqual(
+    (await real.scene.read({ kind: 'schedules', filter: {} })).map((it) => [
+      it.name,
+      it.nextAt,
+      it.paused,
+      it.run.input,
+      it.runs,
+      it.rejected,
+      it.skipped,
+    ]),
+    [...model.schedules.values()]
+      .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+      .map((it) => [it.name, it.nextAt, it.paused, it.input, it.runs, it.rejected, it.skipped]),
   )
   assert.deepEqual(real.scene.failures, [])
   if (real.commands++ % 10 > 0) return
@@ -441,6 +456,39 @@ export class Release extends Command {
   }
 }
 
+export class Diverge extends Command {
+  readonly which: number
+  constructor(which: number) {
+    super()
+    this.which = which
+  }
+  async act(model: ReferenceModel, real: Real): Promise<void> {
+    const lease = leaseOf(model, this.which)
+    const expected = model.diverge(lease)
+    const divergence = { kind: 'missing_step', key: 'a', position: 0, expected: 'a' } as const
+    assert.equal(
+      await real.scene.write({ kind: 'diverge', leaseId: real.leaseId(lease), divergence }),
+      expected,
+    )
+    count(expected === 'ok' ? 'parked' : 'stale parking')
+  }
+}
+
+export class Unpark extends Command {
+  readonly which: number
+  constructor(which: number) {
+    super()
+    this.which = which
+  }
+  async act(model: ReferenceModel, real: Real): Promise<void> {
+    const task = pick<ModelTask>(model.tasks, this.which, ({ parked }) => parked)
+    const expected = model.unpark(task)
+    const taskId = task === undefined ? 'nobody' : (real.taskIds.get(task.sequence) ?? '')
+    assert.deepEqual(await real.scene.write({ kind: 'resume', taskId }), expected)
+    count(expected.resumed ? 'unparked' : 'unparked in vain')
+  }
+}
+
 export class Cancel extends Command {
   readonly which: number
   constructor(which: number) {
@@ -457,6 +505,88 @@ export class Cancel extends Command {
     const taskId = task === undefined ? 'nobody' : (real.taskIds.get(task.sequence) ?? '')
     assert.deepEqual(await real.scene.cancel(taskId), expected)
     count(expected.canceled ? 'cancel' : 'cancel in vain')
+  }
+}
+
+export class PutSchedule extends Command {
+  readonly name: string
+  readonly everyMs: number
+  readonly overlap: Overlap
+  readonly input: string
+  constructor(name: string, everyMs: number, overlap: Overlap, input: string) {
+    super()
+    this.name = name
+    this.everyMs = everyMs
+    this.overlap = overlap
+    this.input = input
+  }
+  async act(model: ReferenceModel, real: Real): Promise<void> {
+    const { name, everyMs, overlap, input } = this
+    const isKnown = model.schedules.has(name)
+    model.putSchedule(name, everyMs, overlap, input)
+    const timing = { everyMs, anchorAt: model.now }
+    const run = { type: 'a', lane: 'batch', input } as const
+    await real.scene.write({
+      kind: 'putSchedule',
+      name,
+      definition: { timing, run, catchUp: 'all', graceMs: 0, overlap },
+      nextAt: model.now + everyMs,
+    })
+    count(isKnown ? 'schedule put again' : 'schedule')
+  }
+}
+
+/** What is done to a schedule by its name; one that fires may have been seen at another time than it is due at now. */
+export class UseSchedule extends Command {
+  readonly name: string
+  readonly how: 'fire' | 'trigger' | 'pause' | 'remove'
+  readonly times: number
+  readonly late: number
+  constructor(name: string, how: UseSchedule['how'], times: number, late: number) {
+    super()
+    this.name = name
+    this.how = how
+    this.times = times
+    this.late = late
+  }
+  async act(model: ReferenceModel, real: Real): Promise<void> {
+    const { name, how } = this
+    const { scene } = real
+    const [schedule] = await scene.read({ kind: 'schedules', filter: { name } })
+    const before = model.schedules.get(name)
+    const [runs, rejected, skipped] = [before?.runs, before?.rejected, before?.skipped]
+    let done: boolean
+    switch (how) {
+      case 'fire': {
+        const { timing = { everyMs: 1, anchorAt: 0 }, nextAt = 0 } = schedule ?? {}
+        const everyMs = 'everyMs' in timing ? timing.everyMs : 0
+        const dueAt = nextAt - this.late * everyMs
+        const times = Array.from({ length: this.times }, (_, n) => dueAt + n * everyMs)
+        done = model.fireSchedule(name, dueAt, this.times)
+        const it = { name, timing, dueAt, runs: times, missed: 0, nextAt: dueAt + this.times * everyMs }
+        const { fired } = await scene.write({ kind: 'fireSchedule', ...it })
+        assert.equal(fired, done)
+        break
+      }
+      case 'trigger':
+        done = model.triggerSchedule(name)
+        assert.equal((await scene.write({ kind: 'triggerSchedule', name })) !== undefined, done)
+        break
+      case 'pause':
+        done = model.pauseSchedule(name)
+        assert.equal((await scene.write({ kind: 'pauseSchedule', name })) !== undefined, done)
+        break
+      case 'remove':
+        done = model.removeSchedule(name)
+        assert.equal(await scene.write({ kind: 'removeSchedule', name }), done)
+    }
+    const { tasks } = await scene.read({ kind: 'tasks', filter: { limit: 1_000 } })
+    for (const { sequence, taskId } of tasks) real.taskIds.set(sequence, taskId)
+    const after = model.schedules.get(name)
+    count(done ? how : `${how} in vain`)
+    if (after?.runs !== runs) count('run')
+    if (after?.rejected !== rejected) count('run refused')
+    if (after?.skipped !== skipped) count('run skipped')
   }
 }
 

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { lanes } from '@ku0/agent-runtime-core'
+import { lanes, overlaps } from '@ku0/agent-runtime-core'
 import { type ModelRequest, type ModelSettlement, ReferenceModel } from '@ku0/agent-runtime-core/testing'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -7,10 +7,12 @@ import { openStore } from '../src/index.ts'
 import {
   Advance,
   Cancel,
+  Diverge,
   type Command,
   config,
   Free,
   Leave,
+  PutSchedule,
   Real,
   Register,
   Release,
@@ -21,6 +23,8 @@ import {
   Step,
   Submit,
   Suspend,
+  UseSchedule,
+  Unpark,
 } from './model-commands.ts'
 import { scratchFolder } from './scratch-folder.ts'
 import { tableViolations } from './tables.ts'
@@ -106,6 +110,14 @@ const commands = [
     which.map((it) => new Cancel(it)),
   ),
   ...often(
+    1,
+    which.map((it) => new Diverge(it)),
+  ),
+  ...often(
+    1,
+    which.map((it) => new Unpark(it)),
+  ),
+  ...often(
     3,
     fc
       .tuple(
@@ -113,6 +125,37 @@ const commands = [
         fc.constantFrom(undefined, -1, 0, 0, 1),
       )
       .map((it) => new Advance(...it)),
+  ),
+  ...often(
+    2,
+    fc
+      .tuple(
+        fc.constantFrom('p', 'q'),
+        fc.constantFrom(250, 1_000),
+        fc.constantFrom(...overlaps),
+        fc.constantFrom('1', '2'),
+      )
+      .map((it) => new PutSchedule(...it)),
+  ),
+  ...often(
+    4,
+    fc
+      .tuple(
+        fc.constantFrom('p', 'q'),
+        fc.constantFrom<UseSchedule['how'][]>(
+          'fire',
+          'fire',
+          'fire',
+          'fire',
+          'trigger',
+          'pause',
+          'remove',
+          'remove',
+        ),
+        fc.integer({ min: 1, max: 3 }),
+        fc.constantFrom(0, 0, 0, 1),
+      )
+      .map((it) => new UseSchedule(...it)),
   ),
   ...often(
     1,
@@ -194,11 +237,18 @@ describe('whatever is done to a store, it does what the reference model does (do
       'signal kept': 0.5,
       'signal in vain': 0.3,
       cancel: 1,
+      parked: 0.5,
+      unparked: 0.2,
       expired: 1,
       edge: 2,
       drain: 0.3,
       remove: 0.3,
       restart: 0.5,
+      schedule: 1,
+      fire: 1,
+      'fire in vain': 0.3,
+      'run refused': 0.1,
+      'run skipped': 0.1,
     }
     if (seen.size === 0) return
     const tooFew = Object.entries(least).flatMap(([what, perRun]) => {

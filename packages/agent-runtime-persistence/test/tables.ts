@@ -37,9 +37,28 @@ export function tableViolations(path: string, config: ExecutionConfig): readonly
       ...journalRules(tables),
       ...admissionRules(tables, config),
       ...referenceRules(tables),
+      ...scheduleRules(tables),
     ]
   } finally {
     db.close()
+  }
+}
+
+/** A schedule counts the tasks that say they are its runs; those of one that was removed before are not counted. */
+function* scheduleRules({ schedules, eventsOf, tasks }: Tables): Iterable<string> {
+  const runs = new Map<string, number>()
+  for (const [first] of eventsOf.values()) {
+    const { schedule } = JSON.parse(first?.data ?? '{}') as Partial<EventData['task.queued']>
+    if (schedule !== undefined) runs.set(schedule, (runs.get(schedule) ?? 0) + 1)
+  }
+  for (const { name, last_task: last, runs: counted } of schedules) {
+    if (counted > (runs.get(name) ?? 0))
+      yield `schedule ${name} counts ${counted} runs, ${runs.get(name) ?? 0} tasks are its own`
+    const task = tasks.find(({ id }) => id === last)
+    const first = task === undefined ? undefined : eventsOf.get(task.id)?.[0]
+    if (task === undefined || first?.type === 'task.rejected') continue
+    if ((JSON.parse(first?.data ?? '{}') as Partial<EventData['task.queued']>).schedule !== name)
+      yield `the last task ${task.id} of schedule ${name} is not its own`
   }
 }
 
@@ -111,6 +130,9 @@ function readTables(db: Database.Database) {
     checkpoints: all<{ task: number; seq: number; data: string }>('SELECT * FROM checkpoint'),
     outputs: all<{ task: number; seq: number }>('SELECT task, seq FROM output ORDER BY task, seq'),
     waits: all<WaitRow>('SELECT * FROM wait ORDER BY task, position, key'),
+    schedules: all<{ name: string; last_task: number | null; runs: number; last_due_at: number | null }>(
+      'SELECT name, last_task, runs, last_due_at FROM schedule',
+    ),
     signals: all<{ task: number; seq: number; name: string }>('SELECT * FROM signal ORDER BY task, seq'),
     blobs: new Map(
       all<{ sha256: string; data: string }>('SELECT * FROM blob').map((it) => [it.sha256, it.data]),

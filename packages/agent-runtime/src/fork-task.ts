@@ -15,7 +15,7 @@ export interface ForkDeps {
   readonly config: ExecutionConfig
 }
 
-/** Submits a failed or canceled task again, with its completed steps. Source: `docs/semantics.md 1.2, 6.3`. */
+/** Submits a failed, canceled or parked task again, with its completed steps. Source: `docs/semantics.md 1.2, 6.3`. */
 export function retryTask(deps: ForkDeps, taskId: string, options: RetryOptions = {}): Promise<StoreReceipt> {
   assertOptions('retry', options, retryRules)
   return submitFork(deps, 'retry', { kind: 'fork', taskId, edits: {}, onlyOver: true, change: options })
@@ -52,7 +52,7 @@ async function submitFork({ store }: ForkDeps, call: string, write: Write<'fork'
       })
     case 'not_over':
       throw invalid(
-        `${call}: task ${taskId} is ${outcome.state}; only failed and canceled tasks are tried again, others can be forked`,
+        `${call}: task ${taskId} is ${outcome.state}; only failed, canceled and parked tasks are tried again, others can be forked`,
       )
     case 'unknown_step':
       throw invalid(

@@ -37,8 +37,13 @@ import { forkTask, retryTask } from './fork-task.ts'
 import { followEvents, followOutput } from './follow.ts'
 import { listTasks } from './list-tasks.ts'
 import { openReceipt, openReceipts, type Receipt } from './receipts.ts'
+import { replayTask, type ReplayOptions } from './replay/replay-task.ts'
+import type { ReplayReport } from './replay/report.ts'
+import { resumeTask } from './resume-task.ts'
 import { awaitResult } from './result.ts'
 import { assertOptions } from './rules.ts'
+import { ScheduleKeeper } from './scheduling/keeper.ts'
+import { ScheduleBook } from './scheduling/schedule-book.ts'
 import type {
   CancelOptions,
   FollowOptions,
@@ -79,6 +84,7 @@ export interface FrontDoorDeps {
 export class FrontDoor implements Runtime {
   readonly info: StoreInfo
   readonly approvals: Approvals
+  readonly schedules: ScheduleBook
   readonly #deps: FrontDoorDeps
   readonly #store: ExecutionStore
   readonly #deadlines: Deadlines
@@ -87,6 +93,7 @@ export class FrontDoor implements Runtime {
   readonly #queue: SubmissionQueue
   readonly #registry: WorkerRegistry
   readonly #scheduler: Scheduler
+  readonly #keeper: ScheduleKeeper
   readonly #listening: Disposable
   readonly #handlerStops = new Set<(stop: HandlerStop) => void>()
   readonly #hurry = Promise.withResolvers<void>()
@@ -116,6 +123,16 @@ export class FrontDoor implements Runtime {
       trace,
       assertOpen: () => this.#assertTaking(),
     })
+    this.#keeper = new ScheduleKeeper({ store, config, clock, log })
+    this.schedules = new ScheduleBook({
+      store,
+      config,
+      clock,
+      definitions,
+      queue: this.#queue,
+      assertOpen: () => this.#assertOpen(),
+      assertTaking: () => this.#assertTaking(),
+    })
     this.#registry = new WorkerRegistry(store)
     const announce: Parts['announce'] = (type, taskId, seq, data) =>
       this.#feed.announce(type, taskId, seq, () => clock.now(), data)
@@ -134,6 +151,7 @@ export class FrontDoor implements Runtime {
       noticed: (notices) => this.#scheduler.noticed(notices),
       published: (events) => this.#feed.published(events),
       emitted: (chunks) => this.#feed.emitted(chunks),
+      schedulesDue: () => this.#keeper.due(),
       failed: (error) => this.#fail(error),
     })
   }
@@ -193,6 +211,16 @@ export class FrontDoor implements Runtime {
   async fork(task: Receipt | string, options?: ForkOptions): Promise<Receipt<never>> {
     this.#assertTaking()
     return openReceipt(await forkTask(this.#deps, taskIdOf('fork', task), options)) as Receipt<never>
+  }
+
+  async resume(task: Receipt | string): Promise<void> {
+    this.#assertOpen()
+    return resumeTask(this.#store, taskIdOf('resume', task))
+  }
+
+  async replay(task: Receipt | string, options: ReplayOptions): Promise<ReplayReport> {
+    this.#assertOpen()
+    return replayTask(this.#deps, taskIdOf('replay', task), options)
   }
 
   async list(
@@ -258,6 +286,7 @@ export class FrontDoor implements Runtime {
     this.#assertOpen()
     this.#started ??= this.#registry.register(this.#deps.workers)
     await this.#started
+    if (this.#deps.workers.length > 0 && !this.#stopping) this.#keeper.start()
   }
 
   async stop(options: StopOptions = {}): Promise<StopReport> {
@@ -273,6 +302,7 @@ export class FrontDoor implements Runtime {
 
   async #stop(options: StopOptions): Promise<void> {
     this.#stopping = true
+    this.#keeper.close()
     const { config, environment, log, ownsStore } = this.#deps
     using patience = patienceOf(this.#hurry.promise, environment.timers)
     const deps = {
@@ -297,6 +327,7 @@ export class FrontDoor implements Runtime {
     this.#failed = true
     this.#deps.log('error', 'the store has failed, the runtime stops', { error: describeError(error) })
     this.#close(error)
+    this.#keeper.close()
     this.#scheduler.failed(error)
     this.#deps.onFailure(error)
   }

@@ -6,6 +6,14 @@ export type {
   Verdict,
   VerdictReceipt,
 } from './approvals.ts'
+export { type AgentView, toAgentView } from './agents/agent-view.ts'
+export {
+  type AgentDefinition,
+  type AgentOptions,
+  type AgentProfile,
+  defineAgent,
+} from './agents/define-agent.ts'
+export { checkDeploy, type DeployCheck, type DeployProblem, type DeployReport } from './check-deploy.ts'
 export {
   createRuntime,
   type RuntimeLogger,
@@ -30,9 +38,20 @@ export type {
   StopReport,
   WaitOptions,
 } from './runtime.ts'
+export type { HistoryEnd } from './execution/replay-watch.ts'
+export type { ReplayOptions } from './replay/replay-task.ts'
+export type { ReplayReport, ReplayVerdict } from './replay/report.ts'
 export type { EventOf, RuntimeEvent } from './runtime-event.ts'
 export { MAX_WORKERS } from './runtime-options.ts'
 export type { InputOf, OutputOf, Schema } from './schema.ts'
+export type {
+  CronTiming,
+  IntervalTiming,
+  ScheduleOptions,
+  Schedules,
+  ScheduleStatus,
+  Timing,
+} from './schedules.ts'
 export { exitCodes } from './signals.ts'
 export type {
   AllResults,
@@ -61,4 +80,12 @@ export {
 } from './task-definition.ts'
 export { ApprovalRejected, StepInDoubt, TaskFailed, TaskRejected, TimeoutError } from './task-errors.ts'
 export type { TaskStatus } from './task-status.ts'
+export type { Divergence, DivergenceKind } from '@ku0/agent-runtime-core'
 export { LeaseLost, NonRetryableError, RuntimeError, TaskCanceled } from '@ku0/agent-runtime-core'
+export {
+  type AgentState,
+  agentState,
+  compareOversight,
+  type OversightMode,
+  oversightModes,
+} from '@ku0/agent-runtime-core'

@@ -11,7 +11,10 @@ import type {
 import type { LeakedHandler, SubmitOptions } from './execution/index.ts'
 import type { Approvals } from './approvals.ts'
 import type { Receipt, TaskId } from './receipts.ts'
+import type { ReplayOptions } from './replay/replay-task.ts'
+import type { ReplayReport } from './replay/report.ts'
 import type { RuntimeEvent } from './runtime-event.ts'
+import type { Schedules } from './schedules.ts'
 import type { TaskDefinition } from './task-definition.ts'
 import type { TaskStatus } from './task-status.ts'
 
@@ -26,6 +29,8 @@ export interface Runtime extends AsyncDisposable {
 
   /** What waits for a human, and the verdicts on it. */
   readonly approvals: Approvals
+  /** Tasks that are submitted at their times: `docs/schedules.md`. */
+  readonly schedules: Schedules
 
   /**
    * Submits a task; resolves once the task, or its rejection, is committed. A submission that is refused (queue full, quota,
@@ -77,7 +82,7 @@ export interface Runtime extends AsyncDisposable {
   signal(task: Receipt | string, name: string, value?: unknown): Promise<SignalReceipt>
 
   /**
-   * Submits a failed or canceled task again, as a new one that keeps its completed steps and the waits that were over; the old one stays
+   * Submits a failed, canceled or parked task again, as a new one that keeps its completed steps and the waits that were over; the old one stays
    * as it is. Like {@link submit} it may be refused by a limit. Throws `not_found`, `invalid_argument` for a task in
    * another state. Source: `docs/semantics.md 1.2, 6.3`.
    */
@@ -92,6 +97,23 @@ export interface Runtime extends AsyncDisposable {
    */
   fork<Output>(task: Receipt<Output> | TaskId<Output>, options?: ForkOptions): Promise<Receipt<Output>>
   fork(taskId: string, options?: ForkOptions): Promise<Receipt>
+
+  /**
+   * Puts back a task that is parked because its code and its history part (`waitingFor: 'divergence'`), once the code that runs it fits:
+   * it is queued, past the limits, with the same attempt; what it waited for counts, if it came meanwhile. Where code and history part still
+   * it is parked again. Throws `not_found`, and `invalid_argument`, naming its state, for a task that is not parked.
+   * Source: `docs/semantics.md 6.4`.
+   */
+  resume(task: Receipt | string): Promise<void>
+
+  /**
+   * Goes through a task with the code of this process and answers its calls from its history alone: no function of a step, no command
+   * and no write happens, whatever the task's state, also while another process runs it. What is the handler's own, outside of
+   * `ctx`, does happen. What is found is an answer, not an error: see {@link ReplayReport}. The replay ends where the history does, at a
+   * call that it has no answer for, or at the end of the handler. Throws `not_found`, and `invalid_argument` for a rejected task.
+   * Source: `docs/semantics.md 6.3, 6.4`.
+   */
+  replay(task: Receipt | string, options: ReplayOptions): Promise<ReplayReport>
 
   /**
    * Tasks, newest first. `cancelled` is understood. As long as there is a `cursor` there may be more: hand it to the next call; a

@@ -17,6 +17,9 @@ export interface TaskContext {
   readonly model: string | undefined
   readonly tools: readonly string[]
   readonly labels: Readonly<Record<string, string>>
+  /** The schedule that submitted it, and the time, epoch ms, that it is the run for; what was triggered by hand is for none. */
+  readonly schedule: string | undefined
+  readonly scheduledFor: number | undefined
   /** The data of the last `ctx.checkpoint` of an earlier pass; undefined when there is none. */
   readonly restored: unknown
   /** Aborts when the handler has to stop; its `reason` says why. Hand it to whatever takes a signal. */
@@ -119,6 +122,18 @@ export interface TaskContext {
   readonly feedback: readonly Feedback[]
 
   /**
+   * Whether the code behind a change is to be used: true for a task that comes to this place with the changed code, false for one whose
+   * history goes beyond it already. The answer stays the same in every pass; true is recorded under the id, 1 to 255 characters, and takes
+   * a place among the calls, as a step does. Asked again in the same pass the id has the same answer. It is the handler's to ask: a
+   * branch of a race or all is refused (`invalid_argument`).
+   *
+   *     if (await ctx.patched('check first')) await ctx.step('check', check)
+   *
+   * Source: `docs/semantics.md 6.4`, `docs/changing-code.md`.
+   */
+  patched(id: string): Promise<boolean>
+
+  /**
    * Calls `hook` when the pass ends in any way but completion: canceled, timed out, failed, lease lost, waiting, yielded, shutdown.
    * Hooks run once each, in reverse order of registration, after the signal has aborted; each has `cleanupTimeoutMs`. Their
    * errors are logged. Returns a function that takes the hook back. Source: `docs/semantics.md 5.1`.
@@ -154,7 +169,7 @@ export interface StepHandle {
 }
 
 export interface StepOptions {
-  /** What the step depends on. Its hash is stored with the result; another input later makes the step throw, not lie. */
+  /** What the step depends on. Its hash is stored with the result; another input later parks the task (`docs/semantics.md 6.4`). */
   readonly input?: unknown
   /** The running time of a try; then its signal aborts and it fails with a `TimeoutError`, whether or not `fn` stops. */
   readonly timeoutMs?: number

@@ -43,6 +43,11 @@ export interface TaskDefinitionOptions<
   readonly tools?: readonly string[]
   /** Tries in all when the handler throws, and the waits between them. By default an error is final. */
   readonly retry?: { readonly attempts: number; readonly backoff?: Partial<Backoff> }
+  /**
+   * Whether a memo answers wherever its key is called (`by-key`, the default), or only at the place where it was recorded: then calls
+   * that change places park the task. Not for handlers that call steps side by side. Source: `docs/semantics.md 6.4`.
+   */
+  readonly replay?: 'by-key' | 'strict'
 }
 
 /** A task type: its schemas, its defaults and its handler. `Input` is what is submitted, `Output` what the result is. */
@@ -55,6 +60,7 @@ export interface TaskDefinition<Type extends string = string, Input = unknown, O
   readonly model: string | undefined
   readonly tools: readonly string[] | undefined
   readonly retry: RetryPolicy | undefined
+  readonly replay: 'by-key' | 'strict'
   readonly handler: (ctx: TaskContext, input: never) => unknown
   /** Only there for the compiler. */
   readonly [flow]?: { readonly input: Input; readonly output: Output }
@@ -83,8 +89,9 @@ export function defineTask<
   const problems = findProblems(definition, handler)
   if (problems.length > 0) throw new ConfigError(problems)
   const { type, input, output, lane = 'normal', timeoutMs, model, tools, retry } = definition
+  const { replay = 'by-key' } = definition
   const policy = retry && { attempts: retry.attempts, backoff: { ...defaultBackoff, ...retry.backoff } }
-  return Object.freeze({ type, input, output, lane, timeoutMs, model, tools, retry: policy, handler })
+  return Object.freeze({ type, input, output, lane, timeoutMs, model, tools, retry: policy, replay, handler })
 }
 
 /** Whether a value is what {@link defineTask} gives, its defaults filled in. */
@@ -142,6 +149,7 @@ const definitionRules: Rules<TaskDefinitionOptions<string, Schema, Schema | unde
   model: typeName,
   tools: namesRule,
   retry: ['an object of attempts, backoff', isRecord],
+  replay: ["'by-key' | 'strict'", (value) => value === 'by-key' || value === 'strict'],
 }
 
 const retryRules: Rules<NonNullable<TaskDefinitionOptions<string, Schema, undefined>['retry']>> = {

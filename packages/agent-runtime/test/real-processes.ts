@@ -25,7 +25,12 @@ export interface Program {
 }
 
 export function run(program: URL, ...args: readonly string[]): Program {
-  const child = spawn(process.execPath, [fileURLToPath(program), ...args], {
+  return runWith([], program, ...args)
+}
+
+/** The same with flags of Node's. */
+export function runWith(flags: readonly string[], program: URL, ...args: readonly string[]): Program {
+  const child = spawn(process.execPath, [...flags, fileURLToPath(program), ...args], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   onTestFinished(() => void child.kill('SIGKILL'))

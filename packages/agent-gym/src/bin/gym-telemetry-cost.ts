@@ -1,12 +1,4 @@
-import { Interrupted } from '../cli/run-command.ts'
-import { endQuietlyWithoutReader } from '../cli/streams.ts'
-import { telemetryCostCommand } from '../cli/telemetry-cost-command.ts'
+import { telemetryCost } from '../bench/telemetry-cost.ts'
+import { runCost } from './run-cost.ts'
 
-const stop = new AbortController()
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort(new Interrupted()))
-endQuietlyWithoutReader(process.stdout, process.stderr)
-process.exitCode = await telemetryCostCommand(
-  process.argv.slice(2),
-  { out: process.stdout, err: process.stderr },
-  stop.signal,
-)
+await runCost(telemetryCost)

@@ -30,6 +30,7 @@ export function foldEvents(events: readonly Pick<StoredEvent, 'seq' | 'type' | '
   const signals = new Map<number, string>()
   let waitDueAt: number | null = null
   let fence = 0
+  let isParked = false
   const open = (wait: OpenWait) => {
     if (!waits.has(wait.key)) waits.set(wait.key, wait)
   }
@@ -49,6 +50,8 @@ export function foldEvents(events: readonly Pick<StoredEvent, 'seq' | 'type' | '
     row.state = to
     delete row['dueAt']
     delete row['waitingFor']
+    delete row['checkpointed']
+    if (to === 'running') row['checkpointed'] = false
     waitDueAt = null
     if (!isOver()) return
     waits.clear()
@@ -63,6 +66,7 @@ export function foldEvents(events: readonly Pick<StoredEvent, 'seq' | 'type' | '
         row['lane'] = it['lane']
         row['input'] = canonical(it['input'])
         row['submittedAt'] = at
+        for (const key of ['schedule', 'scheduledFor']) if (it[key] !== undefined) row[key] = it[key]
         break
       case 'task.rejected':
         move('rejected', seq)
@@ -114,6 +118,7 @@ export function foldEvents(events: readonly Pick<StoredEvent, 'seq' | 'type' | '
         const { reason, waits: asked, dueAt = {} } = it as unknown as EventData['task.waiting']
         move('waiting', seq)
         row['waitingFor'] = reason
+        isParked = reason === 'divergence'
         for (const wait of asked) {
           const due = dueAt[wait.key]
           open(due === undefined ? wait : { ...wait, dueAt: due })
@@ -123,8 +128,12 @@ export function foldEvents(events: readonly Pick<StoredEvent, 'seq' | 'type' | '
         break
       }
       case 'task.resumed':
+        if ((it['reason'] === 'divergence') !== isParked)
+          problems.push(
+            `I4 resume ${seq} is for ${String(it['reason'])}, and the task was ${isParked ? '' : 'not '}parked`,
+          )
         move('queued', seq)
-        end(it as unknown as EventData['wait.resolved'], seq)
+        if (it['reason'] !== 'divergence') end(it as unknown as EventData['wait.resolved'], seq)
         break
       case 'signal.received':
         if (isOver()) problems.push(`I4 signal ${seq} for a task that is ${row.state}`)
@@ -148,6 +157,7 @@ export function foldEvents(events: readonly Pick<StoredEvent, 'seq' | 'type' | '
       case 'checkpoint.created':
         if (row.state !== 'running') problems.push(`I7 ${type} ${seq} although the task was ${row.state}`)
         if (type === 'step.completed') row.steps += 1
+        row['checkpointed'] = type === 'checkpoint.created'
         if (type === 'wait.started') open(it as unknown as OpenWait)
         if (type === 'approval.requested') open(approvalIn(it as unknown as EventData['approval.requested']))
         if (type === 'wait.resolved') end(it as unknown as EventData['wait.resolved'], seq)

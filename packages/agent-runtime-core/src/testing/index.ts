@@ -12,6 +12,7 @@ export {
   type ModelLease,
   type ModelRequest,
   type ModelReceipt,
+  type ModelSchedule,
   type ModelSettlement,
   type ModelTask,
   type ModelWorker,

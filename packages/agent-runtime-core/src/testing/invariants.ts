@@ -5,6 +5,7 @@ import type { EventData, OutputChunk, StoredEvent } from '../event.ts'
 import { CHAIN_START, chainText } from '../hash.ts'
 import { lanes } from '../lane.ts'
 import type { ExecutionLease } from '../lease.ts'
+import { runKeyOf } from '../schedule.ts'
 import { isFinal } from '../states.ts'
 import { isVoid } from '../approval.ts'
 import type { StepRecord } from '../step.ts'
@@ -218,7 +219,10 @@ function* countRules({ tasks, stats }: StoreSnapshot): Iterable<string> {
 function* keyRules({ tasks }: StoreSnapshot): Iterable<string> {
   const bound = new Set<string>()
   for (const { events } of tasks) {
-    const key = (JSON.parse(events[0]?.data ?? '{}') as { idempotencyKey?: string }).idempotencyKey
+    const submission = JSON.parse(events[0]?.data ?? '{}') as Partial<EventData['task.queued']>
+    const { idempotencyKey: key, schedule, scheduledFor } = submission
+    if (scheduledFor !== undefined && key !== runKeyOf(schedule ?? '', scheduledFor))
+      yield `I17 the run of schedule ${String(schedule)} for ${scheduledFor} has the key ${String(key)}`
     if (key === undefined) continue
     if (bound.has(key)) yield `I17 two tasks of key ${key}`
     bound.add(key)

@@ -2,6 +2,7 @@ import type { FailureKind } from '../event.ts'
 import { type Lane, laneRank } from '../lane.ts'
 import type { LeaseEndReason } from '../lease.ts'
 import type { LeaseState, TaskState } from '../states.ts'
+import { type Overlap, runKeyOf } from '../schedule.ts'
 import type { WaitKind, WaitOutcome } from '../wait.ts'
 
 /** The settings that the model knows. */
@@ -27,6 +28,8 @@ export interface ModelTask {
   dueAt: number | undefined
   lease: ModelLease | undefined
   result: string | undefined
+  /** It waits because its code and its history part. */
+  parked: boolean
   readonly memos: Map<string, string>
   readonly waits: ModelWait[]
   readonly signals: ModelSignal[]
@@ -92,6 +95,20 @@ export interface ModelWorker {
   registered: boolean
 }
 
+/** A schedule that is due every so many ms, and submits batch tasks of the type `a`. */
+export interface ModelSchedule {
+  readonly name: string
+  everyMs: number
+  overlap: Overlap
+  input: string
+  nextAt: number
+  paused: boolean
+  lastTask: ModelTask | undefined
+  runs: number
+  rejected: number
+  skipped: number
+}
+
 export type ModelReceipt =
   | { readonly accepted: true; readonly sequence: number; readonly deduplicated: boolean }
   | { readonly accepted: false; readonly sequence: number; readonly reason: string }
@@ -111,6 +128,8 @@ export class ReferenceModel {
   readonly leases: ModelLease[] = []
   workers: ModelWorker[] = []
   readonly keys = new Map<string, ModelTask>()
+  readonly schedules = new Map<string, ModelSchedule>()
+  private inTurn = false
   rejected = 0
   /** Sequences given out, to rejected submissions too. */
   sequence = 0
@@ -160,6 +179,7 @@ export class ReferenceModel {
         dueAt,
         lease: undefined,
         result: undefined,
+        parked: false,
         memos: new Map(),
         waits: [],
         signals: [],
@@ -276,10 +296,33 @@ export class ReferenceModel {
       task.signals.push({ name, value, at: this.now })
       task.events.push('signal.received')
       const wait = task.waits
-        .filter((it) => task.state === 'waiting' && it.name === name)
+        .filter((it) => task.state === 'waiting' && !task.parked && it.name === name)
         .toSorted((a, b) => a.position - b.position)[0]
       if (wait !== undefined) this.resume(task, wait.key, 'received', task.signals.at(-1))
       return { delivered: true, state: task.state }
+    })
+  }
+
+  diverge(lease: ModelLease | undefined): 'ok' | 'stale' {
+    return this.turn(() => {
+      if (lease?.state !== 'running') return 'stale'
+      const { task } = lease
+      this.end(lease, 'completed', 'waiting')
+      task.state = 'waiting'
+      task.parked = true
+      task.events.push('task.waiting')
+      return 'ok'
+    })
+  }
+
+  unpark(task: ModelTask | undefined): { resumed: boolean; state?: TaskState } {
+    return this.turn(() => {
+      if (task === undefined) return { resumed: false }
+      if (!task.parked) return { resumed: false, state: task.state }
+      task.parked = false
+      task.state = 'queued'
+      task.events.push('task.resumed')
+      return { resumed: true, state: 'queued' }
     })
   }
 
@@ -300,6 +343,63 @@ export class ReferenceModel {
     })
   }
 
+  /** A schedule keeps its next time unless its interval changes. */
+  putSchedule(name: string, everyMs: number, overlap: Overlap, input: string): void {
+    this.turn(() => {
+      const known = this.schedules.get(name)
+      const nextAt = known?.everyMs === everyMs ? known.nextAt : this.now + everyMs
+      const fresh = { name, paused: false, lastTask: undefined, runs: 0, rejected: 0, skipped: 0 }
+      this.schedules.set(name, { ...fresh, ...known, everyMs, overlap, input, nextAt })
+    })
+  }
+
+  pauseSchedule(name: string): boolean {
+    return this.turn(() => {
+      const known = this.schedules.get(name)
+      if (known !== undefined) known.paused = true
+      return known !== undefined
+    })
+  }
+
+  removeSchedule(name: string): boolean {
+    return this.turn(() => this.schedules.delete(name))
+  }
+
+  /** Fires `times` times of a schedule that somebody saw due at `dueAt`; false when it is not any more. */
+  fireSchedule(name: string, dueAt: number, times: number): boolean {
+    return this.turn(() => {
+      const schedule = this.schedules.get(name)
+      if (schedule === undefined || schedule.paused || schedule.nextAt !== dueAt) return false
+      for (let n = 0; n < times; n += 1) this.runOf(schedule, dueAt + n * schedule.everyMs)
+      schedule.nextAt = dueAt + times * schedule.everyMs
+      return true
+    })
+  }
+
+  triggerSchedule(name: string): boolean {
+    return this.turn(() => {
+      const schedule = this.schedules.get(name)
+      if (schedule !== undefined) this.countRun(schedule, this.submit({ ...runOf(schedule) }))
+      return schedule !== undefined
+    })
+  }
+
+  private runOf(schedule: ModelSchedule, dueAt: number): void {
+    const { overlap, lastTask, name } = schedule
+    if (overlap === 'skip' && lastTask !== undefined && !isOver(lastTask)) schedule.skipped += 1
+    else this.countRun(schedule, this.submit({ ...runOf(schedule), key: runKeyOf(name, dueAt) }))
+  }
+
+  private countRun(schedule: ModelSchedule, receipt: ModelReceipt): void {
+    const isOld = receipt.accepted ? receipt.deduplicated : receipt.reason === 'idempotency_conflict'
+    if (isOld) {
+      schedule.skipped += 1
+      return
+    }
+    schedule[receipt.accepted ? 'runs' : 'rejected'] += 1
+    schedule.lastTask = this.tasks.find(({ sequence }) => sequence === receipt.sequence)
+  }
+
   /** Time passes while the process sleeps; then it wakes. */
   advance(ms: number): void {
     this.now += ms
@@ -315,14 +415,19 @@ export class ReferenceModel {
 
   /** What is due at a turn, the operation of the turn, and what can start then. */
   private turn<T>(operation: () => T): T {
+    // What one operation does in several steps is one turn.
+    if (this.inTurn) return operation()
     const renewing = this.now >= this.renewAt
     if (renewing) this.renewAt = this.now + this.config.heartbeatIntervalMs
     this.sweep()
     for (const task of this.queued())
       if (task.dueAt !== undefined && task.dueAt <= this.now) task.dueAt = undefined
-    for (const task of this.tasks.filter(({ state }) => state === 'waiting')) this.wake(task)
+    for (const task of this.tasks.filter(({ state, parked }) => state === 'waiting' && !parked))
+      this.wake(task)
     if (renewing) this.renew()
+    this.inTurn = true
     const outcome = operation()
+    this.inTurn = false
     this.claim()
     return outcome
   }
@@ -454,6 +559,7 @@ export class ReferenceModel {
     if (task.lease !== undefined) this.end(task.lease, lease, reason)
     task.state = state
     task.dueAt = undefined
+    task.parked = false
     task.waits.length = 0
     task.signals.length = 0
     task.events.push(`task.${state}`)
@@ -476,4 +582,8 @@ export class ReferenceModel {
 
 function isOver({ state }: ModelTask): boolean {
   return state === 'completed' || state === 'failed' || state === 'canceled'
+}
+
+function runOf({ input }: ModelSchedule): { lane: Lane; type: string; input: string } {
+  return { lane: 'batch', type: 'a', input }
 }

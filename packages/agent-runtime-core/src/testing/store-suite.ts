@@ -3,6 +3,7 @@ import { testDigest } from './sha256.ts'
 import { admission } from './store-suite/admission.ts'
 import { approvals } from './store-suite/approvals.ts'
 import { cancellation } from './store-suite/cancellation.ts'
+import { divergence } from './store-suite/divergence.ts'
 import { demand } from './store-suite/demand.ts'
 import { endings } from './store-suite/endings.ts'
 import { events } from './store-suite/events.ts'
@@ -15,6 +16,7 @@ import { preemption } from './store-suite/preemption.ts'
 import { quotas } from './store-suite/quotas.ts'
 import { reads } from './store-suite/reads.ts'
 import { Scene, type Time } from './store-suite/scene.ts'
+import { schedules } from './store-suite/schedules.ts'
 import { steps } from './store-suite/steps.ts'
 import type { SceneOptions, Suite } from './store-suite/suite.ts'
 import type { OpenStore, TestTools } from './store-suite/tools.ts'
@@ -79,7 +81,9 @@ const sections: Readonly<Record<string, (suite: Suite) => void>> = {
   'steps, checkpoints, output (docs/semantics.md 7, 9)': steps,
   'waits and signals (docs/semantics.md 12.3, 12.4)': waits,
   'approvals (docs/semantics.md 12.1-12.3)': approvals,
+  'divergence (docs/semantics.md 6.4)': divergence,
   'forks (docs/semantics.md 1.2, 6.3)': forks,
+  'schedules (docs/semantics.md, Schedules)': schedules,
   'events and hashes (docs/semantics.md 1.3, 1.6, 6.2)': events,
   reads: reads,
   'values (docs/semantics.md 7.4, 7.5)': values,

@@ -1,9 +1,18 @@
 import type { OutcomeOf, Write, WriteKind } from '../store.ts'
 import { abortSettled, cancel } from './cancel.ts'
+import { diverge, resume } from './divergence.ts'
 import type { LeaseRow } from './rows.ts'
 import { fork } from './fork.ts'
 import { release, settle } from './settle.ts'
 import { appendOutput, checkpoint, failStep, progress, recordStep, startStep } from './steps.ts'
+import {
+  fireSchedule,
+  pauseSchedule,
+  putSchedule,
+  removeSchedule,
+  resumeSchedule,
+  triggerSchedule,
+} from './schedules.ts'
 import { submit } from './submit.ts'
 import { drainWorkers, registerWorkers, removeWorkers } from './upkeep.ts'
 import { resolveApproval } from './verdicts.ts'
@@ -25,6 +34,7 @@ export const flushRank: Readonly<Record<WriteKind, number>> = {
   appendOutput: 1,
   progress: 1,
   suspend: 1,
+  diverge: 1,
   registerWorkers: 2,
   drainWorkers: 2,
   removeWorkers: 2,
@@ -32,8 +42,15 @@ export const flushRank: Readonly<Record<WriteKind, number>> = {
   cancel: 3,
   signal: 3,
   resolveApproval: 3,
+  resume: 3,
   fork: 3,
   abortSettled: 3,
+  putSchedule: 3,
+  pauseSchedule: 3,
+  resumeSchedule: 3,
+  removeSchedule: 3,
+  fireSchedule: 3,
+  triggerSchedule: 3,
 }
 
 /** Applies one operation to the working set and says what came of it. `running`: this process's live leases. */
@@ -59,6 +76,10 @@ export function fold(ws: WorkingSet, it: Write, running: Iterable<LeaseRow>): Ou
       return release(ws, it.leaseId, it.reason)
     case 'suspend':
       return suspend(ws, it)
+    case 'diverge':
+      return diverge(ws, it)
+    case 'resume':
+      return resume(ws, it)
     case 'signal':
       return signal(ws, it)
     case 'resolveApproval':
@@ -69,6 +90,18 @@ export function fold(ws: WorkingSet, it: Write, running: Iterable<LeaseRow>): Ou
       return cancel(ws, it)
     case 'abortSettled':
       return abortSettled(ws, it)
+    case 'putSchedule':
+      return putSchedule(ws, it)
+    case 'pauseSchedule':
+      return pauseSchedule(ws, it)
+    case 'resumeSchedule':
+      return resumeSchedule(ws, it)
+    case 'removeSchedule':
+      return removeSchedule(ws, it)
+    case 'fireSchedule':
+      return fireSchedule(ws, it)
+    case 'triggerSchedule':
+      return triggerSchedule(ws, it)
     case 'registerWorkers':
       return registerWorkers(ws, it)
     case 'drainWorkers':

@@ -16,10 +16,13 @@ export function fork(ws: WorkingSet, it: Write<'fork'>): OutcomeOf<'fork'> {
   const history = number === undefined ? undefined : ws.base.histories.get(number)
   if (source === undefined || history === undefined || source.state === 'rejected')
     return { as: 'unknown_task' }
-  if (it.onlyOver && (!isFinal(source.state) || source.state === 'completed'))
+  const isParked = source.waitReason === 'divergence'
+  if (it.onlyOver && !isParked && (!isFinal(source.state) || source.state === 'completed'))
     return { as: 'not_over', state: source.state }
 
-  const memos = history.memos.map((memo) => ({ ...memo, data: JSON.parse(memo.data) as MemoData }))
+  const memos = history.memos
+    .map((memo) => ({ ...memo, data: JSON.parse(memo.data) as MemoData }))
+    .filter(({ data }) => data.reason !== 'divergence')
   const from = it.fromStep === undefined ? undefined : memos.find(({ data }) => data.key === it.fromStep)
   if (it.fromStep !== undefined && from === undefined) return { as: 'unknown_step', key: it.fromStep }
   const kept = from === undefined ? memos : memos.filter(({ data }) => data.position < from.data.position)

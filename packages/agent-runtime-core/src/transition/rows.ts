@@ -1,5 +1,6 @@
 import type { EventType, WaitReason } from '../event.ts'
 import type { LeaseEndReason } from '../lease.ts'
+import type { ScheduleDefinition } from '../schedule.ts'
 import type { LeaseState, TaskState } from '../states.ts'
 import type { ApprovalTerms } from '../approval.ts'
 import type { WaitKind, WaitOutcome } from '../wait.ts'
@@ -191,6 +192,24 @@ export interface OutputRow {
   readonly attempt: number
   readonly at: number
   readonly data: string
+}
+
+/** A schedule and what became of it. Source: `docs/schedules.md`. */
+export interface ScheduleRow {
+  readonly name: string
+  readonly definition: ScheduleDefinition
+  readonly paused: boolean
+  readonly createdAt: number
+  readonly changedAt: number
+  /** Null when there is no further time. */
+  readonly nextAt: number | null
+  readonly lastAt: number | null
+  readonly lastDueAt: number | null
+  readonly lastTask: number | null
+  readonly runs: number
+  readonly rejected: number
+  readonly missed: number
+  readonly skipped: number
 }
 
 export const noTotals: TotalsRow = {

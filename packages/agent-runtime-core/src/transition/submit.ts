@@ -173,6 +173,8 @@ function submissionText(it: Submission, input: string, dueAt: number | null): st
   if (it.labels !== undefined) text += `"labels":${sortedRecord(it.labels)},`
   text += `"lane":"${it.lane}",`
   if (it.model !== undefined) text += `"model":${JSON.stringify(it.model)},`
+  if (it.schedule !== undefined) text += `"schedule":${JSON.stringify(it.schedule)},`
+  if (it.scheduledFor !== undefined) text += `"scheduledFor":${it.scheduledFor},`
   if (it.timeoutMs !== undefined) text += `"timeoutMs":${it.timeoutMs},`
   if (it.tokens !== undefined) text += `"tokens":${it.tokens},`
   if (it.tools !== undefined && it.tools.length > 0) text += `"tools":${JSON.stringify(it.tools)},`

@@ -93,7 +93,8 @@ export function deliver(ws: WorkingSet, task: TaskRow, arrival: Arrival): TaskRo
     blob: value.blob,
     outcome,
   }
-  const wait = row.state === 'waiting' ? ws.waitsOf(row).find((it) => it.name === name) : undefined
+  const awaits = row.state === 'waiting' && row.waitReason !== 'divergence'
+  const wait = awaits ? ws.waitsOf(row).find((it) => it.name === name) : undefined
   if (wait === undefined) ws.keepSignal(row, arrived)
   else conclude(ws, row, { wait, outcome, at: ws.now.at, taken: arrived })
   return ws.taskNow(row)

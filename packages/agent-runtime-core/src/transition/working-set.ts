@@ -13,6 +13,7 @@ import type {
   LeaseRow,
   OutputRow,
   QuotaRow,
+  ScheduleRow,
   SignalRow,
   StreamRow,
   TaskRow,
@@ -62,6 +63,9 @@ export interface Base {
   readonly blobs: ReadonlyMap<string, string>
   /** Data of single events that an operation asks about, by `task:seq`. */
   readonly events: ReadonlyMap<string, string>
+  /** Those that an operation names, and how many there are in all when one may add to them. */
+  readonly schedules: ReadonlyMap<string, ScheduleRow>
+  readonly scheduleCount: number
   readonly totals: TotalsRow
   /** Promoted queued tasks in all lanes, and those not due yet. */
   readonly depth: number
@@ -112,6 +116,8 @@ export class WorkingSet {
   readonly signals = new Map<number, readonly SignalRow[]>()
   readonly verdicts = new Map<number, VerdictsRow>()
   readonly checkpoints = new Map<number, CheckpointRow>()
+  /** Undefined: removed. */
+  readonly schedules = new Map<string, ScheduleRow | undefined>()
   readonly events: EventRow[] = []
   readonly outputs: OutputRow[] = []
   readonly blobs = new Map<string, string>()
@@ -125,6 +131,7 @@ export class WorkingSet {
   /** Promoted queued tasks in all lanes, and those not due yet. */
   depth: number
   delayed: number
+  scheduleCount: number
   nextTask: number
   nextLease: number
   nextStream: number
@@ -140,6 +147,7 @@ export class WorkingSet {
     this.totals = base.totals
     this.depth = base.depth
     this.delayed = base.delayed
+    this.scheduleCount = base.scheduleCount
     this.nextTask = base.next.task
     this.nextLease = base.next.lease
     this.nextStream = base.next.stream
@@ -172,6 +180,18 @@ export class WorkingSet {
         windowTokens: 0,
       }
     )
+  }
+
+  schedule(name: string): ScheduleRow | undefined {
+    return this.schedules.has(name) ? this.schedules.get(name) : this.base.schedules.get(name)
+  }
+  putSchedule(row: ScheduleRow): void {
+    if (this.schedule(row.name) === undefined) this.scheduleCount += 1
+    this.schedules.set(row.name, row)
+  }
+  dropSchedule(name: string): void {
+    this.scheduleCount -= 1
+    this.schedules.set(name, undefined)
   }
 
   /** Every stream there is, with the changes of this flush. */

@@ -1,5 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { decideReplay } from '../../src/decide/replay.ts'
+import {
+  decideDivergence,
+  decideReplay,
+  type FrontierCase,
+  goesBeyond,
+  type RecordedCall,
+} from '../../src/decide/replay.ts'
+import { describeDivergence } from '../../src/divergence.ts'
 import type { StepRecord } from '../../src/step.ts'
 
 const memo = (key: string, result: string, inputHash?: string): StepRecord => ({
@@ -44,5 +51,123 @@ describe('replay', () => {
     })
     expect(decideReplay({ key: 'a', inputHash: 'aa', memos, used: none })).toMatchObject({ as: 'memo' })
     expect(decideReplay({ key: 'a', memos, used: none })).toMatchObject({ as: 'memo' })
+  })
+})
+
+const step = (key: string, position: number, seq = position + 3): RecordedCall => ({
+  key,
+  as: 'step',
+  position,
+  seq,
+})
+const call = (key: string, position: number, more: Partial<NonNullable<FrontierCase['call']>> = {}) => ({
+  key,
+  position,
+  isOpen: false,
+  branches: false,
+  ...more,
+})
+const at = ({
+  used = [],
+  ...it
+}: Pick<FrontierCase, 'call' | 'recorded'> &
+  Partial<Omit<FrontierCase, 'used'>> & { readonly used?: readonly string[] }) =>
+  decideDivergence({
+    branchesAt: new Set(),
+    certainBelow: Number.POSITIVE_INFINITY,
+    ...it,
+    used: new Set(it.call === undefined ? used : [...used, it.call.key]),
+  })
+
+describe('divergence (docs/semantics.md 6.4)', () => {
+  test('a call where the history has another one is an unexpected_step', () => {
+    expect(at({ call: call('x', 1), recorded: [step('a', 0), step('b', 1)], used: ['a'] })).toEqual({
+      kind: 'unexpected_step',
+      key: 'x',
+      position: 1,
+      expected: 'b',
+      actual: 'x',
+    })
+  })
+
+  test('a call of the history that was passed over is a missing_step', () => {
+    const recorded = [step('a', 0), step('b', 1), step('c', 2)]
+    expect(at({ call: call('x', 2), recorded, used: ['a', 'c'] })).toEqual({
+      kind: 'missing_step',
+      key: 'b',
+      position: 1,
+      expected: 'b',
+      actual: 'x',
+    })
+    expect(at({ call: undefined, recorded, used: ['a', 'b'] })).toEqual({
+      kind: 'missing_step',
+      key: 'c',
+      position: 2,
+      expected: 'c',
+    })
+  })
+
+  test('what is recorded further on may still come', () => {
+    expect(at({ call: call('x', 0), recorded: [step('b', 1)] })).toBe(undefined)
+  })
+
+  test('a call that is open in the history is where it was: the one of its place is missing', () => {
+    const nap: RecordedCall = { key: 'nap', as: 'timer', position: 1, seq: Number.POSITIVE_INFINITY }
+    expect(at({ call: call('nap', 0, { isOpen: true }), recorded: [step('a', 0), nap] })).toMatchObject({
+      kind: 'missing_step',
+      key: 'a',
+      actual: 'nap',
+    })
+    expect(at({ call: call('x', 1), recorded: [step('a', 0), nap], used: ['a'] })).toMatchObject({
+      kind: 'unexpected_step',
+      expected: 'nap',
+    })
+  })
+
+  test('what was recorded before an earlier call had its memo proves nothing', () => {
+    const recorded = [step('fallback', 1, 4), step('a', 0, 7)]
+    expect(at({ call: call('x', 2), recorded, used: ['a'] })).toBe(undefined)
+    expect(at({ call: undefined, recorded, used: ['a'] })).toBe(undefined)
+  })
+
+  test('nor do branches, back-offs, marks, and what runs side by side', () => {
+    const more = [step('$ku0/retry/1/a', 0), step('$ku0/patched/p', 0)]
+    const recorded = [...more, step('lost', 0), step('won', 0), step('b', 1)]
+    const branchesAt = new Set([0])
+    expect(at({ call: call('x', 2), recorded, used: ['b'], branchesAt })).toBe(undefined)
+    expect(at({ call: call('r', 1, { branches: true }), recorded: [step('in it', 1)] })).toBe(undefined)
+    expect(at({ call: call('x', 2), recorded: [step('b', 1)], certainBelow: 1 })).toBe(undefined)
+    expect(at({ call: call('x', 2), recorded: [step('b', 1)], certainBelow: 2 })).toBeDefined()
+  })
+
+  test('the history goes beyond a place when something that it holds is still to come, a back-off included', () => {
+    const beyond = (position: number, recorded: readonly RecordedCall[], used: readonly string[] = []) =>
+      goesBeyond(position, { recorded, used: new Set(used), branchesAt: new Set() })
+    expect(beyond(0, [])).toBe(false)
+    expect(beyond(0, [step('a', 0)])).toBe(true)
+    expect(beyond(1, [step('a', 0)], ['a'])).toBe(false)
+    expect(beyond(1, [step('a', 5)], ['a'])).toBe(false)
+    expect(beyond(0, [step('$ku0/retry/1/a/b', 0)])).toBe(true)
+    expect(beyond(0, [step('$ku0/retry/1/a/b', 5)], ['a/b'])).toBe(false)
+    expect(beyond(0, [step('$ku0/patched/p', 0)])).toBe(false)
+  })
+
+  test('each kind has a sentence for people', () => {
+    const places = { key: 'b', position: 1, expected: '1', actual: '2' }
+    expect(describeDivergence({ ...places, kind: 'order_changed' })).toBe(
+      "'b' was recorded as call 1 and is call 2 now",
+    )
+    expect(describeDivergence({ ...places, kind: 'input_changed' })).toContain(
+      'another input (hash 1, now 2)',
+    )
+    expect(
+      describeDivergence({ ...places, kind: 'unexpected_step', actual: 'timer', expected: 'step' }),
+    ).toBe("'b' was recorded as a step and is called as a timer now")
+    expect(describeDivergence({ ...places, kind: 'unexpected_step', actual: 'b', expected: 'a' })).toBe(
+      "call 1 is 'b' where the history has 'a'",
+    )
+    expect(describeDivergence({ kind: 'missing_step', key: 'b', position: 1, expected: 'b' })).toBe(
+      "'b' was recorded as call 1 and does not come: the handler returns",
+    )
   })
 })

@@ -1,5 +1,13 @@
-import type { Base, LeaseRow, SignalRow, TaskRow, WaitRow, WorkingSet } from '@ku0/agent-runtime-core'
-import { leaseStates, StoreError, taskStates, waitKinds } from '@ku0/agent-runtime-core'
+import type {
+  Base,
+  LeaseRow,
+  ScheduleRow,
+  SignalRow,
+  TaskRow,
+  WaitRow,
+  WorkingSet,
+} from '@ku0/agent-runtime-core'
+import { canonical, leaseStates, StoreError, taskStates, waitKinds } from '@ku0/agent-runtime-core'
 import type { RunResult } from 'better-sqlite3'
 import { prepareInsert } from './insert.ts'
 import type { Db } from './open.ts'
@@ -47,6 +55,10 @@ export function prepareApply(db: Db) {
   const deleteWait = db.prepare('DELETE FROM wait WHERE task = ? AND key = ?')
   const insertSignal = db.prepare('INSERT INTO signal VALUES (?, ?, ?)')
   const deleteSignal = db.prepare('DELETE FROM signal WHERE task = ? AND seq = ?')
+  const putSchedule = db.prepare(
+    'INSERT OR REPLACE INTO schedule VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+  )
+  const deleteSchedule = db.prepare('DELETE FROM schedule WHERE name = ?')
   const insertBlob = db.prepare('INSERT OR IGNORE INTO blob VALUES (?, ?)')
   const putTotals = db.prepare(
     'UPDATE totals SET submitted = ?, rejected = ?, rejected_pruned = ?, completed = ?, failed = ?, canceled = ?, requeued = ?, expired = ?, preempted = ?, running = ?, waiting = ?',
@@ -84,6 +96,7 @@ export function prepareApply(db: Db) {
     for (const row of ws.keys.values()) insertKey.run(row.key, row.task, row.payloadHash)
     for (const row of ws.checkpoints.values()) putCheckpoint.run(row.task, row.seq, row.data, row.at)
     for (const row of ws.outputs) insertOutput.run(row.task, row.seq, row.attempt, row.at, row.data)
+    for (const [name, row] of ws.schedules) writeSchedule(name, row)
     for (const [task, rows] of ws.waits) writeWaits(ws.base, task, rows)
     for (const [task, rows] of ws.signals) writeSignals(ws.base, task, rows)
     for (const row of ws.quotas.values())
@@ -231,6 +244,28 @@ export function prepareApply(db: Db) {
         row.progress,
         row.id,
       )
+  }
+
+  function writeSchedule(name: string, row: ScheduleRow | undefined): void {
+    if (row === undefined) {
+      deleteSchedule.run(name)
+      return
+    }
+    putSchedule.run(
+      name,
+      canonical(row.definition),
+      Number(row.paused),
+      row.createdAt,
+      row.changedAt,
+      row.nextAt,
+      row.lastAt,
+      row.lastDueAt,
+      row.lastTask,
+      row.runs,
+      row.rejected,
+      row.missed,
+      row.skipped,
+    )
   }
 
   /** A wait never changes: it opens and it ends. */

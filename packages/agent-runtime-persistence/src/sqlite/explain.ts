@@ -1,4 +1,5 @@
 import {
+  describeDivergence,
   hasRoomAtDispatch,
   quotaRule,
   runsType,
@@ -48,7 +49,10 @@ export function prepareExplain(
       case 'waiting':
         return {
           ...base,
-          summary: `waits for ${record.waits.map(waitText).join(' or ')}`,
+          summary:
+            record.divergence === undefined
+              ? `waits for ${record.waits.map(waitText).join(' or ')}`
+              : `is parked, its code and its history part: ${describeDivergence(record.divergence)}; resume it once the code fits`,
           reason: record.waitingFor,
         }
       case 'completed':

@@ -3,12 +3,13 @@ import {
   noTotals,
   taskStates,
   isVoid,
-  RESERVED,
+  outlivesRejection,
   waitKinds,
   type KeyRow,
   type LeaseRow,
   type MemoRow,
   type QuotaRow,
+  type ScheduleRow,
   type SignalRow,
   type StreamRow,
   type TaskRow,
@@ -26,6 +27,9 @@ const taskColumns =
   'id, stream, state, attempt, fence, lease, crashes, steps, waits, seq, tail, submitted_at, due_at, queued_at, started_at, finished_at, wait_reason, tokens, explicit_id'
 const leaseColumns =
   'id, task, worker, process, attempt, fence, state, acquired_at, expires_at, last_heartbeat_at, ended_at, end_reason, end_seq, yield_asked_at, abort_acknowledged_at, abort_grace_expired_at, progress'
+
+const scheduleColumns =
+  'name, definition, paused, created_at, changed_at, next_at, last_at, last_due_at, last_task, runs, rejected, missed, skipped'
 
 export function prepareLoad(db: Db) {
   const rows = (sql: string) => db.prepare<unknown[], unknown[]>(sql).raw()
@@ -91,6 +95,15 @@ export function prepareLoad(db: Db) {
   >(
     'SELECT signal.seq, name, event.at, event.data, event.blob FROM signal JOIN event USING (task, seq) WHERE signal.task = ? ORDER BY signal.seq',
   )
+  const schedule = rows(`SELECT ${scheduleColumns} FROM schedule WHERE name = ?`)
+  const schedulesAfter = rows(`SELECT ${scheduleColumns} FROM schedule WHERE name > ? ORDER BY name LIMIT ?`)
+  const schedulesDue = rows(
+    `SELECT ${scheduleColumns} FROM schedule WHERE paused = 0 AND next_at <= ? ORDER BY next_at, name LIMIT ?`,
+  )
+  const nextSchedule = db
+    .prepare<[], number | null>('SELECT min(next_at) FROM schedule WHERE paused = 0 AND next_at IS NOT NULL')
+    .pluck()
+  const scheduleCount = db.prepare<[], number>('SELECT count(*) FROM schedule').pluck()
   const checkpoint = db.prepare<[number], string>('SELECT data FROM checkpoint WHERE task = ?').pluck()
   const blob = db.prepare<[string], string>('SELECT data FROM blob WHERE sha256 = ?').pluck()
   const next = rows(
@@ -147,6 +160,11 @@ export function prepareLoad(db: Db) {
         ...signal,
         ...arrivalIn(data),
       })),
+    schedule: (name: string) => one(schedule.get(name), scheduleOf),
+    schedulesAfter: (name: string, limit: number) => schedulesAfter.all(name, limit).map(scheduleOf),
+    schedulesDue: (at: number, limit: number) => schedulesDue.all(at, limit).map(scheduleOf),
+    nextSchedule: () => nextSchedule.get() ?? undefined,
+    scheduleCount: () => scheduleCount.get() ?? 0,
     checkpoint: (taskId: number) => checkpoint.get(taskId),
     blob: (sha256: string) => blob.get(sha256),
     next: () => next.get() as (number | null)[],
@@ -171,8 +189,8 @@ export function standing<M extends Pick<MemoRow, 'type' | 'data'> & { readonly s
 
 function isOwnWait(type: MemoRow['type'], data: string): boolean {
   if (type === 'step.completed' || type === 'step.inherited') return false
-  const { key, kind } = JSON.parse(data) as { key: string; kind: WaitRow['kind'] }
-  return kind === 'approval' || (kind !== 'child' && !key.startsWith(RESERVED))
+  const wait = JSON.parse(data) as { key?: string; kind: WaitRow['kind'] }
+  return wait.key !== undefined && outlivesRejection({ key: wait.key, kind: wait.kind })
 }
 
 export function taskOf(row: unknown[]): TaskRow {
@@ -271,6 +289,26 @@ function arrivalIn(data: string): Pick<SignalRow, 'value' | 'outcome'> {
   const at = data.indexOf(',"value":')
   const verdict = /"outcome":"(approved|rejected)"/.exec(data.slice(0, at))?.[1]
   return { value: data.slice(at + 9, -1), outcome: (verdict ?? 'received') as SignalRow['outcome'] }
+}
+
+function scheduleOf(row: unknown[]): ScheduleRow {
+  const [name, definition, paused, createdAt, changedAt, nextAt, lastAt, lastDueAt, lastTask] = row
+  const [runs, rejected, missed, skipped] = row.slice(9)
+  return {
+    name,
+    definition: JSON.parse(definition as string) as ScheduleRow['definition'],
+    paused: paused === 1,
+    createdAt,
+    changedAt,
+    nextAt,
+    lastAt,
+    lastDueAt,
+    lastTask,
+    runs,
+    rejected,
+    missed,
+    skipped,
+  } as ScheduleRow
 }
 
 function keyOf([key, task, payloadHash]: unknown[]): KeyRow {

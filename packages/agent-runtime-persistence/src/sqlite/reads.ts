@@ -1,6 +1,7 @@
 import {
   canonical,
   lanes,
+  scheduleRecordOf,
   type EventData,
   type ExecutionConfig,
   type ExecutionLease,
@@ -12,6 +13,7 @@ import {
   type Read,
   type ReadKind,
   type Reads,
+  type ScheduleFilter,
   type StepRecord,
   type StoredEvent,
   type StoreStats,
@@ -59,8 +61,24 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
   const memoEvents = db.prepare<[number], EventColumns>(
     "SELECT seq, type, at, data, blob, hash FROM event WHERE task = ? AND type IN ('step.started', 'step.failed', 'step.completed', 'step.inherited', 'wait.resolved', 'wait.inherited', 'task.resumed') ORDER BY seq",
   )
+  const lastFailure = db
+    .prepare<[number], number | null>(
+      "SELECT max(seq) FROM event WHERE task = ? AND type = 'step.failed' AND data -> '$.retry' IS NULL",
+    )
+    .pluck()
+  const lastWaiting = db
+    .prepare<[number], string>(
+      "SELECT data FROM event WHERE task = ? AND type = 'task.waiting' ORDER BY seq DESC LIMIT 1",
+    )
+    .pluck()
   const starts = db
     .prepare<[number], string>("SELECT data FROM event WHERE task = ? AND type = 'task.started' ORDER BY seq")
+    .pluck()
+  const checkpointSeq = db.prepare<[number], number>('SELECT seq FROM checkpoint WHERE task = ?').pluck()
+  const progressAfter = db
+    .prepare<[number, number], number>(
+      "SELECT seq FROM event WHERE task = ? AND seq > ? AND type NOT IN ('signal.received', 'task.leaked') LIMIT 1",
+    )
     .pluck()
   const chunks = db.prepare<
     [number, number, number],
@@ -122,6 +140,8 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
         const row = find(query.taskId)
         return row === undefined ? [] : leasesOf(row)
       }
+      case 'schedules':
+        return schedules(query.filter)
       case 'workers':
         return workers()
       case 'stats':
@@ -156,6 +176,8 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
       submittedAt: row.submittedAt,
       ...text('client'),
       ...text('model'),
+      ...text('schedule'),
+      ...(typeof first['scheduledFor'] === 'number' ? { scheduledFor: first['scheduledFor'] } : {}),
       tools: (first['tools'] as string[] | undefined) ?? [],
       labels: (first['labels'] as Record<string, string> | undefined) ?? {},
       ...('input' in first ? { input: canonical(first['input']) } : {}),
@@ -175,6 +197,7 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
           state: 'running',
           startedAt: started,
           lease: leaseRecord(load.lease(row.lease as number) as LeaseRow, row),
+          checkpointed: isCheckpointed(row),
         }
       case 'waiting':
         return {
@@ -183,6 +206,7 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
           startedAt: started,
           waitingFor: row.waitReason as never,
           waits: load.waits(row.id).map(openWaitOf),
+          ...(row.waitReason === 'divergence' ? divergenceOf(row) : {}),
         }
       case 'completed':
         return { ...base, ...finished, state: 'completed', output: canonical(end()['output']) }
@@ -222,6 +246,17 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
     }
   }
 
+  /** Signals, and handlers of earlier leases, are no progress of the pass. */
+  function isCheckpointed(row: TaskRow): boolean {
+    const seq = checkpointSeq.get(row.id)
+    return seq !== undefined && progressAfter.get(row.id, seq) === undefined
+  }
+
+  function divergenceOf(row: TaskRow): Pick<EventData['task.waiting'], 'divergence'> {
+    const { divergence } = JSON.parse(lastWaiting.get(row.id) ?? '{}') as Partial<EventData['task.waiting']>
+    return divergence === undefined ? {} : { divergence }
+  }
+
   function finalText(row: TaskRow): string {
     const event = finalEvent.get(row.id, row.seq)
     if (event === undefined) return '{}'
@@ -252,7 +287,7 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
   function memosOf(row: TaskRow): Reads['memos']['answer'] {
     const steps: StepRecord[] = []
     const waits: WaitRecord[] = []
-    const found = memoEvents.all(row.id)
+    const found = memoEvents.all(row.id).filter(({ data }) => data !== PUT_BACK)
     const sentBack = found.some(({ type, data }) => type === 'task.resumed' && data.includes('"since":'))
       ? load.rejections(row.id)
       : []
@@ -279,7 +314,9 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
         .map(({ key, at, value = 'null' }) => ({ key, since, seq, at, value })),
     )
     const open = row.waits === 0 ? [] : load.waits(row.id).map(openWaitOf)
-    return { steps, waits, open, inDoubt, rejections }
+    const failure = lastFailure.get(row.id) ?? undefined
+    const failed = failure === undefined ? {} : { lastFailure: failure }
+    return { steps, waits, open, inDoubt, rejections, ...failed }
   }
 
   function waitOf(it: EventColumns): WaitRecord {
@@ -347,6 +384,20 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
     }))
   }
 
+  function schedules({ name, after = '', dueBy, limit = 100 }: ScheduleFilter): Reads['schedules']['answer'] {
+    const most = Math.min(1000, Math.max(1, limit))
+    const one = name === undefined ? undefined : load.schedule(name)
+    const rows =
+      name !== undefined
+        ? one === undefined
+          ? []
+          : [one]
+        : dueBy === undefined
+          ? load.schedulesAfter(after, most)
+          : load.schedulesDue(dueBy, most)
+    return rows.map((row) => scheduleRecordOf(row, (task) => ids.task(task)))
+  }
+
   function stats(): StoreStats {
     const depth = { interactive: 0, normal: 0, batch: 0 }
     let delayed = 0
@@ -399,6 +450,8 @@ function openWaitOf({ key, position, kind, name, dueAt }: WaitRow): OpenWait {
   return { key, position, kind, ...(name === null ? {} : { name }), ...(dueAt === null ? {} : { dueAt }) }
 }
 
+/** The data of a resumption that no wait brought about: of a task that was parked. */
+const PUT_BACK = '{"reason":"divergence"}'
 /** Rows that one slice of a filtered list looks at: some 20 ms. */
 const maxScanned = 20_000
 /** Characters of inputs and outputs in one slice. */

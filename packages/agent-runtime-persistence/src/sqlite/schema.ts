@@ -225,6 +225,23 @@ CREATE TABLE wait (
 INSERT INTO wait SELECT task, key, position, kind, name, due_at, NULL FROM wait_before;
 DROP TABLE wait_before;
 CREATE INDEX wait_approval ON wait (task) WHERE kind = 2;
+CREATE TABLE schedule (
+  name TEXT PRIMARY KEY,
+  definition TEXT NOT NULL,
+  paused INTEGER NOT NULL CHECK (paused BETWEEN 0 AND 1),
+  created_at INTEGER NOT NULL,
+  changed_at INTEGER NOT NULL,
+  next_at INTEGER,
+  last_at INTEGER,
+  last_due_at INTEGER,
+  last_task INTEGER,
+  runs INTEGER NOT NULL CHECK (runs >= 0),
+  rejected INTEGER NOT NULL CHECK (rejected >= 0),
+  missed INTEGER NOT NULL CHECK (missed >= 0),
+  skipped INTEGER NOT NULL CHECK (skipped >= 0),
+  CHECK ((last_at IS NULL) = (last_task IS NULL))
+) STRICT;
+CREATE INDEX schedule_next ON schedule (next_at, name) WHERE paused = 0 AND next_at IS NOT NULL;
 `,
 ]
 

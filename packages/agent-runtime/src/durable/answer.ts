@@ -32,7 +32,7 @@ export class Answer<T = unknown> implements Call {
   }
 
   reject(reason: unknown): void {
-    if (this.#scope.attempt.isSuspended) return
+    if (reason === parted || this.#scope.attempt.isSuspended) return
     void handle.call(this.#answer.promise, undefined, ignore)
     this.#answer.reject(reason)
     if (this.isObserved || this.#scope.closedBy !== undefined) return
@@ -49,6 +49,9 @@ export class Answer<T = unknown> implements Call {
     return this.promise
   }
 }
+
+/** The reason of calls that never settle, because code and history part or the history of a replay ends. */
+export const parted = new Error('this pass goes no further')
 
 /** The promise of a call that was refused. */
 export function refused(scope: Scope, what: string, key: unknown, reason: unknown): Promise<never> {

@@ -32,7 +32,7 @@ export function requestApproval(
       what: `the artifact of approval '${key}'`,
       maxBytes: pass.attempt.parts.config.maxPayloadBytes,
     })
-    const { position } = pass.use({ key, as: 'approval', scope, callee })
+    const { position, wait: memo } = pass.use({ key, as: 'approval', scope, callee })
     const answer = (record: WaitRecord): Approval => {
       if (record.outcome === 'timed_out') throw new TimeoutError(`approval '${key}'`, options.timeoutMs ?? 0)
       const verdict = verdictOf(record)
@@ -41,7 +41,7 @@ export function requestApproval(
       return { asked: record.outcome === 'approved', ...verdict }
     }
     const { timeoutMs } = options
-    return awaitRecord(pass, scope, key, answer, () => ({
+    return awaitRecord(pass, scope, { key, memo }, answer, () => ({
       key,
       position,
       kind: 'approval',

@@ -36,7 +36,7 @@ export function runBranches(
     if (scope.closedBy !== undefined) throw scope.closedBy
     checkKey(key, kind)
     const functions = readBranches(kind, key, branches)
-    const { position, memo } = pass.use({ key, as: 'step', scope, callee })
+    const { position, memo } = pass.use({ key, as: 'step', branches: kind, scope, callee })
     if (memo !== undefined) return Promise.resolve(replayed(caller, memo, position) as never)
     return new Contest(kind, caller, key, position).run(functions) as Promise<never>
   } catch (error) {
@@ -126,7 +126,10 @@ class Contest implements Start, Member {
   /** Two branches that are answered by memos settle in whatever order: one turn later both have. */
   start(): void {
     if (this.#ended) return
+    if (this.#scope.parent === undefined && this.#pass.partsAtDecision(this.#key, this.#position)) return
+    if (this.#pass.endsHere({ call: this.#kind, key: this.#key, position: this.#position })) return
     this.#pass.begin()
+    this.#pass.wentLive()
     this.#counted = true
     if (this.#results.at(-1)?.seq === LIVE) this.#decide()
     else this.#pass.attempt.parts.deadlines.after(0, () => this.#decide())

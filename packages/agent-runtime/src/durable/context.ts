@@ -1,5 +1,6 @@
 import { decode, type Lane, RuntimeError, show } from '@ku0/agent-runtime-core'
 import type { Attempt } from '../execution/attempt.ts'
+import type { ReplayTrail } from '../execution/replay-watch.ts'
 import type { SubmissionData } from '../execution/worker.ts'
 import type {
   AllResults,
@@ -25,8 +26,9 @@ import { exec } from './exec.ts'
 import { idempotencyKey, inputHashOf } from './idempotency.ts'
 import { emit } from './output.ts'
 import { heartbeat } from './progress.ts'
-import type { Memos } from './memos.ts'
-import { type Callee, Pass } from './pass.ts'
+import { type Memos, noMemos } from './memos.ts'
+import { patched } from './patched.ts'
+import { type Callee, Pass, type ReplayOrder } from './pass.ts'
 import type { Scope } from './scope.ts'
 import { runStep } from './steps.ts'
 import { sleep, sleepUntil, type WaitCaller, waitForSignal } from './wait-calls.ts'
@@ -38,15 +40,17 @@ export class HandlerContext implements TaskContext {
   readonly #attempt: Attempt
   readonly #submission: SubmissionData
   readonly #memos: Memos
+  readonly #order: ReplayOrder
   readonly #scope: Scope
   #madePass: Pass | undefined
   #log: TaskLog | undefined
 
   /** `pass` is the one that the branch belongs to whose context it is. */
-  constructor(scope: Scope, submission: SubmissionData, memos: Memos, pass?: Pass) {
+  constructor(scope: Scope, submission: SubmissionData, memos: Memos, order: ReplayOrder, pass?: Pass) {
     this.#attempt = scope.attempt
     this.#submission = submission
     this.#memos = memos
+    this.#order = order
     this.#madePass = pass
     this.#scope = scope
   }
@@ -58,7 +62,10 @@ export class HandlerContext implements TaskContext {
     return this.#attempt.claim.type
   }
   get attempt(): number {
-    return this.#attempt.claim.attempt
+    const { attempt } = this.#attempt.claim
+    // What a handler does in a later try only is no sign that its code has changed.
+    if (attempt > 1 && this.#memos !== noMemos) this.#pass.wentLive()
+    return attempt
   }
   get fencingToken(): number {
     return this.#attempt.claim.fencingToken
@@ -75,15 +82,28 @@ export class HandlerContext implements TaskContext {
   get labels(): Readonly<Record<string, string>> {
     return this.#submission.labels ?? {}
   }
+  get schedule(): string | undefined {
+    return this.#submission.schedule
+  }
+  get scheduledFor(): number | undefined {
+    return this.#submission.scheduledFor
+  }
   get restored(): unknown {
     const { checkpoint } = this.#attempt.claim
-    return checkpoint === undefined ? undefined : decode(checkpoint)
+    if (checkpoint === undefined) return undefined
+    // A handler that starts from a snapshot may leave out what it has done before.
+    this.#pass.wentLive()
+    return decode(checkpoint)
   }
   get signal(): AbortSignal {
     return this.#scope.signal
   }
   get feedback(): readonly Feedback[] {
-    return this.#memos.rejections.length === 0 ? [] : feedbackOf(this.#pass)
+    if (this.#memos.rejections.length === 0) return []
+    const feedback = feedbackOf(this.#pass)
+    // What a handler does about a rejection is no sign that its code has changed.
+    if (feedback.length > 0) this.#pass.wentLive()
+    return feedback
   }
   get log(): TaskLog {
     this.#log ??= logOf(this.#attempt)
@@ -133,6 +153,11 @@ export class HandlerContext implements TaskContext {
     return requestApproval(caller, key, artifact, options) as Promise<Approval<T>>
   }
 
+  patched(id: string): Promise<boolean> {
+    // oxlint-disable-next-line typescript/unbound-method -- as in step
+    return patched(this.#caller(this.patched), id)
+  }
+
   onCleanup(hook: CleanupHook): () => void {
     if (typeof hook !== 'function') {
       throw new RuntimeError('invalid_argument', `a clean-up hook is a function, not ${show(hook)}`)
@@ -154,9 +179,15 @@ export class HandlerContext implements TaskContext {
   }
 
   exec(command: string, args: readonly string[] = [], options: ExecOptions = {}): Promise<ExecResult> {
-    const start = () => exec(this.#scope, command, args, options)
-    const result = this.#madePass === undefined ? start() : this.#madePass.hold(start)
-    return new Answer<ExecResult>(this.#scope, 'command', command).follow(result)
+    const answer = new Answer<ExecResult>(this.#scope, 'command', command)
+    if (this.#attempt.replay !== undefined && this.#pass.endsHere({ call: 'command', key: command }))
+      return answer.promise
+    const start = () => {
+      this.#madePass?.wentLive()
+      return exec(this.#scope, command, args, options)
+    }
+    const hasPast = this.#madePass !== undefined || this.#memos !== noMemos
+    return answer.follow(hasPast ? this.#pass.hold(start) : start())
   }
 
   idempotencyKey(stepKey: string, input?: unknown): string {
@@ -170,8 +201,18 @@ export class HandlerContext implements TaskContext {
     )
   }
 
+  /** True when code and history have parted by the end of the handler: the task is parked then. */
+  returned(): boolean {
+    return this.#memos !== noMemos && this.#pass.returned()
+  }
+
+  /** What a replay wants to know when the handler has ended. */
+  get replayTrail(): ReplayTrail {
+    return this.#pass.replayTrail
+  }
+
   get #pass(): Pass {
-    this.#madePass ??= new Pass(this.#attempt, this.#memos)
+    this.#madePass ??= new Pass(this.#attempt, this.#memos, this.#order)
     return this.#madePass
   }
 
@@ -181,7 +222,8 @@ export class HandlerContext implements TaskContext {
 
   #branching(callee: Callee): BranchCaller {
     const pass = this.#pass
-    const contextOf = (scope: Scope) => new HandlerContext(scope, this.#submission, this.#memos, pass)
+    const contextOf = (scope: Scope) =>
+      new HandlerContext(scope, this.#submission, this.#memos, this.#order, pass)
     return { pass, scope: this.#scope, callee, contextOf }
   }
 }

@@ -8,6 +8,7 @@ import type { Scope } from './scope.ts'
  * so. A handler may leave the promise alone: its rejection never counts as unhandled, and is logged.
  */
 export function guarded(scope: Scope, write: () => Promise<'ok' | 'stale'>): Promise<void> {
+  if (scope.attempt.replay !== undefined) return Promise.resolve()
   const written = attempted(scope, write)
   written.catch((error: unknown) => {
     if (scope.attempt.stopped === undefined)

@@ -1,4 +1,11 @@
-import type { ExecutionStore, OpenWait, Rejection, StepRecord, WaitRecord } from '@ku0/agent-runtime-core'
+import type {
+  ErrorRecord,
+  ExecutionStore,
+  OpenWait,
+  Rejection,
+  StepRecord,
+  WaitRecord,
+} from '@ku0/agent-runtime-core'
 
 /** What earlier passes left behind for a pass to go through the handler with. */
 export interface Memos {
@@ -10,6 +17,14 @@ export interface Memos {
   readonly inDoubt: ReadonlyMap<string, number>
   /** What sent the task back, in order. */
   readonly rejections: readonly Rejection[]
+  /** The seq of the last event that says that a step failed for good. */
+  readonly lastFailure?: number | undefined
+}
+
+/** What a replay goes through a handler with: the whole history, failures included. */
+export interface History extends Memos {
+  /** How steps and races failed for good that have no memo, by key. */
+  readonly failures: ReadonlyMap<string, ErrorRecord>
 }
 
 /** Of a task that is gone through for the first time. */
@@ -22,13 +37,17 @@ export const noMemos: Memos = {
 }
 
 export async function readMemos(store: ExecutionStore, taskId: string): Promise<Memos> {
-  const { steps, waits, open, inDoubt, rejections } = await store.read({ kind: 'memos', taskId })
+  const { steps, waits, open, inDoubt, rejections, lastFailure } = await store.read({
+    kind: 'memos',
+    taskId,
+  })
   return {
     steps: byKey(steps),
     waits: byKey(waits),
     open: byKey(open),
     inDoubt: new Map(inDoubt.map(({ key, starts }) => [key, starts])),
     rejections,
+    lastFailure,
   }
 }
 

@@ -1,23 +1,32 @@
 import {
   decideReplay,
+  type Divergence,
   DuplicateStepKey,
-  type Replay,
+  PATCH_KEY,
   RESERVED,
   RuntimeError,
   show,
   type StepRecord,
   type WaitKind,
+  type WaitRecord,
 } from '@ku0/agent-runtime-core'
 import type { Attempt } from '../execution/attempt.ts'
+import type { HistoryEnd, ReplayTrail } from '../execution/replay-watch.ts'
 import { isName } from '../rules.ts'
+import { parted } from './answer.ts'
 import { assertOutsideSteps } from './inside-step.ts'
 import type { Memos } from './memos.ts'
 import { nameOfPlace, type Place, placeOf } from './place.ts'
 import type { Scope } from './scope.ts'
+import { recordedError } from './recorded-error.ts'
+import { type NewCall, Trail } from './trail.ts'
 import { Waits } from './waits.ts'
 
 /** A method of the context: what stands above it on the stack is the place of its call. */
 export type Callee = (...args: never[]) => unknown
+
+/** Whether a memo answers wherever it is called, or only at the place where it was recorded. */
+export type ReplayOrder = 'by-key' | 'strict'
 
 /** A call that uses up a key. */
 export interface KeyUse {
@@ -25,6 +34,8 @@ export interface KeyUse {
   readonly as: 'step' | WaitKind
   /** Of the input that a step declares. */
   readonly inputHash?: string | undefined
+  /** It runs branches, which share its position. */
+  readonly branches?: 'race' | 'all'
   readonly scope: Scope
   readonly callee: Callee
 }
@@ -33,6 +44,13 @@ export interface KeyUse {
 export interface Start {
   start(): void
   refuse(): void
+}
+
+/** Where a call stands in its pass, and what the history answers it with. */
+export interface Use {
+  readonly position: number
+  readonly memo: StepRecord | undefined
+  readonly wait: WaitRecord | undefined
 }
 
 /**
@@ -50,10 +68,21 @@ export class Pass {
   #busy = 0
   #parked: Start[] = []
   #approvedSeq = 0
+  readonly #order: ReplayOrder
+  readonly #trail: Trail
+  /** A call that tells that code and history part, unless what it misses still comes in this turn. */
+  #held: NewCall | undefined
+  /** Where they part: the pass ends when what runs is over. */
+  #parting: Divergence | undefined
+  /** Races of the handler itself that the history has no decision of, by position. */
+  readonly #undecided = new Map<number, string>()
+  readonly #patches = new Map<string, Promise<boolean>>()
 
-  constructor(attempt: Attempt, memos: Memos) {
+  constructor(attempt: Attempt, memos: Memos, order: ReplayOrder) {
     this.attempt = attempt
     this.memos = memos
+    this.#order = order
+    this.#trail = new Trail(memos, this.#used)
     this.waits = new Waits(attempt, this, memos.open)
   }
 
@@ -70,32 +99,183 @@ export class Pass {
     return this.#busy > 0
   }
 
+  get isHeld(): boolean {
+    return this.#held !== undefined || this.#parting !== undefined
+  }
+
+  wentLive(): void {
+    this.#trail.wentLive()
+  }
+
   /**
    * Takes a key for a call, and gives the call its position: the number of the handler's calls before it, or that of the
-   * race around it. Throws when the key is taken, or the memo is another call's.
+   * race around it. Throws when the key is taken, and {@link parted} when the pass goes no further here.
    */
-  use(call: KeyUse): { readonly position: number; readonly memo: StepRecord | undefined } {
+  use(call: KeyUse): Use {
     const { key, as, inputHash, scope, callee } = call
     assertOutsideSteps(this, `${as} '${key}'`)
-    const recorded = this.#recordedAs(key)
-    if (recorded !== undefined && recorded !== as) throw recordedOtherwise(key, recorded, as)
     const verdict = decideReplay({ key, inputHash, memos: this.memos.steps, used: this.#used })
-    if (verdict.as !== 'run' && verdict.as !== 'memo') throw refusal(verdict, key, callee)
+    if (verdict.as === 'duplicate') {
+      throw new DuplicateStepKey({
+        key,
+        firstPlace: nameOfPlace(verdict.firstPlace),
+        secondPlace: nameOfPlace(placeOf(callee)),
+      })
+    }
     const position = scope.position ?? this.#calls++
     this.#used.set(key, placeOf(callee))
-    return { position, memo: verdict.as === 'memo' ? verdict.memo : undefined }
+    const recorded = this.#recordedAs(key)
+    if (recorded !== undefined && recorded.as !== as)
+      this.#part({ kind: 'unexpected_step', key, position, expected: recorded.as, actual: as })
+    if (verdict.as === 'input_changed') {
+      const { expected, actual } = verdict
+      this.#part({ kind: 'input_changed', key, position, expected, actual })
+    }
+    const memo = verdict.as === 'memo' ? verdict.memo : undefined
+    const wait = this.memos.waits.get(key)
+    const answered = memo ?? wait
+    this.#follow(call, position, recorded?.position, answered !== undefined)
+    if (answered !== undefined) this.attempt.replay?.answered(memo === undefined ? 'wait' : 'step')
+    else if (this.attempt.replay !== undefined) this.#answerReplay(call, position)
+    return { position, memo, wait }
+  }
+
+  /** Looks at where a call stands in the history; nothing has been started on its behalf yet. */
+  #follow(call: KeyUse, position: number, recordedAt: number | undefined, isAnswered: boolean): void {
+    const { key, scope, branches } = call
+    const trail = this.#trail
+    if (trail.isLive) return
+    if (scope.parent !== undefined || branches !== undefined) trail.branchesAt(recordedAt ?? position)
+    if (scope.parent !== undefined) return
+    trail.called(position, isAnswered)
+    if (this.#order === 'strict' && recordedAt !== undefined && recordedAt !== position) {
+      const places = { expected: String(recordedAt), actual: String(position) }
+      this.#part({ kind: 'order_changed', key, position, ...places })
+    }
+    if (branches !== undefined && !isAnswered) this.#undecided.set(position, key)
+    if (isAnswered || this.attempt.replay !== undefined) return
+    const fresh = { key, position, branches: branches !== undefined }
+    if (trail.suspects(fresh)) this.#hold(fresh)
+  }
+
+  /** In a replay a call without a memo fails as it did, or is where the history ends. */
+  #answerReplay({ key, as, branches }: KeyUse, position: number): void {
+    const failure = this.attempt.replay?.failureOf(key)
+    if (failure !== undefined) {
+      this.attempt.replay?.answered('failure')
+      throw recordedError(failure)
+    }
+    if (branches !== undefined) return
+    if (key.startsWith(PATCH_KEY))
+      this.endsHere({ call: 'patched', key: key.slice(PATCH_KEY.length), position })
+    else this.endsHere({ call: as, key, position })
+    throw parted
+  }
+
+  /** True in a replay, which goes no further here: nothing is done in it. */
+  endsHere(end: HistoryEnd): boolean {
+    const { replay } = this.attempt
+    if (replay === undefined) return false
+    const { key, position = -1, call } = end
+    const branches = call === 'race' || call === 'all'
+    const outermost = this.#undecided.get(position)
+    const at =
+      outermost === undefined ? { key, position, branches } : { key: outermost, position, branches: true }
+    replay.reached(end, this.#replayTrail(at))
+    return true
+  }
+
+  #replayTrail(call: NewCall | undefined): ReplayTrail {
+    const trail = this.#trail
+    return {
+      get unused() {
+        return trail.unused
+      },
+      divergence: (certainly) => {
+        if (trail.isLive) return undefined
+        return (
+          trail.divergenceAt(call, certainly) ??
+          (call?.branches === true && !certainly ? trail.divergenceAtDecision(call) : undefined)
+        )
+      },
+    }
+  }
+
+  /**
+   * The handler has returned. True when that is not how its task goes on: code and history have parted, and the task is parked.
+   * A replay is told of it, and has the last word itself.
+   */
+  returned(): boolean {
+    const divergence =
+      this.#parting ?? (this.#trail.isLive ? undefined : this.#trail.divergenceAt(undefined, true))
+    if (divergence === undefined) return false
+    this.attempt.diverge(divergence)
+    return true
+  }
+
+  /** True when a race or all that is about to be decided is not the one that the history has at its place. */
+  partsAtDecision(key: string, position: number): boolean {
+    if (this.#trail.isLive) return false
+    const divergence = this.#trail.divergenceAtDecision({ key, position, branches: true })
+    if (divergence === undefined) return false
+    if (this.attempt.replay !== undefined) this.attempt.replay.diverged(divergence)
+    else this.#partNow(divergence)
+    return true
+  }
+
+  /** What a replay wants to know when the handler has ended. */
+  get replayTrail(): ReplayTrail {
+    return this.#replayTrail(undefined)
+  }
+
+  /** Source: `docs/semantics.md 6.4`. */
+  patched(id: string, mark: (key: string) => Promise<boolean>): Promise<boolean> {
+    const known = this.#patches.get(id)
+    if (known !== undefined) return known
+    const key = PATCH_KEY + id
+    const isNew = this.memos.steps.has(key) || !this.#trail.goesBeyond(this.#calls)
+    const answer = isNew ? mark(key) : Promise.resolve(false)
+    this.#patches.set(id, answer)
+    return answer
+  }
+
+  /** The pass ends here, as soon as nothing runs any more; throws {@link parted}. */
+  #part(divergence: Divergence): never {
+    this.#parting ??= divergence
+    if (this.attempt.replay !== undefined) this.attempt.replay.diverged(divergence)
+    else if (this.#busy === 0) this.#partNow(this.#parting)
+    throw parted
+  }
+
+  #partNow(divergence: Divergence): void {
+    this.attempt.diverge(divergence)
+    for (const call of this.#parked.splice(0)) call.refuse()
+  }
+
+  /** One turn later everything has been called that memos alone bring about. */
+  #hold(call: NewCall): void {
+    if (this.#held !== undefined) return
+    this.#held = call
+    this.attempt.parts.deadlines.after(0, () => {
+      this.#held = undefined
+      const isOpen = this.attempt.closedBy === undefined && !this.#trail.isLive
+      const divergence = isOpen ? this.#trail.divergenceAt(call, true) : undefined
+      if (divergence !== undefined) return this.#partNow(divergence)
+      this.resume()
+      this.waits.idle()
+    })
   }
 
   /** Starts something now, or when it is known that the pass goes on; nothing starts once the task is to yield. */
   admit(call: Start): void {
-    if (!this.attempt.yieldAsked && !this.waits.isEnding) return call.start()
+    if (!this.attempt.yieldAsked && !this.waits.isEnding && !this.isHeld) return call.start()
     this.#parked.push(call)
     this.#yieldIfIdle()
   }
 
   /** The same for what answers with a promise, and does not wait for a yield. */
   hold<T>(run: () => Promise<T>): Promise<T> {
-    if (!this.waits.isEnding) return run()
+    if (!this.waits.isEnding && !this.isHeld) return run()
     const held = Promise.withResolvers<T>()
     const go = () => held.resolve(run())
     this.#parked.push({ start: go, refuse: go })
@@ -111,7 +291,8 @@ export class Pass {
   end(): boolean {
     this.#busy -= 1
     if (this.#busy > 0) return false
-    if (this.attempt.yieldAsked) this.#yield()
+    if (this.#parting !== undefined) this.#partNow(this.#parting)
+    else if (this.attempt.yieldAsked) this.#yield()
     else this.waits.idle()
     return this.attempt.stopped !== undefined
   }
@@ -119,6 +300,7 @@ export class Pass {
   /** It is over and what follows it is a wait, for which the handler need not go on. */
   endInWait(): void {
     this.#busy -= 1
+    if (this.#busy === 0 && this.#parting !== undefined) return this.#partNow(this.#parting)
     this.#yieldIfIdle()
     this.waits.idle()
   }
@@ -132,8 +314,8 @@ export class Pass {
   }
 
   #yieldIfIdle(): void {
-    if (this.attempt.yieldAsked && this.#parked.length > 0 && this.#busy === 0 && !this.waits.isEnding)
-      this.#yield()
+    const isIdle = this.#busy === 0 && !this.waits.isEnding && !this.isHeld
+    if (this.attempt.yieldAsked && this.#parked.length > 0 && isIdle) this.#yield()
   }
 
   /** Those that run are never cut. Source: `docs/semantics.md 3.6`. */
@@ -143,8 +325,11 @@ export class Pass {
     for (const call of this.#parked.splice(0)) call.refuse()
   }
 
-  #recordedAs(key: string): KeyUse['as'] | undefined {
-    return this.memos.steps.has(key) ? 'step' : this.memos.waits.get(key)?.kind
+  #recordedAs(key: string): { readonly as: KeyUse['as']; readonly position: number } | undefined {
+    const step = this.memos.steps.get(key)
+    if (step !== undefined) return { as: 'step', position: step.position }
+    const wait = this.memos.waits.get(key) ?? this.memos.open.get(key)
+    return wait && { as: wait.kind, position: wait.position }
   }
 }
 
@@ -160,35 +345,5 @@ export function checkKey(key: unknown, what: string): asserts key is string {
   if (key.startsWith(RESERVED)) {
     const message = `a ${what} key does not begin with '${RESERVED}', which is the runtime's own; given ${show(key)}`
     throw new RuntimeError('invalid_argument', message)
-  }
-}
-
-function recordedOtherwise(key: string, recorded: KeyUse['as'], as: KeyUse['as']): RuntimeError {
-  return new RuntimeError(
-    'invalid_argument',
-    `'${key}' was recorded as a ${recorded} and is called as a ${as} now: give it another key`,
-    { details: { key, recorded, as } },
-  )
-}
-
-function refusal(
-  verdict: Exclude<Replay<Place>, { as: 'run' | 'memo' }>,
-  key: string,
-  callee: Callee,
-): Error {
-  switch (verdict.as) {
-    case 'duplicate':
-      return new DuplicateStepKey({
-        key,
-        firstPlace: nameOfPlace(verdict.firstPlace),
-        secondPlace: nameOfPlace(placeOf(callee)),
-      })
-    case 'input_changed':
-      return new RuntimeError(
-        'invalid_argument',
-        `step '${key}' was recorded with another input (hash ${verdict.expected}, now ${verdict.actual}): ` +
-          'give the step another key, or the input that it had',
-        { details: { key, expected: verdict.expected, actual: verdict.actual } },
-      )
   }
 }

@@ -1,7 +1,7 @@
 import {
   type Backoff,
   defaultBackoff,
-  RESERVED,
+  RETRY_KEY,
   type RetryPolicy,
   RuntimeError,
   show,
@@ -10,7 +10,7 @@ import type { Memos } from './memos.ts'
 
 /** The key of the wait before the n-th retry of a step: no key of a user's begins so. */
 export function retryKey(stepKey: string, retry: number): string {
-  return `${RESERVED}retry/${retry}/${stepKey}`
+  return `${RETRY_KEY}${retry}/${stepKey}`
 }
 
 /** How many retries of a step earlier passes came to: their waits are over. */

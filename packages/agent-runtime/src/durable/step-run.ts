@@ -96,6 +96,7 @@ export class StepRun implements StepHandle, Start, Member {
     if (this.#ended) return
     if (this.#isOver()) return this.refuse()
     this.#pass.begin()
+    this.#pass.wentLive()
     this.#counted = true
     this.#begunAt = this.#attempt.parts.environment.clock.monotonic()
     const { inDoubt } = this.#facts

@@ -63,13 +63,13 @@ function waitFor(
     if (scope.closedBy !== undefined) throw scope.closedBy
     checkKey(key, 'wait')
     const wanted = read(key)
-    const { position } = pass.use({ key, as: wanted.kind, scope, callee })
+    const { position, wait: memo } = pass.use({ key, as: wanted.kind, scope, callee })
     const request = { key, position, ...wanted }
     const answer = (record: WaitRecord): unknown => {
       if (record.outcome === 'timed_out') throw late(request)
       return valueOf(record)
     }
-    return awaitRecord(pass, scope, key, answer, () => request)
+    return awaitRecord(pass, scope, { key, memo }, answer, () => request)
   } catch (error) {
     return refused(scope, 'wait', key, error)
   }
@@ -79,7 +79,7 @@ function waitFor(
 export function awaitRecord<T>(
   pass: Pass,
   scope: Scope,
-  key: string,
+  { key, memo }: { readonly key: string; readonly memo: WaitRecord | undefined },
   read: (record: WaitRecord) => T,
   request: () => WaitRequest,
 ): Promise<T> {
@@ -92,7 +92,6 @@ export function awaitRecord<T>(
       answer.reject(error)
     }
   }
-  const memo = pass.memos.waits.get(key)
   if (memo === undefined)
     pass.waits.add({ request: request(), scope, over, refuse: (reason) => answer.reject(reason) })
   else over(memo)

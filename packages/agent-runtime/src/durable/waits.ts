@@ -21,8 +21,12 @@ export interface Wait {
 export interface WaitingPass {
   /** Something is under way that ends by itself: the pass goes on meanwhile. */
   readonly isBusy: boolean
+  /** It is being found out whether code and history part: until then nothing is asked for. */
+  readonly isHeld: boolean
   /** What came while the pass might have ended may go on, or is refused. */
   resume(): void
+  /** A wait was over, which the history does not tell yet. */
+  wentLive(): void
 }
 
 /**
@@ -110,7 +114,7 @@ export class Waits implements Dependant {
   }
 
   #lookNow(): void {
-    if (this.#pending.size === 0 || this.#asking !== undefined) return
+    if (this.#pending.size === 0 || this.#asking !== undefined || this.#pass.isHeld) return
     if (!this.#pass.isBusy) return this.#ask('whether to end')
     const leftMs = this.#askAgainAt - this.#monotonic()
     if (leftMs <= 0 || [...this.#pending.values()].some(({ asked }) => !asked)) this.#ask('while staying')
@@ -155,7 +159,9 @@ export class Waits implements Dependant {
   #resolve(record: WaitRecord): void {
     this.#open.delete(record.key)
     const pending = this.#pending.get(record.key)
-    if (pending !== undefined) this.#end(pending)?.over(record)
+    if (pending === undefined) return
+    this.#pass.wentLive()
+    this.#end(pending)?.over(record)
   }
 
   #unanswered(asked: readonly Pending[], error: unknown): void {

@@ -1,5 +1,6 @@
 import {
   type Claim,
+  type Divergence,
   describeError,
   errorCodes,
   type OutcomeOf,
@@ -11,6 +12,7 @@ import type { CleanupHook } from '../task-context.ts'
 import { canceled, lost, type Stop, shutDown, timedOut, waiting, yielded } from './cancellation.ts'
 import { CleanupHooks } from './cleanup.ts'
 import type { LogLevel, Parts } from './parts.ts'
+import type { ReplayWatch } from './replay-watch.ts'
 
 /** Something that goes on on behalf of an attempt and must not outlive it: a command, open waits. */
 export interface Dependant {
@@ -46,6 +48,9 @@ export class Attempt {
   /** Another task asks for the slot; heeded at the next step boundary. */
   yieldAsked = false
 
+  /** Nothing is done on behalf of a replay: it is told where the handler comes to. */
+  readonly replay: ReplayWatch | undefined
+
   readonly #observer: AttemptObserver
   #controller: AbortController | undefined
   #hooks: CleanupHooks | undefined
@@ -59,8 +64,9 @@ export class Attempt {
   #stoppedAt = 0
   #grace: { cancel(): void } | undefined
 
-  constructor(parts: Parts, claim: Claim, observer: AttemptObserver) {
+  constructor(parts: Parts, claim: Claim, observer: AttemptObserver, replay?: ReplayWatch) {
     this.parts = parts
+    this.replay = replay
     this.claim = claim
     this.#observer = observer
   }
@@ -138,6 +144,17 @@ export class Attempt {
     if (this.stopped === undefined && !this.handlerEnded) this.#endPass(waiting())
   }
 
+  /** Code and history part: the task is parked. What the handler awaits never settles. Source: `docs/semantics.md 6.4`. */
+  diverge(divergence: Divergence): void {
+    if (this.stopped !== undefined || this.handlerEnded) return
+    this.#leaseEnded = true
+    this.write({ kind: 'diverge', leaseId: this.claim.leaseId, divergence }).catch((error: unknown) =>
+      this.#unheard('diverge', error),
+    )
+    this.log('warn', 'the task is parked: its code and its history part', { ...divergence })
+    this.#endPass(waiting())
+  }
+
   /** Gives the task back because the process ends. Source: `docs/semantics.md 5.6`. */
   shutDown(): void {
     if (this.stopped !== undefined || this.handlerEnded) return
@@ -171,6 +188,7 @@ export class Attempt {
 
   addHook(hook: CleanupHook): () => void {
     if (this.handlerEnded && this.stopped === undefined) this.assertOpen()
+    if (this.replay !== undefined) return () => {}
     this.#hooks ??= new CleanupHooks()
     const remove = this.#hooks.add(hook)
     if (this.stopped !== undefined) this.#runHooks(this.stopped.kind)
@@ -303,6 +321,7 @@ export type HolderWrite =
   | 'progress'
   | 'settle'
   | 'suspend'
+  | 'diverge'
   | 'release'
 
 /** The store retries by itself; this is for trouble that outlasts it, such as a full disk. */

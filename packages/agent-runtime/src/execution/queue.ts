@@ -97,6 +97,11 @@ export class SubmissionQueue {
     return this.#handOver(checked, (index) => `item ${index}: `)
   }
 
+  /** A submission as it would be handed to the store; what is wrong with it stands in `refused`. `place` begins messages. */
+  async prepare(item: SubmitItem, place: string): Promise<Submission> {
+    return this.#prepare(item, place)
+  }
+
   /** In the turn of the call, unless a schema answers later. `placeOf` says which item it is, for errors. */
   async #handOver(
     items: readonly SubmitItem[],
@@ -196,7 +201,7 @@ export class SubmissionQueue {
 const MAX_MESSAGE_LENGTH = 2_000
 
 /** What each option has to be. */
-const rules: Rules<SubmitOptions> = {
+export const submitRules: Rules<SubmitOptions> = {
   lane: [lanes.join(' | '), (value) => Lane.safeParse(value).success],
   taskId: nameRule,
   idempotencyKey: nameRule,
@@ -225,7 +230,7 @@ function isLabels(value: unknown): boolean {
 }
 
 function checkOptions(options: SubmitOptions | undefined, call: string): void {
-  assertOptions(call, options, rules)
+  assertOptions(call, options, submitRules)
   if (options?.dueAt !== undefined && options.delayMs !== undefined)
     throw invalid(`${call} options dueAt and delayMs: give one of them`)
 }

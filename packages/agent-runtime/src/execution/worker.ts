@@ -23,6 +23,11 @@ export function runClaim(attempt: Attempt, definition: TaskDefinition | undefine
   )
 }
 
+/** Goes through a handler as {@link runClaim} does, with what is known of the past at hand. The attempt's watch hears of the end. */
+export function runReplay(attempt: Attempt, definition: TaskDefinition, history: Memos): void {
+  begin(attempt, definition, history)
+}
+
 /** What was submitted, as the claim brings it. */
 export type SubmissionData = EventData['task.queued']
 
@@ -60,20 +65,23 @@ function enter(
   if (checked.issues !== undefined) {
     return end(attempt, definition, mismatch(attempt, describeIssues('input', checked.issues)))
   }
-  const limit = startLimit(attempt, definition, submission.timeoutMs ?? definition.timeoutMs)
+  const timeoutMs = attempt.replay === undefined ? (submission.timeoutMs ?? definition.timeoutMs) : undefined
+  const limit = startLimit(attempt, definition, timeoutMs)
   const scope = new HandlerScope(attempt)
+  const context = new HandlerContext(scope, submission, memos, definition.replay)
+  const run: Run = { attempt, definition, scope, context }
   const returned = (value: unknown) => {
     limit?.cancel()
     // `await` asks a promise only after the turn that it stands in: a handler without a promise may have returned in that.
-    if (scope.members.size + scope.failures.length === 0) leave(attempt, definition, scope, value)
-    else void Promise.resolve().then(() => leave(attempt, definition, scope, value))
+    if (scope.members.size + scope.failures.length === 0) leave(run, value)
+    else void Promise.resolve().then(() => leave(run, value))
   }
   const failed = (error: unknown) => {
     limit?.cancel()
-    end(attempt, definition, threw(error))
+    end(attempt, definition, threw(error), context)
   }
   try {
-    const result = definition.handler(new HandlerContext(scope, submission, memos), checked.value as never)
+    const result = definition.handler(context, checked.value as never)
     if (isThenable(result)) Promise.resolve(result).then(returned, failed)
     else returned(result)
   } catch (error) {
@@ -105,18 +113,33 @@ function startLimit(
   return deadline
 }
 
-function leave(attempt: Attempt, definition: TaskDefinition, scope: HandlerScope, value: unknown): void {
+/** A pass through a handler. */
+interface Run {
+  readonly attempt: Attempt
+  readonly definition: TaskDefinition
+  readonly scope: HandlerScope
+  readonly context: HandlerContext
+}
+
+function leave({ attempt, definition, scope, context }: Run, value: unknown): void {
   if (attempt.stopped !== undefined) return attempt.endHandler(true)
+  if (attempt.replay === undefined && context.returned()) return
   const unawaited = unawaitedIn(scope)
-  if (unawaited !== undefined) return end(attempt, definition, threw(unawaited))
+  if (unawaited !== undefined) return end(attempt, definition, threw(unawaited), context)
   tellDropped(scope)
   const judged = judgeReturn(attempt, definition, value)
-  if (judged instanceof Promise) void judged.then((later) => end(attempt, definition, later))
-  else end(attempt, definition, judged)
+  if (judged instanceof Promise) void judged.then((later) => end(attempt, definition, later, context))
+  else end(attempt, definition, judged, context)
 }
 
 /** The slot is given back in the same turn as the settlement, so that both travel to the store together. */
-function end(attempt: Attempt, definition: TaskDefinition | undefined, how: HandlerEnd): void {
+function end(
+  attempt: Attempt,
+  definition: TaskDefinition | undefined,
+  how: HandlerEnd,
+  context?: HandlerContext,
+): void {
+  if (attempt.replay !== undefined) return attempt.replay.ended(how, context?.replayTrail)
   if (attempt.stopped === undefined) settle(attempt, definition, how)
   attempt.endHandler(how.as !== 'returned')
 }

@@ -1,4 +1,4 @@
-import { type ErrorRecord, RESERVED, textOf } from '@ku0/agent-runtime-core'
+import { describeDivergence, type ErrorRecord, PATCH_KEY, RETRY_KEY, textOf } from '@ku0/agent-runtime-core'
 import type { RuntimeEvent } from '../runtime-event.ts'
 import type { TaskHistory } from './history.ts'
 
@@ -45,12 +45,14 @@ function detailOf({ type, data, at }: RuntimeEvent, runs: ReadonlyMap<string, nu
     case 'task.started':
       return `attempt ${data.attempt}`
     case 'task.waiting':
+      if (data.divergence !== undefined) return `parked: ${describeDivergence(data.divergence)}`
       return data.waits.map((wait) => `for ${waitText(wait, data.dueAt?.[wait.key], at)}`).join(', ')
     case 'wait.started':
       return waitText(data, data.dueAt, at)
     case 'task.resumed':
     case 'wait.resolved':
     case 'wait.inherited': {
+      if (data.key === undefined) return 'put back'
       const value = data.value === undefined ? '' : ` with ${short(data.value)}`
       return `${nameOfWait(data.key)} ${outcomes[data.outcome]}${value}`
     }
@@ -68,6 +70,7 @@ function detailOf({ type, data, at }: RuntimeEvent, runs: ReadonlyMap<string, nu
       return `'${data.name}' with ${short(data.value)}`
     case 'step.completed':
     case 'step.inherited':
+      if (data.key.startsWith(PATCH_KEY)) return `patched '${data.key.slice(PATCH_KEY.length)}'`
       return `'${data.key}' = ${short(data.result)}${ranText(runs.get(data.key))}`
     case 'step.failed': {
       const next = data.retry === undefined ? '' : `, retry ${data.retry} follows`
@@ -98,8 +101,8 @@ function waitText(
 
 /** A back-off has a key of the runtime's own: `$ku0/retry/2/step`. */
 function nameOfWait(key: string): string {
-  const [, retry, step] = key.startsWith(RESERVED)
-    ? (/^retry\/(\d+)\/(.*)$/s.exec(key.slice(RESERVED.length)) ?? [])
+  const [, retry, step] = key.startsWith(RETRY_KEY)
+    ? (/^(\d+)\/(.*)$/s.exec(key.slice(RETRY_KEY.length)) ?? [])
     : []
   return step === undefined ? `'${key}'` : `the back-off before retry ${retry} of '${step}'`
 }

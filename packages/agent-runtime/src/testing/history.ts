@@ -1,14 +1,14 @@
 import {
   type ErrorRecord,
+  isInternal,
   type EventType,
   type ExecutionStore,
   orderOfHistory,
-  RESERVED,
-  type StoredEvent,
   type TaskState,
   type WaitKind,
   type WaitOutcome,
 } from '@ku0/agent-runtime-core'
+import { readEvents } from '../replay/replay-task.ts'
 import { noTask } from '../result.ts'
 import { type RuntimeEvent, toRuntimeEvent } from '../runtime-event.ts'
 import { systemEnvironment } from '../system.ts'
@@ -89,19 +89,6 @@ export async function readHistory(
 
 type Data = Readonly<Record<string, unknown>>
 
-async function readEvents(store: ExecutionStore, taskId: string): Promise<StoredEvent[]> {
-  const events: StoredEvent[] = []
-  for (let more = true; more;) {
-    const after = events.at(-1)?.seq ?? 0
-    const page = (await store.read({ kind: 'events', taskId, after, limit: PAGE })) ?? []
-    events.push(...page)
-    more = page.length > 0
-  }
-  return events
-}
-
-const PAGE = 500
-
 function stepsIn(events: readonly RuntimeEvent[], ledger: StepLedger): HistoryStep[] {
   const steps = new Map<string, HistoryStep>()
   let attempt = 1
@@ -109,6 +96,7 @@ function stepsIn(events: readonly RuntimeEvent[], ledger: StepLedger): HistorySt
     if (type === 'task.started') attempt = data.attempt
     if (type !== 'step.completed' && type !== 'step.inherited' && type !== 'step.failed') continue
     const { key } = data
+    if (isInternal(key)) continue
     const outcome = type === 'step.failed' ? { error: data.error as ErrorRecord } : { result: data.result }
     steps.set(key, { key, ...outcome, attempt, runs: ledger.runsOf(taskId, key) })
   }
@@ -118,13 +106,14 @@ function stepsIn(events: readonly RuntimeEvent[], ledger: StepLedger): HistorySt
 function waitsIn(events: readonly RuntimeEvent[]): HistoryWait[] {
   const waits = new Map<string, HistoryWait>()
   const keep = (wait: HistoryWait) => {
-    if (!wait.key.startsWith(RESERVED)) waits.set(wait.key, wait)
+    if (!isInternal(wait.key)) waits.set(wait.key, wait)
   }
   for (const { type, data } of events) {
     if (type === 'task.waiting')
       for (const wait of data.waits) keep({ ...waits.get(wait.key), ...begun(wait) })
     if (type === 'wait.started') keep(begun(data))
     if (type !== 'task.resumed' && type !== 'wait.resolved' && type !== 'wait.inherited') continue
+    if (data.key === undefined) continue
     const value = data.outcome === 'received' ? { value: data.value } : {}
     keep({ ...begun(data), outcome: data.outcome, ...value })
   }

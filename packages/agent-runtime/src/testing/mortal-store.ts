@@ -58,6 +58,7 @@ export class MortalStore implements ExecutionStore {
         this.#count()
         this.#tell((listener) => listener.emitted?.(chunks))
       },
+      schedulesDue: () => queueMicrotask(() => this.#tellWorkers((listener) => listener.schedulesDue?.())),
       failed: (error) => this.#tellWorkers((listener) => listener.failed?.(error)),
     })
   }
@@ -163,4 +164,10 @@ const clientWrites: ReadonlySet<WriteKind> = new Set<WriteKind>([
   'cancel',
   'signal',
   'resolveApproval',
+  'putSchedule',
+  'pauseSchedule',
+  'resumeSchedule',
+  'removeSchedule',
+  'triggerSchedule',
+  'resume',
 ])

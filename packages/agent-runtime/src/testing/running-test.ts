@@ -12,6 +12,7 @@ import { type DataFolder, inMemory, onDisk } from './data-folder.ts'
 import { DueTimes } from './due-times.ts'
 import { readHistory, type TaskHistory } from './history.ts'
 import { StepLedger } from './step-ledger.ts'
+import { type RecordedHistory, recordHistory } from './recorded-history.ts'
 import { Stillness } from './stillness.ts'
 import { type Shared, TestProcess } from './test-process.ts'
 import {
@@ -140,6 +141,11 @@ export class RunningTest implements TestRuntime {
     const at = by instanceof Date ? by.getTime() : this.#shared.clock.now() + by
     if (!(at >= this.now && at <= MAX_TIME))
       throw invalid(`advance: ms, 0 or more, or a date that is not over; given ${String(by)}`)
+    await this.#restarting
+    if (this.#process.life.dead && !this.#goesOn) {
+      this.#shared.clock.advanceTo(at)
+      return
+    }
     do {
       await this.settle()
       await this.#time.advanceTo(this.#process, at)
@@ -160,6 +166,12 @@ export class RunningTest implements TestRuntime {
     await this.#restarting
     this.#assertAlive()
     return readHistory(this.#process.store, taskIdOf('history', task), this.ledger)
+  }
+
+  async record(task: TaskLike): Promise<RecordedHistory> {
+    await this.#restarting
+    this.#assertAlive()
+    return recordHistory(this.#process.store, taskIdOf('record', task))
   }
 
   crash(): void {

@@ -6,6 +6,7 @@ import type { Runtime } from '../runtime.ts'
 import type { TaskDefinition } from '../task-definition.ts'
 import type { TaskStatus } from '../task-status.ts'
 import type { TaskHistory } from './history.ts'
+import type { RecordedHistory } from './recorded-history.ts'
 
 /** What `createTestRuntime` takes. */
 export interface TestRuntimeOptions {
@@ -72,7 +73,10 @@ export interface TestRuntime extends AsyncDisposable {
    */
   until(task: TaskLike, state: TaskState | ((status: TaskStatus) => boolean)): Promise<TaskStatus>
 
-  /** Moves time on by so many ms, 0 or more, or to a date. Throws `invalid_argument` for a time that has passed. */
+  /**
+   * Moves time on by so many ms, 0 or more, or to a date; between a crash and {@link restart} it passes while nothing runs. Throws
+   * `invalid_argument` for a time that has passed, {@link ProcessCrashed} when the process crashes meanwhile.
+   */
   advance(by: number | Date): Promise<void>
 
   /** Lets everything run that needs no time. */
@@ -80,6 +84,9 @@ export interface TestRuntime extends AsyncDisposable {
 
   /** What has happened to a task. Throws `not_found`. */
   history(task: TaskLike): Promise<TaskHistory>
+
+  /** The same as plain JSON, to be kept in a file and given to `replayHistory` later. Throws `not_found`. */
+  record(task: TaskLike): Promise<RecordedHistory>
 
   /**
    * Crashes the process: what is committed stays, and nothing else. From now on it writes and hears nothing: its handlers stop at

@@ -50,7 +50,7 @@ export class VirtualTime {
     const { running, inFlight, depth } = await process.runtime.stats()
     const queued = depth.interactive + depth.normal + depth.batch
     const isStoresTurn = pace === 'every timer' || running > inFlight || queued > 0
-    const next = this.#next(process, isStoresTurn)
+    const next = Math.min(this.#next(process, isStoresTurn), await this.#nextSchedule(process))
     const stride = inFlight > 0 ? this.#clock.now() + this.#strideMs : Number.POSITIVE_INFINITY
     if (Math.min(next, stride) > limit) return false
     if (next === limit && limit === Number.POSITIVE_INFINITY) {
@@ -83,6 +83,13 @@ export class VirtualTime {
       now + timers.nextInMs,
       isStoresTurn ? this.#nextTimer : Number.POSITIVE_INFINITY,
     )
+  }
+
+  /** When the first schedule is due, if it is not already. */
+  async #nextSchedule({ store }: TestProcess): Promise<number> {
+    const filter = { dueBy: Number.MAX_SAFE_INTEGER, limit: 1 }
+    const [{ nextAt = 0 } = {}] = await store.read({ kind: 'schedules', filter })
+    return nextAt > this.#clock.now() ? nextAt : Number.POSITIVE_INFINITY
   }
 
   async #awaitActivity({ life }: TestProcess): Promise<void> {

@@ -54,7 +54,9 @@ describe('retry (docs/semantics.md 1.2, 6.3)', () => {
     const { runtime } = await virtualRuntime({ tasks: [task] })
     const receipt = await runtime.submit(task, { to: 'Oslo' })
     await runtime.result(receipt)
-    await expect(runtime.retry(receipt)).rejects.toThrow(/is completed; only failed and canceled tasks/)
+    await expect(runtime.retry(receipt)).rejects.toThrow(
+      /is completed; only failed, canceled and parked tasks/,
+    )
     await expect(runtime.retry('nobody')).rejects.toMatchObject({ code: 'not_found' })
     await expect(runtime.retry(receipt, { key: 'x' } as never)).rejects.toThrow(/no such option/)
     await runtime.stop()

@@ -210,7 +210,7 @@ describe('execution: preemption', () => {
     let pass = 0
     const swallowing = defineTask({ type: 'swallowing', input: z.null() }, async (ctx) => {
       pass += 1
-      if (pass > 1) return 'second pass'
+      if (pass > 1) return ctx.step('one', () => 'never').then(() => 'second pass')
       ctx.onCleanup((reason) => void hooks.push(reason))
       ctx.signal.addEventListener('abort', () => heard.push((ctx.signal.reason as Error).name))
       // Were it rejected, nobody would handle it.

@@ -100,6 +100,23 @@ describe('a crash', () => {
     expect(events.filter(({ type }) => type === 'task.completed')).toHaveLength(2)
   })
 
+  test('is followed by as long a silence as the test wants', async () => {
+    const { walk } = walker()
+    await using world = await createTestRuntime({ tasks: [walk], crashes: true })
+    const receipt = await world.runtime.submit(walk, 1)
+    await world.until(receipt, 'waiting')
+    const { now } = world
+    world.crash()
+    await world.advance(3 * 60_000)
+    await expect(world.advance(-1)).rejects.toThrow('advance: ms, 0 or more')
+    expect(world.now).toBe(now + 3 * 60_000)
+    expect(() => world.runtime).toThrow(ProcessCrashed)
+    await world.restart()
+    await world.result(receipt)
+    const { startedAt } = (await world.runtime.status(receipt)) as { startedAt?: number }
+    expect(startedAt).toBeGreaterThanOrEqual(now + 3 * 60_000)
+  })
+
   test('needs data that outlive a process', async () => {
     const { walk } = walker()
     await using world = await createTestRuntime({ tasks: [walk] })

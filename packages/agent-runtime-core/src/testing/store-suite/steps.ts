@@ -228,4 +228,27 @@ export function steps({ rule, timed, expect }: Suite): void {
     ])
     expect(await scene.eventTypes(claim.taskId)).toEqual(['task.queued', 'task.started'])
   })
+
+  rule('12.0 a pass is checkpointed from its checkpoint to the end of its next step', async (scene) => {
+    const claim = await scene.running()
+    const { leaseId, taskId } = claim
+    const isCheckpointed = async () => (await scene.task(taskId)) as { checkpointed?: boolean }
+    const checkpoint = () => scene.write({ kind: 'checkpoint', leaseId, data: '1' })
+    expect(await isCheckpointed()).toMatchObject({ checkpointed: false })
+    await checkpoint()
+    await scene.write({ kind: 'signal', taskId, name: 'word', value: '1' })
+    expect(await isCheckpointed()).toMatchObject({ checkpointed: true })
+    await scene.step(claim, 'one', '1')
+    expect(await isCheckpointed()).toMatchObject({ checkpointed: false })
+    await checkpoint()
+    const failed = { key: 'two', position: 1, durationMs: 1, error: '"no"' }
+    await scene.write({ kind: 'failStep', leaseId, ...failed })
+    expect(await isCheckpointed()).toMatchObject({ checkpointed: false })
+    // The next pass has made none yet.
+    await checkpoint()
+    const next = await again(scene, claim)
+    expect(await isCheckpointed()).toMatchObject({ state: 'running', checkpointed: false })
+    await scene.settle(next)
+    expect((await isCheckpointed()).checkpointed).toBeUndefined()
+  })
 }

@@ -1,16 +1,19 @@
 import { readdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { describe, expect, it } from 'vitest'
-import { costOf, leastShare } from '../src/bench/telemetry-cost.ts'
+import { costOf } from '../src/bench/pairs.ts'
+import { stepCost } from '../src/bench/step-cost.ts'
+import { telemetryCost } from '../src/bench/telemetry-cost.ts'
 import { exitCode } from '../src/cli/exit-code.ts'
-import { telemetryCostCommand } from '../src/cli/telemetry-cost-command.ts'
+import { costCommand } from '../src/cli/cost-command.ts'
 
+const leastShare = 0.98
 const pairs = (...rates: [on: number, off: number][]) =>
   rates.map(([on, off]) => ({ on: { perSec: on, cpuMs: 1 }, off: { perSec: off, cpuMs: 1 } }))
 
 describe('what telemetry costs', () => {
   it('is the median of the pairs, so that one disturbed drain changes nothing', () => {
-    expect(costOf(pairs([99, 100], [98, 100], [10, 100], [100, 100], [99, 100]))).toMatchObject({
+    expect(costOf(pairs([99, 100], [98, 100], [10, 100], [100, 100], [99, 100]), leastShare)).toMatchObject({
       rate: { median: 0.99, low: 0.1, high: 1 },
       met: true,
     })
@@ -18,29 +21,33 @@ describe('what telemetry costs', () => {
 
   it('is too much below the bound', () => {
     const on = 1000 * leastShare
-    expect(costOf(pairs([on, 1000])).met).toBe(true)
-    expect(costOf(pairs([on - 1, 1000])).met).toBe(false)
+    expect(costOf(pairs([on, 1000]), leastShare).met).toBe(true)
+    expect(costOf(pairs([on - 1, 1000]), leastShare).met).toBe(false)
   })
 
   it('lies, of many pairs, between two of them near the middle', () => {
     const many = Array.from({ length: 100 }, (_, i): [number, number] => [1000 + i, 1000])
-    expect(costOf(pairs(...many)).rate).toEqual({ median: 1.05, low: 1.039, high: 1.06 })
+    expect(costOf(pairs(...many), leastShare).rate).toEqual({ median: 1.05, low: 1.039, high: 1.06 })
   })
 })
 
-describe('the command', () => {
+describe.each([
+  [telemetryCost, '--tasks', /2 pairs of drains of 300 tasks/, '0.98'],
+  [stepCost, '--steps', /2 pairs of runs of 300 steps in 20 tasks/, '0.8'],
+] as const)('the command $command', (bench, flag, what, least) => {
   const run = async (args: string[], signal = new AbortController().signal) => {
     const said = { out: '', err: '' }
     const stream = (name: 'out' | 'err') => ({ write: (text: string) => (said[name] += text) })
-    const code = await telemetryCostCommand(args, { out: stream('out'), err: stream('err') }, signal)
+    const code = await costCommand(bench, args, { out: stream('out'), err: stream('err') }, signal)
     return { code, ...said }
   }
 
-  it('drains in pairs, says what it saw, and leaves nothing behind', async () => {
-    const { code, out, err } = await run(['--pairs', '2', '--tasks', '300'])
+  it('runs in pairs, says what it saw, and leaves nothing behind', async () => {
+    const { code, out, err } = await run(['--pairs', '2', flag, '300'])
     expect(err).toBe('')
-    expect(out).toMatch(/2 pairs of drains of 300 tasks/)
-    expect(out).toMatch(/rate +\d\.\d+ \(\d\.\d+ to \d\.\d+\), at least 0\.98: (met|not met)\n/)
+    expect(out).toMatch(what)
+    expect(out).toMatch(/rate +\d\.\d+ \(\d\.\d+ to \d\.\d+\), at least \d/)
+    expect(out).toContain(`at least ${least}: `)
     expect(out).toMatch(/processor time +\d\.\d+ /)
     expect(code).toBe(out.includes('not met') ? exitCode.failed : exitCode.ok)
     expect(readdirSync(tmpdir()).filter((name) => name.startsWith(`gym-cost-${process.pid}-`))).toEqual([])

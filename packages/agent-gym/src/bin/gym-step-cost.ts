@@ -1,0 +1,4 @@
+import { stepCost } from '../bench/step-cost.ts'
+import { runCost } from './run-cost.ts'
+
+await runCost(stepCost)

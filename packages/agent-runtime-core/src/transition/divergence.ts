@@ -1,0 +1,42 @@
+import { canonical } from '../codec.ts'
+import type { Fenced, OutcomeOf, Write } from '../store.ts'
+import { endLease, held } from './fence.ts'
+import { enqueue, hold } from './queue.ts'
+import type { WorkingSet } from './working-set.ts'
+
+/** Parks a task whose code and history part. Its waits and signals stay, and wake it no more. Source: `docs/semantics.md 6.4`. */
+export function diverge(ws: WorkingSet, it: Write<'diverge'>): Fenced {
+  const live = held(ws, it.leaseId)
+  if (live === undefined) return 'stale'
+  const { lease, task } = live
+  const row = ws.move(
+    task,
+    { state: 'waiting', lease: null, waitReason: 'divergence', dueAt: null },
+    'task.waiting',
+    `{"divergence":${canonical(it.divergence)},"leaseId":"${it.leaseId}","reason":"divergence","waits":[]}`,
+    ['lease.released'],
+  )
+  endLease(ws, lease, 'completed', 'waiting', row.seq)
+  hold(ws, row, 'running', 'none')
+  ws.count('running', -1)
+  ws.count('waiting')
+  return 'ok'
+}
+
+/** What became due or came meanwhile is answered when the next pass asks for it. Source: `docs/semantics.md 6.4`. */
+export function resume(ws: WorkingSet, it: Write<'resume'>): OutcomeOf<'resume'> {
+  const number = ws.taskNumber(it.taskId)
+  const task = number === undefined ? undefined : ws.task(number)
+  if (task === undefined) return { resumed: false }
+  if (task.waitReason !== 'divergence') return { resumed: false, state: task.state }
+  const row = ws.move(
+    task,
+    { state: 'queued', waitReason: null, dueAt: null, queuedAt: ws.now.at },
+    'task.resumed',
+    '{"reason":"divergence"}',
+  )
+  ws.count('waiting', -1)
+  hold(ws, row, 'none', 'queued')
+  enqueue(ws, ws.taskNow(row))
+  return { resumed: true, state: 'queued' }
+}

@@ -1,0 +1,32 @@
+import { type AgentState, agentState } from '@ku0/agent-runtime-core'
+import type { TaskStatus } from '../task-status.ts'
+
+/** A task as an agent of the scheduler paper. Times are epoch ms. Source: `docs/semantics.md 12.0`. */
+export interface AgentView {
+  readonly taskId: string
+  /** The agent's name. */
+  readonly agent: string
+  readonly state: AgentState
+  /** When its pass began; absent while it has not run. */
+  readonly startedAt?: number
+  readonly finishedAt?: number
+  /** Steps whose result is recorded. */
+  readonly stepsCompleted: number
+  /** Tries beyond the first: by a retry or a lost lease. */
+  readonly retries: number
+}
+
+/** What `runtime.status` gives, in the paper's words. Source: `docs/semantics.md 12.0`. */
+export function toAgentView(status: TaskStatus): AgentView {
+  const { taskId, type, steps, attempt } = status
+  const startedAt = 'startedAt' in status ? status.startedAt : undefined
+  return {
+    taskId,
+    agent: type,
+    state: agentState(status),
+    ...(startedAt === undefined ? {} : { startedAt }),
+    ...('finishedAt' in status ? { finishedAt: status.finishedAt } : {}),
+    stepsCompleted: steps,
+    retries: attempt - 1,
+  }
+}

@@ -1,0 +1,117 @@
+import {
+  ConfigError,
+  type ConfigProblem,
+  defaultOversightMode,
+  type OversightMode,
+  oversightModes,
+} from '@ku0/agent-runtime-core'
+import { isName, isRecord, problemsIn, type Rule } from '../rules.ts'
+import type { InputOf, OutputOf, Schema } from '../schema.ts'
+import type { TaskContext } from '../task-context.ts'
+import { defineTask, type TaskDefinition, type TaskDefinitionOptions } from '../task-definition.ts'
+
+/** What an agent is, besides its handler; the rest is its task's. Source: agent-scheduler-paper 3.1. */
+export interface AgentOptions<Name extends string, Input extends Schema, Output extends Schema> extends Omit<
+  TaskDefinitionOptions<Name, Input, Output>,
+  'type' | 'input' | 'output'
+> {
+  /** Its name, and the type of its task: 1 to 255 characters. */
+  readonly name: Name
+  /** What it can do, each once. */
+  readonly capabilities: readonly string[]
+  /** The kinds of work that it is for, each once. */
+  readonly domain: readonly string[]
+  readonly input: Input
+  readonly output: Output
+  /** How much a person looks at what it does; `autonomous_escalation` by default. */
+  readonly mode?: OversightMode
+}
+
+/** What is known of an agent before it runs. Frozen. Source: agent-scheduler-paper 3.1; `docs/semantics.md 12.0`. */
+export interface AgentProfile<
+  Name extends string = string,
+  Input extends Schema = Schema,
+  Output extends Schema = Schema,
+> {
+  readonly name: Name
+  readonly capabilities: readonly string[]
+  readonly domain: readonly string[]
+  readonly input: Input
+  readonly output: Output
+  readonly mode: OversightMode
+}
+
+/** An agent: its profile, and the task type that runs it. */
+export interface AgentDefinition<
+  Name extends string = string,
+  Input extends Schema = Schema,
+  Output extends Schema = Schema,
+> {
+  readonly profile: AgentProfile<Name, Input, Output>
+  /** For `createRuntime({ tasks: [agent.task] })`, which refuses a second agent of the same name, and for `submit`. */
+  readonly task: TaskDefinition<Name, InputOf<Input>, OutputOf<Output>>
+}
+
+/**
+ * Defines an agent: a profile that nothing changes, and its task type. Throws {@link ConfigError} naming every field that is wrong, a
+ * capability or domain that stands twice among them.
+ *
+ *     const reviewer = defineAgent(
+ *       { name: 'reviewer', capabilities: ['read_code'], domain: ['review'], input, output, mode: 'spot_check' },
+ *       async (ctx, { repo }) => ctx.step('review', () => review(repo)),
+ *     )
+ */
+export function defineAgent<const Name extends string, Input extends Schema, Output extends Schema>(
+  options: AgentOptions<Name, Input, Output>,
+  handler: (
+    ctx: TaskContext,
+    input: OutputOf<Input>,
+  ) => NoInfer<InputOf<Output>> | Promise<NoInfer<InputOf<Output>>>,
+): AgentDefinition<Name, Input, Output> {
+  const problems = problemsOf(options)
+  if (problems.length > 0) throw new ConfigError(problems)
+  const { name, capabilities, domain, mode = defaultOversightMode, ...rest } = options
+  // The handler's own type says what its task's would: the output schema is always there.
+  const task = defineTask({ ...rest, type: name }, handler as () => never)
+  const { input, output } = options
+  const profile = Object.freeze({
+    name,
+    capabilities: Object.freeze([...capabilities]),
+    domain: Object.freeze([...domain]),
+    input,
+    output,
+    mode,
+  })
+  return Object.freeze({ profile, task })
+}
+
+/** What is wrong with the profile; the rest is for {@link defineTask} to say. */
+function problemsOf(given: unknown): ConfigProblem[] {
+  if (!isRecord(given)) {
+    const allowed = 'an object of name, capabilities, domain, input, output, mode'
+    return [{ path: 'agent', allowed, given }]
+  }
+  const path = isName(given['name']) ? `agent '${given['name']}': ` : 'agent: '
+  const own = Object.fromEntries(Object.keys(rules).map((name) => [name, given[name]]))
+  const type =
+    given['type'] === undefined
+      ? []
+      : [{ path: `${path}type`, allowed: 'no such option: its name is its type', given: given['type'] }]
+  return [
+    ...problemsIn(own, rules, { path, required: ['name', 'capabilities', 'domain', 'output'] }),
+    ...type,
+  ]
+}
+
+const names: Rule = [
+  'a list of different names of 1 to 255 characters',
+  (value) => Array.isArray(value) && value.every(isName) && new Set(value).size === value.length,
+]
+
+const rules: Readonly<Record<string, Rule>> = {
+  name: ['a name of 1 to 255 characters, no lone surrogates', isName],
+  capabilities: names,
+  domain: names,
+  output: ['a schema', (value) => value !== null],
+  mode: [oversightModes.join(' | '), (value) => (oversightModes as readonly unknown[]).includes(value)],
+}

@@ -1,0 +1,54 @@
+import { RuntimeError, show } from '@ku0/agent-runtime-core'
+import { isName } from '../rules.ts'
+import { refused } from './answer.ts'
+import type { Callee, Pass } from './pass.ts'
+import type { Scope } from './scope.ts'
+import { StepRun } from './step-run.ts'
+
+/** Which pass asks, on whose behalf, and the method of the context that was called. */
+export interface PatchCaller {
+  readonly pass: Pass
+  readonly scope: Scope
+  readonly callee: Callee
+}
+
+/** `ctx.patched`. Source: `docs/semantics.md 6.4`. */
+export function patched(caller: PatchCaller, id: unknown): Promise<boolean> {
+  const { pass, scope } = caller
+  try {
+    if (scope.closedBy !== undefined) throw scope.closedBy
+    if (!isName(id)) {
+      const message = `the id of a patch is a string of 1 to 255 characters, not ${show(id)}`
+      throw new RuntimeError('invalid_argument', message)
+    }
+    if (scope.parent !== undefined) {
+      const message =
+        `patch '${id}' is asked for in ${scope.name}: what runs side by side has no one place in the history. ` +
+        'Ask with the ctx of the handler, before the race or all, and use the answer in the branch'
+      throw new RuntimeError('invalid_argument', message, { details: { id } })
+    }
+    return pass.patched(id, (key) => mark(caller, key))
+  } catch (error) {
+    return refused(scope, 'patch', id, error)
+  }
+}
+
+/** The mark is a step like any other: it has a place in the history, and later passes find it there. */
+function mark({ pass, scope, callee }: PatchCaller, key: string): Promise<boolean> {
+  const { position, memo } = pass.use({ key, as: 'step', scope, callee })
+  if (memo !== undefined) {
+    scope.answered(memo.seq)
+    return Promise.resolve(true)
+  }
+  const facts = {
+    key,
+    position,
+    inputHash: undefined,
+    timeoutMs: undefined,
+    retry: undefined,
+    inDoubt: undefined,
+  }
+  const run = new StepRun(pass, scope, facts, () => true)
+  run.begin()
+  return run.answer.promise as Promise<boolean>
+}

@@ -1,0 +1,67 @@
+import {
+  type ExecutionConfig,
+  type ExecutionStore,
+  RuntimeError,
+  type StoredEvent,
+} from '@ku0/agent-runtime-core'
+import { noTask } from '../result.ts'
+import { assertOptions, delayRule, invalid, type Rules } from '../rules.ts'
+import type { TaskDefinition } from '../task-definition.ts'
+import { pastOf } from './past.ts'
+import type { ReplayReport } from './report.ts'
+import { verify } from './verification.ts'
+
+/** How a task is replayed. */
+export interface ReplayOptions {
+  /** Nothing may execute. To run a task again from one of its steps on is `runtime.fork`. */
+  readonly mode: 'verify'
+  /** How long the handler may wait for something of its own, in ms of real time; 5 000 by default. */
+  readonly timeoutMs?: number
+}
+
+/** What a replay needs of its runtime. */
+export interface ReplayDeps {
+  readonly store: ExecutionStore
+  readonly config: ExecutionConfig
+  readonly definitions: ReadonlyMap<string, TaskDefinition>
+}
+
+/** Goes through a task again as far as its history reaches. Source: `docs/semantics.md 6.3, 6.4`. */
+export async function replayTask(
+  deps: ReplayDeps,
+  taskId: string,
+  options: ReplayOptions,
+): Promise<ReplayReport> {
+  if (options === undefined) throw invalid("replay: its options, { mode: 'verify' }; given none")
+  assertOptions('replay', options, replayRules)
+  if (options.mode === undefined) throw invalid("replay option mode: 'verify'; not given")
+  const { timeoutMs = DEFAULT_TIMEOUT_MS } = options
+  const past = pastOf(await readEvents(deps.store, taskId))
+  if (past.state === 'rejected')
+    throw new RuntimeError(
+      'invalid_argument',
+      `replay: task ${taskId} was rejected, there is nothing to replay`,
+    )
+  const definition = deps.definitions.get(past.type)
+  return verify({ taskId, past, definition, config: deps.config, timeoutMs })
+}
+
+/** All events of a task. Throws `not_found`. */
+export async function readEvents(store: ExecutionStore, taskId: string): Promise<StoredEvent[]> {
+  const events: StoredEvent[] = []
+  for (;;) {
+    const page = await store.read({ kind: 'events', taskId, after: events.at(-1)?.seq ?? 0, limit: PAGE })
+    if (page === undefined) throw noTask(taskId)
+    events.push(...page)
+    if (page.length < PAGE) return events
+  }
+}
+
+/** What a replay is given when nothing is said, ms. */
+export const DEFAULT_TIMEOUT_MS = 5_000
+const PAGE = 1_000
+
+const replayRules: Rules<ReplayOptions> = {
+  mode: ["'verify'", (value) => value === 'verify'],
+  timeoutMs: delayRule,
+}

@@ -1,0 +1,34 @@
+import type { Divergence, ErrorRecord } from '@ku0/agent-runtime-core'
+import type { HistoryEnd } from '../execution/replay-watch.ts'
+
+/**
+ * What a replay has found.
+ *
+ * | verdict         | the code …                                                                        |
+ * | --------------- | --------------------------------------------------------------------------------- |
+ * | `agreed`        | does what the history holds, as far as the replay came                              |
+ * | `diverged`      | and the history part: `diverged` says where                                       |
+ * | `threw`         | throws where no pass of the task had thrown, or returns what its output schema refuses |
+ * | `invalid_input` | has a schema that the stored input does not fit                                   |
+ * | `unknown_type`  | does not define the task's type                                                   |
+ * | `unsettled`     | waits for something of its own for longer than `timeoutMs`                          |
+ *
+ * Source: `docs/semantics.md 6.3, 6.4`.
+ */
+export interface ReplayReport {
+  readonly taskId: string
+  readonly type: string
+  readonly verdict: ReplayVerdict
+  /** The first place at which code and history part; undefined with every verdict but `diverged`. */
+  readonly diverged: Divergence | undefined
+  /** Calls that the history has answered: by a step's memo, a wait's, and by throwing what a step had failed with for good. */
+  readonly answered: { readonly steps: number; readonly waits: number; readonly failures: number }
+  /** Calls that the history holds and that the replay has not come to, those that were made up for included. */
+  readonly unused: number
+  /** How far it came: the handler returned or threw, or called what the history has no answer for; absent where it was not begun. */
+  readonly end?: HistoryEnd | { readonly call: 'return' | 'throw' }
+  /** What the handler threw, or what its input or output lacks. */
+  readonly error?: ErrorRecord
+}
+
+export type ReplayVerdict = 'agreed' | 'diverged' | 'threw' | 'invalid_input' | 'unknown_type' | 'unsettled'
