@@ -113,5 +113,6 @@ export function prepareExplain(
 
 function waitText({ key, kind, name, dueAt }: OpenWait): string {
   const until = dueAt === undefined ? '' : ` until ${new Date(dueAt).toISOString()}`
+  if (kind === 'approval') return `the approval '${key}'${until}`
   return kind === 'timer' ? `'${key}'${until}` : `the signal '${name ?? key}'${until}`
 }

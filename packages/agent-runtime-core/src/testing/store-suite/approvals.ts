@@ -54,6 +54,7 @@ export function approvals({ rule, timed, expect }: Suite): void {
   rule('12.3 a task that waits for an approval holds no slot, and the request is listed', async (scene) => {
     const taskId = await waiting(scene, await scene.running(), [ask('plan')])
     expect(await scene.task(taskId)).toMatchObject({ state: 'waiting', waitingFor: 'approval' })
+    expect((await scene.read({ kind: 'explain', taskId }))?.summary).toBe("waits for the approval 'plan'")
     expect(await pending(scene)).toMatchObject([
       { taskId, type: 'work', key: 'plan', mode: 'supervised', artifact: '{"text":"plan"}', rejections: 0 },
     ])
