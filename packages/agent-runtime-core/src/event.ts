@@ -1,5 +1,7 @@
+import type { ChildPolicy } from './child.ts'
 import type { Lane } from './lane.ts'
 import type { LeaseEndReason } from './lease.ts'
+import type { FinalState } from './states.ts'
 import type { WaitKind, WaitOutcome } from './wait.ts'
 
 /** Why a submission was refused. Source: `docs/semantics.md 1.1`. */
@@ -54,6 +56,8 @@ export interface EventData {
     idempotencyKey?: string
     labels?: Record<string, string>
     model?: string
+    /** The task that spawned it. */
+    parentId?: string
     tools?: string[]
     timeoutMs?: number
     tokens?: number
@@ -103,6 +107,8 @@ export interface EventData {
     inputHash?: string
     durationMs: number
     dropped?: string[]
+    /** Children of branches that were given up: they were canceled and are forgotten. */
+    droppedChildren?: string[]
   }
   /** A memo that a fork has of the task it was forked from. */
   'step.inherited': EventData['step.completed']
@@ -115,10 +121,23 @@ export interface EventData {
     /** The retry that follows, from 1; absent when it failed for good. */
     retry?: number
     dropped?: string[]
+    droppedChildren?: string[]
   }
+  /** A memo, like a step's: the key stands for this child from now on. */
+  'child.spawned': { key: string; policy: ChildPolicy; position: number; taskId: string; type: string }
+  /** A child that a fork has of the task it was forked from; its end follows. */
+  'child.inherited': EventData['child.spawned']
+  /** `value` is what the parent's call is answered with. */
+  'child.ended': { key: string; name: string; state: FinalState; taskId: string; value: ChildEnd }
   'checkpoint.created': { hash: string; size: number }
   'task.leaked': { leaseId: string; afterMs: number }
 }
+
+/** How a child ended, with its output or error in the codec's form. */
+export type ChildEnd =
+  | { state: 'completed'; output: unknown }
+  | { state: 'failed'; kind: FailureKind; error: unknown }
+  | { state: 'canceled'; reason?: string }
 
 /** How a wait ended; `value` is the signal's. */
 interface ResolvedWait {
@@ -160,6 +179,9 @@ export const eventCatalogue = {
   'wait.started': { stored: true },
   'wait.resolved': { stored: true },
   'signal.received': { stored: true },
+  'child.spawned': { stored: true },
+  'child.inherited': { stored: true },
+  'child.ended': { stored: true },
   'approval.requested': { stored: true },
   'approval.resolved': { stored: true },
   'attempt.restarted': { stored: false },

@@ -1,3 +1,4 @@
+export * from './child.ts'
 export * from './codec.ts'
 export * from './config.ts'
 export * from './environment.ts'

@@ -35,6 +35,7 @@ describe('parseExecutionConfig', () => {
       presenceTtlMs: 90_000,
       maxWaits: 1_000,
       maxSignals: 1_000,
+      maxChildren: 10_000,
       presenceIntervalMs: 30_000,
       preemption: false,
     })

@@ -2,6 +2,7 @@ import {
   mergeHeads,
   noTotals,
   type Base,
+  type ChildRow,
   type Heads,
   type History,
   type KeyRow,
@@ -41,6 +42,8 @@ export class Cache implements Base {
   readonly waits = new Map<number, readonly WaitRow[]>()
   readonly signals = new Map<number, readonly SignalRow[]>()
   readonly blobs = new Map<string, string>()
+  readonly children = new Map<number, ReadonlyMap<number, ChildRow>>()
+  readonly childKeys = new Map<string, ChildRow>()
   readonly histories = new Map<number, History>()
   /** This process's live leases. */
   readonly running = new Map<number, LeaseRow>()
@@ -154,6 +157,8 @@ export class Cache implements Base {
     this.waits.clear()
     this.signals.clear()
     this.blobs.clear()
+    this.children.clear()
+    this.childKeys.clear()
   }
 
   private isOwn(task: TaskRow): boolean {

@@ -1,4 +1,5 @@
 import {
+  childKey,
   ClaimRound,
   flushRank,
   fold,
@@ -68,7 +69,10 @@ export function flush(
   const lapsed = load.lapsed(now.leaseAt, sweepLimit)
   const due = load.due(now.at, sweepLimit)
   const orphans = work.gone.flatMap((process) => load.running(process))
-  for (const lease of [...lapsed, ...orphans]) lookUpLease(tables, cache, lease)
+  for (const lease of [...lapsed, ...orphans]) {
+    lookUpLease(tables, cache, lease)
+    loadFamily(tables, cache, lease.task)
+  }
   for (const task of due) {
     cache.lookUp(task)
     loadWaits(tables, cache, task.id)
@@ -182,7 +186,11 @@ function loadNamed(tables: SqliteTables, cache: Cache, operations: readonly Writ
         if (operation.change.idempotencyKey !== undefined)
           loadKey(tables, cache, operation.change.idempotencyKey)
         break
-      case 'cancel':
+      case 'cancel': {
+        const task = loadTask(tables, cache, operation.taskId)
+        if (task !== undefined) loadFamily(tables, cache, task)
+        break
+      }
       case 'signal':
         loadTask(tables, cache, operation.taskId)
         break
@@ -195,6 +203,13 @@ function loadNamed(tables: SqliteTables, cache: Cache, operations: readonly Writ
         if (lease === undefined) break
         if (operation.kind === 'recordStep') loadMemo(tables, cache, lease.task, operation.key)
         loadWaits(tables, cache, lease.task)
+        if (operation.kind === 'spawn') {
+          loadChild(tables, cache, lease.task, operation.key)
+          if (operation.submission.taskId !== undefined)
+            loadExplicit(tables, cache, operation.submission.taskId)
+        }
+        if (operation.kind === 'settle') loadFamily(tables, cache, lease.task)
+        if ('dropsChildren' in operation) loadDescendants(tables, cache, lease.task)
         if (operation.kind === 'appendOutput' && !cache.outputs.has(lease.task))
           cache.outputs.set(lease.task, tables.load.outputs(lease.task))
         if (operation.kind === 'settle' && lease.endSeq !== null)
@@ -210,6 +225,8 @@ function loadHistory(tables: SqliteTables, cache: Cache, taskId: string): void {
   const submission = number === undefined ? undefined : tables.event(number, 1)
   if (number !== undefined && submission !== undefined)
     cache.histories.set(number, { submission, memos: tables.load.memos(number) })
+  if (number !== undefined)
+    for (const child of tables.load.children(number)) cache.childKeys.set(childKey(number, child.key), child)
 }
 
 function loadKey(tables: SqliteTables, cache: Cache, key: string): void {
@@ -224,10 +241,15 @@ function loadExplicit(tables: SqliteTables, cache: Cache, taskId: string): void 
   if (number !== undefined) cache.explicitIds.set(taskId, number)
 }
 
-function loadTask(tables: SqliteTables, cache: Cache, taskId: string): void {
+/** The number of the task. */
+function loadTask(tables: SqliteTables, cache: Cache, taskId: string): number | undefined {
   loadExplicit(tables, cache, taskId)
   const number = cache.explicitIds.get(taskId) ?? tables.ids.taskNumber(taskId)
-  if (number === undefined) return
+  if (number !== undefined) loadNumbered(tables, cache, number)
+  return number
+}
+
+function loadNumbered(tables: SqliteTables, cache: Cache, number: number): void {
   if (!cache.tasks.has(number)) cache.lookUp(tables.load.task(number))
   loadWaits(tables, cache, number)
   const lease = cache.tasks.get(number)?.lease ?? null
@@ -249,6 +271,31 @@ function lookUpLease(tables: SqliteTables, cache: Cache, lease: LeaseRow): void 
   loadWaits(tables, cache, lease.task)
 }
 
+/** What the end of a task touches: its parent hears of it, and what is below it may end too. */
+function loadFamily(tables: SqliteTables, cache: Cache, task: number): void {
+  const parent = cache.tasks.get(task)?.parent ?? null
+  if (parent !== null) loadNumbered(tables, cache, parent)
+  loadDescendants(tables, cache, task)
+}
+
+/** Open children, and theirs, as far as they end with the task. */
+function loadDescendants(tables: SqliteTables, cache: Cache, task: number): void {
+  const stack = [task]
+  for (let next = stack.pop(); next !== undefined; next = stack.pop())
+    for (const child of cache.children.get(next)?.values() ?? []) {
+      if (child.policy !== 'cancel') continue
+      loadNumbered(tables, cache, child.task)
+      stack.push(child.task)
+    }
+}
+
+function loadChild(tables: SqliteTables, cache: Cache, parent: number, key: string): void {
+  const child = tables.load.child(parent, key)
+  if (child === undefined) return
+  cache.childKeys.set(childKey(parent, key), child)
+  loadNumbered(tables, cache, child.task)
+}
+
 /** Most tasks have none, and their row says so. */
 function loadWaits(tables: SqliteTables, cache: Cache, task: number): void {
   if ((cache.tasks.get(task)?.waits ?? 0) === 0 || cache.waits.has(task)) return
@@ -256,6 +303,8 @@ function loadWaits(tables: SqliteTables, cache: Cache, task: number): void {
   const signals = tables.load.signals(task)
   cache.signals.set(task, signals)
   for (const { blob } of signals) if (blob !== null) cache.blobs.set(blob, tables.load.blob(blob) ?? '')
+  const children = tables.load.openChildren(task)
+  if (children.length > 0) cache.children.set(task, new Map(children.map((child) => [child.task, child])))
 }
 
 function loadMemo(tables: SqliteTables, cache: Cache, task: number, key: string): void {

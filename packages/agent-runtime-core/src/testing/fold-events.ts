@@ -9,6 +9,8 @@ export function foldEvents(events: readonly Pick<StoredEvent, 'seq' | 'type' | '
   /** The open waits, in the order of their calls, and the signals not taken, by seq. */
   readonly waits: readonly OpenWait[]
   readonly signals: ReadonlyMap<number, string>
+  /** The children that have not ended, by key. */
+  readonly children: ReadonlyMap<string, EventData['child.spawned']>
   /** When the first of the waits is due, while it waits. */
   readonly waitDueAt: number | null
   readonly problems: readonly string[]
@@ -26,6 +28,7 @@ export function foldEvents(events: readonly Pick<StoredEvent, 'seq' | 'type' | '
   }
   const waits = new Map<string, OpenWait>()
   const signals = new Map<number, string>()
+  const children = new Map<string, EventData['child.spawned']>()
   let waitDueAt: number | null = null
   let fence = 0
   const open = (wait: OpenWait) => {
@@ -50,6 +53,7 @@ export function foldEvents(events: readonly Pick<StoredEvent, 'seq' | 'type' | '
     if (!isOver()) return
     waits.clear()
     signals.clear()
+    children.clear()
   }
   for (const { seq, type, at, data } of events) {
     const it = JSON.parse(data) as Partial<Record<string, unknown>>
@@ -60,6 +64,7 @@ export function foldEvents(events: readonly Pick<StoredEvent, 'seq' | 'type' | '
         row['lane'] = it['lane']
         row['input'] = canonical(it['input'])
         row['submittedAt'] = at
+        if (it['parentId'] !== undefined) row['parent'] = it['parentId']
         break
       case 'task.rejected':
         move('rejected', seq)
@@ -127,11 +132,20 @@ export function foldEvents(events: readonly Pick<StoredEvent, 'seq' | 'type' | '
         if (isOver()) problems.push(`I4 signal ${seq} for a task that is ${row.state}`)
         signals.set(seq, String(it['name']))
         break
+      case 'child.ended':
+        if (isOver()) problems.push(`I4 the end of a child, ${seq}, for a task that is ${row.state}`)
+        // Of an inherited child nothing but its end is told.
+        if (!children.delete(String(it['key'])) && fence > 0)
+          problems.push(`I22 event ${seq} ends child ${String(it['key'])}, which is not open`)
+        signals.set(seq, String(it['name']))
+        break
+      case 'child.inherited':
       case 'step.inherited':
       case 'wait.inherited':
         if (fence > 0 || row.state !== 'queued') problems.push(`I7 ${type} ${seq} although it has begun`)
         if (type === 'step.inherited') row.steps += 1
         break
+      case 'child.spawned':
       case 'step.completed':
       case 'step.failed':
       case 'wait.started':
@@ -142,6 +156,13 @@ export function foldEvents(events: readonly Pick<StoredEvent, 'seq' | 'type' | '
         if (type === 'wait.started') open(it as unknown as OpenWait)
         if (type === 'wait.resolved') end(it as unknown as EventData['wait.resolved'], seq)
         for (const key of (it['dropped'] ?? []) as string[]) waits.delete(key)
+        for (const key of (it['droppedChildren'] ?? []) as string[])
+          if (!children.delete(key)) problems.push(`I22 event ${seq} drops child ${key}, which is not open`)
+        if (type === 'child.spawned') {
+          const child = it as unknown as EventData['child.spawned']
+          if (children.has(child.key)) problems.push(`I22 event ${seq} spawns a second child ${child.key}`)
+          children.set(child.key, child)
+        }
         break
       case 'task.leaked':
         break
@@ -150,5 +171,5 @@ export function foldEvents(events: readonly Pick<StoredEvent, 'seq' | 'type' | '
     }
   }
   const inOrder = [...waits.values()].toSorted((a, b) => a.position - b.position || (a.key < b.key ? -1 : 1))
-  return { row, waits: inOrder, signals, waitDueAt, problems }
+  return { row, waits: inOrder, signals, children, waitDueAt, problems }
 }

@@ -2,6 +2,7 @@ import type { Digest } from '../environment.ts'
 import { testDigest } from './sha256.ts'
 import { admission } from './store-suite/admission.ts'
 import { cancellation } from './store-suite/cancellation.ts'
+import { children } from './store-suite/children.ts'
 import { demand } from './store-suite/demand.ts'
 import { endings } from './store-suite/endings.ts'
 import { events } from './store-suite/events.ts'
@@ -77,6 +78,7 @@ const sections: Readonly<Record<string, (suite: Suite) => void>> = {
   'cancellation (docs/semantics.md 5, C3)': cancellation,
   'steps, checkpoints, output (docs/semantics.md 7, 9)': steps,
   'waits and signals (docs/semantics.md 12.3, 12.4)': waits,
+  'children (docs/semantics.md 5.5, 12.3, 13.3)': children,
   'forks (docs/semantics.md 1.2, 6.3)': forks,
   'events and hashes (docs/semantics.md 1.3, 1.6, 6.2)': events,
   reads: reads,

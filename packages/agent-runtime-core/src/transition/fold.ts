@@ -1,5 +1,6 @@
 import type { OutcomeOf, Write, WriteKind } from '../store.ts'
 import { abortSettled, cancel } from './cancel.ts'
+import { spawn } from './children.ts'
 import type { LeaseRow } from './rows.ts'
 import { fork } from './fork.ts'
 import { release, settle } from './settle.ts'
@@ -23,6 +24,7 @@ export const flushRank: Readonly<Record<WriteKind, number>> = {
   appendOutput: 1,
   progress: 1,
   suspend: 1,
+  spawn: 1,
   registerWorkers: 2,
   drainWorkers: 2,
   removeWorkers: 2,
@@ -54,6 +56,8 @@ export function fold(ws: WorkingSet, it: Write, running: Iterable<LeaseRow>): Ou
       return release(ws, it.leaseId, it.reason)
     case 'suspend':
       return suspend(ws, it)
+    case 'spawn':
+      return spawn(ws, it)
     case 'signal':
       return signal(ws, it)
     case 'fork':

@@ -4,6 +4,7 @@ export * from './rows.ts'
 export { promote, renew, sweep, takeOver } from './upkeep.ts'
 export {
   blobReference,
+  childKey,
   WorkingSet,
   type Base,
   type Heads,

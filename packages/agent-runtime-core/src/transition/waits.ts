@@ -1,3 +1,4 @@
+import { isChildName } from '../child.ts'
 import type { EventType, WaitReason } from '../event.ts'
 import { isFinal } from '../states.ts'
 import type { OutcomeOf, Write } from '../store.ts'
@@ -42,7 +43,7 @@ export function signal(ws: WorkingSet, it: Write<'signal'>): OutcomeOf<'signal'>
   const task = number === undefined ? undefined : ws.task(number)
   if (task === undefined) return { delivered: false }
   if (isFinal(task.state)) return { delivered: false, state: task.state }
-  const unread = ws.signalsOf(task)
+  const unread = ws.signalsOf(task).filter(({ name }) => !isChildName(name))
   if (unread.length >= ws.config.maxSignals) return { delivered: false, state: task.state, full: true }
 
   const fields = `"name":${JSON.stringify(it.name)}`

@@ -1,5 +1,7 @@
 import {
+  childKeyOf,
   hasRoomAtDispatch,
+  isPatience,
   quotaRule,
   runsType,
   windowStart,
@@ -48,7 +50,7 @@ export function prepareExplain(
       case 'waiting':
         return {
           ...base,
-          summary: `waits for ${record.waits.map(waitText).join(' or ')}`,
+          summary: `waits for ${waitsText(record.waits)}`,
           reason: record.waitingFor,
         }
       case 'completed':
@@ -106,6 +108,18 @@ export function prepareExplain(
     return { summary: `waits for a free slot, ${before} before it`, waitsFor: 'slot', ahead: before }
   }
 }
+
+/** Children are counted, and the first few named. */
+function waitsText(waits: readonly OpenWait[]): string {
+  const keys = waits.flatMap(({ kind, name = '' }) => (kind === 'child' ? [`'${childKeyOf(name)}'`] : []))
+  const more = keys.length > MAX_NAMED ? ` and ${keys.length - MAX_NAMED} more` : ''
+  const children = `${keys.length === 1 ? 'the child' : `${keys.length} children:`} ${keys.slice(0, MAX_NAMED).join(', ')}${more}`
+  const others = waits.filter(({ kind, key }) => kind !== 'child' && !isPatience(key)).map(waitText)
+  return [...(keys.length === 0 ? [] : [children]), ...others].join(' or ')
+}
+
+/** More names than that are read by nobody. */
+const MAX_NAMED = 5
 
 function waitText({ key, kind, name, dueAt }: OpenWait): string {
   const until = dueAt === undefined ? '' : ` until ${new Date(dueAt).toISOString()}`

@@ -1,8 +1,10 @@
 import {
+  childPolicies,
   leaseStates,
   noTotals,
   taskStates,
   waitKinds,
+  type ChildRow,
   type KeyRow,
   type LeaseRow,
   type MemoRow,
@@ -20,7 +22,7 @@ import type { Db } from './open.ts'
 export type Load = ReturnType<typeof prepareLoad>
 
 const taskColumns =
-  'id, stream, state, attempt, fence, lease, crashes, steps, waits, seq, tail, submitted_at, due_at, queued_at, started_at, finished_at, wait_reason, tokens, explicit_id'
+  'id, stream, state, attempt, fence, lease, crashes, steps, waits, seq, tail, submitted_at, due_at, queued_at, started_at, finished_at, wait_reason, tokens, explicit_id, parent'
 const leaseColumns =
   'id, task, worker, process, attempt, fence, state, acquired_at, expires_at, last_heartbeat_at, ended_at, end_reason, end_seq, yield_asked_at, abort_acknowledged_at, abort_grace_expired_at, progress'
 
@@ -66,7 +68,7 @@ export function prepareLoad(db: Db) {
     "SELECT data -> '$.key', seq FROM event WHERE task = ? AND type IN ('step.completed', 'step.inherited')",
   )
   const memos = db.prepare<[number], MemoRow>(
-    "SELECT type, data, blob FROM event WHERE task = ? AND type IN ('step.completed', 'step.inherited', 'wait.resolved', 'wait.inherited', 'task.resumed') ORDER BY seq",
+    "SELECT seq, type, data, blob FROM event WHERE task = ? AND type IN ('step.completed', 'step.inherited', 'wait.resolved', 'wait.inherited', 'task.resumed', 'child.spawned', 'child.inherited', 'child.ended') ORDER BY seq",
   )
   const outputs = db
     .prepare<[number], number>('SELECT coalesce(max(seq), 0) FROM output WHERE task = ?')
@@ -80,6 +82,10 @@ export function prepareLoad(db: Db) {
   >(
     'SELECT signal.seq, name, event.at, event.data, event.blob FROM signal JOIN event USING (task, seq) WHERE signal.task = ? ORDER BY signal.seq',
   )
+  const childColumns = 'parent, key, task, position, policy, seq, open'
+  const children = rows(`SELECT ${childColumns} FROM child WHERE parent = ? ORDER BY seq`)
+  const openChildren = rows(`SELECT ${childColumns} FROM child WHERE parent = ? AND open = 1 ORDER BY task`)
+  const child = rows(`SELECT ${childColumns} FROM child WHERE parent = ? AND key = ?`)
   const checkpoint = db.prepare<[number], string>('SELECT data FROM checkpoint WHERE task = ?').pluck()
   const blob = db.prepare<[string], string>('SELECT data FROM blob WHERE sha256 = ?').pluck()
   const next = rows(
@@ -96,7 +102,7 @@ export function prepareLoad(db: Db) {
     heads: (stream: number, after: number, limit: number) =>
       heads
         .all(stream, after, limit)
-        .map((row) => ({ task: taskOf(row), submission: row[19] as string | null })),
+        .map((row) => ({ task: taskOf(row), submission: row[20] as string | null })),
     due: (at: number, limit: number) => due.all(at, limit).map(taskOf),
     lease: (id: number) => one(lease.get(id), leaseOf),
     lapsed: (at: number, limit: number) => lapsed.all(at, limit).map(leaseOf),
@@ -123,6 +129,9 @@ export function prepareLoad(db: Db) {
         ...signal,
         value: data.slice(data.indexOf(',"value":', data.indexOf('"name":')) + 9, -1),
       })),
+    children: (parent: number) => children.all(parent).map(childOf),
+    openChildren: (parent: number) => openChildren.all(parent).map(childOf),
+    child: (parent: number, name: string) => one(child.get(parent, name), childOf),
     checkpoint: (taskId: number) => checkpoint.get(taskId),
     blob: (sha256: string) => blob.get(sha256),
     next: () => next.get() as (number | null)[],
@@ -149,7 +158,7 @@ export function taskOf(row: unknown[]): TaskRow {
     queuedAt,
     startedAt,
   ] = row
-  const [finishedAt, waitReason, tokens, explicitId] = row.slice(15)
+  const [finishedAt, waitReason, tokens, explicitId, parent] = row.slice(15)
   return {
     id,
     stream,
@@ -170,6 +179,7 @@ export function taskOf(row: unknown[]): TaskRow {
     waitReason,
     tokens,
     explicitId,
+    parent,
   } as TaskRow
 }
 
@@ -212,6 +222,18 @@ function leaseOf(row: unknown[]): LeaseRow {
 
 function waitOf([task, key, position, kind, name, dueAt]: unknown[]): WaitRow {
   return { task, key, position, kind: waitKinds[kind as number], name, dueAt } as WaitRow
+}
+
+function childOf([parent, key, task, position, policy, seq, open]: unknown[]): ChildRow {
+  return {
+    parent,
+    key,
+    task,
+    position,
+    policy: childPolicies[policy as number],
+    seq,
+    state: open === 1 ? 'open' : 'closed',
+  } as ChildRow
 }
 
 function keyOf([key, task, payloadHash]: unknown[]): KeyRow {

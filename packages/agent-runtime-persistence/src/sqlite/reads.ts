@@ -1,6 +1,8 @@
 import {
   canonical,
+  childPolicies,
   lanes,
+  type ChildRecord,
   type EventData,
   type ExecutionConfig,
   type ExecutionLease,
@@ -58,6 +60,12 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
   const memoEvents = db.prepare<[number], EventColumns>(
     "SELECT seq, type, at, data, blob, hash FROM event WHERE task = ? AND type IN ('step.completed', 'step.inherited', 'wait.resolved', 'wait.inherited', 'task.resumed') ORDER BY seq",
   )
+  const childRecords = db.prepare<
+    [number],
+    Omit<ChildRecord, 'policy' | 'taskId'> & { id: number; explicit: string | null; policy: number }
+  >(
+    'SELECT child.key, position, policy, child.seq, task.id, explicit_id AS explicit, stream.type FROM child JOIN task ON task.id = child.task JOIN stream ON stream.id = task.stream WHERE child.parent = ? ORDER BY child.seq',
+  )
   const starts = db
     .prepare<[number], string>("SELECT data FROM event WHERE task = ? AND type = 'task.started' ORDER BY seq")
     .pluck()
@@ -105,7 +113,7 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
       }
       case 'memos': {
         const row = find(query.taskId)
-        return row === undefined ? { steps: [], waits: [], open: [] } : memosOf(row)
+        return row === undefined ? { steps: [], waits: [], open: [], children: [] } : memosOf(row)
       }
       case 'output': {
         const row = find(query.taskId)
@@ -152,6 +160,7 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
       submittedAt: row.submittedAt,
       ...text('client'),
       ...text('model'),
+      ...(row.parent === null ? {} : { parent: first['parentId'] as string }),
       tools: (first['tools'] as string[] | undefined) ?? [],
       labels: (first['labels'] as Record<string, string> | undefined) ?? {},
       ...('input' in first ? { input: canonical(first['input']) } : {}),
@@ -251,7 +260,14 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
     for (const it of memoEvents.all(row.id))
       if (it.type === 'step.completed' || it.type === 'step.inherited') steps.push(stepOf(it))
       else waits.push(waitOf(it))
-    return { steps, waits, open: row.waits === 0 ? [] : load.waits(row.id).map(openWaitOf) }
+    const children = childRecords
+      .all(row.id)
+      .map(({ id, explicit, policy, ...child }): ChildRecord => ({
+        ...child,
+        taskId: explicit ?? ids.task(id),
+        policy: childPolicies[policy] as ChildRecord['policy'],
+      }))
+    return { steps, waits, open: row.waits === 0 ? [] : load.waits(row.id).map(openWaitOf), children }
   }
 
   function waitOf(it: EventColumns): WaitRecord {
@@ -334,10 +350,12 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
   /** One slice of the work that a list can be: nothing else happens in this thread meanwhile, not even a renewal. */
   function page(filter: TaskFilter): Reads['tasks']['answer'] {
     const limit = Math.min(1000, Math.max(1, filter.limit ?? 100))
-    const isFiltered = (filter.states ?? filter.types ?? filter.lanes) !== undefined
+    const parent = filter.parent === undefined ? undefined : find(filter.parent)
+    if (filter.parent !== undefined && parent === undefined) return { tasks: [] }
+    const isFiltered = !parent && (filter.states ?? filter.types ?? filter.lanes) !== undefined
     const end = filter.cursor ?? (newestTask.get() ?? 0) + 1
     const from = isFiltered ? Math.max(1, end - maxScanned) : 1
-    const { sql, parameters } = compileTaskPage(filter, { from, end }, limit + 1)
+    const { sql, parameters } = compileTaskPage(filter, { from, end, parent: parent?.id }, limit + 1)
     const rows = (
       db
         .prepare(sql)

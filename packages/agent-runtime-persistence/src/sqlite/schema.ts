@@ -223,6 +223,21 @@ CREATE TABLE wait (
 INSERT INTO wait SELECT * FROM wait_before;
 DROP TABLE wait_before;
 `,
+  `
+ALTER TABLE task ADD COLUMN parent INTEGER;
+CREATE INDEX task_parent ON task (parent, id) WHERE parent IS NOT NULL;
+CREATE TABLE child (
+  parent INTEGER NOT NULL,
+  key TEXT NOT NULL,
+  task INTEGER NOT NULL,
+  position INTEGER NOT NULL CHECK (position >= 0),
+  policy INTEGER NOT NULL CHECK (policy BETWEEN 0 AND 1),
+  seq INTEGER NOT NULL CHECK (seq >= 1),
+  open INTEGER NOT NULL CHECK (open BETWEEN 0 AND 1),
+  PRIMARY KEY (parent, key)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX child_open ON child (parent, task) WHERE open = 1;
+`,
 ]
 
 /** The version this code writes and understands. */
