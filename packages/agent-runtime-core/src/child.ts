@@ -30,7 +30,7 @@ export function childKeyOf(name: string): string {
 }
 
 /** Whether what arrives under a name is a child's end. */
-export function isChildName(name: unknown): name is string {
+export function isChildName(name: unknown): boolean {
   return typeof name === 'string' && name.startsWith(CHILD_NAMES)
 }
 

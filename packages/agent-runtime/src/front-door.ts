@@ -26,6 +26,7 @@ import {
   type LogLine,
   type Parts,
   Scheduler,
+  type SubmitItem,
   SubmissionQueue,
   type SubmitOptions,
   WorkerRegistry,
@@ -122,6 +123,7 @@ export class FrontDoor implements Runtime {
       environment,
       deadlines: this.#deadlines,
       warden: this.#warden,
+      prepareChild: (item: SubmitItem, call: string) => this.#queue.prepareChild(item, call),
       log,
       announce,
     }

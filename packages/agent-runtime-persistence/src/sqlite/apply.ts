@@ -1,4 +1,12 @@
-import type { Base, ChildRow, LeaseRow, SignalRow, TaskRow, WaitRow, WorkingSet } from '@ku0/agent-runtime-core'
+import type {
+  Base,
+  ChildRow,
+  LeaseRow,
+  SignalRow,
+  TaskRow,
+  WaitRow,
+  WorkingSet,
+} from '@ku0/agent-runtime-core'
 import { childPolicies, leaseStates, StoreError, taskStates, waitKinds } from '@ku0/agent-runtime-core'
 import type { RunResult } from 'better-sqlite3'
 import { prepareInsert } from './insert.ts'

@@ -260,13 +260,11 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
     for (const it of memoEvents.all(row.id))
       if (it.type === 'step.completed' || it.type === 'step.inherited') steps.push(stepOf(it))
       else waits.push(waitOf(it))
-    const children = childRecords
-      .all(row.id)
-      .map(({ id, explicit, policy, ...child }): ChildRecord => ({
-        ...child,
-        taskId: explicit ?? ids.task(id),
-        policy: childPolicies[policy] as ChildRecord['policy'],
-      }))
+    const children = childRecords.all(row.id).map(({ id, explicit, policy, ...child }): ChildRecord => ({
+      ...child,
+      taskId: explicit ?? ids.task(id),
+      policy: childPolicies[policy] as ChildRecord['policy'],
+    }))
     return { steps, waits, open: row.waits === 0 ? [] : load.waits(row.id).map(openWaitOf), children }
   }
 

@@ -60,7 +60,11 @@ function queryBuilder(): QueryBuilder {
 /** The query behind a page of tasks, newest first, among those from `from` up to before `end`. */
 export function compileTaskPage(
   filter: TaskFilter,
-  { from, end, parent }: { readonly from: number; readonly end: number; readonly parent?: number | undefined },
+  {
+    from,
+    end,
+    parent,
+  }: { readonly from: number; readonly end: number; readonly parent?: number | undefined },
   limit: number,
 ): { sql: string; parameters: readonly unknown[] } {
   const { builder, sql } = queryBuilder()

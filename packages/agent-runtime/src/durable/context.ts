@@ -4,11 +4,13 @@ import type { SubmissionData } from '../execution/worker.ts'
 import type {
   AllResults,
   Branches,
+  ChildTask,
   CleanupHook,
   ExecOptions,
   ExecResult,
   RaceResult,
   SignalWaitOptions,
+  SpawnOptions,
   StepHandle,
   StepOptions,
   TaskContext,
@@ -17,6 +19,7 @@ import type {
 import { Answer } from './answer.ts'
 import { type BranchCaller, runBranches } from './branches.ts'
 import { saveCheckpoint } from './checkpoint.ts'
+import { callChild, type ChildCaller, spawnChild } from './children.ts'
 import { exec } from './exec.ts'
 import { idempotencyKey, inputHashOf } from './idempotency.ts'
 import { emit } from './output.ts'
@@ -116,6 +119,16 @@ export class HandlerContext implements TaskContext {
     return runBranches('all', this.#branching(this.all), key, branches)
   }
 
+  spawn(key: string, task: unknown, input: unknown, options?: SpawnOptions): Promise<ChildTask<never>> {
+    // oxlint-disable-next-line typescript/unbound-method -- as in step
+    return spawnChild(this.#spawning(this.spawn), key, task, input, options) as Promise<ChildTask<never>>
+  }
+
+  call(key: string, task: unknown, input: unknown, options?: SpawnOptions): Promise<never> {
+    // oxlint-disable-next-line typescript/unbound-method -- as in step
+    return callChild(this.#spawning(this.call), key, task, input, options) as Promise<never>
+  }
+
   onCleanup(hook: CleanupHook): () => void {
     if (typeof hook !== 'function') {
       throw new RuntimeError('invalid_argument', `a clean-up hook is a function, not ${show(hook)}`)
@@ -159,6 +172,10 @@ export class HandlerContext implements TaskContext {
 
   #caller(callee: Callee): WaitCaller {
     return { pass: this.#pass, scope: this.#scope, callee }
+  }
+
+  #spawning(callee: Callee): ChildCaller {
+    return { ...this.#caller(callee), submission: this.#submission }
   }
 
   #branching(callee: Callee): BranchCaller {

@@ -42,7 +42,11 @@ export class Pass {
   readonly attempt: Attempt
   readonly memos: Memos
   readonly waits: Waits
+  /** Where the children of this pass were spawned, by key. */
+  readonly children = new Map<string, Scope>()
   readonly #used = new Map<string, Place>()
+  /** The positions of calls that came to nothing, by key. */
+  readonly #returned = new Map<string, number>()
   /** Calls of the handler itself so far. */
   #calls = 0
   /** Steps and decisions under way: while there are any, the task neither yields nor waits. */
@@ -69,9 +73,20 @@ export class Pass {
     if (recorded !== undefined && recorded !== as) throw recordedOtherwise(key, recorded, as)
     const verdict = decideReplay({ key, inputHash, memos: this.memos.steps, used: this.#used })
     if (verdict.as !== 'run' && verdict.as !== 'memo') throw refusal(verdict, key, callee)
-    const position = scope.position ?? this.#calls++
+    const position = this.#returned.get(key) ?? this.placeIn(scope)
     this.#used.set(key, placeOf(callee))
     return { position, memo: verdict.as === 'memo' ? verdict.memo : undefined }
+  }
+
+  /** The position of a call that uses up no key of its own. */
+  placeIn(scope: Scope): number {
+    return scope.position ?? this.#calls++
+  }
+
+  /** A call came to nothing, and may be made again. */
+  giveBack(key: string, position: number): void {
+    this.#used.delete(key)
+    this.#returned.set(key, position)
   }
 
   /** Starts something now, or when it is known that the pass goes on; nothing starts once the task is to yield. */
@@ -132,7 +147,8 @@ export class Pass {
   }
 
   #recordedAs(key: string): KeyUse['as'] | undefined {
-    return this.memos.steps.has(key) ? 'step' : this.memos.waits.get(key)?.kind
+    if (this.memos.steps.has(key)) return 'step'
+    return this.memos.children.has(key) ? 'child' : this.memos.waits.get(key)?.kind
   }
 }
 

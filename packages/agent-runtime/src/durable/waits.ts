@@ -77,6 +77,12 @@ export class Waits implements Dependant {
     return [...this.#pending].filter(([, { wait }]) => isWithin(wait.scope, scopes)).map(([key]) => key)
   }
 
+  /** Nobody waits for it in this pass any more. */
+  forget(key: string): void {
+    const pending = this.#pending.get(key)
+    if (pending !== undefined) this.#end(pending)
+  }
+
   /** Nothing else is under way any more. */
   idle(): void {
     if (this.#pending.size > 0) this.#lookIn(0)

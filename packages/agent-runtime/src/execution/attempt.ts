@@ -302,6 +302,7 @@ export type HolderWrite =
   | 'progress'
   | 'settle'
   | 'suspend'
+  | 'spawn'
   | 'release'
 
 /** The store retries by itself; this is for trouble that outlasts it, such as a full disk. */

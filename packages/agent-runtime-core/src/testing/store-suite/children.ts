@@ -56,21 +56,22 @@ export function children({ rule, timed, expect }: Suite): void {
       type: 'child',
     })
     const { children: memos } = await scene.read({ kind: 'memos', taskId: parent.taskId })
-    expect(memos).toEqual([
-      { key: 'a', policy: 'cancel', position: 0, taskId: child, type: 'child', seq: 3 },
-    ])
+    expect(memos).toEqual([{ key: 'a', policy: 'cancel', position: 0, taskId: child, type: 'child', seq: 3 }])
   })
 
-  rule('5.5 B18 a key has one child: asked again, the store answers with it and writes nothing', async (scene) => {
-    const [parent, child = ''] = await family(scene, 'a')
-    expect(await spawn(scene, parent, 'a', { type: 'other' })).toMatchObject({
-      as: 'spawned',
-      child: { taskId: child, type: 'child' },
-    })
-    expect((await scene.stats()).totals.submitted).toBe(2)
-    await scene.cancel(parent.taskId)
-    expect(await spawn(scene, parent, 'b')).toEqual({ fenced: 'stale' })
-  })
+  rule(
+    '5.5 B18 a key has one child: asked again, the store answers with it and writes nothing',
+    async (scene) => {
+      const [parent, child = ''] = await family(scene, 'a')
+      expect(await spawn(scene, parent, 'a', { type: 'other' })).toMatchObject({
+        as: 'spawned',
+        child: { taskId: child, type: 'child' },
+      })
+      expect((await scene.stats()).totals.submitted).toBe(2)
+      await scene.cancel(parent.taskId)
+      expect(await spawn(scene, parent, 'b')).toEqual({ fenced: 'stale' })
+    },
+  )
 
   rule(
     '5.5 a submission that is refused is a record; the key stays free',
