@@ -5,6 +5,7 @@ import {
   type ExecutionStore,
   type ReadKind,
   type Reads,
+  RESERVED,
   RuntimeError,
   StoreError,
   type StoreInfo,
@@ -34,6 +35,7 @@ import {
 } from './execution/index.ts'
 import { Feed } from './feed.ts'
 import { forkTask, retryTask } from './fork-task.ts'
+import { graphSubmission } from './graph/submit-graph.ts'
 import { followEvents, followOutput } from './follow.ts'
 import { listTasks } from './list-tasks.ts'
 import { openReceipt, openReceipts, type Receipt } from './receipts.ts'
@@ -149,6 +151,12 @@ export class FrontDoor implements Runtime {
     return openReceipts(await this.#queue.submitMany(items)) as never
   }
 
+  async submitGraph(graph: unknown, options?: SubmitOptions): Promise<Receipt<never>> {
+    this.#assertTaking()
+    const item = await graphSubmission(this.#deps.definitions, graph, options)
+    return openReceipt(await this.#queue.submit(item)) as Receipt<never>
+  }
+
   async status(task: Receipt | string): Promise<TaskStatus | undefined> {
     const record = await this.#read('task', { taskId: taskIdOf('status', task) })
     return record === undefined ? undefined : toStatus(record)
@@ -224,8 +232,10 @@ export class FrontDoor implements Runtime {
     return this.#read('explain', { taskId: taskIdOf('explain', task) })
   }
 
-  workers(): Promise<Reads['workers']['answer']> {
-    return this.#read('workers', {})
+  async workers(): Promise<Reads['workers']['answer']> {
+    const workers = await this.#read('workers', {})
+    const isOwn = (type: string) => type.startsWith(RESERVED)
+    return workers.map((worker) => ({ ...worker, types: worker.types.filter((type) => !isOwn(type)) }))
   }
 
   async leases(task: Receipt | string): Promise<Reads['leases']['answer']> {

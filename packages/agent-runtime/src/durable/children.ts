@@ -99,9 +99,7 @@ function readOptions(
   if (!isRecord(given)) throw invalid(`the options of ${call} are an object`)
   const { onParentEnd = 'cancel', ...options } = given as SpawnOptions
   if (!childPolicies.includes(onParentEnd))
-    throw invalid(
-      `onParentEnd of ${call} is one of ${childPolicies.join(', ')}; given ${show(onParentEnd)}`,
-    )
+    throw invalid(`onParentEnd of ${call} is one of ${childPolicies.join(', ')}; given ${show(onParentEnd)}`)
   for (const name of ['idempotencyKey', 'client'])
     if (name in options)
       throw invalid(`${call} option ${name}: a child has its parent's client, and its key is its own`)

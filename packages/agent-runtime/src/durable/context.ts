@@ -165,6 +165,11 @@ export class HandlerContext implements TaskContext {
     )
   }
 
+  /** For task types of the runtime's own: how many waits with such keys are over. */
+  waitsOver(prefix: string): number {
+    return [...this.#memos.waits.keys()].filter((key) => key.startsWith(prefix)).length
+  }
+
   get #pass(): Pass {
     this.#madePass ??= new Pass(this.#attempt, this.#memos)
     return this.#madePass

@@ -5,6 +5,7 @@ import {
   Lane,
   lanes,
   type Receipt,
+  RESERVED,
   RuntimeError,
   show,
   type Submission,
@@ -202,7 +203,7 @@ export class SubmissionQueue {
   }
 
   #unknown(type: string): string {
-    const known = [...this.#definitions.keys()]
+    const known = [...this.#definitions.keys()].filter((name) => !name.startsWith(RESERVED))
     const expected = known.length === 0 ? '; createRuntime was given no tasks' : instead(type, known)
     return `type: no task of the type ${show(type)} is defined here${expected}`
   }
