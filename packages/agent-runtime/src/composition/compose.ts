@@ -68,7 +68,8 @@ export function edge<From, To = From, Checked = From>(
     ? problemsIn(options, edgeRules, { path: 'edge.' })
     : [{ path: 'edge', allowed: 'an object of validate, metadata, map', given: options }]
   if (problems.length > 0) throw new ConfigError(problems)
-  return Object.freeze({ edges: [{ kind: 'edge', ...options }] })
+  const part: EdgePart = { kind: 'edge', ...options }
+  return Object.freeze({ edges: [part] })
 }
 
 /** The edge that hands everything on as it is. */

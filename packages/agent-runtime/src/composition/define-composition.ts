@@ -43,22 +43,21 @@ interface Flow {
 }
 
 async function runParts(ctx: TaskContext, parts: Composition['parts'], begin: Flow): Promise<unknown> {
-  let flow = begin
+  let { value, metadata } = begin
   let stages = 0
   let edges = 0
   for (const part of parts) {
     if (part.kind === 'stage') {
       stages += 1
-      const value: unknown = await ctx.call(`agent ${stages}`, part.task, flow.value)
-      flow = { ...flow, value }
+      value = await ctx.call(`agent ${stages}`, part.task, value)
     } else {
       edges += 1
-      const given = flow
+      const given = { value, metadata }
       const name = `edge ${edges}`
-      flow = await ctx.step(name, () => passed(name, part, given))
+      ;({ value, metadata } = await ctx.step(name, () => passed(name, part, given)))
     }
   }
-  return flow.value
+  return value
 }
 
 /** What comes out of an edge. Source: agent-scheduler-paper 3.5. */

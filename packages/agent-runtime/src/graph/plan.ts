@@ -66,7 +66,7 @@ function planNode(given: unknown): PlanNode {
   const sources =
     input.from === 'value' ? [] : input.from === 'node' ? [input.node] : Object.values(input.nodes)
   const { task = '', options = {} } = node
-  return { task: task as PlanNode['task'], after: [...new Set([...sources, ...after])], input, options }
+  return { task, after: [...new Set([...sources, ...after])], input, options }
 }
 
 function inputOf({ input, inputFrom }: Partial<GraphNode>): PlanNode['input'] {

@@ -138,13 +138,17 @@ class GraphRun {
     this.#isFull = true
     const delayMs = Math.min(MAX_ROOM_MS, MIN_ROOM_MS * 2 ** Math.min(this.#refusals, 10))
     this.#refusals += 1
-    this.#ctx.sleep(this.#roomKey(this.#refusals), delayMs).then(
-      () => {
-        this.#isFull = false
-        this.#go()
-      },
-      (error: unknown) => this.#done.reject(error),
-    )
+    void this.#waitForRoom(delayMs)
+  }
+
+  async #waitForRoom(delayMs: number): Promise<void> {
+    try {
+      await this.#ctx.sleep(this.#roomKey(this.#refusals), delayMs)
+      this.#isFull = false
+      this.#go()
+    } catch (error) {
+      this.#done.reject(error)
+    }
   }
 
   /** Nodes have keys too, and may be called anything. */

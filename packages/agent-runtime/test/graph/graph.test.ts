@@ -75,15 +75,14 @@ describe('graphs (docs/semantics.md 13.3)', () => {
   test('13.3 everything that is wrong with a graph is told at once, and nothing is stored', async () => {
     await using it = await start()
     const node = (after: readonly string[] = []): GraphNode => ({ task: nap, input: 1, after })
-    const submitted = it.runtime.submitGraph({
-      nodes: {
-        a: node(['c']),
-        b: node(['a']),
-        c: node(['b']),
-        d: node(['nowhere']),
-        e: node(['e']),
-      },
-    })
+    const nodes: Record<string, GraphNode> = {
+      a: node(['c']),
+      b: node(['a']),
+      c: node(['b']),
+      d: node(['nowhere']),
+      e: node(['e']),
+    }
+    const submitted = it.runtime.submitGraph({ nodes })
     await expect(submitted).rejects.toMatchObject({
       code: 'invalid_argument',
       message: [
