@@ -62,7 +62,7 @@ export const ExecutionConfig = z
       /** Signals of one task that it has not taken yet; more are refused. */
       maxSignals: count('signals').default(1_000),
       /** Children of one task that have not ended; more fail the call. */
-      maxChildren: count('tasks').default(10_000),
+      maxChildren: count('children').default(10_000),
       /** How often presence is signalled; less than `presenceTtlMs`. */
       presenceIntervalMs: duration().default(30_000),
       /** Whether a waiting interactive task may ask a lower one to yield. Source: `docs/semantics.md 3.6`. */
