@@ -39,7 +39,7 @@ export interface ModelTask {
 }
 
 /** A child, by the key that its parent gave it. */
-export interface ModelChild {
+interface ModelChild {
   readonly key: string
   readonly task: ModelTask
   readonly policy: ChildPolicy

@@ -213,7 +213,7 @@ export class SubmissionQueue {
 const MAX_MESSAGE_LENGTH = 2_000
 
 /** What each option has to be. */
-const rules: Rules<SubmitOptions> = {
+export const submitRules: Rules<SubmitOptions> = {
   lane: [lanes.join(' | '), (value) => Lane.safeParse(value).success],
   taskId: nameRule,
   idempotencyKey: nameRule,
@@ -242,7 +242,7 @@ function isLabels(value: unknown): boolean {
 }
 
 function checkOptions(options: SubmitOptions | undefined, call: string): void {
-  assertOptions(call, options, rules)
+  assertOptions(call, options, submitRules)
   if (options?.dueAt !== undefined && options.delayMs !== undefined)
     throw invalid(`${call} options dueAt and delayMs: give one of them`)
 }

@@ -1,4 +1,5 @@
 import { RESERVED, show } from '@ku0/agent-runtime-core'
+import { submitRules } from '../execution/queue.ts'
 import { isName, isRecord, nameRule, namesRule, problemsIn, type Rules, wholeNumber } from '../rules.ts'
 import { isDefinition, type TaskDefinition } from '../task-definition.ts'
 import type { Graph, GraphNode, GraphSettings, NodeOptions } from './graph.ts'
@@ -50,6 +51,8 @@ function nodeProblems(name: string, node: unknown): string[] {
   if (!isRecord(node))
     return [...problems, `${place}: an object of task, input, inputFrom, after; given ${show(node)}`]
   problems.push(...linesOf(node, nodeRules, `${place} `, ['task']))
+  if (isRecord(node['options']))
+    problems.push(...linesOf(node['options'], optionRules, `${place} option `, []))
   if ('input' in node && node['input'] !== undefined && node['inputFrom'] !== undefined)
     problems.push(`${place}: input and inputFrom: give one of them`)
   return problems
@@ -97,6 +100,9 @@ const graphRules: Rules<Graph> = {
   concurrency: wholeNumber(1, 10_000),
   onFailure: ["'stop' or 'finish'", (value) => value === 'stop' || value === 'finish'],
 }
+
+const { taskId: _, idempotencyKey: __, client: ___, ...rest } = submitRules
+const optionRules: Rules<NodeOptions> = rest
 
 const nodeRules: Rules<GraphNode> = {
   task: ['what defineTask gives, or the name of a task type', (task) => isName(task) || isDefinition(task)],

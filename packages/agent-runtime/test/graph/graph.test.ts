@@ -124,6 +124,10 @@ describe('graphs (docs/semantics.md 13.3)', () => {
       "node 'a': input and inputFrom: give one of them",
     ],
     [{ nodes: { a: 5 } }, "node 'a': an object of task, input, inputFrom, after; given 5"],
+    [
+      { nodes: { a: { task: nap, input: 1, options: { lane: 'fast' } } } },
+      'node \'a\' option lane: interactive | normal | batch; given "fast"',
+    ],
     [7, 'a graph is an object of nodes; given 7'],
   ])('refuses %j', async (graph, message) => {
     await using it = await start()
