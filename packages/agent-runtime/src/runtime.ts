@@ -69,7 +69,7 @@ export interface Runtime extends AsyncDisposable {
   result(taskId: string, options?: WaitOptions): Promise<unknown>
 
   /**
-   * Cancels a task: its state is `canceled` when this resolves, its handler is told then. False for a final or unknown task.
+   * Cancels a task, and its children with it: its state is `canceled` when this resolves, its handler is told then. False for a final or unknown task.
    * Source: Track AA, Scheduling Rules; `docs/semantics.md 5`.
    */
   cancel(task: Receipt | string, options?: CancelOptions): Promise<boolean>

@@ -79,7 +79,7 @@ export interface TaskContext {
    * same winner and run no branch. When it rejected, so does the race; that is not stored. A branch gets a context of its own
    * and calls that, not `ctx`.
    *
-   * A branch that lost is closed: its signal aborts, its waits are dropped in the commit of the decision, a step of it that
+   * A branch that lost is closed: its signal aborts, its waits are dropped and its children canceled in the commit of the decision, a step of it that
    * still runs is aborted and what it returns is not recorded, and its context refuses further calls. A step that was
    * recorded by then stays so. What a pass waits for is as in {@link sleep}: work of a branch outside steps does not keep it alive.
    *

@@ -39,7 +39,6 @@ export class Child implements ChildTask {
     this.#scope = scope
     this.#key = key
     this.taskId = taskId
-    this.#end = pass.memos.waits.get(childName(key))
   }
 
   result(options: ChildWaitOptions = {}): Promise<unknown> {
@@ -84,7 +83,8 @@ export class Child implements ChildTask {
     const limit =
       timeoutMs === undefined ? undefined : { key: patienceKey(this.#key, ++this.#limits), timeoutMs }
     const waiting: Waiting = { answer, limit }
-    const lapsed = limit === undefined ? undefined : this.#pass.memos.waits.get(limit.key)
+    const lapsed = limit === undefined ? undefined : this.#pass.waitMemo(limit.key)
+    this.#end ??= this.#pass.waitMemo(childName(this.#key))
     if (this.#end !== undefined && !(lapsed !== undefined && lapsed.seq < this.#end.seq))
       return this.#tell(waiting, this.#end)
     if (lapsed !== undefined) return this.#tellLate(waiting, lapsed)

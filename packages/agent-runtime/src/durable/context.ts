@@ -165,7 +165,12 @@ export class HandlerContext implements TaskContext {
     )
   }
 
-  /** For task types of the runtime's own: how many waits with such keys are over. */
+  /** For task types of the runtime's own: whether an earlier pass has spawned this child. */
+  hasSpawned(key: string): boolean {
+    return this.#memos.children.has(key)
+  }
+
+  /** The same: how many waits with such keys are over. */
   waitsOver(prefix: string): number {
     return [...this.#memos.waits.keys()].filter((key) => key.startsWith(prefix)).length
   }

@@ -7,6 +7,7 @@ import {
   show,
   type StepRecord,
   type WaitKind,
+  type WaitRecord,
 } from '@ku0/agent-runtime-core'
 import type { Attempt } from '../execution/attempt.ts'
 import { isName } from '../rules.ts'
@@ -76,6 +77,11 @@ export class Pass {
     const position = this.#returned.get(key) ?? this.placeIn(scope)
     this.#used.set(key, placeOf(callee))
     return { position, memo: verdict.as === 'memo' ? verdict.memo : undefined }
+  }
+
+  /** How a wait ended, in an earlier pass or before the handler came to it in this one. */
+  waitMemo(key: string): WaitRecord | undefined {
+    return this.memos.waits.get(key) ?? this.waits.early(key)
   }
 
   /** The position of a call that uses up no key of its own. */

@@ -65,7 +65,7 @@ function waitFor(
     const wanted = read(key)
     const { position } = pass.use({ key, as: wanted.kind, scope, callee })
     const request = { key, position, ...wanted }
-    const memo = pass.memos.waits.get(key)
+    const memo = pass.waitMemo(key)
     if (memo === undefined) return pending(pass, scope, request)
     scope.answered(memo.seq)
     return memo.outcome === 'timed_out'

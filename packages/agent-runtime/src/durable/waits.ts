@@ -35,6 +35,8 @@ export class Waits implements Dependant {
   /** What earlier passes left open. */
   readonly #open: Map<string, OpenWait>
   readonly #pending = new Map<string, Pending>()
+  /** What ended in this pass before the handler came to it. */
+  readonly #early = new Map<string, WaitRecord>()
   #asking: 'whether to end' | 'while staying' | undefined
   #look: { readonly at: number; readonly deadline: Deadline } | undefined
   /** When the store is to be asked again while the pass stays, by the monotonic clock. */
@@ -70,6 +72,11 @@ export class Waits implements Dependant {
     wait.scope.keep(pending)
     // One turn later, so that what the handler starts side by side is there by then.
     this.#lookIn(0)
+  }
+
+  /** How a wait of an earlier pass ended in this one, when nobody was waiting yet. */
+  early(key: string): WaitRecord | undefined {
+    return this.#early.get(key)
   }
 
   /** The keys of what is open in these scopes. */
@@ -161,7 +168,8 @@ export class Waits implements Dependant {
   #resolve(record: WaitRecord): void {
     this.#open.delete(record.key)
     const pending = this.#pending.get(record.key)
-    if (pending !== undefined) this.#end(pending)?.over(record)
+    if (pending === undefined) this.#early.set(record.key, record)
+    else this.#end(pending)?.over(record)
   }
 
   #unanswered(asked: readonly Pending[], error: unknown): void {

@@ -72,7 +72,7 @@ class GraphRun {
     for (const [name, { after }] of nodes) {
       const before = new Set(after)
       this.#missing.set(name, before.size)
-      if (before.size === 0) this.#ready.push(name)
+      if (before.size === 0) this.#queue(name)
       for (const other of before) {
         const followers = this.#followers.get(other)
         if (followers === undefined) this.#followers.set(other, [name])
@@ -90,8 +90,7 @@ class GraphRun {
     while (this.#running < this.#concurrency && !this.#isFull) {
       const name = this.#ready.shift()
       if (name === undefined) break
-      this.#running += 1
-      void this.#runNode(name)
+      this.#begin(name)
     }
     if (this.#running > 0 || this.#isFull) return
     if (this.#failures.size > 0) this.#done.reject(new GraphFailed(this.#failures, this.#nodes.size))
@@ -99,6 +98,17 @@ class GraphRun {
       this.#done.resolve(
         Object.fromEntries([...this.#nodes.keys()].map((name) => [name, this.#results.get(name)])),
       )
+  }
+
+  /** A node that an earlier pass has spawned takes nobody's place: it runs, or is done. */
+  #queue(name: string): void {
+    if (this.#ctx.hasSpawned(name)) this.#begin(name)
+    else this.#ready.push(name)
+  }
+
+  #begin(name: string): void {
+    this.#running += 1
+    void this.#runNode(name)
   }
 
   async #runNode(name: string): Promise<void> {
@@ -118,7 +128,7 @@ class GraphRun {
     for (const follower of this.#followers.get(name) ?? []) {
       const missing = (this.#missing.get(follower) ?? 0) - 1
       this.#missing.set(follower, missing)
-      if (missing === 0) this.#ready.push(follower)
+      if (missing === 0) this.#queue(follower)
     }
     this.#go()
   }

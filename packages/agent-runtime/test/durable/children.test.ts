@@ -10,7 +10,7 @@ import {
   TimeoutError,
 } from '../../src/index.ts'
 import { createTestRuntime, sweepCrashes } from '../../src/testing/index.ts'
-import { gate } from '../virtual-runtime.ts'
+import { gate, virtualRuntime } from '../virtual-runtime.ts'
 
 const double = defineTask({ type: 'double', input: z.number() }, async (ctx, input) => {
   await ctx.sleep('think', 1_000)
@@ -289,6 +289,41 @@ describe('children (docs/semantics.md 5.5)', () => {
     })
     await using it = await createTestRuntime({ tasks: [parent, double] })
     await expect(it.run(parent, null)).rejects.toMatchObject({ code: 'step_outside_handler' })
+  })
+
+  test('an end that comes in a pass before the handler asks for it answers when it does', async () => {
+    const [ended, asks, goesOn] = [gate(), gate(), gate()]
+    let passes = 0
+    const parent = defineTask({ type: 'parent', input: z.null() }, async (ctx) => {
+      const pass = ++passes
+      const child = await ctx.spawn('child', double, 3)
+      void ctx.waitForSignal('something else')
+      const awaited = async () => {
+        // Work outside steps: a later pass comes to the wait later than the one before it did.
+        if (pass > 1) await asks.promise
+        return child.result()
+      }
+      const [result] = await Promise.all([
+        awaited(),
+        ctx.waitForSignal('go').then(() => ctx.step('long', () => goesOn.promise)),
+      ])
+      return result
+    })
+    const { runtime, elapse } = await virtualRuntime({ tasks: [parent, double] })
+    using _ = runtime.on('child.ended', () => ended.resolve())
+    const receipt = await runtime.submit(parent, null)
+    await elapse(500)
+    await runtime.signal(receipt, 'go')
+    await elapse(100)
+    expect(passes).toBe(2)
+    await elapse(1_000)
+    await ended.promise
+    await elapse(1_000)
+    asks.resolve()
+    await elapse(1_000)
+    goesOn.resolve()
+    await elapse(1_000)
+    expect(await runtime.status(receipt)).toMatchObject({ state: 'completed', output: 6 })
   })
 
   test('the history of a test tells of children', async () => {
