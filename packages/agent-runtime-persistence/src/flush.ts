@@ -203,6 +203,7 @@ function loadNamed(tables: SqliteTables, cache: Cache, operations: readonly Writ
         if (lease === undefined) break
         if (operation.kind === 'recordStep') loadMemo(tables, cache, lease.task, operation.key)
         loadWaits(tables, cache, lease.task)
+        if (operation.kind === 'suspend') loadSignalValues(tables, cache, lease.task, operation.waits)
         if (operation.kind === 'spawn') {
           loadChild(tables, cache, lease.task, operation.key)
           if (operation.submission.taskId !== undefined)
@@ -300,11 +301,26 @@ function loadChild(tables: SqliteTables, cache: Cache, parent: number, key: stri
 function loadWaits(tables: SqliteTables, cache: Cache, task: number): void {
   if ((cache.tasks.get(task)?.waits ?? 0) === 0 || cache.waits.has(task)) return
   cache.waits.set(task, tables.load.waits(task))
-  const signals = tables.load.signals(task)
-  cache.signals.set(task, signals)
-  for (const { blob } of signals) if (blob !== null) cache.blobs.set(blob, tables.load.blob(blob) ?? '')
+  cache.signals.set(task, tables.load.signals(task))
   const children = tables.load.openChildren(task)
   if (children.length > 0) cache.children.set(task, new Map(children.map((child) => [child.task, child])))
+}
+
+/** What may be taken now: those that an open wait, or one that is asked for, is for. */
+function loadSignalValues(
+  tables: SqliteTables,
+  cache: Cache,
+  task: number,
+  asked: readonly { readonly name?: string | null }[],
+): void {
+  const unread = cache.signals.get(task) ?? []
+  if (unread.length === 0) return
+  const names = new Set([...(cache.waits.get(task) ?? []), ...asked].map(({ name }) => name))
+  const signals = unread.map((signal) =>
+    signal.value === null && names.has(signal.name) ? tables.load.signalValue(signal) : signal,
+  )
+  cache.signals.set(task, signals)
+  for (const { blob } of signals) if (blob !== null) cache.blobs.set(blob, tables.load.blob(blob) ?? '')
 }
 
 function loadMemo(tables: SqliteTables, cache: Cache, task: number, key: string): void {

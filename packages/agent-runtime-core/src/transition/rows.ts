@@ -150,8 +150,8 @@ export interface SignalRow {
   readonly seq: number
   readonly name: string
   readonly at: number
-  /** As in the event: the value's text, or the reference to a blob. */
-  readonly value: string
+  /** As in the event: the value's text, or the reference to a blob; null where nobody asks for it. */
+  readonly value: string | null
   readonly blob: string | null
 }
 

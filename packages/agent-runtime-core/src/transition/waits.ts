@@ -6,7 +6,7 @@ import { type WaitOutcome, type WaitRecord, waitReasonOf, type WaitRequest } fro
 import { enqueue, hold } from './queue.ts'
 import type { SignalRow, TaskRow, WaitRow } from './rows.ts'
 import { endLease, held, type Held } from './fence.ts'
-import type { WorkingSet } from './working-set.ts'
+import { storedText, type WorkingSet } from './working-set.ts'
 
 /** Ends the pass at its waits, unless one of them is over already. Source: `docs/semantics.md 12.3, 12.4`. */
 export function suspend(ws: WorkingSet, it: Write<'suspend'>): OutcomeOf<'suspend'> {
@@ -220,7 +220,7 @@ function resolutionOf(
     (name === null ? '' : `"name":${JSON.stringify(name)},`) +
     `"outcome":"${outcome}","position":${position}` +
     (reason === undefined ? '' : `,"reason":"${reason}"`) +
-    (taken === undefined ? '' : `,"value":${taken.value}`)
+    (taken === undefined ? '' : `,"value":${storedText(taken)}`)
   )
 }
 

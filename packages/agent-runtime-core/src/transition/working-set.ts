@@ -278,7 +278,9 @@ export class WorkingSet {
   }
 
   /** The whole value of a signal, or of a child's end, whose output or error may be the blob. */
-  textOf({ value, blob }: SignalRow): string {
+  textOf(signal: SignalRow): string {
+    const { blob } = signal
+    const value = storedText(signal)
     if (blob === null) return value
     const text = this.blobs.get(blob) ?? this.base.blobs.get(blob)
     if (text === undefined) throw new Error(`blob ${blob} was not loaded`)
@@ -324,6 +326,12 @@ export class WorkingSet {
     this.blobs.set(sha, text)
     return { text: blobReference(sha, text.length), blob: sha }
   }
+}
+
+/** The value of a signal as it stands in its event. */
+export function storedText({ task, seq, value }: SignalRow): string {
+  if (value === null) throw new Error(`the value of signal ${task}:${seq} was not loaded`)
+  return value
 }
 
 /** The name of a child's row. */

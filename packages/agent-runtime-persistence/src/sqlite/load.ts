@@ -76,18 +76,16 @@ export function prepareLoad(db: Db) {
   const waits = rows(
     'SELECT task, key, position, kind, name, due_at FROM wait WHERE task = ? ORDER BY position, key',
   )
-  const signals = db.prepare<
-    [number],
-    { seq: number; name: string; at: number; data: string; blob: string | null }
-  >(
-    'SELECT signal.seq, name, event.at, event.data, event.blob FROM signal JOIN event USING (task, seq) WHERE signal.task = ? ORDER BY signal.seq',
+  // Without their values, which may be many and long: most are not taken now.
+  const signals = db.prepare<[number], { seq: number; name: string; at: number }>(
+    'SELECT signal.seq, name, event.at FROM signal JOIN event USING (task, seq) WHERE signal.task = ? ORDER BY signal.seq',
   )
   const childColumns = 'parent, key, task, position, policy, seq, open'
   const children = rows(`SELECT ${childColumns} FROM child WHERE parent = ? ORDER BY seq`)
   const openChildren = rows(`SELECT ${childColumns} FROM child WHERE parent = ? AND open = 1 ORDER BY task`)
   const child = rows(`SELECT ${childColumns} FROM child WHERE parent = ? AND key = ?`)
   const checkpoint = db.prepare<[number], string>('SELECT data FROM checkpoint WHERE task = ?').pluck()
-  const blob = db.prepare<[string], string>('SELECT data FROM blob WHERE sha256 = ?').pluck()
+  const blobText = db.prepare<[string], string>('SELECT data FROM blob WHERE sha256 = ?').pluck()
   const next = rows(
     'SELECT (SELECT max(id) FROM task), (SELECT max(id) FROM lease), (SELECT max(id) FROM stream), (SELECT max(id) FROM worker)',
   )
@@ -124,16 +122,18 @@ export function prepareLoad(db: Db) {
     outputs: (taskId: number) => outputs.get(taskId) ?? 0,
     waits: (taskId: number) => waits.all(taskId).map(waitOf),
     signals: (taskId: number): SignalRow[] =>
-      signals.all(taskId).map(({ data, ...signal }) => ({
-        task: taskId,
-        ...signal,
-        value: data.slice(data.indexOf(',"value":', data.indexOf('"name":')) + 9, -1),
-      })),
+      signals.all(taskId).map((signal) => ({ task: taskId, ...signal, value: null, blob: null })),
+    /** The same with its value. */
+    signalValue: (signal: SignalRow): SignalRow => {
+      const { data, blob } = event.get(signal.task, signal.seq) as { data: string; blob: string | null }
+      const value = data.slice(data.indexOf(',"value":', data.indexOf('"name":')) + 9, -1)
+      return { ...signal, value, blob }
+    },
     children: (parent: number) => children.all(parent).map(childOf),
     openChildren: (parent: number) => openChildren.all(parent).map(childOf),
     child: (parent: number, name: string) => one(child.get(parent, name), childOf),
     checkpoint: (taskId: number) => checkpoint.get(taskId),
-    blob: (sha256: string) => blob.get(sha256),
+    blob: (sha256: string) => blobText.get(sha256),
     next: () => next.get() as (number | null)[],
     journal: () => journal.get() as [number, Buffer] | undefined,
     dataVersion: () => dataVersion.get() as number,
