@@ -65,6 +65,8 @@ export const ExecutionConfig = z
       maxSchedules: count('records').default(10_000),
       /** Times of one schedule that are caught up after nothing ran, with `catchUp: 'all'`. */
       maxCatchUp: wholeNumber(1, 1_000, 'runs').default(100),
+      /** Children of one task that have not ended; more fail the call. */
+      maxChildren: count('children').default(10_000),
       /** How often presence is signalled; less than `presenceTtlMs`. */
       presenceIntervalMs: duration().default(30_000),
       /** Whether a waiting interactive task may ask a lower one to yield. Source: `docs/semantics.md 3.6`. */

@@ -1,7 +1,9 @@
+import type { ChildPolicy } from './child.ts'
 import type { Divergence } from './divergence.ts'
 import type { Lane } from './lane.ts'
 import type { LeaseEndReason } from './lease.ts'
 import type { OversightMode } from './oversight-mode.ts'
+import type { FinalState } from './states.ts'
 import type { WaitKind, WaitOutcome } from './wait.ts'
 
 /** Why a submission was refused. Source: `docs/semantics.md 1.1`. */
@@ -57,6 +59,8 @@ export interface EventData {
     idempotencyKey?: string
     labels?: Record<string, string>
     model?: string
+    /** The task that spawned it. */
+    parentId?: string
     /** The schedule that submitted it, and the time that it is the run for; one that was triggered by hand is for none. */
     schedule?: string
     scheduledFor?: number
@@ -131,6 +135,8 @@ export interface EventData {
     inputHash?: string
     durationMs: number
     dropped?: string[]
+    /** Children of branches that were given up: they were canceled and are forgotten. */
+    droppedChildren?: string[]
   }
   /** A memo that a fork has of the task it was forked from. */
   'step.inherited': EventData['step.completed']
@@ -143,10 +149,23 @@ export interface EventData {
     /** The retry that follows, from 1; absent when it failed for good. */
     retry?: number
     dropped?: string[]
+    droppedChildren?: string[]
   }
+  /** A memo, like a step's: the key stands for this child from now on. */
+  'child.spawned': { key: string; policy: ChildPolicy; position: number; taskId: string; type: string }
+  /** A child that a fork has of the task it was forked from; its end follows. */
+  'child.inherited': EventData['child.spawned']
+  /** `value` is what the parent's call is answered with. */
+  'child.ended': { key: string; name: string; state: FinalState; taskId: string; value: ChildEnd }
   'checkpoint.created': { hash: string; size: number }
   'task.leaked': { leaseId: string; afterMs: number }
 }
+
+/** How a child ended, with its output or error in the codec's form. */
+export type ChildEnd =
+  | { state: 'completed'; output: unknown }
+  | { state: 'failed'; kind: FailureKind; error: unknown }
+  | { state: 'canceled'; reason?: string }
 
 /** How a wait ended; `value` is what came. `since`: a rejection voids the memos made after that seq. */
 interface ResolvedWait {
@@ -189,6 +208,9 @@ export const eventCatalogue = {
   'wait.started': { stored: true },
   'wait.resolved': { stored: true },
   'signal.received': { stored: true },
+  'child.spawned': { stored: true },
+  'child.inherited': { stored: true },
+  'child.ended': { stored: true },
   'approval.requested': { stored: true },
   'approval.resolved': { stored: true },
   'attempt.restarted': { stored: false },

@@ -1,3 +1,4 @@
+import { isChildName } from './child.ts'
 import { canonical } from './codec.ts'
 import type { Digest } from './environment.ts'
 
@@ -113,12 +114,18 @@ export const excludedDataKeys: ReadonlySet<string> = new Set([
 ])
 
 /**
- * An event's data as far as it is behaviour: without {@link excludedDataKeys}, and its `error` without
- * stacks.
+ * An event's data as far as it is behaviour: without {@link excludedDataKeys}, and its `error`, or that of
+ * a child, without stacks.
  */
 export function behaviourOf(data: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const kept = Object.entries(data).filter(([key]) => !excludedDataKeys.has(key) && !key.endsWith('At'))
-  return Object.fromEntries(kept.map(([key, value]) => [key, key === 'error' ? withoutStack(value) : value]))
+  const isChild = isChildName(data['name'])
+  return Object.fromEntries(
+    kept.map(([key, value]) => [
+      key,
+      key === 'error' ? withoutStack(value) : key === 'value' && isChild ? endWithoutStack(value) : value,
+    ]),
+  )
 }
 
 function inCallOrder(events: readonly HistoryEvent[]): HistoryEvent[] {
@@ -144,6 +151,12 @@ function rank({ type, data }: HistoryEvent): number {
   if (type.startsWith('task.')) return Number.MAX_SAFE_INTEGER
   const position = data['position']
   return typeof position === 'number' ? position : Number.MAX_SAFE_INTEGER
+}
+
+/** A child's end has its error inside. */
+function endWithoutStack(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || !('error' in value)) return value
+  return { ...value, error: withoutStack(value.error) }
 }
 
 /** A stack names files and lines of one installation. */

@@ -1,4 +1,5 @@
 import type { PendingApproval, Rejection, VerdictOutcome } from './approval.ts'
+import type { ChildPolicy, ChildRecord } from './child.ts'
 import type { ExecutionConfig } from './config.ts'
 import type { Divergence } from './divergence.ts'
 import type { EventType, FailureKind, OutputChunk, RejectionReason, StoredEvent } from './event.ts'
@@ -129,6 +130,8 @@ export interface Submission {
   readonly forkOf?: string
   readonly schedule?: string
   readonly scheduledFor?: number
+  /** Set by the store itself. */
+  readonly parentId?: string
   /** What the front door found wrong; the submission is recorded as rejected. */
   readonly refused?: { readonly reason: 'unknown_task_type' | 'invalid_payload'; readonly message: string }
 }
@@ -182,6 +185,8 @@ export interface Writes {
       readonly inputHash?: string
       /** Open waits that nobody waits for any more: those of a race's losers. */
       readonly drops?: readonly string[]
+      /** Children of the losers, by key: those that run, and do not outlive their branch, are canceled and forgotten. */
+      readonly dropsChildren?: readonly string[]
     }
     outcome: { readonly fenced: 'ok'; readonly memo?: string } | { readonly fenced: 'stale' }
   }
@@ -206,8 +211,28 @@ export interface Writes {
       readonly retry?: number
       /** Open waits that nobody waits for any more: those beside the branch that failed. */
       readonly drops?: readonly string[]
+      readonly dropsChildren?: readonly string[]
     }
     outcome: Fenced
+  }
+  /**
+   * Submits a task as a child of the holder's. A key that has a child answers with it, and nothing is written; a submission
+   * that is refused is a record like any other, and the key stays free. Source: `docs/semantics.md 5.5`.
+   */
+  spawn: {
+    fields: {
+      readonly leaseId: string
+      readonly key: string
+      readonly position: number
+      readonly policy: ChildPolicy
+      readonly submission: Omit<Submission, 'idempotencyKey' | 'forkOf' | 'parentId'>
+    }
+    outcome:
+      | { readonly fenced: 'ok'; readonly as: 'spawned'; readonly child: ChildRecord }
+      | { readonly fenced: 'ok'; readonly as: 'refused'; readonly receipt: Receipt & { accepted: false } }
+      /** It has `maxChildren` that have not ended. */
+      | { readonly fenced: 'ok'; readonly as: 'full' }
+      | { readonly fenced: 'stale' }
   }
   checkpoint: { fields: { readonly leaseId: string; readonly data: string }; outcome: Fenced }
   appendOutput: { fields: { readonly leaseId: string; readonly chunks: readonly string[] }; outcome: Fenced }
@@ -366,6 +391,8 @@ export interface TaskFilter {
   readonly states?: readonly TaskState[]
   readonly types?: readonly string[]
   readonly lanes?: readonly Lane[]
+  /** The children of this task. */
+  readonly parent?: string
   /** 1 to 1000, 100 by default. */
   readonly limit?: number
   readonly cursor?: number
@@ -448,6 +475,7 @@ export interface Reads {
       readonly rejections: readonly Rejection[]
       /** The seq of the last event that says that a step failed for good; absent when none did. */
       readonly lastFailure?: number
+      readonly children: readonly ChildRecord[]
     }
   }
   /** Approvals that nobody has answered, of one task or all, by task; `after` is the `cursor` of the page before. */

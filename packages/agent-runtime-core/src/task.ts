@@ -25,6 +25,8 @@ const base = {
   scheduledFor: z.number().optional(),
   tools: z.array(z.string()),
   labels: z.record(z.string(), z.string()),
+  /** The task that spawned it. */
+  parent: z.string().optional(),
   /** The input in the codec's form. */
   input: z.string().optional(),
 }

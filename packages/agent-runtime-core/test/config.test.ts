@@ -37,6 +37,7 @@ describe('parseExecutionConfig', () => {
       maxSignals: 1_000,
       maxSchedules: 10_000,
       maxCatchUp: 100,
+      maxChildren: 10_000,
       presenceIntervalMs: 30_000,
       preemption: false,
     })

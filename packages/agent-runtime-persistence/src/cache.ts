@@ -2,6 +2,7 @@ import {
   mergeHeads,
   noTotals,
   type Base,
+  type ChildRow,
   type Heads,
   type History,
   type KeyRow,
@@ -44,6 +45,8 @@ export class Cache implements Base {
   readonly signals = new Map<number, readonly SignalRow[]>()
   readonly verdicts = new Map<number, VerdictsRow>()
   readonly blobs = new Map<string, string>()
+  readonly children = new Map<number, ReadonlyMap<number, ChildRow>>()
+  readonly childKeys = new Map<string, ChildRow>()
   readonly histories = new Map<number, History>()
   readonly schedules = new Map<string, ScheduleRow>()
   scheduleCount = 0
@@ -165,6 +168,8 @@ export class Cache implements Base {
     this.signals.clear()
     this.verdicts.clear()
     this.blobs.clear()
+    this.children.clear()
+    this.childKeys.clear()
   }
 
   private isOwn(task: TaskRow): boolean {

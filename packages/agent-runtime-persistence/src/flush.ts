@@ -1,4 +1,5 @@
 import {
+  childKey,
   ClaimRound,
   flushRank,
   fold,
@@ -69,7 +70,10 @@ export function flush(
   const lapsed = load.lapsed(now.leaseAt, sweepLimit)
   const due = load.due(now.at, sweepLimit)
   const orphans = work.gone.flatMap((process) => load.running(process))
-  for (const lease of [...lapsed, ...orphans]) lookUpLease(tables, cache, lease)
+  for (const lease of [...lapsed, ...orphans]) {
+    lookUpLease(tables, cache, lease)
+    loadFamily(tables, cache, lease.task)
+  }
   for (const task of due) {
     cache.lookUp(task)
     loadWaits(tables, cache, task.id)
@@ -197,7 +201,11 @@ function loadNamed(tables: SqliteTables, cache: Cache, operations: readonly Writ
       case 'triggerSchedule':
         loadSchedule(tables, cache, operation.name)
         break
-      case 'cancel':
+      case 'cancel': {
+        const task = loadTask(tables, cache, operation.taskId)
+        if (task !== undefined) loadFamily(tables, cache, task)
+        break
+      }
       case 'signal':
       case 'resolveApproval':
       case 'resume':
@@ -212,6 +220,14 @@ function loadNamed(tables: SqliteTables, cache: Cache, operations: readonly Writ
         if (lease === undefined) break
         if (operation.kind === 'recordStep') loadMemo(tables, cache, lease.task, operation.key)
         loadWaits(tables, cache, lease.task)
+        if (operation.kind === 'suspend') loadSignalValues(tables, cache, lease.task, operation.waits)
+        if (operation.kind === 'spawn') {
+          loadChild(tables, cache, lease.task, operation.key)
+          if (operation.submission.taskId !== undefined)
+            loadExplicit(tables, cache, operation.submission.taskId)
+        }
+        if (operation.kind === 'settle') loadFamily(tables, cache, lease.task)
+        if ('dropsChildren' in operation) loadDescendants(tables, cache, lease.task)
         if (operation.kind === 'appendOutput' && !cache.outputs.has(lease.task))
           cache.outputs.set(lease.task, tables.load.outputs(lease.task))
         if (operation.kind === 'settle' && lease.endSeq !== null)
@@ -235,6 +251,8 @@ function loadHistory(tables: SqliteTables, cache: Cache, taskId: string): void {
   const submission = number === undefined ? undefined : tables.event(number, 1)
   if (number !== undefined && submission !== undefined)
     cache.histories.set(number, { submission, memos: tables.load.memos(number) })
+  if (number !== undefined)
+    for (const child of tables.load.children(number)) cache.childKeys.set(childKey(number, child.key), child)
 }
 
 function loadKey(tables: SqliteTables, cache: Cache, key: string): void {
@@ -249,10 +267,15 @@ function loadExplicit(tables: SqliteTables, cache: Cache, taskId: string): void 
   if (number !== undefined) cache.explicitIds.set(taskId, number)
 }
 
-function loadTask(tables: SqliteTables, cache: Cache, taskId: string): void {
+/** The number of the task. */
+function loadTask(tables: SqliteTables, cache: Cache, taskId: string): number | undefined {
   loadExplicit(tables, cache, taskId)
   const number = cache.explicitIds.get(taskId) ?? tables.ids.taskNumber(taskId)
-  if (number === undefined) return
+  if (number !== undefined) loadNumbered(tables, cache, number)
+  return number
+}
+
+function loadNumbered(tables: SqliteTables, cache: Cache, number: number): void {
   if (!cache.tasks.has(number)) cache.lookUp(tables.load.task(number))
   loadWaits(tables, cache, number)
   const lease = cache.tasks.get(number)?.lease ?? null
@@ -274,17 +297,66 @@ function lookUpLease(tables: SqliteTables, cache: Cache, lease: LeaseRow): void 
   loadWaits(tables, cache, lease.task)
 }
 
+/** What the end of a task touches: its parent hears of it, and what is below it may end too. */
+function loadFamily(tables: SqliteTables, cache: Cache, task: number): void {
+  const parent = cache.tasks.get(task)?.parent ?? null
+  if (parent !== null) loadNumbered(tables, cache, parent)
+  loadDescendants(tables, cache, task)
+}
+
+/** Open children, and theirs, as far as they end with the task. */
+function loadDescendants(tables: SqliteTables, cache: Cache, task: number): void {
+  const stack = [task]
+  for (let next = stack.pop(); next !== undefined; next = stack.pop())
+    for (const child of cache.children.get(next)?.values() ?? []) {
+      if (child.policy !== 'cancel') continue
+      loadNumbered(tables, cache, child.task)
+      stack.push(child.task)
+    }
+}
+
+function loadChild(tables: SqliteTables, cache: Cache, parent: number, key: string): void {
+  const child = tables.load.child(parent, key)
+  if (child === undefined) return
+  cache.childKeys.set(childKey(parent, key), child)
+  loadNumbered(tables, cache, child.task)
+}
+
 /** Most tasks have none, and their row says so. */
 function loadWaits(tables: SqliteTables, cache: Cache, task: number): void {
   if ((cache.tasks.get(task)?.waits ?? 0) === 0 || cache.waits.has(task)) return
   const waits = tables.load.waits(task)
   cache.waits.set(task, waits)
-  if (waits.some(({ kind }) => kind === 'approval')) {
-    cache.verdicts.set(task, tables.load.verdicts(task))
-    // A rejection makes the memos since the last approval void, whichever they are.
-    loadMemos(tables, cache, task)
+  cache.signals.set(task, tables.load.signals(task))
+  const children = tables.load.openChildren(task)
+  if (children.length > 0) cache.children.set(task, new Map(children.map((child) => [child.task, child])))
+  if (waits.some(({ kind }) => kind === 'approval')) loadVerdicts(tables, cache, task)
+}
+
+/** A rejection makes the memos and children since the last approval void, whichever they are, or ends the task. */
+function loadVerdicts(tables: SqliteTables, cache: Cache, task: number): void {
+  cache.verdicts.set(task, tables.load.verdicts(task))
+  loadMemos(tables, cache, task)
+  for (const child of tables.load.children(task)) {
+    cache.childKeys.set(childKey(task, child.key), child)
+    loadNumbered(tables, cache, child.task)
   }
-  const signals = tables.load.signals(task)
+  loadFamily(tables, cache, task)
+}
+
+/** What may be taken now: those that an open wait, or one that is asked for, is for. */
+function loadSignalValues(
+  tables: SqliteTables,
+  cache: Cache,
+  task: number,
+  asked: readonly { readonly name?: string | null }[],
+): void {
+  const unread = cache.signals.get(task) ?? []
+  if (unread.length === 0) return
+  const names = new Set([...(cache.waits.get(task) ?? []), ...asked].map(({ name }) => name))
+  const signals = unread.map((signal) =>
+    signal.value === null && names.has(signal.name) ? tables.load.signalValue(signal) : signal,
+  )
   cache.signals.set(task, signals)
   for (const { blob } of signals) if (blob !== null) cache.blobs.set(blob, tables.load.blob(blob) ?? '')
 }

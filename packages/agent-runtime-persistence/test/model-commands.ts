@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import {
+  type ChildPolicy,
   type ExecutionConfig,
   type ExecutionStore,
   type Lane,
@@ -306,15 +307,20 @@ export class Step extends Command {
   readonly which: number
   readonly key: string
   readonly value: string
-  constructor(which: number, key: string, value: string) {
+  readonly drops: readonly string[]
+  constructor(which: number, key: string, value: string, drops: readonly string[]) {
     super()
     this.which = which
     this.key = key
     this.value = value
+    this.drops = drops
   }
   async act(model: ReferenceModel, real: Real): Promise<void> {
     const lease = leaseOf(model, this.which)
-    const expected = model.step(lease, this.key, this.value)
+    const open = [...(lease?.task.children.values() ?? [])].filter(({ isOpen }) => isOpen).length
+    const expected = model.step(lease, this.key, this.value, this.drops)
+    const left = [...(lease?.task.children.values() ?? [])].filter(({ isOpen }) => isOpen).length
+    count('child dropped', open - left)
     const outcome = await real.scene.write({
       kind: 'recordStep',
       leaseId: real.leaseId(lease),
@@ -322,9 +328,54 @@ export class Step extends Command {
       position: 0,
       durationMs: 1,
       result: this.value,
+      ...(this.drops.length === 0 ? {} : { dropsChildren: this.drops }),
     })
     assert.deepEqual(outcome, expected === 'stale' ? { fenced: 'stale' } : { fenced: 'ok', ...expected })
     count(expected === 'stale' ? 'stale step' : expected.memo === undefined ? 'step' : 'memo')
+  }
+}
+
+export class Spawn extends Command {
+  readonly which: number
+  readonly key: string
+  readonly policy: ChildPolicy
+  readonly lane: Lane
+  readonly type: string
+  constructor(which: number, key: string, policy: ChildPolicy, lane: Lane, type: string) {
+    super()
+    this.which = which
+    this.key = key
+    this.policy = policy
+    this.lane = lane
+    this.type = type
+  }
+  async act(model: ReferenceModel, real: Real): Promise<void> {
+    const lease = leaseOf(model, this.which)
+    const { key, policy, lane, type } = this
+    const before = model.tasks.length
+    const expected = model.spawn(lease, { key, policy, lane, type, input: '1' })
+    const submission = { lane, type, input: '1' }
+    const leaseId = real.leaseId(lease)
+    const outcome = await real.scene.write({ kind: 'spawn', leaseId, key, position: 0, policy, submission })
+    if (expected === 'stale') assert.deepEqual(outcome, { fenced: 'stale' })
+    else if (expected.as === 'refused') {
+      const { receipt } = outcome as Extract<typeof outcome, { as: 'refused' }>
+      assert.deepEqual([receipt.sequence, receipt.reason], [expected.sequence, expected.reason])
+    } else {
+      const { child } = outcome as Extract<typeof outcome, { as: 'spawned' }>
+      if (model.tasks.length > before) real.taskIds.set(expected.sequence, child.taskId)
+      assert.equal(child.taskId, real.taskIds.get(expected.sequence))
+    }
+    const isNew = model.tasks.length > before
+    count(
+      expected === 'stale'
+        ? 'stale spawn'
+        : expected.as === 'refused'
+          ? 'spawn refused'
+          : isNew
+            ? 'spawn'
+            : 'spawned before',
+    )
   }
 }
 
@@ -416,7 +467,9 @@ export class Settle extends Command {
   async act(model: ReferenceModel, real: Real): Promise<void> {
     const lease = leaseOf(model, this.which)
     const wasLive = lease?.state === 'running'
+    const told = lease?.task.parent?.events.length
     const expected = model.settle(lease, this.settlement)
+    if (wasLive && told !== lease?.task.parent?.events.length) count('parent told')
     const { leaseId } = { leaseId: real.leaseId(lease) }
     assert.equal(
       await real.scene.write({ kind: 'settle', leaseId, settlement: settlementOf(this.settlement) }),
@@ -501,7 +554,10 @@ export class Cancel extends Command {
       this.which,
       ({ state }) => state === 'queued' || state === 'running' || state === 'waiting',
     )
+    const before = model.tasks.filter(({ state }) => state === 'canceled').length
     const expected = model.cancel(task)
+    const canceled = model.tasks.filter(({ state }) => state === 'canceled').length
+    if (expected.canceled) count('canceled with its parent', canceled - before - 1)
     const taskId = task === undefined ? 'nobody' : (real.taskIds.get(task.sequence) ?? '')
     assert.deepEqual(await real.scene.cancel(taskId), expected)
     count(expected.canceled ? 'cancel' : 'cancel in vain')

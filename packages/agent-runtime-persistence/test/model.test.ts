@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { lanes, overlaps } from '@ku0/agent-runtime-core'
+import { childName, lanes, overlaps } from '@ku0/agent-runtime-core'
 import { type ModelRequest, type ModelSettlement, ReferenceModel } from '@ku0/agent-runtime-core/testing'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -20,6 +20,7 @@ import {
   seen,
   Settle,
   Signal,
+  Spawn,
   Step,
   Submit,
   Suspend,
@@ -57,7 +58,16 @@ const request = fc
       delayMs: hasPatience ? delayMs : undefined,
     }
   })
-const requests = fc.uniqueArray(request, { minLength: 1, maxLength: 3, selector: ({ key }) => key })
+const childKeys = ['c1', 'c2', 'c3']
+const childRequest = fc.nat(childKeys.length - 1).map((n): ModelRequest => {
+  const name = childName(childKeys[n] ?? '')
+  return { key: name, name, kind: 'child', position: keys.length + n, delayMs: undefined }
+})
+const requests = fc.uniqueArray(fc.oneof(request, request, childRequest), {
+  minLength: 1,
+  maxLength: 3,
+  selector: ({ key }) => key,
+})
 const often = (weight: number, arbitrary: fc.Arbitrary<Command>) =>
   Array.from({ length: weight }, () => arbitrary)
 const commands = [
@@ -85,7 +95,21 @@ const commands = [
   ),
   ...often(
     3,
-    fc.tuple(which, fc.constantFrom('s1', 's2', '\ud800'), value).map((it) => new Step(...it)),
+    fc
+      .tuple(which, fc.constantFrom('s1', 's2', '\ud800'), value, fc.subarray(childKeys))
+      .map((it) => new Step(...it)),
+  ),
+  ...often(
+    4,
+    fc
+      .tuple(
+        which,
+        fc.constantFrom(...childKeys),
+        fc.constantFrom('cancel' as const, 'cancel' as const, 'abandon' as const),
+        fc.constantFrom(...lanes),
+        fc.constantFrom('a', 'b'),
+      )
+      .map((it) => new Spawn(...it)),
   ),
   ...often(
     4,
@@ -236,6 +260,13 @@ describe('whatever is done to a store, it does what the reference model does (do
       woken: 0.05,
       'signal kept': 0.5,
       'signal in vain': 0.3,
+      spawn: 0.5,
+      'spawned before': 0.1,
+      'spawn refused': 0.1,
+      'stale spawn': 0.5,
+      'parent told': 0.05,
+      'canceled with its parent': 0.1,
+      'child dropped': 0.05,
       cancel: 1,
       parked: 0.5,
       unparked: 0.2,

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import {
   blobReference,
   canonical,
+  childPolicies,
   CHAIN_START,
   chainText,
   type EventData,
@@ -81,6 +82,7 @@ interface TaskRow {
   started_at: number | null
   finished_at: number | null
   explicit_id: string | null
+  parent: number | null
 }
 interface EventRow {
   task: number
@@ -106,6 +108,15 @@ interface WaitRow {
   kind: number
   name: string | null
   due_at: number | null
+}
+interface ChildRow {
+  parent: number
+  key: string
+  task: number
+  position: number
+  policy: number
+  seq: number
+  open: number
 }
 interface StreamRow {
   id: number
@@ -133,6 +144,7 @@ function readTables(db: Database.Database) {
     schedules: all<{ name: string; last_task: number | null; runs: number; last_due_at: number | null }>(
       'SELECT name, last_task, runs, last_due_at FROM schedule',
     ),
+    children: all<ChildRow>('SELECT * FROM child ORDER BY parent, key'),
     signals: all<{ task: number; seq: number; name: string }>('SELECT * FROM signal ORDER BY task, seq'),
     blobs: new Map(
       all<{ sha256: string; data: string }>('SELECT * FROM blob').map((it) => [it.sha256, it.data]),
@@ -171,6 +183,7 @@ function* taskRules(tables: Tables, task: TaskRow): Iterable<string> {
   const { row } = folded
   yield* folded.problems
   yield* waitRules(tables, task, folded)
+  yield* childRules(tables, task, folded)
   const state = taskStates[task.state] as TaskState
   const expected = {
     state: row['state'],
@@ -224,8 +237,34 @@ function* waitRules(
   const unread = tables.signals.filter(({ task }) => task === id).map(({ seq, name }) => [seq, name])
   if (canonical(unread) !== canonical([...signals]))
     yield `I16 unread signals are ${canonical(unread)}, its events say ${canonical([...signals])}`
-  if (count !== open.length + unread.length)
-    yield `I14 waits is ${count}, there are ${open.length} and ${unread.length}`
+  const children = tables.children.filter((it) => it.parent === id && it.open === 1).length
+  if (count !== open.length + unread.length + children)
+    yield `I14 waits is ${count}, there are ${open.length}, ${unread.length} and ${children} children`
+}
+
+/** I16, I22: each row of a child is the memo that spawned it, and open as long as the events say so. */
+function* childRules(
+  { children, tasks, eventsOf }: Tables,
+  { id, parent }: TaskRow,
+  folded: ReturnType<typeof foldEvents>,
+): Iterable<string> {
+  const own = children.filter((it) => it.parent === id)
+  const open = own.filter((it) => it.open === 1).map(({ key }) => key)
+  const expected = [...folded.children.keys()].toSorted((a, b) => (a < b ? -1 : 1))
+  if (canonical(open.toSorted((a, b) => (a < b ? -1 : 1))) !== canonical(expected))
+    yield `I22 open children are ${canonical(open)}, its events say ${canonical(expected)}`
+  for (const { key, task, position, policy, seq } of own) {
+    const event = eventsOf.get(id)?.[seq - 1]
+    const data = JSON.parse(event?.data ?? '{}') as Partial<EventData['child.spawned']>
+    if (data.key !== key || data.position !== position || data.policy !== childPolicies[policy])
+      yield `I22 child ${key} is not what event ${seq} says (${event?.type ?? 'none'})`
+    const child = tasks.find((it) => it.id === task)
+    if (event?.type === 'child.spawned' && child?.parent !== id)
+      yield `I22 child ${key} is task ${task} of parent ${String(child?.parent)}`
+  }
+  const parentId = (JSON.parse(eventsOf.get(id)?.[0]?.data ?? '{}') as { parentId?: string }).parentId
+  if ((parent === null) !== (parentId === undefined))
+    yield `I16 parent is ${String(parent)}, its events say ${String(parentId)}`
 }
 
 function lastQueuing(events: readonly EventRow[]): EventRow | undefined {

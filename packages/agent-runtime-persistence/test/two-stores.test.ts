@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import {
+  childName,
   type Environment,
   type ExecutionConfigInput,
   parseExecutionConfig,
@@ -224,6 +225,44 @@ describe('two processes on one file (docs/semantics.md 4.7, 4.10, 5.7)', () => {
     await b.cancel(taskId, 'too slow')
     await a.until(() => a.notices.length > 0, 'a notice')
     expect(a.notices).toMatchObject([{ verdict: 'canceled', reason: 'too slow' }])
+  })
+
+  test('5.5, 5.7 a parent canceled in one process takes its children in the other with it; one that ends there wakes it', async () => {
+    const [{ scene: a }, { scene: b }] = await twoProcesses()
+    const parent = await a.running({ type: 'parent' })
+    const { leaseId } = parent
+    for (const key of ['one', 'two'])
+      await a.write({
+        kind: 'spawn',
+        leaseId,
+        key,
+        position: 0,
+        policy: 'cancel',
+        submission: { type: 'child', lane: 'normal', input: 'null' },
+      })
+    await b.worker('b', 2, ['child'])
+    const [one, two] = [await b.claim(), await b.claim()]
+    const name = childName('one')
+    await a.write({
+      kind: 'suspend',
+      leaseId,
+      waits: [{ key: name, position: 0, kind: 'child', name }],
+      stay: false,
+    })
+    a.free(parent.workerId)
+    await b.settle(one, { as: 'completed', output: '1' })
+    expect((await a.claim()).taskId).toBe(parent.taskId)
+    await a.cancel(parent.taskId, 'enough')
+    await b.pass(1_000)
+    expect(b.notices).toEqual([
+      {
+        leaseId: two.leaseId,
+        taskId: two.taskId,
+        verdict: 'canceled',
+        reason: 'its parent was canceled: enough',
+      },
+    ])
+    expect(await b.settle(two)).toBe('stale')
   })
 
   test('a task submitted in one process is picked up by the other without a heartbeat in between', async () => {

@@ -72,6 +72,7 @@ const listRules: Rules<ListFilter> = {
   states: listOf(`a list of ${taskStates.join(', ')}`, (state) => stateNames.has(state)),
   types: namesRule,
   lanes: listOf(`a list of ${lanes.join(', ')}`, (lane) => Lane.safeParse(lane).success),
+  parent: ['a task id', isName],
   limit: wholeNumber(1, 1_000),
   cursor: wholeNumber(0, Number.MAX_SAFE_INTEGER),
 }

@@ -5,6 +5,7 @@ import {
   type ExecutionStore,
   type ReadKind,
   type Reads,
+  RESERVED,
   RuntimeError,
   StoreError,
   type StoreInfo,
@@ -27,6 +28,7 @@ import {
   type LogLine,
   type Parts,
   Scheduler,
+  type SubmitItem,
   SubmissionQueue,
   type SubmitOptions,
   WorkerRegistry,
@@ -34,6 +36,7 @@ import {
 } from './execution/index.ts'
 import { Feed } from './feed.ts'
 import { forkTask, retryTask } from './fork-task.ts'
+import { graphSubmission } from './graph/submit-graph.ts'
 import { followEvents, followOutput } from './follow.ts'
 import { listTasks } from './list-tasks.ts'
 import { openReceipt, openReceipts, type Receipt } from './receipts.ts'
@@ -142,6 +145,7 @@ export class FrontDoor implements Runtime {
       environment,
       deadlines: this.#deadlines,
       warden: this.#warden,
+      prepareChild: (item: SubmitItem, call: string) => this.#queue.prepareChild(item, call),
       log,
       announce,
     }
@@ -166,6 +170,12 @@ export class FrontDoor implements Runtime {
 
   async submitMany(items: readonly unknown[]): Promise<never> {
     return openReceipts(await this.#queue.submitMany(items)) as never
+  }
+
+  async submitGraph(graph: unknown, options?: SubmitOptions): Promise<Receipt<never>> {
+    this.#assertTaking()
+    const item = await graphSubmission(this.#deps.definitions, graph, options)
+    return openReceipt(await this.#queue.submit(item)) as Receipt<never>
   }
 
   async status(task: Receipt | string): Promise<TaskStatus | undefined> {
@@ -253,8 +263,10 @@ export class FrontDoor implements Runtime {
     return this.#read('explain', { taskId: taskIdOf('explain', task) })
   }
 
-  workers(): Promise<Reads['workers']['answer']> {
-    return this.#read('workers', {})
+  async workers(): Promise<Reads['workers']['answer']> {
+    const workers = await this.#read('workers', {})
+    const isOwn = (type: string) => type.startsWith(RESERVED)
+    return workers.map((worker) => ({ ...worker, types: worker.types.filter((type) => !isOwn(type)) }))
   }
 
   async leases(task: Receipt | string): Promise<Reads['leases']['answer']> {

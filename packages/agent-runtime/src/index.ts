@@ -21,6 +21,35 @@ export {
   type WorkerOptions,
 } from './create-runtime.ts'
 export type { LeakedHandler, SubmitOptions, WorkerSpec } from './execution/index.ts'
+export {
+  type Agent,
+  compose,
+  type Composition,
+  edge,
+  type Edge,
+  type EdgeOptions,
+  identityEdge,
+  type Metadata,
+  passThrough,
+} from './composition/compose.ts'
+export { type CompositionOptions, defineComposition } from './composition/define-composition.ts'
+export {
+  defineGraph,
+  type DefinedNode,
+  type GraphDefinition,
+  type GraphResults,
+  type GraphTasks,
+} from './graph/define-graph.ts'
+export type {
+  Graph,
+  GraphNode,
+  GraphNodes,
+  GraphOutput,
+  GraphSettings,
+  NodeOptions,
+  NodesWithin,
+} from './graph/graph.ts'
+export { GraphFailed } from './graph/run-graph.ts'
 export type { Accepted, Receipt, Rejected, TaskId } from './receipts.ts'
 export type {
   CancelOptions,
@@ -58,6 +87,8 @@ export type {
   Approval,
   ApprovalOptions,
   Branches,
+  ChildTask,
+  ChildWaitOptions,
   CleanupHook,
   CleanupReason,
   ExecOptions,
@@ -67,6 +98,7 @@ export type {
   InDoubtPolicy,
   RaceResult,
   SignalWaitOptions,
+  SpawnOptions,
   StepHandle,
   StepOptions,
   TaskContext,

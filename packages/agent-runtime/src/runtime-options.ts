@@ -5,9 +5,11 @@ import {
   describeError,
   type ExecutionConfig,
   parseExecutionConfig,
+  RESERVED,
 } from '@ku0/agent-runtime-core'
 import type { RuntimeOptions, WorkerOptions } from './create-runtime.ts'
 import type { WorkerSpec } from './execution/index.ts'
+import { GRAPH_TYPE, graphTask } from './graph/graph-task.ts'
 import {
   flagRule,
   functionRule,
@@ -49,7 +51,7 @@ export function readOptions(given: unknown, assertUrl: (url: string) => void): C
   problems.push(...workerProblems(options.workers, areAll ? [...definitions.keys()] : undefined))
   const parsed = readConfig(options.config, problems)
   if (parsed === undefined || problems.length > 0) throw new ConfigError(problems)
-  return { options, ...parsed, definitions }
+  return { options, ...parsed, definitions: new Map([...definitions, [GRAPH_TYPE, graphTask]]) }
 }
 
 /** The workers that the options speak of. */
@@ -59,7 +61,7 @@ export function workersOf({ options, config, definitions }: CheckedOptions, proc
   return Array.from({ length: countOf(workers) }, (_, index) => ({
     workerId: ids?.[index] ?? `${processId}/${index + 1}`,
     capacity: Math.min(capacity ?? config.maxInFlightPerWorker, config.maxInFlightPerWorker),
-    types: types.includes('*') ? [...definitions.keys()] : types,
+    types: types.includes('*') ? [...definitions.keys()] : [...types, GRAPH_TYPE],
   }))
 }
 
@@ -126,6 +128,9 @@ function readTasks(given: unknown, problems: ConfigProblem[]): ReadonlyMap<strin
   for (const [index, task] of (Array.isArray(given) ? given : []).entries() as Iterable<[number, unknown]>) {
     if (!isDefinition(task)) {
       problems.push({ path: `tasks[${index}]`, allowed: 'what defineTask gives', given: task })
+    } else if (task.type.startsWith(RESERVED)) {
+      const allowed = `a type that does not begin with '${RESERVED}', which is the runtime's own`
+      problems.push({ path: `tasks[${index}].type`, allowed, given: task.type })
     } else if (definitions.has(task.type)) {
       const allowed = 'a type that no other task has'
       problems.push({ path: `tasks[${index}].type`, allowed, given: task.type })

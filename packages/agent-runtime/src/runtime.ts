@@ -10,6 +10,7 @@ import type {
 } from '@ku0/agent-runtime-core'
 import type { LeakedHandler, SubmitOptions } from './execution/index.ts'
 import type { Approvals } from './approvals.ts'
+import type { Graph, GraphNodes, GraphOutput } from './graph/graph.ts'
 import type { Receipt, TaskId } from './receipts.ts'
 import type { ReplayOptions } from './replay/replay-task.ts'
 import type { ReplayReport } from './replay/report.ts'
@@ -55,6 +56,17 @@ export interface Runtime extends AsyncDisposable {
     items: ItemsOf<Tasks>,
   ): Promise<ReceiptsOf<Tasks>>
 
+  /**
+   * Submits a graph of tasks: one task that runs each node as a child, as soon as the nodes that it waits for are done, and whose result
+   * is the output of every node by name. Nothing is stored when anything is wrong with the graph: `invalid_argument` names all of it,
+   * a circle with its path. A submission that is refused by a limit is an answer, as in {@link submit}; throws what that throws.
+   * Canceling the task cancels its nodes; a retry keeps those that are done. Source: `docs/semantics.md 13.3`.
+   */
+  submitGraph<const Nodes extends GraphNodes>(
+    graph: Graph<Nodes>,
+    options?: SubmitOptions,
+  ): Promise<Receipt<GraphOutput<Nodes>>>
+
   /** A task as it stands; undefined if there is none of this id, or it was pruned. */
   status(task: Receipt | string): Promise<TaskStatus | undefined>
 
@@ -66,7 +78,7 @@ export interface Runtime extends AsyncDisposable {
   result(taskId: string, options?: WaitOptions): Promise<unknown>
 
   /**
-   * Cancels a task: its state is `canceled` when this resolves, its handler is told then. False for a final or unknown task.
+   * Cancels a task, and its children with it: its state is `canceled` when this resolves, its handler is told then. False for a final or unknown task.
    * Source: Track AA, Scheduling Rules; `docs/semantics.md 5`.
    */
   cancel(task: Receipt | string, options?: CancelOptions): Promise<boolean>

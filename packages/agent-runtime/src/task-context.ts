@@ -1,4 +1,13 @@
-import type { ApprovalTimeout, Backoff, Lane, OversightMode, RejectionPolicy } from '@ku0/agent-runtime-core'
+import type {
+  ApprovalTimeout,
+  Backoff,
+  ChildPolicy,
+  Lane,
+  OversightMode,
+  RejectionPolicy,
+} from '@ku0/agent-runtime-core'
+import type { TaskId } from './receipts.ts'
+import type { TaskDefinition } from './task-definition.ts'
 
 /**
  * What a handler gets to work with. Its methods write on behalf of the task's lease: once the lease is gone (canceled, lost,
@@ -43,7 +52,7 @@ export interface TaskContext {
    * `then`, `catch` or `Promise.all`, fails the attempt with its error; a step that still runs and that nobody has looked at fails
    * it with `step_outside_handler`. One that was looked at, by `Promise.race` for instance, is dropped, and a warning logged.
    * The promise itself never counts as unhandled, but what is made of it does: `ctx.step(...).then(f)` is yours to handle.
-   * The same goes for `sleep`, `waitForSignal`, `race`, `all` and `exec`, and for what a branch calls until that returns; only a
+   * The same goes for `sleep`, `waitForSignal`, `spawn`, `call`, `race`, `all` and `exec`, and for what a branch calls until that returns; only a
    * wait may be left open, and a command that still runs is stopped.
    *
    * Throws {@link DuplicateStepKey}, {@link StepNotSerializable}, {@link PayloadTooLarge}, whatever `fn` throws, and the
@@ -82,7 +91,7 @@ export interface TaskContext {
    * same winner and run no branch. When it rejected, so does the race; that is not stored. A branch gets a context of its own
    * and calls that, not `ctx`.
    *
-   * A branch that lost is closed: its signal aborts, its waits are dropped in the commit of the decision, a step of it that
+   * A branch that lost is closed: its signal aborts, its waits are dropped and its children canceled in the commit of the decision, a step of it that
    * still runs is aborted and what it returns is not recorded, and its context refuses further calls. A step that was
    * recorded by then stays so. What a pass waits for is as in {@link sleep}: work of a branch outside steps does not keep it alive.
    *
@@ -132,6 +141,33 @@ export interface TaskContext {
    * Source: `docs/semantics.md 6.4`, `docs/changing-code.md`.
    */
   patched(id: string): Promise<boolean>
+
+  /**
+   * Submits a task as a child of this one, once in the life of the task: in a later pass the key stands for the same child, and
+   * nothing is submitted. Resolves when that is committed. The child runs like any task, on any process of the store, in this
+   * task's lane unless told otherwise; a type that this process does not define is not checked here. When this task ends, in whatever
+   * way, the children that have not ended are canceled in the same commit, and their children: `onParentEnd: 'abandon'` lets one go on.
+   *
+   * Throws {@link DuplicateStepKey}, `TaskRejected` when the submission is refused (the key may be used again then), `already_exists`,
+   * `limit_exceeded` above `maxChildren` open ones, `invalid_argument`, {@link StepNotSerializable}, {@link PayloadTooLarge}, the
+   * signal's reason. Source: `docs/semantics.md 5.5`.
+   */
+  spawn<Input, Output>(
+    key: string,
+    task: TaskDefinition<string, Input, Output>,
+    input: NoInfer<Input>,
+    options?: SpawnOptions,
+  ): Promise<ChildTask<Output>>
+  spawn(key: string, task: string, input: unknown, options?: SpawnOptions): Promise<ChildTask>
+
+  /** {@link spawn}, and then the child's {@link ChildTask.result}. */
+  call<Input, Output>(
+    key: string,
+    task: TaskDefinition<string, Input, Output>,
+    input: NoInfer<Input>,
+    options?: SpawnOptions,
+  ): Promise<Output>
+  call(key: string, task: string, input: unknown, options?: SpawnOptions): Promise<unknown>
 
   /**
    * Calls `hook` when the pass ends in any way but completion: canceled, timed out, failed, lease lost, waiting, yielded, shutdown.
@@ -238,6 +274,44 @@ export interface Feedback {
   readonly by?: string
   readonly feedback?: string
   readonly value?: unknown
+}
+
+/** What a child is submitted with, besides its input. What it leaves out, its task type says; the lane is the parent's. */
+export interface SpawnOptions {
+  readonly lane?: Lane
+  /** An id of your own, 1 to 255 characters. */
+  readonly taskId?: string
+  readonly model?: string
+  readonly tools?: readonly string[]
+  readonly labels?: Readonly<Record<string, string>>
+  /** Not to be started before this time, epoch ms. */
+  readonly dueAt?: number
+  /** Not to be started before so many ms from now, by the store's clock. */
+  readonly delayMs?: number
+  /** The running time allowed to one attempt. */
+  readonly timeoutMs?: number
+  /** An estimate, counted by `tokensPerWindow`. */
+  readonly tokens?: number
+  /** What becomes of the child when this task ends before it: `cancel` by default. */
+  readonly onParentEnd?: ChildPolicy
+}
+
+/** A child that was spawned. */
+export interface ChildTask<Output = unknown> {
+  readonly taskId: TaskId<Output>
+  /**
+   * Waits, without a slot, until the child has ended, and gives its output; the answer is stored, and the same in every later
+   * pass. It may be called several times. Throws `TaskFailed` with the error that the child failed with, `TaskCanceled`, and a
+   * {@link TimeoutError} when `timeoutMs` is over: the child goes on then, and can be waited for again.
+   */
+  result(options?: ChildWaitOptions): Promise<Output>
+  /** Cancels the child, and what is below it. False when it is over already. */
+  cancel(reason?: string): Promise<boolean>
+}
+
+export interface ChildWaitOptions {
+  /** How long the child is waited for from the call on, 0 to 1e15 ms; for ever when absent. */
+  readonly timeoutMs?: number
 }
 
 /** What runs side by side, by name. Each gets a context of its own, whose signal aborts when the branch is closed. */

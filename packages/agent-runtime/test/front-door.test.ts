@@ -87,7 +87,7 @@ describe('execution: calls about a task', () => {
 
 describe('execution: calls with something outside what they document', () => {
   test.each<[keyof Untyped, unknown[], string]>([
-    ['list', [null], 'list options: an object of states, types, lanes, limit, cursor; given null'],
+    ['list', [null], 'list options: an object of states, types, lanes, parent, limit, cursor; given null'],
     ['list', ['queued'], 'list options: '],
     [
       'list',

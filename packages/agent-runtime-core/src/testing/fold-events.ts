@@ -1,4 +1,5 @@
 import { approvalName } from '../approval.ts'
+import { childName } from '../child.ts'
 import { TIMEOUT_VERDICT } from '../transition/approvals.ts'
 import { canonical } from '../codec.ts'
 import type { EventData, StoredEvent } from '../event.ts'
@@ -11,6 +12,8 @@ export function foldEvents(events: readonly Pick<StoredEvent, 'seq' | 'type' | '
   /** The open waits, in the order of their calls, and the signals not taken, by seq. */
   readonly waits: readonly OpenWait[]
   readonly signals: ReadonlyMap<number, string>
+  /** The children that have not ended, by key. */
+  readonly children: ReadonlyMap<string, EventData['child.spawned']>
   /** When the first of the waits is due, while it waits. */
   readonly waitDueAt: number | null
   readonly problems: readonly string[]
@@ -28,11 +31,21 @@ export function foldEvents(events: readonly Pick<StoredEvent, 'seq' | 'type' | '
   }
   const waits = new Map<string, OpenWait>()
   const signals = new Map<number, string>()
+  const children = new Map<string, EventData['child.spawned']>()
+  const spawnedAt = new Map<string, number>()
   let waitDueAt: number | null = null
   let fence = 0
   let isParked = false
   const open = (wait: OpenWait) => {
     if (!waits.has(wait.key)) waits.set(wait.key, wait)
+  }
+  const sendBack = (since: number) => {
+    for (const [key, seq] of spawnedAt) {
+      if (seq <= since) continue
+      spawnedAt.delete(key)
+      children.delete(key)
+      for (const [arrived, name] of signals) if (name === childName(key)) signals.delete(arrived)
+    }
   }
   const end = ({ key, name, outcome, value }: EventData['wait.resolved'], seq: number) => {
     waits.delete(key)
@@ -56,6 +69,7 @@ export function foldEvents(events: readonly Pick<StoredEvent, 'seq' | 'type' | '
     if (!isOver()) return
     waits.clear()
     signals.clear()
+    children.clear()
   }
   for (const { seq, type, at, data } of events) {
     const it = JSON.parse(data) as Partial<Record<string, unknown>>
@@ -67,6 +81,7 @@ export function foldEvents(events: readonly Pick<StoredEvent, 'seq' | 'type' | '
         row['input'] = canonical(it['input'])
         row['submittedAt'] = at
         for (const key of ['schedule', 'scheduledFor']) if (it[key] !== undefined) row[key] = it[key]
+        if (it['parentId'] !== undefined) row['parent'] = it['parentId']
         break
       case 'task.rejected':
         move('rejected', seq)
@@ -134,6 +149,7 @@ export function foldEvents(events: readonly Pick<StoredEvent, 'seq' | 'type' | '
           )
         move('queued', seq)
         if (it['reason'] !== 'divergence') end(it as unknown as EventData['wait.resolved'], seq)
+        if (typeof it['since'] === 'number') sendBack(it['since'])
         break
       case 'signal.received':
         if (isOver()) problems.push(`I4 signal ${seq} for a task that is ${row.state}`)
@@ -143,12 +159,22 @@ export function foldEvents(events: readonly Pick<StoredEvent, 'seq' | 'type' | '
         if (isOver()) problems.push(`I4 verdict ${seq} for a task that is ${row.state}`)
         signals.set(seq, approvalName(String(it['key'])))
         break
+      case 'child.ended':
+        if (isOver()) problems.push(`I4 the end of a child, ${seq}, for a task that is ${row.state}`)
+        // Of an inherited child nothing but its end is told.
+        if (!children.delete(String(it['key'])) && fence > 0)
+          problems.push(`I22 event ${seq} ends child ${String(it['key'])}, which is not open`)
+        signals.set(seq, String(it['name']))
+        break
+      case 'child.inherited':
       case 'step.inherited':
       case 'wait.inherited':
         if (fence > 0 || row.state !== 'queued') problems.push(`I7 ${type} ${seq} although it has begun`)
         if (type === 'step.inherited') row.steps += 1
+        if (type === 'child.inherited') spawnedAt.set(String(it['key']), seq)
         break
       case 'step.started':
+      case 'child.spawned':
       case 'step.completed':
       case 'step.failed':
       case 'wait.started':
@@ -162,6 +188,14 @@ export function foldEvents(events: readonly Pick<StoredEvent, 'seq' | 'type' | '
         if (type === 'approval.requested') open(approvalIn(it as unknown as EventData['approval.requested']))
         if (type === 'wait.resolved') end(it as unknown as EventData['wait.resolved'], seq)
         for (const key of (it['dropped'] ?? []) as string[]) waits.delete(key)
+        for (const key of (it['droppedChildren'] ?? []) as string[])
+          if (!children.delete(key)) problems.push(`I22 event ${seq} drops child ${key}, which is not open`)
+        if (type === 'child.spawned') {
+          const child = it as unknown as EventData['child.spawned']
+          if (children.has(child.key)) problems.push(`I22 event ${seq} spawns a second child ${child.key}`)
+          children.set(child.key, child)
+          spawnedAt.set(child.key, seq)
+        }
         break
       case 'task.leaked':
         break
@@ -170,7 +204,7 @@ export function foldEvents(events: readonly Pick<StoredEvent, 'seq' | 'type' | '
     }
   }
   const inOrder = [...waits.values()].toSorted((a, b) => a.position - b.position || (a.key < b.key ? -1 : 1))
-  return { row, waits: inOrder, signals, waitDueAt, problems }
+  return { row, waits: inOrder, signals, children, waitDueAt, problems }
 }
 
 function approvalIn({ key, position, dueAt }: EventData['approval.requested']): OpenWait {

@@ -1,3 +1,4 @@
+import { isChildName } from '../child.ts'
 import { canonical } from '../codec.ts'
 import type { ExecutionConfig } from '../config.ts'
 import type { Digest } from '../environment.ts'
@@ -71,7 +72,7 @@ export async function takeSnapshot(store: Pick<ExecutionStore, 'read'>): Promise
 
 /**
  * Every rule that the snapshot breaks, one line each; none when all is well. Rows are compared with what their events say,
- * counters with counts. Source: `docs/reliability.md` 3.1, I1-I6, I10, I11, I14-I17, I19.
+ * counters with counts. Source: `docs/reliability.md` 3.1, I1-I6, I10, I11, I14-I17, I19, I22.
  */
 export function violationsIn(snapshot: StoreSnapshot, it: InvariantCase): readonly string[] {
   return [
@@ -80,6 +81,7 @@ export function violationsIn(snapshot: StoreSnapshot, it: InvariantCase): readon
         (line) => `task ${task.record.sequence}: ${line}`,
       ),
     ),
+    ...familyRules(snapshot),
     ...countRules(snapshot),
     ...keyRules(snapshot),
     ...workerRules(snapshot),
@@ -169,6 +171,34 @@ function* outputRules({ output }: TaskSnapshot): Iterable<string> {
     if (seq !== index + 1) yield `9 chunk ${index + 1} has seq ${seq}`
     if (attempt < (output[index - 1]?.attempt ?? 1)) yield `9.3 chunk ${seq} is of an earlier attempt`
   }
+}
+
+/** I2, I22: every child was spawned; none that ends with its parent outlives it, and each end is told. */
+function* familyRules({ tasks }: StoreSnapshot): Iterable<string> {
+  const byId = new Map(tasks.map((task) => [task.record.taskId, task]))
+  const spawned = new Set<string>()
+  for (const { record, events } of tasks) {
+    const ended = new Set<string>()
+    for (const { type, data } of events) {
+      const { taskId, policy } = JSON.parse(data) as EventData['child.spawned']
+      if (type === 'child.ended') ended.add(taskId)
+      if (type !== 'child.spawned') continue
+      spawned.add(taskId)
+      const child = byId.get(taskId)?.record
+      if (child?.parent !== record.taskId)
+        yield `I22 task ${record.sequence} has a child ${taskId} of parent ${child?.parent ?? 'none'}`
+      else if (isFinal(record.state) && policy === 'cancel' && !isFinal(child.state))
+        yield `I22 task ${record.sequence} is ${record.state}, its child ${taskId} is ${child.state}`
+    }
+    for (const { key, taskId } of foldEvents(events).children.values()) {
+      const state = byId.get(taskId)?.record.state
+      if (state !== undefined && isFinal(state) && !ended.has(taskId))
+        yield `I22 task ${record.sequence} does not know that its child ${key} is ${state}`
+    }
+  }
+  for (const { record } of tasks)
+    if (record.parent !== undefined && !spawned.has(record.taskId))
+      yield `I2 task ${record.sequence} is not a child of ${record.parent}`
 }
 
 /** I1, I2, I14: counters are counts. */
@@ -321,9 +351,12 @@ function chained(
   const { seq, type, at } = event
   let { data } = event
   const parsed = JSON.parse(data) as Record<string, unknown>
+  const ofChild = isChildName(parsed['name'])
+  // A child's end stands in its parent's events with the blob that its own event has.
+  const values = ofChild ? ((parsed['value'] ?? {}) as Record<string, unknown>) : parsed
   for (const key of valueKeys) {
-    if (!(key in parsed)) continue
-    const text = canonical(parsed[key])
+    if (!(key in values)) continue
+    const text = canonical(values[key])
     if (!exceeds(text, config.maxInlineBytes)) continue
     data = data.replace(
       `"${key}":${text}`,

@@ -1,3 +1,4 @@
+import { childName, type ChildPolicy } from '../child.ts'
 import type { FailureKind } from '../event.ts'
 import { type Lane, laneRank } from '../lane.ts'
 import type { LeaseEndReason } from '../lease.ts'
@@ -36,6 +37,16 @@ export interface ModelTask {
   /** How its waits ended: key, outcome, value. */
   readonly ended: [string, WaitOutcome, string | undefined][]
   readonly events: string[]
+  readonly parent: ModelTask | undefined
+  readonly children: Map<string, ModelChild>
+}
+
+/** A child, by the key that its parent gave it. */
+interface ModelChild {
+  readonly key: string
+  readonly task: ModelTask
+  readonly policy: ChildPolicy
+  isOpen: boolean
 }
 
 export interface ModelWait {
@@ -113,6 +124,11 @@ export type ModelReceipt =
   | { readonly accepted: true; readonly sequence: number; readonly deduplicated: boolean }
   | { readonly accepted: false; readonly sequence: number; readonly reason: string }
 
+export type ModelSpawn =
+  | 'stale'
+  | { readonly as: 'spawned'; readonly sequence: number }
+  | { readonly as: 'refused'; readonly sequence: number; readonly reason: string }
+
 export type ModelSettlement =
   | { readonly as: 'completed'; readonly value: string }
   | { readonly as: 'failed'; readonly value: string; readonly kind: FailureKind }
@@ -159,36 +175,28 @@ export class ReferenceModel {
           ? { accepted: true, sequence, deduplicated: true }
           : { accepted: false, sequence, reason: 'idempotency_conflict' }
       }
-      const dueAt = it.delayMs === undefined || it.delayMs === 0 ? undefined : this.now + it.delayMs
-      const reason = this.refusal(it.lane, dueAt !== undefined)
-      const sequence = ++this.sequence
-      if (reason !== undefined) {
-        this.rejected += 1
-        return { accepted: false, sequence, reason }
-      }
-      const task: ModelTask = {
-        sequence,
-        lane: it.lane,
-        type: it.type,
-        input: it.input,
-        key: it.key,
-        state: 'queued',
-        attempt: 1,
-        crashes: 0,
-        fence: 0,
-        dueAt,
-        lease: undefined,
-        result: undefined,
-        parked: false,
-        memos: new Map(),
-        waits: [],
-        signals: [],
-        ended: [],
-        events: ['task.queued'],
-      }
-      this.tasks.push(task)
+      const task = this.admit(it)
+      if (typeof task === 'string') return { accepted: false, sequence: this.sequence, reason: task }
       if (it.key !== undefined) this.keys.set(it.key, task)
-      return { accepted: true, sequence, deduplicated: false }
+      return { accepted: true, sequence: task.sequence, deduplicated: false }
+    })
+  }
+
+  spawn(
+    lease: ModelLease | undefined,
+    it: { key: string; policy: ChildPolicy; lane: Lane; type: string; input: string },
+  ): ModelSpawn {
+    return this.turn(() => {
+      if (lease?.state !== 'running') return 'stale'
+      const { key: name, policy, ...submission } = it
+      const parent = lease.task
+      const before = parent.children.get(name)
+      if (before !== undefined) return { as: 'spawned', sequence: before.task.sequence }
+      const task = this.admit(submission, parent)
+      if (typeof task === 'string') return { as: 'refused', sequence: this.sequence, reason: task }
+      parent.children.set(name, { key: name, task, policy, isOpen: true })
+      parent.events.push('child.spawned')
+      return { as: 'spawned', sequence: task.sequence }
     })
   }
 
@@ -225,14 +233,28 @@ export class ReferenceModel {
     this.turn(() => undefined)
   }
 
-  step(lease: ModelLease | undefined, key: string, value: string): 'stale' | { memo?: string } {
+  /** `drops`: the keys of children whose branch the step decides against. */
+  step(
+    lease: ModelLease | undefined,
+    key: string,
+    value: string,
+    drops: readonly string[] = [],
+  ): 'stale' | { memo?: string } {
     return this.turn(() => {
       if (lease?.state !== 'running') return 'stale'
-      const { memos, events } = lease.task
+      const { memos, events, children } = lease.task
       const memo = memos.get(key)
       if (memo !== undefined) return { memo }
       memos.set(key, value)
       events.push('step.completed')
+      const dropped = [...children.values()].filter(
+        ({ key: name, isOpen, policy }) => isOpen && policy === 'cancel' && drops.includes(name),
+      )
+      for (const child of dropped) children.delete(child.key)
+      for (const child of dropped) {
+        child.isOpen = false
+        this.finish(child.task, 'canceled', 'canceled', 'canceled', '')
+      }
       return {}
     })
   }
@@ -247,7 +269,11 @@ export class ReferenceModel {
       if (it.as === 'retry') this.requeue(lease, 'retry', it.delayMs)
       else {
         lease.task.result = it.value
-        this.finish(lease.task, it.as, it.as, it.as)
+        const end =
+          it.as === 'completed'
+            ? `{"output":${it.value},"state":"completed"}`
+            : `{"error":${it.value},"kind":"${it.kind}","state":"failed"}`
+        this.finish(lease.task, it.as, it.as, it.as, end)
       }
       return 'ok'
     })
@@ -293,12 +319,8 @@ export class ReferenceModel {
     return this.turn(() => {
       if (task === undefined) return { delivered: false }
       if (isOver(task)) return { delivered: false, state: task.state }
-      task.signals.push({ name, value, at: this.now })
       task.events.push('signal.received')
-      const wait = task.waits
-        .filter((it) => task.state === 'waiting' && !task.parked && it.name === name)
-        .toSorted((a, b) => a.position - b.position)[0]
-      if (wait !== undefined) this.resume(task, wait.key, 'received', task.signals.at(-1))
+      this.deliver(task, name, value)
       return { delivered: true, state: task.state }
     })
   }
@@ -338,7 +360,7 @@ export class ReferenceModel {
     return this.turn(() => {
       if (task === undefined) return { canceled: false }
       if (isOver(task)) return { canceled: false, state: task.state }
-      this.finish(task, 'canceled', 'canceled', 'canceled')
+      this.finish(task, 'canceled', 'canceled', 'canceled', '{"state":"canceled"}')
       return { canceled: true, state: 'canceled' }
     })
   }
@@ -413,6 +435,53 @@ export class ReferenceModel {
     this.turn(() => undefined)
   }
 
+  /** The task, or why it was refused; it takes a sequence in any case. */
+  private admit(
+    it: { lane: Lane; type: string; input: string; key?: string; delayMs?: number },
+    parent?: ModelTask,
+  ): ModelTask | string {
+    const dueAt = it.delayMs === undefined || it.delayMs === 0 ? undefined : this.now + it.delayMs
+    const reason = this.refusal(it.lane, dueAt !== undefined)
+    const sequence = ++this.sequence
+    if (reason !== undefined) {
+      this.rejected += 1
+      return reason
+    }
+    const task: ModelTask = {
+      sequence,
+      lane: it.lane,
+      type: it.type,
+      input: it.input,
+      key: it.key,
+      state: 'queued',
+      attempt: 1,
+      crashes: 0,
+      fence: 0,
+      dueAt,
+      lease: undefined,
+      result: undefined,
+      memos: new Map(),
+      waits: [],
+      parked: false,
+      signals: [],
+      ended: [],
+      events: ['task.queued'],
+      parent,
+      children: new Map(),
+    }
+    this.tasks.push(task)
+    return task
+  }
+
+  /** It wakes the task that waits for the name, or is kept. */
+  private deliver(task: ModelTask, name: string, value: string): void {
+    task.signals.push({ name, value, at: this.now })
+    const wait = task.waits
+      .filter((it) => task.state === 'waiting' && !task.parked && it.name === name)
+      .toSorted((a, b) => a.position - b.position)[0]
+    if (wait !== undefined) this.resume(task, wait.key, 'received', task.signals.at(-1))
+  }
+
   /** What is due at a turn, the operation of the turn, and what can start then. */
   private turn<T>(operation: () => T): T {
     // What one operation does in several steps is one turn.
@@ -435,8 +504,19 @@ export class ReferenceModel {
   private sweep(): void {
     const lapsed = this.live().filter(({ expiresAt }) => expiresAt <= this.now)
     for (const lease of lapsed.toSorted((a, b) => a.expiresAt - b.expiresAt || a.dispatch - b.dispatch)) {
-      lease.task.crashes += 1
-      if (lease.task.crashes >= this.config.maxCrashes) this.finish(lease.task, 'failed', 'failed', 'expired')
+      // Its parent may have taken it along just now.
+      if (lease.state !== 'running') continue
+      const crashes = ++lease.task.crashes
+      const { maxCrashes } = this.config
+      const error = `{"code":"poisoned","message":"the task lost its lease to crashes ${crashes} times (maxCrashes ${maxCrashes})","name":"RuntimeError"}`
+      if (crashes >= maxCrashes)
+        this.finish(
+          lease.task,
+          'failed',
+          'failed',
+          'expired',
+          `{"error":${error},"kind":"poisoned","state":"failed"}`,
+        )
       else this.requeue(lease, 'expired')
     }
   }
@@ -555,7 +635,13 @@ export class ReferenceModel {
     state: 'completed' | 'failed' | 'canceled',
     lease: LeaseState,
     reason: LeaseEndReason,
+    /** What its parent hears. */
+    told: string,
   ): void {
+    const open = [...task.children.values()].filter(({ isOpen }) => isOpen)
+    for (const child of open) child.isOpen = false
+    for (const child of open)
+      if (child.policy === 'cancel') this.finish(child.task, 'canceled', 'canceled', 'canceled', '')
     if (task.lease !== undefined) this.end(task.lease, lease, reason)
     task.state = state
     task.dueAt = undefined
@@ -563,6 +649,11 @@ export class ReferenceModel {
     task.waits.length = 0
     task.signals.length = 0
     task.events.push(`task.${state}`)
+    const child = [...(task.parent?.children.values() ?? [])].find((it) => it.task === task && it.isOpen)
+    if (task.parent === undefined || child === undefined) return
+    child.isOpen = false
+    task.parent.events.push('child.ended')
+    this.deliver(task.parent, childName(child.key), told)
   }
 
   private end(lease: ModelLease, state: LeaseState, reason: LeaseEndReason): void {

@@ -3,6 +3,7 @@ import { testDigest } from './sha256.ts'
 import { admission } from './store-suite/admission.ts'
 import { approvals } from './store-suite/approvals.ts'
 import { cancellation } from './store-suite/cancellation.ts'
+import { children } from './store-suite/children.ts'
 import { divergence } from './store-suite/divergence.ts'
 import { demand } from './store-suite/demand.ts'
 import { endings } from './store-suite/endings.ts'
@@ -82,6 +83,7 @@ const sections: Readonly<Record<string, (suite: Suite) => void>> = {
   'waits and signals (docs/semantics.md 12.3, 12.4)': waits,
   'approvals (docs/semantics.md 12.1-12.3)': approvals,
   'divergence (docs/semantics.md 6.4)': divergence,
+  'children (docs/semantics.md 5.5, 12.3, 13.3)': children,
   'forks (docs/semantics.md 1.2, 6.3)': forks,
   'schedules (docs/semantics.md, Schedules)': schedules,
   'events and hashes (docs/semantics.md 1.3, 1.6, 6.2)': events,

@@ -1,5 +1,6 @@
 import type { OutcomeOf, Write, WriteKind } from '../store.ts'
 import { abortSettled, cancel } from './cancel.ts'
+import { spawn } from './children.ts'
 import { diverge, resume } from './divergence.ts'
 import type { LeaseRow } from './rows.ts'
 import { fork } from './fork.ts'
@@ -16,7 +17,8 @@ import {
 import { submit } from './submit.ts'
 import { drainWorkers, registerWorkers, removeWorkers } from './upkeep.ts'
 import { resolveApproval } from './verdicts.ts'
-import { signal, suspend } from './waits.ts'
+import { suspend } from './suspend.ts'
+import { signal } from './waits.ts'
 import type { WorkingSet } from './working-set.ts'
 
 /**
@@ -35,6 +37,7 @@ export const flushRank: Readonly<Record<WriteKind, number>> = {
   progress: 1,
   suspend: 1,
   diverge: 1,
+  spawn: 1,
   registerWorkers: 2,
   drainWorkers: 2,
   removeWorkers: 2,
@@ -80,6 +83,8 @@ export function fold(ws: WorkingSet, it: Write, running: Iterable<LeaseRow>): Ou
       return diverge(ws, it)
     case 'resume':
       return resume(ws, it)
+    case 'spawn':
+      return spawn(ws, it)
     case 'signal':
       return signal(ws, it)
     case 'resolveApproval':

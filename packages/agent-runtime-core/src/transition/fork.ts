@@ -1,9 +1,11 @@
+import { childName, isPatience } from '../child.ts'
 import { canonical } from '../codec.ts'
 import type { EventData } from '../event.ts'
 import { isFinal } from '../states.ts'
 import type { OutcomeOf, Submission, Write } from '../store.ts'
-import type { MemoRow } from './rows.ts'
+import type { MemoRow, TaskRow } from './rows.ts'
 import { submitOne } from './submit.ts'
+import { deliver } from './waits.ts'
 import type { WorkingSet } from './working-set.ts'
 
 /**
@@ -20,9 +22,7 @@ export function fork(ws: WorkingSet, it: Write<'fork'>): OutcomeOf<'fork'> {
   if (it.onlyOver && !isParked && (!isFinal(source.state) || source.state === 'completed'))
     return { as: 'not_over', state: source.state }
 
-  const memos = history.memos
-    .map((memo) => ({ ...memo, data: JSON.parse(memo.data) as MemoData }))
-    .filter(({ data }) => data.reason !== 'divergence')
+  const { memos, ends } = readMemos(ws, source, history.memos)
   const from = it.fromStep === undefined ? undefined : memos.find(({ data }) => data.key === it.fromStep)
   if (it.fromStep !== undefined && from === undefined) return { as: 'unknown_step', key: it.fromStep }
   const kept = from === undefined ? memos : memos.filter(({ data }) => data.position < from.data.position)
@@ -33,18 +33,78 @@ export function fork(ws: WorkingSet, it: Write<'fork'>): OutcomeOf<'fork'> {
 
   const receipt = submitOne(ws, { ...submissionOf(history.submission), ...it.change, forkOf: it.taskId })
   if (receipt.accepted && !receipt.deduplicated)
-    for (const memo of kept) inherit(ws, receipt.sequence, memo, it.edits)
+    for (const memo of kept) {
+      const end = ends.get(memo)
+      if (end === undefined) inherit(ws, receipt.sequence, memo, it.edits)
+      else inheritChild(ws, source, receipt.sequence, memo, end)
+    }
   return { as: 'submitted', receipt }
 }
 
 /** The data of the events that are memos. */
-type MemoData = (EventData['step.completed'] | EventData['wait.resolved']) & {
+type MemoData = (EventData['step.completed'] | EventData['wait.resolved'] | EventData['child.spawned']) & {
   reason?: string
   dropped?: string[]
+  droppedChildren?: string[]
+}
+
+/**
+ * The memos that a fork can have. Of the children only those that completed: the others are spawned anew, as a step that failed is run
+ * anew. That they ended is told again, so what was waited for on their behalf is not kept.
+ */
+function readMemos(
+  ws: WorkingSet,
+  source: TaskRow,
+  rows: readonly MemoRow[],
+): { readonly memos: readonly Memo[]; readonly ends: ReadonlyMap<Memo, MemoRow> } {
+  const completed = new Map<string, MemoRow>()
+  const memos: Memo[] = []
+  for (const row of rows) {
+    const data = JSON.parse(row.data) as MemoData | EventData['child.ended']
+    if ((data as MemoData).reason === 'divergence') continue
+    if (row.type !== 'child.ended') memos.push({ ...row, data: data as MemoData })
+    else if ((data as EventData['child.ended']).state === 'completed') completed.set(data.key, row)
+  }
+  const ends = new Map<Memo, MemoRow>()
+  const kept = memos.filter((memo) => {
+    if (!isChild(memo.type)) return !('kind' in memo.data) || !isForChild(memo.data)
+    const end = completed.get(memo.data.key)
+    const child = ws.child(source.id, memo.data.key)
+    // One that was dropped has no row, or that of the child that came after it.
+    if (end === undefined || child?.seq !== memo.seq) return false
+    ends.set(memo, end)
+    return true
+  })
+  return { memos: kept, ends }
+}
+
+function isForChild({ kind, key }: EventData['wait.resolved']): boolean {
+  return kind === 'child' || isPatience(key)
 }
 
 interface Memo extends Omit<MemoRow, 'data'> {
   readonly data: MemoData
+}
+
+function isChild(type: MemoRow['type']): boolean {
+  return type === 'child.spawned' || type === 'child.inherited'
+}
+
+/** It did not run for this task, and it is over: the new task has its end as if it had just come. */
+function inheritChild(ws: WorkingSet, source: TaskRow, id: number, { data }: Memo, end: MemoRow): void {
+  const { key, policy, position } = data as EventData['child.spawned']
+  const before = ws.child(source.id, key)
+  if (before === undefined) throw new Error(`child ${key} of task ${source.id} was not loaded`)
+  const row = ws.move(ws.taskNow({ id }), {}, 'child.inherited', canonical(data))
+  const { seq } = row
+  ws.putChild({ parent: id, key, task: before.task, position, policy, seq, state: 'closed' })
+  const cut = end.data.indexOf(',"value":')
+  deliver(ws, ws.taskNow({ id }), {
+    event: 'child.ended',
+    fields: end.data.slice(1, cut),
+    name: childName(key),
+    value: { text: end.data.slice(cut + 9, -1), blob: end.blob },
+  })
 }
 
 function isStep(type: MemoRow['type']): boolean {
@@ -58,7 +118,7 @@ function inherit(
   edits: Write<'fork'>['edits'],
 ): void {
   const task = ws.taskNow({ id })
-  const { reason: _, dropped: __, ...own } = data
+  const { reason: _, dropped: __, droppedChildren: ___, ...own } = data
   if (!isStep(type)) {
     ws.move(task, {}, 'wait.inherited', canonical(own), undefined, blob)
     return

@@ -5,6 +5,7 @@ export { scheduleRecordOf } from './schedules.ts'
 export { promote, renew, sweep, takeOver } from './upkeep.ts'
 export {
   blobReference,
+  childKey,
   WorkingSet,
   type Base,
   type Heads,

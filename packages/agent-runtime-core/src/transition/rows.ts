@@ -1,3 +1,4 @@
+import type { ChildPolicy } from '../child.ts'
 import type { EventType, WaitReason } from '../event.ts'
 import type { LeaseEndReason } from '../lease.ts'
 import type { ScheduleDefinition } from '../schedule.ts'
@@ -23,7 +24,7 @@ export interface TaskRow {
   readonly crashes: number
   /** Memos recorded. */
   readonly steps: number
-  /** Open waits and signals not taken yet. */
+  /** Open waits, signals not taken yet, and children that have not ended: 0 for most. */
   readonly waits: number
   /** The last event's seq, and the integrity chain up to it. */
   readonly seq: number
@@ -39,6 +40,8 @@ export interface TaskRow {
   readonly tokens: number
   /** An id of the submitter's own. */
   readonly explicitId: string | null
+  /** The task that spawned it. */
+  readonly parent: number | null
 }
 
 /** A lease, live or ended. Its id is the store-wide dispatch number. */
@@ -151,8 +154,8 @@ export interface SignalRow {
   readonly seq: number
   readonly name: string
   readonly at: number
-  /** As in the event: the value's text, or the reference to a blob. */
-  readonly value: string
+  /** As in the event: the value's text, or the reference to a blob; null where nobody asks for it. */
+  readonly value: string | null
   readonly blob: string | null
   /** How it ends the wait that it is for. */
   readonly outcome: Extract<WaitOutcome, 'received' | 'approved' | 'rejected'>
@@ -166,8 +169,22 @@ export interface VerdictsRow {
   readonly rejections: number
 }
 
+/** A child, under the key that its parent gave it. */
+export interface ChildRow {
+  readonly parent: number
+  readonly key: string
+  readonly task: number
+  readonly position: number
+  readonly policy: ChildPolicy
+  /** The event that is the memo. */
+  readonly seq: number
+  /** `open`: its end is to be told; `dropped`: its branch was given up, and the key is free again. */
+  readonly state: 'open' | 'closed' | 'dropped'
+}
+
 /** An event that is a memo, as it stands. */
 export interface MemoRow {
+  readonly seq: number
   readonly type: EventType
   readonly data: string
   readonly blob: string | null

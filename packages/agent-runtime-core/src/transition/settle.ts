@@ -1,6 +1,8 @@
 import type { EventType, RequeueReason } from '../event.ts'
 import { canonical } from '../codec.ts'
 import { decideExpiry } from '../decide/expiry.ts'
+import { cancelChildren } from './cancel.ts'
+import { tellParent } from './children.ts'
 import type { LeaseEndReason } from '../lease.ts'
 import type { Fenced, Settlement } from '../store.ts'
 import { endLease, held, liveLease, notice } from './fence.ts'
@@ -22,7 +24,8 @@ export function settle(ws: WorkingSet, leaseId: string, settlement: Settlement):
     case 'completed': {
       const output = ws.inline(settlement.output)
       const data = `{"durationMs":${durationOf(ws, task)},"leaseId":"${leaseId}","output":${output.text}}`
-      finish(ws, task, lease, 'completed', 'task.completed', data, 'completed', released, output.blob)
+      const end = { state: 'completed', text: `{"output":${output.text},"state":"completed"}` } as const
+      finish(ws, task, lease, end, data, 'completed', released, output.blob)
       ws.count('completed')
       ws.count('running', -1)
       return 'ok'
@@ -86,7 +89,8 @@ function fail(
 ): void {
   const value = ws.inline(error)
   const data = `{"durationMs":${durationOf(ws, task)},"error":${value.text},"kind":"${kind}","leaseId":"${ws.ids.lease(lease.id)}"}`
-  finish(ws, task, lease, 'failed', 'task.failed', data, endReason, also, value.blob)
+  const end = { state: 'failed', text: `{"error":${value.text},"kind":"${kind}","state":"failed"}` } as const
+  finish(ws, task, lease, end, data, endReason, also, value.blob)
   ws.count('failed')
   ws.count('running', -1)
 }
@@ -95,17 +99,20 @@ function finish(
   ws: WorkingSet,
   task: TaskRow,
   lease: LeaseRow,
-  state: 'completed' | 'failed',
-  type: EventType,
+  end: { readonly state: 'completed' | 'failed'; readonly text: string },
   data: string,
   endReason: LeaseEndReason,
   also: readonly EventType[],
   blob: string | null,
 ): void {
-  const row = ws.move(task, { state, lease: null, finishedAt: ws.now.at }, type, data, also, blob)
+  const { state } = end
+  cancelChildren(ws, task, `its parent has ${state}`)
+  const changes = { state, lease: null, finishedAt: ws.now.at }
+  const row = ws.move(task, changes, `task.${state}`, data, also, blob)
   endLease(ws, lease, state, endReason, row.seq)
   hold(ws, row, 'running', 'none')
   clearWaits(ws, row)
+  tellParent(ws, row, { ...end, blob })
 }
 
 interface Requeue {

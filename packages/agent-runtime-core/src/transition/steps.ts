@@ -1,5 +1,7 @@
 import type { Fenced, OutcomeOf, Write } from '../store.ts'
+import { childrenToDrop, dropChildren } from './cancel.ts'
 import { held } from './fence.ts'
+import type { ChildRow } from './rows.ts'
 import { dropWaits } from './waits.ts'
 import type { WorkingSet } from './working-set.ts'
 
@@ -12,18 +14,19 @@ export function recordStep(ws: WorkingSet, it: Write<'recordStep'>): OutcomeOf<'
   if (before !== undefined && before > 0) return { fenced: 'ok', memo: memoText(ws, task.id, before) }
 
   const result = ws.inline(it.result)
+  const children = childrenToDrop(ws, task, it.dropsChildren)
   const row = ws.move(
     task,
     { steps: task.steps + 1 },
     'step.completed',
-    (it.drops === undefined ? '{' : `{"dropped":${JSON.stringify(it.drops)},`) +
-      `"durationMs":${it.durationMs}` +
+    `{${dropsText(it.drops, children)}"durationMs":${it.durationMs}` +
       (it.inputHash === undefined ? '' : `,"inputHash":"${it.inputHash}"`) +
       `,"key":${JSON.stringify(it.key)},"position":${it.position},"result":${result.text}}`,
     undefined,
     result.blob,
   )
   if (it.drops !== undefined) dropWaits(ws, row, it.drops)
+  dropChildren(ws, children)
   ws.remember(task.id, it.key, row.seq)
   return { fenced: 'ok' }
 }
@@ -56,18 +59,27 @@ export function failStep(ws: WorkingSet, it: Write<'failStep'>): Fenced {
   const live = held(ws, it.leaseId)
   if (live === undefined) return 'stale'
   const error = ws.inline(it.error)
+  const children = childrenToDrop(ws, live.task, it.dropsChildren)
   const row = ws.move(
     live.task,
     {},
     'step.failed',
-    (it.drops === undefined ? '{' : `{"dropped":${JSON.stringify(it.drops)},`) +
-      `"durationMs":${it.durationMs},"error":${error.text},"key":${JSON.stringify(it.key)},"position":${it.position}` +
+    `{${dropsText(it.drops, children)}"durationMs":${it.durationMs},"error":${error.text},"key":${JSON.stringify(it.key)},"position":${it.position}` +
       (it.retry === undefined ? '}' : `,"retry":${it.retry}}`),
     undefined,
     error.blob,
   )
   if (it.drops !== undefined) dropWaits(ws, row, it.drops)
+  dropChildren(ws, children)
   return 'ok'
+}
+
+function dropsText(waits: readonly string[] | undefined, children: readonly ChildRow[]): string {
+  const keys = children.map(({ key }) => key)
+  return (
+    (waits === undefined ? '' : `"dropped":${JSON.stringify(waits)},`) +
+    (keys.length === 0 ? '' : `"droppedChildren":${JSON.stringify(keys)},`)
+  )
 }
 
 /** The newest checkpoint replaces the one before; the event keeps its hash and size. */

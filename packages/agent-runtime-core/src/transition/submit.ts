@@ -14,7 +14,8 @@ export function submit(ws: WorkingSet, tasks: readonly Submission[]): Receipt[] 
   return tasks.map((task) => submitOne(ws, task))
 }
 
-export function submitOne(ws: WorkingSet, it: Submission): Receipt {
+/** `parent`: the task that spawned it. */
+export function submitOne(ws: WorkingSet, it: Submission, parent: number | null = null): Receipt {
   const taken = it.refused === undefined ? takenBefore(ws, it) : undefined
   if (taken !== undefined) return taken
 
@@ -49,6 +50,7 @@ export function submitOne(ws: WorkingSet, it: Submission): Receipt {
       dueAt,
       tokens: it.tokens ?? 0,
       explicitId: it.taskId ?? null,
+      parent,
     },
     {},
     'task.queued',
@@ -69,7 +71,7 @@ const noTools: readonly string[] = []
 
 const newTask: Omit<
   TaskRow,
-  'id' | 'stream' | 'submittedAt' | 'queuedAt' | 'dueAt' | 'tokens' | 'explicitId'
+  'id' | 'stream' | 'submittedAt' | 'queuedAt' | 'dueAt' | 'tokens' | 'explicitId' | 'parent'
 > = {
   state: 'queued',
   attempt: 1,
@@ -153,6 +155,7 @@ function reject(ws: WorkingSet, it: Submission, reason: RejectionReason, message
       dueAt: null,
       tokens: 0,
       explicitId: null,
+      parent: null,
     },
     {},
     'task.rejected',
@@ -173,6 +176,7 @@ function submissionText(it: Submission, input: string, dueAt: number | null): st
   if (it.labels !== undefined) text += `"labels":${sortedRecord(it.labels)},`
   text += `"lane":"${it.lane}",`
   if (it.model !== undefined) text += `"model":${JSON.stringify(it.model)},`
+  if (it.parentId !== undefined) text += `"parentId":${JSON.stringify(it.parentId)},`
   if (it.schedule !== undefined) text += `"schedule":${JSON.stringify(it.schedule)},`
   if (it.scheduledFor !== undefined) text += `"scheduledFor":${it.scheduledFor},`
   if (it.timeoutMs !== undefined) text += `"timeoutMs":${it.timeoutMs},`

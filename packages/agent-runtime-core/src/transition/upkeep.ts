@@ -3,7 +3,7 @@ import type { Write } from '../store.ts'
 import { dequeue, enqueue } from './queue.ts'
 import type { LeaseRow, TaskRow, WorkerRow } from './rows.ts'
 import { expire, release } from './settle.ts'
-import { wake } from './waits.ts'
+import { wake } from './suspend.ts'
 import type { WorkingSet } from './working-set.ts'
 
 /** Ends the leases that have expired, in `(expiresAt, leaseId)` order. Source: Track AA; `docs/semantics.md 3.5, 4.2`. */

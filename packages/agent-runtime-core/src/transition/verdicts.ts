@@ -1,7 +1,8 @@
 import type { VerdictOutcome } from '../approval.ts'
 import { isFinal } from '../states.ts'
 import type { Write } from '../store.ts'
-import { deliver } from './waits.ts'
+import { conclude } from './conclude.ts'
+import { type Arrival, deliver } from './waits.ts'
 import type { WorkingSet } from './working-set.ts'
 
 /** A human's verdict on an open request; the first counts. Source: `docs/semantics.md 12.2, 12.3`. */
@@ -14,12 +15,13 @@ export function resolveApproval(ws: WorkingSet, it: Write<'resolveApproval'>): V
   const name = wait?.name ?? null
   if (wait === undefined || name === null || isAnswered || isFinal(task.state))
     return { as: 'not_open', state: task.state }
-  const row = deliver(ws, task, {
+  const arrival: Arrival = {
     event: 'approval.resolved',
     fields: `"key":${JSON.stringify(wait.key)},"outcome":"${it.verdict}","requestId":${it.request}`,
     name,
     value: ws.inline(it.value),
     outcome: it.verdict,
-  })
+  }
+  const row = deliver(ws, task, arrival, conclude)
   return { as: 'resolved', state: row.state }
 }

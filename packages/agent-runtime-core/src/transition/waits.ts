@@ -1,53 +1,12 @@
+import { isChildName } from '../child.ts'
 import type { EventType, WaitReason } from '../event.ts'
 import { isFinal } from '../states.ts'
 import type { OutcomeOf, Write } from '../store.ts'
-import { type WaitOutcome, type WaitRecord, waitReasonOf, type WaitRequest } from '../wait.ts'
+import { type WaitOutcome, waitReasonOf } from '../wait.ts'
+import { countVerdict, sendsBack, TIMEOUT_VERDICT } from './approvals.ts'
 import { enqueue, hold } from './queue.ts'
-import {
-  countVerdict,
-  openApproval,
-  outcomeAtTimeout,
-  refusalOf,
-  sendsBack,
-  TIMEOUT_VERDICT,
-} from './approvals.ts'
 import type { SignalRow, TaskRow, WaitRow } from './rows.ts'
-import { endLease, held, type Held } from './fence.ts'
-import type { WorkingSet } from './working-set.ts'
-
-/** Ends the pass at its waits, unless one of them is over already. Source: `docs/semantics.md 12.3, 12.4`. */
-export function suspend(ws: WorkingSet, it: Write<'suspend'>): OutcomeOf<'suspend'> {
-  const live = held(ws, it.leaseId)
-  if (live === undefined) return { fenced: 'stale' }
-  const before = ws.waitsOf(live.task)
-  const known = new Set(before.map(({ key }) => key))
-  const fresh = it.waits.filter(({ key }) => !known.has(key)).map((request) => begun(ws, live.task, request))
-  // Those of an earlier pass that this one has not come to yet count too: whatever ends, the handler may want to know.
-  const open = [...before, ...fresh]
-  const over = whatIsOver(ws, live.task, open)
-
-  const back = over.find(({ wait, outcome }) => sendsBack(wait, outcome))
-  if (back !== undefined || (over.length === 0 && !it.stay)) {
-    ws.putWaits(live.task, open)
-    park(ws, live, open)
-    if (back !== undefined) {
-      conclude(ws, ws.taskNow(live.task), back)
-      if (back.taken !== undefined) ws.takeSignal(live.task, back.taken)
-    }
-    return { fenced: 'ok', suspended: true, resolved: [] }
-  }
-  const ended = new Set(over.map(({ wait }) => wait.key))
-  let task = ws.taskNow(live.task)
-  for (const wait of fresh) if (wait.kind !== 'approval' && !ended.has(wait.key)) task = start(ws, task, wait)
-  const resolved = over.map((ending) => {
-    task = resolve(ws, task, ending)
-    return recordOf(ws, task, ending)
-  })
-  const left = open.filter(({ key }) => !ended.has(key))
-  if (ended.size > 0 || fresh.length > 0) ws.putWaits(task, left)
-  for (const { taken } of over) if (taken !== undefined) ws.takeSignal(task, taken)
-  return { fenced: 'ok', suspended: false, resolved }
-}
+import { storedText, type WorkingSet } from './working-set.ts'
 
 /** A signal wakes the task that waits for it, or is kept until it does. Source: `docs/semantics.md 12.4`. */
 export function signal(ws: WorkingSet, it: Write<'signal'>): OutcomeOf<'signal'> {
@@ -55,7 +14,7 @@ export function signal(ws: WorkingSet, it: Write<'signal'>): OutcomeOf<'signal'>
   const task = number === undefined ? undefined : ws.task(number)
   if (task === undefined) return { delivered: false }
   if (isFinal(task.state)) return { delivered: false, state: task.state }
-  const unread = ws.signalsOf(task)
+  const unread = ws.signalsOf(task).filter(({ name }) => !isChildName(name))
   if (unread.length >= ws.config.maxSignals) return { delivered: false, state: task.state, full: true }
 
   const fields = `"name":${JSON.stringify(it.name)}`
@@ -80,8 +39,13 @@ export interface Arrival {
   readonly outcome?: SignalRow['outcome']
 }
 
-/** What has come wakes the task that waits for it, or is kept until the task does. Source: `docs/semantics.md 12.4`. */
-export function deliver(ws: WorkingSet, task: TaskRow, arrival: Arrival): TaskRow {
+/** What has come ends the wait of the task that waits for it, or is kept until one does. Source: `docs/semantics.md 12.4`. */
+export function deliver(
+  ws: WorkingSet,
+  task: TaskRow,
+  arrival: Arrival,
+  end: (ws: WorkingSet, task: TaskRow, over: Over) => void = resume,
+): TaskRow {
   const { event, fields, name, value, outcome = 'received' } = arrival
   const row = ws.move(task, {}, event, `{${fields},"value":${value.text}}`, undefined, value.blob)
   const arrived: SignalRow = {
@@ -96,16 +60,8 @@ export function deliver(ws: WorkingSet, task: TaskRow, arrival: Arrival): TaskRo
   const awaits = row.state === 'waiting' && row.waitReason !== 'divergence'
   const wait = awaits ? ws.waitsOf(row).find((it) => it.name === name) : undefined
   if (wait === undefined) ws.keepSignal(row, arrived)
-  else conclude(ws, row, { wait, outcome, at: ws.now.at, taken: arrived })
+  else end(ws, row, { wait, outcome, at: ws.now.at, taken: arrived })
   return ws.taskNow(row)
-}
-
-/** A waiting task whose time has come goes on; of several that are due, by the earliest. Source: `docs/semantics.md 12.3`. */
-export function wake(ws: WorkingSet, task: TaskRow): void {
-  const due = ws.waitsOf(task).filter(({ dueAt }) => dueAt !== null && dueAt <= ws.now.at)
-  const [first] = due.toSorted((a, b) => (a.dueAt ?? 0) - (b.dueAt ?? 0) || a.position - b.position)
-  if (first === undefined) throw new Error(`task ${task.id} is due and none of its waits is`)
-  conclude(ws, task, { wait: first, outcome: outcomeWhenDue(first), at: first.dueAt ?? 0 })
 }
 
 /** The task has no use for these waits any more. */
@@ -122,101 +78,16 @@ export function clearWaits(ws: WorkingSet, task: TaskRow): void {
   for (const unread of ws.signalsOf(task)) ws.takeSignal(task, unread)
 }
 
-function begun(ws: WorkingSet, task: TaskRow, it: WaitRequest): WaitRow {
-  const dueAt = it.dueAt ?? (it.delayMs === undefined ? null : Math.ceil(ws.now.at + it.delayMs))
-  if (it.approval !== undefined) return openApproval(ws, ws.taskNow(task), it, it.approval, dueAt)
-  const { key, position, kind } = it
-  return { task: task.id, key, position, kind, name: it.name ?? null, dueAt, terms: null }
-}
-
 /** How a wait ended. `fail`: the task fails of it. */
-interface Over {
+export interface Over {
   readonly wait: WaitRow
   readonly outcome: WaitOutcome | 'fail'
   readonly at: number
   readonly taken?: SignalRow
 }
 
-/** The waits that need no waiting, in the order in which they ended: what came in time beats the patience for it. */
-function whatIsOver(ws: WorkingSet, task: TaskRow, asked: readonly WaitRow[]): Over[] {
-  const unread = [...ws.signalsOf(task)]
-  const over: Over[] = []
-  for (const wait of asked.toSorted((a, b) => a.position - b.position)) {
-    const { name, dueAt, terms } = wait
-    const index = name === null ? -1 : unread.findIndex((it) => it.name === name)
-    const kept = unread[index]
-    if (terms?.asked === false) over.push({ wait, outcome: 'passed', at: ws.now.at })
-    else if (kept !== undefined && (dueAt === null || kept.at <= dueAt)) {
-      unread.splice(index, 1)
-      over.push({ wait, outcome: kept.outcome, at: kept.at, taken: kept })
-    } else if (dueAt !== null && dueAt <= ws.now.at) {
-      over.push({ wait, outcome: outcomeWhenDue(wait), at: dueAt })
-    }
-  }
-  return over.toSorted((a, b) => a.at - b.at || a.wait.position - b.wait.position)
-}
-
-function outcomeWhenDue({ kind, terms }: WaitRow): Over['outcome'] {
-  if (kind === 'timer') return 'fired'
-  return terms === null ? 'timed_out' : outcomeAtTimeout(terms)
-}
-
-function start(ws: WorkingSet, task: TaskRow, { key, kind, name, position, dueAt }: WaitRow): TaskRow {
-  const due = dueAt === null ? '' : `"dueAt":${dueAt},`
-  return ws.move(task, {}, 'wait.started', `{${due}${fieldsOf({ key, kind, name, position })}}`)
-}
-
-function resolve(ws: WorkingSet, task: TaskRow, over: Over): TaskRow {
-  const data = `{${resolutionOf(ws, task, over)}}`
-  const row = ws.move(task, {}, 'wait.resolved', data, undefined, over.taken?.blob ?? null)
-  if (over.outcome !== 'fail') countVerdict(ws, row, over.wait, over.outcome)
-  return row
-}
-
-/** One of the waits of a waiting task is over: it goes on, or fails for want of an approval. */
-function conclude(ws: WorkingSet, task: TaskRow, over: Over): void {
-  const refusal = refusalOf(ws, task, over.wait, over.outcome, over.taken)
-  if (refusal === undefined) resume(ws, task, over)
-  else fail(ws, task, refusal)
-}
-
-function fail(ws: WorkingSet, task: TaskRow, error: string): void {
-  const row = ws.move(
-    task,
-    { state: 'failed', finishedAt: ws.now.at, waitReason: null, dueAt: null },
-    'task.failed',
-    `{"error":${error},"kind":"not_approved"}`,
-  )
-  clearWaits(ws, row)
-  ws.count('failed')
-  ws.count('waiting', -1)
-}
-
-/** The lease ends, the slot and the quotas are free. */
-function park(ws: WorkingSet, { lease }: Held, waits: readonly WaitRow[]): void {
-  const task = ws.taskNow({ id: lease.task })
-  const ordered = waits.toSorted((a, b) => a.position - b.position)
-  const [first] = ordered
-  if (first === undefined) throw new Error(`task ${task.id} cannot wait for nothing`)
-  const timed = ordered.filter(({ dueAt }) => dueAt !== null).toSorted((a, b) => (a.key < b.key ? -1 : 1))
-  const dueAt = timed.length === 0 ? null : Math.min(...timed.map((wait) => wait.dueAt ?? 0))
-  const times = timed.map((wait) => `${JSON.stringify(wait.key)}:${wait.dueAt}`).join(',')
-  const row = ws.move(
-    task,
-    { state: 'waiting', lease: null, waitReason: waitReasonOf[first.kind], dueAt },
-    'task.waiting',
-    `{${times === '' ? '' : `"dueAt":{${times}},`}"leaseId":"${ws.ids.lease(lease.id)}","reason":"${waitReasonOf[first.kind]}",` +
-      `"waits":[${ordered.map((wait) => `{${fieldsOf(wait)}}`).join(',')}]}`,
-    ['lease.released'],
-  )
-  endLease(ws, lease, 'completed', 'waiting', row.seq)
-  hold(ws, row, 'running', 'none')
-  ws.count('running', -1)
-  ws.count('waiting')
-}
-
 /** Back to the queue, past its limits, like a requeue; quotas are taken anew. Source: `docs/semantics.md 2.3, 12.3`. */
-function resume(ws: WorkingSet, task: TaskRow, over: Over): void {
+export function resume(ws: WorkingSet, task: TaskRow, over: Over): void {
   const { wait, outcome, taken } = over
   const row = ws.move(
     task,
@@ -236,17 +107,8 @@ function resume(ws: WorkingSet, task: TaskRow, over: Over): void {
   enqueue(ws, ws.taskNow(row))
 }
 
-function fieldsOf({
-  key,
-  kind,
-  name,
-  position,
-}: Pick<WaitRow, 'key' | 'kind' | 'name' | 'position'>): string {
-  const named = name === null ? '' : `"name":${JSON.stringify(name)},`
-  return `"key":${JSON.stringify(key)},"kind":"${kind}",${named}"position":${position}`
-}
-
-function resolutionOf(
+/** How a wait ended, as its event says it. */
+export function resolutionOf(
   ws: WorkingSet,
   task: TaskRow,
   { wait, outcome, taken }: Over,
@@ -265,26 +127,11 @@ function resolutionOf(
 }
 
 /** What came; for an approval that nobody answered, what was settled for that case. */
-function valueOf(
+export function valueOf(
   { terms }: WaitRow,
   outcome: Over['outcome'],
   taken: SignalRow | undefined,
 ): string | undefined {
-  if (taken !== undefined) return taken.value
+  if (taken !== undefined) return storedText(taken)
   return terms !== null && (outcome === 'approved' || outcome === 'rejected') ? TIMEOUT_VERDICT : undefined
-}
-
-function recordOf(ws: WorkingSet, task: TaskRow, { wait, outcome, taken }: Over): WaitRecord {
-  const { key, kind, position } = wait
-  if (outcome === 'fail') throw new Error(`wait '${key}' of task ${task.id} failed the task`)
-  const value = taken === undefined ? valueOf(wait, outcome, taken) : ws.textOf(taken)
-  return {
-    key,
-    kind,
-    position,
-    outcome,
-    seq: task.seq,
-    at: ws.now.at,
-    ...(value === undefined ? {} : { value }),
-  }
 }

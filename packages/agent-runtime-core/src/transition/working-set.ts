@@ -7,6 +7,7 @@ import { assertMove, canMoveLease } from '../states.ts'
 import type { LeaseNotice } from '../store.ts'
 import type {
   CheckpointRow,
+  ChildRow,
   EventRow,
   History,
   KeyRow,
@@ -57,6 +58,10 @@ export interface Base {
   readonly signals: ReadonlyMap<number, readonly SignalRow[]>
   /** By task that has approvals: where it stands. */
   readonly verdicts: ReadonlyMap<number, VerdictsRow>
+  /** By parent: its open children, by task. Absent: it has none. */
+  readonly children: ReadonlyMap<number, ReadonlyMap<number, ChildRow>>
+  /** The children that an operation asks about, by {@link childKey}. */
+  readonly childKeys: ReadonlyMap<string, ChildRow>
   /** By task: what a fork of it begins with. */
   readonly histories: ReadonlyMap<number, History>
   /** The text behind a blob that an operation asks about, by sha256. */
@@ -90,6 +95,7 @@ export interface Surroundings {
 
 const noNames: readonly EventType[] = []
 const none: readonly never[] = []
+const noChildren: ReadonlyMap<number, ChildRow> = new Map()
 
 /**
  * One flush's view: committed rows below, changes on top. Transitions read and put rows here; when the flush commits, the
@@ -115,6 +121,9 @@ export class WorkingSet {
   readonly waits = new Map<number, readonly WaitRow[]>()
   readonly signals = new Map<number, readonly SignalRow[]>()
   readonly verdicts = new Map<number, VerdictsRow>()
+  readonly children = new Map<number, Map<number, ChildRow>>()
+  /** The rows of children that changed, by {@link childKey}. */
+  readonly childRows = new Map<string, ChildRow>()
   readonly checkpoints = new Map<number, CheckpointRow>()
   /** Undefined: removed. */
   readonly schedules = new Map<string, ScheduleRow | undefined>()
@@ -274,17 +283,47 @@ export class WorkingSet {
       for (const [key, seq] of memos ?? []) if (seq > since) this.remember(task, key, 0)
   }
 
-  private recount(task: { readonly id: number }): void {
-    const row = this.taskNow(task)
-    this.tasks.set(row.id, { ...row, waits: this.waitsOf(row).length + this.signalsOf(row).length })
+  /** The open children of a task, by their numbers, in the order in which they were spawned. */
+  childrenOf({ id }: { readonly id: number }): ReadonlyMap<number, ChildRow> {
+    return this.children.get(id) ?? this.base.children.get(id) ?? noChildren
+  }
+  /** The children of a task that were not dropped, as far as they were loaded. */
+  allChildren({ id }: { readonly id: number }): readonly ChildRow[] {
+    const rows = new Map([...this.base.childKeys, ...this.childRows])
+    return [...rows.values()].filter(({ parent, state }) => parent === id && state !== 'dropped')
+  }
+  /** The child that a key of a task stands for. */
+  child(parent: number, key: string): ChildRow | undefined {
+    const name = childKey(parent, key)
+    const row = this.childRows.get(name) ?? this.base.childKeys.get(name)
+    return row?.state === 'dropped' ? undefined : row
+  }
+  putChild(row: ChildRow): void {
+    let open = this.children.get(row.parent)
+    if (open === undefined) {
+      open = new Map(this.base.children.get(row.parent))
+      this.children.set(row.parent, open)
+    }
+    if (row.state === 'open') open.set(row.task, row)
+    else open.delete(row.task)
+    this.childRows.set(childKey(row.parent, row.key), row)
+    this.recount({ id: row.parent })
   }
 
-  /** The whole value of a signal. */
-  textOf({ value, blob }: SignalRow): string {
+  private recount(task: { readonly id: number }): void {
+    const row = this.taskNow(task)
+    const waits = this.waitsOf(row).length + this.signalsOf(row).length + this.childrenOf(row).size
+    this.tasks.set(row.id, { ...row, waits })
+  }
+
+  /** The whole value of a signal, or of a child's end, whose output or error may be the blob. */
+  textOf(signal: SignalRow): string {
+    const { blob } = signal
+    const value = storedText(signal)
     if (blob === null) return value
     const text = this.blobs.get(blob) ?? this.base.blobs.get(blob)
     if (text === undefined) throw new Error(`blob ${blob} was not loaded`)
-    return text
+    return value.replace(blobReference(blob, text.length), () => text)
   }
 
   putLease(row: LeaseRow): void {
@@ -326,6 +365,17 @@ export class WorkingSet {
     this.blobs.set(sha, text)
     return { text: blobReference(sha, text.length), blob: sha }
   }
+}
+
+/** The value of a signal as it stands in its event. */
+export function storedText({ task, seq, value }: SignalRow): string {
+  if (value === null) throw new Error(`the value of signal ${task}:${seq} was not loaded`)
+  return value
+}
+
+/** The name of a child's row. */
+export function childKey(parent: number, key: string): string {
+  return `${parent}:${key}`
 }
 
 /** What stands in an event in place of a value that was moved to the blob table; `size` is its length in UTF-16 units. */

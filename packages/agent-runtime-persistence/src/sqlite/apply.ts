@@ -1,5 +1,6 @@
 import type {
   Base,
+  ChildRow,
   LeaseRow,
   ScheduleRow,
   SignalRow,
@@ -7,14 +8,23 @@ import type {
   WaitRow,
   WorkingSet,
 } from '@ku0/agent-runtime-core'
-import { canonical, leaseStates, StoreError, taskStates, waitKinds } from '@ku0/agent-runtime-core'
+import {
+  canonical,
+  childPolicies,
+  leaseStates,
+  StoreError,
+  taskStates,
+  waitKinds,
+} from '@ku0/agent-runtime-core'
 import type { RunResult } from 'better-sqlite3'
 import { prepareInsert } from './insert.ts'
 import type { Db } from './open.ts'
 
 /** Writes what a flush decided, each final row once. Runs inside the flush's transaction. */
 export function prepareApply(db: Db) {
-  const newTasks = prepareInsert(db, 'task', bound(19))
+  // Most tasks have no parent, and a value that is not bound costs nothing.
+  const newTasks = prepareInsert(db, 'task', [...bound(19), 'NULL'])
+  const newChildTasks = prepareInsert(db, 'task', bound(20))
   // `seq` is the row's version: a row that moved on since it was read is never overwritten.
   const updateTask = db.prepare(
     'UPDATE task SET state = ?, attempt = ?, fence = ?, lease = ?, crashes = ?, steps = ?, waits = ?, seq = ?, tail = ?, due_at = ?, queued_at = ?, started_at = ?, finished_at = ?, wait_reason = ? WHERE id = ? AND seq = ?',
@@ -59,6 +69,8 @@ export function prepareApply(db: Db) {
     'INSERT OR REPLACE INTO schedule VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
   )
   const deleteSchedule = db.prepare('DELETE FROM schedule WHERE name = ?')
+  const putChild = db.prepare('INSERT OR REPLACE INTO child VALUES (?, ?, ?, ?, ?, ?, ?)')
+  const deleteChild = db.prepare('DELETE FROM child WHERE parent = ? AND key = ?')
   const insertBlob = db.prepare('INSERT OR IGNORE INTO blob VALUES (?, ?)')
   const putTotals = db.prepare(
     'UPDATE totals SET submitted = ?, rejected = ?, rejected_pruned = ?, completed = ?, failed = ?, canceled = ?, requeued = ?, expired = ?, preempted = ?, running = ?, waiting = ?',
@@ -71,7 +83,8 @@ export function prepareApply(db: Db) {
 
   return function apply(ws: WorkingSet): void {
     // What a flush that failed left behind is not this one's.
-    for (const inserter of [newTasks, newLeases, newEvents]) inserter.drop()
+    const inserters = [newTasks, newChildTasks, newLeases, newEvents]
+    for (const inserter of inserters) inserter.drop()
     for (const row of ws.streams.values()) {
       if (ws.base.streams.has(row.id)) updateStream.run(row.depth, row.delayed, row.id)
       else
@@ -91,7 +104,7 @@ export function prepareApply(db: Db) {
       if (row.blob === null) newEvents.add(row.task, row.seq, row.type, row.at, row.data, row.hash)
       else insertEvent.run(row.task, row.seq, row.type, row.at, row.data, row.blob, row.hash)
     }
-    for (const inserter of [newTasks, newLeases, newEvents]) inserter.flush()
+    for (const inserter of inserters) inserter.flush()
     for (const [sha256, data] of ws.blobs) insertBlob.run(sha256, data)
     for (const row of ws.keys.values()) insertKey.run(row.key, row.task, row.payloadHash)
     for (const row of ws.checkpoints.values()) putCheckpoint.run(row.task, row.seq, row.data, row.at)
@@ -99,6 +112,7 @@ export function prepareApply(db: Db) {
     for (const [name, row] of ws.schedules) writeSchedule(name, row)
     for (const [task, rows] of ws.waits) writeWaits(ws.base, task, rows)
     for (const [task, rows] of ws.signals) writeSignals(ws.base, task, rows)
+    for (const row of ws.childRows.values()) writeChild(row)
     for (const row of ws.quotas.values())
       putQuota.run(row.key, row.queued, row.running, row.windowStart, row.windowCount, row.windowTokens)
     for (const row of ws.workers.values())
@@ -134,7 +148,7 @@ export function prepareApply(db: Db) {
   function writeTask(base: Base, row: TaskRow): void {
     const before = base.tasks.get(row.id)
     if (before === undefined && row.id >= base.next.task) {
-      newTasks.add(
+      const values = [
         row.id,
         row.stream,
         stateCode[row.state],
@@ -154,7 +168,9 @@ export function prepareApply(db: Db) {
         row.waitReason,
         row.tokens,
         row.explicitId,
-      )
+      ]
+      if (row.parent === null) newTasks.add(...values)
+      else newChildTasks.add(...values, row.parent)
       return
     }
     if (before === undefined) throw new Error(`task ${row.id} was changed without having been loaded`)
@@ -289,6 +305,12 @@ export function prepareApply(db: Db) {
     const before = new Set((base.signals.get(task) ?? []).map(({ seq }) => seq))
     for (const { seq, name } of rows) if (!before.delete(seq)) insertSignal.run(task, seq, name)
     for (const seq of before) deleteSignal.run(task, seq)
+  }
+
+  function writeChild({ parent, key, task, position, policy, seq, state }: ChildRow): void {
+    if (state === 'dropped') deleteChild.run(parent, key)
+    else
+      putChild.run(parent, key, task, position, childPolicies.indexOf(policy), seq, Number(state === 'open'))
   }
 
   /** Rejected records are bounded: the oldest go when there are more than `maxRejectedKept`. */

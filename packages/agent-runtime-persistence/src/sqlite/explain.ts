@@ -1,6 +1,8 @@
 import {
+  childKeyOf,
   describeDivergence,
   hasRoomAtDispatch,
+  isPatience,
   quotaRule,
   runsType,
   windowStart,
@@ -51,7 +53,7 @@ export function prepareExplain(
           ...base,
           summary:
             record.divergence === undefined
-              ? `waits for ${record.waits.map(waitText).join(' or ')}`
+              ? `waits for ${waitsText(record.waits)}`
               : `is parked, its code and its history part: ${describeDivergence(record.divergence)}; resume it once the code fits`,
           reason: record.waitingFor,
         }
@@ -110,6 +112,18 @@ export function prepareExplain(
     return { summary: `waits for a free slot, ${before} before it`, waitsFor: 'slot', ahead: before }
   }
 }
+
+/** Children are counted, and the first few named. */
+function waitsText(waits: readonly OpenWait[]): string {
+  const keys = waits.flatMap(({ kind, name = '' }) => (kind === 'child' ? [`'${childKeyOf(name)}'`] : []))
+  const more = keys.length > MAX_NAMED ? ` and ${keys.length - MAX_NAMED} more` : ''
+  const children = `${keys.length === 1 ? 'the child' : `${keys.length} children:`} ${keys.slice(0, MAX_NAMED).join(', ')}${more}`
+  const others = waits.filter(({ kind, key }) => kind !== 'child' && !isPatience(key)).map(waitText)
+  return [...(keys.length === 0 ? [] : [children]), ...others].join(' or ')
+}
+
+/** More names than that are read by nobody. */
+const MAX_NAMED = 5
 
 function waitText({ key, kind, name, dueAt }: OpenWait): string {
   const until = dueAt === undefined ? '' : ` until ${new Date(dueAt).toISOString()}`

@@ -1,10 +1,12 @@
 import {
+  childPolicies,
   leaseStates,
   noTotals,
   taskStates,
   isVoid,
   outlivesRejection,
   waitKinds,
+  type ChildRow,
   type KeyRow,
   type LeaseRow,
   type MemoRow,
@@ -24,7 +26,7 @@ import type { Db } from './open.ts'
 export type Load = ReturnType<typeof prepareLoad>
 
 const taskColumns =
-  'id, stream, state, attempt, fence, lease, crashes, steps, waits, seq, tail, submitted_at, due_at, queued_at, started_at, finished_at, wait_reason, tokens, explicit_id'
+  'id, stream, state, attempt, fence, lease, crashes, steps, waits, seq, tail, submitted_at, due_at, queued_at, started_at, finished_at, wait_reason, tokens, explicit_id, parent'
 const leaseColumns =
   'id, task, worker, process, attempt, fence, state, acquired_at, expires_at, last_heartbeat_at, ended_at, end_reason, end_seq, yield_asked_at, abort_acknowledged_at, abort_grace_expired_at, progress'
 
@@ -81,7 +83,7 @@ export function prepareLoad(db: Db) {
     )
     .pluck()
   const memos = db.prepare<[number], MemoRow & { readonly seq: number }>(
-    "SELECT seq, type, data, blob FROM event WHERE task = ? AND type IN ('step.completed', 'step.inherited', 'wait.resolved', 'wait.inherited', 'task.resumed') ORDER BY seq",
+    "SELECT seq, type, data, blob FROM event WHERE task = ? AND type IN ('step.completed', 'step.inherited', 'wait.resolved', 'wait.inherited', 'task.resumed', 'child.spawned', 'child.inherited', 'child.ended') ORDER BY seq",
   )
   const outputs = db
     .prepare<[number], number>('SELECT coalesce(max(seq), 0) FROM output WHERE task = ?')
@@ -89,11 +91,9 @@ export function prepareLoad(db: Db) {
   const waits = rows(
     'SELECT task, key, position, kind, name, due_at, terms FROM wait WHERE task = ? ORDER BY position, key',
   )
-  const signals = db.prepare<
-    [number],
-    { seq: number; name: string; at: number; data: string; blob: string | null }
-  >(
-    'SELECT signal.seq, name, event.at, event.data, event.blob FROM signal JOIN event USING (task, seq) WHERE signal.task = ? ORDER BY signal.seq',
+  // Without their values, which may be many and long: most are not taken now.
+  const signals = db.prepare<[number], { seq: number; name: string; at: number }>(
+    'SELECT signal.seq, name, event.at FROM signal JOIN event USING (task, seq) WHERE signal.task = ? ORDER BY signal.seq',
   )
   const schedule = rows(`SELECT ${scheduleColumns} FROM schedule WHERE name = ?`)
   const schedulesAfter = rows(`SELECT ${scheduleColumns} FROM schedule WHERE name > ? ORDER BY name LIMIT ?`)
@@ -104,8 +104,12 @@ export function prepareLoad(db: Db) {
     .prepare<[], number | null>('SELECT min(next_at) FROM schedule WHERE paused = 0 AND next_at IS NOT NULL')
     .pluck()
   const scheduleCount = db.prepare<[], number>('SELECT count(*) FROM schedule').pluck()
+  const childColumns = 'parent, key, task, position, policy, seq, open'
+  const children = rows(`SELECT ${childColumns} FROM child WHERE parent = ? ORDER BY seq`)
+  const openChildren = rows(`SELECT ${childColumns} FROM child WHERE parent = ? AND open = 1 ORDER BY task`)
+  const child = rows(`SELECT ${childColumns} FROM child WHERE parent = ? AND key = ?`)
   const checkpoint = db.prepare<[number], string>('SELECT data FROM checkpoint WHERE task = ?').pluck()
-  const blob = db.prepare<[string], string>('SELECT data FROM blob WHERE sha256 = ?').pluck()
+  const blobText = db.prepare<[string], string>('SELECT data FROM blob WHERE sha256 = ?').pluck()
   const next = rows(
     'SELECT (SELECT max(id) FROM task), (SELECT max(id) FROM lease), (SELECT max(id) FROM stream), (SELECT max(id) FROM worker)',
   )
@@ -120,7 +124,7 @@ export function prepareLoad(db: Db) {
     heads: (stream: number, after: number, limit: number) =>
       heads
         .all(stream, after, limit)
-        .map((row) => ({ task: taskOf(row), submission: row[19] as string | null })),
+        .map((row) => ({ task: taskOf(row), submission: row[20] as string | null })),
     due: (at: number, limit: number) => due.all(at, limit).map(taskOf),
     lease: (id: number) => one(lease.get(id), leaseOf),
     lapsed: (at: number, limit: number) => lapsed.all(at, limit).map(leaseOf),
@@ -155,18 +159,24 @@ export function prepareLoad(db: Db) {
     outputs: (taskId: number) => outputs.get(taskId) ?? 0,
     waits: (taskId: number) => waits.all(taskId).map(waitOf),
     signals: (taskId: number): SignalRow[] =>
-      signals.all(taskId).map(({ data, ...signal }) => ({
-        task: taskId,
-        ...signal,
-        ...arrivalIn(data),
-      })),
+      signals
+        .all(taskId)
+        .map((signal) => ({ task: taskId, ...signal, value: null, blob: null, outcome: 'received' })),
+    /** The same with its value. */
+    signalValue: (signal: SignalRow): SignalRow => {
+      const { data, blob } = event.get(signal.task, signal.seq) as { data: string; blob: string | null }
+      return { ...signal, ...arrivalIn(data), blob }
+    },
+    children: (parent: number) => children.all(parent).map(childOf),
+    openChildren: (parent: number) => openChildren.all(parent).map(childOf),
+    child: (parent: number, name: string) => one(child.get(parent, name), childOf),
     schedule: (name: string) => one(schedule.get(name), scheduleOf),
     schedulesAfter: (name: string, limit: number) => schedulesAfter.all(name, limit).map(scheduleOf),
     schedulesDue: (at: number, limit: number) => schedulesDue.all(at, limit).map(scheduleOf),
     nextSchedule: () => nextSchedule.get() ?? undefined,
     scheduleCount: () => scheduleCount.get() ?? 0,
     checkpoint: (taskId: number) => checkpoint.get(taskId),
-    blob: (sha256: string) => blob.get(sha256),
+    blob: (sha256: string) => blobText.get(sha256),
     next: () => next.get() as (number | null)[],
     journal: () => journal.get() as [number, Buffer] | undefined,
     dataVersion: () => dataVersion.get() as number,
@@ -211,7 +221,7 @@ export function taskOf(row: unknown[]): TaskRow {
     queuedAt,
     startedAt,
   ] = row
-  const [finishedAt, waitReason, tokens, explicitId] = row.slice(15)
+  const [finishedAt, waitReason, tokens, explicitId, parent] = row.slice(15)
   return {
     id,
     stream,
@@ -232,6 +242,7 @@ export function taskOf(row: unknown[]): TaskRow {
     waitReason,
     tokens,
     explicitId,
+    parent,
   } as TaskRow
 }
 
@@ -309,6 +320,18 @@ function scheduleOf(row: unknown[]): ScheduleRow {
     missed,
     skipped,
   } as ScheduleRow
+}
+
+function childOf([parent, key, task, position, policy, seq, open]: unknown[]): ChildRow {
+  return {
+    parent,
+    key,
+    task,
+    position,
+    policy: childPolicies[policy as number],
+    seq,
+    state: open === 1 ? 'open' : 'closed',
+  } as ChildRow
 }
 
 function keyOf([key, task, payloadHash]: unknown[]): KeyRow {

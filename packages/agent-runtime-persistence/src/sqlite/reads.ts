@@ -1,6 +1,8 @@
 import {
   canonical,
+  childPolicies,
   lanes,
+  type ChildRecord,
   scheduleRecordOf,
   type EventData,
   type ExecutionConfig,
@@ -71,6 +73,12 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
       "SELECT data FROM event WHERE task = ? AND type = 'task.waiting' ORDER BY seq DESC LIMIT 1",
     )
     .pluck()
+  const childRecords = db.prepare<
+    [number],
+    Omit<ChildRecord, 'policy' | 'taskId'> & { id: number; explicit: string | null; policy: number }
+  >(
+    'SELECT child.key, position, policy, child.seq, task.id, explicit_id AS explicit, stream.type FROM child JOIN task ON task.id = child.task JOIN stream ON stream.id = task.stream WHERE child.parent = ? ORDER BY child.seq',
+  )
   const starts = db
     .prepare<[number], string>("SELECT data FROM event WHERE task = ? AND type = 'task.started' ORDER BY seq")
     .pluck()
@@ -178,6 +186,7 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
       ...text('model'),
       ...text('schedule'),
       ...(typeof first['scheduledFor'] === 'number' ? { scheduledFor: first['scheduledFor'] } : {}),
+      ...(row.parent === null ? {} : { parent: first['parentId'] as string }),
       tools: (first['tools'] as string[] | undefined) ?? [],
       labels: (first['labels'] as Record<string, string> | undefined) ?? {},
       ...('input' in first ? { input: canonical(first['input']) } : {}),
@@ -316,7 +325,12 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
     const open = row.waits === 0 ? [] : load.waits(row.id).map(openWaitOf)
     const failure = lastFailure.get(row.id) ?? undefined
     const failed = failure === undefined ? {} : { lastFailure: failure }
-    return { steps, waits, open, inDoubt, rejections, ...failed }
+    const children = childRecords.all(row.id).map(({ id, explicit, policy, ...child }): ChildRecord => ({
+      ...child,
+      taskId: explicit ?? ids.task(id),
+      policy: childPolicies[policy] as ChildRecord['policy'],
+    }))
+    return { steps, waits, open, children, inDoubt, rejections, ...failed }
   }
 
   function waitOf(it: EventColumns): WaitRecord {
@@ -413,10 +427,12 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
   /** One slice of the work that a list can be: nothing else happens in this thread meanwhile, not even a renewal. */
   function page(filter: TaskFilter): Reads['tasks']['answer'] {
     const limit = Math.min(1000, Math.max(1, filter.limit ?? 100))
-    const isFiltered = (filter.states ?? filter.types ?? filter.lanes) !== undefined
+    const parent = filter.parent === undefined ? undefined : find(filter.parent)
+    if (filter.parent !== undefined && parent === undefined) return { tasks: [] }
+    const isFiltered = !parent && (filter.states ?? filter.types ?? filter.lanes) !== undefined
     const end = filter.cursor ?? (newestTask.get() ?? 0) + 1
     const from = isFiltered ? Math.max(1, end - maxScanned) : 1
-    const { sql, parameters } = compileTaskPage(filter, { from, end }, limit + 1)
+    const { sql, parameters } = compileTaskPage(filter, { from, end, parent: parent?.id }, limit + 1)
     const rows = (
       db
         .prepare(sql)
@@ -436,7 +452,14 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
   }
 }
 
-const noMemos: Reads['memos']['answer'] = { steps: [], waits: [], open: [], inDoubt: [], rejections: [] }
+const noMemos: Reads['memos']['answer'] = {
+  steps: [],
+  waits: [],
+  open: [],
+  children: [],
+  inDoubt: [],
+  rejections: [],
+}
 
 /** A step that said how it failed is not in doubt, unless it ran out of time, or failed because it was in doubt. */
 function countDoubt(doubts: Map<string, number>, { type, data }: EventColumns): void {

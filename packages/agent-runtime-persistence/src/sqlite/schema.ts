@@ -225,6 +225,7 @@ CREATE TABLE wait (
 INSERT INTO wait SELECT task, key, position, kind, name, due_at, NULL FROM wait_before;
 DROP TABLE wait_before;
 CREATE INDEX wait_approval ON wait (task) WHERE kind = 2;
+
 CREATE TABLE schedule (
   name TEXT PRIMARY KEY,
   definition TEXT NOT NULL,
@@ -242,6 +243,20 @@ CREATE TABLE schedule (
   CHECK ((last_at IS NULL) = (last_task IS NULL))
 ) STRICT;
 CREATE INDEX schedule_next ON schedule (next_at, name) WHERE paused = 0 AND next_at IS NOT NULL;
+
+ALTER TABLE task ADD COLUMN parent INTEGER;
+CREATE INDEX task_parent ON task (parent, id) WHERE parent IS NOT NULL;
+CREATE TABLE child (
+  parent INTEGER NOT NULL,
+  key TEXT NOT NULL,
+  task INTEGER NOT NULL,
+  position INTEGER NOT NULL CHECK (position >= 0),
+  policy INTEGER NOT NULL CHECK (policy BETWEEN 0 AND 1),
+  seq INTEGER NOT NULL CHECK (seq >= 1),
+  open INTEGER NOT NULL CHECK (open BETWEEN 0 AND 1),
+  PRIMARY KEY (parent, key)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX child_open ON child (parent, task) WHERE open = 1;
 `,
 ]
 

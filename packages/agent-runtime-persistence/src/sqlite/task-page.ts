@@ -25,6 +25,7 @@ interface Tables {
     wait_reason: string | null
     tokens: number
     explicit_id: string | null
+    parent: number | null
   }
   stream: { id: number; lane_rank: number; type: string }
   event: { task: number; type: string; data: string }
@@ -59,7 +60,11 @@ function queryBuilder(): QueryBuilder {
 /** The query behind a page of tasks, newest first, among those from `from` up to before `end`. */
 export function compileTaskPage(
   filter: TaskFilter,
-  { from, end }: { readonly from: number; readonly end: number },
+  {
+    from,
+    end,
+    parent,
+  }: { readonly from: number; readonly end: number; readonly parent?: number | undefined },
   limit: number,
 ): { sql: string; parameters: readonly unknown[] } {
   const { builder, sql } = queryBuilder()
@@ -85,6 +90,7 @@ export function compileTaskPage(
       'task.wait_reason',
       'task.tokens',
       'task.explicit_id',
+      'task.parent',
     ])
     .where('task.id', '>=', from)
     .where('task.id', '<', end)
@@ -96,6 +102,7 @@ export function compileTaskPage(
       'in',
       filter.states.map((state) => taskStates.indexOf(state)),
     )
+  if (parent !== undefined) query = query.where('task.parent', '=', parent)
   const { types, lanes } = filter
   if (types !== undefined || lanes !== undefined)
     query = query.where((where) => {

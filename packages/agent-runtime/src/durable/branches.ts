@@ -10,7 +10,7 @@ import {
 import type { TaskContext } from '../task-context.ts'
 import { Answer, refused } from './answer.ts'
 import { type Callee, checkKey, type Pass, type Start } from './pass.ts'
-import { BranchScope, LIVE, type Member, type Scope } from './scope.ts'
+import { BranchScope, isWithin, LIVE, type Member, type Scope } from './scope.ts'
 import { unawaitedIn } from './unawaited.ts'
 
 /** `race` is decided by the first branch that settles, `all` by the first that fails or by the last. */
@@ -71,6 +71,12 @@ function replayed({ pass, scope }: BranchCaller, memo: StepRecord, position: num
   parts.announce('step.replayed', claim.taskId, memo.seq, { key: memo.key, position })
   scope.answered(memo.seq)
   return decode(memo.result)
+}
+
+/** What goes with a decision: open waits and children, by key. */
+interface Drops {
+  readonly drops: readonly string[]
+  readonly dropsChildren: readonly string[]
 }
 
 /** How a branch settled. */
@@ -172,7 +178,7 @@ class Contest implements Start, Member {
     if (this.#ended) return
     if (this.#scope.closedBy !== undefined) return this.refuse()
     const decisive = this.#decisive()
-    const drops = this.#leftOver()
+    const drops = { drops: this.#leftOver(), dropsChildren: this.#orphans(decisive) }
     this.#close((branch) => this.#reasonFor(branch, decisive))
     const { outcome } = decisive
     if (outcome.as === 'threw') return this.#fail(outcome.error, drops)
@@ -221,6 +227,27 @@ class Contest implements Start, Member {
     return [...keys]
   }
 
+  /**
+   * The keys of the children that belong to branches that lost, those that this pass has not come to included. A branch that returned
+   * leaves its children to the task, unless the whole call is to be made again.
+   */
+  #orphans({ branch: winner, outcome }: Result): readonly string[] {
+    const { children, memos } = this.#pass
+    const won = outcome.as === 'threw' ? [] : this.#kind === 'race' ? [winner] : this.#branches
+    const stay = new Set<Scope>(won)
+    const lost = new Set<Scope>(this.#branches.filter((branch) => !stay.has(branch)))
+    const keys = new Set([...children].flatMap(([key, scope]) => (isWithin(scope, lost) ? [key] : [])))
+    const isKept = (key: string) => {
+      const scope = children.get(key)
+      return scope !== undefined && isWithin(scope, stay)
+    }
+    if (this.#scope.position === undefined && lost.size > 0) {
+      for (const { key, position } of memos.children.values())
+        if (position === this.#position && !isKept(key)) keys.add(key)
+    }
+    return [...keys]
+  }
+
   #close(reasonFor: (branch: BranchScope) => Error): void {
     for (const branch of this.#branches) branch.close(reasonFor(branch))
   }
@@ -248,7 +275,7 @@ class Contest implements Start, Member {
   }
 
   /** An error is no memo: a later pass runs the branches again, but what they were answered is. */
-  #fail(reason: unknown, drops: readonly string[]): void {
+  #fail(reason: unknown, drops: Drops): void {
     const { attempt } = this.#pass
     const error = encode(describeError(reason), { what: 'an error' })
     attempt
@@ -263,7 +290,7 @@ class Contest implements Start, Member {
     this.#end(reason)
   }
 
-  #fields(drops: readonly string[]) {
+  #fields({ drops, dropsChildren }: Drops) {
     const { claim, parts } = this.#pass.attempt
     const durationMs = Math.round((parts.environment.clock.monotonic() - this.#begunAt) * 1_000) / 1_000
     return {
@@ -272,6 +299,7 @@ class Contest implements Start, Member {
       position: this.#position,
       durationMs,
       ...(drops.length === 0 ? {} : { drops }),
+      ...(dropsChildren.length === 0 ? {} : { dropsChildren }),
     }
   }
 

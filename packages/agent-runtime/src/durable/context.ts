@@ -7,12 +7,14 @@ import type {
   Approval,
   ApprovalOptions,
   Branches,
+  ChildTask,
   CleanupHook,
   ExecOptions,
   ExecResult,
   Feedback,
   RaceResult,
   SignalWaitOptions,
+  SpawnOptions,
   StepHandle,
   StepOptions,
   TaskContext,
@@ -23,6 +25,7 @@ import { Answer } from './answer.ts'
 import { feedbackOf, requestApproval } from './approvals.ts'
 import { type BranchCaller, runBranches } from './branches.ts'
 import { saveCheckpoint } from './checkpoint.ts'
+import { callChild, type ChildCaller, spawnChild } from './children.ts'
 import { exec } from './exec.ts'
 import { idempotencyKey, inputHashOf } from './idempotency.ts'
 import { emit } from './output.ts'
@@ -162,6 +165,16 @@ export class HandlerContext implements TaskContext {
     return patched(this.#caller(this.patched), id)
   }
 
+  spawn(key: string, task: unknown, input: unknown, options?: SpawnOptions): Promise<ChildTask<never>> {
+    // oxlint-disable-next-line typescript/unbound-method -- as in step
+    return spawnChild(this.#spawning(this.spawn), key, task, input, options) as Promise<ChildTask<never>>
+  }
+
+  call(key: string, task: unknown, input: unknown, options?: SpawnOptions): Promise<never> {
+    // oxlint-disable-next-line typescript/unbound-method -- as in step
+    return callChild(this.#spawning(this.call), key, task, input, options) as Promise<never>
+  }
+
   onCleanup(hook: CleanupHook): () => void {
     if (typeof hook !== 'function') {
       throw new RuntimeError('invalid_argument', `a clean-up hook is a function, not ${show(hook)}`)
@@ -215,6 +228,16 @@ export class HandlerContext implements TaskContext {
     return this.#pass.replayTrail
   }
 
+  /** For task types of the runtime's own: whether an earlier pass has spawned this child. */
+  hasSpawned(key: string): boolean {
+    return this.#memos.children.has(key)
+  }
+
+  /** The same: how many waits with such keys are over. */
+  waitsOver(prefix: string): number {
+    return [...this.#memos.waits.keys()].filter((key) => key.startsWith(prefix)).length
+  }
+
   get #pass(): Pass {
     this.#madePass ??= new Pass(this.#attempt, this.#memos, this.#rules.replay)
     return this.#madePass
@@ -222,6 +245,10 @@ export class HandlerContext implements TaskContext {
 
   #caller(callee: Callee): WaitCaller {
     return { pass: this.#pass, scope: this.#scope, callee }
+  }
+
+  #spawning(callee: Callee): ChildCaller {
+    return { ...this.#caller(callee), submission: this.#submission }
   }
 
   #branching(callee: Callee): BranchCaller {

@@ -1,4 +1,5 @@
 import type {
+  ChildRecord,
   ErrorRecord,
   ExecutionStore,
   OpenWait,
@@ -19,6 +20,8 @@ export interface Memos {
   readonly rejections: readonly Rejection[]
   /** The seq of the last event that says that a step failed for good. */
   readonly lastFailure?: number | undefined
+  /** The pass takes out those that are given up. */
+  readonly children: Map<string, ChildRecord>
 }
 
 /** What a replay goes through a handler with: the whole history, failures included. */
@@ -32,12 +35,13 @@ export const noMemos: Memos = {
   steps: new Map(),
   waits: new Map(),
   open: new Map(),
+  children: new Map(),
   inDoubt: new Map(),
   rejections: [],
 }
 
 export async function readMemos(store: ExecutionStore, taskId: string): Promise<Memos> {
-  const { steps, waits, open, inDoubt, rejections, lastFailure } = await store.read({
+  const { steps, waits, open, children, inDoubt, rejections, lastFailure } = await store.read({
     kind: 'memos',
     taskId,
   })
@@ -45,6 +49,7 @@ export async function readMemos(store: ExecutionStore, taskId: string): Promise<
     steps: byKey(steps),
     waits: byKey(waits),
     open: byKey(open),
+    children: byKey(children),
     inDoubt: new Map(inDoubt.map(({ key, starts }) => [key, starts])),
     rejections,
     lastFailure,

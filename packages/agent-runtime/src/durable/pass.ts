@@ -61,7 +61,11 @@ export class Pass {
   readonly attempt: Attempt
   readonly memos: Memos
   readonly waits: Waits
+  /** Where the children of this pass were spawned, by key. */
+  readonly children = new Map<string, Scope>()
   readonly #used = new Map<string, Place>()
+  /** The positions of calls that came to nothing, by key. */
+  readonly #returned = new Map<string, number>()
   /** Calls of the handler itself so far. */
   #calls = 0
   /** Steps and decisions under way: while there are any, the task neither yields nor waits. */
@@ -122,7 +126,7 @@ export class Pass {
         secondPlace: nameOfPlace(placeOf(callee)),
       })
     }
-    const position = scope.position ?? this.#calls++
+    const position = this.#returned.get(key) ?? this.placeIn(scope)
     this.#used.set(key, placeOf(callee))
     const recorded = this.#recordedAs(key)
     if (recorded !== undefined && recorded.as !== as)
@@ -132,10 +136,10 @@ export class Pass {
       this.#part({ kind: 'input_changed', key, position, expected, actual })
     }
     const memo = verdict.as === 'memo' ? verdict.memo : undefined
-    const wait = this.memos.waits.get(key)
-    const answered = memo ?? wait
+    const wait = this.waitMemo(key)
+    const answered = memo ?? wait ?? this.memos.children.get(key)
     this.#follow(call, position, recorded?.position, answered !== undefined)
-    if (answered !== undefined) this.attempt.replay?.answered(memo === undefined ? 'wait' : 'step')
+    if (answered !== undefined) this.attempt.replay?.answered(wait === undefined ? 'step' : 'wait')
     else if (this.attempt.replay !== undefined) this.#answerReplay(call, position)
     return { position, memo, wait }
   }
@@ -266,6 +270,22 @@ export class Pass {
     })
   }
 
+  /** How a wait ended, in an earlier pass or before the handler came to it in this one. */
+  waitMemo(key: string): WaitRecord | undefined {
+    return this.memos.waits.get(key) ?? this.waits.early(key)
+  }
+
+  /** The position of a call that uses up no key of its own. */
+  placeIn(scope: Scope): number {
+    return scope.position ?? this.#calls++
+  }
+
+  /** A call came to nothing, and may be made again. */
+  giveBack(key: string, position: number): void {
+    this.#used.delete(key)
+    this.#returned.set(key, position)
+  }
+
   /** Starts something now, or when it is known that the pass goes on; nothing starts once the task is to yield. */
   admit(call: Start): void {
     if (!this.attempt.yieldAsked && !this.waits.isEnding && !this.isHeld) return call.start()
@@ -328,6 +348,8 @@ export class Pass {
   #recordedAs(key: string): { readonly as: KeyUse['as']; readonly position: number } | undefined {
     const step = this.memos.steps.get(key)
     if (step !== undefined) return { as: 'step', position: step.position }
+    const child = this.memos.children.get(key)
+    if (child !== undefined) return { as: 'child', position: child.position }
     const wait = this.memos.waits.get(key) ?? this.memos.open.get(key)
     return wait && { as: wait.kind, position: wait.position }
   }

@@ -37,7 +37,7 @@ export class Trail {
   constructor(memos: Memos, used: ReadonlyMap<string, unknown>) {
     this.#memos = memos
     this.#used = used
-    this.#isLive = memos.steps.size + memos.waits.size + memos.open.size === 0
+    this.#isLive = memos.steps.size + memos.waits.size + memos.open.size + memos.children.size === 0
   }
 
   /** Something was answered by more than the history: what follows may differ from it. */
@@ -120,11 +120,17 @@ export class Trail {
   /** By position. Made on first use: most passes have nothing behind them. */
   #recorded(): readonly RecordedCall[] {
     if (this.#sorted !== undefined) return this.#sorted
-    const { steps, waits, open, lastFailure } = this.#memos
+    const { steps, waits, open, children, lastFailure } = this.#memos
     // Where a step has failed, an open wait may be from what was done about it.
     const openSeq = lastFailure === undefined ? Number.POSITIVE_INFINITY : 0
     this.#sorted = [
       ...[...steps.values()].map(({ key, position, seq }) => ({ key, as: 'step' as const, position, seq })),
+      ...[...children.values()].map(({ key, position, seq }) => ({
+        key,
+        as: 'child' as const,
+        position,
+        seq,
+      })),
       ...[...waits.values()].map(({ key, kind, position, seq }) => ({ key, as: kind, position, seq })),
       ...[...open.values()].map(({ key, kind, position }) => ({ key, as: kind, position, seq: openSeq })),
     ].toSorted((a, b) => a.position - b.position)

@@ -49,7 +49,7 @@ export function waitForSignal(caller: WaitCaller, key: unknown, options: unknown
 }
 
 /** Far beyond any wait, and far within what a Date can show. */
-const MAX_DELAY_MS = 1e15
+export const MAX_DELAY_MS = 1e15
 /** The last ms of a Date. */
 const MAX_AT = 8.64e15
 

@@ -39,6 +39,8 @@ export class Waits implements Dependant {
   /** What earlier passes left open. */
   readonly #open: Map<string, OpenWait>
   readonly #pending = new Map<string, Pending>()
+  /** What ended in this pass before the handler came to it. */
+  readonly #early = new Map<string, WaitRecord>()
   #asking: 'whether to end' | 'while staying' | undefined
   #look: { readonly at: number; readonly deadline: Deadline } | undefined
   /** When the store is to be asked again while the pass stays, by the monotonic clock. */
@@ -76,9 +78,20 @@ export class Waits implements Dependant {
     this.#lookIn(0)
   }
 
+  /** How a wait of an earlier pass ended in this one, when nobody was waiting yet. */
+  early(key: string): WaitRecord | undefined {
+    return this.#early.get(key)
+  }
+
   /** The keys of what is open in these scopes. */
   keysWithin(scopes: ReadonlySet<Scope>): string[] {
     return [...this.#pending].filter(([, { wait }]) => isWithin(wait.scope, scopes)).map(([key]) => key)
+  }
+
+  /** Nobody waits for it in this pass any more. */
+  forget(key: string): void {
+    const pending = this.#pending.get(key)
+    if (pending !== undefined) this.#end(pending)
   }
 
   /** Nothing else is under way any more. */
@@ -159,7 +172,10 @@ export class Waits implements Dependant {
   #resolve(record: WaitRecord): void {
     this.#open.delete(record.key)
     const pending = this.#pending.get(record.key)
-    if (pending === undefined) return
+    if (pending === undefined) {
+      this.#early.set(record.key, record)
+      return
+    }
     this.#pass.wentLive()
     this.#end(pending)?.over(record)
   }

@@ -322,6 +322,7 @@ export type HolderWrite =
   | 'settle'
   | 'suspend'
   | 'diverge'
+  | 'spawn'
   | 'release'
 
 /** The store retries by itself; this is for trouble that outlasts it, such as a full disk. */

@@ -1,6 +1,13 @@
-import type { Environment, EventType, ExecutionConfig, ExecutionStore } from '@ku0/agent-runtime-core'
+import type {
+  Environment,
+  EventType,
+  ExecutionConfig,
+  ExecutionStore,
+  Submission,
+} from '@ku0/agent-runtime-core'
 import type { Warden } from '../durable/warden.ts'
 import type { Deadlines } from './deadlines.ts'
+import type { SubmitItem } from './queue.ts'
 
 /** What the rooms of one runtime share. */
 export interface Parts {
@@ -9,6 +16,8 @@ export interface Parts {
   readonly environment: Environment
   readonly deadlines: Deadlines
   readonly warden: Warden
+  /** A submission, checked as far as this process knows its type. Throws `invalid_argument`. */
+  readonly prepareChild: (item: SubmitItem, call: string) => Submission | Promise<Submission>
   readonly log: LogLine
   /** Tells this process's listeners of something that is no row of the store. Builds nothing when nobody listens. */
   readonly announce: (

@@ -5,6 +5,7 @@ import {
   Lane,
   lanes,
   type Receipt,
+  RESERVED,
   RuntimeError,
   show,
   type Submission,
@@ -99,7 +100,14 @@ export class SubmissionQueue {
 
   /** A submission as it would be handed to the store; what is wrong with it stands in `refused`. `place` begins messages. */
   async prepare(item: SubmitItem, place: string): Promise<Submission> {
-    return this.#prepare(item, place)
+    return this.#prepare(item, place, (type) =>
+      this.#refuse(type, item.options, 'unknown_task_type', this.#unknown(type)),
+    )
+  }
+
+  /** What a handler submits: a type that is not defined here may be somewhere else, and is not checked. */
+  prepareChild(item: SubmitItem, call: string): Submission | Promise<Submission> {
+    return this.#prepare(item, call, (type) => this.#unchecked(type, item))
   }
 
   /** In the turn of the call, unless a schema answers later. `placeOf` says which item it is, for errors. */
@@ -110,23 +118,28 @@ export class SubmissionQueue {
     this.#assertOpen()
     const tasks: Submission[] = []
     for (const [index, item] of items.entries()) {
-      const prepared = this.#prepare(item, placeOf(index))
+      const prepared = this.#prepare(item, `${placeOf(index)}submit`, (type) =>
+        this.#refuse(type, item.options, 'unknown_task_type', this.#unknown(type)),
+      )
       tasks.push(prepared instanceof Promise ? await prepared : prepared)
     }
     this.#assertOpen()
     return tasks.length === 0 ? [] : this.#store.write({ kind: 'submit', tasks })
   }
 
-  #prepare({ task, input, options }: SubmitItem, place: string): Submission | Promise<Submission> {
+  #prepare(
+    { task, input, options }: SubmitItem,
+    call: string,
+    undefinedHere: (type: string) => Submission,
+  ): Submission | Promise<Submission> {
     const type: unknown = typeof task === 'string' ? task : task?.type
     if (!isName(type)) {
-      throw invalid(
-        `${place}submit: what defineTask gives, or a task type of ${nameRule[0]}; given ${show(task)}`,
-      )
+      throw invalid(`${call}: what defineTask gives, or a task type of ${nameRule[0]}; given ${show(task)}`)
     }
-    checkOptions(options, `${place}submit`)
+    checkOptions(options, call)
     const definition = this.#definitions.get(type)
-    if (definition === undefined) return this.#refuse(type, options, 'unknown_task_type', this.#unknown(type))
+    if (definition === undefined) return undefinedHere(type)
+    const place = call.replace(/submit$/, '')
     const threw = (error: unknown) => {
       const message = `the schema of task '${type}' failed: ${describeError(error).message}`
       return this.#refuse(type, options, 'invalid_payload', message, definition)
@@ -139,6 +152,12 @@ export class SubmissionQueue {
     }
     if (!(checked instanceof Promise)) return this.#judge(definition, input, options, checked, place)
     return checked.then((later) => this.#judge(definition, input, options, later, place), threw)
+  }
+
+  #unchecked(type: string, { task, input, options }: SubmitItem): Submission {
+    const what = `the input of task '${type}'`
+    const definition = typeof task === 'string' ? undefined : task
+    return this.#submission(type, encode(input, { what, maxBytes: this.#maxBytes }), options, definition)
   }
 
   #judge(
@@ -191,7 +210,7 @@ export class SubmissionQueue {
   }
 
   #unknown(type: string): string {
-    const known = [...this.#definitions.keys()]
+    const known = [...this.#definitions.keys()].filter((name) => !name.startsWith(RESERVED))
     const expected = known.length === 0 ? '; createRuntime was given no tasks' : instead(type, known)
     return `type: no task of the type ${show(type)} is defined here${expected}`
   }

@@ -1,6 +1,7 @@
 import {
   approvalName,
   canonical,
+  type ChildRecord,
   decode,
   type ErrorRecord,
   type EventData,
@@ -38,6 +39,8 @@ export function pastOf(events: readonly PastEvent[]): Past {
   return reading.past()
 }
 
+type Dropped = Pick<EventData['step.completed'], 'dropped' | 'droppedChildren'>
+
 class Reading {
   #submission: string | undefined
   #type = ''
@@ -50,6 +53,7 @@ class Reading {
   readonly #waits = new Map<string, WaitRecord>()
   readonly #open = new Map<string, OpenWait>()
   readonly #failures = new Map<string, ErrorRecord>()
+  readonly #children = new Map<string, ChildRecord>()
   readonly #failedAt = new Map<string, number>()
   readonly #rejections: Rejection[] = []
 
@@ -66,6 +70,7 @@ class Reading {
         waits: this.#waits,
         open: this.#open,
         failures: this.#failures,
+        children: this.#children,
         // Nothing is started in a replay.
         inDoubt: new Map(),
         rejections: this.#rejections,
@@ -131,6 +136,12 @@ class Reading {
       case 'step.inherited':
         this.#complete(data as EventData['step.completed'], seq, at)
         return
+      case 'child.spawned':
+      case 'child.inherited': {
+        const child = data as EventData['child.spawned']
+        this.#children.set(child.key, { ...child, seq })
+        return
+      }
       case 'step.failed':
         this.#fail(data as EventData['step.failed'], seq)
         return
@@ -158,20 +169,27 @@ class Reading {
     const isGone = (seq: number) => isVoid(seq, [rejection])
     for (const [key, { seq }] of this.#steps) if (isGone(seq)) this.#steps.delete(key)
     for (const [key, seq] of this.#failedAt) if (isGone(seq)) this.#failures.delete(key)
+    for (const [key, { seq }] of this.#children) if (isGone(seq)) this.#children.delete(key)
     for (const [key, wait] of this.#waits)
       if (isGone(wait.seq) && !outlivesRejection(wait)) this.#waits.delete(key)
   }
 
   #complete(data: EventData['step.completed'], seq: number, at: number): void {
-    const { key, position, result, inputHash, durationMs, dropped = [] } = data
+    const { key, position, result, inputHash, durationMs } = data
     const hash = inputHash === undefined ? {} : { inputHash }
     this.#steps.set(key, { key, position, result: canonical(result), seq, at, durationMs, ...hash })
     this.#failures.delete(key)
-    for (const wait of dropped) this.#open.delete(wait)
+    this.#drop(data)
   }
 
-  #fail({ key, error, retry, dropped = [] }: EventData['step.failed'], seq: number): void {
+  #drop({ dropped = [], droppedChildren = [] }: Dropped): void {
     for (const wait of dropped) this.#open.delete(wait)
+    for (const child of droppedChildren) this.#children.delete(child)
+  }
+
+  #fail(data: EventData['step.failed'], seq: number): void {
+    const { key, error, retry } = data
+    this.#drop(data)
     if (retry !== undefined) return
     this.#lastFailure = seq
     this.#failedAt.set(key, seq)

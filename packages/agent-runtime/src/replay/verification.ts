@@ -205,6 +205,9 @@ class Verification implements ReplayWatch {
       warden: new Warden(),
       log() {},
       announce() {},
+      prepareChild: () => {
+        throw new RuntimeError('internal', 'a replay spawns nothing')
+      },
     }
   }
 }

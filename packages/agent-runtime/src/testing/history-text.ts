@@ -1,4 +1,14 @@
-import { describeDivergence, type ErrorRecord, PATCH_KEY, RETRY_KEY, textOf } from '@ku0/agent-runtime-core'
+import {
+  type ChildEnd,
+  childKeyOf,
+  describeDivergence,
+  type ErrorRecord,
+  isChildName,
+  isPatience,
+  PATCH_KEY,
+  RETRY_KEY,
+  textOf,
+} from '@ku0/agent-runtime-core'
 import type { RuntimeEvent } from '../runtime-event.ts'
 import type { TaskHistory } from './history.ts'
 
@@ -53,6 +63,8 @@ function detailOf({ type, data, at }: RuntimeEvent, runs: ReadonlyMap<string, nu
     case 'wait.resolved':
     case 'wait.inherited': {
       if (data.key === undefined) return 'put back'
+      if (data.kind === 'child')
+        return `${nameOfWait(data.key)} ${data.outcome === 'received' ? 'has ended' : outcomes[data.outcome]}`
       const value = data.value === undefined ? '' : ` with ${short(data.value)}`
       return `${nameOfWait(data.key)} ${outcomes[data.outcome]}${value}`
     }
@@ -68,6 +80,11 @@ function detailOf({ type, data, at }: RuntimeEvent, runs: ReadonlyMap<string, nu
       return data.message
     case 'signal.received':
       return `'${data.name}' with ${short(data.value)}`
+    case 'child.spawned':
+    case 'child.inherited':
+      return `'${data.key}', a ${data.type}`
+    case 'child.ended':
+      return `'${data.key}' ${endText(data.value)}`
     case 'step.completed':
     case 'step.inherited':
       if (data.key.startsWith(PATCH_KEY)) return `patched '${data.key.slice(PATCH_KEY.length)}'`
@@ -99,8 +116,21 @@ function waitText(
   return `${nameOfWait(key)}${signal}${dueAt === undefined ? '' : `, due in ${spanOf(Math.max(0, dueAt - at))}`}`
 }
 
-/** A back-off has a key of the runtime's own: `$ku0/retry/2/step`. */
+function endText(end: ChildEnd): string {
+  switch (end.state) {
+    case 'completed':
+      return `completed with ${short(end.output)}`
+    case 'failed':
+      return `failed (${end.kind}) ${errorText(end.error)}`
+    case 'canceled':
+      return `was canceled${end.reason === undefined ? '' : `: ${end.reason}`}`
+  }
+}
+
+/** Waits for children and back-offs have keys of the runtime's own: `$ku0/retry/2/step`. */
 function nameOfWait(key: string): string {
+  if (isChildName(key)) return `child '${childKeyOf(key)}'`
+  if (isPatience(key)) return 'the patience for a child'
   const [, retry, step] = key.startsWith(RETRY_KEY)
     ? (/^(\d+)\/(.*)$/s.exec(key.slice(RETRY_KEY.length)) ?? [])
     : []

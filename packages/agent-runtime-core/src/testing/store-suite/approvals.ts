@@ -303,4 +303,64 @@ export function approvals({ rule, timed, expect }: Suite): void {
     expect(await memos(scene, copy)).toMatchObject({ steps: [], waits: [{ key: 'plan' }] })
     expect(await memos(scene, taskId)).toMatchObject({ steps: [{ key: 'draft' }] })
   })
+
+  rule(
+    '12.2 children spawned since the last approval are void: canceled, forgotten, spawned anew',
+    async (scene) => {
+      let claim = await scene.running()
+      const { taskId } = claim
+      const spawn = (key: string, position: number) =>
+        scene.write({
+          kind: 'spawn',
+          leaseId: claim.leaseId,
+          key,
+          position,
+          policy: 'cancel',
+          submission: { type: 'child', lane: 'normal', input: 'null' },
+        })
+      const childOf = async (key: string) =>
+        (await memos(scene, taskId)).children.find((child) => child.key === key)?.taskId ?? ''
+      await spawn('before', 0)
+      await waiting(scene, claim, [ask('plan', {}, { position: 1 })])
+      await answer(scene, taskId, 'approved')
+      claim = await scene.claim()
+      await spawn('done', 2)
+      await spawn('open', 3)
+      const [before, done, open] = [await childOf('before'), await childOf('done'), await childOf('open')]
+      await scene.worker('children', 1, ['child'])
+      expect((await scene.claim()).taskId).toBe(before)
+      await scene.settle(scene.claims.at(-1) as Claim)
+      scene.free('children')
+      expect((await scene.claim()).taskId).toBe(done)
+      await scene.settle(scene.claims.at(-1) as Claim)
+
+      await waiting(scene, claim, [ask('text', {}, { position: 4 })])
+      await answer(scene, taskId, 'rejected')
+      expect((await memos(scene, taskId)).children.map(({ key }) => key)).toEqual(['before'])
+      expect(await scene.task(open)).toMatchObject({ state: 'canceled', reason: 'its parent was sent back' })
+      expect(await scene.task(done)).toMatchObject({ state: 'completed' })
+      claim = await scene.claim()
+      await spawn('done', 2)
+      expect(await childOf('done')).not.toBe(done)
+    },
+  )
+
+  rule(
+    '12.2, 5.5 a task that nobody approves takes its children along, and its parent hears of it',
+    async (scene) => {
+      const top = await scene.running()
+      const submission = { type: 'middle', lane: 'normal', input: 'null' } as const
+      const spawned = { kind: 'spawn', policy: 'cancel', position: 0, submission } as const
+      await scene.write({ ...spawned, leaseId: top.leaseId, key: 'middle' })
+      await scene.worker('middle', 1, ['middle'])
+      const middle = await scene.claim()
+      await scene.write({ ...spawned, leaseId: middle.leaseId, key: 'below' })
+      await waiting(scene, middle, [ask('plan', { maxRetries: 0 }, { position: 1 })])
+      await answer(scene, middle.taskId, 'rejected')
+      expect(await scene.task(middle.taskId)).toMatchObject({ state: 'failed', kind: 'not_approved' })
+      const { tasks } = await scene.read({ kind: 'tasks', filter: { parent: middle.taskId } })
+      expect(tasks).toMatchObject([{ state: 'canceled', reason: 'its parent has failed' }])
+      expect((await scene.eventTypes(top.taskId)).at(-1)).toBe('child.ended')
+    },
+  )
 }

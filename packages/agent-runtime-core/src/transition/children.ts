@@ -1,0 +1,66 @@
+import { childName, type ChildRecord } from '../child.ts'
+import { isFinal, type FinalState } from '../states.ts'
+import type { OutcomeOf, Write } from '../store.ts'
+import { held } from './fence.ts'
+import type { ChildRow, TaskRow } from './rows.ts'
+import { submitOne } from './submit.ts'
+import { deliver } from './waits.ts'
+import type { WorkingSet } from './working-set.ts'
+
+/** A holder submits a child, or gets the one that it has under the key. Source: `docs/semantics.md 5.5`. */
+export function spawn(ws: WorkingSet, it: Write<'spawn'>): OutcomeOf<'spawn'> {
+  const live = held(ws, it.leaseId)
+  if (live === undefined) return { fenced: 'stale' }
+  const { task } = live
+  const before = ws.child(task.id, it.key)
+  if (before !== undefined) return { fenced: 'ok', as: 'spawned', child: recordOf(ws, before) }
+  if (ws.childrenOf(task).size >= ws.config.maxChildren) return { fenced: 'ok', as: 'full' }
+
+  const parentId = idOf(ws, task)
+  const receipt = submitOne(ws, { ...it.submission, parentId }, task.id)
+  if (!receipt.accepted) return { fenced: 'ok', as: 'refused', receipt }
+  const { key, position, policy } = it
+  const taskId = JSON.stringify(receipt.taskId)
+  const row = ws.move(
+    task,
+    {},
+    'child.spawned',
+    `{"key":${JSON.stringify(key)},"policy":"${policy}","position":${position},"taskId":${taskId},"type":${JSON.stringify(it.submission.type)}}`,
+  )
+  const child = { parent: task.id, key, task: receipt.sequence, position, policy, seq: row.seq } as const
+  ws.putChild({ ...child, state: 'open' })
+  return { fenced: 'ok', as: 'spawned', child: recordOf(ws, { ...child, state: 'open' }) }
+}
+
+/**
+ * A task has ended: its parent hears of it in the same commit, unless it is over itself or has given the child up. Source:
+ * `docs/semantics.md 5.5`.
+ */
+export function tellParent(
+  ws: WorkingSet,
+  task: TaskRow,
+  end: { readonly state: FinalState; readonly text: string; readonly blob: string | null },
+): void {
+  if (task.parent === null) return
+  const parent = ws.taskNow({ id: task.parent })
+  const child = ws.childrenOf(parent).get(task.id)
+  if (child === undefined || isFinal(parent.state)) return
+  ws.putChild({ ...child, state: 'closed' })
+  const name = childName(child.key)
+  deliver(ws, ws.taskNow(parent), {
+    event: 'child.ended',
+    fields: `"key":${JSON.stringify(child.key)},"name":${JSON.stringify(name)},"state":"${end.state}","taskId":${JSON.stringify(idOf(ws, task))}`,
+    name,
+    value: { text: end.text, blob: end.blob },
+  })
+}
+
+function recordOf(ws: WorkingSet, { key, position, policy, seq, task: id }: ChildRow): ChildRecord {
+  const task = ws.taskNow({ id })
+  const type = task.stream === null ? '' : ws.stream(task.stream).type
+  return { key, position, policy, seq, taskId: idOf(ws, task), type }
+}
+
+function idOf(ws: WorkingSet, { explicitId, id }: TaskRow): string {
+  return explicitId ?? ws.ids.task(id)
+}

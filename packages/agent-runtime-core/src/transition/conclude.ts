@@ -1,0 +1,39 @@
+import { childName } from '../child.ts'
+import { refusalOf, sendsBack } from './approvals.ts'
+import { cancelChildren, dropChildren } from './cancel.ts'
+import { tellParent } from './children.ts'
+import type { TaskRow } from './rows.ts'
+import { clearWaits, type Over, resume } from './waits.ts'
+import type { WorkingSet } from './working-set.ts'
+
+/** One of the waits of a waiting task is over: it goes on, is sent back, or fails for want of an approval. Source: `docs/semantics.md 12.2`. */
+export function conclude(ws: WorkingSet, task: TaskRow, over: Over): void {
+  const refusal = refusalOf(ws, task, over.wait, over.outcome, over.taken)
+  if (refusal !== undefined) return fail(ws, task, refusal)
+  const { approvedSeq } = ws.verdictsOf(task)
+  resume(ws, task, over)
+  if (sendsBack(over.wait, over.outcome)) forgetChildren(ws, task, approvedSeq)
+}
+
+/** What was spawned since is void: it is canceled, its end is not told any more, and its keys are free again. */
+function forgetChildren(ws: WorkingSet, task: TaskRow, since: number): void {
+  const spawned = ws.allChildren(task).filter(({ seq }) => seq > since)
+  const names = new Set(spawned.map(({ key }) => childName(key)))
+  for (const unread of ws.signalsOf(task)) if (names.has(unread.name)) ws.takeSignal(task, unread)
+  dropChildren(ws, spawned, 'its parent was sent back')
+}
+
+function fail(ws: WorkingSet, task: TaskRow, error: string): void {
+  cancelChildren(ws, task, 'its parent has failed')
+  const row = ws.move(
+    ws.taskNow(task),
+    { state: 'failed', finishedAt: ws.now.at, waitReason: null, dueAt: null },
+    'task.failed',
+    `{"error":${error},"kind":"not_approved"}`,
+  )
+  clearWaits(ws, row)
+  ws.count('failed')
+  ws.count('waiting', -1)
+  const text = `{"error":${error},"kind":"not_approved","state":"failed"}`
+  tellParent(ws, row, { state: 'failed', text, blob: null })
+}

@@ -1,0 +1,241 @@
+import {
+  type ChildPolicy,
+  childPolicies,
+  type ChildRecord,
+  type OutcomeOf,
+  RuntimeError,
+  show,
+  type Submission,
+} from '@ku0/agent-runtime-core'
+import type { SubmitItem, SubmitOptions } from '../execution/queue.ts'
+import type { SubmissionData } from '../execution/worker.ts'
+import { openReceipt } from '../receipts.ts'
+import { invalid, isRecord } from '../rules.ts'
+import type { ChildTask, SpawnOptions } from '../task-context.ts'
+import { TaskRejected } from '../task-errors.ts'
+import { Answer, refused } from './answer.ts'
+import { Child } from './child.ts'
+import { type Callee, checkKey, type Pass, type Start } from './pass.ts'
+import { LIVE, type Member, type Scope } from './scope.ts'
+
+/** Which pass spawns, on whose behalf, the method that was called, and what its own task was submitted with. */
+export interface ChildCaller {
+  readonly pass: Pass
+  readonly scope: Scope
+  readonly callee: Callee
+  readonly submission: SubmissionData
+}
+
+/** `ctx.spawn`. Source: `docs/semantics.md 5.5`. */
+export function spawnChild(
+  caller: ChildCaller,
+  key: unknown,
+  task: unknown,
+  input: unknown,
+  options: unknown,
+): Promise<ChildTask> {
+  return begin<ChildTask>('spawn', caller, [key, task, input, options], (answer, child) =>
+    answer.resolve(child),
+  )
+}
+
+/** `ctx.call`. Source: `docs/semantics.md 5.5`. */
+export function callChild(
+  caller: ChildCaller,
+  key: unknown,
+  task: unknown,
+  input: unknown,
+  options: unknown,
+): Promise<unknown> {
+  return begin<unknown>(
+    'call',
+    caller,
+    [key, task, input, options],
+    (answer, child) => void child.answer(answer),
+  )
+}
+
+/** What happens to whoever called once there is a child. */
+type Spawned<T> = (answer: Answer<T>, child: Child) => void
+
+function begin<T>(
+  name: 'spawn' | 'call',
+  { pass, scope, callee, submission }: ChildCaller,
+  [key, task, input, given]: readonly unknown[],
+  spawned: Spawned<T>,
+): Promise<T> {
+  try {
+    if (scope.closedBy !== undefined) throw scope.closedBy
+    checkKey(key, name)
+    const { options, policy } = readOptions(`${name} '${key}'`, given)
+    const lane = options.lane ?? pass.attempt.claim.lane
+    const item = { task, input, options: { ...options, lane } } as SubmitItem
+    const { position } = pass.use({ key, as: 'child', scope, callee })
+    pass.children.set(key, scope)
+    const answer = new Answer<T>(scope, name, key)
+    const memo = pass.memos.children.get(key)
+    if (memo !== undefined) {
+      assertSameType(memo, task)
+      scope.answered(memo.seq)
+      spawned(answer, new Child(pass, scope, memo))
+      return answer.promise
+    }
+    const spawn = new Spawn<T>(
+      { name, pass, scope, key, position, policy, item, parent: submission },
+      answer,
+      spawned,
+    )
+    return spawn.begin()
+  } catch (error) {
+    return refused(scope, name, key, error)
+  }
+}
+
+function readOptions(
+  call: string,
+  given: unknown,
+): { readonly options: SubmitOptions; readonly policy: ChildPolicy } {
+  if (given === undefined) return { options: {}, policy: 'cancel' }
+  if (!isRecord(given)) throw invalid(`the options of ${call} are an object`)
+  const { onParentEnd = 'cancel', ...options } = given as SpawnOptions
+  if (!childPolicies.includes(onParentEnd))
+    throw invalid(`onParentEnd of ${call} is one of ${childPolicies.join(', ')}; given ${show(onParentEnd)}`)
+  for (const name of ['idempotencyKey', 'client'])
+    if (name in options)
+      throw invalid(`${call} option ${name}: a child has its parent's client, and its key is its own`)
+  return { options, policy: onParentEnd }
+}
+
+function assertSameType({ key, type }: ChildRecord, task: unknown): void {
+  const given = typeof task === 'string' ? task : (task as { type?: unknown } | undefined)?.type
+  if (given === type) return
+  throw new RuntimeError(
+    'invalid_argument',
+    `child '${key}' was spawned as a '${type}' and is spawned as a '${String(given)}' now: give it another key`,
+    { details: { key, type } },
+  )
+}
+
+interface SpawnFacts {
+  readonly name: 'spawn' | 'call'
+  readonly pass: Pass
+  readonly scope: Scope
+  readonly key: string
+  readonly position: number
+  readonly policy: ChildPolicy
+  readonly item: SubmitItem
+  /** What the parent was submitted with. */
+  readonly parent: SubmissionData
+}
+
+/** One call that no memo answers: the child's input is checked, and it is submitted with the memo in one commit. */
+class Spawn<T> implements Start, Member {
+  readonly answer: Answer<T>
+  readonly #it: SpawnFacts
+  readonly #spawned: Spawned<T>
+  /** It is under way, which keeps the pass alive. */
+  #counted = false
+  #ended = false
+
+  constructor(it: SpawnFacts, answer: Answer<T>, spawned: Spawned<T>) {
+    this.#it = it
+    this.answer = answer
+    this.#spawned = spawned
+  }
+
+  begin(): Promise<T> {
+    this.#it.scope.keep(this)
+    this.#it.pass.admit(this)
+    return this.answer.promise
+  }
+
+  start(): void {
+    if (this.#ended) return
+    const { name, pass, scope, key, item } = this.#it
+    if (scope.closedBy !== undefined) return this.refuse()
+    pass.wentLive()
+    pass.begin()
+    this.#counted = true
+    try {
+      const prepared = pass.attempt.parts.prepareChild(item, `${name} '${key}'`)
+      if (prepared instanceof Promise)
+        prepared.then(
+          (later) => this.#hand(later),
+          (error: unknown) => this.#end(error),
+        )
+      else this.#hand(prepared)
+    } catch (error) {
+      this.#end(error)
+    }
+  }
+
+  /** The handler has to stop, or has ended without waiting. */
+  refuse(): void {
+    this.#end(this.#it.scope.closedBy)
+  }
+
+  abandon(reason: Error): void {
+    this.#end(reason)
+  }
+
+  #hand(prepared: Submission): void {
+    if (this.#ended) return
+    const { pass, scope, key, position, policy, parent } = this.#it
+    if (scope.closedBy !== undefined) return this.refuse()
+    const { leaseId } = pass.attempt.claim
+    const submission = {
+      ...(parent.client === undefined ? {} : { client: parent.client }),
+      ...(parent.trace === undefined ? {} : { trace: parent.trace }),
+      ...prepared,
+    }
+    pass.attempt.write({ kind: 'spawn', leaseId, key, position, policy, submission }).then(
+      (outcome) => this.#answered(outcome),
+      (error: unknown) => this.#end(error),
+    )
+  }
+
+  #answered(outcome: OutcomeOf<'spawn'>): void {
+    const { pass, scope } = this.#it
+    if (outcome.fenced === 'stale') pass.attempt.lose()
+    if (this.#ended) return
+    if (outcome.fenced === 'stale' || scope.closedBy !== undefined) return this.refuse()
+    if (outcome.as !== 'spawned') return this.#end(this.#refusal(outcome))
+    if (!this.#leave()) this.#spawned(this.answer, new Child(pass, scope, outcome.child))
+  }
+
+  #refusal(outcome: Exclude<OutcomeOf<'spawn'>, { fenced: 'stale' } | { as: 'spawned' }>): unknown {
+    const { pass, key } = this.#it
+    if (outcome.as === 'full') {
+      const { maxChildren } = pass.attempt.parts.config
+      const message = `child '${key}': a task has at most maxChildren ${maxChildren} children that have not ended`
+      return new RuntimeError('limit_exceeded', message, { details: { key, maxChildren } })
+    }
+    try {
+      const { taskId, ...receipt } = openReceipt(outcome.receipt)
+      if (receipt.accepted) throw new RuntimeError('internal', `child '${key}' was refused and accepted`)
+      return new TaskRejected(taskId, receipt.reason, receipt.message)
+    } catch (error) {
+      return error
+    }
+  }
+
+  /** Nothing was stored: the key may be used again. */
+  #end(error: unknown): void {
+    if (this.#ended) return
+    const { pass, key, position } = this.#it
+    pass.giveBack(key, position)
+    this.#leave()
+    this.answer.reject(error)
+  }
+
+  /** True when the task has yielded here. */
+  #leave(): boolean {
+    const { pass, scope } = this.#it
+    this.#ended = true
+    scope.drop(this)
+    scope.answered(LIVE)
+    if (!this.#counted) return false
+    this.#counted = false
+    return pass.end()
+  }
+}

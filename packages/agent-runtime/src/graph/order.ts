@@ -1,0 +1,68 @@
+/** What each node waits for, by name. */
+export type Dependencies = ReadonlyMap<string, readonly string[]>
+
+/** Every mistake in what waits for what, one line each: nodes that there are not, and circles with their path. */
+export function orderProblems(dependencies: Dependencies): string[] {
+  const unknown = [...dependencies].flatMap(([name, after]) =>
+    [...new Set(after)]
+      .filter((other) => !dependencies.has(other))
+      .map((other) => `node '${name}' waits for '${other}', which is not a node`),
+  )
+  const circles = circlesIn(dependencies).map((path) => `a circle: ${path.join(' → ')}`)
+  return [...unknown, ...circles]
+}
+
+/** Circles that have no node in common, each from a node back to itself, in the order in which they would have to run. */
+function circlesIn(dependencies: Dependencies): string[][] {
+  const circles: string[][] = []
+  let left = entangled(new Map(dependencies))
+  while (left.size > 0) {
+    const circle = walk(left)
+    circles.push(circle)
+    for (const name of circle) left.delete(name)
+    left = entangled(left)
+  }
+  return circles
+}
+
+/** The nodes that never become ready, each with at least one of them before it. */
+function entangled(dependencies: Map<string, readonly string[]>): Map<string, readonly string[]> {
+  const followers = new Map<string, string[]>()
+  const missing = new Map<string, number>()
+  const ready: string[] = []
+  for (const [name, after] of dependencies) {
+    const known = new Set(after.filter((other) => dependencies.has(other)))
+    for (const other of known) followers.set(other, [...(followers.get(other) ?? []), name])
+    missing.set(name, known.size)
+    if (known.size === 0) ready.push(name)
+  }
+  for (let next = ready.pop(); next !== undefined; next = ready.pop()) {
+    dependencies.delete(next)
+    for (const follower of followers.get(next) ?? []) {
+      const count = (missing.get(follower) ?? 0) - 1
+      missing.set(follower, count)
+      if (count === 0) ready.push(follower)
+    }
+  }
+  return dependencies
+}
+
+/** Whoever always goes to a node before comes to one that it has been at. */
+function walk(left: Dependencies): string[] {
+  const path: string[] = []
+  const seen = new Map<string, number>()
+  let at = [...left.keys()][0] as string
+  while (!seen.has(at)) {
+    seen.set(at, path.length)
+    path.push(at)
+    at = left.get(at)?.find((other) => left.has(other)) as string
+  }
+  const circle = path.slice(seen.get(at)).toReversed()
+  return [...rotated(circle), rotated(circle)[0] as string]
+}
+
+/** From its first name on, so that a circle reads the same wherever it was found. */
+function rotated(circle: readonly string[]): readonly string[] {
+  const first = circle.indexOf(circle.toSorted()[0] as string)
+  return [...circle.slice(first), ...circle.slice(0, first)]
+}

@@ -1,0 +1,370 @@
+import { expect, expectTypeOf, describe, test } from 'vitest'
+import { z } from 'zod'
+import {
+  type ChildTask,
+  defineTask,
+  type Runtime,
+  TaskCanceled,
+  TaskFailed,
+  TaskRejected,
+  TimeoutError,
+} from '../../src/index.ts'
+import { createTestRuntime, sweepCrashes } from '../../src/testing/index.ts'
+import { gate, virtualRuntime } from '../virtual-runtime.ts'
+
+const double = defineTask({ type: 'double', input: z.number() }, async (ctx, input) => {
+  await ctx.sleep('think', 1_000)
+  return input * 2
+})
+const broken = defineTask({ type: 'broken', input: z.string() }, (_, text) => {
+  throw Object.assign(new Error(text), { code: 'EBROKEN' })
+})
+const forever = defineTask({ type: 'forever', input: z.unknown() }, async (ctx) => {
+  await ctx.waitForSignal('never')
+})
+const childrenOf = async (runtime: Runtime, parent: string) =>
+  (await runtime.list({ parent })).tasks.toReversed()
+
+describe('children (docs/semantics.md 5.5)', () => {
+  test('a parent calls its children, waits without a slot, and gets what they return', async () => {
+    const passes: number[] = []
+    const sum = defineTask({ type: 'sum', input: z.array(z.number()) }, async (ctx, numbers) => {
+      passes.push(ctx.attempt)
+      const first = await ctx.call('first', double, numbers[0] ?? 0)
+      expectTypeOf(first).toEqualTypeOf<number>()
+      const rest = await Promise.all(
+        numbers.slice(1).map((number, index) => ctx.call(`n${index}`, double, number)),
+      )
+      return rest.reduce((total, number) => total + number, first)
+    })
+    await using it = await createTestRuntime({ tasks: [sum, double], workers: { capacity: 1 } })
+    const receipt = await it.runtime.submit(sum, [1, 2, 3, 4], { lane: 'interactive', client: 'ann' })
+    expect(await it.result(receipt)).toBe(20)
+    expect(it.now - Date.UTC(2026, 0, 1)).toBe(2_000)
+    const children = await childrenOf(it.runtime, receipt.taskId)
+    expect(
+      children.map(({ type, lane, client, parent, input }) => [type, lane, client, parent, input]),
+    ).toEqual([1, 2, 3, 4].map((number) => ['double', 'interactive', 'ann', receipt.taskId, number]))
+    expect((await it.history(receipt)).attempts).toBe(1)
+    expect(passes.length).toBeGreaterThan(2)
+  })
+
+  test('a child is a handle: its id, its result as often as asked for, and its end', async () => {
+    const parent = defineTask({ type: 'parent', input: z.null() }, async (ctx) => {
+      const child = await ctx.spawn('child', double, 4, { labels: { a: 'b' }, lane: 'batch', taskId: 'mine' })
+      const [one, two] = await Promise.all([child.result(), child.result({ timeoutMs: 5_000 })])
+      return [child.taskId, one, two, await child.result(), await child.cancel()]
+    })
+    await using it = await createTestRuntime({ tasks: [parent, double] })
+    expect(await it.run(parent, null)).toEqual(['mine', 8, 8, 8, false])
+    expect(await it.runtime.status('mine')).toMatchObject({ lane: 'batch', labels: { a: 'b' } })
+  })
+
+  test('a failed child throws TaskFailed with its error, a canceled one TaskCanceled; both can be caught', async () => {
+    const parent = defineTask({ type: 'parent', input: z.null() }, async (ctx) => {
+      const failed = await ctx.call('failed', broken, 'oh').catch((error: unknown) => error)
+      const child = await ctx.spawn('canceled', forever, null)
+      await child.cancel('enough')
+      const canceled = await child.result().catch((error: unknown) => error)
+      if (!(failed instanceof TaskFailed) || !(canceled instanceof TaskCanceled))
+        throw new Error('other errors')
+      const { kind, cause, taskId } = failed
+      return [kind, (cause as Error).message, taskId, canceled.message]
+    })
+    await using it = await createTestRuntime({ tasks: [parent, broken, forever] })
+    const receipt = await it.runtime.submit(parent, null)
+    const [failed, canceled] = [await it.result(receipt), await childrenOf(it.runtime, receipt.taskId)]
+    expect(failed.slice(0, 3)).toEqual(['error', 'oh', canceled[0]?.taskId])
+    expect(failed[3]).toContain('enough')
+  })
+
+  test('a failure that nobody catches fails the parent, whose retries cannot change it', async () => {
+    const parent = defineTask({ type: 'parent', input: z.null(), retry: { attempts: 3 } }, (ctx) =>
+      ctx.call('child', broken, 'oh'),
+    )
+    await using it = await createTestRuntime({ tasks: [parent, broken] })
+    const receipt = await it.runtime.submit(parent, null)
+    await expect(it.result(receipt)).rejects.toMatchObject({ name: 'TaskFailed', kind: 'error' })
+    expect(await it.runtime.status(receipt)).toMatchObject({ attempt: 1, error: { name: 'TaskFailed' } })
+  })
+
+  test('patience: the child goes on, and can be waited for again; every pass gets the same answers', async () => {
+    const slow = defineTask({ type: 'slow', input: z.null() }, async (ctx) => {
+      await ctx.sleep('long', 10_000)
+      return 'late'
+    })
+    const seen: unknown[][] = []
+    const parent = defineTask({ type: 'parent', input: z.null() }, async (ctx) => {
+      const child = await ctx.spawn('child', slow, null)
+      const log: unknown[] = []
+      seen.push(log)
+      for (const timeoutMs of [1_000, 1_000, 60_000])
+        log.push(
+          await child.result({ timeoutMs }).catch((error: unknown) => {
+            if (!(error instanceof TimeoutError)) throw error
+            return error.timeoutMs
+          }),
+        )
+      await ctx.sleep('more', 100_000)
+      log.push(await child.result({ timeoutMs: 1 }))
+      return log
+    })
+    await using it = await createTestRuntime({ tasks: [parent, slow] })
+    expect(await it.run(parent, null)).toEqual([1_000, 1_000, 'late', 'late'])
+    for (const log of seen) expect([1_000, 1_000, 'late', 'late'].slice(0, log.length)).toEqual(log)
+    expect(it.now - Date.UTC(2026, 0, 1)).toBe(110_000)
+  })
+
+  test('a submission that is refused throws TaskRejected, and the same call may be made again', async () => {
+    const parent = defineTask({ type: 'parent', input: z.null() }, async (ctx) => {
+      await ctx.spawn('first', forever, null)
+      for (let turn = 1; ; turn++) {
+        const child = await ctx.spawn('second', double, 4).catch((error: unknown) => error)
+        if (!(child instanceof TaskRejected)) return (child as ChildTask<number>).result()
+        expect([child.reason, turn]).toEqual(['queue_full', 1])
+        await ctx.sleep(`wait ${turn}`, 1_000)
+      }
+    })
+    const config = { queueDepthLimit: 1, batchBackpressureThreshold: 1 }
+    await using it = await createTestRuntime({
+      tasks: [parent, forever, double],
+      workers: { capacity: 1 },
+      config,
+    })
+    expect(await it.run(parent, null)).toBe(8)
+    expect((await it.runtime.stats()).totals.rejected).toBe(1)
+  })
+
+  test('an input that does not fit is a recorded rejection, as for any submission', async () => {
+    const parent = defineTask({ type: 'parent', input: z.null() }, (ctx) =>
+      ctx.call('child', double, 'four' as never),
+    )
+    await using it = await createTestRuntime({ tasks: [parent, double] })
+    await expect(it.run(parent, null)).rejects.toMatchObject({ cause: { code: 'invalid_payload' } })
+    expect((await it.runtime.stats()).totals.rejected).toBe(1)
+  })
+
+  test('limits, keys and options are checked', async () => {
+    const parent = defineTask({ type: 'parent', input: z.null() }, async (ctx) => {
+      await ctx.spawn('a', forever, null)
+      await ctx.spawn('b', 'forever', null)
+      const codes = await Promise.all(
+        [
+          ctx.spawn('c', forever, null),
+          ctx.spawn('a', forever, null),
+          ctx.spawn('', forever, null),
+          ctx.spawn('d', undefined as never, null),
+          ctx.spawn('e', forever, null, { onParentEnd: 'keep' as never }),
+          ctx.spawn('f', forever, null, { lane: 'fast' as never }),
+          ctx.spawn('g', forever, null, { idempotencyKey: 'x' } as never),
+        ].map((call) =>
+          call.then(
+            () => 'spawned',
+            (error: { code: string }) => error.code,
+          ),
+        ),
+      )
+      return codes
+    })
+    await using it = await createTestRuntime({ tasks: [parent, forever], config: { maxChildren: 2 } })
+    expect(await it.run(parent, null)).toEqual([
+      'limit_exceeded',
+      'duplicate_step_key',
+      'invalid_argument',
+      'invalid_argument',
+      'invalid_argument',
+      'invalid_argument',
+      'invalid_argument',
+    ])
+  })
+
+  test('a type that this process does not define is not checked here; another process runs it', async () => {
+    const parent = defineTask({ type: 'parent', input: z.null() }, async (ctx) => {
+      const child = await ctx.spawn('child', 'elsewhere', { any: 'thing' })
+      return child.taskId
+    })
+    await using it = await createTestRuntime({ tasks: [parent] })
+    const taskId = await it.run(parent, null)
+    expect(await it.runtime.status(taskId)).toMatchObject({ type: 'elsewhere', input: { any: 'thing' } })
+  })
+
+  test('a parent that ends takes its children with it; an abandoned one goes on', async () => {
+    const stopped: unknown[] = []
+    const entered = gate()
+    const holding = defineTask({ type: 'holding', input: z.null() }, async (ctx) => {
+      entered.resolve()
+      await new Promise((_, reject) =>
+        ctx.signal.addEventListener('abort', () => {
+          stopped.push((ctx.signal.reason as Error).message)
+          reject(ctx.signal.reason as Error)
+        }),
+      )
+    })
+    const parent = defineTask({ type: 'parent', input: z.null() }, async (ctx) => {
+      await ctx.spawn('held', holding, null)
+      await ctx.spawn('free', double, 1, { onParentEnd: 'abandon' })
+      await ctx.waitForSignal('never')
+    })
+    await using it = await createTestRuntime({ tasks: [parent, holding, double] })
+    const receipt = await it.runtime.submit(parent, null)
+    await it.settle()
+    await entered.promise
+    await it.until(receipt, 'waiting')
+    await it.runtime.cancel(receipt, { reason: 'enough' })
+    await it.settle()
+    await it.advance(2_000)
+    const children = await childrenOf(it.runtime, receipt.taskId)
+    expect(children.map(({ state }) => state)).toEqual(['canceled', 'completed'])
+    expect(stopped).toEqual([expect.stringContaining('its parent was canceled: enough')])
+  })
+
+  test('a race cancels the children of the branches that lost, and keeps those of the winner', async () => {
+    const parent = defineTask({ type: 'parent', input: z.null() }, async (ctx) => {
+      const { winner, value } = await ctx.race('race', {
+        slow: (branch) => branch.call('slow', forever, null),
+        quick: async (branch) => {
+          await branch.spawn('kept', forever, null)
+          return branch.call('quick', double, 2)
+        },
+      })
+      await ctx.sleep('after', 1_000)
+      return [winner, value]
+    })
+    await using it = await createTestRuntime({ tasks: [parent, forever, double] })
+    const receipt = await it.runtime.submit(parent, null)
+    await it.until(receipt, (status) => status.state === 'waiting' && it.now > Date.UTC(2026, 0, 1) + 999)
+    const states = async () => (await childrenOf(it.runtime, receipt.taskId)).map(({ state }) => state)
+    expect(await states()).toEqual(['canceled', 'waiting', 'completed'])
+    expect(await it.result(receipt)).toEqual(['quick', 4])
+    expect(await states()).toEqual(['canceled', 'canceled', 'completed'])
+  })
+
+  test('a failed all cancels the children beside the failure; when it is run again it spawns its own', async () => {
+    let tries = 0
+    const parent = defineTask({ type: 'parent', input: z.null(), retry: { attempts: 2 } }, async (ctx) =>
+      ctx.all('all', {
+        child: (branch) => branch.call('child', double, 2),
+        step: async (branch) => {
+          await branch.sleep('first', 10)
+          return branch.step('maybe', () => {
+            if (++tries === 1) throw new Error('not yet')
+            return 'fine'
+          })
+        },
+      }),
+    )
+    await using it = await createTestRuntime({ tasks: [parent, double] })
+    const receipt = await it.runtime.submit(parent, null)
+    expect(await it.result(receipt)).toEqual({ child: 4, step: 'fine' })
+    const children = await childrenOf(it.runtime, receipt.taskId)
+    expect(children.map(({ state }) => state)).toEqual(['canceled', 'completed'])
+  })
+
+  test('retry keeps the children that completed and runs the others again', async () => {
+    let fails = true
+    const moody = defineTask({ type: 'moody', input: z.null() }, () => {
+      if (fails) throw new Error('not today')
+      return 'well'
+    })
+    const parent = defineTask({ type: 'parent', input: z.null() }, async (ctx) => [
+      await ctx.call('double', double, 5),
+      await ctx.call('moody', moody, null),
+    ])
+    await using it = await createTestRuntime({ tasks: [parent, double, moody] })
+    const receipt = await it.runtime.submit(parent, null)
+    await expect(it.result(receipt)).rejects.toThrow('not today')
+    fails = false
+    const again = await it.runtime.retry(receipt)
+    expect(await it.result(again)).toEqual([10, 'well'])
+    const children = await childrenOf(it.runtime, again.taskId)
+    expect(children.map(({ type }) => type)).toEqual(['moody'])
+    const forked = await it.runtime.fork(again, { fromStep: 'double' })
+    expect(await it.result(forked)).toEqual([10, 'well'])
+    expect(await childrenOf(it.runtime, forked.taskId)).toHaveLength(2)
+  })
+
+  test('a call that is not awaited fails the attempt, like a step', async () => {
+    const parent = defineTask({ type: 'parent', input: z.null() }, (ctx) => {
+      void ctx.call('child', double, 1)
+    })
+    await using it = await createTestRuntime({ tasks: [parent, double] })
+    await expect(it.run(parent, null)).rejects.toMatchObject({ code: 'step_outside_handler' })
+  })
+
+  test('an end that comes in a pass before the handler asks for it answers when it does', async () => {
+    const [ended, asks, goesOn] = [gate(), gate(), gate()]
+    let passes = 0
+    const parent = defineTask({ type: 'parent', input: z.null() }, async (ctx) => {
+      const pass = ++passes
+      const child = await ctx.spawn('child', double, 3)
+      void ctx.waitForSignal('something else')
+      const awaited = async () => {
+        // Work outside steps: a later pass comes to the wait later than the one before it did.
+        if (pass > 1) await asks.promise
+        return child.result()
+      }
+      const [result] = await Promise.all([
+        awaited(),
+        ctx.waitForSignal('go').then(() => ctx.step('long', () => goesOn.promise)),
+      ])
+      return result
+    })
+    const { runtime, elapse } = await virtualRuntime({ tasks: [parent, double] })
+    using _ = runtime.on('child.ended', () => ended.resolve())
+    const receipt = await runtime.submit(parent, null)
+    await elapse(500)
+    await runtime.signal(receipt, 'go')
+    await elapse(100)
+    expect(passes).toBe(2)
+    await elapse(1_000)
+    await ended.promise
+    await elapse(1_000)
+    asks.resolve()
+    await elapse(1_000)
+    goesOn.resolve()
+    await elapse(1_000)
+    expect(await runtime.status(receipt)).toMatchObject({ state: 'completed', output: 6 })
+  })
+
+  test('the history of a test tells of children', async () => {
+    const parent = defineTask({ type: 'parent', input: z.null() }, (ctx) => ctx.call('child', double, 1))
+    await using it = await createTestRuntime({ tasks: [parent, double] })
+    const receipt = await it.runtime.submit(parent, null)
+    await it.result(receipt)
+    const text = (await it.history(receipt)).toString()
+    expect(text).toContain("child.spawned    'child', a double")
+    expect(text).toContain("for child 'child'")
+    expect(text).toContain("child.ended      'child' completed with 2")
+    expect(text).toContain("child 'child' has ended")
+    const { waits } = await it.history(receipt)
+    expect(waits).toEqual([])
+  })
+
+  test('crash at every commit: a parent with children comes to the same end, and runs no recorded step twice', async () => {
+    const leaf = defineTask({ type: 'leaf', input: z.number() }, async (ctx, input) => {
+      const one = await ctx.step('one', () => input + 1)
+      await ctx.sleep('nap', 100 * input)
+      return ctx.step('two', () => one * 10)
+    })
+    const middle = defineTask({ type: 'middle', input: z.number() }, async (ctx, input) =>
+      ctx.call('leaf', leaf, input),
+    )
+    const root = defineTask({ type: 'root', input: z.null() }, async (ctx) => {
+      const free = await ctx.spawn('free', leaf, 1)
+      const raced = await ctx.race('race', {
+        a: (branch) => branch.call('a', leaf, 9),
+        b: (branch) => branch.call('b', middle, 2),
+      })
+      const failed = await ctx.call('broken', broken, 'no').catch((error: Error) => error.name)
+      return [await free.result(), raced, failed, await ctx.step('end', () => 'end')]
+    })
+    const { commits } = await sweepCrashes({
+      tasks: [root, middle, leaf, broken],
+      script: (it) => it.run(root, null),
+      check: (_, result) => {
+        expect(result).toEqual([20, { winner: 'b', value: 30 }, 'TaskFailed', 'end'])
+      },
+    })
+    expect(commits).toBeGreaterThan(20)
+  }, 60_000)
+})
