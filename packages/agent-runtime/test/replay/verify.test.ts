@@ -236,7 +236,7 @@ describe('replay, mode verify (docs/semantics.md 6.3)', () => {
       })
   })
 
-  test('a completed task of 1 000 steps takes well under a second', async () => {
+  test('a completed task of 1 000 steps takes less than 200 ms', async () => {
     const flow: Version = async (ctx) => {
       for (let n = 0; n < 1_000; n += 1) await ctx.step(`step ${n}`, () => ({ n, text: 'x'.repeat(100) }))
     }
@@ -247,8 +247,7 @@ describe('replay, mode verify (docs/semantics.md 6.3)', () => {
     const from = performance.now()
     expect(await verify(task.runtime, task.taskId)).toMatchObject({ answered: { steps: 1_000 }, unused: 0 })
     const tookMs = performance.now() - from
-    process.stdout.write(`replay of 1 000 steps: ${tookMs.toFixed(1)} ms\n`)
-    expect(tookMs).toBeLessThan(1_000)
+    expect(tookMs).toBeLessThan(200)
   })
 })
 
