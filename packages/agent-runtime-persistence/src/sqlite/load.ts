@@ -170,7 +170,7 @@ export function standing<M extends Pick<MemoRow, 'type' | 'data'> & { readonly s
 }
 
 function isOwnWait(type: MemoRow['type'], data: string): boolean {
-  if (type === 'step.completed' || type === 'step.inherited') return false
+  if (type.startsWith('step.')) return false
   const { key, kind } = JSON.parse(data) as { key: string; kind: WaitRow['kind'] }
   return kind === 'approval' || (kind !== 'child' && !key.startsWith(RESERVED))
 }
