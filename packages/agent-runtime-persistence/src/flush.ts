@@ -196,6 +196,9 @@ function loadNamed(tables: SqliteTables, cache: Cache, operations: readonly Writ
         if (lease === undefined) break
         if (operation.kind === 'recordStep') loadMemo(tables, cache, lease.task, operation.key)
         loadWaits(tables, cache, lease.task)
+        // One that begins may be over at once.
+        if (operation.kind === 'suspend' && operation.waits.some(({ kind }) => kind === 'approval'))
+          loadVerdicts(tables, cache, lease.task)
         if (operation.kind === 'appendOutput' && !cache.outputs.has(lease.task))
           cache.outputs.set(lease.task, tables.load.outputs(lease.task))
         if (operation.kind === 'settle' && lease.endSeq !== null)
@@ -255,14 +258,17 @@ function loadWaits(tables: SqliteTables, cache: Cache, task: number): void {
   if ((cache.tasks.get(task)?.waits ?? 0) === 0 || cache.waits.has(task)) return
   const waits = tables.load.waits(task)
   cache.waits.set(task, waits)
-  if (waits.some(({ kind }) => kind === 'approval')) {
-    cache.verdicts.set(task, tables.load.verdicts(task))
-    // A rejection makes the memos since the last approval void, whichever they are.
-    loadMemos(tables, cache, task)
-  }
+  if (waits.some(({ kind }) => kind === 'approval')) loadVerdicts(tables, cache, task)
   const signals = tables.load.signals(task)
   cache.signals.set(task, signals)
   for (const { blob } of signals) if (blob !== null) cache.blobs.set(blob, tables.load.blob(blob) ?? '')
+}
+
+/** With the memos: a rejection makes those since the last approval void, whichever they are. */
+function loadVerdicts(tables: SqliteTables, cache: Cache, task: number): void {
+  if (cache.verdicts.has(task)) return
+  cache.verdicts.set(task, tables.load.verdicts(task))
+  loadMemos(tables, cache, task)
 }
 
 function loadMemo(tables: SqliteTables, cache: Cache, task: number, key: string): void {
