@@ -8,12 +8,15 @@ import {
 } from '@ku0/agent-runtime-core'
 import {
   createVirtualEnvironment,
+  doubtsOf,
+  inOrder,
   type ModelLease,
   type ModelRequest,
   type ModelSettlement,
   type ModelTask,
   type ModelWorker,
   type ReferenceModel,
+  rejectionsSinceApproval,
   Scene,
   type StoreSnapshot,
   takeSnapshot,
@@ -35,7 +38,10 @@ export const { config } = parseExecutionConfig({
 
 /** What happened in all runs together: a property that nothing interesting happened in proves nothing. */
 export const seen = new Map<string, number>()
-const count = (what: string, by = 1) => seen.set(what, (seen.get(what) ?? 0) + by)
+export const count = (what: string, by = 1) => seen.set(what, (seen.get(what) ?? 0) + by)
+
+const supervised = 'supervised' as const
+const spotCheck = 'spot_check' as const
 
 /** The store under test, as far as it corresponds to the model by sequence and dispatch number. */
 export class Real {
@@ -109,7 +115,7 @@ export abstract class Command implements fc.AsyncCommand<ReferenceModel, Real> {
         fencingToken: fence,
         expiresAt,
         crashes: task.crashes,
-        steps: task.memos.size,
+        steps: task.recorded,
       })),
     )
     await compare(model, real)
@@ -143,7 +149,7 @@ async function compare(model: ReferenceModel, real: Real): Promise<void> {
   )
   const accepted = tasks.filter(({ record }) => record.state !== 'rejected')
   assert.deepEqual(
-    accepted.map(({ record, events, steps, waits, leases }) => ({
+    accepted.map(({ record, events, leases }) => ({
       sequence: record.sequence,
       lane: record.lane,
       state: record.state,
@@ -152,8 +158,6 @@ async function compare(model: ReferenceModel, real: Real): Promise<void> {
       dueAt: record.state === 'queued' ? record.dueAt : undefined,
       lease: record.state === 'running' ? [record.lease.dispatch, record.lease.expiresAt] : undefined,
       ends: leases.map(({ dispatch, status, endReason }) => [dispatch, status, endReason]),
-      memos: steps.map(({ key, result }) => [key, result]),
-      ended: waits.map(({ key, outcome, value }) => [key, outcome, value]),
       open: record.state === 'waiting' ? record.waits.map(({ key, dueAt }) => [key, dueAt]) : undefined,
       events: events.map(({ type }) => type),
     })),
@@ -168,17 +172,11 @@ async function compare(model: ReferenceModel, real: Real): Promise<void> {
       ends: model.leases
         .filter((lease) => lease.task === task)
         .map(({ dispatch, state, endReason }) => [dispatch, state, endReason]),
-      memos: [...task.memos],
-      ended: task.ended,
-      open:
-        task.state === 'waiting'
-          ? task.waits
-              .toSorted((a, b) => a.position - b.position || (a.key < b.key ? -1 : 1))
-              .map(({ key, dueAt }) => [key, dueAt])
-          : undefined,
+      open: task.state === 'waiting' ? inOrder(task.waits).map(({ key, dueAt }) => [key, dueAt]) : undefined,
       events: task.events,
     })),
   )
+  for (const task of model.tasks) await compareMemos(model, real, task)
   assert.deepEqual(real.scene.failures, [])
   if (real.commands++ % 10 > 0) return
   const it = { config, digest: nodeDigest, ...(real.before === undefined ? {} : { before: real.before }) }
@@ -186,14 +184,47 @@ async function compare(model: ReferenceModel, real: Real): Promise<void> {
   real.before = snapshot
 }
 
+/** What a pass would find, and what a human would. */
+async function compareMemos(model: ReferenceModel, { scene, taskIds }: Real, task: ModelTask): Promise<void> {
+  const taskId = taskIds.get(task.sequence) ?? ''
+  const memos = await scene.store.read({ kind: 'memos', taskId })
+  assert.deepEqual(
+    {
+      steps: memos.steps.map(({ key, result, seq }) => [key, result, seq]),
+      waits: memos.waits.map(({ key, outcome, value, seq }) => [key, outcome, value, seq]),
+      open: memos.open.map(({ key, dueAt }) => [key, dueAt]),
+      inDoubt: memos.inDoubt
+        .map(({ key, starts }) => `${starts} ${key}`)
+        .toSorted((a, b) => (a < b ? -1 : 1)),
+      rejections: memos.rejections.map(({ key, since, seq, value }) => ({ key, since, seq, value })),
+    },
+    {
+      steps: [...task.memos].map(([key, { value, seq }]) => [key, value, seq]),
+      waits: task.ended.map(({ key, outcome, value, seq }) => [key, outcome, value, seq]),
+      open: inOrder(task.waits).map(({ key, dueAt }) => [key, dueAt]),
+      inDoubt: doubtsOf(task)
+        .map(({ key, starts }) => `${starts} ${key}`)
+        .toSorted((a, b) => (a < b ? -1 : 1)),
+      rejections: task.rejections,
+    },
+  )
+  const { approvals } = await scene.store.read({ kind: 'approvals', taskId, limit: 100 })
+  assert.deepEqual(
+    approvals.map(({ key, request, dueAt, rejections }) => [key, request, dueAt, rejections]),
+    model
+      .pending(task)
+      .map(({ key, terms, dueAt }) => [key, terms?.request, dueAt, rejectionsSinceApproval(task)]),
+  )
+}
+
 /** One of a list, by a number that says which: mostly a live one, at times any, now and then none, which stands for a stranger. */
-function pick<T>(all: readonly T[], which: number, isLive: (it: T) => boolean): T | undefined {
+export function pick<T>(all: readonly T[], which: number, isLive: (it: T) => boolean): T | undefined {
   if (which > 20) return undefined
   const live = all.filter(isLive)
   const list = which < 13 && live.length > 0 ? live : all
   return list[which % list.length]
 }
-const leaseOf = (model: ReferenceModel, which: number) =>
+export const leaseOf = (model: ReferenceModel, which: number) =>
   pick(model.leases, which, ({ state }) => state === 'running')
 
 export class Submit extends Command {
@@ -325,14 +356,19 @@ export class Suspend extends Command {
   }
   async act(model: ReferenceModel, real: Real): Promise<void> {
     const lease = leaseOf(model, this.which)
-    // A key is used once: what has ended is not asked for again.
-    const over = new Set(lease?.task.ended.map(([key]) => key))
+    // A key is used once: what has ended is not asked for again, unless a rejection made it void.
+    const over = new Set(lease?.task.ended.map(({ key }) => key))
     const asked = this.asked.filter(({ key }) => !over.has(key))
     if (asked.length === 0) return
+    const before = lease?.task.rejections.length ?? 0
     const expected = model.suspend(lease, asked, this.stay)
-    const waits = asked.map(({ delayMs, ...wait }) => ({
+    if ((lease?.task.rejections.length ?? 0) > before) count('sent back by what had come')
+    const waits = asked.map(({ delayMs, approval, ...wait }) => ({
       ...wait,
       ...(delayMs === undefined ? {} : { delayMs }),
+      ...(approval === undefined
+        ? {}
+        : { approval: { ...approval, artifact: '1', mode: approval.asked ? supervised : spotCheck } }),
     }))
     const outcome = await real.scene.write({
       kind: 'suspend',

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { lanes } from '@ku0/agent-runtime-core'
+import { approvalName, approvalTimeouts, lanes, rejectionPolicies, RESERVED } from '@ku0/agent-runtime-core'
 import { type ModelRequest, type ModelSettlement, ReferenceModel } from '@ku0/agent-runtime-core/testing'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -22,6 +22,7 @@ import {
   Submit,
   Suspend,
 } from './model-commands.ts'
+import { Intend, Resolve } from './model-verdicts.ts'
 import { scratchFolder } from './scratch-folder.ts'
 import { tableViolations } from './tables.ts'
 
@@ -30,6 +31,7 @@ const runs = Number(process.env['MODEL_RUNS'] ?? 80)
 
 const which = fc.nat(21)
 const value = fc.constantFrom('null', '1', '"x"', '{"$ku0":["undefined"]}')
+const said = fc.constantFrom('{}', '{"by":"Ada","feedback":"no"}')
 const delay = fc.constantFrom(0, 0, 0, 1, 250, 1_000)
 const settlement = fc.oneof<fc.Arbitrary<ModelSettlement>[]>(
   fc.record({ as: fc.constant('completed' as const), value }),
@@ -53,7 +55,34 @@ const request = fc
       delayMs: hasPatience ? delayMs : undefined,
     }
   })
-const requests = fc.uniqueArray(request, { minLength: 1, maxLength: 3, selector: ({ key }) => key })
+/** A back-off is a timer of the runtime's own, which a rejection makes void as well. */
+const backOff = fc.constantFrom(0, 250).map((delayMs): ModelRequest => ({
+  key: `${RESERVED}retry/1/s1`,
+  position: 8,
+  kind: 'timer',
+  delayMs,
+}))
+const approvals = ['a1', 'a2', 'a3']
+const approval = fc
+  .tuple(
+    fc.nat(approvals.length - 1),
+    fc.option(fc.constantFrom(0, 250, 1_000), { nil: undefined }),
+    fc.record({
+      asked: fc.constantFrom(true, true, true, false),
+      maxRetries: fc.constantFrom(0, 1, 5, 5, 5),
+      onReject: fc.constantFrom(...rejectionPolicies, 'rerun' as const),
+      onTimeout: fc.constantFrom(...approvalTimeouts),
+    }),
+  )
+  .map(([n, delayMs, terms]): ModelRequest => {
+    const key = approvals[n] ?? ''
+    return { key, position: 9 + n, kind: 'approval', name: approvalName(key), delayMs, approval: terms }
+  })
+const requests = fc.uniqueArray(fc.oneof(request, request, request, backOff, approval, approval), {
+  minLength: 1,
+  maxLength: 3,
+  selector: ({ key }) => key,
+})
 const often = (weight: number, arbitrary: fc.Arbitrary<Command>) =>
   Array.from({ length: weight }, () => arbitrary)
 const commands = [
@@ -80,17 +109,33 @@ const commands = [
     which.map((it) => new Free(it)),
   ),
   ...often(
-    3,
+    4,
     fc.tuple(which, fc.constantFrom('s1', 's2', '\ud800'), value).map((it) => new Step(...it)),
   ),
   ...often(
-    4,
+    7,
     fc
       .tuple(which, requests, fc.boolean())
       .map(([n, asked, stay]) => new Suspend(n, asked, stay && n % 3 === 0)),
   ),
   ...often(
+    5,
+    fc
+      .tuple(which, fc.constantFrom('approved' as const, 'rejected' as const, 'rejected' as const), said)
+      .map((it) => new Resolve(...it)),
+  ),
+  ...often(
     2,
+    fc
+      .tuple(
+        which,
+        fc.constantFrom('s1', 's2'),
+        fc.constantFrom(undefined, undefined, 'error' as const, 'timeout' as const),
+      )
+      .map((it) => new Intend(...it)),
+  ),
+  ...often(
+    3,
     fc.tuple(which, fc.constantFrom('even', 'odd', 'none'), value).map((it) => new Signal(...it)),
   ),
   ...often(
@@ -122,7 +167,7 @@ const commands = [
 
 /** A life begins with a worker, so that there is something to lose. */
 const lifeOf = (some: readonly fc.Arbitrary<Command>[]) =>
-  fc.commands([...some], { maxCommands: 140, size: 'max' }).map((list) => [new Register(2, ['*']), ...list])
+  fc.commands([...some], { maxCommands: 180, size: 'max' }).map((list) => [new Register(2, ['*']), ...list])
 
 describe('whatever is done to a store, it does what the reference model does (docs/reliability.md 3.2)', () => {
   test('in memory', { timeout: 600_000 }, async () => {
@@ -193,6 +238,15 @@ describe('whatever is done to a store, it does what the reference model does (do
       woken: 0.05,
       'signal kept': 0.5,
       'signal in vain': 0.3,
+      'rejected while waiting': 0.1,
+      'rejected while running': 0.08,
+      'approved while waiting': 0.04,
+      'the last rejection': 0.3,
+      'sent back by what had come': 0.05,
+      'made void': 0.01,
+      'verdict in vain': 1,
+      intent: 0.3,
+      'failed try': 0.3,
       cancel: 1,
       expired: 1,
       edge: 2,
@@ -201,6 +255,7 @@ describe('whatever is done to a store, it does what the reference model does (do
       restart: 0.5,
     }
     if (seen.size === 0) return
+    if (process.env['MODEL_RUNS'] !== undefined) console.log(Object.fromEntries(seen))
     const tooFew = Object.entries(least).flatMap(([what, perRun]) => {
       const times = seen.get(what) ?? 0
       return times < perRun * runs ? [`${what}: ${times} times in ${runs} runs`] : []

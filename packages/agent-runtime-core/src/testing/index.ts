@@ -6,16 +6,17 @@ export {
   type StoreSnapshot,
   type TaskSnapshot,
 } from './invariants.ts'
-export {
-  ReferenceModel,
-  type ModelConfig,
-  type ModelLease,
-  type ModelRequest,
-  type ModelReceipt,
-  type ModelSettlement,
-  type ModelTask,
-  type ModelWorker,
-} from './reference-model.ts'
+export type {
+  ModelConfig,
+  ModelLease,
+  ModelReceipt,
+  ModelRequest,
+  ModelSettlement,
+  ModelTask,
+  ModelWorker,
+} from './model-records.ts'
+export { doubtsOf, rejectionsSinceApproval } from './model-waits.ts'
+export { inOrder, ReferenceModel } from './reference-model.ts'
 export { SeededRandom } from './seeded-random.ts'
 export { testDigest, utf8 } from './sha256.ts'
 export {

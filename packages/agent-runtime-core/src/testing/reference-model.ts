@@ -1,105 +1,19 @@
-import type { FailureKind } from '../event.ts'
 import { type Lane, laneRank } from '../lane.ts'
 import type { LeaseEndReason } from '../lease.ts'
 import type { LeaseState, TaskState } from '../states.ts'
-import type { WaitKind, WaitOutcome } from '../wait.ts'
-
-/** The settings that the model knows. */
-export interface ModelConfig {
-  readonly leaseTtlMs: number
-  readonly heartbeatIntervalMs: number
-  readonly queueDepthLimit: number
-  readonly batchBackpressureThreshold: number
-  readonly maxDelayed: number
-  readonly maxCrashes: number
-}
-
-export interface ModelTask {
-  readonly sequence: number
-  readonly lane: Lane
-  readonly type: string
-  readonly input: string
-  readonly key: string | undefined
-  state: TaskState
-  attempt: number
-  crashes: number
-  fence: number
-  dueAt: number | undefined
-  lease: ModelLease | undefined
-  result: string | undefined
-  readonly memos: Map<string, string>
-  readonly waits: ModelWait[]
-  readonly signals: ModelSignal[]
-  /** How its waits ended: key, outcome, value. */
-  readonly ended: [string, WaitOutcome, string | undefined][]
-  readonly events: string[]
-}
-
-export interface ModelWait {
-  readonly key: string
-  readonly kind: WaitKind
-  /** Of a signal. */
-  readonly name?: string
-  readonly position: number
-  readonly dueAt: number | undefined
-}
-
-interface ModelSignal {
-  readonly name: string
-  readonly value: string
-  readonly at: number
-}
-
-/** A wait that needs no waiting, and since when. */
-interface OverWait {
-  readonly key: string
-  readonly outcome: WaitOutcome
-  readonly at: number
-  readonly position: number
-  readonly signal: ModelSignal | undefined
-}
-
-/** A wait as a pass asks for it. */
-export interface ModelRequest extends Omit<ModelWait, 'dueAt'> {
-  readonly delayMs: number | undefined
-}
-
-export interface ModelLease {
-  /** The store-wide number of its start. */
-  readonly dispatch: number
-  readonly task: ModelTask
-  readonly worker: ModelWorker
-  readonly attempt: number
-  readonly fence: number
-  expiresAt: number
-  state: LeaseState
-  endReason: LeaseEndReason | undefined
-  /** What ended it, when its holder did. */
-  settlement: string | undefined
-  /** Whether its worker has said that it has the slot back. */
-  slotBack: boolean
-}
-
-export interface ModelWorker {
-  readonly workerId: string
-  readonly capacity: number
-  readonly types: readonly string[]
-  /** How much it may have been given in all, and was. */
-  credit: number
-  given: number
-  lastSeenAt: number
-  draining: boolean
-  registered: boolean
-}
-
-export type ModelReceipt =
-  | { readonly accepted: true; readonly sequence: number; readonly deduplicated: boolean }
-  | { readonly accepted: false; readonly sequence: number; readonly reason: string }
-
-export type ModelSettlement =
-  | { readonly as: 'completed'; readonly value: string }
-  | { readonly as: 'failed'; readonly value: string; readonly kind: FailureKind }
-  | { readonly as: 'retry'; readonly value: string; readonly delayMs: number }
+import type {
+  ModelConfig,
+  ModelLease,
+  ModelReceipt,
+  ModelRequest,
+  ModelSettlement,
+  ModelSignal,
+  ModelTask,
+  ModelWait,
+  ModelWorker,
+  OverWait,
+} from './model-records.ts'
+import { mayTryAgain, sendBack, sendsBack, valueOf, whatIsDue, whatIsOver } from './model-waits.ts'
 
 /**
  * The store as a page of plain code: what it may do, without how. Each call is a turn of its own in a process that is awake, at
@@ -160,10 +74,14 @@ export class ReferenceModel {
         dueAt,
         lease: undefined,
         result: undefined,
+        recorded: 0,
         memos: new Map(),
         waits: [],
         signals: [],
         ended: [],
+        intents: [],
+        approvedSeq: 0,
+        rejections: [],
         events: ['task.queued'],
       }
       this.tasks.push(task)
@@ -209,11 +127,22 @@ export class ReferenceModel {
     return this.turn(() => {
       if (lease?.state !== 'running') return 'stale'
       const { memos, events } = lease.task
-      const memo = memos.get(key)
+      const memo = memos.get(key)?.value
       if (memo !== undefined) return { memo }
-      memos.set(key, value)
-      events.push('step.completed')
+      memos.set(key, { value, seq: events.push('step.completed') })
+      lease.task.recorded += 1
       return {}
+    })
+  }
+
+  /** The intent of a step, or with `failed` how a try of it ended. */
+  intend(lease: ModelLease | undefined, key: string, failed?: 'error' | 'timeout'): 'ok' | 'stale' {
+    return this.turn(() => {
+      if (lease?.state !== 'running') return 'stale'
+      const { intents, events } = lease.task
+      const seq = events.push(failed === undefined ? 'step.started' : 'step.failed')
+      intents.push({ key, seq, ...(failed === undefined ? {} : { failed }) })
+      return 'ok'
     })
   }
 
@@ -242,26 +171,21 @@ export class ReferenceModel {
       if (lease?.state !== 'running') return 'stale'
       const { task } = lease
       const isNew = ({ key }: { key: string }) => !task.waits.some((wait) => wait.key === key)
-      const fresh = asked.filter(isNew).map(({ delayMs, ...wait }) => ({
-        ...wait,
-        dueAt: delayMs === undefined ? undefined : this.now + delayMs,
-      }))
-      const over = this.whatIsOver(task, [...task.waits, ...fresh])
-      const parks = over.length === 0 && !stay
-      for (const wait of fresh) {
-        if (!parks && !over.some(({ key }) => key === wait.key)) task.events.push('wait.started')
-        task.waits.push(wait)
-      }
-      if (parks) {
+      const fresh = asked.filter(isNew).map((request) => this.begun(task, request))
+      const over = whatIsOver(task, [...task.waits, ...fresh], this.now)
+      const back = over.find(sendsBack)
+      task.waits.push(...fresh)
+      if (back !== undefined || (over.length === 0 && !stay)) {
         this.end(lease, 'completed', 'waiting')
         task.state = 'waiting'
         task.events.push('task.waiting')
+        if (back !== undefined) this.conclude(task, back)
+        return { suspended: true, resolved: [] }
       }
-      for (const { key, outcome, signal } of over) {
-        this.endWait(task, key, outcome, signal)
-        task.events.push('wait.resolved')
-      }
-      return { suspended: parks, resolved: over.map(({ key }) => key) }
+      for (const wait of fresh)
+        if (wait.kind !== 'approval' && !over.some((it) => it.wait === wait)) task.events.push('wait.started')
+      for (const it of over) this.endWait(task, it, task.events.push('wait.resolved'))
+      return { suspended: false, resolved: over.map(({ wait }) => wait.key) }
     })
   }
 
@@ -273,14 +197,34 @@ export class ReferenceModel {
     return this.turn(() => {
       if (task === undefined) return { delivered: false }
       if (isOver(task)) return { delivered: false, state: task.state }
-      task.signals.push({ name, value, at: this.now })
       task.events.push('signal.received')
-      const wait = task.waits
-        .filter((it) => task.state === 'waiting' && it.name === name)
-        .toSorted((a, b) => a.position - b.position)[0]
-      if (wait !== undefined) this.resume(task, wait.key, 'received', task.signals.at(-1))
+      this.deliver(task, { name, value, at: this.now, outcome: 'received' })
       return { delivered: true, state: task.state }
     })
+  }
+
+  /** A verdict on the request of this seq; the first counts. */
+  resolve(
+    task: ModelTask | undefined,
+    request: number,
+    outcome: 'approved' | 'rejected',
+    value: string,
+  ): { as: 'resolved' | 'not_open'; state?: TaskState } {
+    return this.turn(() => {
+      if (task === undefined) return { as: 'not_open' }
+      const wait = this.pending(task).find(({ terms }) => terms?.request === request)
+      if (wait?.name === undefined) return { as: 'not_open', state: task.state }
+      task.events.push('approval.resolved')
+      this.deliver(task, { name: wait.name, value, at: this.now, outcome })
+      return { as: 'resolved', state: task.state }
+    })
+  }
+
+  /** The approvals of a task that nobody has answered. */
+  pending({ waits, signals }: ModelTask): readonly ModelWait[] {
+    return inOrder(waits).filter(
+      ({ terms, name }) => terms?.asked === true && !signals.some((signal) => signal.name === name),
+    )
   }
 
   release(lease: ModelLease | undefined, reason: 'yielded' | 'drained'): 'ok' | 'stale' {
@@ -320,7 +264,10 @@ export class ReferenceModel {
     this.sweep()
     for (const task of this.queued())
       if (task.dueAt !== undefined && task.dueAt <= this.now) task.dueAt = undefined
-    for (const task of this.tasks.filter(({ state }) => state === 'waiting')) this.wake(task)
+    for (const task of this.tasks.filter(({ state }) => state === 'waiting')) {
+      const due = whatIsDue(task, this.now)
+      if (due !== undefined) this.conclude(task, due)
+    }
     if (renewing) this.renew()
     const outcome = operation()
     this.claim()
@@ -395,44 +342,38 @@ export class ReferenceModel {
       : undefined
   }
 
-  private whatIsOver(task: ModelTask, open: readonly ModelWait[]): OverWait[] {
-    const unread = [...task.signals]
-    return open
-      .toSorted((a, b) => a.position - b.position)
-      .flatMap(({ key, name, kind, dueAt, position }): OverWait[] => {
-        const index = name === undefined ? -1 : unread.findIndex((it) => it.name === name)
-        const signal = unread[index]
-        if (signal !== undefined && signal.at <= (dueAt ?? Number.POSITIVE_INFINITY)) {
-          unread.splice(index, 1)
-          return [{ key, outcome: 'received', at: signal.at, position, signal }]
-        }
-        if (dueAt === undefined || dueAt > this.now) return []
-        const outcome = kind === 'timer' ? 'fired' : 'timed_out'
-        return [{ key, outcome, at: dueAt, position, signal: undefined }]
-      })
-      .toSorted((a, b) => a.at - b.at || a.position - b.position)
+  private begun(task: ModelTask, { delayMs, approval, ...wait }: ModelRequest): ModelWait {
+    const dueAt = delayMs === undefined ? undefined : this.now + delayMs
+    if (approval === undefined) return { ...wait, dueAt }
+    const { asked, maxRetries, onReject, onTimeout } = approval
+    const request = task.events.push('approval.requested')
+    return { ...wait, dueAt, terms: { asked, maxRetries, onReject, onTimeout, request } }
   }
 
-  private wake(task: ModelTask): void {
-    const [first] = task.waits
-      .filter(({ dueAt }) => dueAt !== undefined && dueAt <= this.now)
-      .toSorted((a, b) => (a.dueAt ?? 0) - (b.dueAt ?? 0) || a.position - b.position)
-    if (first !== undefined) this.resume(task, first.key, first.kind === 'timer' ? 'fired' : 'timed_out')
+  private deliver(task: ModelTask, signal: ModelSignal): void {
+    task.signals.push(signal)
+    const wait = inOrder(task.waits).find(({ name }) => name === signal.name)
+    if (task.state === 'waiting' && wait !== undefined)
+      this.conclude(task, { wait, outcome: signal.outcome, at: this.now, signal })
   }
 
-  private resume(task: ModelTask, key: string, outcome: WaitOutcome, signal?: ModelSignal): void {
-    this.endWait(task, key, outcome, signal)
+  /** A wait of a waiting task is over: it goes on, or fails for want of an approval. */
+  private conclude(task: ModelTask, it: OverWait): void {
+    if (sendsBack(it) && !mayTryAgain(task, it)) {
+      task.result = undefined
+      return this.finish(task, 'failed', 'failed', 'failed')
+    }
+    this.endWait(task, it, task.events.push('task.resumed'))
     task.state = 'queued'
-    task.events.push('task.resumed')
   }
 
-  private endWait(task: ModelTask, key: string, outcome: WaitOutcome, signal?: ModelSignal): void {
-    task.waits.splice(
-      task.waits.findIndex((wait) => wait.key === key),
-      1,
-    )
+  private endWait(task: ModelTask, it: OverWait, seq: number): void {
+    const { wait, outcome, signal } = it
+    task.waits.splice(task.waits.indexOf(wait), 1)
     if (signal !== undefined) task.signals.splice(task.signals.indexOf(signal), 1)
-    task.ended.push([key, outcome, signal?.value])
+    if (sendsBack(it) || outcome === 'fail') return sendBack(task, it, seq)
+    task.ended.push({ key: wait.key, kind: wait.kind, outcome, value: valueOf(it), seq })
+    if (outcome === 'approved' || outcome === 'passed') task.approvedSeq = seq
   }
 
   private requeue(lease: ModelLease, reason: 'expired' | 'retry' | 'yielded' | 'drained', delayMs = 0): void {
@@ -476,4 +417,9 @@ export class ReferenceModel {
 
 function isOver({ state }: ModelTask): boolean {
   return state === 'completed' || state === 'failed' || state === 'canceled'
+}
+
+/** In the order of the calls. */
+export function inOrder(waits: readonly ModelWait[]): readonly ModelWait[] {
+  return waits.toSorted((a, b) => a.position - b.position || (a.key < b.key ? -1 : 1))
 }
