@@ -103,11 +103,11 @@ describe('execution: waits and crashes', () => {
       )
       const { commits } = await sweepCrashes({
         tasks: [task],
-        script: async (test) => {
-          const receipt = await test.runtime.submit(task, null)
-          await test.until(receipt, 'waiting')
-          await test.runtime.signal(receipt, 'reply', 1)
-          return test.result(receipt)
+        script: async (world) => {
+          const receipt = await world.runtime.submit(task, null)
+          await world.until(receipt, 'waiting')
+          await world.runtime.signal(receipt, 'reply', 1)
+          return world.result(receipt)
         },
         check: (_, result) => expect(result).toEqual({ winner: 'said', value: 1 }),
       })
