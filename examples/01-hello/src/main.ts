@@ -1,12 +1,5 @@
-import { createRuntime, defineTask } from '@ku0/agent-runtime'
-import { z } from 'zod'
-
-// A task type: a schema for its input, and a handler. A step's result is committed before `ctx.step` returns.
-const greet = defineTask({ type: 'greet', input: z.object({ name: z.string() }) }, async (ctx, { name }) => {
-  const greeting = await ctx.step('choose a greeting', () => (name.length > 3 ? 'Hello' : 'Hi'))
-  const text = await ctx.step('put it together', () => `${greeting}, ${name}!`)
-  return { text, attempt: ctx.attempt }
-})
+import { createRuntime } from '@ku0/agent-runtime'
+import { greet } from './greet.ts'
 
 // In memory: nothing is left behind. `sqlite:hello.db` would be a file, and tasks would survive the process.
 await using runtime = await createRuntime({ store: 'sqlite::memory:', tasks: [greet] })

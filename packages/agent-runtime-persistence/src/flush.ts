@@ -220,6 +220,9 @@ function loadNamed(tables: SqliteTables, cache: Cache, operations: readonly Writ
         if (lease === undefined) break
         if (operation.kind === 'recordStep') loadMemo(tables, cache, lease.task, operation.key)
         loadWaits(tables, cache, lease.task)
+        // One that begins may be over at once.
+        if (operation.kind === 'suspend' && operation.waits.some(({ kind }) => kind === 'approval'))
+          loadVerdicts(tables, cache, lease.task)
         if (operation.kind === 'suspend') loadSignalValues(tables, cache, lease.task, operation.waits)
         if (operation.kind === 'spawn') {
           loadChild(tables, cache, lease.task, operation.key)
@@ -335,6 +338,7 @@ function loadWaits(tables: SqliteTables, cache: Cache, task: number): void {
 
 /** A rejection makes the memos and children since the last approval void, whichever they are, or ends the task. */
 function loadVerdicts(tables: SqliteTables, cache: Cache, task: number): void {
+  if (cache.verdicts.has(task)) return
   cache.verdicts.set(task, tables.load.verdicts(task))
   loadMemos(tables, cache, task)
   for (const child of tables.load.children(task)) {

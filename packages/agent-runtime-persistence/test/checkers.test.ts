@@ -1,6 +1,6 @@
 import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { parseExecutionConfig } from '@ku0/agent-runtime-core'
+import { approvalName, parseExecutionConfig } from '@ku0/agent-runtime-core'
 import {
   createVirtualEnvironment,
   Scene,
@@ -48,6 +48,20 @@ async function live(path: string): Promise<StoreSnapshot> {
   const waits = [
     { key: 'nap', position: 0, kind: 'timer', delayMs: 60_000 },
     { key: 'answer', position: 1, kind: 'signal', name: 'reply' },
+    {
+      key: 'plan',
+      position: 2,
+      kind: 'approval',
+      name: approvalName('plan'),
+      approval: {
+        artifact: '1',
+        mode: 'supervised',
+        asked: true,
+        maxRetries: 3,
+        onReject: 'rerun',
+        onTimeout: 'throw',
+      },
+    },
   ] as const
   await scene.write({ kind: 'suspend', leaseId: patient.leaseId, waits, stay: false })
   await scene.write({ kind: 'signal', taskId: patient.taskId, name: 'other', value: '1' })
@@ -151,6 +165,10 @@ describe('the checker of tables finds what is wrong', () => {
     'UPDATE task SET due_at = due_at + 1 WHERE id = 8',
     'UPDATE wait SET due_at = due_at + 1',
     "DELETE FROM wait WHERE key = 'answer'",
+    "UPDATE wait SET terms = json_set(terms, '$.request', 1) WHERE kind = 2",
+    "UPDATE wait SET terms = json_set(terms, '$.maxRetries', 9) WHERE kind = 2",
+    "UPDATE wait SET terms = json_set(terms, '$.asked', json('false')) WHERE kind = 2",
+    "UPDATE wait SET terms = json_set(terms, '$.onTimeout', 'maybe') WHERE kind = 2",
     'DELETE FROM signal',
     'UPDATE totals SET waiting = 0',
     'UPDATE lease SET state = 0, ended_at = NULL, end_reason = NULL, end_seq = NULL WHERE id = 1',

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import {
+  type ApprovalTerms,
+  approvalTimeouts,
   blobReference,
   canonical,
   childPolicies,
@@ -9,6 +11,7 @@ import {
   type EventData,
   type ExecutionConfig,
   type Lane,
+  rejectionPolicies,
   taskStates,
   type TaskState,
   waitKinds,
@@ -108,6 +111,7 @@ interface WaitRow {
   kind: number
   name: string | null
   due_at: number | null
+  terms: string | null
 }
 interface ChildRow {
   parent: number
@@ -232,6 +236,7 @@ function* waitRules(
       ...(name === null ? {} : { name }),
       ...(dueAt === null ? {} : { dueAt }),
     }))
+  yield* termsRules(tables, id)
   if (canonical(open) !== canonical(waits))
     yield `I16 open waits are ${canonical(open)}, its events say ${canonical(waits)}`
   const unread = tables.signals.filter(({ task }) => task === id).map(({ seq, name }) => [seq, name])
@@ -265,6 +270,22 @@ function* childRules(
   const parentId = (JSON.parse(eventsOf.get(id)?.[0]?.data ?? '{}') as { parentId?: string }).parentId
   if ((parent === null) !== (parentId === undefined))
     yield `I16 parent is ${String(parent)}, its events say ${String(parentId)}`
+}
+
+/** I16: what an approval waits with is what its request said. */
+function* termsRules({ waits, eventsOf }: Tables, id: number): Iterable<string> {
+  for (const { task, key, terms } of waits) {
+    if (task !== id || terms === null) continue
+    const { request, asked, maxRetries, onReject, onTimeout } = JSON.parse(terms) as ApprovalTerms
+    const asks = (eventsOf.get(id) ?? []).filter(
+      ({ type, data }) => type === 'approval.requested' && (JSON.parse(data) as { key: string }).key === key,
+    )
+    const said = JSON.parse(asks.at(-1)?.data ?? '{}') as Partial<EventData['approval.requested']>
+    if (asks.at(-1)?.seq !== request || said.asked !== asked || said.maxRetries !== maxRetries)
+      yield `I16 approval '${key}' waits with ${terms}, its last request is ${asks.at(-1)?.seq}: ${canonical(said)}`
+    if (!rejectionPolicies.includes(onReject) || !approvalTimeouts.includes(onTimeout))
+      yield `I16 approval '${key}' waits with policies that do not exist: ${terms}`
+  }
 }
 
 function lastQueuing(events: readonly EventRow[]): EventRow | undefined {

@@ -66,7 +66,8 @@ export interface TaskContext {
    * Waits `ms` from the call on, 0 to 1e15: across crashes, restarts and times in which nothing runs; what became due meanwhile
    * fires once. The key names the wait and is one of the step keys of the pass. When nothing but waits is left to do the pass
    * ends: the handler's signal aborts, what it awaits never settles, its slot is free, and a later pass goes on behind the wait.
-   * Steps that run are waited for first; work outside steps is not, it does not keep a pass alive.
+   * Steps that run are waited for first, and so are `emit`, `checkpoint` and `heartbeat`; other work is not, it does not keep a
+   * pass alive.
    *
    * Throws {@link DuplicateStepKey}, `invalid_argument`, `limit_exceeded` above `maxWaits` open waits, the signal's reason.
    * Source: `docs/semantics.md 12.3`.

@@ -10,7 +10,7 @@ export function resolveApproval(ws: WorkingSet, it: Write<'resolveApproval'>): V
   const number = ws.taskNumber(it.taskId)
   const task = number === undefined ? undefined : ws.task(number)
   if (task === undefined) return { as: 'not_open' }
-  const wait = ws.waitsOf(task).find(({ terms }) => terms?.request === it.request)
+  const wait = ws.waitsOf(task).find(({ terms }) => terms?.asked === true && terms.request === it.request)
   const isAnswered = ws.signalsOf(task).some(({ name }) => name === wait?.name)
   const name = wait?.name ?? null
   if (wait === undefined || name === null || isAnswered || isFinal(task.state))

@@ -30,12 +30,13 @@ export function prepareApprovals(
       'SELECT DISTINCT task FROM wait WHERE kind = 2 AND task > ? AND task <= ? ORDER BY task LIMIT ?',
     )
     .pluck()
-  // An answer that the task has not taken yet stands among its signals.
+  // Nobody is asked where a spot check let it through, and the task has yet to hear that. An answer that the task has not taken yet
+  // stands among its signals.
   const pending = db.prepare<[number], PendingColumns>(
     `SELECT wait.task, task.explicit_id AS explicitId, stream.type, wait.due_at AS dueAt, wait.terms, event.at, event.data, event.blob
      FROM wait JOIN task ON task.id = wait.task JOIN stream ON stream.id = task.stream
        JOIN event ON event.task = wait.task AND event.seq = wait.terms ->> '$.request'
-     WHERE wait.task = ? AND wait.kind = 2
+     WHERE wait.task = ? AND wait.kind = 2 AND wait.terms ->> '$.asked' = 1
        AND NOT EXISTS (SELECT 1 FROM signal WHERE signal.task = wait.task AND signal.name = wait.name)
      ORDER BY wait.position, wait.key`,
   )

@@ -198,7 +198,7 @@ export function standing<M extends Pick<MemoRow, 'type' | 'data'> & { readonly s
 }
 
 function isOwnWait(type: MemoRow['type'], data: string): boolean {
-  if (type === 'step.completed' || type === 'step.inherited') return false
+  if (type.startsWith('step.')) return false
   const wait = JSON.parse(data) as { key?: string; kind: WaitRow['kind'] }
   return wait.key !== undefined && outlivesRejection({ key: wait.key, kind: wait.kind })
 }

@@ -184,15 +184,15 @@ export class HandlerContext implements TaskContext {
   }
 
   heartbeat(report?: { readonly progress?: unknown }): Promise<void> {
-    return heartbeat(this.#scope, report)
+    return this.#pass.during(() => heartbeat(this.#scope, report))
   }
 
   emit(chunk: unknown): Promise<void> {
-    return emit(this.#scope, chunk)
+    return this.#pass.during(() => emit(this.#scope, chunk))
   }
 
   checkpoint(data: unknown): Promise<void> {
-    return saveCheckpoint(this.#scope, data)
+    return this.#pass.during(() => saveCheckpoint(this.#scope, data))
   }
 
   exec(command: string, args: readonly string[] = [], options: ExecOptions = {}): Promise<ExecResult> {

@@ -302,6 +302,15 @@ export class Pass {
     return held.promise
   }
 
+  /** A write that answers nothing: the pass does not end at its waits before the store has it. */
+  during<T>(write: () => Promise<T>): Promise<T> {
+    this.begin()
+    const written = this.hold(write)
+    const over = () => this.endInWait()
+    written.then(over, over)
+    return written
+  }
+
   /** Something is under way that keeps the pass alive until {@link end}. */
   begin(): void {
     this.#busy += 1
@@ -317,7 +326,7 @@ export class Pass {
     return this.attempt.stopped !== undefined
   }
 
-  /** It is over and what follows it is a wait, for which the handler need not go on. */
+  /** It is over and no boundary at which the task may yield, such as where a wait follows. */
   endInWait(): void {
     this.#busy -= 1
     if (this.#busy === 0 && this.#parting !== undefined) return this.#partNow(this.#parting)

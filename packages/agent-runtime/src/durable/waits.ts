@@ -94,9 +94,11 @@ export class Waits implements Dependant {
     if (pending !== undefined) this.#end(pending)
   }
 
-  /** Nothing else is under way any more. */
+  /** Nothing else is under way any more. Whoever heard of the last end may start something in the turn that it stands in. */
   idle(): void {
-    if (this.#pending.size > 0) this.#lookIn(0)
+    if (this.#pending.size === 0) return
+    this.#cancelLook()
+    this.#lookIn(0)
   }
 
   /** The store hears of all of them at the latest now: the pass is about to end in another way. */

@@ -7,7 +7,8 @@ export interface Deadline {
 
 /**
  * The deadlines of a runtime (timeouts, graces) behind one timer, which is armed for the earliest: a task with a timeout
- * costs two moves in a small heap, and no timer of its own. What is due together is called in the order it was added.
+ * costs two moves in a small heap, and no timer of its own. What is due together is called in the order it was added; what is added by
+ * a call is called in a later turn, however soon it is due, when all that followed from that call has run.
  */
 export class Deadlines {
   readonly #clock: Clock
@@ -75,7 +76,9 @@ export class Deadlines {
   #fire(): void {
     this.#armed = undefined
     const now = this.#clock.monotonic()
-    for (let next = this.#heap[0]; next !== undefined && next.at <= now; next = this.#heap[0]) {
+    const added = this.#added
+    const isDue = (entry: Entry | undefined) => entry !== undefined && entry.at <= now && entry.order < added
+    for (let next = this.#heap[0]; next !== undefined && isDue(next); next = this.#heap[0]) {
       pop(this.#heap)
       const { run } = next
       next.run = undefined

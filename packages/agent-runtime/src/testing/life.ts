@@ -13,11 +13,12 @@ export class Life {
   }
 }
 
-/** Timers that die with their process. */
+/** Timers that die with their process. Those without a delay run one a turn, so that what one sets off runs before the next. */
 export class MortalTimers implements Timers {
   readonly #clock: Clock & Timers
   readonly #life: Life
   readonly #armed = new Set<{ readonly dueAt: number; readonly timer: Timer }>()
+  readonly #immediate = new Set<{ readonly run: () => void }>()
 
   constructor(clock: Clock & Timers, life: Life) {
     this.#clock = clock
@@ -26,6 +27,11 @@ export class MortalTimers implements Timers {
 
   after(delayMs: number, run: () => void): Timer {
     if (this.#life.dead) return { cancel() {} }
+    if (delayMs === 0) {
+      const immediate = { run }
+      this.#immediate.add(immediate)
+      return { cancel: () => void this.#immediate.delete(immediate) }
+    }
     const timer = this.#clock.after(delayMs, () => {
       this.#armed.delete(armed)
       run()
@@ -41,11 +47,22 @@ export class MortalTimers implements Timers {
 
   /** How long until the next one, in ms. */
   get nextInMs(): number {
+    if (this.#immediate.size > 0) return 0
     const next = Math.min(...[...this.#armed].map(({ dueAt }) => dueAt))
     return next - this.#clock.monotonic()
   }
 
+  /** Runs the first of those without a delay. False when there is none. */
+  runImmediate(): boolean {
+    const [first] = this.#immediate
+    if (first === undefined) return false
+    this.#immediate.delete(first)
+    first.run()
+    return true
+  }
+
   cancelAll(): void {
+    this.#immediate.clear()
     for (const { timer } of this.#armed) timer.cancel()
     this.#armed.clear()
   }

@@ -13,7 +13,8 @@ export interface Rerun {
 export class StepLedger {
   readonly reruns: Rerun[] = []
   readonly #runs = new Map<string, number>()
-  readonly #recorded = new Set<string>()
+  /** By task: the keys that are recorded, and the seq of the event. What a rejection voids is not among them. */
+  readonly #recorded = new Map<string, Map<string, number>>()
 
   runsOf(taskId: string, key: string): number {
     return this.#runs.get(nameOf(taskId, key)) ?? 0
@@ -22,12 +23,20 @@ export class StepLedger {
   began(taskId: string, key: string): void {
     const name = nameOf(taskId, key)
     this.#runs.set(name, (this.#runs.get(name) ?? 0) + 1)
-    if (this.#recorded.has(name)) this.reruns.push({ taskId, key })
+    if (this.#recorded.get(taskId)?.has(key) === true) this.reruns.push({ taskId, key })
   }
 
-  hear({ type, taskId, data }: StoredEvent): void {
+  hear({ type, taskId, seq, data }: StoredEvent): void {
+    if (type === 'task.resumed') this.#forget(taskId, (decode(data) as { since?: number }).since)
     if (type !== 'step.completed' && type !== 'step.inherited') return
-    this.#recorded.add(nameOf(taskId, (decode(data) as { key: string }).key))
+    const recorded = this.#recorded.get(taskId) ?? new Map<string, number>()
+    this.#recorded.set(taskId, recorded.set((decode(data) as { key: string }).key, seq))
+  }
+
+  /** A rejection sends the task back: what was recorded after `since` is to run again. Source: `docs/semantics.md 12.2`. */
+  #forget(taskId: string, since = Number.POSITIVE_INFINITY): void {
+    const recorded = this.#recorded.get(taskId)
+    for (const [key, seq] of recorded ?? []) if (seq > since) recorded?.delete(key)
   }
 }
 

@@ -29,13 +29,13 @@ export class VirtualTime {
   }
 
   /** Lets everything run that is due by now and needs no time. */
-  async settle({ life }: TestProcess): Promise<void> {
+  async settle({ life, timers }: TestProcess): Promise<void> {
     for (let turn = 0; !life.dead; turn += 1) {
       if (turn === MAX_TURNS)
         throw new Error(`it does not settle: after ${MAX_TURNS} turns there is more to do`)
       const { activity } = life
       await turns()
-      if (this.#fireDue() || life.activity !== activity) continue
+      if (timers.runImmediate() || this.#fireDue() || life.activity !== activity) continue
       if (life.busy === 0 || this.#waitedAfter === activity) return
       await turnsUntil(() => life.activity !== activity, this.#patienceMs)
       this.#waitedAfter = life.activity

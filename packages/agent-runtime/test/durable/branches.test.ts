@@ -2,6 +2,7 @@ import { DuplicateStepKey } from '@ku0/agent-runtime-core'
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
 import { type CleanupReason, defineTask, type TaskContext, TimeoutError } from '../../src/index.ts'
+import { createTestRuntime } from '../../src/testing/index.ts'
 import { all, gate, turns, virtualRuntime } from '../virtual-runtime.ts'
 
 const never = () => new Promise<never>(() => {})
@@ -325,6 +326,26 @@ describe('execution: race', () => {
     expect(await runtime.status(taskId)).toMatchObject({ state: 'canceled' })
     expect(await runtime.stats()).toMatchObject({ inFlight: 0, waiting: 0 })
   })
+})
+
+test('a branch that gets over the failure of a race in it is heard before the pass ends at the waits beside it', async () => {
+  const nested = defineTask({ type: 'nested', input: z.any() }, (ctx) =>
+    ctx.race('outer', {
+      quick: async (c) => {
+        const inner = c.race('inner', {
+          answered: async (b) => {
+            await b.sleep('moment', 0)
+            throw new Error('no')
+          },
+          never: (b) => b.sleep('long', 86_400_000),
+        })
+        return inner.catch((error: unknown) => (error as Error).message)
+      },
+      slow: (c) => c.sleep('longer', 86_400_000),
+    }),
+  )
+  await using world = await createTestRuntime({ tasks: [nested] })
+  expect(await world.run(nested, null)).toEqual({ winner: 'quick', value: 'no' })
 })
 
 describe('execution: all', () => {

@@ -182,6 +182,25 @@ describe('execution: steps in doubt', () => {
     expect(asked).toEqual(['late'])
   })
 
+  test('a rejection begins a new generation: what it voids is not in doubt, it runs again', async () => {
+    const paid: string[] = []
+    const task = defineTask({ type: 'payer', input: z.any() }, async (ctx) => {
+      await ctx.step('pay', { inDoubt: 'fail' }, ({ idempotencyKey }) => paid.push(idempotencyKey))
+      await ctx.requestApproval('receipt', null)
+      return paid.length
+    })
+    await using it = await createTestRuntime({ tasks: [task] })
+    const receipt = await it.runtime.submit(task, null)
+    const open = async () => {
+      await it.until(receipt, 'waiting')
+      return (await it.runtime.approvals.list()).approvals[0]?.approvalId ?? ''
+    }
+    await it.runtime.approvals.reject(await open())
+    await it.runtime.approvals.approve(await open())
+    expect(await it.result(receipt)).toBe(2)
+    expect(new Set(paid).size).toBe(2)
+  })
+
   test('an error that is final ends it at once', async () => {
     const task = defineTask({ type: 'payer', input: z.any() }, (ctx) =>
       ctx.step('pay', { inDoubt: 'ask', retry: { attempts: 3 } }, () => {

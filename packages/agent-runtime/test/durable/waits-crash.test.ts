@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { defineTask, type TaskContext } from '../../src/index.ts'
+import { sweepCrashes } from '../../src/testing/index.ts'
 import { all, turns, virtualRuntime } from '../virtual-runtime.ts'
 
 /** How often each function ran. */
@@ -85,6 +86,32 @@ describe('execution: waits and crashes', () => {
         fact.type === 'task.resumed' || fact.type === 'wait.resolved' ? [fact.data.key] : [],
       )
       expect(resolved).toHaveLength(new Set(resolved).size)
+    },
+  )
+
+  test.each(['emit', 'checkpoint', 'heartbeat'] as const)(
+    'a pass does not end at its waits while ctx.%s is under way: what stands behind it would not be heard',
+    async (write) => {
+      const task = defineTask({ type: 'says', input: z.null() }, (ctx) =>
+        ctx.race('race', {
+          said: async (c) => {
+            await c[write]({ progress: 1 })
+            return c.waitForSignal('reply')
+          },
+          late: (c) => c.sleep('patience', 86_400_000),
+        }),
+      )
+      const { commits } = await sweepCrashes({
+        tasks: [task],
+        script: async (world) => {
+          const receipt = await world.runtime.submit(task, null)
+          await world.until(receipt, 'waiting')
+          await world.runtime.signal(receipt, 'reply', 1)
+          return world.result(receipt)
+        },
+        check: (_, result) => expect(result).toEqual({ winner: 'said', value: 1 }),
+      })
+      expect(commits).toBeGreaterThan(4)
     },
   )
 })

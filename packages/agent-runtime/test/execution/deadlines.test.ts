@@ -63,4 +63,23 @@ describe('execution: deadlines', () => {
     clock.advanceBy(20)
     expect(met).toEqual(['first', 'at once'])
   })
+
+  test('one that is added by another is called in a turn of its own, however soon it is due', () => {
+    const clock = new VirtualClock()
+    const armed: (() => void)[] = []
+    const deadlines = new Deadlines(clock, {
+      after: (_, run) => ({ cancel: () => void armed.splice(armed.indexOf(run), 1), at: armed.push(run) }),
+    })
+    const met: string[] = []
+    const fire = () => armed.shift()?.()
+    deadlines.after(0, () => {
+      met.push('first')
+      deadlines.after(0, () => met.push('added'))
+    })
+    deadlines.after(0, () => met.push('second'))
+    fire()
+    expect(met).toEqual(['first', 'second'])
+    fire()
+    expect(met).toEqual(['first', 'second', 'added'])
+  })
 })

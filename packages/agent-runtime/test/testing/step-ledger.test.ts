@@ -2,8 +2,8 @@ import type { StoredEvent } from '@ku0/agent-runtime-core'
 import { expect, test } from 'vitest'
 import { StepLedger } from '../../src/testing/step-ledger.ts'
 
-function event(type: StoredEvent['type'], key: string): StoredEvent {
-  return { taskId: 'task', seq: 1, type, at: 0, data: JSON.stringify({ key }), hash: '' }
+function event(type: StoredEvent['type'], key: string, seq = 1, since?: number): StoredEvent {
+  return { taskId: 'task', seq, type, at: 0, data: JSON.stringify({ key, since }), hash: '' }
 }
 
 test('a function that begins although its result is recorded is told of; one that failed may begin again', () => {
@@ -17,4 +17,19 @@ test('a function that begins although its result is recorded is told of; one tha
   ledger.began('task', 'a')
   expect(ledger.reruns).toEqual([{ taskId: 'task', key: 'a' }])
   expect(ledger.runsOf('task', 'a')).toBe(3)
+})
+
+test('what a rejection sent back may begin again, what stands before the last approval may not', () => {
+  const ledger = new StepLedger()
+  ledger.hear(event('step.completed', 'plan', 3))
+  ledger.hear(event('step.completed', 'text', 6))
+  ledger.hear(event('task.resumed', 'review', 8, 4))
+  ledger.began('task', 'text')
+  expect(ledger.reruns).toEqual([])
+  ledger.began('task', 'plan')
+  expect(ledger.reruns).toEqual([{ taskId: 'task', key: 'plan' }])
+  ledger.hear(event('step.completed', 'text', 9))
+  ledger.hear(event('task.resumed', 'nap', 10))
+  ledger.began('task', 'text')
+  expect(ledger.reruns).toHaveLength(2)
 })

@@ -345,6 +345,41 @@ export function approvals({ rule, timed, expect }: Suite): void {
     },
   )
 
+  rule('12.2 one that is over at once counts since the last approval, too', async (scene) => {
+    let claim = await scene.running()
+    const { taskId } = claim
+    await scene.step(claim, 'plan', '1', 0)
+    await waiting(scene, claim, [ask('plan', {}, { position: 1 })])
+    await answer(scene, taskId, 'approved')
+    claim = await scene.claim()
+    await scene.step(claim, 'draft', '1', 2)
+    await suspend(scene, claim, [ask('text', { onTimeout: 'reject' }, { position: 3, delayMs: 0 })])
+    scene.free(claim.workerId)
+    const { steps, rejections } = await memos(scene, taskId)
+    expect(steps).toMatchObject([{ key: 'plan' }])
+    expect(rejections).toMatchObject([{ key: 'text', value: '{"by":"timeout"}' }])
+    expect(rejections[0]?.since).toBeGreaterThan(steps[0]?.seq ?? 0)
+  })
+
+  rule(
+    '12.1 nobody is asked what a spot check let through while a rejection beside it sent the task back',
+    async (scene) => {
+      const claim = await scene.running()
+      const { taskId } = claim
+      await suspend(scene, claim, [ask('text', {}, { position: 1 })], true)
+      await answer(scene, taskId, 'rejected')
+      await suspend(scene, claim, [
+        ask('look', { mode: 'spot_check', asked: false, draw: 0.9 }, { position: 2 }),
+      ])
+      expect(await pending(scene)).toEqual([])
+      const { seq = 0 } = scene.events.findLast(({ type }) => type === 'approval.requested') ?? {}
+      const verdict = { verdict: 'rejected', value: '{}' } as const
+      expect(await scene.write({ kind: 'resolveApproval', taskId, request: seq, ...verdict })).toMatchObject({
+        as: 'not_open',
+      })
+    },
+  )
+
   rule(
     '12.2, 5.5 a task that nobody approves takes its children along, and its parent hears of it',
     async (scene) => {
@@ -361,6 +396,21 @@ export function approvals({ rule, timed, expect }: Suite): void {
       const { tasks } = await scene.read({ kind: 'tasks', filter: { parent: middle.taskId } })
       expect(tasks).toMatchObject([{ state: 'canceled', reason: 'its parent has failed' }])
       expect((await scene.eventTypes(top.taskId)).at(-1)).toBe('child.ended')
+    },
+  )
+
+  rule(
+    '12.2 a rejection voids the intents of steps with their memos: nothing of them is in doubt',
+    async (scene) => {
+      const claim = await scene.running()
+      const { taskId, leaseId } = claim
+      for (const key of ['paid', 'paying'])
+        await scene.write({ kind: 'startStep', leaseId, key, position: 0 })
+      await scene.step(claim, 'paid', '1', 0)
+      expect((await memos(scene, taskId)).inDoubt).toEqual([{ key: 'paying', starts: 1 }])
+      await waiting(scene, claim, [ask('text', {}, { position: 2 })])
+      await answer(scene, taskId, 'rejected')
+      expect(await memos(scene, taskId)).toMatchObject({ steps: [], inDoubt: [] })
     },
   )
 }

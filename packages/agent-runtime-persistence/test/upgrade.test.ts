@@ -1,0 +1,88 @@
+import { join } from 'node:path'
+import { parseExecutionConfig } from '@ku0/agent-runtime-core'
+import { createVirtualEnvironment, Scene, takeSnapshot, violationsIn } from '@ku0/agent-runtime-core/testing'
+import Database from 'better-sqlite3'
+import { expect, test } from 'vitest'
+import { openStore } from '../src/index.ts'
+import { applicationId, migrations, schemaVersion } from '../src/sqlite/schema.ts'
+import { nodeDigest, scratchFolder } from './scratch-folder.ts'
+import { tableViolations } from './tables.ts'
+
+const { config } = parseExecutionConfig()
+
+/** The rows of a store, as a version with fewer migrations has them: in its own tables, without the columns that it does not know. */
+function asOfVersion(version: number, from: string, to: string): void {
+  const db = new Database(to)
+  for (const sql of migrations.slice(0, version)) db.exec(sql)
+  db.exec(`ATTACH '${from}' AS later`)
+  const tables = db
+    .prepare<[], string>("SELECT name FROM main.sqlite_schema WHERE type = 'table'")
+    .pluck()
+    .all()
+  for (const table of tables) {
+    const columns = db
+      .prepare<[], string>(`SELECT name FROM pragma_table_info('${table}')`)
+      .pluck()
+      .all()
+      .join()
+    db.exec(
+      `DELETE FROM main.${table}; INSERT INTO main.${table} (${columns}) SELECT ${columns} FROM later.${table}`,
+    )
+  }
+  db.exec('DETACH later')
+  db.pragma(`application_id = ${applicationId}`)
+  db.pragma(`user_version = ${version}`)
+  db.close()
+}
+
+test('a database of the first schema is brought up to date, and what waited in it goes on', async () => {
+  const folder = scratchFolder()
+  const environment = { ...createVirtualEnvironment('upgrade'), digest: nodeDigest }
+  const open = async (path: string) => {
+    const store = await openStore(`sqlite:${path}`, { config, environment, durability: 'normal' })
+    return new Scene(store, config, environment.clock, { digest: nodeDigest })
+  }
+  const before = await open(join(folder, 'later.db'))
+  const sleeper = await before.running()
+  await before.step(sleeper, 'draft', '1')
+  const nap = { key: 'nap', position: 1, kind: 'timer', delayMs: 60_000 } as const
+  await before.write({ kind: 'suspend', leaseId: sleeper.leaseId, waits: [nap], stay: false })
+  before.free(sleeper.workerId)
+  await before.accepted()
+  const listener = await before.claim()
+  const reply = { key: 'answer', position: 0, kind: 'signal', name: 'reply', delayMs: 90_000 } as const
+  await before.write({ kind: 'suspend', leaseId: listener.leaseId, waits: [reply], stay: false })
+  await before.write({ kind: 'signal', taskId: listener.taskId, name: 'other', value: '"kept"' })
+  await before.store.close()
+
+  const path = join(folder, 'first.db')
+  asOfVersion(1, join(folder, 'later.db'), path)
+  const after = await open(path)
+  const looked = new Database(path, { readonly: true })
+  expect(looked.pragma('user_version', { simple: true })).toBe(schemaVersion)
+  looked.close()
+  expect(await after.task(sleeper.taskId)).toMatchObject({ state: 'waiting', waits: [{ key: 'nap' }] })
+  expect(await after.task(listener.taskId)).toMatchObject({ state: 'waiting', waits: [{ key: 'answer' }] })
+
+  await after.worker('again', 1)
+  await after.write({ kind: 'signal', taskId: listener.taskId, name: 'reply', value: '"yes"' })
+  const answered = await after.claim()
+  expect(answered).toMatchObject({ taskId: listener.taskId, attempt: 1 })
+  const kept = { key: 'more', position: 1, kind: 'signal', name: 'other' } as const
+  expect(
+    await after.write({ kind: 'suspend', leaseId: answered.leaseId, waits: [kept], stay: false }),
+  ).toMatchObject({ resolved: [{ key: 'more', value: '"kept"' }] })
+  await after.settle(answered)
+  after.free('again')
+  environment.clock.advanceBy(60_000)
+  const woken = await after.claim()
+  expect(woken).toMatchObject({ taskId: sleeper.taskId, steps: 1 })
+  expect(await after.read({ kind: 'memos', taskId: sleeper.taskId })).toMatchObject({
+    steps: [{ key: 'draft', result: '1' }],
+    waits: [{ key: 'nap', outcome: 'fired' }],
+  })
+  await after.settle(woken)
+  expect(violationsIn(await takeSnapshot(after.store), { config, digest: nodeDigest })).toEqual([])
+  await after.store.close()
+  expect(tableViolations(path, config)).toEqual([])
+})

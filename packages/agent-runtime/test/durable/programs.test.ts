@@ -1,0 +1,111 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { defineTask } from '../../src/index.ts'
+import { sweepCrashes, type TestRuntime } from '../../src/testing/index.ts'
+import { all } from '../virtual-runtime.ts'
+import { count, Life, seen } from './programs/life.ts'
+import { meaningOf } from './programs/meaning.ts'
+import { perform } from './programs/perform.ts'
+import { behindAnApproval, type Construct, constructs, type Program, program } from './programs/program.ts'
+import { problemsOf, type Run } from './programs/verdict.ts'
+
+/** How many random programs are crashed after each of their commits; more of them by PROGRAM_RUNS, others by PROGRAM_SEED. */
+const runs = Number(process.env['PROGRAM_RUNS'] ?? 50)
+const seed = Number(process.env['PROGRAM_SEED'] ?? 1)
+
+/** What goes round in a circle is given up, and so is the search for a smaller program. A program takes 200 ms. */
+const programMs = 20_000
+const limitMs = 40_000 + runs * 1_000
+
+let programs = 0
+let crashes = 0
+
+/** Runs a program, then crashes it after every commit. Throws at the first run that is not as it has to be. */
+async function sweep(it: Program): Promise<void> {
+  const meaning = meaningOf(it)
+  let life: Life | undefined
+  let whole: Run | undefined
+  const task = defineTask({ type: 'program', input: z.null() }, (ctx) => perform(ctx, it, life as Life))
+  const script = async (world: TestRuntime) => {
+    life = new Life(world)
+    return life.play(await world.runtime.submit(task, null), meaning)
+  }
+  const check = async (world: TestRuntime, outcome: unknown) => {
+    const [first] = (await world.runtime.list()).tasks
+    const taskId = first?.taskId ?? ''
+    const history = await world.history(taskId)
+    const run: Run = { life: life as Life, outcome, history, events: await all(world.runtime.events(taskId)) }
+    whole ??= run
+    if (meaning.end.as === 'threw') count('ended by throwing')
+    expect([...problemsOf(run, it, meaning, whole)]).toEqual([])
+    await replay(world, run)
+  }
+  /** Theorem 11: with all its memos in hand the handler comes to the same end, and no function that was recorded runs. */
+  const replay = async (world: TestRuntime, run: Run) => {
+    life = new Life(world)
+    const outcome = await life.play(await world.runtime.fork(run.history.taskId), { ...meaning, signals: [] })
+    expect([outcome, life.problems]).toEqual([run.outcome, []])
+    const recorded = new Set(run.history.steps.flatMap((step) => ('result' in step ? [step.key] : [])))
+    expect([...life.runs.keys()].filter((key) => recorded.has(key))).toEqual([])
+    if (life.runs.size === 0 && recorded.size > 0) count('Theorem 11: replayed from memos alone')
+  }
+  const { crashedAfter } = await sweepCrashes({ tasks: [task], script, check, seed: 'program' })
+  programs += 1
+  crashes += crashedAfter.length
+}
+
+describe('random programs, crashed after every commit (docs/semantics.md 6.1, 7.1, 12)', () => {
+  test(
+    'come to what they mean, whatever they were crashed after, and no recorded step runs again',
+    {
+      timeout: limitMs + 2 * programMs,
+    },
+    async () => {
+      await fc.assert(fc.asyncProperty(program, sweep), {
+        numRuns: runs,
+        seed,
+        examples: [[behindAnApproval]],
+        timeout: programMs,
+        interruptAfterTimeLimit: limitMs,
+        markInterruptAsFailure: true,
+      })
+    },
+  )
+
+  test('and all that can happen has happened', () => {
+    if (programs === 0) return
+    if (process.env['PROGRAM_RUNS'] !== undefined)
+      console.log(`${programs} programs, ${crashes} crashes`, Object.fromEntries(seen))
+    const expected = [
+      ...constructs,
+      // Nothing is waited for when a step has failed: a crash finds the handler behind it.
+      ...constructs.filter((it) => it !== 'broken').map((it) => `${it}: crashed inside`),
+      ...remembered.map((it) => `${it}: answered by a memo`),
+      'checkpoint: restored',
+      'asked about a doubt',
+      'given up in doubt',
+      'verified',
+      'rejected',
+      'ended by throwing',
+      'Theorem 11: replayed from memos alone',
+      'Corollary 12: counted',
+      'order hash: no trace of the crash',
+      'order hash: the same but for the crash',
+    ]
+    expect(expected.filter((what) => !seen.has(what))).toEqual([])
+  })
+})
+
+/** What answers later passes with what it answered. */
+const remembered: readonly Construct[] = [
+  'step',
+  'flaky',
+  'doubtful',
+  'sleep',
+  'signal',
+  'mail',
+  'approval',
+  'race',
+  'all',
+]

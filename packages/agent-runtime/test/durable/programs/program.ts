@@ -1,0 +1,222 @@
+import fc from 'fast-check'
+
+/** A handler as data: what it does, and with which results. */
+export interface Program {
+  readonly root: Node
+  readonly end: 'returns' | 'throws'
+  /**
+   * One thing after the other, steps beside steps at most, and nothing that a crash makes happen again in the history: its behaviour
+   * does not depend on where it crashes. Approvals are rejected where a reader can say what that voids.
+   */
+  readonly straight: boolean
+}
+
+/** What a handler does. Times are ms; what is said of a branch that is not to win is in {@link loserOf}. */
+export type Node =
+  | { readonly does: 'step'; readonly value: unknown; readonly named: boolean; readonly later: boolean }
+  | { readonly does: 'flaky'; readonly failures: number; readonly backoffMs: number }
+  | { readonly does: 'hopeless'; readonly attempts: number }
+  | { readonly does: 'broken'; readonly later: boolean }
+  | { readonly does: 'doubtful'; readonly policy: 'verify' | 'ask' | 'fail'; readonly known: boolean }
+  | { readonly does: 'sleep'; readonly ms: number }
+  | { readonly does: 'signal'; readonly sent: 'before' | 'during' | 'never'; readonly patienceMs: number }
+  | { readonly does: 'mail' }
+  | {
+      readonly does: 'approval'
+      readonly rejections: number
+      readonly how: ApprovalWay
+    }
+  | { readonly does: 'checkpoint' }
+  | { readonly does: 'emit' }
+  | { readonly does: 'sequence'; readonly parts: readonly Node[] }
+  | { readonly does: 'together'; readonly parts: readonly Node[] }
+  | { readonly does: 'all'; readonly parts: readonly Node[] }
+  | {
+      readonly does: 'race'
+      readonly winner: Node
+      readonly loser: Loser
+      readonly first: boolean
+      readonly throws: boolean
+    }
+  | { readonly does: 'loop'; readonly times: number; readonly body: Node }
+  | { readonly does: 'branch'; readonly draw: boolean; readonly ways: readonly [Node, Node] }
+  | { readonly does: 'caught'; readonly part: Node }
+
+/** `timeout` and `at once`: nobody answers, and patience ends with an approval. */
+type ApprovalWay = 'rerun' | 'throw' | 'timeout' | 'at once' | 'spot check'
+
+/** What the branch does that is to lose: it ends long after the other, or never, or second. */
+export type Loser = 'sleep' | 'signal' | 'approval' | 'step' | 'step after sleep'
+
+export type Construct = Node['does']
+
+/** All of them: a test fails in which one never occurred. */
+export const constructs = Object.keys({
+  step: true,
+  flaky: true,
+  hopeless: true,
+  broken: true,
+  doubtful: true,
+  sleep: true,
+  signal: true,
+  mail: true,
+  approval: true,
+  checkpoint: true,
+  emit: true,
+  sequence: true,
+  together: true,
+  all: true,
+  race: true,
+  loop: true,
+  branch: true,
+  caught: true,
+} satisfies Record<Construct, true>) as readonly Construct[]
+
+/** One of every kind that the codec has. */
+const values: readonly unknown[] = [
+  null,
+  undefined,
+  Number.NaN,
+  -0,
+  Number.NEGATIVE_INFINITY,
+  false,
+  '',
+  '\0\ud800',
+  1n << 70n,
+  new Date(0),
+  new Map<unknown, unknown>([['a', new Set([1, undefined])]]),
+  new Set([null]),
+  new Uint8Array([1, 2, 3]),
+  [1, { b: [Number.NaN] }],
+]
+
+const step = fc.record({
+  does: fc.constant('step' as const),
+  value: fc.constantFrom(...values),
+  named: fc.boolean(),
+  later: fc.boolean(),
+})
+const sleep = fc.record({ does: fc.constant('sleep' as const), ms: fc.constantFrom(0, 1, 500, 30_000) })
+const approval = fc.record({
+  does: fc.constant('approval' as const),
+  rejections: fc.constantFrom(0, 1, 2),
+  how: fc.constantFrom<ApprovalWay[]>('rerun', 'rerun', 'rerun', 'throw', 'timeout', 'at once'),
+})
+const emit = fc.record({ does: fc.constant('emit' as const) })
+
+/** What a program is made of whose history is the same wherever it crashes. */
+const straightLeaf: fc.Arbitrary<Node> = fc.oneof(
+  { arbitrary: step, weight: 4 },
+  { arbitrary: sleep, weight: 1 },
+  {
+    arbitrary: fc.record({
+      does: fc.constant('signal' as const),
+      sent: fc.constant('during' as const),
+      patienceMs: fc.constant(0),
+    }),
+    weight: 1,
+  },
+  { arbitrary: approval, weight: 2 },
+  { arbitrary: emit, weight: 1 },
+)
+
+const leaf: fc.Arbitrary<Node> = fc.oneof(
+  { arbitrary: step, weight: 4 },
+  fc.record({
+    does: fc.constant('flaky' as const),
+    failures: fc.integer({ min: 1, max: 2 }),
+    backoffMs: fc.constantFrom(0, 10, 60_000),
+  }),
+  fc.record({ does: fc.constant('hopeless' as const), attempts: fc.integer({ min: 2, max: 3 }) }),
+  fc.record({ does: fc.constant('broken' as const), later: fc.boolean() }),
+  {
+    arbitrary: fc.record({
+      does: fc.constant('doubtful' as const),
+      policy: fc.constantFrom('verify' as const, 'ask' as const, 'fail' as const),
+      known: fc.boolean(),
+    }),
+    weight: 2,
+  },
+  sleep,
+  {
+    arbitrary: fc.record({
+      does: fc.constant('signal' as const),
+      sent: fc.constantFrom('before' as const, 'during' as const, 'never' as const),
+      patienceMs: fc.constantFrom(0, 1_000, 864_000_000),
+    }),
+    weight: 2,
+  },
+  {
+    arbitrary: fc.oneof(
+      approval,
+      fc.record({
+        does: fc.constant('approval' as const),
+        rejections: fc.constant(0),
+        how: fc.constant('spot check' as const),
+      }),
+    ),
+    weight: 2,
+  },
+  fc.record({ does: fc.constant('checkpoint' as const) }),
+  emit,
+)
+
+// Children (`ctx.call`) join here: a leaf `{ does: 'call', … }`, its line in perform.ts, its result in meaning.ts.
+
+const parts = (part: fc.Arbitrary<Node>, minLength = 1) => fc.array(part, { minLength, maxLength: 3 })
+
+function nodeOf(depth: number, straight: boolean): fc.Arbitrary<Node> {
+  const end = straight ? straightLeaf : leaf
+  if (depth === 0) return end
+  const inner = nodeOf(depth - 1, straight)
+  const common: fc.Arbitrary<Node>[] = [
+    fc.record({ does: fc.constant('sequence' as const), parts: parts(inner) }),
+    fc.record({ does: fc.constant('loop' as const), times: fc.integer({ min: 1, max: 2 }), body: inner }),
+    fc.record({ does: fc.constant('branch' as const), draw: fc.boolean(), ways: fc.tuple(inner, inner) }),
+    fc.record({ does: fc.constant('caught' as const), part: inner }),
+  ]
+  const sideBySide: fc.Arbitrary<Node>[] = straight
+    ? [fc.record({ does: fc.constant('together' as const), parts: parts(step, 2) })]
+    : [
+        fc.record({ does: fc.constant('together' as const), parts: parts(inner, 2) }),
+        fc.record({ does: fc.constant('all' as const), parts: parts(inner) }),
+        fc.record({
+          does: fc.constant('race' as const),
+          winner: inner,
+          loser: fc.constantFrom<Loser>('sleep', 'signal', 'approval', 'step', 'step after sleep'),
+          first: fc.boolean(),
+          throws: fc.constantFrom(false, false, true),
+        }),
+      ]
+  return fc.oneof({ arbitrary: end, weight: 2 }, ...common, ...sideBySide)
+}
+
+/** Mail is a signal that several waits take in turn, one after the other. */
+const mail: fc.Arbitrary<Node> = fc.constant({ does: 'mail' })
+
+export const program: fc.Arbitrary<Program> = fc.boolean().chain((straight) =>
+  fc.record({
+    root: parts(
+      fc.oneof({ arbitrary: nodeOf(2, straight), weight: 6 }, { arbitrary: mail, weight: 1 }),
+      1,
+    ).map((all) => ({ does: 'sequence' as const, parts: all })),
+    end: fc.constantFrom('returns' as const, 'returns' as const, 'throws' as const),
+    straight: fc.constant(straight),
+  }),
+)
+
+/** One that chance seldom makes: the first event behind an approval is a step, and is void. */
+export const behindAnApproval: Program = {
+  root: {
+    does: 'sequence',
+    parts: [
+      { does: 'step', value: 1, named: true, later: false },
+      { does: 'approval', rejections: 0, how: 'at once' },
+      { does: 'step', value: 2, named: true, later: false },
+      { does: 'approval', rejections: 1, how: 'rerun' },
+      { does: 'step', value: 3, named: true, later: false },
+    ],
+  },
+  end: 'returns',
+  straight: true,
+}
