@@ -1,3 +1,4 @@
+import { childKeyOf, isPatience, patientFor } from './child.ts'
 import type { OversightMode } from './oversight-mode.ts'
 import type { TaskState } from './states.ts'
 import { RESERVED, type WaitKind } from './wait.ts'
@@ -73,9 +74,17 @@ export function approvalName(key: string): string {
   return `${RESERVED}approval/${key}`
 }
 
-/** Whether the answer of a wait that is over stays although the task was sent back: nobody would send its signal again. */
-export function outlivesRejection({ key, kind }: { readonly key: string; readonly kind: WaitKind }): boolean {
-  return kind === 'approval' || (kind !== 'child' && !key.startsWith(RESERVED))
+/**
+ * Whether the answer of a wait that is over stays although the task was sent back: nobody would send its signal again, and a child that
+ * stays does not end again. `hasChild`: whether the task still has the child of this key.
+ */
+export function outlivesRejection(
+  { key, kind }: { readonly key: string; readonly kind: WaitKind },
+  hasChild: (key: string) => boolean,
+): boolean {
+  if (kind === 'child') return hasChild(childKeyOf(key))
+  if (isPatience(key)) return hasChild(patientFor(key))
+  return kind === 'approval' || !key.startsWith(RESERVED)
 }
 
 /** Whether a memo counts no more, because of a rejection after it. */

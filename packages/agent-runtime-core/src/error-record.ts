@@ -64,19 +64,27 @@ function describe(error: unknown, limits: ErrorLimits, depth: number): ErrorReco
   if (typeof own !== 'string') {
     return { name: 'NonError', message: cut(textOf(error), limits.messageBytes) }
   }
-  const name = read(error, 'name')
+  const name = nameOf(error)
   const code = read(error, 'code')
   const stack = read(error, 'stack')
   const retryable = retryableOf(error, code)
   const cause = depth < limits.causes ? causeOf(error) : undefined
   return {
-    name: cut(typeof name === 'string' && name !== '' ? name : 'Error', 255),
+    name: cut(name, 255),
     message: cut(own, limits.messageBytes),
     ...(typeof code === 'string' && code !== '' ? { code: cut(code, 255) } : {}),
     ...(typeof stack === 'string' ? { stack: cut(stack, limits.stackBytes) } : {}),
     ...(retryable === undefined ? {} : { retryable }),
     ...(cause === undefined ? {} : { cause: describe(cause, limits, depth + 1) }),
   }
+}
+
+/** Many classes of errors have no name of their own: then it is that of the class. */
+function nameOf(error: unknown): string {
+  const name = read(error, 'name')
+  const ofClass = read(read(error, 'constructor'), 'name')
+  if (typeof name === 'string' && name !== '' && name !== 'Error') return name
+  return typeof ofClass === 'string' && ofClass !== '' && ofClass !== 'Object' ? ofClass : 'Error'
 }
 
 function retryableOf(error: unknown, code: unknown): boolean | undefined {

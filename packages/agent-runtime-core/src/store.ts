@@ -473,6 +473,8 @@ export interface Reads {
       readonly inDoubt: readonly { readonly key: string; readonly starts: number }[]
       /** What sent the task back, in order. */
       readonly rejections: readonly Rejection[]
+      /** Steps and races that failed for good in a pass that went on all the same; errors in the codec's form. */
+      readonly failures: readonly { readonly key: string; readonly seq: number; readonly error: string }[]
       /** The seq of the last event that says that a step failed for good; absent when none did. */
       readonly lastFailure?: number
       readonly children: readonly ChildRecord[]

@@ -112,7 +112,8 @@ export function approvalsOf({ store, config, assertOpen }: ApprovalDeps): Approv
     assertOpen()
     const { taskId, request } = partsOf(call, approvalId)
     assertOptions(call, verdict, verdictRules)
-    const value = encode(verdict, {
+    const said = Object.fromEntries(Object.entries(verdict).filter(([, it]) => it !== undefined))
+    const value = encode(said, {
       what: `the verdict on ${String(approvalId)}`,
       maxBytes: config.maxPayloadBytes,
     })

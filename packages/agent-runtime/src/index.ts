@@ -106,6 +106,7 @@ export type {
 } from './task-context.ts'
 export {
   defineTask,
+  type ErrorClass,
   type ResultOf,
   type TaskDefinition,
   type TaskDefinitionOptions,

@@ -52,8 +52,19 @@ export interface TaskDefinitionOptions<
    * that change places park the task. Not for handlers that call steps side by side. Source: `docs/semantics.md 6.4`.
    */
   readonly replay?: 'by-key' | 'strict'
+  /**
+   * The program's own classes of errors that its handler tells apart by `instanceof`. What a step failed with is stored by name, message and
+   * code; a later pass throws it as the class here of that name. Source: `docs/semantics.md 7.2`.
+   */
+  readonly errors?: readonly ErrorClass[]
   /** The mode of `ctx.requestApproval` where a call names none; `autonomous_escalation` by default. Source: `docs/semantics.md 12.1`. */
   readonly oversight?: OversightMode
+}
+
+/** A class of errors: the name that its errors have is its own, or its prototype's. */
+export interface ErrorClass {
+  readonly name: string
+  readonly prototype: Error
 }
 
 /** A task type: its schemas, its defaults and its handler. `Input` is what is submitted, `Output` what the result is. */
@@ -67,6 +78,7 @@ export interface TaskDefinition<Type extends string = string, Input = unknown, O
   readonly tools: readonly string[] | undefined
   readonly retry: RetryPolicy | undefined
   readonly replay: 'by-key' | 'strict'
+  readonly errors: readonly ErrorClass[]
   readonly oversight: OversightMode
   readonly handler: (ctx: TaskContext, input: never) => unknown
   /** Only there for the compiler. */
@@ -96,10 +108,10 @@ export function defineTask<
   const problems = findProblems(definition, handler)
   if (problems.length > 0) throw new ConfigError(problems)
   const { type, input, output, lane = 'normal', timeoutMs, model, tools, retry } = definition
-  const { replay = 'by-key', oversight = defaultOversightMode } = definition
+  const { replay = 'by-key', errors = [], oversight = defaultOversightMode } = definition
   const policy = retry && { attempts: retry.attempts, backoff: { ...defaultBackoff, ...retry.backoff } }
   const limits = { lane, timeoutMs, model, tools, retry: policy }
-  return Object.freeze({ type, input, output, ...limits, replay, oversight, handler })
+  return Object.freeze({ type, input, output, ...limits, replay, errors, oversight, handler })
 }
 
 /** Whether a value is what {@link defineTask} gives, its defaults filled in. */
@@ -158,6 +170,7 @@ const definitionRules: Rules<TaskDefinitionOptions<string, Schema, Schema | unde
   tools: namesRule,
   retry: ['an object of attempts, backoff', isRecord],
   replay: isOneOf(['by-key', 'strict']),
+  errors: ['a list of classes of errors', (value) => Array.isArray(value) && value.every(isErrorClass)],
   oversight: isOneOf(oversightModes),
 }
 
@@ -171,6 +184,10 @@ const backoffRules: Rules<Backoff> = {
   factor: ['a number, 1 or more', (value) => isAmount(value) && value >= 1],
   maxMs: waitMs,
   jitter: ['a number from 0 to 1', (value) => isAmount(value) && value <= 1],
+}
+
+function isErrorClass(value: unknown): boolean {
+  return typeof value === 'function' && (value === Error || value.prototype instanceof Error)
 }
 
 function isSchema(value: unknown): value is Schema {

@@ -147,7 +147,10 @@ export function prepareLoad(db: Db) {
         ]),
       )
     },
-    memos: (taskId: number) => standing(memos.all(taskId), rejections.all(taskId)),
+    memos: (taskId: number) => {
+      const kept = new Set(children.all(taskId).map((row) => row[1] as string))
+      return standing(memos.all(taskId), rejections.all(taskId), (name) => kept.has(name))
+    },
     rejections: (taskId: number) => rejections.all(taskId),
     verdicts: (taskId: number): VerdictsRow => {
       const approvedSeq = lastApproval.get(taskId) ?? 0
@@ -185,22 +188,25 @@ export function prepareLoad(db: Db) {
 
 /**
  * The memos that count: of what a rejection sent back, only the answers of the handler's own timers and signals do, which
- * nobody would send again.
+ * nobody would send again, and the ends of the children that it still has.
  */
 export function standing<M extends Pick<MemoRow, 'type' | 'data'> & { readonly seq: number }>(
   memos: readonly M[],
   rejections: readonly { readonly since: number; readonly seq: number }[],
+  hasChild: (key: string) => boolean,
 ): M[] {
+  if (rejections.length === 0) return [...memos]
   return memos.filter(({ seq, type, data }) => {
     if (type === 'task.resumed' && rejections.some((rejection) => rejection.seq === seq)) return false
-    return !isVoid(seq, rejections) || isOwnWait(type, data)
+    return !isVoid(seq, rejections) || outlives(type, data, hasChild)
   })
 }
 
-function isOwnWait(type: MemoRow['type'], data: string): boolean {
+function outlives(type: MemoRow['type'], data: string, hasChild: (key: string) => boolean): boolean {
   if (type.startsWith('step.')) return false
-  const wait = JSON.parse(data) as { key?: string; kind: WaitRow['kind'] }
-  return wait.key !== undefined && outlivesRejection({ key: wait.key, kind: wait.kind })
+  const { key, kind } = JSON.parse(data) as { key?: string; kind: WaitRow['kind'] }
+  if (key === undefined) return false
+  return type.startsWith('child.') ? hasChild(key) : outlivesRejection({ key, kind }, hasChild)
 }
 
 export function taskOf(row: unknown[]): TaskRow {

@@ -28,6 +28,7 @@ import {
 } from '@ku0/agent-runtime-core'
 import { prepareExplain } from './explain.ts'
 import { prepareApprovals } from './approvals.ts'
+import { prepareSettledFailures } from './settled-failures.ts'
 import { standing, taskOf } from './load.ts'
 import type { Db } from './open.ts'
 import type { SqliteTables } from './tables.ts'
@@ -112,6 +113,7 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
 
   const explain = prepareExplain(context, workers)
   const approvals = prepareApprovals(db, tables)
+  const settledFailures = prepareSettledFailures(db, tables)
 
   return (query) => {
     switch (query.kind) {
@@ -129,7 +131,9 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
       }
       case 'steps': {
         const row = find(query.taskId)
-        return row === undefined ? [] : standing(stepEvents.all(row.id), load.rejections(row.id)).map(stepOf)
+        return row === undefined
+          ? []
+          : standing(stepEvents.all(row.id), load.rejections(row.id), () => false).map(stepOf)
       }
       case 'memos': {
         const row = find(query.taskId)
@@ -300,8 +304,14 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
     const sentBack = found.some(({ type, data }) => type === 'task.resumed' && data.includes('"since":'))
       ? load.rejections(row.id)
       : []
+    const children = childRecords.all(row.id).map(({ id, explicit, policy, ...child }): ChildRecord => ({
+      ...child,
+      taskId: explicit ?? ids.task(id),
+      policy: childPolicies[policy] as ChildRecord['policy'],
+    }))
+    const kept = new Set(children.map(({ key }) => key))
     const doubts = new Map<string, number>()
-    for (const it of standing(found, sentBack))
+    for (const it of standing(found, sentBack, (key) => kept.has(key)))
       switch (it.type) {
         case 'step.started':
         case 'step.failed':
@@ -325,12 +335,8 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
     const open = row.waits === 0 ? [] : load.waits(row.id).map(openWaitOf)
     const failure = lastFailure.get(row.id) ?? undefined
     const failed = failure === undefined ? {} : { lastFailure: failure }
-    const children = childRecords.all(row.id).map(({ id, explicit, policy, ...child }): ChildRecord => ({
-      ...child,
-      taskId: explicit ?? ids.task(id),
-      policy: childPolicies[policy] as ChildRecord['policy'],
-    }))
-    return { steps, waits, open, children, inDoubt, rejections, ...failed }
+    const failures = failure === undefined ? [] : settledFailures(row.id, sentBack)
+    return { steps, waits, open, children, inDoubt, rejections, failures, ...failed }
   }
 
   function waitOf(it: EventColumns): WaitRecord {
@@ -459,6 +465,7 @@ const noMemos: Reads['memos']['answer'] = {
   children: [],
   inDoubt: [],
   rejections: [],
+  failures: [],
 }
 
 /** A step that said how it failed is not in doubt, unless it ran out of time, or failed because it was in doubt. */

@@ -9,6 +9,7 @@ import {
 } from '@ku0/agent-runtime-core'
 import type { TaskContext } from '../task-context.ts'
 import { Answer, refused } from './answer.ts'
+import { insideBranch } from './inside-branch.ts'
 import { type Callee, checkKey, type Pass, type Start } from './pass.ts'
 import { BranchScope, isWithin, LIVE, type Member, type Scope } from './scope.ts'
 import { unawaitedIn } from './unawaited.ts'
@@ -155,7 +156,7 @@ class Contest implements Start, Member {
 
   #enter(branch: BranchScope, run: Branch): void {
     const settled = (outcome: Result['outcome']) => this.#settled({ branch, outcome, seq: branch.lastSeq })
-    new Promise((resolve) => resolve(run(this.#contextOf(branch)))).then(
+    new Promise((resolve) => resolve(insideBranch(branch, () => run(this.#contextOf(branch))))).then(
       (value) => settled({ as: 'returned', value }),
       (error: unknown) => settled({ as: 'threw', error }),
     )

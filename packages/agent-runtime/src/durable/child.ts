@@ -13,6 +13,7 @@ import { invalid, isRecord } from '../rules.ts'
 import type { ChildTask, ChildWaitOptions } from '../task-context.ts'
 import { TaskFailed, TimeoutError } from '../task-errors.ts'
 import { Answer } from './answer.ts'
+import { assertOutsideSteps } from './inside-step.ts'
 import type { Pass } from './pass.ts'
 import type { Scope } from './scope.ts'
 import { MAX_DELAY_MS } from './wait-calls.ts'
@@ -34,8 +35,10 @@ export class Child implements ChildTask {
   #end: WaitRecord | undefined
   readonly #waiting = new Set<Waiting>()
 
-  constructor(pass: Pass, scope: Scope, { key, taskId }: ChildRecord) {
+  /** `position`: of the wait for it, where that is known. */
+  constructor(pass: Pass, scope: Scope, { key, taskId }: ChildRecord, position?: number) {
     this.#pass = pass
+    this.#position = position
     this.#scope = scope
     this.#key = key
     this.taskId = taskId
@@ -49,6 +52,7 @@ export class Child implements ChildTask {
   answer(answer: Answer, options: ChildWaitOptions = {}): Promise<unknown> {
     try {
       if (this.#scope.closedBy !== undefined) throw this.#scope.closedBy
+      assertOutsideSteps(this.#pass, `the result of child '${this.#key}'`)
       this.#wait(answer, readTimeout(this.#key, options))
     } catch (error) {
       answer.reject(error)

@@ -71,17 +71,19 @@ function begin<T>(
     const lane = options.lane ?? pass.attempt.claim.lane
     const item = { task, input, options: { ...options, lane } } as SubmitItem
     const { position } = pass.use({ key, as: 'child', scope, callee })
+    // The wait for it has a place of its own, in every pass the same.
+    const resultAt = name === 'call' ? pass.placeIn(scope) : undefined
     pass.children.set(key, scope)
     const answer = new Answer<T>(scope, name, key)
     const memo = pass.memos.children.get(key)
     if (memo !== undefined) {
-      assertSameType(memo, task)
+      assertSameType(pass, memo, task, position)
       scope.answered(memo.seq)
-      spawned(answer, new Child(pass, scope, memo))
+      spawned(answer, new Child(pass, scope, memo, resultAt))
       return answer.promise
     }
     const spawn = new Spawn<T>(
-      { name, pass, scope, key, position, policy, item, parent: submission },
+      { name, pass, scope, key, position, resultAt, policy, item, parent: submission },
       answer,
       spawned,
     )
@@ -106,14 +108,17 @@ function readOptions(
   return { options, policy: onParentEnd }
 }
 
-function assertSameType({ key, type }: ChildRecord, task: unknown): void {
+/** Another task type under the key is other code: the task is parked. Source: `docs/semantics.md 6.4`. */
+function assertSameType(pass: Pass, { key, type }: ChildRecord, task: unknown, position: number): void {
   const given = typeof task === 'string' ? task : (task as { type?: unknown } | undefined)?.type
-  if (given === type) return
-  throw new RuntimeError(
-    'invalid_argument',
-    `child '${key}' was spawned as a '${type}' and is spawned as a '${String(given)}' now: give it another key`,
-    { details: { key, type } },
-  )
+  if (given !== type)
+    pass.part({
+      kind: 'unexpected_step',
+      key,
+      position,
+      expected: `child ${type}`,
+      actual: `child ${String(given)}`,
+    })
 }
 
 interface SpawnFacts {
@@ -122,6 +127,7 @@ interface SpawnFacts {
   readonly scope: Scope
   readonly key: string
   readonly position: number
+  readonly resultAt: number | undefined
   readonly policy: ChildPolicy
   readonly item: SubmitItem
   /** What the parent was submitted with. */
@@ -195,12 +201,12 @@ class Spawn<T> implements Start, Member {
   }
 
   #answered(outcome: OutcomeOf<'spawn'>): void {
-    const { pass, scope } = this.#it
+    const { pass, scope, resultAt } = this.#it
     if (outcome.fenced === 'stale') pass.attempt.lose()
     if (this.#ended) return
     if (outcome.fenced === 'stale' || scope.closedBy !== undefined) return this.refuse()
     if (outcome.as !== 'spawned') return this.#end(this.#refusal(outcome))
-    if (!this.#leave()) this.#spawned(this.answer, new Child(pass, scope, outcome.child))
+    if (!this.#leave()) this.#spawned(this.answer, new Child(pass, scope, outcome.child, resultAt))
   }
 
   #refusal(outcome: Exclude<OutcomeOf<'spawn'>, { fenced: 'stale' } | { as: 'spawned' }>): unknown {

@@ -20,7 +20,6 @@ import type {
   TaskContext,
   TaskLog,
 } from '../task-context.ts'
-import type { TaskDefinition } from '../task-definition.ts'
 import { Answer } from './answer.ts'
 import { feedbackOf, requestApproval } from './approvals.ts'
 import { type BranchCaller, runBranches } from './branches.ts'
@@ -32,13 +31,10 @@ import { emit } from './output.ts'
 import { heartbeat } from './progress.ts'
 import { type Memos, noMemos } from './memos.ts'
 import { patched } from './patched.ts'
-import { type Callee, Pass } from './pass.ts'
+import { type Callee, Pass, type PassRules } from './pass.ts'
 import type { Scope } from './scope.ts'
 import { runStep } from './steps.ts'
 import { sleep, sleepUntil, type WaitCaller, waitForSignal } from './wait-calls.ts'
-
-/** What a task type says of its passes. */
-export type PassRules = Pick<TaskDefinition, 'replay' | 'oversight'>
 
 /**
  * The context of one pass through a handler, or of a branch in it. Whatever is not always needed is made on first use.
@@ -239,7 +235,7 @@ export class HandlerContext implements TaskContext {
   }
 
   get #pass(): Pass {
-    this.#madePass ??= new Pass(this.#attempt, this.#memos, this.#rules.replay)
+    this.#madePass ??= new Pass(this.#attempt, this.#memos, this.#rules)
     return this.#madePass
   }
 

@@ -1,11 +1,12 @@
-import type {
-  ChildRecord,
-  ErrorRecord,
-  ExecutionStore,
-  OpenWait,
-  Rejection,
-  StepRecord,
-  WaitRecord,
+import {
+  type ChildRecord,
+  decode,
+  type ErrorRecord,
+  type ExecutionStore,
+  type OpenWait,
+  type Rejection,
+  type StepRecord,
+  type WaitRecord,
 } from '@ku0/agent-runtime-core'
 
 /** What earlier passes left behind for a pass to go through the handler with. */
@@ -18,6 +19,8 @@ export interface Memos {
   readonly inDoubt: ReadonlyMap<string, number>
   /** What sent the task back, in order. */
   readonly rejections: readonly Rejection[]
+  /** Calls that failed for good in a pass that went on all the same: they fail so in every later pass. */
+  readonly settled: ReadonlyMap<string, SettledFailure>
   /** The seq of the last event that says that a step failed for good. */
   readonly lastFailure?: number | undefined
   /** The pass takes out those that are given up. */
@@ -30,6 +33,12 @@ export interface History extends Memos {
   readonly failures: ReadonlyMap<string, ErrorRecord>
 }
 
+/** How a call failed, and where the history says so. */
+export interface SettledFailure {
+  readonly seq: number
+  readonly error: ErrorRecord
+}
+
 /** Of a task that is gone through for the first time. */
 export const noMemos: Memos = {
   steps: new Map(),
@@ -38,10 +47,11 @@ export const noMemos: Memos = {
   children: new Map(),
   inDoubt: new Map(),
   rejections: [],
+  settled: new Map(),
 }
 
 export async function readMemos(store: ExecutionStore, taskId: string): Promise<Memos> {
-  const { steps, waits, open, children, inDoubt, rejections, lastFailure } = await store.read({
+  const { steps, waits, open, children, inDoubt, rejections, failures, lastFailure } = await store.read({
     kind: 'memos',
     taskId,
   })
@@ -52,6 +62,9 @@ export async function readMemos(store: ExecutionStore, taskId: string): Promise<
     children: byKey(children),
     inDoubt: new Map(inDoubt.map(({ key, starts }) => [key, starts])),
     rejections,
+    settled: new Map(
+      failures.map(({ key, seq, error }) => [key, { seq, error: decode(error) as ErrorRecord }]),
+    ),
     lastFailure,
   }
 }

@@ -13,7 +13,9 @@ import {
 import type { Attempt } from '../execution/attempt.ts'
 import type { HistoryEnd, ReplayTrail } from '../execution/replay-watch.ts'
 import { isName } from '../rules.ts'
+import type { TaskDefinition } from '../task-definition.ts'
 import { parted } from './answer.ts'
+import { assertOwnContext } from './inside-branch.ts'
 import { assertOutsideSteps } from './inside-step.ts'
 import type { Memos } from './memos.ts'
 import { nameOfPlace, type Place, placeOf } from './place.ts'
@@ -25,8 +27,8 @@ import { Waits } from './waits.ts'
 /** A method of the context: what stands above it on the stack is the place of its call. */
 export type Callee = (...args: never[]) => unknown
 
-/** Whether a memo answers wherever it is called, or only at the place where it was recorded. */
-export type ReplayOrder = 'by-key' | 'strict'
+/** What a task type says of its passes. */
+export type PassRules = Pick<TaskDefinition, 'replay' | 'errors' | 'oversight'>
 
 /** A call that uses up a key. */
 export interface KeyUse {
@@ -72,7 +74,7 @@ export class Pass {
   #busy = 0
   #parked: Start[] = []
   #approvedSeq = 0
-  readonly #order: ReplayOrder
+  readonly #rules: PassRules
   readonly #trail: Trail
   /** A call that tells that code and history part, unless what it misses still comes in this turn. */
   #held: NewCall | undefined
@@ -82,10 +84,10 @@ export class Pass {
   readonly #undecided = new Map<number, string>()
   readonly #patches = new Map<string, Promise<boolean>>()
 
-  constructor(attempt: Attempt, memos: Memos, order: ReplayOrder) {
+  constructor(attempt: Attempt, memos: Memos, rules: PassRules) {
     this.attempt = attempt
     this.memos = memos
-    this.#order = order
+    this.#rules = rules
     this.#trail = new Trail(memos, this.#used)
     this.waits = new Waits(attempt, this, memos.open)
   }
@@ -118,6 +120,7 @@ export class Pass {
   use(call: KeyUse): Use {
     const { key, as, inputHash, scope, callee } = call
     assertOutsideSteps(this, `${as} '${key}'`)
+    assertOwnContext(scope, `${as} '${key}'`)
     const verdict = decideReplay({ key, inputHash, memos: this.memos.steps, used: this.#used })
     if (verdict.as === 'duplicate') {
       throw new DuplicateStepKey({
@@ -130,15 +133,20 @@ export class Pass {
     this.#used.set(key, placeOf(callee))
     const recorded = this.#recordedAs(key)
     if (recorded !== undefined && recorded.as !== as)
-      this.#part({ kind: 'unexpected_step', key, position, expected: recorded.as, actual: as })
+      this.part({ kind: 'unexpected_step', key, position, expected: recorded.as, actual: as })
     if (verdict.as === 'input_changed') {
       const { expected, actual } = verdict
-      this.#part({ kind: 'input_changed', key, position, expected, actual })
+      this.part({ kind: 'input_changed', key, position, expected, actual })
     }
     const memo = verdict.as === 'memo' ? verdict.memo : undefined
     const wait = this.waitMemo(key)
     const answered = memo ?? wait ?? this.memos.children.get(key)
-    this.#follow(call, position, recorded?.position, answered !== undefined)
+    const failure = answered === undefined ? this.memos.settled.get(key) : undefined
+    this.#follow(call, position, recorded?.position, (answered ?? failure) !== undefined)
+    if (failure !== undefined) {
+      scope.answered(failure.seq)
+      throw recordedError(failure.error, this.#rules.errors)
+    }
     if (answered !== undefined) this.attempt.replay?.answered(wait === undefined ? 'step' : 'wait')
     else if (this.attempt.replay !== undefined) this.#answerReplay(call, position)
     return { position, memo, wait }
@@ -152,9 +160,9 @@ export class Pass {
     if (scope.parent !== undefined || branches !== undefined) trail.branchesAt(recordedAt ?? position)
     if (scope.parent !== undefined) return
     trail.called(position, isAnswered)
-    if (this.#order === 'strict' && recordedAt !== undefined && recordedAt !== position) {
+    if (this.#rules.replay === 'strict' && recordedAt !== undefined && recordedAt !== position) {
       const places = { expected: String(recordedAt), actual: String(position) }
-      this.#part({ kind: 'order_changed', key, position, ...places })
+      this.part({ kind: 'order_changed', key, position, ...places })
     }
     if (branches !== undefined && !isAnswered) this.#undecided.set(position, key)
     if (isAnswered || this.attempt.replay !== undefined) return
@@ -167,7 +175,7 @@ export class Pass {
     const failure = this.attempt.replay?.failureOf(key)
     if (failure !== undefined) {
       this.attempt.replay?.answered('failure')
-      throw recordedError(failure)
+      throw recordedError(failure, this.#rules.errors)
     }
     if (branches !== undefined) return
     if (key.startsWith(PATCH_KEY))
@@ -244,7 +252,7 @@ export class Pass {
   }
 
   /** The pass ends here, as soon as nothing runs any more; throws {@link parted}. */
-  #part(divergence: Divergence): never {
+  part(divergence: Divergence): never {
     this.#parting ??= divergence
     if (this.attempt.replay !== undefined) this.attempt.replay.diverged(divergence)
     else if (this.#busy === 0) this.#partNow(this.#parting)

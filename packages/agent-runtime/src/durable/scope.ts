@@ -41,6 +41,8 @@ export interface Call {
 export interface Member {
   /** What whoever called it has of it; undefined where nothing is lost when nobody waits for it. */
   readonly answer?: Call
+  /** The same of a question to a human: whoever does not wait for its answer goes on as if it had been given. */
+  readonly question?: Call
   abandon(reason: Error): void
 }
 

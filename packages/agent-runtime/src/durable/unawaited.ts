@@ -3,12 +3,12 @@ import type { Call, Scope } from './scope.ts'
 
 /**
  * What is wrong with a handler or branch that has returned: a call of it has failed or is still under way, and nobody has looked
- * at it. A wait that is open takes nothing with it. Source: `docs/semantics.md 7`.
+ * at it. A wait for a time or a signal that is open takes nothing with it. Source: `docs/semantics.md 7`.
  */
 export function unawaitedIn(scope: Scope): Error | undefined {
   const failed = scope.failures.find(({ isObserved }) => !isObserved)
   if (failed !== undefined) return failureOf(failed)
-  const running = answersUnderWay(scope).find(({ isObserved }) => !isObserved)
+  const running = [...answersUnderWay(scope), ...questionsOf(scope)].find(({ isObserved }) => !isObserved)
   if (running === undefined) return undefined
   return new RuntimeError(
     'step_outside_handler',
@@ -31,6 +31,10 @@ const MAX_KEYS_TOLD = 10
 
 function answersUnderWay({ members }: Scope): readonly Call[] {
   return [...members].flatMap(({ answer }) => (answer === undefined ? [] : [answer]))
+}
+
+function questionsOf({ members }: Scope): readonly Call[] {
+  return [...members].flatMap(({ question }) => (question === undefined ? [] : [question]))
 }
 
 /** Whatever is decided by an error (its kind, whether it is tried again, what a log may say of it) is as by the one beneath. */

@@ -92,9 +92,12 @@ export function awaitRecord<T>(
       answer.reject(error)
     }
   }
-  if (memo === undefined)
-    pass.waits.add({ request: request(), scope, over, refuse: (reason) => answer.reject(reason) })
-  else over(memo)
+  if (memo !== undefined) {
+    over(memo)
+    return answer.promise
+  }
+  const wait = { request: request(), scope, over, refuse: (reason: Error) => answer.reject(reason) }
+  pass.waits.add(wait.request.kind === 'approval' ? { ...wait, question: answer } : wait)
   return answer.promise
 }
 

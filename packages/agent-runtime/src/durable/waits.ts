@@ -7,7 +7,7 @@ import {
 } from '@ku0/agent-runtime-core'
 import type { Attempt, Dependant } from '../execution/attempt.ts'
 import type { Deadline } from '../execution/deadlines.ts'
-import { isWithin, type Member, type Scope } from './scope.ts'
+import { type Call, isWithin, type Member, type Scope } from './scope.ts'
 
 /** A wait that a pass asks for, and who hears how it ends. One of the two is called, once. */
 export interface Wait {
@@ -15,6 +15,8 @@ export interface Wait {
   readonly scope: Scope
   readonly over: (record: WaitRecord) => void
   readonly refuse: (reason: Error) => void
+  /** Of an approval: what its caller has of it. */
+  readonly question?: Call
 }
 
 /** What the waits of a pass need to know of the rest of it. */
@@ -39,6 +41,8 @@ export class Waits implements Dependant {
   /** What earlier passes left open. */
   readonly #open: Map<string, OpenWait>
   readonly #pending = new Map<string, Pending>()
+  /** Those that `maxWaits` bounds: children have a limit of their own. */
+  #limited = 0
   /** What ended in this pass before the handler came to it. */
   readonly #early = new Map<string, WaitRecord>()
   #asking: 'whether to end' | 'while staying' | undefined
@@ -57,10 +61,10 @@ export class Waits implements Dependant {
     return this.#asking === 'whether to end'
   }
 
-  /** Throws `limit_exceeded` when there are `maxWaits`. */
+  /** Throws `limit_exceeded` when there are `maxWaits`, those for children not counted. */
   add(wait: Wait): void {
     const { maxWaits } = this.#attempt.parts.config
-    if (this.#pending.size >= maxWaits) {
+    if (wait.request.kind !== 'child' && this.#limited >= maxWaits) {
       const message = `wait '${wait.request.key}': a task has at most maxWaits ${maxWaits} open waits`
       throw new RuntimeError('limit_exceeded', message, { details: { key: wait.request.key, maxWaits } })
     }
@@ -71,8 +75,10 @@ export class Waits implements Dependant {
       asked: false,
       dueAt: undefined,
       abandon: (reason) => this.#end(pending)?.refuse(reason),
+      ...(wait.question === undefined ? {} : { question: wait.question }),
     }
     this.#pending.set(wait.request.key, pending)
+    if (wait.request.kind !== 'child') this.#limited += 1
     wait.scope.keep(pending)
     // One turn later, so that what the handler starts side by side is there by then.
     this.#lookIn(0)
@@ -214,6 +220,7 @@ export class Waits implements Dependant {
   /** The wait, if it was pending still. */
   #end(pending: Pending): Wait | undefined {
     if (!this.#pending.delete(pending.wait.request.key)) return undefined
+    if (pending.wait.request.kind !== 'child') this.#limited -= 1
     pending.wait.scope.drop(pending)
     if (this.#pending.size === 0) {
       this.#cancelLook()

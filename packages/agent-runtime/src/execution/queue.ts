@@ -105,9 +105,13 @@ export class SubmissionQueue {
     )
   }
 
-  /** What a handler submits: a type that is not defined here may be somewhere else, and is not checked. */
+  /** What a handler submits: a type given by name may be defined somewhere else, and is not checked then. */
   prepareChild(item: SubmitItem, call: string): Submission | Promise<Submission> {
-    return this.#prepare(item, call, (type) => this.#unchecked(type, item))
+    return this.#prepare(item, call, (type) =>
+      typeof item.task === 'string'
+        ? this.#unchecked(type, item)
+        : this.#refuse(type, item.options, 'unknown_task_type', this.#unknown(type)),
+    )
   }
 
   /** In the turn of the call, unless a schema answers later. `placeOf` says which item it is, for errors. */

@@ -71,6 +71,7 @@ class Reading {
         open: this.#open,
         failures: this.#failures,
         children: this.#children,
+        settled: new Map(),
         // Nothing is started in a replay.
         inDoubt: new Map(),
         rejections: this.#rejections,
@@ -171,7 +172,8 @@ class Reading {
     for (const [key, seq] of this.#failedAt) if (isGone(seq)) this.#failures.delete(key)
     for (const [key, { seq }] of this.#children) if (isGone(seq)) this.#children.delete(key)
     for (const [key, wait] of this.#waits)
-      if (isGone(wait.seq) && !outlivesRejection(wait)) this.#waits.delete(key)
+      if (isGone(wait.seq) && !outlivesRejection(wait, (child) => this.#children.has(child)))
+        this.#waits.delete(key)
   }
 
   #complete(data: EventData['step.completed'], seq: number, at: number): void {

@@ -251,6 +251,53 @@ describe('execution: approvals', () => {
     })
   })
 
+  test('a child that was spawned before the last approval and ended after it stays, with its end', async () => {
+    const child = defineTask({ type: 'child', input: z.number() }, async (ctx, ms) => {
+      await ctx.sleep('nap', ms)
+      return ms
+    })
+    const parent = defineTask({ type: 'parent', input: z.any() }, async (ctx) => {
+      const started = await ctx.spawn('child', child, 50)
+      await ctx.requestApproval('plan', 1)
+      const slept = await started.result()
+      await ctx.requestApproval('text', slept)
+      return slept
+    })
+    await using it = await createTestRuntime({ tasks: [parent, child] })
+    const receipt = await it.runtime.submit(parent, null)
+    const answer = async (as: 'approve' | 'reject', key: string) => {
+      await it.until(receipt, (task) => task.state === 'waiting' && task.waitingFor === 'approval')
+      const [open] = (await it.runtime.approvals.list()).approvals
+      expect(open?.key).toBe(key)
+      await it.runtime.approvals[as](open?.approvalId ?? '')
+    }
+    await answer('approve', 'plan')
+    await answer('reject', 'text')
+    await answer('approve', 'text')
+    expect(await it.result(receipt)).toBe(50)
+    expect((await it.runtime.replay(receipt, { mode: 'verify' })).verdict).toBe('agreed')
+  })
+
+  test('a request that nobody awaits fails the task: what follows it would go on as if it had been given', async () => {
+    const it = await asked(async (ctx) => {
+      // oxlint-disable-next-line typescript/no-floating-promises -- the mistake
+      ctx.requestApproval('pay out?', 1_000_000)
+      await ctx.step('prepare', () => 1)
+    })
+    await using _ = it.test
+    await expect(it.test.result(it.receipt)).rejects.toMatchObject({
+      code: 'step_outside_handler',
+      message: expect.stringContaining("'pay out?' was not awaited") as string,
+    })
+  })
+
+  test('a verdict whose value is undefined has none', async () => {
+    const it = await asked(async (ctx) => Object.keys(await ctx.requestApproval('plan', 1)))
+    await using _ = it.test
+    await it.approvals.approve((await it.open()).approvalId, { by: 'Ada', value: undefined })
+    expect(await it.test.result(it.receipt)).toEqual(['asked', 'by'])
+  })
+
   test('a replay stops at an open request and asks nobody', async () => {
     const it = await asked((ctx) => ctx.requestApproval('plan', 1))
     await using _ = it.test

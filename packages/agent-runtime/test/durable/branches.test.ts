@@ -193,7 +193,7 @@ describe('execution: race', () => {
     expect(await status()).toMatchObject({ state: 'waiting', waits: [{ key: 'then' }] })
   })
 
-  test('the error of the branch that settles first is the error of the race; it is no memo', async () => {
+  test('the error of the branch that settles first is the error of the race, in later passes too', async () => {
     let passes = 0
     const { runtime, receipt, elapse, events } = await begun(async (ctx) => {
       passes += 1
@@ -207,13 +207,27 @@ describe('execution: race', () => {
       return outcome
     })
     await elapse(1_000)
-    expect(await runtime.result(receipt)).toBe('TypeError: no 2')
+    expect(await runtime.result(receipt)).toBe('TypeError: no 1')
     expect(await events('step.failed')).toMatchObject([
       { data: { key: 'boom', position: 0 } },
       { data: { key: 'risky', position: 0, dropped: ['nap'] } },
-      { data: { key: 'boom' } },
-      { data: { key: 'risky' } },
     ])
+  })
+
+  test('the context of the handler is not used in a branch', async () => {
+    const { runtime, receipt } = await begun((ctx) =>
+      ctx.race('either', {
+        a: async () => {
+          await Promise.resolve()
+          return ctx.sleep('mine', 10)
+        },
+        b: (c) => c.sleep('nap', 60_000),
+      }),
+    )
+    await expect(runtime.result(receipt)).rejects.toMatchObject({
+      code: 'invalid_argument',
+      message: expect.stringContaining("branch 'a' with the context of the handler") as string,
+    })
   })
 
   test('a patience that ended is an error that wins, again and again', async () => {

@@ -178,6 +178,66 @@ describe('children (docs/semantics.md 5.5)', () => {
     ])
   })
 
+  test('a definition that the runtime was not given is refused, as in submit', async () => {
+    const parent = defineTask({ type: 'parent', input: z.null() }, (ctx) =>
+      ctx.call('child', double, 1).catch(({ reason }: { reason?: string }) => reason),
+    )
+    await using it = await createTestRuntime({ tasks: [parent] })
+    expect(await it.run(parent, null)).toBe('unknown_task_type')
+  })
+
+  test('a child under the same key of another type parks the task: its code has changed', async () => {
+    const other = defineTask({ type: 'other', input: z.any() }, () => 1)
+    let changed = false
+    const parent = defineTask({ type: 'parent', input: z.null() }, async (ctx) => {
+      await ctx.spawn('child', changed ? other : double, 1)
+      await ctx.waitForSignal('go')
+    })
+    await using it = await createTestRuntime({ tasks: [parent, double, other] })
+    const receipt = await it.runtime.submit(parent, null)
+    await it.until(receipt, 'waiting')
+    changed = true
+    await it.runtime.signal(receipt, 'go')
+    await it.settle()
+    expect(await it.runtime.status(receipt)).toMatchObject({
+      state: 'waiting',
+      waitingFor: 'divergence',
+      divergence: { kind: 'unexpected_step', key: 'child', expected: 'child double', actual: 'child other' },
+    })
+  })
+
+  test('the result of a child is not asked for inside a step', async () => {
+    const parent = defineTask({ type: 'parent', input: z.null() }, async (ctx) => {
+      const child = await ctx.spawn('child', double, 1)
+      return ctx.step('a', () => child.result())
+    })
+    await using it = await createTestRuntime({ tasks: [parent, double] })
+    await expect(it.run(parent, null)).rejects.toMatchObject({ code: 'inside_step' })
+  })
+
+  test('more children than maxWaits may be waited for side by side', async () => {
+    const parent = defineTask({ type: 'parent', input: z.null() }, async (ctx) => {
+      const all = Array.from({ length: 30 }, (_, n) => ctx.call(`c${n}`, double, n))
+      return (await Promise.all(all)).length
+    })
+    await using it = await createTestRuntime({ tasks: [parent, double], config: { maxWaits: 10 } })
+    expect(await it.run(parent, null)).toBe(30)
+  })
+
+  test('a call takes its places when it is made: what is called beside it has the same place in every pass', async () => {
+    const parent = defineTask({ type: 'parent', input: z.null() }, async (ctx) => {
+      await Promise.all([
+        ctx.call('child', double, 1),
+        ctx.all('both', { a: (c) => c.step('s', () => 1), b: (c) => c.sleep('z', 37) }),
+      ])
+      await ctx.waitForSignal('go')
+    })
+    await using it = await createTestRuntime({ tasks: [parent, double] })
+    const receipt = await it.runtime.submit(parent, null)
+    await it.until(receipt, (task) => task.state === 'waiting' && task.waitingFor === 'signal')
+    expect((await it.runtime.replay(receipt, { mode: 'verify' })).verdict).toBe('agreed')
+  })
+
   test('a type that this process does not define is not checked here; another process runs it', async () => {
     const parent = defineTask({ type: 'parent', input: z.null() }, async (ctx) => {
       const child = await ctx.spawn('child', 'elsewhere', { any: 'thing' })

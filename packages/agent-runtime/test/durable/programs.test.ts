@@ -6,7 +6,7 @@ import { sweepCrashes, type TestRuntime } from '../../src/testing/index.ts'
 import { all } from '../virtual-runtime.ts'
 import { count, Life, seen } from './programs/life.ts'
 import { meaningOf } from './programs/meaning.ts'
-import { perform } from './programs/perform.ts'
+import { perform, Planned } from './programs/perform.ts'
 import { behindAnApproval, type Construct, constructs, type Program, program } from './programs/program.ts'
 import { problemsOf, type Run } from './programs/verdict.ts'
 
@@ -15,8 +15,8 @@ const runs = Number(process.env['PROGRAM_RUNS'] ?? 50)
 const seed = Number(process.env['PROGRAM_SEED'] ?? 1)
 
 /** What goes round in a circle is given up, and so is the search for a smaller program. A program takes 200 ms. */
-const programMs = 20_000
-const limitMs = 40_000 + runs * 1_000
+const programMs = 60_000
+const limitMs = 240_000 + runs * 5_000
 
 let programs = 0
 let crashes = 0
@@ -26,7 +26,9 @@ async function sweep(it: Program): Promise<void> {
   const meaning = meaningOf(it)
   let life: Life | undefined
   let whole: Run | undefined
-  const task = defineTask({ type: 'program', input: z.null() }, (ctx) => perform(ctx, it, life as Life))
+  const task = defineTask({ type: 'program', input: z.null(), errors: [Planned] }, (ctx) =>
+    perform(ctx, it, life as Life),
+  )
   const script = async (world: TestRuntime) => {
     life = new Life(world)
     return life.play(await world.runtime.submit(task, null), meaning)

@@ -220,7 +220,8 @@ describe('what is no divergence (docs/semantics.md 6.4)', () => {
     }
     const task = await begun(flow)
     works = true
-    expect(await task.elapse(500)).toMatchObject({ state: 'completed' })
+    expect(await task.elapse(500)).toMatchObject({ state: 'waiting', waitingFor: 'timer' })
+    expect(await task.elapse(10_000)).toMatchObject({ state: 'completed' })
   })
 
   test.each([0, 1, 4, 9])(

@@ -230,7 +230,7 @@ function loserOf({ winner, loser, throws }: Act<'race'>): Loser {
 
 const LONG_MS = 30 * 86_400_000
 
-class Planned extends Error {}
+export class Planned extends Error {}
 
 /** What a handler makes of the errors that it expects; any other is its end. */
 async function caught(act: () => Promise<unknown>): Promise<unknown> {
