@@ -1,216 +1,10 @@
 import assert from 'node:assert/strict'
-import {
-  type ChildPolicy,
-  type ExecutionConfig,
-  type ExecutionStore,
-  type Lane,
-  type Overlap,
-  parseExecutionConfig,
-  type Settlement,
-} from '@ku0/agent-runtime-core'
-import {
-  createVirtualEnvironment,
-  type ModelLease,
-  type ModelRequest,
-  type ModelSettlement,
-  type ModelTask,
-  type ModelWorker,
-  type ReferenceModel,
-  Scene,
-  type StoreSnapshot,
-  takeSnapshot,
-  violationsIn,
-} from '@ku0/agent-runtime-core/testing'
-import type fc from 'fast-check'
-import { nodeDigest } from './scratch-folder.ts'
+import type { Lane, Settlement } from '@ku0/agent-runtime-core'
+import type { ModelSettlement, ModelTask, ModelWorker, ReferenceModel } from '@ku0/agent-runtime-core/testing'
+import { Command, leaseOf, pick } from './model-command.ts'
+import { count, type Real } from './model-real.ts'
 
-// What the model and a store are told alike: each command does the same to both and compares what they say.
-
-export const { config } = parseExecutionConfig({
-  leaseTtlMs: 1_000,
-  heartbeatIntervalMs: 300,
-  queueDepthLimit: 4,
-  batchBackpressureThreshold: 2,
-  maxDelayed: 3,
-  maxCrashes: 3,
-})
-
-/** What happened in all runs together: a property that nothing interesting happened in proves nothing. */
-export const seen = new Map<string, number>()
-const count = (what: string, by = 1) => seen.set(what, (seen.get(what) ?? 0) + by)
-
-/** The store under test, as far as it corresponds to the model by sequence and dispatch number. */
-export class Real {
-  scene!: Scene
-  readonly taskIds = new Map<number, string>()
-  readonly leaseIds = new Map<number, string>()
-  private readonly reopen: () => Promise<ExecutionStore>
-  readonly environment
-  private claimed = 0
-  before: StoreSnapshot | undefined
-  commands = 0
-
-  constructor(open: (config: ExecutionConfig, environment: Real['environment']) => Promise<ExecutionStore>) {
-    this.environment = { ...createVirtualEnvironment('model'), digest: nodeDigest }
-    this.reopen = () => open(config, this.environment)
-  }
-
-  async open(): Promise<void> {
-    this.scene = new Scene(await this.reopen(), config, this.environment.clock, { digest: nodeDigest })
-    this.claimed = 0
-    await this.scene.idle()
-  }
-
-  /** The claims since the last look. */
-  takeClaims(): Scene['claims'] {
-    const fresh = this.scene.claims.slice(this.claimed)
-    this.claimed = this.scene.claims.length
-    for (const { dispatch, leaseId } of fresh) this.leaseIds.set(dispatch, leaseId)
-    return fresh
-  }
-
-  /** A lease id by dispatch number; one that nobody was ever given is made up. */
-  leaseId(lease: ModelLease | undefined): string {
-    return (
-      (lease === undefined ? undefined : this.leaseIds.get(lease.dispatch)) ??
-      this.taskIds.get(1) ??
-      'no lease'
-    )
-  }
-}
-
-/** One command: what it does to both, and whether they say the same. */
-export abstract class Command implements fc.AsyncCommand<ReferenceModel, Real> {
-  check(model: Readonly<ReferenceModel>): boolean {
-    return model.now > 0
-  }
-  abstract act(model: ReferenceModel, real: Real): Promise<void>
-
-  async run(model: ReferenceModel, real: Real): Promise<void> {
-    const leases = model.leases.length
-    await this.act(model, real)
-    await real.scene.idle()
-    assert.deepEqual(
-      real
-        .takeClaims()
-        .map(({ dispatch, sequence, workerId, attempt, fencingToken, expiresAt, crashes, steps }) => ({
-          dispatch,
-          sequence,
-          workerId,
-          attempt,
-          fencingToken,
-          expiresAt,
-          crashes,
-          steps,
-        })),
-      model.leases.slice(leases).map(({ dispatch, task, worker, attempt, fence, expiresAt }) => ({
-        dispatch,
-        sequence: task.sequence,
-        workerId: worker.workerId,
-        attempt,
-        fencingToken: fence,
-        expiresAt,
-        crashes: task.crashes,
-        steps: task.memos.size,
-      })),
-    )
-    await compare(model, real)
-  }
-
-  toString(): string {
-    const fields = Object.entries(this).map(([key, value]) => `${key}: ${JSON.stringify(value)}`)
-    return `${this.constructor.name}(${fields.join(', ')})`
-  }
-}
-
-/** The projected state of both is the same, and the store breaks no invariant. */
-async function compare(model: ReferenceModel, real: Real): Promise<void> {
-  const snapshot = await takeSnapshot(real.scene.store)
-  const { stats, tasks } = snapshot
-  assert.deepEqual(
-    {
-      depth: stats.depth.interactive + stats.depth.normal + stats.depth.batch,
-      delayed: stats.delayed,
-      running: stats.running,
-      waiting: stats.waiting,
-      rejected: stats.totals.rejected,
-    },
-    {
-      depth: model.depth,
-      delayed: model.delayed,
-      running: model.leases.filter(({ state }) => state === 'running').length,
-      waiting: model.tasks.filter(({ state }) => state === 'waiting').length,
-      rejected: model.rejected,
-    },
-  )
-  const accepted = tasks.filter(({ record }) => record.state !== 'rejected')
-  assert.deepEqual(
-    accepted.map(({ record, events, steps, waits, leases }) => ({
-      sequence: record.sequence,
-      lane: record.lane,
-      state: record.state,
-      attempt: record.attempt,
-      crashes: record.crashes,
-      dueAt: record.state === 'queued' ? record.dueAt : undefined,
-      lease: record.state === 'running' ? [record.lease.dispatch, record.lease.expiresAt] : undefined,
-      ends: leases.map(({ dispatch, status, endReason }) => [dispatch, status, endReason]),
-      memos: steps.map(({ key, result }) => [key, result]),
-      ended: waits.map(({ key, outcome, value }) => [key, outcome, value]),
-      open: record.state === 'waiting' ? record.waits.map(({ key, dueAt }) => [key, dueAt]) : undefined,
-      events: events.map(({ type }) => type),
-    })),
-    model.tasks.map((task) => ({
-      sequence: task.sequence,
-      lane: task.lane,
-      state: task.state,
-      attempt: task.attempt,
-      crashes: task.crashes,
-      dueAt: task.dueAt,
-      lease: task.lease === undefined ? undefined : [task.lease.dispatch, task.lease.expiresAt],
-      ends: model.leases
-        .filter((lease) => lease.task === task)
-        .map(({ dispatch, state, endReason }) => [dispatch, state, endReason]),
-      memos: [...task.memos],
-      ended: task.ended,
-      open:
-        task.state === 'waiting'
-          ? task.waits
-              .toSorted((a, b) => a.position - b.position || (a.key < b.key ? -1 : 1))
-              .map(({ key, dueAt }) => [key, dueAt])
-          : undefined,
-      events: task.events,
-    })),
-  )
-  assert.deepEqual(
-    (await real.scene.read({ kind: 'schedules', filter: {} })).map((it) => [
-      it.name,
-      it.nextAt,
-      it.paused,
-      it.run.input,
-      it.runs,
-      it.rejected,
-      it.skipped,
-    ]),
-    [...model.schedules.values()]
-      .toSorted((a, b) => (a.name < b.name ? -1 : 1))
-      .map((it) => [it.name, it.nextAt, it.paused, it.input, it.runs, it.rejected, it.skipped]),
-  )
-  assert.deepEqual(real.scene.failures, [])
-  if (real.commands++ % 10 > 0) return
-  const it = { config, digest: nodeDigest, ...(real.before === undefined ? {} : { before: real.before }) }
-  assert.deepEqual(violationsIn(snapshot, it), [])
-  real.before = snapshot
-}
-
-/** One of a list, by a number that says which: mostly a live one, at times any, now and then none, which stands for a stranger. */
-function pick<T>(all: readonly T[], which: number, isLive: (it: T) => boolean): T | undefined {
-  if (which > 20) return undefined
-  const live = all.filter(isLive)
-  const list = which < 13 && live.length > 0 ? live : all
-  return list[which % list.length]
-}
-const leaseOf = (model: ReferenceModel, which: number) =>
-  pick(model.leases, which, ({ state }) => state === 'running')
+// Commands of tasks, workers and time.
 
 export class Submit extends Command {
   readonly lane: Lane
@@ -335,127 +129,6 @@ export class Step extends Command {
   }
 }
 
-export class Spawn extends Command {
-  readonly which: number
-  readonly key: string
-  readonly policy: ChildPolicy
-  readonly lane: Lane
-  readonly type: string
-  constructor(which: number, key: string, policy: ChildPolicy, lane: Lane, type: string) {
-    super()
-    this.which = which
-    this.key = key
-    this.policy = policy
-    this.lane = lane
-    this.type = type
-  }
-  async act(model: ReferenceModel, real: Real): Promise<void> {
-    const lease = leaseOf(model, this.which)
-    const { key, policy, lane, type } = this
-    const before = model.tasks.length
-    const expected = model.spawn(lease, { key, policy, lane, type, input: '1' })
-    const submission = { lane, type, input: '1' }
-    const leaseId = real.leaseId(lease)
-    const outcome = await real.scene.write({ kind: 'spawn', leaseId, key, position: 0, policy, submission })
-    if (expected === 'stale') assert.deepEqual(outcome, { fenced: 'stale' })
-    else if (expected.as === 'refused') {
-      const { receipt } = outcome as Extract<typeof outcome, { as: 'refused' }>
-      assert.deepEqual([receipt.sequence, receipt.reason], [expected.sequence, expected.reason])
-    } else {
-      const { child } = outcome as Extract<typeof outcome, { as: 'spawned' }>
-      if (model.tasks.length > before) real.taskIds.set(expected.sequence, child.taskId)
-      assert.equal(child.taskId, real.taskIds.get(expected.sequence))
-    }
-    const isNew = model.tasks.length > before
-    count(
-      expected === 'stale'
-        ? 'stale spawn'
-        : expected.as === 'refused'
-          ? 'spawn refused'
-          : isNew
-            ? 'spawn'
-            : 'spawned before',
-    )
-  }
-}
-
-export class Suspend extends Command {
-  readonly which: number
-  readonly asked: readonly ModelRequest[]
-  readonly stay: boolean
-  constructor(which: number, asked: readonly ModelRequest[], stay: boolean) {
-    super()
-    this.which = which
-    this.asked = asked
-    this.stay = stay
-  }
-  async act(model: ReferenceModel, real: Real): Promise<void> {
-    const lease = leaseOf(model, this.which)
-    // A key is used once: what has ended is not asked for again.
-    const over = new Set(lease?.task.ended.map(([key]) => key))
-    const asked = this.asked.filter(({ key }) => !over.has(key))
-    if (asked.length === 0) return
-    const expected = model.suspend(lease, asked, this.stay)
-    const waits = asked.map(({ delayMs, ...wait }) => ({
-      ...wait,
-      ...(delayMs === undefined ? {} : { delayMs }),
-    }))
-    const outcome = await real.scene.write({
-      kind: 'suspend',
-      leaseId: real.leaseId(lease),
-      waits,
-      stay: this.stay,
-    })
-    if (expected === 'stale') assert.deepEqual(outcome, { fenced: 'stale' })
-    else {
-      const { suspended, resolved } = outcome as Extract<typeof outcome, { fenced: 'ok' }>
-      assert.deepEqual({ suspended, resolved: resolved.map(({ key }) => key) }, expected)
-    }
-    count(
-      expected === 'stale'
-        ? 'stale wait'
-        : expected.suspended
-          ? 'wait'
-          : expected.resolved.length > 0
-            ? 'over at once'
-            : 'stay',
-    )
-  }
-}
-
-export class Signal extends Command {
-  readonly which: number
-  readonly name: string
-  readonly value: string
-  constructor(which: number, name: string, value: string) {
-    super()
-    this.which = which
-    this.name = name
-    this.value = value
-  }
-  async act(model: ReferenceModel, real: Real): Promise<void> {
-    const task = pick<ModelTask>(
-      model.tasks,
-      this.which,
-      ({ state }) => state === 'waiting' || state === 'running',
-    )
-    const wasWaiting = task?.state === 'waiting'
-    const expected = model.signal(task, this.name, this.value)
-    const taskId = task === undefined ? 'nobody' : (real.taskIds.get(task.sequence) ?? '')
-    assert.deepEqual(
-      await real.scene.write({ kind: 'signal', taskId, name: this.name, value: this.value }),
-      expected,
-    )
-    count(
-      !expected.delivered
-        ? 'signal in vain'
-        : wasWaiting && expected.state === 'queued'
-          ? 'woken'
-          : 'signal kept',
-    )
-  }
-}
-
 export class Settle extends Command {
   readonly which: number
   readonly settlement: ModelSettlement
@@ -476,6 +149,25 @@ export class Settle extends Command {
       expected,
     )
     count(expected === 'stale' ? 'stale settle' : wasLive ? this.settlement.as : 'settled again')
+  }
+}
+
+/** A holder that did not hear the answer says the same once more. */
+export class SettleAgain extends Command {
+  readonly which: number
+  constructor(which: number) {
+    super()
+    this.which = which
+  }
+  async act(model: ReferenceModel, real: Real): Promise<void> {
+    const settled = model.leases.filter(({ settlement }) => settlement !== undefined)
+    const lease = settled[this.which % Math.max(1, settled.length)]
+    if (lease?.settlement === undefined) return
+    const said = { delayMs: 0, ...(JSON.parse(lease.settlement) as ModelSettlement) }
+    assert.equal(model.settle(lease, said), 'ok')
+    const leaseId = real.leaseId(lease)
+    assert.equal(await real.scene.write({ kind: 'settle', leaseId, settlement: settlementOf(said) }), 'ok')
+    count('settled again')
   }
 }
 
@@ -509,39 +201,6 @@ export class Release extends Command {
   }
 }
 
-export class Diverge extends Command {
-  readonly which: number
-  constructor(which: number) {
-    super()
-    this.which = which
-  }
-  async act(model: ReferenceModel, real: Real): Promise<void> {
-    const lease = leaseOf(model, this.which)
-    const expected = model.diverge(lease)
-    const divergence = { kind: 'missing_step', key: 'a', position: 0, expected: 'a' } as const
-    assert.equal(
-      await real.scene.write({ kind: 'diverge', leaseId: real.leaseId(lease), divergence }),
-      expected,
-    )
-    count(expected === 'ok' ? 'parked' : 'stale parking')
-  }
-}
-
-export class Unpark extends Command {
-  readonly which: number
-  constructor(which: number) {
-    super()
-    this.which = which
-  }
-  async act(model: ReferenceModel, real: Real): Promise<void> {
-    const task = pick<ModelTask>(model.tasks, this.which, ({ parked }) => parked)
-    const expected = model.unpark(task)
-    const taskId = task === undefined ? 'nobody' : (real.taskIds.get(task.sequence) ?? '')
-    assert.deepEqual(await real.scene.write({ kind: 'resume', taskId }), expected)
-    count(expected.resumed ? 'unparked' : 'unparked in vain')
-  }
-}
-
 export class Cancel extends Command {
   readonly which: number
   constructor(which: number) {
@@ -558,91 +217,9 @@ export class Cancel extends Command {
     const expected = model.cancel(task)
     const canceled = model.tasks.filter(({ state }) => state === 'canceled').length
     if (expected.canceled) count('canceled with its parent', canceled - before - 1)
-    const taskId = task === undefined ? 'nobody' : (real.taskIds.get(task.sequence) ?? '')
+    const taskId = real.taskId(task)
     assert.deepEqual(await real.scene.cancel(taskId), expected)
     count(expected.canceled ? 'cancel' : 'cancel in vain')
-  }
-}
-
-export class PutSchedule extends Command {
-  readonly name: string
-  readonly everyMs: number
-  readonly overlap: Overlap
-  readonly input: string
-  constructor(name: string, everyMs: number, overlap: Overlap, input: string) {
-    super()
-    this.name = name
-    this.everyMs = everyMs
-    this.overlap = overlap
-    this.input = input
-  }
-  async act(model: ReferenceModel, real: Real): Promise<void> {
-    const { name, everyMs, overlap, input } = this
-    const isKnown = model.schedules.has(name)
-    model.putSchedule(name, everyMs, overlap, input)
-    const timing = { everyMs, anchorAt: model.now }
-    const run = { type: 'a', lane: 'batch', input } as const
-    await real.scene.write({
-      kind: 'putSchedule',
-      name,
-      definition: { timing, run, catchUp: 'all', graceMs: 0, overlap },
-      nextAt: model.now + everyMs,
-    })
-    count(isKnown ? 'schedule put again' : 'schedule')
-  }
-}
-
-/** What is done to a schedule by its name; one that fires may have been seen at another time than it is due at now. */
-export class UseSchedule extends Command {
-  readonly name: string
-  readonly how: 'fire' | 'trigger' | 'pause' | 'remove'
-  readonly times: number
-  readonly late: number
-  constructor(name: string, how: UseSchedule['how'], times: number, late: number) {
-    super()
-    this.name = name
-    this.how = how
-    this.times = times
-    this.late = late
-  }
-  async act(model: ReferenceModel, real: Real): Promise<void> {
-    const { name, how } = this
-    const { scene } = real
-    const [schedule] = await scene.read({ kind: 'schedules', filter: { name } })
-    const before = model.schedules.get(name)
-    const [runs, rejected, skipped] = [before?.runs, before?.rejected, before?.skipped]
-    let done: boolean
-    switch (how) {
-      case 'fire': {
-        const { timing = { everyMs: 1, anchorAt: 0 }, nextAt = 0 } = schedule ?? {}
-        const everyMs = 'everyMs' in timing ? timing.everyMs : 0
-        const dueAt = nextAt - this.late * everyMs
-        const times = Array.from({ length: this.times }, (_, n) => dueAt + n * everyMs)
-        done = model.fireSchedule(name, dueAt, this.times)
-        const it = { name, timing, dueAt, runs: times, missed: 0, nextAt: dueAt + this.times * everyMs }
-        const { fired } = await scene.write({ kind: 'fireSchedule', ...it })
-        assert.equal(fired, done)
-        break
-      }
-      case 'trigger':
-        done = model.triggerSchedule(name)
-        assert.equal((await scene.write({ kind: 'triggerSchedule', name })) !== undefined, done)
-        break
-      case 'pause':
-        done = model.pauseSchedule(name)
-        assert.equal((await scene.write({ kind: 'pauseSchedule', name })) !== undefined, done)
-        break
-      case 'remove':
-        done = model.removeSchedule(name)
-        assert.equal(await scene.write({ kind: 'removeSchedule', name }), done)
-    }
-    const { tasks } = await scene.read({ kind: 'tasks', filter: { limit: 1_000 } })
-    for (const { sequence, taskId } of tasks) real.taskIds.set(sequence, taskId)
-    const after = model.schedules.get(name)
-    count(done ? how : `${how} in vain`)
-    if (after?.runs !== runs) count('run')
-    if (after?.rejected !== rejected) count('run refused')
-    if (after?.skipped !== skipped) count('run skipped')
   }
 }
 

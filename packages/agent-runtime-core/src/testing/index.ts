@@ -6,17 +6,20 @@ export {
   type StoreSnapshot,
   type TaskSnapshot,
 } from './invariants.ts'
-export {
-  ReferenceModel,
-  type ModelConfig,
-  type ModelLease,
-  type ModelRequest,
-  type ModelReceipt,
-  type ModelSchedule,
-  type ModelSettlement,
-  type ModelTask,
-  type ModelWorker,
-} from './reference-model.ts'
+export type {
+  ModelConfig,
+  ModelLease,
+  ModelReceipt,
+  ModelRequest,
+  ModelSchedule,
+  ModelSettlement,
+  ModelSpawn,
+  ModelSubmission,
+  ModelTask,
+  ModelWorker,
+} from './model-records.ts'
+export { doubtsOf, inOrder, pendingApprovals, rejectionsSinceApproval } from './model-waits.ts'
+export { ReferenceModel } from './reference-model.ts'
 export { SeededRandom } from './seeded-random.ts'
 export { testDigest, utf8 } from './sha256.ts'
 export {

@@ -1,0 +1,36 @@
+import { laneRank } from '../lane.ts'
+import type { ModelTask, ModelWorker } from './model-records.ts'
+
+// The reference model's rules of who is given what. Source: `docs/semantics.md 3.1-3.4`.
+
+/** The next task to start and the worker that it goes to, of those that are queued and due. */
+export function nextClaim(
+  queued: readonly ModelTask[],
+  workers: readonly ModelWorker[],
+): readonly [ModelTask, ModelWorker] | undefined {
+  const inOrder = queued
+    .filter(({ dueAt }) => dueAt === undefined)
+    .toSorted((a, b) => laneRank[a.lane] - laneRank[b.lane] || a.sequence - b.sequence)
+  for (const task of inOrder) {
+    const worker = placeFor(task, workers)
+    if (worker !== undefined) return [task, worker]
+  }
+  return undefined
+}
+
+/** The least busy worker; of those, the one that was seen longest ago. */
+function placeFor({ type }: ModelTask, workers: readonly ModelWorker[]): ModelWorker | undefined {
+  return workers
+    .filter(
+      (worker) =>
+        inFlight(worker) < worker.capacity && (worker.types.includes('*') || worker.types.includes(type)),
+    )
+    .toSorted(
+      (a, b) =>
+        inFlight(a) - inFlight(b) || a.lastSeenAt - b.lastSeenAt || (a.workerId < b.workerId ? -1 : 1),
+    )[0]
+}
+
+function inFlight({ capacity, credit, given }: ModelWorker): number {
+  return Math.max(0, capacity - (credit - given))
+}

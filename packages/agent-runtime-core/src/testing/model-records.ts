@@ -1,0 +1,185 @@
+import type { ApprovalTerms } from '../approval.ts'
+import type { ChildPolicy } from '../child.ts'
+import type { FailureKind } from '../event.ts'
+import type { Lane } from '../lane.ts'
+import type { LeaseEndReason } from '../lease.ts'
+import type { Overlap } from '../schedule.ts'
+import type { LeaseState, TaskState } from '../states.ts'
+import type { WaitKind, WaitOutcome } from '../wait.ts'
+
+// What the reference model keeps, and what it is told and answers.
+
+/** The settings that the model knows. */
+export interface ModelConfig {
+  readonly leaseTtlMs: number
+  readonly heartbeatIntervalMs: number
+  readonly queueDepthLimit: number
+  readonly batchBackpressureThreshold: number
+  readonly maxDelayed: number
+  readonly maxCrashes: number
+}
+
+export interface ModelTask {
+  readonly sequence: number
+  readonly lane: Lane
+  readonly type: string
+  readonly input: string
+  readonly key: string | undefined
+  state: TaskState
+  attempt: number
+  crashes: number
+  fence: number
+  dueAt: number | undefined
+  lease: ModelLease | undefined
+  /** How it ended, as its parent hears it. */
+  told: string | undefined
+  /** It waits because its code and its history part. */
+  parked: boolean
+  /** Steps that were recorded, those that a rejection made void among them. */
+  recorded: number
+  /** Of steps, by key: the result, and the seq of its event. What is void is not among them. */
+  readonly memos: Map<string, { readonly value: string; readonly seq: number }>
+  readonly waits: ModelWait[]
+  readonly signals: ModelSignal[]
+  /** How its waits ended, as far as that answers later passes. */
+  readonly ended: ModelEnd[]
+  /** Starts of steps and their failures, of which doubts are made. */
+  readonly intents: ModelIntent[]
+  /** The seq of its last approval; 0 when there is none. */
+  approvedSeq: number
+  /** What sent it back, in order. */
+  readonly rejections: {
+    readonly key: string
+    readonly since: number
+    readonly seq: number
+    readonly value: string
+  }[]
+  /** Types; the seq of the last is their number. */
+  readonly events: string[]
+  readonly parent: ModelTask | undefined
+  /** By key, those that were dropped not among them. */
+  readonly children: Map<string, ModelChild>
+}
+
+/** A child, by the key that its parent gave it. */
+export interface ModelChild {
+  readonly key: string
+  readonly task: ModelTask
+  readonly policy: ChildPolicy
+  /** The seq of the event that tells of it. */
+  readonly seq: number
+  isOpen: boolean
+}
+
+export interface ModelEnd {
+  readonly key: string
+  readonly kind: WaitKind
+  readonly outcome: WaitOutcome
+  readonly value: string | undefined
+  readonly seq: number
+}
+
+export interface ModelIntent {
+  readonly key: string
+  readonly seq: number
+  /** How it failed; undefined for a start. */
+  readonly failed?: 'error' | 'timeout'
+}
+
+export interface ModelWait {
+  readonly key: string
+  readonly kind: WaitKind
+  /** Of all but timers. */
+  readonly name?: string
+  readonly position: number
+  readonly dueAt: number | undefined
+  /** Of an approval. */
+  readonly terms?: ApprovalTerms
+}
+
+/** What has come and was not taken yet. */
+export interface ModelSignal {
+  readonly name: string
+  readonly value: string
+  readonly at: number
+  readonly outcome: 'received' | 'approved' | 'rejected'
+}
+
+/** A wait that needs no waiting, since when, and by what. `fail`: its task fails of it. */
+export interface OverWait {
+  readonly wait: ModelWait
+  readonly outcome: WaitOutcome | 'fail'
+  readonly at: number
+  readonly signal: ModelSignal | undefined
+}
+
+/** A wait as a pass asks for it. */
+export interface ModelRequest extends Omit<ModelWait, 'dueAt' | 'terms'> {
+  readonly delayMs: number | undefined
+  readonly approval?: Omit<ApprovalTerms, 'request'>
+}
+
+export interface ModelLease {
+  /** The store-wide number of its start. */
+  readonly dispatch: number
+  readonly task: ModelTask
+  readonly worker: ModelWorker
+  readonly attempt: number
+  readonly fence: number
+  expiresAt: number
+  state: LeaseState
+  endReason: LeaseEndReason | undefined
+  /** What ended it, when its holder did. */
+  settlement: string | undefined
+  /** Whether its worker has said that it has the slot back. */
+  slotBack: boolean
+}
+
+export interface ModelWorker {
+  readonly workerId: string
+  readonly capacity: number
+  readonly types: readonly string[]
+  /** How much it may have been given in all, and was. */
+  credit: number
+  given: number
+  lastSeenAt: number
+  draining: boolean
+  registered: boolean
+}
+
+/** A schedule that is due every so many ms, and submits batch tasks of the type `a`. */
+export interface ModelSchedule {
+  readonly name: string
+  everyMs: number
+  overlap: Overlap
+  input: string
+  nextAt: number
+  paused: boolean
+  lastTask: ModelTask | undefined
+  runs: number
+  rejected: number
+  skipped: number
+}
+
+/** What is submitted, by a client, a parent or a schedule. */
+export interface ModelSubmission {
+  readonly lane: Lane
+  readonly type: string
+  readonly input: string
+  readonly key?: string
+  readonly delayMs?: number
+}
+
+export type ModelReceipt =
+  | { readonly accepted: true; readonly sequence: number; readonly deduplicated: boolean }
+  | { readonly accepted: false; readonly sequence: number; readonly reason: string }
+
+export type ModelSpawn =
+  | 'stale'
+  | { readonly as: 'spawned'; readonly sequence: number }
+  | { readonly as: 'refused'; readonly sequence: number; readonly reason: string }
+
+export type ModelSettlement =
+  | { readonly as: 'completed'; readonly value: string }
+  | { readonly as: 'failed'; readonly value: string; readonly kind: FailureKind }
+  | { readonly as: 'retry'; readonly value: string; readonly delayMs: number }

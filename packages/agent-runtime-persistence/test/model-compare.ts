@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict'
+import type { TaskRecord } from '@ku0/agent-runtime-core'
+import {
+  doubtsOf,
+  inOrder,
+  type ModelTask,
+  pendingApprovals,
+  type ReferenceModel,
+  rejectionsSinceApproval,
+  takeSnapshot,
+  violationsIn,
+} from '@ku0/agent-runtime-core/testing'
+import { config, type Real } from './model-real.ts'
+import { nodeDigest } from './scratch-folder.ts'
+
+/** The projected state of both is the same, and the store breaks no invariant. */
+export async function compare(model: ReferenceModel, real: Real): Promise<void> {
+  const snapshot = await takeSnapshot(real.scene.store)
+  const { stats, tasks } = snapshot
+  assert.deepEqual(
+    {
+      depth: stats.depth.interactive + stats.depth.normal + stats.depth.batch,
+      delayed: stats.delayed,
+      running: stats.running,
+      waiting: stats.waiting,
+      rejected: stats.totals.rejected,
+    },
+    {
+      depth: model.depth,
+      delayed: model.delayed,
+      running: model.leases.filter(({ state }) => state === 'running').length,
+      waiting: model.tasks.filter(({ state }) => state === 'waiting').length,
+      rejected: model.rejected,
+    },
+  )
+  const accepted = tasks.filter(({ record }) => record.state !== 'rejected')
+  assert.deepEqual(
+    accepted.map(({ record, events, leases }) => ({
+      sequence: record.sequence,
+      lane: record.lane,
+      state: record.state,
+      attempt: record.attempt,
+      crashes: record.crashes,
+      dueAt: record.state === 'queued' ? record.dueAt : undefined,
+      lease: record.state === 'running' ? [record.lease.dispatch, record.lease.expiresAt] : undefined,
+      told: toldBy(record),
+      parked: record.state === 'waiting' && record.waitingFor === 'divergence',
+      ends: leases.map(({ dispatch, status, endReason }) => [dispatch, status, endReason]),
+      open: record.state === 'waiting' ? record.waits.map(({ key, dueAt }) => [key, dueAt]) : undefined,
+      events: events.map(({ type }) => type),
+    })),
+    model.tasks.map((task) => ({
+      sequence: task.sequence,
+      lane: task.lane,
+      state: task.state,
+      attempt: task.attempt,
+      crashes: task.crashes,
+      dueAt: task.dueAt,
+      lease: task.lease === undefined ? undefined : [task.lease.dispatch, task.lease.expiresAt],
+      told: task.told,
+      parked: task.parked,
+      ends: model.leases
+        .filter((lease) => lease.task === task)
+        .map(({ dispatch, state, endReason }) => [dispatch, state, endReason]),
+      open: task.state === 'waiting' ? inOrder(task.waits).map(({ key, dueAt }) => [key, dueAt]) : undefined,
+      events: task.events,
+    })),
+  )
+  for (const task of model.tasks) await compareMemos(model, real, task)
+  await compareSchedules(model, real)
+  assert.deepEqual(real.scene.failures, [])
+  if (real.commands++ % 10 > 0) return
+  const it = { config, digest: nodeDigest, ...(real.before === undefined ? {} : { before: real.before }) }
+  assert.deepEqual(violationsIn(snapshot, it), [])
+  real.before = snapshot
+}
+
+/** How a task ended, as its parent would hear it. */
+function toldBy(record: TaskRecord): string | undefined {
+  switch (record.state) {
+    case 'completed':
+      return `{"output":${record.output},"state":"completed"}`
+    case 'failed':
+      return `{"error":${record.error},"kind":"${record.kind}","state":"failed"}`
+    case 'canceled':
+      return '{"state":"canceled"}'
+    default:
+      return undefined
+  }
+}
+
+/** What a pass would find, and what a human would. */
+async function compareMemos(model: ReferenceModel, { scene, taskIds }: Real, task: ModelTask): Promise<void> {
+  const taskId = taskIds.get(task.sequence) ?? ''
+  const memos = await scene.store.read({ kind: 'memos', taskId })
+  assert.deepEqual(
+    {
+      steps: memos.steps.map(({ key, result, seq }) => [key, result, seq]),
+      waits: memos.waits.map(({ key, outcome, value, seq }) => [key, outcome, value, seq]),
+      open: memos.open.map(({ key, dueAt }) => [key, dueAt]),
+      inDoubt: memos.inDoubt
+        .map(({ key, starts }) => `${starts} ${key}`)
+        .toSorted((a, b) => (a < b ? -1 : 1)),
+      children: memos.children.map((it) => [it.key, it.taskId, it.policy, it.seq]),
+      rejections: memos.rejections.map(({ key, since, seq, value }) => ({ key, since, seq, value })),
+    },
+    {
+      steps: [...task.memos].map(([key, { value, seq }]) => [key, value, seq]),
+      waits: task.ended.map(({ key, outcome, value, seq }) => [key, outcome, value, seq]),
+      open: inOrder(task.waits).map(({ key, dueAt }) => [key, dueAt]),
+      inDoubt: doubtsOf(task)
+        .map(({ key, starts }) => `${starts} ${key}`)
+        .toSorted((a, b) => (a < b ? -1 : 1)),
+      children: [...task.children.values()].map((it) => [
+        it.key,
+        taskIds.get(it.task.sequence),
+        it.policy,
+        it.seq,
+      ]),
+      rejections: task.rejections,
+    },
+  )
+  const { approvals } = await scene.store.read({ kind: 'approvals', taskId, limit: 100 })
+  assert.deepEqual(
+    approvals.map(({ key, request, dueAt, rejections }) => [key, request, dueAt, rejections]),
+    pendingApprovals(task).map(({ key, terms, dueAt }) => [
+      key,
+      terms?.request,
+      dueAt,
+      rejectionsSinceApproval(task),
+    ]),
+  )
+}
+
+async function compareSchedules(model: ReferenceModel, real: Real): Promise<void> {
+  assert.deepEqual(
+    (await real.scene.read({ kind: 'schedules', filter: {} })).map((it) => [
+      it.name,
+      it.nextAt,
+      it.paused,
+      it.run.input,
+      it.runs,
+      it.rejected,
+      it.skipped,
+    ]),
+    [...model.schedules.values()]
+      .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+      .map((it) => [it.name, it.nextAt, it.paused, it.input, it.runs, it.rejected, it.skipped]),
+  )
+}

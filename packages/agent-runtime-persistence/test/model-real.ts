@@ -1,0 +1,66 @@
+import { type ExecutionConfig, type ExecutionStore, parseExecutionConfig } from '@ku0/agent-runtime-core'
+import {
+  createVirtualEnvironment,
+  type ModelLease,
+  type ModelTask,
+  Scene,
+  type StoreSnapshot,
+} from '@ku0/agent-runtime-core/testing'
+import { nodeDigest } from './scratch-folder.ts'
+
+export const { config } = parseExecutionConfig({
+  leaseTtlMs: 1_000,
+  heartbeatIntervalMs: 300,
+  queueDepthLimit: 4,
+  batchBackpressureThreshold: 2,
+  maxDelayed: 3,
+  maxCrashes: 3,
+})
+
+/** What happened in all runs together: a property that nothing interesting happened in proves nothing. */
+export const seen = new Map<string, number>()
+export const count = (what: string, by = 1) => seen.set(what, (seen.get(what) ?? 0) + by)
+
+/** The store under test, as far as it corresponds to the model by sequence and dispatch number. */
+export class Real {
+  scene!: Scene
+  readonly taskIds = new Map<number, string>()
+  readonly leaseIds = new Map<number, string>()
+  private readonly reopen: () => Promise<ExecutionStore>
+  readonly environment
+  private claimed = 0
+  before: StoreSnapshot | undefined
+  commands = 0
+
+  constructor(open: (config: ExecutionConfig, environment: Real['environment']) => Promise<ExecutionStore>) {
+    this.environment = { ...createVirtualEnvironment('model'), digest: nodeDigest }
+    this.reopen = () => open(config, this.environment)
+  }
+
+  async open(): Promise<void> {
+    this.scene = new Scene(await this.reopen(), config, this.environment.clock, { digest: nodeDigest })
+    this.claimed = 0
+    await this.scene.idle()
+  }
+
+  /** The claims since the last look. */
+  takeClaims(): Scene['claims'] {
+    const fresh = this.scene.claims.slice(this.claimed)
+    this.claimed = this.scene.claims.length
+    for (const { dispatch, leaseId } of fresh) this.leaseIds.set(dispatch, leaseId)
+    return fresh
+  }
+
+  taskId(task: ModelTask | undefined): string {
+    return task === undefined ? 'nobody' : (this.taskIds.get(task.sequence) ?? '')
+  }
+
+  /** A lease id by dispatch number; one that nobody was ever given is made up. */
+  leaseId(lease: ModelLease | undefined): string {
+    return (
+      (lease === undefined ? undefined : this.leaseIds.get(lease.dispatch)) ??
+      this.taskIds.get(1) ??
+      'no lease'
+    )
+  }
+}
