@@ -1,3 +1,4 @@
+import { PATCH_KEY } from './decide/replay.ts'
 import type { OversightMode } from './oversight-mode.ts'
 import type { TaskState } from './states.ts'
 import { RESERVED, type WaitKind } from './wait.ts'
@@ -73,8 +74,18 @@ export function approvalName(key: string): string {
   return `${RESERVED}approval/${key}`
 }
 
-/** Whether the answer of a wait that is over stays although the task was sent back: nobody would send its signal again. */
-export function outlivesRejection({ key, kind }: { readonly key: string; readonly kind: WaitKind }): boolean {
+/**
+ * Whether a memo stays although the task was sent back: the answer of a wait that is over, whose signal nobody would send again, and
+ * the mark of a patch, which says by which code the task goes.
+ */
+export function outlivesRejection({
+  key,
+  kind,
+}: {
+  readonly key: string
+  readonly kind: WaitKind | 'step'
+}): boolean {
+  if (kind === 'step') return key.startsWith(PATCH_KEY)
   return kind === 'approval' || (kind !== 'child' && !key.startsWith(RESERVED))
 }
 

@@ -141,10 +141,10 @@ export function prepareLoad(db: Db) {
     memoKeys: (taskId: number) => {
       const sentBack = rejections.all(taskId)
       return new Map(
-        (memoKeys.all(taskId) as [string, number][]).map(([text, seq]) => [
-          JSON.parse(text) as string,
-          isVoid(seq, sentBack) ? 0 : seq,
-        ]),
+        (memoKeys.all(taskId) as [string, number][]).map(([text, seq]) => {
+          const memo = { key: JSON.parse(text) as string, kind: 'step' } as const
+          return [memo.key, isVoid(seq, sentBack) && !outlivesRejection(memo) ? 0 : seq]
+        }),
       )
     },
     memos: (taskId: number) => standing(memos.all(taskId), rejections.all(taskId)),
@@ -185,7 +185,7 @@ export function prepareLoad(db: Db) {
 
 /**
  * The memos that count: of what a rejection sent back, only the answers of the handler's own timers and signals do, which
- * nobody would send again.
+ * nobody would send again, and the marks of patches.
  */
 export function standing<M extends Pick<MemoRow, 'type' | 'data'> & { readonly seq: number }>(
   memos: readonly M[],
@@ -193,12 +193,14 @@ export function standing<M extends Pick<MemoRow, 'type' | 'data'> & { readonly s
 ): M[] {
   return memos.filter(({ seq, type, data }) => {
     if (type === 'task.resumed' && rejections.some((rejection) => rejection.seq === seq)) return false
-    return !isVoid(seq, rejections) || isOwnWait(type, data)
+    return !isVoid(seq, rejections) || isOutliving(type, data)
   })
 }
 
-function isOwnWait(type: MemoRow['type'], data: string): boolean {
-  if (type.startsWith('step.')) return false
+function isOutliving(type: MemoRow['type'], data: string): boolean {
+  if (type === 'step.started' || type === 'step.failed') return false
+  if (type === 'step.completed' || type === 'step.inherited')
+    return outlivesRejection({ key: (JSON.parse(data) as { key: string }).key, kind: 'step' })
   const wait = JSON.parse(data) as { key?: string; kind: WaitRow['kind'] }
   return wait.key !== undefined && outlivesRejection({ key: wait.key, kind: wait.kind })
 }
