@@ -2,9 +2,9 @@
 import { defineTask } from '@ku0/agent-runtime'
 import { z } from 'zod'
 
-const options = { type: 'order', input: z.object({ item: z.string() }) }
+const input = z.object({ item: z.string() })
 
-export const first = defineTask(options, async (ctx, { item }) => {
+export const first = defineTask({ type: 'order', input }, async (ctx, { item }) => {
   await ctx.step('charge', () => console.log(`  agent: charges for the ${item}`))
   await ctx.waitForSignal('packed')
   await ctx.step('send', () => console.log(`  agent: sends the ${item}`))
@@ -12,7 +12,7 @@ export const first = defineTask(options, async (ctx, { item }) => {
 })
 
 /** A check was put in before the charge: orders that are charged already know nothing of it. */
-export const careless = defineTask(options, async (ctx, { item }) => {
+export const careless = defineTask({ type: 'order', input }, async (ctx, { item }) => {
   await ctx.step('check', () => console.log(`  agent: checks that there is a ${item}`))
   await ctx.step('charge', () => console.log(`  agent: charges for the ${item}`))
   await ctx.waitForSignal('packed')
@@ -21,7 +21,7 @@ export const careless = defineTask(options, async (ctx, { item }) => {
 })
 
 /** The same for those that come to it with the new code. */
-export const careful = defineTask(options, async (ctx, { item }) => {
+export const careful = defineTask({ type: 'order', input }, async (ctx, { item }) => {
   const isNew = await ctx.patched('check before the charge')
   if (isNew) await ctx.step('check', () => console.log(`  agent: checks that there is a ${item}`))
   await ctx.step('charge', () => console.log(`  agent: charges for the ${item}`))

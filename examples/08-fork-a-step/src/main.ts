@@ -1,24 +1,6 @@
 // A finished run of an agent is taken up again at one of its steps, with another result in place of what it had found.
-import { createRuntime, defineTask } from '@ku0/agent-runtime'
-import { z } from 'zod'
-
-const report = defineTask(
-  { type: 'report', input: z.object({ city: z.string() }) },
-  async (ctx, { city }) => {
-    const weather = await ctx.step('look outside', () => {
-      console.log('  looks outside')
-      return 'rain'
-    })
-    const advice = await ctx.step('think', () => {
-      console.log('  thinks')
-      return weather === 'rain' ? 'take an umbrella' : 'take sunglasses'
-    })
-    return ctx.step('write', () => {
-      console.log('  writes')
-      return `${city}: ${weather}, ${advice}`
-    })
-  },
-)
+import { createRuntime } from '@ku0/agent-runtime'
+import { report } from './report.ts'
 
 await using runtime = await createRuntime({ store: 'sqlite::memory:', tasks: [report], logger: false })
 

@@ -1,4 +1,5 @@
 import { childKeyOf, isPatience, patientFor } from './child.ts'
+import { PATCH_KEY } from './decide/replay.ts'
 import type { OversightMode } from './oversight-mode.ts'
 import type { TaskState } from './states.ts'
 import { RESERVED, type WaitKind } from './wait.ts'
@@ -75,13 +76,15 @@ export function approvalName(key: string): string {
 }
 
 /**
- * Whether the answer of a wait that is over stays although the task was sent back: nobody would send its signal again, and a child that
- * stays does not end again. `hasChild`: whether the task still has the child of this key.
+ * Whether a memo stays although the task was sent back: the answer of a wait that is over, whose signal nobody would send again; the end
+ * of a child that stays, which does not end again; and the mark of a patch, which says by which code the task goes. `hasChild`:
+ * whether the task still has the child of this key.
  */
 export function outlivesRejection(
-  { key, kind }: { readonly key: string; readonly kind: WaitKind },
-  hasChild: (key: string) => boolean,
+  { key, kind }: { readonly key: string; readonly kind: WaitKind | 'step' },
+  hasChild: (key: string) => boolean = () => false,
 ): boolean {
+  if (kind === 'step') return key.startsWith(PATCH_KEY)
   if (kind === 'child') return hasChild(childKeyOf(key))
   if (isPatience(key)) return hasChild(patientFor(key))
   return kind === 'approval' || !key.startsWith(RESERVED)

@@ -8,7 +8,7 @@ import { lanes } from '../lane.ts'
 import type { ExecutionLease } from '../lease.ts'
 import { runKeyOf } from '../schedule.ts'
 import { isFinal } from '../states.ts'
-import { isVoid } from '../approval.ts'
+import { isVoid, outlivesRejection } from '../approval.ts'
 import type { StepRecord } from '../step.ts'
 import type { ExecutionStore, StoreStats, Totals } from '../store.ts'
 import type { TaskRecord } from '../task.ts'
@@ -152,7 +152,10 @@ function rejectionsIn(events: TaskSnapshot['events']): { since: number; seq: num
 function* memoRules({ events, steps }: TaskSnapshot): Iterable<string> {
   const sentBack = rejectionsIn(events)
   const recorded = events.filter(
-    ({ type, seq }) => (type === 'step.completed' || type === 'step.inherited') && !isVoid(seq, sentBack),
+    ({ type, seq, data }) =>
+      (type === 'step.completed' || type === 'step.inherited') &&
+      (!isVoid(seq, sentBack) ||
+        outlivesRejection({ key: (JSON.parse(data) as { key: string }).key, kind: 'step' })),
   )
   if (steps.length !== recorded.length) yield `I6 ${steps.length} memos, ${recorded.length} events`
   const keys = new Set(steps.map(({ key }) => key))
@@ -327,7 +330,9 @@ function* lastingRules(before: StoreSnapshot, now: StoreSnapshot): Iterable<stri
       if (JSON.stringify(task.events[index]) !== JSON.stringify(event))
         yield `I15 event ${event.seq} of task ${record.sequence} changed`
     const sentBack = rejectionsIn(task.events)
-    const standing = steps.filter(({ seq }) => !isVoid(seq, sentBack))
+    const standing = steps.filter(
+      ({ key, seq }) => !isVoid(seq, sentBack) || outlivesRejection({ key, kind: 'step' }),
+    )
     for (const [index, step] of standing.entries())
       if (JSON.stringify(task.steps[index]) !== JSON.stringify(step))
         yield `I6 memo ${step.key} of task ${record.sequence} changed`

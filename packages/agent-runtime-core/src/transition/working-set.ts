@@ -1,4 +1,5 @@
 import { exceeds } from '../text-size.ts'
+import { outlivesRejection } from '../approval.ts'
 import type { ExecutionConfig } from '../config.ts'
 import type { EventType } from '../event.ts'
 import { chainText } from '../hash.ts'
@@ -277,10 +278,11 @@ export class WorkingSet {
     return this.verdicts.get(id) ?? this.base.verdicts.get(id) ?? { approvedSeq: 0, rejections: 0 }
   }
 
-  /** The memos that a task made after the event `since` count no more. */
+  /** The memos that a task made after the event `since` count no more, marks of patches aside. */
   forget(task: number, since: number): void {
     for (const memos of [this.base.memos.get(task), this.memos.get(task)])
-      for (const [key, seq] of memos ?? []) if (seq > since) this.remember(task, key, 0)
+      for (const [key, seq] of memos ?? [])
+        if (seq > since && !outlivesRejection({ key, kind: 'step' })) this.remember(task, key, 0)
   }
 
   /** The open children of a task, by their numbers, in the order in which they were spawned. */

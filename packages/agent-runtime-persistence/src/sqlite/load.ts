@@ -141,10 +141,10 @@ export function prepareLoad(db: Db) {
     memoKeys: (taskId: number) => {
       const sentBack = rejections.all(taskId)
       return new Map(
-        (memoKeys.all(taskId) as [string, number][]).map(([text, seq]) => [
-          JSON.parse(text) as string,
-          isVoid(seq, sentBack) ? 0 : seq,
-        ]),
+        (memoKeys.all(taskId) as [string, number][]).map(([text, seq]) => {
+          const memo = { key: JSON.parse(text) as string, kind: 'step' } as const
+          return [memo.key, isVoid(seq, sentBack) && !outlivesRejection(memo) ? 0 : seq]
+        }),
       )
     },
     memos: (taskId: number) => {
@@ -188,7 +188,7 @@ export function prepareLoad(db: Db) {
 
 /**
  * The memos that count: of what a rejection sent back, only the answers of the handler's own timers and signals do, which
- * nobody would send again, and the ends of the children that it still has.
+ * nobody would send again, the ends of the children that it still has, and the marks of patches.
  */
 export function standing<M extends Pick<MemoRow, 'type' | 'data'> & { readonly seq: number }>(
   memos: readonly M[],
@@ -203,10 +203,11 @@ export function standing<M extends Pick<MemoRow, 'type' | 'data'> & { readonly s
 }
 
 function outlives(type: MemoRow['type'], data: string, hasChild: (key: string) => boolean): boolean {
-  if (type.startsWith('step.')) return false
+  if (type === 'step.started' || type === 'step.failed') return false
   const { key, kind } = JSON.parse(data) as { key?: string; kind: WaitRow['kind'] }
   if (key === undefined) return false
-  return type.startsWith('child.') ? hasChild(key) : outlivesRejection({ key, kind }, hasChild)
+  if (type.startsWith('child.')) return hasChild(key)
+  return outlivesRejection({ key, kind: type.startsWith('step.') ? 'step' : kind }, hasChild)
 }
 
 export function taskOf(row: unknown[]): TaskRow {

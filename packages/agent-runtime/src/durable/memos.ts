@@ -34,7 +34,7 @@ export interface History extends Memos {
 }
 
 /** How a call failed, and where the history says so. */
-export interface SettledFailure {
+interface SettledFailure {
   readonly seq: number
   readonly error: ErrorRecord
 }

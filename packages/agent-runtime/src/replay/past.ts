@@ -168,7 +168,8 @@ class Reading {
   #sendBack(rejection: Rejection): void {
     this.#rejections.push(rejection)
     const isGone = (seq: number) => isVoid(seq, [rejection])
-    for (const [key, { seq }] of this.#steps) if (isGone(seq)) this.#steps.delete(key)
+    for (const [key, { seq }] of this.#steps)
+      if (isGone(seq) && !outlivesRejection({ key, kind: 'step' })) this.#steps.delete(key)
     for (const [key, seq] of this.#failedAt) if (isGone(seq)) this.#failures.delete(key)
     for (const [key, { seq }] of this.#children) if (isGone(seq)) this.#children.delete(key)
     for (const [key, wait] of this.#waits)

@@ -1,14 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { z } from 'zod'
-import { defineTask } from '../../src/index.ts'
-import { sweepCrashes, type TestRuntime } from '../../src/testing/index.ts'
+import type { TestRuntime } from '../../src/testing/index.ts'
 import { all } from '../virtual-runtime.ts'
+import { crashEverywhere } from './programs/crash-everywhere.ts'
 import { count, Life, seen } from './programs/life.ts'
 import { meaningOf } from './programs/meaning.ts'
-import { perform, Planned } from './programs/perform.ts'
+import { tasksOf } from './programs/perform.ts'
 import { behindAnApproval, type Construct, constructs, type Program, program } from './programs/program.ts'
-import { problemsOf, type Run } from './programs/verdict.ts'
+import { type Member, problemsOf, type Run } from './programs/verdict.ts'
 
 /** How many random programs are crashed after each of their commits; more of them by PROGRAM_RUNS, others by PROGRAM_SEED. */
 const runs = Number(process.env['PROGRAM_RUNS'] ?? 50)
@@ -26,18 +25,24 @@ async function sweep(it: Program): Promise<void> {
   const meaning = meaningOf(it)
   let life: Life | undefined
   let whole: Run | undefined
-  const task = defineTask({ type: 'program', input: z.null(), errors: [Planned] }, (ctx) =>
-    perform(ctx, it, life as Life),
-  )
+  const { root, child } = tasksOf(it, meaning, () => life as Life)
   const script = async (world: TestRuntime) => {
     life = new Life(world)
-    return life.play(await world.runtime.submit(task, null), meaning)
+    return life.play(await world.runtime.submit(root, null), meaning)
   }
   const check = async (world: TestRuntime, outcome: unknown) => {
-    const [first] = (await world.runtime.list()).tasks
-    const taskId = first?.taskId ?? ''
-    const history = await world.history(taskId)
-    const run: Run = { life: life as Life, outcome, history, events: await all(world.runtime.events(taskId)) }
+    const family = await Promise.all(
+      (await world.runtime.list({ limit: 1_000 })).tasks.map(async (status): Promise<Member> => {
+        const { taskId } = status
+        return {
+          status,
+          history: await world.history(taskId),
+          events: await all(world.runtime.events(taskId)),
+        }
+      }),
+    )
+    const { history, events } = family.at(-1) as Member
+    const run: Run = { life: life as Life, outcome, history, events, family }
     whole ??= run
     if (meaning.end.as === 'threw') count('ended by throwing')
     expect([...problemsOf(run, it, meaning, whole)]).toEqual([])
@@ -52,9 +57,8 @@ async function sweep(it: Program): Promise<void> {
     expect([...life.runs.keys()].filter((key) => recorded.has(key))).toEqual([])
     if (life.runs.size === 0 && recorded.size > 0) count('Theorem 11: replayed from memos alone')
   }
-  const { crashedAfter } = await sweepCrashes({ tasks: [task], script, check, seed: 'program' })
+  crashes += await crashEverywhere({ tasks: [root, child], script, check })
   programs += 1
-  crashes += crashedAfter.length
 }
 
 describe('random programs, crashed after every commit (docs/semantics.md 6.1, 7.1, 12)', () => {
@@ -84,6 +88,10 @@ describe('random programs, crashed after every commit (docs/semantics.md 6.1, 7.
       // Nothing is waited for when a step has failed: a crash finds the handler behind it.
       ...constructs.filter((it) => it !== 'broken').map((it) => `${it}: crashed inside`),
       ...remembered.map((it) => `${it}: answered by a memo`),
+      'child: kept and completed',
+      'child: kept and failed',
+      'child: kept and canceled',
+      'child: dropped and canceled',
       'checkpoint: restored',
       'asked about a doubt',
       'given up in doubt',
@@ -110,4 +118,6 @@ const remembered: readonly Construct[] = [
   'approval',
   'race',
   'all',
+  'child',
+  'patched',
 ]

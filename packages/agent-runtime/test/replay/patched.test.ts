@@ -150,6 +150,30 @@ describe('ctx.patched (docs/semantics.md 6.4)', () => {
     expect(crashedAfter).toHaveLength(commits)
   })
 
+  test('stays true when a rejection sends the task back before it', async () => {
+    const task = defineTask({ type: 'patched', input: z.null() }, async (ctx) => {
+      const isNew = await ctx.patched('p')
+      await ctx.waitForSignal('go')
+      const before = await ctx.step('a', () => isNew)
+      await ctx.requestApproval('text', null)
+      return [before, isNew]
+    })
+    await sweepCrashes({
+      tasks: [task],
+      script: async (crashing) => {
+        const receipt = await crashing.runtime.submit(task, null)
+        await crashing.runtime.signal(receipt, 'go')
+        for (const verdict of ['reject', 'approve'] as const) {
+          await crashing.until(receipt, 'waiting')
+          const [asked] = (await crashing.runtime.approvals.list()).approvals
+          await crashing.runtime.approvals[verdict](asked?.approvalId ?? '', {})
+        }
+        return crashing.result(receipt)
+      },
+      check: (_, result) => expect(result).toEqual([true, true]),
+    })
+  })
+
   test('a patch is retired by leaving the new code alone, once no task is on the old', async () => {
     const task = await begun(patched([], crash))
     expect(await task.deploy(old(() => 'done', ['a', 'check', 'b', 'c']))).toMatchObject({

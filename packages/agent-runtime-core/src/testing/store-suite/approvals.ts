@@ -146,6 +146,20 @@ export function approvals({ rule, timed, expect }: Suite): void {
     expect(await scene.step(claim, 'draft', '"late"', 2)).toEqual({ fenced: 'ok', memo: '"good"' })
   })
 
+  rule('12.2, 6.4 the mark of a patch stays after a rejection', async (scene) => {
+    let claim = await scene.running()
+    const { taskId } = claim
+    await scene.step(claim, '$ku0/patched/p', 'true', 0)
+    await scene.step(claim, 'draft', '"bad"', 1)
+    await waiting(scene, claim, [ask('text', {}, { position: 2 })])
+    await answer(scene, taskId, 'rejected')
+    claim = await scene.claim()
+    const keys = (await memos(scene, taskId)).steps.map(({ key }) => key)
+    expect(keys).toEqual(['$ku0/patched/p'])
+    expect((await scene.read({ kind: 'steps', taskId })).map(({ key }) => key)).toEqual(keys)
+    expect(await scene.step(claim, '$ku0/patched/p', 'true', 0)).toEqual({ fenced: 'ok', memo: 'true' })
+  })
+
   rule('12.2 a signal that was taken is not asked for again after a rejection', async (scene) => {
     let claim = await scene.running()
     const { taskId } = claim

@@ -2,7 +2,7 @@ import { isFinal, RESERVED } from '@ku0/agent-runtime-core'
 import type { Receipt, TaskContext } from '../../../src/index.ts'
 import type { TestRuntime } from '../../../src/testing/index.ts'
 import type { Meaning } from './meaning.ts'
-import { sentTo } from './meaning.ts'
+import { ROOT, sentTo } from './meaning.ts'
 import type { Construct } from './program.ts'
 
 /** How often each thing happened, in all programs together: a property that nothing interesting happened in proves nothing. */
@@ -16,8 +16,9 @@ export function count(what: string): void {
 export class Life {
   readonly test: TestRuntime
   readonly problems: string[] = []
-  readonly passes: Pass[] = []
-  /** How often each function began: what it has done outside outlives its process. */
+  /** By task, in their order. */
+  readonly #passes = new Map<string, Pass[]>()
+  /** How often each function began: what it has done outside outlives its process. A child's are named after it, too. */
   readonly runs = new Map<string, number>()
   /** By key: the idempotency keys that its function was given. */
   readonly idempotencyKeys = new Map<string, Set<string>>()
@@ -30,10 +31,18 @@ export class Life {
     this.test = test
   }
 
-  beginPass(ctx: TaskContext) {
-    const before = this.passes.at(-1)
+  passesOf(taskId: string): readonly Pass[] {
+    return this.#passes.get(taskId) ?? []
+  }
+
+  /** `task` is the program's root, or the key of a child. */
+  beginPass(ctx: TaskContext, task: string) {
+    const passes = this.#passes.get(ctx.taskId) ?? []
+    this.#passes.set(ctx.taskId, passes)
+    const nameOf = (key: string) => (task === ROOT ? key : `${key} of ${ctx.taskId}`)
+    const before = passes.at(-1)
     const pass: Pass = {
-      number: this.passes.length + 1,
+      number: passes.length + 1,
       process: this.test.runtime,
       attempt: ctx.attempt,
       active: [],
@@ -43,10 +52,11 @@ export class Life {
     if (before !== undefined && (before.attempt < pass.attempt || before.process !== pass.process))
       for (const construct of new Set(before.active)) count(`${construct}: crashed inside`)
     if (ctx.restored !== undefined) count('checkpoint: restored')
-    this.passes.push(pass)
+    passes.push(pass)
     const saw = (does: string, key: string) => {
-      if (!pass.ran.has(key) && this.#answers.has(key)) count(`${does}: answered by a memo`)
-      this.#answers.add(key)
+      const name = nameOf(key)
+      if (!pass.ran.has(key) && this.#answers.has(name)) count(`${does}: answered by a memo`)
+      this.#answers.add(name)
     }
     return {
       enter: (construct: Construct) => {
@@ -56,13 +66,14 @@ export class Life {
       },
       ran: (key: string, idempotencyKey: string) => {
         pass.ran.add(key)
-        const keys = this.idempotencyKeys.get(key) ?? new Set()
-        this.idempotencyKeys.set(key, keys.add(idempotencyKey))
-        const runs = (this.runs.get(key) ?? 0) + 1
-        this.runs.set(key, runs)
+        const name = nameOf(key)
+        const keys = this.idempotencyKeys.get(name) ?? new Set()
+        this.idempotencyKeys.set(name, keys.add(idempotencyKey))
+        const runs = (this.runs.get(name) ?? 0) + 1
+        this.runs.set(name, runs)
         return runs
       },
-      hasRun: (key: string) => this.runs.has(key),
+      hasRun: (key: string) => this.runs.has(nameOf(key)),
       doubted: () => count('given up in doubt'),
       verified: () => count('verified'),
       saw,
@@ -71,7 +82,7 @@ export class Life {
         if (ran) pass.ran.add(key)
         saw(does, key)
       },
-      wrong: (what: string) => void this.problems.push(`pass ${pass.number}: ${what}`),
+      wrong: (what: string) => void this.problems.push(`${task}, pass ${pass.number}: ${what}`),
     }
   }
 
@@ -90,11 +101,21 @@ export class Life {
       if (status.state !== 'waiting') return status
       if (await this.#sendSignal(receipt, meaning, status.waits)) continue
       if (await this.#answer(receipt, meaning)) continue
-      const due = status.waits.flatMap(({ dueAt }) => (dueAt === undefined ? [] : [dueAt]))
-      if (due.length === 0) return { ...status, stuck: true }
-      await test.advance(Math.max(0, Math.min(...due) - test.now))
+      const nextMs = await this.#nextMs()
+      if (nextMs === Number.POSITIVE_INFINITY) return { ...status, stuck: true }
+      await test.advance(nextMs)
     }
     return { stuck: `after ${MAX_ROUNDS} rounds` }
+  }
+
+  /** In how many ms anything is due, for the children too: their ends bring their parents on. */
+  async #nextMs(): Promise<number> {
+    const { tasks } = await this.test.runtime.list({ limit: 1_000 })
+    if (tasks.some(({ state }) => state === 'queued' || state === 'running')) return TAKEOVER_MS
+    const due = tasks
+      .flatMap((status) => (status.state === 'waiting' ? status.waits : []))
+      .flatMap(({ dueAt }) => (dueAt === undefined ? [] : [dueAt]))
+    return Math.max(0, Math.min(...due) - this.test.now)
   }
 
   async #sendSignal(
@@ -144,6 +165,9 @@ interface Pass {
   /** Keys whose function began in it. */
   readonly ran: Set<string>
 }
+
+/** A process that crashed is followed by another that takes its tasks over. */
+const TAKEOVER_MS = 1_000
 
 /** More than any program takes: one that forgets what it waited for waits for ever. */
 const MAX_ROUNDS = 300

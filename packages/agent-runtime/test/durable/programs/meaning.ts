@@ -1,4 +1,4 @@
-import type { Node, Program } from './program.ts'
+import type { ChildNode, Node, Program } from './program.ts'
 
 /** What a program comes to by its own words, without a runtime: what it returns, and what it needs from outside. */
 export interface Meaning {
@@ -10,6 +10,13 @@ export interface Meaning {
   /** By key of a step that is in doubt: what a human knows of it. */
   readonly known: ReadonlyMap<string, unknown>
   readonly constructs: ReadonlySet<Node['does']>
+  /** By key: the tasks that are spawned. */
+  readonly children: ReadonlyMap<string, MeantChild>
+}
+
+export interface MeantChild {
+  readonly node: ChildNode
+  readonly value: unknown
 }
 
 /** What a step that heeds rejections returns. */
@@ -26,6 +33,7 @@ export function meaningOf({ root, end, straight }: Program): Meaning {
     rejections: new Map(),
     known: new Map(),
     constructs: new Set(),
+    children: new Map(),
     sinceApproval: [],
     mails: 0,
   }
@@ -52,6 +60,7 @@ interface Reading {
   readonly rejections: Map<string, number>
   readonly known: Map<string, unknown>
   readonly constructs: Set<Node['does']>
+  readonly children: Map<string, MeantChild>
   /** What a rejection would void now. */
   sinceApproval: Heeding[]
   mails: number
@@ -88,6 +97,10 @@ function read(node: Node, key: string, it: Reading): unknown {
       return it.mails
     case 'approval':
       return readApproval(node, key, it)
+    case 'child':
+      return readChild(node, key, it)
+    case 'patched':
+      return true
     case 'checkpoint':
     case 'emit':
       return null
@@ -97,6 +110,7 @@ function read(node: Node, key: string, it: Reading): unknown {
     case 'all':
       return Object.fromEntries(node.parts.map((part, index) => [`b${index}`, below(part, index)]))
     case 'race': {
+      if (node.loser === 'child') it.children.set(`${key}.l`, { node: lostChild, value: undefined })
       const value = below(node.winner, 'w')
       return node.throws ? { caught: `${key} threw` } : { winner: 'w', value }
     }
@@ -108,6 +122,32 @@ function read(node: Node, key: string, it: Reading): unknown {
       below(node.part, 'p')
       return { caught: `${key} threw` }
   }
+}
+
+/** What a child hears of is its own: no rejection of its parent's. */
+function readChild(node: ChildNode, key: string, it: Reading): unknown {
+  const own = { ...it, straight: false }
+  const values = node.parts.map((part, index) => read(part, `${key}.${index}`, own))
+  it.children.set(key, { node, value: values })
+  const answer = node.throws ? { caught: 'TaskFailed' } : values
+  switch (node.how) {
+    case 'called':
+      return answer
+    case 'awaited':
+      return [read(node.meanwhile, `${key}.m`, it), answer]
+    case 'left':
+    case 'lost':
+      return null
+  }
+}
+
+/** The child of a branch that loses: it is there to be canceled. */
+const lostChild: ChildNode = {
+  does: 'child',
+  how: 'lost',
+  parts: [{ does: 'step', value: 'lost', named: false, later: false }],
+  throws: false,
+  meanwhile: { does: 'emit' },
 }
 
 function readApproval(

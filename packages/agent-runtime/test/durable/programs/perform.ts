@@ -1,28 +1,57 @@
 import { isDeepStrictEqual } from 'node:util'
-import { ApprovalRejected, StepInDoubt, type TaskContext, TimeoutError } from '../../../src/index.ts'
+import { z } from 'zod'
+import {
+  ApprovalRejected,
+  defineTask,
+  StepInDoubt,
+  type TaskContext,
+  type TaskDefinition,
+  TaskFailed,
+  TimeoutError,
+} from '../../../src/index.ts'
 import type { Life } from './life.ts'
-import { resultOf, ROOT, sentTo } from './meaning.ts'
-import type { Loser, Node, Program } from './program.ts'
+import { type Meaning, resultOf, ROOT, sentTo } from './meaning.ts'
+import type { ChildNode, Loser, Node, Program } from './program.ts'
 
-/** Goes through a program as a handler. What it sees and does is told to `life`. */
-export async function perform(ctx: TaskContext, program: Program, life: Life): Promise<unknown> {
-  const pass = life.beginPass(ctx)
-  const value = await new Performance(program, pass).go(ctx, program.root, ROOT)
-  if (program.end === 'throws') throw new Error('the end')
-  return value
+/** The task types of a program: itself, and its children. What their handlers see and do is told to the life at hand. */
+export function tasksOf(program: Program, { children }: Meaning, life: () => Life) {
+  const child: TaskDefinition<'child', string> = defineTask(
+    { type: 'child', input: z.string(), errors: [Planned] },
+    (ctx, key) => {
+      const meant = children.get(key)
+      if (meant === undefined) throw new Error(`no child '${key}' is meant`)
+      return new Performance(false, life().beginPass(ctx, key), child).asChild(ctx, meant.node, key)
+    },
+  )
+  const root = defineTask({ type: 'program', input: z.null(), errors: [Planned] }, async (ctx) => {
+    const pass = life().beginPass(ctx, ROOT)
+    const value = await new Performance(program.straight, pass, child).go(ctx, program.root, ROOT)
+    if (program.end === 'throws') throw new Error('the end')
+    return value
+  })
+  return { root, child }
 }
 
 type Pass = ReturnType<Life['beginPass']>
 type Act<D extends Node['does']> = Extract<Node, { does: D }>
 
 class Performance {
-  readonly #program: Program
+  readonly #straight: boolean
   readonly #pass: Pass
+  readonly #child: TaskDefinition<'child', string>
   #mails = 0
 
-  constructor(program: Program, pass: Pass) {
-    this.#program = program
+  constructor(straight: boolean, pass: Pass, child: TaskDefinition<'child', string>) {
+    this.#straight = straight
     this.#pass = pass
+    this.#child = child
+  }
+
+  async asChild(ctx: TaskContext, { how, parts, throws }: ChildNode, key: string): Promise<unknown> {
+    const values = await inOrder(parts, (part, index) => this.go(ctx, part, `${key}.${index}`))
+    if (how === 'left' || how === 'lost') await ctx.sleep(`${key} for long`, LONG_MS)
+    if (throws) throw new Planned(`${key} threw`)
+    return values
   }
 
   async go(ctx: TaskContext, node: Node, key: string): Promise<unknown> {
@@ -54,6 +83,10 @@ class Performance {
         return this.#answered('mail', key, this.#mails, ctx.waitForSignal(key, { signal: 'mail' }))
       case 'approval':
         return caught(() => this.#approval(ctx, node, key))
+      case 'child':
+        return this.#spawn(ctx, node, key)
+      case 'patched':
+        return this.#answered('patched', key, true, ctx.patched(key))
       case 'checkpoint':
         return ctx.checkpoint({ key }).then(() => null)
       case 'emit':
@@ -81,7 +114,7 @@ class Performance {
   }
 
   async #step(ctx: TaskContext, { value, named, later }: Act<'step'>, key: string): Promise<unknown> {
-    const { straight } = this.#program
+    const straight = this.#straight
     const result = named ? (straight ? { key, heard: ctx.feedback.length } : [key, value]) : value
     const answer = await ctx.step(key, ({ idempotencyKey }) => {
       this.#pass.ran(key, idempotencyKey)
@@ -153,6 +186,28 @@ class Performance {
     return { approved: key }
   }
 
+  async #spawn(ctx: TaskContext, { how, meanwhile }: ChildNode, key: string): Promise<unknown> {
+    const result = (answer: Promise<unknown>) =>
+      caught(async () => {
+        const value = await answer
+        this.#pass.saw('child', key)
+        return value
+      })
+    switch (how) {
+      case 'called':
+        return result(ctx.call(key, this.#child, key))
+      case 'awaited': {
+        const child = await ctx.spawn(key, this.#child, key)
+        const value = await this.go(ctx, meanwhile, `${key}.m`)
+        return [value, await result(child.result())]
+      }
+      case 'left':
+      case 'lost':
+        await ctx.spawn(key, this.#child, key)
+        return null
+    }
+  }
+
   async #all(ctx: TaskContext, { parts }: Act<'all'>, key: string): Promise<unknown> {
     let ran = false
     const branches = parts.map(
@@ -195,6 +250,8 @@ class Performance {
         return void (await ctx.requestApproval(key, null))
       case 'step':
         return ctx.step(key, ({ signal }) => aborted(signal))
+      case 'child':
+        return void (await ctx.call(key, this.#child, key))
       case 'step after sleep':
         await ctx.sleep(key, LONG_MS)
         return void (await ctx.step(`${key} then`, () => key))
@@ -230,7 +287,7 @@ function loserOf({ winner, loser, throws }: Act<'race'>): Loser {
 
 const LONG_MS = 30 * 86_400_000
 
-export class Planned extends Error {}
+class Planned extends Error {}
 
 /** What a handler makes of the errors that it expects; any other is its end. */
 async function caught(act: () => Promise<unknown>): Promise<unknown> {
@@ -238,7 +295,8 @@ async function caught(act: () => Promise<unknown>): Promise<unknown> {
     return await act()
   } catch (error) {
     if (error instanceof Planned) return { caught: error.message }
-    if (error instanceof TimeoutError || error instanceof ApprovalRejected) return { caught: error.name }
+    if (error instanceof TimeoutError || error instanceof ApprovalRejected || error instanceof TaskFailed)
+      return { caught: error.name }
     throw error
   }
 }

@@ -26,6 +26,8 @@ export type Node =
       readonly rejections: number
       readonly how: ApprovalWay
     }
+  | ChildNode
+  | { readonly does: 'patched' }
   | { readonly does: 'checkpoint' }
   | { readonly does: 'emit' }
   | { readonly does: 'sequence'; readonly parts: readonly Node[] }
@@ -42,11 +44,27 @@ export type Node =
   | { readonly does: 'branch'; readonly draw: boolean; readonly ways: readonly [Node, Node] }
   | { readonly does: 'caught'; readonly part: Node }
 
+/**
+ * A task that the handler spawns: it goes through its parts, one after the other, and returns what they gave, or throws.
+ *
+ * - `called`: at once, with `ctx.call`.
+ * - `awaited`: with `ctx.spawn`; the handler does something else before it asks for the result.
+ * - `left`: nobody asks for its result, and it would end long after its parent.
+ * - `lost`: its branch loses before it ends.
+ */
+export interface ChildNode {
+  readonly does: 'child'
+  readonly how: 'called' | 'awaited' | 'left' | 'lost'
+  readonly parts: readonly Node[]
+  readonly throws: boolean
+  readonly meanwhile: Node
+}
+
 /** `timeout` and `at once`: nobody answers, and patience ends with an approval. */
 type ApprovalWay = 'rerun' | 'throw' | 'timeout' | 'at once' | 'spot check'
 
 /** What the branch does that is to lose: it ends long after the other, or never, or second. */
-export type Loser = 'sleep' | 'signal' | 'approval' | 'step' | 'step after sleep'
+export type Loser = 'sleep' | 'signal' | 'approval' | 'step' | 'step after sleep' | 'child'
 
 export type Construct = Node['does']
 
@@ -61,6 +79,8 @@ export const constructs = Object.keys({
   signal: true,
   mail: true,
   approval: true,
+  child: true,
+  patched: true,
   checkpoint: true,
   emit: true,
   sequence: true,
@@ -104,6 +124,19 @@ const approval = fc.record({
 })
 const emit = fc.record({ does: fc.constant('emit' as const) })
 
+/** What children are made of, and what goes on beside them. */
+const plain: fc.Arbitrary<Node> = fc.oneof({ arbitrary: step, weight: 2 }, { arbitrary: sleep, weight: 1 })
+
+const childOf = (part: fc.Arbitrary<Node>): fc.Arbitrary<ChildNode> =>
+  fc.record({
+    does: fc.constant('child' as const),
+    how: fc.constantFrom('called' as const, 'called' as const, 'awaited' as const, 'left' as const),
+    parts: fc.array(part, { minLength: 1, maxLength: 2 }),
+    throws: fc.constantFrom(false, false, true),
+    meanwhile: plain,
+  })
+const child = childOf(fc.oneof({ arbitrary: plain, weight: 4 }, { arbitrary: childOf(plain), weight: 1 }))
+
 /** What a program is made of whose history is the same wherever it crashes. */
 const straightLeaf: fc.Arbitrary<Node> = fc.oneof(
   { arbitrary: step, weight: 4 },
@@ -117,6 +150,7 @@ const straightLeaf: fc.Arbitrary<Node> = fc.oneof(
     weight: 1,
   },
   { arbitrary: approval, weight: 2 },
+  { arbitrary: child, weight: 2 },
   { arbitrary: emit, weight: 1 },
 )
 
@@ -157,11 +191,10 @@ const leaf: fc.Arbitrary<Node> = fc.oneof(
     ),
     weight: 2,
   },
+  { arbitrary: child, weight: 2 },
   fc.record({ does: fc.constant('checkpoint' as const) }),
   emit,
 )
-
-// Children (`ctx.call`) join here: a leaf `{ does: 'call', … }`, its line in perform.ts, its result in meaning.ts.
 
 const parts = (part: fc.Arbitrary<Node>, minLength = 1) => fc.array(part, { minLength, maxLength: 3 })
 
@@ -183,7 +216,7 @@ function nodeOf(depth: number, straight: boolean): fc.Arbitrary<Node> {
         fc.record({
           does: fc.constant('race' as const),
           winner: inner,
-          loser: fc.constantFrom<Loser>('sleep', 'signal', 'approval', 'step', 'step after sleep'),
+          loser: fc.constantFrom<Loser>('sleep', 'signal', 'approval', 'step', 'step after sleep', 'child'),
           first: fc.boolean(),
           throws: fc.constantFrom(false, false, true),
         }),
@@ -194,10 +227,17 @@ function nodeOf(depth: number, straight: boolean): fc.Arbitrary<Node> {
 /** Mail is a signal that several waits take in turn, one after the other. */
 const mail: fc.Arbitrary<Node> = fc.constant({ does: 'mail' })
 
+/** Not in a branch, where it is refused. */
+const patched: fc.Arbitrary<Node> = fc.constant({ does: 'patched' })
+
 export const program: fc.Arbitrary<Program> = fc.boolean().chain((straight) =>
   fc.record({
     root: parts(
-      fc.oneof({ arbitrary: nodeOf(2, straight), weight: 6 }, { arbitrary: mail, weight: 1 }),
+      fc.oneof(
+        { arbitrary: nodeOf(2, straight), weight: 6 },
+        { arbitrary: mail, weight: 1 },
+        { arbitrary: patched, weight: 1 },
+      ),
       1,
     ).map((all) => ({ does: 'sequence' as const, parts: all })),
     end: fc.constantFrom('returns' as const, 'returns' as const, 'throws' as const),

@@ -1,16 +1,25 @@
 import { isDeepStrictEqual, inspect } from 'node:util'
-import { isVoid, orderOfHistory } from '@ku0/agent-runtime-core'
-import type { RuntimeEvent } from '../../../src/index.ts'
+import { isFinal, isVoid, orderOfHistory, RESERVED } from '@ku0/agent-runtime-core'
+import type { RuntimeEvent, TaskStatus } from '../../../src/index.ts'
 import { systemEnvironment } from '../../../src/system.ts'
 import type { TaskHistory } from '../../../src/testing/index.ts'
 import { count, type Life } from './life.ts'
-import type { Meaning } from './meaning.ts'
+import type { Meaning, MeantChild } from './meaning.ts'
 import type { Program } from './program.ts'
 
 /** A run that is over. */
 export interface Run {
   readonly life: Life
   readonly outcome: unknown
+  readonly history: TaskHistory
+  readonly events: readonly RuntimeEvent[]
+  /** The program's task, its children and theirs. */
+  readonly family: readonly Member[]
+}
+
+/** A task of a run. */
+export interface Member {
+  readonly status: TaskStatus
   readonly history: TaskHistory
   readonly events: readonly RuntimeEvent[]
 }
@@ -21,10 +30,11 @@ export function* problemsOf(run: Run, program: Program, meaning: Meaning, whole:
   if (!isDeepStrictEqual(run.outcome, meaning.end))
     yield `it came to ${inspect(run.outcome, { depth: 9 })} instead of ${inspect(meaning.end, { depth: 9 })}`
   yield* memoRules(run)
+  yield* familyRules(run, meaning)
   yield* generationRules(run)
   if (run === whole) return
   const crash = run.events.findIndex(({ type }) => type === 'task.requeued')
-  yield* orderRules(run, program, whole, crash)
+  if (meaning.children.size === 0) yield* orderRules(run, program, whole, crash)
   if (program.straight) yield* countRules(run, crash)
 }
 
@@ -48,6 +58,66 @@ function* memoRules({ events }: Run): Iterable<string> {
   }
 }
 
+/**
+ * A key stands for one child until a rejection voids it, or what is around it fails. There is no child but those that were spawned,
+ * each comes to what it means, and none outlives its parent.
+ */
+function* familyRules({ family }: Run, meaning: Meaning): Iterable<string> {
+  const stateOf = new Map(family.map(({ status }) => [status.taskId, status.state]))
+  const spawned = new Map<string, 'kept' | 'dropped'>()
+  for (const { events } of family) {
+    const { kept, dropped, twice } = childrenIn(events)
+    for (const key of twice) yield `child '${key}' was spawned twice`
+    for (const taskId of kept) spawned.set(taskId, 'kept')
+    for (const taskId of dropped) spawned.set(taskId, 'dropped')
+  }
+  for (const { status, history } of family) {
+    const { taskId, parent, state } = status
+    if (!isFinal(state)) yield `${status.type} ${taskId} is ${state} at the end`
+    if (parent === undefined) continue
+    for (const { key, runs } of history.steps)
+      if (runs > history.attempts)
+        yield `step '${key}' of child ${taskId} ran ${runs} times in ${history.attempts} attempts`
+    const as = spawned.get(taskId)
+    if (as === undefined) yield `child ${taskId} was spawned by nobody`
+    count(`child: ${as} and ${state}`)
+    const meant = meaning.children.get(status.input as string)
+    if (as === 'kept' && meant !== undefined && stateOf.get(parent) !== 'canceled')
+      yield* childRules(status, meant)
+  }
+}
+
+/** A child that its parent has kept, and that its parent's end found as it was to be. */
+function* childRules(status: TaskStatus, { node, value }: MeantChild): Iterable<string> {
+  const { input: key, state } = status
+  if (node.how === 'lost') yield `child '${String(key)}' of a branch that lost was not given up`
+  const meant = node.how === 'left' || node.how === 'lost' ? 'canceled' : node.throws ? 'failed' : 'completed'
+  if (state !== meant) yield `child '${String(key)}' is ${state}, and was to be ${meant}`
+  if (state === 'completed' && !isDeepStrictEqual(status.output, value))
+    yield `child '${String(key)}' returned ${inspect(status.output, { depth: 9 })}`
+}
+
+/** The children that a task has spawned, by their ids: those that its keys stand for at the end, and those that it has given up. */
+function childrenIn(events: readonly RuntimeEvent[]) {
+  const current = new Map<string, { readonly taskId: string; readonly seq: number }>()
+  const dropped: string[] = []
+  const twice: string[] = []
+  const drop = (key: string) => {
+    dropped.push(current.get(key)?.taskId ?? '')
+    current.delete(key)
+  }
+  for (const { type, seq, data } of events) {
+    const { since, droppedChildren = [] } = data as { since?: number; droppedChildren?: readonly string[] }
+    for (const key of droppedChildren) drop(key)
+    if (since !== undefined) for (const [key, it] of current) if (it.seq > since) drop(key)
+    if (type !== 'child.spawned') continue
+    const { key, taskId } = data as { key: string; taskId: string }
+    if (current.has(key)) twice.push(key)
+    current.set(key, { taskId, seq })
+  }
+  return { kept: [...current.values()].map(({ taskId }) => taskId), dropped, twice }
+}
+
 /** A function has one idempotency key in a generation, so never more than there were generations. */
 function* generationRules({ events, life }: Run): Iterable<string> {
   const generations = rejectionsIn(events).length + 1
@@ -59,8 +129,9 @@ function* generationRules({ events, life }: Run): Iterable<string> {
  * Corollary 12: what was recorded before the crash does not run behind it, and what runs behind it is what was not recorded. What is
  * void by then counts as not recorded.
  */
-function* countRules({ events, life }: Run, crash: number): Iterable<string> {
-  const pass = life.passes.findIndex(({ attempt }) => attempt > 1)
+function* countRules({ events, history, life }: Run, crash: number): Iterable<string> {
+  const passes = life.passesOf(history.taskId)
+  const pass = passes.findIndex(({ attempt }) => attempt > 1)
   if (crash < 0 || pass < 0) return
   count('Corollary 12: counted')
   const recordedIn = (some: readonly RuntimeEvent[]) =>
@@ -68,9 +139,9 @@ function* countRules({ events, life }: Run, crash: number): Iterable<string> {
       some.flatMap(({ type, data }) => (type === 'step.completed' ? [(data as { key: string }).key] : [])),
     )
   const after = recordedIn(events.slice(crash))
-  // Draws run without being told of.
-  const told = [...after].filter((key) => !key.endsWith(' draw'))
-  const ran = new Set(life.passes.slice(pass).flatMap((it) => [...it.ran]))
+  // Draws run without being told of, and the mark of a patch is no function's.
+  const told = [...after].filter((key) => !key.endsWith(' draw') && !key.startsWith(RESERVED))
+  const ran = new Set(passes.slice(pass).flatMap((it) => [...it.ran]))
   if (!isDeepStrictEqual(ran, new Set(told)))
     yield `behind the crash ran ${[...ran].join(', ') || 'nothing'}, and was recorded ${told.join(', ') || 'nothing'}`
 }
@@ -84,7 +155,7 @@ function* countRules({ events, life }: Run, crash: number): Iterable<string> {
  *   and the attempt that these name, and is the same without them.
  *
  * It need not be the same where a crash may repeat what is no memo (failed steps and tries, intents, checkpoints) or change what ends
- * first (waits side by side, a pass that stays because a step runs, signals that come unasked).
+ * first (waits side by side, children, a pass that stays because a step runs, signals that come unasked).
  */
 function* orderRules(
   { history, events }: Run,
