@@ -185,7 +185,7 @@ async function notOpen(
   return new RuntimeError(
     'already_resolved',
     outcome === 'pending'
-      ? `approval ${approvalId} ('${key}') was just answered: the first verdict counts`
+      ? `approval ${approvalId} ('${key}') was answered, or its patience is over: the first verdict counts`
       : `approval ${approvalId} ('${key}') is ${outcome}${who} already: the first verdict counts`,
     { details: { approvalId, taskId, key, outcome } },
   )

@@ -226,7 +226,8 @@ export class ReferenceModel {
     return this.turn(() => {
       if (task === undefined) return { as: 'not_open' }
       const wait = pendingApprovals(task).find(({ terms }) => terms?.request === request)
-      if (wait?.name === undefined) return { as: 'not_open', state: task.state }
+      const isLate = (wait?.dueAt ?? Number.POSITIVE_INFINITY) < this.now
+      if (wait?.name === undefined || isLate) return { as: 'not_open', state: task.state }
       task.events.push('approval.resolved')
       deliver(task, { name: wait.name, value, at: this.now, outcome })
       return { as: 'resolved', state: task.state }

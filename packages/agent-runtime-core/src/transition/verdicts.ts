@@ -13,7 +13,9 @@ export function resolveApproval(ws: WorkingSet, it: Write<'resolveApproval'>): V
   const wait = ws.waitsOf(task).find(({ terms }) => terms?.asked === true && terms.request === it.request)
   const isAnswered = ws.signalsOf(task).some(({ name }) => name === wait?.name)
   const name = wait?.name ?? null
-  if (wait === undefined || name === null || isAnswered || isFinal(task.state))
+  // One that comes too late does not answer: its wait is over, and so would be the next one under the key.
+  const isLate = (wait?.dueAt ?? Number.POSITIVE_INFINITY) < ws.now.at
+  if (wait === undefined || name === null || isAnswered || isLate || isFinal(task.state))
     return { as: 'not_open', state: task.state }
   const arrival: Arrival = {
     event: 'approval.resolved',

@@ -289,6 +289,21 @@ export function approvals({ rule, timed, expect }: Suite): void {
     ])
   })
 
+  timed(
+    '12.3 a verdict that comes when patience is over, and the pass has not heard of that, is too late',
+    async (scene) => {
+      const claim = await scene.running()
+      const { taskId } = claim
+      await suspend(scene, claim, [ask('plan', { onTimeout: 'reject' }, { position: 1, delayMs: 250 })], true)
+      await scene.pass(251)
+      expect(await answer(scene, taskId, 'approved')).toEqual({ as: 'not_open', state: 'running' })
+      expect(await suspend(scene, claim, [], true)).toMatchObject({ suspended: true })
+      expect((await memos(scene, taskId)).rejections).toMatchObject([
+        { key: 'plan', value: '{"by":"timeout"}' },
+      ])
+    },
+  )
+
   rule('12.3 large artifacts and verdicts come back whole', async (scene) => {
     const large = JSON.stringify('x'.repeat(300_000))
     const taskId = await waiting(scene, await scene.running(), [ask('plan', { artifact: large })])
