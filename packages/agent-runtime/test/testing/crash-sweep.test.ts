@@ -58,11 +58,11 @@ describe('sweepCrashes', () => {
     const sleeper = defineTask({ type: 'sleeper', input: z.null() }, (ctx) => ctx.sleep('nap', 1_000))
     await sweepCrashes({
       tasks: [sleeper],
-      script: async (test) => {
-        await test.runtime.submit(sleeper, null)
-        const from = test.now
-        await test.advance(5_500)
-        return test.now - from >= 5_500
+      script: async (it) => {
+        await it.runtime.submit(sleeper, null)
+        const from = it.now
+        await it.advance(5_500)
+        return it.now - from >= 5_500
       },
       check: (_, isThere) => expect(isThere).toBe(true),
     })
