@@ -101,7 +101,16 @@ export interface EventData {
     error?: unknown
   }
   'task.completed': { output: unknown; leaseId: string; durationMs: number }
-  'task.failed': { kind: FailureKind; error: unknown; leaseId?: string; durationMs?: number }
+  'task.failed': {
+    kind: FailureKind
+    error: unknown
+    leaseId?: string
+    durationMs?: number
+    /** Of `not_approved`: the approval that was not given, and how it ended; `value` is said by no human. */
+    key?: string
+    outcome?: 'rejected' | 'timed_out'
+    value?: { by: string }
+  }
   'task.canceled': { from: 'queued' | 'running' | 'waiting'; reason?: string; leaseId?: string }
   /** A wait that began while the pass goes on with its steps. */
   'wait.started': { key: string; kind: WaitKind; name?: string; position: number; dueAt?: number }

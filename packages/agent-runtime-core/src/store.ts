@@ -3,6 +3,7 @@ import type { ChildPolicy, ChildRecord } from './child.ts'
 import type { ExecutionConfig } from './config.ts'
 import type { Divergence } from './divergence.ts'
 import type { EventType, FailureKind, OutputChunk, RejectionReason, StoredEvent } from './event.ts'
+import type { HistoryFault } from './history-fault.ts'
 import type { Lane } from './lane.ts'
 import type { ExecutionLease, LeaseEndReason } from './lease.ts'
 import type { ScheduleDefinition, ScheduleRecord, ScheduleTiming } from './schedule.ts'
@@ -461,7 +462,12 @@ export interface Reads {
     answer: readonly StoredEvent[] | undefined
   }
   steps: { fields: { readonly taskId: string }; answer: readonly StepRecord[] }
-  /** All that earlier passes recorded, for a pass to go through the handler with. */
+  /** Checks a task's events against their chain: what is wrong first, or undefined. Source: `docs/semantics.md 6.2`. */
+  integrity: { fields: { readonly taskId: string }; answer: HistoryFault | undefined }
+  /**
+   * All that earlier passes recorded, for a pass to go through the handler with. Rejects with the error of `historyEdited` when the
+   * history is not the one that was written.
+   */
   memos: {
     fields: { readonly taskId: string }
     answer: {

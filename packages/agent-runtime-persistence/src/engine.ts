@@ -140,6 +140,8 @@ export class StoreEngine {
       config,
       now: this.now,
       processId: (process) => this.processes.processId(process),
+      chain: options.chain,
+      sha256Hex: this.around.sha256Hex,
       local: () => ({ staleWrites: this.staleWrites, commits: this.commits, repeatedFlushes: this.repeated }),
     })
     this.begin = db.prepare('BEGIN IMMEDIATE')

@@ -237,6 +237,15 @@ async function trailOf(store: ExecutionStore, taskId: string): Promise<readonly 
             ...saidIn(data.value),
           })
         break
+      case 'task.failed':
+        if (data.key !== undefined)
+          close(key, {
+            outcome: data.outcome as 'rejected' | 'timed_out',
+            resolvedAt: at,
+            ...saidIn(data.value),
+          })
+        for (const [open, entry] of entries) entries.set(open, revoked(entry, at))
+        break
       default:
         for (const [open, entry] of entries) entries.set(open, revoked(entry, at))
     }

@@ -17,7 +17,7 @@ export interface DeployCheck extends Pick<
 
 /** What {@link checkDeploy} has found. */
 export interface DeployReport {
-  /** Every unfinished task fits the definitions: nothing is diverged, unknown, refused, throwing or unsettled. */
+  /** Every unfinished task fits the definitions: nothing is diverged, unknown, refused, throwing, unsettled or edited. */
   readonly ok: boolean
   /** Unfinished tasks that were looked at. */
   readonly checked: number
@@ -28,6 +28,7 @@ export interface DeployReport {
     readonly invalidInputs: number
     readonly threw: number
     readonly unsettled: number
+    readonly edited: number
   }
   readonly diverged: readonly {
     readonly taskId: string
@@ -42,6 +43,8 @@ export interface DeployReport {
   readonly threw: readonly DeployProblem[]
   /** Tasks whose handler waited for something of its own for longer than `timeoutMs`: nothing is known of them. */
   readonly unsettled: readonly { readonly taskId: string; readonly type: string }[]
+  /** Tasks whose history in the database is not the one that was written: they were not gone through. */
+  readonly edited: readonly DeployProblem[]
 }
 
 export interface DeployProblem {
@@ -105,12 +108,13 @@ class Tally {
   readonly #maxListed: number
   #checked = 0
   #agreed = 0
-  readonly #counts = { diverged: 0, unknownTypes: 0, invalidInputs: 0, threw: 0, unsettled: 0 }
+  readonly #counts = { diverged: 0, unknownTypes: 0, invalidInputs: 0, threw: 0, unsettled: 0, edited: 0 }
   readonly #diverged: { taskId: string; type: string; divergence: Divergence }[] = []
   readonly #unknownTypes = new Map<string, number>()
   readonly #invalidInputs: DeployProblem[] = []
   readonly #threw: DeployProblem[] = []
   readonly #unsettled: { taskId: string; type: string }[] = []
+  readonly #edited: DeployProblem[] = []
 
   constructor(maxListed: number) {
     this.#maxListed = maxListed
@@ -141,6 +145,9 @@ class Tally {
       case 'unsettled':
         this.#counts.unsettled += 1
         return this.#list(this.#unsettled, { taskId, type })
+      case 'edited':
+        this.#counts.edited += 1
+        return this.#list(this.#edited, problem)
     }
   }
 
@@ -155,6 +162,7 @@ class Tally {
       invalidInputs: this.#invalidInputs,
       threw: this.#threw,
       unsettled: this.#unsettled,
+      edited: this.#edited,
     }
   }
 

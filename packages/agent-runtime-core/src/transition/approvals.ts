@@ -76,8 +76,12 @@ export function refusalOf(
   const feedback = taken === undefined ? undefined : feedbackIn(ws.textOf(taken))
   const said = feedback === undefined ? '' : `: ${feedback}`
   return errorText(
-    `'${key}' was rejected ${rejections + 1} times since the last approval (maxRetries ${terms.maxRetries})${said}`,
+    `'${key}' was rejected ${timesText(rejections + 1)} since the last approval (maxRetries ${terms.maxRetries})${said}`,
   )
+}
+
+function timesText(count: number): string {
+  return count === 1 ? 'once' : `${count} times`
 }
 
 function errorText(message: string): string {

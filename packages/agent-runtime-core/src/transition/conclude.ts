@@ -1,5 +1,5 @@
 import { childName } from '../child.ts'
-import { refusalOf, sendsBack } from './approvals.ts'
+import { refusalOf, sendsBack, TIMEOUT_VERDICT } from './approvals.ts'
 import { cancelChildren, dropChildren } from './cancel.ts'
 import { tellParent } from './children.ts'
 import type { TaskRow } from './rows.ts'
@@ -9,7 +9,7 @@ import type { WorkingSet } from './working-set.ts'
 /** One of the waits of a waiting task is over: it goes on, is sent back, or fails for want of an approval. Source: `docs/semantics.md 12.2`. */
 export function conclude(ws: WorkingSet, task: TaskRow, over: Over): void {
   const refusal = refusalOf(ws, task, over.wait, over.outcome, over.taken)
-  if (refusal !== undefined) return fail(ws, task, refusal)
+  if (refusal !== undefined) return fail(ws, task, refusal, over)
   const { approvedSeq } = ws.verdictsOf(task)
   resume(ws, task, over)
   if (sendsBack(over.wait, over.outcome)) forgetChildren(ws, task, approvedSeq)
@@ -23,13 +23,19 @@ function forgetChildren(ws: WorkingSet, task: TaskRow, since: number): void {
   dropChildren(ws, spawned, 'its parent was sent back')
 }
 
-function fail(ws: WorkingSet, task: TaskRow, error: string): void {
+/** What ended the last request goes on record with the task's own end: the task hears of no verdict any more. */
+function fail(ws: WorkingSet, task: TaskRow, error: string, { wait, outcome, taken }: Over): void {
+  const verdict =
+    outcome === 'fail'
+      ? `"key":${JSON.stringify(wait.key)},"kind":"not_approved","outcome":"timed_out"`
+      : `"key":${JSON.stringify(wait.key)},"kind":"not_approved","outcome":"rejected"` +
+        (taken === undefined ? `,"value":${TIMEOUT_VERDICT}` : '')
   cancelChildren(ws, task, 'its parent has failed')
   const row = ws.move(
     ws.taskNow(task),
     { state: 'failed', finishedAt: ws.now.at, waitReason: null, dueAt: null },
     'task.failed',
-    `{"error":${error},"kind":"not_approved"}`,
+    `{"error":${error},${verdict}}`,
   )
   clearWaits(ws, row)
   ws.count('failed')

@@ -6,6 +6,7 @@ import {
   quotaRule,
   runsType,
   windowStart,
+  type Divergence,
   type ExecutionConfig,
   type Explanation,
   type Instant,
@@ -54,13 +55,17 @@ export function prepareExplain(
           summary:
             record.divergence === undefined
               ? `waits for ${waitsText(record.waits)}`
-              : `is parked, its code and its history part: ${describeDivergence(record.divergence)}; resume it once the code fits`,
+              : parkedText(record.divergence),
           reason: record.waitingFor,
         }
       case 'completed':
         return { ...base, summary: `completed in attempt ${row.attempt}` }
       case 'failed':
-        return { ...base, summary: `failed (${record.kind}) in attempt ${row.attempt}`, reason: record.kind }
+        return {
+          ...base,
+          summary: `failed (${record.kind}) in attempt ${row.attempt}${messageText(record.error)}`,
+          reason: record.kind,
+        }
       case 'canceled':
         return {
           ...base,
@@ -112,6 +117,23 @@ export function prepareExplain(
     return { summary: `waits for a free slot, ${before} before it`, waitsFor: 'slot', ahead: before }
   }
 }
+
+function parkedText(divergence: Divergence): string {
+  const text = describeDivergence(divergence)
+  return divergence.kind === 'history_edited'
+    ? `is parked, ${text}; restore its rows of the table event from a backup, then resume it`
+    : `is parked, its code and its history part: ${text}; resume it once the code fits`
+}
+
+/** The first line of an error's message, cut where nobody reads on. */
+function messageText(error: string): string {
+  const { message } = JSON.parse(error) as { message?: unknown }
+  const [line = ''] = typeof message === 'string' ? message.trim().split(/[\r\n]/, 1) : []
+  if (line === '') return ''
+  return `: ${line.length > MAX_MESSAGE ? `${line.slice(0, MAX_MESSAGE)}…` : line}`
+}
+
+const MAX_MESSAGE = 300
 
 /** Children are counted, and the first few named. */
 function waitsText(waits: readonly OpenWait[]): string {

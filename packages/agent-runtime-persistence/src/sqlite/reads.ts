@@ -1,5 +1,6 @@
 import {
   canonical,
+  historyEdited,
   childPolicies,
   lanes,
   type ChildRecord,
@@ -7,6 +8,7 @@ import {
   type EventData,
   type ExecutionConfig,
   type ExecutionLease,
+  type HistoryFault,
   type Instant,
   type Lane,
   type LeaseRow,
@@ -19,6 +21,7 @@ import {
   type StepRecord,
   type StoredEvent,
   type StoreStats,
+  type Surroundings,
   type TaskFilter,
   type TaskRecord,
   type TaskRow,
@@ -29,6 +32,7 @@ import {
 import { prepareExplain } from './explain.ts'
 import { prepareApprovals } from './approvals.ts'
 import { prepareSettledFailures } from './settled-failures.ts'
+import { prepareIntegrity } from './integrity.ts'
 import { standing, taskOf } from './load.ts'
 import type { Db } from './open.ts'
 import type { SqliteTables } from './tables.ts'
@@ -40,6 +44,8 @@ export interface ReadContext {
   readonly config: ExecutionConfig
   readonly now: () => Instant
   readonly processId: (process: number) => string | undefined
+  readonly chain: Surroundings['chain']
+  readonly sha256Hex: Surroundings['sha256Hex']
   /** What only this process's store knows. */
   readonly local: () => {
     readonly staleWrites: number
@@ -114,6 +120,9 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
   const explain = prepareExplain(context, workers)
   const approvals = prepareApprovals(db, tables)
   const settledFailures = prepareSettledFailures(db, tables)
+  const faultOf = prepareIntegrity(context)
+  // Another process may write between two statements: they see one state.
+  const atOnce = db.transaction(<T>(read: () => T) => read())
 
   return (query) => {
     switch (query.kind) {
@@ -135,10 +144,19 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
           ? []
           : standing(stepEvents.all(row.id), load.rejections(row.id), () => false).map(stepOf)
       }
-      case 'memos': {
-        const row = find(query.taskId)
-        return row === undefined ? noMemos : memosOf(row)
-      }
+      case 'integrity':
+        return atOnce(() => {
+          const row = find(query.taskId)
+          return row === undefined ? undefined : faultOf(row)
+        }) as HistoryFault | undefined
+      case 'memos':
+        return atOnce(() => {
+          const row = find(query.taskId)
+          if (row === undefined) return noMemos
+          const fault = faultOf(row)
+          if (fault !== undefined) throw historyEdited(query.taskId, fault)
+          return memosOf(row)
+        }) as Reads['memos']['answer']
       case 'approvals':
         return approvals(query)
       case 'output': {
@@ -175,7 +193,7 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
   }
 
   function recordOf(row: TaskRow): TaskRecord {
-    const first = JSON.parse(tables.event(row.id, 1) ?? '{}') as Record<string, unknown>
+    const first = readable(tables.event(row.id, 1)) ?? submissionLost(row)
     const text = (name: string) => (typeof first[name] === 'string' ? { [name]: first[name] } : {})
     const base = {
       taskId: nameOf(row),
@@ -257,6 +275,12 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
         }
       }
     }
+  }
+
+  /** Somebody changed the row of the submission: the task is still listed, as far as its other rows tell of it. */
+  function submissionLost(row: TaskRow): Record<string, unknown> {
+    const stream = load.streams().find(({ id }) => id === row.stream)
+    return { type: stream?.type ?? '', lane: lanes[stream?.laneRank ?? 1] }
   }
 
   /** Signals, and handlers of earlier leases, are no progress of the pass. */
@@ -466,6 +490,16 @@ const noMemos: Reads['memos']['answer'] = {
   inDoubt: [],
   rejections: [],
   failures: [],
+}
+
+/** Undefined for a text that the store never wrote. */
+function readable(text: string | undefined): Record<string, unknown> | undefined {
+  if (text === undefined) return undefined
+  try {
+    return JSON.parse(text) as Record<string, unknown>
+  } catch {
+    return undefined
+  }
 }
 
 /** A step that said how it failed is not in doubt, unless it ran out of time, or failed because it was in doubt. */

@@ -203,6 +203,9 @@ export class Pass {
       get unused() {
         return trail.unused
       },
+      get pending() {
+        return trail.pending
+      },
       divergence: (certainly) => {
         if (trail.isLive) return undefined
         return (

@@ -4,6 +4,8 @@ import {
   type Divergence,
   goesBeyond,
   isInternal,
+  isVoid,
+  outlivesRejection,
   type RecordedCall,
 } from '@ku0/agent-runtime-core'
 import type { Memos } from './memos.ts'
@@ -107,6 +109,19 @@ export class Trail {
   get unused(): number {
     let count = 0
     for (const call of this.#recorded()) if (!this.#isSettled(call)) count += 1
+    return count
+  }
+
+  /** Those of them that a pass would come to: a wait that outlived a rejection is kept, whether or not it is asked for again. */
+  get pending(): number {
+    const { rejections } = this.#memos
+    if (rejections.length === 0) return this.unused
+    let count = 0
+    for (const call of this.#recorded()) {
+      const { key, as, seq } = call
+      const isKept = as !== 'step' && outlivesRejection({ key, kind: as }) && isVoid(seq, rejections)
+      if (!isKept && !this.#isSettled(call)) count += 1
+    }
     return count
   }
 

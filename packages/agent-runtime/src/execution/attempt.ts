@@ -151,7 +151,9 @@ export class Attempt {
     this.write({ kind: 'diverge', leaseId: this.claim.leaseId, divergence }).catch((error: unknown) =>
       this.#unheard('diverge', error),
     )
-    this.log('warn', 'the task is parked: its code and its history part', { ...divergence })
+    if (divergence.kind === 'history_edited')
+      this.log('error', 'the task is parked: its history in the database was changed', { ...divergence })
+    else this.log('warn', 'the task is parked: its code and its history part', { ...divergence })
     this.#endPass(waiting())
   }
 

@@ -24,5 +24,7 @@ export interface ReplayWatch {
 /** What a replay knows of its pass. */
 export interface ReplayTrail {
   readonly unused: number
+  /** Those of the unused calls that may still come. */
+  readonly pending: number
   divergence(certainly: boolean): Divergence | undefined
 }

@@ -1,4 +1,12 @@
-import { decode, describeError, type EventData, type HandlerEnd, RuntimeError } from '@ku0/agent-runtime-core'
+import {
+  decode,
+  describeError,
+  divergenceOfFault,
+  type EventData,
+  type HandlerEnd,
+  type HistoryFault,
+  RuntimeError,
+} from '@ku0/agent-runtime-core'
 import { HandlerContext } from '../durable/context.ts'
 import { type Memos, noMemos, readMemos } from '../durable/memos.ts'
 import { HandlerScope } from '../durable/scope.ts'
@@ -19,8 +27,23 @@ export function runClaim(attempt: Attempt, definition: TaskDefinition | undefine
   if (!replays) return begin(attempt, definition, noMemos)
   readMemos(attempt.parts.store, taskId).then(
     (memos) => begin(attempt, definition, memos),
-    (error: unknown) => end(attempt, definition, threw(error)),
+    (error: unknown) => void unread(attempt, definition, error),
   )
+}
+
+/** A history that was changed parks its task: it has done nothing wrong. Source: `docs/semantics.md 6.4`. */
+async function unread(attempt: Attempt, definition: TaskDefinition, error: unknown): Promise<void> {
+  const fault = await readFault(attempt, error)
+  if (attempt.stopped !== undefined) attempt.endHandler(true)
+  else if (fault === undefined) end(attempt, definition, threw(error))
+  else attempt.diverge(divergenceOfFault(fault))
+}
+
+/** An error that comes from the store's thread has lost its details. */
+async function readFault(attempt: Attempt, error: unknown): Promise<HistoryFault | undefined> {
+  if (!(error instanceof RuntimeError) || error.code !== 'store_corrupt') return undefined
+  const { store } = attempt.parts
+  return store.read({ kind: 'integrity', taskId: attempt.claim.taskId }).catch(() => undefined)
 }
 
 /** Goes through a handler as {@link runClaim} does, with what is known of the past at hand. The attempt's watch hears of the end. */

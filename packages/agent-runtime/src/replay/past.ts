@@ -3,12 +3,14 @@ import {
   canonical,
   type ChildRecord,
   decode,
+  describeError,
   type ErrorRecord,
   type EventData,
   isVoid,
   type OpenWait,
   outlivesRejection,
   type Rejection,
+  RuntimeError,
   type StepRecord,
   type StoredEvent,
   type TaskState,
@@ -32,10 +34,20 @@ export interface Past {
   readonly history: History
 }
 
-/** Reads a task's past from all of its events, in their order. */
+/** Reads a task's past from all of its events, in their order. Throws `invalid_argument` for an event that cannot be read, naming it. */
 export function pastOf(events: readonly PastEvent[]): Past {
   const reading = new Reading()
-  for (const event of events) reading.take(event)
+  for (const event of events)
+    try {
+      reading.take(event)
+    } catch (cause) {
+      const why = describeError(cause).message
+      throw new RuntimeError(
+        'invalid_argument',
+        `the history's event ${event.seq} (${event.type}) cannot be read: ${why}`,
+        { cause },
+      )
+    }
   return reading.past()
 }
 

@@ -1,6 +1,8 @@
 import {
+  describeError,
   type ExecutionConfig,
   type ExecutionStore,
+  historyEdited,
   RuntimeError,
   type StoredEvent,
 } from '@ku0/agent-runtime-core'
@@ -36,6 +38,8 @@ export async function replayTask(
   assertOptions('replay', options, replayRules)
   if (options.mode === undefined) throw invalid("replay option mode: 'verify'; not given")
   const { timeoutMs = DEFAULT_TIMEOUT_MS } = options
+  const edited = await editedReport(deps.store, taskId)
+  if (edited !== undefined) return edited
   const past = pastOf(await readEvents(deps.store, taskId))
   if (past.state === 'rejected')
     throw new RuntimeError(
@@ -44,6 +48,16 @@ export async function replayTask(
     )
   const definition = deps.definitions.get(past.type)
   return verify({ taskId, past, definition, config: deps.config, timeoutMs })
+}
+
+/** Of a task whose history is not to be believed: what is said of it comes from its rows. */
+async function editedReport(store: ExecutionStore, taskId: string): Promise<ReplayReport | undefined> {
+  const fault = await store.read({ kind: 'integrity', taskId })
+  if (fault === undefined) return undefined
+  const type = (await store.read({ kind: 'task', taskId }))?.type ?? ''
+  const answered = { steps: 0, waits: 0, failures: 0 }
+  const error = describeError(historyEdited(taskId, fault))
+  return { taskId, type, verdict: 'edited', diverged: undefined, answered, unused: 0, error }
 }
 
 /** All events of a task. Throws `not_found`. */

@@ -12,6 +12,7 @@ import type { HistoryEnd } from '../execution/replay-watch.ts'
  * | `invalid_input` | has a schema that the stored input does not fit                                   |
  * | `unknown_type`  | does not define the task's type                                                   |
  * | `unsettled`     | waits for something of its own for longer than `timeoutMs`                          |
+ * | `edited`        | was not gone through: the history in the database is not the one that was written; `error` names the event |
  *
  * Source: `docs/semantics.md 6.3, 6.4`.
  */
@@ -27,8 +28,15 @@ export interface ReplayReport {
   readonly unused: number
   /** How far it came: the handler returned or threw, or called what the history has no answer for; absent where it was not begun. */
   readonly end?: HistoryEnd | { readonly call: 'return' | 'throw' }
-  /** What the handler threw, or what its input or output lacks. */
+  /** What the handler threw, what its input or output lacks, or what is wrong with the history. */
   readonly error?: ErrorRecord
 }
 
-export type ReplayVerdict = 'agreed' | 'diverged' | 'threw' | 'invalid_input' | 'unknown_type' | 'unsettled'
+export type ReplayVerdict =
+  | 'agreed'
+  | 'diverged'
+  | 'threw'
+  | 'invalid_input'
+  | 'unknown_type'
+  | 'unsettled'
+  | 'edited'

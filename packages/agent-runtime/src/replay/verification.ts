@@ -143,7 +143,7 @@ class Verification implements ReplayWatch {
   #mayGoOn(): boolean {
     if (this.#reached.some(({ end }) => end.call === 'command')) return false
     if (this.#divergence(false) !== undefined) return true
-    return (this.#reached[0]?.trail.unused ?? 0) > 0 && this.#case.past.history.lastFailure === undefined
+    return (this.#reached[0]?.trail.pending ?? 0) > 0 && this.#case.past.history.lastFailure === undefined
   }
 
   #giveUp(): void {

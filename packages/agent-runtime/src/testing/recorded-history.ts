@@ -39,10 +39,10 @@ export async function recordHistory(store: ExecutionStore, taskId: string): Prom
 /**
  * Goes through a handler with a history that was kept, as `runtime.replay` does with one in a store: nothing is executed, nothing is
  * needed but the two. A history of another type gives the verdict `unknown_type`. `timeoutMs`: how long the handler may wait for
- * something of its own, 5 000 by default. Throws `invalid_argument` for what is no history, naming the first event that is wrong.
+ * something of its own, 5 000 by default. Rejects with `invalid_argument` for what is no history, naming the first event that is wrong.
  * Source: `docs/semantics.md 6.3`, `docs/testing.md`.
  */
-export function replayHistory(
+export async function replayHistory(
   definition: TaskDefinition,
   history: RecordedHistory,
   options: { readonly timeoutMs?: number } = {},
@@ -67,6 +67,8 @@ function eventsOf(history: unknown): PastEvent[] {
     if (!isRecord(event) || !isRecord(event['data']) || typeof event['type'] !== 'string')
       throw invalid(`${expected}: event ${index + 1} is ${show(event)}`)
     const { seq, type, at, data } = event
+    if (!Number.isSafeInteger(at))
+      throw invalid(`${expected}: event ${index + 1} has at ${show(at)}, which is no time`)
     if (seq !== index + 1)
       throw invalid(`${expected}: event ${index + 1} has seq ${show(seq)}; one was taken out, added or moved`)
     return { seq, type, at, data: JSON.stringify(data) } as PastEvent

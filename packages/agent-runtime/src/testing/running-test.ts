@@ -149,7 +149,8 @@ export class RunningTest implements TestRuntime {
     do {
       await this.settle()
       await this.#time.advanceTo(this.#process, at)
-    } while (this.#goesOn && this.#process.life.dead)
+      // A process that died on the way left time where it was, and may have been followed by another meanwhile.
+    } while (this.#goesOn && (this.#process.life.dead || this.#shared.clock.now() < at))
     this.#assertAlive()
   }
 

@@ -166,8 +166,33 @@ describe('execution: approvals', () => {
     const end = await it.test.result(it.receipt).catch((error: { code: string }) => error.code)
     expect(end).toEqual(expected)
     expect((await it.approvals.trail(it.receipt)).map(({ outcome }) => outcome)).toEqual([
-      onTimeout === 'approve' ? 'approved' : onTimeout === 'throw' ? 'timed_out' : 'revoked',
+      onTimeout === 'approve' ? 'approved' : 'timed_out',
     ])
+  })
+
+  test('the last time that nobody answers is on record as a rejection, and told with the task', async () => {
+    const it = await asked((ctx) =>
+      ctx.requestApproval('plan', 1, { timeoutMs: 1_000, onTimeout: 'reject', maxRetries: 1 }),
+    )
+    await using _ = it.test
+    await expect(it.test.result(it.receipt)).rejects.toThrow('rejected 2 times')
+    const ends = (await it.approvals.trail(it.receipt)).map(({ outcome, by }) => [outcome, by])
+    expect(ends).toEqual([
+      ['rejected', 'timeout'],
+      ['rejected', 'timeout'],
+    ])
+    expect((await it.test.runtime.explain(it.receipt))?.summary).toBe(
+      "failed (not_approved) in attempt 1: 'plan' was rejected 2 times since the last approval (maxRetries 1)",
+    )
+  })
+
+  test('one rejection too many is said to be one; who gave it stays on record', async () => {
+    const it = await asked((ctx) => ctx.requestApproval('plan', 1, { maxRetries: 0 }))
+    await using _ = it.test
+    await it.approvals.reject((await it.open()).approvalId, { by: 'Ada', feedback: 'no' })
+    await expect(it.test.result(it.receipt)).rejects.toThrow('rejected once since')
+    const ends = (await it.approvals.trail(it.receipt)).map(({ outcome, by }) => [outcome, by])
+    expect(ends).toEqual([['rejected', 'Ada']])
   })
 
   test('a spot check asks in 30 % of the cases, by its seed, and its draws are recorded', async () => {

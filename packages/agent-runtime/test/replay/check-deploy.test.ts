@@ -53,12 +53,13 @@ describe('checkDeploy (docs/semantics.md 6.4)', () => {
       ok: true,
       checked: 43,
       agreed: 43,
-      counts: { diverged: 0, unknownTypes: 0, invalidInputs: 0, threw: 0, unsettled: 0 },
+      counts: { diverged: 0, unknownTypes: 0, invalidInputs: 0, threw: 0, unsettled: 0, edited: 0 },
       diverged: [],
       unknownTypes: {},
       invalidInputs: [],
       threw: [],
       unsettled: [],
+      edited: [],
     })
   })
 

@@ -42,6 +42,25 @@ const program =
   }
 
 describe('replay, mode verify (docs/semantics.md 6.3)', () => {
+  test('a wait that a rejection has left is nothing to wait for', async () => {
+    const version: Version = async (ctx) => {
+      await ctx.step('write', () => 1)
+      await ctx.sleep('a moment', 5)
+      await ctx.requestApproval('text', 1)
+    }
+    const task = await begun(version)
+    expect(await task.elapse(5)).toMatchObject({ waitingFor: 'approval' })
+    await task.review(version)
+    const [asked] = (await task.runtime.approvals.list()).approvals
+    await task.runtime.approvals.reject(asked?.approvalId ?? '')
+    // Given up after `timeoutMs` alone, it would outlast the test.
+    expect(await verify(task.runtime, task.taskId, 600_000)).toMatchObject({
+      verdict: 'agreed',
+      unused: 1,
+      end: { call: 'step', key: 'write' },
+    })
+  })
+
   test('H06 goes through a completed task: 0 writes, 0 executions, the same calls', async () => {
     const ran: string[] = []
     const task = await begun(program(ran))

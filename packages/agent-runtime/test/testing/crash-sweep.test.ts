@@ -54,6 +54,20 @@ describe('sweepCrashes', () => {
     expect(seen).toContain(2)
   })
 
+  test('time is moved to where it was asked for, whatever crashes on the way', async () => {
+    const sleeper = defineTask({ type: 'sleeper', input: z.null() }, (ctx) => ctx.sleep('nap', 1_000))
+    await sweepCrashes({
+      tasks: [sleeper],
+      script: async (it) => {
+        await it.runtime.submit(sleeper, null)
+        const from = it.now
+        await it.advance(5_500)
+        return it.now - from >= 5_500
+      },
+      check: (_, isThere) => expect(isThere).toBe(true),
+    })
+  })
+
   test('takes a part of the commits', async () => {
     const options = { tasks: [example], script: approveTwice }
     expect((await sweepCrashes({ ...options, from: 2, to: 8, every: 3 })).crashedAfter).toEqual([2, 5, 8])

@@ -1,0 +1,72 @@
+import {
+  blobReference,
+  CHAIN_START,
+  chainText,
+  type HistoryFault,
+  type Surroundings,
+  type TaskRow,
+} from '@ku0/agent-runtime-core'
+import type { Db } from './open.ts'
+import type { SqliteTables } from './tables.ts'
+
+interface IntegrityContext {
+  readonly db: Db
+  readonly tables: SqliteTables
+  readonly chain: Surroundings['chain']
+  readonly sha256Hex: Surroundings['sha256Hex']
+}
+
+/**
+ * Checks that a task's events are those that were written: no gap, every hash the one of its chain, every blob the one that its event
+ * names, and the last hash that of the task's row. One pass, event by event; the first fault is told. Source: `docs/semantics.md 6.2`.
+ */
+export function prepareIntegrity({
+  db,
+  tables,
+  chain,
+  sha256Hex,
+}: IntegrityContext): (row: TaskRow) => HistoryFault | undefined {
+  const events = db
+    .prepare<[number], EventRow>(
+      'SELECT seq, type, at, data, blob, hash FROM event WHERE task = ? ORDER BY seq',
+    )
+    .raw()
+
+  return function faultOf(row: TaskRow): HistoryFault | undefined {
+    let hash = CHAIN_START
+    let last = 0
+    for (const [seq, type, at, data, blob, stored] of events.iterate(row.id)) {
+      last += 1
+      if (last > row.seq) return { seq, expected: 'no event', actual: brief(stored) }
+      if (seq !== last) return { seq: last, expected: 'an event', actual: 'no event' }
+      hash = chain(hash, chainText(row.id, seq, type, at, data))
+      if (!isSame(hash, stored)) return { seq, expected: brief(stored), actual: brief(hash) }
+      const fault = blob === null ? undefined : faultOfBlob(blob, data)
+      if (fault !== undefined) return { seq, ...fault }
+    }
+    if (last < row.seq) return { seq: last + 1, expected: 'an event', actual: 'no event' }
+    return isSame(hash, row.tail) ? undefined : { seq: last, expected: brief(row.tail), actual: brief(hash) }
+  }
+
+  /** The chain holds the hash of a value that was moved to a blob, not the value. */
+  function faultOfBlob(blob: string, data: string): Omit<HistoryFault, 'seq'> | undefined {
+    const text = tables.load.blob(blob)
+    if (text === undefined) return { expected: `blob ${blob.slice(0, BRIEF)}`, actual: 'no blob' }
+    const actual = sha256Hex(text)
+    if (actual === blob && data.includes(blobReference(blob, text.length))) return undefined
+    return { expected: `blob ${blob.slice(0, BRIEF)}`, actual: `blob ${actual.slice(0, BRIEF)}` }
+  }
+}
+
+type EventRow = [seq: number, type: string, at: number, data: string, blob: string | null, hash: Buffer]
+
+function isSame(one: Uint8Array, other: Uint8Array): boolean {
+  return Buffer.compare(one, other) === 0
+}
+
+function brief(hash: Uint8Array): string {
+  return `hash ${Buffer.from(hash).toString('hex').slice(0, BRIEF)}`
+}
+
+/** Digits of a hash that a person compares. */
+const BRIEF = 12

@@ -1,0 +1,194 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { z } from 'zod'
+import { checkDeploy, createRuntime, defineTask } from '../../src/index.ts'
+import { createTestRuntime, type RecordedHistory, replayHistory } from '../../src/testing/index.ts'
+import { turns, virtualEnvironment, type VirtualRuntime, virtualRuntime } from '../virtual-runtime.ts'
+
+const ran: string[] = []
+const order = defineTask({ type: 'order', input: z.null() }, async (ctx) => {
+  const a = await ctx.step('a', () => ran.push('a'))
+  const text = await ctx.step('b', () => 'x'.repeat(10_000))
+  await ctx.waitForSignal('go')
+  await ctx.step('c', () => ran.push('c'))
+  return [a, text.length]
+})
+
+/** A store with some tasks that wait for a signal, its processes over. */
+async function left(count = 1) {
+  ran.length = 0
+  const folder = mkdtempSync(join(tmpdir(), 'ku0-edited-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const database = join(folder, 'store.db')
+  const environment = virtualEnvironment()
+  const open = () =>
+    virtualRuntime({ database, environment, tasks: [order], config: { maxInlineBytes: 1_024 } })
+  const it = await open()
+  const taskIds: string[] = []
+  for (let n = 0; n < count; n += 1) {
+    const { taskId } = await it.runtime.submit(order, null)
+    taskIds.push(taskId)
+  }
+  await it.elapse(10)
+  await end(it)
+  ran.length = 0
+  return {
+    database,
+    taskIds,
+    taskId: taskIds[0] ?? '',
+    open,
+    sql(...statements: readonly string[]) {
+      const db = new DatabaseSync(database)
+      for (const statement of statements) db.exec(statement)
+      db.close()
+    },
+  }
+}
+
+async function end({ runtime, store }: VirtualRuntime): Promise<void> {
+  const stopped = runtime.stop({ drain: false })
+  void runtime.stop()
+  await stopped
+  await store.close()
+}
+
+const edits = [
+  ['a result', `UPDATE event SET data = replace(data, '"result":1', '"result":7') WHERE task = 1`, 3],
+  ['a key', `UPDATE event SET data = replace(data, '"key":"a"', '"key":"x"') WHERE task = 1`, 3],
+  ['a time', 'UPDATE event SET at = at + 1 WHERE task = 1 AND seq = 4', 4],
+  ['an event taken out', 'DELETE FROM event WHERE task = 1 AND seq = 3', 3],
+  ['the last event taken out', 'DELETE FROM event WHERE task = 1 AND seq = 5', 5],
+  ['garbage', `UPDATE event SET data = 'garbage' WHERE task = 1 AND seq = 3`, 3],
+  ['the submission', `UPDATE event SET data = 'xx' WHERE task = 1 AND seq = 1`, 1],
+  ['a blob', `UPDATE blob SET data = '"yy"'`, 4],
+  ['a blob taken out', 'DELETE FROM blob', 4],
+] as const
+
+describe('a history that was changed in the database (docs/semantics.md 6.4)', () => {
+  test.each(edits)('%s: replay says so, and goes through nothing', async (_, edit, seq) => {
+    const it = await left()
+    it.sql(edit)
+    const { runtime } = await it.open()
+    expect(await runtime.replay(it.taskId, { mode: 'verify' })).toMatchObject({
+      type: 'order',
+      verdict: 'edited',
+      diverged: undefined,
+      answered: { steps: 0, waits: 0, failures: 0 },
+      error: {
+        code: 'store_corrupt',
+        message: expect.stringContaining(`task ${it.taskId} was changed: event ${seq} `) as string,
+      },
+    })
+  })
+
+  test.each(edits.slice(0, -2))('%s: a live pass does not run, and parks the task', async (_, edit, seq) => {
+    const it = await left()
+    it.sql('CREATE TABLE kept AS SELECT * FROM event', edit)
+    const parked = await it.open()
+    await parked.runtime.signal(it.taskId, 'go')
+    await parked.elapse(10)
+    const waits = { state: 'waiting', waitingFor: 'divergence', attempt: 1, crashes: 0 }
+    const found = { kind: 'history_edited', key: '', position: 0 }
+    expect(await parked.runtime.status(it.taskId)).toMatchObject({ ...waits, divergence: found })
+    expect(ran).toEqual([])
+    expect(parked.log.filter(({ level }) => level === 'error')).toMatchObject([
+      { message: 'the task is parked: its history in the database was changed', fields: found },
+    ])
+    expect((await parked.runtime.explain(it.taskId))?.summary).toMatch(
+      new RegExp(`^is parked, its history in the database was changed: event ${seq}: .* then resume it$`),
+    )
+    await parked.runtime.resume(it.taskId)
+    await parked.elapse(10)
+    expect(await parked.runtime.status(it.taskId)).toMatchObject(waits)
+    await end(parked)
+
+    it.sql('INSERT OR REPLACE INTO event SELECT * FROM kept', 'DROP TABLE kept')
+    const mended = await it.open()
+    await mended.runtime.resume(it.taskId)
+    await mended.elapse(10)
+    expect(await mended.runtime.status(it.taskId)).toMatchObject({
+      state: 'completed',
+      output: [1, 10_000],
+    })
+    expect(ran).toEqual(['c'])
+  })
+
+  test('the same with a store in its own thread', async () => {
+    const it = await left()
+    it.sql(edits[0][1])
+    const found = Promise.withResolvers<unknown>()
+    await using runtime = await createRuntime({
+      store: `sqlite:${it.database}`,
+      tasks: [order],
+      telemetry: false,
+      logger: { debug() {}, info() {}, warn() {}, error: found.resolve },
+    })
+    await runtime.signal(it.taskId, 'go')
+    expect(await found.promise).toMatchObject({ kind: 'history_edited', taskId: it.taskId })
+    while ((await runtime.stats()).running > 0) await turns()
+    expect(await runtime.status(it.taskId)).toMatchObject({ state: 'waiting', waitingFor: 'divergence' })
+  })
+
+  test('checkDeploy names the task, and goes on with the others', async () => {
+    for (const edit of [edits[5][1], edits[6][1]]) {
+      const it = await left(3)
+      it.sql(edit)
+      const report = await checkDeploy({ store: `sqlite:${it.database}`, tasks: [order] })
+      expect(report).toMatchObject({ ok: false, checked: 3, agreed: 2, counts: { edited: 1 } })
+      expect(report.edited).toMatchObject([{ taskId: it.taskId, type: 'order' }])
+    }
+  })
+
+  test('what is sound is not suspected: signals that came between, a big value, a fork', async () => {
+    const it = await left()
+    const { runtime, elapse } = await it.open()
+    const fork = await runtime.fork(it.taskId, { fromStep: 'b' })
+    await runtime.signal(it.taskId, 'other', 'y'.repeat(5_000))
+    for (const task of [it.taskId, fork.taskId]) {
+      await runtime.signal(task, 'go')
+      await elapse(10)
+      expect(await runtime.status(task)).toMatchObject({ state: 'completed' })
+      expect(await runtime.replay(task, { mode: 'verify' })).toMatchObject({ verdict: 'agreed' })
+    }
+  })
+})
+
+describe('replayHistory', () => {
+  test.each([
+    ['an event taken out', (events: Event[]) => events.splice(2, 1), 'event 3 has seq 4'],
+    ['a time that is none', (events: Event[]) => change(events, 3, { at: 'soon' }), 'event 4 has at'],
+    ['no data', (events: Event[]) => change(events, 2, { data: null }), 'event 3 is'],
+    [
+      'a wait without its waits',
+      (events: Event[]) => change(events, 4, { data: {} }),
+      'event 5 (task.waiting)',
+    ],
+    [
+      'a step without a result',
+      (events: Event[]) => change(events, 2, { data: { key: 'a' } }),
+      'event 3 (step',
+    ],
+  ])('%s: rejects, naming it', async (_, edit, message) => {
+    await using it = await createTestRuntime({ tasks: [order] })
+    const receipt = await it.runtime.submit(order, null)
+    await it.until(receipt, 'waiting')
+    const history = await it.record(receipt)
+    const events = [...history.events]
+    edit(events)
+    const replayed = replayHistory(order, { ...history, events })
+    await expect(replayed).rejects.toMatchObject({
+      code: 'invalid_argument',
+      message: expect.stringContaining(message) as string,
+    })
+    await turns()
+  })
+})
+
+type Event = RecordedHistory['events'][number]
+
+function change(events: Event[], index: number, by: object): void {
+  events[index] = { ...(events[index] as Event), ...by }
+}
