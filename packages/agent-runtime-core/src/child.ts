@@ -44,5 +44,10 @@ export function isPatience(key: string): boolean {
   return key.startsWith(PATIENCE)
 }
 
+/** The child that somebody with such a timer waits for. */
+export function patienceFor(key: string): string {
+  return key.slice(key.indexOf('/', PATIENCE.length) + 1)
+}
+
 const PATIENCE = `${RESERVED}patience/`
 const CHILD_NAMES = `${RESERVED}child/`

@@ -75,7 +75,7 @@ export function prepareLoad(db: Db) {
     "SELECT data -> '$.key', seq FROM event WHERE task = ? AND type IN ('step.completed', 'step.inherited')",
   )
   const rejections = db.prepare<[number], { since: number; seq: number }>(
-    "SELECT data ->> '$.since' AS since, seq FROM event WHERE task = ? AND type = 'task.resumed' AND data ->> '$.since' IS NOT NULL ORDER BY seq",
+    "SELECT data ->> '$.since' AS since, seq FROM event WHERE task = ? AND type IN ('task.resumed', 'wait.inherited') AND data ->> '$.since' IS NOT NULL ORDER BY seq",
   )
   const lastApproval = db
     .prepare<[number], number>(
@@ -147,7 +147,12 @@ export function prepareLoad(db: Db) {
         ]),
       )
     },
-    memos: (taskId: number) => standing(memos.all(taskId), rejections.all(taskId)),
+    /** Those that count, with the rejections that count them. */
+    memos: (taskId: number) => {
+      const [all, sentBack] = [memos.all(taskId), rejections.all(taskId)]
+      const counting = new Set(standing(all, sentBack))
+      return all.filter((memo) => counting.has(memo) || sentBack.some(({ seq }) => seq === memo.seq))
+    },
     rejections: (taskId: number) => rejections.all(taskId),
     verdicts: (taskId: number): VerdictsRow => {
       const approvedSeq = lastApproval.get(taskId) ?? 0
@@ -192,7 +197,7 @@ export function standing<M extends Pick<MemoRow, 'type' | 'data'> & { readonly s
   rejections: readonly { readonly since: number; readonly seq: number }[],
 ): M[] {
   return memos.filter(({ seq, type, data }) => {
-    if (type === 'task.resumed' && rejections.some((rejection) => rejection.seq === seq)) return false
+    if (rejections.some((rejection) => rejection.seq === seq)) return false
     return !isVoid(seq, rejections) || isOwnWait(type, data)
   })
 }
