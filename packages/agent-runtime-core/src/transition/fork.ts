@@ -77,11 +77,11 @@ function inheritAll(
   let approvedSeq = 0
   for (const memo of all)
     if (memo.type === 'child.ended') tellEnd(ws, id, memo as ChildEnded)
-    else if (isChild(memo.type)) inheritChild(ws, source, id, memo as Memo)
+    else if (isChild(memo.type)) inheritChild(ws, source, id, memo)
     else {
-      const { data } = memo as Memo
+      const { data } = memo
       const own = data.since === undefined ? data : { ...data, since: approvedSeq }
-      inherit(ws, id, { ...(memo as Memo), data: own }, edits)
+      inherit(ws, id, { ...memo, data: own }, edits)
       if (isApproval(data)) approvedSeq = ws.taskNow({ id }).seq
     }
 }
