@@ -22,17 +22,13 @@ async function unlucky(
       }),
     ),
   )
-  const test = await createTestRuntime({ tasks: [task, child] })
-  return { test, net, receipt: await test.runtime.submit(task, null) }
+  const it = await createTestRuntime({ tasks: [task, child] })
+  return { it, net, receipt: await it.runtime.submit(task, null) }
 }
 
 describe('histories of forks (docs/semantics.md 6.3)', () => {
   test('a retry goes the way that a rejection had led to, with the feedback in hand', async () => {
-    const {
-      test: it,
-      net,
-      receipt,
-    } = await unlucky(async (ctx, publish) => {
+    const { it, net, receipt } = await unlucky(async (ctx, publish) => {
       const text = await ctx.step('write', () => `text of ${ctx.feedback.length}`)
       for (const { feedback } of ctx.feedback) await ctx.step(`heed ${feedback ?? ''}`, () => feedback)
       await ctx.requestApproval('text', text)
@@ -58,11 +54,7 @@ describe('histories of forks (docs/semantics.md 6.3)', () => {
 
   test('a retry takes plan B again where patience with a child had ended', async () => {
     const ran: string[] = []
-    const {
-      test: it,
-      net,
-      receipt,
-    } = await unlucky(async (ctx, publish) => {
+    const { it, net, receipt } = await unlucky(async (ctx, publish) => {
       const spawned = await ctx.spawn('slow', child, 80)
       const value = await spawned.result({ timeoutMs: 50 }).catch((error: unknown) => {
         if (error instanceof TimeoutError) return 'late'
@@ -86,7 +78,7 @@ describe('histories of forks (docs/semantics.md 6.3)', () => {
 
   test('a retry gives a step all of its tries', async () => {
     const tries: number[] = []
-    const { test: it, receipt } = await unlucky(async (ctx) => {
+    const { it, receipt } = await unlucky(async (ctx) => {
       await ctx.step('flaky', retried, () => {
         if (tries.push(tries.length) < 6) throw new Error('no')
       })
@@ -100,7 +92,7 @@ describe('histories of forks (docs/semantics.md 6.3)', () => {
 
   test('every attempt of the task gives a step all of its tries', async () => {
     const tries: number[] = []
-    const { test: it, receipt } = await unlucky(
+    const { it, receipt } = await unlucky(
       async (ctx) => {
         await ctx.step('flaky', retried, () => {
           if (tries.push(ctx.attempt) < 6) throw new Error('no')
@@ -115,11 +107,7 @@ describe('histories of forks (docs/semantics.md 6.3)', () => {
   })
 
   test('an edit of what a race or an all was decided with is refused by name', async () => {
-    const {
-      test: it,
-      net,
-      receipt,
-    } = await unlucky(async (ctx, publish) => {
+    const { it, net, receipt } = await unlucky(async (ctx, publish) => {
       const found = await ctx.all('search', {
         web: (branch) => branch.step('search web', () => 'web'),
         book: (branch) => branch.step('search book', () => 'book'),
@@ -139,11 +127,7 @@ describe('histories of forks (docs/semantics.md 6.3)', () => {
   })
 
   test('2.7 another fork under the same key is a conflict', async () => {
-    const {
-      test: it,
-      net,
-      receipt,
-    } = await unlucky(async (ctx, publish) => {
+    const { it, net, receipt } = await unlucky(async (ctx, publish) => {
       const value = await ctx.step('a', () => 1)
       await publish()
       return value
