@@ -143,6 +143,8 @@ export interface EventData {
     result: unknown
     inputHash?: string
     durationMs: number
+    /** It is the decision of branches; what they recorded stands at the same position, before it. */
+    branches?: 'race' | 'all'
     dropped?: string[]
     /** Children of branches that were given up: they were canceled and are forgotten. */
     droppedChildren?: string[]
@@ -176,7 +178,10 @@ export type ChildEnd =
   | { state: 'failed'; kind: FailureKind; error: unknown }
   | { state: 'canceled'; reason?: string }
 
-/** How a wait ended; `value` is what came. `since`: a rejection voids the memos made after that seq. */
+/**
+ * How a wait ended; `value` is what came. `since`: a rejection voids the memos made after that seq. In a fork it is the seq of the
+ * last approval inherited before it.
+ */
 interface ResolvedWait {
   key: string
   kind: WaitKind

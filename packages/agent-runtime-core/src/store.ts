@@ -129,6 +129,8 @@ export interface Submission {
   readonly trace?: Readonly<Record<string, string>>
   /** Set by the store itself. */
   readonly forkOf?: string
+  /** Set by the store itself: what the idempotency key of a fork binds besides type and input. */
+  readonly forkedAt?: string
   readonly schedule?: string
   readonly scheduledFor?: number
   /** Set by the store itself. */
@@ -184,6 +186,8 @@ export interface Writes {
       readonly durationMs: number
       readonly result: string
       readonly inputHash?: string
+      /** It is the decision of branches, whose steps have the same position. */
+      readonly branches?: 'race' | 'all'
       /** Open waits that nobody waits for any more: those of a race's losers. */
       readonly drops?: readonly string[]
       /** Children of the losers, by key: those that run, and do not outlive their branch, are canceled and forgotten. */
@@ -303,6 +307,8 @@ export interface Writes {
       | { readonly as: 'unknown_task' }
       | { readonly as: 'not_over'; readonly state: TaskState }
       | { readonly as: 'unknown_step'; readonly key: string }
+      /** The decision of a race or an all answers for the step of this key. */
+      | { readonly as: 'inside_decision'; readonly key: string; readonly decision: string }
   }
   /** Gives a running task back, same attempt. Source: `docs/semantics.md 3.6, 5.6`. */
   release: {

@@ -59,6 +59,11 @@ async function submitFork({ store }: ForkDeps, call: string, write: Write<'fork'
         `${call}: task ${taskId} has not completed a step '${outcome.key}'` +
           (write.fromStep === undefined ? '' : ` before '${write.fromStep}'`),
       )
+    case 'inside_decision':
+      throw invalid(
+        `${call}: step '${outcome.key}' of task ${taskId} cannot be edited: it is in a branch of '${outcome.decision}', which is decided and ` +
+          `answers for it; edit '${outcome.decision}' itself, or fork from it to decide it anew`,
+      )
   }
 }
 

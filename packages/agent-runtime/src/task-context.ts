@@ -211,8 +211,8 @@ export interface StepOptions {
   /** The running time of a try; then its signal aborts and it fails with a `TimeoutError`, whether or not `fn` stops. */
   readonly timeoutMs?: number
   /**
-   * Tries in all, those of earlier passes included, and the waits between them; by default there is one try. A `NonRetryableError`,
-   * thrown or among the causes, and an error with `retryable: false` end the tries. Source: `docs/semantics.md 7.7`.
+   * Tries in all, those of earlier passes included, and the waits between them; by default there is one try. Where the task itself is
+   * tried again, as another attempt by its own `retry` or as a fork, the step has all of them again. A `NonRetryableError`, thrown or among the causes, and an error with `retryable: false` end the tries. Source: `docs/semantics.md 7.7`.
    */
   readonly retry?: { readonly attempts: number; readonly backoff?: Partial<Backoff> }
   /**

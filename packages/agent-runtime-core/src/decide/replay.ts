@@ -153,6 +153,11 @@ function callOf(key: string): string {
   return key.startsWith(RETRY_KEY) ? key.slice(key.indexOf('/', RETRY_KEY.length) + 1) : key
 }
 
+/** Whether a wait is one between the tries of a step. */
+export function isRetryWait(key: string): boolean {
+  return key.startsWith(RETRY_KEY)
+}
+
 /** What the keys of the waits between the tries of a step begin with; the number of the retry and the step's key follow. */
 export const RETRY_KEY = `${RESERVED}retry/`
 

@@ -2,6 +2,7 @@ import { approvalName } from '../approval.ts'
 import { childName } from '../child.ts'
 import { TIMEOUT_VERDICT } from '../transition/approvals.ts'
 import { canonical } from '../codec.ts'
+import { isRetryWait } from '../decide/replay.ts'
 import type { EventData, StoredEvent } from '../event.ts'
 import { canMove, isFinal, type TaskState } from '../states.ts'
 import type { OpenWait } from '../wait.ts'
@@ -107,6 +108,8 @@ export function foldEvents(events: readonly Pick<StoredEvent, 'seq' | 'type' | '
             `I10 requeue ${seq} (${requeued.reason}) goes from attempt ${row.attempt} to ${requeued.attempt}`,
           )
         row.attempt = requeued.attempt
+        if (requeued.reason === 'retry')
+          for (const key of waits.keys()) if (isRetryWait(key)) waits.delete(key)
         if (requeued.reason === 'expired' || requeued.reason === 'owner_dead') row.crashes += 1
         break
       }
@@ -172,6 +175,7 @@ export function foldEvents(events: readonly Pick<StoredEvent, 'seq' | 'type' | '
         if (fence > 0 || row.state !== 'queued') problems.push(`I7 ${type} ${seq} although it has begun`)
         if (type === 'step.inherited') row.steps += 1
         if (type === 'child.inherited') spawnedAt.set(String(it['key']), seq)
+        if (typeof it['since'] === 'number') sendBack(it['since'])
         break
       case 'step.started':
       case 'child.spawned':

@@ -143,7 +143,7 @@ function* leaseRules({ record, events, leases }: TaskSnapshot): Iterable<string>
 /** What sent the task back, as its events say. */
 function rejectionsIn(events: TaskSnapshot['events']): { since: number; seq: number }[] {
   return events.flatMap(({ type, seq, data }) => {
-    if (type !== 'task.resumed') return []
+    if (type !== 'task.resumed' && type !== 'wait.inherited') return []
     const { since } = JSON.parse(data) as EventData['wait.resolved']
     return since === undefined ? [] : [{ since, seq }]
   })

@@ -1,5 +1,6 @@
-import { childName, isPatience } from '../child.ts'
+import { childName, isPatience, patientFor } from '../child.ts'
 import { canonical } from '../codec.ts'
+import { isRetryWait } from '../decide/replay.ts'
 import type { EventData } from '../event.ts'
 import { isFinal } from '../states.ts'
 import type { OutcomeOf, Submission, Write } from '../store.ts'
@@ -22,7 +23,7 @@ export function fork(ws: WorkingSet, it: Write<'fork'>): OutcomeOf<'fork'> {
   if (it.onlyOver && !isParked && (!isFinal(source.state) || source.state === 'completed'))
     return { as: 'not_over', state: source.state }
 
-  const { memos, ends } = readMemos(ws, source, history.memos)
+  const { memos, rejections, ends } = readMemos(ws, source, history.memos)
   const from = it.fromStep === undefined ? undefined : memos.find(({ data }) => data.key === it.fromStep)
   if (it.fromStep !== undefined && from === undefined) return { as: 'unknown_step', key: it.fromStep }
   const kept = from === undefined ? memos : memos.filter(({ data }) => data.position < from.data.position)
@@ -30,44 +31,109 @@ export function fork(ws: WorkingSet, it: Write<'fork'>): OutcomeOf<'fork'> {
     (key) => !kept.some(({ data, type }) => isStep(type) && data.key === key),
   )
   if (stray !== undefined) return { as: 'unknown_step', key: stray }
+  for (const key of Object.keys(it.edits)) {
+    const decision = decisionOver(kept, key)
+    if (decision !== undefined) return { as: 'inside_decision', key, decision }
+  }
 
-  const receipt = submitOne(ws, { ...submissionOf(history.submission), ...it.change, forkOf: it.taskId })
-  if (receipt.accepted && !receipt.deduplicated)
-    for (const memo of kept) {
-      const end = ends.get(memo)
-      if (end === undefined) inherit(ws, receipt.sequence, memo, it.edits)
-      else inheritChild(ws, source, receipt.sequence, memo, end)
-    }
+  const forkedAt = canonical([source.id, it.fromStep ?? null, it.edits])
+  const change = { ...it.change, forkOf: it.taskId, forkedAt }
+  const receipt = submitOne(ws, { ...submissionOf(history.submission), ...change })
+  if (receipt.accepted && !receipt.deduplicated) {
+    const told = kept.flatMap((memo) => ends.get(memo) ?? [])
+    const all = [...kept, ...rejectionsOver(kept, rejections), ...told].toSorted((a, b) => a.seq - b.seq)
+    inheritAll(ws, source, receipt.sequence, all, it.edits)
+  }
   return { as: 'submitted', receipt }
+}
+
+/** The race or all, decided, in a branch of which the step was recorded: branches have the position of the call around them. */
+function decisionOver(kept: readonly Memo[], key: string): string | undefined {
+  const step = kept.find(({ type, data }) => isStep(type) && data.key === key)
+  return kept.findLast(
+    ({ seq, data }) =>
+      step !== undefined &&
+      data.branches !== undefined &&
+      data.position === step.data.position &&
+      seq > step.seq,
+  )?.data.key
+}
+
+/** Those under which something kept was made. One that counts from an approval that is not kept was over before it is asked for anew. */
+function rejectionsOver(kept: readonly Memo[], rejections: readonly Memo[]): readonly Memo[] {
+  const last = kept.at(-1)?.seq ?? 0
+  const starts = new Set([0, ...kept.filter(({ data }) => isApproval(data)).map(({ seq }) => seq)])
+  return rejections.filter(({ seq, data }) => seq < last && starts.has(data.since ?? 0))
+}
+
+/** In the order of the history that they are from, so that whoever stood first in it does so here. */
+function inheritAll(
+  ws: WorkingSet,
+  source: TaskRow,
+  id: number,
+  all: readonly (Memo | ChildEnded)[],
+  edits: Write<'fork'>['edits'],
+): void {
+  let approvedSeq = 0
+  for (const memo of all)
+    if (memo.type === 'child.ended') tellEnd(ws, id, memo as ChildEnded)
+    else if (isChild(memo.type)) inheritChild(ws, source, id, memo)
+    else {
+      const { data } = memo
+      const own = data.since === undefined ? data : { ...data, since: approvedSeq }
+      inherit(ws, id, { ...memo, data: own }, edits)
+      if (isApproval(data)) approvedSeq = ws.taskNow({ id }).seq
+    }
 }
 
 /** The data of the events that are memos. */
 type MemoData = (EventData['step.completed'] | EventData['wait.resolved'] | EventData['child.spawned']) & {
   reason?: string
+  since?: number
+  branches?: 'race' | 'all'
   dropped?: string[]
   droppedChildren?: string[]
 }
 
 /**
  * The memos that a fork can have. Of the children only those that completed: the others are spawned anew, as a step that failed is run
- * anew. That they ended is told again, so what was waited for on their behalf is not kept.
+ * anew. That they ended is told again, so the waits for it are not kept, nor the patience that ended only after them. Steps have all
+ * their tries again, so the waits between those are not kept either.
  */
 function readMemos(
   ws: WorkingSet,
   source: TaskRow,
   rows: readonly MemoRow[],
-): { readonly memos: readonly Memo[]; readonly ends: ReadonlyMap<Memo, MemoRow> } {
-  const completed = new Map<string, MemoRow>()
+): {
+  readonly memos: readonly Memo[]
+  readonly rejections: readonly Memo[]
+  readonly ends: ReadonlyMap<Memo, ChildEnded>
+} {
+  const completed = new Map<string, ChildEnded>()
+  const answered = new Set<string>()
+  const rejections: Memo[] = []
   const memos: Memo[] = []
   for (const row of rows) {
     const data = JSON.parse(row.data) as MemoData | EventData['child.ended']
     if ((data as MemoData).reason === 'divergence') continue
-    if (row.type !== 'child.ended') memos.push({ ...row, data: data as MemoData })
-    else if ((data as EventData['child.ended']).state === 'completed') completed.set(data.key, row)
+    if (row.type === 'child.ended') {
+      if ((data as EventData['child.ended']).state === 'completed')
+        completed.set(data.key, { ...row, type: row.type })
+      continue
+    }
+    const memo: Memo = { ...row, data: data as MemoData }
+    if (memo.data.since !== undefined) rejections.push(memo)
+    else if (!('kind' in memo.data)) memos.push(memo)
+    else if (memo.data.kind === 'child') answered.add(data.key)
+    else if (
+      !isRetryWait(data.key) &&
+      !(isPatience(data.key) && answered.has(childName(patientFor(data.key))))
+    )
+      memos.push(memo)
   }
-  const ends = new Map<Memo, MemoRow>()
+  const ends = new Map<Memo, ChildEnded>()
   const kept = memos.filter((memo) => {
-    if (!isChild(memo.type)) return !('kind' in memo.data) || !isForChild(memo.data)
+    if (!isChild(memo.type)) return true
     const end = completed.get(memo.data.key)
     const child = ws.child(source.id, memo.data.key)
     // One that was dropped has no row, or that of the child that came after it.
@@ -75,12 +141,16 @@ function readMemos(
     ends.set(memo, end)
     return true
   })
-  return { memos: kept, ends }
+  return { memos: kept, rejections, ends }
 }
 
-function isForChild({ kind, key }: EventData['wait.resolved']): boolean {
-  return kind === 'child' || isPatience(key)
+function isApproval(data: MemoData): boolean {
+  return (
+    'kind' in data && data.kind === 'approval' && (data.outcome === 'approved' || data.outcome === 'passed')
+  )
 }
+
+type ChildEnded = MemoRow & { readonly type: 'child.ended' }
 
 interface Memo extends Omit<MemoRow, 'data'> {
   readonly data: MemoData
@@ -90,20 +160,25 @@ function isChild(type: MemoRow['type']): boolean {
   return type === 'child.spawned' || type === 'child.inherited'
 }
 
-/** It did not run for this task, and it is over: the new task has its end as if it had just come. */
-function inheritChild(ws: WorkingSet, source: TaskRow, id: number, { data }: Memo, end: MemoRow): void {
+/** It did not run for this task, and it is over. */
+function inheritChild(ws: WorkingSet, source: TaskRow, id: number, { data }: Memo): void {
   const { key, policy, position } = data as EventData['child.spawned']
   const before = ws.child(source.id, key)
   if (before === undefined) throw new Error(`child ${key} of task ${source.id} was not loaded`)
   const row = ws.move(ws.taskNow({ id }), {}, 'child.inherited', canonical(data))
   const { seq } = row
   ws.putChild({ parent: id, key, task: before.task, position, policy, seq, state: 'closed' })
-  const cut = end.data.indexOf(',"value":')
+}
+
+/** The new task has it as if it had just come. */
+function tellEnd(ws: WorkingSet, id: number, { data, blob }: ChildEnded): void {
+  const { key } = JSON.parse(data) as EventData['child.ended']
+  const cut = data.indexOf(',"value":')
   deliver(ws, ws.taskNow({ id }), {
     event: 'child.ended',
-    fields: end.data.slice(1, cut),
+    fields: data.slice(1, cut),
     name: childName(key),
-    value: { text: end.data.slice(cut + 9, -1), blob: end.blob },
+    value: { text: data.slice(cut + 9, -1), blob },
   })
 }
 

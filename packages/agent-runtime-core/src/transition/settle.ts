@@ -1,6 +1,7 @@
 import type { EventType, RequeueReason } from '../event.ts'
 import { canonical } from '../codec.ts'
 import { decideExpiry } from '../decide/expiry.ts'
+import { isRetryWait } from '../decide/replay.ts'
 import { cancelChildren } from './cancel.ts'
 import { tellParent } from './children.ts'
 import type { LeaseEndReason } from '../lease.ts'
@@ -8,7 +9,7 @@ import type { Fenced, Settlement } from '../store.ts'
 import { endLease, held, liveLease, notice } from './fence.ts'
 import { enqueue, hold } from './queue.ts'
 import type { LeaseRow, TaskRow } from './rows.ts'
-import { clearWaits } from './waits.ts'
+import { clearWaits, dropWaits } from './waits.ts'
 import type { WorkingSet } from './working-set.ts'
 
 /** The holder reports how its attempt ended. Source: `docs/semantics.md 1.1, 4.4`. */
@@ -37,7 +38,14 @@ export function settle(ws: WorkingSet, leaseId: string, settlement: Settlement):
     case 'retry': {
       const attempt = task.attempt + 1
       const dueAt = settlement.delayMs > 0 ? ws.now.at + settlement.delayMs : null
-      requeue(ws, task, lease, {
+      // The steps have all their tries again.
+      const backOffs = ws.waitsOf(task).filter(({ key }) => isRetryWait(key))
+      dropWaits(
+        ws,
+        task,
+        backOffs.map(({ key }) => key),
+      )
+      requeue(ws, ws.taskNow(task), lease, {
         reason: 'retry',
         attempt,
         crashes: task.crashes,

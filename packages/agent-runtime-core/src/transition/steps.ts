@@ -19,7 +19,7 @@ export function recordStep(ws: WorkingSet, it: Write<'recordStep'>): OutcomeOf<'
     task,
     { steps: task.steps + 1 },
     'step.completed',
-    `{${dropsText(it.drops, children)}"durationMs":${it.durationMs}` +
+    `{${it.branches === undefined ? '' : `"branches":"${it.branches}",`}${dropsText(it.drops, children)}"durationMs":${it.durationMs}` +
       (it.inputHash === undefined ? '' : `,"inputHash":"${it.inputHash}"`) +
       `,"key":${JSON.stringify(it.key)},"position":${it.position},"result":${result.text}}`,
     undefined,

@@ -100,7 +100,7 @@ function takenBefore(ws: WorkingSet, it: Submission): Receipt | undefined {
       taskId,
       sequence: bound.task,
       reason: 'idempotency_conflict',
-      message: `idempotency key ${JSON.stringify(key)} belongs to task ${taskId}, which has another type or input`,
+      message: `idempotency key ${JSON.stringify(key)} belongs to task ${taskId}, which has another type or input, or is another fork`,
     }
   }
   if (it.taskId === undefined) return undefined
@@ -116,9 +116,9 @@ function takenBefore(ws: WorkingSet, it: Submission): Receipt | undefined {
   }
 }
 
-/** What a key binds: type and input. */
+/** What a key binds: type and input, and of a fork where it begins. */
 function payloadHash(ws: WorkingSet, it: Submission): string {
-  return ws.around.sha256Hex(`${it.type}\n${it.input}`)
+  return ws.around.sha256Hex(`${it.type}\n${it.input}${it.forkedAt === undefined ? '' : `\n${it.forkedAt}`}`)
 }
 
 function dueTime(it: Submission, now: number): number | null {

@@ -75,7 +75,7 @@ export function prepareLoad(db: Db) {
     "SELECT data -> '$.key', seq FROM event WHERE task = ? AND type IN ('step.completed', 'step.inherited')",
   )
   const rejections = db.prepare<[number], { since: number; seq: number }>(
-    "SELECT data ->> '$.since' AS since, seq FROM event WHERE task = ? AND type = 'task.resumed' AND data ->> '$.since' IS NOT NULL ORDER BY seq",
+    "SELECT data ->> '$.since' AS since, seq FROM event WHERE task = ? AND type IN ('task.resumed', 'wait.inherited') AND data ->> '$.since' IS NOT NULL ORDER BY seq",
   )
   const lastApproval = db
     .prepare<[number], number>(
@@ -147,9 +147,12 @@ export function prepareLoad(db: Db) {
         }),
       )
     },
+    /** Those that count, with the rejections that count them. */
     memos: (taskId: number) => {
+      const [all, sentBack] = [memos.all(taskId), rejections.all(taskId)]
       const kept = new Set(children.all(taskId).map((row) => row[1] as string))
-      return standing(memos.all(taskId), rejections.all(taskId), (name) => kept.has(name))
+      const counting = new Set(standing(all, sentBack, (name) => kept.has(name)))
+      return all.filter((memo) => counting.has(memo) || sentBack.some(({ seq }) => seq === memo.seq))
     },
     rejections: (taskId: number) => rejections.all(taskId),
     verdicts: (taskId: number): VerdictsRow => {
@@ -197,7 +200,7 @@ export function standing<M extends Pick<MemoRow, 'type' | 'data'> & { readonly s
 ): M[] {
   if (rejections.length === 0) return [...memos]
   return memos.filter(({ seq, type, data }) => {
-    if (type === 'task.resumed' && rejections.some((rejection) => rejection.seq === seq)) return false
+    if (rejections.some((rejection) => rejection.seq === seq)) return false
     return !isVoid(seq, rejections) || outlives(type, data, hasChild)
   })
 }

@@ -2,6 +2,7 @@ import {
   canonical,
   historyEdited,
   childPolicies,
+  isRetryWait,
   lanes,
   type ChildRecord,
   scheduleRecordOf,
@@ -73,6 +74,11 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
   const lastFailure = db
     .prepare<[number], number | null>(
       "SELECT max(seq) FROM event WHERE task = ? AND type = 'step.failed' AND data -> '$.retry' IS NULL",
+    )
+    .pluck()
+  const lastRetry = db
+    .prepare<[number], number | null>(
+      "SELECT max(seq) FROM event WHERE task = ? AND type = 'task.requeued' AND data ->> '$.reason' = 'retry'",
     )
     .pluck()
   const lastWaiting = db
@@ -325,7 +331,7 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
     const steps: StepRecord[] = []
     const waits: WaitRecord[] = []
     const found = memoEvents.all(row.id).filter(({ data }) => data !== PUT_BACK)
-    const sentBack = found.some(({ type, data }) => type === 'task.resumed' && data.includes('"since":'))
+    const sentBack = found.some(({ type, data }) => isWaitEnd(type) && data.includes('"since":'))
       ? load.rejections(row.id)
       : []
     const children = childRecords.all(row.id).map(({ id, explicit, policy, ...child }): ChildRecord => ({
@@ -335,6 +341,7 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
     }))
     const kept = new Set(children.map(({ key }) => key))
     const doubts = new Map<string, number>()
+    const retriedAt = row.attempt === 1 ? 0 : (lastRetry.get(row.id) ?? 0)
     for (const it of standing(found, sentBack, (key) => kept.has(key)))
       switch (it.type) {
         case 'step.started':
@@ -345,8 +352,10 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
         case 'step.inherited':
           steps.push(stepOf(it))
           break
-        default:
-          waits.push(waitOf(it))
+        default: {
+          const wait = waitOf(it)
+          if (it.seq > retriedAt || !isRetryWait(wait.key)) waits.push(wait)
+        }
       }
     for (const { key } of steps) doubts.delete(key)
     const inDoubt = [...doubts].flatMap(([key, count]) => (count > 0 ? [{ key, starts: count }] : []))
@@ -512,6 +521,11 @@ function countDoubt(doubts: Map<string, number>, { type, data }: EventColumns): 
 
 function openWaitOf({ key, position, kind, name, dueAt }: WaitRow): OpenWait {
   return { key, position, kind, ...(name === null ? {} : { name }), ...(dueAt === null ? {} : { dueAt }) }
+}
+
+/** Whether a rejection may stand in such an event. */
+function isWaitEnd(type: StoredEvent['type']): boolean {
+  return type === 'task.resumed' || type === 'wait.inherited'
 }
 
 /** The data of a resumption that no wait brought about: of a task that was parked. */

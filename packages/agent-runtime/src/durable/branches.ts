@@ -193,10 +193,12 @@ class Contest implements Start, Member {
     } catch (error) {
       return this.#fail(error, drops)
     }
-    this.#pass.attempt.write({ kind: 'recordStep', ...this.#fields(drops), result }).then(
-      (recorded) => this.#recorded(recorded, result),
-      (error: unknown) => this.#end(error),
-    )
+    this.#pass.attempt
+      .write({ kind: 'recordStep', ...this.#fields(drops), branches: this.#kind, result })
+      .then(
+        (recorded) => this.#recorded(recorded, result),
+        (error: unknown) => this.#end(error),
+      )
   }
 
   /** The result that counts: of those that decide, the one that stands first in the history. */

@@ -6,6 +6,7 @@ import {
   describeError,
   type ErrorRecord,
   type EventData,
+  isRetryWait,
   isVoid,
   type OpenWait,
   outlivesRejection,
@@ -110,7 +111,7 @@ class Reading {
         return
       case 'task.requeued':
         this.#state = 'queued'
-        this.#threw ||= (data as EventData['task.requeued']).reason === 'retry'
+        if ((data as EventData['task.requeued']).reason === 'retry') this.#tryAgain()
         return
       case 'task.failed':
         this.#state = 'failed'
@@ -187,6 +188,13 @@ class Reading {
     for (const [key, wait] of this.#waits)
       if (isGone(wait.seq) && !outlivesRejection(wait, (child) => this.#children.has(child)))
         this.#waits.delete(key)
+  }
+
+  /** The steps have all their tries again. Source: `docs/semantics.md 7.7`. */
+  #tryAgain(): void {
+    this.#threw = true
+    for (const waits of [this.#waits, this.#open])
+      for (const key of waits.keys()) if (isRetryWait(key)) waits.delete(key)
   }
 
   #complete(data: EventData['step.completed'], seq: number, at: number): void {

@@ -1,4 +1,6 @@
-import type { OutcomeOf, Write } from '../../store.ts'
+import { childName, patienceKey } from '../../child.ts'
+import type { Claim, OutcomeOf, Write } from '../../store.ts'
+import type { WaitRequest } from '../../wait.ts'
 import type { Scene } from './scene.ts'
 import type { Suite } from './suite.ts'
 
@@ -152,4 +154,228 @@ export function forks({ rule, timed, expect }: Suite): void {
     },
     { config: { queueDepthLimit: 1, batchBackpressureThreshold: 1 } },
   )
+
+  const suspend = (scene: Scene, { leaseId }: Claim, ...waits: readonly WaitRequest[]) =>
+    scene.write({ kind: 'suspend', leaseId, waits, stay: false })
+  const memos = (scene: Scene, taskId: string) => scene.read({ kind: 'memos', taskId })
+  const timer = (key: string, position: number, delayMs: number): WaitRequest => ({
+    key,
+    position,
+    kind: 'timer',
+    delayMs,
+  })
+  const ask = (key: string, position: number): WaitRequest => ({
+    key,
+    position,
+    kind: 'approval',
+    approval: {
+      artifact: '1',
+      mode: 'supervised',
+      asked: true,
+      maxRetries: 3,
+      onReject: 'rerun',
+      onTimeout: 'throw',
+    },
+  })
+
+  /** The next claim of a task that asked for an approval and got this verdict. */
+  async function answered(
+    scene: Scene,
+    claim: Claim,
+    asked: WaitRequest,
+    verdict: 'approved' | 'rejected',
+    value = '{"by":"Ada"}',
+  ): Promise<Claim> {
+    const { taskId } = claim
+    await suspend(scene, claim, asked)
+    const { approvals } = await scene.read({ kind: 'approvals', limit: 1, taskId })
+    const request = approvals[0]?.request ?? 0
+    await scene.write({ kind: 'resolveApproval', taskId, request, verdict, value })
+    scene.free(claim.workerId)
+    return scene.claim()
+  }
+
+  rule('6.3 12.2 a fork has the rejections that what it keeps was made under', async (scene) => {
+    let claim = await answered(scene, await scene.running(), ask('plan', 0), 'approved')
+    await scene.step(claim, 'draft', '1', 1)
+    claim = await answered(scene, claim, ask('text', 2), 'rejected', '{"feedback":"shorter"}')
+    await scene.step(claim, 'draft', '2', 1)
+    await scene.step(claim, 'send', '3', 3)
+    claim = await answered(scene, claim, ask('sent', 4), 'rejected', '{"feedback":"no"}')
+    // What the second one sent back is gone, so that nothing was made under it.
+    const bare = idOf(await fork(scene, claim.taskId))
+    expect((await memos(scene, bare)).rejections).toEqual([])
+    await scene.step(claim, 'draft', '4', 1)
+    let taskId = claim.taskId
+    for (let generation = 1; generation <= 2; generation++) {
+      taskId = idOf(await fork(scene, taskId))
+      const { waits, steps, rejections } = await memos(scene, taskId)
+      expect(waits).toMatchObject([{ key: 'plan', outcome: 'approved', seq: 2 }])
+      expect(rejections).toMatchObject([
+        { key: 'text', since: 2, seq: 3, value: '{"feedback":"shorter"}' },
+        { key: 'sent', since: 2, seq: 4, value: '{"feedback":"no"}' },
+      ])
+      expect(steps).toMatchObject([{ key: 'draft', result: '4', seq: 5 }])
+    }
+    // Made before the step, so it was made under none.
+    const earlier = idOf(await fork(scene, claim.taskId, { fromStep: 'draft' }))
+    expect(await memos(scene, earlier)).toMatchObject({ waits: [{ key: 'plan' }], rejections: [] })
+  })
+
+  rule('6.3 12.2 inherited rejections count towards maxRetries', async (scene) => {
+    let claim = await scene.running()
+    for (const n of [1, 2, 3]) {
+      claim = await answered(scene, claim, ask('text', 1), 'rejected')
+      await scene.step(claim, 'draft', String(n))
+    }
+    const taskId = idOf(await fork(scene, claim.taskId))
+    await scene.settle(claim)
+    scene.free(claim.workerId)
+    claim = await scene.claim()
+    expect(claim.taskId).toBe(taskId)
+    await suspend(scene, claim, ask('text', 1))
+    const { approvals } = await scene.read({ kind: 'approvals', limit: 1, taskId })
+    expect(approvals).toMatchObject([{ rejections: 3 }])
+    const request = approvals[0]?.request ?? 0
+    await scene.write({ kind: 'resolveApproval', taskId, request, verdict: 'rejected', value: '{}' })
+    expect(await scene.task(taskId)).toMatchObject({ state: 'failed', kind: 'not_approved' })
+  })
+
+  rule('6.3 12.2 a rejection whose approval is not kept is not kept, and voids nothing', async (scene) => {
+    let claim = await scene.running()
+    await scene.step(claim, 'a', '1', 0)
+    claim = await answered(scene, claim, ask('plan', 2), 'approved')
+    claim = await answered(scene, claim, ask('text', 3), 'rejected')
+    await scene.step(claim, 'beside', '2', 1)
+    await scene.step(claim, 'c', '3', 2)
+    const taskId = idOf(await fork(scene, claim.taskId, { fromStep: 'c' }))
+    expect(await memos(scene, taskId)).toMatchObject({
+      steps: [{ key: 'a' }, { key: 'beside' }],
+      waits: [],
+      rejections: [],
+    })
+  })
+
+  /** A parent that waits for a child with patience, one of 50 ms; `first` comes before the other. */
+  async function patient(scene: Scene, first: 'end' | 'patience'): Promise<Claim> {
+    const parent = await scene.running({ type: 'parent' })
+    const submission = { type: 'child', lane: 'normal', input: 'null' } as const
+    const { leaseId } = parent
+    await scene.write({ kind: 'spawn', leaseId, key: 'slow', position: 0, policy: 'cancel', submission })
+    const end = { key: childName('slow'), position: 1, kind: 'child', name: childName('slow') } as const
+    await suspend(scene, parent, end, timer(patienceKey('slow', 1), 1, 50))
+    const over = async () => {
+      await scene.worker('child', 1, ['child'])
+      await scene.settle(await scene.claim(), { as: 'completed', output: '7' })
+    }
+    if (first === 'end') await over()
+    scene.free(parent.workerId)
+    if (first === 'patience') await scene.pass(50)
+    const claim = await scene.claim()
+    if (first === 'patience') await over()
+    else await scene.pass(50)
+    await suspend(scene, claim, timer('nap', 2, 0))
+    await scene.step(claim, 'b', '1', 3)
+    return claim
+  }
+
+  timed(
+    '6.3 5.5 a limit of patience that was over is over in the fork, before the end of the child',
+    async (scene) => {
+      const { taskId } = await patient(scene, 'patience')
+      const copy = idOf(await fork(scene, taskId))
+      expect((await memos(scene, copy)).waits.map(({ key }) => key)).toEqual([patienceKey('slow', 1), 'nap'])
+      const types = await scene.eventTypes(copy)
+      expect(types.slice(0, 4)).toEqual(['task.queued', 'child.inherited', 'wait.inherited', 'child.ended'])
+      const again = idOf(await fork(scene, copy))
+      expect(await scene.eventTypes(again)).toEqual(types)
+    },
+  )
+
+  timed('6.3 5.5 what ended after the child that it was for is not over in the fork', async (scene) => {
+    const { taskId } = await patient(scene, 'end')
+    expect((await memos(scene, taskId)).waits.map(({ key }) => key)).toContain(patienceKey('slow', 1))
+    const copy = idOf(await fork(scene, taskId))
+    expect((await memos(scene, copy)).waits.map(({ key }) => key)).toEqual(['nap'])
+  })
+
+  timed('6.3 7.7 a fork begins the tries of its steps anew', async (scene) => {
+    const claim = await scene.running()
+    await suspend(scene, claim, timer('$ku0/retry/1/a', 0, 0))
+    expect((await memos(scene, claim.taskId)).waits).toMatchObject([{ key: '$ku0/retry/1/a' }])
+    const taskId = idOf(await fork(scene, claim.taskId))
+    expect((await memos(scene, taskId)).waits).toEqual([])
+  })
+
+  timed('7.7 a retry of the task begins the tries of its steps anew, a crash does not', async (scene) => {
+    let claim = await scene.running()
+    const { taskId } = claim
+    const retry = (n: number, delayMs: number) => timer(`$ku0/retry/${n}/a`, 0, delayMs)
+    const again = async () => {
+      scene.free(claim.workerId)
+      claim = await scene.claim()
+    }
+    const { leaseId } = claim
+    await suspend(scene, claim, retry(1, 0), timer('nap', 1, 0))
+    await scene.write({
+      kind: 'suspend',
+      leaseId,
+      waits: [retry(2, 1_000), timer('long', 2, 5_000)],
+      stay: true,
+    })
+    await scene.release(claim)
+    await again()
+    expect(await memos(scene, taskId)).toMatchObject({
+      waits: [{ key: '$ku0/retry/1/a' }, { key: 'nap' }],
+      open: [{ key: '$ku0/retry/2/a' }, { key: 'long' }],
+    })
+    await scene.settle(claim, { as: 'retry', error: '{"message":"no"}', delayMs: 0 })
+    await again()
+    expect(await memos(scene, taskId)).toMatchObject({ waits: [{ key: 'nap' }], open: [{ key: 'long' }] })
+    await suspend(scene, claim, retry(1, 0))
+    expect((await memos(scene, taskId)).waits.map(({ key }) => key)).toEqual(['nap', '$ku0/retry/1/a'])
+  })
+
+  rule('6.3 what a decision was made of cannot be edited, the decision can', async (scene) => {
+    const claim = await scene.running()
+    const { leaseId, taskId } = claim
+    await scene.step(claim, 'web', '1', 0)
+    const open = idOf(await fork(scene, taskId, { edits: { web: '9' } }))
+    expect(await results(scene, open)).toEqual([['web', '9']])
+    const decision = { key: 'search', position: 0, durationMs: 1, result: '{"web":1}' }
+    await scene.write({ kind: 'recordStep', leaseId, ...decision, branches: 'all' })
+    const inside = { as: 'inside_decision', key: 'web', decision: 'search' }
+    expect(await fork(scene, taskId, { edits: { web: '9' } })).toEqual(inside)
+    const copy = idOf(await fork(scene, taskId, { edits: { search: '{"web":9}' } }))
+    expect(await results(scene, copy)).toEqual([
+      ['web', '1'],
+      ['search', '{"web":9}'],
+    ])
+    expect(await fork(scene, copy, { edits: { web: '9' } })).toEqual(inside)
+  })
+
+  rule('2.7 6.3 the key of a fork binds what it is forked from, its step and its edits', async (scene) => {
+    const old = await failed(scene)
+    const change = { idempotencyKey: 'k' }
+    const first = idOf(await fork(scene, old, { change, fromStep: 'c', edits: { b: '7', a: '8' } }))
+    const receiptOf = async (taskId: string, it: Partial<Write<'fork'>>) => {
+      const outcome = await fork(scene, taskId, { change, ...it })
+      return outcome.as === 'submitted' ? outcome.receipt : outcome
+    }
+    expect(await receiptOf(old, { fromStep: 'c', edits: { a: '8', b: '7' } })).toMatchObject({
+      accepted: true,
+      deduplicated: true,
+      taskId: first,
+    })
+    const conflict = { accepted: false, reason: 'idempotency_conflict', taskId: first }
+    const other = await failed(scene)
+    for (const [taskId, it] of [
+      [old, { fromStep: 'c', edits: { a: '8' } }],
+      [old, { fromStep: 'c' }],
+      [old, { edits: { a: '8', b: '7' } }],
+      [old, {}],
+      [other, { fromStep: 'c', edits: { a: '8', b: '7' } }],
+    ] as const)
+      expect(await receiptOf(taskId, it)).toMatchObject(conflict)
+  })
 }
