@@ -116,8 +116,9 @@ export function forks({ rule, timed, expect }: Suite): void {
     expect(await fork(scene, 'nobody')).toEqual({ as: 'unknown_task' })
     expect(await fork(scene, old, { fromStep: 'z' })).toEqual({ as: 'unknown_step', key: 'z' })
     for (const [key, recorded] of [
-      ['c', {}],
       ['b', { recorded: 'step' }],
+      ['c', { recorded: 'step' }],
+      ['z', {}],
     ] as const)
       expect(await fork(scene, old, { fromStep: 'b', edits: { [key]: '1' } })).toEqual({
         as: 'not_editable',
