@@ -59,7 +59,8 @@ function readCall(key: unknown, options: unknown, fn: unknown): Call {
   if (typeof fn !== 'function') {
     throw new RuntimeError('invalid_argument', `step '${key}' needs a function to run, not ${show(fn)}`)
   }
-  return { ...(options === undefined ? noOptions : readStepOptions(key, options)), key, fn: fn as Callee }
+  const checked = options === undefined ? noOptions : readStepOptions(key, options)
+  return { key, options: checked.options, retry: checked.retry, inDoubt: checked.inDoubt, fn: fn as Callee }
 }
 
 const noOptions = { options: undefined, retry: undefined, inDoubt: undefined } as const
