@@ -170,12 +170,23 @@ export class Writer {
   }
 
   #descend(value: object): void {
-    if (this.#depth === this.#maxDepth) {
-      const cycle = this.#parents.includes(value)
-      this.#refuse(cycle ? 'part of a cycle' : `nested more than ${this.#maxDepth} levels deep`)
-    }
+    if (this.#depth === this.#maxDepth) this.#refuseDepth(value)
     this.#parents[this.#depth] = value
     this.#depth += 1
+  }
+
+  /** Looked for only when the depth is used up: what refers to itself comes to that, and all else goes without the cost. */
+  #refuseDepth(value: object): never {
+    const seen = new Map<object, number>()
+    for (const [depth, parent] of [...this.#parents, value].entries()) {
+      const before = seen.get(parent)
+      seen.set(parent, depth)
+      if (before === undefined) continue
+      const again = `$${pathText(this.#path.slice(0, before))}`
+      this.#depth = depth
+      this.#refuse(`${again} again, which it is part of: a value that refers to itself`)
+    }
+    this.#refuse(`nested more than ${this.#maxDepth} levels deep`)
   }
 
   /** Breaks off before the text is longer than it may be, whatever it would cost to go on. */

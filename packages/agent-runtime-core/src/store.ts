@@ -10,7 +10,7 @@ import type { ScheduleDefinition, ScheduleRecord, ScheduleTiming } from './sched
 import type { TaskState } from './states.ts'
 import type { StepRecord } from './step.ts'
 import type { TaskRecord } from './task.ts'
-import type { OpenWait, WaitRecord, WaitRequest } from './wait.ts'
+import type { OpenWait, WaitKind, WaitRecord, WaitRequest } from './wait.ts'
 import type { WorkerStatus } from './worker.ts'
 
 /**
@@ -309,6 +309,8 @@ export interface Writes {
       | { readonly as: 'unknown_step'; readonly key: string }
       /** The decision of a race or an all answers for the step of this key. */
       | { readonly as: 'inside_decision'; readonly key: string; readonly decision: string }
+      /** An edit of what is no step that the new task has; `recorded` is what has the key, if anything has. */
+      | { readonly as: 'not_editable'; readonly key: string; readonly recorded?: 'step' | WaitKind }
   }
   /** Gives a running task back, same attempt. Source: `docs/semantics.md 3.6, 5.6`. */
   release: {

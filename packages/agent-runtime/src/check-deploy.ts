@@ -1,5 +1,6 @@
+import { existsSync } from 'node:fs'
 import { type Divergence, RuntimeError, show } from '@ku0/agent-runtime-core'
-import { createRuntime, type RuntimeOptions } from './create-runtime.ts'
+import { createRuntime, parseStoreUrl, type RuntimeOptions } from './create-runtime.ts'
 import type { ReplayReport } from './replay/report.ts'
 import type { Runtime } from './runtime.ts'
 import { assertOptions, delayRule, invalid, isRecord, type Rules, wholeNumber } from './rules.ts'
@@ -56,12 +57,14 @@ export interface DeployProblem {
 /**
  * Checks new code against a store before it is deployed: every unfinished task, with what it has behind it, is gone through with
  * the given definitions, as `runtime.replay` does. No worker is started and nothing is written about what is found; the store is opened as by any process, which
- * also ends leases that have expired. The processes that run the tasks may run on. Throws as `createRuntime` does. Source: `docs/semantics.md 6.4`, `docs/changing-code.md`.
+ * also ends leases that have expired. The processes that run the tasks may run on. Throws `not_found` for a store that does not exist,
+ * which is not made, `invalid_argument` for one in memory, and else as `createRuntime` does. Source: `docs/semantics.md 6.4`, `docs/changing-code.md`.
  */
 export async function checkDeploy(check: DeployCheck): Promise<DeployReport> {
   if (!isRecord(check)) throw invalid(`checkDeploy: an object such as { store, tasks }; given ${show(check)}`)
   assertOptions('checkDeploy', check, checkRules)
   const { timeoutMs, maxListed = 100, ...options } = check
+  if (typeof options.store === 'string') assertThere(options.store)
   const runtime = await createRuntime({ ...options, workers: 0, telemetry: false, logger: false })
   try {
     const tally = new Tally(maxListed)
@@ -71,6 +74,31 @@ export async function checkDeploy(check: DeployCheck): Promise<DeployReport> {
     return tally.report()
   } finally {
     await runtime.stop({ drain: false })
+  }
+}
+
+/** A store that opening would make has no tasks: whatever it is checked for, all would be well. */
+function assertThere(url: string): void {
+  const path = pathOf(url)
+  if (path === undefined) return
+  if (path === ':memory:')
+    throw invalid(
+      'checkDeploy option store: a store in memory is new and empty, there is nothing to check in it; give the file that tasks are in, or a store that is open',
+    )
+  if (existsSync(path)) return
+  throw new RuntimeError(
+    'not_found',
+    `checkDeploy option store: there is no store ${path}; correct the path, or create the store by starting a runtime on it`,
+    { details: { path } },
+  )
+}
+
+/** Undefined for what is no URL: `createRuntime` says what is wrong with it, and with the other options. */
+function pathOf(url: string): string | undefined {
+  try {
+    return parseStoreUrl(url)
+  } catch {
+    return undefined
   }
 }
 

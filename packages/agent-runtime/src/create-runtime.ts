@@ -21,6 +21,8 @@ import { exitCodes, stopOnSignals } from './signals.ts'
 import { backgroundTimers, systemEnvironment } from './system.ts'
 import type { TaskDefinition } from './task-definition.ts'
 
+export { parseStoreUrl }
+
 /** What {@link createRuntime} takes. */
 export interface RuntimeOptions {
   /**

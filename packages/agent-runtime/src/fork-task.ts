@@ -2,6 +2,7 @@ import {
   encode,
   type ExecutionConfig,
   type ExecutionStore,
+  type OutcomeOf,
   RuntimeError,
   type Receipt as StoreReceipt,
   type Write,
@@ -55,15 +56,28 @@ async function submitFork({ store }: ForkDeps, call: string, write: Write<'fork'
         `${call}: task ${taskId} is ${outcome.state}; only failed, canceled and parked tasks are tried again, others can be forked`,
       )
     case 'unknown_step':
-      throw invalid(
-        `${call}: task ${taskId} has not completed a step '${outcome.key}'` +
-          (write.fromStep === undefined ? '' : ` before '${write.fromStep}'`),
-      )
+      throw invalid(`${call}: task ${taskId} has not completed a step '${outcome.key}'`)
     case 'inside_decision':
       throw invalid(
         `${call}: step '${outcome.key}' of task ${taskId} cannot be edited: it is in a branch of '${outcome.decision}', which is decided and ` +
           `answers for it; edit '${outcome.decision}' itself, or fork from it to decide it anew`,
       )
+    case 'not_editable':
+      throw invalid(`${call} edit '${outcome.key}': ${whyNot(write, outcome)}`)
+  }
+}
+
+function whyNot(
+  { taskId, fromStep }: Write<'fork'>,
+  { key, recorded }: Extract<OutcomeOf<'fork'>, { as: 'not_editable' }>,
+): string {
+  switch (recorded) {
+    case undefined:
+      return `task ${taskId} has not completed a step '${key}'`
+    case 'step':
+      return `a fork from '${fromStep}' runs this step again; the results of steps before it can be edited`
+    default:
+      return `it is ${recorded === 'approval' ? 'an' : 'a'} ${recorded}; only the results of steps can be edited`
   }
 }
 

@@ -30,12 +30,24 @@ export function problemsIn(
 /** Throws `invalid_argument` with everything that is wrong with the options of a call; none given is none wrong. */
 export function assertOptions(call: string, given: unknown, rules: Readonly<Record<string, Rule>>): void {
   if (given === undefined) return
-  if (!isRecord(given)) {
-    const known = Object.keys(rules).join(', ')
-    throw invalid(`${call} options: an object of ${known}; given ${show(given)}`)
-  }
-  const [first, ...others] = problemsIn(given, rules, { path: `${call} option ` })
-  if (first !== undefined) throw invalid([first, ...others].map(lineOf).join('\n'))
+  assertIsOptions(call, given, rules)
+  assertFields(problemsIn(given, rules, { path: `${call} option ` }))
+}
+
+/** Throws `invalid_argument` for what is no object, which the options of a call are. */
+export function assertIsOptions(
+  call: string,
+  given: unknown,
+  rules: Readonly<Record<string, Rule>>,
+): asserts given is Readonly<Record<string, unknown>> {
+  if (isRecord(given)) return
+  const known = Object.keys(rules).join(', ')
+  throw invalid(`${call} options: an object of ${known}; given ${show(given)}`)
+}
+
+/** Throws `invalid_argument` when there are problems, with all of them. */
+export function assertFields(problems: readonly ConfigProblem[]): void {
+  if (problems.length > 0) throw invalid(problems.map(lineOf).join('\n'))
 }
 
 /** One of these words. */
@@ -65,7 +77,7 @@ export function instead(name: string, known: readonly string[]): string {
 }
 
 function lineOf({ path, allowed, given }: ConfigProblem): string {
-  return `${path}: ${allowed}; given ${show(given)}`
+  return `${path}: ${allowed}; ${given === undefined ? 'not given' : `given ${show(given)}`}`
 }
 
 /** An object whose own fields are all there is to it: an instance of a class would hide what it means. */

@@ -127,7 +127,9 @@ function readTasks(given: unknown, problems: ConfigProblem[]): ReadonlyMap<strin
   const definitions = new Map<string, TaskDefinition>()
   for (const [index, task] of (Array.isArray(given) ? given : []).entries() as Iterable<[number, unknown]>) {
     if (!isDefinition(task)) {
-      problems.push({ path: `tasks[${index}]`, allowed: 'what defineTask gives', given: task })
+      const own = isRecord(task) ? task['task'] : undefined
+      const whose = isDefinition(own) ? `, which of the agent '${own.type}' is agent.task` : ''
+      problems.push({ path: `tasks[${index}]`, allowed: `what defineTask gives${whose}`, given: task })
     } else if (task.type.startsWith(RESERVED)) {
       const allowed = `a type that does not begin with '${RESERVED}', which is the runtime's own`
       problems.push({ path: `tasks[${index}].type`, allowed, given: task.type })

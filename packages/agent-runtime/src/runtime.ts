@@ -191,9 +191,9 @@ export interface RetryOptions {
 }
 
 export interface ForkOptions extends RetryOptions {
-  /** The step that is the first to run again; those called before it keep their results. */
+  /** The step, or other recorded call, that is the first to run again; those called before it keep their results. All do without one. */
   readonly fromStep?: string
-  /** Other results for steps that are kept, by key. */
+  /** Other results for steps, races and alls that are kept, by key. What waits, approvals and children gave cannot be edited. */
   readonly edits?: Readonly<Record<string, unknown>>
 }
 

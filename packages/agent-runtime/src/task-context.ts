@@ -252,7 +252,7 @@ export interface ApprovalOptions {
   readonly timeoutMs?: number
   /** Runs again what followed the last approval (`rerun`, the default), or throws {@link ApprovalRejected}. */
   readonly onReject?: RejectionPolicy
-  /** When nobody answers in time: `throw` (default), or as if a reviewer had said `approve` or `reject`; `fail` fails the task. */
+  /** For `timeoutMs`, without which it is refused. When nobody answers in time: `throw` (default), or as if a reviewer had said `approve` or `reject`; `fail` fails the task. */
   readonly onTimeout?: ApprovalTimeout
 }
 

@@ -2,7 +2,6 @@ import {
   type Backoff,
   ConfigError,
   type ConfigProblem,
-  defaultBackoff,
   defaultOversightMode,
   Lane,
   lanes,
@@ -10,9 +9,9 @@ import {
   oversightModes,
   type RetryPolicy,
 } from '@ku0/agent-runtime-core'
+import { isPolicy, policyOf, retryProblems, retryRule } from './retry-policy.ts'
 import {
   functionRule,
-  isAmount,
   isName,
   isOneOf,
   isRecord,
@@ -109,8 +108,7 @@ export function defineTask<
   if (problems.length > 0) throw new ConfigError(problems)
   const { type, input, output, lane = 'normal', timeoutMs, model, tools, retry } = definition
   const { replay = 'by-key', errors = [], oversight = defaultOversightMode } = definition
-  const policy = retry && { attempts: retry.attempts, backoff: { ...defaultBackoff, ...retry.backoff } }
-  const limits = { lane, timeoutMs, model, tools, retry: policy }
+  const limits = { lane, timeoutMs, model, tools, retry: retry && policyOf(retry) }
   return Object.freeze({ type, input, output, ...limits, replay, errors, oversight, handler })
 }
 
@@ -119,19 +117,11 @@ export function isDefinition(value: unknown): value is TaskDefinition {
   if (!isRecord(value)) return false
   const { handler, ...options } = value
   const { lane, retry } = options
-  const isWhole = (policy: unknown) =>
-    isRecord(policy) &&
-    isRecord(policy['backoff']) &&
-    Object.keys(backoffRules).every(hasIn(policy['backoff']))
   return (
     findProblems(options, handler).length === 0 &&
     lane !== undefined &&
-    (retry === undefined || isWhole(retry))
+    (retry === undefined || isPolicy(retry))
   )
-}
-
-function hasIn(record: Readonly<Record<string, unknown>>): (name: string) => boolean {
-  return (name) => record[name] !== undefined
 }
 
 function findProblems(given: unknown, handler: unknown): ConfigProblem[] {
@@ -145,20 +135,10 @@ function findProblems(given: unknown, handler: unknown): ConfigProblem[] {
   }
   const { retry } = given
   const own = problemsIn(given, definitionRules, { path, required: ['type', 'input'] })
-  return [...own, ...(isRecord(retry) ? retryProblems(retry, `${path}retry.`) : []), ...problems]
-}
-
-function retryProblems(retry: Readonly<Record<string, unknown>>, path: string): ConfigProblem[] {
-  const { backoff } = retry
-  const own = problemsIn(retry, retryRules, { path, required: ['attempts'] })
-  return [
-    ...own,
-    ...(isRecord(backoff) ? problemsIn(backoff, backoffRules, { path: `${path}backoff.` }) : []),
-  ]
+  return [...own, ...retryProblems(retry, `${path}retry.`), ...problems]
 }
 
 const typeName: Rule = [`a name of ${nameRule[0]}`, nameRule[1]]
-const waitMs: Rule = ['a number of ms, 0 or more', isAmount]
 
 const definitionRules: Rules<TaskDefinitionOptions<string, Schema, Schema | undefined>> = {
   type: typeName,
@@ -168,22 +148,10 @@ const definitionRules: Rules<TaskDefinitionOptions<string, Schema, Schema | unde
   timeoutMs: limitRule,
   model: typeName,
   tools: namesRule,
-  retry: ['an object of attempts, backoff', isRecord],
+  retry: retryRule,
   replay: isOneOf(['by-key', 'strict']),
   errors: ['a list of classes of errors', (value) => Array.isArray(value) && value.every(isErrorClass)],
   oversight: isOneOf(oversightModes),
-}
-
-const retryRules: Rules<NonNullable<TaskDefinitionOptions<string, Schema, undefined>['retry']>> = {
-  attempts: ['a whole number, 1 or more', (value) => Number.isSafeInteger(value) && Number(value) >= 1],
-  backoff: ['an object of initialMs, factor, maxMs, jitter', isRecord],
-}
-
-const backoffRules: Rules<Backoff> = {
-  initialMs: waitMs,
-  factor: ['a number, 1 or more', (value) => isAmount(value) && value >= 1],
-  maxMs: waitMs,
-  jitter: ['a number from 0 to 1', (value) => isAmount(value) && value <= 1],
 }
 
 function isErrorClass(value: unknown): boolean {

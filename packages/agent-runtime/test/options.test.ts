@@ -2,10 +2,14 @@ import { ConfigError } from '@ku0/agent-runtime-core'
 import { createVirtualEnvironment } from '@ku0/agent-runtime-core/testing'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { createRuntime, defineTask, MAX_WORKERS } from '../src/index.ts'
+import { createRuntime, defineAgent, defineTask, MAX_WORKERS } from '../src/index.ts'
 import { systemEnvironment } from '../src/system.ts'
 
 const task = defineTask({ type: 'a', input: z.null() }, () => 1)
+const agent = defineAgent(
+  { name: 'a', capabilities: ['read'], domain: ['text'], input: z.null(), output: z.number() },
+  () => 1,
+)
 const refused = (...given: unknown[]) =>
   (createRuntime as (...given: unknown[]) => Promise<never>)(...given).then(
     () => {
@@ -75,6 +79,7 @@ describe('execution: the options of createRuntime', () => {
     [{ config: { leaseTtl: 1 } }, 'config.leaseTtl: no such setting, did you mean leaseTtlMs?'],
     [{ worker: 2 }, 'worker: no such option, did you mean workers?; given 2'],
     [{ tasks: 'a' }, 'tasks: a list of what defineTask gives; given "a"'],
+    [{ tasks: [agent] }, "tasks[0]: what defineTask gives, which of the agent 'a' is agent.task; given {"],
     [{ tasks: [null] }, 'tasks[0]: what defineTask gives; given null'],
     [{ tasks: [task, { type: 'b', handler() {} }] }, 'tasks[1]: what defineTask gives'],
     [{ tasks: [], workers: { types: ['a'] } }, "workers.types: a list of '*' or of the types in tasks"],

@@ -5,6 +5,7 @@ import type { EventData } from '../event.ts'
 import { isFinal } from '../states.ts'
 import type { OutcomeOf, Submission, Write } from '../store.ts'
 import type { MemoRow, TaskRow } from './rows.ts'
+import type { WaitKind } from '../wait.ts'
 import { submitOne } from './submit.ts'
 import { deliver } from './waits.ts'
 import type { WorkingSet } from './working-set.ts'
@@ -30,7 +31,7 @@ export function fork(ws: WorkingSet, it: Write<'fork'>): OutcomeOf<'fork'> {
   const stray = Object.keys(it.edits).find(
     (key) => !kept.some(({ data, type }) => isStep(type) && data.key === key),
   )
-  if (stray !== undefined) return { as: 'unknown_step', key: stray }
+  if (stray !== undefined) return { as: 'not_editable', key: stray, ...recordedAs(history.memos, stray) }
   for (const key of Object.keys(it.edits)) {
     const decision = decisionOver(kept, key)
     if (decision !== undefined) return { as: 'inside_decision', key, decision }
@@ -84,6 +85,14 @@ function inheritAll(
       inherit(ws, id, { ...memo, data: own }, edits)
       if (isApproval(data)) approvedSeq = ws.taskNow({ id }).seq
     }
+}
+
+function recordedAs(rows: readonly MemoRow[], key: string): { readonly recorded?: 'step' | WaitKind } {
+  for (const { type, data } of rows) {
+    const memo = JSON.parse(data) as { readonly key?: string; readonly kind?: WaitKind }
+    if (memo.key === key) return { recorded: isStep(type) ? 'step' : (memo.kind ?? 'child') }
+  }
+  return {}
 }
 
 /** The data of the events that are memos. */

@@ -7,10 +7,11 @@ import {
   type OversightMode,
   oversightModes,
   rejectionPolicies,
+  show,
   SPOT_CHECK_SHARE,
   type WaitRecord,
 } from '@ku0/agent-runtime-core'
-import { assertOptions, isOneOf, type Rules } from '../rules.ts'
+import { assertOptions, invalid, isOneOf, type Rules } from '../rules.ts'
 import type { Approval, ApprovalOptions, Feedback } from '../task-context.ts'
 import { ApprovalRejected, TimeoutError } from '../task-errors.ts'
 import { refused } from './answer.ts'
@@ -30,6 +31,10 @@ export function requestApproval(
     checkKey(key, 'approval')
     assertOptions(`requestApproval '${key}'`, given, approvalRules)
     const options = (given ?? {}) as ApprovalOptions
+    if (options.onTimeout !== undefined && options.timeoutMs === undefined)
+      throw invalid(
+        `requestApproval '${key}' option onTimeout: goes with timeoutMs, without which it is waited for ever; given ${show(options.onTimeout)}`,
+      )
     const text = encode(artifact, {
       what: `the artifact of approval '${key}'`,
       maxBytes: pass.attempt.parts.config.maxPayloadBytes,

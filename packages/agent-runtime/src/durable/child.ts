@@ -9,14 +9,14 @@ import {
   TaskCanceled,
   type WaitRecord,
 } from '@ku0/agent-runtime-core'
-import { invalid, isRecord } from '../rules.ts'
+import { assertOptions, invalid, type Rules } from '../rules.ts'
 import type { ChildTask, ChildWaitOptions } from '../task-context.ts'
 import { TaskFailed, TimeoutError } from '../task-errors.ts'
 import { Answer } from './answer.ts'
 import { assertOutsideSteps } from './inside-step.ts'
 import type { Pass } from './pass.ts'
 import type { Scope } from './scope.ts'
-import { MAX_DELAY_MS } from './wait-calls.ts'
+import { isWait } from './wait-calls.ts'
 
 /**
  * A child in the hands of its parent's handler. However often its result is asked for, the task has one wait for it; a limit of
@@ -183,14 +183,9 @@ function settled(error: TaskFailed): TaskFailed {
   return Object.defineProperty(error, 'retryable', { value: false })
 }
 
-function readTimeout(key: string, options: unknown): number | undefined {
-  if (!isRecord(options))
-    throw invalid(`the options of result of child '${key}' are an object, not ${show(options)}`)
-  const { timeoutMs } = options
-  if (timeoutMs === undefined) return undefined
-  if (typeof timeoutMs !== 'number' || !(timeoutMs >= 0 && timeoutMs <= MAX_DELAY_MS))
-    throw invalid(
-      `timeoutMs of result of child '${key}' is a number of ms from 0 to ${MAX_DELAY_MS}; given ${show(timeoutMs)}`,
-    )
-  return timeoutMs
+function readTimeout(key: string, options: ChildWaitOptions): number | undefined {
+  assertOptions(`result of child '${key}'`, options, waitRules)
+  return options.timeoutMs
 }
+
+const waitRules: Rules<ChildWaitOptions> = { timeoutMs: isWait }

@@ -4,13 +4,12 @@ import {
   type ChildRecord,
   type OutcomeOf,
   RuntimeError,
-  show,
   type Submission,
 } from '@ku0/agent-runtime-core'
-import type { SubmitItem, SubmitOptions } from '../execution/queue.ts'
+import { type SubmitItem, type SubmitOptions, submitRules } from '../execution/queue.ts'
 import type { SubmissionData } from '../execution/worker.ts'
 import { openReceipt } from '../receipts.ts'
-import { invalid, isRecord } from '../rules.ts'
+import { assertOptions, invalid, isOneOf, isRecord, type Rules } from '../rules.ts'
 import type { ChildTask, SpawnOptions } from '../task-context.ts'
 import { TaskRejected } from '../task-errors.ts'
 import { Answer, refused } from './answer.ts'
@@ -98,15 +97,16 @@ function readOptions(
   given: unknown,
 ): { readonly options: SubmitOptions; readonly policy: ChildPolicy } {
   if (given === undefined) return { options: {}, policy: 'cancel' }
-  if (!isRecord(given)) throw invalid(`the options of ${call} are an object`)
-  const { onParentEnd = 'cancel', ...options } = given as SpawnOptions
-  if (!childPolicies.includes(onParentEnd))
-    throw invalid(`onParentEnd of ${call} is one of ${childPolicies.join(', ')}; given ${show(onParentEnd)}`)
   for (const name of ['idempotencyKey', 'client'])
-    if (name in options)
+    if (isRecord(given) && name in given)
       throw invalid(`${call} option ${name}: a child has its parent's client, and its key is its own`)
+  assertOptions(call, given, spawnRules)
+  const { onParentEnd = 'cancel', ...options } = given as SpawnOptions
   return { options, policy: onParentEnd }
 }
+
+const { idempotencyKey: _, client: __, ...rest } = submitRules
+const spawnRules: Rules<SpawnOptions> = { ...rest, onParentEnd: isOneOf(childPolicies) }
 
 /** Another task type under the key is other code: the task is parked. Source: `docs/semantics.md 6.4`. */
 function assertSameType(pass: Pass, { key, type }: ChildRecord, task: unknown, position: number): void {

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { RuntimeError, show } from '@ku0/agent-runtime-core'
 import type { Attempt, Dependant } from '../execution/attempt.ts'
+import { assertOptions, delayRule, invalid, isAmount, isOneOf, type Rules, signalRule } from '../rules.ts'
 import type { ExecOptions, ExecResult } from '../task-context.ts'
 import { TimeoutError } from '../task-errors.ts'
 import { ignore } from './answer.ts'
@@ -14,24 +15,37 @@ export function exec(
   args: readonly string[],
   options: ExecOptions,
 ): Promise<ExecResult> {
-  const reason = scope.closedBy ?? reasonOf(options.signal)
-  if (reason !== undefined) return Promise.reject(reason)
+  if (scope.closedBy !== undefined) return Promise.reject(scope.closedBy)
   try {
-    checkLimits(options)
+    checkCall(command, args, options)
+    const reason = reasonOf(options.signal)
+    if (reason !== undefined) throw reason
     return new Command(scope, command, args, options).result
   } catch (error) {
     return Promise.reject(error)
   }
 }
 
-function checkLimits({ timeoutMs, killGraceMs, maxBufferBytes }: ExecOptions): void {
-  for (const [name, limit] of Object.entries({ timeoutMs, killGraceMs, maxBufferBytes })) {
-    if (limit === undefined || (Number.isFinite(limit) && limit >= 0)) continue
-    throw new RuntimeError(
-      'invalid_argument',
-      `exec option ${name}: a number, 0 or more; given ${show(limit)}`,
+/** Options in the place of the arguments would start the command outside its process group. */
+function checkCall(command: unknown, args: unknown, options: unknown): void {
+  if (typeof command !== 'string' || command === '')
+    throw invalid(`exec: a command is a text, 1 character or more; given ${show(command)}`)
+  if (!Array.isArray(args) || !args.every((arg) => typeof arg === 'string'))
+    throw invalid(
+      `exec '${command}': its arguments are a list of texts, the options come after them; given ${show(args)}`,
     )
-  }
+  assertOptions(`exec '${command}'`, options, execRules)
+}
+
+const execRules: Rules<ExecOptions> = {
+  cwd: ['a path', (value) => typeof value === 'string'],
+  env: ['an object of texts', (value) => typeof value === 'object' && value !== null],
+  input: ['a text or bytes', (value) => typeof value === 'string' || value instanceof Uint8Array],
+  timeoutMs: delayRule,
+  killGraceMs: delayRule,
+  maxBufferBytes: ['a finite number, 0 or more', isAmount],
+  stdio: isOneOf(['pipe', 'inherit', 'ignore']),
+  signal: signalRule,
 }
 
 function reasonOf(signal: AbortSignal | undefined): Error | undefined {

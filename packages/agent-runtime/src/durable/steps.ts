@@ -1,11 +1,11 @@
 import { decode, type RetryPolicy, RuntimeError, show } from '@ku0/agent-runtime-core'
 import type { StepOptions } from '../task-context.ts'
 import { refused } from './answer.ts'
-import { type DoubtPolicy, readDoubtPolicy } from './in-doubt.ts'
+import type { DoubtPolicy } from './in-doubt.ts'
 import { inputHashOf } from './idempotency.ts'
 import { type Callee, checkKey, type Pass } from './pass.ts'
-import { readRetry } from './retries.ts'
 import type { Scope } from './scope.ts'
+import { readStepOptions } from './step-options.ts'
 import { StepRun } from './step-run.ts'
 
 /** One call of `callee`, which is `ctx.step`. Source: `docs/semantics.md 7`. */
@@ -59,25 +59,8 @@ function readCall(key: unknown, options: unknown, fn: unknown): Call {
   if (typeof fn !== 'function') {
     throw new RuntimeError('invalid_argument', `step '${key}' needs a function to run, not ${show(fn)}`)
   }
-  const checked = options === undefined ? undefined : readOptions(key, options)
-  const retry = checked?.retry === undefined ? undefined : readRetry(key, checked.retry)
-  const inDoubt = checked === undefined ? undefined : readDoubtPolicy(key, checked)
-  return { key, options: checked, retry, inDoubt, fn: fn as Callee }
+  const checked = options === undefined ? noOptions : readStepOptions(key, options)
+  return { key, options: checked.options, retry: checked.retry, inDoubt: checked.inDoubt, fn: fn as Callee }
 }
 
-function readOptions(key: string, options: unknown): StepOptions {
-  if (typeof options !== 'object' || options === null) {
-    throw new RuntimeError(
-      'invalid_argument',
-      `the options of step '${key}' are an object, not ${show(options)}`,
-    )
-  }
-  const { timeoutMs } = options as StepOptions
-  if (timeoutMs !== undefined && !(Number.isFinite(timeoutMs) && timeoutMs > 0)) {
-    throw new RuntimeError(
-      'invalid_argument',
-      `timeoutMs of step '${key}' is a number of ms above 0, not ${show(timeoutMs)}`,
-    )
-  }
-  return options
-}
+const noOptions = { options: undefined, retry: undefined, inDoubt: undefined } as const

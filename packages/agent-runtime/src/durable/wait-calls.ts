@@ -1,5 +1,6 @@
 import { decode, RuntimeError, show, type WaitRecord, type WaitRequest } from '@ku0/agent-runtime-core'
-import { assertSignalName, type Rule } from '../rules.ts'
+import { assertOptions, assertSignalName, type Rule, type Rules } from '../rules.ts'
+import type { SignalWaitOptions } from '../task-context.ts'
 import { TimeoutError } from '../task-errors.ts'
 import { Answer, refused } from './answer.ts'
 import { type Callee, checkKey, type Pass } from './pass.ts'
@@ -34,22 +35,15 @@ export function sleepUntil(caller: WaitCaller, key: unknown, when: unknown): Pro
 /** `ctx.waitForSignal`. Source: `docs/semantics.md 12.4`. */
 export function waitForSignal(caller: WaitCaller, key: unknown, options: unknown): Promise<unknown> {
   return waitFor(caller, key, (name) => {
-    if (typeof options !== 'object' || options === null)
-      throw wrong(`the options of waitForSignal '${name}' are an object`, options)
-    const { signal = name, timeoutMs } = options as { signal?: unknown; timeoutMs?: unknown }
+    assertOptions(`waitForSignal '${name}'`, options, signalRules)
+    const { signal = name, timeoutMs } = (options ?? {}) as SignalWaitOptions
     assertSignalName(signal, `signal of waitForSignal '${name}'`)
-    if (timeoutMs === undefined) return { kind: 'signal', name: signal }
-    if (typeof timeoutMs !== 'number' || !(timeoutMs >= 0 && timeoutMs <= MAX_DELAY_MS))
-      throw wrong(
-        `timeoutMs of waitForSignal '${name}' is a number of ms from 0 to ${MAX_DELAY_MS}`,
-        timeoutMs,
-      )
-    return { kind: 'signal', name: signal, delayMs: timeoutMs }
+    return { kind: 'signal', name: signal, ...(timeoutMs === undefined ? {} : { delayMs: timeoutMs }) }
   })
 }
 
 /** Far beyond any wait, and far within what a Date can show. */
-export const MAX_DELAY_MS = 1e15
+const MAX_DELAY_MS = 1e15
 /** The last ms of a Date. */
 const MAX_AT = 8.64e15
 
@@ -106,6 +100,9 @@ export const isWait: Rule = [
   `a number of ms from 0 to 1e15`,
   (value) => typeof value === 'number' && value >= 0 && value <= MAX_DELAY_MS,
 ]
+
+/** A name is checked by itself: where none is given, it is the key. */
+const signalRules: Rules<SignalWaitOptions> = { signal: ['', () => true], timeoutMs: isWait }
 
 function valueOf({ value }: WaitRecord): unknown {
   return value === undefined ? undefined : decode(value)

@@ -39,15 +39,20 @@ function observedContext(ctx: TaskContext, life: Life, ledger: StepLedger): Task
     race: branching,
     all: branching,
   }
+  // They become the context's own: what names the place of a call looks above the method that `ctx` has, which is the handler's then.
+  for (const [name, wrapped] of Object.entries(wrappers))
+    Object.defineProperty(ctx, name, {
+      value: wrapped(bound(Reflect.get(ctx, name), ctx) as Method),
+      configurable: true,
+    })
   return new Proxy(ctx, {
     get(target, name) {
       const value: unknown = Reflect.get(target, name, target)
       if (typeof value !== 'function' || isPlain(name)) return bound(value, target)
       if (life.dead) return never
       life.stir()
-      // Bound, not wrapped: a message that names the place of a call then names the handler's.
-      const method = bound(value, target) as Method
-      return Object.hasOwn(wrappers, name) ? wrappers[String(name)]?.(method) : method
+      // Bound, not wrapped, for the same reason.
+      return bound(value, target)
     },
   })
 }

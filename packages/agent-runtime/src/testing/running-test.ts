@@ -1,4 +1,11 @@
-import { isFinal, parseExecutionConfig, type StoredEvent, type TaskState } from '@ku0/agent-runtime-core'
+import {
+  isFinal,
+  parseExecutionConfig,
+  show,
+  type StoredEvent,
+  type TaskState,
+  taskStates,
+} from '@ku0/agent-runtime-core'
 import { VirtualClock } from '@ku0/agent-runtime-core/testing'
 import { taskIdOf } from '../arguments.ts'
 import type { SubmitOptions } from '../execution/index.ts'
@@ -120,6 +127,10 @@ export class RunningTest implements TestRuntime {
   }
 
   async until(task: TaskLike, state: TaskState | ((status: TaskStatus) => boolean)): Promise<TaskStatus> {
+    if (typeof state !== 'function' && !taskStates.includes(state))
+      throw invalid(
+        `until: a state (${taskStates.join(' | ')}) or a function of the status; given ${show(state)}`,
+      )
     const holds = typeof state === 'function' ? state : (status: TaskStatus) => status.state === state
     const wanted = typeof state === 'function' ? 'as it is waited for' : `'${state}'`
     const stillness = new Stillness(this.#shared.options.patienceMs)

@@ -1,6 +1,7 @@
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { z } from 'zod'
 import { defineTask, type Receipt } from '../../src/index.ts'
+import { createTestRuntime } from '../../src/testing/index.ts'
 import { turns, virtualRuntime } from '../virtual-runtime.ts'
 
 /** A trip in three steps; the last one fails as long as it is told to. */
@@ -116,14 +117,49 @@ describe('fork (docs/semantics.md 6.3)', () => {
     expect(await runtime.result(fork)).toBe('awake')
   })
 
+  it('6.3 only results of steps can be edited: for what else is recorded under a key it says what that is', async () => {
+    const child = defineTask({ type: 'child', input: z.null() }, () => 1)
+    const task = defineTask({ type: 'mixed', input: z.null() }, async (ctx) => {
+      await ctx.sleep('nap', 1)
+      await ctx.waitForSignal('go')
+      await ctx.call('child', child, null)
+      await ctx.requestApproval('plan', 1)
+      return ctx.step('end', () => 1)
+    })
+    await using testing = await createTestRuntime({ tasks: [task, child] })
+    const { runtime } = testing
+    const receipt = await runtime.submit(task, null)
+    await runtime.signal(receipt, 'go', 1)
+    await testing.until(receipt, (status) => status.state === 'waiting' && status.waitingFor === 'approval')
+    const { approvals } = await runtime.approvals.list()
+    await runtime.approvals.approve(approvals[0]?.approvalId ?? '')
+    await testing.result(receipt)
+    for (const [key, kind] of [
+      ['nap', 'a timer'],
+      ['go', 'a signal'],
+      ['child', 'a child'],
+      ['plan', 'an approval'],
+    ] as const)
+      for (const from of [{}, { fromStep: 'end' }])
+        await expect(runtime.fork(receipt, { ...from, edits: { [key]: 1 } })).rejects.toThrow(
+          `edit '${key}': it is ${kind}; only the results of steps can be edited`,
+        )
+  })
+
   it('6.3 a step that was not completed, or is not kept, is named', async () => {
     const { task } = trip()
     const { runtime } = await virtualRuntime({ tasks: [task] })
     const receipt = await runtime.submit(task, { to: 'Oslo' })
     await runtime.result(receipt).catch(() => {})
-    await expect(runtime.fork(receipt, { fromStep: 'pay' })).rejects.toThrow(/has not completed a step 'pay'/)
-    await expect(runtime.fork(receipt, { fromStep: 'flight', edits: { hotel: 1 } })).rejects.toThrow(
-      /has not completed a step 'hotel' before 'flight'/,
+    await expect(runtime.fork(receipt, { fromStep: 'pay' })).rejects.toThrow(
+      /has not completed a step 'pay'$/,
+    )
+    for (const key of ['flight', 'hotel'])
+      await expect(runtime.fork(receipt, { fromStep: 'flight', edits: { [key]: 1 } })).rejects.toThrow(
+        `edit '${key}': a fork from 'flight' runs this step again; the results of steps before it can be edited`,
+      )
+    await expect(runtime.fork(receipt, { fromStep: 'hotel', edits: { pay: 1 } })).rejects.toThrow(
+      /edit 'pay': task .* has not completed a step 'pay'$/,
     )
     await expect(runtime.fork(receipt, { edits: { hotel: () => 1 } })).rejects.toMatchObject({
       code: 'step_not_serializable',

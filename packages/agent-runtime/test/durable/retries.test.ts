@@ -234,20 +234,20 @@ describe('execution: retries of steps', () => {
   })
 
   test.each<[unknown, string]>([
-    [3, "retry of step 's' is an object, not 3"],
-    [{}, "retry.attempts of step 's' is a whole number, 1 or more, not undefined"],
-    [{ attempts: 0 }, "retry.attempts of step 's' is a whole number, 1 or more, not 0"],
+    [3, "step 's' option retry: an object of attempts, backoff; given 3"],
+    [{}, "step 's' option retry.attempts: a whole number, 1 or more; not given"],
+    [{ attempts: 0 }, "step 's' option retry.attempts: a whole number, 1 or more; given 0"],
     [
       { attempts: 2, backoff: { factor: 0.5 } },
-      "retry.backoff.factor of step 's' is a number, 1 or more, not 0.5",
+      "step 's' option retry.backoff.factor: a number, 1 or more; given 0.5",
     ],
     [
       { attempts: 2, backoff: { jitter: 2 } },
-      "retry.backoff.jitter of step 's' is a number from 0 to 1, not 2",
+      "step 's' option retry.backoff.jitter: a number from 0 to 1; given 2",
     ],
     [
       { attempts: 2, backoff: { initialMs: -1 } },
-      "retry.backoff.initialMs of step 's' is a number of ms from 0",
+      "step 's' option retry.backoff.initialMs: a number of ms from 0",
     ],
   ])('%j is no policy', async (retry, message) => {
     const { runtime, receipt } = await begun((ctx) =>

@@ -220,8 +220,8 @@ describe('execution: step keys', () => {
     })
     expect(refusals).toEqual([
       `invalid_argument: step 'a' needs a function to run, not "b"`,
-      `invalid_argument: timeoutMs of step 'a' is a number of ms above 0, not -1`,
-      `invalid_argument: the options of step 'a' are an object, not 3`,
+      `invalid_argument: step 'a' option timeoutMs: a number of ms above 0; given -1`,
+      `invalid_argument: step 'a' options: an object of input, timeoutMs, retry, inDoubt, verify; given 3`,
       'the key is free still',
     ])
   })

@@ -613,7 +613,7 @@ describe('execution: keys and arguments of waits', () => {
     [
       'no options',
       (ctx) => ctx.waitForSignal('a', null as never),
-      "the options of waitForSignal 'a' are an object",
+      "waitForSignal 'a' options: an object of signal, timeoutMs; given null",
     ],
     [
       'no name',
@@ -623,7 +623,7 @@ describe('execution: keys and arguments of waits', () => {
     [
       'no patience',
       (ctx) => ctx.waitForSignal('a', { timeoutMs: Number.NaN }),
-      "timeoutMs of waitForSignal 'a'",
+      "waitForSignal 'a' option timeoutMs",
     ],
   ])('%s is refused', async (_, call, message) => {
     const told = await refusal(call)

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
@@ -115,12 +115,30 @@ describe('checkDeploy (docs/semantics.md 6.4)', () => {
     expect(await runtime.result(receipt)).toBe('on')
   })
 
+  test('refuses a store that is not there, and makes none: a deploy would be checked against nothing', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'ku0-check-'))
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+    const store = `sqlite:${join(folder, 'typo.db')}`
+    await expect(checkDeploy({ store, tasks: [] })).rejects.toMatchObject({
+      code: 'not_found',
+      message: expect.stringContaining(`there is no store ${join(folder, 'typo.db')}`) as string,
+    })
+    expect(readdirSync(folder)).toEqual([])
+    await expect(checkDeploy({ store: 'sqlite::memory:', tasks: [] })).rejects.toMatchObject({
+      code: 'invalid_argument',
+      message: expect.stringContaining('a store in memory is new and empty') as string,
+    })
+  })
+
   test('refuses what is no option, naming it', async () => {
-    const check = (options: object) => checkDeploy({ store: 'sqlite::memory:', tasks: [], ...options })
+    const store = scratchStore()
+    await leave(store, [], 0)
+    const check = (options: object) => checkDeploy({ store, tasks: [], ...options })
     await expect(check({ workers: 3 })).rejects.toMatchObject({
       message: expect.stringContaining('workers') as string,
     })
     await expect(check({ timeoutMs: -1 })).rejects.toMatchObject({ code: 'invalid_argument' })
+    await expect(check({ store: 'typo.db' })).rejects.toMatchObject({ code: 'invalid_config' })
     await expect(check({ tasks: [1] })).rejects.toMatchObject({ code: 'invalid_config' })
     await expect(checkDeploy(undefined as never)).rejects.toMatchObject({ code: 'invalid_argument' })
   })

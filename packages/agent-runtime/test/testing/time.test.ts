@@ -55,6 +55,44 @@ describe('run', () => {
     await expect(runtime.result('nobody')).rejects.toMatchObject({ code: 'not_found' })
   })
 
+  test('a second use of a key is told with the places of both calls, in branches and for what they stand in', async () => {
+    const twice = (call: (ctx: TaskContext) => Promise<unknown>) => (ctx: TaskContext) =>
+      call(ctx).then(() => call(ctx))
+    const uses: readonly ((ctx: TaskContext) => Promise<unknown>)[] = [
+      twice((ctx) => ctx.step('a', () => 1)),
+      twice((ctx) => ctx.sleep('a', 1)),
+      twice((ctx) => ctx.race('a', { b: () => 1 })),
+      twice((ctx) => ctx.all('a', { b: () => 1 })),
+      (ctx) => ctx.all('all', { b: twice((branch) => branch.step('a', () => 1)) }),
+    ]
+    for (const use of uses) {
+      await using runtime = await createTestRuntime({ tasks: [taskOf(use)] })
+      const error = await runtime.run('example', null).catch(({ cause }: Error) => cause)
+      expect(error).toMatchObject({ code: 'duplicate_step_key' })
+      const places = (error as Error).message.match(/[^/ ]+\.ts:\d+/g) ?? []
+      expect(places.map((place) => place.replace(/:.*/, ''))).toEqual(['time.test.ts', 'time.test.ts'])
+    }
+  })
+
+  test('a state that does not exist is refused at once', async () => {
+    await using runtime = await createTestRuntime({ tasks: [taskOf((ctx) => ctx.sleep('nap', DAY))] })
+    const { taskId } = await runtime.runtime.submit('example', null)
+    await expect(runtime.until(taskId, 'sleeping' as never)).rejects.toMatchObject({
+      code: 'invalid_argument',
+      message: expect.stringContaining(
+        'until: a state (queued | running | waiting | completed | failed | canceled | rejected) or a function of the status; given "sleeping"',
+      ) as string,
+    })
+    expect(runtime.now).toBe(START)
+  })
+
+  test('options that are missing are told with what they have to be', async () => {
+    await expect(createTestRuntime({} as never)).rejects.toMatchObject({
+      code: 'invalid_config',
+      message: expect.stringContaining('tasks: a list of what defineTask gives; not given') as string,
+    })
+  })
+
   test('names what a task waits for that no time brings, and says what has happened', async () => {
     const task = taskOf((ctx) => ctx.waitForSignal('approve'))
     await using runtime = await createTestRuntime({ tasks: [task] })

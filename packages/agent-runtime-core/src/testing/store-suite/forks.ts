@@ -117,10 +117,16 @@ export function forks({ rule, timed, expect }: Suite): void {
     const { totals } = await scene.stats()
     expect(await fork(scene, 'nobody')).toEqual({ as: 'unknown_task' })
     expect(await fork(scene, old, { fromStep: 'z' })).toEqual({ as: 'unknown_step', key: 'z' })
-    expect(await fork(scene, old, { fromStep: 'b', edits: { c: '1' } })).toEqual({
-      as: 'unknown_step',
-      key: 'c',
-    })
+    for (const [key, recorded] of [
+      ['b', { recorded: 'step' }],
+      ['c', { recorded: 'step' }],
+      ['z', {}],
+    ] as const)
+      expect(await fork(scene, old, { fromStep: 'b', edits: { [key]: '1' } })).toEqual({
+        as: 'not_editable',
+        key,
+        ...recorded,
+      })
     expect((await scene.stats()).totals).toEqual(totals)
     const claim = await scene.running()
     expect(await fork(scene, claim.taskId, { onlyOver: true })).toEqual({ as: 'not_over', state: 'running' })
