@@ -9,8 +9,9 @@ import { config, Real, seen } from './model-real.ts'
 import { scratchFolder } from './scratch-folder.ts'
 import { tableViolations } from './tables.ts'
 
-/** How many random lives are played; more of them by MODEL_RUNS. */
-const runs = Number(process.env['MODEL_RUNS'] ?? 80)
+/** How many random lives are played; more of them by MODEL_RUNS, others by MODEL_SEED. */
+const runs = Number(process.env['MODEL_RUNS'] ?? 40)
+const seed = Number(process.env['MODEL_SEED'] ?? 1)
 
 describe('whatever is done to a store, it does what the reference model does (docs/reliability.md 3.2)', () => {
   test('in memory', { timeout: 600_000 }, async () => {
@@ -29,7 +30,7 @@ describe('whatever is done to a store, it does what the reference model does (do
           await real.scene.store.close()
         }
       }),
-      { numRuns: runs },
+      { numRuns: runs, seed },
     )
     await expect(life).resolves.toBeUndefined()
   })
@@ -54,7 +55,7 @@ describe('whatever is done to a store, it does what the reference model does (do
         }
         expect(tableViolations(path, config)).toEqual([])
       }),
-      { numRuns: Math.ceil(runs / 2) },
+      { numRuns: Math.ceil(runs / 2), seed },
     )
   })
 

@@ -1,3 +1,4 @@
+import { isRetryWait } from '../decide/replay.ts'
 import { childName } from '../child.ts'
 import type { FailureKind } from '../event.ts'
 import type { LeaseEndReason } from '../lease.ts'
@@ -67,10 +68,17 @@ export function requeue(
   const { task } = lease
   const isRise = reason === 'expired' || reason === 'retry'
   if (isRise) task.attempt += 1
+  if (reason === 'retry') tryAnew(task)
   end(lease, isRise ? 'failed' : 'canceled', reason)
   task.state = 'queued'
   task.dueAt = dueAt
   task.events.push('task.requeued')
+}
+
+/** Its steps have all their tries again. */
+function tryAnew(task: ModelTask): void {
+  for (const list of [task.waits, task.ended] as { readonly key: string }[][])
+    list.splice(0, list.length, ...list.filter(({ key }) => !isRetryWait(key)))
 }
 
 export function complete(task: ModelTask, output: string, now: number): void {

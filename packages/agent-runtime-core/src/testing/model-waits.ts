@@ -1,3 +1,4 @@
+import { childKeyOf } from '../child.ts'
 import { RESERVED, type WaitOutcome } from '../wait.ts'
 import type { ModelEnd, ModelIntent, ModelTask, ModelWait, OverWait } from './model-records.ts'
 
@@ -61,7 +62,7 @@ export function refusal(task: ModelTask, it: OverWait): string | undefined {
   if (!sendsBack(it) || times <= maxRetries) return undefined
   const { feedback } = JSON.parse(valueOf(it) ?? '{}') as { feedback?: string }
   return notApproved(
-    `'${key}' was rejected ${times} times since the last approval (maxRetries ${maxRetries})` +
+    `'${key}' was rejected ${times === 1 ? 'once' : `${times} times`} since the last approval (maxRetries ${maxRetries})` +
       (feedback === undefined ? '' : `: ${feedback}`),
   )
 }
@@ -90,13 +91,15 @@ export function sendBack(task: ModelTask, it: OverWait, seq: number): void {
   const since = task.approvedSeq
   task.rejections.push({ key: it.wait.key, since, seq, value: valueOf(it) ?? 'null' })
   for (const [key, memo] of task.memos) if (memo.seq > since) task.memos.delete(key)
-  keep(task.ended, (end) => end.seq < since || isSentFromOutside(end))
+  const hasChild = (key: string) => (task.children.get(key)?.seq ?? Number.POSITIVE_INFINITY) <= since
+  keep(task.ended, (end) => end.seq < since || isSentFromOutside(end, hasChild))
   keep(task.intents, (intent) => intent.seq < since)
 }
 
-/** The runtime's own timers are part of the step that they belong to, and the end of a child is part of the child. */
-function isSentFromOutside({ key, kind }: ModelEnd): boolean {
-  return kind === 'approval' || (kind !== 'child' && !key.startsWith(RESERVED))
+/** The runtime's own timers are part of the step that they belong to; the end of a child stays with the child. */
+function isSentFromOutside({ key, kind }: ModelEnd, hasChild: (key: string) => boolean): boolean {
+  if (kind === 'child') return hasChild(childKeyOf(key))
+  return kind === 'approval' || !key.startsWith(RESERVED)
 }
 
 /** Steps of which nobody knows how they ended, by key, and how often they were started. */
