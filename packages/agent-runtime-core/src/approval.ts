@@ -77,17 +77,21 @@ export function approvalName(key: string): string {
 
 /**
  * Whether a memo stays although the task was sent back: the answer of a wait that is over, whose signal nobody would send again; the end
- * of a child that stays, which does not end again; and the mark of a patch, which says by which code the task goes. `hasChild`:
- * whether the task still has the child of this key.
+ * of a child that stays, which does not end again; and the mark of a patch, which says by which code the task goes. `childAt`:
+ * where the child that the task has under a key now was spawned; one that was spawned later is another child.
  */
 export function outlivesRejection(
-  { key, kind }: { readonly key: string; readonly kind: WaitKind | 'step' },
-  hasChild: (key: string) => boolean = () => false,
+  { key, kind, seq }: { readonly key: string; readonly kind: WaitKind | 'step'; readonly seq: number },
+  childAt: (key: string) => number | undefined = () => undefined,
 ): boolean {
   if (kind === 'step') return key.startsWith(PATCH_KEY)
-  if (kind === 'child') return hasChild(childKeyOf(key))
-  if (isPatience(key)) return hasChild(patientFor(key))
+  if (kind === 'child') return isSame(childAt(childKeyOf(key)), seq)
+  if (isPatience(key)) return isSame(childAt(patientFor(key)), seq)
   return kind === 'approval' || !key.startsWith(RESERVED)
+}
+
+function isSame(spawnedAt: number | undefined, seq: number): boolean {
+  return spawnedAt !== undefined && spawnedAt < seq
 }
 
 /** Whether a memo counts no more, because of a rejection after it. */

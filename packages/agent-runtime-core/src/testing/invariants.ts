@@ -155,7 +155,7 @@ function* memoRules({ events, steps }: TaskSnapshot): Iterable<string> {
     ({ type, seq, data }) =>
       (type === 'step.completed' || type === 'step.inherited') &&
       (!isVoid(seq, sentBack) ||
-        outlivesRejection({ key: (JSON.parse(data) as { key: string }).key, kind: 'step' })),
+        outlivesRejection({ key: (JSON.parse(data) as { key: string }).key, kind: 'step', seq })),
   )
   if (steps.length !== recorded.length) yield `I6 ${steps.length} memos, ${recorded.length} events`
   const keys = new Set(steps.map(({ key }) => key))
@@ -331,7 +331,7 @@ function* lastingRules(before: StoreSnapshot, now: StoreSnapshot): Iterable<stri
         yield `I15 event ${event.seq} of task ${record.sequence} changed`
     const sentBack = rejectionsIn(task.events)
     const standing = steps.filter(
-      ({ key, seq }) => !isVoid(seq, sentBack) || outlivesRejection({ key, kind: 'step' }),
+      ({ key, seq }) => !isVoid(seq, sentBack) || outlivesRejection({ key, kind: 'step', seq }),
     )
     for (const [index, step] of standing.entries())
       if (JSON.stringify(task.steps[index]) !== JSON.stringify(step))

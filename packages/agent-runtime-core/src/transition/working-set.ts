@@ -282,7 +282,7 @@ export class WorkingSet {
   forget(task: number, since: number): void {
     for (const memos of [this.base.memos.get(task), this.memos.get(task)])
       for (const [key, seq] of memos ?? [])
-        if (seq > since && !outlivesRejection({ key, kind: 'step' })) this.remember(task, key, 0)
+        if (seq > since && !outlivesRejection({ key, kind: 'step', seq })) this.remember(task, key, 0)
   }
 
   /** The open children of a task, by their numbers, in the order in which they were spawned. */

@@ -142,7 +142,7 @@ export function prepareLoad(db: Db) {
       const sentBack = rejections.all(taskId)
       return new Map(
         (memoKeys.all(taskId) as [string, number][]).map(([text, seq]) => {
-          const memo = { key: JSON.parse(text) as string, kind: 'step' } as const
+          const memo = { key: JSON.parse(text) as string, kind: 'step', seq } as const
           return [memo.key, isVoid(seq, sentBack) && !outlivesRejection(memo) ? 0 : seq]
         }),
       )
@@ -150,8 +150,13 @@ export function prepareLoad(db: Db) {
     /** Those that count, with the rejections that count them. */
     memos: (taskId: number) => {
       const [all, sentBack] = [memos.all(taskId), rejections.all(taskId)]
-      const kept = new Set(children.all(taskId).map((row) => row[1] as string))
-      const counting = new Set(standing(all, sentBack, (name) => kept.has(name)))
+      const spawnedAt = new Map(
+        children
+          .all(taskId)
+          .map(childOf)
+          .map((child) => [child.key, child.seq]),
+      )
+      const counting = new Set(standing(all, sentBack, (name) => spawnedAt.get(name)))
       return all.filter((memo) => counting.has(memo) || sentBack.some(({ seq }) => seq === memo.seq))
     },
     rejections: (taskId: number) => rejections.all(taskId),
@@ -196,21 +201,24 @@ export function prepareLoad(db: Db) {
 export function standing<M extends Pick<MemoRow, 'type' | 'data'> & { readonly seq: number }>(
   memos: readonly M[],
   rejections: readonly { readonly since: number; readonly seq: number }[],
-  hasChild: (key: string) => boolean,
+  childAt: (key: string) => number | undefined,
 ): M[] {
   if (rejections.length === 0) return [...memos]
   return memos.filter(({ seq, type, data }) => {
     if (rejections.some((rejection) => rejection.seq === seq)) return false
-    return !isVoid(seq, rejections) || outlives(type, data, hasChild)
+    return !isVoid(seq, rejections) || outlives({ seq, type, data }, childAt)
   })
 }
 
-function outlives(type: MemoRow['type'], data: string, hasChild: (key: string) => boolean): boolean {
+function outlives(
+  { seq, type, data }: Pick<MemoRow, 'type' | 'data'> & { readonly seq: number },
+  childAt: (key: string) => number | undefined,
+): boolean {
   if (type === 'step.started' || type === 'step.failed') return false
   const { key, kind } = JSON.parse(data) as { key?: string; kind: WaitRow['kind'] }
   if (key === undefined) return false
-  if (type.startsWith('child.')) return hasChild(key)
-  return outlivesRejection({ key, kind: type.startsWith('step.') ? 'step' : kind }, hasChild)
+  if (type.startsWith('child.')) return (childAt(key) ?? Number.POSITIVE_INFINITY) <= seq
+  return outlivesRejection({ key, kind: type.startsWith('step.') ? 'step' : kind, seq }, childAt)
 }
 
 export function taskOf(row: unknown[]): TaskRow {

@@ -148,7 +148,7 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
         const row = find(query.taskId)
         return row === undefined
           ? []
-          : standing(stepEvents.all(row.id), load.rejections(row.id), () => false).map(stepOf)
+          : standing(stepEvents.all(row.id), load.rejections(row.id), () => undefined).map(stepOf)
       }
       case 'integrity':
         return atOnce(() => {
@@ -339,10 +339,10 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
       taskId: explicit ?? ids.task(id),
       policy: childPolicies[policy] as ChildRecord['policy'],
     }))
-    const kept = new Set(children.map(({ key }) => key))
+    const spawnedAt = new Map(children.map(({ key, seq }) => [key, seq]))
     const doubts = new Map<string, number>()
     const retriedAt = row.attempt === 1 ? 0 : (lastRetry.get(row.id) ?? 0)
-    for (const it of standing(found, sentBack, (key) => kept.has(key)))
+    for (const it of standing(found, sentBack, (key) => spawnedAt.get(key)))
       switch (it.type) {
         case 'step.started':
         case 'step.failed':

@@ -119,7 +119,7 @@ export class Trail {
     let count = 0
     for (const call of this.#recorded()) {
       const { key, as, seq } = call
-      const isKept = as !== 'step' && outlivesRejection({ key, kind: as }) && isVoid(seq, rejections)
+      const isKept = as !== 'step' && outlivesRejection({ key, kind: as, seq }) && isVoid(seq, rejections)
       if (!isKept && !this.#isSettled(call)) count += 1
     }
     return count

@@ -182,11 +182,11 @@ class Reading {
     this.#rejections.push(rejection)
     const isGone = (seq: number) => isVoid(seq, [rejection])
     for (const [key, { seq }] of this.#steps)
-      if (isGone(seq) && !outlivesRejection({ key, kind: 'step' })) this.#steps.delete(key)
+      if (isGone(seq) && !outlivesRejection({ key, kind: 'step', seq })) this.#steps.delete(key)
     for (const [key, seq] of this.#failedAt) if (isGone(seq)) this.#failures.delete(key)
     for (const [key, { seq }] of this.#children) if (isGone(seq)) this.#children.delete(key)
     for (const [key, wait] of this.#waits)
-      if (isGone(wait.seq) && !outlivesRejection(wait, (child) => this.#children.has(child)))
+      if (isGone(wait.seq) && !outlivesRejection(wait, (child) => this.#children.get(child)?.seq))
         this.#waits.delete(key)
   }
 

@@ -303,6 +303,37 @@ describe('execution: approvals', () => {
     expect((await it.runtime.replay(receipt, { mode: 'verify' })).verdict).toBe('agreed')
   })
 
+  test('a child that is spawned anew after a rejection is waited for anew, whatever crashes between', async () => {
+    let spawned = 0
+    const child = defineTask({ type: 'child', input: z.null() }, async (ctx) => {
+      spawned += 1
+      await ctx.sleep('nap', 30_000)
+      return ctx.taskId
+    })
+    const parent = defineTask({ type: 'parent', input: z.any() }, async (ctx) => {
+      const by = await ctx.call('child', child, null)
+      await ctx.requestApproval('text', by)
+      return by
+    })
+    await using it = await createTestRuntime({ tasks: [parent, child], crashes: true })
+    const receipt = await it.runtime.submit(parent, null)
+    const open = async () => {
+      await it.until(receipt, (task) => task.state === 'waiting' && task.waitingFor === 'approval')
+      return (await it.runtime.approvals.list()).approvals[0]
+    }
+    const first = await open()
+    await it.runtime.approvals.reject(first?.approvalId ?? '')
+    await it.until(receipt, (task) => task.state === 'waiting' && task.waitingFor === 'children')
+    it.crash()
+    await it.restart()
+    const second = await open()
+    expect(second?.artifact).not.toBe(first?.artifact)
+    await it.runtime.approvals.approve(second?.approvalId ?? '')
+    expect(await it.result(receipt)).toBe(second?.artifact)
+    expect(spawned).toBeGreaterThan(1)
+    expect((await it.runtime.replay(receipt, { mode: 'verify' })).verdict).toBe('agreed')
+  })
+
   test('a request that nobody awaits fails the task: what follows it would go on as if it had been given', async () => {
     const it = await asked(async (ctx) => {
       // oxlint-disable-next-line typescript/no-floating-promises -- the mistake
