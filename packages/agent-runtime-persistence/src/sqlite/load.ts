@@ -150,12 +150,8 @@ export function prepareLoad(db: Db) {
     /** Those that count, with the rejections that count them. */
     memos: (taskId: number) => {
       const [all, sentBack] = [memos.all(taskId), rejections.all(taskId)]
-      const spawnedAt = new Map(
-        children
-          .all(taskId)
-          .map(childOf)
-          .map((child) => [child.key, child.seq]),
-      )
+      const spawned = children.all(taskId).map(childOf)
+      const spawnedAt = new Map(spawned.map(({ key: name, seq }) => [name, seq]))
       const counting = new Set(standing(all, sentBack, (name) => spawnedAt.get(name)))
       return all.filter((memo) => counting.has(memo) || sentBack.some(({ seq }) => seq === memo.seq))
     },
