@@ -37,7 +37,7 @@ export interface TaskDefinitionOptions<
   readonly input: Input
   /** Checked when the handler has returned (`invalid_output`). The task's result is what comes out of it. */
   readonly output?: Output
-  /** `normal` unless the submission says otherwise. */
+  /** By default `normal`, and `batch` for a submission that is delayed; unless the submission says otherwise. */
   readonly lane?: Lane
   /** The running time allowed to one attempt; then the task fails with the kind `timeout`. None by default. */
   readonly timeoutMs?: number
@@ -72,6 +72,8 @@ export interface TaskDefinition<Type extends string = string, Input = unknown, O
   readonly input: Schema
   readonly output: Schema | undefined
   readonly lane: Lane
+  /** Of submissions with a `dueAt` or `delayMs`. */
+  readonly delayedLane: Lane
   readonly timeoutMs: number | undefined
   readonly model: string | undefined
   readonly tools: readonly string[] | undefined
@@ -106,20 +108,22 @@ export function defineTask<
 ): TaskDefinition<Type, InputOf<Input>, ResultOf<Output, Returned>> {
   const problems = findProblems(definition, handler)
   if (problems.length > 0) throw new ConfigError(problems)
-  const { type, input, output, lane = 'normal', timeoutMs, model, tools, retry } = definition
+  const { type, input, output, timeoutMs, model, tools, retry } = definition
+  const { lane = 'normal', lane: delayedLane = 'batch' } = definition
   const { replay = 'by-key', errors = [], oversight = defaultOversightMode } = definition
-  const limits = { lane, timeoutMs, model, tools, retry: retry && policyOf(retry) }
+  const limits = { lane, delayedLane, timeoutMs, model, tools, retry: retry && policyOf(retry) }
   return Object.freeze({ type, input, output, ...limits, replay, errors, oversight, handler })
 }
 
 /** Whether a value is what {@link defineTask} gives, its defaults filled in. */
 export function isDefinition(value: unknown): value is TaskDefinition {
   if (!isRecord(value)) return false
-  const { handler, ...options } = value
+  const { handler, delayedLane, ...options } = value
   const { lane, retry } = options
   return (
     findProblems(options, handler).length === 0 &&
     lane !== undefined &&
+    delayedLane !== undefined &&
     (retry === undefined || isPolicy(retry))
   )
 }

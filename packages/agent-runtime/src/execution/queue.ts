@@ -204,7 +204,7 @@ export class SubmissionQueue {
     return {
       ...options,
       type,
-      lane: options?.lane ?? definition?.lane ?? 'normal',
+      lane: options?.lane ?? usualLane(definition, isDelayed(options)),
       input,
       ...(model === undefined ? {} : { model }),
       ...(tools === undefined ? {} : { tools }),
@@ -266,4 +266,13 @@ function itemOf(item: unknown, place: string): SubmitItem {
   const [problem] = problemsIn(item, itemRules)
   if (problem !== undefined) throw invalid(`${place}: ${problem.path}: ${problem.allowed}`)
   return item as unknown as SubmitItem
+}
+
+/** Timers are automated runs. Source: Track AA, Queue Classification. */
+function usualLane(definition: TaskDefinition | undefined, delayed: boolean): Lane {
+  return (delayed ? definition?.delayedLane : definition?.lane) ?? (delayed ? 'batch' : 'normal')
+}
+
+function isDelayed({ dueAt, delayMs = 0 }: SubmitOptions = {}): boolean {
+  return dueAt !== undefined || delayMs > 0
 }

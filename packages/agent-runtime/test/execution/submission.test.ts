@@ -362,4 +362,18 @@ describe('execution: stored input that no longer fits', () => {
     })
     await deployed.stop()
   })
+
+  test('a delayed submission is an automated run, in the batch lane, unless something names a lane', async () => {
+    const plain = defineTask({ type: 'plain', input: z.null() }, () => 1)
+    const named = defineTask({ type: 'named', input: z.null(), lane: 'normal' }, () => 1)
+    const { runtime } = await virtualRuntime({ tasks: [plain, named] })
+    const laneOf = async (...submission: Parameters<typeof runtime.submit>) =>
+      (await runtime.status((await runtime.submit(...submission)).taskId))?.lane
+    expect(await laneOf('plain', null)).toBe('normal')
+    expect(await laneOf('plain', null, { delayMs: 0 })).toBe('normal')
+    expect(await laneOf('plain', null, { delayMs: 1_000 })).toBe('batch')
+    expect(await laneOf('plain', null, { dueAt: 9e12 })).toBe('batch')
+    expect(await laneOf('plain', null, { delayMs: 1_000, lane: 'interactive' })).toBe('interactive')
+    expect(await laneOf('named', null, { delayMs: 1_000 })).toBe('normal')
+  })
 })
