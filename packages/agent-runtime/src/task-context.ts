@@ -6,6 +6,7 @@ import type {
   OversightMode,
   RejectionPolicy,
 } from '@ku0/agent-runtime-core'
+import type { SubmitOptions } from './execution/index.ts'
 import type { TaskId } from './receipts.ts'
 import type { TaskDefinition } from './task-definition.ts'
 
@@ -278,21 +279,7 @@ export interface Feedback {
 }
 
 /** What a child is submitted with, besides its input. What it leaves out, its task type says; the lane is the parent's. */
-export interface SpawnOptions {
-  readonly lane?: Lane
-  /** An id of your own, 1 to 255 characters. */
-  readonly taskId?: string
-  readonly model?: string
-  readonly tools?: readonly string[]
-  readonly labels?: Readonly<Record<string, string>>
-  /** Not to be started before this time, epoch ms. */
-  readonly dueAt?: number
-  /** Not to be started before so many ms from now, by the store's clock. */
-  readonly delayMs?: number
-  /** The running time allowed to one attempt. */
-  readonly timeoutMs?: number
-  /** An estimate, counted by `tokensPerWindow`. */
-  readonly tokens?: number
+export interface SpawnOptions extends Omit<SubmitOptions, 'idempotencyKey' | 'client'> {
   /** What becomes of the child when this task ends before it: `cancel` by default. */
   readonly onParentEnd?: ChildPolicy
 }

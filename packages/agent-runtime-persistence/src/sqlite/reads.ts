@@ -1,10 +1,7 @@
 import {
   canonical,
   historyEdited,
-  childPolicies,
-  isRetryWait,
   lanes,
-  type ChildRecord,
   scheduleRecordOf,
   type EventData,
   type ExecutionConfig,
@@ -13,28 +10,24 @@ import {
   type Instant,
   type Lane,
   type LeaseRow,
-  type OpenWait,
   type OutputChunk,
   type Read,
   type ReadKind,
   type Reads,
   type ScheduleFilter,
-  type StepRecord,
   type StoredEvent,
   type StoreStats,
   type Surroundings,
   type TaskFilter,
   type TaskRecord,
   type TaskRow,
-  type WaitRecord,
-  type WaitRow,
   type WorkerStatus,
 } from '@ku0/agent-runtime-core'
 import { prepareExplain } from './explain.ts'
 import { prepareApprovals } from './approvals.ts'
-import { prepareSettledFailures } from './settled-failures.ts'
 import { prepareIntegrity } from './integrity.ts'
-import { standing, taskOf } from './load.ts'
+import { taskOf } from './load.ts'
+import { noMemos, openWaitOf, prepareMemos } from './memos.ts'
 import type { Db } from './open.ts'
 import type { SqliteTables } from './tables.ts'
 import { compileTaskPage } from './task-page.ts'
@@ -65,33 +58,11 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
   const events = db.prepare<[number, number, number], EventColumns>(
     'SELECT seq, type, at, data, blob, hash FROM event WHERE task = ? AND seq > ? ORDER BY seq LIMIT ?',
   )
-  const stepEvents = db.prepare<[number], EventColumns>(
-    "SELECT seq, type, at, data, blob, hash FROM event WHERE task = ? AND type IN ('step.completed', 'step.inherited') ORDER BY seq",
-  )
-  const memoEvents = db.prepare<[number], EventColumns>(
-    "SELECT seq, type, at, data, blob, hash FROM event WHERE task = ? AND type IN ('step.started', 'step.failed', 'step.completed', 'step.inherited', 'wait.resolved', 'wait.inherited', 'task.resumed') ORDER BY seq",
-  )
-  const lastFailure = db
-    .prepare<[number], number | null>(
-      "SELECT max(seq) FROM event WHERE task = ? AND type = 'step.failed' AND data -> '$.retry' IS NULL",
-    )
-    .pluck()
-  const lastRetry = db
-    .prepare<[number], number | null>(
-      "SELECT max(seq) FROM event WHERE task = ? AND type = 'task.requeued' AND data ->> '$.reason' = 'retry'",
-    )
-    .pluck()
   const lastWaiting = db
     .prepare<[number], string>(
       "SELECT data FROM event WHERE task = ? AND type = 'task.waiting' ORDER BY seq DESC LIMIT 1",
     )
     .pluck()
-  const childRecords = db.prepare<
-    [number],
-    Omit<ChildRecord, 'policy' | 'taskId'> & { id: number; explicit: string | null; policy: number }
-  >(
-    'SELECT child.key, position, policy, child.seq, task.id, explicit_id AS explicit, stream.type FROM child JOIN task ON task.id = child.task JOIN stream ON stream.id = task.stream WHERE child.parent = ? ORDER BY child.seq',
-  )
   const starts = db
     .prepare<[number], string>("SELECT data FROM event WHERE task = ? AND type = 'task.started' ORDER BY seq")
     .pluck()
@@ -125,7 +96,7 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
 
   const explain = prepareExplain(context, workers)
   const approvals = prepareApprovals(db, tables)
-  const settledFailures = prepareSettledFailures(db, tables)
+  const memos = prepareMemos(db, tables)
   const faultOf = prepareIntegrity(context)
   // Another process may write between two statements: they see one state.
   const atOnce = db.transaction(<T>(read: () => T) => read())
@@ -146,9 +117,7 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
       }
       case 'steps': {
         const row = find(query.taskId)
-        return row === undefined
-          ? []
-          : standing(stepEvents.all(row.id), load.rejections(row.id), () => undefined).map(stepOf)
+        return row === undefined ? [] : memos.steps(row)
       }
       case 'integrity':
         return atOnce(() => {
@@ -161,7 +130,7 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
           if (row === undefined) return noMemos
           const fault = faultOf(row)
           if (fault !== undefined) throw historyEdited(query.taskId, fault)
-          return memosOf(row)
+          return memos.memos(row)
         }) as Reads['memos']['answer']
       case 'approvals':
         return approvals(query)
@@ -313,79 +282,6 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
     return { taskId: nameOf(row), seq: it.seq, type: it.type, at: it.at, data, hash: it.hash.toString('hex') }
   }
 
-  function stepOf(it: EventColumns): StepRecord {
-    const data = it.blob === null ? it.data : tables.withBlob(it.data, it.blob, load.blob(it.blob) ?? '')
-    const { key, position, result, inputHash, durationMs } = JSON.parse(data) as EventData['step.completed']
-    return {
-      key,
-      position,
-      result: canonical(result),
-      seq: it.seq,
-      at: it.at,
-      durationMs,
-      ...(inputHash === undefined ? {} : { inputHash }),
-    }
-  }
-
-  function memosOf(row: TaskRow): Reads['memos']['answer'] {
-    const steps: StepRecord[] = []
-    const waits: WaitRecord[] = []
-    const found = memoEvents.all(row.id).filter(({ data }) => data !== PUT_BACK)
-    const sentBack = found.some(({ type, data }) => isWaitEnd(type) && data.includes('"since":'))
-      ? load.rejections(row.id)
-      : []
-    const children = childRecords.all(row.id).map(({ id, explicit, policy, ...child }): ChildRecord => ({
-      ...child,
-      taskId: explicit ?? ids.task(id),
-      policy: childPolicies[policy] as ChildRecord['policy'],
-    }))
-    const spawnedAt = new Map(children.map(({ key, seq }) => [key, seq]))
-    const doubts = new Map<string, number>()
-    const retriedAt = row.attempt === 1 ? 0 : (lastRetry.get(row.id) ?? 0)
-    for (const it of standing(found, sentBack, (key) => spawnedAt.get(key)))
-      switch (it.type) {
-        case 'step.started':
-        case 'step.failed':
-          countDoubt(doubts, it)
-          break
-        case 'step.completed':
-        case 'step.inherited':
-          steps.push(stepOf(it))
-          break
-        default: {
-          const wait = waitOf(it)
-          if (it.seq > retriedAt || !isRetryWait(wait.key)) waits.push(wait)
-        }
-      }
-    for (const { key } of steps) doubts.delete(key)
-    const inDoubt = [...doubts].flatMap(([key, count]) => (count > 0 ? [{ key, starts: count }] : []))
-    const rejections = sentBack.flatMap(({ since, seq }) =>
-      found
-        .filter((it) => it.seq === seq)
-        .map((it) => ({ since, ...waitOf(it) }))
-        .map(({ key, at, value = 'null' }) => ({ key, since, seq, at, value })),
-    )
-    const open = row.waits === 0 ? [] : load.waits(row.id).map(openWaitOf)
-    const failure = lastFailure.get(row.id) ?? undefined
-    const failed = failure === undefined ? {} : { lastFailure: failure }
-    const failures = failure === undefined ? [] : settledFailures(row.id, sentBack)
-    return { steps, waits, open, children, inDoubt, rejections, failures, ...failed }
-  }
-
-  function waitOf(it: EventColumns): WaitRecord {
-    const data = it.blob === null ? it.data : tables.withBlob(it.data, it.blob, load.blob(it.blob) ?? '')
-    const { key, kind, position, outcome, ...rest } = JSON.parse(data) as EventData['wait.resolved']
-    return {
-      key,
-      kind,
-      position,
-      outcome,
-      seq: it.seq,
-      at: it.at,
-      ...('value' in rest ? { value: canonical(rest.value) } : {}),
-    }
-  }
-
   function leasesOf(row: TaskRow): ExecutionLease[] {
     return starts.all(row.id).flatMap((data) => {
       const { dispatch } = JSON.parse(data) as { dispatch: number }
@@ -491,16 +387,6 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
   }
 }
 
-const noMemos: Reads['memos']['answer'] = {
-  steps: [],
-  waits: [],
-  open: [],
-  children: [],
-  inDoubt: [],
-  rejections: [],
-  failures: [],
-}
-
 /** Undefined for a text that the store never wrote. */
 function readable(text: string | undefined): Record<string, unknown> | undefined {
   if (text === undefined) return undefined
@@ -511,25 +397,6 @@ function readable(text: string | undefined): Record<string, unknown> | undefined
   }
 }
 
-/** A step that said how it failed is not in doubt, unless it ran out of time, or failed because it was in doubt. */
-function countDoubt(doubts: Map<string, number>, { type, data }: EventColumns): void {
-  const { key, error } = JSON.parse(data) as { key: string; error?: { code?: string } }
-  const count = Math.abs(doubts.get(key) ?? 0)
-  if (type === 'step.started') doubts.set(key, count + 1)
-  else if (count > 0 && error?.code !== 'timeout' && error?.code !== 'in_doubt') doubts.set(key, -count)
-}
-
-function openWaitOf({ key, position, kind, name, dueAt }: WaitRow): OpenWait {
-  return { key, position, kind, ...(name === null ? {} : { name }), ...(dueAt === null ? {} : { dueAt }) }
-}
-
-/** Whether a rejection may stand in such an event. */
-function isWaitEnd(type: StoredEvent['type']): boolean {
-  return type === 'task.resumed' || type === 'wait.inherited'
-}
-
-/** The data of a resumption that no wait brought about: of a task that was parked. */
-const PUT_BACK = '{"reason":"divergence"}'
 /** Rows that one slice of a filtered list looks at: some 20 ms. */
 const maxScanned = 20_000
 /** Characters of inputs and outputs in one slice. */
