@@ -334,6 +334,11 @@ describe('bad data is found:', () => {
     expect(holds({ measure: 'cancelSignalMs.max', below: 100 }, cancel({ signaledAt: 2150 })).pass).toBe(
       false,
     )
+    // One stall of three does not decide the median, two do.
+    const late = cancel({ signaledAt: 2150 })
+    const usual = { measure: 'cancelSignalMs.max.median', below: 100, samples: 3 }
+    expect(holds(usual, good1, late, good1)).toMatchObject({ measured: 5, rounds: [5, 150, 5], pass: true })
+    expect(holds(usual, late, good1, late)).toMatchObject({ measured: 150, pass: false })
     // A tool that is still there counts until the end of the run, at 9000.
     expect(holds({ measure: 'cancelGoneMs.max', atMost: 1500 }, cancel({ goneAt: null }))).toMatchObject({
       measured: 7000,

@@ -343,22 +343,39 @@ function best(unit: string, about: string, one: (run: Run) => number | null): Me
   }
 }
 
-/** Four measures of one set of durations, over all runs. */
+/**
+ * Measures of one set of durations: each quantile over all runs, and its median over the runs, for bounds that one
+ * stall of the machine must not decide.
+ */
 function spread(
   name: string,
   about: string,
   one: (run: Run, about: About) => readonly number[],
 ): Record<string, Measure> {
   return Object.fromEntries(
-    quantiles.map((quantile) => [
-      `${name}.${quantile}`,
-      {
-        about: `${about}, ${quantile}`,
-        measure: ({ runs }: Measurements, query: About) => {
-          const found = spreadOf(runs.flatMap((run) => one(run, query)))
-          return { value: found?.[quantile] ?? null, unit: 'ms', samples: found?.count ?? 0 }
+    quantiles.flatMap((quantile): [string, Measure][] => [
+      [
+        `${name}.${quantile}`,
+        {
+          about: `${about}, ${quantile}`,
+          measure: ({ runs }, query) => {
+            const found = spreadOf(runs.flatMap((run) => one(run, query)))
+            return { value: found?.[quantile] ?? null, unit: 'ms', samples: found?.count ?? 0 }
+          },
         },
-      },
+      ],
+      [
+        `${name}.${quantile}.median`,
+        {
+          about: `${about}, ${quantile} of each run; the median of the runs, each of which is listed`,
+          measure: ({ runs }, query) => {
+            const found = runs.map((run) => spreadOf(one(run, query))).filter((each) => each !== null)
+            const rounds = found.map((each) => round(each[quantile]))
+            const samples = found.reduce((sum, { count }) => sum + count, 0)
+            return { value: medianOf(rounds), unit: 'ms', samples, rounds: rounds.filter(Number.isFinite) }
+          },
+        },
+      ],
     ]),
   )
 }

@@ -139,7 +139,8 @@ function reasonOf(failed: readonly Finding[]): string {
 
 function figureOf({ figure }: Scenario, measurements: Measurements): string {
   const { value, unit, rounds = [] } = measure(figure.measure, measurements, figure)
-  const others = rounds.length < 2 ? '' : `, best of ${rounds.map((each) => showValue(each, '')).join(', ')}`
+  const of = figure.measure.endsWith('.median') ? 'median' : 'best'
+  const others = rounds.length < 2 ? '' : `, ${of} of ${rounds.map((each) => showValue(each, '')).join(', ')}`
   return `${figure.label}: ${showValue(value, unit)}${others}`
 }
 
