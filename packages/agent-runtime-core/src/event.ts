@@ -4,6 +4,7 @@ import type { Lane } from './lane.ts'
 import type { LeaseEndReason } from './lease.ts'
 import type { OversightMode } from './oversight-mode.ts'
 import type { FinalState } from './states.ts'
+import type { UsageSum } from './usage.ts'
 import type { WaitKind, WaitOutcome } from './wait.ts'
 
 /** Why a submission was refused. Source: `docs/semantics.md 1.1`. */
@@ -53,6 +54,8 @@ export interface EventData {
     lane: Lane
     input: unknown
     client?: string
+    /** An estimate. */
+    cost?: number
     dueAt?: number
     /** The task whose submission and memos it began with. */
     forkOf?: string
@@ -97,15 +100,18 @@ export interface EventData {
     attempt: number
     reason: RequeueReason
     leaseId: string
+    /** What the pass used up outside of steps, in whole tokens and millionths. */
+    charged?: UsageSum
     dueAt?: number
     error?: unknown
   }
-  'task.completed': { output: unknown; leaseId: string; durationMs: number }
+  'task.completed': { output: unknown; leaseId: string; durationMs: number; charged?: UsageSum }
   'task.failed': {
     kind: FailureKind
     error: unknown
     leaseId?: string
     durationMs?: number
+    charged?: UsageSum
     /** Of `not_approved`: the approval that was not given, and how it ended; `value` is said by no human. */
     key?: string
     outcome?: 'rejected' | 'timed_out'
@@ -143,6 +149,7 @@ export interface EventData {
     result: unknown
     inputHash?: string
     durationMs: number
+    charged?: UsageSum
     /** It is the decision of branches; what they recorded stands at the same position, before it. */
     branches?: 'race' | 'all'
     dropped?: string[]
@@ -157,6 +164,7 @@ export interface EventData {
     position: number
     error: unknown
     durationMs: number
+    charged?: UsageSum
     /** The retry that follows, from 1; absent when it failed for good. */
     retry?: number
     dropped?: string[]

@@ -16,7 +16,7 @@ export type ScheduleTiming =
 /** What each run of a schedule submits. */
 export type ScheduledRun = Pick<
   Submission,
-  'type' | 'lane' | 'input' | 'client' | 'model' | 'tools' | 'labels' | 'timeoutMs' | 'tokens'
+  'type' | 'lane' | 'input' | 'client' | 'model' | 'tools' | 'labels' | 'timeoutMs' | 'tokens' | 'cost'
 >
 
 /** What a schedule is told to be. */

@@ -10,6 +10,7 @@ import type { ScheduleDefinition, ScheduleRecord, ScheduleTiming } from './sched
 import type { TaskState } from './states.ts'
 import type { StepRecord } from './step.ts'
 import type { TaskRecord } from './task.ts'
+import type { UsageSum } from './usage.ts'
 import type { OpenWait, WaitKind, WaitRecord, WaitRequest } from './wait.ts'
 import type { WorkerStatus } from './worker.ts'
 
@@ -125,6 +126,8 @@ export interface Submission {
   readonly timeoutMs?: number
   /** An estimate, counted by `tokensPerWindow`. */
   readonly tokens?: number
+  /** An estimate of what fair shares reckon with, to the millionth; 1 without one. Source: `docs/semantics.md 11.5`. */
+  readonly cost?: number
   /** The submitter's trace context. */
   readonly trace?: Readonly<Record<string, string>>
   /** Set by the store itself. */
@@ -185,6 +188,8 @@ export interface Writes {
       readonly position: number
       readonly durationMs: number
       readonly result: string
+      /** What it used up. */
+      readonly charged?: UsageSum
       readonly inputHash?: string
       /** It is the decision of branches, whose steps have the same position. */
       readonly branches?: 'race' | 'all'
@@ -213,6 +218,8 @@ export interface Writes {
       readonly position: number
       readonly durationMs: number
       readonly error: string
+      /** What the try used up. */
+      readonly charged?: UsageSum
       readonly retry?: number
       /** Open waits that nobody waits for any more: those beside the branch that failed. */
       readonly drops?: readonly string[]
@@ -244,7 +251,15 @@ export interface Writes {
   /** Progress of a handler; kept with the lease, not an event. */
   progress: { fields: { readonly leaseId: string; readonly progress: string }; outcome: Fenced }
   /** Ends a lease. The same settlement again gets the first answer. Source: `docs/semantics.md 4.4`. */
-  settle: { fields: { readonly leaseId: string; readonly settlement: Settlement }; outcome: Fenced }
+  settle: {
+    fields: {
+      readonly leaseId: string
+      readonly settlement: Settlement
+      /** What the pass used up outside of steps. */
+      readonly charged?: UsageSum
+    }
+    outcome: Fenced
+  }
   /**
    * What a pass waits for. Of the task's open waits, those of earlier passes among them, what is due, or has its signal, is
    * resolved at once and answered. When nothing is and the

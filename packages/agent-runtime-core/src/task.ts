@@ -19,6 +19,10 @@ const base = {
   steps: z.int().min(0),
   submittedAt: z.number(),
   client: z.string().optional(),
+  /** What it was estimated at. */
+  cost: z.number().optional(),
+  /** What it has used up so far, as its handler has charged it. Source: `docs/semantics.md 11.5`. */
+  used: z.strictObject({ tokens: z.number(), money: z.number(), cost: z.number() }).optional(),
   model: z.string().optional(),
   /** The schedule that submitted it, and the time, epoch ms, that it is the run for. Source: `docs/schedules.md`. */
   schedule: z.string().optional(),

@@ -69,7 +69,7 @@ export interface IntervalTiming {
 /** What a schedule may say besides its times, its task and its input. */
 export interface ScheduleOptions extends Pick<
   SubmitOptions,
-  'lane' | 'client' | 'model' | 'tools' | 'labels' | 'timeoutMs' | 'tokens'
+  'lane' | 'client' | 'model' | 'tools' | 'labels' | 'timeoutMs' | 'tokens' | 'cost'
 > {
   /**
    * Which of the times that came while no process ran are run: `one` (the default) run for all of them, `all` (the newest

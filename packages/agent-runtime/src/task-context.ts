@@ -5,6 +5,7 @@ import type {
   Lane,
   OversightMode,
   RejectionPolicy,
+  Usage,
 } from '@ku0/agent-runtime-core'
 import type { SubmitOptions } from './execution/index.ts'
 import type { TaskId } from './receipts.ts'
@@ -181,6 +182,16 @@ export interface TaskContext {
   /** Says that the handler is getting on. The lease is renewed without it. `progress` is kept with the lease for people to see. */
   heartbeat(report?: { readonly progress?: unknown }): Promise<void>
 
+  /**
+   * Says what the work has used up: it is added to what the task has used (`status.used`), and is stored with the result of the step
+   * it was called in (or with that step's failure), so that it counts once, in whichever pass the step ran. Called outside of steps
+   * it is stored when the pass ends the attempt, and what a pass charged that went into a wait is forgotten: a later one runs that code
+   * again. Several calls add up.
+   *
+   * Throws `invalid_argument`, and `step_outside_handler` in a step that has ended. Source: `docs/semantics.md 11.5`.
+   */
+  charge(usage: Usage): void
+
   /** Appends a value to the task's output stream; resolves when it is stored. Source: `docs/semantics.md 9`. */
   emit(chunk: unknown): Promise<void>
 
@@ -200,6 +211,8 @@ export interface TaskContext {
 
 /** What a step's function gets. */
 export interface StepHandle {
+  /** As {@link TaskContext.charge}, for this step. */
+  charge(usage: Usage): void
   /** Aborts when the handler or branch has to stop, or the step's own `timeoutMs` is over. Each try has its own. */
   readonly signal: AbortSignal
   /** The same for every run of this step, whatever the attempt or try: hand it to tools that can tell a repeated call by it. */

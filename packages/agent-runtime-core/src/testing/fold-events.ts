@@ -5,6 +5,7 @@ import { canonical } from '../codec.ts'
 import { isRetryWait } from '../decide/replay.ts'
 import type { EventData, StoredEvent } from '../event.ts'
 import { canMove, isFinal, type TaskState } from '../states.ts'
+import { addUsage, usageOf, type UsageSum } from '../usage.ts'
 import type { OpenWait } from '../wait.ts'
 
 /** The row that a task's events make, and the moves that the table of states does not have. */
@@ -36,6 +37,7 @@ export function foldEvents(events: readonly Pick<StoredEvent, 'seq' | 'type' | '
   const spawnedAt = new Map<string, number>()
   let waitDueAt: number | null = null
   let fence = 0
+  let used: UsageSum | undefined
   let isParked = false
   const open = (wait: OpenWait) => {
     if (!waits.has(wait.key)) waits.set(wait.key, wait)
@@ -74,6 +76,10 @@ export function foldEvents(events: readonly Pick<StoredEvent, 'seq' | 'type' | '
   }
   for (const { seq, type, at, data } of events) {
     const it = JSON.parse(data) as Partial<Record<string, unknown>>
+    if (it['charged'] !== undefined && type !== 'step.inherited') {
+      used = addUsage(used, it['charged'] as UsageSum)
+      row['used'] = usageOf(used)
+    }
     switch (type) {
       case 'task.queued':
         move('queued', seq)
@@ -81,7 +87,7 @@ export function foldEvents(events: readonly Pick<StoredEvent, 'seq' | 'type' | '
         row['lane'] = it['lane']
         row['input'] = canonical(it['input'])
         row['submittedAt'] = at
-        for (const key of ['schedule', 'scheduledFor']) if (it[key] !== undefined) row[key] = it[key]
+        for (const key of ['cost', 'schedule', 'scheduledFor']) if (it[key] !== undefined) row[key] = it[key]
         if (it['parentId'] !== undefined) row['parent'] = it['parentId']
         break
       case 'task.rejected':

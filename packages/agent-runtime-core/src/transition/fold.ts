@@ -74,7 +74,7 @@ export function fold(ws: WorkingSet, it: Write, running: Iterable<LeaseRow>): Ou
     case 'progress':
       return progress(ws, it)
     case 'settle':
-      return settle(ws, it.leaseId, it.settlement)
+      return settle(ws, it)
     case 'release':
       return release(ws, it.leaseId, it.reason)
     case 'suspend':

@@ -226,7 +226,7 @@ function inherit(
 
 /** What was submitted, from the event that says so; its id and its key stay the other task's. */
 function submissionOf(text: string): Submission {
-  const { type, lane, input, client, labels, model, timeoutMs, tokens, tools, trace } = JSON.parse(
+  const { type, lane, input, client, cost, labels, model, timeoutMs, tokens, tools, trace } = JSON.parse(
     text,
   ) as EventData['task.queued']
   return {
@@ -238,6 +238,7 @@ function submissionOf(text: string): Submission {
     ...(model === undefined ? {} : { model }),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
     ...(tokens === undefined ? {} : { tokens }),
+    ...(cost === undefined ? {} : { cost }),
     ...(tools === undefined ? {} : { tools }),
     ...(trace === undefined ? {} : { trace }),
   }

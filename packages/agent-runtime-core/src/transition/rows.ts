@@ -4,6 +4,7 @@ import type { LeaseEndReason } from '../lease.ts'
 import type { ScheduleDefinition } from '../schedule.ts'
 import type { LeaseState, TaskState } from '../states.ts'
 import type { ApprovalTerms } from '../approval.ts'
+import type { UsageSum } from '../usage.ts'
 import type { WaitKind, WaitOutcome } from '../wait.ts'
 
 /**
@@ -42,6 +43,16 @@ export interface TaskRow {
   readonly explicitId: string | null
   /** The task that spawned it. */
   readonly parent: number | null
+  /** What is known of its cost; null for a task of which nothing was said. */
+  readonly account: AccountRow | null
+}
+
+/** What a task costs, in millionths. Source: `docs/semantics.md 11.5`. */
+export interface AccountRow {
+  /** What it was estimated at. */
+  readonly cost: number
+  /** What it has used so far, as its handler reported it; null while it has reported nothing. */
+  readonly used: UsageSum | null
 }
 
 /** A lease, live or ended. Its id is the store-wide dispatch number. */

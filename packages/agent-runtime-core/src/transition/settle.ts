@@ -5,7 +5,9 @@ import { isRetryWait } from '../decide/replay.ts'
 import { cancelChildren } from './cancel.ts'
 import { tellParent } from './children.ts'
 import type { LeaseEndReason } from '../lease.ts'
-import type { Fenced, Settlement } from '../store.ts'
+import type { Fenced, Settlement, Write } from '../store.ts'
+import type { UsageSum } from '../usage.ts'
+import { charge, chargedText } from './charge.ts'
 import { endLease, held, liveLease, notice } from './fence.ts'
 import { enqueue, hold } from './queue.ts'
 import type { LeaseRow, TaskRow } from './rows.ts'
@@ -13,18 +15,19 @@ import { clearWaits, dropWaits } from './waits.ts'
 import type { WorkingSet } from './working-set.ts'
 
 /** The holder reports how its attempt ended. Source: `docs/semantics.md 1.1, 4.4`. */
-export function settle(ws: WorkingSet, leaseId: string, settlement: Settlement): Fenced {
+export function settle(ws: WorkingSet, { leaseId, settlement, charged }: Write<'settle'>): Fenced {
   const live = liveLease(ws, leaseId)
   if (live === undefined) {
     if (isSameSettlement(ws, leaseId, settlement)) return 'ok'
     ws.staleWrites++
     return 'stale'
   }
-  const { lease, task } = live
+  const { lease } = live
+  const task = charge(ws, live.task, charged)
   switch (settlement.as) {
     case 'completed': {
       const output = ws.inline(settlement.output)
-      const data = `{"durationMs":${durationOf(ws, task)},"leaseId":"${leaseId}","output":${output.text}}`
+      const data = `{${chargedText(charged)}"durationMs":${durationOf(ws, task)},"leaseId":"${leaseId}","output":${output.text}}`
       const end = { state: 'completed', text: `{"output":${output.text},"state":"completed"}` } as const
       finish(ws, task, lease, end, data, 'completed', released, output.blob)
       ws.count('completed')
@@ -32,7 +35,7 @@ export function settle(ws: WorkingSet, leaseId: string, settlement: Settlement):
       return 'ok'
     }
     case 'failed': {
-      fail(ws, task, lease, settlement.kind, settlement.error, 'failed', released)
+      fail(ws, task, lease, settlement.kind, settlement.error, 'failed', released, charged)
       return 'ok'
     }
     case 'retry': {
@@ -51,6 +54,7 @@ export function settle(ws: WorkingSet, leaseId: string, settlement: Settlement):
         crashes: task.crashes,
         dueAt,
         error: settlement.error,
+        charged,
       })
       return 'ok'
     }
@@ -94,9 +98,10 @@ function fail(
   error: string,
   endReason: LeaseEndReason,
   also: readonly EventType[],
+  charged?: UsageSum,
 ): void {
   const value = ws.inline(error)
-  const data = `{"durationMs":${durationOf(ws, task)},"error":${value.text},"kind":"${kind}","leaseId":"${ws.ids.lease(lease.id)}"}`
+  const data = `{${chargedText(charged)}"durationMs":${durationOf(ws, task)},"error":${value.text},"kind":"${kind}","leaseId":"${ws.ids.lease(lease.id)}"}`
   const end = { state: 'failed', text: `{"error":${value.text},"kind":"${kind}","state":"failed"}` } as const
   finish(ws, task, lease, end, data, endReason, also, value.blob)
   ws.count('failed')
@@ -129,15 +134,16 @@ interface Requeue {
   readonly crashes: number
   readonly dueAt: number | null
   readonly error?: string
+  readonly charged?: UsageSum | undefined
 }
 
 function requeue(ws: WorkingSet, task: TaskRow, lease: LeaseRow, it: Requeue): void {
   const error = it.error === undefined ? undefined : ws.inline(it.error)
   const data =
-    `{"attempt":${it.attempt}` +
-    (it.dueAt === null ? '' : `,"dueAt":${it.dueAt}`) +
-    (error === undefined ? '' : `,"error":${error.text}`) +
-    `,"leaseId":"${ws.ids.lease(lease.id)}","reason":"${it.reason}"}`
+    `{"attempt":${it.attempt},${chargedText(it.charged)}` +
+    (it.dueAt === null ? '' : `"dueAt":${it.dueAt},`) +
+    (error === undefined ? '' : `"error":${error.text},`) +
+    `"leaseId":"${ws.ids.lease(lease.id)}","reason":"${it.reason}"}`
   const also =
     it.reason === 'expired' || it.reason === 'owner_dead'
       ? expired

@@ -1,5 +1,6 @@
 import type { Fenced, OutcomeOf, Write } from '../store.ts'
 import { childrenToDrop, dropChildren } from './cancel.ts'
+import { chargedText, charging } from './charge.ts'
 import { held } from './fence.ts'
 import type { ChildRow } from './rows.ts'
 import { dropWaits } from './waits.ts'
@@ -17,9 +18,9 @@ export function recordStep(ws: WorkingSet, it: Write<'recordStep'>): OutcomeOf<'
   const children = childrenToDrop(ws, task, it.dropsChildren)
   const row = ws.move(
     task,
-    { steps: task.steps + 1 },
+    { steps: task.steps + 1, ...charging(task, it.charged) },
     'step.completed',
-    `{${it.branches === undefined ? '' : `"branches":"${it.branches}",`}${dropsText(it.drops, children)}"durationMs":${it.durationMs}` +
+    `{${it.branches === undefined ? '' : `"branches":"${it.branches}",`}${chargedText(it.charged)}${dropsText(it.drops, children)}"durationMs":${it.durationMs}` +
       (it.inputHash === undefined ? '' : `,"inputHash":"${it.inputHash}"`) +
       `,"key":${JSON.stringify(it.key)},"position":${it.position},"result":${result.text}}`,
     undefined,
@@ -62,9 +63,9 @@ export function failStep(ws: WorkingSet, it: Write<'failStep'>): Fenced {
   const children = childrenToDrop(ws, live.task, it.dropsChildren)
   const row = ws.move(
     live.task,
-    {},
+    charging(live.task, it.charged),
     'step.failed',
-    `{${dropsText(it.drops, children)}"durationMs":${it.durationMs},"error":${error.text},"key":${JSON.stringify(it.key)},"position":${it.position}` +
+    `{${chargedText(it.charged)}${dropsText(it.drops, children)}"durationMs":${it.durationMs},"error":${error.text},"key":${JSON.stringify(it.key)},"position":${it.position}` +
       (it.retry === undefined ? '}' : `,"retry":${it.retry}}`),
     undefined,
     error.blob,

@@ -2,6 +2,7 @@ import { decideAdmission } from '../decide/admission.ts'
 import { countInWindow, hasRoomAtAdmission, quotaRules, type QuotaRule } from '../decide/quota.ts'
 import type { RejectionReason } from '../event.ts'
 import { windowStart } from '../quota.ts'
+import { MICRO } from '../usage.ts'
 import type { Receipt, Submission } from '../store.ts'
 import { enqueue, hold, streamFor } from './queue.ts'
 import type { TaskRow } from './rows.ts'
@@ -51,6 +52,7 @@ export function submitOne(ws: WorkingSet, it: Submission, parent: number | null 
       tokens: it.tokens ?? 0,
       explicitId: it.taskId ?? null,
       parent,
+      account: it.cost === undefined ? null : { cost: Math.round(it.cost * MICRO), used: null },
     },
     {},
     'task.queued',
@@ -71,7 +73,7 @@ const noTools: readonly string[] = []
 
 const newTask: Omit<
   TaskRow,
-  'id' | 'stream' | 'submittedAt' | 'queuedAt' | 'dueAt' | 'tokens' | 'explicitId' | 'parent'
+  'id' | 'stream' | 'submittedAt' | 'queuedAt' | 'dueAt' | 'tokens' | 'explicitId' | 'parent' | 'account'
 > = {
   state: 'queued',
   attempt: 1,
@@ -156,6 +158,7 @@ function reject(ws: WorkingSet, it: Submission, reason: RejectionReason, message
       tokens: 0,
       explicitId: null,
       parent: null,
+      account: null,
     },
     {},
     'task.rejected',
@@ -169,6 +172,7 @@ function reject(ws: WorkingSet, it: Submission, reason: RejectionReason, message
 function submissionText(it: Submission, input: string, dueAt: number | null): string {
   let text = '{'
   if (it.client !== undefined) text += `"client":${JSON.stringify(it.client)},`
+  if (it.cost !== undefined) text += `"cost":${it.cost},`
   if (dueAt !== null) text += `"dueAt":${dueAt},`
   if (it.forkOf !== undefined) text += `"forkOf":${JSON.stringify(it.forkOf)},`
   if (it.idempotencyKey !== undefined) text += `"idempotencyKey":${JSON.stringify(it.idempotencyKey)},`

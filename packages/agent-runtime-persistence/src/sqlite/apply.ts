@@ -22,9 +22,9 @@ import type { Db } from './open.ts'
 
 /** Writes what a flush decided, each final row once. Runs inside the flush's transaction. */
 export function prepareApply(db: Db) {
-  // Most tasks have no parent, and a value that is not bound costs nothing.
-  const newTasks = prepareInsert(db, 'task', [...bound(19), 'NULL'])
-  const newChildTasks = prepareInsert(db, 'task', bound(20))
+  // Most tasks have no parent and no account, and a value that is not bound costs nothing.
+  const newTasks = prepareInsert(db, 'task', [...bound(19), 'NULL', 'NULL'])
+  const newRareTasks = prepareInsert(db, 'task', bound(21))
   // `seq` is the row's version: a row that moved on since it was read is never overwritten.
   const updateTask = db.prepare(
     'UPDATE task SET state = ?, attempt = ?, fence = ?, lease = ?, crashes = ?, steps = ?, waits = ?, seq = ?, tail = ?, due_at = ?, queued_at = ?, started_at = ?, finished_at = ?, wait_reason = ? WHERE id = ? AND seq = ?',
@@ -36,6 +36,7 @@ export function prepareApply(db: Db) {
   const finishTask = db.prepare(
     'UPDATE task SET state = 3, lease = NULL, seq = ?, tail = ?, finished_at = ? WHERE id = ? AND seq = ?',
   )
+  const putAccount = db.prepare('UPDATE task SET account = ? WHERE id = ?')
   // Leaves the indexes alone: a step costs no more than its event and this.
   const advanceTask = db.prepare('UPDATE task SET steps = ?, seq = ?, tail = ? WHERE id = ? AND seq = ?')
   const newLeases = prepareInsert(
@@ -83,7 +84,7 @@ export function prepareApply(db: Db) {
 
   return function apply(ws: WorkingSet): void {
     // What a flush that failed left behind is not this one's.
-    const inserters = [newTasks, newChildTasks, newLeases, newEvents]
+    const inserters = [newTasks, newRareTasks, newLeases, newEvents]
     for (const inserter of inserters) inserter.drop()
     for (const row of ws.streams.values()) {
       if (ws.base.streams.has(row.id)) updateStream.run(row.depth, row.delayed, row.id)
@@ -169,12 +170,15 @@ export function prepareApply(db: Db) {
         row.tokens,
         row.explicitId,
       ]
-      if (row.parent === null) newTasks.add(...values)
-      else newChildTasks.add(...values, row.parent)
+      if (row.parent === null && row.account === null) newTasks.add(...values)
+      else newRareTasks.add(...values, row.parent, accountText(row))
       return
     }
     if (before === undefined) throw new Error(`task ${row.id} was changed without having been loaded`)
-    if (updateOf(before, row).changes === 1) return
+    if (updateOf(before, row).changes === 1) {
+      if (before.account !== row.account) putAccount.run(accountText(row), row.id)
+      return
+    }
     throw new StoreError(
       'store_corrupt',
       `task ${row.id} is not at seq ${before.seq} any more; something else writes this database`,
@@ -325,6 +329,10 @@ export function prepareApply(db: Db) {
     }
     ws.count('rejectedPruned', ids.length)
   }
+}
+
+function accountText({ account }: TaskRow): string | null {
+  return account === null ? null : JSON.stringify(account)
 }
 
 /** Values of a row that are all bound. */

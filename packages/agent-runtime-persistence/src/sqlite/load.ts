@@ -26,7 +26,7 @@ import type { Db } from './open.ts'
 export type Load = ReturnType<typeof prepareLoad>
 
 const taskColumns =
-  'id, stream, state, attempt, fence, lease, crashes, steps, waits, seq, tail, submitted_at, due_at, queued_at, started_at, finished_at, wait_reason, tokens, explicit_id, parent'
+  'id, stream, state, attempt, fence, lease, crashes, steps, waits, seq, tail, submitted_at, due_at, queued_at, started_at, finished_at, wait_reason, tokens, explicit_id, parent, account'
 const leaseColumns =
   'id, task, worker, process, attempt, fence, state, acquired_at, expires_at, last_heartbeat_at, ended_at, end_reason, end_seq, yield_asked_at, abort_acknowledged_at, abort_grace_expired_at, progress'
 
@@ -235,7 +235,7 @@ export function taskOf(row: unknown[]): TaskRow {
     queuedAt,
     startedAt,
   ] = row
-  const [finishedAt, waitReason, tokens, explicitId, parent] = row.slice(15)
+  const [finishedAt, waitReason, tokens, explicitId, parent, account] = row.slice(15)
   return {
     id,
     stream,
@@ -257,6 +257,7 @@ export function taskOf(row: unknown[]): TaskRow {
     tokens,
     explicitId,
     parent,
+    account: typeof account === 'string' ? JSON.parse(account) : null,
   } as TaskRow
 }
 

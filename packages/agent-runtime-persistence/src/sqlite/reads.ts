@@ -20,6 +20,7 @@ import {
   type Surroundings,
   type TaskFilter,
   type TaskRecord,
+  usageOf,
   type TaskRow,
   type WorkerStatus,
 } from '@ku0/agent-runtime-core'
@@ -180,6 +181,8 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
       steps: row.steps,
       submittedAt: row.submittedAt,
       ...text('client'),
+      ...(typeof first['cost'] === 'number' ? { cost: first['cost'] } : {}),
+      ...(row.account?.used ? { used: usageOf(row.account.used) } : {}),
       ...text('model'),
       ...text('schedule'),
       ...(typeof first['scheduledFor'] === 'number' ? { scheduledFor: first['scheduledFor'] } : {}),

@@ -258,6 +258,9 @@ CREATE TABLE child (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX child_open ON child (parent, task) WHERE open = 1;
 `,
+  `
+ALTER TABLE task ADD COLUMN account TEXT;
+`,
 ]
 
 /** The version this code writes and understands. */

@@ -26,6 +26,7 @@ interface Tables {
     tokens: number
     explicit_id: string | null
     parent: number | null
+    account: string | null
   }
   stream: { id: number; lane_rank: number; type: string }
   event: { task: number; type: string; data: string }
@@ -91,6 +92,7 @@ export function compileTaskPage(
       'task.tokens',
       'task.explicit_id',
       'task.parent',
+      'task.account',
     ])
     .where('task.id', '>=', from)
     .where('task.id', '<', end)

@@ -68,7 +68,9 @@ function begin<T>(
     checkKey(key, name)
     const { options, policy } = readOptions(`${name} '${key}'`, given)
     const lane = options.lane ?? pass.attempt.claim.lane
-    const item = { task, input, options: { ...options, lane } } as SubmitItem
+    const client = options.client ?? submission.client
+    const account = client === undefined ? {} : { client }
+    const item = { task, input, options: { ...options, lane, ...account } } as SubmitItem
     const { position } = pass.use({ key, as: 'child', scope, callee })
     // The wait for it has a place of its own, in every pass the same.
     const resultAt = name === 'call' ? pass.placeIn(scope) : undefined

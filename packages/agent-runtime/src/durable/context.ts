@@ -1,4 +1,4 @@
-import { decode, type Lane, RuntimeError, show } from '@ku0/agent-runtime-core'
+import { decode, type Lane, RuntimeError, show, type Usage, usageSum } from '@ku0/agent-runtime-core'
 import type { Attempt } from '../execution/attempt.ts'
 import type { ReplayTrail } from '../execution/replay-watch.ts'
 import type { SubmissionData } from '../execution/worker.ts'
@@ -27,6 +27,7 @@ import { saveCheckpoint } from './checkpoint.ts'
 import { callChild, type ChildCaller, spawnChild } from './children.ts'
 import { exec } from './exec.ts'
 import { idempotencyKey, inputHashOf } from './idempotency.ts'
+import { surroundingStep } from './inside-step.ts'
 import { emit } from './output.ts'
 import { heartbeat } from './progress.ts'
 import { type Memos, noMemos } from './memos.ts'
@@ -181,6 +182,14 @@ export class HandlerContext implements TaskContext {
 
   heartbeat(report?: { readonly progress?: unknown }): Promise<void> {
     return this.#pass.during(() => heartbeat(this.#scope, report))
+  }
+
+  charge(usage: Usage): void {
+    const step = this.#madePass === undefined ? undefined : surroundingStep(this.#madePass)
+    if (step !== undefined) return step.charge(usage)
+    const sum = usageSum('charge', usage)
+    if (this.#scope.closedBy !== undefined) throw this.#scope.closedBy
+    this.#attempt.charge(sum)
   }
 
   emit(chunk: unknown): Promise<void> {

@@ -1,12 +1,25 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { RuntimeError } from '@ku0/agent-runtime-core'
+import { RuntimeError, type Usage } from '@ku0/agent-runtime-core'
 import type { Pass } from './pass.ts'
 
-const around = new AsyncLocalStorage<{ readonly pass: Pass; readonly key: string }>()
+const around = new AsyncLocalStorage<Surrounding>()
+
+/** The step that a call is made in. */
+export interface Surrounding {
+  readonly pass: Pass
+  readonly key: string
+  charge(usage: Usage): void
+}
 
 /** Calls a step's function, so that it is known of whatever it calls that it stands inside the step. */
-export function insideStep(pass: Pass, key: string, run: () => unknown): unknown {
-  return around.run({ pass, key }, run)
+export function insideStep(step: Surrounding, run: () => unknown): unknown {
+  return around.run(step, run)
+}
+
+/** The step of the pass that a call is made in; undefined outside of them. */
+export function surroundingStep(pass: Pass): Surrounding | undefined {
+  const inside = around.getStore()
+  return inside?.pass === pass ? inside : undefined
 }
 
 /**
@@ -14,8 +27,8 @@ export function insideStep(pass: Pass, key: string, run: () => unknown): unknown
  * result and never comes to it. Throws `inside_step`.
  */
 export function assertOutsideSteps(pass: Pass, what: string): void {
-  const inside = around.getStore()
-  if (inside?.pass !== pass) return
+  const inside = surroundingStep(pass)
+  if (inside === undefined) return
   throw new RuntimeError(
     'inside_step',
     `${what} was called inside step '${inside.key}', which a later pass does not go into: call it in the handler itself`,

@@ -1,4 +1,5 @@
 import {
+  addUsage,
   decideBackoff,
   decode,
   describeError,
@@ -7,6 +8,10 @@ import {
   isFinalError,
   type OutcomeOf,
   type RetryPolicy,
+  RuntimeError,
+  type Usage,
+  usageSum,
+  type UsageSum,
   type WaitRecord,
 } from '@ku0/agent-runtime-core'
 import type { Attempt } from '../execution/attempt.ts'
@@ -16,7 +21,7 @@ import { StepInDoubt, TimeoutError } from '../task-errors.ts'
 import { Answer } from './answer.ts'
 import { type DoubtPolicy, doubtRequest, readAnswer } from './in-doubt.ts'
 import { idempotencyKey } from './idempotency.ts'
-import { insideStep } from './inside-step.ts'
+import { insideStep, type Surrounding } from './inside-step.ts'
 import type { Callee, Pass, Start } from './pass.ts'
 import { retriesIn, retryKey } from './retries.ts'
 import { LIVE, type Member, type Scope } from './scope.ts'
@@ -59,6 +64,9 @@ export class StepRun implements StepHandle, Start, Member {
   /** A try is under way, which keeps the pass alive. */
   #counted = false
   #ended = false
+  /** The function has returned. */
+  #isRecording = false
+  #charged: UsageSum | undefined
 
   constructor(pass: Pass, scope: Scope, facts: StepFacts, fn: Callee) {
     this.#pass = pass
@@ -112,7 +120,7 @@ export class StepRun implements StepHandle, Start, Member {
     this.#hear(
       tried,
       () =>
-        insideStep(this.#pass, this.#facts.key, () =>
+        insideStep(this.#surrounding(tried), () =>
           (this.#fn as (step: StepHandle) => unknown)(this.#handle()),
         ),
       (value) => this.#returned(tried, value),
@@ -226,6 +234,7 @@ export class StepRun implements StepHandle, Start, Member {
   abandon(reason: Error): void {
     if (this.#ended) return
     const limit = this.#limit
+    if (this.#charged !== undefined) this.#attempt.charge(this.#charged)
     this.#end(reason)
     limit?.controller.abort(reason)
   }
@@ -233,7 +242,29 @@ export class StepRun implements StepHandle, Start, Member {
   /** Each try has a signal of its own, which an earlier try that goes on does not get to see. */
   #handle(): StepHandle {
     if (this.#facts.retry === undefined) return this
-    return { signal: this.signal, idempotencyKey: this.idempotencyKey }
+    const charge = (usage: Usage) => this.#charge(this.#try, usage)
+    return { signal: this.signal, idempotencyKey: this.idempotencyKey, charge }
+  }
+
+  charge(usage: Usage): void {
+    this.#charge(this.#try, usage)
+  }
+
+  #surrounding(tried: number): Surrounding {
+    return { pass: this.#pass, key: this.#facts.key, charge: (usage) => this.#charge(tried, usage) }
+  }
+
+  #charge(tried: number, usage: Usage): void {
+    const sum = usageSum('charge', usage)
+    if (this.#ended || tried !== this.#try || this.#isRecording) throw chargedLate(this.#facts.key)
+    this.#charged = addUsage(this.#charged, sum)
+  }
+
+  /** What the try has used up, told once. */
+  #takeCharged(): { readonly charged?: UsageSum } {
+    const charged = this.#charged
+    this.#charged = undefined
+    return charged === undefined ? {} : { charged }
   }
 
   #returned(tried: number, value: unknown): void {
@@ -248,6 +279,7 @@ export class StepRun implements StepHandle, Start, Member {
       return this.#fail(error)
     }
     this.#limit?.end()
+    this.#isRecording = true
     this.#attempt
       .write({
         kind: 'recordStep',
@@ -256,6 +288,7 @@ export class StepRun implements StepHandle, Start, Member {
         position,
         durationMs: this.#durationMs(),
         result,
+        ...this.#takeCharged(),
         ...(inputHash === undefined ? {} : { inputHash }),
       })
       .then(
@@ -290,6 +323,7 @@ export class StepRun implements StepHandle, Start, Member {
       position,
       durationMs: this.#durationMs(),
       error: encode(error, { what: 'an error' }),
+      ...this.#takeCharged(),
       ...(retry === undefined ? {} : { retry: retry.number }),
     })
     if (retry !== undefined) return this.#retryOnceWritten(retry, written)
@@ -386,6 +420,13 @@ export class StepRun implements StepHandle, Start, Member {
   #durationMs(): number {
     return Math.round((this.#attempt.parts.environment.clock.monotonic() - this.#begunAt) * 1_000) / 1_000
   }
+}
+
+function chargedLate(key: string): RuntimeError {
+  return new RuntimeError(
+    'step_outside_handler',
+    `step '${key}' has ended: charge what it uses before it returns`,
+  )
 }
 
 /** A retry to come: which, counted from 1, and how long after the try before. */

@@ -1,4 +1,5 @@
 import {
+  addUsage,
   type Claim,
   type Divergence,
   describeError,
@@ -6,6 +7,7 @@ import {
   type OutcomeOf,
   RuntimeError,
   type Settlement,
+  type UsageSum,
   type Write,
 } from '@ku0/agent-runtime-core'
 import type { CleanupHook } from '../task-context.ts'
@@ -62,6 +64,7 @@ export class Attempt {
   /** The store waits to hear that the handler has stopped. Source: `docs/semantics.md` C3. */
   #mustAcknowledge = false
   #stoppedAt = 0
+  #charged: UsageSum | undefined
   #grace: { cancel(): void } | undefined
 
   constructor(parts: Parts, claim: Claim, observer: AttemptObserver, replay?: ReplayWatch) {
@@ -208,10 +211,16 @@ export class Attempt {
     if (this.#dependants?.delete(dependant) === true) this.#letGo()
   }
 
+  /** Something was used up outside of steps; it is told with the settlement. */
+  charge(usage: UsageSum): void {
+    this.#charged = addUsage(this.#charged, usage)
+  }
+
   /** The attempt is not gone before the store has answered: a cancellation may have come first. */
   settle(settlement: Settlement): void {
     this.#holds += 1
-    this.write({ kind: 'settle', leaseId: this.claim.leaseId, settlement }).then(
+    const charged = this.#charged === undefined ? {} : { charged: this.#charged }
+    this.write({ kind: 'settle', leaseId: this.claim.leaseId, settlement, ...charged }).then(
       (fenced) => this.#settled(fenced),
       (error: unknown) => this.#settled('ok', error),
     )

@@ -46,6 +46,8 @@ export interface SubmitOptions {
   readonly timeoutMs?: number
   /** An estimate, counted by `tokensPerWindow`. */
   readonly tokens?: number
+  /** An estimate of what fair shares reckon with: 1 without one, 0 to 1e9, to the millionth. */
+  readonly cost?: number
 }
 
 /** One submission, as it is made. */
@@ -236,6 +238,7 @@ export const submitRules: Rules<SubmitOptions> = {
   delayMs: ['a whole number of ms from 0 to 8.64e15', isTime],
   timeoutMs: limitRule,
   tokens: ['a whole number, 0 or more', (value) => Number.isSafeInteger(value) && isAmount(value)],
+  cost: ['a number from 0 to 1e9', (value) => isAmount(value) && value <= 1e9],
 }
 
 /** Whole ms within what a Date can show: the store keeps integers. */

@@ -159,7 +159,7 @@ const PAGE = 100
 const LEAST_INTERVAL_MS = 1_000
 const MOST_INTERVAL_MS = 31_536_000_000
 
-const { lane, client, model, tools, labels, timeoutMs, tokens } = submitRules
+const { lane, client, model, tools, labels, timeoutMs, tokens, cost } = submitRules
 const optionRules: Rules<ScheduleOptions> = {
   lane,
   client,
@@ -168,6 +168,7 @@ const optionRules: Rules<ScheduleOptions> = {
   labels,
   timeoutMs,
   tokens,
+  cost,
   catchUp: [catchUps.join(' | '), (value) => (catchUps as readonly unknown[]).includes(value)],
   graceMs: delayRule,
   overlap: [overlaps.join(' | '), (value) => (overlaps as readonly unknown[]).includes(value)],

@@ -1,0 +1,30 @@
+import { addUsage, MICRO, usageText, type UsageSum } from '../usage.ts'
+import type { AccountRow, TaskRow } from './rows.ts'
+import type { WorkingSet } from './working-set.ts'
+
+/** The change of a task that reports what it used up. Source: `docs/semantics.md 11.5`. */
+export function charging(task: TaskRow, charged: UsageSum | undefined): Partial<Pick<TaskRow, 'account'>> {
+  if (charged === undefined) return noChange
+  const account = accountOf(task)
+  return { account: { ...account, used: addUsage(account.used ?? undefined, charged) } }
+}
+
+const noChange = {}
+
+/** A task whose end reports what it used up: the event follows. */
+export function charge(ws: WorkingSet, task: TaskRow, charged: UsageSum | undefined): TaskRow {
+  if (charged === undefined) return task
+  const row = { ...task, ...charging(task, charged) }
+  ws.tasks.set(row.id, row)
+  return row
+}
+
+/** What is known of a task's cost. */
+export function accountOf(task: TaskRow): AccountRow {
+  return task.account ?? { cost: MICRO, used: null }
+}
+
+/** How it stands at the beginning of an event's data. */
+export function chargedText(charged: UsageSum | undefined): string {
+  return charged === undefined ? '' : `"charged":${usageText(charged)},`
+}

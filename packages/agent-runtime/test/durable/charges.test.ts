@@ -1,0 +1,108 @@
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { defineTask, NonRetryableError, type TaskContext } from '../../src/index.ts'
+import { turns, virtualRuntime } from '../virtual-runtime.ts'
+
+async function started(body: (ctx: TaskContext, pass: number) => Promise<unknown>) {
+  let pass = 0
+  const task = defineTask({ type: 'spends', input: z.null() }, (ctx) => {
+    pass += 1
+    return body(ctx, pass)
+  })
+  const virtual = await virtualRuntime({ tasks: [task] })
+  const receipt = await virtual.runtime.submit(task, null, { cost: 2.5 })
+  return { ...virtual, taskId: receipt.taskId }
+}
+
+const crash = () => new Promise<never>(() => {})
+
+describe('charges', () => {
+  test('what a step charges is stored with its result: a crash after it counts it once', async () => {
+    const { runtime, taskId, block } = await started(async (ctx, pass) => {
+      await ctx.step('ask', (step) => {
+        step.charge({ tokens: 100, money: 0.25 })
+        ctx.charge({ tokens: 20 })
+        return 'answer'
+      })
+      return pass === 1 ? crash() : 'done'
+    })
+    await turns()
+    expect(await runtime.status(taskId)).toMatchObject({
+      cost: 2.5,
+      used: { tokens: 120, money: 0.25, cost: 0 },
+    })
+    await block(31_000)
+    expect(await runtime.result(taskId)).toBe('done')
+    expect(await runtime.status(taskId)).toMatchObject({ used: { tokens: 120, money: 0.25, cost: 0 } })
+  })
+
+  test('a try that fails has spent what it charged, each try its own', async () => {
+    let tries = 0
+    const { runtime, taskId, elapse } = await started((ctx) =>
+      ctx.step('ask', { retry: { attempts: 3, backoff: { initialMs: 0 } } }, (step) => {
+        tries += 1
+        step.charge({ tokens: tries })
+        if (tries < 3) throw new Error('again')
+        return tries
+      }),
+    )
+    await elapse(1_000)
+    expect(await runtime.result(taskId)).toBe(3)
+    expect(await runtime.status(taskId)).toMatchObject({ used: { tokens: 6 } })
+  })
+
+  test('outside of steps the pass that ends the task counts: code that a wait made run twice counts once', async () => {
+    const { runtime, taskId, elapse } = await started(async (ctx) => {
+      ctx.charge({ cost: 1.5 })
+      ctx.charge({ cost: 0.000_001 })
+      await ctx.sleep('nap', 60_000)
+      return 'done'
+    })
+    await turns()
+    expect(await runtime.status(taskId)).not.toHaveProperty('used')
+    await elapse(60_000)
+    expect(await runtime.result(taskId)).toBe('done')
+    expect(await runtime.status(taskId)).toMatchObject({ used: { tokens: 0, money: 0, cost: 1.500_001 } })
+  })
+
+  test('a task that fails has spent it all the same', async () => {
+    const { runtime, taskId } = await started((ctx) => {
+      ctx.charge({ tokens: 7 })
+      throw new NonRetryableError('no')
+    })
+    await expect(runtime.result(taskId)).rejects.toThrow('no')
+    expect(await runtime.status(taskId)).toMatchObject({ state: 'failed', used: { tokens: 7 } })
+  })
+
+  test('a task that says nothing has no figures', async () => {
+    const { runtime, taskId } = await started(async (ctx) => ctx.step('s', () => 1))
+    await runtime.result(taskId)
+    expect(await runtime.status(taskId)).not.toHaveProperty('used')
+  })
+
+  test.each([
+    [{ token: 1 }, 'there is no token, did you mean tokens?'],
+    [{ tokens: 1.5 }, 'tokens is a whole number from 0 to 1000000000, not 1.5'],
+    [{ tokens: -1 }, 'tokens is a whole number'],
+    [{ money: Number.NaN }, 'money is a number from 0 to 1000000000, not NaN'],
+    [{ cost: '3' }, 'cost is a number from 0 to 1000000000, not "3"'],
+    [null, 'charge takes { tokens, money, cost }, not null'],
+  ])('what cannot be a charge is invalid_argument: %j', async (usage, message) => {
+    const { runtime, taskId } = await started(async (ctx) => ctx.charge(usage as never))
+    await expect(runtime.result(taskId)).rejects.toMatchObject({
+      code: 'invalid_argument',
+      message: expect.stringContaining(message),
+    })
+  })
+
+  test('a step that has ended takes no charge', async () => {
+    let late: ((usage: { tokens: number }) => void) | undefined
+    const { runtime, taskId } = await started(async (ctx) => {
+      await ctx.step('ask', (step) => {
+        late = (usage) => step.charge(usage)
+      })
+      late?.({ tokens: 1 })
+    })
+    await expect(runtime.result(taskId)).rejects.toMatchObject({ code: 'step_outside_handler' })
+  })
+})
