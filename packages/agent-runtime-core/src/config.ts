@@ -3,6 +3,7 @@ import { ConfigError, type ConfigProblem } from './errors.ts'
 import { pathText } from './path.ts'
 import { QuotaConfig, QuotaLimit } from './quota.ts'
 import { count, duration, wholeNumber } from './setting.ts'
+import { SharesConfig } from './shares.ts'
 import { suggestionFor } from './suggestion.ts'
 
 /**
@@ -71,6 +72,12 @@ export const ExecutionConfig = z
       presenceIntervalMs: duration().default(30_000),
       /** Whether a waiting interactive task may ask a lower one to yield. Source: `docs/semantics.md 3.6`. */
       preemption: z.boolean({ error: 'true or false' }).default(false),
+      /** Unset: tasks of a lane start in the order of submission, whoever's they are. Source: `docs/semantics.md 11`. */
+      shares: SharesConfig.optional(),
+      /** Clients that have shares; a submission of one more is refused. */
+      maxClients: count('clients').default(100_000),
+      /** Unset: waiting lifts no task. How long a queued task waits to be lifted by one lane. Source: `docs/semantics.md` C5. */
+      agingMs: duration().optional(),
     },
     { error: 'an object of settings' },
   )
@@ -179,6 +186,7 @@ function unknownKey(key: string, known: readonly string[]): string {
 /** The settings that exist at a path. */
 function knownKeys([first, second, third]: readonly PropertyKey[]): string[] {
   if (first === undefined) return Object.keys(ExecutionConfig.unwrap().shape)
+  if (first === 'shares') return Object.keys(SharesConfig.unwrap().shape)
   if (second === undefined) return Object.keys(QuotaConfig.unwrap().shape)
   if (second === 'defaults' && third === undefined) return ['model', 'tool']
   return Object.keys(QuotaLimit.unwrap().shape)

@@ -75,6 +75,8 @@ export interface EventData {
   'task.rejected': { type: string; lane: Lane; reason: RejectionReason; message: string }
   'task.started': {
     attempt: number
+    /** What it added to its client's virtual time, in millionths; where there are shares, at the first start only. */
+    charge?: number
     lane: Lane
     type: string
     dispatch: number

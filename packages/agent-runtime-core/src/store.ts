@@ -7,6 +7,7 @@ import type { HistoryFault } from './history-fault.ts'
 import type { Lane } from './lane.ts'
 import type { ExecutionLease, LeaseEndReason } from './lease.ts'
 import type { ScheduleDefinition, ScheduleRecord, ScheduleTiming } from './schedule.ts'
+import type { ClientRecord, ClientTier } from './shares.ts'
 import type { TaskState } from './states.ts'
 import type { StepRecord } from './step.ts'
 import type { TaskRecord } from './task.ts'
@@ -386,6 +387,20 @@ export interface Writes {
   }
   /** Undefined: there is no such schedule. */
   triggerSchedule: { fields: { readonly name: string }; outcome: Receipt | undefined }
+  /** Says what a client's share goes by: credits, 0 to 1e9. Without shares it is kept for when there are. Source: `docs/semantics.md 11.1`. */
+  putClient: {
+    fields: { readonly name: string; readonly credits?: number; readonly tier?: ClientTier }
+    /** There are `maxClients` already. */
+    outcome: { readonly as: 'put'; readonly client: ClientRecord } | { readonly as: 'full' }
+  }
+  removeClient: {
+    fields: { readonly name: string }
+    outcome:
+      | { readonly as: 'removed' }
+      | { readonly as: 'unknown' }
+      /** It has tasks queued or running. */
+      | { readonly as: 'busy'; readonly client: ClientRecord }
+  }
   registerWorkers: {
     fields: {
       readonly workers: readonly {
@@ -519,6 +534,11 @@ export interface Reads {
     answer: readonly OutputChunk[] | undefined
   }
   schedules: { fields: { readonly filter: ScheduleFilter }; answer: readonly ScheduleRecord[] }
+  /** One, or those after a name, in the order of their names; 1 to 1000, 100 by default. */
+  clients: {
+    fields: { readonly name?: string; readonly after?: string; readonly limit?: number }
+    answer: readonly ClientRecord[]
+  }
   leases: { fields: { readonly taskId: string }; answer: readonly ExecutionLease[] }
   workers: { fields: Record<never, never>; answer: readonly WorkerStatus[] }
   stats: { fields: Record<never, never>; answer: StoreStats }

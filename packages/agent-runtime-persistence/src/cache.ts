@@ -1,14 +1,20 @@
 import {
+  gone,
   mergeHeads,
   noTotals,
   type Base,
   type ChildRow,
+  type ClientRow,
   type Heads,
   type History,
   type KeyRow,
   type LeaseRow,
   type QuotaRow,
   type ScheduleRow,
+  type ShareBook,
+  type ShareEntry,
+  type ShareOrder,
+  type ShareTree,
   type SignalRow,
   type StreamRow,
   type TaskRow,
@@ -20,6 +26,8 @@ import {
 
 /** Heads of one stream that are kept between flushes; what lies behind them is read again when they are used up. */
 const maxHeads = 512
+/** Of a stream of one client: there may be many. */
+const maxHeadsOfClient = 8
 
 /**
  * Committed rows kept between flushes: counters, this process's running tasks, the heads of streams. It changes after a commit
@@ -31,6 +39,14 @@ export class Cache implements Base {
   readonly leases = new Map<number, LeaseRow>()
   readonly streams = new Map<number, StreamRow>()
   readonly streamsByKey = new Map<string, StreamRow>()
+  readonly clients = new Map<string, ClientRow>()
+  readonly streamsByClient = new Map<string, number[]>()
+  readonly shares = {
+    trees: new Map<string, ShareTree>(),
+    ages: new Map<string, ShareTree>(),
+    entries: new Map<number, ShareEntry>(),
+    active: [undefined, undefined] as readonly ShareTree[],
+  }
   readonly workers = new Map<number, WorkerRow>()
   readonly quotas = new Map<string, QuotaRow>()
   readonly keys = new Map<string, KeyRow>()
@@ -57,7 +73,7 @@ export class Cache implements Base {
   totals = noTotals
   depth = 0
   delayed = 0
-  next = { task: 1, lease: 1, stream: 1, worker: 1 }
+  next = { task: 1, lease: 1, stream: 1, worker: 1, client: 1 }
   private readonly lookedUp = new Set<number>()
   private readonly lookedUpLeases = new Set<number>()
   /** False until the counters were loaded. */
@@ -81,6 +97,11 @@ export class Cache implements Base {
     ])
       map.clear()
     for (const map of [this.streamsByKey, this.quotas, this.keys, this.explicitIds, this.events]) map.clear()
+    this.clients.clear()
+    this.streamsByClient.clear()
+    const { trees, ages, entries } = this.shares
+    for (const map of [trees, ages, entries]) map.clear()
+    this.shares.active = [undefined, undefined]
     this.histories.clear()
     this.schedules.clear()
     this.scheduleAt = undefined
@@ -116,8 +137,7 @@ export class Cache implements Base {
     for (const [task, count] of ws.outputCounts) if (this.tasks.has(task)) this.outputs.set(task, count)
     for (const stream of ws.streams.values()) {
       const isNew = !this.streams.has(stream.id)
-      this.streams.set(stream.id, stream)
-      this.streamsByKey.set(stream.key, stream)
+      this.keepStream(stream)
       this.absorbHeads(ws, stream.id, isNew)
     }
     for (const task of ws.tasks.values()) this.renewHead(ws, task)
@@ -126,11 +146,48 @@ export class Cache implements Base {
       else this.workers.delete(row.id)
     }
     for (const row of ws.quotas.values()) this.quotas.set(row.key, row)
+    if (ws.shares !== undefined) this.absorbShares(ws, ws.shares)
     this.totals = ws.totals
     this.depth = ws.depth
     this.delayed = ws.delayed
-    this.next = { task: ws.nextTask, lease: ws.nextLease, stream: ws.nextStream, worker: ws.nextWorker }
+    this.next = {
+      task: ws.nextTask,
+      lease: ws.nextLease,
+      stream: ws.nextStream,
+      worker: ws.nextWorker,
+      client: ws.nextClient,
+    }
     this.forgetLookups()
+  }
+
+  /** A stream that is new, or changed. */
+  keepStream(stream: StreamRow): void {
+    const isNew = !this.streams.has(stream.id)
+    this.streams.set(stream.id, stream)
+    this.streamsByKey.set(stream.key, stream)
+    if (!isNew) return
+    const others = this.streamsByClient.get(stream.client)
+    if (others === undefined) this.streamsByClient.set(stream.client, [stream.id])
+    else others.push(stream.id)
+  }
+
+  takeOrder(order: ShareOrder): void {
+    for (const [group, tree] of order.trees) this.shares.trees.set(group, tree)
+    for (const [group, tree] of order.ages) this.shares.ages.set(group, tree)
+    for (const [stream, entry] of order.entries) this.shares.entries.set(stream, entry)
+    this.shares.active = order.active
+  }
+
+  private absorbShares(ws: WorkingSet, book: ShareBook): void {
+    for (const row of ws.clients.values()) this.clients.set(row.name, row)
+    for (const name of ws.droppedClients) this.clients.delete(name)
+    const { trees, ages, entries } = this.shares
+    for (const [group, tree] of book.trees) trees.set(group, tree)
+    for (const [group, tree] of book.ages) ages.set(group, tree)
+    for (const [stream, entry] of book.entries)
+      if (entry === gone) entries.delete(stream)
+      else entries.set(stream, entry)
+    this.shares.active = book.active
   }
 
   /** Rows that one operation asked about, outside what is kept. */
@@ -190,7 +247,8 @@ export class Cache implements Base {
       const task = ws.tasks.get(row.id) ?? row
       return task.state === 'queued' && task.dueAt === null ? [task] : []
     })
-    const kept = rows.length > maxHeads ? rows.slice(0, maxHeads) : rows
+    const most = ws.stream(stream).client === '' ? maxHeads : maxHeadsOfClient
+    const kept = rows.length > most ? rows.slice(0, most) : rows
     const complete = known.complete && kept.length === rows.length
     const upTo = complete
       ? Number.MAX_SAFE_INTEGER

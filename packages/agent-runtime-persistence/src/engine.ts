@@ -3,7 +3,10 @@ import {
   StoreError,
   type Claim,
   type Environment,
+  newClient,
+  shareOrderOf,
   type ExecutionConfig,
+  type SharesConfig,
   type Instant,
   type Interest,
   type OutputChunk,
@@ -413,7 +416,7 @@ export class StoreEngine {
     this.seenVersion = version
     this.cache.clear()
     this.tables.reload()
-    warm(this.cache, this.tables)
+    warm(this.cache, this.tables, this.options.config)
     this.noticeChanges(before)
     return foreign
   }
@@ -549,12 +552,9 @@ function emptyTurn() {
   }
 }
 
-function warm(cache: Cache, tables: SqliteTables): void {
+function warm(cache: Cache, tables: SqliteTables, config: ExecutionConfig): void {
   const { load } = tables
-  for (const row of load.streams()) {
-    cache.streams.set(row.id, row)
-    cache.streamsByKey.set(row.key, row)
-  }
+  for (const row of load.streams()) cache.keepStream(row)
   for (const row of load.quotas()) cache.quotas.set(row.key, row)
   for (const row of load.workers(cache.process)) cache.workers.set(row.id, row)
   for (const lease of load.running(cache.process)) {
@@ -574,8 +574,24 @@ function warm(cache: Cache, tables: SqliteTables): void {
     lease: (lease ?? 0) + 1,
     stream: (stream ?? 0) + 1,
     worker: (worker ?? 0) + 1,
+    client: 1,
   }
+  if (config.shares !== undefined) warmShares(cache, tables, config.shares)
   cache.warm = true
+}
+
+/** Clients, how much each has under way, and their order. */
+function warmShares(cache: Cache, { load }: SqliteTables, config: SharesConfig): void {
+  cache.next.client = load.nextClient()
+  for (const client of load.clients()) cache.clients.set(client.name, client)
+  const running = new Map(load.runningByStream())
+  for (const { id, client: name, depth } of cache.streams.values()) {
+    const known = cache.clients.get(name) ?? newClient(cache.next.client++, name)
+    const inUse = running.get(id) ?? 0
+    if (depth + inUse === 0) continue
+    cache.clients.set(name, { ...known, queued: known.queued + depth, running: known.running + inUse })
+  }
+  cache.takeOrder(shareOrderOf(cache.streams.values(), cache.clients, config))
 }
 
 function storeIdOf({ db }: OpenedDatabase, environment: Environment): string {

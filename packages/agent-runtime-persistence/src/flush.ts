@@ -52,6 +52,8 @@ export interface Flushed {
 
 /** Lapsed leases and due tasks handled in one flush; more of them follow in the next. */
 const sweepLimit = 1000
+/** Heads of a stream of one client that are read at once. */
+const aheadOfClient = 8
 
 /**
  * One flush, inside the store's transaction: lapsed leases swept, due tasks promoted, operations folded by rank, freed slots
@@ -116,7 +118,11 @@ function claim(tables: SqliteTables, cache: Cache, ws: WorkingSet, work: FlushWo
   const round = new ClaimRound(ws, demanders(ws, work.demand, cache.running.values()))
   if (ws.depth === 0 || (round.freeSlots === 0 && !ws.config.preemption)) return round.grants
   for (let need = round.run(); need !== undefined; need = round.run()) {
-    for (const stream of need) loadHeads(tables, cache, stream, Math.max(work.readAhead, round.freeSlots))
+    for (const stream of need) {
+      const isShared = cache.streams.get(stream)?.client === ''
+      const ahead = isShared ? Math.max(work.readAhead, round.freeSlots) : aheadOfClient
+      loadHeads(tables, cache, stream, ahead)
+    }
     round.loaded(need)
   }
   round.preempt(cache.running.values())
@@ -211,6 +217,10 @@ function loadNamed(tables: SqliteTables, cache: Cache, operations: readonly Writ
       case 'resume':
         loadTask(tables, cache, operation.taskId)
         break
+      case 'putClient':
+      case 'removeClient':
+        loadClient(tables, cache, operation.name)
+        break
       case 'registerWorkers':
       case 'drainWorkers':
       case 'removeWorkers':
@@ -238,6 +248,14 @@ function loadNamed(tables: SqliteTables, cache: Cache, operations: readonly Writ
       }
     }
   }
+}
+
+/** All of them are kept where there are shares. */
+function loadClient(tables: SqliteTables, cache: Cache, name: string): void {
+  if (cache.clients.has(name)) return
+  cache.next.client = Math.max(cache.next.client, tables.load.nextClient())
+  const row = tables.load.client(name)
+  if (row !== undefined) cache.clients.set(name, row)
 }
 
 /** With its last run, which may be under way. */
@@ -395,6 +413,8 @@ function hasChanges(ws: WorkingSet): boolean {
     ws.workers.size > 0 ||
     ws.outputs.length > 0 ||
     ws.schedules.size > 0 ||
+    ws.clients.size > 0 ||
+    ws.droppedClients.size > 0 ||
     ws.checkpoints.size > 0
   )
 }

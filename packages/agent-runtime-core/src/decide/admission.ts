@@ -13,9 +13,12 @@ export interface AdmissionCase {
     readonly queueDepthLimit: number
     readonly batchBackpressureThreshold: number
     readonly maxDelayed: number
+    readonly maxClients: number
   }
   /** What the front door found wrong, first of all. */
   readonly refused?: { readonly reason: RejectionReason; readonly message: string } | undefined
+  /** How many clients there are, when the submission is of one more. */
+  readonly clients?: number | undefined
   /** The quota that has no room, asked last of all. */
   readonly exceededQuota?: (() => string | undefined) | undefined
 }
@@ -51,6 +54,11 @@ export function decideAdmission(it: AdmissionCase): Admission {
         `queue depth ${it.depth}, batchBackpressureThreshold is ${limits.batchBackpressureThreshold}; batch tasks wait, submit later`,
       )
   }
+  if (it.clients !== undefined && it.clients >= limits.maxClients)
+    return refuse(
+      'quota_exceeded',
+      `there are ${it.clients} clients, maxClients is ${limits.maxClients}; remove those that are gone`,
+    )
   const quota = it.exceededQuota?.()
   if (quota !== undefined)
     return refuse('quota_exceeded', `quota ${quota} has no room; submit later or raise its limit`)

@@ -109,7 +109,8 @@ function* eventRules({ record, events }: TaskSnapshot, it: InvariantCase): Itera
   for (const [key, value] of Object.entries(folded.row)) {
     if (key === 'startedAt' && record.state === 'queued') continue
     const actual = (record as unknown as Record<string, unknown>)[key]
-    if (actual !== value) yield `I16 ${key} is ${String(actual)}, its events say ${String(value)}`
+    if (canonical(actual) !== canonical(value))
+      yield `I16 ${key} is ${canonical(actual)}, its events say ${canonical(value)}`
   }
   if (record.state === 'waiting') {
     const [actual, expected] = [canonical(record.waits), canonical(folded.waits)]

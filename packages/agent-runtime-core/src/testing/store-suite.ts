@@ -18,6 +18,7 @@ import { quotas } from './store-suite/quotas.ts'
 import { reads } from './store-suite/reads.ts'
 import { Scene, type Time } from './store-suite/scene.ts'
 import { schedules } from './store-suite/schedules.ts'
+import { fairShares } from './store-suite/shares.ts'
 import { steps } from './store-suite/steps.ts'
 import type { SceneOptions, Suite } from './store-suite/suite.ts'
 import type { OpenStore, TestTools } from './store-suite/tools.ts'
@@ -73,6 +74,7 @@ const sections: Readonly<Record<string, (suite: Suite) => void>> = {
   'keys and ids (docs/semantics.md 2.7, 12.0)': identity,
   'quotas (docs/semantics.md 2.6, 2.8, C4)': quotas,
   'the order of tasks (docs/semantics.md 3.3-3.5, 3.7)': order,
+  'fair shares (docs/semantics.md 11, C5)': fairShares,
   'placement and the registry (docs/semantics.md 3.1, 3.2, C6)': placement,
   'standing demand (docs/ARCHITECTURE.md, The store)': demand,
   'leases and fencing (docs/semantics.md 1.4, 4, C7, C17)': leases,

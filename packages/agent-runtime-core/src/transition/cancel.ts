@@ -91,6 +91,7 @@ function cancelOne(ws: WorkingSet, task: TaskRow, reason: string | undefined): v
     hold(ws, task, 'running', 'none')
     notice(ws, lease, 'canceled', reason)
   }
+  ws.shares?.settle(row)
   clearWaits(ws, row)
   ws.count('canceled')
   if (task.state === 'running' || task.state === 'waiting') ws.count(task.state, -1)

@@ -10,6 +10,7 @@ export function charging(task: TaskRow, charged: UsageSum | undefined): Partial<
 }
 
 const noChange = {}
+const noAccount: AccountRow = { cost: MICRO, used: null, charge: null, place: null }
 
 /** A task whose end reports what it used up: the event follows. */
 export function charge(ws: WorkingSet, task: TaskRow, charged: UsageSum | undefined): TaskRow {
@@ -21,7 +22,7 @@ export function charge(ws: WorkingSet, task: TaskRow, charged: UsageSum | undefi
 
 /** What is known of a task's cost. */
 export function accountOf(task: TaskRow): AccountRow {
-  return task.account ?? { cost: MICRO, used: null }
+  return task.account ?? noAccount
 }
 
 /** How it stands at the beginning of an event's data. */

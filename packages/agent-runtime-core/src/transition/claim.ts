@@ -2,10 +2,13 @@ import { decidePlacement, isEligible, type Candidate } from '../decide/placement
 import { decideOrder, type Head } from '../decide/order.ts'
 import { decidePreemption } from '../decide/preemption.ts'
 import { countInWindow, hasRoomAtDispatch, quotaRule } from '../decide/quota.ts'
+import { agedRank } from '../decide/fairness.ts'
 import { lanes } from '../lane.ts'
 import { windowStart } from '../quota.ts'
+import { compareShares, firstOf, type ShareEntry } from '../share-tree.ts'
 import { dequeue, hold, streamOf } from './queue.ts'
-import type { LeaseRow, StreamRow, TaskRow } from './rows.ts'
+import type { ShareBook } from './share-book.ts'
+import type { AccountRow, LeaseRow, StreamRow, TaskRow } from './rows.ts'
 import { notice } from './fence.ts'
 import type { WorkingSet } from './working-set.ts'
 
@@ -32,6 +35,11 @@ export class ClaimRound {
   private readonly workers: readonly Demander[]
   private readonly blocked = new Set<number>()
   private readonly merged = new Map<number, readonly TaskRow[]>()
+  /** Of groups that nothing of could start: as of which grant. */
+  private readonly closed = new Map<string, number>()
+  /** Groups whose oldest head has not waited long enough to be lifted. */
+  private readonly tooYoung = new Set<string>()
+  private parked: number[] = []
 
   constructor(ws: WorkingSet, workers: readonly Demander[]) {
     this.ws = ws
@@ -47,18 +55,21 @@ export class ClaimRound {
 
   /** The streams whose heads must be loaded before it can go on; undefined when the round is over. */
   run(): readonly number[] | undefined {
-    const byLane = this.openStreams()
+    const byLane = this.ws.shares === undefined ? this.openStreams() : noStreams
     while (this.workers.some((worker) => this.mayTake(worker))) {
       const next = this.next(byLane)
-      if (next === undefined) return undefined
+      if (next === undefined) break
       if ('unknown' in next) return next.unknown
       this.start(next.task, next.row)
     }
+    this.putBack()
     return undefined
   }
 
-  /** The head that comes next, or the streams of its lane of which no head is known. */
+  /** The head that comes next, or the streams of which a head must be known first. */
   private next(byLane: readonly (readonly StreamRow[])[]): Next | undefined {
+    if (this.ws.shares !== undefined) return this.nextByShares(this.ws.shares)
+    if (this.ws.config.agingMs !== undefined) return this.nextByAge(byLane.flat(), this.ws.config.agingMs)
     for (const streams of byLane) {
       const heads: (Head & Found)[] = []
       const unknown: number[] = []
@@ -74,6 +85,107 @@ export class ClaimRound {
       if (first !== undefined) return first
     }
     return undefined
+  }
+
+  /** Where waiting lifts tasks all lanes are looked at together. Source: `docs/semantics.md` C5. */
+  private nextByAge(streams: readonly StreamRow[], agingMs: number): Next | undefined {
+    const heads: (Head & Found)[] = []
+    const unknown: number[] = []
+    for (const row of streams) {
+      if (this.blocked.has(row.id) || this.ws.stream(row.id).depth === 0) continue
+      const task = this.head(row.id)
+      if (task === 'unknown') unknown.push(row.id)
+      else if (task !== undefined) {
+        const rank = agedRank(row.laneRank, this.ws.now.at - task.queuedAt, agingMs)
+        heads.push({ stream: row.id, laneRank: rank, sequence: task.id, task, row })
+      }
+    }
+    return unknown.length > 0 ? { unknown } : decideOrder(heads)
+  }
+
+  /**
+   * The head that comes next by the shares of the clients: the first of each group of streams that may run, and of those the first.
+   * A head that may not run leaves its stream out for this round. Source: `docs/semantics.md` C5, 11.2.
+   */
+  private nextByShares(shares: ShareBook): Next | undefined {
+    for (;;) {
+      const first = this.firstByShares(shares)
+      if (first === undefined) return undefined
+      const row = this.ws.stream(first.id)
+      const task = this.head(row.id)
+      if (task === 'unknown') return { unknown: [row.id] }
+      if (task === undefined) {
+        shares.park(row)
+        this.parked.push(row.id)
+      } else if (!this.isAsExpected(row, task)) {
+        this.ws.moveHead(row.id, task)
+        shares.replace(this.ws.stream(row.id))
+      } else if (first.rank === row.laneRank || first.rank === this.rankOf(row, task)) {
+        return { task, row }
+      } else {
+        this.tooYoung.add(row.group)
+      }
+    }
+  }
+
+  private firstByShares(shares: ShareBook): Ranked | undefined {
+    let first: Ranked | undefined
+    for (const [group, tree] of shares.groups()) {
+      const entry = firstOf(tree)
+      if (entry === undefined) continue
+      const { laneRank } = this.ws.stream(entry.id)
+      if (first !== undefined && laneRank > first.rank && this.ws.config.agingMs === undefined) continue
+      if (!this.isOpen(group, entry.id)) continue
+      first = earlier(first, { ...entry, rank: laneRank })
+      const lifted = this.liftedBy(shares, group, laneRank)
+      if (lifted !== undefined) first = earlier(first, lifted)
+    }
+    return first
+  }
+
+  /** The oldest head of a group, where it has waited for so long that it is lifted. */
+  private liftedBy(shares: ShareBook, group: string, laneRank: number): Ranked | undefined {
+    if (this.ws.config.agingMs === undefined || this.tooYoung.has(group)) return undefined
+    const entry = shares.oldest(group)
+    if (entry === undefined) return undefined
+    const task = this.head(entry.id)
+    // One whose head is not known is looked at first: it is at least as old.
+    const rank =
+      task === 'unknown' || task === undefined ? laneRank - 1 : this.rankOf(this.ws.stream(entry.id), task)
+    if (rank === laneRank) {
+      this.tooYoung.add(group)
+      return undefined
+    }
+    const place = shares.placeOf(entry.id)
+    return place === undefined ? undefined : { ...place, rank }
+  }
+
+  private rankOf({ laneRank }: StreamRow, { queuedAt }: TaskRow): number {
+    const { config, now } = this.ws
+    return config.agingMs === undefined ? laneRank : agedRank(laneRank, now.at - queuedAt, config.agingMs)
+  }
+
+  /** The place that its stream was given is the head's. */
+  private isAsExpected(row: StreamRow, task: TaskRow): boolean {
+    const byPlace = this.ws.config.shares?.keying === 'enqueue'
+    return row.head === task.id && (!byPlace || row.place === (task.account?.place ?? row.place))
+  }
+
+  /** Whether tasks of a group, whoever's, could start: told once for all of its streams, by what they have in common. */
+  private isOpen(group: string, member: number): boolean {
+    const known = this.closed.get(group)
+    if (known === this.grants.length) return false
+    const { type, quotaKeys } = this.ws.stream(member)
+    const shared = quotaKeys.filter((key) => !key.startsWith('client:'))
+    if (this.mayRun(type, shared, 0)) return true
+    this.closed.set(group, this.grants.length)
+    return false
+  }
+
+  /** Streams that were left out come back for the next round. */
+  private putBack(): void {
+    for (const stream of this.parked) this.ws.shares?.replace(this.ws.stream(stream))
+    this.parked = []
   }
 
   /**
@@ -180,14 +292,18 @@ export class ClaimRound {
   }
 
   private isRunnable(task: TaskRow): boolean {
+    const { type, quotaKeys } = this.ws.stream(streamOf(task))
+    return this.mayRun(type, quotaKeys, task.tokens)
+  }
+
+  private mayRun(type: string, quotaKeys: readonly string[], tokens: number): boolean {
     const { ws } = this
-    const { type, quotaKeys } = ws.stream(streamOf(task))
     const { leaseAt } = ws.now
     if (!this.workers.some((worker) => isEligible(worker, type, leaseAt, ws.config.leaseTtlMs))) return false
     const window = windowStart(ws.now.at, ws.config.quotaConfig?.windowMs ?? 60_000)
     return quotaKeys.every((key) => {
       const rule = quotaRule(ws.config.quotaConfig, key)
-      return rule === undefined || hasRoomAtDispatch(rule, ws.quota(key), window, task.tokens)
+      return rule === undefined || hasRoomAtDispatch(rule, ws.quota(key), window, tokens)
     })
   }
 
@@ -201,11 +317,13 @@ export class ClaimRound {
     dequeue(ws, task)
     hold(ws, task, 'queued', 'running')
     this.countWindows(task, stream)
+    const account = this.charge(task, stream, id)
+    const charge = account === task.account ? '' : `"charge":${account?.charge},`
     const row = ws.move(
       task,
-      { state: 'running', lease: id, fence, startedAt: at },
+      { state: 'running', lease: id, fence, startedAt: at, account },
       'task.started',
-      `{"attempt":${task.attempt},"dispatch":${id},"fencingToken":${fence},"lane":"${lanes[stream.laneRank]}","leaseId":"${ws.ids.lease(id)}","type":${JSON.stringify(stream.type)},"waitMs":${Math.max(0, at - task.queuedAt)},"workerId":${JSON.stringify(worker.workerId)}}`,
+      `{"attempt":${task.attempt},${charge}"dispatch":${id},"fencingToken":${fence},"lane":"${lanes[stream.laneRank]}","leaseId":"${ws.ids.lease(id)}","type":${JSON.stringify(stream.type)},"waitMs":${Math.max(0, at - task.queuedAt)},"workerId":${JSON.stringify(worker.workerId)}}`,
       acquired,
     )
     const lease: LeaseRow = {
@@ -234,6 +352,17 @@ export class ClaimRound {
     this.grants.push({ task: row, lease, workerId: worker.workerId })
   }
 
+  /** Where there are shares: what the start adds to its client's, and the stream's next head. */
+  private charge(task: TaskRow, stream: StreamRow, dispatch: number): AccountRow | null {
+    const { shares } = this.ws
+    if (shares === undefined) return task.account
+    const next = this.candidates(stream.id)[(this.ws.taken.get(stream.id) ?? 0) + 1]
+    this.ws.moveHead(stream.id, next ?? { id: task.id + 1, account: task.account })
+    const account = shares.charge(task, stream, dispatch)
+    shares.replace(this.ws.stream(stream.id))
+    return account
+  }
+
   /** Windows in defer mode count at dispatch. Source: `docs/semantics.md 2.8`. */
   private countWindows(task: TaskRow, stream: StreamRow): void {
     const { ws } = this
@@ -256,7 +385,17 @@ interface Found {
 
 type Next = Found | { readonly unknown: readonly number[] }
 
+/** A place in the order of shares, with the rank that waiting may have lifted. */
+interface Ranked extends ShareEntry {
+  readonly rank: number
+}
+
+function earlier(a: Ranked | undefined, b: Ranked): Ranked {
+  return a === undefined || b.rank < a.rank || (b.rank === a.rank && compareShares(b, a) < 0) ? b : a
+}
+
 const acquired = ['lease.acquired'] as const
+const noStreams: readonly (readonly StreamRow[])[] = []
 
 /** Loaded heads and tasks queued since, in order of submission; what lies beyond the loaded stretch is left for later. */
 export function mergeHeads(

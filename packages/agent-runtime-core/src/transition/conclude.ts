@@ -37,6 +37,7 @@ function fail(ws: WorkingSet, task: TaskRow, error: string, { wait, outcome, tak
     'task.failed',
     `{"error":${error},${verdict}}`,
   )
+  ws.shares?.settle(row)
   clearWaits(ws, row)
   ws.count('failed')
   ws.count('waiting', -1)

@@ -1,6 +1,7 @@
 import type { OutcomeOf, Write, WriteKind } from '../store.ts'
 import { abortSettled, cancel } from './cancel.ts'
 import { spawn } from './children.ts'
+import { putClient, removeClient } from './clients.ts'
 import { diverge, resume } from './divergence.ts'
 import type { LeaseRow } from './rows.ts'
 import { fork } from './fork.ts'
@@ -54,6 +55,8 @@ export const flushRank: Readonly<Record<WriteKind, number>> = {
   removeSchedule: 3,
   fireSchedule: 3,
   triggerSchedule: 3,
+  putClient: 3,
+  removeClient: 3,
 }
 
 /** Applies one operation to the working set and says what came of it. `running`: this process's live leases. */
@@ -75,6 +78,10 @@ export function fold(ws: WorkingSet, it: Write, running: Iterable<LeaseRow>): Ou
       return progress(ws, it)
     case 'settle':
       return settle(ws, it)
+    case 'putClient':
+      return putClient(ws, it)
+    case 'removeClient':
+      return removeClient(ws, it)
     case 'release':
       return release(ws, it.leaseId, it.reason)
     case 'suspend':

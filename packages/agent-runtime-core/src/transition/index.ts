@@ -1,6 +1,9 @@
 export { ClaimRound, mergeHeads, type Demander, type Grant } from './claim.ts'
+export { clientRecordOf } from './clients.ts'
 export { flushRank, fold } from './fold.ts'
 export * from './rows.ts'
+export { gone, newClient, ShareBook, shareOrderOf, type ShareOrder } from './share-book.ts'
+export { groupOf } from './queue.ts'
 export { scheduleRecordOf } from './schedules.ts'
 export { promote, renew, sweep, takeOver } from './upkeep.ts'
 export {

@@ -2,9 +2,19 @@ import { laneRank, type Lane } from '../lane.ts'
 import type { QuotaRow, StreamRow, TaskRow } from './rows.ts'
 import type { WorkingSet } from './working-set.ts'
 
-/** The stream of tasks that are first in, first out among themselves: same lane, type and quota keys. Made when new. */
-export function streamFor(ws: WorkingSet, lane: Lane, type: string, quotaKeys: readonly string[]): StreamRow {
-  const key = JSON.stringify([laneRank[lane], type, ...quotaKeys])
+/**
+ * The stream of tasks that are first in, first out among themselves: same lane, type and quota keys, and where there are shares the
+ * same client. Made when new.
+ */
+export function streamFor(
+  ws: WorkingSet,
+  { lane, type, client }: { readonly lane: Lane; readonly type: string; readonly client?: string },
+  rules: readonly { readonly key: string }[],
+): StreamRow {
+  const quotaKeys = rules.map((rule) => rule.key)
+  const owner = ws.shares === undefined ? '' : (client ?? '')
+  const group = groupOf(laneRank[lane], type, quotaKeys)
+  const key = owner === '' ? group : JSON.stringify([group, owner])
   const known = ws.streamsByKey.get(key) ?? ws.base.streamsByKey.get(key)
   if (known !== undefined) return known
   const row: StreamRow = {
@@ -15,19 +25,29 @@ export function streamFor(ws: WorkingSet, lane: Lane, type: string, quotaKeys: r
     quotaKeys,
     depth: 0,
     delayed: 0,
+    client: owner,
+    group,
+    head: 0,
+    place: 0,
   }
   ws.addStream(row)
   return row
+}
+
+/** What streams that differ in their clients only have in common. */
+export function groupOf(rank: number, type: string, quotaKeys: readonly string[]): string {
+  return JSON.stringify([rank, type, ...quotaKeys])
 }
 
 /** A task row that is now queued and put with the changes counts in its stream's depth, or among the delayed. */
 export function enqueue(ws: WorkingSet, task: TaskRow): void {
   const stream = streamOf(task)
   if (task.dueAt !== null) return ws.shift(stream, 'delayed', 1)
+  const row = ws.shares === undefined ? task : ws.shares.arrive(stream, task)
   ws.shift(stream, 'depth', 1)
   const queued = ws.queued.get(stream)
-  if (queued === undefined) ws.queued.set(stream, [task])
-  else queued.push(task)
+  if (queued === undefined) ws.queued.set(stream, [row])
+  else queued.push(row)
 }
 
 /** A queued task leaves its stream, by a claim or a cancel. */
@@ -38,7 +58,9 @@ export function dequeue(ws: WorkingSet, task: TaskRow): void {
 /** Moves a task's hold on each of its quota keys: a holder is queued, running or none. Source: `docs/semantics.md 2.6`. */
 export function hold(ws: WorkingSet, task: TaskRow, from: Holder, to: Holder): void {
   if (task.stream === null) return
-  for (const key of ws.stream(task.stream).quotaKeys) {
+  const stream = ws.stream(task.stream)
+  ws.shares?.hold(stream, from, to)
+  for (const key of stream.quotaKeys) {
     const row = ws.quota(key)
     ws.putQuota({
       ...row,

@@ -2,6 +2,7 @@ import type { ChildPolicy } from '../child.ts'
 import type { EventType, WaitReason } from '../event.ts'
 import type { LeaseEndReason } from '../lease.ts'
 import type { ScheduleDefinition } from '../schedule.ts'
+import type { ClientTier } from '../shares.ts'
 import type { LeaseState, TaskState } from '../states.ts'
 import type { ApprovalTerms } from '../approval.ts'
 import type { UsageSum } from '../usage.ts'
@@ -53,6 +54,25 @@ export interface AccountRow {
   readonly cost: number
   /** What it has used so far, as its handler reported it; null while it has reported nothing. */
   readonly used: UsageSum | null
+  /** What its start has added to its client's virtual time; null before, and where there are no shares. */
+  readonly charge: number | null
+  /** Its client's virtual time when it was queued, where that gives it its place. */
+  readonly place: number | null
+}
+
+/** A client, by name. Credits, times and costs in millionths. Source: `docs/semantics.md 11`. */
+export interface ClientRow {
+  readonly id: number
+  readonly name: string
+  readonly credits: number
+  readonly tier: ClientTier
+  readonly time: number
+  /** Where it began when it last became active. */
+  readonly floor: number
+  readonly spent: number
+  /** Promoted queued tasks, and tasks that run: told from the other rows, not kept. */
+  readonly queued: number
+  readonly running: number
 }
 
 /** A lease, live or ended. Its id is the store-wide dispatch number. */
@@ -89,6 +109,13 @@ export interface StreamRow {
   readonly depth: number
   /** Queued tasks that are not due yet. */
   readonly delayed: number
+  /** Whose tasks they are, where that matters; those of nobody are the client `''`. */
+  readonly client: string
+  /** Same lane, type and quota keys, whoever's. */
+  readonly group: string
+  /** No task of it that is queued was submitted before, nor placed before; kept where there are shares. */
+  readonly head: number
+  readonly place: number
 }
 
 export interface WorkerRow {

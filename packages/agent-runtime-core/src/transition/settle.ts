@@ -124,6 +124,7 @@ function finish(
   const row = ws.move(task, changes, `task.${state}`, data, also, blob)
   endLease(ws, lease, state, endReason, row.seq)
   hold(ws, row, 'running', 'none')
+  ws.shares?.settle(row)
   clearWaits(ws, row)
   tellParent(ws, row, { ...end, blob })
 }

@@ -5,6 +5,7 @@ import { windowStart } from '../quota.ts'
 import { MICRO } from '../usage.ts'
 import type { Receipt, Submission } from '../store.ts'
 import { enqueue, hold, streamFor } from './queue.ts'
+import type { AccountRow } from './rows.ts'
 import type { TaskRow } from './rows.ts'
 import type { WorkingSet } from './working-set.ts'
 
@@ -29,16 +30,12 @@ export function submitOne(ws: WorkingSet, it: Submission, parent: number | null 
     delayedCount: ws.delayed,
     limits: ws.config,
     refused: it.refused,
+    clients: ws.shares?.crowdedBy(it.client ?? ''),
     exceededQuota: rules.length === 0 ? undefined : () => exceededQuota(ws, rules, it.tokens ?? 0),
   })
   if (!admission.accepted) return reject(ws, it, admission.reason, admission.message)
 
-  const stream = streamFor(
-    ws,
-    it.lane,
-    it.type,
-    rules.map((rule) => rule.key),
-  )
+  const stream = streamFor(ws, it, rules)
   const input = ws.inline(it.input)
   const id = ws.nextTask++
   const task = ws.move(
@@ -52,7 +49,7 @@ export function submitOne(ws: WorkingSet, it: Submission, parent: number | null 
       tokens: it.tokens ?? 0,
       explicitId: it.taskId ?? null,
       parent,
-      account: it.cost === undefined ? null : { cost: Math.round(it.cost * MICRO), used: null },
+      account: it.cost === undefined ? null : accountFor(it.cost),
     },
     {},
     'task.queued',
@@ -67,6 +64,10 @@ export function submitOne(ws: WorkingSet, it: Submission, parent: number | null 
     ws.keys.set(it.idempotencyKey, { key: it.idempotencyKey, task: id, payloadHash: payloadHash(ws, it) })
   ws.count('submitted')
   return { accepted: true, taskId: it.taskId ?? ws.ids.task(id), sequence: id, deduplicated: false }
+}
+
+function accountFor(cost: number): AccountRow {
+  return { cost: Math.round(cost * MICRO), used: null, charge: null, place: null }
 }
 
 const noTools: readonly string[] = []

@@ -6,9 +6,11 @@ import { chainText } from '../hash.ts'
 import type { IdCodec } from '../ids.ts'
 import { assertMove, canMoveLease } from '../states.ts'
 import type { LeaseNotice } from '../store.ts'
+import { newClient, ShareBook, type ShareOrder } from './share-book.ts'
 import type {
   CheckpointRow,
   ChildRow,
+  ClientRow,
   EventRow,
   History,
   KeyRow,
@@ -45,6 +47,10 @@ export interface Base {
   readonly leases: ReadonlyMap<number, LeaseRow>
   readonly streams: ReadonlyMap<number, StreamRow>
   readonly streamsByKey: ReadonlyMap<string, StreamRow>
+  /** Where there are shares: every client that is known, its streams, and their order. */
+  readonly clients: ReadonlyMap<string, ClientRow>
+  readonly streamsByClient: ReadonlyMap<string, readonly number[]>
+  readonly shares: ShareOrder
   readonly workers: ReadonlyMap<number, WorkerRow>
   readonly quotas: ReadonlyMap<string, QuotaRow>
   readonly keys: ReadonlyMap<string, KeyRow>
@@ -81,6 +87,7 @@ export interface Base {
     readonly lease: number
     readonly stream: number
     readonly worker: number
+    readonly client: number
   }
 }
 
@@ -113,6 +120,12 @@ export class WorkingSet {
   readonly leases = new Map<number, LeaseRow>()
   readonly streams = new Map<number, StreamRow>()
   readonly streamsByKey = new Map<string, StreamRow>()
+  readonly clients = new Map<string, ClientRow>()
+  /** Clients that are forgotten. */
+  readonly droppedClients = new Set<string>()
+  private readonly newStreams = new Map<string, number[]>()
+  /** Undefined where there are no shares. */
+  readonly shares: ShareBook | undefined
   readonly workers = new Map<number, WorkerRow>()
   readonly quotas = new Map<string, QuotaRow>()
   readonly keys = new Map<string, KeyRow>()
@@ -146,6 +159,7 @@ export class WorkingSet {
   nextLease: number
   nextStream: number
   nextWorker: number
+  nextClient: number
   staleWrites = 0
 
   constructor(base: Base, now: Instant, around: Surroundings) {
@@ -162,6 +176,9 @@ export class WorkingSet {
     this.nextLease = base.next.lease
     this.nextStream = base.next.stream
     this.nextWorker = base.next.worker
+    this.nextClient = base.next.client
+    const { shares } = around.config
+    this.shares = shares === undefined ? undefined : new ShareBook(this, base.shares, shares)
   }
 
   task(id: number): TaskRow | undefined {
@@ -190,6 +207,36 @@ export class WorkingSet {
         windowTokens: 0,
       }
     )
+  }
+
+  /** The client of a name, made when new. */
+  client(name: string): ClientRow {
+    const known = this.knownClient(name)
+    if (known !== undefined) return known
+    const row = newClient(this.nextClient++, name)
+    this.clients.set(name, row)
+    this.droppedClients.delete(name)
+    return row
+  }
+  get clientCount(): number {
+    let count = this.base.clients.size
+    for (const name of this.clients.keys()) if (!this.base.clients.has(name)) count += 1
+    for (const name of this.droppedClients) if (this.base.clients.has(name)) count -= 1
+    return count
+  }
+  knownClient(name: string): ClientRow | undefined {
+    if (this.droppedClients.has(name)) return undefined
+    return this.clients.get(name) ?? this.base.clients.get(name)
+  }
+  *allClients(): Iterable<ClientRow> {
+    yield* this.clients.values()
+    for (const row of this.base.clients.values())
+      if (!this.clients.has(row.name) && !this.droppedClients.has(row.name)) yield row
+  }
+  /** The streams of a client, open or not. */
+  *streamsOf(client: string): Iterable<number> {
+    yield* this.base.streamsByClient.get(client) ?? none
+    yield* this.newStreams.get(client) ?? none
   }
 
   schedule(name: string): ScheduleRow | undefined {
@@ -338,6 +385,10 @@ export class WorkingSet {
   addStream(row: StreamRow): void {
     this.streams.set(row.id, row)
     this.streamsByKey.set(row.key, row)
+    if (this.shares === undefined) return
+    const others = this.newStreams.get(row.client)
+    if (others === undefined) this.newStreams.set(row.client, [row.id])
+    else others.push(row.id)
   }
   putQuota(row: QuotaRow): void {
     this.quotas.set(row.key, row)
@@ -348,16 +399,30 @@ export class WorkingSet {
     ;(this.totals as Record<keyof TotalsRow, number>)[name] += by
   }
 
-  /** Changes how many tasks a stream has; the stream's row becomes a draft of this flush. */
+  /** Changes how many tasks a stream has. */
   shift(id: number, of: 'depth' | 'delayed', by: number): void {
+    const row = this.draftStream(id)
+    ;(row as { depth: number; delayed: number })[of] += by
+    this[of] += by
+    if (of === 'depth') this.shares?.count(row, by)
+  }
+
+  /** The head of a stream is this task, or comes after it. */
+  moveHead(id: number, { id: head, account }: Pick<TaskRow, 'id' | 'account'>): void {
+    const row = this.draftStream(id) as { head: number; place: number }
+    row.head = head
+    row.place = account?.place ?? row.place
+  }
+
+  /** A stream's row as a draft of this flush. */
+  draftStream(id: number): StreamRow {
     let row = this.streams.get(id)
     if (row === undefined) {
       row = { ...this.stream(id) }
       this.streams.set(id, row)
       this.streamsByKey.set(row.key, row)
     }
-    ;(row as { depth: number; delayed: number })[of] += by
-    this[of] += by
+    return row
   }
 
   /** A value as it stands in an event: itself, or a reference to a blob when it is larger than `maxInlineBytes`. */

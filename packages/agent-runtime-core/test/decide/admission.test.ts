@@ -3,7 +3,12 @@ import { describe, expect, test } from 'vitest'
 import { decideAdmission, type AdmissionCase } from '../../src/decide/admission.ts'
 import { type Lane, lanes } from '../../src/lane.ts'
 
-const limits = { queueDepthLimit: 1_000, batchBackpressureThreshold: 500, maxDelayed: 100_000 }
+const limits = {
+  queueDepthLimit: 1_000,
+  batchBackpressureThreshold: 500,
+  maxDelayed: 100_000,
+  maxClients: 10,
+}
 const at = (depth: number, lane: Lane, more: Partial<AdmissionCase> = {}): AdmissionCase => ({
   lane,
   depth,
@@ -30,7 +35,7 @@ describe('admission (docs/semantics.md 2.1, 2.2, 2.4)', () => {
   })
 
   test('2.2 the limits are those of the configuration', () => {
-    const own = { queueDepthLimit: 3, batchBackpressureThreshold: 2, maxDelayed: 1 }
+    const own = { ...limits, queueDepthLimit: 3, batchBackpressureThreshold: 2, maxDelayed: 1 }
     expect([1, 2, 3].map((depth) => verdict(at(depth, 'batch', { limits: own })))).toEqual([
       'accept',
       'backpressure',

@@ -1,6 +1,7 @@
 import type {
   Base,
   ChildRow,
+  ClientRow,
   LeaseRow,
   ScheduleRow,
   SignalRow,
@@ -11,6 +12,7 @@ import type {
 import {
   canonical,
   childPolicies,
+  clientTiers,
   leaseStates,
   StoreError,
   taskStates,
@@ -55,8 +57,12 @@ export function prepareApply(db: Db) {
   )
   const newEvents = prepareInsert(db, 'event (task, seq, type, at, data, hash)', bound(6))
   const insertEvent = db.prepare('INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?)')
-  const insertStream = db.prepare('INSERT INTO stream VALUES (?, ?, ?, ?, ?, ?, ?)')
-  const updateStream = db.prepare('UPDATE stream SET depth = ?, delayed = ? WHERE id = ?')
+  const insertStream = db.prepare('INSERT INTO stream VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)')
+  const updateStream = db.prepare(
+    'UPDATE stream SET depth = ?, delayed = ?, head = ?, place = ? WHERE id = ?',
+  )
+  const putClient = db.prepare('INSERT OR REPLACE INTO client VALUES (?, ?, ?, ?, ?, ?, ?)')
+  const deleteClient = db.prepare('DELETE FROM client WHERE name = ?')
   const putWorker = db.prepare('INSERT OR REPLACE INTO worker VALUES (?, ?, ?, ?, ?, ?, ?, ?)')
   const putQuota = db.prepare('INSERT OR REPLACE INTO quota VALUES (?, ?, ?, ?, ?, ?)')
   const insertKey = db.prepare('INSERT INTO idempotency VALUES (?, ?, ?)')
@@ -87,7 +93,7 @@ export function prepareApply(db: Db) {
     const inserters = [newTasks, newRareTasks, newLeases, newEvents]
     for (const inserter of inserters) inserter.drop()
     for (const row of ws.streams.values()) {
-      if (ws.base.streams.has(row.id)) updateStream.run(row.depth, row.delayed, row.id)
+      if (ws.base.streams.has(row.id)) updateStream.run(row.depth, row.delayed, row.head, row.place, row.id)
       else
         insertStream.run(
           row.id,
@@ -97,8 +103,23 @@ export function prepareApply(db: Db) {
           JSON.stringify(row.quotaKeys),
           row.depth,
           row.delayed,
+          row.client,
+          row.head,
+          row.place,
         )
     }
+    for (const row of ws.clients.values())
+      if (isChanged(ws.base.clients.get(row.name), row))
+        putClient.run(
+          row.id,
+          row.name,
+          row.credits,
+          clientTiers.indexOf(row.tier),
+          row.time,
+          row.floor,
+          row.spent,
+        )
+    for (const name of ws.droppedClients) deleteClient.run(name)
     for (const row of ws.tasks.values()) writeTask(ws.base, row)
     for (const row of ws.leases.values()) writeLease(ws.base, row)
     for (const row of ws.events) {
@@ -329,6 +350,18 @@ export function prepareApply(db: Db) {
     }
     ws.count('rejectedPruned', ids.length)
   }
+}
+
+/** How many tasks it has is told from other rows. */
+function isChanged(before: ClientRow | undefined, row: ClientRow): boolean {
+  return (
+    before === undefined ||
+    before.time !== row.time ||
+    before.floor !== row.floor ||
+    before.credits !== row.credits ||
+    before.spent !== row.spent ||
+    before.tier !== row.tier
+  )
 }
 
 function accountText({ account }: TaskRow): string | null {

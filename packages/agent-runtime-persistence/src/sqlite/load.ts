@@ -1,5 +1,7 @@
 import {
   childPolicies,
+  clientTiers,
+  groupOf,
   leaseStates,
   noTotals,
   taskStates,
@@ -7,6 +9,7 @@ import {
   outlivesRejection,
   waitKinds,
   type ChildRow,
+  type ClientRow,
   type KeyRow,
   type LeaseRow,
   type MemoRow,
@@ -59,7 +62,17 @@ export function prepareLoad(db: Db) {
     .pluck()
   const explicit = db.prepare<[string], number>('SELECT id FROM task WHERE explicit_id = ?').pluck()
   const key = rows('SELECT key, task, payload_hash FROM idempotency WHERE key = ?')
-  const streams = rows('SELECT id, key, lane_rank, type, quota_keys, depth, delayed FROM stream')
+  const streams = rows(
+    'SELECT id, key, lane_rank, type, quota_keys, depth, delayed, client, head, place FROM stream',
+  )
+  const clientColumns = 'id, name, credits, tier, time, floor, spent'
+  const clients = rows(`SELECT ${clientColumns} FROM client`)
+  const client = rows(`SELECT ${clientColumns} FROM client WHERE name = ?`)
+  const clientsAfter = rows(`SELECT ${clientColumns} FROM client WHERE name > ? ORDER BY name LIMIT ?`)
+  const maxClient = db.prepare<[], number | null>('SELECT max(id) FROM client').pluck()
+  const runningByStream = rows(
+    'SELECT task.stream, count(*) FROM lease JOIN task ON task.id = lease.task WHERE lease.state = 0 GROUP BY task.stream',
+  )
   const quotas = rows('SELECT key, queued, running, window_start, window_count, window_tokens FROM quota')
   const workers = rows(
     'SELECT id, worker_id, process, capacity, draining, types, last_seen_at, registered FROM worker WHERE registered = 1 AND process = ?',
@@ -124,7 +137,7 @@ export function prepareLoad(db: Db) {
     heads: (stream: number, after: number, limit: number) =>
       heads
         .all(stream, after, limit)
-        .map((row) => ({ task: taskOf(row), submission: row[20] as string | null })),
+        .map((row) => ({ task: taskOf(row), submission: row.at(-1) as string | null })),
     due: (at: number, limit: number) => due.all(at, limit).map(taskOf),
     lease: (id: number) => one(lease.get(id), leaseOf),
     lapsed: (at: number, limit: number) => lapsed.all(at, limit).map(leaseOf),
@@ -134,6 +147,12 @@ export function prepareLoad(db: Db) {
     explicit: (id: string) => explicit.get(id),
     key: (name: string) => one(key.get(name), keyOf),
     streams: () => streams.all().map(streamOf),
+    clients: () => clients.all().map(clientOf),
+    client: (name: string) => one(client.get(name), clientOf),
+    clientsAfter: (name: string, limit: number) => clientsAfter.all(name, limit).map(clientOf),
+    /** How many leases each stream has, of every process. */
+    runningByStream: () => runningByStream.all() as [stream: number, running: number][],
+    nextClient: () => (maxClient.get() ?? 0) + 1,
     quotas: () => quotas.all().map(quotaOf),
     workers: (process: number) => workers.all(process).map(workerOf),
     totals: () => one(totals.get(), totalsOf) ?? noTotals,
@@ -353,8 +372,25 @@ function keyOf([key, task, payloadHash]: unknown[]): KeyRow {
   return { key, task, payloadHash } as KeyRow
 }
 
-function streamOf([id, key, laneRank, type, quotaKeys, depth, delayed]: unknown[]): StreamRow {
-  return { id, key, laneRank, type, quotaKeys: JSON.parse(quotaKeys as string), depth, delayed } as StreamRow
+function streamOf(row: unknown[]): StreamRow {
+  const [id, key, laneRank, type, quotaKeys, depth, delayed, client, head, place] = row
+  const keys = JSON.parse(quotaKeys as string) as string[]
+  const group = client === '' ? key : groupOf(laneRank as number, type as string, keys)
+  return { id, key, laneRank, type, quotaKeys: keys, depth, delayed, client, group, head, place } as StreamRow
+}
+
+function clientOf([id, name, credits, tier, time, floor, spent]: unknown[]): ClientRow {
+  return {
+    id,
+    name,
+    credits,
+    tier: clientTiers[tier as number],
+    time,
+    floor,
+    spent,
+    queued: 0,
+    running: 0,
+  } as ClientRow
 }
 
 function quotaOf([key, queued, running, windowStart, windowCount, windowTokens]: unknown[]): QuotaRow {

@@ -1,8 +1,10 @@
 import {
   canonical,
+  clientRecordOf,
   historyEdited,
   lanes,
   scheduleRecordOf,
+  type ClientRecord,
   type EventData,
   type ExecutionConfig,
   type ExecutionLease,
@@ -20,8 +22,8 @@ import {
   type Surroundings,
   type TaskFilter,
   type TaskRecord,
-  usageOf,
   type TaskRow,
+  usageOf,
   type WorkerStatus,
 } from '@ku0/agent-runtime-core'
 import { prepareExplain } from './explain.ts'
@@ -95,6 +97,9 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
   const newestTask = db.prepare<[], number | null>('SELECT max(id) FROM task').pluck()
   const workerName = db.prepare<[number], string>('SELECT worker_id FROM worker WHERE id = ?').pluck()
 
+  const streamsOf = db.prepare<[string, string], { id: number; depth: number }>(
+    "SELECT id, depth FROM stream WHERE client = ? AND client <> '' UNION ALL SELECT id, depth FROM stream WHERE client = '' AND ? = ''",
+  )
   const explain = prepareExplain(context, workers)
   const approvals = prepareApprovals(db, tables)
   const memos = prepareMemos(db, tables)
@@ -148,6 +153,8 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
       }
       case 'schedules':
         return schedules(query.filter)
+      case 'clients':
+        return clients(query)
       case 'workers':
         return workers()
       case 'stats':
@@ -157,6 +164,19 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
         return row === undefined ? undefined : explain(row, recordOf(row))
       }
     }
+  }
+
+  function clients({ name, after = '', limit = 100 }: Read<'clients'>): readonly ClientRecord[] {
+    const one = name === undefined ? undefined : load.client(name)
+    const most = Math.min(1000, Math.max(1, limit))
+    const rows = name === undefined ? load.clientsAfter(after, most) : one === undefined ? [] : [one]
+    const inUse = new Map(load.runningByStream())
+    return rows.map((row) => {
+      const streams = streamsOf.all(row.name, row.name)
+      const queued = streams.reduce((sum, { depth }) => sum + depth, 0)
+      const running = streams.reduce((sum, { id }) => sum + (inUse.get(id) ?? 0), 0)
+      return clientRecordOf({ ...row, queued, running })
+    })
   }
 
   function find(taskId: string): TaskRow | undefined {

@@ -260,6 +260,20 @@ CREATE INDEX child_open ON child (parent, task) WHERE open = 1;
 `,
   `
 ALTER TABLE task ADD COLUMN account TEXT;
+
+ALTER TABLE stream ADD COLUMN client TEXT NOT NULL DEFAULT '';
+ALTER TABLE stream ADD COLUMN head INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE stream ADD COLUMN place INTEGER NOT NULL DEFAULT 0;
+CREATE TABLE client (
+  id INTEGER PRIMARY KEY,
+  name TEXT NOT NULL UNIQUE,
+  credits INTEGER NOT NULL,
+  tier INTEGER NOT NULL CHECK (tier BETWEEN 0 AND 1),
+  time INTEGER NOT NULL CHECK (time >= 0),
+  floor INTEGER NOT NULL CHECK (floor >= 0),
+  spent INTEGER NOT NULL CHECK (spent >= 0)
+) STRICT;
+CREATE INDEX stream_client ON stream (client) WHERE client <> '';
 `,
 ]
 

@@ -1,0 +1,48 @@
+import { MICRO } from '../usage.ts'
+import { defaultCredits, type ClientTier, type SharesConfig } from '../shares.ts'
+
+/** Weights of the tiers. Source: agent-scheduler-paper 4.3. */
+export const tierWeights: Readonly<Record<ClientTier, number>> = { contracted: 4, marketplace: 1 }
+
+/** The most that one task can add to a virtual time, in millionths: sums of a few thousand stay whole numbers. */
+export const MAX_INCREMENT = 100_000_000_000_000
+
+/**
+ * What a task adds to its client's virtual time, in millionths: `cost x 1000 / (max(credits, 1) x weight)`. Cost and credits are in
+ * millionths too. Source: agent-scheduler-paper 4.2; `docs/semantics.md 11.1`.
+ */
+export function shareIncrement(cost: number, credits: number, weight: number): number {
+  const units = Math.max(credits / MICRO, 1)
+  return Math.min(MAX_INCREMENT, Math.round((cost * defaultCredits) / (units * weight)))
+}
+
+/** Where a client begins that has nothing queued and nothing running. Source: `docs/semantics.md 11.3`. */
+export function decideStart(
+  own: number,
+  leastActive: number | undefined,
+  placement: SharesConfig['placement'],
+): number {
+  return placement === 'zero' || leastActive === undefined ? own : Math.max(own, leastActive)
+}
+
+/**
+ * A virtual time once the cost of a task is known that was charged with its estimate. A refund never goes below where the client
+ * began. Source: `docs/semantics.md 11.5`.
+ */
+export function decideSettlement(it: {
+  readonly time: number
+  readonly floor: number
+  readonly charged: number
+  readonly settled: number
+}): number {
+  const difference = it.settled - it.charged
+  return difference >= 0 ? it.time + difference : Math.max(Math.min(it.time, it.floor), it.time + difference)
+}
+
+/**
+ * How urgent a task is that has waited so long: its lane's rank, one less for each whole period. The lowest goes first.
+ * Source: `docs/semantics.md` C5.
+ */
+export function agedRank(laneRank: number, waitedMs: number, agingMs: number): number {
+  return laneRank - Math.max(0, Math.floor(waitedMs / agingMs))
+}

@@ -1,0 +1,45 @@
+import type { ClientRecord } from '../shares.ts'
+import type { OutcomeOf, Write } from '../store.ts'
+import { MICRO } from '../usage.ts'
+import type { ClientRow } from './rows.ts'
+import type { WorkingSet } from './working-set.ts'
+
+/** Says what a client's share goes by; what is left out stays. Source: `docs/semantics.md 11.1`. */
+export function putClient(ws: WorkingSet, it: Write<'putClient'>): OutcomeOf<'putClient'> {
+  const { name, credits, tier } = it
+  if (ws.knownClient(name) === undefined && ws.clientCount >= ws.config.maxClients) return { as: 'full' }
+  ws.droppedClients.delete(name)
+  const before = ws.client(name)
+  const after = {
+    ...before,
+    ...(credits === undefined ? {} : { credits: Math.round(credits * MICRO) }),
+    ...(tier === undefined ? {} : { tier }),
+  }
+  if (ws.shares === undefined) ws.clients.set(name, after)
+  else ws.shares.putClient(after, before)
+  return { as: 'put', client: clientRecordOf(after) }
+}
+
+/** Forgets a client that has nothing queued and nothing running; a task of it later makes it anew. */
+export function removeClient(ws: WorkingSet, { name }: Write<'removeClient'>): OutcomeOf<'removeClient'> {
+  const row = ws.knownClient(name)
+  if (row === undefined) return { as: 'unknown' }
+  if (row.queued + row.running > 0) return { as: 'busy', client: clientRecordOf(row) }
+  ws.clients.delete(name)
+  ws.droppedClients.add(name)
+  return { as: 'removed' }
+}
+
+/** As a person reads it. */
+export function clientRecordOf(row: ClientRow): ClientRecord {
+  const { name, credits, tier, time, spent, queued, running } = row
+  return {
+    name,
+    credits: credits / MICRO,
+    tier,
+    virtualTime: time / MICRO,
+    spent: spent / MICRO,
+    queued,
+    running,
+  }
+}
