@@ -165,6 +165,33 @@ describe('the time limit of a race or an all', () => {
     expect(await world.run(task, null)).toBe('nap')
   })
 
+  test('a step that was recorded and a signal that came in time count, heard of in the commit that ends the time', async () => {
+    const door = Promise.withResolvers<void>()
+    const task = taskOf(async (ctx) => {
+      const [, outcome] = await Promise.all([
+        ctx.step('busy', () => door.promise),
+        late(
+          ctx.all(
+            'both',
+            { a: (branch) => branch.step('a', () => 'A'), b: (branch) => branch.waitForSignal('b') },
+            { timeoutMs: 1_000 },
+          ),
+        ),
+      ])
+      return outcome
+    })
+    await using world = await createTestRuntime({ tasks: [task], patienceMs: 1 })
+    const receipt = await world.runtime.submit(task, null)
+    await world.advance(900)
+    await world.runtime.signal(receipt, 'b', 'B')
+    await world.advance(200)
+    door.resolve()
+    expect(await world.result(receipt)).toEqual({ a: 'A', b: 'B' })
+    const { events } = await world.record(receipt)
+    const ended = events.filter(({ type }) => type === 'wait.resolved').map(({ data }) => data['key'])
+    expect(ended).toEqual(['b', `${LIMIT}both`])
+  })
+
   test('the time counts from the call across crashes, and fires once when it came while nothing ran', async () => {
     const task = taskOf(async (ctx) => {
       const outcome = await late(
