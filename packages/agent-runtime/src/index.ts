@@ -88,6 +88,7 @@ export type {
   ApprovalOptions,
   Branches,
   ChildTask,
+  BranchesOptions,
   ChildWaitOptions,
   CleanupHook,
   CleanupReason,

@@ -85,10 +85,11 @@ export interface Runtime extends AsyncDisposable {
 
   /**
    * Sends a task a signal, for `ctx.waitForSignal`: it is kept until the task waits for it, and wakes it then. Resolves once that is
-   * committed; any process on the store may send. Final and unknown tasks take none: `delivered` is false.
+   * committed; any process on the store may send. Every call that resolves is another signal, also one of the same name and value.
    *
-   * `name` has 1 to 255 characters; the value is encoded like an input, `maxPayloadBytes` at most. Throws `invalid_argument`,
-   * `StepNotSerializable`, `PayloadTooLarge`, `limit_exceeded` when the task has `maxSignals` that it has not taken, `store_*`.
+   * `name` has 1 to 255 characters; the value is encoded like an input, `maxPayloadBytes` at most. Throws `not_found`;
+   * `invalid_argument`, with its state in `details.state`, for a task that is over, which takes none; both store nothing. Throws
+   * `invalid_argument` for what is no name, `StepNotSerializable`, `PayloadTooLarge`, `limit_exceeded` when the task has `maxSignals` that it has not taken, `store_*`.
    * Source: `docs/semantics.md 12.4`.
    */
   signal(task: Receipt | string, name: string, value?: unknown): Promise<SignalReceipt>
@@ -172,10 +173,10 @@ export interface Runtime extends AsyncDisposable {
 
 /** What became of a signal. */
 export interface SignalReceipt {
-  /** It is kept for the task, or has woken it. */
-  readonly delivered: boolean
-  /** The task's state then; absent when there is no such task. */
-  readonly state?: TaskState
+  /** It is kept for the task, or has woken it; a signal that is not is an error. */
+  readonly delivered: true
+  /** The task's state then. */
+  readonly state: TaskState
 }
 
 export interface CancelOptions {

@@ -98,16 +98,21 @@ export interface TaskContext {
    * still runs is aborted and what it returns is not recorded, and its context refuses further calls. A step that was
    * recorded by then stays so. What a pass waits for is as in {@link sleep}: work of a branch outside steps does not keep it alive.
    *
-   * Throws {@link DuplicateStepKey}, {@link StepNotSerializable}, {@link PayloadTooLarge}, what the branch threw, the signal's reason.
-   * Source: `docs/semantics.md 12.3`.
+   * With `timeoutMs` the race has that long, from the call on, across crashes and restarts, as a {@link sleep} has; a branch that
+   * settled in time beats it. When it is over all branches are closed like losers and the race throws a {@link TimeoutError}, in later
+   * passes too: those begin nothing in its branches that is not recorded. The timer is one of the task's `maxWaits`.
+   *
+   * Throws {@link DuplicateStepKey}, {@link StepNotSerializable}, {@link PayloadTooLarge}, `invalid_argument`, {@link TimeoutError}, what
+   * the branch threw, the signal's reason. Source: `docs/semantics.md 12.3, 12.4`.
    */
-  race<B extends Branches>(key: string, branches: B): Promise<RaceResult<B>>
+  race<B extends Branches>(key: string, branches: B, options?: BranchesOptions): Promise<RaceResult<B>>
 
   /**
    * Runs branches side by side and gives what each returned, by name, stored under the key: later passes run no branch. The first
-   * that rejects is thrown, and closes the others as a {@link race} closes those that lost. Source: `docs/semantics.md 12.3`.
+   * that rejects is thrown, and closes the others as a {@link race} closes those that lost. With `timeoutMs` all of them have that long
+   * together, or it throws a {@link TimeoutError}, as a race does. Source: `docs/semantics.md 12.3, 12.4`.
    */
-  all<B extends Branches>(key: string, branches: B): Promise<AllResults<B>>
+  all<B extends Branches>(key: string, branches: B, options?: BranchesOptions): Promise<AllResults<B>>
 
   /**
    * Puts `artifact` (encoded like a result) before a human and waits, as {@link sleep} does, until `runtime.approvals` has a verdict.
@@ -317,6 +322,12 @@ export interface ChildWaitOptions {
 
 /** What runs side by side, by name. Each gets a context of its own, whose signal aborts when the branch is closed. */
 export type Branches = Readonly<Record<string, (ctx: TaskContext) => unknown>>
+
+/** How long branches may take. */
+export interface BranchesOptions {
+  /** The time for all of them together, from the call on, 0 to 1e15 ms; without end when absent. */
+  readonly timeoutMs?: number
+}
 
 /** Which branch won, and what it returned: a union told apart by `winner`. */
 export type RaceResult<B extends Branches> = {

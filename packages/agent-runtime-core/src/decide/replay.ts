@@ -117,7 +117,9 @@ export function decideAtDecision(
   { recorded, used }: Pick<FrontierCase, 'recorded' | 'used'>,
 ): Divergence | undefined {
   let last: RecordedCall | undefined
-  for (const it of recorded)
+  for (const it of recorded) {
+    // Its time was over: it stands there, however far its branches come.
+    if (it.position === position && it.key === limitKey(key) && Number.isFinite(it.seq)) return undefined
     if (
       it.position === position &&
       Number.isFinite(it.seq) &&
@@ -125,6 +127,7 @@ export function decideAtDecision(
       it.seq > (last?.seq ?? 0)
     )
       last = it
+  }
   if (last === undefined || used.has(last.key)) return undefined
   return { kind: 'unexpected_step', key, position, expected: last.key, actual: key }
 }
@@ -148,8 +151,9 @@ export function goesBeyond(
   return false
 }
 
-/** A back-off is part of its step's call. */
+/** A back-off is part of its step's call, a time limit part of its race's. */
 function callOf(key: string): string {
+  if (isLimit(key)) return limitedBy(key)
   return key.startsWith(RETRY_KEY) ? key.slice(key.indexOf('/', RETRY_KEY.length) + 1) : key
 }
 
@@ -160,6 +164,23 @@ export function isRetryWait(key: string): boolean {
 
 /** What the keys of the waits between the tries of a step begin with; the number of the retry and the step's key follow. */
 export const RETRY_KEY = `${RESERVED}retry/`
+
+/** The key of the timer that limits the time of a race or an all. */
+export function limitKey(key: string): string {
+  return LIMIT_KEY + key
+}
+
+/** Whether a wait is the time limit of a race or an all. */
+export function isLimit(key: string): boolean {
+  return key.startsWith(LIMIT_KEY)
+}
+
+/** The race or all whose time such a timer limits. */
+export function limitedBy(key: string): string {
+  return key.slice(LIMIT_KEY.length)
+}
+
+const LIMIT_KEY = `${RESERVED}limit/`
 
 /** What the keys of the marks begin with that `ctx.patched` leaves. */
 export const PATCH_KEY = `${RESERVED}patched/`

@@ -1,4 +1,5 @@
 import { childKeyOf } from '../child.ts'
+import { isLimit } from '../decide/replay.ts'
 import { RESERVED, type WaitOutcome } from '../wait.ts'
 import type { ModelEnd, ModelIntent, ModelTask, ModelWait, OverWait } from './model-records.ts'
 
@@ -21,16 +22,20 @@ export function whatIsOver(task: ModelTask, open: readonly ModelWait[], now: num
       if (dueAt === undefined || dueAt > now) return []
       return [{ wait, outcome: outcomeWhenDue(wait), at: dueAt, signal: undefined }]
     })
-    .toSorted((a, b) => a.at - b.at || a.wait.position - b.wait.position)
+    .toSorted((a, b) => a.at - b.at || a.wait.position - b.wait.position || limitsLast(a.wait, b.wait))
 }
 
 /** The wait of a waiting task whose time has come: the earliest. */
 export function whatIsDue({ waits }: ModelTask, now: number): OverWait | undefined {
   const [wait] = waits
     .filter(({ dueAt }) => dueAt !== undefined && dueAt <= now)
-    .toSorted((a, b) => (a.dueAt ?? 0) - (b.dueAt ?? 0) || a.position - b.position)
+    .toSorted((a, b) => (a.dueAt ?? 0) - (b.dueAt ?? 0) || a.position - b.position || limitsLast(a, b))
   if (wait === undefined) return undefined
   return { wait, outcome: outcomeWhenDue(wait), at: wait.dueAt ?? 0, signal: undefined }
+}
+
+function limitsLast(a: ModelWait, b: ModelWait): number {
+  return Number(isLimit(a.key)) - Number(isLimit(b.key))
 }
 
 function outcomeWhenDue({ kind, terms }: ModelWait): WaitOutcome | 'fail' {

@@ -1,3 +1,4 @@
+import { isLimit } from '../decide/replay.ts'
 import type { OutcomeOf, Write } from '../store.ts'
 import { type WaitRecord, waitReasonOf, type WaitRequest } from '../wait.ts'
 import { countVerdict, openApproval, outcomeAtTimeout, sendsBack } from './approvals.ts'
@@ -45,7 +46,9 @@ export function suspend(ws: WorkingSet, it: Write<'suspend'>): OutcomeOf<'suspen
 /** A waiting task whose time has come goes on; of several that are due, by the earliest. Source: `docs/semantics.md 12.3`. */
 export function wake(ws: WorkingSet, task: TaskRow): void {
   const due = ws.waitsOf(task).filter(({ dueAt }) => dueAt !== null && dueAt <= ws.now.at)
-  const [first] = due.toSorted((a, b) => (a.dueAt ?? 0) - (b.dueAt ?? 0) || a.position - b.position)
+  const [first] = due.toSorted(
+    (a, b) => (a.dueAt ?? 0) - (b.dueAt ?? 0) || a.position - b.position || limitsLast(a, b),
+  )
   if (first === undefined) throw new Error(`task ${task.id} is due and none of its waits is`)
   conclude(ws, task, { wait: first, outcome: outcomeWhenDue(first), at: first.dueAt ?? 0 })
 }
@@ -73,7 +76,14 @@ function whatIsOver(ws: WorkingSet, task: TaskRow, asked: readonly WaitRow[]): O
       over.push({ wait, outcome: outcomeWhenDue(wait), at: dueAt })
     }
   }
-  return over.toSorted((a, b) => a.at - b.at || a.wait.position - b.wait.position)
+  return over.toSorted(
+    (a, b) => a.at - b.at || a.wait.position - b.wait.position || limitsLast(a.wait, b.wait),
+  )
+}
+
+/** What ends at the very moment in which the time for it is over has ended in time. */
+function limitsLast(a: WaitRow, b: WaitRow): number {
+  return Number(isLimit(a.key)) - Number(isLimit(b.key))
 }
 
 function outcomeWhenDue({ kind, terms }: WaitRow): Over['outcome'] {
@@ -97,7 +107,8 @@ function resolve(ws: WorkingSet, task: TaskRow, over: Over): TaskRow {
 function park(ws: WorkingSet, { lease }: Held, waits: readonly WaitRow[]): void {
   const task = ws.taskNow({ id: lease.task })
   const ordered = waits.toSorted((a, b) => a.position - b.position)
-  const [first] = ordered
+  // A time limit says when it is waited no longer, not for what.
+  const first = ordered.find(({ key }) => !isLimit(key)) ?? ordered[0]
   if (first === undefined) throw new Error(`task ${task.id} cannot wait for nothing`)
   const timed = ordered.filter(({ dueAt }) => dueAt !== null).toSorted((a, b) => (a.key < b.key ? -1 : 1))
   const dueAt = timed.length === 0 ? null : Math.min(...timed.map((wait) => wait.dueAt ?? 0))

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import {
+  decideAtDecision,
   decideDivergence,
   decideReplay,
   type FrontierCase,
@@ -150,6 +151,21 @@ describe('divergence (docs/semantics.md 6.4)', () => {
     expect(beyond(0, [step('$ku0/retry/1/a/b', 0)])).toBe(true)
     expect(beyond(0, [step('$ku0/retry/1/a/b', 5)], ['a/b'])).toBe(false)
     expect(beyond(0, [step('$ku0/patched/p', 0)])).toBe(false)
+    expect(beyond(0, [step('$ku0/limit/a/b', 0)])).toBe(true)
+    expect(beyond(0, [step('$ku0/limit/a/b', 5)], ['a/b'])).toBe(false)
+  })
+
+  test('a race whose time is over at its place is the one of the history, however far its branches have come', () => {
+    const recorded = [step('in a', 1, 5), step('later in a', 1, 7)]
+    const over = { ...step('$ku0/limit/race', 1, 8), as: 'timer' as const }
+    const decided = (all: readonly RecordedCall[], key = 'race') =>
+      decideAtDecision({ key, position: 1 }, { recorded: all, used: new Set(['in a']) })
+    expect(decided(recorded)).toMatchObject({ kind: 'unexpected_step', expected: 'later in a' })
+    expect(decided([...recorded, over])).toBeUndefined()
+    expect(decided([...recorded, over], 'another')).toMatchObject({ expected: 'later in a' })
+    expect(decided([...recorded, { ...over, seq: Number.POSITIVE_INFINITY }])).toMatchObject({
+      expected: 'later in a',
+    })
   })
 
   test('each kind has a sentence for people', () => {

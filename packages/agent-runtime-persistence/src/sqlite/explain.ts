@@ -2,7 +2,9 @@ import {
   childKeyOf,
   describeDivergence,
   hasRoomAtDispatch,
+  isLimit,
   isPatience,
+  limitedBy,
   quotaRule,
   runsType,
   windowStart,
@@ -150,5 +152,6 @@ const MAX_NAMED = 5
 function waitText({ key, kind, name, dueAt }: OpenWait): string {
   const until = dueAt === undefined ? '' : ` until ${new Date(dueAt).toISOString()}`
   if (kind === 'approval') return `the approval '${key}'${until}`
+  if (isLimit(key)) return `the time limit of '${limitedBy(key)}'${until}`
   return kind === 'timer' ? `'${key}'${until}` : `the signal '${name ?? key}'${until}`
 }

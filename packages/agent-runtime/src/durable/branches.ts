@@ -2,17 +2,21 @@ import {
   decode,
   describeError,
   encode,
+  limitKey,
   type OutcomeOf,
   RuntimeError,
   show,
   type StepRecord,
 } from '@ku0/agent-runtime-core'
-import type { TaskContext } from '../task-context.ts'
+import { assertOptions, type Rules } from '../rules.ts'
+import type { BranchesOptions, TaskContext } from '../task-context.ts'
+import { TimeoutError } from '../task-errors.ts'
 import { Answer, refused } from './answer.ts'
 import { insideBranch } from './inside-branch.ts'
 import { type Callee, checkKey, type Pass, type Start } from './pass.ts'
 import { BranchScope, isWithin, LIVE, type Member, type Scope } from './scope.ts'
 import { unawaitedIn } from './unawaited.ts'
+import { isWait } from './wait-calls.ts'
 
 /** `race` is decided by the first branch that settles, `all` by the first that fails or by the last. */
 type Kind = 'race' | 'all'
@@ -25,24 +29,36 @@ export interface BranchCaller {
   readonly contextOf: (scope: Scope) => TaskContext
 }
 
-/** One call of `ctx.race` or `ctx.all`. Source: `docs/semantics.md 12.3`. */
+/** One call of `ctx.race` or `ctx.all`. Source: `docs/semantics.md 12.3, 12.4`. */
 export function runBranches(
   kind: Kind,
   caller: BranchCaller,
   key: unknown,
   branches: unknown,
+  options: unknown,
 ): Promise<never> {
   const { pass, scope, callee } = caller
   try {
     if (scope.closedBy !== undefined) throw scope.closedBy
     checkKey(key, kind)
     const functions = readBranches(kind, key, branches)
+    assertOptions(`${kind} '${key}'`, options, branchesRules)
+    const { timeoutMs } = (options ?? {}) as BranchesOptions
     const { position, memo } = pass.use({ key, as: 'step', branches: kind, scope, callee })
     if (memo !== undefined) return Promise.resolve(replayed(caller, memo, position) as never)
-    return new Contest(kind, caller, key, position).run(functions) as Promise<never>
+    return new Contest(kind, caller, { key, position, timeoutMs }).run(functions) as Promise<never>
   } catch (error) {
     return refused(scope, kind, key, error)
   }
+}
+
+const branchesRules: Rules<BranchesOptions> = { timeoutMs: isWait }
+
+/** Which call it is, and how long it may take. */
+interface Terms {
+  readonly key: string
+  readonly position: number
+  readonly timeoutMs: number | undefined
 }
 
 type Branch = (ctx: TaskContext) => unknown
@@ -94,6 +110,9 @@ interface Result {
  * Branches that run side by side until it is decided how they end. The decision is a memo like a step's: later passes get it
  * and run no branch. With it everything closes that is still under way in a branch: its signal aborts, its waits are dropped
  * in the same commit, what its steps still do is not recorded, and its context refuses further calls.
+ *
+ * A limit of time is a timer of the task's beside the waits of the branches. Once it is over that stands in the history: what the
+ * branches were answered before it counts in every pass, and nothing else is begun in them.
  */
 class Contest implements Start, Member {
   readonly #kind: Kind
@@ -104,6 +123,11 @@ class Contest implements Start, Member {
   readonly #position: number
   readonly answer: Answer
   readonly #begunAt: number
+  readonly #timeoutMs: number | undefined
+  /** What the timer of its limit belongs to, where it has one. */
+  readonly #limit: BranchScope | undefined
+  /** Its time is over: since when in the history, and how many results had come by then. */
+  #late: { readonly seq: number; readonly results: number } | undefined
   readonly #results: Result[] = []
   #branches: readonly BranchScope[] = []
   /** The first result that can decide has come. */
@@ -112,7 +136,7 @@ class Contest implements Start, Member {
   #counted = false
   #ended = false
 
-  constructor(kind: Kind, { pass, scope, contextOf }: BranchCaller, key: string, position: number) {
+  constructor(kind: Kind, { pass, scope, contextOf }: BranchCaller, { key, position, timeoutMs }: Terms) {
     this.#kind = kind
     this.#pass = pass
     this.#scope = scope
@@ -120,13 +144,19 @@ class Contest implements Start, Member {
     this.#contextOf = contextOf
     this.#key = key
     this.#position = position
+    this.#timeoutMs = timeoutMs
+    this.#limit = timeoutMs === undefined ? undefined : new BranchScope('time', scope, position)
     this.#begunAt = pass.attempt.parts.environment.clock.monotonic()
   }
 
   run(functions: readonly (readonly [string, Branch])[]): Promise<unknown> {
     this.#scope.keep(this)
     this.#branches = functions.map(([name]) => new BranchScope(name, this.#scope, this.#position))
+    const late = this.#limit && this.#pass.waitMemo(limitKey(this.#key))
+    if (late !== undefined) this.#closeDoors(late.seq)
     functions.forEach(([, branch], index) => this.#enter(this.#branches[index] as BranchScope, branch))
+    if (late !== undefined) this.#toDecide()
+    else if (this.#limit !== undefined) this.#limitTime(this.#limit)
     return this.answer.promise
   }
 
@@ -138,7 +168,7 @@ class Contest implements Start, Member {
     this.#pass.begin()
     this.#pass.wentLive()
     this.#counted = true
-    if (this.#results.at(-1)?.seq === LIVE) this.#decide()
+    if (this.#late === undefined && this.#results.at(-1)?.seq === LIVE) this.#decide()
     else this.#pass.attempt.parts.deadlines.after(0, () => this.#decide())
   }
 
@@ -166,13 +196,44 @@ class Contest implements Start, Member {
     if (this.#ended || branchIsClosed(result.branch, this.#scope)) return
     if (this.#scope.closedBy !== undefined) return this.refuse()
     this.#results.push(judged(result))
-    const decides =
-      this.#kind === 'race' ||
-      this.#results.at(-1)?.outcome.as === 'threw' ||
-      this.#results.length === this.#branches.length
-    if (!decides || this.#deciding) return
+    if (this.#decides(this.#results)) this.#toDecide()
+  }
+
+  #toDecide(): void {
+    if (this.#deciding) return
     this.#deciding = true
     this.#pass.admit(this)
+  }
+
+  /** A replay waits for nothing. */
+  #limitTime(scope: BranchScope): void {
+    const { attempt, waits } = this.#pass
+    if (attempt.replay !== undefined) return
+    const key = limitKey(this.#key)
+    try {
+      waits.add({
+        request: { key, position: this.#position, kind: 'timer', delayMs: this.#timeoutMs ?? 0 },
+        scope,
+        over: ({ seq }) => this.#timeIsOver(seq),
+        refuse: (reason) => {
+          if (scope.closedBy === undefined) this.abandon(reason)
+        },
+      })
+    } catch (error) {
+      this.abandon(error as Error)
+    }
+  }
+
+  #timeIsOver(seq: number): void {
+    if (this.#ended) return
+    if (this.#scope.closedBy !== undefined) return this.refuse()
+    this.#closeDoors(seq)
+    this.#toDecide()
+  }
+
+  #closeDoors(seq: number): void {
+    this.#late = { seq, results: this.#results.length }
+    for (const branch of this.#branches) branch.late()
   }
 
   #decide(): void {
@@ -201,11 +262,30 @@ class Contest implements Start, Member {
       )
   }
 
-  /** The result that counts: of those that decide, the one that stands first in the history. */
+  /** The result that counts: of those that came in time and decide, the one that stands first in the history. */
   #decisive(): Result {
-    const failed = this.#results.filter(({ outcome }) => outcome.as === 'threw')
-    const candidates = this.#kind === 'race' || failed.length === 0 ? this.#results : failed
+    const inTime = this.#resultsInTime()
+    const failed = inTime.filter(({ outcome }) => outcome.as === 'threw')
+    if (this.#late !== undefined && this.#limit !== undefined && !this.#decides(inTime))
+      return this.#tooLate(this.#limit, this.#late.seq)
+    const candidates = this.#kind === 'race' || failed.length === 0 ? inTime : failed
     return candidates.reduce((first, next) => (next.seq < first.seq ? next : first))
+  }
+
+  #resultsInTime(): readonly Result[] {
+    const late = this.#late
+    if (late === undefined) return this.#results
+    return this.#results.filter(({ seq }, index) => index < late.results || seq < late.seq)
+  }
+
+  #decides(results: readonly Result[]): boolean {
+    if (this.#kind === 'race') return results.length > 0
+    return results.length === this.#branches.length || results.some(({ outcome }) => outcome.as === 'threw')
+  }
+
+  #tooLate(branch: BranchScope, seq: number): Result {
+    const error = new TimeoutError(`${this.#kind} '${this.#key}'`, this.#timeoutMs ?? 0)
+    return { branch, outcome: { as: 'threw', error }, seq }
   }
 
   #valueOf(winner: string, value: unknown): unknown {
@@ -219,10 +299,17 @@ class Contest implements Start, Member {
     return Object.fromEntries(this.#branches.map(({ branch }) => [branch, values.get(branch)]))
   }
 
+  /** The branches, and the limit of their time. */
+  get #scopes(): readonly BranchScope[] {
+    return this.#limit === undefined ? this.#branches : [...this.#branches, this.#limit]
+  }
+
   /** The keys of waits that nobody waits for once it is decided, those that this pass has not come to included. */
   #leftOver(): readonly string[] {
     const { waits, memos } = this.#pass
-    const keys = new Set(waits.keysWithin(new Set(this.#branches)))
+    const keys = new Set(waits.keysWithin(new Set(this.#scopes)))
+    // Of an earlier version of the code, which had a limit.
+    if (memos.open.has(limitKey(this.#key))) keys.add(limitKey(this.#key))
     if (this.#scope.position === undefined) {
       for (const { key, position } of memos.open.values()) if (position === this.#position) keys.add(key)
     }
@@ -252,7 +339,7 @@ class Contest implements Start, Member {
   }
 
   #close(reasonFor: (branch: BranchScope) => Error): void {
-    for (const branch of this.#branches) branch.close(reasonFor(branch))
+    for (const branch of this.#scopes) branch.close(reasonFor(branch))
   }
 
   #reasonFor(branch: BranchScope, { branch: first, outcome }: Result): Error {
@@ -262,7 +349,8 @@ class Contest implements Start, Member {
       (branch === first || this.#kind === 'all')
     )
       return new RuntimeError('step_outside_handler', `${name} has ended: await what it starts`)
-    const why = this.#kind === 'race' ? `lost to '${first.branch}'` : `was given up: '${first.branch}' failed`
+    const won = this.#kind === 'race' ? `lost to '${first.branch}'` : `was given up: '${first.branch}' failed`
+    const why = first === this.#limit ? `was given up after ${this.#timeoutMs} ms` : won
     return new RuntimeError('step_outside_handler', `${name} ${why}; it can do nothing more`, {
       details: { branch: branch.branch, key: this.#key },
       ...(outcome.as === 'threw' ? { cause: outcome.error } : {}),

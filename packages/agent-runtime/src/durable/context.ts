@@ -6,6 +6,7 @@ import type {
   AllResults,
   Approval,
   ApprovalOptions,
+  BranchesOptions,
   Branches,
   ChildTask,
   CleanupHook,
@@ -137,14 +138,14 @@ export class HandlerContext implements TaskContext {
     return waitForSignal(this.#caller(this.waitForSignal), key, options) as Promise<T>
   }
 
-  race<B extends Branches>(key: string, branches: B): Promise<RaceResult<B>> {
+  race<B extends Branches>(key: string, branches: B, options?: BranchesOptions): Promise<RaceResult<B>> {
     // oxlint-disable-next-line typescript/unbound-method -- as in step
-    return runBranches('race', this.#branching(this.race), key, branches)
+    return runBranches('race', this.#branching(this.race), key, branches, options)
   }
 
-  all<B extends Branches>(key: string, branches: B): Promise<AllResults<B>> {
+  all<B extends Branches>(key: string, branches: B, options?: BranchesOptions): Promise<AllResults<B>> {
     // oxlint-disable-next-line typescript/unbound-method -- as in step
-    return runBranches('all', this.#branching(this.all), key, branches)
+    return runBranches('all', this.#branching(this.all), key, branches, options)
   }
 
   requestApproval<T = unknown>(
@@ -202,6 +203,7 @@ export class HandlerContext implements TaskContext {
 
   exec(command: string, args: readonly string[] = [], options: ExecOptions = {}): Promise<ExecResult> {
     const answer = new Answer<ExecResult>(this.#scope, 'command', command)
+    if (this.#scope.isLate) return answer.promise
     if (this.#attempt.replay !== undefined && this.#pass.endsHere({ call: 'command', key: command }))
       return answer.promise
     const start = () => {

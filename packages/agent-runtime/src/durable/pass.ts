@@ -147,6 +147,7 @@ export class Pass {
       scope.answered(failure.seq)
       throw recordedError(failure.error, this.#rules.errors)
     }
+    if (answered === undefined && scope.isLate) throw parted
     if (answered !== undefined) this.attempt.replay?.answered(wait === undefined ? 'step' : 'wait')
     else if (this.attempt.replay !== undefined) this.#answerReplay(call, position)
     return { position, memo, wait }

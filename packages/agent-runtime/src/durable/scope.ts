@@ -14,6 +14,8 @@ export interface Scope {
   readonly signal: AbortSignal
   /** Why nothing may be called in it any more; undefined while it may. */
   readonly closedBy: Error | undefined
+  /** The time for it is over: what the history does not answer is not begun any more. */
+  readonly isLate: boolean
   /** What is under way in it. */
   readonly members: ReadonlySet<Member>
   /** Calls that failed before anybody had looked at them. */
@@ -87,6 +89,7 @@ export class HandlerScope extends Calls implements Scope {
   readonly attempt: Attempt
   readonly parent = undefined
   readonly position = undefined
+  readonly isLate = false
 
   constructor(attempt: Attempt) {
     super()
@@ -112,6 +115,7 @@ export class BranchScope extends Calls implements Scope {
   readonly position: number
   #abort: ReturnType<typeof linkedController> | undefined
   #closed: Error | undefined
+  #isLate = false
   #lastSeq = 0
 
   constructor(branch: string, parent: Scope, position: number) {
@@ -144,8 +148,17 @@ export class BranchScope extends Calls implements Scope {
     return this.parent.closedBy ?? this.#closed
   }
 
+  get isLate(): boolean {
+    return this.#isLate || this.parent.isLate
+  }
+
   answered(seq: number): void {
     this.#lastSeq = seq
+  }
+
+  /** The time for it is over. */
+  late(): void {
+    this.#isLate = true
   }
 
   /** Nothing of it counts any more: its signal aborts, and what it has under way is given up. */

@@ -4,7 +4,9 @@ import {
   describeDivergence,
   type ErrorRecord,
   isChildName,
+  isLimit,
   isPatience,
+  limitedBy,
   PATCH_KEY,
   RETRY_KEY,
   textOf,
@@ -127,10 +129,11 @@ function endText(end: ChildEnd): string {
   }
 }
 
-/** Waits for children and back-offs have keys of the runtime's own: `$ku0/retry/2/step`. */
+/** Waits for children, back-offs and time limits have keys of the runtime's own: `$ku0/retry/2/step`. */
 function nameOfWait(key: string): string {
   if (isChildName(key)) return `child '${childKeyOf(key)}'`
   if (isPatience(key)) return 'the patience for a child'
+  if (isLimit(key)) return `the time limit of '${limitedBy(key)}'`
   const [, retry, step] = key.startsWith(RETRY_KEY)
     ? (/^(\d+)\/(.*)$/s.exec(key.slice(RETRY_KEY.length)) ?? [])
     : []

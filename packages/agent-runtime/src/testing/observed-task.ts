@@ -18,10 +18,11 @@ export function observedTask(task: TaskDefinition, life: Life, ledger: StepLedge
 function observedContext(ctx: TaskContext, life: Life, ledger: StepLedger): TaskContext {
   const branching =
     (method: Method): Method =>
-    (key, branches) =>
+    (key, branches, ...rest) =>
       method(
         key,
         observedBranches(branches, (branch) => observedContext(branch, life, ledger)),
+        ...rest,
       )
   const wrappers: Readonly<Record<string, (method: Method) => Method>> = {
     step:

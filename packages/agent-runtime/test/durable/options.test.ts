@@ -59,6 +59,17 @@ const calls: Readonly<Record<string, Refused>> = {
     [{ timeoutMs: '5s' }, "waitForSignal 'a' option timeoutMs: a number of ms from 0 to 1e15; given"],
     [null, "waitForSignal 'a' options: an object of signal, timeoutMs; given null"],
   ],
+  race: [
+    (ctx, options) => ctx.race('a', { b: () => 1 }, options),
+    [{ timeout: 50 }, "race 'a' option timeout: no such option, did you mean timeoutMs?; given 50"],
+    [{ timeoutMs: -1 }, "race 'a' option timeoutMs: a number of ms from 0 to 1e15; given -1"],
+    [5, "race 'a' options: an object of timeoutMs; given 5"],
+  ],
+  all: [
+    (ctx, options) => ctx.all('a', { b: () => 1 }, options),
+    [{ timeoutMS: 50 }, "all 'a' option timeoutMS: no such option, did you mean timeoutMs?; given 50"],
+    [null, "all 'a' options: an object of timeoutMs; given null"],
+  ],
   'a result of a child': [
     async (ctx, options) => (await ctx.spawn('a', double, 1)).result(options),
     [{ timeout: 5 }, "result of child 'a' option timeout: no such option, did you mean timeoutMs?; given 5"],

@@ -1,11 +1,12 @@
 import { join } from 'node:path'
-import { TaskCanceled } from '@ku0/agent-runtime-core'
+import { type RuntimeError, TaskCanceled } from '@ku0/agent-runtime-core'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import {
   type CleanupReason,
   createRuntime,
   defineTask,
+  type Receipt,
   type TaskContext,
   TimeoutError,
 } from '../../src/index.ts'
@@ -280,8 +281,53 @@ describe('execution: signals', () => {
     expect(await runtime.signal(taskId, 'go', 1)).toEqual({ delivered: true, state: 'queued' })
     await runtime.cancel(taskId)
     await elapse(0)
-    expect(await runtime.signal(taskId, 'go', 1)).toEqual({ delivered: false, state: 'canceled' })
-    expect(await runtime.signal('nobody', 'go', 1)).toEqual({ delivered: false })
+    await expect(runtime.signal(taskId, 'go', 1)).rejects.toMatchObject({
+      code: 'invalid_argument',
+      message:
+        `signal 'go': task ${taskId} is canceled and takes no signals; nothing was stored: ` +
+        'runtime.retry gives a new task that goes on from its steps, send it to that',
+      details: { taskId, name: 'go', state: 'canceled' },
+    })
+    await expect(runtime.signal('nobody', 'go', 1)).rejects.toMatchObject({
+      code: 'not_found',
+      message: 'there is no task nobody, or it was pruned',
+      details: { taskId: 'nobody' },
+    })
+  })
+
+  test('to a task that is over is an error that says what to do, in every final state', async () => {
+    const task = defineTask({ type: 'ends', input: z.enum(['well', 'badly']) }, (_, how) => {
+      if (how === 'badly') throw new Error('badly')
+    })
+    const { runtime, elapse } = await virtualRuntime({
+      tasks: [task],
+      config: { queueDepthLimit: 2, batchBackpressureThreshold: 2 },
+    })
+    const submit = (how: 'well' | 'badly') => runtime.submit(task, how)
+    const [well, badly, refused] = await Promise.all([submit('well'), submit('badly'), submit('well')])
+    await elapse(0)
+    const said = async (receipt: Receipt) => {
+      const before = await all(runtime.events(receipt))
+      const error = await runtime.signal(receipt, 'go').then(
+        () => undefined,
+        (thrown: RuntimeError) => thrown,
+      )
+      expect(await all(runtime.events(receipt))).toEqual(before)
+      return [error?.code, error?.details?.['state'], error?.message.split('nothing was stored: ')[1]]
+    }
+    expect([await said(well), await said(badly), await said(refused)]).toEqual([
+      [
+        'invalid_argument',
+        'completed',
+        'what it waited for has come or was given up; runtime.fork gives a new task that does it again',
+      ],
+      [
+        'invalid_argument',
+        'failed',
+        'runtime.retry gives a new task that goes on from its steps, send it to that',
+      ],
+      ['invalid_argument', 'rejected', 'submit it again, and send it to that task'],
+    ])
   })
 
   test('has limits: of the name, the value and the number that is kept', async () => {

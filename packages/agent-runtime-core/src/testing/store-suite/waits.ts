@@ -1,3 +1,4 @@
+import { limitKey } from '../../decide/replay.ts'
 import type { Claim, OutcomeOf } from '../../store.ts'
 import type { WaitRequest } from '../../wait.ts'
 import type { Scene } from './scene.ts'
@@ -143,6 +144,30 @@ export function waits({ rule, timed, expect }: Suite): void {
     await scene.claim()
     expect(await memos(scene, claim.taskId)).toMatchObject([{ key: 'short' }, { key: 'long' }])
   })
+
+  timed(
+    '12.4 a time limit says not what a task waits for, and what ends in its very ms has ended in time',
+    async (scene) => {
+      const limit = timer(limitKey('race'), 1_000)
+      const claim = await waiting(scene, [limit, timer('nap', 1_000), reply('answer', 'reply')])
+      expect(await scene.task(claim.taskId)).toMatchObject({ waitingFor: 'timer' })
+      const asks = await waiting(scene, [limit, reply('answer', 'reply')])
+      expect(await scene.task(asks.taskId)).toMatchObject({ waitingFor: 'signal' })
+      const alone = await waiting(scene, [limit])
+      expect(await scene.task(alone.taskId)).toMatchObject({ waitingFor: 'timer' })
+      await scene.pass(1_000)
+      for (let n = 0; n < 3; n += 1) scene.free((await scene.claim()).workerId)
+      expect(await memos(scene, claim.taskId)).toMatchObject([{ key: 'nap', outcome: 'fired' }])
+      expect(await memos(scene, asks.taskId)).toMatchObject([{ key: limit.key, outcome: 'fired' }])
+
+      const busy = await scene.running()
+      await suspend(scene, busy, [limit, timer('nap', 1_000)], true)
+      await scene.pass(1_000)
+      expect(await suspend(scene, busy, [limit, timer('nap', 1_000)], true)).toMatchObject({
+        resolved: [{ key: 'nap' }, { key: limit.key }],
+      })
+    },
+  )
 
   rule('12.4 a signal wakes the task that waits for it, with its value', async (scene) => {
     const claim = await waiting(scene, [reply('answer', 'reply')])

@@ -114,6 +114,9 @@ function read(node: Node, key: string, it: Reading): unknown {
       const value = below(node.winner, 'w')
       return node.throws ? { caught: `${key} threw` } : { winner: 'w', value }
     }
+    case 'late':
+      if (node.other === 'child') it.children.set(`${key}.l`, { node: lostChild, value: undefined })
+      return { caught: 'TimeoutError' }
     case 'loop':
       return Array.from({ length: node.times }, (_, index) => below(node.body, index))
     case 'branch':

@@ -11,7 +11,7 @@ import {
 } from '../../../src/index.ts'
 import type { Life } from './life.ts'
 import { type Meaning, resultOf, ROOT, sentTo } from './meaning.ts'
-import type { ChildNode, Loser, Node, Program } from './program.ts'
+import type { ChildNode, LateNode, Loser, Node, Program } from './program.ts'
 
 /** The task types of a program: itself, and its children. What their handlers see and do is told to the life at hand. */
 export function tasksOf(program: Program, { children }: Meaning, life: () => Life) {
@@ -99,6 +99,8 @@ class Performance {
         return this.#all(ctx, node, key)
       case 'race':
         return caught(() => this.#race(ctx, node, key))
+      case 'late':
+        return caught(() => this.#late(ctx, node, key))
       case 'loop':
         return inOrder(Array.from({ length: node.times }), (_, index) =>
           this.go(ctx, node.body, `${key}.${index}`),
@@ -208,7 +210,7 @@ class Performance {
     }
   }
 
-  async #all(ctx: TaskContext, { parts }: Act<'all'>, key: string): Promise<unknown> {
+  async #all(ctx: TaskContext, { parts, limited }: Act<'all'>, key: string): Promise<unknown> {
     let ran = false
     const branches = parts.map(
       (part, index) =>
@@ -220,7 +222,7 @@ class Performance {
           },
         ] as const,
     )
-    const answer = await ctx.all(key, Object.fromEntries(branches))
+    const answer = await ctx.all(key, Object.fromEntries(branches), limitOf(limited))
     this.#pass.decided('all', key, ran)
     return answer
   }
@@ -234,10 +236,25 @@ class Performance {
       return value
     }
     const l = (branch: TaskContext) => this.#lose(branch, loserOf(node), `${key}.l`)
-    const answer = await ctx.race(key, node.first ? { w, l } : { l, w })
+    const answer = await ctx.race(key, node.first ? { w, l } : { l, w }, limitOf(node.limited))
     this.#pass.decided('race', key, ran)
     if (answer.winner !== 'w') this.#pass.wrong(`race '${key}' was won by '${answer.winner}'`)
     return answer
+  }
+
+  async #late(ctx: TaskContext, { as, first, other, timeoutMs }: LateNode, key: string): Promise<void> {
+    const w = async (branch: TaskContext) => {
+      await this.go(branch, first, `${key}.w`)
+      await branch.waitForSignal(`${key} never`)
+    }
+    const l = (branch: TaskContext) => this.#lose(branch, other, `${key}.l`)
+    try {
+      await ctx[as](key, { w, l }, { timeoutMs })
+    } catch (error) {
+      if (error instanceof TimeoutError) this.#pass.saw('late', key)
+      throw error
+    }
+    this.#pass.wrong(`${as} '${key}' ended although its time was over`)
   }
 
   async #lose(ctx: TaskContext, loser: Loser, key: string): Promise<void> {
@@ -283,6 +300,11 @@ class Performance {
 function loserOf({ winner, loser, throws }: Act<'race'>): Loser {
   const isQuick = winner.does === 'step' && !throws
   return loser === 'step' && !isQuick ? 'sleep' : loser
+}
+
+/** Longer than any program takes. */
+function limitOf(limited: boolean) {
+  return limited ? { timeoutMs: 100 * LONG_MS } : undefined
 }
 
 const LONG_MS = 30 * 86_400_000

@@ -32,17 +32,28 @@ export type Node =
   | { readonly does: 'emit' }
   | { readonly does: 'sequence'; readonly parts: readonly Node[] }
   | { readonly does: 'together'; readonly parts: readonly Node[] }
-  | { readonly does: 'all'; readonly parts: readonly Node[] }
+  | { readonly does: 'all'; readonly parts: readonly Node[]; readonly limited: boolean }
   | {
       readonly does: 'race'
       readonly winner: Node
       readonly loser: Loser
       readonly first: boolean
       readonly throws: boolean
+      readonly limited: boolean
     }
+  | LateNode
   | { readonly does: 'loop'; readonly times: number; readonly body: Node }
   | { readonly does: 'branch'; readonly draw: boolean; readonly ways: readonly [Node, Node] }
   | { readonly does: 'caught'; readonly part: Node }
+
+/** A race or an `all` whose time is over before its branches are: one does something first, and neither ever ends. */
+export interface LateNode {
+  readonly does: 'late'
+  readonly as: 'race' | 'all'
+  readonly first: Node
+  readonly other: Exclude<Loser, 'step'>
+  readonly timeoutMs: number
+}
 
 /**
  * A task that the handler spawns: it goes through its parts, one after the other, and returns what they gave, or throws.
@@ -87,6 +98,7 @@ export const constructs = Object.keys({
   together: true,
   all: true,
   race: true,
+  late: true,
   loop: true,
   branch: true,
   caught: true,
@@ -196,6 +208,14 @@ const leaf: fc.Arbitrary<Node> = fc.oneof(
   emit,
 )
 
+const late = fc.record({
+  does: fc.constant('late' as const),
+  as: fc.constantFrom('race' as const, 'all' as const),
+  first: plain,
+  other: fc.constantFrom<LateNode['other'][]>('sleep', 'signal', 'approval', 'step after sleep', 'child'),
+  timeoutMs: fc.constantFrom(0, 500, 40_000),
+})
+
 const parts = (part: fc.Arbitrary<Node>, minLength = 1) => fc.array(part, { minLength, maxLength: 3 })
 
 function nodeOf(depth: number, straight: boolean): fc.Arbitrary<Node> {
@@ -212,14 +232,16 @@ function nodeOf(depth: number, straight: boolean): fc.Arbitrary<Node> {
     ? [fc.record({ does: fc.constant('together' as const), parts: parts(step, 2) })]
     : [
         fc.record({ does: fc.constant('together' as const), parts: parts(inner, 2) }),
-        fc.record({ does: fc.constant('all' as const), parts: parts(inner) }),
+        fc.record({ does: fc.constant('all' as const), parts: parts(inner), limited: fc.boolean() }),
         fc.record({
           does: fc.constant('race' as const),
           winner: inner,
           loser: fc.constantFrom<Loser>('sleep', 'signal', 'approval', 'step', 'step after sleep', 'child'),
           first: fc.boolean(),
           throws: fc.constantFrom(false, false, true),
+          limited: fc.boolean(),
         }),
+        late,
       ]
   return fc.oneof({ arbitrary: end, weight: 2 }, ...common, ...sideBySide)
 }
