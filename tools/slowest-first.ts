@@ -5,7 +5,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
  * Files that take long, the slowest first: one that began last would be waited for alone. Vitest itself goes by the last run, which
  * a fresh clone has not had, and then by size, which says little: the store's suite is a file of a few lines.
  */
-const slow = [
+export const slow: readonly string[] = [
   'packages/agent-runtime-persistence/test/model.test.ts',
   'packages/agent-runtime-persistence/test/conformance-on-disk.test.ts',
   'packages/agent-runtime-persistence/test/conformance.test.ts',
@@ -19,7 +19,6 @@ const slow = [
   'tools/test/examples-crash.test.ts',
   'packages/agent-runtime-persistence/test/contention.test.ts',
   'packages/agent-runtime-persistence/test/crash-at-every-commit.test.ts',
-  'packages/agent-runtime/test/replay/divergence.test.ts',
   'packages/agent-runtime/test/scheduling/schedules.test.ts',
 ]
 
