@@ -5,13 +5,16 @@
 // A literal `--`, which pnpm hands through, is dropped. A run in which no test ran has failed.
 // What was skipped is named at the end. The environment variable TEST_REPORT names a file for the counts and the names, as JSON.
 import { writeFileSync } from 'node:fs'
-import { relative, resolve } from 'node:path'
+import { join, relative, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { startVitest, type TestModule } from 'vitest/node'
 import { showSkipped, type SkippedTest } from './skipped-tests.ts'
 
 const usage = 'usage: test [FILE...] [--grep TEXT | -t TEXT] [--watch]'
 const workspace = resolve(import.meta.dirname, '..')
+
+// Workers, and the processes that tests start, take the compiled code of those before them: a start costs half as much.
+process.env['NODE_COMPILE_CACHE'] ??= join(workspace, 'node_modules/.cache/compiled')
 
 const { values: flags, positionals: files } = readFlags(process.argv.slice(2).filter((arg) => arg !== '--'))
 const vitest = await startVitest('test', files, {

@@ -1,8 +1,12 @@
+import { readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 import { parseExecutionConfig, type RuntimeError } from '@ku0/agent-runtime-core'
 import { createVirtualEnvironment, Scene } from '@ku0/agent-runtime-core/testing'
+import Database from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
 import { openStore } from '../src/index.ts'
 import { connectionOf } from './connection-of.ts'
+import { scratchFolder } from './scratch-folder.ts'
 
 async function openScene(presenceIntervalMs = 30_000) {
   const environment = createVirtualEnvironment('presence')
@@ -34,6 +38,18 @@ describe('a process shows that it lives (docs/semantics.md C1)', () => {
     expect(seenAgo()).toBeLessThanOrEqual(5_000)
     await scene.store.close()
   })
+})
+
+test('what proves that a process lives is a lock on an empty file, which nothing can damage (docs/semantics.md 4.10)', async () => {
+  const path = join(scratchFolder(), 'store.db')
+  const locks = () => readdirSync(`${path}-owners`).map((name) => join(`${path}-owners`, name))
+  const store = await openStore(`sqlite:${path}`, { thread: false })
+  expect(locks().map((file) => statSync(file).size)).toEqual([0])
+  const probe = new Database(locks()[0], { timeout: 0, fileMustExist: true })
+  expect(() => probe.exec('BEGIN EXCLUSIVE')).toThrow('database is locked')
+  probe.close()
+  await store.close()
+  expect(locks()).toEqual([])
 })
 
 describe('a call that makes no sense fails alone (docs/reliability.md G11)', () => {

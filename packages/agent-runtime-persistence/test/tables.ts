@@ -379,7 +379,11 @@ function* admissionRules(
   config: ExecutionConfig,
 ): Iterable<string> {
   const queued = new Map<number, number>()
-  const depthAt = (now: number) => [...queued.values()].filter((dueAt) => dueAt <= now).length
+  const depthAt = (now: number) => {
+    let depth = 0
+    for (const dueAt of queued.values()) if (dueAt <= now) depth += 1
+    return depth
+  }
   const laneOf = new Map(
     tasks.map((task) => [
       task.id,
@@ -392,7 +396,8 @@ function* admissionRules(
     for (const event of stretches(touched, eventsOf)) {
       if (event === undefined) continue
       const { dueAt = 0, reason } = JSON.parse(event.data) as { dueAt?: number; reason?: string }
-      const depth = depthAt(event.at)
+      const isSubmission = event.type === 'task.queued' || event.type === 'task.rejected'
+      const depth = isSubmission ? depthAt(event.at) : 0
       if (event.type === 'task.queued' && dueAt <= event.at) {
         if (depth >= config.queueDepthLimit)
           yield `I13 commit ${number} accepted task ${event.task} at depth ${depth}`

@@ -3,6 +3,7 @@ import {
   childPolicies,
   type ChildRecord,
   type EventData,
+  type EventType,
   isRetryWait,
   type OpenWait,
   type Reads,
@@ -12,6 +13,7 @@ import {
   type WaitRecord,
   type WaitRow,
 } from '@ku0/agent-runtime-core'
+import type { PlainEvent } from './integrity.ts'
 import { standing } from './load.ts'
 import type { Db } from './open.ts'
 import { prepareSettledFailures } from './settled-failures.ts'
@@ -23,31 +25,19 @@ export function prepareMemos(
   tables: SqliteTables,
 ): {
   readonly steps: (row: TaskRow) => StepRecord[]
-  readonly memos: (row: TaskRow) => Reads['memos']['answer']
+  /** `events` are those of the task that are of {@link memoTypes}, in their order. */
+  readonly memos: (row: TaskRow, events: readonly PlainEvent[]) => Reads['memos']['answer']
 } {
   const { load, ids } = tables
   const settledFailures = prepareSettledFailures(db, tables)
-  const stepEvents = db.prepare<[number], MemoColumns>(
+  const stepEvents = db.prepare<[number], PlainEvent>(
     "SELECT seq, type, at, data, blob FROM event WHERE task = ? AND type IN ('step.completed', 'step.inherited') ORDER BY seq",
   )
-  const memoEvents = db.prepare<[number], MemoColumns>(
-    "SELECT seq, type, at, data, blob FROM event WHERE task = ? AND type IN ('step.started', 'step.failed', 'step.completed', 'step.inherited', 'wait.resolved', 'wait.inherited', 'task.resumed') ORDER BY seq",
-  )
-  const lastFailure = db
-    .prepare<[number], number | null>(
-      "SELECT max(seq) FROM event WHERE task = ? AND type = 'step.failed' AND data -> '$.retry' IS NULL",
-    )
-    .pluck()
-  const lastRetry = db
-    .prepare<[number], number | null>(
-      "SELECT max(seq) FROM event WHERE task = ? AND type = 'task.requeued' AND data ->> '$.reason' = 'retry'",
-    )
-    .pluck()
   const childRecords = db.prepare<
     [number],
     Omit<ChildRecord, 'policy' | 'taskId'> & { id: number; explicit: string | null; policy: number }
   >(
-    'SELECT child.key, position, policy, child.seq, task.id, explicit_id AS explicit, stream.type FROM child JOIN task ON task.id = child.task JOIN stream ON stream.id = task.stream WHERE child.parent = ? ORDER BY child.seq',
+    'SELECT child.key, position, policy, child.seq, task.id, explicit_id AS explicit, stream.type FROM child JOIN task ON task.id = child.task JOIN stream ON stream.id = task.stream WHERE child.parent = ?',
   )
 
   return {
@@ -56,11 +46,11 @@ export function prepareMemos(
   }
 
   /** The data with its blob put back. */
-  function whole({ data, blob }: MemoColumns): string {
+  function whole({ data, blob }: PlainEvent): string {
     return blob === null ? data : tables.withBlob(data, blob, load.blob(blob) ?? '')
   }
 
-  function stepOf(it: MemoColumns): StepRecord {
+  function stepOf(it: PlainEvent): StepRecord {
     const { key, position, result, inputHash, durationMs } = JSON.parse(
       whole(it),
     ) as EventData['step.completed']
@@ -75,21 +65,24 @@ export function prepareMemos(
     }
   }
 
-  function memosOf(row: TaskRow): Reads['memos']['answer'] {
+  function memosOf(row: TaskRow, events: readonly PlainEvent[]): Reads['memos']['answer'] {
     const steps: StepRecord[] = []
     const waits: WaitRecord[] = []
-    const found = memoEvents.all(row.id).filter(({ data }) => data !== PUT_BACK)
+    const found = events.filter(({ type, data }) => type !== 'task.requeued' && data !== PUT_BACK)
     const sentBack = found.some(({ type, data }) => isWaitEnd(type) && data.includes('"since":'))
       ? load.rejections(row.id)
       : []
-    const children = childRecords.all(row.id).map(({ id, explicit, policy, ...child }): ChildRecord => ({
-      ...child,
-      taskId: explicit ?? ids.task(id),
-      policy: childPolicies[policy] as ChildRecord['policy'],
-    }))
+    const children = childRecords
+      .all(row.id)
+      .map(({ id, explicit, policy, ...child }): ChildRecord => ({
+        ...child,
+        taskId: explicit ?? ids.task(id),
+        policy: childPolicies[policy] as ChildRecord['policy'],
+      }))
+      .toSorted((a, b) => a.seq - b.seq)
     const spawnedAt = new Map(children.map(({ key, seq }) => [key, seq]))
     const doubts = new Map<string, number>()
-    const retriedAt = row.attempt === 1 ? 0 : (lastRetry.get(row.id) ?? 0)
+    const retriedAt = events.findLast(isRetry)?.seq ?? 0
     for (const it of standing(found, sentBack, (key) => spawnedAt.get(key)))
       switch (it.type) {
         case 'step.started':
@@ -114,13 +107,13 @@ export function prepareMemos(
         .map(({ key, at, value = 'null' }) => ({ key, since, seq, at, value })),
     )
     const open = row.waits === 0 ? [] : load.waits(row.id).map(openWaitOf)
-    const failure = lastFailure.get(row.id) ?? undefined
+    const failure = events.findLast(isFinalFailure)?.seq
     const failed = failure === undefined ? {} : { lastFailure: failure }
     const failures = failure === undefined ? [] : settledFailures(row.id, sentBack)
     return { steps, waits, open, children, inDoubt, rejections, failures, ...failed }
   }
 
-  function waitOf(it: MemoColumns): WaitRecord {
+  function waitOf(it: PlainEvent): WaitRecord {
     const { key, kind, position, outcome, ...rest } = JSON.parse(whole(it)) as EventData['wait.resolved']
     return {
       key,
@@ -133,6 +126,18 @@ export function prepareMemos(
     }
   }
 }
+
+/** The events that memos are made of. */
+export const memoTypes: ReadonlySet<string> = new Set<EventType>([
+  'step.started',
+  'step.failed',
+  'step.completed',
+  'step.inherited',
+  'wait.resolved',
+  'wait.inherited',
+  'task.resumed',
+  'task.requeued',
+])
 
 /** Of a task that is not there. */
 export const noMemos: Reads['memos']['answer'] = {
@@ -158,6 +163,18 @@ export function openWaitOf({ key, position, kind, name, dueAt }: WaitRow): OpenW
   return { key, position, kind, ...(name === null ? {} : { name }), ...(dueAt === null ? {} : { dueAt }) }
 }
 
+/** A new try of the task, with its back-offs anew. */
+function isRetry({ type, data }: PlainEvent): boolean {
+  return (
+    type === 'task.requeued' && (JSON.parse(data) as Partial<EventData['task.requeued']>).reason === 'retry'
+  )
+}
+
+/** The failure of a step that is not tried again. */
+function isFinalFailure({ type, data }: PlainEvent): boolean {
+  return type === 'step.failed' && (JSON.parse(data) as Partial<EventData['step.failed']>).retry === undefined
+}
+
 /** Whether a rejection may stand in such an event. */
 function isWaitEnd(type: StoredEvent['type']): boolean {
   return type === 'task.resumed' || type === 'wait.inherited'
@@ -165,11 +182,3 @@ function isWaitEnd(type: StoredEvent['type']): boolean {
 
 /** The data of a resumption that no wait brought about: of a task that was parked. */
 const PUT_BACK = '{"reason":"divergence"}'
-
-interface MemoColumns {
-  readonly seq: number
-  readonly type: StoredEvent['type']
-  readonly at: number
-  readonly data: string
-  readonly blob: string | null
-}

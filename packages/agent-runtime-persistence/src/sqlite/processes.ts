@@ -100,11 +100,13 @@ function lockPath(folder: string, processId: string): string {
   return join(folder, `${processId}.lock`)
 }
 
+/** In this mode the lock outlives the transaction that took it. The file stays empty: there is nothing to sync, and nothing to damage. */
 function holdLock(folder: string, processId: string): Db {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const lock = new Database(lockPath(folder, processId), { timeout: 0 })
   lock.pragma('locking_mode = EXCLUSIVE')
-  lock.exec('CREATE TABLE IF NOT EXISTS held (at INTEGER); BEGIN EXCLUSIVE; COMMIT')
+  lock.pragma('journal_mode = MEMORY')
+  lock.exec('BEGIN EXCLUSIVE; ROLLBACK')
   return lock
 }
 

@@ -28,9 +28,9 @@ import {
 } from '@ku0/agent-runtime-core'
 import { prepareExplain } from './explain.ts'
 import { prepareApprovals } from './approvals.ts'
-import { prepareIntegrity } from './integrity.ts'
+import { type PlainEvent, prepareIntegrity } from './integrity.ts'
 import { taskOf } from './load.ts'
-import { noMemos, openWaitOf, prepareMemos } from './memos.ts'
+import { memoTypes, noMemos, openWaitOf, prepareMemos } from './memos.ts'
 import type { Db } from './open.ts'
 import type { SqliteTables } from './tables.ts'
 import { compileTaskPage } from './task-page.ts'
@@ -134,9 +134,12 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
         return atOnce(() => {
           const row = find(query.taskId)
           if (row === undefined) return noMemos
-          const fault = faultOf(row)
+          const passed: PlainEvent[] = []
+          const fault = faultOf(row, (event) => {
+            if (memoTypes.has(event.type)) passed.push(event)
+          })
           if (fault !== undefined) throw historyEdited(query.taskId, fault)
-          return memos.memos(row)
+          return memos.memos(row, passed)
         }) as Reads['memos']['answer']
       case 'approvals':
         return approvals(query)

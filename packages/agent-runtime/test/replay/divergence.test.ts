@@ -39,7 +39,8 @@ describe('changed code under a task in flight (docs/semantics.md 6.4)', () => {
       status: 'completed',
       endReason: 'waiting',
     })
-    expect(await task.elapse(86_400_000)).toMatchObject({ waitingFor: 'divergence' })
+    // Thousands of ticks of the store, hundreds of heartbeats.
+    expect(await task.elapse(3_600_000)).toMatchObject({ waitingFor: 'divergence' })
 
     await task.runtime.resume(task.taskId)
     expect(await task.elapse(0)).toMatchObject({ waitingFor: 'divergence' })

@@ -1,0 +1,18 @@
+import { join } from 'node:path'
+import { storeSuite } from '@ku0/agent-runtime-core/testing'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { openStore } from '../src/index.ts'
+import { nodeDigest, scratchFolder } from './scratch-folder.ts'
+import { assertTables } from './tables.ts'
+
+// How durable it is changes no rule, only when an answer comes: durability.test.ts.
+storeSuite(
+  'a SQLite file inline',
+  (opening) => {
+    const path = join(scratchFolder(), 'store.db')
+    onTestFinished(() => assertTables(path, opening.config))
+    return openStore(`sqlite:${path}`, { ...opening, durability: 'normal' })
+  },
+  { describe, test, expect },
+  { digest: nodeDigest },
+)
