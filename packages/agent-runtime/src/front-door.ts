@@ -20,6 +20,7 @@ import {
   waitRules,
 } from './arguments.ts'
 import { type Approvals, approvalsOf } from './approvals.ts'
+import { type Clients, clientsOf } from './clients.ts'
 import { Warden } from './durable/index.ts'
 import {
   Deadlines,
@@ -88,6 +89,7 @@ export class FrontDoor implements Runtime {
   readonly info: StoreInfo
   readonly approvals: Approvals
   readonly schedules: ScheduleBook
+  readonly clients: Clients
   readonly #deps: FrontDoorDeps
   readonly #store: ExecutionStore
   readonly #deadlines: Deadlines
@@ -115,6 +117,7 @@ export class FrontDoor implements Runtime {
     this.#store = store
     this.info = store.info
     this.approvals = approvalsOf({ store, config, assertOpen: () => this.#assertOpen() })
+    this.clients = clientsOf({ store, config, assertOpen: () => this.#assertOpen() })
     this.#deadlines = new Deadlines(clock, timers)
     this.#feed = new Feed(store, (error, { type }) =>
       log('error', 'a listener failed', { event: type, error: describeError(error) }),

@@ -6,6 +6,7 @@ export type {
   Verdict,
   VerdictReceipt,
 } from './approvals.ts'
+export type { Clients, ClientSettings } from './clients.ts'
 export { type AgentView, toAgentView } from './agents/agent-view.ts'
 export {
   type AgentDefinition,
@@ -115,6 +116,7 @@ export {
 export { ApprovalRejected, StepInDoubt, TaskFailed, TaskRejected, TimeoutError } from './task-errors.ts'
 export type { TaskStatus } from './task-status.ts'
 export type { Divergence, DivergenceKind } from '@ku0/agent-runtime-core'
+export type { ClientRecord, ClientTier, SharesConfig, Usage } from '@ku0/agent-runtime-core'
 export { LeaseLost, NonRetryableError, RuntimeError, TaskCanceled } from '@ku0/agent-runtime-core'
 export {
   type AgentState,

@@ -51,11 +51,11 @@ describe('fair shares', () => {
 
   test('twice the credits, half the increment; whole numbers always', () => {
     fc.assert(
-      fc.property(fc.integer({ min: 1, max: 1e9 }), fc.integer({ min: 1, max: 1e6 }), (cost, credits) => {
+      fc.property(fc.integer({ min: 1, max: 1e4 }), fc.integer({ min: 1, max: 1e6 }), (cost, credits) => {
         const one = shareIncrement(cost * MICRO, credits * MICRO, 1)
         const two = shareIncrement(cost * MICRO, 2 * credits * MICRO, 1)
         expect(Number.isSafeInteger(one)).toBe(true)
-        if (one < 1e14) expect(Math.abs(one - 2 * two)).toBeLessThanOrEqual(1)
+        expect(Math.abs(one - 2 * two)).toBeLessThanOrEqual(1)
       }),
     )
   })

@@ -4,7 +4,7 @@ import type { Scene } from './scene.ts'
 import type { SceneOptions, Suite } from './suite.ts'
 
 const shares = (settings: object = {}, more: object = {}): SceneOptions => ({
-  config: { shares: settings, ...more } as never,
+  config: { shares: settings, ...more },
 })
 
 export function fairShares({ rule, timed, expect }: Suite): void {
@@ -18,7 +18,7 @@ export function fairShares({ rule, timed, expect }: Suite): void {
     const order: string[] = []
     while (await scene.hasClaim()) {
       const claim = await scene.claim()
-      order.push(String((JSON.parse(claim.submission) as { client?: string }).client ?? '-'))
+      order.push((JSON.parse(claim.submission) as { client: string }).client)
       await scene.settle(claim)
       if (order.length === most) {
         kept.set(scene, true)
@@ -104,7 +104,7 @@ export function fairShares({ rule, timed, expect }: Suite): void {
       await put(scene, 'C', 1000, 'contracted')
       await submit(scene, 'MC'.repeat(25))
       const order = await served(scene, 20)
-      expect([...order].filter((it) => it === 'C')).toHaveLength(16)
+      expect(order.replaceAll('M', '')).toHaveLength(16)
     },
     shares({ tierPolicy: 'weighted' }),
   )
