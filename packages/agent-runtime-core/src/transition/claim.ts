@@ -148,10 +148,16 @@ export class ClaimRound {
     if (this.ws.config.agingMs === undefined || this.tooYoung.has(group)) return undefined
     const entry = shares.oldest(group)
     if (entry === undefined) return undefined
+    const row = this.ws.stream(entry.id)
     const task = this.head(entry.id)
-    // One whose head is not known is looked at first: it is at least as old.
+    if (task !== 'unknown' && task !== undefined && !this.isAsExpected(row, task)) {
+      this.ws.moveHead(row.id, task)
+      shares.replace(this.ws.stream(row.id))
+      return this.liftedBy(shares, group, laneRank)
+    }
+    // One whose head is not known, or may not run, is looked at first: then it is known, or out of the way.
     const rank =
-      task === 'unknown' || task === undefined ? laneRank - 1 : this.rankOf(this.ws.stream(entry.id), task)
+      task === 'unknown' || task === undefined ? Number.NEGATIVE_INFINITY : this.rankOf(row, task)
     if (rank === laneRank) {
       this.tooYoung.add(group)
       return undefined

@@ -1,0 +1,207 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { type ExecutionConfig, lanes, parseExecutionConfig } from '@ku0/agent-runtime-core'
+import { createVirtualEnvironment, Scene } from '@ku0/agent-runtime-core/testing'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { openStore } from '../src/index.ts'
+import { nodeDigest, scratchFolder } from './scratch-folder.ts'
+import { type OracleTask, SharesOracle } from './shares-oracle.ts'
+
+const runs = Number(process.env['SHARES_RUNS'] ?? 60)
+const seed = Number(process.env['SHARES_SEED'] ?? 1)
+const slots = 3
+
+const name = fc.constantFrom('a', 'b', 'c', 'd')
+const move = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.tuple(fc.constant('submit'), name, fc.nat(2), fc.constantFrom(0, 0.5, 1, 1, 7)),
+  },
+  { weight: 4, arbitrary: fc.tuple(fc.constant('complete'), fc.nat(9), fc.constantFrom(0, 0, 2, 30)) },
+  { weight: 1, arbitrary: fc.tuple(fc.constant('release'), fc.nat(9)) },
+  { weight: 1, arbitrary: fc.tuple(fc.constant('cancel'), fc.nat(30)) },
+  { weight: 1, arbitrary: fc.tuple(fc.constant('set'), name, fc.constantFrom(0.5, 500, 4_000), fc.nat(1)) },
+  { weight: 1, arbitrary: fc.tuple(fc.constant('advance'), fc.constantFrom(400, 1_000, 2_500)) },
+  { weight: 1, arbitrary: fc.tuple(fc.constant('restart')) },
+)
+const settings = fc.record({
+  tierPolicy: fc.constantFrom('strict', 'weighted'),
+  keying: fc.constantFrom('dispatch', 'dispatch', 'enqueue'),
+  placement: fc.constantFrom('floor', 'floor', 'zero'),
+  ledger: fc.boolean(),
+})
+
+type Move = readonly [string, ...(string | number)[]]
+
+/** One life of a store, and of the oracle beside it. */
+class Life {
+  readonly environment = { ...createVirtualEnvironment('shares'), digest: nodeDigest }
+  readonly taskIds = new Map<number, string>()
+  readonly leaseIds = new Map<number, string>()
+  readonly config: ExecutionConfig
+  readonly oracle: SharesOracle
+  readonly path: string
+  scene!: Scene
+  worker = 0
+  heard = 0
+
+  constructor(path: string, given: object, agingMs: number | undefined) {
+    this.path = path
+    const aging = agingMs === undefined ? {} : { agingMs }
+    this.config = parseExecutionConfig({
+      shares: given,
+      leaseTtlMs: 1e9,
+      heartbeatIntervalMs: 1e8,
+      ...aging,
+    }).config
+    assert(this.config.shares !== undefined)
+    this.oracle = new SharesOracle(this.config.shares, agingMs, slots)
+  }
+
+  async open(): Promise<void> {
+    const { config, environment } = this
+    const store = await openStore(`sqlite:${this.path}`, { config, environment, durability: 'normal' })
+    this.scene = new Scene(store, config, environment.clock, { digest: nodeDigest })
+    this.heard = 0
+    await this.scene.worker(`w${this.worker++}`, slots)
+  }
+
+  /** The store has started what the oracle has, in its order. */
+  async compare(): Promise<void> {
+    await this.scene.idle()
+    const fresh = this.scene.claims.slice(this.heard)
+    this.heard = this.scene.claims.length
+    for (const { sequence, leaseId } of fresh) this.leaseIds.set(sequence, leaseId)
+    assert.deepEqual(
+      fresh.map(({ sequence }) => sequence),
+      this.oracle.started.splice(0),
+    )
+    const { tasks } = this.oracle
+    const count = (client: string, state: OracleTask['state']) =>
+      tasks.filter((task) => task.client.name === client && task.state === state).length
+    assert.deepEqual(
+      await this.scene.read({ kind: 'clients', limit: 10 }),
+      [...this.oracle.clients.values()]
+        .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+        .map((it) => ({
+          name: it.name,
+          credits: it.credits / 1e6,
+          tier: it.tier,
+          virtualTime: it.time / 1e6,
+          spent: it.spent / 1e6,
+          queued: count(it.name, 'queued'),
+          running: count(it.name, 'running'),
+        })),
+    )
+  }
+
+  async play([what, ...args]: Move): Promise<void> {
+    const { oracle, scene } = this
+    const running = oracle.tasks.filter(({ state }) => state === 'running')
+    const [which = 0] = args as number[]
+    const lease = () => {
+      const task = running[which % Math.max(1, running.length)]
+      return task === undefined ? undefined : { task, leaseId: this.leaseIds.get(task.sequence) ?? '' }
+    }
+    switch (what) {
+      case 'submit': {
+        const [client, lane, cost] = args as [string, number, number]
+        const receipt = await scene.submit({ client, lane: lanes[lane] ?? 'normal', cost })
+        this.taskIds.set(receipt.sequence, receipt.taskId)
+        return oracle.submit(receipt.sequence, client, lanes[lane] ?? 'normal', cost)
+      }
+      case 'complete': {
+        const held = lease()
+        if (held === undefined) return
+        const used = Number(args[1])
+        await scene.write({
+          kind: 'settle',
+          leaseId: held.leaseId,
+          settlement: { as: 'completed', output: 'null' },
+          ...(used === 0 ? {} : { charged: { tokens: 0, money: 0, cost: used * 1e6 } }),
+        })
+        oracle.finish(held.task, used)
+        return this.free()
+      }
+      case 'release': {
+        const held = lease()
+        if (held === undefined) return
+        await scene.write({ kind: 'release', leaseId: held.leaseId, reason: 'yielded' })
+        oracle.requeue(held.task)
+        return this.free()
+      }
+      case 'cancel': {
+        const task = oracle.tasks.find(({ sequence, state }) => sequence === which + 1 && state !== 'over')
+        if (task === undefined) return
+        const wasRunning = task.state === 'running'
+        await scene.cancel(this.taskIds.get(task.sequence) ?? '')
+        oracle.cancel(task)
+        return wasRunning ? this.free() : undefined
+      }
+      case 'set': {
+        const [client, credits, tier] = args as [string, number, number]
+        const tiers = ['contracted', 'marketplace'] as const
+        await scene.write({ kind: 'putClient', name: client, credits, tier: tiers[tier] ?? 'marketplace' })
+        return oracle.set(client, credits, tiers[tier])
+      }
+      case 'advance':
+        await scene.jump(which)
+        return oracle.advance(which)
+      default:
+        return this.restart()
+    }
+  }
+
+  /** What runs goes back first: nobody would free its slot. */
+  private async restart(): Promise<void> {
+    const { oracle } = this
+    for (const task of oracle.tasks.filter(({ state }) => state === 'running')) {
+      await this.scene.cancel(this.taskIds.get(task.sequence) ?? '')
+      oracle.cancel(task)
+    }
+    await this.scene.store.close()
+    oracle.slots = slots
+    await this.open()
+    oracle.claim()
+  }
+
+  private free(): void {
+    this.scene.free(`w${this.worker - 1}`)
+    this.oracle.free()
+  }
+}
+
+describe('shares', () => {
+  test(
+    'the store starts what a look at everything would choose, through restarts',
+    { timeout: 600_000 },
+    async () => {
+      const folder = scratchFolder()
+      let files = 0
+      let starts = 0
+      await fc.assert(
+        fc.asyncProperty(
+          settings,
+          fc.constantFrom(undefined, undefined, 1_000),
+          fc.array(move, { minLength: 30, maxLength: 120 }),
+          async (given, agingMs, moves) => {
+            const life = new Life(join(folder, `${files++}.db`), given, agingMs)
+            await life.open()
+            try {
+              for (const it of moves as readonly Move[]) {
+                await life.play(it)
+                starts += life.oracle.started.length
+                await life.compare()
+              }
+            } finally {
+              await life.scene.store.close()
+            }
+          },
+        ),
+        { numRuns: runs, seed },
+      )
+      expect(starts).toBeGreaterThan(runs * 10)
+    },
+  )
+})
