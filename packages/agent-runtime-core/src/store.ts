@@ -309,6 +309,8 @@ export interface Writes {
       | { readonly as: 'unknown_step'; readonly key: string }
       /** The decision of a race or an all answers for the step of this key. */
       | { readonly as: 'inside_decision'; readonly key: string; readonly decision: string }
+      /** The history is not the one that was written. */
+      | { readonly as: 'edited'; readonly fault: HistoryFault }
       /** An edit of what is no step that the new task has; `recorded` is what has the key, if anything has. */
       | { readonly as: 'not_editable'; readonly key: string; readonly recorded?: 'step' | WaitKind }
   }

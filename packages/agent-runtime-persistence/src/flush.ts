@@ -249,13 +249,17 @@ function loadSchedule(tables: SqliteTables, cache: Cache, name: string): void {
 }
 
 function loadHistory(tables: SqliteTables, cache: Cache, taskId: string): void {
-  loadTask(tables, cache, taskId)
-  const number = cache.explicitIds.get(taskId) ?? tables.ids.taskNumber(taskId)
-  const submission = number === undefined ? undefined : tables.event(number, 1)
-  if (number !== undefined && submission !== undefined)
-    cache.histories.set(number, { submission, memos: tables.load.memos(number) })
-  if (number !== undefined)
-    for (const child of tables.load.children(number)) cache.childKeys.set(childKey(number, child.key), child)
+  const number = loadTask(tables, cache, taskId)
+  const task = number === undefined ? undefined : cache.tasks.get(number)
+  if (task === undefined) return
+  const { id } = task
+  const fault = tables.faultOf(task)
+  if (fault !== undefined) {
+    cache.histories.set(id, { fault })
+    return
+  }
+  cache.histories.set(id, { submission: tables.event(id, 1) ?? '{}', memos: tables.load.memos(id) })
+  for (const child of tables.load.children(id)) cache.childKeys.set(childKey(id, child.key), child)
 }
 
 function loadKey(tables: SqliteTables, cache: Cache, key: string): void {

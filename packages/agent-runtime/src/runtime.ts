@@ -96,7 +96,7 @@ export interface Runtime extends AsyncDisposable {
   /**
    * Submits a failed, canceled or parked task again, as a new one that keeps its completed steps, the waits that were over and the
    * feedback of its reviewers; steps have all their tries again, and the old one stays as it is. Like {@link submit} it may be refused by a limit. Throws `not_found`, `invalid_argument` for a task in
-   * another state. Source: `docs/semantics.md 1.2, 6.3`.
+   * another state, `store_corrupt` for a history that was edited. Source: `docs/semantics.md 1.2, 6.3`.
    */
   retry<Output>(task: Receipt<Output> | TaskId<Output>, options?: RetryOptions): Promise<Receipt<Output>>
   retry(taskId: string, options?: RetryOptions): Promise<Receipt>
@@ -105,7 +105,7 @@ export interface Runtime extends AsyncDisposable {
    * Submits a task again, as a new one that keeps what was done before `fromStep` (all of it without one), some of it with other
    * results; the task itself, which may be in any state, stays as it is. Like {@link submit} it may be refused by a limit. Throws
    * `not_found`, `invalid_argument` for a step that was not completed, or an edit of one that a decided race or `all` answers for,
-   * `idempotency_conflict` for a key of another fork, `StepNotSerializable`, `PayloadTooLarge`. Source: `docs/semantics.md 6.3`.
+   * `idempotency_conflict` for a key of another fork, `store_corrupt` for a history that was edited, `StepNotSerializable`, `PayloadTooLarge`. Source: `docs/semantics.md 6.3`.
    */
   fork<Output>(task: Receipt<Output> | TaskId<Output>, options?: ForkOptions): Promise<Receipt<Output>>
   fork(taskId: string, options?: ForkOptions): Promise<Receipt>

@@ -24,6 +24,8 @@ export function fork(ws: WorkingSet, it: Write<'fork'>): OutcomeOf<'fork'> {
   if (it.onlyOver && !isParked && (!isFinal(source.state) || source.state === 'completed'))
     return { as: 'not_over', state: source.state }
 
+  if ('fault' in history) return { as: 'edited', fault: history.fault }
+
   const { memos, rejections, ends } = readMemos(ws, source, history.memos)
   const from = it.fromStep === undefined ? undefined : memos.find(({ data }) => data.key === it.fromStep)
   if (it.fromStep !== undefined && from === undefined) return { as: 'unknown_step', key: it.fromStep }

@@ -1,5 +1,6 @@
 import type { ChildPolicy } from '../child.ts'
 import type { EventType, WaitReason } from '../event.ts'
+import type { HistoryFault } from '../history-fault.ts'
 import type { LeaseEndReason } from '../lease.ts'
 import type { ScheduleDefinition } from '../schedule.ts'
 import type { LeaseState, TaskState } from '../states.ts'
@@ -190,11 +191,10 @@ export interface MemoRow {
   readonly blob: string | null
 }
 
-/** What a task was submitted with (blobs put back), and the memos that it has, in order. */
-export interface History {
-  readonly submission: string
-  readonly memos: readonly MemoRow[]
-}
+/** What a task was submitted with (blobs put back), and the memos that it has, in order; or why neither is to be believed. */
+export type History =
+  | { readonly submission: string; readonly memos: readonly MemoRow[] }
+  | { readonly fault: HistoryFault }
 
 export interface CheckpointRow {
   readonly task: number

@@ -85,7 +85,7 @@ export interface TestRuntime extends AsyncDisposable {
   /** What has happened to a task. Throws `not_found`. */
   history(task: TaskLike): Promise<TaskHistory>
 
-  /** The same as plain JSON, to be kept in a file and given to `replayHistory` later. Throws `not_found`. */
+  /** The same as plain JSON, to be kept in a file and given to `replayHistory` later. Throws `not_found`, `store_corrupt` for a history that was edited. */
   record(task: TaskLike): Promise<RecordedHistory>
 
   /**
