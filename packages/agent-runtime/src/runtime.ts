@@ -58,7 +58,7 @@ export interface Runtime extends AsyncDisposable {
 
   /**
    * Submits a graph of tasks: one task that runs each node as a child, as soon as the nodes that it waits for are done, and whose result
-   * is the output of every node by name. Nothing is stored when anything is wrong with the graph: `invalid_argument` names all of it,
+   * is the output of every node by name, each `maxPayloadBytes` at most. Nothing is stored when anything is wrong with the graph: `invalid_argument` names all of it,
    * a circle with its path. A submission that is refused by a limit is an answer, as in {@link submit}; throws what that throws.
    * Canceling the task cancels its nodes; a retry keeps those that are done. Source: `docs/semantics.md 13.3`.
    */

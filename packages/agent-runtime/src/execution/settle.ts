@@ -10,6 +10,7 @@ import {
 import { check, describeIssues } from '../schema.ts'
 import type { TaskDefinition } from '../task-definition.ts'
 import type { Attempt } from './attempt.ts'
+import { isCollected } from './collected.ts'
 
 /**
  * What a handler returned, as the end of its pass: checked by the task's output schema and encoded. A promise only when the
@@ -61,7 +62,9 @@ function settlementOf(outcome: TaskOutcome): Settlement {
 function encoded(attempt: Attempt, value: unknown): HandlerEnd {
   try {
     const what = `the output of task '${attempt.claim.type}'`
-    return { as: 'returned', output: encode(value, { what, maxBytes: attempt.parts.config.maxPayloadBytes }) }
+    const { maxPayloadBytes } = attempt.parts.config
+    const limit = isCollected(value) ? {} : { maxBytes: maxPayloadBytes }
+    return { as: 'returned', output: encode(value, { what, ...limit }) }
   } catch (error) {
     return threw(error)
   }

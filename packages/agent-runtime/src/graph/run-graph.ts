@@ -1,5 +1,6 @@
 import { type ErrorCode, isErrorCode, RuntimeError } from '@ku0/agent-runtime-core'
 import type { HandlerContext } from '../durable/context.ts'
+import { collected } from '../execution/collected.ts'
 import type { SpawnOptions, TaskContext } from '../task-context.ts'
 import type { TaskDefinition } from '../task-definition.ts'
 import { TaskRejected } from '../task-errors.ts'
@@ -96,7 +97,7 @@ class GraphRun {
     if (this.#failures.size > 0) this.#done.reject(new GraphFailed(this.#failures, this.#nodes.size))
     else
       this.#done.resolve(
-        Object.fromEntries([...this.#nodes.keys()].map((name) => [name, this.#results.get(name)])),
+        collected(Object.fromEntries([...this.#nodes.keys()].map((name) => [name, this.#results.get(name)]))),
       )
   }
 
