@@ -81,7 +81,8 @@ function requestOf(
   }: ApprovalOptions & { readonly mode: OversightMode },
 ): ApprovalRequest {
   const asks = mode !== 'spot_check' || feedbackOf(pass).length > 0 || pass.memos.open.has(key)
-  const draw = asks ? undefined : pass.attempt.parts.environment.random.next()
+  const { claim, parts } = pass.attempt
+  const draw = asks ? undefined : parts.environment.random.next(`spot check\n${claim.taskId}\n${key}`)
   return {
     artifact,
     mode,
