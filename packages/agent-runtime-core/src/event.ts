@@ -106,6 +106,8 @@ export interface EventData {
     error: unknown
     leaseId?: string
     durationMs?: number
+    /** By key, the waits whose end the error tells. */
+    waits?: readonly string[]
     /** Of `not_approved`: the approval that was not given, and how it ended; `value` is said by no human. */
     key?: string
     outcome?: 'rejected' | 'timed_out'

@@ -167,7 +167,13 @@ export type Receipt =
 /** How a holder ends its lease. */
 export type Settlement =
   | { readonly as: 'completed'; readonly output: string }
-  | { readonly as: 'failed'; readonly kind: FailureKind; readonly error: string }
+  | {
+      readonly as: 'failed'
+      readonly kind: FailureKind
+      readonly error: string
+      /** By key, the waits whose end the error tells: a retry of the task asks anew. Source: `docs/semantics.md 6.3`. */
+      readonly waits?: readonly string[]
+    }
   | { readonly as: 'retry'; readonly error: string; readonly delayMs: number }
 
 /** Whether a fenced write was taken. `stale`: the lease is no longer live; nothing was written. */

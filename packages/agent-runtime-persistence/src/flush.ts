@@ -258,7 +258,8 @@ function loadHistory(tables: SqliteTables, cache: Cache, taskId: string): void {
     cache.histories.set(id, { fault })
     return
   }
-  cache.histories.set(id, { submission: tables.event(id, 1) ?? '{}', memos: tables.load.memos(id) })
+  const submission = tables.event(id, 1) ?? '{}'
+  cache.histories.set(id, { submission, memos: tables.load.memos(id), ...tables.load.failure(id) })
   for (const child of tables.load.children(id)) cache.childKeys.set(childKey(id, child.key), child)
 }
 

@@ -95,7 +95,8 @@ export interface Runtime extends AsyncDisposable {
 
   /**
    * Submits a failed, canceled or parked task again, as a new one that keeps its completed steps, the waits that were over and the
-   * feedback of its reviewers; steps have all their tries again, and the old one stays as it is. Like {@link submit} it may be refused by a limit. Throws `not_found`, `invalid_argument` for a task in
+   * feedback of its reviewers; steps have all their tries again, and the old one stays as it is. A wait whose end the task failed of (its time
+   * ran out, its request was rejected) is asked anew. Like {@link submit} it may be refused by a limit. Throws `not_found`, `invalid_argument` for a task in
    * another state, `store_corrupt` for a history that was edited. Source: `docs/semantics.md 1.2, 6.3`.
    */
   retry<Output>(task: Receipt<Output> | TaskId<Output>, options?: RetryOptions): Promise<Receipt<Output>>

@@ -191,9 +191,19 @@ export interface MemoRow {
   readonly blob: string | null
 }
 
-/** What a task was submitted with (blobs put back), and the memos that it has, in order; or why neither is to be believed. */
+/**
+ * What a task was submitted with (blobs put back), the memos that it has, in order, and the waits that its failure tells the end of; or why
+ * none of it is to be believed.
+ */
 export type History =
-  | { readonly submission: string; readonly memos: readonly MemoRow[] }
+  | {
+      readonly submission: string
+      readonly memos: readonly MemoRow[]
+      /** By key. */
+      readonly failedOf: readonly string[]
+      /** The seq of the last event that says that a step failed; 0 when none does. */
+      readonly lastFailure: number
+    }
   | { readonly fault: HistoryFault }
 
 export interface CheckpointRow {

@@ -11,6 +11,7 @@ import {
 } from '@ku0/agent-runtime-core'
 import type { Attempt } from '../execution/attempt.ts'
 import { linkedController } from '../execution/cancellation.ts'
+import { endOfWait } from '../execution/ended-waits.ts'
 import type { Feedback, StepHandle } from '../task-context.ts'
 import { StepInDoubt, TimeoutError } from '../task-errors.ts'
 import { Answer } from './answer.ts'
@@ -206,12 +207,12 @@ export class StepRun implements StepHandle, Start, Member {
     this.#pass.endInWait()
   }
 
-  #heed({ outcome, value }: WaitRecord): void {
+  #heed({ key, outcome, value }: WaitRecord): void {
     const said = (value === undefined ? {} : decode(value)) as Partial<Feedback>
     this.#verdict = undefined
     if (outcome === 'rejected') {
       const why = `it was given up${said.by === undefined ? '' : ` by ${said.by}`}${said.feedback === undefined ? '' : `: ${said.feedback}`}`
-      return this.#fail(new StepInDoubt(this.#facts.key, why, { retryable: false }))
+      return this.#fail(endOfWait(key, new StepInDoubt(this.#facts.key, why, { retryable: false })))
     }
     if ('value' in said) this.#returned(++this.#try, said.value)
     else this.#intend()
