@@ -165,8 +165,8 @@ export function prepareLoad(db: Db) {
     },
     /** What a task failed of, as far as it says. */
     failure: (taskId: number): { failedOf: readonly string[]; lastFailure: number } => {
-      const { waits = [] } = JSON.parse(failed.get(taskId) ?? '{}') as { waits?: readonly string[] }
-      return { failedOf: waits, lastFailure: lastFailure.get(taskId) ?? 0 }
+      const { waits: failedOf = [] } = JSON.parse(failed.get(taskId) ?? '{}') as { waits?: readonly string[] }
+      return { failedOf, lastFailure: lastFailure.get(taskId) ?? 0 }
     },
     rejections: (taskId: number) => rejections.all(taskId),
     verdicts: (taskId: number): VerdictsRow => {
