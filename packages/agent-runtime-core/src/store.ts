@@ -502,9 +502,17 @@ export interface Reads {
       readonly children: readonly ChildRecord[]
     }
   }
-  /** Approvals that nobody has answered, of one task or all, by task; `after` is the `cursor` of the page before. */
+  /**
+   * Approvals that a verdict can be given on: nobody has answered, and patience for them is not over. Of all tasks, or of one and with
+   * `children` of all below it; by task; `after` is the `cursor` of the page before.
+   */
   approvals: {
-    fields: { readonly taskId?: string; readonly limit: number; readonly after?: number }
+    fields: {
+      readonly taskId?: string
+      readonly children?: boolean
+      readonly limit: number
+      readonly after?: number
+    }
     answer: { readonly approvals: readonly PendingApproval[]; readonly cursor?: number }
   }
   output: {

@@ -91,7 +91,7 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
   const workerName = db.prepare<[number], string>('SELECT worker_id FROM worker WHERE id = ?').pluck()
 
   const explain = prepareExplain(context, workers)
-  const approvals = prepareApprovals(db, tables)
+  const approvals = prepareApprovals(db, tables, context.now)
   const memos = prepareMemos(db, tables)
   // Another process may write between two statements: they see one state.
   const atOnce = db.transaction(<T>(read: () => T) => read())
