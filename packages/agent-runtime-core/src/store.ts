@@ -491,8 +491,12 @@ export interface Reads {
       readonly waits: readonly WaitRecord[]
       /** Waits that began and have not ended. */
       readonly open: readonly OpenWait[]
-      /** Steps that were started and of which nobody knows how they ended, by key: how often they were started. */
-      readonly inDoubt: readonly { readonly key: string; readonly starts: number }[]
+      /** Steps that were started and of which nobody knows how they ended, by key: how often they were started, and when last. */
+      readonly inDoubt: readonly {
+        readonly key: string
+        readonly starts: number
+        readonly startedAt: number
+      }[]
       /** What sent the task back, in order. */
       readonly rejections: readonly Rejection[]
       /** Steps and races that failed for good in a pass that went on all the same; errors in the codec's form. */

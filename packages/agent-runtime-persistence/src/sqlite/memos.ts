@@ -89,12 +89,13 @@ export function prepareMemos(
     }))
     const spawnedAt = new Map(children.map(({ key, seq }) => [key, seq]))
     const doubts = new Map<string, number>()
+    const startedAt = new Map<string, number>()
     const retriedAt = row.attempt === 1 ? 0 : (lastRetry.get(row.id) ?? 0)
     for (const it of standing(found, sentBack, (key) => spawnedAt.get(key)))
       switch (it.type) {
         case 'step.started':
         case 'step.failed':
-          countDoubt(doubts, it.type, whole(it))
+          countDoubt(doubts, startedAt, it, whole(it))
           break
         case 'step.completed':
         case 'step.inherited':
@@ -106,7 +107,9 @@ export function prepareMemos(
         }
       }
     for (const { key } of steps) doubts.delete(key)
-    const inDoubt = [...doubts].flatMap(([key, count]) => (count > 0 ? [{ key, starts: count }] : []))
+    const inDoubt = [...doubts].flatMap(([key, count]) =>
+      count > 0 ? [{ key, starts: count, startedAt: startedAt.get(key) ?? 0 }] : [],
+    )
     const rejections = sentBack.flatMap(({ since, seq }) =>
       found
         .filter((it) => it.seq === seq)
@@ -146,11 +149,18 @@ export const noMemos: Reads['memos']['answer'] = {
 }
 
 /** A step that said how it failed is not in doubt, unless it ran out of time, or failed because it was in doubt. */
-function countDoubt(doubts: Map<string, number>, type: StoredEvent['type'], data: string): void {
+function countDoubt(
+  doubts: Map<string, number>,
+  startedAt: Map<string, number>,
+  { type, at }: Pick<MemoColumns, 'type' | 'at'>,
+  data: string,
+): void {
   const { key, error } = JSON.parse(data) as { key: string; error?: { code?: string } }
   const count = Math.abs(doubts.get(key) ?? 0)
-  if (type === 'step.started') doubts.set(key, count + 1)
-  else if (count > 0 && error?.code !== 'timeout' && error?.code !== 'in_doubt') doubts.set(key, -count)
+  if (type === 'step.started') {
+    doubts.set(key, count + 1)
+    startedAt.set(key, at)
+  } else if (count > 0 && error?.code !== 'timeout' && error?.code !== 'in_doubt') doubts.set(key, -count)
 }
 
 /** A wait as it is shown to others. */

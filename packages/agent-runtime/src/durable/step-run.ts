@@ -54,6 +54,8 @@ export class StepRun implements StepHandle, Start, Member {
   #limit: Limit | undefined
   /** How often it was started, and whether nobody knows how that ended. */
   #starts = 0
+  /** When it was last. */
+  #startedAt = 0
   #doubtful = false
   /** What a human said of it. */
   #verdict: WaitRecord | undefined
@@ -68,7 +70,9 @@ export class StepRun implements StepHandle, Start, Member {
     this.answer = new Answer(scope, 'step', facts.key)
     this.#facts = facts
     this.#fn = fn
-    this.#starts = pass.memos.inDoubt.get(facts.key) ?? 0
+    const { starts = 0, startedAt = 0 } = pass.memos.inDoubt.get(facts.key) ?? {}
+    this.#starts = starts
+    this.#startedAt = startedAt
     this.#doubtful = this.#starts > 0
   }
 
@@ -148,6 +152,7 @@ export class StepRun implements StepHandle, Start, Member {
     if (this.#ended) return
     if (fenced === 'stale' || this.#isOver()) return this.refuse()
     this.#starts += 1
+    this.#startedAt = Math.floor(this.#attempt.parts.environment.clock.now())
     this.#doubtful = false
     this.#run()
   }
@@ -187,7 +192,10 @@ export class StepRun implements StepHandle, Start, Member {
   /** Waits for a human as the task's own wait, without a slot. */
   #askHuman(): void {
     const { key, position } = this.#facts
-    const request = doubtRequest(key, this.#starts, position)
+    const { idempotencyKey: given } = this
+    const { attempt } = this.#attempt.claim
+    const doubt = { inDoubt: key, starts: this.#starts, startedAt: this.#startedAt, attempt }
+    const request = doubtRequest({ ...doubt, idempotencyKey: given }, position)
     const memo = this.#pass.memos.waits.get(request.key)
     if (memo !== undefined) return this.#heed(memo)
     this.#counted = false
