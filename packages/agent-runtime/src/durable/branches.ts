@@ -11,7 +11,7 @@ import type { TaskContext } from '../task-context.ts'
 import { Answer, refused } from './answer.ts'
 import { insideBranch } from './inside-branch.ts'
 import { type Callee, checkKey, type Pass, type Start } from './pass.ts'
-import { BranchScope, isWithin, LIVE, type Member, type Scope } from './scope.ts'
+import { BranchScope, isWithin, LIVE, type Member, type Scope, silentIn } from './scope.ts'
 import { unawaitedIn } from './unawaited.ts'
 
 /** `race` is decided by the first branch that settles, `all` by the first that fails or by the last. */
@@ -121,6 +121,15 @@ class Contest implements Start, Member {
     this.#key = key
     this.#position = position
     this.#begunAt = pass.attempt.parts.environment.clock.monotonic()
+  }
+
+  get silent(): readonly string[] {
+    const returned = new Set(this.#results.map(({ branch }) => branch))
+    return this.#branches
+      .filter((branch) => !returned.has(branch))
+      .flatMap((branch) =>
+        branch.members.size === 0 ? [`${this.#kind} '${this.#key}' ${branch.name}`] : silentIn(branch),
+      )
   }
 
   run(functions: readonly (readonly [string, Branch])[]): Promise<unknown> {
