@@ -491,11 +491,13 @@ export interface Reads {
       readonly waits: readonly WaitRecord[]
       /** Waits that began and have not ended. */
       readonly open: readonly OpenWait[]
-      /** Steps that were started and of which nobody knows how they ended, by key: how often they were started, and when last. */
+      /** Steps that were started and of which nobody knows how they ended, by key: how often they were started. */
       readonly inDoubt: readonly {
         readonly key: string
         readonly starts: number
+        /** Of the last start. */
         readonly startedAt: number
+        readonly seq: number
       }[]
       /** What sent the task back, in order. */
       readonly rejections: readonly Rejection[]

@@ -89,13 +89,13 @@ export function prepareMemos(
     }))
     const spawnedAt = new Map(children.map(({ key, seq }) => [key, seq]))
     const doubts = new Map<string, number>()
-    const startedAt = new Map<string, number>()
+    const lastStarts = new Map<string, MemoColumns>()
     const retriedAt = row.attempt === 1 ? 0 : (lastRetry.get(row.id) ?? 0)
     for (const it of standing(found, sentBack, (key) => spawnedAt.get(key)))
       switch (it.type) {
         case 'step.started':
         case 'step.failed':
-          countDoubt(doubts, startedAt, it, whole(it))
+          countDoubt(doubts, lastStarts, it, whole(it))
           break
         case 'step.completed':
         case 'step.inherited':
@@ -107,9 +107,10 @@ export function prepareMemos(
         }
       }
     for (const { key } of steps) doubts.delete(key)
-    const inDoubt = [...doubts].flatMap(([key, count]) =>
-      count > 0 ? [{ key, starts: count, startedAt: startedAt.get(key) ?? 0 }] : [],
-    )
+    const inDoubt = [...doubts].flatMap(([key, starts]) => {
+      const last = lastStarts.get(key)
+      return starts > 0 && last !== undefined ? [{ key, starts, startedAt: last.at, seq: last.seq }] : []
+    })
     const rejections = sentBack.flatMap(({ since, seq }) =>
       found
         .filter((it) => it.seq === seq)
@@ -151,15 +152,15 @@ export const noMemos: Reads['memos']['answer'] = {
 /** A step that said how it failed is not in doubt, unless it ran out of time, or failed because it was in doubt. */
 function countDoubt(
   doubts: Map<string, number>,
-  startedAt: Map<string, number>,
-  { type, at }: Pick<MemoColumns, 'type' | 'at'>,
+  lastStarts: Map<string, MemoColumns>,
+  event: MemoColumns,
   data: string,
 ): void {
   const { key, error } = JSON.parse(data) as { key: string; error?: { code?: string } }
   const count = Math.abs(doubts.get(key) ?? 0)
-  if (type === 'step.started') {
+  if (event.type === 'step.started') {
     doubts.set(key, count + 1)
-    startedAt.set(key, at)
+    lastStarts.set(key, event)
   } else if (count > 0 && error?.code !== 'timeout' && error?.code !== 'in_doubt') doubts.set(key, -count)
 }
 

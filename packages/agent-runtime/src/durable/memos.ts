@@ -16,7 +16,10 @@ export interface Memos {
   /** Waits that began and have not ended. The pass takes out those that do. */
   readonly open: Map<string, OpenWait>
   /** Steps of which nobody knows how they ended: how often they were started, and when last. */
-  readonly inDoubt: ReadonlyMap<string, { readonly starts: number; readonly startedAt: number }>
+  readonly inDoubt: ReadonlyMap<
+    string,
+    { readonly starts: number; readonly startedAt: number; readonly seq: number }
+  >
   /** What sent the task back, in order. */
   readonly rejections: readonly Rejection[]
   /** Calls that failed for good in a pass that went on all the same: they fail so in every later pass. */

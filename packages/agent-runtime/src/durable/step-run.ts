@@ -56,6 +56,8 @@ export class StepRun implements StepHandle, Start, Member {
   #starts = 0
   /** When it was last. */
   #startedAt = 0
+  /** What was said before it is about an earlier start, in the task that this one is a fork of. */
+  #startSeq = LIVE
   #doubtful = false
   /** What a human said of it. */
   #verdict: WaitRecord | undefined
@@ -70,9 +72,10 @@ export class StepRun implements StepHandle, Start, Member {
     this.answer = new Answer(scope, 'step', facts.key)
     this.#facts = facts
     this.#fn = fn
-    const { starts = 0, startedAt = 0 } = pass.memos.inDoubt.get(facts.key) ?? {}
+    const { starts = 0, startedAt = 0, seq = LIVE } = pass.memos.inDoubt.get(facts.key) ?? {}
     this.#starts = starts
     this.#startedAt = startedAt
+    this.#startSeq = seq
     this.#doubtful = this.#starts > 0
   }
 
@@ -153,6 +156,7 @@ export class StepRun implements StepHandle, Start, Member {
     if (fenced === 'stale' || this.#isOver()) return this.refuse()
     this.#starts += 1
     this.#startedAt = Math.floor(this.#attempt.parts.environment.clock.now())
+    this.#startSeq = LIVE
     this.#doubtful = false
     this.#run()
   }
@@ -197,7 +201,7 @@ export class StepRun implements StepHandle, Start, Member {
     const doubt = { inDoubt: key, starts: this.#starts, startedAt: this.#startedAt, attempt }
     const request = doubtRequest({ ...doubt, idempotencyKey: given }, position)
     const memo = this.#pass.memos.waits.get(request.key)
-    if (memo !== undefined) return this.#heed(memo)
+    if (memo !== undefined && memo.seq > this.#startSeq) return this.#heed(memo)
     this.#counted = false
     try {
       this.#pass.waits.add({

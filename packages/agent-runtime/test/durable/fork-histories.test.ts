@@ -234,6 +234,35 @@ describe('histories of forks (docs/semantics.md 6.3)', () => {
     expect((await it.history(again)).waits).toEqual([])
   })
 
+  test('7.6 an answer to a doubt about the old task answers none about the new one', async () => {
+    const lives = ['crash', 'throw', 'crash', 'return']
+    const buy = defineTask({ type: 'buy', input: z.null() }, (ctx) =>
+      ctx.step('charge', { inDoubt: 'ask' }, () => {
+        const life = lives.shift()
+        if (life === 'crash') it.crash()
+        if (life === 'throw') throw new Error('no money')
+        return 'charged'
+      }),
+    )
+    await using it = await createTestRuntime({ tasks: [buy], crashes: true })
+    const doubted = async (task: string) => {
+      await it.settle().catch(() => {})
+      await it.restart()
+      await it.until(task, 'waiting')
+      await it.runtime.approvals.approve(await openApproval(it))
+    }
+    const { taskId } = await it.runtime.submit(buy, null)
+    await doubted(taskId)
+    await expect(it.result(taskId)).rejects.toThrow('no money')
+    const again = await it.runtime.retry(taskId)
+    await doubted(again.taskId)
+    expect(await it.result(again)).toBe('charged')
+    expect(lives).toEqual([])
+    expect(await it.runtime.replay(again, { mode: 'verify' })).toMatchObject({ verdict: 'agreed' })
+    const { events } = await it.record(again)
+    expect(events.filter(({ type }) => type === 'approval.requested')).toHaveLength(1)
+  })
+
   test('a retry keeps the end of a wait that the handler got over', async () => {
     const { it, net, receipt } = await unlucky(async (ctx, publish) => {
       const answer = await ctx.waitForSignal('go', { timeoutMs: day }).catch(() => 'plan b')

@@ -474,8 +474,9 @@ export function approvals({ rule, timed, expect }: Suite): void {
       for (const key of ['paid', 'paying'])
         await scene.write({ kind: 'startStep', leaseId, key, position: 0 })
       await scene.step(claim, 'paid', '1', 0)
-      const startedAt = (await scene.history(taskId)).findLast(({ type }) => type === 'step.started')?.at
-      expect((await memos(scene, taskId)).inDoubt).toEqual([{ key: 'paying', starts: 1, startedAt }])
+      const start = (await scene.history(taskId)).findLast(({ type }) => type === 'step.started')
+      const { at: startedAt, seq } = start ?? {}
+      expect((await memos(scene, taskId)).inDoubt).toEqual([{ key: 'paying', starts: 1, startedAt, seq }])
       await waiting(scene, claim, [ask('text', {}, { position: 2 })])
       await answer(scene, taskId, 'rejected')
       expect(await memos(scene, taskId)).toMatchObject({ steps: [], inDoubt: [] })
