@@ -34,8 +34,11 @@ export interface Ids {
 
 /** Chance. What it decides is recorded, so that a replay does not draw again. */
 export interface Random {
-  /** A number in [0, 1). */
-  next(): number
+  /**
+   * A number in [0, 1). `subject` names what is drawn for, where a process may have to draw for it again after a crash that kept its
+   * draw from being recorded; a source that repeats itself, such as a test's, may give the same number then.
+   */
+  next(subject?: string): number
 }
 
 /** SHA-256, brought in because core does no I/O. Source: `docs/semantics.md 6.2`. */

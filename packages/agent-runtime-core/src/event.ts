@@ -114,6 +114,8 @@ export interface EventData {
     leaseId?: string
     durationMs?: number
     charged?: UsageSum
+    /** By key, the waits whose end the error tells. */
+    waits?: readonly string[]
     /** Of `not_approved`: the approval that was not given, and how it ended; `value` is said by no human. */
     key?: string
     outcome?: 'rejected' | 'timed_out'

@@ -1,4 +1,5 @@
 import { isChildName } from './child.ts'
+import { type Doubt, isDoubt } from './doubt.ts'
 import { canonical } from './codec.ts'
 import type { Digest } from './environment.ts'
 
@@ -115,7 +116,7 @@ export const excludedDataKeys: ReadonlySet<string> = new Set([
 
 /**
  * An event's data as far as it is behaviour: without {@link excludedDataKeys}, and its `error`, or that of
- * a child, without stacks.
+ * a child, without stacks. Of the runtime's own question about a step in doubt only the step and its starts count.
  */
 export function behaviourOf(data: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const kept = Object.entries(data).filter(([key]) => !excludedDataKeys.has(key) && !key.endsWith('At'))
@@ -123,7 +124,13 @@ export function behaviourOf(data: Readonly<Record<string, unknown>>): Readonly<R
   return Object.fromEntries(
     kept.map(([key, value]) => [
       key,
-      key === 'error' ? withoutStack(value) : key === 'value' && isChild ? endWithoutStack(value) : value,
+      key === 'error'
+        ? withoutStack(value)
+        : key === 'value' && isChild
+          ? endWithoutStack(value)
+          : key === 'artifact' && isDoubt(data['key'])
+            ? doubtOf(value)
+            : value,
     ]),
   )
 }
@@ -157,6 +164,12 @@ function rank({ type, data }: HistoryEvent): number {
 function endWithoutStack(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || !('error' in value)) return value
   return { ...value, error: withoutStack(value.error) }
+}
+
+/** The rest are times and ids. */
+function doubtOf(artifact: unknown): unknown {
+  const { inDoubt, starts } = (artifact ?? {}) as Partial<Doubt>
+  return { inDoubt, starts }
 }
 
 /** A stack names files and lines of one installation. */

@@ -11,11 +11,15 @@ export interface HistoryFault {
   readonly actual: string
 }
 
-/** The error of a history that is not to be believed: `store_corrupt`, with the task and the fault in its details. */
-export function historyEdited(taskId: string, fault: HistoryFault): StoreError {
+/** The error of a history that is not to be believed: `store_corrupt`, with the task and the fault in its details. `then`: what to do once it is mended. */
+export function historyEdited(
+  taskId: string,
+  fault: HistoryFault,
+  then = 'resume the task; or cancel it',
+): StoreError {
   return new StoreError(
     'store_corrupt',
-    `the stored history of task ${taskId} was changed: ${describeFault(fault)}. Restore its rows of the table event from a backup, then resume the task; or cancel it`,
+    `the stored history of task ${taskId} was changed: ${describeFault(fault)}. Restore its rows of the table event from a backup, then ${then}`,
     { details: { taskId, ...fault } },
   )
 }

@@ -171,7 +171,13 @@ export type Receipt =
 /** How a holder ends its lease. */
 export type Settlement =
   | { readonly as: 'completed'; readonly output: string }
-  | { readonly as: 'failed'; readonly kind: FailureKind; readonly error: string }
+  | {
+      readonly as: 'failed'
+      readonly kind: FailureKind
+      readonly error: string
+      /** By key, the waits whose end the error tells: a retry of the task asks anew. Source: `docs/semantics.md 6.3`. */
+      readonly waits?: readonly string[]
+    }
   | { readonly as: 'retry'; readonly error: string; readonly delayMs: number }
 
 /** Whether a fenced write was taken. `stale`: the lease is no longer live; nothing was written. */
@@ -325,6 +331,8 @@ export interface Writes {
       | { readonly as: 'unknown_step'; readonly key: string }
       /** The decision of a race or an all answers for the step of this key. */
       | { readonly as: 'inside_decision'; readonly key: string; readonly decision: string }
+      /** The history is not the one that was written. */
+      | { readonly as: 'edited'; readonly fault: HistoryFault }
       /** An edit of what is no step that the new task has; `recorded` is what has the key, if anything has. */
       | { readonly as: 'not_editable'; readonly key: string; readonly recorded?: 'step' | WaitKind }
   }
@@ -514,7 +522,13 @@ export interface Reads {
       /** Waits that began and have not ended. */
       readonly open: readonly OpenWait[]
       /** Steps that were started and of which nobody knows how they ended, by key: how often they were started. */
-      readonly inDoubt: readonly { readonly key: string; readonly starts: number }[]
+      readonly inDoubt: readonly {
+        readonly key: string
+        readonly starts: number
+        /** Of the last start. */
+        readonly startedAt: number
+        readonly seq: number
+      }[]
       /** What sent the task back, in order. */
       readonly rejections: readonly Rejection[]
       /** Steps and races that failed for good in a pass that went on all the same; errors in the codec's form. */
@@ -524,9 +538,17 @@ export interface Reads {
       readonly children: readonly ChildRecord[]
     }
   }
-  /** Approvals that nobody has answered, of one task or all, by task; `after` is the `cursor` of the page before. */
+  /**
+   * Approvals that a verdict can be given on: nobody has answered, and patience for them is not over. Of all tasks, or of one and with
+   * `children` of all below it; by task; `after` is the `cursor` of the page before.
+   */
   approvals: {
-    fields: { readonly taskId?: string; readonly limit: number; readonly after?: number }
+    fields: {
+      readonly taskId?: string
+      readonly children?: boolean
+      readonly limit: number
+      readonly after?: number
+    }
     answer: { readonly approvals: readonly PendingApproval[]; readonly cursor?: number }
   }
   output: {

@@ -77,6 +77,13 @@ describe('the order hash (docs/semantics.md 6.2)', () => {
       ])
     expect(failed('at a.ts', 'm')).toBe(failed('at b.ts', 'm'))
     expect(failed('at a.ts', 'm')).not.toBe(failed('at a.ts', 'n'))
+    const doubt = { inDoubt: 'pay', starts: 1 }
+    const artifact = { ...doubt, startedAt: 5, attempt: 2, idempotencyKey: 'ab' }
+    expect(behaviourOf({ artifact, key: '$ku0/doubt/1/pay' })).toStrictEqual({
+      artifact: doubt,
+      key: '$ku0/doubt/1/pay',
+    })
+    expect(behaviourOf({ artifact, key: 'pay' })).toStrictEqual({ artifact, key: 'pay' })
     expect(behaviourOf({ error: { stack: 's', cause: { stack: 's', message: 'f' } } })).toStrictEqual({
       error: { cause: { message: 'f' } },
     })

@@ -128,14 +128,16 @@ export class StoreEngine {
     const storeId = storeIdOf(this.opened, environment)
     const ids = createIdCodec(storeId)
     this.now = openLeaseClock(db, environment.clock, options.identity.bootId)
-    this.tables = new SqliteTables(db, ids)
+    const { chain } = options
+    const sha256Hex = (text: string) => environment.digest.sha256Hex(text)
+    this.tables = new SqliteTables(db, ids, { chain, sha256Hex })
     this.processes = new Processes(db, this.opened.path, this.opened.memory, options.identity, this.now().at)
     this.cache = new Cache(this.processes.own)
     this.around = {
       config,
       ids,
-      chain: options.chain,
-      sha256Hex: (text) => environment.digest.sha256Hex(text),
+      chain,
+      sha256Hex,
     }
     this.answerRead = prepareReads({
       db,
@@ -143,8 +145,6 @@ export class StoreEngine {
       config,
       now: this.now,
       processId: (process) => this.processes.processId(process),
-      chain: options.chain,
-      sha256Hex: this.around.sha256Hex,
       local: () => ({ staleWrites: this.staleWrites, commits: this.commits, repeatedFlushes: this.repeated }),
     })
     this.begin = db.prepare('BEGIN IMMEDIATE')

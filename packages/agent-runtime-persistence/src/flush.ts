@@ -267,13 +267,18 @@ function loadSchedule(tables: SqliteTables, cache: Cache, name: string): void {
 }
 
 function loadHistory(tables: SqliteTables, cache: Cache, taskId: string): void {
-  loadTask(tables, cache, taskId)
-  const number = cache.explicitIds.get(taskId) ?? tables.ids.taskNumber(taskId)
-  const submission = number === undefined ? undefined : tables.event(number, 1)
-  if (number !== undefined && submission !== undefined)
-    cache.histories.set(number, { submission, memos: tables.load.memos(number) })
-  if (number !== undefined)
-    for (const child of tables.load.children(number)) cache.childKeys.set(childKey(number, child.key), child)
+  const number = loadTask(tables, cache, taskId)
+  const task = number === undefined ? undefined : cache.tasks.get(number)
+  if (task === undefined) return
+  const { id } = task
+  const fault = tables.faultOf(task)
+  if (fault !== undefined) {
+    cache.histories.set(id, { fault })
+    return
+  }
+  const submission = tables.event(id, 1) ?? '{}'
+  cache.histories.set(id, { submission, memos: tables.load.memos(id), ...tables.load.failure(id) })
+  for (const child of tables.load.children(id)) cache.childKeys.set(childKey(id, child.key), child)
 }
 
 function loadKey(tables: SqliteTables, cache: Cache, key: string): void {

@@ -13,14 +13,14 @@ import {
 import { taskIdOf } from './arguments.ts'
 import type { Receipt } from './receipts.ts'
 import { noTask } from './result.ts'
-import { assertOptions, invalid, nameRule, type Rule, type Rules } from './rules.ts'
+import { assertOptions, flagRule, invalid, nameRule, type Rule, type Rules } from './rules.ts'
 
 /**
  * What waits for a human, and the humans' verdicts; any process on the store may give one. Each throws what a closed runtime
  * throws, `store_*`, and `invalid_argument` for anything outside what it documents. Source: `docs/semantics.md 12.1-12.3`.
  */
 export interface Approvals {
-  /** What waits for a verdict, of all tasks or one. As long as there is a `cursor` there may be more: hand it to the next call. */
+  /** What a verdict can be given on, of all tasks or one; what patience is over for is left out. As long as there is a `cursor` there may be more: hand it to the next call. */
   list(
     filter?: ApprovalFilter,
   ): Promise<{ readonly approvals: readonly PendingApproval[]; readonly cursor?: number }>
@@ -37,6 +37,8 @@ export interface Approvals {
 
 export interface ApprovalFilter {
   readonly task?: Receipt | string
+  /** With `task`: also what is asked by its children, and theirs. False by default. */
+  readonly children?: boolean
   /** Tasks whose requests one call gives, 1 to 1000; 100 by default. */
   readonly limit?: number
   readonly cursor?: number
@@ -131,11 +133,14 @@ export function approvalsOf({ store, config, assertOpen }: ApprovalDeps): Approv
     async list(filter: ApprovalFilter = {}) {
       assertOpen()
       assertOptions('approvals.list', filter, filterRules)
-      const { task, limit = 100, cursor } = filter
+      const { task, children, limit = 100, cursor } = filter
+      if (children === true && task === undefined)
+        throw invalid('approvals.list option children: goes with task, without which all tasks are listed')
       const page = await store.read({
         kind: 'approvals',
         limit,
         ...(task === undefined ? {} : { taskId: taskIdOf('approvals.list', task) }),
+        ...(children === undefined ? {} : { children }),
         ...(cursor === undefined ? {} : { after: cursor }),
       })
       return { ...page, approvals: page.approvals.map(pendingOf) }
@@ -293,6 +298,7 @@ const verdictRules: Rules<Verdict> = {
 }
 const filterRules: Rules<ApprovalFilter> = {
   task: ['a receipt or a task id', () => true],
+  children: flagRule,
   limit: [
     'a whole number from 1 to 1000',
     (value) => Number.isSafeInteger(value) && Number(value) >= 1 && Number(value) <= 1000,

@@ -2,6 +2,7 @@ import {
   encode,
   type ExecutionConfig,
   type ExecutionStore,
+  historyEdited,
   type OutcomeOf,
   RuntimeError,
   type Receipt as StoreReceipt,
@@ -62,6 +63,8 @@ async function submitFork({ store }: ForkDeps, call: string, write: Write<'fork'
         `${call}: step '${outcome.key}' of task ${taskId} cannot be edited: it is in a branch of '${outcome.decision}', which is decided and ` +
           `answers for it; edit '${outcome.decision}' itself, or fork from it to decide it anew`,
       )
+    case 'edited':
+      throw historyEdited(taskId, outcome.fault, `${call} it again`)
     case 'not_editable':
       throw invalid(`${call} edit '${outcome.key}': ${whyNot(write, outcome)}`)
   }

@@ -115,8 +115,8 @@ export {
 } from './task-definition.ts'
 export { ApprovalRejected, StepInDoubt, TaskFailed, TaskRejected, TimeoutError } from './task-errors.ts'
 export type { TaskStatus } from './task-status.ts'
-export type { Divergence, DivergenceKind } from '@ku0/agent-runtime-core'
 export type { ClientRecord, ClientTier, SharesConfig, Usage } from '@ku0/agent-runtime-core'
+export type { Divergence, DivergenceKind, Doubt } from '@ku0/agent-runtime-core'
 export { LeaseLost, NonRetryableError, RuntimeError, TaskCanceled } from '@ku0/agent-runtime-core'
 export {
   type AgentState,

@@ -61,7 +61,7 @@ export interface Runtime extends AsyncDisposable {
 
   /**
    * Submits a graph of tasks: one task that runs each node as a child, as soon as the nodes that it waits for are done, and whose result
-   * is the output of every node by name. Nothing is stored when anything is wrong with the graph: `invalid_argument` names all of it,
+   * is the output of every node by name, each `maxPayloadBytes` at most. Nothing is stored when anything is wrong with the graph: `invalid_argument` names all of it,
    * a circle with its path. A submission that is refused by a limit is an answer, as in {@link submit}; throws what that throws.
    * Canceling the task cancels its nodes; a retry keeps those that are done. Source: `docs/semantics.md 13.3`.
    */
@@ -99,8 +99,9 @@ export interface Runtime extends AsyncDisposable {
 
   /**
    * Submits a failed, canceled or parked task again, as a new one that keeps its completed steps, the waits that were over and the
-   * feedback of its reviewers; steps have all their tries again, and the old one stays as it is. Like {@link submit} it may be refused by a limit. Throws `not_found`, `invalid_argument` for a task in
-   * another state. Source: `docs/semantics.md 1.2, 6.3`.
+   * feedback of its reviewers; steps have all their tries again, and the old one stays as it is. A wait whose end the task failed of (its time
+   * ran out, its request was rejected) is asked anew. Like {@link submit} it may be refused by a limit. Throws `not_found`, `invalid_argument` for a task in
+   * another state, `store_corrupt` for a history that was edited. Source: `docs/semantics.md 1.2, 6.3`.
    */
   retry<Output>(task: Receipt<Output> | TaskId<Output>, options?: RetryOptions): Promise<Receipt<Output>>
   retry(taskId: string, options?: RetryOptions): Promise<Receipt>
@@ -109,7 +110,7 @@ export interface Runtime extends AsyncDisposable {
    * Submits a task again, as a new one that keeps what was done before `fromStep` (all of it without one), some of it with other
    * results; the task itself, which may be in any state, stays as it is. Like {@link submit} it may be refused by a limit. Throws
    * `not_found`, `invalid_argument` for a step that was not completed, or an edit of one that a decided race or `all` answers for,
-   * `idempotency_conflict` for a key of another fork, `StepNotSerializable`, `PayloadTooLarge`. Source: `docs/semantics.md 6.3`.
+   * `idempotency_conflict` for a key of another fork, `store_corrupt` for a history that was edited, `StepNotSerializable`, `PayloadTooLarge`. Source: `docs/semantics.md 6.3`.
    */
   fork<Output>(task: Receipt<Output> | TaskId<Output>, options?: ForkOptions): Promise<Receipt<Output>>
   fork(taskId: string, options?: ForkOptions): Promise<Receipt>

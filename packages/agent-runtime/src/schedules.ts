@@ -84,7 +84,9 @@ export interface ScheduleOptions extends Pick<
 
 /** A schedule as it stands. Times are epoch ms. */
 export interface ScheduleStatus
-  extends Omit<ScheduleRecord, 'run' | 'timing'>, Omit<ScheduledRun, 'type' | 'input'> {
+  extends Omit<ScheduleRecord, 'run' | 'timing' | 'nextAt'>, Omit<ScheduledRun, 'type' | 'input'> {
+  /** When it is due next; absent while it is paused, and when there is no further time. */
+  readonly nextAt?: number
   readonly timing: ScheduleTiming
   /** The type of the task that it submits. */
   readonly task: string

@@ -156,7 +156,8 @@ export interface TaskContext {
    * task's lane unless told otherwise; a type that this process does not define is not checked here. When this task ends, in whatever
    * way, the children that have not ended are canceled in the same commit, and their children: `onParentEnd: 'abandon'` lets one go on.
    *
-   * Throws {@link DuplicateStepKey}, `TaskRejected` when the submission is refused (the key may be used again then), `already_exists`,
+   * While the queue is full it waits for room, see {@link SpawnOptions.whenFull}. Throws {@link DuplicateStepKey}, `TaskRejected` when the
+   * submission is refused for another reason (the key may be used again then), `already_exists`,
    * `limit_exceeded` above `maxChildren` open ones, `invalid_argument`, {@link StepNotSerializable}, {@link PayloadTooLarge}, the
    * signal's reason. Source: `docs/semantics.md 5.5`.
    */
@@ -300,6 +301,11 @@ export interface Feedback {
 export interface SpawnOptions extends Omit<SubmitOptions, 'idempotencyKey' | 'client'> {
   /** What becomes of the child when this task ends before it: `cancel` by default. */
   readonly onParentEnd?: ChildPolicy
+  /**
+   * What to do while the store takes no more (`queue_full`, `backpressure`, `quota_exceeded`): `wait` (default) for room, durably and without
+   * a slot, trying again after 100 ms, then twice as long each time, 30 s at most; or `throw` a `TaskRejected`.
+   */
+  readonly whenFull?: 'wait' | 'throw'
 }
 
 /** A child that was spawned. */

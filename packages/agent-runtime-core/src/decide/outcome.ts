@@ -5,7 +5,8 @@ import { type Backoff, decideBackoff } from './backoff.ts'
 /** How a pass through a handler ended. */
 export type HandlerEnd =
   | { readonly as: 'returned'; readonly output: string }
-  | { readonly as: 'threw'; readonly error: ErrorRecord }
+  /** `waits`: by key, those whose end the error tells. */
+  | { readonly as: 'threw'; readonly error: ErrorRecord; readonly waits?: readonly string[] }
   /** The runtime ended it by a rule of its own; no retry policy is asked. */
   | { readonly as: 'stopped'; readonly kind: Exclude<FailureKind, 'error'>; readonly error: ErrorRecord }
 
@@ -31,7 +32,12 @@ export interface OutcomeCase {
 /** What becomes of the task. */
 export type Outcome =
   | { readonly as: 'completed'; readonly output: string }
-  | { readonly as: 'failed'; readonly kind: FailureKind; readonly error: ErrorRecord }
+  | {
+      readonly as: 'failed'
+      readonly kind: FailureKind
+      readonly error: ErrorRecord
+      readonly waits?: readonly string[]
+    }
   | { readonly as: 'retry'; readonly error: ErrorRecord; readonly delayMs: number }
 
 /**
@@ -45,14 +51,17 @@ export function decideOutcome(end: HandlerEnd, task: OutcomeCase): Outcome {
     case 'stopped':
       return { as: 'failed', kind: end.kind, error: end.error }
     case 'threw':
-      return decideError(end.error, task)
+      return decideError(end, task)
   }
 }
 
-function decideError(error: ErrorRecord, { attempt, crashes, retry, random }: OutcomeCase): Outcome {
+function decideError(
+  { error, waits }: Extract<HandlerEnd, { as: 'threw' }>,
+  { attempt, crashes, retry, random }: OutcomeCase,
+): Outcome {
   const tries = attempt - crashes
   if (retry === undefined || isFinalError(error) || tries >= retry.attempts) {
-    return { as: 'failed', kind: kindOf(error), error }
+    return { as: 'failed', kind: kindOf(error), error, ...(waits === undefined ? {} : { waits }) }
   }
   return { as: 'retry', error, delayMs: decideBackoff(retry.backoff, tries, random) }
 }

@@ -156,8 +156,7 @@ export class ClaimRound {
       return this.liftedBy(shares, group, laneRank)
     }
     // One whose head is not known, or may not run, is looked at first: then it is known, or out of the way.
-    const rank =
-      task === 'unknown' || task === undefined ? Number.NEGATIVE_INFINITY : this.rankOf(row, task)
+    const rank = task === 'unknown' || task === undefined ? Number.NEGATIVE_INFINITY : this.rankOf(row, task)
     if (rank === laneRank) {
       this.tooYoung.add(group)
       return undefined

@@ -1,10 +1,10 @@
 import { childName, isPatience, patientFor } from '../child.ts'
 import { canonical } from '../codec.ts'
-import { isRetryWait } from '../decide/replay.ts'
+import { isLimit, isRetryWait } from '../decide/replay.ts'
 import type { EventData } from '../event.ts'
 import { isFinal } from '../states.ts'
 import type { OutcomeOf, Submission, Write } from '../store.ts'
-import type { MemoRow, TaskRow } from './rows.ts'
+import type { History, MemoRow, TaskRow } from './rows.ts'
 import type { WaitKind } from '../wait.ts'
 import { submitOne } from './submit.ts'
 import { deliver } from './waits.ts'
@@ -24,7 +24,10 @@ export function fork(ws: WorkingSet, it: Write<'fork'>): OutcomeOf<'fork'> {
   if (it.onlyOver && !isParked && (!isFinal(source.state) || source.state === 'completed'))
     return { as: 'not_over', state: source.state }
 
-  const { memos, rejections, ends } = readMemos(ws, source, history.memos)
+  if ('fault' in history) return { as: 'edited', fault: history.fault }
+
+  const { memos: all, rejections, ends } = readMemos(ws, source, history.memos)
+  const memos = it.onlyOver ? withoutWhatFailedIt(source, history, all) : all
   const from = it.fromStep === undefined ? undefined : memos.find(({ data }) => data.key === it.fromStep)
   if (it.fromStep !== undefined && from === undefined) return { as: 'unknown_step', key: it.fromStep }
   const kept = from === undefined ? memos : memos.filter(({ data }) => data.position < from.data.position)
@@ -42,10 +45,38 @@ export function fork(ws: WorkingSet, it: Write<'fork'>): OutcomeOf<'fork'> {
   const receipt = submitOne(ws, { ...submissionOf(history.submission), ...change })
   if (receipt.accepted && !receipt.deduplicated) {
     const told = kept.flatMap((memo) => ends.get(memo) ?? [])
-    const all = [...kept, ...rejectionsOver(kept, rejections), ...told].toSorted((a, b) => a.seq - b.seq)
-    inheritAll(ws, source, receipt.sequence, all, it.edits)
+    const inherited = [...kept, ...rejectionsOver(kept, rejections), ...told].toSorted(
+      (a, b) => a.seq - b.seq,
+    )
+    inheritAll(ws, source, receipt.sequence, inherited, it.edits)
   }
   return { as: 'submitted', receipt }
+}
+
+/**
+ * A task that failed of how a wait had ended would fail of it again at once: that wait is asked anew, and so are those that ended likewise
+ * after it. It is the one that the failure names; where that names none, the last memo, if no step failed after it. What a handler got
+ * over stays, with all that it did since.
+ */
+function withoutWhatFailedIt(
+  source: TaskRow,
+  { failedOf, lastFailure }: Exclude<History, { fault: unknown }>,
+  memos: readonly Memo[],
+): readonly Memo[] {
+  if (source.state !== 'failed') return memos
+  const last = memos.at(-1)
+  const first =
+    memos.find((memo) => isThrown(memo) && failedOf.includes(memo.data.key)) ??
+    (last !== undefined && isThrown(last) && last.seq > lastFailure ? last : undefined)
+  return first === undefined ? memos : memos.filter((memo) => memo.seq < first.seq || !isThrown(memo))
+}
+
+/** Whether the wait's end is an error for whoever asked. */
+function isThrown({ data }: Memo): boolean {
+  if (!('kind' in data)) return false
+  return (
+    data.outcome === 'timed_out' || data.outcome === 'rejected' || isPatience(data.key) || isLimit(data.key)
+  )
 }
 
 /** The race or all, decided, in a branch of which the step was recorded: branches have the position of the call around them. */

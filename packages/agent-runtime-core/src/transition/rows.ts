@@ -1,5 +1,6 @@
 import type { ChildPolicy } from '../child.ts'
 import type { EventType, WaitReason } from '../event.ts'
+import type { HistoryFault } from '../history-fault.ts'
 import type { LeaseEndReason } from '../lease.ts'
 import type { ScheduleDefinition } from '../schedule.ts'
 import type { ClientTier } from '../shares.ts'
@@ -228,11 +229,20 @@ export interface MemoRow {
   readonly blob: string | null
 }
 
-/** What a task was submitted with (blobs put back), and the memos that it has, in order. */
-export interface History {
-  readonly submission: string
-  readonly memos: readonly MemoRow[]
-}
+/**
+ * What a task was submitted with (blobs put back), the memos that it has, in order, and the waits that its failure tells the end of; or why
+ * none of it is to be believed.
+ */
+export type History =
+  | {
+      readonly submission: string
+      readonly memos: readonly MemoRow[]
+      /** By key. */
+      readonly failedOf: readonly string[]
+      /** The seq of the last event that says that a step failed; 0 when none does. */
+      readonly lastFailure: number
+    }
+  | { readonly fault: HistoryFault }
 
 export interface CheckpointRow {
   readonly task: number

@@ -35,7 +35,7 @@ export function settle(ws: WorkingSet, { leaseId, settlement, charged }: Write<'
       return 'ok'
     }
     case 'failed': {
-      fail(ws, task, lease, settlement.kind, settlement.error, 'failed', released, charged)
+      fail(ws, task, lease, settlement, 'failed', released, charged)
       return 'ok'
     }
     case 'retry': {
@@ -79,7 +79,7 @@ export function expire(ws: WorkingSet, lease: LeaseRow, reason: 'expired' | 'own
   ws.count('expired')
   if (verdict.to === 'failed') {
     const error = `{"code":"poisoned","message":"the task lost its lease to crashes ${verdict.crashes} times (maxCrashes ${ws.config.maxCrashes})","name":"RuntimeError"}`
-    fail(ws, { ...task, crashes: verdict.crashes }, lease, 'poisoned', error, reason, expired)
+    fail(ws, { ...task, crashes: verdict.crashes }, lease, { kind: 'poisoned', error }, reason, expired)
   } else {
     requeue(ws, task, lease, { reason, attempt: verdict.attempt, crashes: verdict.crashes, dueAt: null })
   }
@@ -94,14 +94,15 @@ function fail(
   ws: WorkingSet,
   task: TaskRow,
   lease: LeaseRow,
-  kind: string,
-  error: string,
+  { kind, error, waits }: Omit<Extract<Settlement, { as: 'failed' }>, 'as'>,
   endReason: LeaseEndReason,
   also: readonly EventType[],
   charged?: UsageSum,
 ): void {
   const value = ws.inline(error)
-  const data = `{${chargedText(charged)}"durationMs":${durationOf(ws, task)},"error":${value.text},"kind":"${kind}","leaseId":"${ws.ids.lease(lease.id)}"}`
+  const data =
+    `{${chargedText(charged)}"durationMs":${durationOf(ws, task)},"error":${value.text},"kind":"${kind}","leaseId":"${ws.ids.lease(lease.id)}"` +
+    (waits === undefined ? '}' : `,"waits":${JSON.stringify(waits)}}`)
   const end = { state: 'failed', text: `{"error":${value.text},"kind":"${kind}","state":"failed"}` } as const
   finish(ws, task, lease, end, data, endReason, also, value.blob)
   ws.count('failed')

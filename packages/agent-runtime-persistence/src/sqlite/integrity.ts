@@ -8,14 +8,16 @@ import {
   type TaskRow,
 } from '@ku0/agent-runtime-core'
 import type { Db } from './open.ts'
-import type { SqliteTables } from './tables.ts'
+import type { Load } from './load.ts'
 
 interface IntegrityContext {
   readonly db: Db
-  readonly tables: SqliteTables
-  readonly chain: Surroundings['chain']
-  readonly sha256Hex: Surroundings['sha256Hex']
+  readonly load: Load
+  readonly hashes: Hashes
 }
+
+/** How the store hashes. */
+export type Hashes = Pick<Surroundings, 'chain' | 'sha256Hex'>
 
 /**
  * Checks that a task's events are those that were written: no gap, every hash the one of its chain, every blob the one that its event
@@ -24,9 +26,8 @@ interface IntegrityContext {
  */
 export function prepareIntegrity({
   db,
-  tables,
-  chain,
-  sha256Hex,
+  load,
+  hashes: { chain, sha256Hex },
 }: IntegrityContext): (row: TaskRow, show?: (event: PlainEvent) => void) => HistoryFault | undefined {
   const events = db
     .prepare<[number], EventRow>(
@@ -53,7 +54,7 @@ export function prepareIntegrity({
 
   /** The chain holds the hash of a value that was moved to a blob, not the value. */
   function faultOfBlob(blob: string, data: string): Omit<HistoryFault, 'seq'> | undefined {
-    const text = tables.load.blob(blob)
+    const text = load.blob(blob)
     if (text === undefined) return { expected: `blob ${blob.slice(0, BRIEF)}`, actual: 'no blob' }
     const actual = sha256Hex(text)
     if (actual === blob && data.includes(blobReference(blob, text.length))) return undefined

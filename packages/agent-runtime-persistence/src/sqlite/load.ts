@@ -98,6 +98,14 @@ export function prepareLoad(db: Db) {
   const memos = db.prepare<[number], MemoRow & { readonly seq: number }>(
     "SELECT seq, type, data, blob FROM event WHERE task = ? AND type IN ('step.completed', 'step.inherited', 'wait.resolved', 'wait.inherited', 'task.resumed', 'child.spawned', 'child.inherited', 'child.ended') ORDER BY seq",
   )
+  const failed = db
+    .prepare<[number], string>("SELECT data FROM event WHERE task = ? AND type = 'task.failed'")
+    .pluck()
+  const lastFailure = db
+    .prepare<[number], number>(
+      "SELECT coalesce(max(seq), 0) FROM event WHERE task = ? AND type = 'step.failed'",
+    )
+    .pluck()
   const outputs = db
     .prepare<[number], number>('SELECT coalesce(max(seq), 0) FROM output WHERE task = ?')
     .pluck()
@@ -173,6 +181,11 @@ export function prepareLoad(db: Db) {
       const spawnedAt = new Map(spawned.map(({ key: name, seq }) => [name, seq]))
       const counting = new Set(standing(all, sentBack, (name) => spawnedAt.get(name)))
       return all.filter((memo) => counting.has(memo) || sentBack.some(({ seq }) => seq === memo.seq))
+    },
+    /** What a task failed of, as far as it says. */
+    failure: (taskId: number): { failedOf: readonly string[]; lastFailure: number } => {
+      const { waits: failedOf = [] } = JSON.parse(failed.get(taskId) ?? '{}') as { waits?: readonly string[] }
+      return { failedOf, lastFailure: lastFailure.get(taskId) ?? 0 }
     },
     rejections: (taskId: number) => rejections.all(taskId),
     verdicts: (taskId: number): VerdictsRow => {

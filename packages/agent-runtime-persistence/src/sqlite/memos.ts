@@ -82,12 +82,13 @@ export function prepareMemos(
       .toSorted((a, b) => a.seq - b.seq)
     const spawnedAt = new Map(children.map(({ key, seq }) => [key, seq]))
     const doubts = new Map<string, number>()
+    const lastStarts = new Map<string, PlainEvent>()
     const retriedAt = events.findLast(isRetry)?.seq ?? 0
     for (const it of standing(found, sentBack, (key) => spawnedAt.get(key)))
       switch (it.type) {
         case 'step.started':
         case 'step.failed':
-          countDoubt(doubts, it.type, whole(it))
+          countDoubt(doubts, lastStarts, it, whole(it))
           break
         case 'step.completed':
         case 'step.inherited':
@@ -99,7 +100,10 @@ export function prepareMemos(
         }
       }
     for (const { key } of steps) doubts.delete(key)
-    const inDoubt = [...doubts].flatMap(([key, count]) => (count > 0 ? [{ key, starts: count }] : []))
+    const inDoubt = [...doubts].flatMap(([key, starts]) => {
+      const last = lastStarts.get(key)
+      return starts > 0 && last !== undefined ? [{ key, starts, startedAt: last.at, seq: last.seq }] : []
+    })
     const rejections = sentBack.flatMap(({ since, seq }) =>
       found
         .filter((it) => it.seq === seq)
@@ -151,11 +155,18 @@ export const noMemos: Reads['memos']['answer'] = {
 }
 
 /** A step that said how it failed is not in doubt, unless it ran out of time, or failed because it was in doubt. */
-function countDoubt(doubts: Map<string, number>, type: StoredEvent['type'], data: string): void {
+function countDoubt(
+  doubts: Map<string, number>,
+  lastStarts: Map<string, PlainEvent>,
+  event: PlainEvent,
+  data: string,
+): void {
   const { key, error } = JSON.parse(data) as { key: string; error?: { code?: string } }
   const count = Math.abs(doubts.get(key) ?? 0)
-  if (type === 'step.started') doubts.set(key, count + 1)
-  else if (count > 0 && error?.code !== 'timeout' && error?.code !== 'in_doubt') doubts.set(key, -count)
+  if (event.type === 'step.started') {
+    doubts.set(key, count + 1)
+    lastStarts.set(key, event)
+  } else if (count > 0 && error?.code !== 'timeout' && error?.code !== 'in_doubt') doubts.set(key, -count)
 }
 
 /** A wait as it is shown to others. */

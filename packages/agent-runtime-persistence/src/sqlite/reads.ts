@@ -19,7 +19,6 @@ import {
   type ScheduleFilter,
   type StoredEvent,
   type StoreStats,
-  type Surroundings,
   type TaskFilter,
   type TaskRecord,
   type TaskRow,
@@ -28,7 +27,7 @@ import {
 } from '@ku0/agent-runtime-core'
 import { prepareExplain } from './explain.ts'
 import { prepareApprovals } from './approvals.ts'
-import { type PlainEvent, prepareIntegrity } from './integrity.ts'
+import type { PlainEvent } from './integrity.ts'
 import { taskOf } from './load.ts'
 import { memoTypes, noMemos, openWaitOf, prepareMemos } from './memos.ts'
 import type { Db } from './open.ts'
@@ -41,8 +40,6 @@ export interface ReadContext {
   readonly config: ExecutionConfig
   readonly now: () => Instant
   readonly processId: (process: number) => string | undefined
-  readonly chain: Surroundings['chain']
-  readonly sha256Hex: Surroundings['sha256Hex']
   /** What only this process's store knows. */
   readonly local: () => {
     readonly staleWrites: number
@@ -54,7 +51,7 @@ export interface ReadContext {
 /** Answers questions from committed state, between flushes. */
 export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadKind]['answer'] {
   const { db, tables } = context
-  const { load, ids } = tables
+  const { load, ids, faultOf } = tables
   const finalEvent = db.prepare<[number, number], { seq: number; data: string; blob: string | null }>(
     "SELECT seq, data, blob FROM event WHERE task = ? AND seq <= ? AND type IN ('task.completed', 'task.failed', 'task.canceled', 'task.rejected') ORDER BY seq DESC LIMIT 1",
   )
@@ -101,9 +98,8 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
     "SELECT id, depth FROM stream WHERE client = ? AND client <> '' UNION ALL SELECT id, depth FROM stream WHERE client = '' AND ? = ''",
   )
   const explain = prepareExplain(context, workers)
-  const approvals = prepareApprovals(db, tables)
+  const approvals = prepareApprovals(db, tables, context.now)
   const memos = prepareMemos(db, tables)
-  const faultOf = prepareIntegrity(context)
   // Another process may write between two statements: they see one state.
   const atOnce = db.transaction(<T>(read: () => T) => read())
 

@@ -1,5 +1,6 @@
 import { blobReference, type IdCodec, type WorkingSet } from '@ku0/agent-runtime-core'
 import { prepareApply } from './apply.ts'
+import { type Hashes, prepareIntegrity } from './integrity.ts'
 import { prepareJournal } from './journal.ts'
 import { prepareLoad, type Load } from './load.ts'
 import type { Db } from './open.ts'
@@ -9,13 +10,16 @@ export class SqliteTables {
   readonly load: Load
   readonly ids: IdCodec
   readonly journal
+  /** What is wrong with a task's events. */
+  readonly faultOf
   /** The journal's last number and hash, as of the last commit this connection has seen. */
   last: { number: number; hash: Uint8Array } = { number: 0, hash: new Uint8Array(32) }
   private readonly apply
 
-  constructor(db: Db, ids: IdCodec) {
+  constructor(db: Db, ids: IdCodec, hashes: Hashes) {
     this.ids = ids
     this.load = prepareLoad(db)
+    this.faultOf = prepareIntegrity({ db, load: this.load, hashes })
     this.apply = prepareApply(db)
     this.journal = prepareJournal(db)
     this.reload()

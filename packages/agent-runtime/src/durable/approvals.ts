@@ -11,6 +11,7 @@ import {
   SPOT_CHECK_SHARE,
   type WaitRecord,
 } from '@ku0/agent-runtime-core'
+import { endOfWait } from '../execution/ended-waits.ts'
 import { assertOptions, invalid, isOneOf, type Rules } from '../rules.ts'
 import type { Approval, ApprovalOptions, Feedback } from '../task-context.ts'
 import { ApprovalRejected, TimeoutError } from '../task-errors.ts'
@@ -41,9 +42,10 @@ export function requestApproval(
     })
     const { position, wait: memo } = pass.use({ key, as: 'approval', scope, callee })
     const answer = (record: WaitRecord): Approval => {
-      if (record.outcome === 'timed_out') throw new TimeoutError(`approval '${key}'`, options.timeoutMs ?? 0)
+      if (record.outcome === 'timed_out')
+        throw endOfWait(key, new TimeoutError(`approval '${key}'`, options.timeoutMs ?? 0))
       const verdict = verdictOf(record)
-      if (record.outcome === 'rejected') throw new ApprovalRejected(key, verdict)
+      if (record.outcome === 'rejected') throw endOfWait(key, new ApprovalRejected(key, verdict))
       pass.approved(record.seq)
       return { asked: record.outcome === 'approved', ...verdict }
     }
@@ -81,7 +83,8 @@ function requestOf(
   }: ApprovalOptions & { readonly mode: OversightMode },
 ): ApprovalRequest {
   const asks = mode !== 'spot_check' || feedbackOf(pass).length > 0 || pass.memos.open.has(key)
-  const draw = asks ? undefined : pass.attempt.parts.environment.random.next()
+  const { claim, parts } = pass.attempt
+  const draw = asks ? undefined : parts.environment.random.next(`spot check\n${claim.taskId}\n${key}`)
   return {
     artifact,
     mode,

@@ -10,11 +10,12 @@ import {
 } from '@ku0/agent-runtime-core'
 import { assertOptions, type Rules } from '../rules.ts'
 import type { BranchesOptions, TaskContext } from '../task-context.ts'
+import { endOfWait } from '../execution/ended-waits.ts'
 import { TimeoutError } from '../task-errors.ts'
 import { Answer, refused } from './answer.ts'
 import { insideBranch } from './inside-branch.ts'
 import { type Callee, checkKey, type Pass, type Start } from './pass.ts'
-import { BranchScope, isWithin, LIVE, type Member, type Scope } from './scope.ts'
+import { BranchScope, isWithin, LIVE, type Member, type Scope, silentIn } from './scope.ts'
 import { unawaitedIn } from './unawaited.ts'
 import { isWait } from './wait-calls.ts'
 
@@ -147,6 +148,15 @@ class Contest implements Start, Member {
     this.#timeoutMs = timeoutMs
     this.#limit = timeoutMs === undefined ? undefined : new BranchScope('time', scope, position)
     this.#begunAt = pass.attempt.parts.environment.clock.monotonic()
+  }
+
+  get silent(): readonly string[] {
+    const returned = new Set(this.#results.map(({ branch }) => branch))
+    return this.#branches
+      .filter((branch) => !returned.has(branch))
+      .flatMap((branch) =>
+        branch.members.size === 0 ? [`${this.#kind} '${this.#key}' ${branch.name}`] : silentIn(branch),
+      )
   }
 
   run(functions: readonly (readonly [string, Branch])[]): Promise<unknown> {
@@ -284,7 +294,8 @@ class Contest implements Start, Member {
   }
 
   #tooLate(branch: BranchScope, seq: number): Result {
-    const error = new TimeoutError(`${this.#kind} '${this.#key}'`, this.#timeoutMs ?? 0)
+    const what = new TimeoutError(`${this.#kind} '${this.#key}'`, this.#timeoutMs ?? 0)
+    const error = endOfWait(limitKey(this.#key), what)
     return { branch, outcome: { as: 'threw', error }, seq }
   }
 

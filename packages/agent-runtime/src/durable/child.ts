@@ -9,6 +9,7 @@ import {
   TaskCanceled,
   type WaitRecord,
 } from '@ku0/agent-runtime-core'
+import { endOfWait } from '../execution/ended-waits.ts'
 import { assertOptions, invalid, type Rules } from '../rules.ts'
 import type { ChildTask, ChildWaitOptions } from '../task-context.ts'
 import { TaskFailed, TimeoutError } from '../task-errors.ts'
@@ -163,7 +164,8 @@ export class Child implements ChildTask {
 
   #tellLate({ answer, limit }: Waiting, { seq }: WaitRecord): void {
     this.#scope.answered(seq)
-    answer.reject(new TimeoutError(`child '${this.#key}'`, limit?.timeoutMs ?? 0))
+    const error = new TimeoutError(`child '${this.#key}'`, limit?.timeoutMs ?? 0)
+    answer.reject(limit === undefined ? error : endOfWait(limit.key, error))
   }
 }
 

@@ -15,6 +15,8 @@ import { TaskRejected } from '../task-errors.ts'
 import { Answer, refused } from './answer.ts'
 import { Child } from './child.ts'
 import { type Callee, checkKey, type Pass, type Start } from './pass.ts'
+import { retriesIn, retryKey } from './retries.ts'
+import { isPassing, roomDelay } from './room.ts'
 import { LIVE, type Member, type Scope } from './scope.ts'
 
 /** Which pass spawns, on whose behalf, the method that was called, and what its own task was submitted with. */
@@ -66,11 +68,9 @@ function begin<T>(
   try {
     if (scope.closedBy !== undefined) throw scope.closedBy
     checkKey(key, name)
-    const { options, policy } = readOptions(`${name} '${key}'`, given)
+    const { options, policy, whenFull } = readOptions(`${name} '${key}'`, given)
     const lane = options.lane ?? pass.attempt.claim.lane
-    const client = options.client ?? submission.client
-    const account = client === undefined ? {} : { client }
-    const item = { task, input, options: { ...options, lane, ...account } } as SubmitItem
+    const item = { task, input, options: { ...options, lane } } as SubmitItem
     const { position } = pass.use({ key, as: 'child', scope, callee })
     // The wait for it has a place of its own, in every pass the same.
     const resultAt = name === 'call' ? pass.placeIn(scope) : undefined
@@ -84,7 +84,7 @@ function begin<T>(
       return answer.promise
     }
     const spawn = new Spawn<T>(
-      { name, pass, scope, key, position, resultAt, policy, item, parent: submission },
+      { name, pass, scope, key, position, resultAt, policy, whenFull, item, parent: submission },
       answer,
       spawned,
     )
@@ -97,18 +97,22 @@ function begin<T>(
 function readOptions(
   call: string,
   given: unknown,
-): { readonly options: SubmitOptions; readonly policy: ChildPolicy } {
-  if (given === undefined) return { options: {}, policy: 'cancel' }
+): { readonly options: SubmitOptions; readonly policy: ChildPolicy; readonly whenFull: 'wait' | 'throw' } {
+  if (given === undefined) return { options: {}, policy: 'cancel', whenFull: 'wait' }
   for (const name of ['idempotencyKey', 'client'])
     if (isRecord(given) && name in given)
       throw invalid(`${call} option ${name}: a child has its parent's client, and its key is its own`)
   assertOptions(call, given, spawnRules)
-  const { onParentEnd = 'cancel', ...options } = given as SpawnOptions
-  return { options, policy: onParentEnd }
+  const { onParentEnd = 'cancel', whenFull = 'wait', ...options } = given as SpawnOptions
+  return { options, policy: onParentEnd, whenFull }
 }
 
 const { idempotencyKey: _, client: __, ...rest } = submitRules
-const spawnRules: Rules<SpawnOptions> = { ...rest, onParentEnd: isOneOf(childPolicies) }
+const spawnRules: Rules<SpawnOptions> = {
+  ...rest,
+  onParentEnd: isOneOf(childPolicies),
+  whenFull: isOneOf(['wait', 'throw']),
+}
 
 /** Another task type under the key is other code: the task is parked. Source: `docs/semantics.md 6.4`. */
 function assertSameType(pass: Pass, { key, type }: ChildRecord, task: unknown, position: number): void {
@@ -131,6 +135,7 @@ interface SpawnFacts {
   readonly position: number
   readonly resultAt: number | undefined
   readonly policy: ChildPolicy
+  readonly whenFull: 'wait' | 'throw'
   readonly item: SubmitItem
   /** What the parent was submitted with. */
   readonly parent: SubmissionData
@@ -144,6 +149,8 @@ class Spawn<T> implements Start, Member {
   /** It is under way, which keeps the pass alive. */
   #counted = false
   #ended = false
+  /** How often it was refused for want of room, in earlier passes too. */
+  #refusals = 0
 
   constructor(it: SpawnFacts, answer: Answer<T>, spawned: Spawned<T>) {
     this.#it = it
@@ -152,8 +159,11 @@ class Spawn<T> implements Start, Member {
   }
 
   begin(): Promise<T> {
-    this.#it.scope.keep(this)
-    this.#it.pass.admit(this)
+    const { pass, scope, key } = this.#it
+    scope.keep(this)
+    this.#refusals = retriesIn(pass.memos, key)
+    if (pass.memos.open.has(retryKey(key, this.#refusals + 1))) this.#awaitRoom()
+    else pass.admit(this)
     return this.answer.promise
   }
 
@@ -207,8 +217,30 @@ class Spawn<T> implements Start, Member {
     if (outcome.fenced === 'stale') pass.attempt.lose()
     if (this.#ended) return
     if (outcome.fenced === 'stale' || scope.closedBy !== undefined) return this.refuse()
+    if (outcome.as === 'refused' && this.#it.whenFull === 'wait' && isPassing(outcome.receipt.reason)) {
+      this.#counted = false
+      this.#awaitRoom()
+      return pass.endInWait()
+    }
     if (outcome.as !== 'spawned') return this.#end(this.#refusal(outcome))
     if (!this.#leave()) this.#spawned(this.answer, new Child(pass, scope, outcome.child, resultAt))
+  }
+
+  /** As between the tries of a step, the wait is the task's own: it holds no slot, which the queue may need. */
+  #awaitRoom(): void {
+    const { pass, scope, key, position } = this.#it
+    const delayMs = roomDelay(this.#refusals)
+    this.#refusals += 1
+    try {
+      pass.waits.add({
+        request: { key: retryKey(key, this.#refusals), position, kind: 'timer', delayMs },
+        scope,
+        over: () => pass.admit(this),
+        refuse: (reason) => this.#end(reason),
+      })
+    } catch (error) {
+      this.#end(error)
+    }
   }
 
   #refusal(outcome: Exclude<OutcomeOf<'spawn'>, { fenced: 'stale' } | { as: 'spawned' }>): unknown {

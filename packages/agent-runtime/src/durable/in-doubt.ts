@@ -1,4 +1,12 @@
-import { RESERVED, RuntimeError, show, type WaitRequest, approvalName, encode } from '@ku0/agent-runtime-core'
+import {
+  approvalName,
+  type Doubt,
+  doubtKey,
+  encode,
+  RuntimeError,
+  show,
+  type WaitRequest,
+} from '@ku0/agent-runtime-core'
 import type { InDoubtAnswer, StepHandle, StepOptions } from '../task-context.ts'
 
 /** What becomes of a step of which nobody knows whether it took effect, its options checked. Source: `docs/semantics.md 7.6`. */
@@ -37,18 +45,15 @@ export function readAnswer(stepKey: string, answer: unknown): InDoubtAnswer<unkn
 }
 
 /** The question to a human, one for each start that is in doubt. Approved with a value: that is the result; without: run again. */
-export function doubtRequest(stepKey: string, starts: number, position: number): WaitRequest {
-  const key = `${RESERVED}doubt/${starts}/${stepKey}`
+export function doubtRequest(doubt: Doubt, position: number): WaitRequest {
+  const key = doubtKey(doubt.inDoubt, doubt.starts)
   return {
     key,
     position,
     kind: 'approval',
     name: approvalName(key),
     approval: {
-      artifact: encode(
-        { inDoubt: stepKey, starts },
-        { what: `the question whether step '${stepKey}' took effect` },
-      ),
+      artifact: encode(doubt, { what: `the question whether step '${doubt.inDoubt}' took effect` }),
       mode: 'supervised',
       asked: true,
       maxRetries: 0,

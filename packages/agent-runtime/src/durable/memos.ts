@@ -15,8 +15,11 @@ export interface Memos {
   readonly waits: ReadonlyMap<string, WaitRecord>
   /** Waits that began and have not ended. The pass takes out those that do. */
   readonly open: Map<string, OpenWait>
-  /** Steps of which nobody knows how they ended: how often they were started. */
-  readonly inDoubt: ReadonlyMap<string, number>
+  /** Steps of which nobody knows how they ended: how often they were started, and when last. */
+  readonly inDoubt: ReadonlyMap<
+    string,
+    { readonly starts: number; readonly startedAt: number; readonly seq: number }
+  >
   /** What sent the task back, in order. */
   readonly rejections: readonly Rejection[]
   /** Calls that failed for good in a pass that went on all the same: they fail so in every later pass. */
@@ -60,7 +63,7 @@ export async function readMemos(store: ExecutionStore, taskId: string): Promise<
     waits: byKey(waits),
     open: byKey(open),
     children: byKey(children),
-    inDoubt: new Map(inDoubt.map(({ key, starts }) => [key, starts])),
+    inDoubt: byKey(inDoubt),
     rejections,
     settled: new Map(
       failures.map(({ key, seq, error }) => [key, { seq, error: decode(error) as ErrorRecord }]),

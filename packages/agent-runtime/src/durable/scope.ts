@@ -45,6 +45,8 @@ export interface Member {
   readonly answer?: Call
   /** The same of a question to a human: whoever does not wait for its answer goes on as if it had been given. */
   readonly question?: Call
+  /** Branches of it that have not returned and have nothing under way: they wait for something of their own. */
+  readonly silent?: readonly string[]
   abandon(reason: Error): void
 }
 
@@ -170,6 +172,11 @@ export class BranchScope extends Calls implements Scope {
     for (const member of this.members) member.abandon(reason)
     this.clear()
   }
+}
+
+/** The branches of everything that is under way in a scope that wait for something of their own: a pass that ends cuts them off. */
+export function silentIn({ members }: Scope): readonly string[] {
+  return [...members].flatMap(({ silent = [] }) => silent)
 }
 
 /** Whether a scope is one of `scopes`, or inside one. */

@@ -16,6 +16,7 @@ import {
 } from '@ku0/agent-runtime-core'
 import type { Attempt } from '../execution/attempt.ts'
 import { linkedController } from '../execution/cancellation.ts'
+import { endOfWait } from '../execution/ended-waits.ts'
 import type { Feedback, StepHandle } from '../task-context.ts'
 import { StepInDoubt, TimeoutError } from '../task-errors.ts'
 import { Answer } from './answer.ts'
@@ -58,6 +59,10 @@ export class StepRun implements StepHandle, Start, Member {
   #limit: Limit | undefined
   /** How often it was started, and whether nobody knows how that ended. */
   #starts = 0
+  /** When it was last. */
+  #startedAt = 0
+  /** What was said before it is about an earlier start, in the task that this one is a fork of. */
+  #startSeq = LIVE
   #doubtful = false
   /** What a human said of it. */
   #verdict: WaitRecord | undefined
@@ -75,7 +80,10 @@ export class StepRun implements StepHandle, Start, Member {
     this.answer = new Answer(scope, 'step', facts.key)
     this.#facts = facts
     this.#fn = fn
-    this.#starts = pass.memos.inDoubt.get(facts.key) ?? 0
+    const { starts = 0, startedAt = 0, seq = LIVE } = pass.memos.inDoubt.get(facts.key) ?? {}
+    this.#starts = starts
+    this.#startedAt = startedAt
+    this.#startSeq = seq
     this.#doubtful = this.#starts > 0
   }
 
@@ -155,6 +163,8 @@ export class StepRun implements StepHandle, Start, Member {
     if (this.#ended) return
     if (fenced === 'stale' || this.#isOver()) return this.refuse()
     this.#starts += 1
+    this.#startedAt = Math.floor(this.#attempt.parts.environment.clock.now())
+    this.#startSeq = LIVE
     this.#doubtful = false
     this.#run()
   }
@@ -194,9 +204,12 @@ export class StepRun implements StepHandle, Start, Member {
   /** Waits for a human as the task's own wait, without a slot. */
   #askHuman(): void {
     const { key, position } = this.#facts
-    const request = doubtRequest(key, this.#starts, position)
+    const { idempotencyKey: given } = this
+    const { attempt } = this.#attempt.claim
+    const doubt = { inDoubt: key, starts: this.#starts, startedAt: this.#startedAt, attempt }
+    const request = doubtRequest({ ...doubt, idempotencyKey: given }, position)
     const memo = this.#pass.memos.waits.get(request.key)
-    if (memo !== undefined) return this.#heed(memo)
+    if (memo !== undefined && memo.seq > this.#startSeq) return this.#heed(memo)
     this.#counted = false
     try {
       this.#pass.waits.add({
@@ -214,12 +227,12 @@ export class StepRun implements StepHandle, Start, Member {
     this.#pass.endInWait()
   }
 
-  #heed({ outcome, value }: WaitRecord): void {
+  #heed({ key, outcome, value }: WaitRecord): void {
     const said = (value === undefined ? {} : decode(value)) as Partial<Feedback>
     this.#verdict = undefined
     if (outcome === 'rejected') {
       const why = `it was given up${said.by === undefined ? '' : ` by ${said.by}`}${said.feedback === undefined ? '' : `: ${said.feedback}`}`
-      return this.#fail(new StepInDoubt(this.#facts.key, why, { retryable: false }))
+      return this.#fail(endOfWait(key, new StepInDoubt(this.#facts.key, why, { retryable: false })))
     }
     if ('value' in said) this.#returned(++this.#try, said.value)
     else this.#intend()

@@ -1,4 +1,5 @@
 import { decode, RuntimeError, show, type WaitRecord, type WaitRequest } from '@ku0/agent-runtime-core'
+import { endOfWait } from '../execution/ended-waits.ts'
 import { assertOptions, assertSignalName, type Rule, type Rules } from '../rules.ts'
 import type { SignalWaitOptions } from '../task-context.ts'
 import { TimeoutError } from '../task-errors.ts'
@@ -109,7 +110,8 @@ function valueOf({ value }: WaitRecord): unknown {
 }
 
 function late({ key, name, delayMs = 0 }: WaitRequest): TimeoutError {
-  return new TimeoutError(name === key ? `signal '${key}'` : `signal '${name}' of wait '${key}'`, delayMs)
+  const what = name === key ? `signal '${key}'` : `signal '${name}' of wait '${key}'`
+  return endOfWait(key, new TimeoutError(what, delayMs))
 }
 
 function wrong(expected: string, given: unknown): RuntimeError {

@@ -7,7 +7,7 @@ import {
 } from '@ku0/agent-runtime-core'
 import type { Attempt, Dependant } from '../execution/attempt.ts'
 import type { Deadline } from '../execution/deadlines.ts'
-import { type Call, isWithin, type Member, type Scope } from './scope.ts'
+import { type Call, isWithin, type Member, type Scope, silentIn } from './scope.ts'
 
 /** A wait that a pass asks for, and who hears how it ends. One of the two is called, once. */
 export interface Wait {
@@ -167,14 +167,29 @@ export class Waits implements Dependant {
   #answered(asked: readonly Pending[], outcome: OutcomeOf<'suspend'>): void {
     this.#asking = undefined
     if (outcome.fenced === 'stale') this.#attempt.lose()
-    else if (outcome.suspended) this.#attempt.suspend()
-    else {
+    else if (outcome.suspended) {
+      this.#tellCut()
+      this.#attempt.suspend()
+    } else {
       for (const pending of asked) pending.asked = true
       for (const record of outcome.resolved) this.#resolve(record)
       this.#planAsking()
       this.idle()
     }
     this.#pass.resume()
+  }
+
+  /** What a branch awaits beside `ctx` does not keep the pass alive: whoever wonders where it went finds it in the log. */
+  #tellCut(): void {
+    const [pending] = this.#pending.values()
+    let scope = pending?.wait.scope
+    while (scope?.parent !== undefined) scope = scope.parent
+    const branches = scope === undefined ? [] : silentIn(scope)
+    if (branches.length === 0) return
+    this.#attempt.log('debug', 'the task waits: what branches do outside of steps is cut off', {
+      branches: branches.slice(0, MAX_TOLD),
+      count: branches.length,
+    })
   }
 
   #resolve(record: WaitRecord): void {
@@ -243,5 +258,7 @@ interface Pending extends Member {
   dueAt: number | undefined
 }
 
+/** A line with more than that is read by nobody. */
+const MAX_TOLD = 10
 /** How often a pass that stays looks whether a signal has come: nobody tells it. */
 const SIGNAL_POLL_MS = 250

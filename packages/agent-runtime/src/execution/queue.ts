@@ -38,8 +38,8 @@ export interface SubmitOptions {
   readonly model?: string
   readonly tools?: readonly string[]
   readonly labels?: Readonly<Record<string, string>>
-  /** Not to be started before this time, epoch ms. */
-  readonly dueAt?: number
+  /** Not to be started before this time: a Date, or epoch ms. */
+  readonly dueAt?: Date | number
   /** Not to be started before so many ms from now, by the store's clock. */
   readonly delayMs?: number
   /** The running time allowed to one attempt. */
@@ -203,8 +203,10 @@ export class SubmissionQueue {
     const tools = options?.tools ?? definition?.tools
     const timeoutMs = options?.timeoutMs ?? definition?.timeoutMs
     const trace = this.#trace()
+    const { dueAt, ...others } = options ?? {}
     return {
-      ...options,
+      ...others,
+      ...(dueAt === undefined ? {} : { dueAt: Number(dueAt) }),
       type,
       lane: options?.lane ?? usualLane(definition, isDelayed(options)),
       input,
@@ -234,7 +236,10 @@ export const submitRules: Rules<SubmitOptions> = {
   model: nameRule,
   tools: namesRule,
   labels: ['an object of texts, no lone surrogates', isLabels],
-  dueAt: ['epoch ms, a whole number from 0 to 8.64e15', isTime],
+  dueAt: [
+    'a Date, or epoch ms: a whole number from 0 to 8.64e15',
+    (value) => isTime(value instanceof Date ? value.getTime() : value),
+  ],
   delayMs: ['a whole number of ms from 0 to 8.64e15', isTime],
   timeoutMs: limitRule,
   tokens: ['a whole number, 0 or more', (value) => Number.isSafeInteger(value) && isAmount(value)],

@@ -10,6 +10,8 @@ import {
 import { check, describeIssues } from '../schema.ts'
 import type { TaskDefinition } from '../task-definition.ts'
 import type { Attempt } from './attempt.ts'
+import { isCollected } from './collected.ts'
+import { waitsBehind } from './ended-waits.ts'
 
 /**
  * What a handler returned, as the end of its pass: checked by the task's output schema and encoded. A promise only when the
@@ -35,7 +37,8 @@ export function judgeReturn(
 
 /** What a handler threw, as the end of its pass. */
 export function threw(error: unknown): HandlerEnd {
-  return { as: 'threw', error: describeError(error) }
+  const waits = waitsBehind(error)
+  return { as: 'threw', error: describeError(error), ...(waits.length === 0 ? {} : { waits }) }
 }
 
 /** Decides what the end makes of the task, and hands it to the store. Nothing waits for the commit. */
@@ -52,7 +55,7 @@ function settlementOf(outcome: TaskOutcome): Settlement {
     case 'completed':
       return outcome
     case 'failed':
-      return { as: 'failed', kind: outcome.kind, error: encode(outcome.error, { what: 'an error' }) }
+      return { ...outcome, error: encode(outcome.error, { what: 'an error' }) }
     case 'retry':
       return { as: 'retry', delayMs: outcome.delayMs, error: encode(outcome.error, { what: 'an error' }) }
   }
@@ -61,7 +64,9 @@ function settlementOf(outcome: TaskOutcome): Settlement {
 function encoded(attempt: Attempt, value: unknown): HandlerEnd {
   try {
     const what = `the output of task '${attempt.claim.type}'`
-    return { as: 'returned', output: encode(value, { what, maxBytes: attempt.parts.config.maxPayloadBytes }) }
+    const { maxPayloadBytes } = attempt.parts.config
+    const limit = isCollected(value) ? {} : { maxBytes: maxPayloadBytes }
+    return { as: 'returned', output: encode(value, { what, ...limit }) }
   } catch (error) {
     return threw(error)
   }

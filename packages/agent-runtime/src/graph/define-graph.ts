@@ -36,7 +36,7 @@ export interface GraphDefinition<Type extends string, Input extends Schema, Task
 }
 
 /**
- * Defines a graph as a task type: it is submitted like any other task, and gives the output of every node by name. Throws `ConfigError`
+ * Defines a graph as a task type: it is submitted like any other task, and gives the output of every node by name, each `maxPayloadBytes` at most. Throws `ConfigError`
  * naming every field, node and circle that is wrong. Source: `docs/semantics.md 13.3`.
  */
 export function defineGraph<const Type extends string, Input extends Schema, Tasks extends GraphTasks>(

@@ -2,7 +2,7 @@ import type { SpawnOptions } from '../task-context.ts'
 import type { TaskDefinition } from '../task-definition.ts'
 
 /** What a node's child is submitted with, besides its input. */
-export type NodeOptions = Omit<SpawnOptions, 'taskId' | 'onParentEnd'>
+export type NodeOptions = Omit<SpawnOptions, 'taskId' | 'onParentEnd' | 'whenFull'>
 
 /** One node of a graph that is submitted: a task, where its input comes from, and what has to be done before. */
 export interface GraphNode {

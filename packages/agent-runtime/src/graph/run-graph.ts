@@ -1,5 +1,7 @@
 import { type ErrorCode, isErrorCode, RuntimeError } from '@ku0/agent-runtime-core'
 import type { HandlerContext } from '../durable/context.ts'
+import { isPassing, roomDelay } from '../durable/room.ts'
+import { collected } from '../execution/collected.ts'
 import type { SpawnOptions, TaskContext } from '../task-context.ts'
 import type { TaskDefinition } from '../task-definition.ts'
 import { TaskRejected } from '../task-errors.ts'
@@ -96,7 +98,7 @@ class GraphRun {
     if (this.#failures.size > 0) this.#done.reject(new GraphFailed(this.#failures, this.#nodes.size))
     else
       this.#done.resolve(
-        Object.fromEntries([...this.#nodes.keys()].map((name) => [name, this.#results.get(name)])),
+        collected(Object.fromEntries([...this.#nodes.keys()].map((name) => [name, this.#results.get(name)]))),
       )
   }
 
@@ -114,10 +116,10 @@ class GraphRun {
   async #runNode(name: string): Promise<void> {
     const { task, input, options } = this.#nodes.get(name) as RunnableNode
     try {
-      const child = await this.#ctx.spawn(name, task, input(this.#results), options)
+      const child = await this.#ctx.spawn(name, task, input(this.#results), { ...options, whenFull: 'throw' })
       this.#completed(name, await child.result())
     } catch (error) {
-      if (error instanceof TaskRejected && passing.has(error.reason)) this.#refused(name)
+      if (error instanceof TaskRejected && isPassing(error.reason)) this.#refused(name)
       else this.#failed(name, error)
     }
   }
@@ -146,7 +148,7 @@ class GraphRun {
     this.#ready.unshift(name)
     if (this.#isFull) return
     this.#isFull = true
-    const delayMs = Math.min(MAX_ROOM_MS, MIN_ROOM_MS * 2 ** Math.min(this.#refusals, 10))
+    const delayMs = roomDelay(this.#refusals)
     this.#refusals += 1
     void this.#waitForRoom(delayMs)
   }
@@ -169,11 +171,7 @@ class GraphRun {
   }
 }
 
-/** Refusals that have to do with how much there is, not with what it is. */
-const passing: ReadonlySet<string> = new Set(['queue_full', 'backpressure', 'quota_exceeded'])
 const ROOM = 'wait for room '
-const MIN_ROOM_MS = 100
-const MAX_ROOM_MS = 30_000
 
 /** A message with more than that is read by nobody. */
 const MAX_TOLD = 10

@@ -211,9 +211,11 @@ function timingOf(name: string, given: unknown, now: number): ScheduleTiming {
   return { cron, timeZone }
 }
 
-function statusOf({ run, ...schedule }: ScheduleRecord): ScheduleStatus {
+/** While it is paused the time that it had is none that it will run at. */
+function statusOf({ run, nextAt, ...schedule }: ScheduleRecord): ScheduleStatus {
   const { type, input, ...rest } = run
-  return { ...schedule, ...rest, task: type, input: decode(input) }
+  const next = nextAt === undefined || schedule.paused ? {} : { nextAt }
+  return { ...schedule, ...next, ...rest, task: type, input: decode(input) }
 }
 
 function noSchedule(name: string): RuntimeError {

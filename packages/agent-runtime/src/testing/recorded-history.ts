@@ -1,4 +1,4 @@
-import { type ExecutionStore, parseExecutionConfig, show } from '@ku0/agent-runtime-core'
+import { type ExecutionStore, historyEdited, parseExecutionConfig, show } from '@ku0/agent-runtime-core'
 import { type PastEvent, pastOf } from '../replay/past.ts'
 import { DEFAULT_TIMEOUT_MS, readEvents } from '../replay/replay-task.ts'
 import type { ReplayReport } from '../replay/report.ts'
@@ -21,8 +21,10 @@ export interface RecordedHistory {
   }[]
 }
 
-/** A task's history so far, for {@link replayHistory}. Throws `not_found`. */
+/** A task's history so far, for {@link replayHistory}. Throws `not_found`, `store_corrupt` for one that is not as it was written. */
 export async function recordHistory(store: ExecutionStore, taskId: string): Promise<RecordedHistory> {
+  const fault = await store.read({ kind: 'integrity', taskId })
+  if (fault !== undefined) throw historyEdited(taskId, fault, 'record it again')
   const events = await readEvents(store, taskId)
   return {
     format: 1,

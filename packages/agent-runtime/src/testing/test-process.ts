@@ -1,5 +1,5 @@
 import { parseExecutionConfig, type StoredEvent } from '@ku0/agent-runtime-core'
-import { createVirtualEnvironment, type VirtualClock } from '@ku0/agent-runtime-core/testing'
+import { createVirtualEnvironment, SeededRandom, type VirtualClock } from '@ku0/agent-runtime-core/testing'
 import { openStore } from '@ku0/agent-runtime-persistence'
 import { createRuntime } from '../create-runtime.ts'
 import type { Runtime } from '../runtime.ts'
@@ -38,7 +38,8 @@ export class TestProcess {
     const timers = new MortalTimers(clock, life)
     const storeTimers = new MortalTimers(clock, life)
     const drawn = createVirtualEnvironment(`${seed}\nprocess ${number}`, { digest: systemEnvironment.digest })
-    const environment = { ...drawn, clock, timers }
+    const random = { next: (subject?: string) => drawFor(seed, subject) ?? drawn.random.next() }
+    const environment = { ...drawn, clock, timers, random }
     const inner = await openStore(url, {
       config: parseExecutionConfig(given).config,
       durability: 'normal',
@@ -98,4 +99,9 @@ export class TestProcess {
     }
     await this.store.close()
   }
+}
+
+/** What every process of a test draws alike, whatever was drawn before. */
+function drawFor(seed: number | string, subject: string | undefined): number | undefined {
+  return subject === undefined ? undefined : new SeededRandom(`${seed}\n${subject}`).next()
 }

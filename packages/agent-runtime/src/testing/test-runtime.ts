@@ -15,7 +15,7 @@ export interface TestRuntimeOptions {
   readonly config?: ExecutionConfigInput
   /** As in `createRuntime`: one worker by default, 0 for none. */
   readonly workers?: number | WorkerOptions
-  /** Ids and chance follow from it: the same seed and script give the same history. `'test'` by default. */
+  /** Ids and chance follow from it: the same seed and script give the same history, and the same spot checks whatever crashes. `'test'` by default. */
   readonly seed?: number | string
   /** The time at the beginning; the first of January 2026, UTC, by default. */
   readonly now?: Date | number
@@ -85,7 +85,7 @@ export interface TestRuntime extends AsyncDisposable {
   /** What has happened to a task. Throws `not_found`. */
   history(task: TaskLike): Promise<TaskHistory>
 
-  /** The same as plain JSON, to be kept in a file and given to `replayHistory` later. Throws `not_found`. */
+  /** The same as plain JSON, to be kept in a file and given to `replayHistory` later. Throws `not_found`, `store_corrupt` for a history that was edited. */
   record(task: TaskLike): Promise<RecordedHistory>
 
   /**

@@ -195,6 +195,22 @@ describe('execution: approvals', () => {
     expect(ends).toEqual([['rejected', 'Ada']])
   })
 
+  test('what the children of a task ask is listed with it where that is wanted', async () => {
+    const child = defineTask({ type: 'child', input: z.null() }, (ctx) => ctx.requestApproval('theirs', 1))
+    const parent = defineTask({ type: 'parent', input: z.null() }, (ctx) => ctx.call('child', child, null))
+    await using it = await createTestRuntime({ tasks: [child, parent] })
+    const receipt = await it.runtime.submit(parent, null)
+    await it.until(receipt, 'waiting')
+    await it.settle()
+    const { approvals } = it.runtime
+    expect((await approvals.list({ task: receipt })).approvals).toEqual([])
+    const [open] = (await approvals.list({ task: receipt, children: true })).approvals
+    expect(open).toMatchObject({ key: 'theirs', type: 'child' })
+    await approvals.approve(open?.approvalId ?? '')
+    expect(await it.result(receipt)).toMatchObject({ asked: true })
+    await expect(approvals.list({ children: true })).rejects.toThrow('option children: goes with task')
+  })
+
   test('a spot check asks in 30 % of the cases, by its seed, and its draws are recorded', async () => {
     const count = 400
     const spot = defineTask({ type: 'spot', input: z.number() }, (ctx) =>

@@ -417,6 +417,36 @@ describe('execution: all', () => {
     expect(await runtime.result(receipt)).toBe('RangeError')
   })
 
+  test('what a branch does outside of steps beside a wait is cut off, and the log names the branch', async () => {
+    const task = defineTask({ type: 'outside', input: z.null() }, async (ctx) => {
+      await ctx.sleep('nothing beside it', 10)
+      return ctx.race('race', {
+        'in a step': (c) => c.waitForSignal('go'),
+        nested: (c) => c.all('all', { works: () => never(), waits: (cc) => cc.sleep('long', 60_000) }),
+        works: () => never(),
+      })
+    })
+    const { runtime, log, elapse } = await virtualRuntime({ tasks: [task] })
+    const { taskId } = await runtime.submit(task, null)
+    await elapse(5)
+    expect(log.filter(({ level }) => level === 'debug')).toEqual([])
+    await elapse(10)
+    expect(log.filter(({ message }) => message.includes('cut off'))).toMatchObject([
+      {
+        level: 'debug',
+        fields: {
+          taskId,
+          type: 'outside',
+          branches: ["all 'all' branch 'works'", "race 'race' branch 'works'"],
+          count: 2,
+        },
+      },
+    ])
+    await runtime.signal(taskId, 'go', 'gone')
+    await elapse(10)
+    expect(await runtime.result(taskId)).toEqual({ winner: 'in a step', value: 'gone' })
+  })
+
   test('races nest: an inner one is decided for itself, and dropped with the branch around it', async () => {
     const inner = (c: TaskContext, name: string, ms: number) =>
       c.race(`${name} either`, {

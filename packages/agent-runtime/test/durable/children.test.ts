@@ -9,7 +9,7 @@ import {
   TaskRejected,
   TimeoutError,
 } from '../../src/index.ts'
-import { createTestRuntime, sweepCrashes } from '../../src/testing/index.ts'
+import { createTestRuntime, ProcessCrashed, sweepCrashes } from '../../src/testing/index.ts'
 import { gate, virtualRuntime } from '../virtual-runtime.ts'
 
 const double = defineTask({ type: 'double', input: z.number() }, async (ctx, input) => {
@@ -115,11 +115,59 @@ describe('children (docs/semantics.md 5.5)', () => {
     expect(it.now - Date.UTC(2026, 0, 1)).toBe(110_000)
   })
 
-  test('a submission that is refused throws TaskRejected, and the same call may be made again', async () => {
+  const narrow = { queueDepthLimit: 2, batchBackpressureThreshold: 1 }
+
+  test('a full queue is waited out: children are submitted when there is room', async () => {
+    const parent = defineTask({ type: 'parent', input: z.null() }, async (ctx) => {
+      const keys = Array.from({ length: 10 }, (_, n) => `child ${n}`)
+      const sums = await Promise.all(keys.map((key, n) => ctx.call(key, double, n)))
+      await ctx.spawn('another', forever, null)
+      const { value } = await ctx.race('race', {
+        child: (c) => c.call('raced', double, 4),
+        late: (c) => c.sleep('patience', 600_000),
+      })
+      return [...sums, value]
+    })
+    const options = { tasks: [parent, double, forever], config: narrow, workers: { capacity: 1 } }
+    await using it = await createTestRuntime(options)
+    const receipt = await it.runtime.submit(parent, null, { lane: 'batch' })
+    expect(await it.result(receipt)).toEqual([0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 8])
+    expect((await it.runtime.stats()).totals.rejected).toBeGreaterThan(5)
+    expect((await it.runtime.list({ parent: receipt.taskId })).tasks).toHaveLength(12)
+    expect(await it.runtime.replay(receipt, { mode: 'verify' })).toMatchObject({ verdict: 'agreed' })
+    expect(await it.result(await it.runtime.fork(receipt))).toEqual(await it.result(receipt))
+  })
+
+  test('the wait for room survives a crash at every commit', async () => {
+    const parent = defineTask({ type: 'parent', input: z.null() }, (ctx) =>
+      Promise.all(['a', 'b', 'c', 'd'].map((key, n) => ctx.call(key, double, n))),
+    )
+    const options = { tasks: [parent, double], config: narrow, workers: { capacity: 1 } }
+    const run = async (crashAfterCommit?: number) => {
+      const crash = crashAfterCommit === undefined ? { crashes: true } : { crashAfterCommit }
+      await using it = await createTestRuntime({ ...options, ...crash })
+      const receipt = await it.runtime.submit(parent, null, { taskId: 'it' }).catch(() => undefined)
+      const result = () => it.result(receipt ?? 'it')
+      const output = await result().catch(async (error: unknown) => {
+        if (!(error instanceof ProcessCrashed)) throw error
+        await it.restart()
+        return result()
+      })
+      expect(output).toEqual([0, 2, 4, 6])
+      return it.commits
+    }
+    // How often there is no room is another thing in every run, and so are the records of what was refused.
+    const commits = await run()
+    for (let commit = 2; commit <= commits; commit += 1) await run(commit)
+  })
+
+  test('a submission that is refused throws TaskRejected where it is not to wait, and the same call may be made again', async () => {
     const parent = defineTask({ type: 'parent', input: z.null() }, async (ctx) => {
       await ctx.spawn('first', forever, null)
       for (let turn = 1; ; turn++) {
-        const child = await ctx.spawn('second', double, 4).catch((error: unknown) => error)
+        const child = await ctx
+          .spawn('second', double, 4, { whenFull: 'throw' })
+          .catch((error: unknown) => error)
         if (!(child instanceof TaskRejected)) return (child as ChildTask<number>).result()
         expect([child.reason, turn]).toEqual(['queue_full', 1])
         await ctx.sleep(`wait ${turn}`, 1_000)

@@ -56,14 +56,14 @@ describe('execution: resume after a crash', () => {
     },
   )
 
-  test('a restart resumes in well under a second: the dead process is found out, not waited for', async () => {
+  test('a restart resumes long before the lease would end: the dead process is found out, not waited for', async () => {
     const path = folder()
     const files = [join(path, 'store.db'), join(path, 'ledger')] as const
     const first = run(workerProgram, ...files, '--submit', '1', '--die-after', '5')
     await first.ended
     const second = run(workerProgram, ...files)
     const line = await second.said('first step after')
-    expect(Number(/\d+/.exec(line)?.[0])).toBeLessThan(1_000)
+    expect(Number(/\d+/.exec(line)?.[0])).toBeLessThan(10_000)
     expect(await second.ended).toEqual({ code: 0, signal: null })
     await using runtime = await look(files[0])
     const [task] = (await runtime.list()).tasks

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { defineTask, type RetryOptions, TaskFailed, type TaskContext, TimeoutError } from '../../src/index.ts'
-import { createTestRuntime } from '../../src/testing/index.ts'
+import { createTestRuntime, type TestRuntime } from '../../src/testing/index.ts'
 
 const child = defineTask({ type: 'child', input: z.number() }, async (ctx, ms) => {
   await ctx.sleep('nap', ms)
@@ -104,6 +104,177 @@ describe('histories of forks (docs/semantics.md 6.3)', () => {
     await using _ = it
     expect(await it.result(receipt)).toEqual([1, 1, 1, 2, 2, 2])
     expect(await it.runtime.replay(receipt, { mode: 'verify' })).toMatchObject({ verdict: 'agreed' })
+  })
+
+  const day = 86_400_000
+  /** Bodies that fail of how a wait ended, what ends it so, and what then comes of it. */
+  type Act = (it: TestRuntime, task: string) => unknown
+  const failures: [string, (ctx: TaskContext) => Promise<unknown>, Act | undefined, Act, unknown][] = [
+    [
+      'a signal that did not come',
+      (ctx) => ctx.waitForSignal('go', { timeoutMs: day }),
+      undefined,
+      (it, task) => it.runtime.signal(task, 'go', 'come'),
+      'come',
+    ],
+    [
+      'an approval that nobody gave',
+      (ctx) => ctx.requestApproval('go', 1, { timeoutMs: day }).then(({ by }) => by),
+      undefined,
+      async (it) => it.runtime.approvals.approve(await openApproval(it), { by: 'Ada' }),
+      'Ada',
+    ],
+    [
+      'an approval that was rejected',
+      (ctx) => ctx.requestApproval('go', 1, { onReject: 'throw' }).then(({ by }) => by),
+      async (it) => it.runtime.approvals.reject(await openApproval(it), { by: 'Bob' }),
+      async (it) => it.runtime.approvals.approve(await openApproval(it), { by: 'Ada' }),
+      'Ada',
+    ],
+    [
+      'a cause of the error, with a step and a wait since',
+      async (ctx) => {
+        try {
+          return await ctx.waitForSignal('go', { timeoutMs: day })
+        } catch (cause) {
+          await ctx.step('tidy up', () => ran.push('tidy up'))
+          await ctx.sleep('breathe', 10)
+          throw new Error('nobody cared', { cause })
+        }
+      },
+      undefined,
+      (it, task) => it.runtime.signal(task, 'go', 'come'),
+      'come',
+    ],
+    [
+      'an error that does not tell of it, right after it',
+      (ctx) =>
+        ctx.waitForSignal('go', { timeoutMs: day }).catch(() => {
+          throw new Error('nobody cared')
+        }),
+      undefined,
+      (it, task) => it.runtime.signal(task, 'go', 'come'),
+      'come',
+    ],
+    [
+      'two that ended at once',
+      (ctx) =>
+        Promise.all(['go', 'too'].map((key) => ctx.waitForSignal(key, { timeoutMs: day }))).then(
+          ([go]) => go,
+        ),
+      undefined,
+      async (it, task) => {
+        await it.runtime.signal(task, 'go', 'come')
+        await it.runtime.signal(task, 'too')
+      },
+      'come',
+    ],
+  ]
+  const ran: string[] = []
+
+  async function openApproval(it: TestRuntime): Promise<string> {
+    return (await it.runtime.approvals.list()).approvals[0]?.approvalId ?? ''
+  }
+
+  test.each(failures)('a retry asks anew what the task failed of: %s', async (_, wait, fail, mend, value) => {
+    ran.length = 0
+    const task = defineTask({ type: 'waiter', input: z.null() }, async (ctx) => {
+      await ctx.step('before', () => ran.push('before'))
+      const answer = await wait(ctx)
+      await ctx.step('after', () => ran.push('after'))
+      return answer
+    })
+    await using it = await createTestRuntime({ tasks: [task, child] })
+    const { taskId } = await it.runtime.submit(task, null)
+    await it.until(taskId, 'waiting')
+    await fail?.(it, taskId)
+    await expect(it.result(taskId)).rejects.toBeInstanceOf(TaskFailed)
+    const before = ran.length
+    const again = await it.runtime.retry(taskId)
+    await it.until(again, 'waiting')
+    await mend(it, again.taskId)
+    expect(await it.result(again)).toBe(value)
+    expect(ran.slice(before)).toEqual(['after'])
+    expect(await it.runtime.replay(again, { mode: 'verify' })).toMatchObject({ verdict: 'agreed' })
+    // A fork is the history as it was.
+    const fork = await it.runtime.fork(taskId)
+    await expect(it.result(fork)).rejects.toBeInstanceOf(TaskFailed)
+    expect(await it.result(await it.runtime.fork(again))).toBe(value)
+  })
+
+  test('a retry asks anew what the task failed of: patience with a child', async () => {
+    let ms = 80
+    const { it, receipt } = await unlucky(async (ctx) => {
+      const slow = await ctx.spawn('slow', child, ms)
+      return slow.result({ timeoutMs: 50 })
+    })
+    await using _ = it
+    await expect(it.result(receipt)).rejects.toThrow("child 'slow' took longer")
+    ms = 10
+    expect(await it.result(await it.runtime.retry(receipt))).toBe(10)
+  })
+
+  test('a retry asks anew what the task failed of: a doubt that a human did not lift', async () => {
+    ran.length = 0
+    const buy = defineTask({ type: 'buy', input: z.null() }, (ctx) =>
+      ctx.step('charge', { inDoubt: 'ask' }, () => {
+        if (ran.push('charge') === 1) it.crash()
+        return 'charged'
+      }),
+    )
+    await using it = await createTestRuntime({ tasks: [buy], crashes: true })
+    const receipt = await it.runtime.submit(buy, null)
+    await it.settle().catch(() => {})
+    await it.restart()
+    await it.until(receipt, 'waiting')
+    await it.runtime.approvals.reject(await openApproval(it))
+    await expect(it.result(receipt)).rejects.toThrow('in doubt')
+    const again = await it.runtime.retry(receipt)
+    expect(await it.result(again)).toBe('charged')
+    expect((await it.history(again)).waits).toEqual([])
+  })
+
+  test('7.6 an answer to a doubt about the old task answers none about the new one', async () => {
+    const lives = ['crash', 'throw', 'crash', 'return']
+    const buy = defineTask({ type: 'buy', input: z.null() }, (ctx) =>
+      ctx.step('charge', { inDoubt: 'ask' }, () => {
+        const life = lives.shift()
+        if (life === 'crash') it.crash()
+        if (life === 'throw') throw new Error('no money')
+        return 'charged'
+      }),
+    )
+    await using it = await createTestRuntime({ tasks: [buy], crashes: true })
+    const doubted = async (task: string) => {
+      await it.settle().catch(() => {})
+      await it.restart()
+      await it.until(task, 'waiting')
+      await it.runtime.approvals.approve(await openApproval(it))
+    }
+    const { taskId } = await it.runtime.submit(buy, null)
+    await doubted(taskId)
+    await expect(it.result(taskId)).rejects.toThrow('no money')
+    const again = await it.runtime.retry(taskId)
+    await doubted(again.taskId)
+    expect(await it.result(again)).toBe('charged')
+    expect(lives).toEqual([])
+    expect(await it.runtime.replay(again, { mode: 'verify' })).toMatchObject({ verdict: 'agreed' })
+    const { events } = await it.record(again)
+    expect(events.filter(({ type }) => type === 'approval.requested')).toHaveLength(1)
+  })
+
+  test('a retry keeps the end of a wait that the handler got over', async () => {
+    const { it, net, receipt } = await unlucky(async (ctx, publish) => {
+      const answer = await ctx.waitForSignal('go', { timeoutMs: day }).catch(() => 'plan b')
+      await publish()
+      return answer
+    })
+    await using _ = it
+    await expect(it.result(receipt)).rejects.toBeInstanceOf(TaskFailed)
+    net.works = true
+    const now = it.now
+    expect(await it.result(await it.runtime.retry(receipt))).toBe('plan b')
+    expect(it.now).toBe(now)
   })
 
   test('an edit of what a race or an all was decided with is refused by name', async () => {

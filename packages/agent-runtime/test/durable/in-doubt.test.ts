@@ -1,6 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { defineTask, NonRetryableError, type StepOptions, type TaskContext } from '../../src/index.ts'
+import {
+  defineTask,
+  NonRetryableError,
+  StepInDoubt,
+  type StepOptions,
+  type TaskContext,
+} from '../../src/index.ts'
 import { createTestRuntime, type TestRuntime } from '../../src/testing/index.ts'
 
 /** A task whose step pays, and crashes the process once it has. */
@@ -106,12 +112,47 @@ describe('execution: steps in doubt', () => {
     await using _ = it
     const approvalId = await open()
     expect(await it.runtime.status(receipt)).toMatchObject({ waitingFor: 'approval' })
+    const { events } = await it.record(receipt)
+    const begunAt = events.find(({ type }) => type === 'step.started')?.at
     expect((await it.runtime.approvals.list()).approvals[0]).toMatchObject({
-      artifact: { inDoubt: 'pay', starts: 1 },
+      artifact: {
+        inDoubt: 'pay',
+        starts: 1,
+        startedAt: begunAt,
+        attempt: 2,
+        idempotencyKey: paid[0],
+      },
     })
     await it.runtime.approvals.approve(approvalId, { by: 'Ada', value: 'paid, says the bank' })
     expect(await it.result(receipt)).toBe('paid, says the bank')
     expect(paid).toHaveLength(1)
+  })
+
+  test('fail: the handler asks itself, with what a reviewer needs', async () => {
+    const runs: string[] = []
+    const task = defineTask({ type: 'buy', input: z.object({ orderId: z.string() }) }, async (ctx, order) => {
+      try {
+        return await ctx.step('charge', { inDoubt: 'fail' }, () => {
+          runs.push('charge')
+          it.crash()
+          return 'charged'
+        })
+      } catch (error) {
+        if (!(error instanceof StepInDoubt)) throw error
+        const { value } = await ctx.requestApproval<string>('was it charged?', order)
+        return value
+      }
+    })
+    await using it = await createTestRuntime({ tasks: [task], crashes: true })
+    const receipt = await it.runtime.submit(task, { orderId: 'o17' })
+    await it.settle().catch(() => undefined)
+    await it.restart()
+    await it.until(receipt, 'waiting')
+    const [question] = (await it.runtime.approvals.list()).approvals
+    expect(question?.artifact).toEqual({ orderId: 'o17' })
+    await it.runtime.approvals.approve(question?.approvalId ?? '', { value: 'it was' })
+    expect(await it.result(receipt)).toBe('it was')
+    expect(runs).toHaveLength(1)
   })
 
   test('ask: approved without a value it runs again, and is asked about again when that is in doubt', async () => {

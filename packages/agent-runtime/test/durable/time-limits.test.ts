@@ -398,4 +398,28 @@ describe('the time limit of a race or an all', () => {
     expect(await world.result(receipt)).toContain('took longer')
     expect((await world.runtime.approvals.list()).approvals).toEqual([])
   })
+
+  test.each(['race', 'all'] as const)(
+    'a retry of a task that failed of the limit of a %s asks anew',
+    async (kind) => {
+      let answers = false
+      const ran: string[] = []
+      const task = taskOf(async (ctx) => {
+        await ctx.step('before', () => ran.push('before'))
+        return ctx[kind](
+          'both',
+          { a: (branch) => (answers ? branch.step('a', () => 1) : branch.waitForSignal('never')) },
+          { timeoutMs: 1_000 },
+        )
+      })
+      await using world = await createTestRuntime({ tasks: [task] })
+      const receipt = await world.runtime.submit(task, null)
+      await expect(world.result(receipt)).rejects.toMatchObject({ kind: 'error' })
+      answers = true
+      expect(await world.result(await world.runtime.retry(receipt))).toMatchObject(
+        kind === 'race' ? { winner: 'a', value: 1 } : { a: 1 },
+      )
+      expect(ran).toEqual(['before'])
+    },
+  )
 })

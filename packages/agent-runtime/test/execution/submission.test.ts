@@ -99,6 +99,8 @@ describe('execution: submission', () => {
     [{ delayMs: -1 }, 'submit option delayMs: a whole number of ms from 0 to 8.64e15; given -1'],
     [{ delayMs: 0.5 }, 'submit option delayMs'],
     [{ dueAt: 1e300 }, 'submit option dueAt'],
+    [{ dueAt: new Date('soon') }, 'submit option dueAt: a Date, or epoch ms'],
+    [{ dueAt: new Date(-1) }, 'submit option dueAt'],
     [{ delayMs: Number.NaN }, 'submit option delayMs'],
     [{ timeoutMs: 0 }, 'submit option timeoutMs: a number of ms above 0; given 0'],
     [{ tokens: 1.5 }, 'submit option tokens: a whole number, 0 or more; given 1.5'],
@@ -361,6 +363,22 @@ describe('execution: stored input that no longer fits', () => {
       },
     })
     await deployed.stop()
+  })
+
+  test('a time is a Date or epoch ms, for tasks, children and nodes', async () => {
+    const at = new Date(Date.UTC(2026, 5, 1))
+    const plain = defineTask({ type: 'plain', input: z.null() }, () => 1)
+    const parent = defineTask({ type: 'parent', input: z.null() }, (ctx) =>
+      ctx.call('child', plain, null, { dueAt: at }),
+    )
+    const { runtime, elapse } = await virtualRuntime({ tasks: [plain, parent] })
+    await runtime.submit(plain, null, { dueAt: at })
+    await runtime.submit(plain, null, { dueAt: at.getTime() })
+    await runtime.submit(parent, null)
+    await runtime.submitGraph({ nodes: { node: { task: plain, input: null, options: { dueAt: at } } } })
+    await elapse(10)
+    const { tasks: queued } = await runtime.list({ types: ['plain'] })
+    expect(queued.map((task) => task.state === 'queued' && task.dueAt)).toEqual(Array(4).fill(at.getTime()))
   })
 
   test('a delayed submission is an automated run, in the batch lane, unless something names a lane', async () => {

@@ -223,6 +223,36 @@ describe('graphs (docs/semantics.md 13.3)', () => {
     expect(await nodesOf(it, receipt.taskId)).toHaveLength(20)
   })
 
+  test('7.5 the outputs of all nodes together may be larger than one may be', async () => {
+    const page = defineTask({ type: 'page', input: z.number() }, (_, n) => String(n % 10).repeat(100_000))
+    const names = Array.from({ length: 20 }, (_, n) => `node ${n}`)
+    const expected = Object.fromEntries(names.map((name, n) => [name, String(n % 10).repeat(100_000)]))
+    const fixed = defineGraph({
+      type: 'fixed',
+      input: z.null(),
+      nodes: Object.fromEntries(names.map((name, n) => [name, { task: page, input: () => n }])),
+    })
+    const around = defineTask({ type: 'around', input: z.null() }, async (ctx) => {
+      const pages = await ctx.call('graph', fixed, null)
+      await ctx.sleep('a while', 1_000)
+      return Object.keys(pages).length
+    })
+    await using it = await createTestRuntime({ tasks: [page, fixed, around] })
+    const nodes = Object.fromEntries(names.map((name, n) => [name, { task: page, input: n }]))
+    const receipt = await it.runtime.submitGraph({ nodes })
+    expect(await it.result(receipt)).toEqual(expected)
+    expect(await it.runtime.status(receipt)).toMatchObject({ state: 'completed', output: expected })
+    expect(await it.runtime.replay(receipt, { mode: 'verify' })).toMatchObject({ verdict: 'agreed' })
+    expect(await it.run(around, null)).toBe(20)
+    // One node by itself is held to the limit.
+    const big = defineTask({ type: 'big', input: z.null() }, () => 'x'.repeat(2_000_000))
+    await using other = await createTestRuntime({ tasks: [big] })
+    const failed = await other.runtime.submitGraph({ nodes: { big: { task: big, input: null } } })
+    await expect(other.result(failed)).rejects.toMatchObject({
+      message: expect.stringContaining("'big': ") as string,
+    })
+  })
+
   test('a thousand nodes', { timeout: 60_000 }, async () => {
     await using it = await start({ workers: { capacity: 4 } })
     const node = (index: number): GraphNode =>

@@ -6,6 +6,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import { checkDeploy, createRuntime, defineTask } from '../../src/index.ts'
 import { createTestRuntime, type RecordedHistory, replayHistory } from '../../src/testing/index.ts'
+import { recordHistory } from '../../src/testing/recorded-history.ts'
 import { turns, virtualEnvironment, type VirtualRuntime, virtualRuntime } from '../virtual-runtime.ts'
 
 const ran: string[] = []
@@ -140,6 +141,38 @@ describe('a history that was changed in the database (docs/semantics.md 6.4)', (
       expect(report).toMatchObject({ ok: false, checked: 3, agreed: 2, counts: { edited: 1 } })
       expect(report.edited).toMatchObject([{ taskId: it.taskId, type: 'order' }])
     }
+  })
+
+  test.each(edits)('%s: neither fork nor retry goes on from it, and nothing is written', async (_, edit) => {
+    const it = await left()
+    it.sql(edit)
+    const { runtime, store } = await it.open()
+    await runtime.cancel(it.taskId)
+    const { tasks } = await runtime.list()
+    const corrupt = {
+      code: 'store_corrupt',
+      message: expect.stringContaining(`task ${it.taskId} was changed: event`) as string,
+    }
+    for (let times = 0; times < 2; times += 1) {
+      await expect(runtime.fork(it.taskId)).rejects.toMatchObject(corrupt)
+      await expect(runtime.fork(it.taskId, { fromStep: 'a', taskId: 'mine' })).rejects.toMatchObject(corrupt)
+      await expect(runtime.retry(it.taskId, { idempotencyKey: 'once' })).rejects.toMatchObject(corrupt)
+    }
+    expect((await runtime.list()).tasks).toEqual(tasks)
+    // Neither the id nor the key was taken, and the store goes on.
+    const key = { taskId: 'mine', idempotencyKey: 'once' }
+    expect(await runtime.submit(order, null, key)).toMatchObject({ accepted: true, deduplicated: false })
+    expect((await store.read({ kind: 'stats' })).repeatedFlushes).toBe(0)
+  })
+
+  test('test.record writes none of it down', async () => {
+    const it = await left()
+    it.sql(edits[0][1])
+    const { store } = await it.open()
+    await expect(recordHistory(store, it.taskId)).rejects.toMatchObject({
+      code: 'store_corrupt',
+      details: { taskId: it.taskId, seq: 3 },
+    })
   })
 
   test('what is sound is not suspected: signals that came between, a big value, a fork', async () => {

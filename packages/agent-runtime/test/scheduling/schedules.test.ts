@@ -134,6 +134,16 @@ describe('a schedule', () => {
     await schedules.put('x', { everyMs: hour }, report, { team: 'a' }, { catchUp: 'all' })
     expect(await schedules.pause('x')).toMatchObject({ paused: true })
     await world.advance(2.5 * hour)
+    const paused = await schedules.get('x')
+    expect(paused).toMatchObject({ paused: true })
+    // The time that it had has passed, and nothing runs at another.
+    expect(paused).not.toHaveProperty('nextAt')
+    expect(await schedules.put('x', { everyMs: hour }, report, { team: 'b' })).not.toHaveProperty('nextAt')
+    expect(
+      await schedules.put('x', { everyMs: hour }, report, { team: 'a' }, { catchUp: 'all' }),
+    ).toMatchObject({
+      paused: true,
+    })
     expect(await schedules.resume('x')).toMatchObject({ paused: false, nextAt: start.getTime() + 3 * hour })
     await world.advance(hour)
     expect((await world.runtime.list()).tasks).toHaveLength(1)
@@ -147,8 +157,11 @@ describe('a schedule', () => {
     await schedules.pause('x')
     const receipt = await schedules.trigger('x')
     expect(await world.result(receipt)).toBe('a: x now')
-    expect(await schedules.get('x')).toMatchObject({ runs: 1, nextAt, lastTaskId: receipt.taskId })
-    expect(await runsOf(world)).toEqual([undefined])
+    expect(await schedules.get('x')).toMatchObject({ runs: 1, lastTaskId: receipt.taskId })
+    expect((await schedules.resume('x')).nextAt).toBe(nextAt)
+    await world.result(await schedules.trigger('x'))
+    expect(await schedules.get('x')).toMatchObject({ runs: 2, nextAt })
+    expect(await runsOf(world)).toEqual([undefined, undefined])
   })
 
   test('a run that the limits refuse is recorded, and the next time comes', async () => {

@@ -54,6 +54,35 @@ describe('sweepCrashes', () => {
     expect(seen).toContain(2)
   })
 
+  test('a spot check draws the same in every run, by the seed', async () => {
+    const spot = defineTask({ type: 'spot', input: z.null() }, async (ctx) => {
+      const looks: boolean[] = []
+      for (const key of ['a', 'b', 'c', 'd']) {
+        const { asked } = await ctx.requestApproval(key, key, { mode: 'spot_check' })
+        looks.push(asked)
+      }
+      return looks
+    })
+    const all: unknown[] = []
+    for (const seed of ['one', 'two']) {
+      await sweepCrashes({
+        tasks: [spot],
+        seed,
+        script: async (it) => {
+          const receipt = await it.runtime.submit(spot, null)
+          for (;;) {
+            const { state } = await it.until(receipt, (now) => ['completed', 'waiting'].includes(now.state))
+            if (state === 'completed') return it.result(receipt)
+            const { approvals } = await it.runtime.approvals.list()
+            for (const { approvalId } of approvals) await it.runtime.approvals.approve(approvalId)
+          }
+        },
+        check: (_, looks) => void all.push(looks),
+      })
+    }
+    expect(new Set(all.map((looks) => JSON.stringify(looks))).size).toBe(2)
+  })
+
   test('time is moved to where it was asked for, whatever crashes on the way', async () => {
     const sleeper = defineTask({ type: 'sleeper', input: z.null() }, (ctx) => ctx.sleep('nap', 1_000))
     await sweepCrashes({

@@ -295,14 +295,52 @@ export function approvals({ rule, timed, expect }: Suite): void {
       const claim = await scene.running()
       const { taskId } = claim
       await suspend(scene, claim, [ask('plan', { onTimeout: 'reject' }, { position: 1, delayMs: 250 })], true)
-      await scene.pass(251)
-      expect(await answer(scene, taskId, 'approved')).toEqual({ as: 'not_open', state: 'running' })
+      await scene.pass(250)
+      const [open] = await pending(scene)
+      expect(open).toMatchObject({ key: 'plan' })
+      await scene.pass(1)
+      expect(await pending(scene)).toEqual([])
+      expect(await pending(scene, taskId)).toEqual([])
+      const verdict = { request: open?.request ?? 0, verdict: 'approved', value: '{}' } as const
+      expect(await scene.write({ kind: 'resolveApproval', taskId, ...verdict })).toEqual({
+        as: 'not_open',
+        state: 'running',
+      })
       expect(await suspend(scene, claim, [], true)).toMatchObject({ suspended: true })
       expect((await memos(scene, taskId)).rejections).toMatchObject([
         { key: 'plan', value: '{"by":"timeout"}' },
       ])
     },
   )
+
+  rule('12.3 what is asked of the children of a task, and of theirs, is listed with it', async (scene) => {
+    const spawn = async ({ leaseId }: Claim, type: string) => {
+      const submission = { type, lane: 'normal', input: 'null' } as const
+      await scene.write({ kind: 'spawn', leaseId, key: type, position: 1, policy: 'cancel', submission })
+      await scene.worker(`for ${type}`, 1, [type])
+      return scene.claim()
+    }
+    const parent = await scene.running({ type: 'parent' })
+    const child = await spawn(parent, 'child')
+    const grandchild = await spawn(child, 'grandchild')
+    const stranger = await scene.running({ type: 'stranger' })
+    for (const claim of [stranger, grandchild, child, parent]) await waiting(scene, claim, [ask(claim.type)])
+    const list = async (query: {
+      readonly children?: boolean
+      readonly limit?: number
+      readonly after?: number
+    }) => {
+      const { taskId } = parent
+      const page = await scene.read({ kind: 'approvals', limit: 100, taskId, ...query })
+      return { keys: page.approvals.map(({ key }) => key), ...(page.cursor && { after: page.cursor }) }
+    }
+    expect(await list({})).toEqual({ keys: ['parent'] })
+    expect(await list({ children: true })).toEqual({ keys: ['parent', 'child', 'grandchild'] })
+    const { after = 0 } = await list({ children: true, limit: 2 })
+    expect(await list({ children: true, limit: 2, after })).toEqual({ keys: ['grandchild'] })
+    const nobody = await scene.read({ kind: 'approvals', limit: 1, taskId: 'nobody', children: true })
+    expect(nobody).toEqual({ approvals: [] })
+  })
 
   rule('12.3 large artifacts and verdicts come back whole', async (scene) => {
     const large = JSON.stringify('x'.repeat(300_000))
@@ -436,7 +474,9 @@ export function approvals({ rule, timed, expect }: Suite): void {
       for (const key of ['paid', 'paying'])
         await scene.write({ kind: 'startStep', leaseId, key, position: 0 })
       await scene.step(claim, 'paid', '1', 0)
-      expect((await memos(scene, taskId)).inDoubt).toEqual([{ key: 'paying', starts: 1 }])
+      const start = (await scene.history(taskId)).findLast(({ type }) => type === 'step.started')
+      const { at: startedAt, seq } = start ?? {}
+      expect((await memos(scene, taskId)).inDoubt).toEqual([{ key: 'paying', starts: 1, startedAt, seq }])
       await waiting(scene, claim, [ask('text', {}, { position: 2 })])
       await answer(scene, taskId, 'rejected')
       expect(await memos(scene, taskId)).toMatchObject({ steps: [], inDoubt: [] })

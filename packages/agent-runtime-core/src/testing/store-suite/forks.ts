@@ -305,6 +305,59 @@ export function forks({ rule, timed, expect }: Suite): void {
     expect((await memos(scene, copy)).waits.map(({ key }) => key)).toEqual(['nap'])
   })
 
+  timed('1.2 6.3 a retry asks anew what the task failed of, a fork has its end', async (scene) => {
+    const late = (key: string, position: number): WaitRequest => ({
+      key,
+      position,
+      kind: 'signal',
+      name: key,
+      delayMs: 10,
+    })
+    const waitsOf = async (taskId: string) => (await memos(scene, taskId)).waits.map(({ key }) => key)
+    for (const [waits, kept] of [
+      [['second'], ['first']],
+      [['first'], []],
+      // The failure names none: the last memo is what it came of.
+      [undefined, ['first']],
+    ] as const) {
+      let claim = await scene.running({ type: String(waits) })
+      const { taskId } = claim
+      await scene.step(claim, 'a', '1')
+      for (const [position, key] of ['first', 'second'].entries()) {
+        await suspend(scene, claim, late(key, position + 1))
+        scene.free(claim.workerId)
+        await scene.pass(10)
+        claim = await scene.claim()
+      }
+      const error = '{"message":"no"}'
+      await scene.settle(claim, { as: 'failed', kind: 'error', error, ...(waits && { waits }) })
+      expect(await waitsOf(taskId)).toEqual(['first', 'second'])
+      const again = idOf(await fork(scene, taskId, { onlyOver: true }))
+      expect(await waitsOf(again)).toEqual(kept)
+      expect(await results(scene, again)).toEqual([['a', '1']])
+      expect(await waitsOf(idOf(await fork(scene, taskId)))).toEqual(['first', 'second'])
+    }
+  })
+
+  timed('1.2 6.3 a retry keeps what ended before a step was recorded, or failed', async (scene) => {
+    for (const last of ['recorded', 'failed']) {
+      let claim = await scene.running({ type: last })
+      const { taskId, workerId } = claim
+      const wait = { key: 'go', position: 0, kind: 'signal', name: 'go', delayMs: 10 } as const
+      await suspend(scene, claim, wait)
+      scene.free(workerId)
+      await scene.pass(10)
+      claim = await scene.claim()
+      const { leaseId } = claim
+      const step = { leaseId, key: 'plan b', position: 1, durationMs: 1 } as const
+      if (last === 'recorded') await scene.step(claim, 'plan b', '1', 1)
+      else await scene.write({ kind: 'failStep', ...step, error: '{"message":"no"}' })
+      await scene.settle(claim, { as: 'failed', kind: 'error', error: '{"message":"no"}' })
+      const again = idOf(await fork(scene, taskId, { onlyOver: true }))
+      expect((await memos(scene, again)).waits).toMatchObject([{ key: 'go', outcome: 'timed_out' }])
+    }
+  })
+
   timed('6.3 7.7 a fork begins the tries of its steps anew', async (scene) => {
     const claim = await scene.running()
     await suspend(scene, claim, timer('$ku0/retry/1/a', 0, 0))

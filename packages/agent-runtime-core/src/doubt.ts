@@ -1,0 +1,27 @@
+import { RESERVED } from './wait.ts'
+
+/** The key of the question to a human whether a step took effect that was started so often. Source: `docs/semantics.md 7.6`. */
+export function doubtKey(step: string, starts: number): string {
+  return `${DOUBT}${starts}/${step}`
+}
+
+/** Whether a request for an approval is such a question. */
+export function isDoubt(key: unknown): boolean {
+  return typeof key === 'string' && key.startsWith(DOUBT)
+}
+
+/** What such a question says: its artifact. Times are epoch ms. */
+export interface Doubt {
+  /** The step's key. */
+  readonly inDoubt: string
+  /** How often it was started. */
+  readonly starts: number
+  /** When it was last started. */
+  readonly startedAt: number
+  /** The attempt of the task that found it in doubt. */
+  readonly attempt: number
+  /** The key that its function was given, for whoever it called. */
+  readonly idempotencyKey: string
+}
+
+const DOUBT = `${RESERVED}doubt/`
