@@ -127,7 +127,7 @@ export class StoreEngine {
     this.now = openLeaseClock(db, environment.clock, options.identity.bootId)
     this.tables = new SqliteTables(db, ids)
     this.processes = new Processes(db, this.opened.path, this.opened.memory, options.identity, this.now().at)
-    this.cache = new Cache(this.processes.own)
+    this.cache = new Cache(this.processes.own, this.tables.load.evaluations.reputation)
     this.around = {
       config,
       ids,

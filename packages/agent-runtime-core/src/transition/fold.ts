@@ -2,6 +2,7 @@ import type { OutcomeOf, Write, WriteKind } from '../store.ts'
 import { abortSettled, cancel } from './cancel.ts'
 import { spawn } from './children.ts'
 import { diverge, resume } from './divergence.ts'
+import { evaluate } from './evaluations.ts'
 import type { LeaseRow } from './rows.ts'
 import { fork } from './fork.ts'
 import { release, settle } from './settle.ts'
@@ -54,6 +55,7 @@ export const flushRank: Readonly<Record<WriteKind, number>> = {
   removeSchedule: 3,
   fireSchedule: 3,
   triggerSchedule: 3,
+  evaluate: 3,
 }
 
 /** Applies one operation to the working set and says what came of it. `running`: this process's live leases. */
@@ -107,6 +109,8 @@ export function fold(ws: WorkingSet, it: Write, running: Iterable<LeaseRow>): Ou
       return fireSchedule(ws, it)
     case 'triggerSchedule':
       return triggerSchedule(ws, it)
+    case 'evaluate':
+      return evaluate(ws, it)
     case 'registerWorkers':
       return registerWorkers(ws, it)
     case 'drainWorkers':

@@ -1,4 +1,5 @@
 export { ClaimRound, mergeHeads, type Demander, type Grant } from './claim.ts'
+export { evaluationRecordOf, reputationRecordOf } from './evaluations.ts'
 export { flushRank, fold } from './fold.ts'
 export * from './rows.ts'
 export { scheduleRecordOf } from './schedules.ts'
@@ -6,6 +7,7 @@ export { promote, renew, sweep, takeOver } from './upkeep.ts'
 export {
   blobReference,
   childKey,
+  evaluationKey,
   WorkingSet,
   type Base,
   type Heads,

@@ -25,6 +25,7 @@ import {
 } from '@ku0/agent-runtime-core'
 import { prepareExplain } from './explain.ts'
 import { prepareApprovals } from './approvals.ts'
+import { prepareEvaluationReads } from './evaluations.ts'
 import { prepareIntegrity } from './integrity.ts'
 import { taskOf } from './load.ts'
 import { noMemos, openWaitOf, prepareMemos } from './memos.ts'
@@ -96,6 +97,7 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
 
   const explain = prepareExplain(context, workers)
   const approvals = prepareApprovals(db, tables)
+  const evaluations = prepareEvaluationReads(db, tables)
   const memos = prepareMemos(db, tables)
   const faultOf = prepareIntegrity(context)
   // Another process may write between two statements: they see one state.
@@ -147,6 +149,10 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
       }
       case 'schedules':
         return schedules(query.filter)
+      case 'reputation':
+      case 'evaluations':
+      case 'similar':
+        return evaluations(query)
       case 'workers':
         return workers()
       case 'stats':
