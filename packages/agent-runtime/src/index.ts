@@ -81,6 +81,18 @@ export type {
   ScheduleStatus,
   Timing,
 } from './schedules.ts'
+export type {
+  Drift,
+  DriftOptions,
+  EvaluationOptions,
+  EvaluationPage,
+  Evaluations,
+  EvaluationSettings,
+  RecordedEvaluation,
+  ScoresInput,
+  SimilarOptions,
+  WeightsInput,
+} from './evaluations.ts'
 export { exitCodes } from './signals.ts'
 export type {
   AllResults,
@@ -114,6 +126,14 @@ export {
 export { ApprovalRejected, StepInDoubt, TaskFailed, TaskRejected, TimeoutError } from './task-errors.ts'
 export type { TaskStatus } from './task-status.ts'
 export type { Divergence, DivergenceKind } from '@ku0/agent-runtime-core'
+export type {
+  Dimension,
+  EvaluationRecord,
+  ReputationRecord,
+  Scores,
+  SimilarAgent,
+  Weights,
+} from '@ku0/agent-runtime-core'
 export { LeaseLost, NonRetryableError, RuntimeError, TaskCanceled } from '@ku0/agent-runtime-core'
 export {
   type AgentState,

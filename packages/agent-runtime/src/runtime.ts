@@ -15,6 +15,7 @@ import type { Receipt, TaskId } from './receipts.ts'
 import type { ReplayOptions } from './replay/replay-task.ts'
 import type { ReplayReport } from './replay/report.ts'
 import type { RuntimeEvent } from './runtime-event.ts'
+import type { Evaluations } from './evaluations.ts'
 import type { Schedules } from './schedules.ts'
 import type { TaskDefinition } from './task-definition.ts'
 import type { TaskStatus } from './task-status.ts'
@@ -32,6 +33,8 @@ export interface Runtime extends AsyncDisposable {
   readonly approvals: Approvals
   /** Tasks that are submitted at their times: `docs/schedules.md`. */
   readonly schedules: Schedules
+  /** How good agents are: `docs/evaluation.md`. */
+  readonly evaluations: Evaluations
 
   /**
    * Submits a task; resolves once the task, or its rejection, is committed. A submission that is refused (queue full, quota,
