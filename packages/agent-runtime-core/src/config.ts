@@ -66,6 +66,10 @@ export const ExecutionConfig = z
       maxSchedules: count('records').default(10_000),
       /** Times of one schedule that are caught up after nothing ran, with `catchUp: 'all'`. */
       maxCatchUp: wholeNumber(1, 1_000, 'runs').default(100),
+      /** Evaluations of one agent that are kept; the oldest go. Source: `docs/semantics.md 15.3`. */
+      maxEvaluationsKept: count('records').default(1_000),
+      /** Agents that have evaluations; more are refused. Source: `docs/semantics.md 15.3`. */
+      maxEvaluatedAgents: count('agents').default(10_000),
       /** Children of one task that have not ended; more fail the call. */
       maxChildren: count('children').default(10_000),
       /** How often presence is signalled; less than `presenceTtlMs`. */

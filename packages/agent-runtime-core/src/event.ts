@@ -206,7 +206,7 @@ interface ResolvedWait {
 
 /**
  * The names of events, frozen: later versions add some and change none. `stored` ones are rows of a task's chain; the others
- * are published only, from the row of the transition that they belong to. Source: `docs/semantics.md 1.6`.
+ * are published only, from the row of the transition that they belong to, or, those of evaluations, in the process that wrote. Source: `docs/semantics.md 1.6`.
  */
 export const eventCatalogue = {
   'task.queued': { stored: true },
@@ -240,6 +240,8 @@ export const eventCatalogue = {
   'approval.requested': { stored: true },
   'approval.resolved': { stored: true },
   'attempt.restarted': { stored: false },
+  'evaluation.recorded': { stored: false },
+  'evaluation.drifted': { stored: false },
 } as const satisfies Record<string, { stored: boolean }>
 
 /** The name of an event. */

@@ -2,6 +2,14 @@ import type { PendingApproval, Rejection, VerdictOutcome } from './approval.ts'
 import type { ChildPolicy, ChildRecord } from './child.ts'
 import type { ExecutionConfig } from './config.ts'
 import type { Divergence } from './divergence.ts'
+import type {
+  Dimension,
+  EvaluationRecord,
+  ReputationRecord,
+  Scores,
+  SimilarAgent,
+  Weights,
+} from './evaluation.ts'
 import type { EventType, FailureKind, OutputChunk, RejectionReason, StoredEvent } from './event.ts'
 import type { HistoryFault } from './history-fault.ts'
 import type { Lane } from './lane.ts'
@@ -409,6 +417,30 @@ export interface Writes {
       /** It has tasks queued or running. */
       | { readonly as: 'busy'; readonly client: ClientRecord }
   }
+  /**
+   * Adds an evaluation to an agent's history and folds it into its reputation, in one commit. With a `key` that the agent has a kept
+   * evaluation of, that one answers. Source: `docs/semantics.md 15.3`.
+   */
+  evaluate: {
+    fields: {
+      readonly agentId: string
+      readonly domain: string
+      readonly weights: Weights
+      readonly scores: Scores
+      readonly missing: readonly Dimension[]
+      readonly taskId?: string
+      readonly key?: string
+    }
+    outcome:
+      /** `conflict`: the key stands for an evaluation that says something else. */
+      | {
+          readonly as: 'recorded' | 'conflict'
+          readonly deduplicated: boolean
+          readonly evaluation: EvaluationRecord
+        }
+      /** There are `maxEvaluatedAgents` already. */
+      | { readonly as: 'full' }
+  }
   registerWorkers: {
     fields: {
       readonly workers: readonly {
@@ -560,6 +592,17 @@ export interface Reads {
   clients: {
     fields: { readonly name?: string; readonly after?: string; readonly limit?: number }
     answer: readonly ClientRecord[]
+  }
+  reputation: { fields: { readonly agentId: string }; answer: ReputationRecord | undefined }
+  /** Those of an agent that are kept, newest first; with a seq below `before`. `limit` is 1 to 1000. */
+  evaluations: {
+    fields: { readonly agentId: string; readonly limit: number; readonly before?: number }
+    answer: readonly EvaluationRecord[]
+  }
+  /** The agents whose averages are the nearest, nearest first; undefined when it was never evaluated. `limit` is 1 to 1000. */
+  similar: {
+    fields: { readonly agentId: string; readonly weights: Weights; readonly limit: number }
+    answer: readonly SimilarAgent[] | undefined
   }
   leases: { fields: { readonly taskId: string }; answer: readonly ExecutionLease[] }
   workers: { fields: Record<never, never>; answer: readonly WorkerStatus[] }

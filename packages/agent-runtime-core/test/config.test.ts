@@ -37,6 +37,8 @@ describe('parseExecutionConfig', () => {
       maxSignals: 1_000,
       maxSchedules: 10_000,
       maxCatchUp: 100,
+      maxEvaluationsKept: 1_000,
+      maxEvaluatedAgents: 10_000,
       maxChildren: 10_000,
       presenceIntervalMs: 30_000,
       preemption: false,

@@ -43,6 +43,8 @@ const frozen = [
   'task.preempted',
   'task.leaked',
   'attempt.restarted',
+  'evaluation.recorded',
+  'evaluation.drifted',
 ]
 const names = Object.keys(eventCatalogue) as EventType[]
 
@@ -59,9 +61,11 @@ describe('the event catalogue (docs/semantics.md 1.6)', () => {
     for (const name of names) expect(name).toMatch(/^([a-z]+\.[a-z]+(ed|ost)|task\.waiting)$/)
   })
 
-  test('1.3 the names of leases, replays and restarts are published from the row of another event, and stored never', () => {
+  test('1.3 the names of leases, replays, restarts and evaluations are published, and stored never', () => {
     expect(names.filter((name) => !eventCatalogue[name].stored).toSorted()).toEqual([
       'attempt.restarted',
+      'evaluation.drifted',
+      'evaluation.recorded',
       'lease.acquired',
       'lease.expired',
       'lease.lost',

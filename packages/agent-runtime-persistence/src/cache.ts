@@ -5,11 +5,13 @@ import {
   type Base,
   type ChildRow,
   type ClientRow,
+  type EvaluationRow,
   type Heads,
   type History,
   type KeyRow,
   type LeaseRow,
   type QuotaRow,
+  type ReputationRow,
   type ScheduleRow,
   type ShareBook,
   type ShareEntry,
@@ -28,6 +30,9 @@ import {
 const maxHeads = 512
 /** Of a stream of one client: there may be many. */
 const maxHeadsOfClient = 8
+
+/** Agents whose standing is kept between flushes, at the most. */
+const maxReputations = 20_000
 
 /**
  * Committed rows kept between flushes: counters, this process's running tasks, the heads of streams. It changes after a commit
@@ -66,6 +71,8 @@ export class Cache implements Base {
   readonly histories = new Map<number, History>()
   readonly schedules = new Map<string, ScheduleRow>()
   scheduleCount = 0
+  readonly evaluations = new Map<string, EvaluationRow>()
+  agentCount = 0
   /** When the first schedule that is not paused is due. */
   scheduleAt: number | undefined
   /** This process's live leases. */
@@ -79,8 +86,21 @@ export class Cache implements Base {
   /** False until the counters were loaded. */
   warm = false
 
-  constructor(process: number) {
+  /** By agent, those that were never evaluated too. */
+  private readonly reputations = new Map<string, ReputationRow | undefined>()
+  private readonly readReputation: (agent: string) => ReputationRow | undefined
+
+  constructor(process: number, readReputation: (agent: string) => ReputationRow | undefined) {
     this.process = process
+    this.readReputation = readReputation
+  }
+
+  readonly reputationOf = (agent: string): ReputationRow | undefined => {
+    if (this.reputations.has(agent)) return this.reputations.get(agent)
+    if (this.reputations.size >= maxReputations) this.reputations.clear()
+    const row = this.readReputation(agent)
+    this.reputations.set(agent, row)
+    return row
   }
 
   clear(): void {
@@ -105,6 +125,8 @@ export class Cache implements Base {
     this.histories.clear()
     this.schedules.clear()
     this.scheduleAt = undefined
+    this.evaluations.clear()
+    this.reputations.clear()
     this.forgetWaits()
     this.lookedUp.clear()
     this.lookedUpLeases.clear()
@@ -147,6 +169,7 @@ export class Cache implements Base {
     }
     for (const row of ws.quotas.values()) this.quotas.set(row.key, row)
     if (ws.shares !== undefined) this.absorbShares(ws, ws.shares)
+    for (const row of ws.reputations.values()) this.reputations.set(row.agent, row)
     this.totals = ws.totals
     this.depth = ws.depth
     this.delayed = ws.delayed
@@ -217,6 +240,7 @@ export class Cache implements Base {
     this.events.clear()
     this.histories.clear()
     this.schedules.clear()
+    this.evaluations.clear()
     this.forgetWaits()
   }
 

@@ -132,7 +132,7 @@ export class StoreEngine {
     const sha256Hex = (text: string) => environment.digest.sha256Hex(text)
     this.tables = new SqliteTables(db, ids, { chain, sha256Hex })
     this.processes = new Processes(db, this.opened.path, this.opened.memory, options.identity, this.now().at)
-    this.cache = new Cache(this.processes.own)
+    this.cache = new Cache(this.processes.own, this.tables.load.evaluations.reputation)
     this.around = {
       config,
       ids,

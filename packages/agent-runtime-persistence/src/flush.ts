@@ -1,6 +1,7 @@
 import {
   childKey,
   ClaimRound,
+  evaluationKey,
   flushRank,
   fold,
   promote,
@@ -207,6 +208,9 @@ function loadNamed(tables: SqliteTables, cache: Cache, operations: readonly Writ
       case 'triggerSchedule':
         loadSchedule(tables, cache, operation.name)
         break
+      case 'evaluate':
+        loadEvaluation(tables, cache, operation)
+        break
       case 'cancel': {
         const task = loadTask(tables, cache, operation.taskId)
         if (task !== undefined) loadFamily(tables, cache, task)
@@ -264,6 +268,14 @@ function loadSchedule(tables: SqliteTables, cache: Cache, name: string): void {
   if (row === undefined) return
   cache.schedules.set(name, row)
   if (row.lastTask !== null && !cache.tasks.has(row.lastTask)) cache.lookUp(tables.load.task(row.lastTask))
+}
+
+/** What its key stands for, and how many agents there are when it is the first of its own. */
+function loadEvaluation(tables: SqliteTables, cache: Cache, { agentId, key }: Write<'evaluate'>): void {
+  const { byKey, agents } = tables.load.evaluations
+  const row = key === undefined ? undefined : byKey(agentId, key)
+  if (key !== undefined && row !== undefined) cache.evaluations.set(evaluationKey(agentId, key), row)
+  if (cache.reputationOf(agentId) === undefined) cache.agentCount = agents()
 }
 
 function loadHistory(tables: SqliteTables, cache: Cache, taskId: string): void {
@@ -420,6 +432,7 @@ function hasChanges(ws: WorkingSet): boolean {
     ws.schedules.size > 0 ||
     ws.clients.size > 0 ||
     ws.droppedClients.size > 0 ||
+    ws.evaluations.length > 0 ||
     ws.checkpoints.size > 0
   )
 }

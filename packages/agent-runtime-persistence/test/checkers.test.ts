@@ -1,6 +1,12 @@
 import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { approvalName, parseExecutionConfig } from '@ku0/agent-runtime-core'
+import {
+  approvalName,
+  dimensions,
+  domainWeights,
+  parseExecutionConfig,
+  type Scores,
+} from '@ku0/agent-runtime-core'
 import {
   createVirtualEnvironment,
   Scene,
@@ -77,6 +83,11 @@ async function live(path: string): Promise<StoreSnapshot> {
   await scene.write({ kind: 'putSchedule', name, definition, nextAt: dueAt })
   const runs = [dueAt]
   await scene.write({ kind: 'fireSchedule', name, timing, dueAt, runs, missed: 0, nextAt: dueAt + 1_000 })
+  const judgement = { domain: 'default', weights: domainWeights.default, missing: [] } as const
+  for (const value of [0.8, 0.9, 0.4]) {
+    const scores = Object.fromEntries(dimensions.map((dimension) => [dimension, value])) as Scores
+    await scene.write({ kind: 'evaluate', agentId: 'ada', ...judgement, scores })
+  }
   const snapshot = await takeSnapshot(store)
   await store.close()
   return snapshot
@@ -192,6 +203,14 @@ describe('the checker of tables finds what is wrong', () => {
     'UPDATE journal SET hash = zeroblob(32) WHERE number = 2',
     'UPDATE schedule SET runs = 2',
     'UPDATE schedule SET last_task = 1',
+    'UPDATE reputation SET reputation = 0.5',
+    'UPDATE reputation SET evaluations = 4',
+    "UPDATE reputation SET average = '[0.8,0.7,0.7,0.7,0.7,0.7]'",
+    "UPDATE reputation SET latest = '[0,0,0,0,0,0]'",
+    'UPDATE evaluation SET composite = 0.5 WHERE seq = 2',
+    'UPDATE evaluation SET reputation = 0.5 WHERE seq = 1',
+    'DELETE FROM evaluation WHERE seq = 2',
+    'DELETE FROM reputation',
     'UPDATE process SET ended_at = NULL',
     'UPDATE worker SET registered = 1',
   ]

@@ -69,6 +69,7 @@ export async function compare(model: ReferenceModel, real: Real): Promise<void> 
   )
   for (const task of model.tasks) await compareMemos(model, real, task)
   await compareSchedules(model, real)
+  await compareEvaluations(model, real)
   assert.deepEqual(real.scene.failures, [])
 }
 
@@ -162,4 +163,24 @@ async function compareSchedules(model: ReferenceModel, real: Real): Promise<void
       .toSorted((a, b) => (a.name < b.name ? -1 : 1))
       .map((it) => [it.name, it.nextAt, it.paused, it.input, it.runs, it.rejected, it.skipped]),
   )
+}
+
+/** Where each agent stands is the same in both, and what is kept of its evaluations. */
+async function compareEvaluations(model: ReferenceModel, { scene }: Real): Promise<void> {
+  for (const [agentId, agent] of model.agents) {
+    const standing = await scene.read({ kind: 'reputation', agentId })
+    assert.equal(standing?.evaluations, agent.count)
+    assertNear(standing?.reputation, agent.reputation)
+    assertNear(standing?.average.cost, agent.sum / agent.count)
+    const kept = await scene.read({ kind: 'evaluations', agentId, limit: 100 })
+    assert.deepEqual(
+      kept.map(({ seq, key }) => [seq, key]),
+      agent.kept.toReversed().map(({ seq, key }) => [seq, key]),
+    )
+  }
+}
+
+/** The model adds up in another order. */
+function assertNear(given: number | undefined, expected: number): void {
+  assert.ok(Math.abs((given ?? Number.NaN) - expected) < 1e-9, `${given} is ${expected}`)
 }

@@ -23,6 +23,7 @@ import {
   Step,
   Submit,
 } from './model-commands.ts'
+import { Evaluate } from './model-evaluations.ts'
 import { PutSchedule, UseSchedule } from './model-schedules.ts'
 import { FailStep, Intend, Resolve } from './model-verdicts.ts'
 import { Diverge, Signal, Suspend, Unpark } from './model-waits.ts'
@@ -225,6 +226,16 @@ const commands = [
         fc.constantFrom(0, 0, 0, 1),
       )
       .map((it) => new UseSchedule(...it)),
+  ),
+  ...often(
+    2,
+    fc
+      .tuple(
+        fc.constantFrom('ada', 'ada', 'ada', 'bob', 'eve'),
+        fc.constantFrom(0, 0.5, 0.85, 1),
+        fc.constantFrom(undefined, 'k1', 'k2'),
+      )
+      .map((it) => new Evaluate(...it)),
   ),
   ...often(
     1,

@@ -15,6 +15,8 @@ export const { config } = parseExecutionConfig({
   batchBackpressureThreshold: 2,
   maxDelayed: 3,
   maxCrashes: 3,
+  maxEvaluationsKept: 3,
+  maxEvaluatedAgents: 2,
 })
 
 /** What happened in all runs together: a property that nothing interesting happened in proves nothing. */

@@ -114,6 +114,11 @@ describe('whatever is done to a store, it does what the reference model does (do
       'fire in vain': 0.3,
       'run refused': 0.1,
       'run skipped': 0.1,
+      evaluated: 0.5,
+      'evaluated before': 0.05,
+      'evaluation conflict': 0.1,
+      'evaluation full': 0.02,
+      'evaluation forgotten': 0.02,
     }
     if (seen.size === 0) return
     if (process.env['MODEL_RUNS'] !== undefined) console.log(Object.fromEntries(seen))

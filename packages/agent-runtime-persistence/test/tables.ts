@@ -42,6 +42,7 @@ export function tableViolations(path: string, config: ExecutionConfig): readonly
       ...admissionRules(tables, config),
       ...referenceRules(tables),
       ...scheduleRules(tables),
+      ...evaluationRules(tables, config),
     ]
   } finally {
     db.close()
@@ -64,6 +65,37 @@ function* scheduleRules({ schedules, eventsOf, tasks }: Tables): Iterable<string
     if ((JSON.parse(first?.data ?? '{}') as Partial<EventData['task.queued']>).schedule !== name)
       yield `the last task ${task.id} of schedule ${name} is not its own`
   }
+}
+
+/** Where an agent stands is the fold of its evaluations, from the first that is kept on. */
+function* evaluationRules({ reputations, evaluations }: Tables, config: ExecutionConfig): Iterable<string> {
+  const isNear = (a: number, b: number) => Math.abs(a - b) < 1e-12
+  const meanOf = (rows: readonly number[]) => rows.reduce((sum, value) => sum + value, 0) / rows.length
+  for (const { agent, reputation, evaluations: count, average, latest, last_at: lastAt } of reputations) {
+    const kept = evaluations.filter((row) => row.agent === agent)
+    const last = kept.at(-1)
+    if (last?.seq !== count || last.reputation !== reputation || last.scores !== latest || last.at !== lastAt)
+      yield `agent ${agent} does not stand where its evaluation ${last?.seq ?? 'none'} left it`
+    const expected = Math.min(count, config.maxEvaluationsKept)
+    if (kept.length > expected || kept.some(({ seq }, index) => seq !== count - kept.length + index + 1))
+      yield `agent ${agent} keeps ${kept.map(({ seq }) => seq).join()} of its ${count} evaluations`
+    for (const [index, { seq, composite, reputation: after }] of kept.entries()) {
+      const before = kept[index - 1]?.reputation ?? (seq === 1 ? composite : undefined)
+      if (before !== undefined && !isNear(after, 0.3 * composite + 0.7 * before))
+        yield `evaluation ${seq} of agent ${agent} leads from ${before} to ${after}`
+    }
+    if (kept.length < count) continue
+    const scores = kept.map((row) => JSON.parse(row.scores) as number[])
+    const means = (JSON.parse(average) as number[]).map((mean, n) => [
+      mean,
+      meanOf(scores.map((it) => it[n] ?? 0)),
+    ])
+    if (means.some(([mean = 0, told = 1]) => !isNear(mean, told)))
+      yield `agent ${agent} has the average ${average}, which is not that of its evaluations`
+  }
+  const known = new Set(reputations.map(({ agent }) => agent))
+  for (const { agent, seq } of evaluations)
+    if (!known.has(agent)) yield `evaluation ${seq} of agent ${agent}, who stands nowhere`
 }
 
 type Tables = ReturnType<typeof readTables>
@@ -148,6 +180,22 @@ function readTables(db: Database.Database) {
     schedules: all<{ name: string; last_task: number | null; runs: number; last_due_at: number | null }>(
       'SELECT name, last_task, runs, last_due_at FROM schedule',
     ),
+    reputations: all<{
+      agent: string
+      reputation: number
+      evaluations: number
+      average: string
+      latest: string
+      last_at: number
+    }>('SELECT * FROM reputation ORDER BY agent'),
+    evaluations: all<{
+      agent: string
+      seq: number
+      at: number
+      scores: string
+      composite: number
+      reputation: number
+    }>('SELECT * FROM evaluation ORDER BY agent, seq'),
     children: all<ChildRow>('SELECT * FROM child ORDER BY parent, key'),
     signals: all<{ task: number; seq: number; name: string }>('SELECT * FROM signal ORDER BY task, seq'),
     blobs: new Map(

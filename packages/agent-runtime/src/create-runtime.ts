@@ -12,6 +12,7 @@ import {
   createLogger,
   type TelemetryOptions,
 } from '@ku0/agent-runtime-telemetry'
+import type { EvaluationSettings } from './evaluations.ts'
 import type { LogLine } from './execution/index.ts'
 import { FrontDoor } from './front-door.ts'
 import { lineTo } from './log-line.ts'
@@ -44,6 +45,8 @@ export interface RuntimeOptions {
   readonly thread?: boolean
   /** Whether SIGTERM and SIGINT stop the runtime and end the process; false by default. See {@link exitCodes}. */
   readonly signals?: boolean
+  /** The weights of domains of your own, and what counts as drift. Source: `docs/evaluation.md`. */
+  readonly evaluation?: EvaluationSettings
   readonly telemetry?: false | TelemetryOptions
   /** Any pino logger; by default lines go to standard error. */
   readonly logger?: RuntimeLogger | false
@@ -98,6 +101,7 @@ export async function createRuntime(given: RuntimeOptions): Promise<Runtime> {
     environment,
     definitions,
     workers: workersOf(checked, store.info.processId),
+    evaluation: options.evaluation ?? {},
     log,
     trace: options.telemetry === false ? () => undefined : captureTraceContext,
     onFailure: (error) => void opened.failed(error, options, log),

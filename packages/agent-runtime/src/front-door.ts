@@ -35,6 +35,8 @@ import {
   WorkerRegistry,
   type WorkerSpec,
 } from './execution/index.ts'
+import { EvaluationBook } from './evaluation/book.ts'
+import type { EvaluationSettings } from './evaluations.ts'
 import { Feed } from './feed.ts'
 import { forkTask, retryTask } from './fork-task.ts'
 import { graphSubmission } from './graph/submit-graph.ts'
@@ -78,6 +80,7 @@ export interface FrontDoorDeps {
   readonly environment: Environment
   readonly definitions: ReadonlyMap<string, TaskDefinition>
   readonly workers: readonly WorkerSpec[]
+  readonly evaluation: EvaluationSettings
   readonly log: LogLine
   readonly trace: () => Readonly<Record<string, string>> | undefined
   /** The store has stopped for good. */
@@ -90,6 +93,7 @@ export class FrontDoor implements Runtime {
   readonly approvals: Approvals
   readonly schedules: ScheduleBook
   readonly clients: Clients
+  readonly evaluations: EvaluationBook
   readonly #deps: FrontDoorDeps
   readonly #store: ExecutionStore
   readonly #deadlines: Deadlines
@@ -142,6 +146,13 @@ export class FrontDoor implements Runtime {
     this.#registry = new WorkerRegistry(store)
     const announce: Parts['announce'] = (type, taskId, seq, data) =>
       this.#feed.announce(type, taskId, seq, () => clock.now(), data)
+    this.evaluations = new EvaluationBook({
+      store,
+      config,
+      settings: deps.evaluation,
+      assertOpen: () => this.#assertOpen(),
+      announce,
+    })
     const parts = {
       store,
       config,

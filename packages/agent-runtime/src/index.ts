@@ -82,6 +82,18 @@ export type {
   ScheduleStatus,
   Timing,
 } from './schedules.ts'
+export type {
+  Drift,
+  DriftOptions,
+  EvaluationOptions,
+  EvaluationPage,
+  Evaluations,
+  EvaluationSettings,
+  RecordedEvaluation,
+  ScoresInput,
+  SimilarOptions,
+  WeightsInput,
+} from './evaluations.ts'
 export { exitCodes } from './signals.ts'
 export type {
   AllResults,
@@ -117,6 +129,14 @@ export { ApprovalRejected, StepInDoubt, TaskFailed, TaskRejected, TimeoutError }
 export type { TaskStatus } from './task-status.ts'
 export type { ClientRecord, ClientTier, SharesConfig, Usage } from '@ku0/agent-runtime-core'
 export type { Divergence, DivergenceKind, Doubt } from '@ku0/agent-runtime-core'
+export type {
+  Dimension,
+  EvaluationRecord,
+  ReputationRecord,
+  Scores,
+  SimilarAgent,
+  Weights,
+} from '@ku0/agent-runtime-core'
 export { LeaseLost, NonRetryableError, RuntimeError, TaskCanceled } from '@ku0/agent-runtime-core'
 export {
   type AgentState,

@@ -1,4 +1,10 @@
-import { decode, type EventData, type EventType, type StoredEvent } from '@ku0/agent-runtime-core'
+import {
+  decode,
+  type EvaluationRecord,
+  type EventData,
+  type EventType,
+  type StoredEvent,
+} from '@ku0/agent-runtime-core'
 
 /** An event as the runtime hands it on, its data parsed and its values decoded. */
 export type RuntimeEvent = { [T in EventType]: EventOf<T> }[EventType]
@@ -6,6 +12,7 @@ export type RuntimeEvent = { [T in EventType]: EventOf<T> }[EventType]
 /** The event of one name. A name that is published from another's row (`lease.*`) has that row's data. */
 export interface EventOf<T extends EventType> {
   readonly type: T
+  /** Empty for an evaluation that names no task. */
   readonly taskId: string
   /** Rises by one within the task; names published from one row share it; 0 for what is no row. */
   readonly seq: number
@@ -24,6 +31,10 @@ interface PublishedData extends EventData {
   'lease.expired': EventData['task.requeued'] | EventData['task.failed']
   'lease.lost': { leaseId: string; workerId: string }
   'step.replayed': { key: string; position: number }
+  /** Told in the process that recorded it, as is the next. */
+  'evaluation.recorded': EvaluationRecord
+  /** Its `distance` from the average before it is above the threshold. */
+  'evaluation.drifted': EvaluationRecord & { threshold: number }
 }
 
 /** A stored event under one of its names. The data are parsed when they are first looked at, which most listeners never do. */

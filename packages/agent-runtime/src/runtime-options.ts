@@ -8,6 +8,7 @@ import {
   RESERVED,
 } from '@ku0/agent-runtime-core'
 import type { RuntimeOptions, WorkerOptions } from './create-runtime.ts'
+import { evaluationProblems } from './evaluation/settings.ts'
 import type { WorkerSpec } from './execution/index.ts'
 import { GRAPH_TYPE, graphTask } from './graph/graph-task.ts'
 import {
@@ -46,6 +47,7 @@ export function readOptions(given: unknown, assertUrl: (url: string) => void): C
   problems.push(...storeProblems(options.store, assertUrl))
   if (isRecord(options.telemetry))
     problems.push(...problemsIn(options.telemetry, telemetryRules, { path: 'telemetry.' }))
+  problems.push(...evaluationProblems(options.evaluation))
   const definitions = readTasks(options.tasks, problems)
   const areAll = !problems.some(({ path }) => path.startsWith('tasks'))
   problems.push(...workerProblems(options.workers, areAll ? [...definitions.keys()] : undefined))
@@ -69,7 +71,7 @@ function countOf(workers: number | WorkerOptions): number {
   return typeof workers === 'number' ? workers : (workers.count ?? workers.ids?.length ?? 1)
 }
 
-/** What `store` and `workers` have to be depends on more than their own value: they are checked by themselves. */
+/** What `store`, `workers` and `evaluation` have to be depends on more than their own value: they are checked by themselves. */
 const elsewhere = ['', () => true] as const
 const levels = ['debug', 'info', 'warn', 'error'] as const
 
@@ -81,6 +83,7 @@ const optionRules: Rules<RuntimeOptions> = {
   durability: ["'full' or 'normal'", (value) => value === 'full' || value === 'normal'],
   thread: flagRule,
   signals: flagRule,
+  evaluation: elsewhere,
   telemetry: [
     'false, or an object of meterProvider, tracerProvider, logger, logPayloads',
     (value) => value === false || isRecord(value),

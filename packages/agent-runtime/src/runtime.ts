@@ -16,6 +16,7 @@ import type { ReplayOptions } from './replay/replay-task.ts'
 import type { ReplayReport } from './replay/report.ts'
 import type { RuntimeEvent } from './runtime-event.ts'
 import type { Clients } from './clients.ts'
+import type { Evaluations } from './evaluations.ts'
 import type { Schedules } from './schedules.ts'
 import type { TaskDefinition } from './task-definition.ts'
 import type { TaskStatus } from './task-status.ts'
@@ -35,6 +36,8 @@ export interface Runtime extends AsyncDisposable {
   readonly schedules: Schedules
   /** On whose account tasks run: `docs/shares.md`. */
   readonly clients: Clients
+  /** How good agents are: `docs/evaluation.md`. */
+  readonly evaluations: Evaluations
 
   /**
    * Submits a task; resolves once the task, or its rejection, is committed. A submission that is refused (queue full, quota,

@@ -7,6 +7,7 @@ export {
   type TaskSnapshot,
 } from './invariants.ts'
 export type {
+  ModelAgent,
   ModelConfig,
   ModelLease,
   ModelReceipt,

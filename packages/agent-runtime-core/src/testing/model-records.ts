@@ -17,6 +17,8 @@ export interface ModelConfig {
   readonly batchBackpressureThreshold: number
   readonly maxDelayed: number
   readonly maxCrashes: number
+  readonly maxEvaluationsKept: number
+  readonly maxEvaluatedAgents: number
 }
 
 export interface ModelTask {
@@ -159,6 +161,19 @@ export interface ModelSchedule {
   runs: number
   rejected: number
   skipped: number
+}
+
+/** Where an agent stands, and those of its evaluations that are kept, oldest first. */
+export interface ModelAgent {
+  readonly count: number
+  readonly reputation: number
+  /** Of all its composites. */
+  readonly sum: number
+  readonly kept: readonly {
+    readonly seq: number
+    readonly composite: number
+    readonly key: string | undefined
+  }[]
 }
 
 /** What is submitted, by a client, a parent or a schedule. */

@@ -4,6 +4,7 @@ import type { Overlap } from '../schedule.ts'
 import { isFinal, type TaskState } from '../states.ts'
 import { dropChildren } from './model-children.ts'
 import { nextClaim } from './model-claims.ts'
+import { evaluate } from './model-evaluations.ts'
 import {
   begin,
   cancel,
@@ -18,6 +19,7 @@ import {
   requeue,
 } from './model-moves.ts'
 import type {
+  ModelAgent,
   ModelConfig,
   ModelLease,
   ModelReceipt,
@@ -43,6 +45,7 @@ export class ReferenceModel {
   workers: ModelWorker[] = []
   readonly keys = new Map<string, ModelTask>()
   readonly schedules = new Map<string, ModelSchedule>()
+  readonly agents = new Map<string, ModelAgent>()
   rejected = 0
   /** Sequences given out, to rejected submissions too. */
   sequence = 0
@@ -294,6 +297,11 @@ export class ReferenceModel {
 
   triggerSchedule(name: string): boolean {
     return this.turn(() => triggerSchedule(this.schedules.get(name), this.submitRun))
+  }
+
+  evaluate(agentId: string, composite: number, key: string | undefined): ReturnType<typeof evaluate> {
+    const { maxEvaluationsKept: maxKept, maxEvaluatedAgents: maxAgents } = this.config
+    return this.turn(() => evaluate(this.agents, { agentId, composite, key }, { maxKept, maxAgents }))
   }
 
   /** Time passes while the process sleeps; then it wakes. */

@@ -7,6 +7,7 @@ import { children } from './store-suite/children.ts'
 import { divergence } from './store-suite/divergence.ts'
 import { demand } from './store-suite/demand.ts'
 import { endings } from './store-suite/endings.ts'
+import { evaluations } from './store-suite/evaluations.ts'
 import { events } from './store-suite/events.ts'
 import { forks } from './store-suite/forks.ts'
 import { identity } from './store-suite/identity.ts'
@@ -30,7 +31,7 @@ export { Scene, submission, type SceneSetting, type Time } from './store-suite/s
 export type { Matchers, Opening, OpenStore, TestTools } from './store-suite/tools.ts'
 
 /**
- * The conformance suite of the store port: a test for each rule of `docs/semantics.md` 1 to 7 and 12 that the port can show. A store
+ * The conformance suite of the store port: a test for each rule of `docs/semantics.md` 1 to 7, 12 and 15 that the port can show. A store
  * is done when it passes. After each test the store is searched for broken invariants. `open` gives a new, empty store each time; one that does not run on the virtual time it is handed
  * says `time: 'real'`, and the tests that move time are skipped in the open; `digest` is a faster one. Source: `docs/ARCHITECTURE.md`, The store.
  */
@@ -88,6 +89,7 @@ const sections: Readonly<Record<string, (suite: Suite) => void>> = {
   'children (docs/semantics.md 5.5, 12.3, 13.3)': children,
   'forks (docs/semantics.md 1.2, 6.3)': forks,
   'schedules (docs/semantics.md, Schedules)': schedules,
+  'evaluations (docs/semantics.md 15.3)': evaluations,
   'events and hashes (docs/semantics.md 1.3, 1.6, 6.2)': events,
   reads: reads,
   'values (docs/semantics.md 7.4, 7.5)': values,

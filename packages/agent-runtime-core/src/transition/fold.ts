@@ -3,6 +3,7 @@ import { abortSettled, cancel } from './cancel.ts'
 import { spawn } from './children.ts'
 import { putClient, removeClient } from './clients.ts'
 import { diverge, resume } from './divergence.ts'
+import { evaluate } from './evaluations.ts'
 import type { LeaseRow } from './rows.ts'
 import { fork } from './fork.ts'
 import { release, settle } from './settle.ts'
@@ -57,6 +58,7 @@ export const flushRank: Readonly<Record<WriteKind, number>> = {
   triggerSchedule: 3,
   putClient: 3,
   removeClient: 3,
+  evaluate: 3,
 }
 
 /** Applies one operation to the working set and says what came of it. `running`: this process's live leases. */
@@ -114,6 +116,8 @@ export function fold(ws: WorkingSet, it: Write, running: Iterable<LeaseRow>): Ou
       return fireSchedule(ws, it)
     case 'triggerSchedule':
       return triggerSchedule(ws, it)
+    case 'evaluate':
+      return evaluate(ws, it)
     case 'registerWorkers':
       return registerWorkers(ws, it)
     case 'drainWorkers':

@@ -1,5 +1,6 @@
 export { ClaimRound, mergeHeads, type Demander, type Grant } from './claim.ts'
 export { clientRecordOf } from './clients.ts'
+export { evaluationRecordOf, reputationRecordOf } from './evaluations.ts'
 export { flushRank, fold } from './fold.ts'
 export * from './rows.ts'
 export { gone, newClient, ShareBook, shareOrderOf, type ShareOrder } from './share-book.ts'
@@ -9,6 +10,7 @@ export { promote, renew, sweep, takeOver } from './upkeep.ts'
 export {
   blobReference,
   childKey,
+  evaluationKey,
   WorkingSet,
   type Base,
   type Heads,

@@ -1,4 +1,5 @@
 import { decideSettlement, decideStart, shareIncrement, tierWeights } from '../decide/fairness.ts'
+import { effectiveWeight, ignoresReputation } from '../decide/reputation.ts'
 import { clientTiers, defaultCredits, type SharesConfig } from '../shares.ts'
 import {
   compareShares,
@@ -26,6 +27,9 @@ export interface ShareOrder {
   /** By tier: the clients that have tasks queued or running, by virtual time. */
   readonly active: readonly ShareTree[]
 }
+
+/** Multiples of it are spread evenly over 0 to 1, none near another. */
+const GOLDEN = 0.618_033_988_749_894_9
 
 /** Above this all virtual times are brought down together, long before a sum could lose a digit. */
 const MAX_TIME = 2 ** 52
@@ -124,9 +128,7 @@ export class ShareBook implements ShareOrder {
     const reported = account.used?.cost ?? 0
     const cost = reported > 0 ? reported : account.cost
     const settled =
-      account.cost > 0
-        ? Math.round(account.charge * (cost / account.cost))
-        : this.increment(cost, client, undefined)
+      account.cost > 0 ? Math.round(account.charge * (cost / account.cost)) : this.increment(cost, client)
     const time = decideSettlement({
       time: client.time,
       floor: client.floor,
@@ -182,17 +184,16 @@ export class ShareBook implements ShareOrder {
     this.putClient({ ...client, time, floor: time }, client)
   }
 
-  private increment(cost: number, client: ClientRow, dispatch: number | undefined): number {
-    return shareIncrement(
-      cost,
-      client.credits,
-      tierWeights[client.tier] * this.reputationOf(client, dispatch),
-    )
+  private increment(cost: number, client: ClientRow, dispatch?: number): number {
+    return shareIncrement(cost, client.credits, this.weightOf(client, dispatch))
   }
 
-  /** 1 where nobody's reputation counts. */
-  private reputationOf(_client: ClientRow, _dispatch: number | undefined): number {
-    return 1
+  /** Which starts leave reputation out is told by their numbers, evenly spread, so that a replay leaves out the same. */
+  private weightOf({ name, tier }: ClientRow, dispatch = 0): number {
+    const { reputationBeta: beta, exploration } = this.config
+    const weight = tierWeights[tier]
+    if (beta === 0 || ignoresReputation((dispatch * GOLDEN) % 1, exploration)) return weight
+    return effectiveWeight(weight, beta, this.ws.reputation(name))
   }
 
   private keepActive(before: ClientRow, after: ClientRow): void {

@@ -11,12 +11,14 @@ import type {
   CheckpointRow,
   ChildRow,
   ClientRow,
+  EvaluationRow,
   EventRow,
   History,
   KeyRow,
   LeaseRow,
   OutputRow,
   QuotaRow,
+  ReputationRow,
   ScheduleRow,
   SignalRow,
   StreamRow,
@@ -78,6 +80,11 @@ export interface Base {
   /** Those that an operation names, and how many there are in all when one may add to them. */
   readonly schedules: ReadonlyMap<string, ScheduleRow>
   readonly scheduleCount: number
+  /** Where an agent stands; read when it is first asked for, so that it costs nothing where reputation has no say. */
+  readonly reputationOf: (agent: string) => ReputationRow | undefined
+  /** Those whose keys an operation names, by {@link evaluationKey}, and how many agents there are when one may be new. */
+  readonly evaluations: ReadonlyMap<string, EvaluationRow>
+  readonly agentCount: number
   readonly totals: TotalsRow
   /** Promoted queued tasks in all lanes, and those not due yet. */
   readonly depth: number
@@ -141,6 +148,10 @@ export class WorkingSet {
   readonly checkpoints = new Map<number, CheckpointRow>()
   /** Undefined: removed. */
   readonly schedules = new Map<string, ScheduleRow | undefined>()
+  readonly reputations = new Map<string, ReputationRow>()
+  /** Those that are new, in order. */
+  readonly evaluations: EvaluationRow[] = []
+  readonly evaluationKeys = new Map<string, EvaluationRow>()
   readonly events: EventRow[] = []
   readonly outputs: OutputRow[] = []
   readonly blobs = new Map<string, string>()
@@ -155,6 +166,7 @@ export class WorkingSet {
   depth: number
   delayed: number
   scheduleCount: number
+  agentCount: number
   nextTask: number
   nextLease: number
   nextStream: number
@@ -172,6 +184,7 @@ export class WorkingSet {
     this.depth = base.depth
     this.delayed = base.delayed
     this.scheduleCount = base.scheduleCount
+    this.agentCount = base.agentCount
     this.nextTask = base.next.task
     this.nextLease = base.next.lease
     this.nextStream = base.next.stream
@@ -249,6 +262,28 @@ export class WorkingSet {
   dropSchedule(name: string): void {
     this.scheduleCount -= 1
     this.schedules.set(name, undefined)
+  }
+
+  /**
+   * An agent's reputation, 0 to 1, with the evaluations of this flush; undefined when it was never evaluated. Source:
+   * `docs/semantics.md 11.6, 15.3`.
+   */
+  reputation(agent: string): number | undefined {
+    return this.reputationRow(agent)?.reputation
+  }
+  reputationRow(agent: string): ReputationRow | undefined {
+    return this.reputations.get(agent) ?? this.base.reputationOf(agent)
+  }
+  /** The evaluation that a key of an agent stands for. */
+  evaluation(agent: string, key: string): EvaluationRow | undefined {
+    const name = evaluationKey(agent, key)
+    return this.evaluationKeys.get(name) ?? this.base.evaluations.get(name)
+  }
+  addEvaluation(row: EvaluationRow, standing: ReputationRow): void {
+    if (row.seq === 1) this.agentCount += 1
+    this.evaluations.push(row)
+    if (row.key !== null) this.evaluationKeys.set(evaluationKey(row.agent, row.key), row)
+    this.reputations.set(row.agent, standing)
   }
 
   /** Every stream there is, with the changes of this flush. */
@@ -443,6 +478,11 @@ export function storedText({ task, seq, value }: SignalRow): string {
 /** The name of a child's row. */
 export function childKey(parent: number, key: string): string {
   return `${parent}:${key}`
+}
+
+/** The name of an evaluation that has a key. */
+export function evaluationKey(agent: string, key: string): string {
+  return JSON.stringify([agent, key])
 }
 
 /** What stands in an event in place of a value that was moved to the blob table; `size` is its length in UTF-16 units. */

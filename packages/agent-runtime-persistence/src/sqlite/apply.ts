@@ -19,6 +19,7 @@ import {
   waitKinds,
 } from '@ku0/agent-runtime-core'
 import type { RunResult } from 'better-sqlite3'
+import { prepareEvaluationApply } from './evaluations.ts'
 import { prepareInsert } from './insert.ts'
 import type { Db } from './open.ts'
 
@@ -85,6 +86,7 @@ export function prepareApply(db: Db) {
   const oldestRejected = db
     .prepare<[number], number>('SELECT id FROM task WHERE state = 6 ORDER BY id LIMIT ?')
     .pluck()
+  const applyEvaluations = prepareEvaluationApply(db)
   const deleteTask = db.prepare('DELETE FROM task WHERE id = ?')
   const deleteEvents = db.prepare('DELETE FROM event WHERE task = ?')
 
@@ -148,6 +150,7 @@ export function prepareApply(db: Db) {
         row.lastSeenAt,
         Number(row.registered),
       )
+    applyEvaluations(ws)
     pruneRejected(ws)
     if (ws.totals !== ws.base.totals) {
       const t = ws.totals

@@ -23,6 +23,7 @@ import {
   type WaitRow,
   type WorkerRow,
 } from '@ku0/agent-runtime-core'
+import { prepareEvaluationLoad } from './evaluations.ts'
 import type { Db } from './open.ts'
 
 /** The statements that read a working set; each says what it reads, prepared once. All run inside the flush's transaction. */
@@ -214,6 +215,7 @@ export function prepareLoad(db: Db) {
     schedulesDue: (at: number, limit: number) => schedulesDue.all(at, limit).map(scheduleOf),
     nextSchedule: () => nextSchedule.get() ?? undefined,
     scheduleCount: () => scheduleCount.get() ?? 0,
+    evaluations: prepareEvaluationLoad(db),
     checkpoint: (taskId: number) => checkpoint.get(taskId),
     blob: (sha256: string) => blobText.get(sha256),
     next: () => next.get() as (number | null)[],

@@ -27,6 +27,7 @@ import {
 } from '@ku0/agent-runtime-core'
 import { prepareExplain } from './explain.ts'
 import { prepareApprovals } from './approvals.ts'
+import { prepareEvaluationReads } from './evaluations.ts'
 import type { PlainEvent } from './integrity.ts'
 import { taskOf } from './load.ts'
 import { memoTypes, noMemos, openWaitOf, prepareMemos } from './memos.ts'
@@ -99,6 +100,7 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
   )
   const explain = prepareExplain(context, workers)
   const approvals = prepareApprovals(db, tables, context.now)
+  const evaluations = prepareEvaluationReads(db, tables)
   const memos = prepareMemos(db, tables)
   // Another process may write between two statements: they see one state.
   const atOnce = db.transaction(<T>(read: () => T) => read())
@@ -154,6 +156,10 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
         return schedules(query.filter)
       case 'clients':
         return clients(query)
+      case 'reputation':
+      case 'evaluations':
+      case 'similar':
+        return evaluations(query)
       case 'workers':
         return workers()
       case 'stats':

@@ -274,6 +274,33 @@ CREATE TABLE client (
   spent INTEGER NOT NULL CHECK (spent >= 0)
 ) STRICT;
 CREATE INDEX stream_client ON stream (client) WHERE client <> '';
+CREATE TABLE reputation (
+  agent TEXT PRIMARY KEY,
+  reputation REAL NOT NULL CHECK (reputation BETWEEN 0 AND 1),
+  evaluations INTEGER NOT NULL CHECK (evaluations >= 1),
+  average TEXT NOT NULL,
+  latest TEXT NOT NULL,
+  last_at INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE evaluation (
+  agent TEXT NOT NULL,
+  seq INTEGER NOT NULL CHECK (seq >= 1),
+  at INTEGER NOT NULL,
+  domain TEXT NOT NULL,
+  scores TEXT NOT NULL,
+  missing TEXT NOT NULL,
+  composite REAL NOT NULL CHECK (composite BETWEEN 0 AND 1),
+  reputation REAL NOT NULL CHECK (reputation BETWEEN 0 AND 1),
+  distance REAL CHECK (distance >= 0),
+  change REAL,
+  task_id TEXT,
+  key TEXT,
+  PRIMARY KEY (agent, seq),
+  CHECK ((seq = 1) = (distance IS NULL)),
+  CHECK ((seq = 1) = (change IS NULL))
+) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX evaluation_key ON evaluation (agent, key) WHERE key IS NOT NULL;
 `,
 ]
 

@@ -169,5 +169,6 @@ const clientWrites: ReadonlySet<WriteKind> = new Set<WriteKind>([
   'resumeSchedule',
   'removeSchedule',
   'triggerSchedule',
+  'evaluate',
   'resume',
 ])

@@ -17,6 +17,7 @@ const rules: Rules<TestRuntimeOptions> = {
   tasks: ['a list of what defineTask gives', () => true],
   config: elsewhere,
   workers: elsewhere,
+  evaluation: elsewhere,
   logger: elsewhere,
   seed: ['a text or a number', (value) => typeof value === 'string' || Number.isFinite(value)],
   now: ['a Date or epoch ms', (value) => Number.isFinite(value instanceof Date ? value.getTime() : value)],

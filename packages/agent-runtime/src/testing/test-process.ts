@@ -33,7 +33,7 @@ export class TestProcess {
   /** The n-th, from 1, of the test. */
   static async start(shared: Shared, url: string, number: number): Promise<TestProcess> {
     const { options, clock, ledger } = shared
-    const { seed = 'test', tasks, config: given, workers, logger } = options
+    const { seed = 'test', tasks, config: given, workers, evaluation, logger } = options
     const life = new Life()
     const timers = new MortalTimers(clock, life)
     const storeTimers = new MortalTimers(clock, life)
@@ -52,6 +52,7 @@ export class TestProcess {
         tasks: Array.isArray(tasks) ? tasks.map((task) => observedTask(task, life, ledger)) : tasks,
         ...(given === undefined ? {} : { config: given }),
         ...(workers === undefined ? {} : { workers }),
+        ...(evaluation === undefined ? {} : { evaluation }),
         logger: logger ?? false,
         telemetry: false,
         environment,

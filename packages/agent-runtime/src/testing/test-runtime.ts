@@ -1,5 +1,6 @@
 import type { ExecutionConfigInput, TaskState } from '@ku0/agent-runtime-core'
 import type { RuntimeLogger, WorkerOptions } from '../create-runtime.ts'
+import type { EvaluationSettings } from '../evaluations.ts'
 import type { SubmitOptions } from '../execution/index.ts'
 import type { Receipt, TaskId } from '../receipts.ts'
 import type { Runtime } from '../runtime.ts'
@@ -28,6 +29,8 @@ export interface TestRuntimeOptions {
    * due, so that a function that never returns meets its timeout; while nothing is due it stands still in any case. 50 by default.
    */
   readonly patienceMs?: number
+  /** As in `createRuntime`: weights of domains of your own, and what counts as drift. */
+  readonly evaluation?: EvaluationSettings
   /** Gets the runtime's log lines; none by default. */
   readonly logger?: RuntimeLogger
 }

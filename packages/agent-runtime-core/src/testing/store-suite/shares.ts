@@ -240,6 +240,52 @@ export function fairShares({ rule, timed, expect }: Suite): void {
   )
 
   rule(
+    '11.6 a good reputation makes a client’s time pass more slowly: beta 0.5, reputation 0.86405',
+    async (scene) => {
+      const scores = { quality: 1, adherence: 1, speed: 1, cost: 1, errors: 1, revisions: 1 }
+      const evaluate = (agentId: string, quality: number) =>
+        scene.write({
+          kind: 'evaluate',
+          agentId,
+          domain: 'default',
+          weights: { quality: 1, adherence: 0, speed: 0, cost: 0, errors: 0, revisions: 0 },
+          scores: { ...scores, quality },
+          missing: [],
+        })
+      await evaluate('A', 0.864_05)
+      await evaluate('poor', 0)
+      const times: Record<string, number> = {}
+      for (const name of ['A', 'poor', 'unknown']) {
+        const claim = await scene.running({ client: name, type: name })
+        times[name] = (await client(scene, name))?.virtualTime ?? 0
+        await scene.settle(claim)
+      }
+      expect(times).toEqual({ A: 0.698_312, poor: 0.975_61, unknown: 1 })
+    },
+    shares({ reputationBeta: 0.5, exploration: 0 }),
+  )
+
+  rule(
+    '11.6 a share of the starts leaves reputation out',
+    async (scene) => {
+      await scene.write({
+        kind: 'evaluate',
+        agentId: 'A',
+        domain: 'default',
+        weights: { quality: 1, adherence: 0, speed: 0, cost: 0, errors: 0, revisions: 0 },
+        scores: { quality: 1, adherence: 1, speed: 1, cost: 1, errors: 1, revisions: 1 },
+        missing: [],
+      })
+      await submit(scene, 'A'.repeat(200))
+      await served(scene)
+      const time = (await client(scene, 'A'))?.virtualTime ?? 0
+      // 10 of 200 at 1, the others at 1 / 2.
+      expect(Math.round(time)).toBe(105)
+    },
+    shares({ reputationBeta: 1 }),
+  )
+
+  rule(
     '3.4 a head that may not run is passed over, and its client’s share waits for it',
     async (scene) => {
       await submit(scene, 'AA', { model: 'big' })

@@ -1,0 +1,145 @@
+import {
+  dimensions,
+  evaluationRecordOf,
+  nearestTo,
+  reputationRecordOf,
+  type Dimension,
+  type EvaluationRow,
+  type Read,
+  type Reads,
+  type ReputationRecord,
+  type ReputationRow,
+  type Scores,
+  type WorkingSet,
+} from '@ku0/agent-runtime-core'
+import type { Db } from './open.ts'
+import type { SqliteTables } from './tables.ts'
+
+const reputationColumns = 'agent, reputation, evaluations, average, latest, last_at'
+const evaluationColumns =
+  'agent, seq, at, domain, scores, missing, composite, reputation, distance, change, task_id, key'
+
+/** What a flush reads of agents' evaluations. */
+export function prepareEvaluationLoad(db: Db) {
+  const standing = rows(db, `SELECT ${reputationColumns} FROM reputation WHERE agent = ?`)
+  const byKey = rows(db, `SELECT ${evaluationColumns} FROM evaluation WHERE agent = ? AND key = ?`)
+  const agents = db.prepare<[], number>('SELECT count(*) FROM reputation').pluck()
+  return {
+    reputation: (agent: string): ReputationRow | undefined => {
+      const row = standing.get(agent)
+      return row === undefined ? undefined : reputationOf(row)
+    },
+    byKey: (agent: string, key: string): EvaluationRow | undefined => {
+      const row = byKey.get(agent, key)
+      return row === undefined ? undefined : evaluationOf(row)
+    },
+    agents: () => agents.get() ?? 0,
+  }
+}
+
+/** Writes the evaluations of a flush; what is more than `maxEvaluationsKept` of an agent goes, the oldest first. */
+export function prepareEvaluationApply(db: Db) {
+  const insert = db.prepare('INSERT INTO evaluation VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)')
+  const put = db.prepare('INSERT OR REPLACE INTO reputation VALUES (?, ?, ?, ?, ?, ?)')
+  const prune = db.prepare('DELETE FROM evaluation WHERE agent = ? AND seq <= ?')
+  return (ws: WorkingSet): void => {
+    for (const row of ws.evaluations)
+      insert.run(
+        row.agent,
+        row.seq,
+        row.at,
+        row.domain,
+        scoresText(row.scores),
+        JSON.stringify(row.missing),
+        row.composite,
+        row.reputation,
+        row.distance,
+        row.change,
+        row.taskId,
+        row.key,
+      )
+    for (const row of ws.reputations.values()) {
+      const { agent, evaluations } = row
+      put.run(agent, row.reputation, evaluations, scoresText(row.average), scoresText(row.latest), row.lastAt)
+      if (evaluations > ws.config.maxEvaluationsKept)
+        prune.run(agent, evaluations - ws.config.maxEvaluationsKept)
+    }
+  }
+}
+
+/** Answers what is asked of agents. */
+export function prepareEvaluationReads(db: Db, { load }: SqliteTables) {
+  const page = rows(
+    db,
+    `SELECT ${evaluationColumns} FROM evaluation WHERE agent = ? AND seq < ? ORDER BY seq DESC LIMIT ?`,
+  )
+  const others = rows(db, `SELECT ${reputationColumns} FROM reputation WHERE agent <> ?`)
+  return (
+    query: Read<'reputation' | 'evaluations' | 'similar'>,
+  ): Reads['reputation' | 'evaluations' | 'similar']['answer'] => {
+    const { agentId } = query
+    if (query.kind === 'evaluations') {
+      const { before = Number.MAX_SAFE_INTEGER, limit } = query
+      return page.all(agentId, before, most(limit)).map((row) => evaluationRecordOf(evaluationOf(row)))
+    }
+    const row = load.evaluations.reputation(agentId)
+    if (row === undefined) return undefined
+    if (query.kind === 'reputation') return reputationRecordOf(row)
+    return nearestTo(row.average, records(others.iterate(agentId)), query.weights, most(query.limit))
+  }
+}
+
+function* records(found: Iterable<unknown[]>): Iterable<ReputationRecord> {
+  for (const row of found) yield reputationRecordOf(reputationOf(row))
+}
+
+function rows(db: Db, sql: string) {
+  return db.prepare<unknown[], unknown[]>(sql).raw()
+}
+
+function most(limit: number): number {
+  return Math.min(1000, Math.max(1, limit))
+}
+
+function reputationOf([agent, reputation, evaluations, average, latest, lastAt]: unknown[]): ReputationRow {
+  return {
+    agent,
+    reputation,
+    evaluations,
+    average: scoresOf(average),
+    latest: scoresOf(latest),
+    lastAt,
+  } as ReputationRow
+}
+
+function evaluationOf(row: unknown[]): EvaluationRow {
+  const [agent, seq, at, domain, scores, missing, composite, reputation] = row
+  const [distance, change, taskId, key] = row.slice(8)
+  return {
+    agent,
+    seq,
+    at,
+    domain,
+    scores: scoresOf(scores),
+    missing: JSON.parse(missing as string) as EvaluationRow['missing'],
+    composite,
+    reputation,
+    distance,
+    change,
+    taskId,
+    key,
+  } as EvaluationRow
+}
+
+/** Numbers in the order of the dimensions: JSON gives each back to the last bit. */
+function scoresText(scores: Scores): string {
+  return JSON.stringify(dimensions.map((dimension) => scores[dimension]))
+}
+
+function scoresOf(text: unknown): Scores {
+  const values = JSON.parse(text as string) as number[]
+  return Object.fromEntries(dimensions.map((dimension, index) => [dimension, values[index] ?? 0])) as Record<
+    Dimension,
+    number
+  >
+}
