@@ -42,6 +42,7 @@ describe('parseExecutionConfig', () => {
       maxChildren: 10_000,
       presenceIntervalMs: 30_000,
       preemption: false,
+      maxClients: 100_000,
     })
     expect(warnings).toStrictEqual([])
     expect(parseExecutionConfig({}).config).toStrictEqual(config)
