@@ -2,6 +2,7 @@ import { readdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { describe, expect, it } from 'vitest'
 import { costOf } from '../src/bench/pairs.ts'
+import { shareCost } from '../src/bench/share-cost.ts'
 import { stepCost } from '../src/bench/step-cost.ts'
 import { telemetryCost } from '../src/bench/telemetry-cost.ts'
 import { exitCode } from '../src/cli/exit-code.ts'
@@ -33,6 +34,7 @@ describe('what telemetry costs', () => {
 
 describe.each([
   [telemetryCost, '--tasks', /2 pairs of drains of 300 tasks/, '0.98'],
+  [shareCost, '--tasks', /2 pairs of drains of 300 tasks, of 300 clients divided by those of one/, '0.4'],
   [stepCost, '--steps', /2 pairs of runs of 300 steps in 20 tasks/, '0.8'],
 ] as const)('the command $command', (bench, flag, what, least) => {
   const run = async (args: string[], signal = new AbortController().signal) => {

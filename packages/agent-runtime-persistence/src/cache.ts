@@ -26,6 +26,8 @@ import {
   type WorkingSet,
 } from '@ku0/agent-runtime-core'
 
+const nobody: readonly ShareTree[] = [undefined, undefined]
+
 /** Heads of one stream that are kept between flushes; what lies behind them is read again when they are used up. */
 const maxHeads = 512
 /** Of a stream of one client: there may be many. */
@@ -50,7 +52,8 @@ export class Cache implements Base {
     trees: new Map<string, ShareTree>(),
     ages: new Map<string, ShareTree>(),
     entries: new Map<number, ShareEntry>(),
-    active: [undefined, undefined] as readonly ShareTree[],
+    waiting: nobody,
+    busy: nobody,
   }
   readonly workers = new Map<number, WorkerRow>()
   readonly quotas = new Map<string, QuotaRow>()
@@ -121,7 +124,8 @@ export class Cache implements Base {
     this.streamsByClient.clear()
     const { trees, ages, entries } = this.shares
     for (const map of [trees, ages, entries]) map.clear()
-    this.shares.active = [undefined, undefined]
+    this.shares.waiting = nobody
+    this.shares.busy = nobody
     this.histories.clear()
     this.schedules.clear()
     this.scheduleAt = undefined
@@ -198,7 +202,8 @@ export class Cache implements Base {
     for (const [group, tree] of order.trees) this.shares.trees.set(group, tree)
     for (const [group, tree] of order.ages) this.shares.ages.set(group, tree)
     for (const [stream, entry] of order.entries) this.shares.entries.set(stream, entry)
-    this.shares.active = order.active
+    this.shares.waiting = order.waiting
+    this.shares.busy = order.busy
   }
 
   private absorbShares(ws: WorkingSet, book: ShareBook): void {
@@ -210,7 +215,8 @@ export class Cache implements Base {
     for (const [stream, entry] of book.entries)
       if (entry === gone) entries.delete(stream)
       else entries.set(stream, entry)
-    this.shares.active = book.active
+    this.shares.waiting = book.waiting
+    this.shares.busy = book.busy
   }
 
   /** Rows that one operation asked about, outside what is kept. */

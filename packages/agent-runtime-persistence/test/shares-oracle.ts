@@ -158,13 +158,13 @@ export class SharesOracle {
   }
 
   private arrive(client: OracleClient): void {
-    const isActive = (it: OracleClient) =>
-      this.tasks.some((task) => task.client.name === it.name && task.state !== 'over')
-    if (isActive(client)) return
-    const others = [...this.clients.values()].filter(
-      (it) => isActive(it) && this.tier(it) === this.tier(client),
-    )
-    const least = Math.min(...others.map(({ time }) => time))
+    const has = (it: OracleClient, state: OracleTask['state']) =>
+      this.tasks.some((task) => task.client.name === it.name && task.state === state)
+    if (has(client, 'queued')) return
+    const tier = [...this.clients.values()].filter((it) => this.tier(it) === this.tier(client))
+    const waiting = tier.filter((it) => has(it, 'queued'))
+    const busy = tier.filter((it) => has(it, 'running'))
+    const least = Math.min(...(waiting.length > 0 ? waiting : busy).map(({ time }) => time))
     if (this.shares.placement === 'floor' && Number.isFinite(least))
       client.time = Math.max(client.time, least)
     client.floor = client.time

@@ -16,7 +16,7 @@ export function shareIncrement(cost: number, credits: number, weight: number): n
   return Math.min(MAX_INCREMENT, Math.round((cost * defaultCredits) / (units * weight)))
 }
 
-/** Where a client begins that has nothing queued and nothing running. Source: `docs/semantics.md 11.3`. */
+/** Where a client begins that had nothing queued. Source: `docs/semantics.md 11.3`. */
 export function decideStart(
   own: number,
   leastActive: number | undefined,

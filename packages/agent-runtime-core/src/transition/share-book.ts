@@ -24,8 +24,10 @@ export interface ShareOrder {
   readonly ages: ReadonlyMap<string, ShareTree>
   /** By stream, where it stands in its tree. */
   readonly entries: ReadonlyMap<number, ShareEntry>
-  /** By tier: the clients that have tasks queued or running, by virtual time. */
-  readonly active: readonly ShareTree[]
+  /** By tier, by virtual time: the clients that have tasks queued. */
+  readonly waiting: readonly ShareTree[]
+  /** The same of those that have none queued, but some that run. */
+  readonly busy: readonly ShareTree[]
 }
 
 /** Multiples of it are spread evenly over 0 to 1, none near another. */
@@ -42,7 +44,8 @@ export class ShareBook implements ShareOrder {
   readonly trees = new Map<string, ShareTree>()
   readonly ages = new Map<string, ShareTree>()
   readonly entries = new Map<number, ShareEntry>()
-  active: readonly ShareTree[]
+  waiting: readonly ShareTree[]
+  busy: readonly ShareTree[]
   private readonly ws: WorkingSet
   private readonly base: ShareOrder
   private readonly config: SharesConfig
@@ -51,7 +54,8 @@ export class ShareBook implements ShareOrder {
     this.ws = ws
     this.base = base
     this.config = config
-    this.active = base.active
+    this.waiting = base.waiting
+    this.busy = base.busy
   }
 
   /** How many clients there are, when this is one more. */
@@ -82,7 +86,7 @@ export class ShareBook implements ShareOrder {
     const { ws } = this
     const row = ws.draftStream(stream)
     const client = ws.client(row.client)
-    if (client.queued + client.running === 0) this.begin(client)
+    if (client.queued === 0) this.begin(client)
     let placed = task
     if (this.config.keying === 'enqueue' && (task.account?.place ?? null) === null) {
       placed = { ...task, account: { ...accountOf(task), place: ws.client(row.client).time } }
@@ -179,7 +183,8 @@ export class ShareBook implements ShareOrder {
   }
 
   private begin(client: ClientRow): void {
-    const least = firstOf(this.active[tierOf(client, this.config)])?.time
+    const tier = tierOf(client, this.config)
+    const least = (firstOf(this.waiting[tier]) ?? firstOf(this.busy[tier]))?.time
     const time = decideStart(client.time, least, this.config.placement)
     this.putClient({ ...client, time, floor: time }, client)
   }
@@ -197,13 +202,8 @@ export class ShareBook implements ShareOrder {
   }
 
   private keepActive(before: ClientRow, after: ClientRow): void {
-    const was = before.queued + before.running > 0 ? activeEntry(before, this.config) : undefined
-    const is = after.queued + after.running > 0 ? activeEntry(after, this.config) : undefined
-    if (was !== undefined && is !== undefined && isSame(was, is)) return
-    const active = [...this.active]
-    if (was !== undefined) active[was.tier] = withoutEntry(active[was.tier], was)
-    if (is !== undefined) active[is.tier] = withEntry(active[is.tier], is)
-    this.active = active
+    this.waiting = moved(this.waiting, standing(before, after, isWaiting, this.config))
+    this.busy = moved(this.busy, standing(before, after, isBusy, this.config))
   }
 
   /** Brings every virtual time down by the least, which changes no order. */
@@ -250,14 +250,18 @@ export function shareOrderOf(
     if (others === undefined) byGroup.set(row.group, [entry])
     else others.push(entry)
   }
-  const active: ShareEntry[][] = clientTiers.map(() => [])
-  for (const client of clients.values())
-    if (client.queued + client.running > 0) active[tierOf(client, config)]?.push(activeEntry(client, config))
+  const byTier = (holds: (client: ClientRow) => boolean) => {
+    const tiers: ShareEntry[][] = clientTiers.map(() => [])
+    for (const client of clients.values())
+      if (holds(client)) tiers[tierOf(client, config)]?.push(activeEntry(client, config))
+    return tiers.map(sorted)
+  }
   return {
     entries,
     trees: new Map([...byGroup].map(([group, rows]) => [group, sorted(rows)])),
     ages: new Map([...byGroup].map(([group, rows]) => [group, sorted(rows.map(ageOf))])),
-    active: active.map(sorted),
+    waiting: byTier(isWaiting),
+    busy: byTier(isBusy),
   }
 }
 
@@ -272,6 +276,34 @@ function entryOf(row: StreamRow, client: ClientRow, config: SharesConfig): Share
 
 function tierOf(client: ClientRow, config: SharesConfig): number {
   return config.tierPolicy === 'weighted' ? 0 : clientTiers.indexOf(client.tier)
+}
+
+function isWaiting({ queued }: ClientRow): boolean {
+  return queued > 0
+}
+
+function isBusy({ queued, running }: ClientRow): boolean {
+  return queued === 0 && running > 0
+}
+
+/** Where a client stood among those of which something holds, and where it stands now. */
+function standing(
+  before: ClientRow,
+  after: ClientRow,
+  holds: (client: ClientRow) => boolean,
+  config: SharesConfig,
+): { readonly was?: ShareEntry | undefined; readonly is?: ShareEntry | undefined } {
+  const was = holds(before) ? activeEntry(before, config) : undefined
+  const is = holds(after) ? activeEntry(after, config) : undefined
+  return was !== undefined && is !== undefined && isSame(was, is) ? {} : { was, is }
+}
+
+function moved(tiers: readonly ShareTree[], { was, is }: ReturnType<typeof standing>): readonly ShareTree[] {
+  if (was === undefined && is === undefined) return tiers
+  const next = [...tiers]
+  if (was !== undefined) next[was.tier] = withoutEntry(next[was.tier], was)
+  if (is !== undefined) next[is.tier] = withEntry(next[is.tier], is)
+  return next
 }
 
 function activeEntry(client: ClientRow, config: SharesConfig): ShareEntry {

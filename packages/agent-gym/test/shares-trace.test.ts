@@ -1,0 +1,106 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { type Claim, parseExecutionConfig } from '@ku0/agent-runtime-core'
+import { createVirtualEnvironment, Scene, SeededRandom, testDigest } from '@ku0/agent-runtime-core/testing'
+import { openStore } from '@ku0/agent-runtime-persistence'
+import { expect, test } from 'vitest'
+import { parseTrace } from '../src/work/trace.ts'
+
+const recorded = resolve(import.meta.dirname, '../../../../shared/data/azure-llm-code.csv')
+const credits = [4_000, 2_000, 1_000, 1_000]
+const load = 1.2
+/** How often the hour is repeated. The tasks under way where a backlog begins or ends count for somebody: of one hour up to 3 %. */
+const rounds = Number(process.env['TRACE_ROUNDS'] ?? 1)
+
+interface Request {
+  readonly afterMs: number
+  readonly tokens: number
+}
+
+/** A recorded hour of requests where there is one, else requests that are drawn: bursts of many sizes. */
+function requests(): readonly Request[] {
+  if (existsSync(recorded))
+    return parseTrace(readFileSync(recorded, 'utf8'), recorded).map(({ afterMs, generatedTokens }) => ({
+      afterMs,
+      tokens: generatedTokens,
+    }))
+  const random = new SeededRandom('trace')
+  let afterMs = 0
+  return Array.from({ length: 8_000 }, () => {
+    afterMs += random.next() < 0.7 ? random.next() * 20 : random.next() * 1_200
+    return { afterMs, tokens: Math.ceil(4 * Math.exp(random.next() * 3.2)) }
+  })
+}
+
+test(
+  'of requests at 120 % of what can be done each client is served by its credits while all are backlogged',
+  {
+    timeout: 600_000,
+  },
+  async () => {
+    const { config } = parseExecutionConfig({
+      shares: {},
+      queueDepthLimit: 1_000_000,
+      batchBackpressureThreshold: 1_000_000,
+      leaseTtlMs: 1e9,
+      heartbeatIntervalMs: 1e8,
+    })
+    const environment = { ...createVirtualEnvironment('trace'), digest: testDigest }
+    const { clock } = environment
+    const store = await openStore('sqlite::memory:', { config, environment })
+    const scene = new Scene(store, config, clock, { digest: testDigest })
+    for (const [n, amount] of credits.entries())
+      await scene.write({ kind: 'putClient', name: `c${n}`, credits: amount })
+    await scene.worker('w', 1)
+
+    const hour = requests()
+    const lastMs = (hour.at(-1)?.afterMs ?? 0) + 1
+    const total = hour.reduce((sum, { tokens }) => sum + tokens, 0)
+    const msPerToken = (load * lastMs) / total
+    const queued = credits.map(() => 0)
+    const served = credits.map(() => 0)
+    let running: { readonly claim: Claim; readonly endsAt: number } | undefined
+    let heard = 0
+    const hear = async () => {
+      await scene.idle()
+      const claim = scene.claims[heard]
+      if (claim === undefined) return
+      heard += 1
+      const { client, cost } = JSON.parse(claim.submission) as { client: string; cost: number }
+      const n = Number(client.slice(1))
+      if (queued.every((depth) => depth > 0)) served[n] = (served[n] ?? 0) + cost
+      queued[n] = (queued[n] ?? 0) - 1
+      running = { claim, endsAt: clock.now() + cost * msPerToken }
+    }
+    const workUntil = async (at: number) => {
+      while (running !== undefined && running.endsAt <= at) {
+        const { claim, endsAt } = running
+        running = undefined
+        clock.advanceTo(endsAt)
+        await scene.settle(claim)
+        scene.free('w')
+        await hear()
+      }
+      clock.advanceTo(at)
+    }
+    const began = clock.now()
+    for (let round = 0; round < rounds; round += 1)
+      for (const [i, { afterMs, tokens }] of hour.entries()) {
+        await workUntil(Math.max(clock.now(), began + round * lastMs + afterMs))
+        const n = i % credits.length
+        queued[n] = (queued[n] ?? 0) + 1
+        await scene.accepted({ client: `c${n}`, cost: tokens })
+        await hear()
+      }
+    await store.close()
+
+    const sum = served.reduce((a, b) => a + b, 0)
+    const parts = served.map((part) => part / sum)
+    const due = credits.map((amount) => amount / 8_000)
+    if (rounds > 1) console.log('parts of', sum, 'tokens:', parts)
+    expect(sum).toBeGreaterThan((total * rounds) / 10)
+    // Within 2 % of all that was served; over many hours within 2 % of each one's own part.
+    for (const [n, part] of parts.entries())
+      expect(Math.abs(part - (due[n] ?? 0))).toBeLessThan(rounds > 4 ? 0.02 * (due[n] ?? 0) : 0.02)
+  },
+)
