@@ -39,6 +39,9 @@ describe('parseExecutionConfig', () => {
       maxCatchUp: 100,
       maxChildren: 10_000,
       presenceIntervalMs: 30_000,
+      circuitScarLimit: 1,
+      circuitOpenMs: 30_000,
+      scarFactor: 5,
       preemption: false,
     })
     expect(warnings).toStrictEqual([])

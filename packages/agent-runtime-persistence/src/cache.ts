@@ -3,6 +3,7 @@ import {
   noTotals,
   type Base,
   type ChildRow,
+  type CircuitRow,
   type Heads,
   type History,
   type KeyRow,
@@ -11,7 +12,9 @@ import {
   type ScheduleRow,
   type SignalRow,
   type StreamRow,
+  type SwarmRow,
   type TaskRow,
+  type UsageRow,
   type VerdictsRow,
   type WaitRow,
   type WorkerRow,
@@ -49,6 +52,9 @@ export class Cache implements Base {
   readonly childKeys = new Map<string, ChildRow>()
   readonly histories = new Map<number, History>()
   readonly schedules = new Map<string, ScheduleRow>()
+  readonly circuits = new Map<string, CircuitRow>()
+  readonly usages = new Map<number, UsageRow>()
+  readonly swarms = new Map<string, SwarmRow>()
   scheduleCount = 0
   /** When the first schedule that is not paused is due. */
   scheduleAt: number | undefined
@@ -81,6 +87,7 @@ export class Cache implements Base {
     ])
       map.clear()
     for (const map of [this.streamsByKey, this.quotas, this.keys, this.explicitIds, this.events]) map.clear()
+    for (const map of [this.circuits, this.usages, this.swarms]) map.clear()
     this.histories.clear()
     this.schedules.clear()
     this.scheduleAt = undefined
@@ -126,6 +133,9 @@ export class Cache implements Base {
       else this.workers.delete(row.id)
     }
     for (const row of ws.quotas.values()) this.quotas.set(row.key, row)
+    overwrite(this.circuits, ws.circuits)
+    overwrite(this.usages, ws.usages)
+    overwrite(this.swarms, ws.swarms)
     this.totals = ws.totals
     this.depth = ws.depth
     this.delayed = ws.delayed
@@ -226,5 +236,13 @@ export class Cache implements Base {
     this.memos.delete(task)
     this.outputs.delete(task)
     this.submissions.delete(task)
+  }
+}
+
+/** The rows that changed; undefined stands for one that is gone. */
+function overwrite<K, V>(kept: Map<K, V>, changes: ReadonlyMap<K, V | undefined>): void {
+  for (const [key, row] of changes) {
+    if (row === undefined) kept.delete(key)
+    else kept.set(key, row)
   }
 }

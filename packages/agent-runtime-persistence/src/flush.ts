@@ -3,6 +3,7 @@ import {
   ClaimRound,
   flushRank,
   fold,
+  lastRank,
   promote,
   renew,
   runKeyOf,
@@ -106,7 +107,7 @@ function kept(cache: Cache, abandoned: ReadonlySet<number>): Iterable<LeaseRow> 
 
 function foldByRank(ws: WorkingSet, operations: readonly Write[], cache: Cache): OutcomeOf<WriteKind>[] {
   const outcomes: OutcomeOf<WriteKind>[] = Array.from({ length: operations.length })
-  for (let rank = 0; rank <= 3; rank++)
+  for (let rank = 0; rank <= lastRank; rank++)
     for (const [index, operation] of operations.entries())
       if (flushRank[operation.kind] === rank) outcomes[index] = fold(ws, operation, cache.running.values())
   return outcomes
@@ -179,7 +180,16 @@ function loadNamed(tables: SqliteTables, cache: Cache, operations: readonly Writ
         for (const task of operation.tasks) {
           if (task.idempotencyKey !== undefined) loadKey(tables, cache, task.idempotencyKey)
           if (task.taskId !== undefined) loadExplicit(tables, cache, task.taskId)
+          loadAgents(tables, cache, task.swarm)
         }
+        break
+      case 'startLease':
+        if (operation.submission.taskId !== undefined)
+          loadExplicit(tables, cache, operation.submission.taskId)
+        loadAgents(tables, cache, operation.submission.swarm)
+        break
+      case 'closeSwarm':
+        loadAgents(tables, cache, operation.name)
         break
       case 'fork':
         loadHistory(tables, cache, operation.taskId)
@@ -211,6 +221,8 @@ function loadNamed(tables: SqliteTables, cache: Cache, operations: readonly Writ
       case 'resume':
         loadTask(tables, cache, operation.taskId)
         break
+      case 'observeRoute':
+      case 'putSwarm':
       case 'registerWorkers':
       case 'drainWorkers':
       case 'removeWorkers':
@@ -229,7 +241,8 @@ function loadNamed(tables: SqliteTables, cache: Cache, operations: readonly Writ
           if (operation.submission.taskId !== undefined)
             loadExplicit(tables, cache, operation.submission.taskId)
         }
-        if (operation.kind === 'settle') loadFamily(tables, cache, lease.task)
+        if (operation.kind === 'settle' || operation.kind === 'report') loadFamily(tables, cache, lease.task)
+        if (operation.kind === 'report') loadAgents(tables, cache, cache.usages.get(lease.task)?.swarm)
         if ('dropsChildren' in operation) loadDescendants(tables, cache, lease.task)
         if (operation.kind === 'appendOutput' && !cache.outputs.has(lease.task))
           cache.outputs.set(lease.task, tables.load.outputs(lease.task))
@@ -237,6 +250,16 @@ function loadNamed(tables: SqliteTables, cache: Cache, operations: readonly Writ
           loadEvent(tables, cache, lease.task, lease.endSeq)
       }
     }
+  }
+}
+
+/** What an agent does may cost another its life. */
+function loadAgents(tables: SqliteTables, cache: Cache, swarm: string | null | undefined): void {
+  if (swarm === null || swarm === undefined) return
+  for (const usage of cache.usages.values()) {
+    if (usage.swarm !== swarm) continue
+    loadNumbered(tables, cache, usage.task)
+    loadFamily(tables, cache, usage.task)
   }
 }
 
@@ -395,6 +418,7 @@ function hasChanges(ws: WorkingSet): boolean {
     ws.workers.size > 0 ||
     ws.outputs.length > 0 ||
     ws.schedules.size > 0 ||
+    ws.circuits.size + ws.usages.size + ws.swarms.size > 0 ||
     ws.checkpoints.size > 0
   )
 }

@@ -134,6 +134,8 @@ function* leaseRules({ record, events, leases }: TaskSnapshot): Iterable<string>
       lease.fencingToken !== index + 1
     )
       yield `I10 lease ${lease.dispatch} is not that of start ${index + 1}`
+    if ((lease.workerId === 'caller') !== (record.held === true))
+      yield `10.1 lease ${lease.dispatch} is of ${lease.workerId}, and the task is ${record.held === true ? '' : 'not '}its caller's`
     if ((lease.status === 'running') !== (lease.endedAt === undefined && lease.endReason === undefined))
       yield `I5 lease ${lease.dispatch} is ${lease.status} and ended by ${lease.endReason ?? 'nothing'}`
   }
@@ -226,7 +228,9 @@ function* countRules({ tasks, stats }: StoreSnapshot): Iterable<string> {
       type === 'task.requeued' ? [(JSON.parse(data) as EventData['task.requeued']).reason] : [],
     ),
   )
-  const poisoned = count((it) => it.state === 'failed' && it.kind === 'poisoned')
+  const poisoned = count(
+    (it) => it.state === 'failed' && (it.kind === 'poisoned' || it.kind === 'lease_lost'),
+  )
   const totals: Partial<Totals> = {
     submitted: count((it) => it.state !== 'rejected'),
     completed: count((it) => it.state === 'completed'),

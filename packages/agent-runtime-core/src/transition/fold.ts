@@ -1,10 +1,13 @@
 import type { OutcomeOf, Write, WriteKind } from '../store.ts'
 import { abortSettled, cancel } from './cancel.ts'
 import { spawn } from './children.ts'
+import { observeRoute } from './circuits.ts'
 import { diverge, resume } from './divergence.ts'
 import type { LeaseRow } from './rows.ts'
 import { fork } from './fork.ts'
+import { report, scar } from './report.ts'
 import { release, settle } from './settle.ts'
+import { startLease } from './start-lease.ts'
 import { appendOutput, checkpoint, failStep, progress, recordStep, startStep } from './steps.ts'
 import {
   fireSchedule,
@@ -15,6 +18,7 @@ import {
   triggerSchedule,
 } from './schedules.ts'
 import { submit } from './submit.ts'
+import { closeSwarm, putSwarm } from './swarms.ts'
 import { drainWorkers, registerWorkers, removeWorkers } from './upkeep.ts'
 import { resolveApproval } from './verdicts.ts'
 import { suspend } from './suspend.ts'
@@ -54,7 +58,17 @@ export const flushRank: Readonly<Record<WriteKind, number>> = {
   removeSchedule: 3,
   fireSchedule: 3,
   triggerSchedule: 3,
+  report: 1,
+  scar: 3,
+  observeRoute: 3,
+  putSwarm: 3,
+  closeSwarm: 3,
+  // A lease that is granted is not changed in the same flush.
+  startLease: 4,
 }
+
+/** The last of the ranks. */
+export const lastRank = 4
 
 /** Applies one operation to the working set and says what came of it. `running`: this process's live leases. */
 export function fold(ws: WorkingSet, it: Write, running: Iterable<LeaseRow>): OutcomeOf<WriteKind> {
@@ -107,6 +121,18 @@ export function fold(ws: WorkingSet, it: Write, running: Iterable<LeaseRow>): Ou
       return fireSchedule(ws, it)
     case 'triggerSchedule':
       return triggerSchedule(ws, it)
+    case 'report':
+      return report(ws, it)
+    case 'scar':
+      return scar(ws, it)
+    case 'observeRoute':
+      return observeRoute(ws, it)
+    case 'putSwarm':
+      return putSwarm(ws, it)
+    case 'closeSwarm':
+      return closeSwarm(ws, it)
+    case 'startLease':
+      return startLease(ws, it)
     case 'registerWorkers':
       return registerWorkers(ws, it)
     case 'drainWorkers':

@@ -20,6 +20,7 @@ export function fork(ws: WorkingSet, it: Write<'fork'>): OutcomeOf<'fork'> {
   const history = number === undefined ? undefined : ws.base.histories.get(number)
   if (source === undefined || history === undefined || source.state === 'rejected')
     return { as: 'unknown_task' }
+  if ((JSON.parse(history.submission) as EventData['task.queued']).held === true) return { as: 'held' }
   const isParked = source.waitReason === 'divergence'
   if (it.onlyOver && !isParked && (!isFinal(source.state) || source.state === 'completed'))
     return { as: 'not_over', state: source.state }

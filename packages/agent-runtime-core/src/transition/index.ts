@@ -1,7 +1,10 @@
 export { ClaimRound, mergeHeads, type Demander, type Grant } from './claim.ts'
-export { flushRank, fold } from './fold.ts'
+export { CALLER } from './caller.ts'
+export { swarmRoute } from './circuits.ts'
+export { flushRank, fold, lastRank } from './fold.ts'
 export * from './rows.ts'
 export { scheduleRecordOf } from './schedules.ts'
+export { shareOf } from './agents.ts'
 export { promote, renew, sweep, takeOver } from './upkeep.ts'
 export {
   blobReference,

@@ -9,6 +9,7 @@ import type { LeaseNotice } from '../store.ts'
 import type {
   CheckpointRow,
   ChildRow,
+  CircuitRow,
   EventRow,
   History,
   KeyRow,
@@ -18,8 +19,10 @@ import type {
   ScheduleRow,
   SignalRow,
   StreamRow,
+  SwarmRow,
   TaskRow,
   TotalsRow,
+  UsageRow,
   VerdictsRow,
   WaitRow,
   WorkerRow,
@@ -72,6 +75,10 @@ export interface Base {
   /** Those that an operation names, and how many there are in all when one may add to them. */
   readonly schedules: ReadonlyMap<string, ScheduleRow>
   readonly scheduleCount: number
+  /** All there are, each of the three. */
+  readonly circuits: ReadonlyMap<string, CircuitRow>
+  readonly usages: ReadonlyMap<number, UsageRow>
+  readonly swarms: ReadonlyMap<string, SwarmRow>
   readonly totals: TotalsRow
   /** Promoted queued tasks in all lanes, and those not due yet. */
   readonly depth: number
@@ -128,6 +135,9 @@ export class WorkingSet {
   readonly checkpoints = new Map<number, CheckpointRow>()
   /** Undefined: removed. */
   readonly schedules = new Map<string, ScheduleRow | undefined>()
+  readonly circuits = new Map<string, CircuitRow | undefined>()
+  readonly usages = new Map<number, UsageRow | undefined>()
+  readonly swarms = new Map<string, SwarmRow | undefined>()
   readonly events: EventRow[] = []
   readonly outputs: OutputRow[] = []
   readonly blobs = new Map<string, string>()
@@ -202,6 +212,51 @@ export class WorkingSet {
   dropSchedule(name: string): void {
     this.scheduleCount -= 1
     this.schedules.set(name, undefined)
+  }
+
+  /** Whether any route has a circuit: most stores have none, and nothing is looked for then. */
+  get hasCircuits(): boolean {
+    return this.base.circuits.size > 0 || this.circuits.size > 0
+  }
+  circuit(route: string): CircuitRow | undefined {
+    return this.circuits.has(route) ? this.circuits.get(route) : this.base.circuits.get(route)
+  }
+  putCircuit(row: CircuitRow): void {
+    this.circuits.set(row.route, row)
+  }
+  dropCircuit(route: string): void {
+    if (this.circuit(route) !== undefined) this.circuits.set(route, undefined)
+  }
+
+  /** Whether any task has a profile. */
+  get hasUsages(): boolean {
+    return this.base.usages.size > 0 || this.usages.size > 0
+  }
+  usage(task: number): UsageRow | undefined {
+    return this.usages.has(task) ? this.usages.get(task) : this.base.usages.get(task)
+  }
+  putUsage(row: UsageRow): void {
+    this.usages.set(row.task, row)
+  }
+  dropUsage(task: number): void {
+    this.usages.set(task, undefined)
+  }
+  /** The agents of a swarm, in the order in which they were spawned. */
+  agentsOf(swarm: string): readonly UsageRow[] {
+    const rows = new Map<number, UsageRow | undefined>([...this.base.usages, ...this.usages])
+    return [...rows.values()]
+      .flatMap((row) => (row?.swarm === swarm ? [row] : []))
+      .toSorted((a, b) => a.order - b.order)
+  }
+
+  swarm(name: string): SwarmRow | undefined {
+    return this.swarms.has(name) ? this.swarms.get(name) : this.base.swarms.get(name)
+  }
+  putSwarm(row: SwarmRow): void {
+    this.swarms.set(row.name, row)
+  }
+  dropSwarm(name: string): void {
+    this.swarms.set(name, undefined)
   }
 
   /** Every stream there is, with the changes of this flush. */

@@ -1,4 +1,5 @@
 import {
+  CALLER,
   canonical,
   historyEdited,
   lanes,
@@ -11,6 +12,7 @@ import {
   type Lane,
   type LeaseRow,
   type OutputChunk,
+  type ProfileTerms,
   type Read,
   type ReadKind,
   type Reads,
@@ -30,6 +32,7 @@ import { taskOf } from './load.ts'
 import { noMemos, openWaitOf, prepareMemos } from './memos.ts'
 import type { Db } from './open.ts'
 import type { SqliteTables } from './tables.ts'
+import { prepareRoutes } from './routes.ts'
 import { compileTaskPage } from './task-page.ts'
 
 export interface ReadContext {
@@ -69,7 +72,7 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
   const checkpointSeq = db.prepare<[number], number>('SELECT seq FROM checkpoint WHERE task = ?').pluck()
   const progressAfter = db
     .prepare<[number, number], number>(
-      "SELECT seq FROM event WHERE task = ? AND seq > ? AND type NOT IN ('signal.received', 'task.leaked') LIMIT 1",
+      "SELECT seq FROM event WHERE task = ? AND seq > ? AND type NOT IN ('signal.received', 'task.leaked', 'limit.warned') LIMIT 1",
     )
     .pluck()
   const chunks = db.prepare<
@@ -97,6 +100,7 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
   const explain = prepareExplain(context, workers)
   const approvals = prepareApprovals(db, tables)
   const memos = prepareMemos(db, tables)
+  const { routes, swarms } = prepareRoutes(context)
   const faultOf = prepareIntegrity(context)
   // Another process may write between two statements: they see one state.
   const atOnce = db.transaction(<T>(read: () => T) => read())
@@ -151,6 +155,10 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
         return workers()
       case 'stats':
         return stats()
+      case 'routes':
+        return routes()
+      case 'swarms':
+        return swarms(query.name)
       case 'explain': {
         const row = find(query.taskId)
         return row === undefined ? undefined : explain(row, recordOf(row))
@@ -180,6 +188,10 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
       steps: row.steps,
       submittedAt: row.submittedAt,
       ...text('client'),
+      ...text('swarm'),
+      ...text('agent'),
+      ...(first['held'] === true ? { held: true as const } : {}),
+      ...(first['profile'] === undefined ? {} : { profile: first['profile'] as ProfileTerms }),
       ...text('model'),
       ...text('schedule'),
       ...(typeof first['scheduledFor'] === 'number' ? { scheduledFor: first['scheduledFor'] } : {}),
@@ -306,7 +318,7 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
     return {
       leaseId: ids.lease(lease.id),
       taskId: nameOf(row),
-      workerId: workerName.get(lease.worker) ?? String(lease.worker),
+      workerId: lease.worker === CALLER ? 'caller' : (workerName.get(lease.worker) ?? String(lease.worker)),
       status: lease.state,
       acquiredAt: lease.acquiredAt,
       expiresAt: lease.expiresAt,
