@@ -9,7 +9,8 @@ import {
   type Write,
 } from '@ku0/agent-runtime-core'
 import type { CleanupHook } from '../task-context.ts'
-import { canceled, lost, type Stop, shutDown, timedOut, waiting, yielded } from './cancellation.ts'
+import type { ProfileWatch } from '../workload/watch.ts'
+import { canceled, exceeded, lost, type Stop, shutDown, timedOut, waiting, yielded } from './cancellation.ts'
 import { CleanupHooks } from './cleanup.ts'
 import type { LogLevel, Parts } from './parts.ts'
 import type { ReplayWatch } from './replay-watch.ts'
@@ -47,6 +48,9 @@ export class Attempt {
   handlerEnded = false
   /** Another task asks for the slot; heeded at the next step boundary. */
   yieldAsked = false
+
+  /** What holds its lease to its profile, when it has one. */
+  watch: ProfileWatch | undefined
 
   /** Nothing is done on behalf of a replay: it is told where the handler comes to. */
   readonly replay: ReplayWatch | undefined
@@ -131,6 +135,12 @@ export class Attempt {
     this.stop(timedOut(this.claim.taskId, timeoutMs))
   }
 
+  /** Its lease is over budget; the failure has been handed to the store, or is the store's own. Source: `docs/semantics.md 10.5`. */
+  exceed(message: string): void {
+    this.#leaseEnded = true
+    this.stop(exceeded(message))
+  }
+
   /** Gives the task back at a step boundary, because another asked for the slot. Source: `docs/semantics.md 3.6`. */
   yield(): void {
     if (this.stopped !== undefined || this.handlerEnded) return
@@ -169,6 +179,7 @@ export class Attempt {
     if (this.stopped !== undefined || this.handlerEnded) return
     const { deadlines, config, environment } = this.parts
     this.stopped = stop
+    this.watch?.disarm()
     this.#stoppedAt = environment.clock.monotonic()
     this.#grace = deadlines.after(config.abortGraceMs, () => this.#outlive())
     this.#controller?.abort(stop.error)
@@ -181,6 +192,7 @@ export class Attempt {
     if (this.handlerEnded) return
     this.handlerEnded = true
     this.#grace?.cancel()
+    if (this.watch !== undefined) this.#endWatch(this.watch, failed)
     this.#observer.slotFree(this)
     if (this.#dependants !== undefined)
       this.#stopDependants(new RuntimeError('step_outside_handler', 'the handler has ended'))
@@ -266,7 +278,17 @@ export class Attempt {
     })
   }
 
+  #endWatch(watch: ProfileWatch, failed: boolean): void {
+    const kind = this.stopped?.kind
+    watch.settle(kind === undefined || kind === 'budget_exceeded' || kind === 'timeout')
+    watch.released(
+      kind === 'canceled' ? 'canceled' : kind !== undefined ? 'ended' : failed ? 'failed' : 'completed',
+    )
+  }
+
   #outlive(): void {
+    const kind = this.stopped?.kind
+    this.watch?.settle(kind === 'budget_exceeded' || kind === 'timeout')
     const afterMs = this.parts.config.abortGraceMs
     this.#mustAcknowledge = true
     this.#tellStore('leaked', afterMs)
