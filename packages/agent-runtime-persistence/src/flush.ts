@@ -16,7 +16,9 @@ import {
   type Instant,
   type LeaseRow,
   type OutcomeOf,
+  type Submission,
   type Surroundings,
+  type UsageRow,
   type Write,
   type WriteKind,
 } from '@ku0/agent-runtime-core'
@@ -79,6 +81,7 @@ export function flush(
     cache.lookUp(task)
     loadWaits(tables, cache, task.id)
   }
+  loadSheddable(tables, cache, work.operations, lapsed.length + orphans.length)
 
   const ws = new WorkingSet(cache, now, around)
   takeOver(ws, orphans)
@@ -180,16 +183,16 @@ function loadNamed(tables: SqliteTables, cache: Cache, operations: readonly Writ
         for (const task of operation.tasks) {
           if (task.idempotencyKey !== undefined) loadKey(tables, cache, task.idempotencyKey)
           if (task.taskId !== undefined) loadExplicit(tables, cache, task.taskId)
-          loadAgents(tables, cache, task.swarm)
+          loadAgent(tables, cache, task)
         }
         break
       case 'startLease':
         if (operation.submission.taskId !== undefined)
           loadExplicit(tables, cache, operation.submission.taskId)
-        loadAgents(tables, cache, operation.submission.swarm)
+        loadAgent(tables, cache, operation.submission)
         break
       case 'closeSwarm':
-        loadAgents(tables, cache, operation.name)
+        loadAgents(tables, cache, agentsOf(cache, operation.name))
         break
       case 'fork':
         loadHistory(tables, cache, operation.taskId)
@@ -242,7 +245,6 @@ function loadNamed(tables: SqliteTables, cache: Cache, operations: readonly Writ
             loadExplicit(tables, cache, operation.submission.taskId)
         }
         if (operation.kind === 'settle' || operation.kind === 'report') loadFamily(tables, cache, lease.task)
-        if (operation.kind === 'report') loadAgents(tables, cache, cache.usages.get(lease.task)?.swarm)
         if ('dropsChildren' in operation) loadDescendants(tables, cache, lease.task)
         if (operation.kind === 'appendOutput' && !cache.outputs.has(lease.task))
           cache.outputs.set(lease.task, tables.load.outputs(lease.task))
@@ -253,14 +255,44 @@ function loadNamed(tables: SqliteTables, cache: Cache, operations: readonly Writ
   }
 }
 
-/** What an agent does may cost another its life. */
-function loadAgents(tables: SqliteTables, cache: Cache, swarm: string | null | undefined): void {
-  if (swarm === null || swarm === undefined) return
-  for (const usage of cache.usages.values()) {
-    if (usage.swarm !== swarm) continue
-    loadNumbered(tables, cache, usage.task)
-    loadFamily(tables, cache, usage.task)
+/** The living agents of a swarm, in the order in which they would be shed. */
+function agentsOf(cache: Cache, swarm: string): readonly UsageRow[] {
+  return [...cache.usages.values()]
+    .filter((usage) => usage.swarm === swarm)
+    .toSorted((a, b) => b.laneRank - a.laneRank || b.order - a.order)
+}
+
+function loadAgents(tables: SqliteTables, cache: Cache, agents: readonly UsageRow[]): void {
+  for (const { task } of agents) {
+    loadNumbered(tables, cache, task)
+    loadFamily(tables, cache, task)
   }
+}
+
+/** The one that has the name already. */
+function loadAgent(tables: SqliteTables, cache: Cache, { swarm, agent }: Submission): void {
+  if (swarm === undefined) return
+  const taken = agentsOf(cache, swarm).find((usage) => usage.agent === agent)
+  if (taken !== undefined) loadNumbered(tables, cache, taken.task)
+}
+
+/** What agents report may cost others their lives: one for each report, and others may have ended before. `ending`: by the store itself. */
+function loadSheddable(
+  tables: SqliteTables,
+  cache: Cache,
+  operations: readonly Write[],
+  ending: number,
+): void {
+  if (cache.swarms.size === 0) return
+  const swarms = new Set<string>()
+  for (const operation of operations) {
+    if (operation.kind !== 'report') continue
+    const lease = loadLease(tables, cache, operation.leaseId)
+    const swarm = lease === undefined ? null : (cache.usages.get(lease.task)?.swarm ?? null)
+    if (swarm !== null) swarms.add(swarm)
+  }
+  const most = operations.length + ending
+  for (const swarm of swarms) loadAgents(tables, cache, agentsOf(cache, swarm).slice(0, most))
 }
 
 /** With its last run, which may be under way. */

@@ -69,7 +69,7 @@ function* scheduleRules({ schedules, eventsOf, tasks }: Tables): Iterable<string
 }
 
 /** Usages are of live leases, or of agents that have not ended; agents are of a swarm that there is, and no more than it holds. */
-function* usageRules(db: Database.Database, { tasks, leases }: Tables): Iterable<string> {
+function* usageRules(db: Database.Database, { tasks, leases, eventsOf }: Tables): Iterable<string> {
   const usages = db
     .prepare<[], { task: number; lease: number | null; swarm: string | null }>(
       'SELECT task, lease, swarm FROM usage',
@@ -86,6 +86,12 @@ function* usageRules(db: Database.Database, { tasks, leases }: Tables): Iterable
     if (isFinal(state)) yield `10.6 the agent ${id} is ${state}`
     if (swarm !== null && !swarms.some(({ name }) => name === swarm))
       yield `10.6 the agent ${id} is of a swarm '${swarm}', which is gone`
+  }
+  for (const [id, [first]] of eventsOf) {
+    const { swarm, agent } = JSON.parse(first?.data ?? '{}') as { swarm?: string; agent?: string }
+    const isOver = isFinal(taskStates[tasks.find((it) => it.id === id)?.state ?? 6] as TaskState)
+    if (swarm !== undefined && !isOver && !usages.some((it) => it.task === id && it.swarm === swarm))
+      yield `10.6 task ${id}, the agent ${String(agent)} of '${swarm}', uses nothing`
   }
   for (const { name, terms } of swarms) {
     const { maxAgents } = JSON.parse(terms) as { maxAgents: number }

@@ -14,6 +14,7 @@ import {
   createVirtualEnvironment,
   hold,
   Scene,
+  submission,
   takeSnapshot,
   termsOf,
   VirtualClock,
@@ -341,6 +342,24 @@ describe('two processes on one file (docs/semantics.md 4.7, 4.10, 5.7)', () => {
     await a.pass(1_000)
     const [one, other] = await Promise.all([a.submit(), b.submit()])
     expect([one.accepted, other.accepted].filter(Boolean)).toHaveLength(1)
+  })
+
+  test('10.6 an agent’s report in one process sheds an agent of the other', async () => {
+    const [{ scene: a }, { scene: b }] = await twoProcesses()
+    const terms = termsOf()
+    const swarm = { route: 'work', terms, maxAgents: 3, sharedBudget: {}, threshold: 0.2 }
+    await a.write({ kind: 'putSwarm', name: 's', terms: swarm })
+    const first = await hold(a, { swarm: 's', agent: 'first' })
+    const second = await hold(b, { swarm: 's', agent: 'second', lane: 'batch' })
+    const sample = { memoryBytes: 1e12 }
+    await a.write({ kind: 'report', leaseId: first.leaseId, terms, sample, heartbeat: true })
+    await a.pass(100)
+    expect(b.notices).toMatchObject([{ leaseId: second.leaseId, verdict: 'canceled' }])
+    expect(await a.state(first.taskId)).toBe('running')
+    const third = { ...submission({ swarm: 's', agent: 'third' }), profile: terms }
+    expect(await b.write({ kind: 'startLease', submission: third })).toMatchObject({
+      receipt: { reason: 'swarm_overloaded' },
+    })
   })
 
   test('10.1 a lease that its caller holds is seen and canceled from another process', async () => {

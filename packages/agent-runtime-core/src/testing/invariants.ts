@@ -10,7 +10,7 @@ import { runKeyOf } from '../schedule.ts'
 import { isFinal } from '../states.ts'
 import { isVoid, outlivesRejection } from '../approval.ts'
 import type { StepRecord } from '../step.ts'
-import type { ExecutionStore, StoreStats, Totals } from '../store.ts'
+import type { ExecutionStore, StoreStats, SwarmRecord, Totals } from '../store.ts'
 import type { TaskRecord } from '../task.ts'
 import type { WaitRecord } from '../wait.ts'
 import { exceeds } from '../text-size.ts'
@@ -34,6 +34,7 @@ export interface StoreSnapshot {
   readonly tasks: readonly TaskSnapshot[]
   readonly stats: StoreStats
   readonly workers: readonly WorkerStatus[]
+  readonly swarms: readonly SwarmRecord[]
 }
 
 /** What the invariants are checked with. */
@@ -67,7 +68,8 @@ export async function takeSnapshot(store: Pick<ExecutionStore, 'read'>): Promise
   }
   const stats = await store.read({ kind: 'stats' })
   const workers = await store.read({ kind: 'workers' })
-  return { tasks: tasks.toReversed(), stats, workers }
+  const swarms = await store.read({ kind: 'swarms' })
+  return { tasks: tasks.toReversed(), stats, workers, swarms }
 }
 
 /**
@@ -85,6 +87,7 @@ export function violationsIn(snapshot: StoreSnapshot, it: InvariantCase): readon
     ...countRules(snapshot),
     ...keyRules(snapshot),
     ...workerRules(snapshot),
+    ...swarmRules(snapshot),
     ...quotaRules(snapshot, it.config),
     ...(it.before === undefined ? [] : lastingRules(it.before, snapshot)),
   ]
@@ -279,6 +282,21 @@ function* workerRules({ tasks, workers }: StoreSnapshot): Iterable<string> {
       if (state !== 'draining' && (state === 'busy') !== own > 0)
         yield `C6 worker ${workerId} is ${state} with ${own} in flight`
     }
+  }
+}
+
+/** The agents of a swarm are its tasks that have not ended, and no more than it holds. Source: `docs/semantics.md 10.6`. */
+function* swarmRules({ tasks, swarms }: StoreSnapshot): Iterable<string> {
+  for (const { name, terms, agents } of swarms) {
+    const living = tasks.filter(({ record }) => record.swarm === name && !isFinal(record.state))
+    const [said, counted] = [
+      agents.map(({ agent, taskId }) => `${agent} ${taskId}`),
+      living.map(({ record }) => `${String(record.agent)} ${record.taskId}`),
+    ]
+    if (canonical(said.toSorted()) !== canonical(counted.toSorted()))
+      yield `10.6 the swarm ${name} has ${said.join(', ')}, its tasks say ${counted.join(', ')}`
+    if (agents.length > terms.maxAgents)
+      yield `10.6 the swarm ${name} has ${agents.length} agents of ${terms.maxAgents}`
   }
 }
 

@@ -20,14 +20,16 @@ export function swarmRoute(swarm: string): string {
   return `${RESERVED}swarm/${swarm}`
 }
 
-/** Why a route takes nothing now; undefined when it does, or nothing is known of it. Source: `docs/semantics.md 10.3`. */
-export function circuitRefusal(ws: WorkingSet, route: string): string | undefined {
+/** Why a route takes nothing now; undefined when it does, or nothing is known of it. What is delayed would be a probe of another day. Source: `docs/semantics.md 10.3`. */
+export function circuitRefusal(ws: WorkingSet, route: string, isDelayed = false): string | undefined {
   const row = circuitNow(ws, route)
   const verdict = row === undefined ? undefined : decideCircuit(row, ws.now.leaseAt, ws.config)
-  if (verdict === undefined || verdict.admitted) return undefined
+  if (verdict === undefined || (verdict.admitted && !(verdict.probe && isDelayed))) return undefined
   const what = route.startsWith(swarmRoute(''))
     ? `the swarm '${route.slice(swarmRoute('').length)}'`
     : `'${route}'`
+  if (verdict.admitted)
+    return `the circuit of ${what} is open: what finds out whether it is well again starts at once; submit it without a delay`
   return verdict.probing
     ? `the circuit of ${what} is half open: a probe finds out whether it is well again; submit later`
     : `the circuit of ${what} is open; submit again in ${verdict.retryAfterMs} ms`

@@ -32,7 +32,7 @@ export function submitOne(ws: WorkingSet, it: Submission, parent: number | null 
     delayedCount: ws.delayed,
     limits: ws.config,
     refused: it.refused,
-    tripped: ws.hasCircuits || it.swarm !== undefined ? () => tripped(ws, it) : undefined,
+    tripped: ws.hasCircuits || it.swarm !== undefined ? () => tripped(ws, it, dueAt !== null) : undefined,
     exceededQuota: rules.length === 0 ? undefined : () => exceededQuota(ws, rules, it.tokens ?? 0),
   })
   if (!admission.accepted) return reject(ws, it, admission.reason, admission.message)
@@ -74,8 +74,8 @@ export function submitOne(ws: WorkingSet, it: Submission, parent: number | null 
 }
 
 /** What a route's circuit or a swarm has against it. Source: `docs/semantics.md 2.1, 10.3, 10.6`. */
-function tripped(ws: WorkingSet, it: Submission) {
-  const message = circuitRefusal(ws, it.type)
+function tripped(ws: WorkingSet, it: Submission, isDelayed: boolean) {
+  const message = circuitRefusal(ws, it.type, isDelayed)
   return message === undefined ? swarmRefusal(ws, it) : ({ reason: 'circuit_open', message } as const)
 }
 

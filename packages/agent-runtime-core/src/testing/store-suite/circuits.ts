@@ -94,6 +94,13 @@ export function circuits({ rule, timed, expect }: Suite): void {
     expect(await scene.submit()).toMatchObject({ reason: 'circuit_open' })
   })
 
+  timed('10.3 what is delayed is no probe', async (scene) => {
+    await opened(scene)
+    await scene.pass(30_000)
+    expect(await scene.submit({ delayMs: 1 })).toMatchObject({ reason: 'circuit_open' })
+    expect(await scene.submit()).toMatchObject({ accepted: true })
+  })
+
   timed('10.3 a probe whose pass ends at a wait is well', async (scene) => {
     await opened(scene)
     await scene.pass(30_000)
