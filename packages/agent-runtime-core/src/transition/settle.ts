@@ -136,7 +136,9 @@ function finish(
   const row = ws.move(task, changes, `task.${state}`, data, also, blob)
   endLease(ws, lease, state, endReason, row.seq)
   hold(ws, row, 'running', 'none')
-  workEnded(ws, row, state === 'completed' ? 'success' : 'failure', true)
+  // A crash says nothing of the work.
+  const how = state === 'completed' ? 'success' : endReason === 'failed' ? 'failure' : 'none'
+  workEnded(ws, row, how, true)
   clearWaits(ws, row)
   tellParent(ws, row, { ...end, blob })
 }

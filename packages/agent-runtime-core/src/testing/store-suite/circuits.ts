@@ -1,7 +1,7 @@
 import type { Settlement } from '../../store.ts'
 import type { Scene } from './scene.ts'
 import type { Suite } from './suite.ts'
-import { report, route, termsOf } from './workload.ts'
+import { hold, report, route, termsOf } from './workload.ts'
 
 const overLimit: Settlement = {
   as: 'failed',
@@ -92,6 +92,16 @@ export function circuits({ rule, timed, expect }: Suite): void {
     expect(await route(scene)).toMatchObject({ circuit: 'open', retryAfterMs: 0 })
     expect(await scene.submit()).toMatchObject({ accepted: true })
     expect(await scene.submit()).toMatchObject({ reason: 'circuit_open' })
+  })
+
+  timed('C8 a probe that is lost to a crash leaves the next its place', async (scene) => {
+    await opened(scene)
+    await scene.pass(30_000)
+    const { taskId } = await hold(scene)
+    expect(await route(scene)).toMatchObject({ circuit: 'half_open' })
+    await scene.jump(30_000)
+    expect(await scene.task(taskId)).toMatchObject({ kind: 'lease_lost' })
+    expect(await route(scene)).toMatchObject({ circuit: 'open', retryAfterMs: 0 })
   })
 
   timed('10.3 what is delayed is no probe', async (scene) => {
