@@ -2,7 +2,6 @@ import {
   type Claim,
   type Divergence,
   describeError,
-  errorCodes,
   type OutcomeOf,
   RuntimeError,
   type Settlement,
@@ -12,6 +11,7 @@ import type { CleanupHook } from '../task-context.ts'
 import type { ProfileWatch } from '../workload/watch.ts'
 import { canceled, exceeded, lost, type Stop, shutDown, timedOut, waiting, yielded } from './cancellation.ts'
 import { CleanupHooks } from './cleanup.ts'
+import { insist } from './insist.ts'
 import type { LogLevel, Parts } from './parts.ts'
 import type { ReplayWatch } from './replay-watch.ts'
 
@@ -321,17 +321,8 @@ export class Attempt {
     this.log('warn', 'the store did not take a write', { kind, error: describeError(error) })
   }
 
-  async #insist<K extends HolderWrite>(operation: Write<K>, first: unknown): Promise<OutcomeOf<K>> {
-    let error = first
-    while (isPassing(error) && this.stopped?.kind !== 'lost') {
-      await new Promise<void>((resume) => this.parts.deadlines.after(STORE_RETRY_MS, resume))
-      try {
-        return await this.parts.store.write(operation)
-      } catch (next) {
-        error = next
-      }
-    }
-    throw error
+  #insist<K extends HolderWrite>(operation: Write<K>, first: unknown): Promise<OutcomeOf<K>> {
+    return insist(this.parts, operation, first, () => this.stopped?.kind !== 'lost')
   }
 }
 
@@ -348,12 +339,5 @@ export type HolderWrite =
   | 'diverge'
   | 'spawn'
   | 'release'
-
-/** The store retries by itself; this is for trouble that outlasts it, such as a full disk. */
-const STORE_RETRY_MS = 250
-
-function isPassing(error: unknown): boolean {
-  if (!(error instanceof RuntimeError)) return false
-  const entry = errorCodes[error.code]
-  return 'retryable' in entry && entry.retryable
-}
+  | 'report'
+  | 'scar'

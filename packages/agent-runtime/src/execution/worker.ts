@@ -13,7 +13,7 @@ import { HandlerScope } from '../durable/scope.ts'
 import { tellDropped, unawaitedIn } from '../durable/unawaited.ts'
 import { check, describeIssues } from '../schema.ts'
 import { termsOf } from '../workload/profile-setting.ts'
-import { ProfileWatch } from '../workload/watch.ts'
+import { ProfileWatch, type WatchParts } from '../workload/watch.ts'
 import type { TaskDefinition } from '../task-definition.ts'
 import type { Attempt } from './attempt.ts'
 import type { Deadline } from './deadlines.ts'
@@ -157,19 +157,24 @@ function watchProfile(
   const terms = submission.profile ?? (definition.profile && termsOf(definition.profile, timeoutMs))
   if (terms === undefined || attempt.replay !== undefined) return undefined
   const { leaseId, taskId } = attempt.claim
-  attempt.watch = new ProfileWatch(attempt.parts, {
-    leaseId,
-    taskId,
-    route: definition.type,
-    terms,
-    onDeadline: (message) => {
-      if (attempt.stopped !== undefined || attempt.handlerEnded) return
-      const error = { name: 'RuntimeError', message, code: 'budget_exceeded' }
-      settle(attempt, definition, { as: 'stopped', kind: 'budget_exceeded', error }, 'deadline')
-      attempt.exceed(message)
+  const { config, environment, deadlines, log, observers } = attempt.parts
+  const write: WatchParts['write'] = (operation) => attempt.write(operation)
+  attempt.watch = new ProfileWatch(
+    { config, environment, deadlines, log, observers, write },
+    {
+      leaseId,
+      taskId,
+      route: definition.type,
+      terms,
+      onDeadline: (message) => {
+        if (attempt.stopped !== undefined || attempt.handlerEnded) return
+        const error = { name: 'RuntimeError', message, code: 'budget_exceeded' }
+        settle(attempt, definition, { as: 'stopped', kind: 'budget_exceeded', error }, 'deadline')
+        attempt.exceed(message)
+      },
+      onBreach: (message) => attempt.exceed(message),
     },
-    onBreach: (message) => attempt.exceed(message),
-  })
+  )
   return attempt.watch
 }
 

@@ -1,16 +1,21 @@
 import {
+  type Clock,
   describeError,
   encode,
+  type ExecutionStore,
   LeaseLost,
   type LeaseNotice,
+  type OutcomeOf,
   type ProfileTerms,
   type ResourceBudget,
   RuntimeError,
   type Settlement,
   TaskCanceled,
   type WorkTelemetry,
+  type Write,
 } from '@ku0/agent-runtime-core'
 import type { Deadline } from '../execution/deadlines.ts'
+import { insist } from '../execution/insist.ts'
 import { assertOptions, invalid, isRecord, type Rules } from '../rules.ts'
 import { heartbeatRules } from './heartbeat.ts'
 import type { LeaseHeartbeat, LeaseOutcome, TaskLease } from './task-lease.ts'
@@ -29,6 +34,12 @@ export interface CallerLeaseCase {
   readonly onGone: () => void
 }
 
+/** What it needs of its runtime. */
+export interface CallerLeaseParts extends Omit<WatchParts, 'write'> {
+  readonly store: Pick<ExecutionStore, 'write'>
+  readonly environment: { readonly clock: Clock }
+}
+
 /** A lease of this process that whoever started it holds. */
 export class CallerLease implements TaskLease {
   readonly id: string
@@ -37,7 +48,7 @@ export class CallerLease implements TaskLease {
   readonly profile: TaskLease['profile']
   readonly startedAt: number
   readonly expiresAt: number
-  readonly #parts: WatchParts & { readonly environment: { readonly clock: { now(): number } } }
+  readonly #parts: CallerLeaseParts
   readonly #it: CallerLeaseCase
   readonly #watch: ProfileWatch
   #released: Promise<void> | undefined
@@ -47,10 +58,7 @@ export class CallerLease implements TaskLease {
     | undefined
   #grace: Deadline | undefined
 
-  constructor(
-    parts: WatchParts & { readonly environment: { readonly clock: { now(): number } } },
-    it: CallerLeaseCase,
-  ) {
+  constructor(parts: CallerLeaseParts, it: CallerLeaseCase) {
     this.#parts = parts
     this.#it = it
     this.id = it.leaseId
@@ -59,15 +67,20 @@ export class CallerLease implements TaskLease {
     this.profile = it.terms.profile
     this.startedAt = parts.environment.clock.now()
     this.expiresAt = this.startedAt + it.terms.grantedMs
-    this.#watch = new ProfileWatch(parts, {
-      leaseId: it.leaseId,
-      taskId: it.taskId,
-      route: it.route,
-      terms: it.terms,
-      probe: it.measure,
-      onDeadline: (message) => this.#expire(message),
-      onBreach: (message) => this.#end('exceeded', new RuntimeError('budget_exceeded', message)),
-    })
+    const { config, environment, deadlines, log, observers } = parts
+    const write: WatchParts['write'] = (operation) => this.#insist(operation)
+    this.#watch = new ProfileWatch(
+      { config, environment, deadlines, log, observers, write },
+      {
+        leaseId: it.leaseId,
+        taskId: it.taskId,
+        route: it.route,
+        terms: it.terms,
+        probe: it.measure,
+        onDeadline: (message) => this.#expire(message),
+        onBreach: (message) => this.#end('exceeded', new RuntimeError('budget_exceeded', message)),
+      },
+    )
   }
 
   get signal(): AbortSignal {
@@ -92,13 +105,16 @@ export class CallerLease implements TaskLease {
     const { memoryUsed, ...rest } = report
     const beat = this.#beat(memoryUsed === undefined ? rest : { ...rest, memoryBytes: memoryUsed })
     // Who does not await it hears of the end by the signal.
-    beat.catch(() => {})
+    beat.catch((error: unknown) => {
+      if (this.#over === undefined) this.#log('a heartbeat was refused', { error: describeError(error) })
+    })
     return beat
   }
 
-  release(outcome: LeaseOutcome = { output: undefined }): Promise<void> {
-    this.#released ??= this.#release(outcome)
-    return this.#released
+  async release(outcome: LeaseOutcome = { output: undefined }): Promise<void> {
+    // An outcome that cannot be stored releases nothing.
+    this.#released ??= this.#release(this.#settlementOf(outcome))
+    await this.#released
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -162,20 +178,22 @@ export class CallerLease implements TaskLease {
     this.#tellStop('leaked', this.#parts.config.abortGraceMs)
   }
 
-  async #release(outcome: LeaseOutcome): Promise<void> {
+  async #release(settlement: Settlement): Promise<void> {
     const over = this.#over
-    if (over === undefined) {
-      const settlement = this.#settlementOf(outcome)
-      this.#watch.settle(true)
-      this.#watch.released(settlement.as === 'failed' ? 'failed' : 'completed')
-      await this.#write(() => this.#settle(settlement))
-    } else {
-      this.#grace?.cancel()
-      this.#watch.settle(over.as === 'exceeded')
-      this.#watch.released(over.as === 'canceled' ? 'canceled' : 'ended')
-      this.#tellStop('acknowledged', this.#parts.environment.clock.monotonic() - over.at)
+    try {
+      if (over === undefined) {
+        this.#watch.settle(true)
+        this.#watch.released(settlement.as === 'failed' ? 'failed' : 'completed')
+        await this.#settle(settlement)
+      } else {
+        this.#grace?.cancel()
+        this.#watch.settle(over.as === 'exceeded')
+        this.#watch.released(over.as === 'canceled' ? 'canceled' : 'ended')
+        this.#tellStop('acknowledged', this.#parts.environment.clock.monotonic() - over.at)
+      }
+    } finally {
+      this.#it.onGone()
     }
-    this.#it.onGone()
   }
 
   #settlementOf(outcome: LeaseOutcome): Settlement {
@@ -193,12 +211,18 @@ export class CallerLease implements TaskLease {
   }
 
   async #settle(settlement: Settlement): Promise<void> {
-    const fenced = await this.#parts.store.write({ kind: 'settle', leaseId: this.id, settlement })
+    const fenced = await this.#insist({ kind: 'settle', leaseId: this.id, settlement })
     if (fenced === 'stale') this.#log('the lease was over before its work ended', {})
   }
 
   #tellStop(how: 'acknowledged' | 'leaked', afterMs: number): void {
     void this.#write(() => this.#parts.store.write({ kind: 'abortSettled', leaseId: this.id, how, afterMs }))
+  }
+
+  #insist<K extends 'settle' | 'report' | 'scar'>(operation: Write<K>): Promise<OutcomeOf<K>> {
+    return this.#parts.store
+      .write(operation)
+      .catch((error: unknown) => insist(this.#parts, operation, error, () => this.#over?.as !== 'lost'))
   }
 
   async #write(write: () => Promise<unknown>): Promise<void> {

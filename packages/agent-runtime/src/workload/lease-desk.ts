@@ -1,7 +1,5 @@
 import {
-  type Clock,
   encode,
-  type ExecutionConfig,
   type ExecutionStore,
   Lane,
   lanes,
@@ -25,16 +23,13 @@ import {
   type Rules,
 } from '../rules.ts'
 import { TaskRejected } from '../task-errors.ts'
-import { CallerLease } from './caller-lease.ts'
+import { CallerLease, type CallerLeaseParts } from './caller-lease.ts'
 import { profileOf, profileProblems, type TaskProfile, termsOf } from './profile-setting.ts'
 import type { StartTaskOptions, TaskLease } from './task-lease.ts'
-import type { WatchParts } from './watch.ts'
 
 /** What the desk needs of its runtime. */
-export interface LeaseDeskParts extends WatchParts {
+export interface LeaseDeskParts extends CallerLeaseParts {
   readonly store: ExecutionStore
-  readonly config: ExecutionConfig
-  readonly environment: { readonly clock: Clock }
   readonly trace: () => Readonly<Record<string, string>> | undefined
   /** Throws when no submission is taken. */
   readonly assertTaking: () => void

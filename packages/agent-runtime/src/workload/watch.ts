@@ -1,7 +1,6 @@
 import {
   describeError,
   type ExecutionConfig,
-  type ExecutionStore,
   type OutcomeOf,
   type ProfileTerms,
   type ResourceBudget,
@@ -17,7 +16,8 @@ import type { UsageProbe } from './usage-probe.ts'
 
 /** What a watch needs of its runtime. */
 export interface WatchParts {
-  readonly store: Pick<ExecutionStore, 'write'>
+  /** Writes on behalf of the lease; trouble of the store that passes is waited for. */
+  readonly write: <K extends 'report' | 'scar'>(operation: Write<K>) => Promise<OutcomeOf<K>>
   readonly config: ExecutionConfig
   readonly environment: { readonly clock: { monotonic(): number } }
   readonly deadlines: Deadlines
@@ -136,10 +136,14 @@ export class ProfileWatch {
     // The time that is granted is within the budget, and so is what a limit says; a millisecond more is not.
     this.#after(grantedMs + 1, () => this.#expire())
     for (const { durationMs } of [limits.soft ?? {}, limits.hard ?? {}])
-      if (durationMs !== undefined && durationMs < grantedMs)
-        this.#after(durationMs + 1, () => void this.#report({ sample: {}, heartbeat: false }))
+      if (durationMs !== undefined && durationMs < grantedMs) this.#after(durationMs + 1, () => this.#look())
     if (config.heartbeatRequired) this.#after(leaseTtlMs, () => this.#silent())
     if (this.#lease.probe !== undefined) this.#after(heartbeatIntervalMs, () => void this.#measure())
+  }
+
+  /** Time alone may have broken a limit. */
+  #look(): void {
+    this.#report({ sample: {}, heartbeat: false }).catch((error: unknown) => this.#untaken('report', error))
   }
 
   #after(ms: number, run: () => void): void {
@@ -183,7 +187,7 @@ export class ProfileWatch {
 
   async #report(it: Omit<Write<'report'>, 'kind' | 'leaseId' | 'terms'>): Promise<'ok' | 'stale'> {
     const { leaseId, terms } = this.#lease
-    const outcome = await this.#parts.store.write({ kind: 'report', leaseId, terms, ...it })
+    const outcome = await this.#parts.write({ kind: 'report', leaseId, terms, ...it })
     if (outcome.fenced === 'stale') return 'stale'
     this.#left = outcome
     if (outcome.verdict === 'hard') this.#breach(outcome.message ?? '')
@@ -208,11 +212,13 @@ export class ProfileWatch {
 
   #scar(cause: Write<'scar'>['cause']): void {
     const { leaseId } = this.#lease
-    this.#parts.store
+    this.#parts
       .write({ kind: 'scar', leaseId, cause })
-      .catch((error: unknown) =>
-        this.#log('warn', 'the store did not take a write', { kind: 'scar', error: describeError(error) }),
-      )
+      .catch((error: unknown) => this.#untaken('scar', error))
+  }
+
+  #untaken(kind: string, error: unknown): void {
+    this.#log('warn', 'the store did not take a write', { kind, error: describeError(error) })
   }
 
   #log(level: 'warn', message: string, fields: Readonly<Record<string, unknown>> = {}): void {

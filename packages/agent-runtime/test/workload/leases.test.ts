@@ -62,6 +62,16 @@ describe('leases that callers hold (docs/semantics.md 10.1, 10.4)', () => {
     await lease[Symbol.asyncDispose]()
   })
 
+  test('an outcome that cannot be stored is refused, and releases nothing', async () => {
+    const { runtime } = await virtualRuntime({ tasks: [] })
+    const lease = await runtime.startTask('report')
+    await expect(lease.release({ output: () => {} })).rejects.toMatchObject({ code: 'step_not_serializable' })
+    await expect(lease.release({ outputs: 1 } as never)).rejects.toThrow('{ output } or { error }')
+    await lease.heartbeat()
+    await lease.release({ output: 1 })
+    expect(await runtime.result(lease.taskId)).toBe(1)
+  })
+
   test('await using releases it, and what it failed with is told', async () => {
     const { runtime } = await virtualRuntime({ tasks: [] })
     let taskId = ''

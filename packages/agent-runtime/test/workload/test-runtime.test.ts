@@ -16,7 +16,7 @@ test('a test runtime moves time to the deadline of a profile, and a crash leaves
   const receipt = await testing.runtime.submit(stuck, null)
   await testing.until(receipt, 'running')
   const lease = await testing.runtime.startTask('held')
-  await testing.crash()
+  testing.crash()
   await testing.restart()
   await expect(testing.result(receipt)).rejects.toThrow(TaskFailed)
   expect(await testing.runtime.status(receipt)).toMatchObject({ kind: 'budget_exceeded', attempt: 2 })
