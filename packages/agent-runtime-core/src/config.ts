@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { ConfigError, type ConfigProblem } from './errors.ts'
 import { pathText } from './path.ts'
 import { QuotaConfig, QuotaLimit } from './quota.ts'
-import { count, duration, wholeNumber } from './setting.ts'
+import { amount, count, duration, wholeNumber } from './setting.ts'
 import { SharesConfig } from './shares.ts'
 import { suggestionFor } from './suggestion.ts'
 
@@ -74,6 +74,12 @@ export const ExecutionConfig = z
       maxChildren: count('children').default(10_000),
       /** How often presence is signalled; less than `presenceTtlMs`. */
       presenceIntervalMs: duration().default(30_000),
+      /** A scar of this size opens the circuit of its route. Source: `docs/semantics.md 10.3`. */
+      circuitScarLimit: amount('a number above 0').default(1),
+      /** How long an open circuit takes nothing before it lets a probe through. */
+      circuitOpenMs: duration().default(30_000),
+      /** What deviations are multiplied by to make scars of them. Source: `docs/semantics.md` C9, C11. */
+      scarFactor: amount('a number above 0').default(5),
       /** Whether a waiting interactive task may ask a lower one to yield. Source: `docs/semantics.md 3.6`. */
       preemption: z.boolean({ error: 'true or false' }).default(false),
       /** Unset: tasks of a lane start in the order of submission, whoever's they are. Source: `docs/semantics.md 11`. */

@@ -121,6 +121,16 @@ export const errorCodes = {
     remedy: 'Read the feedback in the message, and submit the task again when it is heeded.',
     retryable: false,
   },
+  budget_exceeded: {
+    meaning: 'It used more, or ran longer, than its profile or its limits allow.',
+    remedy: 'Raise the limit that the message names, choose another profile, or make the work smaller.',
+    retryable: false,
+  },
+  lease_released: {
+    meaning: 'The lease was given back: nothing more can be reported of it.',
+    remedy: 'Stop what sends its heartbeats before the lease is released.',
+    retryable: false,
+  },
   in_doubt: {
     meaning: 'A step was started before a crash, and nobody knows whether it took effect.',
     remedy: 'Look at what it was to do; then fork the task, with the result as an edit when it was done.',

@@ -2,6 +2,7 @@ import type { ChildPolicy } from './child.ts'
 import type { Divergence } from './divergence.ts'
 import type { Lane } from './lane.ts'
 import type { LeaseEndReason } from './lease.ts'
+import type { LimitedAmount, ProfileTerms } from './profile.ts'
 import type { OversightMode } from './oversight-mode.ts'
 import type { FinalState } from './states.ts'
 import type { UsageSum } from './usage.ts'
@@ -35,6 +36,8 @@ export const failureKinds = [
   'invalid_output',
   'limit_exceeded',
   'not_approved',
+  'budget_exceeded',
+  'lease_lost',
 ] as const
 export type FailureKind = (typeof failureKinds)[number]
 
@@ -53,20 +56,29 @@ export interface EventData {
     type: string
     lane: Lane
     input: unknown
+    /** Its name in its swarm. */
+    agent?: string
     client?: string
     /** An estimate. */
     cost?: number
     dueAt?: number
     /** The task whose submission and memos it began with. */
     forkOf?: string
+    /** Its caller runs it, under a lease of its own. */
+    held?: true
     idempotencyKey?: string
     labels?: Record<string, string>
     model?: string
     /** The task that spawned it. */
     parentId?: string
+    /** What its leases are held to, where that is not what its task type says. */
+    profile?: ProfileTerms
     /** The schedule that submitted it, and the time that it is the run for; one that was triggered by hand is for none. */
     schedule?: string
     scheduledFor?: number
+    /** What it was promised of the budget of its swarm. */
+    share?: { cpuTimeUs?: number; memoryBytes?: number }
+    swarm?: string
     tools?: string[]
     timeoutMs?: number
     tokens?: number
@@ -181,6 +193,8 @@ export interface EventData {
   /** `value` is what the parent's call is answered with. */
   'child.ended': { key: string; name: string; state: FinalState; taskId: string; value: ChildEnd }
   'checkpoint.created': { hash: string; size: number }
+  /** The lease used more than a soft limit says; told once. */
+  'limit.warned': { amount: LimitedAmount; leaseId: string; limit: number; used: number }
   'task.leaked': { leaseId: string; afterMs: number }
 }
 
@@ -239,6 +253,7 @@ export const eventCatalogue = {
   'child.ended': { stored: true },
   'approval.requested': { stored: true },
   'approval.resolved': { stored: true },
+  'limit.warned': { stored: true },
   'attempt.restarted': { stored: false },
   'evaluation.recorded': { stored: false },
   'evaluation.drifted': { stored: false },

@@ -21,3 +21,9 @@ export function duration() {
 export function count(unit: string) {
   return wholeNumber(1, MAX_COUNT, unit)
 }
+
+/** A number above 0, whole or not; `allowed` says so. */
+export function amount(allowed: string) {
+  const error = { error: `${allowed}, at most ${MAX_COUNT}` }
+  return z.number(error).gt(0, error).max(MAX_COUNT, error)
+}

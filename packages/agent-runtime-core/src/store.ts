@@ -2,6 +2,8 @@ import type { PendingApproval, Rejection, VerdictOutcome } from './approval.ts'
 import type { ChildPolicy, ChildRecord } from './child.ts'
 import type { ExecutionConfig } from './config.ts'
 import type { Divergence } from './divergence.ts'
+import type { CircuitState } from './decide/circuit.ts'
+import type { ScarCause } from './decide/scar.ts'
 import type {
   Dimension,
   EvaluationRecord,
@@ -14,6 +16,7 @@ import type { EventType, FailureKind, OutputChunk, RejectionReason, StoredEvent 
 import type { HistoryFault } from './history-fault.ts'
 import type { Lane } from './lane.ts'
 import type { ExecutionLease, LeaseEndReason } from './lease.ts'
+import type { ProfileTerms, SwarmTerms, UsageSample } from './profile.ts'
 import type { ScheduleDefinition, ScheduleRecord, ScheduleTiming } from './schedule.ts'
 import type { ClientRecord, ClientTier } from './shares.ts'
 import type { TaskState } from './states.ts'
@@ -137,6 +140,15 @@ export interface Submission {
   readonly tokens?: number
   /** An estimate of what fair shares reckon with, to the millionth; 1 without one. Source: `docs/semantics.md 11.5`. */
   readonly cost?: number
+  /** What its leases are held to, where that is not what its task type says. */
+  readonly profile?: ProfileTerms
+  /** The swarm that it is an agent of, and its name there. It has a `profile` then. Source: `docs/semantics.md 10.6`. */
+  readonly swarm?: string
+  readonly agent?: string
+  /** What it is promised of the swarm's budget; it draws on the rest without. */
+  readonly share?: { readonly cpuTimeUs?: number; readonly memoryBytes?: number }
+  /** Set by the store itself: its caller runs it. */
+  readonly held?: true
   /** The submitter's trace context. */
   readonly trace?: Readonly<Record<string, string>>
   /** Set by the store itself. */
@@ -185,6 +197,8 @@ export type Settlement =
       readonly error: string
       /** By key, the waits whose end the error tells: a retry of the task asks anew. Source: `docs/semantics.md 6.3`. */
       readonly waits?: readonly string[]
+      /** It ran past its deadline, or a hard limit: its route hears of it in the same commit. Source: `docs/semantics.md 10.3`. */
+      readonly breach?: 'deadline' | 'hard'
     }
   | { readonly as: 'retry'; readonly error: string; readonly delayMs: number }
 
@@ -336,6 +350,8 @@ export interface Writes {
       | { readonly as: 'submitted'; readonly receipt: Receipt }
       | { readonly as: 'unknown_task' }
       | { readonly as: 'not_over'; readonly state: TaskState }
+      /** Its caller ran it, and nobody else can. */
+      | { readonly as: 'held' }
       | { readonly as: 'unknown_step'; readonly key: string }
       /** The decision of a race or an all answers for the step of this key. */
       | { readonly as: 'inside_decision'; readonly key: string; readonly decision: string }
@@ -441,6 +457,76 @@ export interface Writes {
       /** There are `maxEvaluatedAgents` already. */
       | { readonly as: 'full' }
   }
+  /**
+   * A heartbeat of a holder, or a measurement (`heartbeat: false`), under the terms that its lease is held to. A hard limit that it is
+   * above ends the lease in the same commit. Source: `docs/semantics.md 10.5-10.7`.
+   */
+  report: {
+    fields: {
+      readonly leaseId: string
+      readonly terms: ProfileTerms
+      readonly sample: UsageSample
+      readonly heartbeat: boolean
+      /** What is kept with the lease, in the codec's form. */
+      readonly progress?: string
+      /** The same where it is a share of the work, 0 to 1. */
+      readonly share?: number
+    }
+    outcome:
+      | {
+          readonly fenced: 'ok'
+          readonly verdict: 'within' | 'soft' | 'hard'
+          readonly pressure: number
+          /** What is broken, said when it is for the first time. */
+          readonly message?: string
+          /** What is left; null where nothing limits it. */
+          readonly cpuTimeUs: number | null
+          readonly memoryBytes: number | null
+        }
+      | { readonly fenced: 'stale' }
+  }
+  /** Work behind a lease, live or ended, went wrong; the size of the scar. Source: `docs/semantics.md` C8, C9. */
+  scar: { fields: { readonly leaseId: string; readonly cause: ScarCause }; outcome: number }
+  /** Un-leased work: without `latencyMs` it asks, with it it tells how it went. Source: `docs/semantics.md 10.1`, C11. */
+  observeRoute: {
+    fields: { readonly route: string; readonly baselineMs: number; readonly latencyMs?: number }
+    outcome: {
+      readonly admitted: boolean
+      /** It is the one that finds out whether the route is well again. */
+      readonly probe: boolean
+      readonly circuit: CircuitState
+      readonly healthy: boolean
+      /** What this work left, and what there is in all. */
+      readonly scar: number
+      readonly totalScar: number
+      readonly retryAfterMs: number
+    }
+  }
+  /** A task that its caller runs, under a live lease, in one commit. Source: `docs/semantics.md 10.1`. */
+  startLease: {
+    fields: { readonly submission: Submission & { readonly profile: ProfileTerms } }
+    outcome:
+      | {
+          readonly as: 'started'
+          readonly taskId: string
+          readonly leaseId: string
+          readonly sequence: number
+          /** By the lease clock. */
+          readonly acquiredAt: number
+        }
+      | { readonly as: 'refused'; readonly receipt: Receipt }
+  }
+  /** Source: `docs/semantics.md 10.6`. */
+  putSwarm: {
+    fields: { readonly name: string; readonly terms: SwarmTerms }
+    outcome:
+      | { readonly as: 'created' | 'joined' }
+      | { readonly as: 'other_terms'; readonly terms: SwarmTerms }
+  }
+  closeSwarm: {
+    fields: { readonly name: string }
+    outcome: { readonly closed: boolean; readonly canceled: number }
+  }
   registerWorkers: {
     fields: {
       readonly workers: readonly {
@@ -498,6 +584,48 @@ export interface Explanation {
   readonly ahead?: number
   readonly reason?: string
   readonly lease?: ExecutionLease
+}
+
+/** How a route stands, as far as the store knows: those with a circuit, and those with live leases under a profile. */
+export interface RouteRecord {
+  readonly route: string
+  readonly circuit: CircuitState
+  /** Nothing went wrong on it, or something has succeeded since. */
+  readonly healthy: boolean
+  /** Its scar now. */
+  readonly scar: number
+  /** Ms until its circuit lets a probe through. */
+  readonly retryAfterMs: number
+  /** Live leases, and what they press: the mean of their scalar pressures, and the largest. */
+  readonly leases: number
+  readonly pressure: number
+  readonly maxPressure: number
+  /** Pressure, scar, and a penalty while a lease is above a soft limit. It refuses nothing by itself. */
+  readonly resistance: number
+}
+
+/** An agent of a swarm that has not ended. */
+export interface AgentRecord {
+  readonly agent: string
+  readonly taskId: string
+  readonly lane: Lane
+  readonly pressure: number
+  /** CPU time in all, and what it holds now, as it was reported. */
+  readonly computeUs: number
+  readonly memoryBytes: number
+}
+
+/** A swarm as it stands. Source: `docs/semantics.md 10.6`. */
+export interface SwarmRecord {
+  readonly name: string
+  readonly terms: SwarmTerms
+  readonly createdAt: number
+  readonly spawned: number
+  readonly agents: readonly AgentRecord[]
+  readonly pressure: { readonly mean: number; readonly max: number }
+  /** What is left of the shared budget; null where nothing limits it. */
+  readonly rest: { readonly cpuTimeUs: number | null; readonly memoryBytes: number | null }
+  readonly circuit: CircuitState
 }
 
 /** Counters of a store. `depth` counts promoted queued tasks. Source: `docs/semantics.md 2.2`. */
@@ -606,6 +734,10 @@ export interface Reads {
   }
   leases: { fields: { readonly taskId: string }; answer: readonly ExecutionLease[] }
   workers: { fields: Record<never, never>; answer: readonly WorkerStatus[] }
+  /** Source: `docs/semantics.md 10.3`. */
+  routes: { fields: Record<never, never>; answer: readonly RouteRecord[] }
+  /** One by its name, or all. */
+  swarms: { fields: { readonly name?: string }; answer: readonly SwarmRecord[] }
   stats: { fields: Record<never, never>; answer: StoreStats }
   explain: { fields: { readonly taskId: string }; answer: Explanation | undefined }
 }

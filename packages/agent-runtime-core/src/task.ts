@@ -3,6 +3,7 @@ import { Divergence } from './divergence.ts'
 import { failureKinds, rejectionReasons, waitReasons } from './event.ts'
 import { Lane } from './lane.ts'
 import { ExecutionLease } from './lease.ts'
+import { ProfileTerms } from './profile.ts'
 import { OpenWait } from './wait.ts'
 
 const base = {
@@ -31,6 +32,13 @@ const base = {
   labels: z.record(z.string(), z.string()),
   /** The task that spawned it. */
   parent: z.string().optional(),
+  /** Its caller runs it, under a lease of its own. Source: `docs/semantics.md 10.1`. */
+  held: z.literal(true).optional(),
+  /** What its leases are held to, where the submission says it. */
+  profile: ProfileTerms.optional(),
+  /** The swarm that it is an agent of, and its name there. */
+  swarm: z.string().optional(),
+  agent: z.string().optional(),
   /** The input in the codec's form. */
   input: z.string().optional(),
 }

@@ -41,6 +41,9 @@ describe('parseExecutionConfig', () => {
       maxEvaluatedAgents: 10_000,
       maxChildren: 10_000,
       presenceIntervalMs: 30_000,
+      circuitScarLimit: 1,
+      circuitOpenMs: 30_000,
+      scarFactor: 5,
       preemption: false,
       maxClients: 100_000,
     })

@@ -40,6 +40,7 @@ const frozen = [
   'child.ended',
   'approval.requested',
   'approval.resolved',
+  'limit.warned',
   'task.preempted',
   'task.leaked',
   'attempt.restarted',

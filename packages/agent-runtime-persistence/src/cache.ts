@@ -4,6 +4,7 @@ import {
   noTotals,
   type Base,
   type ChildRow,
+  type CircuitRow,
   type ClientRow,
   type EvaluationRow,
   type Heads,
@@ -19,7 +20,9 @@ import {
   type ShareTree,
   type SignalRow,
   type StreamRow,
+  type SwarmRow,
   type TaskRow,
+  type UsageRow,
   type VerdictsRow,
   type WaitRow,
   type WorkerRow,
@@ -73,6 +76,9 @@ export class Cache implements Base {
   readonly childKeys = new Map<string, ChildRow>()
   readonly histories = new Map<number, History>()
   readonly schedules = new Map<string, ScheduleRow>()
+  readonly circuits = new Map<string, CircuitRow>()
+  readonly usages = new Map<number, UsageRow>()
+  readonly swarms = new Map<string, SwarmRow>()
   scheduleCount = 0
   readonly evaluations = new Map<string, EvaluationRow>()
   agentCount = 0
@@ -126,6 +132,7 @@ export class Cache implements Base {
     for (const map of [trees, ages, entries]) map.clear()
     this.shares.waiting = nobody
     this.shares.busy = nobody
+    for (const map of [this.circuits, this.usages, this.swarms]) map.clear()
     this.histories.clear()
     this.schedules.clear()
     this.scheduleAt = undefined
@@ -174,6 +181,9 @@ export class Cache implements Base {
     for (const row of ws.quotas.values()) this.quotas.set(row.key, row)
     if (ws.shares !== undefined) this.absorbShares(ws, ws.shares)
     for (const row of ws.reputations.values()) this.reputations.set(row.agent, row)
+    overwrite(this.circuits, ws.circuits)
+    overwrite(this.usages, ws.usages)
+    overwrite(this.swarms, ws.swarms)
     this.totals = ws.totals
     this.depth = ws.depth
     this.delayed = ws.delayed
@@ -314,5 +324,13 @@ export class Cache implements Base {
     this.memos.delete(task)
     this.outputs.delete(task)
     this.submissions.delete(task)
+  }
+}
+
+/** The rows that changed; undefined stands for one that is gone. */
+function overwrite<K, V>(kept: Map<K, V>, changes: ReadonlyMap<K, V | undefined>): void {
+  for (const [key, row] of changes) {
+    if (row === undefined) kept.delete(key)
+    else kept.set(key, row)
   }
 }

@@ -527,6 +527,8 @@ interface Beat {
 /** What promises a task, now or at its times. */
 const submitting: ReadonlySet<Write['kind']> = new Set<Write['kind']>([
   'submit',
+  'startLease',
+  'putSwarm',
   'putSchedule',
   'fireSchedule',
   'triggerSchedule',
@@ -556,6 +558,9 @@ function warm(cache: Cache, tables: SqliteTables, config: ExecutionConfig): void
   const { load } = tables
   for (const row of load.streams()) cache.keepStream(row)
   for (const row of load.quotas()) cache.quotas.set(row.key, row)
+  for (const row of load.work.circuits()) cache.circuits.set(row.route, row)
+  for (const row of load.work.usages()) cache.usages.set(row.task, row)
+  for (const row of load.work.swarms()) cache.swarms.set(row.name, row)
   for (const row of load.workers(cache.process)) cache.workers.set(row.id, row)
   for (const lease of load.running(cache.process)) {
     const task = load.task(lease.task)

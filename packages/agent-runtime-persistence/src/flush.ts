@@ -4,6 +4,7 @@ import {
   evaluationKey,
   flushRank,
   fold,
+  lastRank,
   promote,
   renew,
   runKeyOf,
@@ -16,7 +17,9 @@ import {
   type Instant,
   type LeaseRow,
   type OutcomeOf,
+  type Submission,
   type Surroundings,
+  type UsageRow,
   type Write,
   type WriteKind,
 } from '@ku0/agent-runtime-core'
@@ -81,6 +84,7 @@ export function flush(
     cache.lookUp(task)
     loadWaits(tables, cache, task.id)
   }
+  loadSheddable(tables, cache, work.operations, lapsed.length + orphans.length)
 
   const ws = new WorkingSet(cache, now, around)
   takeOver(ws, orphans)
@@ -109,7 +113,7 @@ function kept(cache: Cache, abandoned: ReadonlySet<number>): Iterable<LeaseRow> 
 
 function foldByRank(ws: WorkingSet, operations: readonly Write[], cache: Cache): OutcomeOf<WriteKind>[] {
   const outcomes: OutcomeOf<WriteKind>[] = Array.from({ length: operations.length })
-  for (let rank = 0; rank <= 3; rank++)
+  for (let rank = 0; rank <= lastRank; rank++)
     for (const [index, operation] of operations.entries())
       if (flushRank[operation.kind] === rank) outcomes[index] = fold(ws, operation, cache.running.values())
   return outcomes
@@ -186,7 +190,16 @@ function loadNamed(tables: SqliteTables, cache: Cache, operations: readonly Writ
         for (const task of operation.tasks) {
           if (task.idempotencyKey !== undefined) loadKey(tables, cache, task.idempotencyKey)
           if (task.taskId !== undefined) loadExplicit(tables, cache, task.taskId)
+          loadAgent(tables, cache, task)
         }
+        break
+      case 'startLease':
+        if (operation.submission.taskId !== undefined)
+          loadExplicit(tables, cache, operation.submission.taskId)
+        loadAgent(tables, cache, operation.submission)
+        break
+      case 'closeSwarm':
+        loadAgents(tables, cache, agentsOf(cache, operation.name))
         break
       case 'fork':
         loadHistory(tables, cache, operation.taskId)
@@ -225,6 +238,8 @@ function loadNamed(tables: SqliteTables, cache: Cache, operations: readonly Writ
       case 'removeClient':
         loadClient(tables, cache, operation.name)
         break
+      case 'observeRoute':
+      case 'putSwarm':
       case 'registerWorkers':
       case 'drainWorkers':
       case 'removeWorkers':
@@ -243,7 +258,7 @@ function loadNamed(tables: SqliteTables, cache: Cache, operations: readonly Writ
           if (operation.submission.taskId !== undefined)
             loadExplicit(tables, cache, operation.submission.taskId)
         }
-        if (operation.kind === 'settle') loadFamily(tables, cache, lease.task)
+        if (operation.kind === 'settle' || operation.kind === 'report') loadFamily(tables, cache, lease.task)
         if ('dropsChildren' in operation) loadDescendants(tables, cache, lease.task)
         if (operation.kind === 'appendOutput' && !cache.outputs.has(lease.task))
           cache.outputs.set(lease.task, tables.load.outputs(lease.task))
@@ -260,6 +275,46 @@ function loadClient(tables: SqliteTables, cache: Cache, name: string): void {
   cache.next.client = Math.max(cache.next.client, tables.load.nextClient())
   const row = tables.load.client(name)
   if (row !== undefined) cache.clients.set(name, row)
+}
+
+/** The living agents of a swarm, in the order in which they would be shed. */
+function agentsOf(cache: Cache, swarm: string): readonly UsageRow[] {
+  return [...cache.usages.values()]
+    .filter((usage) => usage.swarm === swarm)
+    .toSorted((a, b) => b.laneRank - a.laneRank || b.order - a.order)
+}
+
+function loadAgents(tables: SqliteTables, cache: Cache, agents: readonly UsageRow[]): void {
+  for (const { task } of agents) {
+    loadNumbered(tables, cache, task)
+    loadFamily(tables, cache, task)
+  }
+}
+
+/** The one that has the name already. */
+function loadAgent(tables: SqliteTables, cache: Cache, { swarm, agent }: Submission): void {
+  if (swarm === undefined) return
+  const taken = agentsOf(cache, swarm).find((usage) => usage.agent === agent)
+  if (taken !== undefined) loadNumbered(tables, cache, taken.task)
+}
+
+/** What agents report may cost others their lives: one for each report, and others may have ended before. `ending`: by the store itself. */
+function loadSheddable(
+  tables: SqliteTables,
+  cache: Cache,
+  operations: readonly Write[],
+  ending: number,
+): void {
+  if (cache.swarms.size === 0) return
+  const swarms = new Set<string>()
+  for (const operation of operations) {
+    if (operation.kind !== 'report') continue
+    const lease = loadLease(tables, cache, operation.leaseId)
+    const swarm = lease === undefined ? null : (cache.usages.get(lease.task)?.swarm ?? null)
+    if (swarm !== null) swarms.add(swarm)
+  }
+  const most = operations.length + ending
+  for (const swarm of swarms) loadAgents(tables, cache, agentsOf(cache, swarm).slice(0, most))
 }
 
 /** With its last run, which may be under way. */
@@ -433,6 +488,7 @@ function hasChanges(ws: WorkingSet): boolean {
     ws.clients.size > 0 ||
     ws.droppedClients.size > 0 ||
     ws.evaluations.length > 0 ||
+    ws.circuits.size + ws.usages.size + ws.swarms.size > 0 ||
     ws.checkpoints.size > 0
   )
 }

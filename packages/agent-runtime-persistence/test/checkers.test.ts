@@ -9,10 +9,12 @@ import {
 } from '@ku0/agent-runtime-core'
 import {
   createVirtualEnvironment,
+  hold,
   Scene,
   type StoreSnapshot,
   takeSnapshot,
   type TaskSnapshot,
+  termsOf,
   violationsIn,
 } from '@ku0/agent-runtime-core/testing'
 import Database from 'better-sqlite3'
@@ -88,6 +90,9 @@ async function live(path: string): Promise<StoreSnapshot> {
     const scores = Object.fromEntries(dimensions.map((dimension) => [dimension, value])) as Scores
     await scene.write({ kind: 'evaluate', agentId: 'ada', ...judgement, scores })
   }
+  const swarm = { route: 'work', terms: termsOf(), maxAgents: 1, sharedBudget: {}, threshold: 0.8 }
+  await scene.write({ kind: 'putSwarm', name: 's', terms: swarm })
+  await hold(scene, { swarm: 's', agent: 'one' })
   const snapshot = await takeSnapshot(store)
   await store.close()
   return snapshot
@@ -134,6 +139,9 @@ describe('the checker of invariants finds what is wrong', () => {
     ['I16', (draft) => Object.assign(task(draft, 1).record, { attempt: 3 })],
     ['I16', (draft) => Object.assign(task(draft, 2).record, { reason: 'other' })],
     ['I16', (draft) => Object.assign(draft.stats.totals, { completed: 2 })],
+    ['10.6', (draft) => draft.swarms[0]?.agents.pop()],
+    ['10.6', (draft) => Object.assign(draft.swarms[0]?.terms as object, { maxAgents: 0 })],
+    ['10.1', (draft) => Object.assign(task(draft, 3).leases[0] as object, { workerId: 'caller' })],
     ['I17', (draft) => Object.assign(task(draft, 4), { events: task(draft, 1).events })],
     ['I19', (draft) => Object.assign(draft.stats.quotas[0] as object, { running: 0 })],
     [
@@ -188,7 +196,7 @@ describe('the checker of tables finds what is wrong', () => {
     'UPDATE stream SET depth = depth + 1 WHERE id = 1',
     'UPDATE stream SET delayed = 0',
     'UPDATE totals SET completed = 0',
-    'UPDATE totals SET running = 2',
+    'UPDATE totals SET running = 1',
     'UPDATE totals SET rejected = 0',
     'UPDATE quota SET running = 0',
     "DELETE FROM idempotency WHERE key = 'k'",
@@ -211,6 +219,12 @@ describe('the checker of tables finds what is wrong', () => {
     'UPDATE evaluation SET reputation = 0.5 WHERE seq = 1',
     'DELETE FROM evaluation WHERE seq = 2',
     'DELETE FROM reputation',
+    'DELETE FROM swarm',
+    'DELETE FROM usage',
+    'UPDATE usage SET task = 1',
+    'UPDATE usage SET lease = 1',
+    "UPDATE swarm SET terms = json_set(terms, '$.maxAgents', 0)",
+    "INSERT INTO circuit VALUES ('work', 2, 0, 0, 0, 0, 1, 1)",
     'UPDATE process SET ended_at = NULL',
     'UPDATE worker SET registered = 1',
   ]

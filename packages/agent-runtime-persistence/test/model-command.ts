@@ -30,16 +30,19 @@ export abstract class Command implements fc.AsyncCommand<ReferenceModel, Real> {
           crashes,
           steps,
         })),
-      model.leases.slice(leases).map(({ dispatch, task, worker, attempt, fence, expiresAt }) => ({
-        dispatch,
-        sequence: task.sequence,
-        workerId: worker.workerId,
-        attempt,
-        fencingToken: fence,
-        expiresAt,
-        crashes: task.crashes,
-        steps: task.recorded,
-      })),
+      model.leases
+        .slice(leases)
+        .filter(({ worker }) => worker !== undefined)
+        .map(({ dispatch, task, worker, attempt, fence, expiresAt }) => ({
+          dispatch,
+          sequence: task.sequence,
+          workerId: worker?.workerId,
+          attempt,
+          fencingToken: fence,
+          expiresAt,
+          crashes: task.crashes,
+          steps: task.recorded,
+        })),
     )
     await compare(model, real)
   }

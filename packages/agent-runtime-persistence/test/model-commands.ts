@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict'
 import type { Lane, Settlement } from '@ku0/agent-runtime-core'
-import type { ModelSettlement, ModelTask, ModelWorker, ReferenceModel } from '@ku0/agent-runtime-core/testing'
+import {
+  hold,
+  type ModelSettlement,
+  type ModelTask,
+  type ModelWorker,
+  type ReferenceModel,
+} from '@ku0/agent-runtime-core/testing'
 import { Command, leaseOf, pick } from './model-command.ts'
 import { count, type Real } from './model-real.ts'
 
@@ -57,6 +63,25 @@ export class Register extends Command {
   }
 }
 
+/** A task that its caller runs. */
+export class Hold extends Command {
+  readonly lane: Lane
+  readonly type: string
+  constructor(lane: Lane, type: string) {
+    super()
+    this.lane = lane
+    this.type = type
+  }
+  async act(model: ReferenceModel, real: Real): Promise<void> {
+    const lease = model.hold(this.lane, this.type)
+    const held = await hold(real.scene, { lane: this.lane, type: this.type })
+    assert.equal(held.sequence, lease.task.sequence)
+    real.taskIds.set(held.sequence, held.taskId)
+    real.leaseIds.set(lease.dispatch, held.leaseId)
+    count('held')
+  }
+}
+
 export class Leave extends Command {
   readonly which: number
   readonly how: 'drain' | 'remove'
@@ -88,10 +113,11 @@ export class Free extends Command {
   }
   async act(model: ReferenceModel, real: Real): Promise<void> {
     const ended = model.leases.filter(
-      ({ state, slotBack, worker }) => state !== 'running' && !slotBack && model.workers.includes(worker),
+      ({ state, slotBack, worker }) =>
+        state !== 'running' && !slotBack && worker !== undefined && model.workers.includes(worker),
     )
     const lease = ended[this.which % Math.max(1, ended.length)]
-    if (lease === undefined) return
+    if (lease?.worker === undefined) return
     model.free(lease)
     real.scene.free(lease.worker.workerId)
   }

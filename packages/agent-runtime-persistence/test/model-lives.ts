@@ -15,6 +15,7 @@ import {
   Advance,
   Cancel,
   Free,
+  Hold,
   Leave,
   Register,
   Release,
@@ -103,6 +104,10 @@ const commands = [
         delay,
       )
       .map((it) => new Submit(...it)),
+  ),
+  ...often(
+    1,
+    fc.tuple(fc.constantFrom(...lanes), fc.constantFrom('a', 'b')).map((it) => new Hold(...it)),
   ),
   ...often(
     2,

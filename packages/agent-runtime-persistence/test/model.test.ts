@@ -62,6 +62,7 @@ describe('whatever is done to a store, it does what the reference model does (do
   test('and all that can happen has happened', () => {
     const least: Readonly<Record<string, number>> = {
       accepted: 4,
+      held: 0.5,
       deduplicated: 0.5,
       idempotency_conflict: 1,
       queue_full: 0.1,

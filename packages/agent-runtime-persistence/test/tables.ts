@@ -10,6 +10,7 @@ import {
   chainText,
   type EventData,
   type ExecutionConfig,
+  isFinal,
   type Lane,
   rejectionPolicies,
   taskStates,
@@ -43,6 +44,7 @@ export function tableViolations(path: string, config: ExecutionConfig): readonly
       ...referenceRules(tables),
       ...scheduleRules(tables),
       ...evaluationRules(tables, config),
+      ...usageRules(db, tables),
     ]
   } finally {
     db.close()
@@ -96,6 +98,45 @@ function* evaluationRules({ reputations, evaluations }: Tables, config: Executio
   const known = new Set(reputations.map(({ agent }) => agent))
   for (const { agent, seq } of evaluations)
     if (!known.has(agent)) yield `evaluation ${seq} of agent ${agent}, who stands nowhere`
+}
+
+/** Usages are of live leases, or of agents that have not ended; agents are of a swarm that there is, and no more than it holds. */
+function* usageRules(db: Database.Database, { tasks, leases, eventsOf }: Tables): Iterable<string> {
+  const usages = db
+    .prepare<[], { task: number; lease: number | null; swarm: string | null }>(
+      'SELECT task, lease, swarm FROM usage',
+    )
+    .all()
+  const swarms = db.prepare<[], { name: string; terms: string }>('SELECT name, terms FROM swarm').all()
+  for (const { task: id, lease, swarm } of usages) {
+    const task = tasks.find((it) => it.id === id)
+    const state = taskStates[task?.state ?? 6] as TaskState
+    if (swarm === null && task?.lease !== lease)
+      yield `10.7 task ${id}, ${state}, uses lease ${String(lease)}`
+    if (lease !== null && leases.find((it) => it.id === lease)?.state !== 0)
+      yield `10.7 task ${id} uses lease ${lease}, which has ended`
+    if (isFinal(state)) yield `10.6 the agent ${id} is ${state}`
+    if (swarm !== null && !swarms.some(({ name }) => name === swarm))
+      yield `10.6 the agent ${id} is of a swarm '${swarm}', which is gone`
+  }
+  for (const [id, [first]] of eventsOf) {
+    const { swarm, agent } = JSON.parse(first?.data ?? '{}') as { swarm?: string; agent?: string }
+    const isOver = isFinal(taskStates[tasks.find((it) => it.id === id)?.state ?? 6] as TaskState)
+    if (swarm !== undefined && !isOver && !usages.some((it) => it.task === id && it.swarm === swarm))
+      yield `10.6 task ${id}, the agent ${String(agent)} of '${swarm}', uses nothing`
+  }
+  for (const { name, terms } of swarms) {
+    const { maxAgents } = JSON.parse(terms) as { maxAgents: number }
+    const agents = usages.filter(({ swarm }) => swarm === name).length
+    if (agents > maxAgents) yield `10.6 the swarm '${name}' has ${agents} agents, maxAgents is ${maxAgents}`
+  }
+  const probes = db
+    .prepare<[], { route: string; probe: number }>('SELECT route, probe FROM circuit WHERE probe IS NOT NULL')
+    .all()
+  for (const { route, probe } of probes) {
+    const state = taskStates[tasks.find(({ id }) => id === probe)?.state ?? 6] as TaskState
+    if (isFinal(state)) yield `10.3 the probe ${probe} of '${route}' is ${state}`
+  }
 }
 
 type Tables = ReturnType<typeof readTables>
@@ -355,7 +396,9 @@ function* counterRules({ tasks, streams, quotas, keys, totals, eventsOf, events 
     type === 'task.requeued' ? [(JSON.parse(data) as EventData['task.requeued']).reason] : [],
   )
   const poisoned = events.filter(
-    ({ type, data }) => type === 'task.failed' && (JSON.parse(data) as { kind: string }).kind === 'poisoned',
+    ({ type, data }) =>
+      type === 'task.failed' &&
+      ['poisoned', 'lease_lost'].includes((JSON.parse(data) as { kind: string }).kind),
   ).length
   const expected: Record<string, number> = {
     submitted: tasks.length - count('rejected'),
@@ -443,10 +486,18 @@ function* admissionRules(
   for (const { number, touched } of journal)
     for (const event of stretches(touched, eventsOf)) {
       if (event === undefined) continue
-      const { dueAt = 0, reason } = JSON.parse(event.data) as { dueAt?: number; reason?: string }
+      const {
+        dueAt = 0,
+        reason,
+        held,
+      } = JSON.parse(event.data) as {
+        dueAt?: number
+        reason?: string
+        held?: true
+      }
       const isSubmission = event.type === 'task.queued' || event.type === 'task.rejected'
       const depth = isSubmission ? depthAt(event.at) : 0
-      if (event.type === 'task.queued' && dueAt <= event.at) {
+      if (event.type === 'task.queued' && dueAt <= event.at && held !== true) {
         if (depth >= config.queueDepthLimit)
           yield `I13 commit ${number} accepted task ${event.task} at depth ${depth}`
         if (depth >= config.batchBackpressureThreshold && laneOf.get(event.task) === 'batch')

@@ -10,7 +10,15 @@ import {
   type Timer,
   type Timers,
 } from '@ku0/agent-runtime-core'
-import { createVirtualEnvironment, Scene, takeSnapshot, VirtualClock } from '@ku0/agent-runtime-core/testing'
+import {
+  createVirtualEnvironment,
+  hold,
+  Scene,
+  submission,
+  takeSnapshot,
+  termsOf,
+  VirtualClock,
+} from '@ku0/agent-runtime-core/testing'
 import Database from 'better-sqlite3'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { openStore } from '../src/index.ts'
@@ -320,6 +328,47 @@ describe('two processes on one file (docs/semantics.md 4.7, 4.10, 5.7)', () => {
       ...Array.from({ length: 3 }, () => 'accept'),
       'queue_full',
     ])
+  })
+
+  test('10.3 a circuit holds for both together, whatever their wall clocks say, and one probe is one', async () => {
+    const [{ scene: a }, { scene: b }] = await twoProcesses({ skews: [0, fiveMinutes] })
+    const held = await hold(a)
+    const terms = termsOf({ limits: { hard: { cpuTimeUs: 1 } } })
+    const sample = { computeUs: 2 }
+    await a.write({ kind: 'report', leaseId: held.leaseId, terms, sample, heartbeat: true })
+    expect(await b.submit()).toMatchObject({ reason: 'circuit_open' })
+    await a.pass(29_000)
+    expect(await b.submit()).toMatchObject({ reason: 'circuit_open' })
+    await a.pass(1_000)
+    const [one, other] = await Promise.all([a.submit(), b.submit()])
+    expect([one.accepted, other.accepted].filter(Boolean)).toHaveLength(1)
+  })
+
+  test('10.6 an agent’s report in one process sheds an agent of the other', async () => {
+    const [{ scene: a }, { scene: b }] = await twoProcesses()
+    const terms = termsOf()
+    const swarm = { route: 'work', terms, maxAgents: 3, sharedBudget: {}, threshold: 0.2 }
+    await a.write({ kind: 'putSwarm', name: 's', terms: swarm })
+    const first = await hold(a, { swarm: 's', agent: 'first' })
+    const second = await hold(b, { swarm: 's', agent: 'second', lane: 'batch' })
+    const sample = { memoryBytes: 1e12 }
+    await a.write({ kind: 'report', leaseId: first.leaseId, terms, sample, heartbeat: true })
+    await a.pass(100)
+    expect(b.notices).toMatchObject([{ leaseId: second.leaseId, verdict: 'canceled' }])
+    expect(await a.state(first.taskId)).toBe('running')
+    const third = { ...submission({ swarm: 's', agent: 'third' }), profile: terms }
+    expect(await b.write({ kind: 'startLease', submission: third })).toMatchObject({
+      receipt: { reason: 'swarm_overloaded' },
+    })
+  })
+
+  test('10.1 a lease that its caller holds is seen and canceled from another process', async () => {
+    const [{ scene: a }, { scene: b }] = await twoProcesses()
+    const { taskId, leaseId } = await hold(a)
+    expect(await b.task(taskId)).toMatchObject({ state: 'running', held: true })
+    await b.cancel(taskId, 'enough')
+    await a.pass(100)
+    expect(a.notices).toMatchObject([{ leaseId, verdict: 'canceled', reason: 'enough' }])
   })
 
   test('2.7 a key and an id used in one process are taken in the other', async () => {

@@ -167,6 +167,27 @@ export const metricCatalogue = {
     description: 'Tasks that a worker of this process is running',
     attributes: ['workerId', 'storeId'],
   },
+  routePressure: {
+    name: 'agent_runtime.route.pressure',
+    instrument: 'observableGauge',
+    unit: '1',
+    description: 'How far the work of a route is from what its profile expects: 0 as expected, 1 far above',
+    attributes: ['taskType', 'storeId'],
+  },
+  routeScar: {
+    name: 'agent_runtime.route.scar',
+    instrument: 'observableGauge',
+    unit: '1',
+    description: 'What is left of the scars of a route, in the whole store',
+    attributes: ['taskType', 'storeId'],
+  },
+  routeCircuit: {
+    name: 'agent_runtime.route.circuit',
+    instrument: 'observableGauge',
+    unit: '1',
+    description: 'The circuit of a route, in the whole store: 0 closed, 1 half open, 2 open',
+    attributes: ['taskType', 'storeId'],
+  },
   dropped: {
     name: 'agent_runtime.telemetry.dropped',
     instrument: 'observableCounter',

@@ -31,6 +31,9 @@ function createInstrument(meter: Meter, { name, instrument, unit, description }:
     case 'observableCounter':
       return meter.createObservableCounter(name, { ...options, valueType: ValueType.INT })
     case 'observableGauge':
-      return meter.createObservableGauge(name, { ...options, valueType: ValueType.INT })
+      return meter.createObservableGauge(name, {
+        ...options,
+        valueType: unit === '1' ? ValueType.DOUBLE : ValueType.INT,
+      })
   }
 }

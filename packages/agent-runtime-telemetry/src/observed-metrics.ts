@@ -23,15 +23,20 @@ export function observe(
   const store = { [a.storeId.name]: source.storeInfo.storeId }
   const workerLabels = new BoundedLabels(100, '_other')
   const everReported = new Set<string>()
-  const observables: Observable[] = [on.queueDepth, on.staleWrites, on.inFlight, on.dropped]
+  const routeLabels = new BoundedLabels(100, '_other')
+  const routesReported = new Set<string>()
+  const routeMetrics = [on.routePressure, on.routeScar, on.routeCircuit]
+  const observables: Observable[] = [on.queueDepth, on.staleWrites, on.inFlight, on.dropped, ...routeMetrics]
 
   const callback = async (result: BatchObservableResult) => {
-    const [stats, workers] = await Promise.all([
+    const [stats, workers, routes] = await Promise.all([
       within(timers, ANSWER_WITHIN_MS, () => source.stats()),
       within(timers, ANSWER_WITHIN_MS, () => source.workers()),
+      within(timers, ANSWER_WITHIN_MS, async () => source.routes?.()),
     ])
     if (stats !== undefined) observeStore(result, stats)
     if (workers !== undefined) observeWorkers(result, workers)
+    if (routes !== undefined) observeRoutes(result, routes)
     for (const [signal, count] of Object.entries(dropped())) {
       result.observe(on.dropped, count, { [a.signal.name]: signal, ...store })
     }
@@ -56,11 +61,34 @@ export function observe(
       result.observe(on.inFlight, count, { [a.workerId.name]: label, ...store })
   }
 
+  /** Of those that share a label the worst counts; one that is well again, and forgotten, is 0. */
+  const observeRoutes = (
+    result: BatchObservableResult,
+    routes: Awaited<ReturnType<NonNullable<TelemetrySource['routes']>>>,
+  ) => {
+    const worst = new Map([...routesReported].map((label) => [label, [0, 0, 0]]))
+    for (const { route, pressure, scar, circuit } of routes) {
+      const label = routeLabels.of(route)
+      routesReported.add(label)
+      const known = worst.get(label) ?? [0, 0, 0]
+      const values = [pressure, scar, circuitValues[circuit]]
+      worst.set(
+        label,
+        values.map((value, index) => Math.max(value, known[index] ?? 0)),
+      )
+    }
+    for (const [label, values] of worst)
+      for (const [index, metric] of routeMetrics.entries())
+        result.observe(metric, values[index] ?? 0, { [a.taskType.name]: label, ...store })
+  }
+
   meter.addBatchObservableCallback(callback, observables)
   return { [Symbol.dispose]: () => meter.removeBatchObservableCallback(callback, observables) }
 }
 
 type Answer<K extends 'stats' | 'workers'> = Awaited<ReturnType<TelemetrySource[K]>>
+
+const circuitValues = { closed: 0, half_open: 1, open: 2 } as const
 
 /** A store that does not answer must not hold up what other parts of the program export. */
 const ANSWER_WITHIN_MS = 5_000

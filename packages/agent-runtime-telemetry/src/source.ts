@@ -1,4 +1,11 @@
-import type { EventData, EventType, StoreInfo, StoreStats, WorkerStatus } from '@ku0/agent-runtime-core'
+import type {
+  EventData,
+  EventType,
+  RouteRecord,
+  StoreInfo,
+  StoreStats,
+  WorkerStatus,
+} from '@ku0/agent-runtime-core'
 
 /**
  * What telemetry needs of a runtime: nothing else is read, and nothing is ever written. Subscribing to a type makes its
@@ -11,6 +18,8 @@ export interface TelemetrySource {
   stats(): Promise<Pick<StoreStats, 'depth' | 'staleWrites'>>
   /** The registered workers, of every process. Asked once per collection of metrics. */
   workers(): Promise<readonly Pick<WorkerStatus, 'workerId' | 'processId' | 'inFlight'>[]>
+  /** How routes stand of which anything is known. Asked once per collection of metrics. */
+  routes?(): Promise<readonly Pick<RouteRecord, 'route' | 'pressure' | 'scar' | 'circuit'>[]>
   readonly storeInfo: Pick<StoreInfo, 'storeId' | 'processId'>
   /**
    * The trace context that was stored with a task that runs here, for tasks that were submitted before telemetry could
@@ -26,7 +35,7 @@ export interface HandlerStop {
   readonly taskId: string
   readonly leaseId: string
   /** Why it had to stop. */
-  readonly reason: 'canceled' | 'lost' | 'timeout' | 'yielded' | 'shutdown'
+  readonly reason: 'canceled' | 'lost' | 'timeout' | 'yielded' | 'shutdown' | 'budget_exceeded'
   /** From the moment it was told to stop to the stop, or to the end of the grace. */
   readonly afterMs: number
   /** True when the grace ended first. */

@@ -29,6 +29,17 @@ describe('what the store and the registry know is read when it is collected', ()
     expect(scene.clock.pending).toBe(1)
   })
 
+  test('routes with their pressure, scar and circuit; one that is forgotten is well', async () => {
+    using _ = sdk.attach(scene)
+    scene.known = [{ route: 'train', pressure: 0.25, scar: 1.5, circuit: 'open' }]
+    const attributes = { 'messaging.destination.name': 'train', ...store }
+    expect(await sdk.points('agent_runtime.route.pressure')).toEqual([{ attributes, value: 0.25 }])
+    expect(await sdk.points('agent_runtime.route.scar')).toEqual([{ attributes, value: 1.5 }])
+    expect(await sdk.points('agent_runtime.route.circuit')).toEqual([{ attributes, value: 2 }])
+    scene.known = []
+    expect(await sdk.points('agent_runtime.route.circuit')).toEqual([{ attributes, value: 0 }])
+  })
+
   test('in flight by worker, of this process only; a worker that left runs nothing', async () => {
     using _ = sdk.attach(scene)
     scene.registered = [

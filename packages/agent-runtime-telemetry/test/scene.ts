@@ -18,6 +18,7 @@ export class Scene implements TelemetrySource {
   depth = { interactive: 0, normal: 0, batch: 0 }
   staleWrites = 0
   registered: { workerId: string; processId: string; inFlight: number }[] = []
+  known: Awaited<ReturnType<NonNullable<TelemetrySource['routes']>>> = []
   readonly stopListeners = new Set<(stop: HandlerStop) => void>()
   #seqs = new Map<string, number>()
   #leases = 0
@@ -33,6 +34,10 @@ export class Scene implements TelemetrySource {
 
   workers() {
     return Promise.resolve(this.registered)
+  }
+
+  routes() {
+    return Promise.resolve(this.known)
   }
 
   traceOf(taskId: string): TraceCarrier | undefined {

@@ -13,6 +13,7 @@ import {
   assertOptions,
   delayRule,
   flagRule,
+  hasMethods,
   instead,
   invalid,
   isName,
@@ -23,6 +24,7 @@ import {
   signalRule,
   wholeNumber,
 } from './rules.ts'
+import type { LeaseObserver } from './workload/lease-observer.ts'
 import type { CancelOptions, FollowOptions, ListFilter, StopOptions, WaitOptions } from './runtime.ts'
 
 /** The id that a call was given as such or in a receipt. Throws `invalid_argument` for everything else. */
@@ -49,6 +51,15 @@ export function assertSubscription(pattern: unknown, listener: unknown): void {
     )
   }
   if (typeof listener !== 'function') throw invalid(`on: a listener, a function; given ${show(listener)}`)
+}
+
+/** Throws `invalid_argument` for what observes no lease. */
+export function assertObserver(observer: unknown): asserts observer is LeaseObserver {
+  const methods = ['onLeaseAcquired', 'onHeartbeat', 'onLeaseReleased', 'onLeaseExpired']
+  if (methods.some((name) => hasMethods(observer, name))) return
+  throw invalid(
+    `observe: an object with one or more of the methods ${methods.join(', ')}; given ${show(observer)}`,
+  )
 }
 
 /** The filter of a list, as the store has it. Throws `invalid_argument` for what is no filter. */

@@ -163,6 +163,7 @@ class ComposedRuntime extends FrontDoor {
       on: (type, listener) => this.on(type, listener),
       stats: () => this.stats(),
       workers: () => this.workers(),
+      routes: () => this.routes(),
       storeInfo: this.info,
       traceOf: (taskId) => this.traceOf(taskId),
       // A pass that ends at its waits stops by itself.

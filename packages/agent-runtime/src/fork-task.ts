@@ -56,6 +56,10 @@ async function submitFork({ store }: ForkDeps, call: string, write: Write<'fork'
       throw invalid(
         `${call}: task ${taskId} is ${outcome.state}; only failed, canceled and parked tasks are tried again, others can be forked`,
       )
+    case 'held':
+      throw invalid(
+        `${call}: task ${taskId} was run by its caller, under a lease of its own; nobody else can run it`,
+      )
     case 'unknown_step':
       throw invalid(`${call}: task ${taskId} has not completed a step '${outcome.key}'`)
     case 'inside_decision':

@@ -9,8 +9,10 @@ import {
   RuntimeError,
   StoreError,
   type StoreInfo,
+  type WorkTelemetry,
 } from '@ku0/agent-runtime-core'
 import {
+  assertObserver,
   assertSubscription,
   cancelRules,
   filterOf,
@@ -66,9 +68,16 @@ import type {
 } from './runtime.ts'
 import type { RuntimeEvent } from './runtime-event.ts'
 import { sendSignal } from './send-signal.ts'
-import { closeStore, patienceOf, shutDownWorkers } from './shutdown.ts'
+import { closeStore, patienceOf, shutDownLeases, shutDownWorkers } from './shutdown.ts'
 import type { TaskDefinition } from './task-definition.ts'
 import { TaskRejected } from './task-errors.ts'
+import { LeaseDesk } from './workload/lease-desk.ts'
+import { type LeaseObserver, LeaseObservers } from './workload/lease-observer.ts'
+import type { ProfileSetting } from './workload/profile-setting.ts'
+import { type RouteOptions, Routes, type RouteStatus, type RouteVerdict } from './workload/routes.ts'
+import type { Swarm, SwarmOptions } from './workload/swarm.ts'
+import { createSwarm } from './workload/swarms.ts'
+import type { StartTaskOptions, TaskLease } from './workload/task-lease.ts'
 import { type TaskStatus, toStatus } from './task-status.ts'
 
 /** What the front door is put together from. */
@@ -103,6 +112,9 @@ export class FrontDoor implements Runtime {
   readonly #registry: WorkerRegistry
   readonly #scheduler: Scheduler
   readonly #keeper: ScheduleKeeper
+  readonly #observers: LeaseObservers
+  readonly #routes: Routes
+  readonly #desk: LeaseDesk
   readonly #listening: Disposable
   readonly #handlerStops = new Set<(stop: HandlerStop) => void>()
   readonly #hurry = Promise.withResolvers<void>()
@@ -153,7 +165,10 @@ export class FrontDoor implements Runtime {
       assertOpen: () => this.#assertOpen(),
       announce,
     })
+    this.#observers = new LeaseObservers(log)
+    this.#routes = new Routes(store)
     const parts = {
+      observers: this.#observers,
       store,
       config,
       environment,
@@ -164,9 +179,14 @@ export class FrontDoor implements Runtime {
       announce,
     }
     this.#scheduler = new Scheduler(parts, definitions, this.#registry, (stop) => this.#tellStop(stop))
+    const assertTaking = () => this.#assertTaking()
+    this.#desk = new LeaseDesk({ ...parts, trace, assertTaking })
     this.#listening = store.listen({
       claimed: (claims) => this.#scheduler.claimed(claims),
-      noticed: (notices) => this.#scheduler.noticed(notices),
+      noticed: (notices) => {
+        this.#scheduler.noticed(notices)
+        this.#desk.noticed(notices)
+      },
       published: (events) => this.#feed.published(events),
       emitted: (chunks) => this.#feed.emitted(chunks),
       schedulesDue: () => this.#keeper.due(),
@@ -287,6 +307,45 @@ export class FrontDoor implements Runtime {
     return this.#read('leases', { taskId: taskIdOf('leases', task) })
   }
 
+  setRouteProfile(route: string, profile: ProfileSetting): void {
+    this.#assertOpen()
+    this.#routes.setProfile(route, profile)
+  }
+
+  async route(route: string, telemetry?: WorkTelemetry, options?: RouteOptions): Promise<RouteVerdict> {
+    this.#assertOpen()
+    return this.#routes.observe(route, telemetry, options)
+  }
+
+  async routes(): Promise<readonly RouteStatus[]> {
+    this.#assertOpen()
+    return this.#routes.status()
+  }
+
+  async startTask(route: string, options?: StartTaskOptions): Promise<TaskLease> {
+    return this.#desk.startTask(route, options, this.#routes.profileOf(route, 'STANDARD'))
+  }
+
+  async createSwarm(route: string, options: SwarmOptions = {}): Promise<Swarm> {
+    const parts = {
+      store: this.#store,
+      queue: this.#queue,
+      desk: this.#desk,
+      assertTaking: () => this.#assertTaking(),
+    }
+    return createSwarm(parts, route, options, this.#routes.profileOf(route, 'STANDARD'))
+  }
+
+  async swarms(): Promise<Reads['swarms']['answer']> {
+    return this.#read('swarms', {})
+  }
+
+  observe(observer: LeaseObserver): Disposable {
+    this.#assertOpen()
+    assertObserver(observer)
+    return this.#observers.add(observer)
+  }
+
   leaked(): readonly LeakedHandler[] {
     return this.#scheduler.leakedHandlers
   }
@@ -338,13 +397,16 @@ export class FrontDoor implements Runtime {
       registry: this.#registry,
       log,
     }
-    const report = await shutDownWorkers(deps, options, patience)
+    const [report, released] = await Promise.all([
+      shutDownWorkers(deps, options, patience),
+      shutDownLeases(this.#desk, deps, options, patience),
+    ])
     this.#close(new StoreError('store_closed', 'the runtime was stopped'))
     this.#warden.close()
     this.#deadlines.close()
     this.#listening[Symbol.dispose]()
     if (ownsStore) await closeStore(this.#store, patience, log)
-    this.#stopped.resolve({ ...report, drained: report.drained && !this.#failed })
+    this.#stopped.resolve({ ...report, drained: report.drained && released && !this.#failed })
   }
 
   /** Source: `docs/reliability.md` T7, T8. */
@@ -355,6 +417,7 @@ export class FrontDoor implements Runtime {
     this.#close(error)
     this.#keeper.close()
     this.#scheduler.failed(error)
+    this.#desk.failed(error)
     this.#deps.onFailure(error)
   }
 

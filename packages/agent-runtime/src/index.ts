@@ -137,6 +137,27 @@ export type {
   SimilarAgent,
   Weights,
 } from '@ku0/agent-runtime-core'
+export type { Heartbeat } from './workload/heartbeat.ts'
+export type { LeaseEnding, LeaseObserver } from './workload/lease-observer.ts'
+export type { ProfileSetting } from './workload/profile-setting.ts'
+export type { RouteOptions, RouteStatus, RouteVerdict } from './workload/routes.ts'
+export type {
+  AgentSettings,
+  HeldAgentOptions,
+  Swarm,
+  SwarmOptions,
+  TaskAgentOptions,
+} from './workload/swarm.ts'
+export type { LeaseHeartbeat, LeaseOutcome, StartTaskOptions, TaskLease } from './workload/task-lease.ts'
+export type { UsageProbe } from './workload/usage-probe.ts'
+export type {
+  ProfileConfig,
+  ResourceBudget,
+  ResourceLimits,
+  SwarmRecord,
+  WorkloadProfile,
+  WorkTelemetry,
+} from '@ku0/agent-runtime-core'
 export { LeaseLost, NonRetryableError, RuntimeError, TaskCanceled } from '@ku0/agent-runtime-core'
 export {
   type AgentState,

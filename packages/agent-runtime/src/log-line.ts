@@ -54,6 +54,7 @@ const ownNames: ReadonlySet<string> = new Set([
 ])
 
 const ownCodes: ReadonlySet<string> = new Set([
+  'budget_exceeded',
   'internal',
   'lease_lost',
   'limit_exceeded',

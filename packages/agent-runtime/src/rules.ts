@@ -97,6 +97,11 @@ export function isAmount(value: unknown): value is number {
   return typeof value === 'number' && Number.isFinite(value) && value >= 0
 }
 
+/** A share: 0 to 1. */
+export function isWithinOne(value: unknown): value is number {
+  return isAmount(value) && value <= 1
+}
+
 /** Whether `value` has all of these methods, of whichever class it is. */
 export function hasMethods(value: unknown, ...names: readonly string[]): boolean {
   if (typeof value !== 'object' || value === null) return false

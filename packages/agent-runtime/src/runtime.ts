@@ -4,9 +4,11 @@ import type {
   Explanation,
   StoreInfo,
   StoreStats,
+  SwarmRecord,
   TaskFilter,
   TaskState,
   WorkerStatus,
+  WorkTelemetry,
 } from '@ku0/agent-runtime-core'
 import type { LeakedHandler, SubmitOptions } from './execution/index.ts'
 import type { Approvals } from './approvals.ts'
@@ -19,6 +21,11 @@ import type { Clients } from './clients.ts'
 import type { Evaluations } from './evaluations.ts'
 import type { Schedules } from './schedules.ts'
 import type { TaskDefinition } from './task-definition.ts'
+import type { LeaseObserver } from './workload/lease-observer.ts'
+import type { ProfileSetting } from './workload/profile-setting.ts'
+import type { RouteOptions, RouteStatus, RouteVerdict } from './workload/routes.ts'
+import type { Swarm, SwarmOptions } from './workload/swarm.ts'
+import type { StartTaskOptions, TaskLease } from './workload/task-lease.ts'
 import type { TaskStatus } from './task-status.ts'
 
 /**
@@ -154,6 +161,40 @@ export interface Runtime extends AsyncDisposable {
   workers(): Promise<readonly WorkerStatus[]>
   /** The leases of a task, live and ended. */
   leases(task: Receipt | string): Promise<readonly ExecutionLease[]>
+  /**
+   * Sets, for this process, the profile that work of a route has where it names none: un-leased work, and leases of
+   * {@link startTask}. A task type names its own. Throws `invalid_argument`. Source: `docs/profiles.md`, `docs/semantics.md 10.1`.
+   */
+  setRouteProfile(route: string, profile: ProfileSetting): void
+
+  /**
+   * Un-leased work: without `telemetry` it asks whether it may go, with it it tells how it went, and leaves a scar where it was slower
+   * than its profile (`LIGHT` by default) expects. A refusal by an open circuit is an answer; resistance refuses nothing. Throws
+   * `invalid_argument`, `store_*`. Source: `docs/semantics.md 10.1, 10.3`, C11.
+   */
+  route(route: string, telemetry?: WorkTelemetry, options?: RouteOptions): Promise<RouteVerdict>
+
+  /** How routes stand: pressure, resistance, scar, circuit. Those of which anything is known. Source: `docs/semantics.md 10.3`. */
+  routes(): Promise<readonly RouteStatus[]>
+
+  /**
+   * Starts work that the caller runs, as a task under a lease of its own: resolves when both are committed. `HEAVY` and `EXTREME` work
+   * needs an `abortController`. Throws `invalid_argument`, `TaskRejected` when the route's circuit is open, `already_exists` for a
+   * `taskId` that is taken, `shutdown`, `store_*`. Source: `docs/profiles.md`, `docs/semantics.md 10.1`.
+   */
+  startTask(route: string, options?: StartTaskOptions): Promise<TaskLease>
+
+  /**
+   * Makes a swarm of agents that share a budget, or joins the one that has this name and these settings; `already_exists` for others.
+   * Throws `invalid_argument`, `shutdown`, `store_*`. Source: `docs/profiles.md`, `docs/semantics.md 10.6`.
+   */
+  createSwarm(route: string, options?: SwarmOptions): Promise<Swarm>
+  /** The swarms of the store. */
+  swarms(): Promise<readonly SwarmRecord[]>
+
+  /** Hears of the leases of this process that have a profile, from now on. Source: `docs/semantics.md 10.7`. */
+  observe(observer: LeaseObserver): Disposable
+
   /** Handlers of this process that have not stopped within `abortGraceMs`. Source: `docs/semantics.md 5.4`. */
   leaked(): readonly LeakedHandler[]
 

@@ -6,6 +6,7 @@ import {
   type Timers,
 } from '@ku0/agent-runtime-core'
 import type { Deadlines, LogLine, Scheduler, WorkerRegistry } from './execution/index.ts'
+import type { LeaseDesk } from './workload/lease-desk.ts'
 import type { StopOptions, StopReport } from './runtime.ts'
 
 /** What a shutdown needs. */
@@ -69,6 +70,22 @@ export async function shutDownWorkers(
   return { drained: released === 0, released }
 }
 
+/**
+ * Callers that hold leases have the same grace; then they are told to stop, and their tasks are canceled, since nobody else could go on
+ * with them. True when all were released in time. Source: `docs/semantics.md 5.6, 10.1`.
+ */
+export async function shutDownLeases(
+  desk: LeaseDesk,
+  { config, deadlines }: Pick<ShutdownDeps, 'config' | 'deadlines'>,
+  { drain = true, graceMs = config.drainGraceMs }: StopOptions,
+  { hurry, over }: Patience,
+): Promise<boolean> {
+  if (drain) await idleWithin(desk, deadlines, graceMs, hurry)
+  const left = desk.size
+  if (left > 0) await Promise.race([desk.abandon(), over])
+  return left === 0
+}
+
 /** Ends the process's registration in the store. */
 export async function closeStore(store: ExecutionStore, { over }: Patience, log: LogLine): Promise<void> {
   const closed = store
@@ -78,14 +95,14 @@ export async function closeStore(store: ExecutionStore, { over }: Patience, log:
 }
 
 async function idleWithin(
-  scheduler: Scheduler,
+  who: { idle(): Promise<void> },
   deadlines: Deadlines,
   ms: number,
   hurry: Promise<void>,
 ): Promise<void> {
   const late = Promise.withResolvers<void>()
   const deadline = deadlines.after(ms, late.resolve)
-  await Promise.race([scheduler.idle(), late.promise, hurry])
+  await Promise.race([who.idle(), late.promise, hurry])
   deadline.cancel()
 }
 

@@ -10,6 +10,7 @@ import type {
 import type { SubmitOptions } from './execution/index.ts'
 import type { TaskId } from './receipts.ts'
 import type { TaskDefinition } from './task-definition.ts'
+import type { Heartbeat } from './workload/heartbeat.ts'
 
 /**
  * What a handler gets to work with. Its methods write on behalf of the task's lease: once the lease is gone (canceled, lost,
@@ -185,8 +186,12 @@ export interface TaskContext {
    */
   onCleanup(hook: CleanupHook): () => void
 
-  /** Says that the handler is getting on. The lease is renewed without it. `progress` is kept with the lease for people to see. */
-  heartbeat(report?: { readonly progress?: unknown }): Promise<void>
+  /**
+   * Says that the handler is getting on. The lease is renewed without it. `progress` is kept with the lease for people to see. Of a task
+   * with a profile this is the heartbeat that the profile may require, and what is used (`computeUs`, `memoryBytes`) counts against its
+   * limits: above a hard one the signal aborts with `budget_exceeded`, which is what this throws then. Source: `docs/semantics.md 10.5`.
+   */
+  heartbeat(report?: Heartbeat): Promise<void>
 
   /**
    * Says what the work has used up: it is added to what the task has used (`status.used`), and is stored with the result of the step
@@ -344,7 +349,15 @@ export type RaceResult<B extends Branches> = {
 export type AllResults<B extends Branches> = { readonly [N in keyof B & string]: Awaited<ReturnType<B[N]>> }
 
 /** Why a clean-up hook is called. */
-export type CleanupReason = 'canceled' | 'timeout' | 'failed' | 'lost' | 'waiting' | 'yielded' | 'shutdown'
+export type CleanupReason =
+  | 'canceled'
+  | 'timeout'
+  | 'failed'
+  | 'lost'
+  | 'waiting'
+  | 'yielded'
+  | 'shutdown'
+  | 'budget_exceeded'
 export type CleanupHook = (reason: CleanupReason) => void | PromiseLike<void>
 
 export interface TaskLog {

@@ -7,6 +7,7 @@ import {
   lanes,
   type OversightMode,
   oversightModes,
+  type ResourceLimits,
   type RetryPolicy,
 } from '@ku0/agent-runtime-core'
 import { isPolicy, policyOf, retryProblems, retryRule } from './retry-policy.ts'
@@ -24,6 +25,13 @@ import {
 } from './rules.ts'
 import type { InputOf, OutputOf, Schema } from './schema.ts'
 import type { TaskContext } from './task-context.ts'
+import {
+  isTaskProfile,
+  profileOf,
+  profileProblems,
+  type ProfileSetting,
+  type TaskProfile,
+} from './workload/profile-setting.ts'
 
 /** What a task type is, besides its handler. */
 export interface TaskDefinitionOptions<
@@ -41,6 +49,14 @@ export interface TaskDefinitionOptions<
   readonly lane?: Lane
   /** The running time allowed to one attempt; then the task fails with the kind `timeout`. None by default. */
   readonly timeoutMs?: number
+  /**
+   * What is expected of its work: `LIGHT`, `STANDARD`, `HEAVY`, `EXTREME`, or a `CUSTOM` one with its config. Its lease ends with
+   * `budget_exceeded` when the profile's `maxDurationMs`, which heartbeats never extend, or a hard limit is exceeded; one whose profile
+   * requires heartbeats sends them with `ctx.heartbeat`. None by default. Source: `docs/semantics.md 10.1`.
+   */
+  readonly profile?: ProfileSetting
+  /** What an attempt may use: above `soft` it warns, above `hard` it ends. Source: `docs/semantics.md 10.5`. */
+  readonly limits?: ResourceLimits
   /** The model and tools whose quotas its tasks count in. Source: `docs/semantics.md 2.8`. */
   readonly model?: string
   readonly tools?: readonly string[]
@@ -75,6 +91,7 @@ export interface TaskDefinition<Type extends string = string, Input = unknown, O
   /** Of submissions with a `dueAt` or `delayMs`. */
   readonly delayedLane: Lane
   readonly timeoutMs: number | undefined
+  readonly profile: TaskProfile | undefined
   readonly model: string | undefined
   readonly tools: readonly string[] | undefined
   readonly retry: RetryPolicy | undefined
@@ -111,20 +128,22 @@ export function defineTask<
   const { type, input, output, timeoutMs, model, tools, retry } = definition
   const { lane = 'normal', lane: delayedLane = 'batch' } = definition
   const { replay = 'by-key', errors = [], oversight = defaultOversightMode } = definition
+  const profile = definition.profile && profileOf(definition.profile, definition.limits)
   const limits = { lane, delayedLane, timeoutMs, model, tools, retry: retry && policyOf(retry) }
-  return Object.freeze({ type, input, output, ...limits, replay, errors, oversight, handler })
+  return Object.freeze({ type, input, output, ...limits, profile, replay, errors, oversight, handler })
 }
 
 /** Whether a value is what {@link defineTask} gives, its defaults filled in. */
 export function isDefinition(value: unknown): value is TaskDefinition {
   if (!isRecord(value)) return false
-  const { handler, delayedLane, ...options } = value
+  const { handler, delayedLane, profile, ...options } = value
   const { lane, retry } = options
   return (
     findProblems(options, handler).length === 0 &&
     lane !== undefined &&
     delayedLane !== undefined &&
-    (retry === undefined || isPolicy(retry))
+    (retry === undefined || isPolicy(retry)) &&
+    (profile === undefined || isTaskProfile(profile))
   )
 }
 
@@ -137,9 +156,14 @@ function findProblems(given: unknown, handler: unknown): ConfigProblem[] {
     const allowed = `an object of ${Object.keys(definitionRules).join(', ')}`
     return [{ path: 'task', allowed, given }, ...problems]
   }
-  const { retry } = given
+  const { retry, profile, limits } = given
   const own = problemsIn(given, definitionRules, { path, required: ['type', 'input'] })
-  return [...own, ...retryProblems(retry, `${path}retry.`), ...problems]
+  return [
+    ...own,
+    ...retryProblems(retry, `${path}retry.`),
+    ...profileProblems(profile, limits, path),
+    ...problems,
+  ]
 }
 
 const typeName: Rule = [`a name of ${nameRule[0]}`, nameRule[1]]
@@ -150,6 +174,9 @@ const definitionRules: Rules<TaskDefinitionOptions<string, Schema, Schema | unde
   output: ['a schema', isSchema],
   lane: [lanes.join(' | '), (value) => Lane.safeParse(value).success],
   timeoutMs: limitRule,
+  // What is wrong with them is found by profileProblems.
+  profile: ['', () => true],
+  limits: ['', () => true],
   model: typeName,
   tools: namesRule,
   retry: retryRule,

@@ -17,6 +17,10 @@ export interface AdmissionCase {
   }
   /** What the front door found wrong, first of all. */
   readonly refused?: { readonly reason: RejectionReason; readonly message: string } | undefined
+  /** What a circuit or a swarm has against it, asked after the depth. */
+  readonly tripped?:
+    | (() => { readonly reason: RejectionReason; readonly message: string } | undefined)
+    | undefined
   /** How many clients there are, when the submission is of one more. */
   readonly clients?: number | undefined
   /** The quota that has no room, asked last of all. */
@@ -30,7 +34,7 @@ export type Admission =
 const accepted: Admission = { accepted: true }
 
 /**
- * Whether a submission becomes a queued task. Fixed order: front door, hard depth, soft depth, quota.
+ * Whether a submission becomes a queued task. Fixed order: front door, hard depth, soft depth, circuit, swarm, quota.
  * Source: Track AA, Scheduling Rules (backpressure), Quota Rules; `docs/semantics.md 2.1, 2.2, 2.4`.
  */
 export function decideAdmission(it: AdmissionCase): Admission {
@@ -54,6 +58,8 @@ export function decideAdmission(it: AdmissionCase): Admission {
         `queue depth ${it.depth}, batchBackpressureThreshold is ${limits.batchBackpressureThreshold}; batch tasks wait, submit later`,
       )
   }
+  const tripped = it.tripped?.()
+  if (tripped !== undefined) return { accepted: false, ...tripped }
   if (it.clients !== undefined && it.clients >= limits.maxClients)
     return refuse(
       'quota_exceeded',

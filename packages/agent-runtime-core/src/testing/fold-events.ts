@@ -87,7 +87,8 @@ export function foldEvents(events: readonly Pick<StoredEvent, 'seq' | 'type' | '
         row['lane'] = it['lane']
         row['input'] = canonical(it['input'])
         row['submittedAt'] = at
-        for (const key of ['cost', 'schedule', 'scheduledFor']) if (it[key] !== undefined) row[key] = it[key]
+        for (const key of ['cost', 'schedule', 'scheduledFor', 'held', 'swarm', 'agent'])
+          if (it[key] !== undefined) row[key] = it[key]
         if (it['parentId'] !== undefined) row['parent'] = it['parentId']
         break
       case 'task.rejected':
@@ -129,7 +130,7 @@ export function foldEvents(events: readonly Pick<StoredEvent, 'seq' | 'type' | '
         row['kind'] = it['kind']
         row['error'] = canonical(it['error'])
         row['finishedAt'] = at
-        if (it['kind'] === 'poisoned') row.crashes += 1
+        if (it['kind'] === 'poisoned' || it['kind'] === 'lease_lost') row.crashes += 1
         break
       case 'task.canceled':
         if (it['from'] !== row.state)
@@ -206,6 +207,9 @@ export function foldEvents(events: readonly Pick<StoredEvent, 'seq' | 'type' | '
           children.set(child.key, child)
           spawnedAt.set(child.key, seq)
         }
+        break
+      case 'limit.warned':
+        if (row.state !== 'running') problems.push(`I7 ${type} ${seq} although the task was ${row.state}`)
         break
       case 'task.leaked':
         break

@@ -34,6 +34,7 @@ export {
   type SceneSetting,
   type Time,
 } from './store-suite.ts'
+export { hold, termsOf } from './store-suite/workload.ts'
 export { VirtualClock } from './virtual-clock.ts'
 export {
   createVirtualEnvironment,

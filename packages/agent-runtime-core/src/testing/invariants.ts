@@ -10,7 +10,7 @@ import { runKeyOf } from '../schedule.ts'
 import { isFinal } from '../states.ts'
 import { isVoid, outlivesRejection } from '../approval.ts'
 import type { StepRecord } from '../step.ts'
-import type { ExecutionStore, StoreStats, Totals } from '../store.ts'
+import type { ExecutionStore, StoreStats, SwarmRecord, Totals } from '../store.ts'
 import type { TaskRecord } from '../task.ts'
 import type { WaitRecord } from '../wait.ts'
 import { exceeds } from '../text-size.ts'
@@ -34,6 +34,7 @@ export interface StoreSnapshot {
   readonly tasks: readonly TaskSnapshot[]
   readonly stats: StoreStats
   readonly workers: readonly WorkerStatus[]
+  readonly swarms: readonly SwarmRecord[]
 }
 
 /** What the invariants are checked with. */
@@ -67,7 +68,8 @@ export async function takeSnapshot(store: Pick<ExecutionStore, 'read'>): Promise
   }
   const stats = await store.read({ kind: 'stats' })
   const workers = await store.read({ kind: 'workers' })
-  return { tasks: tasks.toReversed(), stats, workers }
+  const swarms = await store.read({ kind: 'swarms' })
+  return { tasks: tasks.toReversed(), stats, workers, swarms }
 }
 
 /**
@@ -85,6 +87,7 @@ export function violationsIn(snapshot: StoreSnapshot, it: InvariantCase): readon
     ...countRules(snapshot),
     ...keyRules(snapshot),
     ...workerRules(snapshot),
+    ...swarmRules(snapshot),
     ...quotaRules(snapshot, it.config),
     ...(it.before === undefined ? [] : lastingRules(it.before, snapshot)),
   ]
@@ -109,8 +112,8 @@ function* eventRules({ record, events }: TaskSnapshot, it: InvariantCase): Itera
   for (const [key, value] of Object.entries(folded.row)) {
     if (key === 'startedAt' && record.state === 'queued') continue
     const actual = (record as unknown as Record<string, unknown>)[key]
-    if (canonical(actual) !== canonical(value))
-      yield `I16 ${key} is ${canonical(actual)}, its events say ${canonical(value)}`
+    if (textOf(actual) !== textOf(value))
+      yield `I16 ${key} is ${textOf(actual)}, its events say ${textOf(value)}`
   }
   if (record.state === 'waiting') {
     const [actual, expected] = [canonical(record.waits), canonical(folded.waits)]
@@ -135,6 +138,8 @@ function* leaseRules({ record, events, leases }: TaskSnapshot): Iterable<string>
       lease.fencingToken !== index + 1
     )
       yield `I10 lease ${lease.dispatch} is not that of start ${index + 1}`
+    if ((lease.workerId === 'caller') !== (record.held === true))
+      yield `10.1 lease ${lease.dispatch} is of ${lease.workerId}, and the task is ${record.held === true ? '' : 'not '}its caller's`
     if ((lease.status === 'running') !== (lease.endedAt === undefined && lease.endReason === undefined))
       yield `I5 lease ${lease.dispatch} is ${lease.status} and ended by ${lease.endReason ?? 'nothing'}`
   }
@@ -227,7 +232,9 @@ function* countRules({ tasks, stats }: StoreSnapshot): Iterable<string> {
       type === 'task.requeued' ? [(JSON.parse(data) as EventData['task.requeued']).reason] : [],
     ),
   )
-  const poisoned = count((it) => it.state === 'failed' && it.kind === 'poisoned')
+  const poisoned = count(
+    (it) => it.state === 'failed' && (it.kind === 'poisoned' || it.kind === 'lease_lost'),
+  )
   const totals: Partial<Totals> = {
     submitted: count((it) => it.state !== 'rejected'),
     completed: count((it) => it.state === 'completed'),
@@ -276,6 +283,21 @@ function* workerRules({ tasks, workers }: StoreSnapshot): Iterable<string> {
       if (state !== 'draining' && (state === 'busy') !== own > 0)
         yield `C6 worker ${workerId} is ${state} with ${own} in flight`
     }
+  }
+}
+
+/** The agents of a swarm are its tasks that have not ended, and no more than it holds. Source: `docs/semantics.md 10.6`. */
+function* swarmRules({ tasks, swarms }: StoreSnapshot): Iterable<string> {
+  for (const { name, terms, agents } of swarms) {
+    const living = tasks.filter(({ record }) => record.swarm === name && !isFinal(record.state))
+    const [said, counted] = [
+      agents.map(({ agent, taskId }) => `${agent} ${taskId}`),
+      living.map(({ record }) => `${String(record.agent)} ${record.taskId}`),
+    ]
+    if (canonical(said.toSorted()) !== canonical(counted.toSorted()))
+      yield `10.6 the swarm ${name} has ${said.join(', ')}, its tasks say ${counted.join(', ')}`
+    if (agents.length > terms.maxAgents)
+      yield `10.6 the swarm ${name} has ${agents.length} agents of ${terms.maxAgents}`
   }
 }
 
@@ -378,4 +400,9 @@ function chained(
 
 function hex(bytes: Uint8Array): string {
   return [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')
+}
+
+/** Of what a record or its events say; of nothing, where they say nothing. */
+function textOf(value: unknown): string {
+  return value === undefined ? 'nothing' : canonical(value)
 }

@@ -125,7 +125,10 @@ export interface ModelLease {
   /** The store-wide number of its start. */
   readonly dispatch: number
   readonly task: ModelTask
-  readonly worker: ModelWorker
+  /** Undefined: its caller holds it. */
+  readonly worker: ModelWorker | undefined
+  /** Of a caller's lease: the process that holds it, from 1. */
+  readonly process?: number
   readonly attempt: number
   readonly fence: number
   expiresAt: number

@@ -50,6 +50,8 @@ export class ReferenceModel {
   /** Sequences given out, to rejected submissions too. */
   sequence = 0
   private renewAt: number
+  /** How many processes there were. */
+  private process = 1
   private readonly config: ModelConfig
 
   constructor(config: ModelConfig, now: number) {
@@ -103,6 +105,15 @@ export class ReferenceModel {
     })
   }
 
+  /** A task that its caller runs. It is admitted whatever the depth. */
+  hold(lane: Lane, type: string): ModelLease {
+    return this.turn(() => {
+      const task = queue({ lane, type, input: 'null' }, ++this.sequence, undefined, undefined)
+      this.tasks.push(task)
+      return this.start(task, undefined)
+    })
+  }
+
   drain(worker: ModelWorker): void {
     this.turn(() => void (worker.draining = true))
   }
@@ -117,7 +128,7 @@ export class ReferenceModel {
   /** A slot whose lease has ended is free again. */
   free(lease: ModelLease): void {
     lease.slotBack = true
-    lease.worker.credit += 1
+    if (lease.worker !== undefined) lease.worker.credit += 1
     this.turn(() => undefined)
   }
 
@@ -172,6 +183,7 @@ export class ReferenceModel {
       const { delayMs: _, ...rest } = { delayMs: 0, ...it }
       const settlement = JSON.stringify(rest)
       if (lease.state !== 'running') return lease.settlement === settlement ? 'ok' : 'stale'
+      if (it.as === 'retry' && lease.worker === undefined) return 'stale'
       lease.settlement = settlement
       if (it.as === 'retry') requeue(lease, 'retry', it.delayMs > 0 ? this.now + it.delayMs : undefined)
       else if (it.as === 'completed') complete(lease.task, it.value, this.now)
@@ -186,7 +198,7 @@ export class ReferenceModel {
     stay: boolean,
   ): 'stale' | { suspended: boolean; resolved: readonly string[] } {
     return this.turn(() => {
-      if (lease?.state !== 'running') return 'stale'
+      if (lease?.state !== 'running' || lease.worker === undefined) return 'stale'
       const { task } = lease
       const isNew = ({ key }: { key: string }) => !task.waits.some((wait) => wait.key === key)
       const fresh = asked.filter(isNew).map((request) => begin(task, request, this.now))
@@ -239,7 +251,7 @@ export class ReferenceModel {
 
   diverge(lease: ModelLease | undefined): 'ok' | 'stale' {
     return this.turn(() => {
-      if (lease?.state !== 'running') return 'stale'
+      if (lease?.state !== 'running' || lease.worker === undefined) return 'stale'
       park(lease)
       lease.task.parked = true
       return 'ok'
@@ -259,7 +271,7 @@ export class ReferenceModel {
 
   release(lease: ModelLease | undefined, reason: 'yielded' | 'drained'): 'ok' | 'stale' {
     return this.turn(() => {
-      if (lease?.state !== 'running') return 'stale'
+      if (lease?.state !== 'running' || lease.worker === undefined) return 'stale'
       requeue(lease, reason)
       return 'ok'
     })
@@ -313,6 +325,7 @@ export class ReferenceModel {
   /** The process ends its registration and a new one opens the store: workers are gone, leases run out. */
   restart(): void {
     this.workers = []
+    this.process += 1
     this.renewAt = this.now
     this.turn(() => undefined)
   }
@@ -336,6 +349,10 @@ export class ReferenceModel {
       if (lease.state !== 'running') continue
       const crashes = ++lease.task.crashes
       const { maxCrashes } = this.config
+      if (lease.worker === undefined) {
+        fail(lease.task, LEASE_LOST, 'lease_lost', this.now, 'expired')
+        continue
+      }
       const error = `{"code":"poisoned","message":"the task lost its lease to crashes ${crashes} times (maxCrashes ${maxCrashes})","name":"RuntimeError"}`
       if (crashes >= maxCrashes) fail(lease.task, error, 'poisoned', this.now, 'expired')
       else requeue(lease, 'expired')
@@ -357,7 +374,8 @@ export class ReferenceModel {
 
   private renew(): void {
     for (const lease of this.live())
-      if (this.workers.includes(lease.worker)) lease.expiresAt = this.now + this.config.leaseTtlMs
+      if (lease.worker === undefined ? lease.process === this.process : this.workers.includes(lease.worker))
+        lease.expiresAt = this.now + this.config.leaseTtlMs
     for (const worker of this.workers) if (worker.registered) worker.lastSeenAt = this.now
   }
 
@@ -368,23 +386,31 @@ export class ReferenceModel {
       const [task, worker] = nextClaim(this.queued(), this.workers.filter(isAwake)) ?? []
       if (task === undefined || worker === undefined) return
       worker.given += 1
-      task.fence += 1
-      task.lease = {
-        dispatch: this.leases.length + 1,
-        task,
-        worker,
-        attempt: task.attempt,
-        fence: task.fence,
-        expiresAt: this.now + this.config.leaseTtlMs,
-        state: 'running',
-        endReason: undefined,
-        settlement: undefined,
-        slotBack: false,
-      }
-      this.leases.push(task.lease)
-      task.state = 'running'
-      task.events.push('task.started')
+      this.start(task, worker)
     }
+  }
+
+  /** `worker`: undefined for a lease that its caller holds. */
+  private start(task: ModelTask, worker: ModelWorker | undefined): ModelLease {
+    task.fence += 1
+    const lease: ModelLease = {
+      dispatch: this.leases.length + 1,
+      task,
+      worker,
+      process: this.process,
+      attempt: task.attempt,
+      fence: task.fence,
+      expiresAt: this.now + this.config.leaseTtlMs,
+      state: 'running',
+      endReason: undefined,
+      settlement: undefined,
+      slotBack: worker === undefined,
+    }
+    task.lease = lease
+    this.leases.push(lease)
+    task.state = 'running'
+    task.events.push('task.started')
+    return lease
   }
 
   private submitOne(it: ModelSubmission): ModelReceipt {
@@ -437,6 +463,9 @@ export class ReferenceModel {
     return this.leases.filter(({ state }) => state === 'running')
   }
 }
+
+const LEASE_LOST =
+  '{"code":"lease_lost","message":"whoever held its lease is gone, and nobody else can run it","name":"RuntimeError"}'
 
 /** When something happens to a task by itself. */
 function dueTimeOf({ state, dueAt = Infinity, waits, parked }: ModelTask): number {

@@ -25,13 +25,16 @@ import type { SceneOptions, Suite } from './store-suite/suite.ts'
 import type { OpenStore, TestTools } from './store-suite/tools.ts'
 import { turns } from './store-suite/turns.ts'
 import { values } from './store-suite/values.ts'
+import { circuits } from './store-suite/circuits.ts'
+import { heldLeases } from './store-suite/held-leases.ts'
+import { swarms } from './store-suite/swarms.ts'
 import { waits } from './store-suite/waits.ts'
 
 export { Scene, submission, type SceneSetting, type Time } from './store-suite/scene.ts'
 export type { Matchers, Opening, OpenStore, TestTools } from './store-suite/tools.ts'
 
 /**
- * The conformance suite of the store port: a test for each rule of `docs/semantics.md` 1 to 7, 12 and 15 that the port can show. A store
+ * The conformance suite of the store port: a test for each rule of `docs/semantics.md` 1 to 7, 10 to 12 and 15 that the port can show. A store
  * is done when it passes. After each test the store is searched for broken invariants. `open` gives a new, empty store each time; one that does not run on the virtual time it is handed
  * says `time: 'real'`, and the tests that move time are skipped in the open; `digest` is a faster one. Source: `docs/ARCHITECTURE.md`, The store.
  */
@@ -90,6 +93,9 @@ const sections: Readonly<Record<string, (suite: Suite) => void>> = {
   'forks (docs/semantics.md 1.2, 6.3)': forks,
   'schedules (docs/semantics.md, Schedules)': schedules,
   'evaluations (docs/semantics.md 15.3)': evaluations,
+  'circuits (docs/semantics.md 10.3, 10.5, C8-C11)': circuits,
+  'leases that their callers hold (docs/semantics.md 10.1, 10.4)': heldLeases,
+  'swarms (docs/semantics.md 10.6)': swarms,
   'events and hashes (docs/semantics.md 1.3, 1.6, 6.2)': events,
   reads: reads,
   'values (docs/semantics.md 7.4, 7.5)': values,

@@ -4,6 +4,7 @@ import { tellParent } from './children.ts'
 import { dequeue, hold } from './queue.ts'
 import { endLease, notice } from './fence.ts'
 import type { ChildRow, TaskRow } from './rows.ts'
+import { workEnded } from './usage.ts'
 import { clearWaits } from './waits.ts'
 import type { WorkingSet } from './working-set.ts'
 
@@ -92,6 +93,7 @@ function cancelOne(ws: WorkingSet, task: TaskRow, reason: string | undefined): v
     notice(ws, lease, 'canceled', reason)
   }
   ws.shares?.settle(row)
+  workEnded(ws, row, 'none', true)
   clearWaits(ws, row)
   ws.count('canceled')
   if (task.state === 'running' || task.state === 'waiting') ws.count(task.state, -1)

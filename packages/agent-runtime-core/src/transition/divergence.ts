@@ -1,12 +1,12 @@
 import { canonical } from '../codec.ts'
 import type { Fenced, OutcomeOf, Write } from '../store.ts'
-import { endLease, held } from './fence.ts'
+import { endLease, heldByWorker } from './fence.ts'
 import { enqueue, hold } from './queue.ts'
 import type { WorkingSet } from './working-set.ts'
 
 /** Parks a task whose code and history part. Its waits and signals stay, and wake it no more. Source: `docs/semantics.md 6.4`. */
 export function diverge(ws: WorkingSet, it: Write<'diverge'>): Fenced {
-  const live = held(ws, it.leaseId)
+  const live = heldByWorker(ws, it.leaseId)
   if (live === undefined) return 'stale'
   const { lease, task } = live
   const row = ws.move(

@@ -1,7 +1,9 @@
 import { isExpired } from '../decide/expiry.ts'
 import type { LeaseEndReason } from '../lease.ts'
 import type { LeaseState } from '../states.ts'
+import { CALLER } from './caller.ts'
 import type { LeaseRow, TaskRow } from './rows.ts'
+import { leaseOver } from './usage.ts'
 import type { WorkingSet } from './working-set.ts'
 
 /** A live lease and its task: what every write of a holder must find first. */
@@ -18,6 +20,14 @@ export function held(ws: WorkingSet, leaseId: string): Held | undefined {
   const found = liveLease(ws, leaseId)
   if (found === undefined) ws.staleWrites++
   return found
+}
+
+/** The same for what a pass of a worker does: the task of a caller's lease cannot go back to the queue, nor wait. Source: `docs/semantics.md 10.1`. */
+export function heldByWorker(ws: WorkingSet, leaseId: string): Held | undefined {
+  const found = held(ws, leaseId)
+  if (found?.lease.worker !== CALLER) return found
+  ws.staleWrites++
+  return undefined
 }
 
 /** The same without counting: for who has another use for a lease that ended. */
@@ -40,6 +50,7 @@ export function endLease(
   endSeq: number,
 ): void {
   ws.putLease({ ...lease, state, endReason, endSeq, endedAt: ws.now.leaseAt })
+  leaseOver(ws, lease)
 }
 
 /** Tells the holder, if it lives in this process, that its lease ended from outside. Others find out on their next look. */

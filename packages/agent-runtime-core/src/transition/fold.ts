@@ -1,12 +1,15 @@
 import type { OutcomeOf, Write, WriteKind } from '../store.ts'
 import { abortSettled, cancel } from './cancel.ts'
 import { spawn } from './children.ts'
+import { observeRoute } from './circuits.ts'
 import { putClient, removeClient } from './clients.ts'
 import { diverge, resume } from './divergence.ts'
 import { evaluate } from './evaluations.ts'
 import type { LeaseRow } from './rows.ts'
 import { fork } from './fork.ts'
+import { report, scar } from './report.ts'
 import { release, settle } from './settle.ts'
+import { startLease } from './start-lease.ts'
 import { appendOutput, checkpoint, failStep, progress, recordStep, startStep } from './steps.ts'
 import {
   fireSchedule,
@@ -17,6 +20,7 @@ import {
   triggerSchedule,
 } from './schedules.ts'
 import { submit } from './submit.ts'
+import { closeSwarm, putSwarm } from './swarms.ts'
 import { drainWorkers, registerWorkers, removeWorkers } from './upkeep.ts'
 import { resolveApproval } from './verdicts.ts'
 import { suspend } from './suspend.ts'
@@ -59,7 +63,17 @@ export const flushRank: Readonly<Record<WriteKind, number>> = {
   putClient: 3,
   removeClient: 3,
   evaluate: 3,
+  report: 1,
+  scar: 3,
+  observeRoute: 3,
+  putSwarm: 3,
+  closeSwarm: 3,
+  // A lease that is granted is not changed in the same flush.
+  startLease: 4,
 }
+
+/** The last of the ranks. */
+export const lastRank = 4
 
 /** Applies one operation to the working set and says what came of it. `running`: this process's live leases. */
 export function fold(ws: WorkingSet, it: Write, running: Iterable<LeaseRow>): OutcomeOf<WriteKind> {
@@ -118,6 +132,18 @@ export function fold(ws: WorkingSet, it: Write, running: Iterable<LeaseRow>): Ou
       return triggerSchedule(ws, it)
     case 'evaluate':
       return evaluate(ws, it)
+    case 'report':
+      return report(ws, it)
+    case 'scar':
+      return scar(ws, it)
+    case 'observeRoute':
+      return observeRoute(ws, it)
+    case 'putSwarm':
+      return putSwarm(ws, it)
+    case 'closeSwarm':
+      return closeSwarm(ws, it)
+    case 'startLease':
+      return startLease(ws, it)
     case 'registerWorkers':
       return registerWorkers(ws, it)
     case 'drainWorkers':

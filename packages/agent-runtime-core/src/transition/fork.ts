@@ -25,6 +25,7 @@ export function fork(ws: WorkingSet, it: Write<'fork'>): OutcomeOf<'fork'> {
     return { as: 'not_over', state: source.state }
 
   if ('fault' in history) return { as: 'edited', fault: history.fault }
+  if ((JSON.parse(history.submission) as EventData['task.queued']).held === true) return { as: 'held' }
 
   const { memos: all, rejections, ends } = readMemos(ws, source, history.memos)
   const memos = it.onlyOver ? withoutWhatFailedIt(source, history, all) : all

@@ -1,11 +1,14 @@
 export { ClaimRound, mergeHeads, type Demander, type Grant } from './claim.ts'
+export { CALLER } from './caller.ts'
+export { swarmRoute } from './circuits.ts'
 export { clientRecordOf } from './clients.ts'
 export { evaluationRecordOf, reputationRecordOf } from './evaluations.ts'
-export { flushRank, fold } from './fold.ts'
+export { flushRank, fold, lastRank } from './fold.ts'
 export * from './rows.ts'
 export { gone, newClient, ShareBook, shareOrderOf, type ShareOrder } from './share-book.ts'
 export { groupOf } from './queue.ts'
 export { scheduleRecordOf } from './schedules.ts'
+export { shareOf } from './agents.ts'
 export { promote, renew, sweep, takeOver } from './upkeep.ts'
 export {
   blobReference,

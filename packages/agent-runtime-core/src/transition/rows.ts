@@ -1,8 +1,10 @@
 import type { ChildPolicy } from '../child.ts'
+import type { Circuit } from '../decide/circuit.ts'
 import type { Dimension, Scores } from '../evaluation.ts'
 import type { EventType, WaitReason } from '../event.ts'
 import type { HistoryFault } from '../history-fault.ts'
 import type { LeaseEndReason } from '../lease.ts'
+import type { ProfileTerms, SwarmTerms } from '../profile.ts'
 import type { ScheduleDefinition } from '../schedule.ts'
 import type { ClientTier } from '../shares.ts'
 import type { LeaseState, TaskState } from '../states.ts'
@@ -305,6 +307,57 @@ export interface EvaluationRow {
   readonly change: number | null
   readonly taskId: string | null
   readonly key: string | null
+}
+
+/** The circuit of a route of which something bad is known; the others have no row. Times are by the lease clock. */
+export interface CircuitRow extends Circuit {
+  readonly route: string
+  /** The task that is the probe; null when there is none, or un-leased work is. */
+  readonly probe: number | null
+}
+
+/** What a running task with a profile uses, and what an agent of a swarm has used: of most tasks there is none. */
+export interface UsageRow {
+  readonly task: number
+  /** Its live lease. */
+  readonly lease: number | null
+  readonly route: string
+  readonly terms: ProfileTerms
+  readonly swarm: string | null
+  readonly agent: string | null
+  readonly laneRank: number
+  /** The how-manieth agent of its swarm it is. */
+  readonly order: number
+  /** What it was promised of the swarm's budget; null where it draws on the rest. */
+  readonly promisedCpuUs: number | null
+  readonly promisedMemoryBytes: number | null
+  /** CPU time of its leases that ended. */
+  readonly spentUs: number
+  /** CPU time of the live lease so far, as it was reported last; and what it holds. */
+  readonly computeUs: number
+  readonly memoryBytes: number
+  /** Its scalar pressure. */
+  readonly pressure: number
+  /** Heartbeats of its holder. */
+  readonly reports: number
+  readonly reportedAt: number | null
+  /** 0 to 1, as it was reported last. */
+  readonly progress: number | null
+  readonly errorRate: number | null
+  readonly saturation: number | null
+  /** The soft limit was told of. */
+  readonly warned: boolean
+}
+
+/** A swarm. Its agents are the usages that name it. */
+export interface SwarmRow {
+  readonly name: string
+  readonly terms: SwarmTerms
+  /** CPU time of agents that have ended. */
+  readonly spentUs: number
+  /** Agents that were ever spawned. */
+  readonly spawned: number
+  readonly createdAt: number
 }
 
 export const noTotals: TotalsRow = {

@@ -1,4 +1,4 @@
-import type { EventType, RequeueReason } from '../event.ts'
+import type { EventType, FailureKind, RequeueReason } from '../event.ts'
 import { canonical } from '../codec.ts'
 import { decideExpiry } from '../decide/expiry.ts'
 import { isRetryWait } from '../decide/replay.ts'
@@ -8,9 +8,12 @@ import type { LeaseEndReason } from '../lease.ts'
 import type { Fenced, Settlement, Write } from '../store.ts'
 import type { UsageSum } from '../usage.ts'
 import { charge, chargedText } from './charge.ts'
-import { endLease, held, liveLease, notice } from './fence.ts'
+import { breach, markUnhealthy, routeOf } from './circuits.ts'
+import { endLease, type Held, heldByWorker, liveLease, notice } from './fence.ts'
 import { enqueue, hold } from './queue.ts'
 import type { LeaseRow, TaskRow } from './rows.ts'
+import { CALLER } from './caller.ts'
+import { workEnded } from './usage.ts'
 import { clearWaits, dropWaits } from './waits.ts'
 import type { WorkingSet } from './working-set.ts'
 
@@ -36,9 +39,12 @@ export function settle(ws: WorkingSet, { leaseId, settlement, charged }: Write<'
     }
     case 'failed': {
       fail(ws, task, lease, settlement, 'failed', released, charged)
+      if (settlement.breach === 'hard') breach(ws, routeOf(ws, task))
+      if (settlement.breach === 'deadline') markUnhealthy(ws, routeOf(ws, task))
       return 'ok'
     }
     case 'retry': {
+      if (heldByWorker(ws, leaseId) === undefined) return 'stale'
       const attempt = task.attempt + 1
       const dueAt = settlement.delayMs > 0 ? ws.now.at + settlement.delayMs : null
       // The steps have all their tries again.
@@ -63,7 +69,7 @@ export function settle(ws: WorkingSet, { leaseId, settlement, charged }: Write<'
 
 /** The holder gives its task back, same attempt. Source: `docs/semantics.md 1.1, 3.6, 5.6`. */
 export function release(ws: WorkingSet, leaseId: string, reason: 'yielded' | 'drained'): Fenced {
-  const live = held(ws, leaseId)
+  const live = heldByWorker(ws, leaseId)
   if (live === undefined) return 'stale'
   const { lease, task } = live
   requeue(ws, task, lease, { reason, attempt: task.attempt, crashes: task.crashes, dueAt: null })
@@ -77,6 +83,12 @@ export function expire(ws: WorkingSet, lease: LeaseRow, reason: 'expired' | 'own
     throw new Error(`lease ${lease.id} has no running task`)
   const verdict = decideExpiry(task, ws.config.maxCrashes)
   ws.count('expired')
+  if (lease.worker === CALLER) {
+    const crashes = task.crashes + 1
+    const error = `{"code":"lease_lost","message":"whoever held its lease is gone, and nobody else can run it","name":"RuntimeError"}`
+    fail(ws, { ...task, crashes }, lease, { kind: 'lease_lost', error }, reason, expired)
+    return notice(ws, lease, 'lost', reason)
+  }
   if (verdict.to === 'failed') {
     const error = `{"code":"poisoned","message":"the task lost its lease to crashes ${verdict.crashes} times (maxCrashes ${ws.config.maxCrashes})","name":"RuntimeError"}`
     fail(ws, { ...task, crashes: verdict.crashes }, lease, { kind: 'poisoned', error }, reason, expired)
@@ -84,6 +96,11 @@ export function expire(ws: WorkingSet, lease: LeaseRow, reason: 'expired' | 'own
     requeue(ws, task, lease, { reason, attempt: verdict.attempt, crashes: verdict.crashes, dueAt: null })
   }
   notice(ws, lease, 'lost', reason)
+}
+
+/** The runtime ends a live lease by a rule of its own. */
+export function failHeld(ws: WorkingSet, { task, lease }: Held, kind: FailureKind, error: string): void {
+  fail(ws, ws.taskNow(task), lease, { kind, error }, 'failed', released)
 }
 
 const released: readonly EventType[] = ['lease.released']
@@ -126,6 +143,9 @@ function finish(
   endLease(ws, lease, state, endReason, row.seq)
   hold(ws, row, 'running', 'none')
   ws.shares?.settle(row)
+  // A crash says nothing of the work.
+  const how = state === 'completed' ? 'success' : endReason === 'failed' ? 'failure' : 'none'
+  workEnded(ws, row, how, true)
   clearWaits(ws, row)
   tellParent(ws, row, { ...end, blob })
 }

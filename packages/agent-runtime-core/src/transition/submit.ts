@@ -4,9 +4,12 @@ import type { RejectionReason } from '../event.ts'
 import { windowStart } from '../quota.ts'
 import { MICRO } from '../usage.ts'
 import type { Receipt, Submission } from '../store.ts'
+import { canonical } from '../codec.ts'
+import { circuitRefusal, swarmRoute, takeProbe } from './circuits.ts'
 import { enqueue, hold, streamFor } from './queue.ts'
 import type { AccountRow } from './rows.ts'
 import type { TaskRow } from './rows.ts'
+import { agentTaken, joinSwarm, swarmRefusal } from './agents.ts'
 import type { WorkingSet } from './working-set.ts'
 
 const noChain = new Uint8Array(32)
@@ -25,11 +28,13 @@ export function submitOne(ws: WorkingSet, it: Submission, parent: number | null 
   const rules = quotaRules(ws.config.quotaConfig, it.model, it.tools ?? noTools)
   const admission = decideAdmission({
     lane: it.lane,
-    depth: ws.depth,
+    // What its caller runs is never queued.
+    depth: it.held === true ? 0 : ws.depth,
     delayed: dueAt !== null,
     delayedCount: ws.delayed,
     limits: ws.config,
     refused: it.refused,
+    tripped: ws.hasCircuits || it.swarm !== undefined ? () => tripped(ws, it, dueAt !== null) : undefined,
     clients: ws.shares?.crowdedBy(it.client ?? ''),
     exceededQuota: rules.length === 0 ? undefined : () => exceededQuota(ws, rules, it.tokens ?? 0),
   })
@@ -57,17 +62,32 @@ export function submitOne(ws: WorkingSet, it: Submission, parent: number | null 
     undefined,
     input.blob,
   )
-  enqueue(ws, task)
+  if (it.held !== true) enqueue(ws, task)
   if (rules.length > 0) takeQuotas(ws, task, rules)
   if (it.taskId !== undefined) ws.explicitIds.set(it.taskId, id)
   if (it.idempotencyKey !== undefined)
     ws.keys.set(it.idempotencyKey, { key: it.idempotencyKey, task: id, payloadHash: payloadHash(ws, it) })
+  if (ws.hasCircuits || it.swarm !== undefined) admitted(ws, it, id)
   ws.count('submitted')
   return { accepted: true, taskId: it.taskId ?? ws.ids.task(id), sequence: id, deduplicated: false }
 }
 
 function accountFor(cost: number): AccountRow {
   return { cost: Math.round(cost * MICRO), used: null, charge: null, place: null }
+}
+
+/** What a route's circuit or a swarm has against it. Source: `docs/semantics.md 2.1, 10.3, 10.6`. */
+function tripped(ws: WorkingSet, it: Submission, isDelayed: boolean) {
+  const message = circuitRefusal(ws, it.type, isDelayed)
+  return message === undefined ? swarmRefusal(ws, it) : ({ reason: 'circuit_open', message } as const)
+}
+
+/** It may be the one that finds out whether its route is well again, and an agent counts from now on. */
+function admitted(ws: WorkingSet, it: Submission, id: number): void {
+  takeProbe(ws, it.type, id)
+  if (it.swarm === undefined) return
+  takeProbe(ws, swarmRoute(it.swarm), id)
+  joinSwarm(ws, it, id)
 }
 
 const noTools: readonly string[] = []
@@ -106,6 +126,8 @@ function takenBefore(ws: WorkingSet, it: Submission): Receipt | undefined {
       message: `idempotency key ${JSON.stringify(key)} belongs to task ${taskId}, which has another type or input, or is another fork`,
     }
   }
+  const agent = agentTaken(ws, it)
+  if (agent !== undefined) return agent
   if (it.taskId === undefined) return undefined
   // An id of the store's own making belongs to the task of that number, or will.
   const sequence = ws.taskNumber(it.taskId)
@@ -172,18 +194,23 @@ function reject(ws: WorkingSet, it: Submission, reason: RejectionReason, message
 /** The data of `task.queued`, in canonical JSON. `input` is canonical already. */
 function submissionText(it: Submission, input: string, dueAt: number | null): string {
   let text = '{'
+  if (it.agent !== undefined) text += `"agent":${JSON.stringify(it.agent)},`
   if (it.client !== undefined) text += `"client":${JSON.stringify(it.client)},`
   if (it.cost !== undefined) text += `"cost":${it.cost},`
   if (dueAt !== null) text += `"dueAt":${dueAt},`
   if (it.forkOf !== undefined) text += `"forkOf":${JSON.stringify(it.forkOf)},`
+  if (it.held === true) text += '"held":true,'
   if (it.idempotencyKey !== undefined) text += `"idempotencyKey":${JSON.stringify(it.idempotencyKey)},`
   text += `"input":${input},`
   if (it.labels !== undefined) text += `"labels":${sortedRecord(it.labels)},`
   text += `"lane":"${it.lane}",`
   if (it.model !== undefined) text += `"model":${JSON.stringify(it.model)},`
   if (it.parentId !== undefined) text += `"parentId":${JSON.stringify(it.parentId)},`
+  if (it.profile !== undefined) text += `"profile":${canonical(it.profile)},`
   if (it.schedule !== undefined) text += `"schedule":${JSON.stringify(it.schedule)},`
   if (it.scheduledFor !== undefined) text += `"scheduledFor":${it.scheduledFor},`
+  if (it.share !== undefined) text += `"share":${canonical(it.share)},`
+  if (it.swarm !== undefined) text += `"swarm":${JSON.stringify(it.swarm)},`
   if (it.timeoutMs !== undefined) text += `"timeoutMs":${it.timeoutMs},`
   if (it.tokens !== undefined) text += `"tokens":${it.tokens},`
   if (it.tools !== undefined && it.tools.length > 0) text += `"tools":${JSON.stringify(it.tools)},`

@@ -3,15 +3,16 @@ import type { OutcomeOf, Write } from '../store.ts'
 import { type WaitRecord, waitReasonOf, type WaitRequest } from '../wait.ts'
 import { countVerdict, openApproval, outcomeAtTimeout, sendsBack } from './approvals.ts'
 import { conclude } from './conclude.ts'
-import { endLease, held, type Held } from './fence.ts'
+import { endLease, type Held, heldByWorker } from './fence.ts'
 import { hold } from './queue.ts'
 import type { TaskRow, WaitRow } from './rows.ts'
+import { workEnded } from './usage.ts'
 import { type Over, resolutionOf, valueOf } from './waits.ts'
 import type { WorkingSet } from './working-set.ts'
 
 /** Ends the pass at its waits, unless one of them is over already. Source: `docs/semantics.md 12.3, 12.4`. */
 export function suspend(ws: WorkingSet, it: Write<'suspend'>): OutcomeOf<'suspend'> {
-  const live = held(ws, it.leaseId)
+  const live = heldByWorker(ws, it.leaseId)
   if (live === undefined) return { fenced: 'stale' }
   const before = ws.waitsOf(live.task)
   const known = new Set(before.map(({ key }) => key))
@@ -122,6 +123,7 @@ function park(ws: WorkingSet, { lease }: Held, waits: readonly WaitRow[]): void 
     ['lease.released'],
   )
   endLease(ws, lease, 'completed', 'waiting', row.seq)
+  workEnded(ws, row, 'success', false)
   hold(ws, row, 'running', 'none')
   ws.count('running', -1)
   ws.count('waiting')

@@ -10,6 +10,7 @@ import { newClient, ShareBook, type ShareOrder } from './share-book.ts'
 import type {
   CheckpointRow,
   ChildRow,
+  CircuitRow,
   ClientRow,
   EvaluationRow,
   EventRow,
@@ -22,8 +23,10 @@ import type {
   ScheduleRow,
   SignalRow,
   StreamRow,
+  SwarmRow,
   TaskRow,
   TotalsRow,
+  UsageRow,
   VerdictsRow,
   WaitRow,
   WorkerRow,
@@ -85,6 +88,10 @@ export interface Base {
   /** Those whose keys an operation names, by {@link evaluationKey}, and how many agents there are when one may be new. */
   readonly evaluations: ReadonlyMap<string, EvaluationRow>
   readonly agentCount: number
+  /** All there are, each of the three. */
+  readonly circuits: ReadonlyMap<string, CircuitRow>
+  readonly usages: ReadonlyMap<number, UsageRow>
+  readonly swarms: ReadonlyMap<string, SwarmRow>
   readonly totals: TotalsRow
   /** Promoted queued tasks in all lanes, and those not due yet. */
   readonly depth: number
@@ -152,6 +159,9 @@ export class WorkingSet {
   /** Those that are new, in order. */
   readonly evaluations: EvaluationRow[] = []
   readonly evaluationKeys = new Map<string, EvaluationRow>()
+  readonly circuits = new Map<string, CircuitRow | undefined>()
+  readonly usages = new Map<number, UsageRow | undefined>()
+  readonly swarms = new Map<string, SwarmRow | undefined>()
   readonly events: EventRow[] = []
   readonly outputs: OutputRow[] = []
   readonly blobs = new Map<string, string>()
@@ -284,6 +294,51 @@ export class WorkingSet {
     this.evaluations.push(row)
     if (row.key !== null) this.evaluationKeys.set(evaluationKey(row.agent, row.key), row)
     this.reputations.set(row.agent, standing)
+  }
+
+  /** Whether any route has a circuit: most stores have none, and nothing is looked for then. */
+  get hasCircuits(): boolean {
+    return this.base.circuits.size > 0 || this.circuits.size > 0
+  }
+  circuit(route: string): CircuitRow | undefined {
+    return this.circuits.has(route) ? this.circuits.get(route) : this.base.circuits.get(route)
+  }
+  putCircuit(row: CircuitRow): void {
+    this.circuits.set(row.route, row)
+  }
+  dropCircuit(route: string): void {
+    if (this.circuit(route) !== undefined) this.circuits.set(route, undefined)
+  }
+
+  /** Whether any task has a profile. */
+  get hasUsages(): boolean {
+    return this.base.usages.size > 0 || this.usages.size > 0
+  }
+  usage(task: number): UsageRow | undefined {
+    return this.usages.has(task) ? this.usages.get(task) : this.base.usages.get(task)
+  }
+  putUsage(row: UsageRow): void {
+    this.usages.set(row.task, row)
+  }
+  dropUsage(task: number): void {
+    this.usages.set(task, undefined)
+  }
+  /** The agents of a swarm, in the order in which they were spawned. */
+  agentsOf(swarm: string): readonly UsageRow[] {
+    const rows = new Map<number, UsageRow | undefined>([...this.base.usages, ...this.usages])
+    return [...rows.values()]
+      .flatMap((row) => (row?.swarm === swarm ? [row] : []))
+      .toSorted((a, b) => a.order - b.order)
+  }
+
+  swarm(name: string): SwarmRow | undefined {
+    return this.swarms.has(name) ? this.swarms.get(name) : this.base.swarms.get(name)
+  }
+  putSwarm(row: SwarmRow): void {
+    this.swarms.set(row.name, row)
+  }
+  dropSwarm(name: string): void {
+    this.swarms.set(name, undefined)
   }
 
   /** Every stream there is, with the changes of this flush. */

@@ -22,6 +22,7 @@ import type { RunResult } from 'better-sqlite3'
 import { prepareEvaluationApply } from './evaluations.ts'
 import { prepareInsert } from './insert.ts'
 import type { Db } from './open.ts'
+import { prepareWorkApply } from './work.ts'
 
 /** Writes what a flush decided, each final row once. Runs inside the flush's transaction. */
 export function prepareApply(db: Db) {
@@ -79,6 +80,7 @@ export function prepareApply(db: Db) {
   const deleteSchedule = db.prepare('DELETE FROM schedule WHERE name = ?')
   const putChild = db.prepare('INSERT OR REPLACE INTO child VALUES (?, ?, ?, ?, ?, ?, ?)')
   const deleteChild = db.prepare('DELETE FROM child WHERE parent = ? AND key = ?')
+  const applyWork = prepareWorkApply(db)
   const insertBlob = db.prepare('INSERT OR IGNORE INTO blob VALUES (?, ?)')
   const putTotals = db.prepare(
     'UPDATE totals SET submitted = ?, rejected = ?, rejected_pruned = ?, completed = ?, failed = ?, canceled = ?, requeued = ?, expired = ?, preempted = ?, running = ?, waiting = ?',
@@ -137,6 +139,7 @@ export function prepareApply(db: Db) {
     for (const [task, rows] of ws.waits) writeWaits(ws.base, task, rows)
     for (const [task, rows] of ws.signals) writeSignals(ws.base, task, rows)
     for (const row of ws.childRows.values()) writeChild(row)
+    if (ws.circuits.size + ws.usages.size + ws.swarms.size > 0) applyWork(ws)
     for (const row of ws.quotas.values())
       putQuota.run(row.key, row.queued, row.running, row.windowStart, row.windowCount, row.windowTokens)
     for (const row of ws.workers.values())

@@ -48,7 +48,10 @@ export function prepareExplain(
       case 'running':
         return {
           ...base,
-          summary: `runs on ${record.lease.workerId}, attempt ${row.attempt}`,
+          summary:
+            record.held === true
+              ? 'is run by its caller'
+              : `runs on ${record.lease.workerId}, attempt ${row.attempt}`,
           lease: record.lease,
         }
       case 'waiting':

@@ -25,6 +25,7 @@ import {
 } from '@ku0/agent-runtime-core'
 import { prepareEvaluationLoad } from './evaluations.ts'
 import type { Db } from './open.ts'
+import { prepareWorkLoad } from './work.ts'
 
 /** The statements that read a working set; each says what it reads, prepared once. All run inside the flush's transaction. */
 export type Load = ReturnType<typeof prepareLoad>
@@ -219,6 +220,7 @@ export function prepareLoad(db: Db) {
     checkpoint: (taskId: number) => checkpoint.get(taskId),
     blob: (sha256: string) => blobText.get(sha256),
     next: () => next.get() as (number | null)[],
+    work: prepareWorkLoad(db),
     journal: () => journal.get() as [number, Buffer] | undefined,
     dataVersion: () => dataVersion.get() as number,
   }

@@ -1,4 +1,5 @@
 import {
+  CALLER,
   canonical,
   clientRecordOf,
   historyEdited,
@@ -13,6 +14,7 @@ import {
   type Lane,
   type LeaseRow,
   type OutputChunk,
+  type ProfileTerms,
   type Read,
   type ReadKind,
   type Reads,
@@ -33,6 +35,7 @@ import { taskOf } from './load.ts'
 import { memoTypes, noMemos, openWaitOf, prepareMemos } from './memos.ts'
 import type { Db } from './open.ts'
 import type { SqliteTables } from './tables.ts'
+import { prepareRoutes } from './routes.ts'
 import { compileTaskPage } from './task-page.ts'
 
 export interface ReadContext {
@@ -70,7 +73,7 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
   const checkpointSeq = db.prepare<[number], number>('SELECT seq FROM checkpoint WHERE task = ?').pluck()
   const progressAfter = db
     .prepare<[number, number], number>(
-      "SELECT seq FROM event WHERE task = ? AND seq > ? AND type NOT IN ('signal.received', 'task.leaked') LIMIT 1",
+      "SELECT seq FROM event WHERE task = ? AND seq > ? AND type NOT IN ('signal.received', 'task.leaked', 'limit.warned') LIMIT 1",
     )
     .pluck()
   const chunks = db.prepare<
@@ -102,6 +105,7 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
   const approvals = prepareApprovals(db, tables, context.now)
   const evaluations = prepareEvaluationReads(db, tables)
   const memos = prepareMemos(db, tables)
+  const { routes, swarms } = prepareRoutes(context)
   // Another process may write between two statements: they see one state.
   const atOnce = db.transaction(<T>(read: () => T) => read())
 
@@ -164,6 +168,10 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
         return workers()
       case 'stats':
         return stats()
+      case 'routes':
+        return routes()
+      case 'swarms':
+        return swarms(query.name)
       case 'explain': {
         const row = find(query.taskId)
         return row === undefined ? undefined : explain(row, recordOf(row))
@@ -208,6 +216,10 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
       ...text('client'),
       ...(typeof first['cost'] === 'number' ? { cost: first['cost'] } : {}),
       ...(row.account?.used ? { used: usageOf(row.account.used) } : {}),
+      ...text('swarm'),
+      ...text('agent'),
+      ...(first['held'] === true ? { held: true as const } : {}),
+      ...(first['profile'] === undefined ? {} : { profile: first['profile'] as ProfileTerms }),
       ...text('model'),
       ...text('schedule'),
       ...(typeof first['scheduledFor'] === 'number' ? { scheduledFor: first['scheduledFor'] } : {}),
@@ -334,7 +346,7 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
     return {
       leaseId: ids.lease(lease.id),
       taskId: nameOf(row),
-      workerId: workerName.get(lease.worker) ?? String(lease.worker),
+      workerId: lease.worker === CALLER ? 'caller' : (workerName.get(lease.worker) ?? String(lease.worker)),
       status: lease.state,
       acquiredAt: lease.acquiredAt,
       expiresAt: lease.expiresAt,

@@ -301,6 +301,45 @@ CREATE TABLE evaluation (
   CHECK ((seq = 1) = (change IS NULL))
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX evaluation_key ON evaluation (agent, key) WHERE key IS NOT NULL;
+CREATE TABLE circuit (
+  route TEXT PRIMARY KEY,
+  state INTEGER NOT NULL CHECK (state BETWEEN 0 AND 2),
+  scar REAL NOT NULL CHECK (scar >= 0),
+  scar_at INTEGER NOT NULL,
+  opened_at INTEGER,
+  probe_at INTEGER,
+  unhealthy INTEGER NOT NULL CHECK (unhealthy BETWEEN 0 AND 1),
+  probe INTEGER,
+  CHECK ((state = 0) = (opened_at IS NULL)),
+  CHECK ((state = 2) = (probe_at IS NOT NULL)),
+  CHECK (probe IS NULL OR state = 2)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE usage (
+  task INTEGER PRIMARY KEY,
+  route TEXT NOT NULL,
+  swarm TEXT,
+  agent TEXT,
+  lease INTEGER,
+  data TEXT NOT NULL,
+  CHECK ((swarm IS NULL) = (agent IS NULL)),
+  CHECK (swarm IS NOT NULL OR lease IS NOT NULL)
+) STRICT;
+
+CREATE TABLE swarm (
+  name TEXT PRIMARY KEY,
+  terms TEXT NOT NULL,
+  spent_us INTEGER NOT NULL CHECK (spent_us >= 0),
+  spawned INTEGER NOT NULL CHECK (spawned >= 0),
+  created_at INTEGER NOT NULL
+) STRICT;
+
+DROP VIEW leases;
+CREATE VIEW leases AS
+  SELECT lease.id AS dispatch, task, coalesce(worker.worker_id, 'caller') AS worker_id, attempt, fence,
+    CASE state WHEN 0 THEN 'running' WHEN 1 THEN 'completed' WHEN 2 THEN 'failed' ELSE 'canceled' END AS status,
+    acquired_at, expires_at, last_heartbeat_at, ended_at, end_reason
+  FROM lease LEFT JOIN worker ON worker.id = lease.worker;
 `,
 ]
 

@@ -21,6 +21,7 @@ import type {
   TaskContext,
   TaskLog,
 } from '../task-context.ts'
+import type { Heartbeat } from '../workload/heartbeat.ts'
 import { Answer } from './answer.ts'
 import { feedbackOf, requestApproval } from './approvals.ts'
 import { type BranchCaller, runBranches } from './branches.ts'
@@ -181,7 +182,7 @@ export class HandlerContext implements TaskContext {
     return this.#attempt.addHook(hook)
   }
 
-  heartbeat(report?: { readonly progress?: unknown }): Promise<void> {
+  heartbeat(report?: Heartbeat): Promise<void> {
     return this.#pass.during(() => heartbeat(this.#scope, report))
   }
 

@@ -1,19 +1,16 @@
-import { encode } from '@ku0/agent-runtime-core'
 import { assertOptions } from '../rules.ts'
+import { type Heartbeat, heartbeatRules, readHeartbeat } from '../workload/heartbeat.ts'
 import { guarded } from './guarded.ts'
 import type { Scope } from './scope.ts'
 
-/** `ctx.heartbeat`: leases are renewed without it; what it reports is kept with the lease. */
-export function heartbeat(scope: Scope, report: { readonly progress?: unknown } = {}): Promise<void> {
+/** `ctx.heartbeat`: leases are renewed without it; what it reports is kept with the lease, and counts where that has a profile. */
+export function heartbeat(scope: Scope, report: Heartbeat = {}): Promise<void> {
   return guarded(scope, async () => {
-    assertOptions('heartbeat', report, rules)
-    if (!('progress' in report)) return 'ok'
-    const text = encode(report.progress, {
-      what: 'a progress report',
-      maxBytes: scope.attempt.parts.config.maxInlineBytes,
-    })
-    return scope.attempt.write({ kind: 'progress', leaseId: scope.attempt.claim.leaseId, progress: text })
+    assertOptions('heartbeat', report, heartbeatRules)
+    const { attempt } = scope
+    if (attempt.watch !== undefined) return attempt.watch.heartbeat(report)
+    const { progress } = readHeartbeat(report, attempt.parts.config.maxInlineBytes)
+    if (progress === undefined) return 'ok'
+    return attempt.write({ kind: 'progress', leaseId: attempt.claim.leaseId, progress })
   })
 }
-
-const rules = { progress: ['', () => true] } as const

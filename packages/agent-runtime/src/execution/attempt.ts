@@ -3,7 +3,6 @@ import {
   type Claim,
   type Divergence,
   describeError,
-  errorCodes,
   type OutcomeOf,
   RuntimeError,
   type Settlement,
@@ -11,8 +10,10 @@ import {
   type Write,
 } from '@ku0/agent-runtime-core'
 import type { CleanupHook } from '../task-context.ts'
-import { canceled, lost, type Stop, shutDown, timedOut, waiting, yielded } from './cancellation.ts'
+import type { ProfileWatch } from '../workload/watch.ts'
+import { canceled, exceeded, lost, type Stop, shutDown, timedOut, waiting, yielded } from './cancellation.ts'
 import { CleanupHooks } from './cleanup.ts'
+import { insist } from './insist.ts'
 import type { LogLevel, Parts } from './parts.ts'
 import type { ReplayWatch } from './replay-watch.ts'
 
@@ -49,6 +50,9 @@ export class Attempt {
   handlerEnded = false
   /** Another task asks for the slot; heeded at the next step boundary. */
   yieldAsked = false
+
+  /** What holds its lease to its profile, when it has one. */
+  watch: ProfileWatch | undefined
 
   /** Nothing is done on behalf of a replay: it is told where the handler comes to. */
   readonly replay: ReplayWatch | undefined
@@ -134,6 +138,12 @@ export class Attempt {
     this.stop(timedOut(this.claim.taskId, timeoutMs))
   }
 
+  /** Its lease is over budget; the failure has been handed to the store, or is the store's own. Source: `docs/semantics.md 10.5`. */
+  exceed(message: string): void {
+    this.#leaseEnded = true
+    this.stop(exceeded(message))
+  }
+
   /** Gives the task back at a step boundary, because another asked for the slot. Source: `docs/semantics.md 3.6`. */
   yield(): void {
     if (this.stopped !== undefined || this.handlerEnded) return
@@ -172,6 +182,7 @@ export class Attempt {
     if (this.stopped !== undefined || this.handlerEnded) return
     const { deadlines, config, environment } = this.parts
     this.stopped = stop
+    this.watch?.disarm()
     this.#stoppedAt = environment.clock.monotonic()
     this.#grace = deadlines.after(config.abortGraceMs, () => this.#outlive())
     this.#controller?.abort(stop.error)
@@ -184,6 +195,7 @@ export class Attempt {
     if (this.handlerEnded) return
     this.handlerEnded = true
     this.#grace?.cancel()
+    if (this.watch !== undefined) this.#endWatch(this.watch, failed)
     this.#observer.slotFree(this)
     if (this.#dependants !== undefined)
       this.#stopDependants(new RuntimeError('step_outside_handler', 'the handler has ended'))
@@ -275,7 +287,17 @@ export class Attempt {
     })
   }
 
+  #endWatch(watch: ProfileWatch, failed: boolean): void {
+    const kind = this.stopped?.kind
+    watch.settle(kind === undefined || kind === 'budget_exceeded' || kind === 'timeout')
+    watch.released(
+      kind === 'canceled' ? 'canceled' : kind !== undefined ? 'ended' : failed ? 'failed' : 'completed',
+    )
+  }
+
   #outlive(): void {
+    const kind = this.stopped?.kind
+    this.watch?.settle(kind === 'budget_exceeded' || kind === 'timeout')
     const afterMs = this.parts.config.abortGraceMs
     this.#mustAcknowledge = true
     this.#tellStore('leaked', afterMs)
@@ -308,17 +330,8 @@ export class Attempt {
     this.log('warn', 'the store did not take a write', { kind, error: describeError(error) })
   }
 
-  async #insist<K extends HolderWrite>(operation: Write<K>, first: unknown): Promise<OutcomeOf<K>> {
-    let error = first
-    while (isPassing(error) && this.stopped?.kind !== 'lost') {
-      await new Promise<void>((resume) => this.parts.deadlines.after(STORE_RETRY_MS, resume))
-      try {
-        return await this.parts.store.write(operation)
-      } catch (next) {
-        error = next
-      }
-    }
-    throw error
+  #insist<K extends HolderWrite>(operation: Write<K>, first: unknown): Promise<OutcomeOf<K>> {
+    return insist(this.parts, operation, first, () => this.stopped?.kind !== 'lost')
   }
 }
 
@@ -335,12 +348,5 @@ export type HolderWrite =
   | 'diverge'
   | 'spawn'
   | 'release'
-
-/** The store retries by itself; this is for trouble that outlasts it, such as a full disk. */
-const STORE_RETRY_MS = 250
-
-function isPassing(error: unknown): boolean {
-  if (!(error instanceof RuntimeError)) return false
-  const entry = errorCodes[error.code]
-  return 'retryable' in entry && entry.retryable
-}
+  | 'report'
+  | 'scar'

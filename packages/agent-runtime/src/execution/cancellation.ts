@@ -24,6 +24,11 @@ export function timedOut(taskId: string, timeoutMs: number): Stop {
   return { kind: 'timeout', error: new TimeoutError(`task ${taskId}`, timeoutMs) }
 }
 
+/** Its lease ran past its deadline, or above a hard limit. Source: `docs/semantics.md 10.5`. */
+export function exceeded(message: string): Stop {
+  return { kind: 'budget_exceeded', error: new RuntimeError('budget_exceeded', message) }
+}
+
 export function shutDown(): Stop {
   return {
     kind: 'shutdown',

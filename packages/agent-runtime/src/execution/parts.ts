@@ -6,6 +6,7 @@ import type {
   Submission,
 } from '@ku0/agent-runtime-core'
 import type { Warden } from '../durable/warden.ts'
+import type { LeaseObservers } from '../workload/lease-observer.ts'
 import type { Deadlines } from './deadlines.ts'
 import type { SubmitItem } from './queue.ts'
 
@@ -18,6 +19,7 @@ export interface Parts {
   readonly warden: Warden
   /** A submission, checked as far as this process knows its type. Throws `invalid_argument`. */
   readonly prepareChild: (item: SubmitItem, call: string) => Submission | Promise<Submission>
+  readonly observers: LeaseObservers
   readonly log: LogLine
   /** Tells this process's listeners of something that is no row of the store. Builds nothing when nobody listens. */
   readonly announce: (

@@ -42,12 +42,18 @@ export function threw(error: unknown): HandlerEnd {
 }
 
 /** Decides what the end makes of the task, and hands it to the store. Nothing waits for the commit. */
-export function settle(attempt: Attempt, definition: TaskDefinition | undefined, end: HandlerEnd): void {
+export function settle(
+  attempt: Attempt,
+  definition: TaskDefinition | undefined,
+  end: HandlerEnd,
+  breach?: 'deadline',
+): void {
   const { attempt: tried, crashes } = attempt.claim
   const retry = definition?.retry
   const random = end.as === 'threw' && retry !== undefined ? attempt.parts.environment.random.next() : 0
   const outcome = decideOutcome(end, { attempt: tried, crashes, retry, random })
-  attempt.settle(settlementOf(outcome))
+  const settlement = settlementOf(outcome)
+  attempt.settle(breach === undefined || settlement.as !== 'failed' ? settlement : { ...settlement, breach })
 }
 
 function settlementOf(outcome: TaskOutcome): Settlement {

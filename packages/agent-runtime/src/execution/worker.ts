@@ -12,6 +12,8 @@ import { type Memos, noMemos, readMemos } from '../durable/memos.ts'
 import { HandlerScope } from '../durable/scope.ts'
 import { tellDropped, unawaitedIn } from '../durable/unawaited.ts'
 import { check, describeIssues } from '../schema.ts'
+import { termsOf } from '../workload/profile-setting.ts'
+import { ProfileWatch, type WatchParts } from '../workload/watch.ts'
 import type { TaskDefinition } from '../task-definition.ts'
 import type { Attempt } from './attempt.ts'
 import type { Deadline } from './deadlines.ts'
@@ -89,7 +91,12 @@ function enter(
     return end(attempt, definition, mismatch(attempt, describeIssues('input', checked.issues)))
   }
   const timeoutMs = attempt.replay === undefined ? (submission.timeoutMs ?? definition.timeoutMs) : undefined
-  const limit = startLimit(attempt, definition, timeoutMs)
+  const limit = startLimit(
+    attempt,
+    definition,
+    timeoutMs,
+    watchProfile(attempt, definition, submission, timeoutMs),
+  )
   const scope = new HandlerScope(attempt)
   const context = new HandlerContext(scope, submission, memos, definition)
   const run: Run = { attempt, definition, scope, context }
@@ -117,13 +124,17 @@ function startLimit(
   attempt: Attempt,
   definition: TaskDefinition,
   timeoutMs: number | undefined,
+  watch: ProfileWatch | undefined,
 ): Deadline | undefined {
-  if (timeoutMs === undefined) return undefined
+  // A profile whose time is shorter ends the task by itself.
+  const isLonger = watch !== undefined && watch.terms.grantedMs < (timeoutMs ?? 0)
+  if (timeoutMs === undefined || isLonger) return undefined
   const deadline = attempt.parts.deadlines.after(timeoutMs, () => {
     if (attempt.stopped !== undefined) return
     const message = `task '${definition.type}' ran longer than its timeoutMs ${timeoutMs}`
     const error = { name: 'TimeoutError', message, code: 'timeout' }
-    settle(attempt, definition, { as: 'stopped', kind: 'timeout', error })
+    watch?.expired('timeout')
+    settle(attempt, definition, { as: 'stopped', kind: 'timeout', error }, watch && 'deadline')
     attempt.timeOut(timeoutMs)
   })
   const dependant = {
@@ -134,6 +145,37 @@ function startLimit(
   }
   attempt.keep(dependant)
   return deadline
+}
+
+/** Holds the attempt to its profile, if its task has one. Source: `docs/semantics.md 10.1, 10.5`. */
+function watchProfile(
+  attempt: Attempt,
+  definition: TaskDefinition,
+  submission: SubmissionData,
+  timeoutMs: number | undefined,
+): ProfileWatch | undefined {
+  const terms = submission.profile ?? (definition.profile && termsOf(definition.profile, timeoutMs))
+  if (terms === undefined || attempt.replay !== undefined) return undefined
+  const { leaseId, taskId } = attempt.claim
+  const { config, environment, deadlines, log, observers } = attempt.parts
+  const write: WatchParts['write'] = (operation) => attempt.write(operation)
+  attempt.watch = new ProfileWatch(
+    { config, environment, deadlines, log, observers, write },
+    {
+      leaseId,
+      taskId,
+      route: definition.type,
+      terms,
+      onDeadline: (message) => {
+        if (attempt.stopped !== undefined || attempt.handlerEnded) return
+        const error = { name: 'RuntimeError', message, code: 'budget_exceeded' }
+        settle(attempt, definition, { as: 'stopped', kind: 'budget_exceeded', error }, 'deadline')
+        attempt.exceed(message)
+      },
+      onBreach: (message) => attempt.exceed(message),
+    },
+  )
+  return attempt.watch
 }
 
 /** A pass through a handler. */

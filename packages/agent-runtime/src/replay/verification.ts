@@ -18,6 +18,7 @@ import { systemEnvironment } from '../system.ts'
 import type { TaskDefinition } from '../task-definition.ts'
 import type { Past } from './past.ts'
 import type { ReplayReport, ReplayVerdict } from './report.ts'
+import { LeaseObservers } from '../workload/lease-observer.ts'
 
 /** What a task is gone through again with. */
 export interface VerifyCase {
@@ -203,6 +204,7 @@ class Verification implements ReplayWatch {
       environment: systemEnvironment,
       deadlines: this.#deadlines,
       warden: new Warden(),
+      observers: new LeaseObservers(() => {}),
       log() {},
       announce() {},
       prepareChild: () => {

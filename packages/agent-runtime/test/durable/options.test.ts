@@ -121,9 +121,15 @@ const calls: Readonly<Record<string, Refused>> = {
   ],
   heartbeat: [
     (ctx, options) => ctx.heartbeat(options),
-    ['x', 'heartbeat options: an object of progress; given "x"'],
+    [
+      'x',
+      'heartbeat options: an object of progress, computeUs, memoryBytes, errorRate, saturation; given "x"',
+    ],
     [{ progres: 1 }, 'heartbeat option progres: no such option, did you mean progress?; given 1'],
-    [null, 'heartbeat options: an object of progress; given null'],
+    [
+      null,
+      'heartbeat options: an object of progress, computeUs, memoryBytes, errorRate, saturation; given null',
+    ],
   ],
 }
 

@@ -22,7 +22,7 @@ export function endings({ rule, timed, expect }: Suite): void {
     expect(await scene.stats()).toMatchObject({ running: 0, commits: commits + 1, totals: { completed: 1 } })
   })
 
-  for (const kind of failureKinds.filter((it) => it !== 'poisoned'))
+  for (const kind of failureKinds.filter((it) => it !== 'poisoned' && it !== 'lease_lost'))
     rule(`1.1 the holder reports failure of kind ${kind}`, async (scene) => {
       const claim = await scene.running()
       const error = '{"message":"no","name":"Error"}'

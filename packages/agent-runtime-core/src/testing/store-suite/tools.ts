@@ -22,6 +22,7 @@ export interface Matchers {
   toBeDefined(): void
   toBeUndefined(): void
   toBeGreaterThan(expected: number): void
+  toBeCloseTo(expected: number, digits?: number): void
   readonly not: Omit<Matchers, 'not'>
 }
 

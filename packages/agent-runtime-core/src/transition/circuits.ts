@@ -1,0 +1,141 @@
+import {
+  breached,
+  type Circuit,
+  decideCircuit,
+  healthyCircuit,
+  isForgotten,
+  probed,
+  probing,
+  scarNow,
+  scarred,
+} from '../decide/circuit.ts'
+import { type ScarCause, scarOf } from '../decide/scar.ts'
+import type { OutcomeOf, Write } from '../store.ts'
+import { RESERVED } from '../wait.ts'
+import type { CircuitRow, TaskRow } from './rows.ts'
+import type { WorkingSet } from './working-set.ts'
+
+/** The name of the breaker on a whole swarm, among the routes. */
+export function swarmRoute(swarm: string): string {
+  return `${RESERVED}swarm/${swarm}`
+}
+
+/** Why a route takes nothing now; undefined when it does, or nothing is known of it. What is delayed would be a probe of another day. Source: `docs/semantics.md 10.3`. */
+export function circuitRefusal(ws: WorkingSet, route: string, isDelayed = false): string | undefined {
+  const row = circuitNow(ws, route)
+  const verdict = row === undefined ? undefined : decideCircuit(row, ws.now.leaseAt, ws.config)
+  if (verdict === undefined || (verdict.admitted && !(verdict.probe && isDelayed))) return undefined
+  const what = route.startsWith(swarmRoute(''))
+    ? `the swarm '${route.slice(swarmRoute('').length)}'`
+    : `'${route}'`
+  if (verdict.admitted)
+    return `the circuit of ${what} is open: what finds out whether it is well again starts at once; submit it without a delay`
+  return verdict.probing
+    ? `the circuit of ${what} is half open: a probe finds out whether it is well again; submit later`
+    : `the circuit of ${what} is open; submit again in ${verdict.retryAfterMs} ms`
+}
+
+/** The task that was admitted is the probe of a circuit that was open. */
+export function takeProbe(ws: WorkingSet, route: string, task: number): void {
+  const row = circuitNow(ws, route)
+  if (row?.state === 'open') ws.putCircuit({ ...probing(row, ws.now.leaseAt), probe: task })
+}
+
+/** Work of the route left a scar, if its cause is worth one. */
+export function leaveScar(ws: WorkingSet, route: string, cause: ScarCause): number {
+  const size = scarOf(cause, ws.config.scarFactor)
+  if (size > 0) ws.putCircuit(scarred(circuitOf(ws, route), size, ws.now.leaseAt, ws.config))
+  return size
+}
+
+/** A hard limit was broken on the route. */
+export function breach(ws: WorkingSet, route: string): void {
+  ws.putCircuit({ ...breached(circuitOf(ws, route), ws.now.leaseAt), probe: null })
+}
+
+/** A lease of the route outlived its time: it is unhealthy until something of it succeeds. */
+export function markUnhealthy(ws: WorkingSet, route: string): void {
+  ws.putCircuit({ ...circuitOf(ws, route), unhealthy: true })
+}
+
+/** How work of the route ended: the probe decides, and any success heals. Costs a look where no route has a circuit. */
+export function routeEnded(
+  ws: WorkingSet,
+  route: string,
+  task: number,
+  how: 'success' | 'failure' | 'none',
+): void {
+  if (!ws.hasCircuits) return
+  const row = ws.circuit(route)
+  if (row === undefined) return
+  if (row.state === 'half_open' && row.probe === task)
+    keep(ws, { ...probed(row, how, ws.now.leaseAt), probe: null })
+  else if (how === 'success' && row.state === 'closed') keep(ws, { ...row, unhealthy: false })
+}
+
+/** The type of a task, which is its route. */
+export function routeOf(ws: WorkingSet, { stream }: TaskRow): string {
+  return stream === null ? '' : ws.stream(stream).type
+}
+
+/**
+ * Un-leased work of a route: with a latency it is told how it went, without one it asks whether it may go. Writes nothing unless it
+ * changes something. Source: `docs/semantics.md 10.1, 10.3`, C11.
+ */
+export function observeRoute(ws: WorkingSet, it: Write<'observeRoute'>): OutcomeOf<'observeRoute'> {
+  const { route, latencyMs, baselineMs } = it
+  const before = circuitNow(ws, route)
+  const verdict = decideCircuit(before ?? healthyCircuit, ws.now.leaseAt, ws.config)
+  let scar = 0
+  if (latencyMs === undefined) {
+    if (before !== undefined && verdict.admitted && verdict.probe)
+      ws.putCircuit({ ...probing(before, ws.now.leaseAt), probe: null })
+  } else {
+    scar = leaveScar(ws, route, { as: 'slow', actualMs: latencyMs, baselineMs })
+    answerProbe(ws, before, scar === 0)
+  }
+  const row = ws.circuit(route) ?? healthyCircuit
+  const after = decideCircuit(row, ws.now.leaseAt, ws.config)
+  return {
+    admitted: latencyMs === undefined ? verdict.admitted : after.admitted,
+    probe: latencyMs === undefined && verdict.admitted && verdict.probe,
+    circuit: row.state,
+    healthy: !row.unhealthy,
+    scar,
+    totalScar: scarNow(row, ws.now.leaseAt),
+    retryAfterMs: after.admitted ? 0 : after.retryAfterMs,
+  }
+}
+
+/** Telemetry of un-leased work answers an un-leased probe, also one that nobody asked for. */
+function answerProbe(ws: WorkingSet, before: CircuitRow | undefined, isGood: boolean): void {
+  if (before === undefined) return
+  const { leaseAt } = ws.now
+  const verdict = decideCircuit(before, leaseAt, ws.config)
+  const isProbe =
+    (before.state === 'half_open' && before.probe === null) || (verdict.admitted && verdict.probe)
+  if (isProbe) {
+    const row = probed(circuitOf(ws, before.route), isGood ? 'success' : 'failure', leaseAt)
+    keep(ws, { ...row, probe: null })
+  } else if (isGood && before.state === 'closed') keep(ws, { ...before, unhealthy: false })
+}
+
+/** The row of a route; an un-leased probe of which nobody has told how it went for `circuitOpenMs` is given up. */
+function circuitNow(ws: WorkingSet, route: string): CircuitRow | undefined {
+  if (!ws.hasCircuits) return undefined
+  const row = ws.circuit(route)
+  if (row?.state !== 'half_open' || row.probe !== null) return row
+  const isGivenUp = ws.now.leaseAt - (row.probeAt ?? 0) >= ws.config.circuitOpenMs
+  return isGivenUp ? probed(row, 'none', ws.now.leaseAt) : row
+}
+
+function circuitOf(ws: WorkingSet, route: string): CircuitRow {
+  const healthy: Circuit = healthyCircuit
+  return ws.circuit(route) ?? { ...healthy, route, probe: null }
+}
+
+/** What there is nothing to remember of goes. */
+function keep(ws: WorkingSet, row: CircuitRow): void {
+  if (isForgotten(row, ws.now.leaseAt)) ws.dropCircuit(row.route)
+  else ws.putCircuit(row)
+}

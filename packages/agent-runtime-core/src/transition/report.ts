@@ -1,0 +1,143 @@
+import { decideLimits, type Excess } from '../decide/limits.ts'
+import { pressureOf, scalarPressure } from '../decide/pressure.ts'
+import type { ResourceLimits, UsageSample } from '../profile.ts'
+import type { OutcomeOf, Write } from '../store.ts'
+import { restOf, shareOf, unused } from './agents.ts'
+import { breach, leaveScar, routeOf, swarmRoute } from './circuits.ts'
+import { held, type Held } from './fence.ts'
+import type { UsageRow } from './rows.ts'
+import { failHeld } from './settle.ts'
+import { relieve } from './swarms.ts'
+import type { WorkingSet } from './working-set.ts'
+
+/** What a holder, or whoever measures it, says that its lease uses. Source: `docs/semantics.md 10.5-10.7`. */
+export function report(ws: WorkingSet, it: Write<'report'>): OutcomeOf<'report'> {
+  const live = held(ws, it.leaseId)
+  if (live === undefined) return { fenced: 'stale' }
+  const { lease, task } = live
+  const elapsedMs = ws.now.leaseAt - lease.acquiredAt
+  const usage = used(ws, live, it, elapsedMs)
+  ws.putUsage(usage)
+  if (it.progress !== undefined) ws.putLease({ ...lease, progress: it.progress })
+  const over = sharedExcess(ws, usage)
+  const limits = limitsOf(usage)
+  const own = { cpuTimeUs: usage.computeUs, memoryBytes: usage.memoryBytes, durationMs: elapsedMs }
+  const verdict = over === undefined ? decideLimits(own, limits) : ({ as: 'hard', ...over } as const)
+  if (verdict.as === 'hard') {
+    const message = excessText(verdict, usage, over !== undefined)
+    const error = `{"code":"budget_exceeded","message":${JSON.stringify(message)},"name":"RuntimeError"}`
+    failHeld(ws, live, 'budget_exceeded', error)
+    breach(ws, routeOf(ws, task))
+    if (usage.swarm !== null) breach(ws, swarmRoute(usage.swarm))
+    return { fenced: 'ok', verdict: 'hard', pressure: usage.pressure, message, ...left(ws, usage, limits) }
+  }
+  const warns = verdict.as === 'soft' && !usage.warned
+  if (warns) {
+    ws.putUsage({ ...usage, warned: true })
+    const { amount, limit, used: actual } = verdict
+    ws.move(
+      ws.taskNow(task),
+      {},
+      'limit.warned',
+      `{"amount":"${amount}","leaseId":"${it.leaseId}","limit":${limit},"used":${actual}}`,
+    )
+  }
+  const rest = left(ws, usage, limits)
+  if (usage.swarm !== null) relieve(ws, usage.swarm)
+  return {
+    fenced: 'ok',
+    verdict: verdict.as,
+    pressure: usage.pressure,
+    ...(warns ? { message: excessText(verdict, usage, false) } : {}),
+    ...rest,
+  }
+}
+
+/** Work behind a lease, live or ended, that went wrong. Source: `docs/semantics.md` C8, C9. */
+export function scar(ws: WorkingSet, it: Write<'scar'>): number {
+  const number = ws.ids.leaseNumber(it.leaseId)
+  const lease = number === undefined ? undefined : ws.lease(number)
+  const task = lease === undefined ? undefined : ws.task(lease.task)
+  return task === undefined ? 0 : leaveScar(ws, routeOf(ws, task), it.cause)
+}
+
+/** The row after a report: CPU time is a sum and never falls. */
+function used(ws: WorkingSet, { lease, task }: Held, it: Write<'report'>, elapsedMs: number): UsageRow {
+  const before: UsageRow = ws.usage(task.id) ?? {
+    ...unused,
+    task: task.id,
+    route: routeOf(ws, task),
+    terms: it.terms,
+  }
+  const { sample } = it
+  const computeUs = Math.max(before.computeUs, Math.round(sample.computeUs ?? 0))
+  const memoryBytes = Math.round(sample.memoryBytes ?? before.memoryBytes)
+  const actual: UsageSample & { latencyMs: number } = {
+    latencyMs: elapsedMs,
+    ...(computeUs > 0 ? { computeUs } : {}),
+    ...(memoryBytes > 0 ? { memoryBytes } : {}),
+  }
+  return {
+    ...before,
+    lease: lease.id,
+    terms: it.terms,
+    computeUs,
+    memoryBytes,
+    pressure: scalarPressure(pressureOf(actual, it.terms.config)),
+    errorRate: sample.errorRate ?? before.errorRate,
+    saturation: sample.saturation ?? before.saturation,
+    progress: it.share ?? before.progress,
+    ...(it.heartbeat ? { reports: before.reports + 1, reportedAt: ws.now.leaseAt } : {}),
+  }
+}
+
+/** Its own limits; an agent that was promised a share of the swarm's budget has no more than that. */
+function limitsOf({ terms, promisedCpuUs, promisedMemoryBytes }: UsageRow): ResourceLimits {
+  if (promisedCpuUs === null && promisedMemoryBytes === null) return terms.limits
+  const { soft = {}, hard = {} } = terms.limits
+  const cpuTimeUs = Math.min(hard.cpuTimeUs ?? Infinity, promisedCpuUs ?? Infinity)
+  const memoryBytes = Math.min(hard.memoryBytes ?? Infinity, promisedMemoryBytes ?? Infinity)
+  return { soft, hard: { ...hard, cpuTimeUs, memoryBytes } }
+}
+
+/** What all agents of a swarm together have too much. */
+function sharedExcess(ws: WorkingSet, usage: UsageRow): Excess | undefined {
+  const swarm = usage.swarm === null ? undefined : ws.swarm(usage.swarm)
+  if (swarm === undefined) return undefined
+  const rest = restOf(ws, swarm)
+  const { totalCpuTimeUs = 0, totalMemoryBytes = 0 } = swarm.terms.sharedBudget
+  if (rest.cpuTimeUs < 0)
+    return { amount: 'cpuTimeUs', used: totalCpuTimeUs - rest.cpuTimeUs, limit: totalCpuTimeUs }
+  if (rest.memoryBytes < 0)
+    return { amount: 'memoryBytes', used: totalMemoryBytes - rest.memoryBytes, limit: totalMemoryBytes }
+  return undefined
+}
+
+/** What the lease has left of CPU time and memory; null where nothing limits it. */
+function left(
+  ws: WorkingSet,
+  usage: UsageRow,
+  { hard = {} }: ResourceLimits,
+): { readonly cpuTimeUs: number | null; readonly memoryBytes: number | null } {
+  const swarm = usage.swarm === null ? undefined : ws.swarm(usage.swarm)
+  const own = shareOf(usage)
+  // What it was promised and has not used is kept for it, and no part of the rest.
+  const rest = swarm === undefined ? noLimit : restOf(ws, swarm)
+  const keptCpu = Math.max(0, (usage.promisedCpuUs ?? 0) - own.computeUs)
+  const keptMemory = Math.max(usage.memoryBytes, usage.promisedMemoryBytes ?? 0)
+  const cpu = Math.min((hard.cpuTimeUs ?? Infinity) - usage.computeUs, rest.cpuTimeUs + keptCpu)
+  const memory = Math.min(hard.memoryBytes ?? Infinity, rest.memoryBytes + keptMemory)
+  return { cpuTimeUs: amountOf(cpu), memoryBytes: amountOf(memory) }
+}
+
+const noLimit = { cpuTimeUs: Infinity, memoryBytes: Infinity }
+
+function amountOf(amount: number): number | null {
+  return Number.isFinite(amount) ? Math.max(0, amount) : null
+}
+
+function excessText({ amount, used: actual, limit }: Excess, { swarm }: UsageRow, isShared: boolean): string {
+  return isShared
+    ? `the agents of the swarm '${swarm}' use ${actual} ${amount} together, they share ${limit}`
+    : `${amount} ${actual} is above the limit ${limit}`
+}

@@ -1,0 +1,58 @@
+import { laneRank } from '../lane.ts'
+import type { OutcomeOf, Write } from '../store.ts'
+import { CALLER } from './caller.ts'
+import type { LeaseRow } from './rows.ts'
+import { submitOne } from './submit.ts'
+import { unused } from './agents.ts'
+import type { WorkingSet } from './working-set.ts'
+
+/**
+ * A task and its live lease in one commit: what runs is the caller's own, under a lease like any other. It is never queued, and nobody
+ * else can run it. Source: rfc-0010-workload-profiles, The Lease Pattern; `docs/semantics.md 10.1`.
+ */
+export function startLease(ws: WorkingSet, it: Write<'startLease'>): OutcomeOf<'startLease'> {
+  const receipt = submitOne(ws, { ...it.submission, held: true })
+  if (!receipt.accepted || receipt.deduplicated) return { as: 'refused', receipt }
+  const queued = ws.taskNow({ id: receipt.sequence })
+  const { at, leaseAt } = ws.now
+  const { lane, type } = it.submission
+  const id = ws.nextLease++
+  const leaseId = ws.ids.lease(id)
+  const task = ws.move(
+    queued,
+    { state: 'running', lease: id, fence: 1, startedAt: at },
+    'task.started',
+    `{"attempt":1,"dispatch":${id},"fencingToken":1,"lane":"${lane}","leaseId":"${leaseId}","type":${JSON.stringify(type)},"waitMs":0,"workerId":"caller"}`,
+    ['lease.acquired'],
+  )
+  const lease: LeaseRow = {
+    id,
+    task: task.id,
+    worker: CALLER,
+    process: ws.base.process,
+    attempt: 1,
+    fence: 1,
+    state: 'running',
+    acquiredAt: leaseAt,
+    expiresAt: leaseAt + ws.config.leaseTtlMs,
+    lastHeartbeatAt: leaseAt,
+    endedAt: null,
+    endReason: null,
+    endSeq: null,
+    yieldAskedAt: null,
+    abortAcknowledgedAt: null,
+    abortGraceExpiredAt: null,
+    progress: null,
+  }
+  ws.putLease(lease)
+  ws.count('running')
+  const usage = ws.usage(task.id) ?? {
+    ...unused,
+    task: task.id,
+    route: type,
+    terms: it.submission.profile,
+    laneRank: laneRank[lane],
+  }
+  ws.putUsage({ ...usage, lease: id })
+  return { as: 'started', taskId: receipt.taskId, leaseId, sequence: task.id, acquiredAt: leaseAt }
+}

@@ -1,0 +1,63 @@
+import { describe, expect, test } from 'vitest'
+import {
+  breached,
+  decideCircuit,
+  healthyCircuit,
+  isForgotten,
+  probed,
+  probing,
+  scarred,
+} from '../../src/index.ts'
+
+const settings = { circuitScarLimit: 1, circuitOpenMs: 30_000 }
+const at = (it: typeof healthyCircuit, now: number) => decideCircuit(it, now, settings)
+
+describe('10.3 the circuit of a route', () => {
+  test('10.3 a route of which nothing is known takes everything', () => {
+    expect(at(healthyCircuit, 0)).toEqual({ admitted: true, probe: false })
+    expect(isForgotten(healthyCircuit, 0)).toBe(true)
+  })
+
+  test('10.3 scars add up, fade meanwhile, and open it at 1', () => {
+    const once = scarred(healthyCircuit, 0.9, 0, settings)
+    expect(once.state).toBe('closed')
+    expect(scarred(once, 0.09, 0, settings).state).toBe('closed')
+    expect(scarred(once, 0.1, 0, settings)).toMatchObject({ state: 'open', openedAt: 0 })
+    expect(scarred(once, 0.5, 10_000, settings).state).toBe('closed')
+  })
+
+  test('10.3 a hard breach opens it whatever its scar', () => {
+    const open = breached(healthyCircuit, 5)
+    expect(open).toMatchObject({ state: 'open', scar: 0, openedAt: 5, unhealthy: true })
+    expect(at(open, 5)).toEqual({ admitted: false, retryAfterMs: 30_000, probing: false })
+  })
+
+  test('10.3 after 30 s one probe is admitted, and no other beside it', () => {
+    const open = breached(healthyCircuit, 0)
+    expect(at(open, 29_999)).toMatchObject({ admitted: false, retryAfterMs: 1 })
+    expect(at(open, 30_000)).toEqual({ admitted: true, probe: true })
+    expect(at(probing(open, 30_000), 90_000)).toMatchObject({ admitted: false, probing: true })
+  })
+
+  test('10.3 while the scar is 1 or more there is no probe, also after 30 s', () => {
+    const open = scarred(healthyCircuit, 100, 0, settings)
+    const { retryAfterMs } = at(open, 30_000) as { retryAfterMs: number }
+    expect(retryAfterMs).toBeGreaterThan(0)
+    expect(at(open, 30_000 + retryAfterMs)).toEqual({ admitted: true, probe: true })
+    expect(at(open, 30_000 + retryAfterMs - 2)).toMatchObject({ admitted: false })
+  })
+
+  test('10.3 the probe’s success closes it, its failure opens it anew, a probe without an end leaves its place', () => {
+    const half = probing(breached(healthyCircuit, 0), 30_000)
+    expect(at(probed(half, 'success', 40_000), 40_000)).toEqual({ admitted: true, probe: false })
+    expect(at(probed(half, 'failure', 40_000), 69_999)).toMatchObject({ admitted: false })
+    expect(at(probed(half, 'none', 40_000), 40_000)).toEqual({ admitted: true, probe: true })
+  })
+
+  test('10.3 what has healed and faded is forgotten', () => {
+    const well = probed(probing(scarred(healthyCircuit, 1, 0, settings), 30_000), 'success', 40_000)
+    expect(isForgotten(well, 40_000)).toBe(false)
+    expect(isForgotten(well, 80_000)).toBe(true)
+    expect(isForgotten(scarred(healthyCircuit, 0.01, 0, settings), 80_000)).toBe(false)
+  })
+})

@@ -1,0 +1,35 @@
+import { encode, type UsageSample } from '@ku0/agent-runtime-core'
+import { isAmount, isWithinOne, type Rule, type Rules } from '../rules.ts'
+
+/**
+ * What a holder reports. `progress` is kept with the lease for people to see: any value, and a number from 0 to 1 where it is a share.
+ * `computeUs` is the CPU time of the lease so far, `memoryBytes` what it holds now.
+ */
+export interface Heartbeat extends UsageSample {
+  readonly progress?: unknown
+}
+
+const amountRule: Rule = ['a number, 0 or more', isAmount]
+const shareRule: Rule = ['a number from 0 to 1', isWithinOne]
+
+export const heartbeatRules: Rules<Heartbeat> = {
+  progress: ['', () => true],
+  computeUs: amountRule,
+  memoryBytes: amountRule,
+  errorRate: shareRule,
+  saturation: shareRule,
+}
+
+/** A heartbeat as it is written: its sample, and its progress as a text and as a share. */
+export function readHeartbeat(
+  { progress, ...sample }: Heartbeat,
+  maxBytes: number,
+): { readonly sample: UsageSample; readonly progress?: string; readonly share?: number } {
+  return {
+    sample,
+    ...(progress === undefined
+      ? {}
+      : { progress: encode(progress, { what: 'a progress report', maxBytes }) }),
+    ...(isWithinOne(progress) ? { share: progress } : {}),
+  }
+}

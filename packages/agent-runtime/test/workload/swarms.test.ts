@@ -1,0 +1,136 @@
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { defineTask } from '../../src/index.ts'
+import { gate, turns, virtualRuntime } from '../virtual-runtime.ts'
+
+const agent = defineTask({ type: 'agent', input: z.string() }, async (ctx, topic) => {
+  await ctx.heartbeat({ computeUs: 10 })
+  return `about ${topic}`
+})
+
+describe('swarms (docs/semantics.md 10.6)', () => {
+  test.each([
+    [{ profile: 'HUGE' }, 'LIGHT | STANDARD'],
+    [{ maxAgents: 0 }, 'maxAgents'],
+    [{ threshold: 0 }, 'a number above 0, at most 1'],
+    [{ threshold: 1.1 }, 'a number above 0, at most 1'],
+    [{ sharedBudget: { cpu: 1 } }, 'sharedBudget.cpu: no such option'],
+    [{ sharedBudget: { totalCpuTimeUs: -1 } }, 'sharedBudget.totalCpuTimeUs'],
+    [
+      { limits: { soft: { cpuTimeUs: 2 }, hard: { cpuTimeUs: 1 } }, profile: 'HEAVY' },
+      'at most the hard limit',
+    ],
+  ])('bad settings are refused: %j', async (options, message) => {
+    const { runtime } = await virtualRuntime({ tasks: [] })
+    await expect(runtime.createSwarm('ai', options as never)).rejects.toThrow(message)
+    expect(await runtime.swarms()).toEqual([])
+  })
+
+  test('10.6 agents are tasks of the queue, held to the swarm’s profile, or leases of their callers', async () => {
+    const { runtime } = await virtualRuntime({ tasks: [agent] })
+    const swarm = await runtime.createSwarm('ai', { profile: 'HEAVY', sharedBudget: { totalCpuTimeUs: 100 } })
+    const receipt = await swarm.spawnAgent('one', { task: agent, input: 'bees' })
+    expect(await runtime.result(receipt)).toBe('about bees')
+    expect(await runtime.status(receipt.taskId)).toMatchObject({
+      swarm: 'ai',
+      agent: 'one',
+      profile: { profile: 'HEAVY' },
+    })
+    const lease = await swarm.spawnAgent('two')
+    expect(lease).toMatchObject({ profile: 'HEAVY', routeId: 'ai' })
+    await lease.heartbeat({ computeUs: 40 })
+    expect(lease.budget()).toMatchObject({ cpuTimeUs: 50 })
+    expect(await swarm.status()).toMatchObject({ spawned: 2, rest: { cpuTimeUs: 50 } })
+    await expect(swarm.spawnAgent('two')).rejects.toMatchObject({ code: 'already_exists' })
+    await lease.release()
+  })
+
+  test('10.6 what is shed is told by its signal, and a full swarm by the receipt', async () => {
+    const { runtime } = await virtualRuntime({ tasks: [agent], workers: 0 })
+    const swarm = await runtime.createSwarm('ai', { profile: 'HEAVY', maxAgents: 3, threshold: 0.3 })
+    const first = await swarm.spawnAgent('first')
+    const low = await swarm.spawnAgent('low', { lane: 'batch' })
+    const queued = await swarm.spawnAgent('queued', { task: agent, input: 'x', lane: 'batch' })
+    expect(await swarm.spawnAgent('more', { task: agent, input: 'x' })).toMatchObject({
+      accepted: false,
+      reason: 'swarm_full',
+    })
+    await first.heartbeat({ memoryUsed: 1e12 })
+    await low.heartbeat({ memoryUsed: 1e12 })
+    expect(await runtime.status(queued.taskId)).toMatchObject({ state: 'canceled' })
+    await first.heartbeat()
+    await turns()
+    expect(low.signal.reason).toMatchObject({ code: 'task_canceled' })
+    expect(first.signal.aborted).toBe(false)
+    expect(await swarm.spawnAgent('late', { task: agent, input: 'x' })).toMatchObject({
+      reason: 'swarm_overloaded',
+    })
+    expect(await swarm.status()).toMatchObject({ circuit: 'open', agents: [{ agent: 'first' }] })
+    await low.release()
+    await first.release()
+  })
+
+  test('10.6 a share is a promise: it is held to it, and others are not given it', async () => {
+    const { runtime } = await virtualRuntime({ tasks: [] })
+    const swarm = await runtime.createSwarm('ai', { sharedBudget: { totalMemoryBytes: 100 } })
+    const promised = await swarm.spawnAgent('promised', { share: { memoryBytes: 80 } })
+    await expect(swarm.spawnAgent('greedy', { share: { memoryBytes: 21 } })).rejects.toMatchObject({
+      reason: 'budget_exceeded',
+    })
+    await expect(swarm.spawnAgent('odd', { share: { memory: 1 } as never })).rejects.toThrow('share.memory')
+    await expect(promised.heartbeat({ memoryUsed: 81 })).rejects.toMatchObject({ code: 'budget_exceeded' })
+    expect(promised.signal.aborted).toBe(true)
+    await promised.release()
+  })
+
+  test('10.6 it is a record of the store: the same settings join it, others are refused, closing it cancels', async () => {
+    const door = gate()
+    const slow = defineTask({ type: 'slow', input: z.null() }, () => door.promise)
+    const { runtime } = await virtualRuntime({ tasks: [slow] })
+    const swarm = await runtime.createSwarm('ai', { name: 'mine', maxAgents: 2 })
+    const receipt = await swarm.spawnAgent('one', { task: slow, input: null })
+    const joined = await runtime.createSwarm('ai', { name: 'mine', maxAgents: 2 })
+    expect((await joined.status()).agents).toMatchObject([{ agent: 'one', taskId: receipt.taskId }])
+    await expect(runtime.createSwarm('ai', { name: 'mine' })).rejects.toMatchObject({
+      code: 'already_exists',
+    })
+    expect(await joined.close()).toBe(true)
+    expect(await swarm.close()).toBe(false)
+    expect(await runtime.status(receipt.taskId)).toMatchObject({ state: 'canceled' })
+    await expect(swarm.status()).rejects.toMatchObject({ code: 'not_found' })
+    door.resolve()
+  })
+})
+
+describe('routes of un-leased work (docs/semantics.md 10.1-10.3)', () => {
+  test('10.1 LIGHT by default, what was set for the route, or what the call names', async () => {
+    const { runtime } = await virtualRuntime({ tasks: [] })
+    expect(await runtime.route('a', { latencyMs: 10 })).toMatchObject({ profile: 'LIGHT', pressure: 0 })
+    runtime.setRouteProfile('a', 'STANDARD')
+    expect(await runtime.route('a', { latencyMs: 90 })).toMatchObject({ profile: 'STANDARD', scar: 0 })
+    expect(await runtime.route('a', { latencyMs: 4_000 }, { profile: 'HEAVY' })).toMatchObject({
+      profile: 'HEAVY',
+      scar: 0,
+      admitted: true,
+    })
+  })
+
+  test('10.3 resistance is shown and refuses nothing: memory far above its baseline is admitted', async () => {
+    const { runtime } = await virtualRuntime({ tasks: [] })
+    const verdict = await runtime.route('a', { latencyMs: 1, memoryBytes: 1e9, computeUs: 1e9 })
+    expect(verdict).toMatchObject({ admitted: true, scar: 0, vector: { memory: 1, compute: 1 } })
+    expect(verdict.resistance).toBeCloseTo(Math.sqrt(2 / 3))
+    expect(await runtime.routes()).toMatchObject([
+      { route: 'a', circuit: 'closed', telemetry: { latencyMs: 1 }, pressure: verdict.pressure },
+    ])
+  })
+
+  test('bad arguments are refused by name', async () => {
+    const { runtime } = await virtualRuntime({ tasks: [] })
+    await expect(runtime.route('a', { latency: 1 } as never)).rejects.toThrow('did you mean latencyMs?')
+    await expect(runtime.route('', {})).rejects.toThrow('a route has')
+    await expect(runtime.route('$ku0/x')).rejects.toThrow("the runtime's own")
+    await expect(runtime.route('a', {}, { profile: 'HUGE' as never })).rejects.toThrow('LIGHT | STANDARD')
+    expect(() => runtime.setRouteProfile('a', undefined as never)).toThrow('profile')
+  })
+})
