@@ -121,6 +121,12 @@ export const errorCodes = {
     remedy: 'Read the feedback in the message, and submit the task again when it is heeded.',
     retryable: false,
   },
+  budget_exceeded: {
+    meaning: 'The task, or one above it, has used up its budget, or was stopped when it asked for more.',
+    remedy:
+      'Look at the partial result in its details; retry it with a larger budget, or make the work smaller.',
+    retryable: false,
+  },
   in_doubt: {
     meaning: 'A step was started before a crash, and nobody knows whether it took effect.',
     remedy: 'Look at what it was to do; then fork the task, with the result as an edit when it was done.',
@@ -131,8 +137,8 @@ export const errorCodes = {
     retryable: false,
   },
   already_resolved: {
-    meaning: 'The approval was given or refused before, or is not asked for any more.',
-    remedy: 'Nothing is left to do: the first verdict counts.',
+    meaning: 'The question was answered before, or is not asked any more.',
+    remedy: 'Nothing is left to do: the first answer counts.',
     retryable: false,
   },
   store_newer: {

@@ -1,3 +1,4 @@
+import type { BudgetField, BudgetSum } from './budget.ts'
 import type { ChildPolicy } from './child.ts'
 import type { Divergence } from './divergence.ts'
 import type { Lane } from './lane.ts'
@@ -35,6 +36,7 @@ export const failureKinds = [
   'invalid_output',
   'limit_exceeded',
   'not_approved',
+  'budget_exceeded',
 ] as const
 export type FailureKind = (typeof failureKinds)[number]
 
@@ -53,6 +55,8 @@ export interface EventData {
     type: string
     lane: Lane
     input: unknown
+    /** In whole tokens, ms and steps, and millionths. */
+    budget?: { limits: BudgetSum; soft: BudgetSum }
     client?: string
     /** An estimate. */
     cost?: number
@@ -93,9 +97,11 @@ export interface EventData {
     dueAt?: Record<string, number>
     /** Where code and history part, when that is the reason; it waits for nothing else then. */
     divergence?: Divergence
+    /** The task whose budget asks, when that is the reason; it waits for nothing else then. */
+    budget?: string
   }
   /** A wait ended, and the task goes on; or somebody put back a task that was parked because code and history part. */
-  'task.resumed': ({ reason: WaitKind } & ResolvedWait) | { reason: 'divergence'; key?: never }
+  'task.resumed': ({ reason: WaitKind } & ResolvedWait) | { reason: 'divergence' | 'budget'; key?: never }
   'task.requeued': {
     attempt: number
     reason: RequeueReason
@@ -177,6 +183,10 @@ export interface EventData {
   /** `value` is what the parent's call is answered with. */
   'child.ended': { key: string; name: string; state: FinalState; taskId: string; value: ChildEnd }
   'checkpoint.created': { hash: string; size: number }
+  /** A soft line of the task's budget was passed; amounts as in `task.queued`. */
+  'budget.asked': { field: BudgetField; by: string; line: number; used: number }
+  /** Somebody let the tree go on: what the limits were raised by. */
+  'budget.continued': { raised: BudgetSum }
   'task.leaked': { leaseId: string; afterMs: number }
 }
 
@@ -235,6 +245,8 @@ export const eventCatalogue = {
   'child.ended': { stored: true },
   'approval.requested': { stored: true },
   'approval.resolved': { stored: true },
+  'budget.asked': { stored: true },
+  'budget.continued': { stored: true },
   'attempt.restarted': { stored: false },
 } as const satisfies Record<string, { stored: boolean }>
 

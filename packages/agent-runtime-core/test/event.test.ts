@@ -43,6 +43,8 @@ const frozen = [
   'task.preempted',
   'task.leaked',
   'attempt.restarted',
+  'budget.asked',
+  'budget.continued',
 ]
 const names = Object.keys(eventCatalogue) as EventType[]
 

@@ -2,6 +2,7 @@ import {
   mergeHeads,
   noTotals,
   type Base,
+  type BudgetRow,
   type ChildRow,
   type Heads,
   type History,
@@ -49,6 +50,10 @@ export class Cache implements Base {
   readonly childKeys = new Map<string, ChildRow>()
   readonly histories = new Map<number, History>()
   readonly schedules = new Map<string, ScheduleRow>()
+  readonly budgets = new Map<number, BudgetRow>()
+  readonly parked = new Map<number, readonly number[]>()
+  /** When the first budget's wall time reaches a line. */
+  budgetAt: number | undefined
   scheduleCount = 0
   /** When the first schedule that is not paused is due. */
   scheduleAt: number | undefined
@@ -84,6 +89,9 @@ export class Cache implements Base {
     this.histories.clear()
     this.schedules.clear()
     this.scheduleAt = undefined
+    this.budgets.clear()
+    this.parked.clear()
+    this.budgetAt = undefined
     this.forgetWaits()
     this.lookedUp.clear()
     this.lookedUpLeases.clear()
@@ -160,6 +168,8 @@ export class Cache implements Base {
     this.events.clear()
     this.histories.clear()
     this.schedules.clear()
+    this.budgets.clear()
+    this.parked.clear()
     this.forgetWaits()
   }
 

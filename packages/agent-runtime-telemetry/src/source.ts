@@ -26,7 +26,7 @@ export interface HandlerStop {
   readonly taskId: string
   readonly leaseId: string
   /** Why it had to stop. */
-  readonly reason: 'canceled' | 'lost' | 'timeout' | 'yielded' | 'shutdown'
+  readonly reason: 'canceled' | 'lost' | 'timeout' | 'budget_exceeded' | 'yielded' | 'shutdown'
   /** From the moment it was told to stop to the stop, or to the end of the grace. */
   readonly afterMs: number
   /** True when the grace ended first. */

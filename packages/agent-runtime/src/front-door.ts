@@ -20,6 +20,7 @@ import {
   waitRules,
 } from './arguments.ts'
 import { type Approvals, approvalsOf } from './approvals.ts'
+import { type Budgets, budgetsOf } from './budgets.ts'
 import { Warden } from './durable/index.ts'
 import {
   Deadlines,
@@ -87,6 +88,7 @@ export interface FrontDoorDeps {
 export class FrontDoor implements Runtime {
   readonly info: StoreInfo
   readonly approvals: Approvals
+  readonly budgets: Budgets
   readonly schedules: ScheduleBook
   readonly #deps: FrontDoorDeps
   readonly #store: ExecutionStore
@@ -115,6 +117,7 @@ export class FrontDoor implements Runtime {
     this.#store = store
     this.info = store.info
     this.approvals = approvalsOf({ store, config, assertOpen: () => this.#assertOpen() })
+    this.budgets = budgetsOf(store, () => this.#assertOpen())
     this.#deadlines = new Deadlines(clock, timers)
     this.#feed = new Feed(store, (error, { type }) =>
       log('error', 'a listener failed', { event: type, error: describeError(error) }),

@@ -6,6 +6,7 @@ export type {
   Verdict,
   VerdictReceipt,
 } from './approvals.ts'
+export type { BudgetFilter, BudgetReceipt, Budgets, ContinueOptions } from './budgets.ts'
 export { type AgentView, toAgentView } from './agents/agent-view.ts'
 export {
   type AgentDefinition,
@@ -113,6 +114,7 @@ export {
 } from './task-definition.ts'
 export { ApprovalRejected, StepInDoubt, TaskFailed, TaskRejected, TimeoutError } from './task-errors.ts'
 export type { TaskStatus } from './task-status.ts'
+export type { BudgetField, BudgetLimits, BudgetOptions, BudgetRecord } from '@ku0/agent-runtime-core'
 export type { Divergence, DivergenceKind } from '@ku0/agent-runtime-core'
 export { LeaseLost, NonRetryableError, RuntimeError, TaskCanceled } from '@ku0/agent-runtime-core'
 export {

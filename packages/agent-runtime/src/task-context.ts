@@ -327,7 +327,15 @@ export type RaceResult<B extends Branches> = {
 export type AllResults<B extends Branches> = { readonly [N in keyof B & string]: Awaited<ReturnType<B[N]>> }
 
 /** Why a clean-up hook is called. */
-export type CleanupReason = 'canceled' | 'timeout' | 'failed' | 'lost' | 'waiting' | 'yielded' | 'shutdown'
+export type CleanupReason =
+  | 'canceled'
+  | 'timeout'
+  | 'budget_exceeded'
+  | 'failed'
+  | 'lost'
+  | 'waiting'
+  | 'yielded'
+  | 'shutdown'
 export type CleanupHook = (reason: CleanupReason) => void | PromiseLike<void>
 
 export interface TaskLog {

@@ -1,5 +1,7 @@
 import {
   type Backoff,
+  type BudgetOptions,
+  budgetProblems,
   ConfigError,
   type ConfigProblem,
   defaultOversightMode,
@@ -44,6 +46,8 @@ export interface TaskDefinitionOptions<
   /** The model and tools whose quotas its tasks count in. Source: `docs/semantics.md 2.8`. */
   readonly model?: string
   readonly tools?: readonly string[]
+  /** What one task, and all below it, may use up, unless its submission says otherwise. Source: `docs/semantics.md 11.5`. */
+  readonly budget?: BudgetOptions
   /** Tries in all when the handler throws, and the waits between them. By default an error is final. */
   readonly retry?: { readonly attempts: number; readonly backoff?: Partial<Backoff> }
   /**
@@ -76,6 +80,7 @@ export interface TaskDefinition<Type extends string = string, Input = unknown, O
   readonly delayedLane: Lane
   readonly timeoutMs: number | undefined
   readonly model: string | undefined
+  readonly budget: BudgetOptions | undefined
   readonly tools: readonly string[] | undefined
   readonly retry: RetryPolicy | undefined
   readonly replay: 'by-key' | 'strict'
@@ -108,10 +113,10 @@ export function defineTask<
 ): TaskDefinition<Type, InputOf<Input>, ResultOf<Output, Returned>> {
   const problems = findProblems(definition, handler)
   if (problems.length > 0) throw new ConfigError(problems)
-  const { type, input, output, timeoutMs, model, tools, retry } = definition
+  const { type, input, output, timeoutMs, model, budget, tools, retry } = definition
   const { lane = 'normal', lane: delayedLane = 'batch' } = definition
   const { replay = 'by-key', errors = [], oversight = defaultOversightMode } = definition
-  const limits = { lane, delayedLane, timeoutMs, model, tools, retry: retry && policyOf(retry) }
+  const limits = { lane, delayedLane, timeoutMs, model, budget, tools, retry: retry && policyOf(retry) }
   return Object.freeze({ type, input, output, ...limits, replay, errors, oversight, handler })
 }
 
@@ -137,9 +142,10 @@ function findProblems(given: unknown, handler: unknown): ConfigProblem[] {
     const allowed = `an object of ${Object.keys(definitionRules).join(', ')}`
     return [{ path: 'task', allowed, given }, ...problems]
   }
-  const { retry } = given
+  const { retry, budget } = given
   const own = problemsIn(given, definitionRules, { path, required: ['type', 'input'] })
-  return [...own, ...retryProblems(retry, `${path}retry.`), ...problems]
+  const wrongBudget = budget === undefined ? [] : budgetProblems(`${path}budget`, budget)
+  return [...own, ...wrongBudget, ...retryProblems(retry, `${path}retry.`), ...problems]
 }
 
 const typeName: Rule = [`a name of ${nameRule[0]}`, nameRule[1]]
@@ -151,6 +157,7 @@ const definitionRules: Rules<TaskDefinitionOptions<string, Schema, Schema | unde
   lane: [lanes.join(' | '), (value) => Lane.safeParse(value).success],
   timeoutMs: limitRule,
   model: typeName,
+  budget: ['an object of limits', () => true],
   tools: namesRule,
   retry: retryRule,
   replay: isOneOf(['by-key', 'strict']),

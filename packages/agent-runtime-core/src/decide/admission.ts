@@ -16,6 +16,8 @@ export interface AdmissionCase {
   }
   /** What the front door found wrong, first of all. */
   readonly refused?: { readonly reason: RejectionReason; readonly message: string } | undefined
+  /** Why a budget above it has nothing left, asked before the quota. */
+  readonly exhaustedBudget?: (() => string | undefined) | undefined
   /** The quota that has no room, asked last of all. */
   readonly exceededQuota?: (() => string | undefined) | undefined
 }
@@ -27,7 +29,7 @@ export type Admission =
 const accepted: Admission = { accepted: true }
 
 /**
- * Whether a submission becomes a queued task. Fixed order: front door, hard depth, soft depth, quota.
+ * Whether a submission becomes a queued task. Fixed order: front door, hard depth, soft depth, budget, quota.
  * Source: Track AA, Scheduling Rules (backpressure), Quota Rules; `docs/semantics.md 2.1, 2.2, 2.4`.
  */
 export function decideAdmission(it: AdmissionCase): Admission {
@@ -51,6 +53,8 @@ export function decideAdmission(it: AdmissionCase): Admission {
         `queue depth ${it.depth}, batchBackpressureThreshold is ${limits.batchBackpressureThreshold}; batch tasks wait, submit later`,
       )
   }
+  const spent = it.exhaustedBudget?.()
+  if (spent !== undefined) return refuse('budget_exceeded', spent)
   const quota = it.exceededQuota?.()
   if (quota !== undefined)
     return refuse('quota_exceeded', `quota ${quota} has no room; submit later or raise its limit`)

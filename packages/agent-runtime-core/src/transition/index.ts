@@ -1,3 +1,4 @@
+export { beginBudgets, promoteBudgets } from './budgets.ts'
 export { ClaimRound, mergeHeads, type Demander, type Grant } from './claim.ts'
 export { flushRank, fold } from './fold.ts'
 export * from './rows.ts'

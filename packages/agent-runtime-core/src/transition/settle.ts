@@ -2,13 +2,16 @@ import type { EventType, RequeueReason } from '../event.ts'
 import { canonical } from '../codec.ts'
 import { decideExpiry } from '../decide/expiry.ts'
 import { isRetryWait } from '../decide/replay.ts'
+import { askingOf, type Crossed, debit } from './budget.ts'
+import { parkForBudget } from './budgets.ts'
 import { cancelChildren } from './cancel.ts'
 import { tellParent } from './children.ts'
 import type { LeaseEndReason } from '../lease.ts'
 import type { Fenced, Settlement, Write } from '../store.ts'
 import type { UsageSum } from '../usage.ts'
 import { charge, chargedText } from './charge.ts'
-import { endLease, held, liveLease, notice } from './fence.ts'
+import { exceed, exceededText } from './exceed.ts'
+import { endLease, type Held, held, liveLease, notice } from './fence.ts'
 import { enqueue, hold } from './queue.ts'
 import type { LeaseRow, TaskRow } from './rows.ts'
 import { clearWaits, dropWaits } from './waits.ts'
@@ -23,7 +26,31 @@ export function settle(ws: WorkingSet, { leaseId, settlement, charged }: Write<'
     return 'stale'
   }
   const { lease } = live
-  const task = charge(ws, live.task, charged)
+  const charging = charge(ws, live.task, charged)
+  const crossed = debit(ws, charging, charged, 0)
+  const task = ws.taskNow(charging)
+  const ended =
+    crossed?.budget.task === task.id && settlement.as !== 'failed'
+      ? exceededEnd(ws, task, crossed, settlement)
+      : settlement
+  conclude(ws, { lease, task }, ended, charged)
+  if (crossed !== undefined) exceed(ws, crossed, task)
+  return 'ok'
+}
+
+/** A line that the last charge crosses ends the task all the same: what it was to return is in the details. */
+function exceededEnd(ws: WorkingSet, task: TaskRow, crossed: Crossed, settlement: Settlement): Settlement {
+  const output = settlement.as === 'completed' ? { output: settlement.output } : {}
+  return { as: 'failed', kind: 'budget_exceeded', error: exceededText(ws, task, crossed, output) }
+}
+
+function conclude(
+  ws: WorkingSet,
+  { lease, task }: Held,
+  settlement: Settlement,
+  charged: UsageSum | undefined,
+): void {
+  const leaseId = ws.ids.lease(lease.id)
   switch (settlement.as) {
     case 'completed': {
       const output = ws.inline(settlement.output)
@@ -32,11 +59,11 @@ export function settle(ws: WorkingSet, { leaseId, settlement, charged }: Write<'
       finish(ws, task, lease, end, data, 'completed', released, output.blob)
       ws.count('completed')
       ws.count('running', -1)
-      return 'ok'
+      return
     }
     case 'failed': {
       fail(ws, task, lease, settlement.kind, settlement.error, 'failed', released, charged)
-      return 'ok'
+      return
     }
     case 'retry': {
       const attempt = task.attempt + 1
@@ -56,7 +83,6 @@ export function settle(ws: WorkingSet, { leaseId, settlement, charged }: Write<'
         error: settlement.error,
         charged,
       })
-      return 'ok'
     }
   }
 }
@@ -66,7 +92,9 @@ export function release(ws: WorkingSet, leaseId: string, reason: 'yielded' | 'dr
   const live = held(ws, leaseId)
   if (live === undefined) return 'stale'
   const { lease, task } = live
-  requeue(ws, task, lease, { reason, attempt: task.attempt, crashes: task.crashes, dueAt: null })
+  const asking = reason === 'yielded' ? askingOf(ws, task) : undefined
+  if (asking !== undefined) parkForBudget(ws, task, lease, asking)
+  else requeue(ws, task, lease, { reason, attempt: task.attempt, crashes: task.crashes, dueAt: null })
   return 'ok'
 }
 

@@ -1,6 +1,8 @@
 import type { Fenced, OutcomeOf, Write } from '../store.ts'
+import { debit } from './budget.ts'
 import { childrenToDrop, dropChildren } from './cancel.ts'
 import { chargedText, charging } from './charge.ts'
+import { exceed } from './exceed.ts'
 import { held } from './fence.ts'
 import type { ChildRow } from './rows.ts'
 import { dropWaits } from './waits.ts'
@@ -29,6 +31,8 @@ export function recordStep(ws: WorkingSet, it: Write<'recordStep'>): OutcomeOf<'
   if (it.drops !== undefined) dropWaits(ws, row, it.drops)
   dropChildren(ws, children)
   ws.remember(task.id, it.key, row.seq)
+  const crossed = debit(ws, ws.taskNow(row), it.charged, 1)
+  if (crossed !== undefined) exceed(ws, crossed, row)
   return { fenced: 'ok' }
 }
 
@@ -72,6 +76,8 @@ export function failStep(ws: WorkingSet, it: Write<'failStep'>): Fenced {
   )
   if (it.drops !== undefined) dropWaits(ws, row, it.drops)
   dropChildren(ws, children)
+  const crossed = debit(ws, ws.taskNow(row), it.charged, 0)
+  if (crossed !== undefined) exceed(ws, crossed, row)
   return 'ok'
 }
 

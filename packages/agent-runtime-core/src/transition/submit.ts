@@ -1,9 +1,11 @@
+import type { BudgetTerms } from '../budget.ts'
 import { decideAdmission } from '../decide/admission.ts'
 import { countInWindow, hasRoomAtAdmission, quotaRules, type QuotaRule } from '../decide/quota.ts'
 import type { RejectionReason } from '../event.ts'
 import { windowStart } from '../quota.ts'
 import { MICRO } from '../usage.ts'
 import type { Receipt, Submission } from '../store.ts'
+import { budgetsOf, cutToLeft, exhausted, openBudget, sumText } from './budget.ts'
 import { enqueue, hold, streamFor } from './queue.ts'
 import type { TaskRow } from './rows.ts'
 import type { WorkingSet } from './working-set.ts'
@@ -20,6 +22,7 @@ export function submitOne(ws: WorkingSet, it: Submission, parent: number | null 
   const taken = it.refused === undefined ? takenBefore(ws, it) : undefined
   if (taken !== undefined) return taken
 
+  const above = parent === null ? null : ws.taskNow({ id: parent }).budget
   const dueAt = dueTime(it, ws.now.at)
   const rules = quotaRules(ws.config.quotaConfig, it.model, it.tools ?? noTools)
   const admission = decideAdmission({
@@ -29,6 +32,7 @@ export function submitOne(ws: WorkingSet, it: Submission, parent: number | null 
     delayedCount: ws.delayed,
     limits: ws.config,
     refused: it.refused,
+    exhaustedBudget: above === null ? undefined : () => exhausted(ws, { budget: above }),
     exceededQuota: rules.length === 0 ? undefined : () => exceededQuota(ws, rules, it.tokens ?? 0),
   })
   if (!admission.accepted) return reject(ws, it, admission.reason, admission.message)
@@ -39,8 +43,13 @@ export function submitOne(ws: WorkingSet, it: Submission, parent: number | null 
     it.type,
     rules.map((rule) => rule.key),
   )
+  const budget =
+    it.budget?.cut === true && above !== null
+      ? cutToLeft(ws, budgetsOf(ws, { budget: above }), it.budget)
+      : it.budget
   const input = ws.inline(it.input)
   const id = ws.nextTask++
+  if (budget !== undefined) openBudget(ws, id, above, budget)
   const task = ws.move(
     {
       ...newTask,
@@ -53,10 +62,11 @@ export function submitOne(ws: WorkingSet, it: Submission, parent: number | null 
       explicitId: it.taskId ?? null,
       parent,
       account: it.cost === undefined ? null : { cost: Math.round(it.cost * MICRO), used: null },
+      budget: budget === undefined ? above : id,
     },
     {},
     'task.queued',
-    submissionText(it, input.text, dueAt),
+    submissionText(it, input.text, dueAt, budget),
     undefined,
     input.blob,
   )
@@ -73,7 +83,16 @@ const noTools: readonly string[] = []
 
 const newTask: Omit<
   TaskRow,
-  'id' | 'stream' | 'submittedAt' | 'queuedAt' | 'dueAt' | 'tokens' | 'explicitId' | 'parent' | 'account'
+  | 'id'
+  | 'stream'
+  | 'submittedAt'
+  | 'queuedAt'
+  | 'dueAt'
+  | 'tokens'
+  | 'explicitId'
+  | 'parent'
+  | 'account'
+  | 'budget'
 > = {
   state: 'queued',
   attempt: 1,
@@ -159,6 +178,7 @@ function reject(ws: WorkingSet, it: Submission, reason: RejectionReason, message
       explicitId: null,
       parent: null,
       account: null,
+      budget: null,
     },
     {},
     'task.rejected',
@@ -169,8 +189,15 @@ function reject(ws: WorkingSet, it: Submission, reason: RejectionReason, message
 }
 
 /** The data of `task.queued`, in canonical JSON. `input` is canonical already. */
-function submissionText(it: Submission, input: string, dueAt: number | null): string {
+function submissionText(
+  it: Submission,
+  input: string,
+  dueAt: number | null,
+  budget: BudgetTerms | undefined,
+): string {
   let text = '{'
+  if (budget !== undefined)
+    text += `"budget":{"limits":${sumText(budget.limits)},"soft":${sumText(budget.soft)}},`
   if (it.client !== undefined) text += `"client":${JSON.stringify(it.client)},`
   if (it.cost !== undefined) text += `"cost":${it.cost},`
   if (dueAt !== null) text += `"dueAt":${dueAt},`

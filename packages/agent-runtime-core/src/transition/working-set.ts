@@ -7,6 +7,7 @@ import type { IdCodec } from '../ids.ts'
 import { assertMove, canMoveLease } from '../states.ts'
 import type { LeaseNotice } from '../store.ts'
 import type {
+  BudgetRow,
   CheckpointRow,
   ChildRow,
   EventRow,
@@ -71,6 +72,10 @@ export interface Base {
   readonly events: ReadonlyMap<string, string>
   /** Those that an operation names, and how many there are in all when one may add to them. */
   readonly schedules: ReadonlyMap<string, ScheduleRow>
+  /** By task: its own budget, of the tasks that an operation touches and those above them. */
+  readonly budgets: ReadonlyMap<number, BudgetRow>
+  /** By task with a budget: the tasks that are parked for it or for one below. */
+  readonly parked: ReadonlyMap<number, readonly number[]>
   readonly scheduleCount: number
   readonly totals: TotalsRow
   /** Promoted queued tasks in all lanes, and those not due yet. */
@@ -126,6 +131,7 @@ export class WorkingSet {
   /** The rows of children that changed, by {@link childKey}. */
   readonly childRows = new Map<string, ChildRow>()
   readonly checkpoints = new Map<number, CheckpointRow>()
+  readonly budgets = new Map<number, BudgetRow>()
   /** Undefined: removed. */
   readonly schedules = new Map<string, ScheduleRow | undefined>()
   readonly events: EventRow[] = []
@@ -190,6 +196,12 @@ export class WorkingSet {
         windowTokens: 0,
       }
     )
+  }
+
+  budget(task: number): BudgetRow {
+    const row = this.budgets.get(task) ?? this.base.budgets.get(task)
+    if (row === undefined) throw new Error(`the budget of task ${task} was not loaded`)
+    return row
   }
 
   schedule(name: string): ScheduleRow | undefined {

@@ -78,7 +78,7 @@ export function prepareMemos(
   function memosOf(row: TaskRow): Reads['memos']['answer'] {
     const steps: StepRecord[] = []
     const waits: WaitRecord[] = []
-    const found = memoEvents.all(row.id).filter(({ data }) => data !== PUT_BACK)
+    const found = memoEvents.all(row.id).filter(({ data }) => !PUT_BACK.has(data))
     const sentBack = found.some(({ type, data }) => isWaitEnd(type) && data.includes('"since":'))
       ? load.rejections(row.id)
       : []
@@ -164,7 +164,7 @@ function isWaitEnd(type: StoredEvent['type']): boolean {
 }
 
 /** The data of a resumption that no wait brought about: of a task that was parked. */
-const PUT_BACK = '{"reason":"divergence"}'
+const PUT_BACK: ReadonlySet<string> = new Set(['{"reason":"divergence"}', '{"reason":"budget"}'])
 
 interface MemoColumns {
   readonly seq: number

@@ -26,6 +26,7 @@ import {
 } from '@ku0/agent-runtime-core'
 import { prepareExplain } from './explain.ts'
 import { prepareApprovals } from './approvals.ts'
+import { prepareBudgets } from './budgets.ts'
 import { prepareIntegrity } from './integrity.ts'
 import { taskOf } from './load.ts'
 import { noMemos, openWaitOf, prepareMemos } from './memos.ts'
@@ -70,7 +71,7 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
   const checkpointSeq = db.prepare<[number], number>('SELECT seq FROM checkpoint WHERE task = ?').pluck()
   const progressAfter = db
     .prepare<[number, number], number>(
-      "SELECT seq FROM event WHERE task = ? AND seq > ? AND type NOT IN ('signal.received', 'task.leaked') LIMIT 1",
+      "SELECT seq FROM event WHERE task = ? AND seq > ? AND type NOT IN ('signal.received', 'task.leaked', 'budget.asked', 'budget.continued') LIMIT 1",
     )
     .pluck()
   const chunks = db.prepare<
@@ -97,6 +98,7 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
 
   const explain = prepareExplain(context, workers)
   const approvals = prepareApprovals(db, tables)
+  const budgets = prepareBudgets(tables, context.now)
   const memos = prepareMemos(db, tables)
   const faultOf = prepareIntegrity(context)
   // Another process may write between two statements: they see one state.
@@ -135,6 +137,12 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
         }) as Reads['memos']['answer']
       case 'approvals':
         return approvals(query)
+      case 'budget': {
+        const row = find(query.taskId)
+        return row === undefined ? undefined : budgets.of(row)
+      }
+      case 'budgets':
+        return budgets.asking(query)
       case 'output': {
         const row = find(query.taskId)
         if (row === undefined) return undefined
@@ -170,6 +178,7 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
 
   function recordOf(row: TaskRow): TaskRecord {
     const first = readable(tables.event(row.id, 1)) ?? submissionLost(row)
+    const budget = budgets.of(row)
     const text = (name: string) => (typeof first[name] === 'string' ? { [name]: first[name] } : {})
     const base = {
       taskId: nameOf(row),
@@ -183,6 +192,7 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
       ...text('client'),
       ...(typeof first['cost'] === 'number' ? { cost: first['cost'] } : {}),
       ...(row.account?.used ? { used: usageOf(row.account.used) } : {}),
+      ...(budget === undefined ? {} : { budget }),
       ...text('model'),
       ...text('schedule'),
       ...(typeof first['scheduledFor'] === 'number' ? { scheduledFor: first['scheduledFor'] } : {}),

@@ -24,6 +24,14 @@ export function timedOut(taskId: string, timeoutMs: number): Stop {
   return { kind: 'timeout', error: new TimeoutError(`task ${taskId}`, timeoutMs) }
 }
 
+export function overBudget(taskId: string, reason: string): Stop {
+  const message = `task ${taskId} was ended: ${reason}`
+  return {
+    kind: 'budget_exceeded',
+    error: new RuntimeError('budget_exceeded', message, { details: { taskId } }),
+  }
+}
+
 export function shutDown(): Stop {
   return {
     kind: 'shutdown',
