@@ -69,7 +69,7 @@ const calls: Readonly<Record<string, Refused>> = {
     (ctx, options) => ctx.spawn('a', double, 1, options),
     [{ onParentEnds: 'abandon' }, "spawn 'a' option onParentEnds: no such option, did you mean onParentEnd?"],
     [{ onParentEnd: 'keep' }, "spawn 'a' option onParentEnd: cancel | abandon; given"],
-    [{ queue: 5 }, 'tokens, onParentEnd; given 5'],
+    [{ queue: 5 }, 'budget, onParentEnd; given 5'],
     [{ client: 'me' }, "spawn 'a' option client: a child has its parent's client, and its key is its own"],
   ],
   call: [
