@@ -114,6 +114,15 @@ describe('whatever is done to a store, it does what the reference model does (do
       'fire in vain': 0.3,
       'run refused': 0.1,
       'run skipped': 0.1,
+      budget: 0.3,
+      'over budget': 0.05,
+      'spawn refused: budget_exceeded': 0.02,
+      'parked for a budget': 0.1,
+      'budget exceeded': 0.3,
+      continue: 0.05,
+      stop: 0.05,
+      'put back': 0.02,
+      'line of time': 0.05,
     }
     if (seen.size === 0) return
     if (process.env['MODEL_RUNS'] !== undefined) console.log(Object.fromEntries(seen))

@@ -371,7 +371,7 @@ function* lastingRules(before: StoreSnapshot, now: StoreSnapshot): Iterable<stri
       if (record.state !== 'rejected') yield `I1 task ${record.sequence} is gone`
       continue
     }
-    if (isFinal(record.state) && withoutAbort(task.record) !== withoutAbort(record))
+    if (isFinal(record.state) && lasting(task.record) !== lasting(record))
       yield `I3 task ${record.sequence} was ${record.state} and changed`
     for (const [index, event] of events.entries())
       if (JSON.stringify(task.events[index]) !== JSON.stringify(event))
@@ -386,9 +386,9 @@ function* lastingRules(before: StoreSnapshot, now: StoreSnapshot): Iterable<stri
   }
 }
 
-/** The physical stop comes after the final state. */
-function withoutAbort(record: TaskRecord): string {
-  return JSON.stringify({ ...record, abort: undefined })
+/** The physical stop comes after the final state, and those that a task left behind may draw on its budget still. */
+function lasting(record: TaskRecord): string {
+  return JSON.stringify({ ...record, abort: undefined, budget: undefined })
 }
 
 const valueKeys = ['input', 'result', 'output', 'error', 'value', 'artifact'] as const

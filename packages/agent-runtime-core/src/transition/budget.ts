@@ -69,29 +69,31 @@ export function askingOf(ws: WorkingSet, task: TaskRow): BudgetRow | undefined {
 }
 
 /**
- * What a task used goes to every budget above it. Soft lines that are passed ask; the uppermost hard line that is crossed is the
- * answer, and nothing else has been done about it. Source: `docs/semantics.md 11.5`.
+ * What a task used goes to every budget above it. Soft lines that are passed ask; hard lines that are crossed are the answer, the
+ * nearest first, and nothing has been done about them. Source: `docs/semantics.md 11.5`.
  */
 export function debit(
   ws: WorkingSet,
   task: TaskRow,
   charged: UsageSum | undefined,
   steps: number,
-): Crossed | undefined {
-  if (task.budget === null) return undefined
+): readonly Crossed[] {
+  if (task.budget === null) return none
   const spent = { ...noUse, ...charged, steps }
-  let crossed: Crossed | undefined
+  const crossed: Crossed[] = []
   for (const row of budgetsOf(ws, task)) {
     const used = addUse(row.used, spent)
     const next = { ...row, used, own: row.task === task.id ? addUse(row.own, spent) : row.own }
     ws.budgets.set(row.task, next)
     const field = fieldOver(next.limits, used)
-    if (field !== undefined) crossed = { budget: next, field, used: usedOf(next, field) }
+    if (field !== undefined) crossed.push({ budget: next, field, used: usedOf(next, field) })
     else askIfPassed(ws, next, task)
   }
   tellAsked(ws, task)
   return crossed
 }
+
+const none: readonly Crossed[] = []
 
 /** The holder is told to park at its next step boundary while a budget asks. */
 function tellAsked(ws: WorkingSet, task: TaskRow): void {
@@ -130,6 +132,8 @@ export function usedOf({ used }: { readonly used: BudgetUse }, field: BudgetFiel
 function leftOf(ws: WorkingSet, row: BudgetRow, field: BudgetField): number {
   const limit = row.limits[field]
   if (limit === undefined) return Number.POSITIVE_INFINITY
+  // The time of a task that is over passes no more.
+  if (field === 'wallMs' && isFinal(ws.taskNow({ id: row.task }).state)) return Number.POSITIVE_INFINITY
   const used = field === 'wallMs' ? ws.now.at - (row.startedAt ?? ws.now.at) : row.used[field]
   return Math.max(0, limit - used)
 }

@@ -18,7 +18,7 @@ export function promoteBudgets(ws: WorkingSet, due: readonly BudgetRow[]): void 
     const used = ws.now.at - row.startedAt
     if (used >= (row.limits.wallMs ?? Number.POSITIVE_INFINITY)) {
       ws.budgets.set(task, { ...row, dueAt: null })
-      exceed(ws, { budget: row, field: 'wallMs', used }, owner)
+      exceed(ws, [{ budget: row, field: 'wallMs', used }], owner)
     } else ask(ws, row, 'wallMs', used, owner)
   }
 }

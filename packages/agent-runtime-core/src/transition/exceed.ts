@@ -14,14 +14,22 @@ import { clearWaits } from './waits.ts'
 import { blobReference, type WorkingSet } from './working-set.ts'
 
 /**
- * A hard line was crossed: the task whose budget it is fails, with all below it. Where that task is over, and only tasks that outlived
- * it still use its budget, the one that crossed the line fails. Source: `docs/semantics.md 11.5`.
+ * Hard lines were crossed: the tasks whose budgets they are fail, with all below them, the uppermost first. Where all of those are
+ * over, and only tasks that outlived them still use their budgets, the one that crossed the lines fails. Source: `docs/semantics.md 11.5`.
  */
-export function exceed(ws: WorkingSet, crossed: Crossed, by: TaskRow): void {
-  const owner = ws.taskNow({ id: crossed.budget.task })
-  const task = isFinal(owner.state) ? ws.taskNow(by) : owner
-  if (isFinal(task.state)) return
-  end(ws, task, exceededText(ws, task, crossed))
+export function exceed(ws: WorkingSet, crossed: readonly Crossed[], by: TaskRow): void {
+  const [nearest] = crossed
+  if (nearest === undefined) return
+  const isOver = ({ id }: { readonly id: number }) => isFinal(ws.taskNow({ id }).state)
+  if (crossed.every(({ budget }) => isOver({ id: budget.task }))) {
+    const task = ws.taskNow(by)
+    if (!isFinal(task.state)) end(ws, task, exceededText(ws, task, nearest))
+    return
+  }
+  for (const line of crossed.toReversed()) {
+    const owner = ws.taskNow({ id: line.budget.task })
+    if (!isFinal(owner.state)) end(ws, owner, exceededText(ws, owner, line))
+  }
 }
 
 /** Somebody answered a budget that asked: enough. What outlived its task and is parked fails by itself. */

@@ -29,12 +29,11 @@ export function settle(ws: WorkingSet, { leaseId, settlement, charged }: Write<'
   const charging = charge(ws, live.task, charged)
   const crossed = debit(ws, charging, charged, 0)
   const task = ws.taskNow(charging)
+  const own = crossed.find(({ budget }) => budget.task === task.id)
   const ended =
-    crossed?.budget.task === task.id && settlement.as !== 'failed'
-      ? exceededEnd(ws, task, crossed, settlement)
-      : settlement
+    own === undefined || settlement.as === 'failed' ? settlement : exceededEnd(ws, task, own, settlement)
   conclude(ws, { lease, task }, ended, charged)
-  if (crossed !== undefined) exceed(ws, crossed, task)
+  exceed(ws, crossed, task)
   return 'ok'
 }
 

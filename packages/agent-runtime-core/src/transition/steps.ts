@@ -31,8 +31,7 @@ export function recordStep(ws: WorkingSet, it: Write<'recordStep'>): OutcomeOf<'
   if (it.drops !== undefined) dropWaits(ws, row, it.drops)
   dropChildren(ws, children)
   ws.remember(task.id, it.key, row.seq)
-  const crossed = debit(ws, ws.taskNow(row), it.charged, 1)
-  if (crossed !== undefined) exceed(ws, crossed, row)
+  exceed(ws, debit(ws, ws.taskNow(row), it.charged, 1), row)
   return { fenced: 'ok' }
 }
 
@@ -76,8 +75,7 @@ export function failStep(ws: WorkingSet, it: Write<'failStep'>): Fenced {
   )
   if (it.drops !== undefined) dropWaits(ws, row, it.drops)
   dropChildren(ws, children)
-  const crossed = debit(ws, ws.taskNow(row), it.charged, 0)
-  if (crossed !== undefined) exceed(ws, crossed, row)
+  exceed(ws, debit(ws, ws.taskNow(row), it.charged, 0), row)
   return 'ok'
 }
 

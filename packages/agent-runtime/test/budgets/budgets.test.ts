@@ -341,14 +341,14 @@ describe('budgets (docs/semantics.md 11.5)', () => {
         b: { task: helper, input: tokens, after: ['a'], options: { budget: { tokens: 45 } } },
       },
     })
-    const good = await runtime.submitGraph(graph(40) as never, { budget: { tokens: 100 } })
+    const good = await runtime.submitGraph(graph(40), { budget: { tokens: 100 } })
     await elapse(100)
     await runtime.result(good.taskId)
     expect(await runtime.budgets.get(good.taskId)).toMatchObject({ used: { tokens: 80, steps: 2 } })
-    const over = await runtime.submitGraph(graph(40) as never, { budget: { tokens: 79 } })
+    const over = await runtime.submitGraph(graph(40), { budget: { tokens: 79 } })
     await elapse(100)
     await expect(runtime.result(over.taskId)).rejects.toMatchObject({ code: 'invalid_argument' })
-    const crossed = await runtime.submitGraph(graph(60) as never, { budget: { tokens: 59 } })
+    const crossed = await runtime.submitGraph(graph(60), { budget: { tokens: 59 } })
     await elapse(100)
     await expect(runtime.result(crossed.taskId)).rejects.toMatchObject({ kind: 'budget_exceeded' })
   })
@@ -362,7 +362,9 @@ describe('budgets (docs/semantics.md 11.5)', () => {
     await elapse(7_200_100)
     const { tasks } = await runtime.list()
     expect(tasks.length).toBe(2)
-    expect(tasks).toMatchObject(Array(2).fill({ state: 'failed', budget: { used: { tokens: 11 } } }))
+    expect(tasks).toMatchObject(
+      Array.from({ length: 2 }, () => ({ state: 'failed', budget: { used: { tokens: 11 } } })),
+    )
   })
 
   test.each<[BudgetOptions | number, string]>([
@@ -419,7 +421,7 @@ describe('budgets in tests of tasks', () => {
     await using virtual = await createTestRuntime({ tasks: [waits] })
     const receipt = await virtual.runtime.submit(waits, null, { budget: { wallMs: 3_600_000, soft: 0.5 } })
     await expect(virtual.result(receipt)).rejects.toMatchObject({ kind: 'budget_exceeded' })
-    expect(`${await virtual.history(receipt)}`).toContain('1800000 of wallMs are used')
+    expect((await virtual.history(receipt)).toString()).toContain('1800000 of wallMs are used')
     const parked = defineTask({ type: 'parked', input: z.null() }, async (ctx) => {
       await spend(ctx, 'a', 5)
       await spend(ctx, 'b', 5)
