@@ -409,11 +409,13 @@ const spendingCommands = [
 export const lifeOf = (more: readonly fc.Arbitrary<Command>[]) =>
   fc
     .oneof(
-      { weight: 5, arbitrary: fc.commands([...commands, ...more], { maxCommands: 220, size: 'max' }) },
-      { weight: 3, arbitrary: fc.commands([...familyCommands, ...more], { maxCommands: 120, size: 'max' }) },
-      {
-        weight: 2,
-        arbitrary: fc.commands([...spendingCommands, ...more], { maxCommands: 120, size: 'max' }),
-      },
+      { weight: 2, arbitrary: fc.commands([...commands, ...more], { maxCommands: 220, size: 'max' }) },
+      { weight: 1, arbitrary: fc.commands([...familyCommands, ...more], { maxCommands: 120, size: 'max' }) },
     )
     .map((list) => [new Register(2, ['*']), ...list])
+
+/** The same of trees that spend. */
+export const spendingLifeOf = (more: readonly fc.Arbitrary<Command>[]) =>
+  fc
+    .commands([...spendingCommands, ...more], { maxCommands: 120, size: 'max' })
+    .map((list) => [new Register(3, ['*']), ...list])

@@ -338,7 +338,7 @@ describe('budgets (docs/semantics.md 11.5)', () => {
     const graph = (tokens: number) => ({
       nodes: {
         a: { task: helper, input: tokens },
-        b: { task: helper, input: tokens, after: ['a'], options: { budget: { tokens: 45 } } },
+        b: { task: helper, input: tokens, after: ['a'] as const, options: { budget: { tokens: 45 } } },
       },
     })
     const good = await runtime.submitGraph(graph(40), { budget: { tokens: 100 } })
