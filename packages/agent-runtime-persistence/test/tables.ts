@@ -442,9 +442,12 @@ function* admissionRules(
         yield `I13 commit ${number} refused task ${event.task} by backpressure at depth ${depth}`
       if (event.type === 'task.queued' || event.type === 'task.requeued' || event.type === 'task.resumed')
         queued.set(event.task, dueAt)
-      else if (event.type === 'task.started' || event.type === 'task.canceled') queued.delete(event.task)
+      else if (leavesQueue.has(event.type)) queued.delete(event.task)
     }
 }
+
+/** A task that fails in the queue did so for its budget. */
+const leavesQueue: ReadonlySet<string> = new Set(['task.started', 'task.canceled', 'task.failed'])
 
 /** What is named exists: blobs, checkpoints, output, processes. */
 function* referenceRules({
