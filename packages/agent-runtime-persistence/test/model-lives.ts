@@ -328,7 +328,7 @@ const amount = fc.option(fc.constantFrom(1, 2, 3, 5, 9), { nil: undefined })
 const terms = fc
   .tuple(
     amount,
-    fc.option(fc.constantFrom(250, 1_000, 2_000), { nil: undefined, freq: 1 }),
+    fc.option(fc.constantFrom(250, 1_000, 2_000), { nil: undefined, freq: 2 }),
     fc.option(fc.constantFrom(1, 2, 3), { nil: undefined, freq: 3 }),
     fc.boolean(),
   )
