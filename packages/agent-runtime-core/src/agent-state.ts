@@ -85,6 +85,12 @@ export const addedAgentMoves = [
     why: 'a lost lease, a retry or a yield: in the paper the supervisor starts a crashed agent anew, beside its table',
   },
   {
+    from: 'pending',
+    to: 'failed',
+    by: 'a budget that is exceeded',
+    why: 'what a child used up ends the task above it, which may be in the queue just then',
+  },
+  {
     from: 'checkpointed',
     to: 'pending',
     by: 'requeue, or the end of a wait',

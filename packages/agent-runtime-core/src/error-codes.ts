@@ -122,8 +122,9 @@ export const errorCodes = {
     retryable: false,
   },
   budget_exceeded: {
-    meaning: 'It used more, or ran longer, than its profile or its limits allow.',
-    remedy: 'Raise the limit that the message names, choose another profile, or make the work smaller.',
+    meaning: 'The task, or one above it, used up its budget, or more than its profile or its limits allow.',
+    remedy:
+      'Raise the budget or limit that the message names, or make the work smaller; the details may hold a partial result.',
     retryable: false,
   },
   lease_released: {
@@ -141,8 +142,8 @@ export const errorCodes = {
     retryable: false,
   },
   already_resolved: {
-    meaning: 'The approval was given or refused before, or is not asked for any more.',
-    remedy: 'Nothing is left to do: the first verdict counts.',
+    meaning: 'The question was answered before, or is not asked any more.',
+    remedy: 'Nothing is left to do: the first answer counts.',
     retryable: false,
   },
   store_newer: {

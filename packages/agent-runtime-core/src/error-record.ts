@@ -12,6 +12,8 @@ export interface ErrorRecord {
   /** Absent when the error does not say: the retry policy decides. */
   readonly retryable?: boolean
   readonly cause?: ErrorRecord
+  /** What the runtime itself says of a failure that it decided. */
+  readonly details?: Readonly<Record<string, unknown>>
 }
 
 /** How much of an error is kept. Lengths are bytes of UTF-8. */
@@ -47,7 +49,10 @@ export function describeError(error: unknown, limits: Partial<ErrorLimits> = {})
 export function toRuntimeError(record: ErrorRecord): RuntimeError {
   const code = isErrorCode(record.code) ? record.code : 'handler_failed'
   const options = {
-    details: record.code === undefined || record.code === code ? {} : { code: record.code },
+    details: {
+      ...record.details,
+      ...(record.code === undefined || record.code === code ? {} : { code: record.code }),
+    },
     ...(record.cause === undefined ? {} : { cause: toRuntimeError(record.cause) }),
   }
   const error =

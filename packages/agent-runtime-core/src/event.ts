@@ -1,3 +1,4 @@
+import type { BudgetField, BudgetSum } from './budget.ts'
 import type { ChildPolicy } from './child.ts'
 import type { Divergence } from './divergence.ts'
 import type { Lane } from './lane.ts'
@@ -58,6 +59,8 @@ export interface EventData {
     input: unknown
     /** Its name in its swarm. */
     agent?: string
+    /** In whole tokens, ms and steps, and millionths. */
+    budget?: { limits: BudgetSum; soft: BudgetSum }
     client?: string
     /** An estimate. */
     cost?: number
@@ -107,9 +110,11 @@ export interface EventData {
     dueAt?: Record<string, number>
     /** Where code and history part, when that is the reason; it waits for nothing else then. */
     divergence?: Divergence
+    /** The task whose budget asks, when that is the reason; it waits for nothing else then. */
+    budget?: string
   }
   /** A wait ended, and the task goes on; or somebody put back a task that was parked because code and history part. */
-  'task.resumed': ({ reason: WaitKind } & ResolvedWait) | { reason: 'divergence'; key?: never }
+  'task.resumed': ({ reason: WaitKind } & ResolvedWait) | { reason: 'divergence' | 'budget'; key?: never }
   'task.requeued': {
     attempt: number
     reason: RequeueReason
@@ -195,6 +200,10 @@ export interface EventData {
   'checkpoint.created': { hash: string; size: number }
   /** The lease used more than a soft limit says; told once. */
   'limit.warned': { amount: LimitedAmount; leaseId: string; limit: number; used: number }
+  /** A soft line of the task's budget was passed; amounts as in `task.queued`. */
+  'budget.asked': { field: BudgetField; by: string; line: number; used: number }
+  /** Somebody let the tree go on: what the limits were raised by. */
+  'budget.continued': { raised: BudgetSum }
   'task.leaked': { leaseId: string; afterMs: number }
 }
 
@@ -254,6 +263,8 @@ export const eventCatalogue = {
   'approval.requested': { stored: true },
   'approval.resolved': { stored: true },
   'limit.warned': { stored: true },
+  'budget.asked': { stored: true },
+  'budget.continued': { stored: true },
   'attempt.restarted': { stored: false },
   'evaluation.recorded': { stored: false },
   'evaluation.drifted': { stored: false },

@@ -1,5 +1,6 @@
 export * from './approval.ts'
 export * from './agent-state.ts'
+export * from './budget.ts'
 export * from './child.ts'
 export * from './codec.ts'
 export * from './config.ts'

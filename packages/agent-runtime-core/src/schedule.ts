@@ -16,7 +16,17 @@ export type ScheduleTiming =
 /** What each run of a schedule submits. */
 export type ScheduledRun = Pick<
   Submission,
-  'type' | 'lane' | 'input' | 'client' | 'model' | 'tools' | 'labels' | 'timeoutMs' | 'tokens' | 'cost'
+  | 'type'
+  | 'lane'
+  | 'input'
+  | 'client'
+  | 'model'
+  | 'tools'
+  | 'labels'
+  | 'timeoutMs'
+  | 'tokens'
+  | 'cost'
+  | 'budget'
 >
 
 /** What a schedule is told to be. */

@@ -18,7 +18,7 @@ export type LeaseState = (typeof leaseStates)[number]
 
 /** Every legal move of a task; a pair that is not here is refused. Source: `docs/semantics.md 1.1, 1.2`. */
 export const taskMoves = {
-  queued: ['running', 'canceled'],
+  queued: ['running', 'canceled', 'failed'],
   running: ['completed', 'failed', 'canceled', 'queued', 'waiting'],
   waiting: ['queued', 'failed', 'canceled'],
   completed: [],

@@ -1,4 +1,5 @@
 import type { PendingApproval, Rejection, VerdictOutcome } from './approval.ts'
+import type { BudgetField, BudgetRecord, BudgetSum, BudgetTerms } from './budget.ts'
 import type { ChildPolicy, ChildRecord } from './child.ts'
 import type { ExecutionConfig } from './config.ts'
 import type { Divergence } from './divergence.ts'
@@ -90,7 +91,8 @@ export interface Interest {
 export interface LeaseNotice {
   readonly leaseId: string
   readonly taskId: string
-  readonly verdict: 'lost' | 'canceled' | 'yield'
+  /** `failed`: the runtime has failed the task; the handler has to stop. */
+  readonly verdict: 'lost' | 'canceled' | 'yield' | 'failed'
   readonly reason?: string
 }
 
@@ -116,6 +118,8 @@ export interface Claim {
   readonly submission: string
   /** The last `ctx.checkpoint` data, when there is one. */
   readonly checkpoint?: string
+  /** A budget that it draws on asks, and nobody has answered: it is given back at its first step boundary. */
+  readonly yields?: true
 }
 
 /** One submission, its values encoded and its limits checked. */
@@ -149,6 +153,8 @@ export interface Submission {
   readonly share?: { readonly cpuTimeUs?: number; readonly memoryBytes?: number }
   /** Set by the store itself: its caller runs it. */
   readonly held?: true
+  /** What the task and all below it may use up. Source: `docs/semantics.md 11.5`. */
+  readonly budget?: BudgetTerms
   /** The submitter's trace context. */
   readonly trace?: Readonly<Record<string, string>>
   /** Set by the store itself. */
@@ -273,6 +279,14 @@ export interface Writes {
       | { readonly fenced: 'ok'; readonly as: 'refused'; readonly receipt: Receipt & { accepted: false } }
       /** It has `maxChildren` that have not ended. */
       | { readonly fenced: 'ok'; readonly as: 'full' }
+      /** Its budget is larger than what is left of one above it, that of `taskId`; nothing is stored. */
+      | {
+          readonly fenced: 'ok'
+          readonly as: 'over_budget'
+          readonly field: BudgetField
+          readonly left: number
+          readonly taskId: string
+        }
       | { readonly fenced: 'stale' }
   }
   checkpoint: { fields: { readonly leaseId: string; readonly data: string }; outcome: Fenced }
@@ -311,6 +325,32 @@ export interface Writes {
     fields: { readonly taskId: string }
     outcome: { readonly resumed: boolean; readonly state?: TaskState }
   }
+  /**
+   * Answers the budget that asks, of the task or the nearest above it: its tree goes on with limits raised by so much, or ends. Source:
+   * `docs/semantics.md 11.5`.
+   */
+  answerBudget: {
+    fields: {
+      readonly taskId: string
+      readonly answer: { readonly as: 'continue'; readonly raise: BudgetSum } | { readonly as: 'stop' }
+    }
+    outcome:
+      /** `taskId` is the task whose budget was answered. */
+      | { readonly as: 'answered'; readonly taskId: string; readonly resumed: number }
+      /** `asked`: it did once. */
+      | { readonly as: 'not_asked'; readonly asked: boolean }
+      | { readonly as: 'no_budget' }
+      | { readonly as: 'unknown_task' }
+      /** It has no limit of this field that could be raised. */
+      | { readonly as: 'unlimited'; readonly field: BudgetField }
+      /** More than is left of the budget of `above`. */
+      | {
+          readonly as: 'over_budget'
+          readonly field: BudgetField
+          readonly left: number
+          readonly above: string
+        }
+  }
   /** Keeps a signal for the task, or wakes it. Final and unknown tasks take none. Source: `docs/semantics.md 12.4`. */
   signal: {
     fields: { readonly taskId: string; readonly name: string; readonly value: string }
@@ -343,7 +383,7 @@ export interface Writes {
       readonly onlyOver: boolean
       /** What is not as it was submitted. */
       readonly change: Partial<
-        Pick<Submission, 'taskId' | 'input' | 'lane' | 'labels' | 'trace' | 'idempotencyKey'>
+        Pick<Submission, 'taskId' | 'input' | 'lane' | 'labels' | 'trace' | 'idempotencyKey' | 'budget'>
       >
     }
     outcome:
@@ -360,7 +400,7 @@ export interface Writes {
       /** An edit of what is no step that the new task has; `recorded` is what has the key, if anything has. */
       | { readonly as: 'not_editable'; readonly key: string; readonly recorded?: 'step' | WaitKind }
   }
-  /** Gives a running task back, same attempt. Source: `docs/semantics.md 3.6, 5.6`. */
+  /** Gives a running task back, same attempt. One that yields while a budget above it asks is parked. Source: `docs/semantics.md 3.6, 5.6, 11.5`. */
   release: {
     fields: { readonly leaseId: string; readonly reason: Extract<LeaseEndReason, 'yielded' | 'drained'> }
     outcome: Fenced
@@ -710,6 +750,13 @@ export interface Reads {
       readonly after?: number
     }
     answer: { readonly approvals: readonly PendingApproval[]; readonly cursor?: number }
+  }
+  /** The budget that a task draws on first, its own or one above it; undefined when it has none. */
+  budget: { fields: { readonly taskId: string }; answer: BudgetRecord | undefined }
+  /** Budgets that ask, by task; `after` is the `cursor` of the page before. */
+  budgets: {
+    fields: { readonly limit: number; readonly after?: number }
+    answer: { readonly budgets: readonly BudgetRecord[]; readonly cursor?: number }
   }
   output: {
     fields: { readonly taskId: string; readonly after: number; readonly limit: number }

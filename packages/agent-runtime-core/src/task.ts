@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { BudgetRecord } from './budget.ts'
 import { Divergence } from './divergence.ts'
 import { failureKinds, rejectionReasons, waitReasons } from './event.ts'
 import { Lane } from './lane.ts'
@@ -24,6 +25,8 @@ const base = {
   cost: z.number().optional(),
   /** What it has used up so far, as its handler has charged it. Source: `docs/semantics.md 11.5`. */
   used: z.strictObject({ tokens: z.number(), money: z.number(), cost: z.number() }).optional(),
+  /** The budget that it draws on first: its own, or one above it. Source: `docs/semantics.md 11.5`. */
+  budget: BudgetRecord.optional(),
   model: z.string().optional(),
   /** The schedule that submitted it, and the time, epoch ms, that it is the run for. Source: `docs/schedules.md`. */
   schedule: z.string().optional(),

@@ -46,6 +46,8 @@ const frozen = [
   'attempt.restarted',
   'evaluation.recorded',
   'evaluation.drifted',
+  'budget.asked',
+  'budget.continued',
 ]
 const names = Object.keys(eventCatalogue) as EventType[]
 

@@ -16,6 +16,7 @@ import {
 const legal = new Set([
   'queued > running',
   'queued > canceled',
+  'queued > failed',
   'running > canceled',
   'waiting > canceled',
   'running > completed',
@@ -61,7 +62,7 @@ describe('the states of a task (docs/semantics.md 1.1, 1.2)', () => {
       code: 'invalid_transition',
       from: 'queued',
       to: 'completed',
-      expected: ['running', 'canceled'],
+      expected: ['running', 'canceled', 'failed'],
     })
     expect(refusal('completed', 'queued')).toMatchObject({ from: 'completed', expected: [] })
   })

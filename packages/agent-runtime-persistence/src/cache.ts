@@ -3,6 +3,7 @@ import {
   mergeHeads,
   noTotals,
   type Base,
+  type BudgetRow,
   type ChildRow,
   type CircuitRow,
   type ClientRow,
@@ -79,6 +80,10 @@ export class Cache implements Base {
   readonly circuits = new Map<string, CircuitRow>()
   readonly usages = new Map<number, UsageRow>()
   readonly swarms = new Map<string, SwarmRow>()
+  readonly budgets = new Map<number, BudgetRow>()
+  readonly parked = new Map<number, readonly number[]>()
+  /** When the first budget's wall time reaches a line. */
+  budgetAt: number | undefined
   scheduleCount = 0
   readonly evaluations = new Map<string, EvaluationRow>()
   agentCount = 0
@@ -138,6 +143,9 @@ export class Cache implements Base {
     this.scheduleAt = undefined
     this.evaluations.clear()
     this.reputations.clear()
+    this.budgets.clear()
+    this.parked.clear()
+    this.budgetAt = undefined
     this.forgetWaits()
     this.lookedUp.clear()
     this.lookedUpLeases.clear()
@@ -257,6 +265,8 @@ export class Cache implements Base {
     this.histories.clear()
     this.schedules.clear()
     this.evaluations.clear()
+    this.budgets.clear()
+    this.parked.clear()
     this.forgetWaits()
   }
 

@@ -236,7 +236,14 @@ export class StoreEngine {
     const now = this.options.environment.clock.monotonic()
     const next = this.ready
       ? now
-      : Math.min(this.tickAt, this.renewAt, this.presentAt, this.dueAt, this.scheduleDueAt(now))
+      : Math.min(
+          this.tickAt,
+          this.renewAt,
+          this.presentAt,
+          this.dueAt,
+          this.budgetDueAt(now),
+          this.scheduleDueAt(now),
+        )
     return Math.max(0, next - now, this.notBefore - now)
   }
 
@@ -274,7 +281,10 @@ export class StoreEngine {
     const alive = beats && this.options.stalledMs() < config.maxStallMs
     const renewing = alive && (this.cache.running.size > 0 || this.cache.workers.size > 0)
     const showing = renewing || mono >= this.presentAt
-    const due = mono >= this.dueAt || (ticked && (this.gone.length > 0 || this.hasLapsed()))
+    const due =
+      mono >= this.dueAt ||
+      mono >= this.budgetDueAt(mono) ||
+      (ticked && (this.gone.length > 0 || this.hasLapsed()))
     if (this.calls.length === 0 && !this.claimable && !showing && !due) {
       if (beats) this.renewAt = mono + config.heartbeatIntervalMs
       return
@@ -320,6 +330,12 @@ export class StoreEngine {
   private armDue(mono: number): void {
     const due = this.tables.load.nextDue()
     this.dueAt = due === undefined ? Number.POSITIVE_INFINITY : mono + Math.max(0, due - this.now().at)
+  }
+
+  /** When the wall time of a budget reaches its next line, on the monotonic clock. */
+  private budgetDueAt(mono: number): number {
+    const at = this.cache.budgetAt
+    return at === undefined ? Number.POSITIVE_INFINITY : mono + Math.max(0, at - this.now().at)
   }
 
   /** When to say that a schedule is due, on the monotonic clock: at its time, then at every tick until it is dealt with. */
@@ -373,6 +389,7 @@ export class StoreEngine {
       this.cache.scheduleAt = this.tables.load.nextSchedule()
       this.sayDueAt = 0
     }
+    if (flushed.ws.budgets.size > 0) this.cache.budgetAt = this.tables.load.nextBudget()
     for (const id of this.lapsedTold) if (!this.cache.running.has(id)) this.lapsedTold.delete(id)
     this.publisher.publishForeign(this.turn, ownEvents, foreign)
     this.claimable = false
@@ -433,7 +450,7 @@ export class StoreEngine {
         continue
       }
       const ended = this.tables.load.lease(id)
-      const verdict = ended?.endReason === 'canceled' ? 'canceled' : 'lost'
+      const verdict = outsideEnds.get(ended?.endReason) ?? 'lost'
       const reason = verdict === 'canceled' ? this.cancelReason(task, ended?.endSeq ?? 0) : ended?.endReason
       this.turn.notices.push({ leaseId: ids.lease(id), taskId, verdict, ...(reason ? { reason } : {}) })
     }
@@ -524,6 +541,12 @@ interface Beat {
   readonly showing: boolean
 }
 
+/** How a holder hears of an end that another process brought about. */
+const outsideEnds: ReadonlyMap<string | null | undefined, 'canceled' | 'failed'> = new Map([
+  ['canceled', 'canceled'],
+  ['failed', 'failed'],
+])
+
 /** What promises a task, now or at its times. */
 const submitting: ReadonlySet<Write['kind']> = new Set<Write['kind']>([
   'submit',
@@ -570,6 +593,7 @@ function warm(cache: Cache, tables: SqliteTables, config: ExecutionConfig): void
     cache.tasks.set(task.id, task)
   }
   cache.scheduleAt = load.nextSchedule()
+  cache.budgetAt = load.nextBudget()
   cache.totals = load.totals()
   cache.depth = [...cache.streams.values()].reduce((sum, row) => sum + row.depth, 0)
   cache.delayed = [...cache.streams.values()].reduce((sum, row) => sum + row.delayed, 0)

@@ -1,16 +1,23 @@
 import {
+  addUse,
+  beginBudgets,
   childKey,
   ClaimRound,
   evaluationKey,
+  fieldOver,
   flushRank,
   fold,
   lastRank,
   promote,
+  promoteBudgets,
   renew,
   runKeyOf,
   sweep,
   takeOver,
   WorkingSet,
+  noUse,
+  type BudgetRow,
+  type BudgetUse,
   type Claim,
   type Demander,
   type Grant,
@@ -86,13 +93,18 @@ export function flush(
   }
   loadSheddable(tables, cache, work.operations, lapsed.length + orphans.length)
 
+  const dueBudgets = loadDueBudgets(tables, cache, now.at)
+  loadCrossings(tables, cache, work.operations)
+
   const ws = new WorkingSet(cache, now, around)
   takeOver(ws, orphans)
   sweep(ws, lapsed)
   promote(ws, due)
+  if (dueBudgets.length > 0) promoteBudgets(ws, dueBudgets)
   if (work.renew) renew(ws, kept(cache, work.abandoned), cache.workers.values())
   const outcomes = foldByRank(ws, work.operations, cache)
   const grants = claim(tables, cache, ws, work)
+  const yields = beginGranted(tables, cache, ws, grants)
 
   const wrote = hasChanges(ws)
   const submissions = freshSubmissions(tables, ws, grants)
@@ -101,7 +113,7 @@ export function flush(
     if (known !== undefined) submissions.set(task.id, known)
     cache.submissions.delete(task.id)
   }
-  const claims = grants.map((grant) => claimOf(tables, ws, grant, submissions))
+  const claims = grants.map((grant) => claimOf(tables, ws, grant, submissions, yields))
   if (wrote) tables.write(ws)
   return { outcomes, claims, ws, wrote }
 }
@@ -227,6 +239,11 @@ function loadNamed(tables: SqliteTables, cache: Cache, operations: readonly Writ
       case 'cancel': {
         const task = loadTask(tables, cache, operation.taskId)
         if (task !== undefined) loadFamily(tables, cache, task)
+        break
+      }
+      case 'answerBudget': {
+        const task = loadTask(tables, cache, operation.taskId)
+        if (task !== undefined) loadTrees(tables, cache, task)
         break
       }
       case 'signal':
@@ -415,8 +432,101 @@ function loadChild(tables: SqliteTables, cache: Cache, parent: number, key: stri
   loadNumbered(tables, cache, child.task)
 }
 
+/** The budgets that a task draws on, with the tasks that they were given to. Most tasks have none, and their row says so. */
+function loadBudgets(tables: SqliteTables, cache: Cache, budget: number | null): void {
+  let next = budget
+  while (next !== null && !cache.budgets.has(next)) {
+    const row = tables.load.budget(next)
+    if (row === undefined) return
+    cache.budgets.set(next, row)
+    if (!cache.tasks.has(next)) cache.lookUp(tables.load.task(next))
+    next = row.above
+  }
+}
+
+/** Budgets whose wall time has reached a line, with all that may end of it. Nothing is asked of the tables before the first is due. */
+function loadDueBudgets(tables: SqliteTables, cache: Cache, at: number): readonly BudgetRow[] {
+  if (cache.budgetAt === undefined || cache.budgetAt > at) return []
+  const due = tables.load.budgetsDue(at, sweepLimit)
+  for (const { task } of due) {
+    loadNumbered(tables, cache, task)
+    loadTree(tables, cache, task)
+  }
+  return due
+}
+
+/** Where what is used in this flush may cross a hard line, all that may end of it is loaded. */
+function loadCrossings(tables: SqliteTables, cache: Cache, operations: readonly Write[]): void {
+  if (cache.budgets.size === 0) return
+  const spending = new Map<number, { use: BudgetUse; readonly by: Set<number> }>()
+  for (const operation of operations) {
+    const charged = 'charged' in operation ? operation.charged : undefined
+    const steps = operation.kind === 'recordStep' ? 1 : 0
+    if (!('leaseId' in operation) || (charged === undefined && steps === 0)) continue
+    const number = tables.ids.leaseNumber(operation.leaseId)
+    const lease = number === undefined ? undefined : cache.leases.get(number)
+    const task = lease === undefined ? undefined : cache.tasks.get(lease.task)
+    if (task === undefined) continue
+    for (let next = task.budget; next !== null; next = cache.budgets.get(next)?.above ?? null) {
+      const known = spending.get(next) ?? { use: noUse, by: new Set<number>() }
+      known.use = addUse(known.use, { tokens: 0, money: 0, cost: 0, ...charged, steps })
+      known.by.add(task.id)
+      spending.set(next, known)
+    }
+  }
+  for (const [budget, { use, by }] of spending) {
+    const row = cache.budgets.get(budget)
+    if (row === undefined || fieldOver(row.limits, addUse(row.used, use)) === undefined) continue
+    // Where its task is over, those that outlived it end by themselves.
+    for (const task of [budget, ...by]) loadTree(tables, cache, task)
+  }
+}
+
+/** What the end of a task for its budget touches: what its own end does, and what it had done by then. */
+function loadTree(tables: SqliteTables, cache: Cache, task: number): void {
+  loadWaits(tables, cache, task)
+  loadNumbered(tables, cache, task)
+  loadFamily(tables, cache, task)
+  const known = cache.histories.get(task)
+  const memos = known === undefined || 'fault' in known ? tables.load.memos(task) : known.memos
+  if (known === undefined) cache.histories.set(task, { submission: '', memos, failedOf: [], lastFailure: 0 })
+  for (const { blob } of memos) if (blob !== null) cache.blobs.set(blob, tables.load.blob(blob) ?? '')
+}
+
+/** What the answer to a budget may resume or end. */
+function loadTrees(tables: SqliteTables, cache: Cache, task: number): void {
+  let next = cache.tasks.get(task)?.budget ?? null
+  while (next !== null) {
+    const row = cache.budgets.get(next)
+    if (row?.asked) {
+      loadTree(tables, cache, next)
+      const parked = tables.load.parked(next)
+      cache.parked.set(next, parked)
+      for (const id of parked) loadTree(tables, cache, id)
+      return
+    }
+    next = row?.above ?? null
+  }
+}
+
+/** Tasks of a budget that were just claimed. */
+function beginGranted(
+  tables: SqliteTables,
+  cache: Cache,
+  ws: WorkingSet,
+  grants: readonly Grant[],
+): ReadonlySet<number> {
+  if (grants.every(({ task }) => task.budget === null)) return noTasks
+  const tasks = grants.map(({ task }) => task)
+  for (const { budget } of tasks) loadBudgets(tables, cache, budget)
+  return beginBudgets(ws, tasks)
+}
+
+const noTasks: ReadonlySet<number> = new Set()
+
 /** Most tasks have none, and their row says so. */
 function loadWaits(tables: SqliteTables, cache: Cache, task: number): void {
+  loadBudgets(tables, cache, cache.tasks.get(task)?.budget ?? null)
   if ((cache.tasks.get(task)?.waits ?? 0) === 0 || cache.waits.has(task)) return
   const waits = tables.load.waits(task)
   cache.waits.set(task, waits)
@@ -489,6 +599,7 @@ function hasChanges(ws: WorkingSet): boolean {
     ws.droppedClients.size > 0 ||
     ws.evaluations.length > 0 ||
     ws.circuits.size + ws.usages.size + ws.swarms.size > 0 ||
+    ws.budgets.size > 0 ||
     ws.checkpoints.size > 0
   )
 }
@@ -498,6 +609,7 @@ function claimOf(
   ws: WorkingSet,
   { task, lease, workerId }: Grant,
   submissions: ReadonlyMap<number, string>,
+  yields: ReadonlySet<number>,
 ): Claim {
   const stream = ws.stream(task.stream as number)
   const fresh = ws.checkpoints.get(task.id)?.data
@@ -519,6 +631,7 @@ function claimOf(
     replays: task.seq > 2,
     submission: submissions.get(task.id) ?? tables.event(task.id, 1) ?? '{}',
     ...(checkpoint === undefined ? {} : { checkpoint }),
+    ...(yields.has(task.id) ? { yields: true } : {}),
   }
 }
 

@@ -31,7 +31,7 @@ export class Spawn extends Command {
     else if (expected.as === 'refused') {
       const { receipt } = outcome as Extract<typeof outcome, { as: 'refused' }>
       assert.deepEqual([receipt.sequence, receipt.reason], [expected.sequence, expected.reason])
-    } else {
+    } else if (expected.as === 'spawned') {
       const { child } = outcome as Extract<typeof outcome, { as: 'spawned' }>
       if (model.tasks.length > before) real.taskIds.set(expected.sequence, child.taskId)
       assert.equal(child.taskId, real.taskIds.get(expected.sequence))

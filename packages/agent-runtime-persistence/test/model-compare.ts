@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import type { TaskRecord } from '@ku0/agent-runtime-core'
 import {
+  BUDGET_ERROR,
   doubtsOf,
   inOrder,
   type ModelTask,
@@ -11,6 +12,7 @@ import {
   takeSnapshot,
   violationsIn,
 } from '@ku0/agent-runtime-core/testing'
+import { compareBudgets } from './model-compare-budgets.ts'
 import { config, type Real } from './model-real.ts'
 import { nodeDigest } from './scratch-folder.ts'
 
@@ -44,8 +46,8 @@ export async function compare(model: ReferenceModel, real: Real): Promise<void> 
       crashes: record.crashes,
       dueAt: record.state === 'queued' ? record.dueAt : undefined,
       lease: record.state === 'running' ? [record.lease.dispatch, record.lease.expiresAt] : undefined,
-      told: toldBy(record),
-      parked: record.state === 'waiting' && record.waitingFor === 'divergence',
+      told: withoutPartial(toldBy(record)),
+      parked: parkedIn(record),
       ends: leases.map(({ dispatch, status, endReason }) => [dispatch, status, endReason]),
       open: record.state === 'waiting' ? record.waits.map(({ key, dueAt }) => [key, dueAt]) : undefined,
       events: events.map(({ type }) => type),
@@ -70,6 +72,7 @@ export async function compare(model: ReferenceModel, real: Real): Promise<void> 
   for (const task of model.tasks) await compareMemos(model, real, task)
   await compareSchedules(model, real)
   await compareEvaluations(model, real)
+  await compareBudgets(model, real)
   assert.deepEqual(real.scene.failures, [])
 }
 
@@ -93,6 +96,19 @@ async function look({ scene: { store } }: Real) {
   return { tasks: await Promise.all(tasks), stats: await store.read({ kind: 'stats' }) }
 }
 
+function parkedIn(record: TaskRecord): ModelTask['parked'] {
+  if (record.state !== 'waiting') return false
+  const { waitingFor } = record
+  return waitingFor === 'divergence' || waitingFor === 'budget' ? waitingFor : false
+}
+
+/** The model does not say what a task had done by the time that its budget was exceeded. */
+function withoutPartial(told: string | undefined): string | undefined {
+  return told?.endsWith('"kind":"budget_exceeded","state":"failed"}') === true ? BUDGET_END : told
+}
+
+const BUDGET_END = `{"error":${BUDGET_ERROR},"kind":"budget_exceeded","state":"failed"}`
+
 /** How a task ended, as its parent would hear it. */
 function toldBy(record: TaskRecord): string | undefined {
   switch (record.state) {
@@ -114,7 +130,7 @@ async function compareMemos(model: ReferenceModel, { scene, taskIds }: Real, tas
   assert.deepEqual(
     {
       steps: memos.steps.map(({ key, result, seq }) => [key, result, seq]),
-      waits: memos.waits.map(({ key, outcome, value, seq }) => [key, outcome, value, seq]),
+      waits: memos.waits.map(({ key, outcome, value, seq }) => [key, outcome, withoutPartial(value), seq]),
       open: memos.open.map(({ key, dueAt }) => [key, dueAt]),
       inDoubt: memos.inDoubt
         .map(({ key, starts }) => `${starts} ${key}`)

@@ -9,6 +9,7 @@ import {
 } from '@ku0/agent-runtime-core'
 import type { ModelRequest, ModelSettlement } from '@ku0/agent-runtime-core/testing'
 import fc from 'fast-check'
+import { AdvanceToLine, Answer, SpawnWithBudget, SubmitWithBudget } from './model-budgets.ts'
 import { Spawn } from './model-children.ts'
 import type { Command } from './model-command.ts'
 import {
@@ -338,6 +339,88 @@ const familyCommands = [
   ),
 ]
 
+/** Trees that spend: children draw on what their parents were given. */
+const amount = fc.option(fc.constantFrom(1, 2, 3, 5, 9), { nil: undefined })
+const terms = fc
+  .tuple(
+    amount,
+    fc.option(fc.constantFrom(250, 1_000, 2_000), { nil: undefined, freq: 2 }),
+    fc.option(fc.constantFrom(1, 2, 3), { nil: undefined, freq: 3 }),
+    fc.boolean(),
+  )
+  .map(([steps = 4, wallMs, line = 9, asksForTime]) => ({
+    limits: { steps, ...(wallMs === undefined ? {} : { wallMs }) },
+    soft: {
+      ...(line > steps ? {} : { steps: line }),
+      ...(wallMs === undefined || !asksForTime ? {} : { wallMs: 200 }),
+    },
+  }))
+const spendingCommands = [
+  fc.constantFrom(2, 3).map((capacity) => new Register(capacity, ['*'])),
+  member.map((it) => new Cancel(it)),
+  ...often(
+    3,
+    terms.map((it) => new SubmitWithBudget(it)),
+  ),
+  ...often(
+    7,
+    member.map((it) => new Free(it)),
+  ),
+  ...often(
+    6,
+    fc
+      .tuple(
+        member,
+        fc.constantFrom(...childKeys),
+        fc.constantFrom('cancel' as const, 'cancel' as const, 'abandon' as const),
+        fc.option(terms, { nil: undefined }),
+      )
+      .map((it) => new SpawnWithBudget(...it)),
+  ),
+  ...often(
+    8,
+    fc
+      .tuple(
+        member,
+        fc.constantFrom('s1', 's2', 's3', 's4', 's5'),
+        value,
+        fc.subarray(childKeys, { maxLength: 1 }).map((all) => (all[0] === 'c1' ? all : [])),
+      )
+      .map((it) => new Step(...it)),
+  ),
+  ...often(
+    4,
+    member.map((it) => new Release(it, 'yielded')),
+  ),
+  ...often(
+    5,
+    fc
+      .tuple(
+        member,
+        fc.constantFrom('continue' as const, 'continue' as const, 'stop' as const),
+        fc.constantFrom(0, 1, 3),
+      )
+      .map((it) => new Answer(...it)),
+  ),
+  ...often(
+    3,
+    fc.tuple(member, familyRequests, fc.boolean()).map((it) => new Suspend(...it)),
+  ),
+  ...often(
+    2,
+    fc.tuple(member, settlement).map((it) => new Settle(...it)),
+  ),
+  fc.tuple(member, fc.constantFrom('even', 'odd'), value).map((it) => new Signal(...it)),
+  fc
+    .tuple(member, fc.constantFrom('approved' as const, 'rejected' as const), said)
+    .map((it) => new Resolve(...it)),
+  ...often(
+    2,
+    fc.constantFrom(-1, 0, 0, 1).map((edge) => new AdvanceToLine(edge)),
+  ),
+  fc.tuple(fc.constantFrom(1, 300, 1_000), fc.constantFrom(undefined, 0)).map((it) => new Advance(...it)),
+]
+
 /** A life begins with a worker, so that there is something to lose. `more`: commands that both kinds of lives have. */
 export const lifeOf = (more: readonly fc.Arbitrary<Command>[]) =>
   fc
@@ -346,3 +429,9 @@ export const lifeOf = (more: readonly fc.Arbitrary<Command>[]) =>
       { weight: 1, arbitrary: fc.commands([...familyCommands, ...more], { maxCommands: 120, size: 'max' }) },
     )
     .map((list) => [new Register(2, ['*']), ...list])
+
+/** The same of trees that spend. */
+export const spendingLifeOf = (more: readonly fc.Arbitrary<Command>[]) =>
+  fc
+    .commands([...spendingCommands, ...more], { maxCommands: 120, size: 'max' })
+    .map((list) => [new Register(3, ['*']), ...list])

@@ -21,7 +21,7 @@ export class Resolve extends Command {
     const open = task === undefined ? [] : pendingApprovals(task)
     const request = open[this.which % Math.max(1, open.length)]?.terms?.request ?? this.which
     const from = task?.state
-    const wasParked = task?.parked === true
+    const wasParked = (task?.parked ?? false) !== false
     const children = task?.children.size ?? 0
     const voided = memosOf(task)
     const expected = model.resolve(task, request, this.verdict, this.value)

@@ -129,7 +129,7 @@ export class Unpark extends Command {
     this.which = which
   }
   async act(model: ReferenceModel, real: Real): Promise<void> {
-    const task = pick<ModelTask>(model.tasks, this.which, ({ parked }) => parked)
+    const task = pick<ModelTask>(model.tasks, this.which, ({ parked }) => parked === 'divergence')
     const expected = model.unpark(task)
     const taskId = real.taskId(task)
     assert.deepEqual(await real.scene.write({ kind: 'resume', taskId }), expected)

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { openStore } from '../src/index.ts'
 import { Restart } from './model-commands.ts'
-import { lifeOf } from './model-lives.ts'
+import { lifeOf, spendingLifeOf } from './model-lives.ts'
 import { config, Real, seen } from './model-real.ts'
 import { scratchFolder } from './scratch-folder.ts'
 import { tableViolations } from './tables.ts'
@@ -35,11 +35,14 @@ describe('whatever is done to a store, it does what the reference model does (do
     await expect(life).resolves.toBeUndefined()
   })
 
-  test('in a file that is closed and opened again at any time', { timeout: 600_000 }, async () => {
+  test.each([
+    ['in a file that is closed and opened again at any time', lifeOf, 2],
+    ['and trees that spend their budgets', spendingLifeOf, 4],
+  ] as const)('%s', { timeout: 600_000 }, async (_, kind, part) => {
     const folder = scratchFolder()
     let files = 0
     await fc.assert(
-      fc.asyncProperty(lifeOf([fc.constant(new Restart())]), async (list) => {
+      fc.asyncProperty(kind([fc.constant(new Restart())]), async (list) => {
         const path = join(folder, `${files++}.db`)
         const real = new Real((given, environment) =>
           openStore(`sqlite:${path}`, { config: given, environment, durability: 'normal' }),
@@ -55,7 +58,7 @@ describe('whatever is done to a store, it does what the reference model does (do
         }
         expect(tableViolations(path, config)).toEqual([])
       }),
-      { numRuns: Math.ceil(runs / 2), seed },
+      { numRuns: Math.ceil(runs / part), seed },
     )
   })
 
@@ -120,6 +123,15 @@ describe('whatever is done to a store, it does what the reference model does (do
       'evaluation conflict': 0.1,
       'evaluation full': 0.02,
       'evaluation forgotten': 0.02,
+      budget: 0.2,
+      'over budget': 0.02,
+      'spawn refused: budget_exceeded': 0.02,
+      'parked for a budget': 0.1,
+      'budget exceeded': 0.3,
+      continue: 0.02,
+      stop: 0.02,
+      'put back': 0.02,
+      'line of time': 0.02,
     }
     if (seen.size === 0) return
     if (process.env['MODEL_RUNS'] !== undefined) console.log(Object.fromEntries(seen))

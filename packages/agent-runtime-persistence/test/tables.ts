@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import {
+  addUse,
   type ApprovalTerms,
   approvalTimeouts,
   blobReference,
@@ -12,9 +13,11 @@ import {
   type ExecutionConfig,
   isFinal,
   type Lane,
+  noUse,
   rejectionPolicies,
   taskStates,
   type TaskState,
+  type UsageSum,
   waitKinds,
 } from '@ku0/agent-runtime-core'
 import { foldEvents } from '@ku0/agent-runtime-core/testing'
@@ -45,6 +48,7 @@ export function tableViolations(path: string, config: ExecutionConfig): readonly
       ...scheduleRules(tables),
       ...evaluationRules(tables, config),
       ...usageRules(db, tables),
+      ...budgetRules(tables),
     ]
   } finally {
     db.close()
@@ -139,6 +143,29 @@ function* usageRules(db: Database.Database, { tasks, leases, eventsOf }: Tables)
   }
 }
 
+/** I24: a budget's row adds up what the events of its tree charged, and no task is under a budget that is not there. */
+function* budgetRules({ budgets, tasks, eventsOf }: Tables): Iterable<string> {
+  const rows = new Map(budgets.map((row) => [row.task, row]))
+  const sums = new Map(budgets.map(({ task }) => [task, { ...noUse }]))
+  for (const task of tasks) {
+    if (task.budget === null) continue
+    if (!rows.has(task.budget)) yield `task ${task.id} is under the budget ${task.budget}, which is not there`
+    let spent = noUse
+    for (const { type, data } of eventsOf.get(task.id) ?? []) {
+      const { charged } = JSON.parse(data) as { charged?: UsageSum }
+      if (type === 'step.inherited') continue
+      spent = addUse(spent, { ...noUse, ...charged, steps: type === 'step.completed' ? 1 : 0 })
+    }
+    for (let next: number | null = task.budget; next !== null; next = rows.get(next)?.above ?? null)
+      sums.set(next, addUse(sums.get(next) ?? noUse, spent))
+  }
+  for (const { task, used, due_at: dueAt, started_at: startedAt } of budgets) {
+    if (canonical(JSON.parse(used)) !== canonical(sums.get(task)))
+      yield `the budget of task ${task} has used ${used}, its tree ${canonical(sums.get(task))}`
+    if (dueAt !== null && startedAt === null) yield `the budget of task ${task} is due before it began`
+  }
+}
+
 type Tables = ReturnType<typeof readTables>
 
 interface TaskRow {
@@ -159,6 +186,7 @@ interface TaskRow {
   finished_at: number | null
   explicit_id: string | null
   parent: number | null
+  budget: number | null
 }
 interface EventRow {
   task: number
@@ -237,6 +265,13 @@ function readTables(db: Database.Database) {
       composite: number
       reputation: number
     }>('SELECT * FROM evaluation ORDER BY agent, seq'),
+    budgets: all<{
+      task: number
+      above: number | null
+      used: string
+      started_at: number | null
+      due_at: number | null
+    }>('SELECT task, above, used, started_at, due_at FROM budget'),
     children: all<ChildRow>('SELECT * FROM child ORDER BY parent, key'),
     signals: all<{ task: number; seq: number; name: string }>('SELECT * FROM signal ORDER BY task, seq'),
     blobs: new Map(
@@ -511,9 +546,12 @@ function* admissionRules(
         yield `I13 commit ${number} refused task ${event.task} by backpressure at depth ${depth}`
       if (event.type === 'task.queued' || event.type === 'task.requeued' || event.type === 'task.resumed')
         queued.set(event.task, dueAt)
-      else if (event.type === 'task.started' || event.type === 'task.canceled') queued.delete(event.task)
+      else if (leavesQueue.has(event.type)) queued.delete(event.task)
     }
 }
+
+/** A task that fails in the queue did so for its budget. */
+const leavesQueue: ReadonlySet<string> = new Set(['task.started', 'task.canceled', 'task.failed'])
 
 /** What is named exists: blobs, checkpoints, output, processes. */
 function* referenceRules({

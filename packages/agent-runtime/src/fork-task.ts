@@ -1,4 +1,5 @@
 import {
+  budgetTerms,
   encode,
   type ExecutionConfig,
   type ExecutionStore,
@@ -20,7 +21,13 @@ export interface ForkDeps {
 /** Submits a failed, canceled or parked task again, with its completed steps. Source: `docs/semantics.md 1.2, 6.3`. */
 export function retryTask(deps: ForkDeps, taskId: string, options: RetryOptions = {}): Promise<StoreReceipt> {
   assertOptions('retry', options, retryRules)
-  return submitFork(deps, 'retry', { kind: 'fork', taskId, edits: {}, onlyOver: true, change: options })
+  return submitFork(deps, 'retry', {
+    kind: 'fork',
+    taskId,
+    edits: {},
+    onlyOver: true,
+    change: changeOf('retry', options),
+  })
 }
 
 /** Submits a task again from one of its steps on. Source: `docs/semantics.md 6.3`. */
@@ -37,9 +44,13 @@ export function forkTask(deps: ForkDeps, taskId: string, options: ForkOptions = 
     taskId,
     edits: Object.fromEntries(encoded) as Record<string, string>,
     onlyOver: false,
-    change,
+    change: changeOf('fork', change),
     ...(fromStep === undefined ? {} : { fromStep }),
   })
+}
+
+function changeOf(call: string, { budget, ...change }: RetryOptions): Write<'fork'>['change'] {
+  return budget === undefined ? change : { ...change, budget: budgetTerms(`${call} option budget`, budget) }
 }
 
 async function submitFork({ store }: ForkDeps, call: string, write: Write<'fork'>): Promise<StoreReceipt> {
@@ -88,7 +99,11 @@ function whyNot(
   }
 }
 
-const retryRules: Rules<RetryOptions> = { taskId: nameRule, idempotencyKey: nameRule }
+const retryRules: Rules<RetryOptions> = {
+  taskId: nameRule,
+  idempotencyKey: nameRule,
+  budget: ['an object of limits', isRecord],
+}
 const forkRules: Rules<ForkOptions> = {
   ...retryRules,
   fromStep: ['the key of a completed step', (value) => typeof value === 'string' && value.length > 0],

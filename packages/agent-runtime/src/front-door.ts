@@ -22,6 +22,7 @@ import {
   waitRules,
 } from './arguments.ts'
 import { type Approvals, approvalsOf } from './approvals.ts'
+import { type Budgets, budgetsOf } from './budgets.ts'
 import { type Clients, clientsOf } from './clients.ts'
 import { Warden } from './durable/index.ts'
 import {
@@ -100,6 +101,7 @@ export interface FrontDoorDeps {
 export class FrontDoor implements Runtime {
   readonly info: StoreInfo
   readonly approvals: Approvals
+  readonly budgets: Budgets
   readonly schedules: ScheduleBook
   readonly clients: Clients
   readonly evaluations: EvaluationBook
@@ -134,6 +136,7 @@ export class FrontDoor implements Runtime {
     this.info = store.info
     this.approvals = approvalsOf({ store, config, assertOpen: () => this.#assertOpen() })
     this.clients = clientsOf({ store, config, assertOpen: () => this.#assertOpen() })
+    this.budgets = budgetsOf(store, () => this.#assertOpen())
     this.#deadlines = new Deadlines(clock, timers)
     this.#feed = new Feed(store, (error, { type }) =>
       log('error', 'a listener failed', { event: type, error: describeError(error) }),

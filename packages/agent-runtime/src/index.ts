@@ -7,6 +7,7 @@ export type {
   VerdictReceipt,
 } from './approvals.ts'
 export type { Clients, ClientSettings } from './clients.ts'
+export type { BudgetFilter, BudgetReceipt, Budgets, ContinueOptions } from './budgets.ts'
 export { type AgentView, toAgentView } from './agents/agent-view.ts'
 export {
   type AgentDefinition,
@@ -158,6 +159,7 @@ export type {
   WorkloadProfile,
   WorkTelemetry,
 } from '@ku0/agent-runtime-core'
+export type { BudgetField, BudgetLimits, BudgetOptions, BudgetRecord } from '@ku0/agent-runtime-core'
 export { LeaseLost, NonRetryableError, RuntimeError, TaskCanceled } from '@ku0/agent-runtime-core'
 export {
   type AgentState,

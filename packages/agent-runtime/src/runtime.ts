@@ -1,4 +1,5 @@
 import type {
+  BudgetOptions,
   EventsMatching,
   ExecutionLease,
   Explanation,
@@ -12,6 +13,7 @@ import type {
 } from '@ku0/agent-runtime-core'
 import type { LeakedHandler, SubmitOptions } from './execution/index.ts'
 import type { Approvals } from './approvals.ts'
+import type { Budgets } from './budgets.ts'
 import type { Graph, GraphNodes, GraphOutput } from './graph/graph.ts'
 import type { Receipt, TaskId } from './receipts.ts'
 import type { ReplayOptions } from './replay/replay-task.ts'
@@ -39,6 +41,8 @@ export interface Runtime extends AsyncDisposable {
 
   /** What waits for a human, and the verdicts on it. */
   readonly approvals: Approvals
+  /** What tasks and all below them may use up: `docs/budgets.md`. */
+  readonly budgets: Budgets
   /** Tasks that are submitted at their times: `docs/schedules.md`. */
   readonly schedules: Schedules
   /** On whose account tasks run: `docs/shares.md`. */
@@ -237,6 +241,8 @@ export interface RetryOptions {
   readonly taskId?: string
   /** A second call with the same key gets the first one's task. */
   readonly idempotencyKey?: string
+  /** The budget of the new task; without one it begins with that of the old one, anew. */
+  readonly budget?: BudgetOptions
 }
 
 export interface ForkOptions extends RetryOptions {

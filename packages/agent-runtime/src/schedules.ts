@@ -1,4 +1,11 @@
-import type { CatchUp, Overlap, ScheduledRun, ScheduleRecord, ScheduleTiming } from '@ku0/agent-runtime-core'
+import type {
+  BudgetOptions,
+  CatchUp,
+  Overlap,
+  ScheduledRun,
+  ScheduleRecord,
+  ScheduleTiming,
+} from '@ku0/agent-runtime-core'
 import type { SubmitOptions } from './execution/index.ts'
 import type { Receipt } from './receipts.ts'
 import type { TaskDefinition } from './task-definition.ts'
@@ -69,7 +76,7 @@ export interface IntervalTiming {
 /** What a schedule may say besides its times, its task and its input. */
 export interface ScheduleOptions extends Pick<
   SubmitOptions,
-  'lane' | 'client' | 'model' | 'tools' | 'labels' | 'timeoutMs' | 'tokens' | 'cost'
+  'lane' | 'client' | 'model' | 'tools' | 'labels' | 'timeoutMs' | 'tokens' | 'cost' | 'budget'
 > {
   /**
    * Which of the times that came while no process ran are run: `one` (the default) run for all of them, `all` (the newest
@@ -84,9 +91,10 @@ export interface ScheduleOptions extends Pick<
 
 /** A schedule as it stands. Times are epoch ms. */
 export interface ScheduleStatus
-  extends Omit<ScheduleRecord, 'run' | 'timing' | 'nextAt'>, Omit<ScheduledRun, 'type' | 'input'> {
+  extends Omit<ScheduleRecord, 'run' | 'timing' | 'nextAt'>, Omit<ScheduledRun, 'type' | 'input' | 'budget'> {
   /** When it is due next; absent while it is paused, and when there is no further time. */
   readonly nextAt?: number
+  readonly budget?: BudgetOptions
   readonly timing: ScheduleTiming
   /** The type of the task that it submits. */
   readonly task: string

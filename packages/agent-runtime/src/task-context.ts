@@ -352,12 +352,12 @@ export type AllResults<B extends Branches> = { readonly [N in keyof B & string]:
 export type CleanupReason =
   | 'canceled'
   | 'timeout'
+  | 'budget_exceeded'
   | 'failed'
   | 'lost'
   | 'waiting'
   | 'yielded'
   | 'shutdown'
-  | 'budget_exceeded'
 export type CleanupHook = (reason: CleanupReason) => void | PromiseLike<void>
 
 export interface TaskLog {

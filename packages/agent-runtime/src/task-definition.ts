@@ -1,5 +1,7 @@
 import {
   type Backoff,
+  type BudgetOptions,
+  budgetProblems,
   ConfigError,
   type ConfigProblem,
   defaultOversightMode,
@@ -60,6 +62,8 @@ export interface TaskDefinitionOptions<
   /** The model and tools whose quotas its tasks count in. Source: `docs/semantics.md 2.8`. */
   readonly model?: string
   readonly tools?: readonly string[]
+  /** What one task, and all below it, may use up, unless its submission says otherwise. Source: `docs/semantics.md 11.5`. */
+  readonly budget?: BudgetOptions
   /** Tries in all when the handler throws, and the waits between them. By default an error is final. */
   readonly retry?: { readonly attempts: number; readonly backoff?: Partial<Backoff> }
   /**
@@ -93,6 +97,7 @@ export interface TaskDefinition<Type extends string = string, Input = unknown, O
   readonly timeoutMs: number | undefined
   readonly profile: TaskProfile | undefined
   readonly model: string | undefined
+  readonly budget: BudgetOptions | undefined
   readonly tools: readonly string[] | undefined
   readonly retry: RetryPolicy | undefined
   readonly replay: 'by-key' | 'strict'
@@ -125,11 +130,11 @@ export function defineTask<
 ): TaskDefinition<Type, InputOf<Input>, ResultOf<Output, Returned>> {
   const problems = findProblems(definition, handler)
   if (problems.length > 0) throw new ConfigError(problems)
-  const { type, input, output, timeoutMs, model, tools, retry } = definition
+  const { type, input, output, timeoutMs, model, budget, tools, retry } = definition
   const { lane = 'normal', lane: delayedLane = 'batch' } = definition
   const { replay = 'by-key', errors = [], oversight = defaultOversightMode } = definition
   const profile = definition.profile && profileOf(definition.profile, definition.limits)
-  const limits = { lane, delayedLane, timeoutMs, model, tools, retry: retry && policyOf(retry) }
+  const limits = { lane, delayedLane, timeoutMs, model, budget, tools, retry: retry && policyOf(retry) }
   return Object.freeze({ type, input, output, ...limits, profile, replay, errors, oversight, handler })
 }
 
@@ -156,10 +161,11 @@ function findProblems(given: unknown, handler: unknown): ConfigProblem[] {
     const allowed = `an object of ${Object.keys(definitionRules).join(', ')}`
     return [{ path: 'task', allowed, given }, ...problems]
   }
-  const { retry, profile, limits } = given
+  const { retry, budget, profile, limits } = given
   const own = problemsIn(given, definitionRules, { path, required: ['type', 'input'] })
   return [
     ...own,
+    ...(budget === undefined ? [] : budgetProblems(`${path}budget`, budget)),
     ...retryProblems(retry, `${path}retry.`),
     ...profileProblems(profile, limits, path),
     ...problems,
@@ -178,6 +184,7 @@ const definitionRules: Rules<TaskDefinitionOptions<string, Schema, Schema | unde
   profile: ['', () => true],
   limits: ['', () => true],
   model: typeName,
+  budget: ['an object of limits', () => true],
   tools: namesRule,
   retry: retryRule,
   replay: isOneOf(['by-key', 'strict']),

@@ -20,7 +20,7 @@ export class TaskFailed extends RuntimeError {
     const cause = toRuntimeError(error)
     super(cause.code, `task ${taskId} failed (${kind}): ${error.message}`, {
       cause,
-      details: { taskId, kind },
+      details: { ...error.details, taskId, kind },
     })
     this.taskId = taskId
     this.kind = kind
@@ -103,13 +103,13 @@ function codeOf(reason: RejectionReason): ErrorCode {
   switch (reason) {
     case 'unknown_task_type':
     case 'invalid_payload':
+    case 'budget_exceeded':
       return reason
     case 'queue_full':
     case 'backpressure':
     case 'circuit_open':
     case 'swarm_full':
     case 'swarm_overloaded':
-    case 'budget_exceeded':
     case 'quota_exceeded':
       return 'limit_exceeded'
   }

@@ -23,6 +23,8 @@ export interface AdmissionCase {
     | undefined
   /** How many clients there are, when the submission is of one more. */
   readonly clients?: number | undefined
+  /** Why a budget above it has nothing left, asked before the quota. */
+  readonly exhaustedBudget?: (() => string | undefined) | undefined
   /** The quota that has no room, asked last of all. */
   readonly exceededQuota?: (() => string | undefined) | undefined
 }
@@ -34,7 +36,7 @@ export type Admission =
 const accepted: Admission = { accepted: true }
 
 /**
- * Whether a submission becomes a queued task. Fixed order: front door, hard depth, soft depth, circuit, swarm, quota.
+ * Whether a submission becomes a queued task. Fixed order: front door, hard depth, soft depth, circuit, swarm, budget, quota.
  * Source: Track AA, Scheduling Rules (backpressure), Quota Rules; `docs/semantics.md 2.1, 2.2, 2.4`.
  */
 export function decideAdmission(it: AdmissionCase): Admission {
@@ -60,6 +62,8 @@ export function decideAdmission(it: AdmissionCase): Admission {
   }
   const tripped = it.tripped?.()
   if (tripped !== undefined) return { accepted: false, ...tripped }
+  const spent = it.exhaustedBudget?.()
+  if (spent !== undefined) return refuse('budget_exceeded', spent)
   if (it.clients !== undefined && it.clients >= limits.maxClients)
     return refuse(
       'quota_exceeded',

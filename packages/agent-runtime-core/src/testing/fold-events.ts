@@ -38,7 +38,8 @@ export function foldEvents(events: readonly Pick<StoredEvent, 'seq' | 'type' | '
   let waitDueAt: number | null = null
   let fence = 0
   let used: UsageSum | undefined
-  let isParked = false
+  let parkedFor: string | undefined
+  let isAsking = false
   const open = (wait: OpenWait) => {
     if (!waits.has(wait.key)) waits.set(wait.key, wait)
   }
@@ -143,7 +144,7 @@ export function foldEvents(events: readonly Pick<StoredEvent, 'seq' | 'type' | '
         const { reason, waits: asked, dueAt = {} } = it as unknown as EventData['task.waiting']
         move('waiting', seq)
         row['waitingFor'] = reason
-        isParked = reason === 'divergence'
+        parkedFor = reason === 'divergence' || reason === 'budget' ? reason : undefined
         for (const wait of asked) {
           const due = dueAt[wait.key]
           open(due === undefined ? wait : { ...wait, dueAt: due })
@@ -153,12 +154,12 @@ export function foldEvents(events: readonly Pick<StoredEvent, 'seq' | 'type' | '
         break
       }
       case 'task.resumed':
-        if ((it['reason'] === 'divergence') !== isParked)
+        if (isParking(it['reason']) ? it['reason'] !== parkedFor : parkedFor !== undefined)
           problems.push(
-            `I4 resume ${seq} is for ${String(it['reason'])}, and the task was ${isParked ? '' : 'not '}parked`,
+            `I4 resume ${seq} is for ${String(it['reason'])}, and the task was parked for ${parkedFor ?? 'nothing'}`,
           )
         move('queued', seq)
-        if (it['reason'] !== 'divergence') end(it as unknown as EventData['wait.resolved'], seq)
+        if (!isParking(it['reason'])) end(it as unknown as EventData['wait.resolved'], seq)
         if (typeof it['since'] === 'number') sendBack(it['since'])
         break
       case 'signal.received':
@@ -213,12 +214,23 @@ export function foldEvents(events: readonly Pick<StoredEvent, 'seq' | 'type' | '
         break
       case 'task.leaked':
         break
+      case 'budget.asked':
+      case 'budget.continued':
+        if (isOver()) problems.push(`I4 ${type} ${seq} for a task that is ${row.state}`)
+        if (isAsking !== (type === 'budget.continued'))
+          problems.push(`I24 ${type} ${seq} although it ${isAsking ? 'asks already' : 'has not asked'}`)
+        isAsking = type === 'budget.asked'
+        break
       default:
         problems.push(`I4 event ${seq} of type ${type} is not known here`)
     }
   }
   const inOrder = [...waits.values()].toSorted((a, b) => a.position - b.position || (a.key < b.key ? -1 : 1))
   return { row, waits: inOrder, signals, children, waitDueAt, problems }
+}
+
+function isParking(reason: unknown): boolean {
+  return reason === 'divergence' || reason === 'budget'
 }
 
 function approvalIn({ key, position, dueAt }: EventData['approval.requested']): OpenWait {

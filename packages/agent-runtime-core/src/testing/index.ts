@@ -19,6 +19,7 @@ export type {
   ModelTask,
   ModelWorker,
 } from './model-records.ts'
+export { BUDGET_ERROR, lineOf } from './model-budgets.ts'
 export { doubtsOf, inOrder, pendingApprovals, rejectionsSinceApproval } from './model-waits.ts'
 export { ReferenceModel } from './reference-model.ts'
 export { SeededRandom } from './seeded-random.ts'

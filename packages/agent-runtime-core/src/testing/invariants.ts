@@ -1,3 +1,4 @@
+import { addUse, budgetFields, type BudgetUse, noUse } from '../budget.ts'
 import { isChildName } from '../child.ts'
 import { canonical } from '../codec.ts'
 import type { ExecutionConfig } from '../config.ts'
@@ -15,6 +16,7 @@ import type { TaskRecord } from '../task.ts'
 import type { WaitRecord } from '../wait.ts'
 import { exceeds } from '../text-size.ts'
 import { blobReference } from '../transition/working-set.ts'
+import { usageOf, type UsageSum } from '../usage.ts'
 import type { WorkerStatus } from '../worker.ts'
 import { foldEvents } from './fold-events.ts'
 import { utf8 } from './sha256.ts'
@@ -84,6 +86,7 @@ export function violationsIn(snapshot: StoreSnapshot, it: InvariantCase): readon
       ),
     ),
     ...familyRules(snapshot),
+    ...budgetRules(snapshot),
     ...countRules(snapshot),
     ...keyRules(snapshot),
     ...workerRules(snapshot),
@@ -208,6 +211,49 @@ function* familyRules({ tasks }: StoreSnapshot): Iterable<string> {
   for (const { record } of tasks)
     if (record.parent !== undefined && !spawned.has(record.taskId))
       yield `I2 task ${record.sequence} is not a child of ${record.parent}`
+}
+
+/** I24: a budget's use is what the task and those below it charged and recorded; nothing parks for one that does not ask. */
+function* budgetRules({ tasks }: StoreSnapshot): Iterable<string> {
+  const used = new Map<string, BudgetUse>()
+  const parked = new Map<string, number>()
+  const budgets = new Map(
+    tasks.flatMap(({ record: { taskId, budget } }) => (budget?.taskId === taskId ? [[taskId, budget]] : [])),
+  )
+  for (const { record, events } of tasks) {
+    const spent = events.reduce(addSpent, noUse)
+    let asks = false
+    for (let next = record.budget?.taskId; next !== undefined; next = budgets.get(next)?.above) {
+      used.set(next, addUse(used.get(next) ?? noUse, spent))
+      if (record.state === 'waiting' && record.waitingFor === 'budget')
+        parked.set(next, (parked.get(next) ?? 0) + 1)
+      asks ||= budgets.get(next)?.asks !== undefined
+    }
+    if (record.state === 'waiting' && record.waitingFor === 'budget' && !asks)
+      yield `I24 task ${record.sequence} is parked, and no budget above it asks`
+  }
+  for (const [taskId, budget] of budgets) {
+    const sum = used.get(taskId) ?? noUse
+    const expected = { ...usageOf(sum), steps: sum.steps }
+    const { wallMs: _, ...actual } = budget.used
+    if (canonical(actual) !== canonical(expected))
+      yield `I24 the budget of task ${taskId} has used ${canonical(actual)}, its tree ${canonical(expected)}`
+    if (budget.parked !== (parked.get(taskId) ?? 0))
+      yield `I24 ${budget.parked} are parked for the budget of task ${taskId}, counted ${parked.get(taskId) ?? 0}`
+  }
+  for (const { record } of tasks) {
+    const { limits, used: spent } = budgets.get(record.taskId) ?? {}
+    if (limits === undefined || spent === undefined || isFinal(record.state)) continue
+    const crossed = budgetFields.find((field) => spent[field] > (limits[field] ?? Number.POSITIVE_INFINITY))
+    if (crossed !== undefined && crossed !== 'wallMs')
+      yield `I24 task ${record.sequence} is ${record.state} although its budget of ${crossed} is crossed`
+  }
+}
+
+function addSpent(use: BudgetUse, { type, data }: StoredEvent): BudgetUse {
+  if (type === 'step.inherited') return use
+  const { charged } = JSON.parse(data) as { charged?: UsageSum }
+  return addUse(use, { ...noUse, ...charged, steps: type === 'step.completed' ? 1 : 0 })
 }
 
 /** I1, I2, I14: counters are counts. */
@@ -347,7 +393,7 @@ function* lastingRules(before: StoreSnapshot, now: StoreSnapshot): Iterable<stri
       if (record.state !== 'rejected') yield `I1 task ${record.sequence} is gone`
       continue
     }
-    if (isFinal(record.state) && withoutAbort(task.record) !== withoutAbort(record))
+    if (isFinal(record.state) && lasting(task.record) !== lasting(record))
       yield `I3 task ${record.sequence} was ${record.state} and changed`
     for (const [index, event] of events.entries())
       if (JSON.stringify(task.events[index]) !== JSON.stringify(event))
@@ -362,9 +408,9 @@ function* lastingRules(before: StoreSnapshot, now: StoreSnapshot): Iterable<stri
   }
 }
 
-/** The physical stop comes after the final state. */
-function withoutAbort(record: TaskRecord): string {
-  return JSON.stringify({ ...record, abort: undefined })
+/** The physical stop comes after the final state, and those that a task left behind may draw on its budget still. */
+function lasting(record: TaskRecord): string {
+  return JSON.stringify({ ...record, abort: undefined, budget: undefined })
 }
 
 const valueKeys = ['input', 'result', 'output', 'error', 'value', 'artifact'] as const

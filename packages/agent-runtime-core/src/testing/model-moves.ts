@@ -38,6 +38,7 @@ export function queue(
     lease: undefined,
     told: undefined,
     parked: false,
+    budget: undefined,
     recorded: 0,
     memos: new Map(),
     waits: [],

@@ -35,8 +35,9 @@ export interface ModelTask {
   lease: ModelLease | undefined
   /** How it ended, as its parent hears it. */
   told: string | undefined
-  /** It waits because its code and its history part. */
-  parked: boolean
+  /** It waits because its code and its history part, or because a budget asks. */
+  parked: false | 'divergence' | 'budget'
+  budget: ModelBudget | undefined
   /** Steps that were recorded, those that a rejection made void among them. */
   recorded: number
   /** Of steps, by key: the result, and the seq of its event. What is void is not among them. */
@@ -61,6 +62,24 @@ export interface ModelTask {
   readonly parent: ModelTask | undefined
   /** By key, those that were dropped not among them. */
   readonly children: Map<string, ModelChild>
+}
+
+/** Amounts of what the model's budgets limit. */
+export interface ModelAmounts {
+  steps?: number
+  wallMs?: number
+}
+
+/** The budget of a task and all below it. */
+export interface ModelBudget {
+  readonly task: ModelTask
+  readonly limits: ModelAmounts
+  readonly soft: ModelAmounts
+  /** Steps. */
+  used: number
+  startedAt: number | undefined
+  asked: 'steps' | 'wallMs' | undefined
+  asks: number
 }
 
 /** A child, by the key that its parent gave it. */
@@ -186,6 +205,7 @@ export interface ModelSubmission {
   readonly input: string
   readonly key?: string
   readonly delayMs?: number
+  readonly budget?: { readonly limits: Readonly<ModelAmounts>; readonly soft: Readonly<ModelAmounts> }
 }
 
 export type ModelReceipt =
@@ -196,6 +216,7 @@ export type ModelSpawn =
   | 'stale'
   | { readonly as: 'spawned'; readonly sequence: number }
   | { readonly as: 'refused'; readonly sequence: number; readonly reason: string }
+  | { readonly as: 'over_budget' }
 
 export type ModelSettlement =
   | { readonly as: 'completed'; readonly value: string }

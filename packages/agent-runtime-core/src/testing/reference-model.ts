@@ -2,6 +2,16 @@ import type { ChildPolicy } from '../child.ts'
 import type { Lane } from '../lane.ts'
 import type { Overlap } from '../schedule.ts'
 import { isFinal, type TaskState } from '../states.ts'
+import {
+  answer,
+  budgetsOf,
+  exceedsLeft,
+  giveBudget,
+  isAsked,
+  isExhausted,
+  passTime,
+  spend,
+} from './model-budgets.ts'
 import { dropChildren } from './model-children.ts'
 import { nextClaim } from './model-claims.ts'
 import { evaluate } from './model-evaluations.ts'
@@ -79,9 +89,16 @@ export class ReferenceModel {
     return this.turn(() => {
       if (lease?.state !== 'running') return 'stale'
       const { key, policy, ...submission } = it
+      const { budget } = it
       const parent = lease.task
       const before = parent.children.get(key)
       if (before !== undefined) return { as: 'spawned', sequence: before.task.sequence }
+      if (
+        budget !== undefined &&
+        !isExhausted(parent, this.now) &&
+        exceedsLeft(budgetsOf(parent), budget.limits, this.now)
+      )
+        return { as: 'over_budget' }
       const task = this.admit(submission, parent)
       if (typeof task === 'string') return { as: 'refused', sequence: this.sequence, reason: task }
       const seq = parent.events.push('child.spawned')
@@ -147,6 +164,7 @@ export class ReferenceModel {
       task.memos.set(key, { value, seq: task.events.push('step.completed') })
       task.recorded += 1
       cancelAll(dropChildren(task, drops), this.now)
+      spend(task, this.now)
       return {}
     })
   }
@@ -253,7 +271,7 @@ export class ReferenceModel {
     return this.turn(() => {
       if (lease?.state !== 'running' || lease.worker === undefined) return 'stale'
       park(lease)
-      lease.task.parked = true
+      lease.task.parked = 'divergence'
       return 'ok'
     })
   }
@@ -261,7 +279,7 @@ export class ReferenceModel {
   unpark(task: ModelTask | undefined): { resumed: boolean; state?: TaskState } {
     return this.turn(() => {
       if (task === undefined) return { resumed: false }
-      if (!task.parked) return { resumed: false, state: task.state }
+      if (task.parked !== 'divergence') return { resumed: false, state: task.state }
       task.parked = false
       task.state = 'queued'
       task.events.push('task.resumed')
@@ -272,9 +290,21 @@ export class ReferenceModel {
   release(lease: ModelLease | undefined, reason: 'yielded' | 'drained'): 'ok' | 'stale' {
     return this.turn(() => {
       if (lease?.state !== 'running' || lease.worker === undefined) return 'stale'
-      requeue(lease, reason)
+      if (reason === 'yielded' && isAsked(lease.task)) {
+        park(lease)
+        lease.task.parked = 'budget'
+      } else requeue(lease, reason)
       return 'ok'
     })
+  }
+
+  /** An answer to the nearest budget that asks; `steps`: what its limit is raised by. */
+  answer(
+    task: ModelTask | undefined,
+    how: 'continue' | 'stop',
+    steps: number,
+  ): { as: string; asked?: boolean; resumed?: number } {
+    return this.turn(() => (task === undefined ? { as: 'unknown_task' } : answer(task, how, steps, this)))
   }
 
   cancel(task: ModelTask | undefined): { canceled: boolean; state?: TaskState } {
@@ -336,6 +366,7 @@ export class ReferenceModel {
     if (renewing) this.renewAt = this.now + this.config.heartbeatIntervalMs
     this.sweep()
     this.promote()
+    passTime(this.tasks, this.now)
     if (renewing) this.renew()
     const outcome = operation()
     this.claim()
@@ -436,13 +467,16 @@ export class ReferenceModel {
   private admit(it: ModelSubmission, parent?: ModelTask): ModelTask | string {
     const { lane, delayMs = 0 } = it
     const dueAt = delayMs === 0 ? undefined : this.now + delayMs
-    const reason = this.refusal(lane, dueAt !== undefined)
+    const reason =
+      this.refusal(lane, dueAt !== undefined) ??
+      (isExhausted(parent, this.now) ? 'budget_exceeded' : undefined)
     const sequence = ++this.sequence
     if (reason !== undefined) {
       this.rejected += 1
       return reason
     }
     const task = queue(it, sequence, dueAt, parent)
+    if (it.budget !== undefined) giveBudget(task, it.budget)
     this.tasks.push(task)
     return task
   }

@@ -2,6 +2,7 @@ import type { Digest } from '../environment.ts'
 import { testDigest } from './sha256.ts'
 import { admission } from './store-suite/admission.ts'
 import { approvals } from './store-suite/approvals.ts'
+import { budgets } from './store-suite/budgets.ts'
 import { cancellation } from './store-suite/cancellation.ts'
 import { children } from './store-suite/children.ts'
 import { divergence } from './store-suite/divergence.ts'
@@ -90,6 +91,7 @@ const sections: Readonly<Record<string, (suite: Suite) => void>> = {
   'approvals (docs/semantics.md 12.1-12.3)': approvals,
   'divergence (docs/semantics.md 6.4)': divergence,
   'children (docs/semantics.md 5.5, 12.3, 13.3)': children,
+  'budgets (docs/semantics.md 1.1, 2.1, 11.5)': budgets,
   'forks (docs/semantics.md 1.2, 6.3)': forks,
   'schedules (docs/semantics.md, Schedules)': schedules,
   'evaluations (docs/semantics.md 15.3)': evaluations,

@@ -1,6 +1,7 @@
 import { childName, type ChildRecord } from '../child.ts'
 import { isFinal, type FinalState } from '../states.ts'
 import type { OutcomeOf, Write } from '../store.ts'
+import { budgetsOf, excessOf, exhausted } from './budget.ts'
 import { held } from './fence.ts'
 import type { ChildRow, TaskRow } from './rows.ts'
 import { submitOne } from './submit.ts'
@@ -16,6 +17,12 @@ export function spawn(ws: WorkingSet, it: Write<'spawn'>): OutcomeOf<'spawn'> {
   if (before !== undefined) return { fenced: 'ok', as: 'spawned', child: recordOf(ws, before) }
   if (ws.childrenOf(task).size >= ws.config.maxChildren) return { fenced: 'ok', as: 'full' }
 
+  const { budget } = it.submission
+  const excess =
+    budget === undefined || budget.cut === true || exhausted(ws, task) !== undefined
+      ? undefined
+      : excessOf(ws, budgetsOf(ws, task), budget.limits)
+  if (excess !== undefined) return { fenced: 'ok', as: 'over_budget', ...excess }
   const parentId = idOf(ws, task)
   const receipt = submitOne(ws, { ...it.submission, parentId }, task.id)
   if (!receipt.accepted) return { fenced: 'ok', as: 'refused', receipt }

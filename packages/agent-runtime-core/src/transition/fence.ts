@@ -2,6 +2,7 @@ import { isExpired } from '../decide/expiry.ts'
 import type { LeaseEndReason } from '../lease.ts'
 import type { LeaseState } from '../states.ts'
 import { CALLER } from './caller.ts'
+import type { LeaseNotice } from '../store.ts'
 import type { LeaseRow, TaskRow } from './rows.ts'
 import { leaseOver } from './usage.ts'
 import type { WorkingSet } from './working-set.ts'
@@ -57,7 +58,7 @@ export function endLease(
 export function notice(
   ws: WorkingSet,
   lease: LeaseRow,
-  verdict: 'lost' | 'canceled' | 'yield',
+  verdict: LeaseNotice['verdict'],
   reason?: string,
 ): void {
   if (lease.process !== ws.base.process) return

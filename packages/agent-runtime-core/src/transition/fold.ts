@@ -1,4 +1,5 @@
 import type { OutcomeOf, Write, WriteKind } from '../store.ts'
+import { answerBudget } from './budgets.ts'
 import { abortSettled, cancel } from './cancel.ts'
 import { spawn } from './children.ts'
 import { observeRoute } from './circuits.ts'
@@ -53,6 +54,7 @@ export const flushRank: Readonly<Record<WriteKind, number>> = {
   resolveApproval: 3,
   resume: 3,
   fork: 3,
+  answerBudget: 3,
   abortSettled: 3,
   putSchedule: 3,
   pauseSchedule: 3,
@@ -112,6 +114,8 @@ export function fold(ws: WorkingSet, it: Write, running: Iterable<LeaseRow>): Ou
       return signal(ws, it)
     case 'resolveApproval':
       return resolveApproval(ws, it)
+    case 'answerBudget':
+      return answerBudget(ws, it)
     case 'fork':
       return fork(ws, it)
     case 'cancel':

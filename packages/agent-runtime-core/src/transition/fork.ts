@@ -156,7 +156,7 @@ function readMemos(
   const memos: Memo[] = []
   for (const row of rows) {
     const data = JSON.parse(row.data) as MemoData | EventData['child.ended']
-    if ((data as MemoData).reason === 'divergence') continue
+    if ((data as MemoData).reason === 'divergence' || (data as MemoData).reason === 'budget') continue
     if (row.type === 'child.ended') {
       if ((data as EventData['child.ended']).state === 'completed')
         completed.set(data.key, { ...row, type: row.type })
@@ -258,9 +258,8 @@ function inherit(
 
 /** What was submitted, from the event that says so; its id and its key stay the other task's. */
 function submissionOf(text: string): Submission {
-  const { type, lane, input, client, cost, labels, model, timeoutMs, tokens, tools, trace } = JSON.parse(
-    text,
-  ) as EventData['task.queued']
+  const { type, lane, input, budget, client, cost, labels, model, timeoutMs, tokens, tools, trace } =
+    JSON.parse(text) as EventData['task.queued']
   return {
     type,
     lane,
@@ -271,6 +270,7 @@ function submissionOf(text: string): Submission {
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
     ...(tokens === undefined ? {} : { tokens }),
     ...(cost === undefined ? {} : { cost }),
+    ...(budget === undefined ? {} : { budget }),
     ...(tools === undefined ? {} : { tools }),
     ...(trace === undefined ? {} : { trace }),
   }

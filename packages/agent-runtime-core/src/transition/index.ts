@@ -1,3 +1,4 @@
+export { beginBudgets, promoteBudgets } from './budgets.ts'
 export { ClaimRound, mergeHeads, type Demander, type Grant } from './claim.ts'
 export { CALLER } from './caller.ts'
 export { swarmRoute } from './circuits.ts'

@@ -1,3 +1,4 @@
+import type { BudgetField, BudgetSum, BudgetUse } from '../budget.ts'
 import type { ChildPolicy } from '../child.ts'
 import type { Circuit } from '../decide/circuit.ts'
 import type { Dimension, Scores } from '../evaluation.ts'
@@ -50,6 +51,29 @@ export interface TaskRow {
   readonly parent: number | null
   /** What is known of its cost; null for a task of which nothing was said. */
   readonly account: AccountRow | null
+  /** The task, itself or one above it, whose budget it draws on first; null for most. */
+  readonly budget: number | null
+}
+
+/** The budget of a task and all below it. Source: `docs/semantics.md 11.5`. */
+export interface BudgetRow {
+  /** The task that it was given to. */
+  readonly task: number
+  /** The task with the next budget above it. */
+  readonly above: number | null
+  readonly limits: BudgetSum
+  /** Where it asks next. */
+  readonly soft: BudgetSum
+  readonly used: BudgetUse
+  /** The part of it that the task itself used. */
+  readonly own: BudgetUse
+  readonly startedAt: number | null
+  /** When the wall time reaches its next line. */
+  readonly dueAt: number | null
+  /** The line that was passed and that nobody has answered. */
+  readonly asked: { readonly field: BudgetField; readonly at: number; readonly by: number } | null
+  /** How often it has asked. */
+  readonly asks: number
 }
 
 /** What a task costs, in millionths. Source: `docs/semantics.md 11.5`. */

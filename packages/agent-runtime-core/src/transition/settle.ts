@@ -2,6 +2,8 @@ import type { EventType, FailureKind, RequeueReason } from '../event.ts'
 import { canonical } from '../codec.ts'
 import { decideExpiry } from '../decide/expiry.ts'
 import { isRetryWait } from '../decide/replay.ts'
+import { askingOf, type Crossed, debit } from './budget.ts'
+import { parkForBudget } from './budgets.ts'
 import { cancelChildren } from './cancel.ts'
 import { tellParent } from './children.ts'
 import type { LeaseEndReason } from '../lease.ts'
@@ -9,6 +11,7 @@ import type { Fenced, Settlement, Write } from '../store.ts'
 import type { UsageSum } from '../usage.ts'
 import { charge, chargedText } from './charge.ts'
 import { breach, markUnhealthy, routeOf } from './circuits.ts'
+import { exceed, exceededText } from './exceed.ts'
 import { endLease, type Held, heldByWorker, liveLease, notice } from './fence.ts'
 import { enqueue, hold } from './queue.ts'
 import type { LeaseRow, TaskRow } from './rows.ts'
@@ -25,8 +28,32 @@ export function settle(ws: WorkingSet, { leaseId, settlement, charged }: Write<'
     ws.staleWrites++
     return 'stale'
   }
+  if (settlement.as === 'retry' && heldByWorker(ws, leaseId) === undefined) return 'stale'
   const { lease } = live
-  const task = charge(ws, live.task, charged)
+  const charging = charge(ws, live.task, charged)
+  const crossed = debit(ws, charging, charged, 0)
+  const task = ws.taskNow(charging)
+  const own = crossed.find(({ budget }) => budget.task === task.id)
+  const ended =
+    own === undefined || settlement.as === 'failed' ? settlement : exceededEnd(ws, task, own, settlement)
+  conclude(ws, { lease, task }, ended, charged)
+  exceed(ws, crossed, task)
+  return 'ok'
+}
+
+/** A line that the last charge crosses ends the task all the same: what it was to return is in the details. */
+function exceededEnd(ws: WorkingSet, task: TaskRow, crossed: Crossed, settlement: Settlement): Settlement {
+  const output = settlement.as === 'completed' ? { output: settlement.output } : {}
+  return { as: 'failed', kind: 'budget_exceeded', error: exceededText(ws, task, crossed, output) }
+}
+
+function conclude(
+  ws: WorkingSet,
+  { lease, task }: Held,
+  settlement: Settlement,
+  charged: UsageSum | undefined,
+): void {
+  const leaseId = ws.ids.lease(lease.id)
   switch (settlement.as) {
     case 'completed': {
       const output = ws.inline(settlement.output)
@@ -35,16 +62,15 @@ export function settle(ws: WorkingSet, { leaseId, settlement, charged }: Write<'
       finish(ws, task, lease, end, data, 'completed', released, output.blob)
       ws.count('completed')
       ws.count('running', -1)
-      return 'ok'
+      return
     }
     case 'failed': {
       fail(ws, task, lease, settlement, 'failed', released, charged)
       if (settlement.breach === 'hard') breach(ws, routeOf(ws, task))
       if (settlement.breach === 'deadline') markUnhealthy(ws, routeOf(ws, task))
-      return 'ok'
+      return
     }
     case 'retry': {
-      if (heldByWorker(ws, leaseId) === undefined) return 'stale'
       const attempt = task.attempt + 1
       const dueAt = settlement.delayMs > 0 ? ws.now.at + settlement.delayMs : null
       // The steps have all their tries again.
@@ -62,7 +88,6 @@ export function settle(ws: WorkingSet, { leaseId, settlement, charged }: Write<'
         error: settlement.error,
         charged,
       })
-      return 'ok'
     }
   }
 }
@@ -72,7 +97,9 @@ export function release(ws: WorkingSet, leaseId: string, reason: 'yielded' | 'dr
   const live = heldByWorker(ws, leaseId)
   if (live === undefined) return 'stale'
   const { lease, task } = live
-  requeue(ws, task, lease, { reason, attempt: task.attempt, crashes: task.crashes, dueAt: null })
+  const asking = reason === 'yielded' ? askingOf(ws, task) : undefined
+  if (asking !== undefined) parkForBudget(ws, task, lease, asking)
+  else requeue(ws, task, lease, { reason, attempt: task.attempt, crashes: task.crashes, dueAt: null })
   return 'ok'
 }
 

@@ -1,6 +1,8 @@
 import type { Fenced, OutcomeOf, Write } from '../store.ts'
+import { debit } from './budget.ts'
 import { childrenToDrop, dropChildren } from './cancel.ts'
 import { chargedText, charging } from './charge.ts'
+import { exceed } from './exceed.ts'
 import { held } from './fence.ts'
 import type { ChildRow } from './rows.ts'
 import { dropWaits } from './waits.ts'
@@ -29,6 +31,7 @@ export function recordStep(ws: WorkingSet, it: Write<'recordStep'>): OutcomeOf<'
   if (it.drops !== undefined) dropWaits(ws, row, it.drops)
   dropChildren(ws, children)
   ws.remember(task.id, it.key, row.seq)
+  exceed(ws, debit(ws, ws.taskNow(row), it.charged, 1), row)
   return { fenced: 'ok' }
 }
 
@@ -72,6 +75,7 @@ export function failStep(ws: WorkingSet, it: Write<'failStep'>): Fenced {
   )
   if (it.drops !== undefined) dropWaits(ws, row, it.drops)
   dropChildren(ws, children)
+  exceed(ws, debit(ws, ws.taskNow(row), it.charged, 0), row)
   return 'ok'
 }
 

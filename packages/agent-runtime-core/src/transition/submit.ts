@@ -1,3 +1,4 @@
+import type { BudgetTerms } from '../budget.ts'
 import { decideAdmission } from '../decide/admission.ts'
 import { countInWindow, hasRoomAtAdmission, quotaRules, type QuotaRule } from '../decide/quota.ts'
 import type { RejectionReason } from '../event.ts'
@@ -5,6 +6,7 @@ import { windowStart } from '../quota.ts'
 import { MICRO } from '../usage.ts'
 import type { Receipt, Submission } from '../store.ts'
 import { canonical } from '../codec.ts'
+import { budgetsOf, cutToLeft, exhausted, openBudget, sumText } from './budget.ts'
 import { circuitRefusal, swarmRoute, takeProbe } from './circuits.ts'
 import { enqueue, hold, streamFor } from './queue.ts'
 import type { AccountRow } from './rows.ts'
@@ -24,6 +26,7 @@ export function submitOne(ws: WorkingSet, it: Submission, parent: number | null 
   const taken = it.refused === undefined ? takenBefore(ws, it) : undefined
   if (taken !== undefined) return taken
 
+  const above = parent === null ? null : ws.taskNow({ id: parent }).budget
   const dueAt = dueTime(it, ws.now.at)
   const rules = quotaRules(ws.config.quotaConfig, it.model, it.tools ?? noTools)
   const admission = decideAdmission({
@@ -36,13 +39,19 @@ export function submitOne(ws: WorkingSet, it: Submission, parent: number | null 
     refused: it.refused,
     tripped: ws.hasCircuits || it.swarm !== undefined ? () => tripped(ws, it, dueAt !== null) : undefined,
     clients: ws.shares?.crowdedBy(it.client ?? ''),
+    exhaustedBudget: above === null ? undefined : () => exhausted(ws, { budget: above }),
     exceededQuota: rules.length === 0 ? undefined : () => exceededQuota(ws, rules, it.tokens ?? 0),
   })
   if (!admission.accepted) return reject(ws, it, admission.reason, admission.message)
 
   const stream = streamFor(ws, it, rules)
+  const budget =
+    it.budget?.cut === true && above !== null
+      ? cutToLeft(ws, budgetsOf(ws, { budget: above }), it.budget)
+      : it.budget
   const input = ws.inline(it.input)
   const id = ws.nextTask++
+  if (budget !== undefined) openBudget(ws, id, above, budget)
   const task = ws.move(
     {
       ...newTask,
@@ -55,10 +64,11 @@ export function submitOne(ws: WorkingSet, it: Submission, parent: number | null 
       explicitId: it.taskId ?? null,
       parent,
       account: it.cost === undefined ? null : accountFor(it.cost),
+      budget: budget === undefined ? above : id,
     },
     {},
     'task.queued',
-    submissionText(it, input.text, dueAt),
+    submissionText(it, input.text, dueAt, budget),
     undefined,
     input.blob,
   )
@@ -94,7 +104,16 @@ const noTools: readonly string[] = []
 
 const newTask: Omit<
   TaskRow,
-  'id' | 'stream' | 'submittedAt' | 'queuedAt' | 'dueAt' | 'tokens' | 'explicitId' | 'parent' | 'account'
+  | 'id'
+  | 'stream'
+  | 'submittedAt'
+  | 'queuedAt'
+  | 'dueAt'
+  | 'tokens'
+  | 'explicitId'
+  | 'parent'
+  | 'account'
+  | 'budget'
 > = {
   state: 'queued',
   attempt: 1,
@@ -182,6 +201,7 @@ function reject(ws: WorkingSet, it: Submission, reason: RejectionReason, message
       explicitId: null,
       parent: null,
       account: null,
+      budget: null,
     },
     {},
     'task.rejected',
@@ -192,9 +212,16 @@ function reject(ws: WorkingSet, it: Submission, reason: RejectionReason, message
 }
 
 /** The data of `task.queued`, in canonical JSON. `input` is canonical already. */
-function submissionText(it: Submission, input: string, dueAt: number | null): string {
+function submissionText(
+  it: Submission,
+  input: string,
+  dueAt: number | null,
+  budget: BudgetTerms | undefined,
+): string {
   let text = '{'
   if (it.agent !== undefined) text += `"agent":${JSON.stringify(it.agent)},`
+  if (budget !== undefined)
+    text += `"budget":{"limits":${sumText(budget.limits)},"soft":${sumText(budget.soft)}},`
   if (it.client !== undefined) text += `"client":${JSON.stringify(it.client)},`
   if (it.cost !== undefined) text += `"cost":${it.cost},`
   if (dueAt !== null) text += `"dueAt":${dueAt},`

@@ -57,7 +57,7 @@ export function deliver(
     blob: value.blob,
     outcome,
   }
-  const awaits = row.state === 'waiting' && row.waitReason !== 'divergence'
+  const awaits = row.state === 'waiting' && row.waitReason !== 'divergence' && row.waitReason !== 'budget'
   const wait = awaits ? ws.waitsOf(row).find((it) => it.name === name) : undefined
   if (wait === undefined) ws.keepSignal(row, arrived)
   else end(ws, row, { wait, outcome, at: ws.now.at, taken: arrived })

@@ -8,6 +8,7 @@ import { assertMove, canMoveLease } from '../states.ts'
 import type { LeaseNotice } from '../store.ts'
 import { newClient, ShareBook, type ShareOrder } from './share-book.ts'
 import type {
+  BudgetRow,
   CheckpointRow,
   ChildRow,
   CircuitRow,
@@ -82,6 +83,10 @@ export interface Base {
   readonly events: ReadonlyMap<string, string>
   /** Those that an operation names, and how many there are in all when one may add to them. */
   readonly schedules: ReadonlyMap<string, ScheduleRow>
+  /** By task: its own budget, of the tasks that an operation touches and those above them. */
+  readonly budgets: ReadonlyMap<number, BudgetRow>
+  /** By task with a budget: the tasks that are parked for it or for one below. */
+  readonly parked: ReadonlyMap<number, readonly number[]>
   readonly scheduleCount: number
   /** Where an agent stands; read when it is first asked for, so that it costs nothing where reputation has no say. */
   readonly reputationOf: (agent: string) => ReputationRow | undefined
@@ -153,6 +158,7 @@ export class WorkingSet {
   /** The rows of children that changed, by {@link childKey}. */
   readonly childRows = new Map<string, ChildRow>()
   readonly checkpoints = new Map<number, CheckpointRow>()
+  readonly budgets = new Map<number, BudgetRow>()
   /** Undefined: removed. */
   readonly schedules = new Map<string, ScheduleRow | undefined>()
   readonly reputations = new Map<string, ReputationRow>()
@@ -260,6 +266,12 @@ export class WorkingSet {
   *streamsOf(client: string): Iterable<number> {
     yield* this.base.streamsByClient.get(client) ?? none
     yield* this.newStreams.get(client) ?? none
+  }
+
+  budget(task: number): BudgetRow {
+    const row = this.budgets.get(task) ?? this.base.budgets.get(task)
+    if (row === undefined) throw new Error(`the budget of task ${task} was not loaded`)
+    return row
   }
 
   schedule(name: string): ScheduleRow | undefined {

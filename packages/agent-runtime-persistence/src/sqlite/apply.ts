@@ -1,5 +1,6 @@
 import type {
   Base,
+  BudgetRow,
   ChildRow,
   ClientRow,
   LeaseRow,
@@ -26,9 +27,9 @@ import { prepareWorkApply } from './work.ts'
 
 /** Writes what a flush decided, each final row once. Runs inside the flush's transaction. */
 export function prepareApply(db: Db) {
-  // Most tasks have no parent and no account, and a value that is not bound costs nothing.
-  const newTasks = prepareInsert(db, 'task', [...bound(19), 'NULL', 'NULL'])
-  const newRareTasks = prepareInsert(db, 'task', bound(21))
+  // Most tasks have no parent, no account and no budget, and a value that is not bound costs nothing.
+  const newTasks = prepareInsert(db, 'task', [...bound(19), 'NULL', 'NULL', 'NULL'])
+  const newRareTasks = prepareInsert(db, 'task', bound(22))
   // `seq` is the row's version: a row that moved on since it was read is never overwritten.
   const updateTask = db.prepare(
     'UPDATE task SET state = ?, attempt = ?, fence = ?, lease = ?, crashes = ?, steps = ?, waits = ?, seq = ?, tail = ?, due_at = ?, queued_at = ?, started_at = ?, finished_at = ?, wait_reason = ? WHERE id = ? AND seq = ?',
@@ -77,6 +78,7 @@ export function prepareApply(db: Db) {
   const putSchedule = db.prepare(
     'INSERT OR REPLACE INTO schedule VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
   )
+  const putBudget = db.prepare('INSERT OR REPLACE INTO budget VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)')
   const deleteSchedule = db.prepare('DELETE FROM schedule WHERE name = ?')
   const putChild = db.prepare('INSERT OR REPLACE INTO child VALUES (?, ?, ?, ?, ?, ?, ?)')
   const deleteChild = db.prepare('DELETE FROM child WHERE parent = ? AND key = ?')
@@ -136,6 +138,7 @@ export function prepareApply(db: Db) {
     for (const row of ws.checkpoints.values()) putCheckpoint.run(row.task, row.seq, row.data, row.at)
     for (const row of ws.outputs) insertOutput.run(row.task, row.seq, row.attempt, row.at, row.data)
     for (const [name, row] of ws.schedules) writeSchedule(name, row)
+    for (const row of ws.budgets.values()) writeBudget(row)
     for (const [task, rows] of ws.waits) writeWaits(ws.base, task, rows)
     for (const [task, rows] of ws.signals) writeSignals(ws.base, task, rows)
     for (const row of ws.childRows.values()) writeChild(row)
@@ -197,8 +200,8 @@ export function prepareApply(db: Db) {
         row.tokens,
         row.explicitId,
       ]
-      if (row.parent === null && row.account === null) newTasks.add(...values)
-      else newRareTasks.add(...values, row.parent, accountText(row))
+      if (row.parent === null && row.account === null && row.budget === null) newTasks.add(...values)
+      else newRareTasks.add(...values, row.parent, accountText(row), row.budget)
       return
     }
     if (before === undefined) throw new Error(`task ${row.id} was changed without having been loaded`)
@@ -312,6 +315,21 @@ export function prepareApply(db: Db) {
       row.rejected,
       row.missed,
       row.skipped,
+    )
+  }
+
+  function writeBudget(row: BudgetRow): void {
+    putBudget.run(
+      row.task,
+      row.above,
+      JSON.stringify(row.limits),
+      JSON.stringify(row.soft),
+      JSON.stringify(row.used),
+      JSON.stringify(row.own),
+      row.startedAt,
+      row.dueAt,
+      row.asked === null ? null : JSON.stringify(row.asked),
+      row.asks,
     )
   }
 

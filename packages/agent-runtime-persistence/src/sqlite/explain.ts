@@ -58,9 +58,11 @@ export function prepareExplain(
         return {
           ...base,
           summary:
-            record.divergence === undefined
-              ? `waits for ${waitsText(record.waits)}`
-              : parkedText(record.divergence),
+            record.waitingFor === 'budget'
+              ? budgetText(record)
+              : record.divergence === undefined
+                ? `waits for ${waitsText(record.waits)}`
+                : parkedText(record.divergence),
           reason: record.waitingFor,
         }
       case 'completed':
@@ -121,6 +123,14 @@ export function prepareExplain(
     }
     return { summary: `waits for a free slot, ${before} before it`, waitsFor: 'slot', ahead: before }
   }
+}
+
+function budgetText({ taskId, budget }: Extract<TaskRecord, { state: 'waiting' }>): string {
+  const answer = 'answer it with budgets.continue or budgets.stop'
+  if (budget?.asks === undefined) return `is parked: a budget above it has passed a soft line; ${answer}`
+  const { field } = budget.asks
+  const whose = budget.taskId === taskId ? 'its budget' : `the budget of task ${budget.taskId}`
+  return `is parked: ${whose} has passed its soft line, ${budget.used[field]} of ${budget.limits[field]} ${field} are used; ${answer}`
 }
 
 function parkedText(divergence: Divergence): string {

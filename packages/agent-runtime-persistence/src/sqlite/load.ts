@@ -8,6 +8,7 @@ import {
   isVoid,
   outlivesRejection,
   waitKinds,
+  type BudgetRow,
   type ChildRow,
   type ClientRow,
   type KeyRow,
@@ -31,7 +32,7 @@ import { prepareWorkLoad } from './work.ts'
 export type Load = ReturnType<typeof prepareLoad>
 
 const taskColumns =
-  'id, stream, state, attempt, fence, lease, crashes, steps, waits, seq, tail, submitted_at, due_at, queued_at, started_at, finished_at, wait_reason, tokens, explicit_id, parent, account'
+  'id, stream, state, attempt, fence, lease, crashes, steps, waits, seq, tail, submitted_at, due_at, queued_at, started_at, finished_at, wait_reason, tokens, explicit_id, parent, account, budget'
 const leaseColumns =
   'id, task, worker, process, attempt, fence, state, acquired_at, expires_at, last_heartbeat_at, ended_at, end_reason, end_seq, yield_asked_at, abort_acknowledged_at, abort_grace_expired_at, progress'
 
@@ -126,6 +127,23 @@ export function prepareLoad(db: Db) {
   const nextSchedule = db
     .prepare<[], number | null>('SELECT min(next_at) FROM schedule WHERE paused = 0 AND next_at IS NOT NULL')
     .pluck()
+  const budgetColumns = 'task, above, limits, soft, used, own, started_at, due_at, asked, asks'
+  const budget = rows(`SELECT ${budgetColumns} FROM budget WHERE task = ?`)
+  const budgetsDue = rows(
+    `SELECT ${budgetColumns} FROM budget WHERE due_at <= ? ORDER BY due_at, task LIMIT ?`,
+  )
+  const nextBudget = db
+    .prepare<[], number | null>('SELECT min(due_at) FROM budget WHERE due_at IS NOT NULL')
+    .pluck()
+  const budgetsAsking = rows(
+    `SELECT ${budgetColumns} FROM budget WHERE asked IS NOT NULL AND task > ? ORDER BY task LIMIT ?`,
+  )
+  const parked = db
+    .prepare<[number], number>(
+      `WITH RECURSIVE below (task) AS (VALUES (?) UNION SELECT budget.task FROM budget JOIN below ON budget.above = below.task)
+       SELECT task.id FROM below JOIN task ON task.budget = below.task AND task.wait_reason = 'budget' ORDER BY task.id`,
+    )
+    .pluck()
   const scheduleCount = db.prepare<[], number>('SELECT count(*) FROM schedule').pluck()
   const childColumns = 'parent, key, task, position, policy, seq, open'
   const children = rows(`SELECT ${childColumns} FROM child WHERE parent = ? ORDER BY seq`)
@@ -217,6 +235,12 @@ export function prepareLoad(db: Db) {
     nextSchedule: () => nextSchedule.get() ?? undefined,
     scheduleCount: () => scheduleCount.get() ?? 0,
     evaluations: prepareEvaluationLoad(db),
+    budget: (taskId: number) => one(budget.get(taskId), budgetOf),
+    budgetsDue: (at: number, limit: number) => budgetsDue.all(at, limit).map(budgetOf),
+    nextBudget: () => nextBudget.get() ?? undefined,
+    budgetsAsking: (after: number, limit: number) => budgetsAsking.all(after, limit).map(budgetOf),
+    /** Tasks that are parked for a budget, or for one below it. */
+    parked: (taskId: number) => parked.all(taskId),
     checkpoint: (taskId: number) => checkpoint.get(taskId),
     blob: (sha256: string) => blobText.get(sha256),
     next: () => next.get() as (number | null)[],
@@ -271,7 +295,7 @@ export function taskOf(row: unknown[]): TaskRow {
     queuedAt,
     startedAt,
   ] = row
-  const [finishedAt, waitReason, tokens, explicitId, parent, account] = row.slice(15)
+  const [finishedAt, waitReason, tokens, explicitId, parent, account, budget] = row.slice(15)
   return {
     id,
     stream,
@@ -294,6 +318,7 @@ export function taskOf(row: unknown[]): TaskRow {
     explicitId,
     parent,
     account: typeof account === 'string' ? JSON.parse(account) : null,
+    budget: budget ?? null,
   } as TaskRow
 }
 
@@ -371,6 +396,32 @@ function scheduleOf(row: unknown[]): ScheduleRow {
     missed,
     skipped,
   } as ScheduleRow
+}
+
+function budgetOf([
+  task,
+  above,
+  limits,
+  soft,
+  used,
+  own,
+  startedAt,
+  dueAt,
+  asked,
+  asks,
+]: unknown[]): BudgetRow {
+  return {
+    task,
+    above,
+    limits: JSON.parse(limits as string),
+    soft: JSON.parse(soft as string),
+    used: JSON.parse(used as string),
+    own: JSON.parse(own as string),
+    startedAt,
+    dueAt,
+    asked: asked === null ? null : JSON.parse(asked as string),
+    asks,
+  } as BudgetRow
 }
 
 function childOf([parent, key, task, position, policy, seq, open]: unknown[]): ChildRow {

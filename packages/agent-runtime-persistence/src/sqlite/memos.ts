@@ -68,7 +68,7 @@ export function prepareMemos(
   function memosOf(row: TaskRow, events: readonly PlainEvent[]): Reads['memos']['answer'] {
     const steps: StepRecord[] = []
     const waits: WaitRecord[] = []
-    const found = events.filter(({ type, data }) => type !== 'task.requeued' && data !== PUT_BACK)
+    const found = events.filter(({ type, data }) => type !== 'task.requeued' && !PUT_BACK.has(data))
     const sentBack = found.some(({ type, data }) => isWaitEnd(type) && data.includes('"since":'))
       ? load.rejections(row.id)
       : []
@@ -192,4 +192,4 @@ function isWaitEnd(type: StoredEvent['type']): boolean {
 }
 
 /** The data of a resumption that no wait brought about: of a task that was parked. */
-const PUT_BACK = '{"reason":"divergence"}'
+const PUT_BACK: ReadonlySet<string> = new Set(['{"reason":"divergence"}', '{"reason":"budget"}'])

@@ -29,6 +29,7 @@ import {
 } from '@ku0/agent-runtime-core'
 import { prepareExplain } from './explain.ts'
 import { prepareApprovals } from './approvals.ts'
+import { prepareBudgets } from './budgets.ts'
 import { prepareEvaluationReads } from './evaluations.ts'
 import type { PlainEvent } from './integrity.ts'
 import { taskOf } from './load.ts'
@@ -73,7 +74,7 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
   const checkpointSeq = db.prepare<[number], number>('SELECT seq FROM checkpoint WHERE task = ?').pluck()
   const progressAfter = db
     .prepare<[number, number], number>(
-      "SELECT seq FROM event WHERE task = ? AND seq > ? AND type NOT IN ('signal.received', 'task.leaked', 'limit.warned') LIMIT 1",
+      "SELECT seq FROM event WHERE task = ? AND seq > ? AND type NOT IN ('signal.received', 'task.leaked', 'limit.warned', 'budget.asked', 'budget.continued') LIMIT 1",
     )
     .pluck()
   const chunks = db.prepare<
@@ -104,6 +105,7 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
   const explain = prepareExplain(context, workers)
   const approvals = prepareApprovals(db, tables, context.now)
   const evaluations = prepareEvaluationReads(db, tables)
+  const budgets = prepareBudgets(tables, context.now)
   const memos = prepareMemos(db, tables)
   const { routes, swarms } = prepareRoutes(context)
   // Another process may write between two statements: they see one state.
@@ -145,6 +147,12 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
         }) as Reads['memos']['answer']
       case 'approvals':
         return approvals(query)
+      case 'budget': {
+        const row = find(query.taskId)
+        return row === undefined ? undefined : budgets.of(row)
+      }
+      case 'budgets':
+        return budgets.asking(query)
       case 'output': {
         const row = find(query.taskId)
         if (row === undefined) return undefined
@@ -203,6 +211,7 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
 
   function recordOf(row: TaskRow): TaskRecord {
     const first = readable(tables.event(row.id, 1)) ?? submissionLost(row)
+    const budget = budgets.of(row)
     const text = (name: string) => (typeof first[name] === 'string' ? { [name]: first[name] } : {})
     const base = {
       taskId: nameOf(row),
@@ -220,6 +229,7 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
       ...text('agent'),
       ...(first['held'] === true ? { held: true as const } : {}),
       ...(first['profile'] === undefined ? {} : { profile: first['profile'] as ProfileTerms }),
+      ...(budget === undefined ? {} : { budget }),
       ...text('model'),
       ...text('schedule'),
       ...(typeof first['scheduledFor'] === 'number' ? { scheduledFor: first['scheduledFor'] } : {}),

@@ -340,6 +340,25 @@ CREATE VIEW leases AS
     CASE state WHEN 0 THEN 'running' WHEN 1 THEN 'completed' WHEN 2 THEN 'failed' ELSE 'canceled' END AS status,
     acquired_at, expires_at, last_heartbeat_at, ended_at, end_reason
   FROM lease LEFT JOIN worker ON worker.id = lease.worker;
+ALTER TABLE task ADD COLUMN budget INTEGER;
+CREATE INDEX task_parked ON task (budget, id) WHERE wait_reason = 'budget';
+CREATE TABLE budget (
+  task INTEGER PRIMARY KEY,
+  above INTEGER,
+  limits TEXT NOT NULL,
+  soft TEXT NOT NULL,
+  used TEXT NOT NULL,
+  own TEXT NOT NULL,
+  started_at INTEGER,
+  due_at INTEGER,
+  asked TEXT,
+  asks INTEGER NOT NULL CHECK (asks >= 0),
+  CHECK (due_at IS NULL OR started_at IS NOT NULL),
+  CHECK (asked IS NULL OR asks > 0)
+) STRICT;
+CREATE INDEX budget_above ON budget (above) WHERE above IS NOT NULL;
+CREATE INDEX budget_due ON budget (due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX budget_asked ON budget (task) WHERE asked IS NOT NULL;
 `,
 ]
 

@@ -27,6 +27,7 @@ interface Tables {
     explicit_id: string | null
     parent: number | null
     account: string | null
+    budget: number | null
   }
   stream: { id: number; lane_rank: number; type: string }
   event: { task: number; type: string; data: string }
@@ -93,6 +94,7 @@ export function compileTaskPage(
       'task.explicit_id',
       'task.parent',
       'task.account',
+      'task.budget',
     ])
     .where('task.id', '>=', from)
     .where('task.id', '<', end)

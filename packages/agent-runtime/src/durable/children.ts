@@ -1,4 +1,5 @@
 import {
+  budgetAmount,
   type ChildPolicy,
   childPolicies,
   type ChildRecord,
@@ -249,6 +250,13 @@ class Spawn<T> implements Start, Member {
       const { maxChildren } = pass.attempt.parts.config
       const message = `child '${key}': a task has at most maxChildren ${maxChildren} children that have not ended`
       return new RuntimeError('limit_exceeded', message, { details: { key, maxChildren } })
+    }
+    if (outcome.as === 'over_budget') {
+      const { field, taskId } = outcome
+      const left = budgetAmount(field, outcome.left)
+      return invalid(
+        `child '${key}' budget.${field}: more than the ${left} that are left of the budget of task ${taskId}`,
+      )
     }
     try {
       const { taskId, ...receipt } = openReceipt(outcome.receipt)

@@ -11,7 +11,17 @@ import {
 } from '@ku0/agent-runtime-core'
 import type { CleanupHook } from '../task-context.ts'
 import type { ProfileWatch } from '../workload/watch.ts'
-import { canceled, exceeded, lost, type Stop, shutDown, timedOut, waiting, yielded } from './cancellation.ts'
+import {
+  canceled,
+  exceeded,
+  lost,
+  overBudget,
+  type Stop,
+  shutDown,
+  timedOut,
+  waiting,
+  yielded,
+} from './cancellation.ts'
 import { CleanupHooks } from './cleanup.ts'
 import { insist } from './insist.ts'
 import type { LogLevel, Parts } from './parts.ts'
@@ -130,6 +140,13 @@ export class Attempt {
     const { taskId, leaseId, workerId } = this.claim
     this.parts.announce('lease.lost', taskId, 0, { leaseId, workerId })
     this.stop(lost(leaseId, taskId, cause))
+  }
+
+  /** The runtime has failed the task: that is committed already. Source: `docs/semantics.md 11.5`. */
+  fail(reason: string): void {
+    this.#leaseEnded = true
+    this.#mustAcknowledge = true
+    this.stop(overBudget(this.claim.taskId, reason))
   }
 
   /** Its running time is over; the failure has been handed to the store. Source: `docs/semantics.md 8.8`. */

@@ -29,6 +29,14 @@ export function exceeded(message: string): Stop {
   return { kind: 'budget_exceeded', error: new RuntimeError('budget_exceeded', message) }
 }
 
+export function overBudget(taskId: string, reason: string): Stop {
+  const message = `task ${taskId} was ended: ${reason}`
+  return {
+    kind: 'budget_exceeded',
+    error: new RuntimeError('budget_exceeded', message, { details: { taskId } }),
+  }
+}
+
 export function shutDown(): Stop {
   return {
     kind: 'shutdown',

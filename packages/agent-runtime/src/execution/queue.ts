@@ -1,4 +1,7 @@
 import {
+  type BudgetOptions,
+  type BudgetTerms,
+  budgetTerms,
   describeError,
   encode,
   type ExecutionStore,
@@ -48,6 +51,11 @@ export interface SubmitOptions {
   readonly tokens?: number
   /** An estimate of what fair shares reckon with: 1 without one, 0 to 1e9, to the millionth. */
   readonly cost?: number
+  /**
+   * What the task, and all below it, may use up together. One that is given to a child is not larger than what is left above it. Source:
+   * `docs/semantics.md 11.5`.
+   */
+  readonly budget?: BudgetOptions
 }
 
 /** One submission, as it is made. */
@@ -203,10 +211,11 @@ export class SubmissionQueue {
     const tools = options?.tools ?? definition?.tools
     const timeoutMs = options?.timeoutMs ?? definition?.timeoutMs
     const trace = this.#trace()
-    const { dueAt, ...others } = options ?? {}
+    const { dueAt, budget: _, ...others } = options ?? {}
     return {
       ...others,
       ...(dueAt === undefined ? {} : { dueAt: Number(dueAt) }),
+      ...budgetOf(options, definition),
       type,
       lane: options?.lane ?? usualLane(definition, isDelayed(options)),
       input,
@@ -223,6 +232,18 @@ export class SubmissionQueue {
     return `type: no task of the type ${show(type)} is defined here${expected}`
   }
 }
+
+/** The default of a task type is cut to what is left above it; one that a call names is not. */
+function budgetOf(
+  options: SubmitOptions | undefined,
+  definition: TaskDefinition | undefined,
+): { readonly budget?: BudgetTerms } {
+  if (options?.budget !== undefined) return { budget: budgetTerms('option budget', options.budget) }
+  if (definition?.budget === undefined) return none
+  return { budget: { ...budgetTerms('budget', definition.budget), cut: true } }
+}
+
+const none = {}
 
 /** A record of a rejection keeps no payload, and not much of what a schema says of one. */
 const MAX_MESSAGE_LENGTH = 2_000
@@ -244,6 +265,7 @@ export const submitRules: Rules<SubmitOptions> = {
   timeoutMs: limitRule,
   tokens: ['a whole number, 0 or more', (value) => Number.isSafeInteger(value) && isAmount(value)],
   cost: ['a number from 0 to 1e9', (value) => isAmount(value) && value <= 1e9],
+  budget: ['an object of limits', isRecord],
 }
 
 /** Whole ms within what a Date can show: the store keeps integers. */
@@ -262,6 +284,7 @@ function isLabels(value: unknown): boolean {
 
 function checkOptions(options: SubmitOptions | undefined, call: string): void {
   assertOptions(call, options, submitRules)
+  if (options?.budget !== undefined) budgetTerms(`${call} option budget`, options.budget)
   if (options?.dueAt !== undefined && options.delayMs !== undefined)
     throw invalid(`${call} options dueAt and delayMs: give one of them`)
 }

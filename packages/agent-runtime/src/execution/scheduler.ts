@@ -76,6 +76,7 @@ export class Scheduler implements AttemptObserver {
     for (const claim of claims) {
       if (!this.#registry.has(claim.workerId) || this.#attempts.has(claim.leaseId)) continue
       const attempt = new Attempt(this.#parts, claim, this)
+      attempt.yieldAsked = claim.yields === true
       this.#attempts.set(claim.leaseId, attempt)
       if (this.#closing) {
         attempt.shutDown()
@@ -150,6 +151,8 @@ function heed(attempt: Attempt, { verdict, reason }: LeaseNotice): void {
       return attempt.cancel(reason)
     case 'lost':
       return attempt.lose()
+    case 'failed':
+      return attempt.fail(reason ?? 'a budget above it was exceeded')
     case 'yield':
       attempt.yieldAsked = true
   }

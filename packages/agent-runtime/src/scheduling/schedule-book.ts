@@ -1,4 +1,6 @@
 import {
+  budgetAmounts,
+  budgetTerms,
   catchUps,
   type Clock,
   decode,
@@ -12,7 +14,7 @@ import {
   type ScheduleTiming,
   show,
 } from '@ku0/agent-runtime-core'
-import { submitRules, type SubmissionQueue } from '../execution/index.ts'
+import { type SubmitOptions, submitRules, type SubmissionQueue } from '../execution/index.ts'
 import { openReceipt, type Receipt } from '../receipts.ts'
 import {
   assertOptions,
@@ -134,15 +136,25 @@ export class ScheduleBook implements Schedules {
     name: string,
     task: TaskDefinition | string,
     input: unknown,
-    options: Omit<ScheduledRun, 'type' | 'input'>,
+    { budget, ...options }: RunOptions,
   ): Promise<ScheduledRun> {
     const place = `schedule '${name}': `
     const { definitions, queue, config } = this.#deps
     if (isName(task) && !definitions.has(task)) {
       const what = `${place}the input of task '${task}'`
-      return { ...options, type: task, input: encode(input, { what, maxBytes: config.maxPayloadBytes }) }
+      const terms = budget === undefined ? {} : { budget: budgetTerms(`${place}option budget`, budget) }
+      return {
+        ...options,
+        ...terms,
+        type: task,
+        input: encode(input, { what, maxBytes: config.maxPayloadBytes }),
+      }
     }
-    const { refused, trace: _, ...run } = await queue.prepare({ task, input, options }, place)
+    const {
+      refused,
+      trace: _,
+      ...run
+    } = await queue.prepare({ task, input, options: { ...options, ...(budget && { budget }) } }, place)
     if (refused !== undefined) throw new RuntimeError(refused.reason, `${place}${refused.message}`)
     return run
   }
@@ -152,6 +164,9 @@ export class ScheduleBook implements Schedules {
     return this.#deps.store.read({ kind: 'schedules', filter })
   }
 }
+
+/** What a run is submitted with, as it was given. */
+type RunOptions = Omit<ScheduledRun, 'type' | 'input' | 'budget'> & Pick<SubmitOptions, 'budget'>
 
 /** How late a time may be and still count as on time. */
 const DEFAULT_GRACE_MS = 60_000
@@ -169,6 +184,7 @@ const optionRules: Rules<ScheduleOptions> = {
   timeoutMs,
   tokens,
   cost,
+  budget: submitRules.budget,
   catchUp: [catchUps.join(' | '), (value) => (catchUps as readonly unknown[]).includes(value)],
   graceMs: delayRule,
   overlap: [overlaps.join(' | '), (value) => (overlaps as readonly unknown[]).includes(value)],
@@ -213,9 +229,11 @@ function timingOf(name: string, given: unknown, now: number): ScheduleTiming {
 
 /** While it is paused the time that it had is none that it will run at. */
 function statusOf({ run, nextAt, ...schedule }: ScheduleRecord): ScheduleStatus {
-  const { type, input, ...rest } = run
+  const { type, input, budget: terms, ...rest } = run
   const next = nextAt === undefined || schedule.paused ? {} : { nextAt }
-  return { ...schedule, ...next, ...rest, task: type, input: decode(input) }
+  const status = { ...schedule, ...next, ...rest, task: type, input: decode(input) }
+  if (terms === undefined) return status
+  return { ...status, budget: { ...budgetAmounts(terms.limits), soft: budgetAmounts(terms.soft) } }
 }
 
 function noSchedule(name: string): RuntimeError {

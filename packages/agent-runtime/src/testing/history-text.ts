@@ -1,4 +1,6 @@
 import {
+  budgetAmount,
+  budgetAmounts,
   type ChildEnd,
   childKeyOf,
   describeDivergence,
@@ -58,6 +60,7 @@ function detailOf({ type, data, at }: RuntimeEvent, runs: ReadonlyMap<string, nu
       return `attempt ${data.attempt}`
     case 'task.waiting':
       if (data.divergence !== undefined) return `parked: ${describeDivergence(data.divergence)}`
+      if (data.budget !== undefined) return 'parked: its budget asks'
       return data.waits.map((wait) => `for ${waitText(wait, data.dueAt?.[wait.key], at)}`).join(', ')
     case 'wait.started':
       return waitText(data, data.dueAt, at)
@@ -91,6 +94,12 @@ function detailOf({ type, data, at }: RuntimeEvent, runs: ReadonlyMap<string, nu
     case 'step.inherited':
       if (data.key.startsWith(PATCH_KEY)) return `patched '${data.key.slice(PATCH_KEY.length)}'`
       return `'${data.key}' = ${short(data.result)}${ranText(runs.get(data.key))}`
+    case 'budget.asked':
+      return `${budgetAmount(data.field, data.used)} of ${data.field} are used, the line is ${budgetAmount(data.field, data.line)}`
+    case 'budget.continued': {
+      const raised = Object.entries(budgetAmounts(data.raised))
+      return raised.length === 0 ? 'as it is' : raised.map(([field, by]) => `${by} more ${field}`).join(', ')
+    }
     case 'step.failed': {
       const next = data.retry === undefined ? '' : `, retry ${data.retry} follows`
       return `'${data.key}' threw ${errorText(data.error)}${next}`

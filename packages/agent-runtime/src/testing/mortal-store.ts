@@ -164,6 +164,7 @@ const clientWrites: ReadonlySet<WriteKind> = new Set<WriteKind>([
   'cancel',
   'signal',
   'resolveApproval',
+  'answerBudget',
   'putSchedule',
   'pauseSchedule',
   'resumeSchedule',

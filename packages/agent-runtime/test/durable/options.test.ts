@@ -80,7 +80,7 @@ const calls: Readonly<Record<string, Refused>> = {
     (ctx, options) => ctx.spawn('a', double, 1, options),
     [{ onParentEnds: 'abandon' }, "spawn 'a' option onParentEnds: no such option, did you mean onParentEnd?"],
     [{ onParentEnd: 'keep' }, "spawn 'a' option onParentEnd: cancel | abandon; given"],
-    [{ queue: 5 }, 'tokens, cost, onParentEnd, whenFull; given 5'],
+    [{ queue: 5 }, 'tokens, cost, budget, onParentEnd, whenFull; given 5'],
     [{ whenFull: 'drop' }, "spawn 'a' option whenFull: wait | throw; given"],
     [{ client: 'me' }, "spawn 'a' option client: a child has its parent's client, and its key is its own"],
   ],

@@ -1,0 +1,168 @@
+import { budgetAmount, type BudgetField } from '../budget.ts'
+import { canonical } from '../codec.ts'
+import type { EventData } from '../event.ts'
+import { isFinal } from '../states.ts'
+import { sizeOf } from '../text-size.ts'
+import { RESERVED } from '../wait.ts'
+import { type Crossed, nameOf } from './budget.ts'
+import { cancelChildren } from './cancel.ts'
+import { tellParent } from './children.ts'
+import { endLease, notice } from './fence.ts'
+import { dequeue, hold } from './queue.ts'
+import type { BudgetRow, MemoRow, TaskRow } from './rows.ts'
+import { clearWaits } from './waits.ts'
+import { blobReference, type WorkingSet } from './working-set.ts'
+
+/**
+ * Hard lines were crossed: the tasks whose budgets they are fail, with all below them, the uppermost first. Where all of those are
+ * over, and only tasks that outlived them still use their budgets, the one that crossed the lines fails. Source: `docs/semantics.md 11.5`.
+ */
+export function exceed(ws: WorkingSet, crossed: readonly Crossed[], by: TaskRow): void {
+  const [nearest] = crossed
+  if (nearest === undefined) return
+  const isOver = ({ id }: { readonly id: number }) => isFinal(ws.taskNow({ id }).state)
+  if (crossed.every(({ budget }) => isOver({ id: budget.task }))) {
+    const task = ws.taskNow(by)
+    if (!isFinal(task.state)) end(ws, task, exceededText(ws, task, nearest))
+    return
+  }
+  for (const line of crossed.toReversed()) {
+    const owner = ws.taskNow({ id: line.budget.task })
+    if (!isFinal(owner.state)) end(ws, owner, exceededText(ws, owner, line))
+  }
+}
+
+/** Somebody answered a budget that asked: enough. What outlived its task and is parked fails by itself. */
+export function stop(
+  ws: WorkingSet,
+  budget: BudgetRow,
+  { field, used }: { readonly field: BudgetField; readonly used: number },
+  parked: readonly TaskRow[],
+): void {
+  const owner = ws.taskNow({ id: budget.task })
+  for (const { id } of isFinal(owner.state) ? parked : [owner]) {
+    const task = ws.taskNow({ id })
+    if (!isFinal(task.state))
+      end(ws, task, exceededText(ws, task, { budget, field, used }, { stopped: true }))
+  }
+}
+
+/** The task fails wherever it stands, those below it first. */
+function end(ws: WorkingSet, before: TaskRow, error: string): void {
+  cancelChildren(ws, before, 'a budget above it was exceeded')
+  const task = ws.taskNow(before)
+  const lease = task.lease === null ? undefined : ws.lease(task.lease)
+  const value = ws.inline(error)
+  const began =
+    lease === undefined ? '' : `"durationMs":${Math.max(0, ws.now.at - (task.startedAt ?? ws.now.at))},`
+  const row = ws.move(
+    task,
+    { state: 'failed', lease: null, finishedAt: ws.now.at, dueAt: null, waitReason: null },
+    'task.failed',
+    `{${began}"error":${value.text},"kind":"budget_exceeded"` +
+      (lease === undefined ? '}' : `,"leaseId":"${ws.ids.lease(lease.id)}"}`),
+    lease === undefined ? undefined : ['lease.released'],
+    value.blob,
+  )
+  if (task.state === 'queued') {
+    dequeue(ws, task)
+    hold(ws, task, 'queued', 'none')
+  } else if (lease !== undefined) {
+    endLease(ws, lease, 'failed', 'failed', row.seq)
+    hold(ws, task, 'running', 'none')
+    notice(ws, lease, 'failed', messageIn(error))
+  }
+  clearWaits(ws, row)
+  ws.count('failed')
+  if (task.state === 'running' || task.state === 'waiting') ws.count(task.state, -1)
+  const text = `{"error":${value.text},"kind":"budget_exceeded","state":"failed"}`
+  tellParent(ws, row, { state: 'failed', text, blob: value.blob })
+}
+
+function messageIn(error: string): string {
+  return (JSON.parse(error) as { readonly message: string }).message
+}
+
+/** The error of a task that was ended for a budget, with what it had done by then; `output`: what it was about to return. */
+export function exceededText(
+  ws: WorkingSet,
+  task: TaskRow,
+  { budget, field, used }: Crossed,
+  how: { readonly stopped?: boolean; readonly output?: string } = {},
+): string {
+  const { stopped = false, output } = how
+  const limit = budgetAmount(field, budget.limits[field] ?? 0)
+  const amount = budgetAmount(field, used)
+  const taskId = nameOf(ws, ws.taskNow({ id: budget.task }))
+  const message = stopped
+    ? `the budget of task ${taskId} asked at ${amount} of ${limit} ${field}, and was answered with stop`
+    : `the budget of task ${taskId} is exceeded: ${amount} of ${limit} ${field}`
+  const { partial, omitted } = partialOf(ws, task, output)
+  const details = {
+    budget: taskId,
+    field,
+    limit,
+    used: amount,
+    stopped,
+    partial,
+    ...(omitted === 0 ? {} : { omitted }),
+    ...(output === undefined ? {} : { output: JSON.parse(output) as unknown }),
+  }
+  return canonical({ code: 'budget_exceeded', details, message, name: 'RuntimeError', retryable: false })
+}
+
+/**
+ * The results of a task's steps and children, in their order, as far as they fit into `maxPayloadBytes`; those that do not are
+ * counted.
+ */
+function partialOf(
+  ws: WorkingSet,
+  task: TaskRow,
+  output: string | undefined,
+): { readonly partial: readonly Partial[]; readonly omitted: number } {
+  const partial: Partial[] = []
+  let omitted = 0
+  let room = ws.config.maxPayloadBytes - (output === undefined ? 0 : sizeOf(output))
+  for (const memo of memosOf(ws, task)) {
+    const found = resultIn(ws, memo)
+    if (found === undefined) continue
+    const size = sizeOf(found.text) + sizeOf(found.key)
+    if (size > room) omitted += 1
+    else {
+      room -= size
+      partial.push({ key: found.key, result: JSON.parse(found.text) as unknown })
+    }
+  }
+  return { partial, omitted }
+}
+
+interface Partial {
+  readonly key: string
+  readonly result: unknown
+}
+
+/** Those that were loaded, and those of this flush. */
+function memosOf(ws: WorkingSet, { id }: TaskRow): readonly MemoRow[] {
+  const history = ws.base.histories.get(id)
+  const known = history === undefined || 'fault' in history ? [] : history.memos
+  return [...known, ...ws.events.filter(({ task }) => task === id)]
+}
+
+function resultIn(ws: WorkingSet, { type, data, blob }: MemoRow): { key: string; text: string } | undefined {
+  if (type !== 'step.completed' && type !== 'step.inherited' && type !== 'child.ended') return undefined
+  const { key } = JSON.parse(data) as { readonly key: string }
+  if (key.startsWith(RESERVED)) return undefined
+  const whole = blob === null ? data : withBlob(ws, data, blob)
+  if (type !== 'child.ended') {
+    const { result } = JSON.parse(whole) as EventData['step.completed']
+    return { key, text: canonical(result) }
+  }
+  const { value } = JSON.parse(whole) as EventData['child.ended']
+  return value.state === 'completed' ? { key, text: canonical(value.output) } : undefined
+}
+
+function withBlob(ws: WorkingSet, data: string, blob: string): string {
+  const text = ws.blobs.get(blob) ?? ws.base.blobs.get(blob)
+  if (text === undefined) return data
+  return data.replace(blobReference(blob, text.length), () => text)
+}
