@@ -180,7 +180,7 @@ function unknownKey(key: string, known: readonly string[]): string {
 function knownKeys([first, second, third]: readonly PropertyKey[]): string[] {
   if (first === undefined) return Object.keys(ExecutionConfig.unwrap().shape)
   if (second === undefined) return Object.keys(QuotaConfig.unwrap().shape)
-  if (second === 'defaults' && third === undefined) return ['model', 'tool']
+  if (second === 'defaults' && third === undefined) return ['model', 'tool', 'client', 'labels']
   return Object.keys(QuotaLimit.unwrap().shape)
 }
 

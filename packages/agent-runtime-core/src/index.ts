@@ -34,14 +34,9 @@ export { decideExpiry, expiryOrder, isExpired, type Expiry } from './decide/expi
 export { comesBefore, decideOrder, type Head } from './decide/order.ts'
 export { decidePlacement, isEligible, runsType, type Candidate } from './decide/placement.ts'
 export { decidePreemption, type Preemptible } from './decide/preemption.ts'
-export {
-  countInWindow,
-  hasRoomAtAdmission,
-  hasRoomAtDispatch,
-  quotaRule,
-  quotaRules,
-} from './decide/quota.ts'
+export { hasRoomAtAdmission, hasRoomAtDispatch, quotaRule, quotaRules } from './decide/quota.ts'
 export type { QuotaCounters, QuotaRule } from './decide/quota.ts'
+export { quotaObstacle, type QuotaState, quotaStateOf, type QuotaWindow } from './decide/quota-state.ts'
 export * from './decide/backoff.ts'
 export * from './decide/outcome.ts'
 export * from './decide/replay.ts'

@@ -1,6 +1,7 @@
 import type { PendingApproval, Rejection, VerdictOutcome } from './approval.ts'
 import type { ChildPolicy, ChildRecord } from './child.ts'
 import type { ExecutionConfig } from './config.ts'
+import type { QuotaState } from './decide/quota-state.ts'
 import type { Divergence } from './divergence.ts'
 import type { EventType, FailureKind, OutputChunk, RejectionReason, StoredEvent } from './event.ts'
 import type { HistoryFault } from './history-fault.ts'
@@ -439,6 +440,8 @@ export interface Explanation {
   readonly summary: string
   /** Why a queued task has not started. */
   readonly waitsFor?: 'delay' | 'slot' | 'worker' | `quota:${string}`
+  /** Of a quota: epoch ms, before which it does not start in any case; absent when that depends on other tasks. */
+  readonly until?: number
   /** Promoted tasks that come before it, when queued. */
   readonly ahead?: number
   readonly reason?: string
@@ -452,7 +455,8 @@ export interface StoreStats {
   readonly running: number
   readonly waiting: number
   readonly totals: Totals
-  readonly quotas: readonly { readonly key: string; readonly queued: number; readonly running: number }[]
+  /** Those that something was counted for. */
+  readonly quotas: readonly QuotaState[]
   /** Writes refused because their lease was no longer live, in this process. */
   readonly staleWrites: number
   readonly commits: number

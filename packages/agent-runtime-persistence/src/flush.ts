@@ -395,6 +395,7 @@ function hasChanges(ws: WorkingSet): boolean {
     ws.workers.size > 0 ||
     ws.outputs.length > 0 ||
     ws.schedules.size > 0 ||
+    ws.quotas.size > 0 ||
     ws.checkpoints.size > 0
   )
 }

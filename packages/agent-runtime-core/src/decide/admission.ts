@@ -16,7 +16,7 @@ export interface AdmissionCase {
   }
   /** What the front door found wrong, first of all. */
   readonly refused?: { readonly reason: RejectionReason; readonly message: string } | undefined
-  /** The quota that has no room, asked last of all. */
+  /** What a quota has against it, asked last of all. */
   readonly exceededQuota?: (() => string | undefined) | undefined
 }
 
@@ -52,8 +52,7 @@ export function decideAdmission(it: AdmissionCase): Admission {
       )
   }
   const quota = it.exceededQuota?.()
-  if (quota !== undefined)
-    return refuse('quota_exceeded', `quota ${quota} has no room; submit later or raise its limit`)
+  if (quota !== undefined) return refuse('quota_exceeded', quota)
   return accepted
 }
 

@@ -2,6 +2,7 @@ import { isFinal } from '../states.ts'
 import type { OutcomeOf } from '../store.ts'
 import { tellParent } from './children.ts'
 import { dequeue, hold } from './queue.ts'
+import { settleQuotas } from './quotas.ts'
 import { endLease, notice } from './fence.ts'
 import type { ChildRow, TaskRow } from './rows.ts'
 import { clearWaits } from './waits.ts'
@@ -91,6 +92,7 @@ function cancelOne(ws: WorkingSet, task: TaskRow, reason: string | undefined): v
     hold(ws, task, 'running', 'none')
     notice(ws, lease, 'canceled', reason)
   }
+  settleQuotas(ws, row)
   clearWaits(ws, row)
   ws.count('canceled')
   if (task.state === 'running' || task.state === 'waiting') ws.count(task.state, -1)

@@ -1,10 +1,9 @@
 import { decidePlacement, isEligible, type Candidate } from '../decide/placement.ts'
 import { decideOrder, type Head } from '../decide/order.ts'
 import { decidePreemption } from '../decide/preemption.ts'
-import { countInWindow, hasRoomAtDispatch, quotaRule } from '../decide/quota.ts'
 import { lanes } from '../lane.ts'
-import { windowStart } from '../quota.ts'
 import { dequeue, hold, streamOf } from './queue.ts'
+import { mayStart, roomOf, startQuotas } from './quotas.ts'
 import type { LeaseRow, StreamRow, TaskRow } from './rows.ts'
 import { notice } from './fence.ts'
 import type { WorkingSet } from './working-set.ts'
@@ -84,7 +83,7 @@ export class ClaimRound {
     const { ws } = this
     if (!ws.config.preemption) return
     const waiting = (this.openStreams()[0] ?? []).filter((row) => this.lacksOnlySlot(row))
-    const count = waiting.reduce((sum, row) => sum + Math.min(row.depth, this.quotaRoom(row)), 0)
+    const count = waiting.reduce((sum, row) => sum + Math.min(row.depth, roomOf(ws, row)), 0)
     if (count === 0) return
     const candidates = [...running].flatMap(({ id }) => {
       const lease = ws.lease(id)
@@ -112,19 +111,6 @@ export class ClaimRound {
     return isEligible({ ...worker, inFlight: 0 }, type, now.leaseAt, config.leaseTtlMs)
   }
 
-  /** How many more tasks of a stream its quotas would let start. */
-  private quotaRoom({ quotaKeys }: StreamRow): number {
-    const { ws } = this
-    const window = windowStart(ws.now.at, ws.config.quotaConfig?.windowMs ?? 60_000)
-    return quotaKeys.reduce((room, key) => {
-      const rule = quotaRule(ws.config.quotaConfig, key)
-      if (rule === undefined) return room
-      const counters = ws.quota(key)
-      if (!hasRoomAtDispatch(rule, counters, window, 0)) return 0
-      return Math.min(room, (rule.maxInFlight ?? Number.POSITIVE_INFINITY) - counters.running)
-    }, Number.POSITIVE_INFINITY)
-  }
-
   private mayTake(worker: Demander): boolean {
     return (
       worker.inFlight < worker.capacity &&
@@ -149,7 +135,7 @@ export class ClaimRound {
     for (; taken < rows.length; taken++) {
       const row = rows[taken] as TaskRow
       const task = ws.tasks.get(row.id) ?? row
-      if (task.state !== 'queued' || task.dueAt !== null) continue
+      if (task.state !== 'queued' || task.dueAt !== null || task.stream !== stream) continue
       ws.taken.set(stream, taken)
       if (this.isRunnable(task)) return task
       this.blocked.add(stream)
@@ -181,14 +167,12 @@ export class ClaimRound {
 
   private isRunnable(task: TaskRow): boolean {
     const { ws } = this
-    const { type, quotaKeys } = ws.stream(streamOf(task))
+    const stream = ws.stream(streamOf(task))
     const { leaseAt } = ws.now
-    if (!this.workers.some((worker) => isEligible(worker, type, leaseAt, ws.config.leaseTtlMs))) return false
-    const window = windowStart(ws.now.at, ws.config.quotaConfig?.windowMs ?? 60_000)
-    return quotaKeys.every((key) => {
-      const rule = quotaRule(ws.config.quotaConfig, key)
-      return rule === undefined || hasRoomAtDispatch(rule, ws.quota(key), window, task.tokens)
-    })
+    return (
+      this.workers.some((worker) => isEligible(worker, stream.type, leaseAt, ws.config.leaseTtlMs)) &&
+      mayStart(ws, stream, task)
+    )
   }
 
   private start(task: TaskRow, stream: StreamRow): void {
@@ -200,10 +184,10 @@ export class ClaimRound {
     const fence = task.fence + 1
     dequeue(ws, task)
     hold(ws, task, 'queued', 'running')
-    this.countWindows(task, stream)
+    const changes = startQuotas(ws, task, stream)
     const row = ws.move(
       task,
-      { state: 'running', lease: id, fence, startedAt: at },
+      { state: 'running', lease: id, fence, startedAt: at, ...changes },
       'task.started',
       `{"attempt":${task.attempt},"dispatch":${id},"fencingToken":${fence},"lane":"${lanes[stream.laneRank]}","leaseId":"${ws.ids.lease(id)}","type":${JSON.stringify(stream.type)},"waitMs":${Math.max(0, at - task.queuedAt)},"workerId":${JSON.stringify(worker.workerId)}}`,
       acquired,
@@ -232,20 +216,6 @@ export class ClaimRound {
     ws.taken.set(stream.id, (ws.taken.get(stream.id) ?? 0) + 1)
     ws.count('running')
     this.grants.push({ task: row, lease, workerId: worker.workerId })
-  }
-
-  /** Windows in defer mode count at dispatch. Source: `docs/semantics.md 2.8`. */
-  private countWindows(task: TaskRow, stream: StreamRow): void {
-    const { ws } = this
-    for (const key of stream.quotaKeys)
-      if (quotaRule(ws.config.quotaConfig, key)?.onExceeded === 'defer')
-        ws.putQuota(
-          countInWindow(
-            ws.quota(key),
-            windowStart(ws.now.at, ws.config.quotaConfig?.windowMs ?? 60_000),
-            task.tokens,
-          ),
-        )
   }
 }
 

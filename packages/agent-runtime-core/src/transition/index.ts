@@ -1,5 +1,6 @@
 export { ClaimRound, mergeHeads, type Demander, type Grant } from './claim.ts'
 export { flushRank, fold } from './fold.ts'
+export { toReserve } from './quotas.ts'
 export * from './rows.ts'
 export { scheduleRecordOf } from './schedules.ts'
 export { promote, renew, sweep, takeOver } from './upkeep.ts'

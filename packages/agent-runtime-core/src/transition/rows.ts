@@ -53,6 +53,8 @@ export interface AccountRow {
   readonly cost: number
   /** What it has used so far, as its handler reported it; null while it has reported nothing. */
   readonly used: UsageSum | null
+  /** When it started first, once it has started again: its tokens are reserved in that window. */
+  readonly reservedAt?: number
 }
 
 /** A lease, live or ended. Its id is the store-wide dispatch number. */
@@ -110,6 +112,8 @@ export interface QuotaRow {
   readonly windowStart: number
   readonly windowCount: number
   readonly windowTokens: number
+  /** No holder starts before: a provider has said so. 0: none ever did. */
+  readonly blockedUntil: number
 }
 
 export interface KeyRow {

@@ -10,6 +10,7 @@ import type { UsageSum } from '../usage.ts'
 import { charge, chargedText } from './charge.ts'
 import { endLease, held, liveLease, notice } from './fence.ts'
 import { enqueue, hold } from './queue.ts'
+import { chargeQuotas, settleQuotas } from './quotas.ts'
 import type { LeaseRow, TaskRow } from './rows.ts'
 import { clearWaits, dropWaits } from './waits.ts'
 import type { WorkingSet } from './working-set.ts'
@@ -23,6 +24,7 @@ export function settle(ws: WorkingSet, { leaseId, settlement, charged }: Write<'
     return 'stale'
   }
   const { lease } = live
+  chargeQuotas(ws, live.task, charged)
   const task = charge(ws, live.task, charged)
   switch (settlement.as) {
     case 'completed': {
@@ -124,6 +126,7 @@ function finish(
   const row = ws.move(task, changes, `task.${state}`, data, also, blob)
   endLease(ws, lease, state, endReason, row.seq)
   hold(ws, row, 'running', 'none')
+  settleQuotas(ws, row)
   clearWaits(ws, row)
   tellParent(ws, row, { ...end, blob })
 }

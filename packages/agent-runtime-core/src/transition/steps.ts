@@ -2,6 +2,7 @@ import type { Fenced, OutcomeOf, Write } from '../store.ts'
 import { childrenToDrop, dropChildren } from './cancel.ts'
 import { chargedText, charging } from './charge.ts'
 import { held } from './fence.ts'
+import { chargeQuotas } from './quotas.ts'
 import type { ChildRow } from './rows.ts'
 import { dropWaits } from './waits.ts'
 import type { WorkingSet } from './working-set.ts'
@@ -16,6 +17,7 @@ export function recordStep(ws: WorkingSet, it: Write<'recordStep'>): OutcomeOf<'
 
   const result = ws.inline(it.result)
   const children = childrenToDrop(ws, task, it.dropsChildren)
+  chargeQuotas(ws, task, it.charged)
   const row = ws.move(
     task,
     { steps: task.steps + 1, ...charging(task, it.charged) },
@@ -61,6 +63,7 @@ export function failStep(ws: WorkingSet, it: Write<'failStep'>): Fenced {
   if (live === undefined) return 'stale'
   const error = ws.inline(it.error)
   const children = childrenToDrop(ws, live.task, it.dropsChildren)
+  chargeQuotas(ws, live.task, it.charged)
   const row = ws.move(
     live.task,
     charging(live.task, it.charged),

@@ -1,10 +1,9 @@
 import { decideAdmission } from '../decide/admission.ts'
-import { countInWindow, hasRoomAtAdmission, quotaRules, type QuotaRule } from '../decide/quota.ts'
 import type { RejectionReason } from '../event.ts'
-import { windowStart } from '../quota.ts'
 import { MICRO } from '../usage.ts'
 import type { Receipt, Submission } from '../store.ts'
-import { enqueue, hold, streamFor } from './queue.ts'
+import { enqueue, streamFor } from './queue.ts'
+import { exceededQuota, quotaKeysFor, takeQuotas } from './quotas.ts'
 import type { TaskRow } from './rows.ts'
 import type { WorkingSet } from './working-set.ts'
 
@@ -21,7 +20,7 @@ export function submitOne(ws: WorkingSet, it: Submission, parent: number | null 
   if (taken !== undefined) return taken
 
   const dueAt = dueTime(it, ws.now.at)
-  const rules = quotaRules(ws.config.quotaConfig, it.model, it.tools ?? noTools)
+  const keys = quotaKeysFor(ws, it)
   const admission = decideAdmission({
     lane: it.lane,
     depth: ws.depth,
@@ -29,16 +28,11 @@ export function submitOne(ws: WorkingSet, it: Submission, parent: number | null 
     delayedCount: ws.delayed,
     limits: ws.config,
     refused: it.refused,
-    exceededQuota: rules.length === 0 ? undefined : () => exceededQuota(ws, rules, it.tokens ?? 0),
+    exceededQuota: keys.length === 0 ? undefined : () => exceededQuota(ws, keys, it.tokens ?? 0),
   })
   if (!admission.accepted) return reject(ws, it, admission.reason, admission.message)
 
-  const stream = streamFor(
-    ws,
-    it.lane,
-    it.type,
-    rules.map((rule) => rule.key),
-  )
+  const stream = streamFor(ws, it.lane, it.type, keys)
   const input = ws.inline(it.input)
   const id = ws.nextTask++
   const task = ws.move(
@@ -61,15 +55,13 @@ export function submitOne(ws: WorkingSet, it: Submission, parent: number | null 
     input.blob,
   )
   enqueue(ws, task)
-  if (rules.length > 0) takeQuotas(ws, task, rules)
+  if (keys.length > 0) takeQuotas(ws, task, keys)
   if (it.taskId !== undefined) ws.explicitIds.set(it.taskId, id)
   if (it.idempotencyKey !== undefined)
     ws.keys.set(it.idempotencyKey, { key: it.idempotencyKey, task: id, payloadHash: payloadHash(ws, it) })
   ws.count('submitted')
   return { accepted: true, taskId: it.taskId ?? ws.ids.task(id), sequence: id, deduplicated: false }
 }
-
-const noTools: readonly string[] = []
 
 const newTask: Omit<
   TaskRow,
@@ -126,19 +118,6 @@ function payloadHash(ws: WorkingSet, it: Submission): string {
 function dueTime(it: Submission, now: number): number | null {
   const due = it.dueAt ?? (it.delayMs === undefined ? now : now + it.delayMs)
   return due > now ? due : null
-}
-
-function exceededQuota(ws: WorkingSet, rules: readonly QuotaRule[], tokens: number): string | undefined {
-  const window = windowStart(ws.now.at, ws.config.quotaConfig?.windowMs ?? 60_000)
-  return rules.find((rule) => !hasRoomAtAdmission(rule, ws.quota(rule.key), window, tokens))?.key
-}
-
-/** All keys or none: admission has checked every one. Windows in reject mode count here. Source: `docs/semantics.md 2.6, 2.8`. */
-function takeQuotas(ws: WorkingSet, task: TaskRow, rules: readonly QuotaRule[]): void {
-  hold(ws, task, 'none', 'queued')
-  const window = windowStart(ws.now.at, ws.config.quotaConfig?.windowMs ?? 60_000)
-  for (const rule of rules)
-    if (rule.onExceeded === 'reject') ws.putQuota(countInWindow(ws.quota(rule.key), window, task.tokens))
 }
 
 /** A rejected submission is still a record; it keeps no payload. Source: `docs/semantics.md 1.5, 2.9`. */

@@ -180,16 +180,20 @@ export class WorkingSet {
   }
   quota(key: string): QuotaRow {
     return (
-      this.quotas.get(key) ??
-      this.base.quotas.get(key) ?? {
+      this.quotaRow(key) ?? {
         key,
         queued: 0,
         running: 0,
         windowStart: 0,
         windowCount: 0,
         windowTokens: 0,
+        blockedUntil: 0,
       }
     )
+  }
+  /** Undefined when nothing was ever counted for the key. */
+  quotaRow(key: string): QuotaRow | undefined {
+    return this.quotas.get(key) ?? this.base.quotas.get(key)
   }
 
   schedule(name: string): ScheduleRow | undefined {

@@ -58,7 +58,7 @@ export function prepareApply(db: Db) {
   const insertStream = db.prepare('INSERT INTO stream VALUES (?, ?, ?, ?, ?, ?, ?)')
   const updateStream = db.prepare('UPDATE stream SET depth = ?, delayed = ? WHERE id = ?')
   const putWorker = db.prepare('INSERT OR REPLACE INTO worker VALUES (?, ?, ?, ?, ?, ?, ?, ?)')
-  const putQuota = db.prepare('INSERT OR REPLACE INTO quota VALUES (?, ?, ?, ?, ?, ?)')
+  const putQuota = db.prepare('INSERT OR REPLACE INTO quota VALUES (?, ?, ?, ?, ?, ?, ?)')
   const insertKey = db.prepare('INSERT INTO idempotency VALUES (?, ?, ?)')
   const putCheckpoint = db.prepare('INSERT OR REPLACE INTO checkpoint VALUES (?, ?, ?, ?)')
   const insertOutput = db.prepare('INSERT INTO output VALUES (?, ?, ?, ?, ?)')
@@ -115,7 +115,15 @@ export function prepareApply(db: Db) {
     for (const [task, rows] of ws.signals) writeSignals(ws.base, task, rows)
     for (const row of ws.childRows.values()) writeChild(row)
     for (const row of ws.quotas.values())
-      putQuota.run(row.key, row.queued, row.running, row.windowStart, row.windowCount, row.windowTokens)
+      putQuota.run(
+        row.key,
+        row.queued,
+        row.running,
+        row.windowStart,
+        row.windowCount,
+        row.windowTokens,
+        row.blockedUntil,
+      )
     for (const row of ws.workers.values())
       putWorker.run(
         row.id,

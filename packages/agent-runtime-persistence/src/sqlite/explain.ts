@@ -1,11 +1,10 @@
 import {
   childKeyOf,
   describeDivergence,
-  hasRoomAtDispatch,
   isPatience,
-  quotaRule,
+  quotaObstacle,
   runsType,
-  windowStart,
+  toReserve,
   type Divergence,
   type ExecutionConfig,
   type Explanation,
@@ -80,7 +79,7 @@ export function prepareExplain(
   function explainQueued(
     row: TaskRow,
     dueAt: number | undefined,
-  ): Pick<Explanation, 'summary' | 'waitsFor' | 'ahead'> {
+  ): Pick<Explanation, 'summary' | 'waitsFor' | 'until' | 'ahead'> {
     if (dueAt !== undefined)
       return { summary: `is due at ${new Date(dueAt).toISOString()}`, waitsFor: 'delay' }
     const streams = load.streams()
@@ -103,16 +102,10 @@ export function prepareExplain(
         ahead: before,
       }
     const quotas = new Map(load.quotas().map((quota) => [quota.key, quota]))
-    const window = windowStart(at, config.quotaConfig?.windowMs ?? 60_000)
     for (const key of own.quotaKeys) {
-      const rule = quotaRule(config.quotaConfig, key)
       const counters = quotas.get(key)
-      if (
-        rule !== undefined &&
-        counters !== undefined &&
-        !hasRoomAtDispatch(rule, counters, window, row.tokens)
-      )
-        return { summary: `quota ${key} has no room`, waitsFor: `quota:${key}`, ahead: before }
+      const obstacle = counters && quotaObstacle(config.quotaConfig, counters, at, toReserve(row))
+      if (obstacle !== undefined) return { ...obstacle, waitsFor: `quota:${key}`, ahead: before }
     }
     return { summary: `waits for a free slot, ${before} before it`, waitsFor: 'slot', ahead: before }
   }

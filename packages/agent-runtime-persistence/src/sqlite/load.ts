@@ -60,7 +60,9 @@ export function prepareLoad(db: Db) {
   const explicit = db.prepare<[string], number>('SELECT id FROM task WHERE explicit_id = ?').pluck()
   const key = rows('SELECT key, task, payload_hash FROM idempotency WHERE key = ?')
   const streams = rows('SELECT id, key, lane_rank, type, quota_keys, depth, delayed FROM stream')
-  const quotas = rows('SELECT key, queued, running, window_start, window_count, window_tokens FROM quota')
+  const quotas = rows(
+    'SELECT key, queued, running, window_start, window_count, window_tokens, blocked_until FROM quota',
+  )
   const workers = rows(
     'SELECT id, worker_id, process, capacity, draining, types, last_seen_at, registered FROM worker WHERE registered = 1 AND process = ?',
   )
@@ -357,8 +359,16 @@ function streamOf([id, key, laneRank, type, quotaKeys, depth, delayed]: unknown[
   return { id, key, laneRank, type, quotaKeys: JSON.parse(quotaKeys as string), depth, delayed } as StreamRow
 }
 
-function quotaOf([key, queued, running, windowStart, windowCount, windowTokens]: unknown[]): QuotaRow {
-  return { key, queued, running, windowStart, windowCount, windowTokens } as QuotaRow
+function quotaOf([key, queued, running, start, count, tokens, blockedUntil]: unknown[]): QuotaRow {
+  return {
+    key,
+    queued,
+    running,
+    windowStart: start,
+    windowCount: count,
+    windowTokens: tokens,
+    blockedUntil,
+  } as QuotaRow
 }
 
 function workerOf([

@@ -2,6 +2,7 @@ import {
   canonical,
   historyEdited,
   lanes,
+  quotaStateOf,
   scheduleRecordOf,
   type EventData,
   type ExecutionConfig,
@@ -358,7 +359,8 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
       delayed += stream.delayed
     }
     const { running, waiting, rejectedPruned: _, ...totals } = load.totals()
-    const quotas = load.quotas().map(({ key, queued, running: inUse }) => ({ key, queued, running: inUse }))
+    const { at } = context.now()
+    const quotas = load.quotas().map((row) => quotaStateOf(context.config.quotaConfig, row, at))
     return { depth, delayed, running, waiting, totals, quotas, ...context.local() }
   }
 

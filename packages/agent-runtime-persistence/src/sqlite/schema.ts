@@ -261,6 +261,9 @@ CREATE INDEX child_open ON child (parent, task) WHERE open = 1;
   `
 ALTER TABLE task ADD COLUMN account TEXT;
 `,
+  `
+ALTER TABLE quota ADD COLUMN blocked_until INTEGER NOT NULL DEFAULT 0;
+`,
 ]
 
 /** The version this code writes and understands. */
