@@ -41,7 +41,7 @@ export type FailureKind = (typeof failureKinds)[number]
 /** Why a running task went back to the queue. */
 export type RequeueReason = Extract<
   LeaseEndReason,
-  'expired' | 'owner_dead' | 'retry' | 'yielded' | 'drained'
+  'expired' | 'owner_dead' | 'retry' | 'rate_limited' | 'yielded' | 'drained'
 >
 
 /**
@@ -102,6 +102,7 @@ export interface EventData {
     leaseId: string
     /** What the pass used up outside of steps, in whole tokens and millionths. */
     charged?: UsageSum
+    backOff?: BlockedQuotas
     dueAt?: number
     error?: unknown
   }
@@ -112,6 +113,7 @@ export interface EventData {
     leaseId?: string
     durationMs?: number
     charged?: UsageSum
+    backOff?: BlockedQuotas
     /** Of `not_approved`: the approval that was not given, and how it ended; `value` is said by no human. */
     key?: string
     outcome?: 'rejected' | 'timed_out'
@@ -165,6 +167,7 @@ export interface EventData {
     error: unknown
     durationMs: number
     charged?: UsageSum
+    backOff?: BlockedQuotas
     /** The retry that follows, from 1; absent when it failed for good. */
     retry?: number
     dropped?: string[]
@@ -178,6 +181,12 @@ export interface EventData {
   'child.ended': { key: string; name: string; state: FinalState; taskId: string; value: ChildEnd }
   'checkpoint.created': { hash: string; size: number }
   'task.leaked': { leaseId: string; afterMs: number }
+}
+
+/** The quotas that a provider's refusal blocked, and until when, epoch ms. */
+interface BlockedQuotas {
+  keys: string[]
+  until: number
 }
 
 /** How a child ended, with its output or error in the codec's form. */

@@ -168,11 +168,19 @@ export type Receipt =
       readonly message: string
     }
 
-/** How a holder ends its lease. */
+/** What a provider said: no task that names one of these quota keys is to start before. */
+export interface BackOff {
+  readonly keys: readonly string[]
+  /** By the store's clock. */
+  readonly retryAfterMs: number
+}
+
+/** How a holder ends its lease. `rate_limited`: it is tried again, in the same attempt. */
 export type Settlement =
   | { readonly as: 'completed'; readonly output: string }
   | { readonly as: 'failed'; readonly kind: FailureKind; readonly error: string }
   | { readonly as: 'retry'; readonly error: string; readonly delayMs: number }
+  | { readonly as: 'rate_limited'; readonly error: string; readonly delayMs: number }
 
 /** Whether a fenced write was taken. `stale`: the lease is no longer live; nothing was written. */
 export type Fenced = 'ok' | 'stale'
@@ -221,6 +229,7 @@ export interface Writes {
       readonly error: string
       /** What the try used up. */
       readonly charged?: UsageSum
+      readonly backOff?: BackOff
       readonly retry?: number
       /** Open waits that nobody waits for any more: those beside the branch that failed. */
       readonly drops?: readonly string[]
@@ -258,6 +267,7 @@ export interface Writes {
       readonly settlement: Settlement
       /** What the pass used up outside of steps. */
       readonly charged?: UsageSum
+      readonly backOff?: BackOff
     }
     outcome: Fenced
   }

@@ -48,6 +48,7 @@ export class Cache implements Base {
   readonly children = new Map<number, ReadonlyMap<number, ChildRow>>()
   readonly childKeys = new Map<string, ChildRow>()
   readonly histories = new Map<number, History>()
+  readonly naming = new Map<string, readonly number[]>()
   readonly schedules = new Map<string, ScheduleRow>()
   scheduleCount = 0
   /** When the first schedule that is not paused is due. */
@@ -82,6 +83,7 @@ export class Cache implements Base {
       map.clear()
     for (const map of [this.streamsByKey, this.quotas, this.keys, this.explicitIds, this.events]) map.clear()
     this.histories.clear()
+    this.naming.clear()
     this.schedules.clear()
     this.scheduleAt = undefined
     this.forgetWaits()
@@ -159,6 +161,7 @@ export class Cache implements Base {
     this.explicitIds.clear()
     this.events.clear()
     this.histories.clear()
+    this.naming.clear()
     this.schedules.clear()
     this.forgetWaits()
   }
@@ -188,7 +191,7 @@ export class Cache implements Base {
     const merged = mergeHeads(known.rows, ws.queued.get(stream) ?? [], known.upTo, known.complete)
     const rows = merged.slice(ws.taken.get(stream) ?? 0).flatMap((row) => {
       const task = ws.tasks.get(row.id) ?? row
-      return task.state === 'queued' && task.dueAt === null ? [task] : []
+      return task.state === 'queued' && task.dueAt === null && task.stream === stream ? [task] : []
     })
     const kept = rows.length > maxHeads ? rows.slice(0, maxHeads) : rows
     const complete = known.complete && kept.length === rows.length

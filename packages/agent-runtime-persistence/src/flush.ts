@@ -230,6 +230,7 @@ function loadNamed(tables: SqliteTables, cache: Cache, operations: readonly Writ
             loadExplicit(tables, cache, operation.submission.taskId)
         }
         if (operation.kind === 'settle') loadFamily(tables, cache, lease.task)
+        if ('backOff' in operation) loadNaming(tables, cache, operation.backOff?.keys ?? [])
         if ('dropsChildren' in operation) loadDescendants(tables, cache, lease.task)
         if (operation.kind === 'appendOutput' && !cache.outputs.has(lease.task))
           cache.outputs.set(lease.task, tables.load.outputs(lease.task))
@@ -237,6 +238,20 @@ function loadNamed(tables: SqliteTables, cache: Cache, operations: readonly Writ
           loadEvent(tables, cache, lease.task, lease.endSeq)
       }
     }
+  }
+}
+
+/** A key that was never blocked may be one that nothing limits, and that no stream has. */
+function loadNaming(tables: SqliteTables, cache: Cache, keys: readonly string[]): void {
+  const fresh = keys.filter(
+    (key) => (cache.quotas.get(key)?.blockedUntil ?? 0) === 0 && !cache.naming.has(key),
+  )
+  if (fresh.length === 0) return
+  const naming = tables.load.naming(new Set(fresh))
+  for (const key of fresh) {
+    const tasks = naming.get(key) ?? []
+    cache.naming.set(key, tasks)
+    for (const task of tasks) if (!cache.tasks.has(task)) cache.lookUp(tables.load.task(task))
   }
 }
 

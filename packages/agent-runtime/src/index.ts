@@ -114,7 +114,14 @@ export {
 export { ApprovalRejected, StepInDoubt, TaskFailed, TaskRejected, TimeoutError } from './task-errors.ts'
 export type { TaskStatus } from './task-status.ts'
 export type { Divergence, DivergenceKind } from '@ku0/agent-runtime-core'
-export { LeaseLost, NonRetryableError, RuntimeError, TaskCanceled } from '@ku0/agent-runtime-core'
+export {
+  LeaseLost,
+  NonRetryableError,
+  type RateLimit,
+  RateLimited,
+  RuntimeError,
+  TaskCanceled,
+} from '@ku0/agent-runtime-core'
 export {
   type AgentState,
   agentState,

@@ -1,11 +1,12 @@
 import type { ErrorRecord } from '../error-record.ts'
 import type { FailureKind } from '../event.ts'
+import { MIN_RETRY_AFTER_MS, type RateLimited } from '../rate-limited.ts'
 import { type Backoff, decideBackoff } from './backoff.ts'
 
 /** How a pass through a handler ended. */
 export type HandlerEnd =
   | { readonly as: 'returned'; readonly output: string }
-  | { readonly as: 'threw'; readonly error: ErrorRecord }
+  | { readonly as: 'threw'; readonly error: ErrorRecord; readonly rateLimit?: RateLimited | undefined }
   /** The runtime ended it by a rule of its own; no retry policy is asked. */
   | { readonly as: 'stopped'; readonly kind: Exclude<FailureKind, 'error'>; readonly error: ErrorRecord }
 
@@ -33,10 +34,13 @@ export type Outcome =
   | { readonly as: 'completed'; readonly output: string }
   | { readonly as: 'failed'; readonly kind: FailureKind; readonly error: ErrorRecord }
   | { readonly as: 'retry'; readonly error: ErrorRecord; readonly delayMs: number }
+  /** A provider refused it for now: it goes on in the same attempt. */
+  | { readonly as: 'rate_limited'; readonly error: ErrorRecord; readonly delayMs: number }
 
 /**
  * What a handler's end makes of its task. Only an error that the handler threw is tried again: by the retry policy, as long
- * as tries are left and the error does not say that trying again cannot help. Source: `docs/semantics.md 1.1, 7.7, 8.8` and C17.
+ * as tries are left and the error does not say that trying again cannot help; what a provider refused for now is tried again without
+ * counting. Source: `docs/semantics.md 1.1, 2.8, 7.7, 8.8` and C17.
  */
 export function decideOutcome(end: HandlerEnd, task: OutcomeCase): Outcome {
   switch (end.as) {
@@ -45,8 +49,15 @@ export function decideOutcome(end: HandlerEnd, task: OutcomeCase): Outcome {
     case 'stopped':
       return { as: 'failed', kind: end.kind, error: end.error }
     case 'threw':
-      return decideError(end.error, task)
+      return end.rateLimit === undefined || isFinalError(end.error)
+        ? decideError(end.error, task)
+        : { as: 'rate_limited', error: end.error, delayMs: waitFor(end.rateLimit) }
   }
+}
+
+/** How long what a provider refused waits before it is run again. Source: `docs/semantics.md 2.8`. */
+export function waitFor({ retryAfterMs }: RateLimited): number {
+  return Math.max(MIN_RETRY_AFTER_MS, retryAfterMs)
 }
 
 function decideError(error: ErrorRecord, { attempt, crashes, retry, random }: OutcomeCase): Outcome {

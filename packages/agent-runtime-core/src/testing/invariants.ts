@@ -285,11 +285,13 @@ function* workerRules({ tasks, workers }: StoreSnapshot): Iterable<string> {
 function* quotaRules({ tasks, stats }: StoreSnapshot, config: ExecutionConfig): Iterable<string> {
   const { quotaConfig } = config
   const holders = new Map<string, { queued: number; running: number; returned: number }>()
-  if (quotaConfig !== undefined)
+  const blocked = new Set(tasks.flatMap(({ events }) => events.flatMap(blockedBy)))
+  if (quotaConfig !== undefined || blocked.size > 0)
     for (const { record, events } of tasks) {
       if (record.state !== 'queued' && record.state !== 'running') continue
       const resumed = events.some(({ type }) => type === 'task.resumed')
-      for (const [key, limit] of limitsOn(submissionIn(events), quotaConfig)) {
+      const limits = limitsOn(submissionIn(events), quotaConfig ?? { windowMs: 60_000 }, blocked)
+      for (const [key, limit] of limits) {
         const held = holders.get(key) ?? { queued: 0, running: 0, returned: 0 }
         held[record.state] += 1
         if (record.state === 'queued' && resumed) held.returned += 1
@@ -356,10 +358,16 @@ function submissionIn(events: readonly StoredEvent[]): EventData['task.queued'] 
   return JSON.parse(events[0]?.data ?? '{}') as EventData['task.queued']
 }
 
+/** The keys that a provider's refusal blocked: they are counted from then on, limited or not. */
+function blockedBy({ data }: StoredEvent): readonly string[] {
+  return (JSON.parse(data) as { backOff?: { keys: string[] } }).backOff?.keys ?? []
+}
+
 /** What limits a task, by key. */
 function limitsOn(
   { model, tools, client, labels }: EventData['task.queued'],
   { models, tools: byTool, clients, labels: byLabel, defaults }: QuotaConfig,
+  counted: ReadonlySet<string> = new Set(),
 ): readonly (readonly [key: string, limit: QuotaLimit])[] {
   const limits = new Map<string, QuotaLimit | undefined>()
   const own = (all: Readonly<Record<string, QuotaLimit>> | undefined, name: string) =>
@@ -371,7 +379,10 @@ function limitsOn(
     const values = new Map(Object.entries(byLabel ?? {})).get(label)
     limits.set(labelQuotaKey(label, value), own(values, value) ?? own(defaults?.labels, label))
   }
-  return [...limits].flatMap(([key, limit]) => (limit === undefined ? [] : [[key, limit] as const]))
+  return [...limits].flatMap(([key, limit]) => {
+    if (limit !== undefined) return [[key, limit] as const]
+    return counted.has(key) ? [[key, { onExceeded: 'defer' }] as const] : []
+  })
 }
 
 /** I1, I3, I6, I15: what was true stays true. */

@@ -4,13 +4,22 @@ import type { WorkingSet } from './working-set.ts'
 
 /** The stream of tasks that are first in, first out among themselves: same lane, type and quota keys. Made when new. */
 export function streamFor(ws: WorkingSet, lane: Lane, type: string, quotaKeys: readonly string[]): StreamRow {
-  const key = JSON.stringify([laneRank[lane], type, ...quotaKeys])
+  return streamWith(ws, { laneRank: laneRank[lane], type }, quotaKeys)
+}
+
+/** The same of tasks that were in one stream, and hold these keys from now on. */
+export function streamWith(
+  ws: WorkingSet,
+  { laneRank: rank, type }: Pick<StreamRow, 'laneRank' | 'type'>,
+  quotaKeys: readonly string[],
+): StreamRow {
+  const key = JSON.stringify([rank, type, ...quotaKeys])
   const known = ws.streamsByKey.get(key) ?? ws.base.streamsByKey.get(key)
   if (known !== undefined) return known
   const row: StreamRow = {
     id: ws.nextStream++,
     key,
-    laneRank: laneRank[lane],
+    laneRank: rank,
     type,
     quotaKeys,
     depth: 0,

@@ -2,13 +2,14 @@ import type { EventType, RequeueReason } from '../event.ts'
 import { canonical } from '../codec.ts'
 import { decideExpiry } from '../decide/expiry.ts'
 import { isRetryWait } from '../decide/replay.ts'
+import { backOffText, block } from './back-off.ts'
 import { cancelChildren } from './cancel.ts'
 import { tellParent } from './children.ts'
 import type { LeaseEndReason } from '../lease.ts'
-import type { Fenced, Settlement, Write } from '../store.ts'
+import type { BackOff, Fenced, Settlement, Write } from '../store.ts'
 import type { UsageSum } from '../usage.ts'
 import { charge, chargedText } from './charge.ts'
-import { endLease, held, liveLease, notice } from './fence.ts'
+import { endLease, type Held, held, liveLease, notice } from './fence.ts'
 import { enqueue, hold } from './queue.ts'
 import { chargeQuotas, settleQuotas } from './quotas.ts'
 import type { LeaseRow, TaskRow } from './rows.ts'
@@ -16,16 +17,22 @@ import { clearWaits, dropWaits } from './waits.ts'
 import type { WorkingSet } from './working-set.ts'
 
 /** The holder reports how its attempt ended. Source: `docs/semantics.md 1.1, 4.4`. */
-export function settle(ws: WorkingSet, { leaseId, settlement, charged }: Write<'settle'>): Fenced {
+export function settle(ws: WorkingSet, it: Write<'settle'>): Fenced {
+  const { leaseId, settlement, charged } = it
   const live = liveLease(ws, leaseId)
   if (live === undefined) {
     if (isSameSettlement(ws, leaseId, settlement)) return 'ok'
     ws.staleWrites++
     return 'stale'
   }
-  const { lease } = live
   chargeQuotas(ws, live.task, charged)
-  const task = charge(ws, live.task, charged)
+  endPass(ws, { lease: live.lease, task: charge(ws, live.task, charged) }, it)
+  block(ws, it.backOff)
+  return 'ok'
+}
+
+function endPass(ws: WorkingSet, { lease, task }: Held, it: Write<'settle'>): void {
+  const { leaseId, settlement, charged, backOff } = it
   switch (settlement.as) {
     case 'completed': {
       const output = ws.inline(settlement.output)
@@ -34,11 +41,11 @@ export function settle(ws: WorkingSet, { leaseId, settlement, charged }: Write<'
       finish(ws, task, lease, end, data, 'completed', released, output.blob)
       ws.count('completed')
       ws.count('running', -1)
-      return 'ok'
+      return
     }
     case 'failed': {
-      fail(ws, task, lease, settlement.kind, settlement.error, 'failed', released, charged)
-      return 'ok'
+      fail(ws, task, lease, settlement.kind, settlement.error, 'failed', released, { charged, backOff })
+      return
     }
     case 'retry': {
       const attempt = task.attempt + 1
@@ -57,8 +64,16 @@ export function settle(ws: WorkingSet, { leaseId, settlement, charged }: Write<'
         dueAt,
         error: settlement.error,
         charged,
+        backOff,
       })
-      return 'ok'
+      return
+    }
+    case 'rate_limited': {
+      const { error, delayMs } = settlement
+      const { attempt, crashes } = task
+      const dueAt = ws.now.at + delayMs
+      requeue(ws, task, lease, { reason: 'rate_limited', attempt, crashes, dueAt, error, charged, backOff })
+      return
     }
   }
 }
@@ -100,10 +115,10 @@ function fail(
   error: string,
   endReason: LeaseEndReason,
   also: readonly EventType[],
-  charged?: UsageSum,
+  said: Pick<Requeue, 'charged' | 'backOff'> = {},
 ): void {
   const value = ws.inline(error)
-  const data = `{${chargedText(charged)}"durationMs":${durationOf(ws, task)},"error":${value.text},"kind":"${kind}","leaseId":"${ws.ids.lease(lease.id)}"}`
+  const data = `{${backOffText(ws, said.backOff)}${chargedText(said.charged)}"durationMs":${durationOf(ws, task)},"error":${value.text},"kind":"${kind}","leaseId":"${ws.ids.lease(lease.id)}"}`
   const end = { state: 'failed', text: `{"error":${value.text},"kind":"${kind}","state":"failed"}` } as const
   finish(ws, task, lease, end, data, endReason, also, value.blob)
   ws.count('failed')
@@ -138,12 +153,13 @@ interface Requeue {
   readonly dueAt: number | null
   readonly error?: string
   readonly charged?: UsageSum | undefined
+  readonly backOff?: BackOff | undefined
 }
 
 function requeue(ws: WorkingSet, task: TaskRow, lease: LeaseRow, it: Requeue): void {
   const error = it.error === undefined ? undefined : ws.inline(it.error)
   const data =
-    `{"attempt":${it.attempt},${chargedText(it.charged)}` +
+    `{"attempt":${it.attempt},${backOffText(ws, it.backOff)}${chargedText(it.charged)}` +
     (it.dueAt === null ? '' : `"dueAt":${it.dueAt},`) +
     (error === undefined ? '' : `"error":${error.text},`) +
     `"leaseId":"${ws.ids.lease(lease.id)}","reason":"${it.reason}"}`
@@ -195,7 +211,7 @@ function isSameSettlement(ws: WorkingSet, leaseId: string, it: Settlement): bool
   if (text === undefined) return false
   const data = JSON.parse(text) as { output?: unknown; error?: unknown; kind?: string }
   if (it.as === 'completed') return sameValue(ws, data.output, it.output)
-  return sameValue(ws, data.error, it.error) && (it.as === 'retry' || data.kind === it.kind)
+  return sameValue(ws, data.error, it.error) && (it.as !== 'failed' || data.kind === it.kind)
 }
 
 function sameValue(ws: WorkingSet, stored: unknown, text: string): boolean {

@@ -1,4 +1,5 @@
 import type { Fenced, OutcomeOf, Write } from '../store.ts'
+import { backOffText, block } from './back-off.ts'
 import { childrenToDrop, dropChildren } from './cancel.ts'
 import { chargedText, charging } from './charge.ts'
 import { held } from './fence.ts'
@@ -68,13 +69,14 @@ export function failStep(ws: WorkingSet, it: Write<'failStep'>): Fenced {
     live.task,
     charging(live.task, it.charged),
     'step.failed',
-    `{${chargedText(it.charged)}${dropsText(it.drops, children)}"durationMs":${it.durationMs},"error":${error.text},"key":${JSON.stringify(it.key)},"position":${it.position}` +
+    `{${backOffText(ws, it.backOff)}${chargedText(it.charged)}${dropsText(it.drops, children)}"durationMs":${it.durationMs},"error":${error.text},"key":${JSON.stringify(it.key)},"position":${it.position}` +
       (it.retry === undefined ? '}' : `,"retry":${it.retry}}`),
     undefined,
     error.blob,
   )
   if (it.drops !== undefined) dropWaits(ws, row, it.drops)
   dropChildren(ws, children)
+  block(ws, it.backOff)
   return 'ok'
 }
 

@@ -65,6 +65,8 @@ export interface Base {
   readonly childKeys: ReadonlyMap<string, ChildRow>
   /** By task: what a fork of it begins with. */
   readonly histories: ReadonlyMap<number, History>
+  /** By quota key that is blocked for the first time: the tasks that name it and are not over. */
+  readonly naming: ReadonlyMap<string, readonly number[]>
   /** The text behind a blob that an operation asks about, by sha256. */
   readonly blobs: ReadonlyMap<string, string>
   /** Data of single events that an operation asks about, by `task:seq`. */

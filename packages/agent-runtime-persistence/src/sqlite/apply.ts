@@ -37,6 +37,7 @@ export function prepareApply(db: Db) {
     'UPDATE task SET state = 3, lease = NULL, seq = ?, tail = ?, finished_at = ? WHERE id = ? AND seq = ?',
   )
   const putAccount = db.prepare('UPDATE task SET account = ? WHERE id = ?')
+  const moveTask = db.prepare('UPDATE task SET stream = ? WHERE id = ?')
   // Leaves the indexes alone: a step costs no more than its event and this.
   const advanceTask = db.prepare('UPDATE task SET steps = ?, seq = ?, tail = ? WHERE id = ? AND seq = ?')
   const newLeases = prepareInsert(
@@ -185,6 +186,7 @@ export function prepareApply(db: Db) {
     if (before === undefined) throw new Error(`task ${row.id} was changed without having been loaded`)
     if (updateOf(before, row).changes === 1) {
       if (before.account !== row.account) putAccount.run(accountText(row), row.id)
+      if (before.stream !== row.stream) moveTask.run(row.stream, row.id)
       return
     }
     throw new StoreError(

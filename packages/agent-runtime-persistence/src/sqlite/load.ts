@@ -5,11 +5,13 @@ import {
   taskStates,
   isVoid,
   outlivesRejection,
+  quotaKeysOf,
   waitKinds,
   type ChildRow,
   type KeyRow,
   type LeaseRow,
   type MemoRow,
+  type QuotaNames,
   type QuotaRow,
   type ScheduleRow,
   type SignalRow,
@@ -112,6 +114,15 @@ export function prepareLoad(db: Db) {
   const child = rows(`SELECT ${childColumns} FROM child WHERE parent = ? AND key = ?`)
   const checkpoint = db.prepare<[number], string>('SELECT data FROM checkpoint WHERE task = ?').pluck()
   const blobText = db.prepare<[string], string>('SELECT data FROM blob WHERE sha256 = ?').pluck()
+  // All that are not over, each by an index of its own.
+  const names = db.prepare<[], { task: number; names: string }>(
+    `SELECT task, json_object('model', data -> '$.model', 'tools', data -> '$.tools', 'client', data -> '$.client', 'labels', data -> '$.labels') AS names
+     FROM event WHERE seq = 1 AND task IN (
+       SELECT id FROM task WHERE state = 0 AND due_at IS NULL AND stream IS NOT NULL
+       UNION ALL SELECT id FROM task WHERE due_at IS NOT NULL
+       UNION ALL SELECT id FROM task WHERE (state > 3 OR state = 2) AND state = 2
+       UNION ALL SELECT task FROM lease WHERE state = 0)`,
+  )
   const next = rows(
     'SELECT (SELECT max(id) FROM task), (SELECT max(id) FROM lease), (SELECT max(id) FROM stream), (SELECT max(id) FROM worker)',
   )
@@ -137,6 +148,13 @@ export function prepareLoad(db: Db) {
     key: (name: string) => one(key.get(name), keyOf),
     streams: () => streams.all().map(streamOf),
     quotas: () => quotas.all().map(quotaOf),
+    naming: (keys: ReadonlySet<string>) => {
+      const naming = new Map<string, number[]>()
+      for (const row of names.iterate())
+        for (const named of quotaKeysOf(namesIn(row.names)))
+          if (keys.has(named)) addTo(naming, named, row.task)
+      return naming
+    },
     workers: (process: number) => workers.all(process).map(workerOf),
     totals: () => one(totals.get(), totalsOf) ?? noTotals,
     event: (taskId: number, seq: number) => event.get(taskId, seq),
@@ -369,6 +387,18 @@ function quotaOf([key, queued, running, start, count, tokens, blockedUntil]: unk
     windowTokens: tokens,
     blockedUntil,
   } as QuotaRow
+}
+
+function addTo(naming: Map<string, number[]>, key: string, task: number): void {
+  const tasks = naming.get(key)
+  if (tasks === undefined) naming.set(key, [task])
+  else tasks.push(task)
+}
+
+/** What stands in a submission of that which quotas go by; what it does not name is null. */
+function namesIn(text: string): QuotaNames {
+  const named = Object.entries(JSON.parse(text) as Record<string, unknown>)
+  return Object.fromEntries(named.filter(([, value]) => value !== null)) as QuotaNames
 }
 
 function workerOf([

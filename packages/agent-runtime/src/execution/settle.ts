@@ -4,6 +4,7 @@ import {
   encode,
   type HandlerEnd,
   type Outcome as TaskOutcome,
+  rateLimitIn,
   RuntimeError,
   type Settlement,
 } from '@ku0/agent-runtime-core'
@@ -35,7 +36,7 @@ export function judgeReturn(
 
 /** What a handler threw, as the end of its pass. */
 export function threw(error: unknown): HandlerEnd {
-  return { as: 'threw', error: describeError(error) }
+  return { as: 'threw', error: describeError(error), rateLimit: rateLimitIn(error) }
 }
 
 /** Decides what the end makes of the task, and hands it to the store. Nothing waits for the commit. */
@@ -44,7 +45,7 @@ export function settle(attempt: Attempt, definition: TaskDefinition | undefined,
   const retry = definition?.retry
   const random = end.as === 'threw' && retry !== undefined ? attempt.parts.environment.random.next() : 0
   const outcome = decideOutcome(end, { attempt: tried, crashes, retry, random })
-  attempt.settle(settlementOf(outcome))
+  attempt.settle(settlementOf(outcome), end.as === 'threw' ? end.rateLimit : undefined)
 }
 
 function settlementOf(outcome: TaskOutcome): Settlement {
@@ -54,7 +55,8 @@ function settlementOf(outcome: TaskOutcome): Settlement {
     case 'failed':
       return { as: 'failed', kind: outcome.kind, error: encode(outcome.error, { what: 'an error' }) }
     case 'retry':
-      return { as: 'retry', delayMs: outcome.delayMs, error: encode(outcome.error, { what: 'an error' }) }
+    case 'rate_limited':
+      return { as: outcome.as, delayMs: outcome.delayMs, error: encode(outcome.error, { what: 'an error' }) }
   }
 }
 
