@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import type { TaskRecord } from '@ku0/agent-runtime-core'
 import {
+  countedKeys,
   doubtsOf,
+  holdOf,
   inOrder,
   type ModelTask,
   pendingApprovals,
@@ -68,6 +70,7 @@ export async function compare(model: ReferenceModel, real: Real): Promise<void> 
   )
   for (const task of model.tasks) await compareMemos(model, real, task)
   await compareSchedules(model, real)
+  await compareQuotas(model, real)
   assert.deepEqual(real.scene.failures, [])
   if (real.commands++ % 10 > 0) return
   const it = { config, digest: nodeDigest, ...(real.before === undefined ? {} : { before: real.before }) }
@@ -146,5 +149,30 @@ async function compareSchedules(model: ReferenceModel, real: Real): Promise<void
     [...model.schedules.values()]
       .toSorted((a, b) => (a.name < b.name ? -1 : 1))
       .map((it) => [it.name, it.nextAt, it.paused, it.input, it.runs, it.rejected, it.skipped]),
+  )
+}
+
+/** Every counter of the store is the model's. */
+async function compareQuotas(model: ReferenceModel, real: Real): Promise<void> {
+  const { quotas } = await real.scene.read({ kind: 'stats' })
+  const windowed = new Set(quotas.flatMap(({ key, window }) => (window === undefined ? [] : [key])))
+  const keys = new Set([...quotas.map(({ key }) => key), ...countedKeys(model.tasks, model.blocked)])
+  assert.deepEqual(
+    quotas
+      .toSorted((a, b) => (a.key < b.key ? -1 : 1))
+      .map(({ key, queued, running, window, blockedUntil }) => [
+        key,
+        queued,
+        running,
+        window?.tasks,
+        window?.tokens,
+        blockedUntil,
+      ]),
+    [...keys].toSorted().map((key) => {
+      const { queued, running, tasks, tokens } = holdOf(model.tasks, key, model.now)
+      const until = model.blocked.get(key) ?? 0
+      const window = windowed.has(key) ? [tasks, tokens] : [undefined, undefined]
+      return [key, queued, running, ...window, until > model.now ? until : undefined]
+    }),
   )
 }

@@ -48,6 +48,10 @@ export const attributes = {
     name: 'agent_runtime.step.replays',
     description: 'Steps of this lease that a memo answered',
   },
+  quota: {
+    name: 'agent_runtime.quota.key',
+    description: 'The quota, `model:gpt-4` say; `_other` after the first 100',
+  },
   storeId: {
     name: 'agent_runtime.store.id',
     description:
@@ -166,6 +170,13 @@ export const metricCatalogue = {
     unit: '{task}',
     description: 'Tasks that a worker of this process is running',
     attributes: ['workerId', 'storeId'],
+  },
+  quotaInFlight: {
+    name: 'agent_runtime.quota.in_flight',
+    instrument: 'observableGauge',
+    unit: '{task}',
+    description: 'Tasks that hold a quota and run, in the whole store',
+    attributes: ['quota', 'storeId'],
   },
   dropped: {
     name: 'agent_runtime.telemetry.dropped',

@@ -294,11 +294,13 @@ function* quotaRules({ tasks, stats }: StoreSnapshot, config: ExecutionConfig): 
       for (const [key, limit] of limits) {
         const held = holders.get(key) ?? { queued: 0, running: 0, returned: 0 }
         held[record.state] += 1
-        if (record.state === 'queued' && resumed) held.returned += 1
+        if (resumed) held.returned += 1
         holders.set(key, held)
         // A task that waited gave its place up and comes back past the limit; it starts when there is room.
         const counted =
-          limit.onExceeded === 'reject' ? held.queued - held.returned + held.running : held.running
+          limit.onExceeded === 'reject'
+            ? Math.max(held.queued + held.running - held.returned, held.running)
+            : held.running
         if (limit.maxInFlight !== undefined && counted > limit.maxInFlight)
           yield `I19 quota ${key} is held ${counted} times, its maximum is ${limit.maxInFlight}`
       }
