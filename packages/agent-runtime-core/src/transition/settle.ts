@@ -9,7 +9,7 @@ import type { LeaseEndReason } from '../lease.ts'
 import type { BackOff, Fenced, Settlement, Write } from '../store.ts'
 import type { UsageSum } from '../usage.ts'
 import { charge, chargedText } from './charge.ts'
-import { endLease, type Held, held, liveLease, notice } from './fence.ts'
+import { endLease, held, liveLease, notice } from './fence.ts'
 import { enqueue, hold } from './queue.ts'
 import { chargeQuotas, settleQuotas } from './quotas.ts'
 import type { LeaseRow, TaskRow } from './rows.ts'
@@ -26,12 +26,12 @@ export function settle(ws: WorkingSet, it: Write<'settle'>): Fenced {
     return 'stale'
   }
   chargeQuotas(ws, live.task, charged)
-  endPass(ws, { lease: live.lease, task: charge(ws, live.task, charged) }, it)
+  endPass(ws, live.lease, charge(ws, live.task, charged), it)
   block(ws, it.backOff)
   return 'ok'
 }
 
-function endPass(ws: WorkingSet, { lease, task }: Held, it: Write<'settle'>): void {
+function endPass(ws: WorkingSet, lease: LeaseRow, task: TaskRow, it: Write<'settle'>): void {
   const { leaseId, settlement, charged, backOff } = it
   switch (settlement.as) {
     case 'completed': {
