@@ -198,7 +198,7 @@ function knownKeys([first, second, third]: readonly PropertyKey[]): string[] {
   if (first === undefined) return Object.keys(ExecutionConfig.unwrap().shape)
   if (first === 'shares') return Object.keys(SharesConfig.unwrap().shape)
   if (second === undefined) return Object.keys(QuotaConfig.unwrap().shape)
-  if (second === 'defaults' && third === undefined) return ['model', 'tool']
+  if (second === 'defaults' && third === undefined) return ['model', 'tool', 'client', 'labels']
   return Object.keys(QuotaLimit.unwrap().shape)
 }
 

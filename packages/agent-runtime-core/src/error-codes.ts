@@ -108,6 +108,12 @@ export const errorCodes = {
     remedy: 'See its message and cause.',
     retryable: false,
   },
+  rate_limited: {
+    meaning: 'A provider refused a call for now.',
+    remedy:
+      'None is needed: it is tried again when the provider said. Set a quota below the provider’s limit.',
+    retryable: true,
+  },
   handler_failed: {
     meaning: 'A handler or step threw an error that is not one of these.',
     remedy: 'See its message and cause.',

@@ -45,7 +45,7 @@ export type FailureKind = (typeof failureKinds)[number]
 /** Why a running task went back to the queue. */
 export type RequeueReason = Extract<
   LeaseEndReason,
-  'expired' | 'owner_dead' | 'retry' | 'yielded' | 'drained'
+  'expired' | 'owner_dead' | 'retry' | 'rate_limited' | 'yielded' | 'drained'
 >
 
 /**
@@ -121,6 +121,7 @@ export interface EventData {
     leaseId: string
     /** What the pass used up outside of steps, in whole tokens and millionths. */
     charged?: UsageSum
+    backOff?: BlockedQuotas
     dueAt?: number
     error?: unknown
   }
@@ -133,6 +134,7 @@ export interface EventData {
     charged?: UsageSum
     /** By key, the waits whose end the error tells. */
     waits?: readonly string[]
+    backOff?: BlockedQuotas
     /** Of `not_approved`: the approval that was not given, and how it ended; `value` is said by no human. */
     key?: string
     outcome?: 'rejected' | 'timed_out'
@@ -186,6 +188,7 @@ export interface EventData {
     error: unknown
     durationMs: number
     charged?: UsageSum
+    backOff?: BlockedQuotas
     /** The retry that follows, from 1; absent when it failed for good. */
     retry?: number
     dropped?: string[]
@@ -205,6 +208,12 @@ export interface EventData {
   /** Somebody let the tree go on: what the limits were raised by. */
   'budget.continued': { raised: BudgetSum }
   'task.leaked': { leaseId: string; afterMs: number }
+}
+
+/** The quotas that a provider's refusal blocked, and until when, epoch ms. */
+interface BlockedQuotas {
+  keys: string[]
+  until: number
 }
 
 /** How a child ended, with its output or error in the codec's form. */

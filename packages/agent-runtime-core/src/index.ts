@@ -21,6 +21,7 @@ export * from './lease.ts'
 export * from './oversight-mode.ts'
 export * from './profile.ts'
 export * from './quota.ts'
+export * from './rate-limited.ts'
 export * from './schedule.ts'
 export * from './shares.ts'
 export * from './share-tree.ts'
@@ -42,14 +43,9 @@ export * from './decide/fairness.ts'
 export { comesBefore, decideOrder, type Head } from './decide/order.ts'
 export { decidePlacement, isEligible, runsType, type Candidate } from './decide/placement.ts'
 export { decidePreemption, type Preemptible } from './decide/preemption.ts'
-export {
-  countInWindow,
-  hasRoomAtAdmission,
-  hasRoomAtDispatch,
-  quotaRule,
-  quotaRules,
-} from './decide/quota.ts'
+export { hasRoomAtAdmission, hasRoomAtDispatch, quotaRule, quotaRules } from './decide/quota.ts'
 export type { QuotaCounters, QuotaRule } from './decide/quota.ts'
+export { quotaObstacle, type QuotaState, quotaStateOf, type QuotaWindow } from './decide/quota-state.ts'
 export * from './decide/backoff.ts'
 export * from './decide/evaluation.ts'
 export * from './decide/reputation.ts'

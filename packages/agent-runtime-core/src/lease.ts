@@ -6,6 +6,7 @@ export const leaseEndReasons = [
   'completed',
   'failed',
   'retry',
+  'rate_limited',
   'expired',
   'owner_dead',
   'canceled',

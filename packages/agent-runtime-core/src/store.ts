@@ -2,6 +2,7 @@ import type { PendingApproval, Rejection, VerdictOutcome } from './approval.ts'
 import type { BudgetField, BudgetRecord, BudgetSum, BudgetTerms } from './budget.ts'
 import type { ChildPolicy, ChildRecord } from './child.ts'
 import type { ExecutionConfig } from './config.ts'
+import type { QuotaState } from './decide/quota-state.ts'
 import type { Divergence } from './divergence.ts'
 import type { CircuitState } from './decide/circuit.ts'
 import type { ScarCause } from './decide/scar.ts'
@@ -194,7 +195,14 @@ export type Receipt =
       readonly message: string
     }
 
-/** How a holder ends its lease. */
+/** What a provider said: no task that names one of these quota keys is to start before. */
+export interface BackOff {
+  readonly keys: readonly string[]
+  /** By the store's clock. */
+  readonly retryAfterMs: number
+}
+
+/** How a holder ends its lease. `rate_limited`: it is tried again, in the same attempt. */
 export type Settlement =
   | { readonly as: 'completed'; readonly output: string }
   | {
@@ -207,6 +215,7 @@ export type Settlement =
       readonly breach?: 'deadline' | 'hard'
     }
   | { readonly as: 'retry'; readonly error: string; readonly delayMs: number }
+  | { readonly as: 'rate_limited'; readonly error: string; readonly delayMs: number }
 
 /** Whether a fenced write was taken. `stale`: the lease is no longer live; nothing was written. */
 export type Fenced = 'ok' | 'stale'
@@ -255,6 +264,7 @@ export interface Writes {
       readonly error: string
       /** What the try used up. */
       readonly charged?: UsageSum
+      readonly backOff?: BackOff
       readonly retry?: number
       /** Open waits that nobody waits for any more: those beside the branch that failed. */
       readonly drops?: readonly string[]
@@ -300,6 +310,7 @@ export interface Writes {
       readonly settlement: Settlement
       /** What the pass used up outside of steps. */
       readonly charged?: UsageSum
+      readonly backOff?: BackOff
     }
     outcome: Fenced
   }
@@ -620,6 +631,8 @@ export interface Explanation {
   readonly summary: string
   /** Why a queued task has not started. */
   readonly waitsFor?: 'delay' | 'slot' | 'worker' | `quota:${string}`
+  /** Of a quota: epoch ms, before which it does not start in any case; absent when that depends on other tasks. */
+  readonly until?: number
   /** Promoted tasks that come before it, when queued. */
   readonly ahead?: number
   readonly reason?: string
@@ -675,7 +688,8 @@ export interface StoreStats {
   readonly running: number
   readonly waiting: number
   readonly totals: Totals
-  readonly quotas: readonly { readonly key: string; readonly queued: number; readonly running: number }[]
+  /** Those that something was counted for. */
+  readonly quotas: readonly QuotaState[]
   /** Writes refused because their lease was no longer live, in this process. */
   readonly staleWrites: number
   readonly commits: number

@@ -81,6 +81,7 @@ describe('parseExecutionConfig', () => {
   const ms = 'a whole number of ms from 1 to 31536000000'
   const settings = Object.keys(ExecutionConfig.unwrap().shape).join(', ')
   const names = 'limits by name (of 1 to 255 characters, not __proto__)'
+  const labelNames = 'limits by label, then by value (of 1 to 255 characters, not __proto__)'
   test.each<[input: unknown, path: string, allowed: string, given: unknown]>([
     [null, 'the configuration', 'an object of settings', null],
     [[], 'the configuration', 'an object of settings', []],
@@ -166,6 +167,46 @@ describe('parseExecutionConfig', () => {
       0,
     ],
     [{ quotaConfig: { windowMs: 0 } }, 'quotaConfig.windowMs', ms, 0],
+    [{ quotaConfig: { client: {} } }, 'quotaConfig.client', 'no such setting, did you mean clients?', {}],
+    [
+      { quotaConfig: { clients: { ada: { maxInFlights: 1 } } } },
+      'quotaConfig.clients.ada.maxInFlights',
+      'no such setting, did you mean maxInFlight?',
+      1,
+    ],
+    [{ quotaConfig: { labels: 3 } }, 'quotaConfig.labels', labelNames, 3],
+    [{ quotaConfig: { labels: { '': {} } } }, 'quotaConfig.labels[""]', labelNames, {}],
+    [{ quotaConfig: { labels: { team: 3 } } }, 'quotaConfig.labels.team', names, 3],
+    [
+      { quotaConfig: { labels: { team: { maxInFlight: 1 } } } },
+      'quotaConfig.labels.team.maxInFlight',
+      'an object of limits',
+      1,
+    ],
+    [
+      { quotaConfig: { labels: { team: { alpha: { perWindows: 1 } } } } },
+      'quotaConfig.labels.team.alpha.perWindows',
+      'no such setting, did you mean perWindow?',
+      1,
+    ],
+    [
+      { quotaConfig: { labels: { team: JSON.parse('{"__proto__":{}}') } } },
+      'quotaConfig.labels.team',
+      names,
+      JSON.parse('{"__proto__":{}}'),
+    ],
+    [
+      { quotaConfig: { defaults: { label: {} } } },
+      'quotaConfig.defaults.label',
+      'no such setting, did you mean labels?',
+      {},
+    ],
+    [
+      { quotaConfig: { defaults: { labels: { team: { tokensPerMinute: 1 } } } } },
+      'quotaConfig.defaults.labels.team.tokensPerMinute',
+      'no such setting, did you mean tokensPerWindow?',
+      1,
+    ],
     [
       { quotaConfig: { defaults: { models: {} } } },
       'quotaConfig.defaults.models',

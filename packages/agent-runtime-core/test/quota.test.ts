@@ -1,5 +1,15 @@
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { limitFor, QuotaConfig, quotaKey, windowStart } from '../src/quota.ts'
+import {
+  labelLimitFor,
+  labelQuotaKey,
+  limitFor,
+  limitOfKey,
+  QuotaConfig,
+  quotaKey,
+  quotaKeysOf,
+  windowStart,
+} from '../src/quota.ts'
 
 describe('quotaConfig (docs/semantics.md 2.6, 2.8)', () => {
   const config = QuotaConfig.parse({
@@ -41,6 +51,56 @@ describe('quotaConfig (docs/semantics.md 2.6, 2.8)', () => {
   test('names a counter by kind and name', () => {
     expect(quotaKey('model', 'a:b')).toBe('model:a:b')
     expect(quotaKey('tool', 'browser')).toBe('tool:browser')
+  })
+
+  const labelled = QuotaConfig.parse({
+    clients: { ada: { maxInFlight: 1 } },
+    labels: { team: { alpha: { maxInFlight: 2 } }, 'a=b%': { 'c=d': { maxInFlight: 3 } } },
+    defaults: { client: { maxInFlight: 9 }, labels: { team: { maxInFlight: 8 } } },
+  })
+
+  test('a client’s own limit, or the default for each', () => {
+    expect(limitFor(labelled, 'client', 'ada')).toMatchObject({ maxInFlight: 1 })
+    expect(limitFor(labelled, 'client', 'bob')).toMatchObject({ maxInFlight: 9 })
+  })
+
+  test('a label’s value has its own limit, or its label’s default; a label that nothing names has none', () => {
+    expect(labelLimitFor(labelled, 'team', 'alpha')).toMatchObject({ maxInFlight: 2 })
+    expect(labelLimitFor(labelled, 'team', 'beta')).toMatchObject({ maxInFlight: 8 })
+    expect(labelLimitFor(labelled, 'team', 'constructor')).toMatchObject({ maxInFlight: 8 })
+    expect(labelLimitFor(labelled, 'env', 'alpha')).toBeUndefined()
+    expect(labelLimitFor(labelled, 'constructor', 'name')).toBeUndefined()
+  })
+
+  test('names a label’s counter without doubt, and finds its limit again', () => {
+    expect(labelQuotaKey('team', 'alpha')).toBe('label:team=alpha')
+    expect(labelQuotaKey('a=b%', 'c=d')).toBe('label:a%3Db%25=c=d')
+    expect(limitOfKey(labelled, 'label:a%3Db%25=c=d')).toMatchObject({ maxInFlight: 3 })
+    expect(limitOfKey(labelled, 'client:ada')).toMatchObject({ maxInFlight: 1 })
+  })
+
+  test('two labels never share a counter', () => {
+    const text = fc.string({ unit: fc.constantFrom('a', '=', '%', '3', 'D', '2', '5'), maxLength: 6 })
+    fc.assert(
+      fc.property(fc.tuple(text, text), fc.tuple(text, text), (one, other) => {
+        const same = one.join('\n') === other.join('\n')
+        expect(labelQuotaKey(...one) === labelQuotaKey(...other)).toBe(same)
+        const limits = QuotaConfig.parse({ defaults: { labels: { [`x${one[0]}`]: { maxInFlight: 7 } } } })
+        expect(limitOfKey(limits, labelQuotaKey(`x${one[0]}`, one[1]))).toMatchObject({ maxInFlight: 7 })
+      }),
+    )
+  })
+
+  test('a submission holds each key once, in one order', () => {
+    const labels = { team: 'alpha', env: 'prod' }
+    expect(quotaKeysOf({ model: 'm', tools: ['t', 's', 't'], client: 'c', labels })).toEqual([
+      'client:c',
+      'label:env=prod',
+      'label:team=alpha',
+      'model:m',
+      'tool:s',
+      'tool:t',
+    ])
   })
 
   test.each([

@@ -76,6 +76,7 @@ export class Cache implements Base {
   readonly children = new Map<number, ReadonlyMap<number, ChildRow>>()
   readonly childKeys = new Map<string, ChildRow>()
   readonly histories = new Map<number, History>()
+  readonly naming = new Map<string, readonly number[]>()
   readonly schedules = new Map<string, ScheduleRow>()
   readonly circuits = new Map<string, CircuitRow>()
   readonly usages = new Map<number, UsageRow>()
@@ -139,6 +140,7 @@ export class Cache implements Base {
     this.shares.busy = nobody
     for (const map of [this.circuits, this.usages, this.swarms]) map.clear()
     this.histories.clear()
+    this.naming.clear()
     this.schedules.clear()
     this.scheduleAt = undefined
     this.evaluations.clear()
@@ -263,6 +265,7 @@ export class Cache implements Base {
     this.explicitIds.clear()
     this.events.clear()
     this.histories.clear()
+    this.naming.clear()
     this.schedules.clear()
     this.evaluations.clear()
     this.budgets.clear()
@@ -295,7 +298,7 @@ export class Cache implements Base {
     const merged = mergeHeads(known.rows, ws.queued.get(stream) ?? [], known.upTo, known.complete)
     const rows = merged.slice(ws.taken.get(stream) ?? 0).flatMap((row) => {
       const task = ws.tasks.get(row.id) ?? row
-      return task.state === 'queued' && task.dueAt === null ? [task] : []
+      return task.state === 'queued' && task.dueAt === null && task.stream === stream ? [task] : []
     })
     const most = ws.stream(stream).client === '' ? maxHeads : maxHeadsOfClient
     const kept = rows.length > most ? rows.slice(0, most) : rows

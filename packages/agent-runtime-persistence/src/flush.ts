@@ -276,6 +276,7 @@ function loadNamed(tables: SqliteTables, cache: Cache, operations: readonly Writ
             loadExplicit(tables, cache, operation.submission.taskId)
         }
         if (operation.kind === 'settle' || operation.kind === 'report') loadFamily(tables, cache, lease.task)
+        if ('backOff' in operation) loadNaming(tables, cache, operation.backOff?.keys ?? [])
         if ('dropsChildren' in operation) loadDescendants(tables, cache, lease.task)
         if (operation.kind === 'appendOutput' && !cache.outputs.has(lease.task))
           cache.outputs.set(lease.task, tables.load.outputs(lease.task))
@@ -332,6 +333,20 @@ function loadSheddable(
   }
   const most = operations.length + ending
   for (const swarm of swarms) loadAgents(tables, cache, agentsOf(cache, swarm).slice(0, most))
+}
+
+/** A key that was never blocked may be one that nothing limits, and that no stream has. */
+function loadNaming(tables: SqliteTables, cache: Cache, keys: readonly string[]): void {
+  const fresh = keys.filter(
+    (key) => (cache.quotas.get(key)?.blockedUntil ?? 0) === 0 && !cache.naming.has(key),
+  )
+  if (fresh.length === 0) return
+  const naming = tables.load.naming(new Set(fresh))
+  for (const key of fresh) {
+    const tasks = naming.get(key) ?? []
+    cache.naming.set(key, tasks)
+    for (const task of tasks) if (!cache.tasks.has(task)) cache.lookUp(tables.load.task(task))
+  }
 }
 
 /** With its last run, which may be under way. */
@@ -600,6 +615,7 @@ function hasChanges(ws: WorkingSet): boolean {
     ws.evaluations.length > 0 ||
     ws.circuits.size + ws.usages.size + ws.swarms.size > 0 ||
     ws.budgets.size > 0 ||
+    ws.quotas.size > 0 ||
     ws.checkpoints.size > 0
   )
 }

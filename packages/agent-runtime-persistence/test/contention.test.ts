@@ -11,7 +11,9 @@ import { createVirtualEnvironment } from '@ku0/agent-runtime-core/testing'
 import Database from 'better-sqlite3'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { openStore } from '../src/index.ts'
+import { contended } from './fixtures/contended.ts'
 import { scratchFolder } from './scratch-folder.ts'
+import { tableViolations } from './tables.ts'
 
 const run = promisify(execFile)
 
@@ -35,6 +37,28 @@ describe('several processes on one file', () => {
     expect(least).toBeGreaterThan(50)
     // SQLite's own waiting gave 17 068 commits against 1.
     expect(Math.max(a?.commits ?? 0, b?.commits ?? 0) / least).toBeLessThan(3)
+  })
+})
+
+describe('several processes under one quota', () => {
+  test('2.9 exactly as many get in as it has room for, and each took all of its quotas or none', async () => {
+    const path = join(scratchFolder(), 'store.db')
+    const begin = Date.now() + 2_000
+    const contend = () =>
+      run(process.execPath, [join(import.meta.dirname, 'fixtures/contend.ts'), path, '80', `${begin}`])
+    const ended = await Promise.all([contend(), contend(), contend()])
+    const accepted = ended.map(({ stdout }) => (JSON.parse(stdout) as { accepted: number }).accepted)
+    expect(accepted.reduce((sum, count) => sum + count, 0)).toBe(101)
+    const store = await openStore(`sqlite:${path}`, { config: contended })
+    onTestFinished(() => store.close())
+    const held = { queued: 101, running: 0 }
+    expect((await store.read({ kind: 'stats' })).quotas).toMatchObject([
+      { key: 'client:ada', ...held, window: { tasks: 101 } },
+      { key: 'label:team=alpha', ...held },
+      { key: 'model:big', ...held, window: { tasks: 101, tokens: 707 } },
+    ])
+    await store.close()
+    expect(tableViolations(path, contended)).toEqual([])
   })
 })
 

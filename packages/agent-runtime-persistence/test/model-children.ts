@@ -23,8 +23,9 @@ export class Spawn extends Command {
     const lease = leaseOf(model, this.which)
     const { key, policy, lane, type } = this
     const before = model.tasks.length
-    const expected = model.spawn(lease, { key, policy, lane, type, input: '1' })
-    const submission = { lane, type, input: '1' }
+    const names = key === 'c3' ? { model: 'big', labels: { run: '1' } } : {}
+    const expected = model.spawn(lease, { key, policy, lane, type, input: '1', names })
+    const submission = { lane, type, input: '1', ...names }
     const leaseId = real.leaseId(lease)
     const outcome = await real.scene.write({ kind: 'spawn', leaseId, key, position: 0, policy, submission })
     if (expected === 'stale') assert.deepEqual(outcome, { fenced: 'stale' })

@@ -204,7 +204,8 @@ function settlementOf(it: ModelSettlement): Settlement {
     case 'failed':
       return { as: 'failed', kind: it.kind, error: it.value }
     case 'retry':
-      return { as: 'retry', error: it.value, delayMs: it.delayMs }
+    case 'rate_limited':
+      return { as: it.as, error: it.value, delayMs: it.delayMs }
   }
 }
 

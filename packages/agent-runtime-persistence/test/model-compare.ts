@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import type { TaskRecord } from '@ku0/agent-runtime-core'
 import {
   BUDGET_ERROR,
+  countedKeys,
   doubtsOf,
+  holdOf,
   inOrder,
   type ModelTask,
   pendingApprovals,
@@ -73,6 +75,7 @@ export async function compare(model: ReferenceModel, real: Real): Promise<void> 
   await compareSchedules(model, real)
   await compareEvaluations(model, real)
   await compareBudgets(model, real)
+  await compareQuotas(model, real)
   assert.deepEqual(real.scene.failures, [])
 }
 
@@ -199,4 +202,29 @@ async function compareEvaluations(model: ReferenceModel, { scene }: Real): Promi
 /** The model adds up in another order. */
 function assertNear(given: number | undefined, expected: number): void {
   assert.ok(Math.abs((given ?? Number.NaN) - expected) < 1e-9, `${given} is ${expected}`)
+}
+
+/** Every counter of the store is the model's. */
+async function compareQuotas(model: ReferenceModel, real: Real): Promise<void> {
+  const { quotas } = await real.scene.read({ kind: 'stats' })
+  const windowed = new Set(quotas.flatMap(({ key, window }) => (window === undefined ? [] : [key])))
+  const keys = new Set([...quotas.map(({ key }) => key), ...countedKeys(model.tasks, model.blocked)])
+  assert.deepEqual(
+    quotas
+      .toSorted((a, b) => (a.key < b.key ? -1 : 1))
+      .map(({ key, queued, running, window, blockedUntil }) => [
+        key,
+        queued,
+        running,
+        window?.tasks,
+        window?.tokens,
+        blockedUntil,
+      ]),
+    [...keys].toSorted().map((key) => {
+      const { queued, running, tasks, tokens } = holdOf(model.tasks, key, model.now)
+      const until = model.blocked.get(key) ?? 0
+      const window = windowed.has(key) ? [tasks, tokens] : [undefined, undefined]
+      return [key, queued, running, ...window, until > model.now ? until : undefined]
+    }),
+  )
 }

@@ -26,6 +26,7 @@ import {
   Submit,
 } from './model-commands.ts'
 import { Evaluate } from './model-evaluations.ts'
+import { Refuse, SubmitNamed, Spend } from './model-quotas.ts'
 import { PutSchedule, UseSchedule } from './model-schedules.ts'
 import { FailStep, Intend, Resolve } from './model-verdicts.ts'
 import { Diverge, Signal, Suspend, Unpark } from './model-waits.ts'
@@ -91,9 +92,40 @@ const requests = fc.uniqueArray(fc.oneof(request, request, childRequest, backOff
   maxLength: 3,
   selector: ({ key }) => key,
 })
+const names = fc.record(
+  {
+    model: fc.constantFrom('big', 'free'),
+    tools: fc.constantFrom(['t'], ['u', 't']),
+    client: fc.constantFrom('ada', 'bob'),
+    labels: fc.constantFrom({ team: 'alpha' }, { team: 'beta' }, { run: '1' }),
+  },
+  { requiredKeys: [] },
+)
+const quotaKeys = fc.uniqueArray(
+  fc.constantFrom('model:big', 'model:free', 'client:bob', 'label:run=1', 'tool:t', 'tool:none'),
+  { minLength: 1, maxLength: 2 },
+)
 const often = (weight: number, arbitrary: fc.Arbitrary<Command>) =>
   Array.from({ length: weight }, () => arbitrary)
 const commands = [
+  ...often(
+    4,
+    fc
+      .tuple(fc.constantFrom(...lanes), names, fc.constantFrom(0, 3, 8), fc.constantFrom(0, 0, 0, 250))
+      .map((it) => new SubmitNamed(...it)),
+  ),
+  ...often(
+    2,
+    fc
+      .tuple(which, fc.constantFrom('s1', 's2', 's3', 's4'), fc.constantFrom(1, 5, 9))
+      .map((it) => new Spend(...it)),
+  ),
+  ...often(
+    1,
+    fc
+      .tuple(which, quotaKeys, fc.constantFrom(0, 4), fc.constantFrom(true, false, false))
+      .map((it) => new Refuse(...it)),
+  ),
   ...often(
     5,
     fc
@@ -190,7 +222,7 @@ const commands = [
     which.map((it) => new Diverge(it)),
   ),
   ...often(
-    1,
+    2,
     which.map((it) => new Unpark(it)),
   ),
   ...often(

@@ -17,6 +17,16 @@ export const { config } = parseExecutionConfig({
   maxCrashes: 3,
   maxEvaluationsKept: 3,
   maxEvaluatedAgents: 2,
+  quotaConfig: {
+    models: { big: { maxInFlight: 2, perWindow: 3, onExceeded: 'defer' } },
+    clients: { ada: { maxInFlight: 1 } },
+    labels: { team: { alpha: { tokensPerWindow: 10 } } },
+    defaults: {
+      tool: { tokensPerWindow: 12, onExceeded: 'defer' },
+      labels: { team: { perWindow: 2 } },
+    },
+    windowMs: 2_000,
+  },
 })
 
 /** What happened in all runs together: a property that nothing interesting happened in proves nothing. */

@@ -9,6 +9,17 @@ import { config, Real, seen } from './model-real.ts'
 import { scratchFolder } from './scratch-folder.ts'
 import { tableViolations } from './tables.ts'
 
+/** Quotas that something holds once every task has ended. */
+async function heldAfterAll({ scene }: Real): Promise<readonly unknown[]> {
+  const { tasks } = await scene.read({
+    kind: 'tasks',
+    filter: { states: ['queued', 'running', 'waiting'], limit: 1_000 },
+  })
+  for (const { taskId } of tasks) await scene.cancel(taskId)
+  const { quotas } = await scene.read({ kind: 'stats' })
+  return quotas.filter(({ queued, running }) => queued !== 0 || running !== 0)
+}
+
 /** How many random lives are played; more of them by MODEL_RUNS, others by MODEL_SEED. */
 const runs = Number(process.env['MODEL_RUNS'] ?? 40)
 const seed = Number(process.env['MODEL_SEED'] ?? 1)
@@ -26,6 +37,7 @@ describe('whatever is done to a store, it does what the reference model does (do
             () => ({ model: new ReferenceModel(config, real.environment.clock.now()), real }),
             list,
           )
+          expect(await heldAfterAll(real)).toEqual([])
         } finally {
           await real.scene.store.close()
         }
@@ -53,6 +65,7 @@ describe('whatever is done to a store, it does what the reference model does (do
             () => ({ model: new ReferenceModel(config, real.environment.clock.now()), real }),
             list,
           )
+          expect(await heldAfterAll(real)).toEqual([])
         } finally {
           await real.scene.store.close()
         }
@@ -113,6 +126,10 @@ describe('whatever is done to a store, it does what the reference model does (do
       drain: 0.3,
       remove: 0.3,
       restart: 0.4,
+      named: 2,
+      quota_exceeded: 0.3,
+      spent: 0.2,
+      blocked: 0.3,
       schedule: 1,
       fire: 0.5,
       'fire in vain': 0.3,

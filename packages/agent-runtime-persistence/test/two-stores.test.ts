@@ -396,6 +396,34 @@ describe('two processes on one file (docs/semantics.md 4.7, 4.10, 5.7)', () => {
     expect(a.claims.length + b.claims.length).toBe(3)
   })
 
+  test('2.8 a provider that refused one process is heeded by the other, and after a restart', async () => {
+    const [first, { scene: b }] = await twoProcesses()
+    const { scene: a } = first
+    await a.worker('a', 1)
+    await b.submitMany(3, { model: 'big' })
+    await a.accepted({ model: 'small' })
+    const claim = await a.claim()
+    await b.worker('b', 1)
+    const other = await b.claim()
+    expect([claim, other].map(({ sequence }) => sequence)).toEqual([1, 2])
+    await a.write({
+      kind: 'settle',
+      leaseId: claim.leaseId,
+      settlement: { as: 'rate_limited', error: '{}', delayMs: 5_000 },
+      backOff: { keys: ['model:big'], retryAfterMs: 5_000 },
+    })
+    await b.settle(other)
+    b.free('b')
+    expect(await b.claim()).toMatchObject({ sequence: 4 })
+    await b.settle(b.claims.at(-1) as never)
+    b.free('b')
+    await a.store.close()
+    await b.pass(4_900)
+    expect(await b.hasClaim()).toBe(false)
+    await b.pass(300)
+    expect(await b.claim()).toMatchObject({ sequence: 1, attempt: 1 })
+  })
+
   /** What either process hears of a life in which both have a part. */
   async function sharedLife(a: Scene, b: Scene): Promise<void> {
     for (const scene of [a, b]) scene.store.interest({ types: 'all', tasks: [] })

@@ -36,7 +36,7 @@ export const attributes = {
   endReason: {
     name: 'agent_runtime.lease.end_reason',
     description:
-      'How the lease ended: `completed`, `failed`, `retry`, `expired`, `owner_dead`, `canceled`, `yielded`, `drained` or ' +
+      'How the lease ended: `completed`, `failed`, `retry`, `rate_limited`, `expired`, `owner_dead`, `canceled`, `yielded`, `drained` or ' +
       '`waiting`',
   },
   stepKey: { name: 'agent_runtime.step.key', description: 'The step key' },
@@ -47,6 +47,10 @@ export const attributes = {
   stepsReplayed: {
     name: 'agent_runtime.step.replays',
     description: 'Steps of this lease that a memo answered',
+  },
+  quota: {
+    name: 'agent_runtime.quota.key',
+    description: 'The quota, `model:gpt-4` say; `_other` after the first 100',
   },
   storeId: {
     name: 'agent_runtime.store.id',
@@ -187,6 +191,13 @@ export const metricCatalogue = {
     unit: '1',
     description: 'The circuit of a route, in the whole store: 0 closed, 1 half open, 2 open',
     attributes: ['taskType', 'storeId'],
+  },
+  quotaInFlight: {
+    name: 'agent_runtime.quota.in_flight',
+    instrument: 'observableGauge',
+    unit: '{task}',
+    description: 'Tasks that hold a quota and run, in the whole store',
+    attributes: ['quota', 'storeId'],
   },
   dropped: {
     name: 'agent_runtime.telemetry.dropped',

@@ -23,10 +23,18 @@ export function observe(
   const store = { [a.storeId.name]: source.storeInfo.storeId }
   const workerLabels = new BoundedLabels(100, '_other')
   const everReported = new Set<string>()
+  const quotaLabels = new BoundedLabels(100, '_other')
   const routeLabels = new BoundedLabels(100, '_other')
   const routesReported = new Set<string>()
   const routeMetrics = [on.routePressure, on.routeScar, on.routeCircuit]
-  const observables: Observable[] = [on.queueDepth, on.staleWrites, on.inFlight, on.dropped, ...routeMetrics]
+  const observables: Observable[] = [
+    on.queueDepth,
+    on.staleWrites,
+    on.inFlight,
+    on.quotaInFlight,
+    on.dropped,
+    ...routeMetrics,
+  ]
 
   const callback = async (result: BatchObservableResult) => {
     const [stats, workers, routes] = await Promise.all([
@@ -46,6 +54,13 @@ export function observe(
     for (const lane of lanes)
       result.observe(on.queueDepth, stats.depth[lane], { [a.lane.name]: lane, ...store })
     result.observe(on.staleWrites, stats.staleWrites, store)
+    const held = new Map<string, number>()
+    for (const { key, running } of stats.quotas) {
+      const label = quotaLabels.of(key)
+      held.set(label, (held.get(label) ?? 0) + running)
+    }
+    for (const [label, count] of held)
+      result.observe(on.quotaInFlight, count, { [a.quota.name]: label, ...store })
   }
 
   /** What was reported once stays in the SDK: a worker that has left runs nothing. */

@@ -15,7 +15,7 @@ export interface TelemetrySource {
   /** Hears events of one type, in the order of their commits, until disposed. */
   on(pattern: EventType, listener: (event: TelemetryEvent) => void): Disposable
   /** The store's counters. Asked once per collection of metrics. */
-  stats(): Promise<Pick<StoreStats, 'depth' | 'staleWrites'>>
+  stats(): Promise<Pick<StoreStats, 'depth' | 'staleWrites' | 'quotas'>>
   /** The registered workers, of every process. Asked once per collection of metrics. */
   workers(): Promise<readonly Pick<WorkerStatus, 'workerId' | 'processId' | 'inFlight'>[]>
   /** How routes stand of which anything is known. Asked once per collection of metrics. */

@@ -66,6 +66,17 @@ describe('what the store and the registry know is read when it is collected', ()
     expect(await sdk.points('agent_runtime.lease.stale_writes')).toEqual([{ attributes: store, value: 7 }])
   })
 
+  test('tasks that run under a quota, by its key; those after the first hundred together', async () => {
+    using _ = sdk.attach(scene)
+    const key = { 'agent_runtime.quota.key': 'model:big', ...store }
+    scene.quotas = [{ key: 'model:big', queued: 5, running: 2 }]
+    expect(await sdk.points('agent_runtime.quota.in_flight')).toEqual([{ attributes: key, value: 2 }])
+    scene.quotas = [...Array(105).keys()].map((n) => ({ key: `client:${n}`, queued: 0, running: 1 }))
+    const points = await sdk.points('agent_runtime.quota.in_flight')
+    expect(points).toContainEqual({ attributes: { 'agent_runtime.quota.key': '_other', ...store }, value: 6 })
+    expect(points).toHaveLength(101)
+  })
+
   test('a store that fails, or does not answer, is left out of the export', async () => {
     using _ = sdk.attach(scene)
     scene.stats = () => Promise.reject(new Error('store_closed'))

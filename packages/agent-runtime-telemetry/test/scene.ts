@@ -17,6 +17,7 @@ export class Scene implements TelemetrySource {
   readonly submitted = new Map<string, TraceCarrier>()
   depth = { interactive: 0, normal: 0, batch: 0 }
   staleWrites = 0
+  quotas: { key: string; queued: number; running: number }[] = []
   registered: { workerId: string; processId: string; inFlight: number }[] = []
   known: Awaited<ReturnType<NonNullable<TelemetrySource['routes']>>> = []
   readonly stopListeners = new Set<(stop: HandlerStop) => void>()
@@ -29,7 +30,7 @@ export class Scene implements TelemetrySource {
   }
 
   stats() {
-    return Promise.resolve({ depth: this.depth, staleWrites: this.staleWrites })
+    return Promise.resolve({ depth: this.depth, staleWrites: this.staleWrites, quotas: this.quotas })
   }
 
   workers() {

@@ -2,6 +2,7 @@ import type { Scene } from './scene.ts'
 
 /** Everything that can happen to tasks, so that everything the catalogue has comes up. */
 export function tellWholeStory(scene: Scene): void {
+  scene.quotas = [{ key: 'model:big', queued: 0, running: 1 }]
   scene.registered = [{ workerId: 'w', processId: 'process-1', inFlight: 1 }]
   scene.known = [{ route: 'review', pressure: 0.25, scar: 1.5, circuit: 'half_open' }]
   succeedOnSecondLease(scene)

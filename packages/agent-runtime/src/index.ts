@@ -160,7 +160,14 @@ export type {
   WorkTelemetry,
 } from '@ku0/agent-runtime-core'
 export type { BudgetField, BudgetLimits, BudgetOptions, BudgetRecord } from '@ku0/agent-runtime-core'
-export { LeaseLost, NonRetryableError, RuntimeError, TaskCanceled } from '@ku0/agent-runtime-core'
+export {
+  LeaseLost,
+  NonRetryableError,
+  type RateLimit,
+  RateLimited,
+  RuntimeError,
+  TaskCanceled,
+} from '@ku0/agent-runtime-core'
 export {
   type AgentState,
   agentState,

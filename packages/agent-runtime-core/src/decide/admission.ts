@@ -25,7 +25,7 @@ export interface AdmissionCase {
   readonly clients?: number | undefined
   /** Why a budget above it has nothing left, asked before the quota. */
   readonly exhaustedBudget?: (() => string | undefined) | undefined
-  /** The quota that has no room, asked last of all. */
+  /** What a quota has against it, asked last of all. */
   readonly exceededQuota?: (() => string | undefined) | undefined
 }
 
@@ -70,8 +70,7 @@ export function decideAdmission(it: AdmissionCase): Admission {
       `there are ${it.clients} clients, maxClients is ${limits.maxClients}; remove those that are gone`,
     )
   const quota = it.exceededQuota?.()
-  if (quota !== undefined)
-    return refuse('quota_exceeded', `quota ${quota} has no room; submit later or raise its limit`)
+  if (quota !== undefined) return refuse('quota_exceeded', quota)
   return accepted
 }
 

@@ -1,12 +1,18 @@
 import type { ErrorRecord } from '../error-record.ts'
 import type { FailureKind } from '../event.ts'
+import { MIN_RETRY_AFTER_MS, type RateLimited } from '../rate-limited.ts'
 import { type Backoff, decideBackoff } from './backoff.ts'
 
 /** How a pass through a handler ended. */
 export type HandlerEnd =
   | { readonly as: 'returned'; readonly output: string }
   /** `waits`: by key, those whose end the error tells. */
-  | { readonly as: 'threw'; readonly error: ErrorRecord; readonly waits?: readonly string[] }
+  | {
+      readonly as: 'threw'
+      readonly error: ErrorRecord
+      readonly waits?: readonly string[]
+      readonly rateLimit?: RateLimited | undefined
+    }
   /** The runtime ended it by a rule of its own; no retry policy is asked. */
   | { readonly as: 'stopped'; readonly kind: Exclude<FailureKind, 'error'>; readonly error: ErrorRecord }
 
@@ -39,10 +45,13 @@ export type Outcome =
       readonly waits?: readonly string[]
     }
   | { readonly as: 'retry'; readonly error: ErrorRecord; readonly delayMs: number }
+  /** A provider refused it for now: it goes on in the same attempt. */
+  | { readonly as: 'rate_limited'; readonly error: ErrorRecord; readonly delayMs: number }
 
 /**
  * What a handler's end makes of its task. Only an error that the handler threw is tried again: by the retry policy, as long
- * as tries are left and the error does not say that trying again cannot help. Source: `docs/semantics.md 1.1, 7.7, 8.8` and C17.
+ * as tries are left and the error does not say that trying again cannot help; what a provider refused for now is tried again without
+ * counting. Source: `docs/semantics.md 1.1, 2.8, 7.7, 8.8` and C17.
  */
 export function decideOutcome(end: HandlerEnd, task: OutcomeCase): Outcome {
   switch (end.as) {
@@ -51,8 +60,15 @@ export function decideOutcome(end: HandlerEnd, task: OutcomeCase): Outcome {
     case 'stopped':
       return { as: 'failed', kind: end.kind, error: end.error }
     case 'threw':
-      return decideError(end, task)
+      return end.rateLimit === undefined || isFinalError(end.error)
+        ? decideError(end, task)
+        : { as: 'rate_limited', error: end.error, delayMs: waitFor(end.rateLimit) }
   }
+}
+
+/** How long what a provider refused waits before it is run again. Source: `docs/semantics.md 2.8`. */
+export function waitFor({ retryAfterMs }: RateLimited): number {
+  return Math.max(MIN_RETRY_AFTER_MS, retryAfterMs)
 }
 
 function decideError(

@@ -1,8 +1,8 @@
-import { limitFor, quotaKey, type QuotaConfig } from '../quota.ts'
+import { limitOfKey, type QuotaConfig, quotaKeysOf, type QuotaNames } from '../quota.ts'
 
 /** One limit as it applies to one key. */
 export interface QuotaRule {
-  /** `model:NAME` or `tool:NAME`. */
+  /** `model:NAME`, `tool:NAME`, `client:NAME` or `label:NAME=VALUE`. */
   readonly key: string
   readonly maxInFlight?: number | undefined
   readonly perWindow?: number | undefined
@@ -17,30 +17,28 @@ export interface QuotaCounters {
   readonly windowStart: number
   readonly windowCount: number
   readonly windowTokens: number
+  /** No holder starts before: a provider has said so. 0: none ever did. Source: `docs/semantics.md 2.8`. */
+  readonly blockedUntil: number
 }
 
-/** The rules a task naming a model and tools comes under; each key once. None when quotas are unset. Source: Track AA, Quota Rules. */
-export function quotaRules(
-  config: QuotaConfig | undefined,
-  model: string | undefined,
-  tools: readonly string[],
-): readonly QuotaRule[] {
+/** The rules that a task comes under by what it names; each key once. None when quotas are unset. Source: Track AA, Quota Rules. */
+export function quotaRules(config: QuotaConfig | undefined, names: QuotaNames): readonly QuotaRule[] {
   if (config === undefined) return noRules
-  const keys = new Set<string>()
-  if (model !== undefined) keys.add(quotaKey('model', model))
-  for (const tool of tools) keys.add(quotaKey('tool', tool))
-  return [...keys].flatMap((key) => quotaRule(config, key) ?? [])
+  return quotaKeysOf(names).flatMap((key) => quotaRule(config, key) ?? [])
 }
 
 /** The rule behind a quota key; undefined when nothing limits it. */
 export function quotaRule(config: QuotaConfig | undefined, key: string): QuotaRule | undefined {
-  if (config === undefined) return undefined
-  const kind = key.startsWith('model:') ? 'model' : 'tool'
-  const limit = limitFor(config, kind, key.slice(kind.length + 1))
+  const limit = config === undefined ? undefined : limitOfKey(config, key)
   return limit === undefined ? undefined : { key, ...limit }
 }
 
 const noRules: readonly QuotaRule[] = []
+
+/** Whether a provider has said that nothing of this key is to start yet. Source: `docs/semantics.md 2.8`. */
+export function isBlocked({ blockedUntil }: Pick<QuotaCounters, 'blockedUntil'>, at: number): boolean {
+  return blockedUntil > at
+}
 
 /**
  * Whether a rule in reject mode has room for one more submission; queued and running holders count, so that an accepted task is
@@ -72,13 +70,51 @@ export function hasRoomAtDispatch(
 
 /** The counters with one more task, and its tokens, in the window. */
 export function countInWindow<C extends QuotaCounters>(counters: C, window: number, tokens: number): C {
-  const fresh = counters.windowStart !== window
+  const { windowCount, windowTokens } = inWindow(counters, window)
   return {
     ...counters,
     windowStart: window,
-    windowCount: (fresh ? 0 : counters.windowCount) + 1,
-    windowTokens: (fresh ? 0 : counters.windowTokens) + tokens,
+    windowCount: windowCount + 1,
+    windowTokens: windowTokens + tokens,
   }
+}
+
+/** The counters with more tokens in the window, which no further task brought. */
+export function addTokens<C extends QuotaCounters>(counters: C, window: number, tokens: number): C {
+  const { windowCount, windowTokens } = inWindow(counters, window)
+  return { ...counters, windowStart: window, windowCount, windowTokens: windowTokens + tokens }
+}
+
+/** What a window holds. */
+export function inWindow(
+  counters: QuotaCounters,
+  window: number,
+): Pick<QuotaCounters, 'windowCount' | 'windowTokens'> {
+  return counters.windowStart === window ? counters : emptyWindow
+}
+
+const emptyWindow = { windowCount: 0, windowTokens: 0 }
+
+/** How a task stands with tokens: its estimate, and what it has charged so far. */
+export interface TokenUse {
+  readonly estimate: number
+  readonly used: number
+}
+
+/**
+ * What a charge adds to the window in which it is charged: what goes beyond the estimate, which is reserved already. Source:
+ * `docs/semantics.md 2.8`.
+ */
+export function tokensBeyond({ estimate, used }: TokenUse, charged: number): number {
+  return Math.max(0, used + charged - Math.max(estimate, used))
+}
+
+/**
+ * What the reservation gives back when its task ends: what was not used of it. A task that started and charged nothing has not
+ * said what it used, and keeps it. Source: `docs/semantics.md 2.8`.
+ */
+export function tokensLeft({ estimate, used }: TokenUse, hasStarted: boolean): number {
+  return used === 0 && hasStarted ? 0 : Math.max(0, estimate - used)
 }
 
 function belowMax(rule: QuotaRule, holders: number): boolean {
@@ -86,11 +122,9 @@ function belowMax(rule: QuotaRule, holders: number): boolean {
 }
 
 function windowHasRoom(rule: QuotaRule, counters: QuotaCounters, window: number, tokens: number): boolean {
-  const fresh = counters.windowStart !== window
-  const count = fresh ? 0 : counters.windowCount
-  const used = fresh ? 0 : counters.windowTokens
+  const { windowCount, windowTokens } = inWindow(counters, window)
   return (
-    (rule.perWindow === undefined || count < rule.perWindow) &&
-    (rule.tokensPerWindow === undefined || used + tokens <= rule.tokensPerWindow)
+    (rule.perWindow === undefined || windowCount < rule.perWindow) &&
+    (rule.tokensPerWindow === undefined || windowTokens + tokens <= rule.tokensPerWindow)
   )
 }

@@ -110,7 +110,7 @@ export function foldEvents(events: readonly Pick<StoredEvent, 'seq' | 'type' | '
       case 'task.requeued': {
         const requeued = it as unknown as EventData['task.requeued']
         move('queued', seq)
-        const rises = requeued.reason !== 'yielded' && requeued.reason !== 'drained'
+        const rises = !['yielded', 'drained', 'rate_limited'].includes(requeued.reason)
         if (requeued.attempt !== row.attempt + (rises ? 1 : 0))
           problems.push(
             `I10 requeue ${seq} (${requeued.reason}) goes from attempt ${row.attempt} to ${requeued.attempt}`,

@@ -6,6 +6,7 @@ export {
   type StoreSnapshot,
   type TaskSnapshot,
 } from './invariants.ts'
+export { countedKeys, holdOf } from './model-quotas.ts'
 export type {
   ModelAgent,
   ModelConfig,
@@ -21,7 +22,7 @@ export type {
 } from './model-records.ts'
 export { BUDGET_ERROR, lineOf } from './model-budgets.ts'
 export { doubtsOf, inOrder, pendingApprovals, rejectionsSinceApproval } from './model-waits.ts'
-export { ReferenceModel } from './reference-model.ts'
+export { BLOCK_MS, ReferenceModel } from './reference-model.ts'
 export { SeededRandom } from './seeded-random.ts'
 export { testDigest, utf8 } from './sha256.ts'
 export {

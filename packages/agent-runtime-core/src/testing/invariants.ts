@@ -6,6 +6,8 @@ import type { Digest } from '../environment.ts'
 import type { EventData, OutputChunk, StoredEvent } from '../event.ts'
 import { CHAIN_START, chainText } from '../hash.ts'
 import { lanes } from '../lane.ts'
+import type { QuotaWindow } from '../decide/quota-state.ts'
+import { labelQuotaKey, type QuotaConfig, type QuotaLimit } from '../quota.ts'
 import type { ExecutionLease } from '../lease.ts'
 import { runKeyOf } from '../schedule.ts'
 import { isFinal } from '../states.ts'
@@ -351,37 +353,106 @@ function* swarmRules({ tasks, swarms }: StoreSnapshot): Iterable<string> {
 function* quotaRules({ tasks, stats }: StoreSnapshot, config: ExecutionConfig): Iterable<string> {
   const { quotaConfig } = config
   const holders = new Map<string, { queued: number; running: number; returned: number }>()
-  if (quotaConfig !== undefined)
+  const blocked = new Set(tasks.flatMap(({ events }) => events.flatMap(blockedBy)))
+  if (quotaConfig !== undefined || blocked.size > 0)
     for (const { record, events } of tasks) {
       if (record.state !== 'queued' && record.state !== 'running') continue
       const resumed = events.some(({ type }) => type === 'task.resumed')
-      const names = [
-        ...(record.model === undefined ? [] : [['model', record.model] as const]),
-        ...[...new Set(record.tools)].map((tool) => ['tool', tool] as const),
-      ]
-      for (const [kind, name] of names) {
-        const limits = (kind === 'model' ? quotaConfig.models : quotaConfig.tools) ?? {}
-        const limit = Object.hasOwn(limits, name) ? limits[name] : quotaConfig.defaults?.[kind]
-        if (limit === undefined) continue
-        const key = `${kind}:${name}`
+      const limits = limitsOn(submissionIn(events), quotaConfig ?? { windowMs: 60_000 }, blocked)
+      for (const [key, limit] of limits) {
         const held = holders.get(key) ?? { queued: 0, running: 0, returned: 0 }
         held[record.state] += 1
-        if (record.state === 'queued' && resumed) held.returned += 1
+        if (resumed) held.returned += 1
         holders.set(key, held)
         // A task that waited gave its place up and comes back past the limit; it starts when there is room.
         const counted =
-          limit.onExceeded === 'reject' ? held.queued - held.returned + held.running : held.running
+          limit.onExceeded === 'reject'
+            ? Math.max(held.queued + held.running - held.returned, held.running)
+            : held.running
         if (limit.maxInFlight !== undefined && counted > limit.maxInFlight)
           yield `I19 quota ${key} is held ${counted} times, its maximum is ${limit.maxInFlight}`
       }
     }
-  for (const { key, queued, running } of stats.quotas) {
+  for (const { key, queued, running, window } of stats.quotas) {
+    if (window !== undefined && quotaConfig !== undefined) yield* windowRules(key, window, quotaConfig, tasks)
     const held = holders.get(key) ?? { queued: 0, running: 0, returned: 0 }
     if (queued !== held.queued || running !== held.running)
       yield `I19 quota ${key} counts ${queued} queued and ${running} running, held by ${held.queued} and ${held.running}`
     holders.delete(key)
   }
   for (const key of holders.keys()) yield `I19 quota ${key} is held and not counted`
+}
+
+/** I19: a window holds what its tasks reserved in it, what they charged beyond that in it, less what they gave back. */
+function* windowRules(
+  key: string,
+  window: QuotaWindow,
+  config: QuotaConfig,
+  tasks: readonly TaskSnapshot[],
+): Iterable<string> {
+  const isIn = (at: number | undefined) => at !== undefined && at >= window.startedAt && at < window.resetsAt
+  let started = 0
+  let tokens = 0
+  for (const { record, events } of tasks) {
+    if (record.state === 'rejected') continue
+    const submission = submissionIn(events)
+    const [, limit] = limitsOn(submission, config).find(([name]) => name === key) ?? []
+    if (limit === undefined) continue
+    const { tokens: estimate = 0 } = submission
+    const starts = events.filter(({ type }) => type === 'task.started').map(({ at }) => at)
+    const counts = limit.onExceeded === 'reject' ? events.slice(0, 1).map(({ at }) => at) : starts
+    started += counts.filter(isIn).length
+    if (isIn(counts[0])) tokens += estimate
+    let used = 0
+    for (const { type, at, data } of events) {
+      if (type === 'step.inherited') continue
+      const charged = (JSON.parse(data) as { charged?: { tokens: number } }).charged?.tokens ?? 0
+      if (limit.tokensPerWindow !== undefined && isIn(at))
+        tokens += Math.max(0, used + charged - Math.max(estimate, used))
+      used += charged
+    }
+    const keeps = used === 0 && starts.length > 0
+    const ended = isFinal(record.state)
+      ? events.findLast(({ type }) => type === `task.${record.state}`)?.at
+      : undefined
+    if (limit.tokensPerWindow !== undefined && !keeps && isIn(counts[0]) && isIn(ended))
+      tokens -= Math.max(0, estimate - used)
+  }
+  if (window.tasks !== started)
+    yield `I19 the window of ${key} counts ${window.tasks} tasks, it had ${started}`
+  if (window.tokens !== tokens)
+    yield `I19 the window of ${key} counts ${window.tokens} tokens, it had ${tokens}`
+}
+
+function submissionIn(events: readonly StoredEvent[]): EventData['task.queued'] {
+  return JSON.parse(events[0]?.data ?? '{}') as EventData['task.queued']
+}
+
+/** The keys that a provider's refusal blocked: they are counted from then on, limited or not. */
+function blockedBy({ data }: StoredEvent): readonly string[] {
+  return (JSON.parse(data) as { backOff?: { keys: string[] } }).backOff?.keys ?? []
+}
+
+/** What limits a task, by key. */
+function limitsOn(
+  { model, tools, client, labels }: EventData['task.queued'],
+  { models, tools: byTool, clients, labels: byLabel, defaults }: QuotaConfig,
+  counted: ReadonlySet<string> = new Set(),
+): readonly (readonly [key: string, limit: QuotaLimit])[] {
+  const limits = new Map<string, QuotaLimit | undefined>()
+  const own = (all: Readonly<Record<string, QuotaLimit>> | undefined, name: string) =>
+    new Map(Object.entries(all ?? {})).get(name)
+  if (model !== undefined) limits.set(`model:${model}`, own(models, model) ?? defaults?.model)
+  for (const tool of tools ?? []) limits.set(`tool:${tool}`, own(byTool, tool) ?? defaults?.tool)
+  if (client !== undefined) limits.set(`client:${client}`, own(clients, client) ?? defaults?.client)
+  for (const [label, value] of Object.entries(labels ?? {})) {
+    const values = new Map(Object.entries(byLabel ?? {})).get(label)
+    limits.set(labelQuotaKey(label, value), own(values, value) ?? own(defaults?.labels, label))
+  }
+  return [...limits].flatMap(([key, limit]) => {
+    if (limit !== undefined) return [[key, limit] as const]
+    return counted.has(key) ? [[key, { onExceeded: 'defer' }] as const] : []
+  })
 }
 
 /** I1, I3, I6, I15: what was true stays true. */

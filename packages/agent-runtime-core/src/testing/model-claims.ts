@@ -7,13 +7,21 @@ import type { ModelTask, ModelWorker } from './model-records.ts'
 export function nextClaim(
   queued: readonly ModelTask[],
   workers: readonly ModelWorker[],
+  quotas: {
+    readonly mayStart: (task: ModelTask) => boolean
+    /** What is behind a task that may not start waits with it when it is of the same stream. */
+    readonly streamOf: (task: ModelTask) => string
+  },
 ): readonly [ModelTask, ModelWorker] | undefined {
+  const held = new Set<string>()
   const inOrder = queued
     .filter(({ dueAt }) => dueAt === undefined)
     .toSorted((a, b) => laneRank[a.lane] - laneRank[b.lane] || a.sequence - b.sequence)
   for (const task of inOrder) {
     const worker = placeFor(task, workers)
-    if (worker !== undefined) return [task, worker]
+    if (worker === undefined || held.has(quotas.streamOf(task))) continue
+    if (quotas.mayStart(task)) return [task, worker]
+    held.add(quotas.streamOf(task))
   }
   return undefined
 }

@@ -4,6 +4,7 @@ import type { FailureKind } from '../event.ts'
 import type { LeaseEndReason } from '../lease.ts'
 import type { LeaseState } from '../states.ts'
 import { asChild, closeChildren, sendBackChildren } from './model-children.ts'
+import { giveBack, type ModelQuota } from './model-quotas.ts'
 import type {
   ModelLease,
   ModelRequest,
@@ -19,10 +20,11 @@ import { inOrder, refusal, sendBack, sendsBack, valueOf } from './model-waits.ts
 
 /** A task that was accepted. */
 export function queue(
-  { lane, type, input, key }: ModelSubmission,
+  { lane, type, input, key, names = {}, tokens = 0 }: ModelSubmission,
   sequence: number,
   dueAt: number | undefined,
   parent: ModelTask | undefined,
+  quotas: ModelQuota[] = [],
 ): ModelTask {
   return {
     sequence,
@@ -49,6 +51,10 @@ export function queue(
     rejections: [],
     events: ['task.queued'],
     parent,
+    names,
+    tokens,
+    used: 0,
+    quotas,
     children: new Map(),
   }
 }
@@ -63,14 +69,14 @@ export function park(lease: ModelLease): void {
 
 export function requeue(
   lease: ModelLease,
-  reason: 'expired' | 'retry' | 'yielded' | 'drained',
+  reason: 'expired' | 'retry' | 'rate_limited' | 'yielded' | 'drained',
   dueAt?: number,
 ): void {
   const { task } = lease
   const isRise = reason === 'expired' || reason === 'retry'
   if (isRise) task.attempt += 1
   if (reason === 'retry') tryAnew(task)
-  end(lease, isRise ? 'failed' : 'canceled', reason)
+  end(lease, isRise || reason === 'rate_limited' ? 'failed' : 'canceled', reason)
   task.state = 'queued'
   task.dueAt = dueAt
   task.events.push('task.requeued')
@@ -155,6 +161,7 @@ function finish(
   if (task.lease !== undefined) end(task.lease, state, reason)
   task.state = state
   task.told = told
+  giveBack(task, now)
   task.dueAt = undefined
   task.parked = false
   task.waits.length = 0

@@ -3,9 +3,11 @@ import type { ChildPolicy } from '../child.ts'
 import type { FailureKind } from '../event.ts'
 import type { Lane } from '../lane.ts'
 import type { LeaseEndReason } from '../lease.ts'
+import type { QuotaConfig, QuotaNames } from '../quota.ts'
 import type { Overlap } from '../schedule.ts'
 import type { LeaseState, TaskState } from '../states.ts'
 import type { WaitKind, WaitOutcome } from '../wait.ts'
+import type { ModelQuota } from './model-quotas.ts'
 
 // What the reference model keeps, and what it is told and answers.
 
@@ -19,6 +21,7 @@ export interface ModelConfig {
   readonly maxCrashes: number
   readonly maxEvaluationsKept: number
   readonly maxEvaluatedAgents: number
+  readonly quotaConfig?: QuotaConfig | undefined
 }
 
 export interface ModelTask {
@@ -60,6 +63,11 @@ export interface ModelTask {
   /** Types; the seq of the last is their number. */
   readonly events: string[]
   readonly parent: ModelTask | undefined
+  readonly names: QuotaNames
+  /** Its estimate, and what it has charged. */
+  readonly tokens: number
+  used: number
+  readonly quotas: ModelQuota[]
   /** By key, those that were dropped not among them. */
   readonly children: Map<string, ModelChild>
 }
@@ -206,6 +214,8 @@ export interface ModelSubmission {
   readonly key?: string
   readonly delayMs?: number
   readonly budget?: { readonly limits: Readonly<ModelAmounts>; readonly soft: Readonly<ModelAmounts> }
+  readonly names?: QuotaNames
+  readonly tokens?: number
 }
 
 export type ModelReceipt =
@@ -222,3 +232,4 @@ export type ModelSettlement =
   | { readonly as: 'completed'; readonly value: string }
   | { readonly as: 'failed'; readonly value: string; readonly kind: FailureKind }
   | { readonly as: 'retry'; readonly value: string; readonly delayMs: number }
+  | { readonly as: 'rate_limited'; readonly value: string; readonly delayMs: number }

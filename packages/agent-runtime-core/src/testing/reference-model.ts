@@ -28,6 +28,16 @@ import {
   queue,
   requeue,
 } from './model-moves.ts'
+import {
+  admitted,
+  blockAll,
+  charge,
+  exceeds,
+  mayStart,
+  quotasFor,
+  started,
+  streamOf,
+} from './model-quotas.ts'
 import type {
   ModelAgent,
   ModelConfig,
@@ -57,6 +67,8 @@ export class ReferenceModel {
   readonly schedules = new Map<string, ModelSchedule>()
   readonly agents = new Map<string, ModelAgent>()
   rejected = 0
+  /** By quota key: until when a provider blocked it, or had. */
+  readonly blocked = new Map<string, number>()
   /** Sequences given out, to rejected submissions too. */
   sequence = 0
   private renewAt: number
@@ -155,12 +167,14 @@ export class ReferenceModel {
     key: string,
     value: string,
     drops: readonly string[] = [],
+    tokens = 0,
   ): 'stale' | { memo?: string } {
     return this.turn(() => {
       if (lease?.state !== 'running') return 'stale'
       const { task } = lease
       const memo = task.memos.get(key)?.value
       if (memo !== undefined) return { memo }
+      charge(task, tokens, this.now)
       task.memos.set(key, { value, seq: task.events.push('step.completed') })
       task.recorded += 1
       cancelAll(dropChildren(task, drops), this.now)
@@ -195,17 +209,27 @@ export class ReferenceModel {
     })
   }
 
-  settle(lease: ModelLease | undefined, it: ModelSettlement): 'ok' | 'stale' {
+  /** `tokens`: what the pass charged; `blocks`: keys that a provider refused for as long as it is to wait, or a second. */
+  settle(
+    lease: ModelLease | undefined,
+    it: ModelSettlement,
+    tokens = 0,
+    blocks: readonly string[] = [],
+  ): 'ok' | 'stale' {
     return this.turn(() => {
       if (lease === undefined) return 'stale'
       const { delayMs: _, ...rest } = { delayMs: 0, ...it }
       const settlement = JSON.stringify(rest)
       if (lease.state !== 'running') return lease.settlement === settlement ? 'ok' : 'stale'
-      if (it.as === 'retry' && lease.worker === undefined) return 'stale'
+      const goesBack = it.as === 'retry' || it.as === 'rate_limited'
+      if (goesBack && lease.worker === undefined) return 'stale'
       lease.settlement = settlement
-      if (it.as === 'retry') requeue(lease, 'retry', it.delayMs > 0 ? this.now + it.delayMs : undefined)
+      charge(lease.task, tokens, this.now)
+      if (it.as === 'rate_limited') requeue(lease, 'rate_limited', this.now + it.delayMs)
+      else if (it.as === 'retry') requeue(lease, 'retry', it.delayMs > 0 ? this.now + it.delayMs : undefined)
       else if (it.as === 'completed') complete(lease.task, it.value, this.now)
       else fail(lease.task, it.value, it.kind, this.now)
+      blockAll(this.blocked, blocks, this.now + BLOCK_MS)
       return 'ok'
     })
   }
@@ -414,7 +438,12 @@ export class ReferenceModel {
     const isAwake = ({ registered, draining, lastSeenAt }: ModelWorker) =>
       registered && !draining && this.now - lastSeenAt < this.config.leaseTtlMs
     for (;;) {
-      const [task, worker] = nextClaim(this.queued(), this.workers.filter(isAwake)) ?? []
+      const { now, tasks, blocked } = this
+      const quotas = {
+        mayStart: (it: ModelTask) => mayStart(it, tasks, blocked, now),
+        streamOf: (it: ModelTask) => streamOf(it, blocked),
+      }
+      const [task, worker] = nextClaim(this.queued(), this.workers.filter(isAwake), quotas) ?? []
       if (task === undefined || worker === undefined) return
       worker.given += 1
       this.start(task, worker)
@@ -440,7 +469,9 @@ export class ReferenceModel {
     task.lease = lease
     this.leases.push(lease)
     task.state = 'running'
+    if (task.budget !== undefined) task.budget.startedAt ??= this.now
     task.events.push('task.started')
+    started(task, this.now)
     return lease
   }
 
@@ -467,16 +498,20 @@ export class ReferenceModel {
   private admit(it: ModelSubmission, parent?: ModelTask): ModelTask | string {
     const { lane, delayMs = 0 } = it
     const dueAt = delayMs === 0 ? undefined : this.now + delayMs
+    const quotas = quotasFor(it.names ?? {}, this.config.quotaConfig)
+    const isTooMany = exceeds(quotas, it.tokens ?? 0, this.tasks, this.blocked, this.now)
     const reason =
       this.refusal(lane, dueAt !== undefined) ??
-      (isExhausted(parent, this.now) ? 'budget_exceeded' : undefined)
+      (isExhausted(parent, this.now) ? 'budget_exceeded' : undefined) ??
+      (isTooMany ? 'quota_exceeded' : undefined)
     const sequence = ++this.sequence
     if (reason !== undefined) {
       this.rejected += 1
       return reason
     }
-    const task = queue(it, sequence, dueAt, parent)
+    const task = queue(it, sequence, dueAt, parent, quotas)
     if (it.budget !== undefined) giveBudget(task, it.budget)
+    admitted(task, this.now)
     this.tasks.push(task)
     return task
   }
@@ -500,6 +535,8 @@ export class ReferenceModel {
 
 const LEASE_LOST =
   '{"code":"lease_lost","message":"whoever held its lease is gone, and nobody else can run it","name":"RuntimeError"}'
+/** How long a key is blocked that a provider refused. */
+export const BLOCK_MS = 700
 
 /** When something happens to a task by itself. */
 function dueTimeOf({ state, dueAt = Infinity, waits, parked }: ModelTask): number {

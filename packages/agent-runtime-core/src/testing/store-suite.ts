@@ -16,6 +16,8 @@ import { leases } from './store-suite/leases.ts'
 import { order } from './store-suite/order.ts'
 import { placement } from './store-suite/placement.ts'
 import { preemption } from './store-suite/preemption.ts'
+import { quotaBlocks } from './store-suite/quota-blocks.ts'
+import { quotaTokens } from './store-suite/quota-tokens.ts'
 import { quotas } from './store-suite/quotas.ts'
 import { reads } from './store-suite/reads.ts'
 import { Scene, type Time } from './store-suite/scene.ts'
@@ -78,6 +80,8 @@ const sections: Readonly<Record<string, (suite: Suite) => void>> = {
   'admission and backpressure (docs/semantics.md 2.1-2.5, 2.9)': admission,
   'keys and ids (docs/semantics.md 2.7, 12.0)': identity,
   'quotas (docs/semantics.md 2.6, 2.8, C4)': quotas,
+  'tokens of quotas (docs/semantics.md 2.8)': quotaTokens,
+  'quotas that a provider blocks (docs/semantics.md 2.8)': quotaBlocks,
   'the order of tasks (docs/semantics.md 3.3-3.5, 3.7)': order,
   'fair shares (docs/semantics.md 11, C5)': fairShares,
   'placement and the registry (docs/semantics.md 3.1, 3.2, C6)': placement,

@@ -2,6 +2,7 @@ import { isFinal } from '../states.ts'
 import type { OutcomeOf } from '../store.ts'
 import { tellParent } from './children.ts'
 import { dequeue, hold } from './queue.ts'
+import { settleQuotas } from './quotas.ts'
 import { endLease, notice } from './fence.ts'
 import type { ChildRow, TaskRow } from './rows.ts'
 import { workEnded } from './usage.ts'
@@ -92,6 +93,7 @@ function cancelOne(ws: WorkingSet, task: TaskRow, reason: string | undefined): v
     hold(ws, task, 'running', 'none')
     notice(ws, lease, 'canceled', reason)
   }
+  settleQuotas(ws, row)
   ws.shares?.settle(row)
   workEnded(ws, row, 'none', true)
   clearWaits(ws, row)

@@ -1,12 +1,11 @@
 import { decidePlacement, isEligible, type Candidate } from '../decide/placement.ts'
 import { decideOrder, type Head } from '../decide/order.ts'
 import { decidePreemption } from '../decide/preemption.ts'
-import { countInWindow, hasRoomAtDispatch, quotaRule } from '../decide/quota.ts'
 import { agedRank } from '../decide/fairness.ts'
 import { lanes } from '../lane.ts'
-import { windowStart } from '../quota.ts'
 import { compareShares, firstOf, type ShareEntry } from '../share-tree.ts'
 import { dequeue, hold, streamOf } from './queue.ts'
+import { mayStart, roomOf, startQuotas } from './quotas.ts'
 import type { ShareBook } from './share-book.ts'
 import type { AccountRow, LeaseRow, StreamRow, TaskRow } from './rows.ts'
 import { notice } from './fence.ts'
@@ -182,7 +181,7 @@ export class ClaimRound {
     if (known === this.grants.length) return false
     const { type, quotaKeys } = this.ws.stream(member)
     const shared = quotaKeys.filter((key) => !key.startsWith('client:'))
-    if (this.mayRun(type, shared, 0)) return true
+    if (this.mayRun(type, shared, anyTask)) return true
     this.closed.set(group, this.grants.length)
     return false
   }
@@ -201,7 +200,7 @@ export class ClaimRound {
     const { ws } = this
     if (!ws.config.preemption) return
     const waiting = (this.openStreams()[0] ?? []).filter((row) => this.lacksOnlySlot(row))
-    const count = waiting.reduce((sum, row) => sum + Math.min(row.depth, this.quotaRoom(row)), 0)
+    const count = waiting.reduce((sum, row) => sum + Math.min(row.depth, roomOf(ws, row)), 0)
     if (count === 0) return
     const candidates = [...running].flatMap(({ id }) => {
       const lease = ws.lease(id)
@@ -229,19 +228,6 @@ export class ClaimRound {
     return isEligible({ ...worker, inFlight: 0 }, type, now.leaseAt, config.leaseTtlMs)
   }
 
-  /** How many more tasks of a stream its quotas would let start. */
-  private quotaRoom({ quotaKeys }: StreamRow): number {
-    const { ws } = this
-    const window = windowStart(ws.now.at, ws.config.quotaConfig?.windowMs ?? 60_000)
-    return quotaKeys.reduce((room, key) => {
-      const rule = quotaRule(ws.config.quotaConfig, key)
-      if (rule === undefined) return room
-      const counters = ws.quota(key)
-      if (!hasRoomAtDispatch(rule, counters, window, 0)) return 0
-      return Math.min(room, (rule.maxInFlight ?? Number.POSITIVE_INFINITY) - counters.running)
-    }, Number.POSITIVE_INFINITY)
-  }
-
   private mayTake(worker: Demander): boolean {
     return (
       worker.inFlight < worker.capacity &&
@@ -266,7 +252,7 @@ export class ClaimRound {
     for (; taken < rows.length; taken++) {
       const row = rows[taken] as TaskRow
       const task = ws.tasks.get(row.id) ?? row
-      if (task.state !== 'queued' || task.dueAt !== null) continue
+      if (task.state !== 'queued' || task.dueAt !== null || task.stream !== stream) continue
       ws.taken.set(stream, taken)
       if (this.isRunnable(task)) return task
       this.blocked.add(stream)
@@ -298,18 +284,20 @@ export class ClaimRound {
 
   private isRunnable(task: TaskRow): boolean {
     const { type, quotaKeys } = this.ws.stream(streamOf(task))
-    return this.mayRun(type, quotaKeys, task.tokens)
+    return this.mayRun(type, quotaKeys, task)
   }
 
-  private mayRun(type: string, quotaKeys: readonly string[], tokens: number): boolean {
+  private mayRun(
+    type: string,
+    quotaKeys: readonly string[],
+    task: Pick<TaskRow, 'fence' | 'tokens'>,
+  ): boolean {
     const { ws } = this
     const { leaseAt } = ws.now
-    if (!this.workers.some((worker) => isEligible(worker, type, leaseAt, ws.config.leaseTtlMs))) return false
-    const window = windowStart(ws.now.at, ws.config.quotaConfig?.windowMs ?? 60_000)
-    return quotaKeys.every((key) => {
-      const rule = quotaRule(ws.config.quotaConfig, key)
-      return rule === undefined || hasRoomAtDispatch(rule, ws.quota(key), window, tokens)
-    })
+    return (
+      this.workers.some((worker) => isEligible(worker, type, leaseAt, ws.config.leaseTtlMs)) &&
+      mayStart(ws, quotaKeys, task)
+    )
   }
 
   private start(task: TaskRow, stream: StreamRow): void {
@@ -321,9 +309,9 @@ export class ClaimRound {
     const fence = task.fence + 1
     dequeue(ws, task)
     hold(ws, task, 'queued', 'running')
-    this.countWindows(task, stream)
-    const account = this.charge(task, stream, id)
-    const charge = account === task.account ? '' : `"charge":${account?.charge},`
+    const reserved = { ...task, ...startQuotas(ws, task, stream) }
+    const account = this.charge(reserved, stream, id)
+    const charge = account?.charge === reserved.account?.charge ? '' : `"charge":${account?.charge},`
     const row = ws.move(
       task,
       { state: 'running', lease: id, fence, startedAt: at, account },
@@ -367,20 +355,6 @@ export class ClaimRound {
     shares.replace(this.ws.stream(stream.id))
     return account
   }
-
-  /** Windows in defer mode count at dispatch. Source: `docs/semantics.md 2.8`. */
-  private countWindows(task: TaskRow, stream: StreamRow): void {
-    const { ws } = this
-    for (const key of stream.quotaKeys)
-      if (quotaRule(ws.config.quotaConfig, key)?.onExceeded === 'defer')
-        ws.putQuota(
-          countInWindow(
-            ws.quota(key),
-            windowStart(ws.now.at, ws.config.quotaConfig?.windowMs ?? 60_000),
-            task.tokens,
-          ),
-        )
-  }
 }
 
 interface Found {
@@ -400,6 +374,8 @@ function earlier(a: Ranked | undefined, b: Ranked): Ranked {
 }
 
 const acquired = ['lease.acquired'] as const
+/** A task that needs no tokens: what has no room for it has none for any. */
+const anyTask = { fence: 0, tokens: 0 } as const
 const noStreams: readonly (readonly StreamRow[])[] = []
 
 /** Loaded heads and tasks queued since, in order of submission; what lies beyond the loaded stretch is left for later. */

@@ -2,6 +2,7 @@ import { childName } from '../child.ts'
 import { refusalOf, sendsBack, TIMEOUT_VERDICT } from './approvals.ts'
 import { cancelChildren, dropChildren } from './cancel.ts'
 import { tellParent } from './children.ts'
+import { settleQuotas } from './quotas.ts'
 import type { TaskRow } from './rows.ts'
 import { clearWaits, type Over, resume } from './waits.ts'
 import type { WorkingSet } from './working-set.ts'
@@ -37,6 +38,7 @@ function fail(ws: WorkingSet, task: TaskRow, error: string, { wait, outcome, tak
     'task.failed',
     `{"error":${error},${verdict}}`,
   )
+  settleQuotas(ws, row)
   ws.shares?.settle(row)
   clearWaits(ws, row)
   ws.count('failed')

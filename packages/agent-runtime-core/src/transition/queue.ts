@@ -8,24 +8,32 @@ import type { WorkingSet } from './working-set.ts'
  */
 export function streamFor(
   ws: WorkingSet,
-  { lane, type, client }: { readonly lane: Lane; readonly type: string; readonly client?: string },
-  rules: readonly { readonly key: string }[],
+  { lane, type, client = '' }: { readonly lane: Lane; readonly type: string; readonly client?: string },
+  quotaKeys: readonly string[],
 ): StreamRow {
-  const quotaKeys = rules.map((rule) => rule.key)
-  const owner = ws.shares === undefined ? '' : (client ?? '')
-  const group = groupOf(laneRank[lane], type, quotaKeys)
-  const key = owner === '' ? group : JSON.stringify([group, owner])
+  const owner = ws.shares === undefined ? '' : client
+  return streamWith(ws, { laneRank: laneRank[lane], type, client: owner }, quotaKeys)
+}
+
+/** The same of tasks that were in one stream, and hold these keys from now on. */
+export function streamWith(
+  ws: WorkingSet,
+  { laneRank: rank, type, client }: Pick<StreamRow, 'laneRank' | 'type' | 'client'>,
+  quotaKeys: readonly string[],
+): StreamRow {
+  const group = groupOf(rank, type, quotaKeys)
+  const key = client === '' ? group : JSON.stringify([group, client])
   const known = ws.streamsByKey.get(key) ?? ws.base.streamsByKey.get(key)
   if (known !== undefined) return known
   const row: StreamRow = {
     id: ws.nextStream++,
     key,
-    laneRank: laneRank[lane],
+    laneRank: rank,
     type,
     quotaKeys,
     depth: 0,
     delayed: 0,
-    client: owner,
+    client,
     group,
     head: 0,
     place: 0,

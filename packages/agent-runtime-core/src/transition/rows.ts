@@ -82,6 +82,8 @@ export interface AccountRow {
   readonly cost: number
   /** What it has used so far, as its handler reported it; null while it has reported nothing. */
   readonly used: UsageSum | null
+  /** When it started first, once it has started again: its tokens are reserved in that window. */
+  readonly reservedAt?: number
   /** What its start has added to its client's virtual time; null before, and where there are no shares. */
   readonly charge: number | null
   /** Its client's virtual time when it was queued, where that gives it its place. */
@@ -165,6 +167,8 @@ export interface QuotaRow {
   readonly windowStart: number
   readonly windowCount: number
   readonly windowTokens: number
+  /** No holder starts before: a provider has said so. 0: none ever did. */
+  readonly blockedUntil: number
 }
 
 export interface KeyRow {

@@ -2,18 +2,20 @@ import type { EventType, FailureKind, RequeueReason } from '../event.ts'
 import { canonical } from '../codec.ts'
 import { decideExpiry } from '../decide/expiry.ts'
 import { isRetryWait } from '../decide/replay.ts'
+import { backOffText, block } from './back-off.ts'
 import { askingOf, type Crossed, debit } from './budget.ts'
 import { parkForBudget } from './budgets.ts'
 import { cancelChildren } from './cancel.ts'
 import { tellParent } from './children.ts'
 import type { LeaseEndReason } from '../lease.ts'
-import type { Fenced, Settlement, Write } from '../store.ts'
+import type { BackOff, Fenced, Settlement, Write } from '../store.ts'
 import type { UsageSum } from '../usage.ts'
 import { charge, chargedText } from './charge.ts'
 import { breach, markUnhealthy, routeOf } from './circuits.ts'
 import { exceed, exceededText } from './exceed.ts'
 import { endLease, type Held, heldByWorker, liveLease, notice } from './fence.ts'
 import { enqueue, hold } from './queue.ts'
+import { chargeQuotas, settleQuotas } from './quotas.ts'
 import type { LeaseRow, TaskRow } from './rows.ts'
 import { CALLER } from './caller.ts'
 import { workEnded } from './usage.ts'
@@ -21,22 +23,26 @@ import { clearWaits, dropWaits } from './waits.ts'
 import type { WorkingSet } from './working-set.ts'
 
 /** The holder reports how its attempt ended. Source: `docs/semantics.md 1.1, 4.4`. */
-export function settle(ws: WorkingSet, { leaseId, settlement, charged }: Write<'settle'>): Fenced {
+export function settle(ws: WorkingSet, it: Write<'settle'>): Fenced {
+  const { leaseId, settlement, charged } = it
   const live = liveLease(ws, leaseId)
   if (live === undefined) {
     if (isSameSettlement(ws, leaseId, settlement)) return 'ok'
     ws.staleWrites++
     return 'stale'
   }
-  if (settlement.as === 'retry' && heldByWorker(ws, leaseId) === undefined) return 'stale'
+  const goesBack = settlement.as === 'retry' || settlement.as === 'rate_limited'
+  if (goesBack && heldByWorker(ws, leaseId) === undefined) return 'stale'
   const { lease } = live
+  chargeQuotas(ws, live.task, charged)
   const charging = charge(ws, live.task, charged)
   const crossed = debit(ws, charging, charged, 0)
   const task = ws.taskNow(charging)
   const own = crossed.find(({ budget }) => budget.task === task.id)
   const ended =
     own === undefined || settlement.as === 'failed' ? settlement : exceededEnd(ws, task, own, settlement)
-  conclude(ws, { lease, task }, ended, charged)
+  endPass(ws, { lease, task }, ended, it)
+  block(ws, it.backOff)
   exceed(ws, crossed, task)
   return 'ok'
 }
@@ -47,13 +53,12 @@ function exceededEnd(ws: WorkingSet, task: TaskRow, crossed: Crossed, settlement
   return { as: 'failed', kind: 'budget_exceeded', error: exceededText(ws, task, crossed, output) }
 }
 
-function conclude(
+function endPass(
   ws: WorkingSet,
   { lease, task }: Held,
   settlement: Settlement,
-  charged: UsageSum | undefined,
+  { leaseId, charged, backOff }: Write<'settle'>,
 ): void {
-  const leaseId = ws.ids.lease(lease.id)
   switch (settlement.as) {
     case 'completed': {
       const output = ws.inline(settlement.output)
@@ -65,7 +70,7 @@ function conclude(
       return
     }
     case 'failed': {
-      fail(ws, task, lease, settlement, 'failed', released, charged)
+      fail(ws, task, lease, settlement, 'failed', released, { charged, backOff })
       if (settlement.breach === 'hard') breach(ws, routeOf(ws, task))
       if (settlement.breach === 'deadline') markUnhealthy(ws, routeOf(ws, task))
       return
@@ -87,7 +92,16 @@ function conclude(
         dueAt,
         error: settlement.error,
         charged,
+        backOff,
       })
+      return
+    }
+    case 'rate_limited': {
+      const { error, delayMs } = settlement
+      const { attempt, crashes } = task
+      const dueAt = ws.now.at + delayMs
+      requeue(ws, task, lease, { reason: 'rate_limited', attempt, crashes, dueAt, error, charged, backOff })
+      return
     }
   }
 }
@@ -141,11 +155,11 @@ function fail(
   { kind, error, waits }: Omit<Extract<Settlement, { as: 'failed' }>, 'as'>,
   endReason: LeaseEndReason,
   also: readonly EventType[],
-  charged?: UsageSum,
+  said: Pick<Requeue, 'charged' | 'backOff'> = {},
 ): void {
   const value = ws.inline(error)
   const data =
-    `{${chargedText(charged)}"durationMs":${durationOf(ws, task)},"error":${value.text},"kind":"${kind}","leaseId":"${ws.ids.lease(lease.id)}"` +
+    `{${backOffText(ws, said.backOff)}${chargedText(said.charged)}"durationMs":${durationOf(ws, task)},"error":${value.text},"kind":"${kind}","leaseId":"${ws.ids.lease(lease.id)}"` +
     (waits === undefined ? '}' : `,"waits":${JSON.stringify(waits)}}`)
   const end = { state: 'failed', text: `{"error":${value.text},"kind":"${kind}","state":"failed"}` } as const
   finish(ws, task, lease, end, data, endReason, also, value.blob)
@@ -169,6 +183,7 @@ function finish(
   const row = ws.move(task, changes, `task.${state}`, data, also, blob)
   endLease(ws, lease, state, endReason, row.seq)
   hold(ws, row, 'running', 'none')
+  settleQuotas(ws, row)
   ws.shares?.settle(row)
   // A crash says nothing of the work.
   const how = state === 'completed' ? 'success' : endReason === 'failed' ? 'failure' : 'none'
@@ -184,12 +199,13 @@ interface Requeue {
   readonly dueAt: number | null
   readonly error?: string
   readonly charged?: UsageSum | undefined
+  readonly backOff?: BackOff | undefined
 }
 
 function requeue(ws: WorkingSet, task: TaskRow, lease: LeaseRow, it: Requeue): void {
   const error = it.error === undefined ? undefined : ws.inline(it.error)
   const data =
-    `{"attempt":${it.attempt},${chargedText(it.charged)}` +
+    `{"attempt":${it.attempt},${backOffText(ws, it.backOff)}${chargedText(it.charged)}` +
     (it.dueAt === null ? '' : `"dueAt":${it.dueAt},`) +
     (error === undefined ? '' : `"error":${error.text},`) +
     `"leaseId":"${ws.ids.lease(lease.id)}","reason":"${it.reason}"}`
@@ -241,7 +257,7 @@ function isSameSettlement(ws: WorkingSet, leaseId: string, it: Settlement): bool
   if (text === undefined) return false
   const data = JSON.parse(text) as { output?: unknown; error?: unknown; kind?: string }
   if (it.as === 'completed') return sameValue(ws, data.output, it.output)
-  return sameValue(ws, data.error, it.error) && (it.as === 'retry' || data.kind === it.kind)
+  return sameValue(ws, data.error, it.error) && (it.as !== 'failed' || data.kind === it.kind)
 }
 
 function sameValue(ws: WorkingSet, stored: unknown, text: string): boolean {

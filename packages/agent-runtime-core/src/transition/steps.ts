@@ -1,9 +1,11 @@
 import type { Fenced, OutcomeOf, Write } from '../store.ts'
+import { backOffText, block } from './back-off.ts'
 import { debit } from './budget.ts'
 import { childrenToDrop, dropChildren } from './cancel.ts'
 import { chargedText, charging } from './charge.ts'
 import { exceed } from './exceed.ts'
 import { held } from './fence.ts'
+import { chargeQuotas } from './quotas.ts'
 import type { ChildRow } from './rows.ts'
 import { dropWaits } from './waits.ts'
 import type { WorkingSet } from './working-set.ts'
@@ -18,6 +20,7 @@ export function recordStep(ws: WorkingSet, it: Write<'recordStep'>): OutcomeOf<'
 
   const result = ws.inline(it.result)
   const children = childrenToDrop(ws, task, it.dropsChildren)
+  chargeQuotas(ws, task, it.charged)
   const row = ws.move(
     task,
     { steps: task.steps + 1, ...charging(task, it.charged) },
@@ -64,17 +67,19 @@ export function failStep(ws: WorkingSet, it: Write<'failStep'>): Fenced {
   if (live === undefined) return 'stale'
   const error = ws.inline(it.error)
   const children = childrenToDrop(ws, live.task, it.dropsChildren)
+  chargeQuotas(ws, live.task, it.charged)
   const row = ws.move(
     live.task,
     charging(live.task, it.charged),
     'step.failed',
-    `{${chargedText(it.charged)}${dropsText(it.drops, children)}"durationMs":${it.durationMs},"error":${error.text},"key":${JSON.stringify(it.key)},"position":${it.position}` +
+    `{${backOffText(ws, it.backOff)}${chargedText(it.charged)}${dropsText(it.drops, children)}"durationMs":${it.durationMs},"error":${error.text},"key":${JSON.stringify(it.key)},"position":${it.position}` +
       (it.retry === undefined ? '}' : `,"retry":${it.retry}}`),
     undefined,
     error.blob,
   )
   if (it.drops !== undefined) dropWaits(ws, row, it.drops)
   dropChildren(ws, children)
+  block(ws, it.backOff)
   exceed(ws, debit(ws, ws.taskNow(row), it.charged, 0), row)
   return 'ok'
 }

@@ -1,14 +1,13 @@
 import type { BudgetTerms } from '../budget.ts'
 import { decideAdmission } from '../decide/admission.ts'
-import { countInWindow, hasRoomAtAdmission, quotaRules, type QuotaRule } from '../decide/quota.ts'
 import type { RejectionReason } from '../event.ts'
-import { windowStart } from '../quota.ts'
 import { MICRO } from '../usage.ts'
 import type { Receipt, Submission } from '../store.ts'
 import { canonical } from '../codec.ts'
 import { budgetsOf, cutToLeft, exhausted, openBudget, sumText } from './budget.ts'
 import { circuitRefusal, swarmRoute, takeProbe } from './circuits.ts'
-import { enqueue, hold, streamFor } from './queue.ts'
+import { enqueue, streamFor } from './queue.ts'
+import { exceededQuota, quotaKeysFor, takeQuotas } from './quotas.ts'
 import type { AccountRow } from './rows.ts'
 import type { TaskRow } from './rows.ts'
 import { agentTaken, joinSwarm, swarmRefusal } from './agents.ts'
@@ -28,7 +27,7 @@ export function submitOne(ws: WorkingSet, it: Submission, parent: number | null 
 
   const above = parent === null ? null : ws.taskNow({ id: parent }).budget
   const dueAt = dueTime(it, ws.now.at)
-  const rules = quotaRules(ws.config.quotaConfig, it.model, it.tools ?? noTools)
+  const keys = quotaKeysFor(ws, it)
   const admission = decideAdmission({
     lane: it.lane,
     // What its caller runs is never queued.
@@ -40,11 +39,11 @@ export function submitOne(ws: WorkingSet, it: Submission, parent: number | null 
     tripped: ws.hasCircuits || it.swarm !== undefined ? () => tripped(ws, it, dueAt !== null) : undefined,
     clients: ws.shares?.crowdedBy(it.client ?? ''),
     exhaustedBudget: above === null ? undefined : () => exhausted(ws, { budget: above }),
-    exceededQuota: rules.length === 0 ? undefined : () => exceededQuota(ws, rules, it.tokens ?? 0),
+    exceededQuota: keys.length === 0 ? undefined : () => exceededQuota(ws, keys, it.tokens ?? 0),
   })
   if (!admission.accepted) return reject(ws, it, admission.reason, admission.message)
 
-  const stream = streamFor(ws, it, rules)
+  const stream = streamFor(ws, it, keys)
   const budget =
     it.budget?.cut === true && above !== null
       ? cutToLeft(ws, budgetsOf(ws, { budget: above }), it.budget)
@@ -73,7 +72,7 @@ export function submitOne(ws: WorkingSet, it: Submission, parent: number | null 
     input.blob,
   )
   if (it.held !== true) enqueue(ws, task)
-  if (rules.length > 0) takeQuotas(ws, task, rules)
+  if (keys.length > 0) takeQuotas(ws, task, keys)
   if (it.taskId !== undefined) ws.explicitIds.set(it.taskId, id)
   if (it.idempotencyKey !== undefined)
     ws.keys.set(it.idempotencyKey, { key: it.idempotencyKey, task: id, payloadHash: payloadHash(ws, it) })
@@ -99,8 +98,6 @@ function admitted(ws: WorkingSet, it: Submission, id: number): void {
   takeProbe(ws, swarmRoute(it.swarm), id)
   joinSwarm(ws, it, id)
 }
-
-const noTools: readonly string[] = []
 
 const newTask: Omit<
   TaskRow,
@@ -168,19 +165,6 @@ function payloadHash(ws: WorkingSet, it: Submission): string {
 function dueTime(it: Submission, now: number): number | null {
   const due = it.dueAt ?? (it.delayMs === undefined ? now : now + it.delayMs)
   return due > now ? due : null
-}
-
-function exceededQuota(ws: WorkingSet, rules: readonly QuotaRule[], tokens: number): string | undefined {
-  const window = windowStart(ws.now.at, ws.config.quotaConfig?.windowMs ?? 60_000)
-  return rules.find((rule) => !hasRoomAtAdmission(rule, ws.quota(rule.key), window, tokens))?.key
-}
-
-/** All keys or none: admission has checked every one. Windows in reject mode count here. Source: `docs/semantics.md 2.6, 2.8`. */
-function takeQuotas(ws: WorkingSet, task: TaskRow, rules: readonly QuotaRule[]): void {
-  hold(ws, task, 'none', 'queued')
-  const window = windowStart(ws.now.at, ws.config.quotaConfig?.windowMs ?? 60_000)
-  for (const rule of rules)
-    if (rule.onExceeded === 'reject') ws.putQuota(countInWindow(ws.quota(rule.key), window, task.tokens))
 }
 
 /** A rejected submission is still a record; it keeps no payload. Source: `docs/semantics.md 1.5, 2.9`. */

@@ -77,6 +77,8 @@ export interface Base {
   readonly childKeys: ReadonlyMap<string, ChildRow>
   /** By task: what a fork of it begins with. */
   readonly histories: ReadonlyMap<number, History>
+  /** By quota key that is blocked for the first time: the tasks that name it and are not over. */
+  readonly naming: ReadonlyMap<string, readonly number[]>
   /** The text behind a blob that an operation asks about, by sha256. */
   readonly blobs: ReadonlyMap<string, string>
   /** Data of single events that an operation asks about, by `task:seq`. */
@@ -226,16 +228,20 @@ export class WorkingSet {
   }
   quota(key: string): QuotaRow {
     return (
-      this.quotas.get(key) ??
-      this.base.quotas.get(key) ?? {
+      this.quotaRow(key) ?? {
         key,
         queued: 0,
         running: 0,
         windowStart: 0,
         windowCount: 0,
         windowTokens: 0,
+        blockedUntil: 0,
       }
     )
+  }
+  /** Undefined when nothing was ever counted for the key. */
+  quotaRow(key: string): QuotaRow | undefined {
+    return this.quotas.get(key) ?? this.base.quotas.get(key)
   }
 
   /** The client of a name, made when new. */

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { defaultBackoff } from '../../src/decide/backoff.ts'
 import { decideOutcome, type OutcomeCase } from '../../src/decide/outcome.ts'
+import { rateLimitIn, RateLimited } from '../../src/rate-limited.ts'
 
 const first: OutcomeCase = { attempt: 1, crashes: 0, random: 0 }
 const thrice = { retry: { attempts: 3, backoff: defaultBackoff } }
@@ -33,6 +34,27 @@ describe('outcome', () => {
   test('an expired lease is not a retry', () => {
     const afterTwoCrashes = { ...first, ...thrice, attempt: 3, crashes: 2 }
     expect(decideOutcome(threw, afterTwoCrashes)).toEqual({ as: 'retry', error, delayMs: 1_000 })
+  })
+
+  test('2.8 what a provider refused is tried again when it said, whatever the policy; 100 ms is the least', () => {
+    const refused = (retryAfterMs: number) => ({ ...threw, rateLimit: new RateLimited({ retryAfterMs }) })
+    expect(decideOutcome(refused(5_000), first)).toEqual({ as: 'rate_limited', error, delayMs: 5_000 })
+    expect(decideOutcome(refused(0), { ...first, ...thrice, attempt: 3 })).toEqual({
+      as: 'rate_limited',
+      error,
+      delayMs: 100,
+    })
+    const hopeless = { ...refused(5_000), error: { ...error, retryable: false } }
+    expect(decideOutcome(hopeless, first)).toMatchObject({ as: 'failed' })
+  })
+
+  test('2.8 a refusal is found among the causes, and a circle of causes ends the search', () => {
+    const limit = new RateLimited({ model: 'm', retryAfterMs: 1 })
+    const circle = new Error('round')
+    circle.cause = circle
+    expect(rateLimitIn(new Error('outer', { cause: new Error('inner', { cause: limit }) }))).toBe(limit)
+    expect(rateLimitIn(new AggregateError([limit, new Error('no')]))).toBe(limit)
+    for (const nothing of [circle, undefined, null, 'text', {}]) expect(rateLimitIn(nothing)).toBeUndefined()
   })
 
   test('an error that says trying again cannot help is final', () => {

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
+  addTokens,
   countInWindow,
   hasRoomAtAdmission,
   hasRoomAtDispatch,
@@ -8,10 +9,19 @@ import {
   quotaRule,
   type QuotaRule,
   quotaRules,
+  tokensBeyond,
+  tokensLeft,
 } from '../../src/decide/quota.ts'
 import { QuotaConfig, windowStart } from '../../src/quota.ts'
 
-const none: QuotaCounters = { queued: 0, running: 0, windowStart: 0, windowCount: 0, windowTokens: 0 }
+const none: QuotaCounters = {
+  queued: 0,
+  running: 0,
+  windowStart: 0,
+  windowCount: 0,
+  windowTokens: 0,
+  blockedUntil: 0,
+}
 const reject = (limit: Partial<QuotaRule>): QuotaRule => ({
   key: 'model:big',
   onExceeded: 'reject',
@@ -33,24 +43,24 @@ describe('quota (docs/semantics.md 2.6, 2.8, C4)', () => {
   })
 
   test('2.6 unset: nothing is counted', () => {
-    expect(quotaRules(undefined, 'big', ['browser'])).toEqual([])
+    expect(quotaRules(undefined, { model: 'big', tools: ['browser'] })).toEqual([])
     expect(quotaRule(undefined, 'model:big')).toBeUndefined()
   })
 
   test('2.6 a specific limit beats the default, the default holds for the rest', () => {
-    expect(quotaRules(config, 'big', [])).toMatchObject([{ key: 'model:big', maxInFlight: 1 }])
-    expect(quotaRules(config, 'small', [])).toMatchObject([{ key: 'model:small', maxInFlight: 9 }])
+    expect(quotaRules(config, { model: 'big' })).toMatchObject([{ key: 'model:big', maxInFlight: 1 }])
+    expect(quotaRules(config, { model: 'small' })).toMatchObject([{ key: 'model:small', maxInFlight: 9 }])
   })
 
   test('2.6 a task that names a model and a tool comes under both', () => {
-    expect(quotaRules(config, 'big', ['browser']).map(({ key }) => key)).toEqual([
+    expect(quotaRules(config, { model: 'big', tools: ['browser'] }).map(({ key }) => key)).toEqual([
       'model:big',
       'tool:browser',
     ])
   })
 
   test('2.6 a name that nothing limits is not counted, one named twice is counted once', () => {
-    expect(quotaRules(config, undefined, ['shell', 'browser', 'browser']).map(({ key }) => key)).toEqual([
+    expect(quotaRules(config, { tools: ['shell', 'browser', 'browser'] }).map(({ key }) => key)).toEqual([
       'tool:browser',
     ])
   })
@@ -121,13 +131,62 @@ describe('quota (docs/semantics.md 2.6, 2.8, C4)', () => {
 
   test('2.8 counting starts anew with a window and leaves the holders alone', () => {
     const first = countInWindow({ ...none, queued: 2, running: 1 }, 60_000, 10)
-    expect(first).toEqual({ queued: 2, running: 1, windowStart: 60_000, windowCount: 1, windowTokens: 10 })
+    expect(first).toEqual({
+      queued: 2,
+      running: 1,
+      windowStart: 60_000,
+      windowCount: 1,
+      windowTokens: 10,
+      blockedUntil: 0,
+    })
     expect(countInWindow(first, 60_000, 5)).toMatchObject({ windowCount: 2, windowTokens: 15 })
     expect(countInWindow(first, 120_000, 5)).toMatchObject({
       windowStart: 120_000,
       windowCount: 1,
       windowTokens: 5,
     })
+  })
+
+  test('2.8 tokens within the estimate are reserved already, those beyond it count as they are charged', () => {
+    expect(tokensBeyond({ estimate: 100, used: 0 }, 60)).toBe(0)
+    expect(tokensBeyond({ estimate: 100, used: 60 }, 60)).toBe(20)
+    expect(tokensBeyond({ estimate: 100, used: 120 }, 5)).toBe(5)
+    expect(tokensBeyond({ estimate: 0, used: 0 }, 5)).toBe(5)
+    expect(
+      addTokens({ ...none, windowStart: 60_000, windowCount: 2, windowTokens: 7 }, 60_000, 5),
+    ).toMatchObject({
+      windowCount: 2,
+      windowTokens: 12,
+    })
+    expect(
+      addTokens({ ...none, windowStart: 60_000, windowCount: 2, windowTokens: 7 }, 120_000, 5),
+    ).toMatchObject({
+      windowStart: 120_000,
+      windowCount: 0,
+      windowTokens: 5,
+    })
+  })
+
+  test('2.8 a task that ends gives back what it did not use; one that never said what it used gives nothing back', () => {
+    expect(tokensLeft({ estimate: 100, used: 60 }, true)).toBe(40)
+    expect(tokensLeft({ estimate: 100, used: 160 }, true)).toBe(0)
+    expect(tokensLeft({ estimate: 100, used: 0 }, true)).toBe(0)
+    expect(tokensLeft({ estimate: 100, used: 0 }, false)).toBe(100)
+  })
+
+  test('2.8 however a task charges, its estimate, what goes beyond and what it gives back make what it used', () => {
+    fc.assert(
+      fc.property(fc.nat(50), fc.array(fc.nat(30), { minLength: 1 }), (estimate, charges) => {
+        let counted = estimate
+        let used = 0
+        for (const charged of charges) {
+          counted += tokensBeyond({ estimate, used }, charged)
+          used += charged
+        }
+        counted -= tokensLeft({ estimate, used }, true)
+        expect(counted).toBe(used === 0 ? estimate : used)
+      }),
+    )
   })
 
   test('I19 whatever is asked, in whatever order, no window and no maximum is exceeded', () => {

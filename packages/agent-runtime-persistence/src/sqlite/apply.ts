@@ -42,6 +42,7 @@ export function prepareApply(db: Db) {
     'UPDATE task SET state = 3, lease = NULL, seq = ?, tail = ?, finished_at = ? WHERE id = ? AND seq = ?',
   )
   const putAccount = db.prepare('UPDATE task SET account = ? WHERE id = ?')
+  const moveTask = db.prepare('UPDATE task SET stream = ? WHERE id = ?')
   // Leaves the indexes alone: a step costs no more than its event and this.
   const advanceTask = db.prepare('UPDATE task SET steps = ?, seq = ?, tail = ? WHERE id = ? AND seq = ?')
   const newLeases = prepareInsert(
@@ -67,7 +68,7 @@ export function prepareApply(db: Db) {
   const putClient = db.prepare('INSERT OR REPLACE INTO client VALUES (?, ?, ?, ?, ?, ?, ?)')
   const deleteClient = db.prepare('DELETE FROM client WHERE name = ?')
   const putWorker = db.prepare('INSERT OR REPLACE INTO worker VALUES (?, ?, ?, ?, ?, ?, ?, ?)')
-  const putQuota = db.prepare('INSERT OR REPLACE INTO quota VALUES (?, ?, ?, ?, ?, ?)')
+  const putQuota = db.prepare('INSERT OR REPLACE INTO quota VALUES (?, ?, ?, ?, ?, ?, ?)')
   const insertKey = db.prepare('INSERT INTO idempotency VALUES (?, ?, ?)')
   const putCheckpoint = db.prepare('INSERT OR REPLACE INTO checkpoint VALUES (?, ?, ?, ?)')
   const insertOutput = db.prepare('INSERT INTO output VALUES (?, ?, ?, ?, ?)')
@@ -144,7 +145,15 @@ export function prepareApply(db: Db) {
     for (const row of ws.childRows.values()) writeChild(row)
     if (ws.circuits.size + ws.usages.size + ws.swarms.size > 0) applyWork(ws)
     for (const row of ws.quotas.values())
-      putQuota.run(row.key, row.queued, row.running, row.windowStart, row.windowCount, row.windowTokens)
+      putQuota.run(
+        row.key,
+        row.queued,
+        row.running,
+        row.windowStart,
+        row.windowCount,
+        row.windowTokens,
+        row.blockedUntil,
+      )
     for (const row of ws.workers.values())
       putWorker.run(
         row.id,
@@ -207,6 +216,7 @@ export function prepareApply(db: Db) {
     if (before === undefined) throw new Error(`task ${row.id} was changed without having been loaded`)
     if (updateOf(before, row).changes === 1) {
       if (before.account !== row.account) putAccount.run(accountText(row), row.id)
+      if (before.stream !== row.stream) moveTask.run(row.stream, row.id)
       return
     }
     throw new StoreError(

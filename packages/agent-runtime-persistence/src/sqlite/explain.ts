@@ -1,13 +1,12 @@
 import {
   childKeyOf,
   describeDivergence,
-  hasRoomAtDispatch,
   isLimit,
   isPatience,
   limitedBy,
-  quotaRule,
+  quotaObstacle,
   runsType,
-  windowStart,
+  toReserve,
   type Divergence,
   type ExecutionConfig,
   type Explanation,
@@ -87,7 +86,7 @@ export function prepareExplain(
   function explainQueued(
     row: TaskRow,
     dueAt: number | undefined,
-  ): Pick<Explanation, 'summary' | 'waitsFor' | 'ahead'> {
+  ): Pick<Explanation, 'summary' | 'waitsFor' | 'until' | 'ahead'> {
     if (dueAt !== undefined)
       return { summary: `is due at ${new Date(dueAt).toISOString()}`, waitsFor: 'delay' }
     const streams = load.streams()
@@ -110,16 +109,10 @@ export function prepareExplain(
         ahead: before,
       }
     const quotas = new Map(load.quotas().map((quota) => [quota.key, quota]))
-    const window = windowStart(at, config.quotaConfig?.windowMs ?? 60_000)
     for (const key of own.quotaKeys) {
-      const rule = quotaRule(config.quotaConfig, key)
       const counters = quotas.get(key)
-      if (
-        rule !== undefined &&
-        counters !== undefined &&
-        !hasRoomAtDispatch(rule, counters, window, row.tokens)
-      )
-        return { summary: `quota ${key} has no room`, waitsFor: `quota:${key}`, ahead: before }
+      const obstacle = counters && quotaObstacle(config.quotaConfig, counters, at, toReserve(row))
+      if (obstacle !== undefined) return { ...obstacle, waitsFor: `quota:${key}`, ahead: before }
     }
     return { summary: `waits for a free slot, ${before} before it`, waitsFor: 'slot', ahead: before }
   }

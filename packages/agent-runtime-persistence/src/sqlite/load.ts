@@ -7,6 +7,7 @@ import {
   taskStates,
   isVoid,
   outlivesRejection,
+  quotaKeysOf,
   waitKinds,
   type BudgetRow,
   type ChildRow,
@@ -14,6 +15,7 @@ import {
   type KeyRow,
   type LeaseRow,
   type MemoRow,
+  type QuotaNames,
   type QuotaRow,
   type ScheduleRow,
   type SignalRow,
@@ -76,7 +78,9 @@ export function prepareLoad(db: Db) {
   const runningByStream = rows(
     'SELECT task.stream, count(*) FROM lease JOIN task ON task.id = lease.task WHERE lease.state = 0 GROUP BY task.stream',
   )
-  const quotas = rows('SELECT key, queued, running, window_start, window_count, window_tokens FROM quota')
+  const quotas = rows(
+    'SELECT key, queued, running, window_start, window_count, window_tokens, blocked_until FROM quota',
+  )
   const workers = rows(
     'SELECT id, worker_id, process, capacity, draining, types, last_seen_at, registered FROM worker WHERE registered = 1 AND process = ?',
   )
@@ -151,6 +155,15 @@ export function prepareLoad(db: Db) {
   const child = rows(`SELECT ${childColumns} FROM child WHERE parent = ? AND key = ?`)
   const checkpoint = db.prepare<[number], string>('SELECT data FROM checkpoint WHERE task = ?').pluck()
   const blobText = db.prepare<[string], string>('SELECT data FROM blob WHERE sha256 = ?').pluck()
+  // All that are not over, each by an index of its own.
+  const names = db.prepare<[], { task: number; names: string }>(
+    `SELECT task, json_object('model', data -> '$.model', 'tools', data -> '$.tools', 'client', data -> '$.client', 'labels', data -> '$.labels') AS names
+     FROM event WHERE seq = 1 AND task IN (
+       SELECT id FROM task WHERE state = 0 AND due_at IS NULL AND stream IS NOT NULL
+       UNION ALL SELECT id FROM task WHERE due_at IS NOT NULL
+       UNION ALL SELECT id FROM task WHERE (state > 3 OR state = 2) AND state = 2
+       UNION ALL SELECT task FROM lease WHERE state = 0)`,
+  )
   const next = rows(
     'SELECT (SELECT max(id) FROM task), (SELECT max(id) FROM lease), (SELECT max(id) FROM stream), (SELECT max(id) FROM worker)',
   )
@@ -182,6 +195,13 @@ export function prepareLoad(db: Db) {
     runningByStream: () => runningByStream.all() as [stream: number, running: number][],
     nextClient: () => (maxClient.get() ?? 0) + 1,
     quotas: () => quotas.all().map(quotaOf),
+    naming: (keys: ReadonlySet<string>) => {
+      const naming = new Map<string, number[]>()
+      for (const row of names.iterate())
+        for (const named of quotaKeysOf(namesIn(row.names)))
+          if (keys.has(named)) addTo(naming, named, row.task)
+      return naming
+    },
     workers: (process: number) => workers.all(process).map(workerOf),
     totals: () => one(totals.get(), totalsOf) ?? noTotals,
     event: (taskId: number, seq: number) => event.get(taskId, seq),
@@ -461,8 +481,28 @@ function clientOf([id, name, credits, tier, time, floor, spent]: unknown[]): Cli
   } as ClientRow
 }
 
-function quotaOf([key, queued, running, windowStart, windowCount, windowTokens]: unknown[]): QuotaRow {
-  return { key, queued, running, windowStart, windowCount, windowTokens } as QuotaRow
+function quotaOf([key, queued, running, start, count, tokens, blockedUntil]: unknown[]): QuotaRow {
+  return {
+    key,
+    queued,
+    running,
+    windowStart: start,
+    windowCount: count,
+    windowTokens: tokens,
+    blockedUntil,
+  } as QuotaRow
+}
+
+function addTo(naming: Map<string, number[]>, key: string, task: number): void {
+  const tasks = naming.get(key)
+  if (tasks === undefined) naming.set(key, [task])
+  else tasks.push(task)
+}
+
+/** What stands in a submission of that which quotas go by; what it does not name is null. */
+function namesIn(text: string): QuotaNames {
+  const named = Object.entries(JSON.parse(text) as Record<string, unknown>)
+  return Object.fromEntries(named.filter(([, value]) => value !== null)) as QuotaNames
 }
 
 function workerOf([

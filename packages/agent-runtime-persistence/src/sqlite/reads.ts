@@ -4,6 +4,7 @@ import {
   clientRecordOf,
   historyEdited,
   lanes,
+  quotaStateOf,
   scheduleRecordOf,
   type ClientRecord,
   type EventData,
@@ -405,7 +406,8 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
       delayed += stream.delayed
     }
     const { running, waiting, rejectedPruned: _, ...totals } = load.totals()
-    const quotas = load.quotas().map(({ key, queued, running: inUse }) => ({ key, queued, running: inUse }))
+    const { at } = context.now()
+    const quotas = load.quotas().map((row) => quotaStateOf(context.config.quotaConfig, row, at))
     return { depth, delayed, running, waiting, totals, quotas, ...context.local() }
   }
 

@@ -359,6 +359,8 @@ CREATE TABLE budget (
 CREATE INDEX budget_above ON budget (above) WHERE above IS NOT NULL;
 CREATE INDEX budget_due ON budget (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX budget_asked ON budget (task) WHERE asked IS NOT NULL;
+
+ALTER TABLE quota ADD COLUMN blocked_until INTEGER NOT NULL DEFAULT 0;
 `,
 ]
 

@@ -7,11 +7,14 @@ import {
   type ErrorRecord,
   isFinalError,
   type OutcomeOf,
+  type RateLimited,
+  rateLimitIn,
   type RetryPolicy,
   RuntimeError,
   type Usage,
   usageSum,
   type UsageSum,
+  waitFor,
   type WaitRecord,
 } from '@ku0/agent-runtime-core'
 import type { Attempt } from '../execution/attempt.ts'
@@ -24,7 +27,7 @@ import { type DoubtPolicy, doubtRequest, readAnswer } from './in-doubt.ts'
 import { idempotencyKey } from './idempotency.ts'
 import { insideStep, type Surrounding } from './inside-step.ts'
 import type { Callee, Pass, Start } from './pass.ts'
-import { retriesIn, retryKey } from './retries.ts'
+import { limitKey, limitsIn, retriesIn, retryKey } from './retries.ts'
 import { LIVE, type Member, type Scope } from './scope.ts'
 
 /** What is known of a step before it runs. */
@@ -55,6 +58,8 @@ export class StepRun implements StepHandle, Start, Member {
   #try = 0
   /** Retries come to so far, those of earlier passes included. */
   #retries = 0
+  /** The same of waits that a provider asked for. */
+  #limits = 0
   #begunAt = 0
   #limit: Limit | undefined
   /** How often it was started, and whether nobody knows how that ended. */
@@ -102,10 +107,13 @@ export class StepRun implements StepHandle, Start, Member {
   begin(): void {
     this.#scope.keep(this)
     const { key, retry } = this.#facts
-    if (retry !== undefined) this.#retries = retriesIn(this.#pass.memos, key)
-    const next = this.#retries + 1
-    if (retry !== undefined && this.#pass.memos.open.has(retryKey(key, next))) this.#awaitRetry(next, 0)
-    else this.#pass.admit(this)
+    if (retry === undefined) return this.#pass.admit(this)
+    const { memos } = this.#pass
+    this.#retries = retriesIn(memos, key)
+    this.#limits = limitsIn(memos, key)
+    const open = [this.#nextRetry(0), this.#nextLimit(0)].find((it) => memos.open.has(it.key))
+    if (open === undefined) this.#pass.admit(this)
+    else this.#awaitRetry(open)
   }
 
   start(): void {
@@ -328,7 +336,8 @@ export class StepRun implements StepHandle, Start, Member {
     const { key, position } = this.#facts
     const { claim, parts } = this.#attempt
     const error = describeError(reason)
-    const retry = this.#retryAfter(error)
+    const rateLimit = rateLimitIn(reason)
+    const retry = this.#retryAfter(error, rateLimit)
     const written = this.#attempt.write({
       kind: 'failStep',
       leaseId: claim.leaseId,
@@ -337,7 +346,8 @@ export class StepRun implements StepHandle, Start, Member {
       durationMs: this.#durationMs(),
       error: encode(error, { what: 'an error' }),
       ...this.#takeCharged(),
-      ...(retry === undefined ? {} : { retry: retry.number }),
+      ...this.#attempt.backOff(rateLimit),
+      ...(retry === undefined ? {} : { retry: this.#retries + this.#limits + 1 }),
     })
     if (retry !== undefined) return this.#retryOnceWritten(retry, written)
     written
@@ -348,14 +358,30 @@ export class StepRun implements StepHandle, Start, Member {
     this.#end(reason)
   }
 
-  #retryAfter(error: ErrorRecord): Retry | undefined {
+  #retryAfter(error: ErrorRecord, rateLimit: RateLimited | undefined): Retry | undefined {
     const policy = this.#facts.retry
+    if (policy === undefined || isFinalError(error)) return undefined
+    if (rateLimit !== undefined) return this.#nextLimit(waitFor(rateLimit))
     const number = this.#retries + 1
-    if (policy === undefined || number >= policy.attempts || isFinalError(error)) return undefined
-    return {
-      number,
-      delayMs: decideBackoff(policy.backoff, number, this.#attempt.parts.environment.random.next()),
+    if (number >= policy.attempts) return undefined
+    return this.#nextRetry(
+      decideBackoff(policy.backoff, number, this.#attempt.parts.environment.random.next()),
+    )
+  }
+
+  #nextRetry(delayMs: number): Retry {
+    const over = () => {
+      this.#retries += 1
     }
+    return { key: retryKey(this.#facts.key, this.#retries + 1), delayMs, over }
+  }
+
+  /** What a provider refused for now is not one of the tries. */
+  #nextLimit(delayMs: number): Retry {
+    const over = () => {
+      this.#limits += 1
+    }
+    return { key: limitKey(this.#facts.key, this.#limits + 1), delayMs, over }
   }
 
   #retryOnceWritten(retry: Retry, written: Promise<OutcomeOf<'failStep'>>): void {
@@ -367,24 +393,24 @@ export class StepRun implements StepHandle, Start, Member {
     )
   }
 
-  #retryIfHeld({ number, delayMs }: Retry, fenced: OutcomeOf<'failStep'>): void {
+  #retryIfHeld(retry: Retry, fenced: OutcomeOf<'failStep'>): void {
     if (fenced === 'stale') this.#attempt.lose()
     if (this.#ended) return
     if (this.#isOver()) return this.refuse()
     this.#counted = false
-    this.#awaitRetry(number, delayMs)
+    this.#awaitRetry(retry)
     this.#pass.endInWait()
   }
 
   /** The wait is the task's own, so that a long one holds no slot and what was tried is not forgotten. */
-  #awaitRetry(retry: number, delayMs: number): void {
-    const { key, position } = this.#facts
+  #awaitRetry({ key, delayMs, over }: Retry): void {
+    const { position } = this.#facts
     try {
       this.#pass.waits.add({
-        request: { key: retryKey(key, retry), position, kind: 'timer', delayMs },
+        request: { key, position, kind: 'timer', delayMs },
         scope: this.#scope,
         over: () => {
-          this.#retries = retry
+          over()
           this.#pass.admit(this)
         },
         refuse: (reason) => this.#end(reason),
@@ -442,10 +468,12 @@ function chargedLate(key: string): RuntimeError {
   )
 }
 
-/** A retry to come: which, counted from 1, and how long after the try before. */
+/** A try to come: the key of the wait before it, and how long that is. */
 interface Retry {
-  readonly number: number
+  readonly key: string
   readonly delayMs: number
+  /** The wait is over. */
+  readonly over: () => void
 }
 
 /** A try's own running time. */

@@ -1,9 +1,11 @@
 import {
   addUsage,
+  type BackOff,
   type Claim,
   type Divergence,
   describeError,
   type OutcomeOf,
+  type RateLimited,
   RuntimeError,
   type Settlement,
   type UsageSum,
@@ -79,6 +81,7 @@ export class Attempt {
   #mustAcknowledge = false
   #stoppedAt = 0
   #charged: UsageSum | undefined
+  #told: RateLimited | undefined
   #grace: { cancel(): void } | undefined
 
   constructor(parts: Parts, claim: Claim, observer: AttemptObserver, replay?: ReplayWatch) {
@@ -245,11 +248,24 @@ export class Attempt {
     this.#charged = addUsage(this.#charged, usage)
   }
 
+  /** What a provider said, as the store is told it: once, by the step that met it or with the settlement. */
+  backOff(rateLimit: RateLimited | undefined): { readonly backOff?: BackOff } {
+    if (rateLimit === undefined || rateLimit === this.#told || rateLimit.quotaKeys.length === 0) return {}
+    this.#told = rateLimit
+    return { backOff: { keys: rateLimit.quotaKeys, retryAfterMs: rateLimit.retryAfterMs } }
+  }
+
   /** The attempt is not gone before the store has answered: a cancellation may have come first. */
-  settle(settlement: Settlement): void {
+  settle(settlement: Settlement, rateLimit?: RateLimited): void {
     this.#holds += 1
     const charged = this.#charged === undefined ? {} : { charged: this.#charged }
-    this.write({ kind: 'settle', leaseId: this.claim.leaseId, settlement, ...charged }).then(
+    this.write({
+      kind: 'settle',
+      leaseId: this.claim.leaseId,
+      settlement,
+      ...charged,
+      ...this.backOff(rateLimit),
+    }).then(
       (fenced) => this.#settled(fenced),
       (error: unknown) => this.#settled('ok', error),
     )

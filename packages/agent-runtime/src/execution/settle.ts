@@ -4,6 +4,7 @@ import {
   encode,
   type HandlerEnd,
   type Outcome as TaskOutcome,
+  rateLimitIn,
   RuntimeError,
   type Settlement,
 } from '@ku0/agent-runtime-core'
@@ -38,7 +39,8 @@ export function judgeReturn(
 /** What a handler threw, as the end of its pass. */
 export function threw(error: unknown): HandlerEnd {
   const waits = waitsBehind(error)
-  return { as: 'threw', error: describeError(error), ...(waits.length === 0 ? {} : { waits }) }
+  const told = waits.length === 0 ? {} : { waits }
+  return { as: 'threw', error: describeError(error), ...told, rateLimit: rateLimitIn(error) }
 }
 
 /** Decides what the end makes of the task, and hands it to the store. Nothing waits for the commit. */
@@ -53,7 +55,9 @@ export function settle(
   const random = end.as === 'threw' && retry !== undefined ? attempt.parts.environment.random.next() : 0
   const outcome = decideOutcome(end, { attempt: tried, crashes, retry, random })
   const settlement = settlementOf(outcome)
-  attempt.settle(breach === undefined || settlement.as !== 'failed' ? settlement : { ...settlement, breach })
+  const limit = end.as === 'threw' ? end.rateLimit : undefined
+  const breached = breach !== undefined && settlement.as === 'failed'
+  attempt.settle(breached ? { ...settlement, breach } : settlement, limit)
 }
 
 function settlementOf(outcome: TaskOutcome): Settlement {
@@ -63,7 +67,8 @@ function settlementOf(outcome: TaskOutcome): Settlement {
     case 'failed':
       return { ...outcome, error: encode(outcome.error, { what: 'an error' }) }
     case 'retry':
-      return { as: 'retry', delayMs: outcome.delayMs, error: encode(outcome.error, { what: 'an error' }) }
+    case 'rate_limited':
+      return { as: outcome.as, delayMs: outcome.delayMs, error: encode(outcome.error, { what: 'an error' }) }
   }
 }
 

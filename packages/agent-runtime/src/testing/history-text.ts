@@ -146,6 +146,10 @@ function nameOfWait(key: string): string {
   const [, retry, step] = key.startsWith(RETRY_KEY)
     ? (/^(\d+)\/(.*)$/s.exec(key.slice(RETRY_KEY.length)) ?? [])
     : []
+  const [, limited] = key.startsWith(RETRY_KEY)
+    ? (/^limit-\d+\/(.*)$/s.exec(key.slice(RETRY_KEY.length)) ?? [])
+    : []
+  if (limited !== undefined) return `the wait that a rate limit asked of '${limited}'`
   return step === undefined ? `'${key}'` : `the back-off before retry ${retry} of '${step}'`
 }
 

@@ -158,7 +158,7 @@ export function divergence({ rule, timed, expect }: Suite): void {
     async (scene) => {
       const claim = await scene.running({ model: 'm' })
       await scene.write({ kind: 'diverge', leaseId: claim.leaseId, divergence: parting })
-      expect((await scene.stats()).quotas).toEqual([{ key: 'model:m', queued: 0, running: 0 }])
+      expect((await scene.stats()).quotas).toMatchObject([{ key: 'model:m', queued: 0, running: 0 }])
       await scene.accepted({ model: 'm' })
       expect(await resume(scene, claim.taskId)).toEqual({ resumed: true, state: 'queued' })
     },

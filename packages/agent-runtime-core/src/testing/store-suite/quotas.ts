@@ -87,6 +87,66 @@ export function quotas({ rule, timed, expect }: Suite): void {
     quota({ models: { big: { maxInFlight: 2 } }, defaults: { model: { maxInFlight: 1 } } }),
   )
 
+  rule(
+    '2.6 a client has its own limit or the default, and is counted by its name',
+    async (scene) => {
+      await scene.accepted({ client: 'ada' })
+      expect(await scene.submit({ client: 'ada' })).toMatchObject({ reason: 'quota_exceeded' })
+      expect((await scene.submitMany(3, { client: 'bob' })).map((it) => it.accepted)).toEqual([
+        true,
+        true,
+        false,
+      ])
+      await scene.accepted()
+      expect(await counters(scene)).toEqual({ 'client:ada': [1, 0], 'client:bob': [2, 0] })
+    },
+    quota({ clients: { ada: { maxInFlight: 1 } }, defaults: { client: { maxInFlight: 2 } } }),
+  )
+
+  rule(
+    '2.6 each value of a label has a counter, under its own limit or the label’s default',
+    async (scene) => {
+      const team = (value: string) => ({ labels: { team: value, run: '7' } })
+      expect((await scene.submitMany(2, team('alpha'))).map((it) => it.accepted)).toEqual([true, false])
+      expect((await scene.submitMany(3, team('beta'))).map((it) => it.accepted)).toEqual([true, true, false])
+      await scene.accepted(team('gamma'))
+      await scene.accepted({ labels: { run: '7' } })
+      expect(await counters(scene)).toEqual({
+        'label:team=alpha': [1, 0],
+        'label:team=beta': [2, 0],
+        'label:team=gamma': [1, 0],
+      })
+    },
+    quota({
+      labels: { team: { alpha: { maxInFlight: 1 } } },
+      defaults: { labels: { team: { maxInFlight: 2 } } },
+    }),
+  )
+
+  rule(
+    '2.6 a task takes its model, tool, client and label together, or none of them',
+    async (scene) => {
+      await scene.accepted({ labels: { team: 'alpha' } })
+      const all = { model: 'big', tools: ['browser'], client: 'ada', labels: { team: 'alpha' } }
+      expect(await scene.submit(all)).toMatchObject({ reason: 'quota_exceeded' })
+      expect(await counters(scene)).toEqual({ 'label:team=alpha': [1, 0] })
+      await scene.accepted({ ...all, labels: { team: 'beta' } })
+      expect(await counters(scene)).toEqual({
+        'client:ada': [1, 0],
+        'label:team=alpha': [1, 0],
+        'label:team=beta': [1, 0],
+        'model:big': [1, 0],
+        'tool:browser': [1, 0],
+      })
+    },
+    quota({
+      models: { big: { maxInFlight: 5 } },
+      tools: { browser: { maxInFlight: 5 } },
+      clients: { ada: { maxInFlight: 5 } },
+      defaults: { labels: { team: { maxInFlight: 1 } } },
+    }),
+  )
+
   const waysOut: readonly [string, (scene: Scene, claim: Claim) => Promise<unknown>][] = [
     ['completes', (scene, claim) => scene.settle(claim)],
     ['fails', (scene, claim) => scene.settle(claim, { as: 'failed', kind: 'error', error: '{}' })],

@@ -359,7 +359,7 @@ export function waits({ rule, timed, expect }: Suite): void {
     async (scene) => {
       const first = await scene.running({ model: 'm' })
       await suspend(scene, first, [timer('nap', 1_000)])
-      expect((await scene.stats()).quotas).toEqual([{ key: 'model:m', queued: 0, running: 0 }])
+      expect((await scene.stats()).quotas).toMatchObject([{ key: 'model:m', queued: 0, running: 0 }])
       scene.free(first.workerId)
       const second = await scene.accepted({ model: 'm' })
       const claim = await scene.claim()

@@ -1,0 +1,152 @@
+import {
+  addTokens,
+  countInWindow,
+  hasRoomAtAdmission,
+  hasRoomAtDispatch,
+  isBlocked,
+  type QuotaRule,
+  quotaRule,
+  tokensBeyond,
+  tokensLeft,
+} from '../decide/quota.ts'
+import { limitOfKey, quotaKeysOf, type QuotaNames, windowStart } from '../quota.ts'
+import type { UsageSum } from '../usage.ts'
+import { accountOf } from './charge.ts'
+import { hold } from './queue.ts'
+import type { StreamRow, TaskRow } from './rows.ts'
+import type { WorkingSet } from './working-set.ts'
+
+const noKeys: readonly string[] = []
+
+/** The quota keys that a submission will hold: those that are limited, or were rate limited before. Source: `docs/semantics.md 2.6, 2.8`. */
+export function quotaKeysFor(ws: WorkingSet, names: QuotaNames): readonly string[] {
+  const { quotaConfig } = ws.config
+  if (quotaConfig === undefined && ws.base.quotas.size === 0 && ws.quotas.size === 0) return noKeys
+  return quotaKeysOf(names).filter(
+    (key) =>
+      (quotaConfig !== undefined && limitOfKey(quotaConfig, key) !== undefined) ||
+      (ws.quotaRow(key)?.blockedUntil ?? 0) > 0,
+  )
+}
+
+/** Why one of the keys has no room for one more submission; undefined when all have. */
+export function exceededQuota(ws: WorkingSet, keys: readonly string[], tokens: number): string | undefined {
+  const window = windowNow(ws)
+  for (const rule of rulesOf(ws, keys)) {
+    const counters = ws.quota(rule.key)
+    if (!hasRoomAtAdmission(rule, counters, window, tokens))
+      return `quota ${rule.key} has no room; submit later or raise its limit`
+    if (rule.onExceeded === 'reject' && isBlocked(counters, ws.now.at))
+      return `quota ${rule.key} is blocked until ${new Date(counters.blockedUntil).toISOString()}, as its provider asked; submit then`
+  }
+  return undefined
+}
+
+/** All keys or none: admission has checked every one. Windows in reject mode count here. Source: `docs/semantics.md 2.6, 2.8`. */
+export function takeQuotas(ws: WorkingSet, task: TaskRow, keys: readonly string[]): void {
+  hold(ws, task, 'none', 'queued')
+  const window = windowNow(ws)
+  for (const { key, onExceeded } of rulesOf(ws, keys))
+    if (onExceeded === 'reject') ws.putQuota(countInWindow(ws.quota(key), window, task.tokens))
+}
+
+/** Whether quotas let a task start that holds them. */
+export function mayStart(
+  ws: WorkingSet,
+  quotaKeys: readonly string[],
+  task: Pick<TaskRow, 'fence' | 'tokens'>,
+): boolean {
+  const { quotaConfig } = ws.config
+  return quotaKeys.every((key) => {
+    const counters = ws.quota(key)
+    if (isBlocked(counters, ws.now.at)) return false
+    const rule = quotaRule(quotaConfig, key)
+    return rule === undefined || hasRoomAtDispatch(rule, counters, windowNow(ws), toReserve(task))
+  })
+}
+
+/** How many more tasks of a stream its quotas would let start. */
+export function roomOf(ws: WorkingSet, { quotaKeys }: StreamRow): number {
+  return quotaKeys.reduce((room, key) => {
+    const rule = quotaRule(ws.config.quotaConfig, key)
+    const counters = ws.quota(key)
+    if (isBlocked(counters, ws.now.at)) return 0
+    if (rule === undefined) return room
+    if (!hasRoomAtDispatch(rule, counters, windowNow(ws), 0)) return 0
+    return Math.min(room, (rule.maxInFlight ?? Number.POSITIVE_INFINITY) - counters.running)
+  }, Number.POSITIVE_INFINITY)
+}
+
+/**
+ * A task starts: its windows in defer mode count, and its tokens are reserved unless they were at an earlier start. Says what
+ * changes of the task. Source: `docs/semantics.md 2.8`.
+ */
+export function startQuotas(
+  ws: WorkingSet,
+  task: TaskRow,
+  { quotaKeys }: StreamRow,
+): Partial<Pick<TaskRow, 'account'>> {
+  if (quotaKeys.length === 0) return noChange
+  let reserves = false
+  for (const { key, onExceeded, tokensPerWindow } of rulesOf(ws, quotaKeys)) {
+    if (onExceeded !== 'defer') continue
+    ws.putQuota(countInWindow(ws.quota(key), windowNow(ws), toReserve(task)))
+    reserves ||= tokensPerWindow !== undefined && task.tokens > 0
+  }
+  if (!reserves || task.fence === 0 || task.account?.reservedAt !== undefined) return noChange
+  // Its row is about to forget when it started first.
+  return { account: { ...accountOf(task), reservedAt: task.startedAt ?? ws.now.at } }
+}
+
+const noChange = {}
+
+/** What goes beyond the estimate counts as it is charged. `task`: as it was before. Source: `docs/semantics.md 2.8`. */
+export function chargeQuotas(ws: WorkingSet, task: TaskRow, charged: UsageSum | undefined): void {
+  if (charged === undefined || charged.tokens === 0 || task.stream === null) return
+  const tokens = tokensBeyond({ estimate: task.tokens, used: usedBy(task) }, charged.tokens)
+  if (tokens === 0) return
+  for (const { key, tokensPerWindow } of rulesOf(ws, ws.stream(task.stream).quotaKeys))
+    if (tokensPerWindow !== undefined) ws.putQuota(addTokens(ws.quota(key), windowNow(ws), tokens))
+}
+
+/** A task is over: what it did not use of its reservation is free again, in the window that it was made in. Source: `docs/semantics.md 2.8`. */
+export function settleQuotas(ws: WorkingSet, task: TaskRow): void {
+  if (task.tokens === 0 || task.stream === null) return
+  const { quotaKeys } = ws.stream(task.stream)
+  if (quotaKeys.length === 0) return
+  const left = tokensLeft({ estimate: task.tokens, used: usedBy(task) }, task.fence > 0)
+  if (left === 0) return
+  const window = windowNow(ws)
+  for (const { key, onExceeded, tokensPerWindow } of rulesOf(ws, quotaKeys)) {
+    const reservedAt = onExceeded === 'reject' ? task.submittedAt : firstStart(task)
+    if (tokensPerWindow === undefined || reservedAt === null) continue
+    const row = ws.quota(key)
+    if (row.windowStart === window && windowOf(ws, reservedAt) === window)
+      ws.putQuota({ ...row, windowTokens: Math.max(0, row.windowTokens - left) })
+  }
+}
+
+/** Under defer, tokens are reserved at the first start. */
+export function toReserve({ fence, tokens }: Pick<TaskRow, 'fence' | 'tokens'>): number {
+  return fence === 0 ? tokens : 0
+}
+
+function firstStart({ account, startedAt }: TaskRow): number | null {
+  return account?.reservedAt ?? startedAt
+}
+
+function usedBy({ account }: TaskRow): number {
+  return account?.used?.tokens ?? 0
+}
+
+function rulesOf({ config: { quotaConfig } }: WorkingSet, keys: readonly string[]): readonly QuotaRule[] {
+  return keys.flatMap((key) => quotaRule(quotaConfig, key) ?? [])
+}
+
+function windowNow(ws: WorkingSet): number {
+  return windowOf(ws, ws.now.at)
+}
+
+function windowOf({ config: { quotaConfig } }: WorkingSet, at: number): number {
+  return windowStart(at, quotaConfig?.windowMs ?? 60_000)
+}
