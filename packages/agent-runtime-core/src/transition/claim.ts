@@ -3,10 +3,9 @@ import { decideOrder, type Head } from '../decide/order.ts'
 import { decidePreemption } from '../decide/preemption.ts'
 import { agedRank } from '../decide/fairness.ts'
 import { lanes } from '../lane.ts'
-import { compareShares, firstOf, type ShareEntry } from '../share-tree.ts'
 import { dequeue, hold, streamOf } from './queue.ts'
 import { mayStart, roomOf, startQuotas } from './quotas.ts'
-import type { ShareBook } from './share-book.ts'
+import { type Found, type Next, ShareRound } from './share-round.ts'
 import type { AccountRow, LeaseRow, StreamRow, TaskRow } from './rows.ts'
 import { notice } from './fence.ts'
 import type { WorkingSet } from './working-set.ts'
@@ -34,15 +33,20 @@ export class ClaimRound {
   private readonly workers: readonly Demander[]
   private readonly blocked = new Set<number>()
   private readonly merged = new Map<number, readonly TaskRow[]>()
-  /** Of groups that nothing of could start: as of which grant. */
-  private readonly closed = new Map<string, number>()
-  /** Groups whose oldest head has not waited long enough to be lifted. */
-  private readonly tooYoung = new Set<string>()
-  private parked: number[] = []
+  /** Undefined where there are no shares. */
+  private readonly byShares: ShareRound | undefined
 
   constructor(ws: WorkingSet, workers: readonly Demander[]) {
     this.ws = ws
     this.workers = workers
+    const { shares } = ws
+    this.byShares =
+      shares &&
+      new ShareRound(ws, shares, {
+        headOf: (stream) => this.head(stream),
+        mayRun: (type, quotaKeys) => this.mayRun(type, quotaKeys, anyTask),
+        grants: () => this.grants.length,
+      })
   }
 
   /** Slots that could be given out now. */
@@ -61,13 +65,13 @@ export class ClaimRound {
       if ('unknown' in next) return next.unknown
       this.start(next.task, next.row)
     }
-    this.putBack()
+    this.byShares?.end()
     return undefined
   }
 
   /** The head that comes next, or the streams of which a head must be known first. */
   private next(byLane: readonly (readonly StreamRow[])[]): Next | undefined {
-    if (this.ws.shares !== undefined) return this.nextByShares(this.ws.shares)
+    if (this.byShares !== undefined) return this.byShares.next()
     if (this.ws.config.agingMs !== undefined) return this.nextByAge(byLane.flat(), this.ws.config.agingMs)
     for (const streams of byLane) {
       const heads: (Head & Found)[] = []
@@ -100,96 +104,6 @@ export class ClaimRound {
       }
     }
     return unknown.length > 0 ? { unknown } : decideOrder(heads)
-  }
-
-  /**
-   * The head that comes next by the shares of the clients: the first of each group of streams that may run, and of those the first.
-   * A head that may not run leaves its stream out for this round. Source: `docs/semantics.md` C5, 11.2.
-   */
-  private nextByShares(shares: ShareBook): Next | undefined {
-    for (;;) {
-      const first = this.firstByShares(shares)
-      if (first === undefined) return undefined
-      const row = this.ws.stream(first.id)
-      const task = this.head(row.id)
-      if (task === 'unknown') return { unknown: [row.id] }
-      if (task === undefined) {
-        shares.park(row)
-        this.parked.push(row.id)
-      } else if (!this.isAsExpected(row, task)) {
-        this.ws.moveHead(row.id, task)
-        shares.replace(this.ws.stream(row.id))
-      } else if (first.rank === row.laneRank || first.rank === this.rankOf(row, task)) {
-        return { task, row }
-      } else {
-        this.tooYoung.add(row.group)
-      }
-    }
-  }
-
-  private firstByShares(shares: ShareBook): Ranked | undefined {
-    let first: Ranked | undefined
-    for (const [group, tree] of shares.groups()) {
-      const entry = firstOf(tree)
-      if (entry === undefined) continue
-      const { laneRank } = this.ws.stream(entry.id)
-      if (first !== undefined && laneRank > first.rank && this.ws.config.agingMs === undefined) continue
-      if (!this.isOpen(group, entry.id)) continue
-      first = earlier(first, { ...entry, rank: laneRank })
-      const lifted = this.liftedBy(shares, group, laneRank)
-      if (lifted !== undefined) first = earlier(first, lifted)
-    }
-    return first
-  }
-
-  /** The oldest head of a group, where it has waited for so long that it is lifted. */
-  private liftedBy(shares: ShareBook, group: string, laneRank: number): Ranked | undefined {
-    if (this.ws.config.agingMs === undefined || this.tooYoung.has(group)) return undefined
-    const entry = shares.oldest(group)
-    if (entry === undefined) return undefined
-    const row = this.ws.stream(entry.id)
-    const task = this.head(entry.id)
-    if (task !== 'unknown' && task !== undefined && !this.isAsExpected(row, task)) {
-      this.ws.moveHead(row.id, task)
-      shares.replace(this.ws.stream(row.id))
-      return this.liftedBy(shares, group, laneRank)
-    }
-    // One whose head is not known, or may not run, is looked at first: then it is known, or out of the way.
-    const rank = task === 'unknown' || task === undefined ? Number.NEGATIVE_INFINITY : this.rankOf(row, task)
-    if (rank === laneRank) {
-      this.tooYoung.add(group)
-      return undefined
-    }
-    const place = shares.placeOf(entry.id)
-    return place === undefined ? undefined : { ...place, rank }
-  }
-
-  private rankOf({ laneRank }: StreamRow, { queuedAt }: TaskRow): number {
-    const { config, now } = this.ws
-    return config.agingMs === undefined ? laneRank : agedRank(laneRank, now.at - queuedAt, config.agingMs)
-  }
-
-  /** The place that its stream was given is the head's. */
-  private isAsExpected(row: StreamRow, task: TaskRow): boolean {
-    const byPlace = this.ws.config.shares?.keying === 'enqueue'
-    return row.head === task.id && (!byPlace || row.place === (task.account?.place ?? row.place))
-  }
-
-  /** Whether tasks of a group, whoever's, could start: told once for all of its streams, by what they have in common. */
-  private isOpen(group: string, member: number): boolean {
-    const known = this.closed.get(group)
-    if (known === this.grants.length) return false
-    const { type, quotaKeys } = this.ws.stream(member)
-    const shared = quotaKeys.filter((key) => !key.startsWith('client:'))
-    if (this.mayRun(type, shared, anyTask)) return true
-    this.closed.set(group, this.grants.length)
-    return false
-  }
-
-  /** Streams that were left out come back for the next round. */
-  private putBack(): void {
-    for (const stream of this.parked) this.ws.shares?.replace(this.ws.stream(stream))
-    this.parked = []
   }
 
   /**
@@ -355,22 +269,6 @@ export class ClaimRound {
     shares.replace(this.ws.stream(stream.id))
     return account
   }
-}
-
-interface Found {
-  readonly task: TaskRow
-  readonly row: StreamRow
-}
-
-type Next = Found | { readonly unknown: readonly number[] }
-
-/** A place in the order of shares, with the rank that waiting may have lifted. */
-interface Ranked extends ShareEntry {
-  readonly rank: number
-}
-
-function earlier(a: Ranked | undefined, b: Ranked): Ranked {
-  return a === undefined || b.rank < a.rank || (b.rank === a.rank && compareShares(b, a) < 0) ? b : a
 }
 
 const acquired = ['lease.acquired'] as const

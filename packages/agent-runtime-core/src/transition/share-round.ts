@@ -1,0 +1,146 @@
+import { agedRank } from '../decide/fairness.ts'
+import { compareShares, firstOf, type ShareEntry } from '../share-tree.ts'
+import type { StreamRow, TaskRow } from './rows.ts'
+import type { ShareBook } from './share-book.ts'
+import type { WorkingSet } from './working-set.ts'
+
+/** A task that may start, and its stream. */
+export interface Found {
+  readonly task: TaskRow
+  readonly row: StreamRow
+}
+
+/** What comes next, or the streams of which the heads must be loaded to say so. */
+export type Next = Found | { readonly unknown: readonly number[] }
+
+/** What the order of shares asks the round of claims. */
+export interface RoundOfClaims {
+  /** The head of a stream, if it may run. */
+  headOf(stream: number): TaskRow | 'unknown' | undefined
+  /** Whether any task of a type could start that holds these quota keys. */
+  mayRun(type: string, quotaKeys: readonly string[]): boolean
+  /** How many tasks were handed out. */
+  grants(): number
+}
+
+/** The order of one round of claims where there are shares. Source: `docs/semantics.md` C5, 11. */
+export class ShareRound {
+  private readonly ws: WorkingSet
+  private readonly shares: ShareBook
+  private readonly round: RoundOfClaims
+  /** Of groups that nothing of could start: as of which grant. */
+  private readonly closed = new Map<string, number>()
+  /** Groups whose oldest head has not waited long enough to be lifted. */
+  private readonly tooYoung = new Set<string>()
+  private parked: number[] = []
+
+  constructor(ws: WorkingSet, shares: ShareBook, round: RoundOfClaims) {
+    this.ws = ws
+    this.shares = shares
+    this.round = round
+  }
+
+  /**
+   * The head that comes next by the shares of the clients: the first of each group of streams that may run, and of those the first.
+   * A head that may not run leaves its stream out for this round. Source: `docs/semantics.md` C5, 11.2.
+   */
+  next(): Next | undefined {
+    const { shares, ws } = this
+    for (;;) {
+      const first = this.first()
+      if (first === undefined) return undefined
+      const row = ws.stream(first.id)
+      const task = this.round.headOf(row.id)
+      if (task === 'unknown') return { unknown: [row.id] }
+      if (task === undefined) {
+        shares.park(row)
+        this.parked.push(row.id)
+      } else if (!this.isAsExpected(row, task)) {
+        this.correct(row, task)
+      } else if (first.rank === row.laneRank || first.rank === this.rankOf(row, task)) {
+        return { task, row }
+      } else {
+        this.tooYoung.add(row.group)
+      }
+    }
+  }
+
+  private first(): Ranked | undefined {
+    const { shares } = this
+    let first: Ranked | undefined
+    for (const [group, tree] of shares.groups()) {
+      const entry = firstOf(tree)
+      if (entry === undefined) continue
+      const { laneRank } = this.ws.stream(entry.id)
+      if (first !== undefined && laneRank > first.rank && this.ws.config.agingMs === undefined) continue
+      if (!this.isOpen(group, entry.id)) continue
+      first = earlier(first, { ...entry, rank: laneRank })
+      const lifted = this.liftedBy(group, laneRank)
+      if (lifted !== undefined) first = earlier(first, lifted)
+    }
+    return first
+  }
+
+  /** The oldest head of a group, where it has waited for so long that it is lifted. */
+  private liftedBy(group: string, laneRank: number): Ranked | undefined {
+    if (this.ws.config.agingMs === undefined || this.tooYoung.has(group)) return undefined
+    const entry = this.shares.oldest(group)
+    if (entry === undefined) return undefined
+    const row = this.ws.stream(entry.id)
+    const task = this.round.headOf(entry.id)
+    if (task !== 'unknown' && task !== undefined && !this.isAsExpected(row, task)) {
+      this.correct(row, task)
+      return this.liftedBy(group, laneRank)
+    }
+    // One whose head is not known, or may not run, is looked at first: then it is known, or out of the way.
+    const rank = task === 'unknown' || task === undefined ? Number.NEGATIVE_INFINITY : this.rankOf(row, task)
+    if (rank === laneRank) {
+      this.tooYoung.add(group)
+      return undefined
+    }
+    const place = this.shares.placeOf(entry.id)
+    return place === undefined ? undefined : { ...place, rank }
+  }
+
+  private rankOf({ laneRank }: StreamRow, { queuedAt }: TaskRow): number {
+    const { config, now } = this.ws
+    return config.agingMs === undefined ? laneRank : agedRank(laneRank, now.at - queuedAt, config.agingMs)
+  }
+
+  /** The place that its stream was given is the head's. */
+  private isAsExpected(row: StreamRow, task: TaskRow): boolean {
+    const byPlace = this.ws.config.shares?.keying === 'enqueue'
+    return row.head === task.id && (!byPlace || row.place === (task.account?.place ?? row.place))
+  }
+
+  /** Whether tasks of a group, whoever's, could start: told once for all of its streams, by what they have in common. */
+  private isOpen(group: string, member: number): boolean {
+    const known = this.closed.get(group)
+    if (known === this.round.grants()) return false
+    const { type, quotaKeys } = this.ws.stream(member)
+    const shared = quotaKeys.filter((key) => !key.startsWith('client:'))
+    if (this.round.mayRun(type, shared)) return true
+    this.closed.set(group, this.round.grants())
+    return false
+  }
+
+  /** Streams that were left out come back for the next round. */
+  end(): void {
+    for (const stream of this.parked) this.shares.replace(this.ws.stream(stream))
+    this.parked = []
+  }
+
+  private correct(row: StreamRow, task: TaskRow): void {
+    this.ws.moveHead(row.id, task)
+    this.shares.replace(this.ws.stream(row.id))
+  }
+}
+
+/** A place in the order of shares, with the rank that waiting may have lifted. */
+interface Ranked extends ShareEntry {
+  readonly rank: number
+}
+
+function earlier(a: Ranked | undefined, b: Ranked): Ranked {
+  return a === undefined || b.rank < a.rank || (b.rank === a.rank && compareShares(b, a) < 0) ? b : a
+}
