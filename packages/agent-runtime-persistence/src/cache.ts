@@ -98,6 +98,8 @@ export class Cache implements Base {
   next = { task: 1, lease: 1, stream: 1, worker: 1, client: 1 }
   private readonly lookedUp = new Set<number>()
   private readonly lookedUpLeases = new Set<number>()
+  /** How often clients were removed, as of the last look. */
+  clientsRemoved = '0'
   /** False until the counters were loaded. */
   warm = false
 
@@ -118,11 +120,11 @@ export class Cache implements Base {
     return row
   }
 
-  clear(): void {
+  /** What another process may have changed goes; with `keepStreams` the streams and their order stay, as of the last commit seen. */
+  clear(keepStreams = false): void {
     for (const map of [
       this.tasks,
       this.leases,
-      this.streams,
       this.workers,
       this.heads,
       this.memos,
@@ -131,13 +133,8 @@ export class Cache implements Base {
       this.running,
     ])
       map.clear()
-    for (const map of [this.streamsByKey, this.quotas, this.keys, this.explicitIds, this.events]) map.clear()
-    this.clients.clear()
-    this.streamsByClient.clear()
-    const { trees, ages, entries } = this.shares
-    for (const map of [trees, ages, entries]) map.clear()
-    this.shares.waiting = nobody
-    this.shares.busy = nobody
+    if (!keepStreams) this.clearStreams()
+    for (const map of [this.quotas, this.keys, this.explicitIds, this.events]) map.clear()
     for (const map of [this.circuits, this.usages, this.swarms]) map.clear()
     this.histories.clear()
     this.naming.clear()
@@ -152,6 +149,18 @@ export class Cache implements Base {
     this.lookedUp.clear()
     this.lookedUpLeases.clear()
     this.warm = false
+  }
+
+  clearStreams(): void {
+    this.streams.clear()
+    this.streamsByKey.clear()
+    this.clients.clear()
+    this.streamsByClient.clear()
+    const { trees, ages, entries } = this.shares
+    for (const map of [trees, ages, entries]) map.clear()
+    this.shares.waiting = nobody
+    this.shares.busy = nobody
+    this.next = { ...this.next, client: 1 }
   }
 
   /** More heads of a stream, behind those known already. */
@@ -226,7 +235,7 @@ export class Cache implements Base {
     this.shares.busy = order.busy
   }
 
-  private absorbShares(ws: WorkingSet, book: ShareBook): void {
+  absorbShares(ws: WorkingSet, book: ShareBook): void {
     for (const row of ws.clients.values()) this.clients.set(row.name, row)
     for (const name of ws.droppedClients) this.clients.delete(name)
     const { trees, ages, entries } = this.shares

@@ -3,10 +3,7 @@ import {
   StoreError,
   type Claim,
   type Environment,
-  newClient,
-  shareOrderOf,
   type ExecutionConfig,
-  type SharesConfig,
   type Instant,
   type Interest,
   type OutputChunk,
@@ -36,6 +33,7 @@ import { Processes, type ProcessIdentity } from './sqlite/processes.ts'
 import { prepareReads } from './sqlite/reads.ts'
 import { schemaVersion } from './sqlite/schema.ts'
 import { SqliteTables } from './sqlite/tables.ts'
+import { renewShares, warmShares } from './warm-shares.ts'
 
 export interface EngineOptions {
   readonly path: string
@@ -431,9 +429,15 @@ export class StoreEngine {
     const before = this.held ?? new Map(this.cache.running)
     this.held = undefined
     this.seenVersion = version
-    this.cache.clear()
+    const since = this.cache.warm ? this.tables.last.number : undefined
+    this.cache.clear(since !== undefined)
     this.tables.reload()
-    warm(this.cache, this.tables, this.options.config)
+    warm(this.cache, this.tables, {
+      since,
+      config: this.options.config,
+      now: this.now(),
+      around: this.around,
+    })
     this.noticeChanges(before)
     return foreign
   }
@@ -577,9 +581,25 @@ function emptyTurn() {
   }
 }
 
-function warm(cache: Cache, tables: SqliteTables, config: ExecutionConfig): void {
+interface Warming {
+  /** The commit that the streams and shares of the cache are of; undefined where it has none. */
+  readonly since: number | undefined
+  readonly config: ExecutionConfig
+  readonly now: Instant
+  readonly around: Surroundings
+}
+
+function warm(cache: Cache, tables: SqliteTables, it: Warming): void {
   const { load } = tables
-  for (const row of load.streams()) cache.keepStream(row)
+  const { shares } = it.config
+  const removed = load.clientsRemoved()
+  const isFresh = it.since === undefined || (shares !== undefined && removed !== cache.clientsRemoved)
+  if (isFresh) cache.clearStreams()
+  const streams = isFresh ? load.streams() : load.streamsSince(it.since ?? 0)
+  if (shares !== undefined && !isFresh) renewShares(cache, load, { since: it.since ?? 0, streams }, it)
+  for (const row of streams) cache.keepStream(row)
+  if (shares !== undefined && isFresh) warmShares(cache, load, shares)
+  cache.clientsRemoved = removed
   for (const row of load.quotas()) cache.quotas.set(row.key, row)
   for (const row of load.work.circuits()) cache.circuits.set(row.route, row)
   for (const row of load.work.usages()) cache.usages.set(row.task, row)
@@ -603,24 +623,9 @@ function warm(cache: Cache, tables: SqliteTables, config: ExecutionConfig): void
     lease: (lease ?? 0) + 1,
     stream: (stream ?? 0) + 1,
     worker: (worker ?? 0) + 1,
-    client: 1,
+    client: cache.next.client,
   }
-  if (config.shares !== undefined) warmShares(cache, tables, config.shares)
   cache.warm = true
-}
-
-/** Clients, how much each has under way, and their order. */
-function warmShares(cache: Cache, { load }: SqliteTables, config: SharesConfig): void {
-  cache.next.client = load.nextClient()
-  for (const client of load.clients()) cache.clients.set(client.name, client)
-  const running = new Map(load.runningByStream())
-  for (const { id, client: name, depth } of cache.streams.values()) {
-    const known = cache.clients.get(name) ?? newClient(cache.next.client++, name)
-    const inUse = running.get(id) ?? 0
-    if (depth + inUse === 0) continue
-    cache.clients.set(name, { ...known, queued: known.queued + depth, running: known.running + inUse })
-  }
-  cache.takeOrder(shareOrderOf(cache.streams.values(), cache.clients, config))
 }
 
 function storeIdOf({ db }: OpenedDatabase, environment: Environment): string {

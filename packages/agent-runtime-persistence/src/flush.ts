@@ -63,8 +63,6 @@ export interface Flushed {
 
 /** Lapsed leases and due tasks handled in one flush; more of them follow in the next. */
 const sweepLimit = 1000
-/** Heads of a stream of one client that are read at once. */
-const aheadOfClient = 8
 
 /**
  * One flush, inside the store's transaction: lapsed leases swept, due tasks promoted, operations folded by rank, freed slots
@@ -135,11 +133,11 @@ function claim(tables: SqliteTables, cache: Cache, ws: WorkingSet, work: FlushWo
   const round = new ClaimRound(ws, demanders(ws, work.demand, cache.running.values()))
   if (ws.depth === 0 || (round.freeSlots === 0 && !ws.config.preemption)) return round.grants
   for (let need = round.run(); need !== undefined; need = round.run()) {
-    for (const stream of need) {
-      const isShared = cache.streams.get(stream)?.client === ''
-      const ahead = isShared ? Math.max(work.readAhead, round.freeSlots) : aheadOfClient
-      loadHeads(tables, cache, stream, ahead)
-    }
+    const byClient = need.filter((stream) => ws.stream(stream).client !== '')
+    if (byClient.length > 0) loadFirstHeads(tables, cache, byClient)
+    for (const stream of need)
+      if (ws.stream(stream).client === '')
+        loadHeads(tables, cache, stream, Math.max(work.readAhead, round.freeSlots))
     round.loaded(need)
   }
   round.preempt(cache.running.values())
@@ -192,6 +190,20 @@ function loadHeads(tables: SqliteTables, cache: Cache, stream: number, limit: nu
     upTo: complete ? Number.MAX_SAFE_INTEGER : (rows.at(-1)?.id ?? after),
     complete,
   })
+}
+
+/** One head of each of these streams: of clients there may be many, and each has few tasks that are next. */
+function loadFirstHeads(tables: SqliteTables, cache: Cache, streams: readonly number[]): void {
+  const after = new Map(streams.map((stream) => [stream, cache.heads.get(stream)?.upTo ?? 0]))
+  for (const { task, submission } of tables.load.firstHeads([...after])) {
+    const { stream } = task
+    if (stream === null) continue
+    if (submission !== null) cache.submissions.set(task.id, submission)
+    cache.addHeads(stream, { rows: [task], upTo: task.id, complete: false })
+    after.delete(stream)
+  }
+  for (const stream of after.keys())
+    cache.addHeads(stream, { rows: [], upTo: Number.MAX_SAFE_INTEGER, complete: true })
 }
 
 /** Loads what the operations name, as far as it is not kept. */

@@ -45,9 +45,17 @@ class Life {
   scene!: Scene
   worker = 0
   heard = 0
+  private other: Scene | undefined
+  private calls = 0
+  private readonly isShared: boolean
 
-  constructor(path: string, given: object, agingMs: number | undefined) {
+  constructor(
+    path: string,
+    given: object,
+    { agingMs, isShared }: { agingMs: number | undefined; isShared: boolean },
+  ) {
     this.path = path
+    this.isShared = isShared
     const aging = agingMs === undefined ? {} : { agingMs }
     this.config = parseExecutionConfig({
       shares: given,
@@ -64,12 +72,44 @@ class Life {
     const store = await openStore(`sqlite:${this.path}`, { config, environment, durability: 'normal' })
     this.scene = new Scene(store, config, environment.clock, { digest: nodeDigest })
     this.heard = 0
+    if (this.isShared) await this.openOther()
     await this.scene.worker(`w${this.worker++}`, slots)
+  }
+
+  /** Another process, which runs nothing: what it does must be found by the one that does. */
+  private async openOther(): Promise<void> {
+    const { clock } = this.environment
+    const environment = {
+      ...createVirtualEnvironment(`other ${this.worker}`),
+      digest: nodeDigest,
+      clock,
+      timers: clock,
+    }
+    const { config } = this
+    const store = await openStore(`sqlite:${this.path}`, { config, environment, durability: 'normal' })
+    this.other = new Scene(store, config, clock, { digest: nodeDigest })
+    await this.scene.pass(1_000)
+    this.oracle.now += 1_000
+  }
+
+  /** Every other submission, cancellation and setting comes from the other process. */
+  private get caller(): Scene {
+    this.calls += 1
+    return this.other !== undefined && this.calls % 2 === 0 ? this.other : this.scene
+  }
+
+  async close(): Promise<void> {
+    await this.other?.store.close()
+    await this.scene.store.close()
   }
 
   /** The store has started what the oracle has, in its order. */
   async compare(): Promise<void> {
     await this.scene.idle()
+    if (this.other !== undefined) {
+      await this.scene.pass(100)
+      this.oracle.now += 100
+    }
     const fresh = this.scene.claims.slice(this.heard)
     this.heard = this.scene.claims.length
     for (const { sequence, leaseId } of fresh) this.leaseIds.set(sequence, leaseId)
@@ -107,7 +147,7 @@ class Life {
     switch (what) {
       case 'submit': {
         const [client, lane, cost] = args as [string, number, number]
-        const receipt = await scene.submit({ client, lane: lanes[lane] ?? 'normal', cost })
+        const receipt = await this.caller.submit({ client, lane: lanes[lane] ?? 'normal', cost })
         this.taskIds.set(receipt.sequence, receipt.taskId)
         return oracle.submit(receipt.sequence, client, lanes[lane] ?? 'normal', cost)
       }
@@ -135,14 +175,19 @@ class Life {
         const task = oracle.tasks.find(({ sequence, state }) => sequence === which + 1 && state !== 'over')
         if (task === undefined) return
         const wasRunning = task.state === 'running'
-        await scene.cancel(this.taskIds.get(task.sequence) ?? '')
+        await this.caller.cancel(this.taskIds.get(task.sequence) ?? '')
         oracle.cancel(task)
         return wasRunning ? this.free() : undefined
       }
       case 'set': {
         const [client, credits, tier] = args as [string, number, number]
         const tiers = ['contracted', 'marketplace'] as const
-        await scene.write({ kind: 'putClient', name: client, credits, tier: tiers[tier] ?? 'marketplace' })
+        await this.caller.write({
+          kind: 'putClient',
+          name: client,
+          credits,
+          tier: tiers[tier] ?? 'marketplace',
+        })
         return oracle.set(client, credits, tiers[tier])
       }
       case 'advance':
@@ -160,7 +205,7 @@ class Life {
       await this.scene.cancel(this.taskIds.get(task.sequence) ?? '')
       oracle.cancel(task)
     }
-    await this.scene.store.close()
+    await this.close()
     oracle.slots = slots
     await this.open()
     oracle.claim()
@@ -173,35 +218,41 @@ class Life {
 }
 
 describe('shares', () => {
+  const play = async (aging: fc.Arbitrary<number | undefined>, isShared: boolean, lives: number) => {
+    const folder = scratchFolder()
+    let files = 0
+    let starts = 0
+    await fc.assert(
+      fc.asyncProperty(
+        settings,
+        aging,
+        fc.array(move, { minLength: 30, maxLength: 120 }),
+        async (given, agingMs, moves) => {
+          const life = new Life(join(folder, `${files++}.db`), given, { agingMs, isShared })
+          await life.open()
+          try {
+            for (const it of moves as readonly Move[]) {
+              await life.play(it)
+              starts += life.oracle.started.length
+              await life.compare()
+            }
+          } finally {
+            await life.close()
+          }
+        },
+      ),
+      { numRuns: lives, seed },
+    )
+    expect(starts).toBeGreaterThan(lives * 10)
+  }
+
   test(
     'the store starts what a look at everything would choose, through restarts',
     { timeout: 600_000 },
-    async () => {
-      const folder = scratchFolder()
-      let files = 0
-      let starts = 0
-      await fc.assert(
-        fc.asyncProperty(
-          settings,
-          fc.constantFrom(undefined, undefined, 1_000),
-          fc.array(move, { minLength: 30, maxLength: 120 }),
-          async (given, agingMs, moves) => {
-            const life = new Life(join(folder, `${files++}.db`), given, agingMs)
-            await life.open()
-            try {
-              for (const it of moves as readonly Move[]) {
-                await life.play(it)
-                starts += life.oracle.started.length
-                await life.compare()
-              }
-            } finally {
-              await life.scene.store.close()
-            }
-          },
-        ),
-        { numRuns: runs, seed },
-      )
-      expect(starts).toBeGreaterThan(runs * 10)
-    },
+    () => play(fc.constantFrom(undefined, undefined, 1_000), false, runs),
+  )
+
+  test('and finds what another process has changed', { timeout: 600_000 }, () =>
+    play(fc.constant(undefined), true, Math.ceil(runs / 2)),
   )
 })

@@ -8,7 +8,6 @@ import type { WorkingSet } from './working-set.ts'
 export function putClient(ws: WorkingSet, it: Write<'putClient'>): OutcomeOf<'putClient'> {
   const { name, credits, tier } = it
   if (ws.knownClient(name) === undefined && ws.clientCount >= ws.config.maxClients) return { as: 'full' }
-  ws.droppedClients.delete(name)
   const before = ws.client(name)
   const after = {
     ...before,
@@ -25,8 +24,7 @@ export function removeClient(ws: WorkingSet, { name }: Write<'removeClient'>): O
   const row = ws.knownClient(name)
   if (row === undefined) return { as: 'unknown' }
   if (row.queued + row.running > 0) return { as: 'busy', client: clientRecordOf(row) }
-  ws.clients.delete(name)
-  ws.droppedClients.add(name)
+  ws.dropClient(name)
   return { as: 'removed' }
 }
 

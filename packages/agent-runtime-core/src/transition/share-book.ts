@@ -76,6 +76,11 @@ export class ShareBook implements ShareOrder {
     return firstOf(this.age(group))
   }
 
+  /** A group's streams in order. */
+  treeOf(group: string): ShareTree {
+    return this.tree(group)
+  }
+
   /** Where a stream stands. */
   placeOf(stream: number): ShareEntry | undefined {
     return this.entry(stream)

@@ -1,5 +1,5 @@
 import { agedRank } from '../decide/fairness.ts'
-import { compareShares, firstOf, type ShareEntry } from '../share-tree.ts'
+import { compareShares, entriesOf, firstOf, type ShareEntry } from '../share-tree.ts'
 import type { StreamRow, TaskRow } from './rows.ts'
 import type { ShareBook } from './share-book.ts'
 import type { WorkingSet } from './working-set.ts'
@@ -22,6 +22,9 @@ export interface RoundOfClaims {
   /** How many tasks were handed out. */
   grants(): number
 }
+
+/** Heads that are asked for at once. */
+const AT_ONCE = 64
 
 /** The order of one round of claims where there are shares. Source: `docs/semantics.md` C5, 11. */
 export class ShareRound {
@@ -51,7 +54,7 @@ export class ShareRound {
       if (first === undefined) return undefined
       const row = ws.stream(first.id)
       const task = this.round.headOf(row.id)
-      if (task === 'unknown') return { unknown: [row.id] }
+      if (task === 'unknown') return { unknown: this.unknownFrom(row) }
       if (task === undefined) {
         shares.park(row)
         this.parked.push(row.id)
@@ -63,6 +66,17 @@ export class ShareRound {
         this.tooYoung.add(row.group)
       }
     }
+  }
+
+  /** The stream and those behind it in its group, of which no head is known either: they are asked for together. */
+  private unknownFrom(row: StreamRow): readonly number[] {
+    const found = new Set([row.id])
+    let seen = 0
+    for (const { id } of entriesOf(this.shares.treeOf(row.group))) {
+      if (found.size >= AT_ONCE || ++seen > 2 * AT_ONCE) break
+      if (this.round.headOf(id) === 'unknown') found.add(id)
+    }
+    return [...found]
   }
 
   private first(): Ranked | undefined {

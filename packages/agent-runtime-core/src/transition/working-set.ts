@@ -142,6 +142,8 @@ export class WorkingSet {
   readonly streams = new Map<number, StreamRow>()
   readonly streamsByKey = new Map<string, StreamRow>()
   readonly clients = new Map<string, ClientRow>()
+  /** How many more clients there are than before. */
+  private newClients = 0
   /** Clients that are forgotten. */
   readonly droppedClients = new Set<string>()
   private readonly newStreams = new Map<string, number[]>()
@@ -249,15 +251,19 @@ export class WorkingSet {
     const known = this.knownClient(name)
     if (known !== undefined) return known
     const row = newClient(this.nextClient++, name)
+    this.newClients += 1
     this.clients.set(name, row)
     this.droppedClients.delete(name)
     return row
   }
   get clientCount(): number {
-    let count = this.base.clients.size
-    for (const name of this.clients.keys()) if (!this.base.clients.has(name)) count += 1
-    for (const name of this.droppedClients) if (this.base.clients.has(name)) count -= 1
-    return count
+    return this.base.clients.size + this.newClients
+  }
+  /** The client is forgotten. */
+  dropClient(name: string): void {
+    this.clients.delete(name)
+    this.droppedClients.add(name)
+    this.newClients -= 1
   }
   knownClient(name: string): ClientRow | undefined {
     if (this.droppedClients.has(name)) return undefined

@@ -61,12 +61,13 @@ export function prepareApply(db: Db) {
   )
   const newEvents = prepareInsert(db, 'event (task, seq, type, at, data, hash)', bound(6))
   const insertEvent = db.prepare('INSERT INTO event VALUES (?, ?, ?, ?, ?, ?, ?)')
-  const insertStream = db.prepare('INSERT INTO stream VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)')
+  const insertStream = db.prepare('INSERT INTO stream VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)')
   const updateStream = db.prepare(
-    'UPDATE stream SET depth = ?, delayed = ?, head = ?, place = ? WHERE id = ?',
+    'UPDATE stream SET depth = ?, delayed = ?, head = ?, place = ?, changed = ? WHERE id = ?',
   )
-  const putClient = db.prepare('INSERT OR REPLACE INTO client VALUES (?, ?, ?, ?, ?, ?, ?)')
+  const putClient = db.prepare('INSERT OR REPLACE INTO client VALUES (?, ?, ?, ?, ?, ?, ?, ?)')
   const deleteClient = db.prepare('DELETE FROM client WHERE name = ?')
+  const countRemoval = db.prepare("UPDATE meta SET value = value + 1 WHERE key = 'clients_removed'")
   const putWorker = db.prepare('INSERT OR REPLACE INTO worker VALUES (?, ?, ?, ?, ?, ?, ?, ?)')
   const putQuota = db.prepare('INSERT OR REPLACE INTO quota VALUES (?, ?, ?, ?, ?, ?, ?)')
   const insertKey = db.prepare('INSERT INTO idempotency VALUES (?, ?, ?)')
@@ -95,12 +96,14 @@ export function prepareApply(db: Db) {
   const deleteTask = db.prepare('DELETE FROM task WHERE id = ?')
   const deleteEvents = db.prepare('DELETE FROM event WHERE task = ?')
 
-  return function apply(ws: WorkingSet): void {
+  /** `commit`: the number of the journal's next row, by which other processes find what has changed. */
+  return function apply(ws: WorkingSet, commit: number): void {
     // What a flush that failed left behind is not this one's.
     const inserters = [newTasks, newRareTasks, newLeases, newEvents]
     for (const inserter of inserters) inserter.drop()
     for (const row of ws.streams.values()) {
-      if (ws.base.streams.has(row.id)) updateStream.run(row.depth, row.delayed, row.head, row.place, row.id)
+      if (ws.base.streams.has(row.id))
+        updateStream.run(row.depth, row.delayed, row.head, row.place, commit, row.id)
       else
         insertStream.run(
           row.id,
@@ -113,6 +116,7 @@ export function prepareApply(db: Db) {
           row.client,
           row.head,
           row.place,
+          commit,
         )
     }
     for (const row of ws.clients.values())
@@ -125,8 +129,12 @@ export function prepareApply(db: Db) {
           row.time,
           row.floor,
           row.spent,
+          commit,
         )
-    for (const name of ws.droppedClients) deleteClient.run(name)
+    for (const name of ws.droppedClients) {
+      deleteClient.run(name)
+      countRemoval.run()
+    }
     for (const row of ws.tasks.values()) writeTask(ws.base, row)
     for (const row of ws.leases.values()) writeLease(ws.base, row)
     for (const row of ws.events) {

@@ -271,9 +271,14 @@ CREATE TABLE client (
   tier INTEGER NOT NULL CHECK (tier BETWEEN 0 AND 1),
   time INTEGER NOT NULL CHECK (time >= 0),
   floor INTEGER NOT NULL CHECK (floor >= 0),
-  spent INTEGER NOT NULL CHECK (spent >= 0)
+  spent INTEGER NOT NULL CHECK (spent >= 0),
+  changed INTEGER NOT NULL
 ) STRICT;
+CREATE INDEX client_changed ON client (changed);
+INSERT INTO meta VALUES ('clients_removed', '0');
 CREATE INDEX stream_client ON stream (client) WHERE client <> '';
+ALTER TABLE stream ADD COLUMN changed INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX stream_changed ON stream (changed);
 CREATE TABLE reputation (
   agent TEXT PRIMARY KEY,
   reputation REAL NOT NULL CHECK (reputation BETWEEN 0 AND 1),

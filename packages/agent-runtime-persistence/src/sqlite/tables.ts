@@ -45,7 +45,7 @@ export class SqliteTables {
 
   /** Writes a flush's changes and its journal row. The new last row holds once the transaction is committed. */
   write(ws: WorkingSet): void {
-    this.apply(ws)
+    this.apply(ws, this.last.number + 1)
     if (ws.events.length === 0) return
     const number = this.last.number + 1
     this.pending = { number, hash: this.journal.append(number, this.last.hash, ws.now.at, ws.events) }
