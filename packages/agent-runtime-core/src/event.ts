@@ -187,7 +187,15 @@ export interface EventData {
     droppedChildren?: string[]
   }
   /** A memo, like a step's: the key stands for this child from now on. */
-  'child.spawned': { key: string; policy: ChildPolicy; position: number; taskId: string; type: string }
+  'child.spawned': {
+    key: string
+    policy: ChildPolicy
+    position: number
+    taskId: string
+    type: string
+    /** The wait for room that it ends. */
+    dropped?: string[]
+  }
   /** A child that a fork has of the task it was forked from; its end follows. */
   'child.inherited': EventData['child.spawned']
   /** `value` is what the parent's call is answered with. */

@@ -267,10 +267,16 @@ export interface Writes {
       readonly position: number
       readonly policy: ChildPolicy
       readonly submission: Omit<Submission, 'idempotencyKey' | 'forkOf' | 'parentId'>
+      /** It waits for room where there is none: to be refused for want of it is no record. */
+      readonly inLine?: boolean
+      /** The open wait for room that ends with this. */
+      readonly drops?: string
     }
     outcome:
       | { readonly fenced: 'ok'; readonly as: 'spawned'; readonly child: ChildRecord }
       | { readonly fenced: 'ok'; readonly as: 'refused'; readonly receipt: Receipt & { accepted: false } }
+      /** Nothing was written. */
+      | { readonly fenced: 'ok'; readonly as: 'no_room' }
       /** It has `maxChildren` that have not ended. */
       | { readonly fenced: 'ok'; readonly as: 'full' }
       | { readonly fenced: 'stale' }

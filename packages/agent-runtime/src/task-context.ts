@@ -308,7 +308,7 @@ export interface SpawnOptions extends Omit<SubmitOptions, 'idempotencyKey' | 'cl
   readonly onParentEnd?: ChildPolicy
   /**
    * What to do while the store takes no more (`queue_full`, `backpressure`, `quota_exceeded`): `wait` (default) for room, durably and without
-   * a slot, trying again after 100 ms, then twice as long each time, 30 s at most; or `throw` a `TaskRejected`.
+   * a slot, in line with the other calls, trying again when a child has ended and after 100 ms, then twice as long each time, 30 s at most; or `throw` a `TaskRejected`.
    */
   readonly whenFull?: 'wait' | 'throw'
 }

@@ -1,4 +1,4 @@
-import { decideAdmission } from '../decide/admission.ts'
+import { decideAdmission, wantsRoom } from '../decide/admission.ts'
 import { countInWindow, hasRoomAtAdmission, quotaRules, type QuotaRule } from '../decide/quota.ts'
 import type { RejectionReason } from '../event.ts'
 import { windowStart } from '../quota.ts'
@@ -21,6 +21,22 @@ export function submit(ws: WorkingSet, tasks: readonly Submission[]): Receipt[] 
 
 /** `parent`: the task that spawned it. */
 export function submitOne(ws: WorkingSet, it: Submission, parent: number | null = null): Receipt {
+  return admit(ws, it, parent, reject)
+}
+
+/** The same for who stands in line: undefined when there is no room, and nothing is recorded then. Source: `docs/semantics.md 5.5`. */
+export function submitIfRoom(ws: WorkingSet, it: Submission, parent: number): Receipt | undefined {
+  return admit(ws, it, parent, (set, refused, reason, message) =>
+    wantsRoom(reason) ? undefined : reject(set, refused, reason, message),
+  )
+}
+
+function admit<R>(
+  ws: WorkingSet,
+  it: Submission,
+  parent: number | null,
+  refuse: (ws: WorkingSet, it: Submission, reason: RejectionReason, message: string) => R,
+): Receipt | R {
   const taken = it.refused === undefined ? takenBefore(ws, it) : undefined
   if (taken !== undefined) return taken
 
@@ -38,7 +54,7 @@ export function submitOne(ws: WorkingSet, it: Submission, parent: number | null 
     clients: ws.shares?.crowdedBy(it.client ?? ''),
     exceededQuota: rules.length === 0 ? undefined : () => exceededQuota(ws, rules, it.tokens ?? 0),
   })
-  if (!admission.accepted) return reject(ws, it, admission.reason, admission.message)
+  if (!admission.accepted) return refuse(ws, it, admission.reason, admission.message)
 
   const stream = streamFor(ws, it, rules)
   const input = ws.inline(it.input)

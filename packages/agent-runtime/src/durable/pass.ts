@@ -19,6 +19,7 @@ import { assertOwnContext } from './inside-branch.ts'
 import { assertOutsideSteps } from './inside-step.ts'
 import type { Memos } from './memos.ts'
 import { nameOfPlace, type Place, placeOf } from './place.ts'
+import { Rooms } from './room.ts'
 import type { Scope } from './scope.ts'
 import { recordedError } from './recorded-error.ts'
 import { type NewCall, Trail } from './trail.ts'
@@ -63,6 +64,7 @@ export class Pass {
   readonly attempt: Attempt
   readonly memos: Memos
   readonly waits: Waits
+  readonly rooms = new Rooms(this)
   /** Where the children of this pass were spawned, by key. */
   readonly children = new Map<string, Scope>()
   readonly #used = new Map<string, Place>()
