@@ -64,6 +64,12 @@ const edits = [
   ['the last event taken out', 'DELETE FROM event WHERE task = 1 AND seq = 5', 5],
   ['garbage', `UPDATE event SET data = 'garbage' WHERE task = 1 AND seq = 3`, 3],
   ['the submission', `UPDATE event SET data = 'xx' WHERE task = 1 AND seq = 1`, 1],
+  ['the name of a blob', 'UPDATE event SET blob = NULL', 4],
+  [
+    'the name of a blob given to another event',
+    'UPDATE event SET blob = (SELECT max(blob) FROM event) WHERE seq < 4',
+    1,
+  ],
   ['a blob', `UPDATE blob SET data = '"yy"'`, 4],
   ['a blob taken out', 'DELETE FROM blob', 4],
 ] as const
@@ -180,6 +186,7 @@ describe('a history that was changed in the database (docs/semantics.md 6.4)', (
     const { runtime, elapse } = await it.open()
     const fork = await runtime.fork(it.taskId, { fromStep: 'b' })
     await runtime.signal(it.taskId, 'other', 'y'.repeat(5_000))
+    await runtime.signal(it.taskId, 'other', { $blob: 'a'.repeat(64), size: 3 })
     for (const task of [it.taskId, fork.taskId]) {
       await runtime.signal(task, 'go')
       await elapse(10)
