@@ -101,6 +101,8 @@ export interface EventData {
   'task.waiting': {
     reason: WaitReason
     leaseId: string
+    /** What runs of steps used up that came to nothing. */
+    charged?: UsageSum
     /** All that it waits for, in the order of the calls. */
     waits: readonly { key: string; kind: WaitKind; name?: string; position: number }[]
     /** By key; only waits that have a time. */
@@ -114,7 +116,7 @@ export interface EventData {
     attempt: number
     reason: RequeueReason
     leaseId: string
-    /** What the pass used up outside of steps, in whole tokens and millionths. */
+    /** What was used up and told by no step, in whole tokens and millionths. */
     charged?: UsageSum
     dueAt?: number
     error?: unknown
@@ -204,6 +206,8 @@ export interface EventData {
   /** The lease used more than a soft limit says; told once. */
   'limit.warned': { amount: LimitedAmount; leaseId: string; limit: number; used: number }
   'task.leaked': { leaseId: string; afterMs: number }
+  /** What was used up behind a lease that had ended already. */
+  'task.charged': { charged: UsageSum; leaseId: string }
 }
 
 /** How a child ended, with its output or error in the codec's form. */
@@ -242,6 +246,7 @@ export const eventCatalogue = {
   'task.canceled': { stored: true },
   'task.preempted': { stored: false },
   'task.leaked': { stored: true },
+  'task.charged': { stored: true },
   'lease.acquired': { stored: false },
   'lease.expired': { stored: false },
   'lease.lost': { stored: false },

@@ -1,9 +1,10 @@
 import { isFinal } from '../states.ts'
-import type { OutcomeOf } from '../store.ts'
+import type { OutcomeOf, Write } from '../store.ts'
+import { chargedText, charging } from './charge.ts'
 import { tellParent } from './children.ts'
 import { dequeue, hold } from './queue.ts'
 import { endLease, notice } from './fence.ts'
-import type { ChildRow, TaskRow } from './rows.ts'
+import type { ChildRow, LeaseRow, TaskRow } from './rows.ts'
 import { workEnded } from './usage.ts'
 import { clearWaits } from './waits.ts'
 import type { WorkingSet } from './working-set.ts'
@@ -105,16 +106,14 @@ function cancelOne(ws: WorkingSet, task: TaskRow, reason: string | undefined): v
  * The physical stop behind a lease that ended from outside: the handler has stopped, or has outlived its grace and is
  * reported as leaked. Source: `docs/semantics.md 5.4` and C3.
  */
-export function abortSettled(
-  ws: WorkingSet,
-  it: { leaseId: string; how: 'acknowledged' | 'leaked'; afterMs: number },
-): boolean {
+export function abortSettled(ws: WorkingSet, it: Write<'abortSettled'>): boolean {
   const number = ws.ids.leaseNumber(it.leaseId)
   const lease = number === undefined ? undefined : ws.lease(number)
   if (lease === undefined || lease.state === 'running') return false
   if (it.how === 'acknowledged') {
     if (lease.abortAcknowledgedAt !== null) return false
     ws.putLease({ ...lease, abortAcknowledgedAt: ws.now.leaseAt })
+    chargeLate(ws, lease, it)
     return true
   }
   if (lease.abortGraceExpiredAt !== null || lease.abortAcknowledgedAt !== null) return false
@@ -122,5 +121,17 @@ export function abortSettled(
   const task = ws.task(lease.task)
   if (task !== undefined)
     ws.move(task, {}, 'task.leaked', `{"afterMs":${Math.round(it.afterMs)},"leaseId":"${it.leaseId}"}`)
+  chargeLate(ws, lease, it)
   return true
+}
+
+/** What it used up counts, although its lease is over; its client's share was settled before. Source: `docs/semantics.md 11.5`. */
+function chargeLate(
+  ws: WorkingSet,
+  lease: LeaseRow,
+  { leaseId, charged }: Pick<Write<'abortSettled'>, 'leaseId' | 'charged'>,
+): void {
+  const task = charged === undefined ? undefined : ws.task(lease.task)
+  if (task !== undefined)
+    ws.move(task, charging(task, charged), 'task.charged', `{${chargedText(charged)}"leaseId":"${leaseId}"}`)
 }

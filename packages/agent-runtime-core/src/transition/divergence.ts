@@ -1,5 +1,6 @@
 import { canonical } from '../codec.ts'
 import type { Fenced, OutcomeOf, Write } from '../store.ts'
+import { chargedText, charging } from './charge.ts'
 import { endLease, heldByWorker } from './fence.ts'
 import { enqueue, hold } from './queue.ts'
 import type { WorkingSet } from './working-set.ts'
@@ -11,9 +12,9 @@ export function diverge(ws: WorkingSet, it: Write<'diverge'>): Fenced {
   const { lease, task } = live
   const row = ws.move(
     task,
-    { state: 'waiting', lease: null, waitReason: 'divergence', dueAt: null },
+    { state: 'waiting', lease: null, waitReason: 'divergence', dueAt: null, ...charging(task, it.charged) },
     'task.waiting',
-    `{"divergence":${canonical(it.divergence)},"leaseId":"${it.leaseId}","reason":"divergence","waits":[]}`,
+    `{${chargedText(it.charged)}"divergence":${canonical(it.divergence)},"leaseId":"${it.leaseId}","reason":"divergence","waits":[]}`,
     ['lease.released'],
   )
   endLease(ws, lease, 'completed', 'waiting', row.seq)

@@ -99,7 +99,7 @@ export function fold(ws: WorkingSet, it: Write, running: Iterable<LeaseRow>): Ou
     case 'removeClient':
       return removeClient(ws, it)
     case 'release':
-      return release(ws, it.leaseId, it.reason)
+      return release(ws, it)
     case 'suspend':
       return suspend(ws, it)
     case 'diverge':

@@ -68,11 +68,15 @@ export function settle(ws: WorkingSet, { leaseId, settlement, charged }: Write<'
 }
 
 /** The holder gives its task back, same attempt. Source: `docs/semantics.md 1.1, 3.6, 5.6`. */
-export function release(ws: WorkingSet, leaseId: string, reason: 'yielded' | 'drained'): Fenced {
+export function release(
+  ws: WorkingSet,
+  { leaseId, reason, charged }: Omit<Write<'release'>, 'kind'>,
+): Fenced {
   const live = heldByWorker(ws, leaseId)
   if (live === undefined) return 'stale'
-  const { lease, task } = live
-  requeue(ws, task, lease, { reason, attempt: task.attempt, crashes: task.crashes, dueAt: null })
+  const { lease } = live
+  const task = charge(ws, live.task, charged)
+  requeue(ws, task, lease, { reason, charged, attempt: task.attempt, crashes: task.crashes, dueAt: null })
   return 'ok'
 }
 

@@ -400,6 +400,7 @@ class Contest implements Start, Member {
       key: this.#key,
       position: this.#position,
       durationMs,
+      ...this.#pass.attempt.takeOwed(),
       ...(drops.length === 0 ? {} : { drops }),
       ...(dropsChildren.length === 0 ? {} : { dropsChildren }),
     }

@@ -1,5 +1,4 @@
 import {
-  addUsage,
   decideBackoff,
   decode,
   describeError,
@@ -11,7 +10,6 @@ import {
   RuntimeError,
   type Usage,
   usageSum,
-  type UsageSum,
   type WaitRecord,
 } from '@ku0/agent-runtime-core'
 import type { Attempt } from '../execution/attempt.ts'
@@ -71,7 +69,6 @@ export class StepRun implements StepHandle, Start, Member {
   #ended = false
   /** The function has returned. */
   #isRecording = false
-  #charged: UsageSum | undefined
 
   constructor(pass: Pass, scope: Scope, facts: StepFacts, fn: Callee) {
     this.#pass = pass
@@ -247,7 +244,6 @@ export class StepRun implements StepHandle, Start, Member {
   abandon(reason: Error): void {
     if (this.#ended) return
     const limit = this.#limit
-    if (this.#charged !== undefined) this.#attempt.charge(this.#charged)
     this.#end(reason)
     limit?.controller.abort(reason)
   }
@@ -270,14 +266,7 @@ export class StepRun implements StepHandle, Start, Member {
   #charge(tried: number, usage: Usage): void {
     const sum = usageSum('charge', usage)
     if (this.#ended || tried !== this.#try || this.#isRecording) throw chargedLate(this.#facts.key)
-    this.#charged = addUsage(this.#charged, sum)
-  }
-
-  /** What the try has used up, told once. */
-  #takeCharged(): { readonly charged?: UsageSum } {
-    const charged = this.#charged
-    this.#charged = undefined
-    return charged === undefined ? {} : { charged }
+    this.#attempt.chargeRun(this, sum)
   }
 
   #returned(tried: number, value: unknown): void {
@@ -301,7 +290,7 @@ export class StepRun implements StepHandle, Start, Member {
         position,
         durationMs: this.#durationMs(),
         result,
-        ...this.#takeCharged(),
+        ...this.#attempt.takeRun(this),
         ...(inputHash === undefined ? {} : { inputHash }),
       })
       .then(
@@ -336,7 +325,7 @@ export class StepRun implements StepHandle, Start, Member {
       position,
       durationMs: this.#durationMs(),
       error: encode(error, { what: 'an error' }),
-      ...this.#takeCharged(),
+      ...this.#attempt.takeRun(this),
       ...(retry === undefined ? {} : { retry: retry.number }),
     })
     if (retry !== undefined) return this.#retryOnceWritten(retry, written)
@@ -403,6 +392,7 @@ export class StepRun implements StepHandle, Start, Member {
   /** True when the task has yielded here. */
   #close(): boolean {
     this.#ended = true
+    this.#attempt.endRun(this)
     this.#limit?.end()
     this.#scope.drop(this)
     this.#scope.answered(LIVE)

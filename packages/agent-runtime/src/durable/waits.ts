@@ -160,6 +160,7 @@ export class Waits implements Dependant {
         leaseId: this.#attempt.claim.leaseId,
         waits: all.map((pending) => this.#requestOf(pending)),
         stay: asking === 'while staying',
+        ...this.#attempt.owed,
       })
       .then(
         (outcome) => this.#answered(all, outcome),
