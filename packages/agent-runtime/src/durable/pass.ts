@@ -149,7 +149,8 @@ export class Pass {
       scope.answered(failure.seq)
       throw recordedError(failure.error, this.#rules.errors)
     }
-    if (answered === undefined && scope.isLate) throw parted
+    // Branches begin nothing by themselves: what memos answer in them counts.
+    if (answered === undefined && scope.isLate && call.branches === undefined) throw parted
     if (answered !== undefined) this.attempt.replay?.answered(wait === undefined ? 'step' : 'wait')
     else if (this.attempt.replay !== undefined) this.#answerReplay(call, position)
     return { position, memo, wait }
