@@ -37,6 +37,8 @@ export interface KeyUse {
   readonly as: 'step' | WaitKind
   /** Of the input that a step declares. */
   readonly inputHash?: string | undefined
+  /** Of the signal that it waits for. */
+  readonly signal?: string | undefined
   /** It runs branches, which share its position. */
   readonly branches?: 'race' | 'all'
   readonly scope: Scope
@@ -121,8 +123,8 @@ export class Pass {
    */
   use(call: KeyUse): Use {
     const { key, as, inputHash, scope, callee } = call
-    assertOutsideSteps(this, `${as} '${key}'`)
-    assertOwnContext(scope, `${as} '${key}'`)
+    assertOutsideSteps(this, call)
+    assertOwnContext(scope, call)
     const verdict = decideReplay({ key, inputHash, memos: this.memos.steps, used: this.#used })
     if (verdict.as === 'duplicate') {
       throw new DuplicateStepKey({
@@ -175,7 +177,7 @@ export class Pass {
   }
 
   /** In a replay a call without a memo fails as it did, or is where the history ends. */
-  #answerReplay({ key, as, branches }: KeyUse, position: number): void {
+  #answerReplay({ key, as, branches, signal }: KeyUse, position: number): void {
     const failure = this.attempt.replay?.failureOf(key)
     if (failure !== undefined) {
       this.attempt.replay?.answered('failure')
@@ -184,12 +186,12 @@ export class Pass {
     if (branches !== undefined) return
     if (key.startsWith(PATCH_KEY))
       this.endsHere({ call: 'patched', key: key.slice(PATCH_KEY.length), position })
-    else this.endsHere({ call: as, key, position })
+    else this.endsHere({ call: as, key, position }, signal)
     throw parted
   }
 
   /** True in a replay, which goes no further here: nothing is done in it. */
-  endsHere(end: HistoryEnd): boolean {
+  endsHere(end: HistoryEnd, signal?: string): boolean {
     const { replay } = this.attempt
     if (replay === undefined) return false
     const { key, position = -1, call } = end
@@ -197,7 +199,7 @@ export class Pass {
     const outermost = this.#undecided.get(position)
     const at =
       outermost === undefined ? { key, position, branches } : { key: outermost, position, branches: true }
-    replay.reached(end, this.#replayTrail(at))
+    replay.reached(end, this.#replayTrail(at), signal)
     return true
   }
 

@@ -198,6 +198,28 @@ describe('a history that was changed in the database (docs/semantics.md 6.4)', (
 
 describe('replayHistory', () => {
   test.each([
+    ['a result', (events: Event[]) => change(events, 2, { data: { ...events[2]?.data, result: 7 } })],
+    ['a time', (events: Event[]) => change(events, 2, { at: (events[2]?.at ?? 0) + 1 })],
+    ['the last event taken out', (events: Event[]) => events.pop()],
+    ['a type that there is not', (events: Event[]) => change(events, 3, { type: 'task.nonsense' })],
+  ])('%s: the file is not as it was recorded, and is refused', async (_, edit) => {
+    await using it = await createTestRuntime({ tasks: [order] })
+    const receipt = await it.runtime.submit(order, null)
+    await it.until(receipt, 'waiting')
+    const history = JSON.parse(JSON.stringify(await it.record(receipt))) as RecordedHistory
+    expect(await replayHistory(order, history)).toMatchObject({ verdict: 'agreed' })
+    const events = [...history.events]
+    edit(events)
+    await expect(replayHistory(order, { ...history, events })).rejects.toMatchObject({
+      code: 'invalid_argument',
+      message: expect.stringContaining('is not as it was recorded') as string,
+    })
+    const { hash, ...older } = history
+    expect(hash).toMatch(/^[0-9a-f]{64}$/)
+    expect(await replayHistory(order, older)).toMatchObject({ verdict: 'agreed' })
+  })
+
+  test.each([
     ['an event taken out', (events: Event[]) => events.splice(2, 1), 'event 3 has seq 4'],
     ['a time that is none', (events: Event[]) => change(events, 3, { at: 'soon' }), 'event 4 has at'],
     ['no data', (events: Event[]) => change(events, 2, { data: null }), 'event 3 is'],
