@@ -39,7 +39,7 @@ describe('mistakes are named', () => {
     }
     const workers = { count: 1, capacity: 50 }
     const tasks = [known]
-    await using _ = await createRuntime({ store: 'sqlite::memory:', tasks, workers, logger: logger as never })
+    await using _ = await createRuntime({ store: 'sqlite::memory:', tasks, workers, logger })
     expect(JSON.stringify(warned)).toMatch(/workers\.capacity 50 is more than maxInFlightPerWorker 4/)
   })
 

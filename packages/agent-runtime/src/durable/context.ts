@@ -120,27 +120,27 @@ export class HandlerContext implements TaskContext {
   step<T>(key: string, options: StepOptions, fn: (step: StepHandle) => T | PromiseLike<T>): Promise<T>
   step(key: unknown, ...rest: readonly unknown[]): Promise<never> {
     const [options, fn] = rest.length < 2 ? [undefined, rest[0]] : rest
-    return runStep(this.#pass, this.#scope, [key, options, fn], methods.step)
+    return runStep(this.#pass, this.#scope, [key, options, fn], this.#callee('step'))
   }
 
   sleep(key: string, ms: number): Promise<void> {
-    return sleep(this.#caller(methods.sleep), key, ms)
+    return sleep(this.#caller('sleep'), key, ms)
   }
 
   sleepUntil(key: string, when: Date | number): Promise<void> {
-    return sleepUntil(this.#caller(methods.sleepUntil), key, when)
+    return sleepUntil(this.#caller('sleepUntil'), key, when)
   }
 
   waitForSignal<T = unknown>(key: string, options: SignalWaitOptions = {}): Promise<T> {
-    return waitForSignal(this.#caller(methods.waitForSignal), key, options) as Promise<T>
+    return waitForSignal(this.#caller('waitForSignal'), key, options) as Promise<T>
   }
 
   race<B extends Branches>(key: string, branches: B, options?: BranchesOptions): Promise<RaceResult<B>> {
-    return runBranches('race', this.#branching(methods.race), key, branches, options)
+    return runBranches('race', this.#branching('race'), key, branches, options)
   }
 
   all<B extends Branches>(key: string, branches: B, options?: BranchesOptions): Promise<AllResults<B>> {
-    return runBranches('all', this.#branching(methods.all), key, branches, options)
+    return runBranches('all', this.#branching('all'), key, branches, options)
   }
 
   requestApproval<T = unknown>(
@@ -148,20 +148,20 @@ export class HandlerContext implements TaskContext {
     artifact: unknown,
     options?: ApprovalOptions,
   ): Promise<Approval<T>> {
-    const caller = this.#caller(methods.requestApproval)
+    const caller = this.#caller('requestApproval')
     return requestApproval(caller, key, artifact, options, this.#rules.oversight) as Promise<Approval<T>>
   }
 
   patched(id: string): Promise<boolean> {
-    return patched(this.#caller(methods.patched), id)
+    return patched(this.#caller('patched'), id)
   }
 
   spawn(key: string, task: unknown, input: unknown, options?: SpawnOptions): Promise<ChildTask<never>> {
-    return spawnChild(this.#spawning(methods.spawn), key, task, input, options) as Promise<ChildTask<never>>
+    return spawnChild(this.#spawning('spawn'), key, task, input, options) as Promise<ChildTask<never>>
   }
 
   call(key: string, task: unknown, input: unknown, options?: SpawnOptions): Promise<never> {
-    return callChild(this.#spawning(methods.call), key, task, input, options) as Promise<never>
+    return callChild(this.#spawning('call'), key, task, input, options) as Promise<never>
   }
 
   onCleanup(hook: CleanupHook): () => void {
@@ -241,19 +241,25 @@ export class HandlerContext implements TaskContext {
     return this.#madePass
   }
 
-  #caller(callee: Callee): WaitCaller {
-    return { pass: this.#pass, scope: this.#scope, callee }
+  /** What the place of a call looks above of: the method, or what somebody has put in its place. */
+  #callee(name: keyof HandlerContext): Callee {
+    if (!Object.hasOwn(this, name)) return methods[name]
+    return Object.getOwnPropertyDescriptor(this, name)?.value as Callee
   }
 
-  #spawning(callee: Callee): ChildCaller {
-    return { ...this.#caller(callee), submission: this.#submission }
+  #caller(method: keyof HandlerContext): WaitCaller {
+    return { pass: this.#pass, scope: this.#scope, callee: this.#callee(method) }
   }
 
-  #branching(callee: Callee): BranchCaller {
+  #spawning(method: keyof HandlerContext): ChildCaller {
+    return { ...this.#caller(method), submission: this.#submission }
+  }
+
+  #branching(method: keyof HandlerContext): BranchCaller {
     const pass = this.#pass
     const contextOf = (scope: Scope) =>
       new HandlerContext(scope, this.#submission, this.#memos, this.#rules, pass)
-    return { pass, scope: this.#scope, callee, contextOf }
+    return { pass, scope: this.#scope, callee: this.#callee(method), contextOf }
   }
 }
 

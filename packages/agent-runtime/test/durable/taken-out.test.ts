@@ -1,3 +1,4 @@
+/* oxlint-disable typescript/unbound-method -- that is what is tested */
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { defineTask } from '../../src/index.ts'
