@@ -60,6 +60,8 @@ export const ExecutionConfig = z
       presenceTtlMs: duration().default(90_000),
       /** Open waits of one task; more fail the call. */
       maxWaits: count('waits').default(1_000),
+      /** Waits of one task between the tries of its steps, and for room for its children; more fail the call. */
+      maxBackOffs: count('waits').default(10_000),
       /** Signals of one task that it has not taken yet; more are refused. */
       maxSignals: count('signals').default(1_000),
       /** Schedules of the store; more are refused. */

@@ -33,8 +33,8 @@ export interface ConfigProblem {
   readonly path: string
   /** What would be accepted there. */
   readonly allowed: string
-  /** What was given; undefined if nothing was. */
-  readonly given: unknown
+  /** What was given; undefined if nothing was, absent where `allowed` says it. */
+  readonly given?: unknown
 }
 
 /** Thrown when a configuration is refused. Names every bad field, not only the first. */
@@ -47,8 +47,8 @@ export class ConfigError extends RuntimeError {
 
   constructor(problems: readonly ConfigProblem[]) {
     const lines = problems.map(
-      ({ path, allowed, given }) =>
-        `${path}: ${allowed}; ${given === undefined ? 'not given' : `given ${show(given)}`}`,
+      ({ path, allowed, ...it }) =>
+        `${path}: ${allowed}${'given' in it ? `; ${it.given === undefined ? 'not given' : `given ${show(it.given)}`}` : ''}`,
     )
     super('invalid_config', `invalid configuration\n  ${lines.join('\n  ')}`, { details: { problems } })
     this.problems = problems

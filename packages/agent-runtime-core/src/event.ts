@@ -104,6 +104,8 @@ export interface EventData {
   'task.waiting': {
     reason: WaitReason
     leaseId: string
+    /** What runs of steps used up that came to nothing. */
+    charged?: UsageSum
     /** All that it waits for, in the order of the calls. */
     waits: readonly { key: string; kind: WaitKind; name?: string; position: number }[]
     /** By key; only waits that have a time. */
@@ -119,7 +121,7 @@ export interface EventData {
     attempt: number
     reason: RequeueReason
     leaseId: string
-    /** What the pass used up outside of steps, in whole tokens and millionths. */
+    /** What was used up and told by no step, in whole tokens and millionths. */
     charged?: UsageSum
     backOff?: BlockedQuotas
     dueAt?: number
@@ -195,7 +197,15 @@ export interface EventData {
     droppedChildren?: string[]
   }
   /** A memo, like a step's: the key stands for this child from now on. */
-  'child.spawned': { key: string; policy: ChildPolicy; position: number; taskId: string; type: string }
+  'child.spawned': {
+    key: string
+    policy: ChildPolicy
+    position: number
+    taskId: string
+    type: string
+    /** The wait for room that it ends. */
+    dropped?: string[]
+  }
   /** A child that a fork has of the task it was forked from; its end follows. */
   'child.inherited': EventData['child.spawned']
   /** `value` is what the parent's call is answered with. */
@@ -208,6 +218,8 @@ export interface EventData {
   /** Somebody let the tree go on: what the limits were raised by. */
   'budget.continued': { raised: BudgetSum }
   'task.leaked': { leaseId: string; afterMs: number }
+  /** What was used up behind a lease that had ended already. */
+  'task.charged': { charged: UsageSum; leaseId: string }
 }
 
 /** The quotas that a provider's refusal blocked, and until when, epoch ms. */
@@ -252,6 +264,7 @@ export const eventCatalogue = {
   'task.canceled': { stored: true },
   'task.preempted': { stored: false },
   'task.leaked': { stored: true },
+  'task.charged': { stored: true },
   'lease.acquired': { stored: false },
   'lease.expired': { stored: false },
   'lease.lost': { stored: false },

@@ -9,6 +9,8 @@ export function textOf(value: unknown): string {
   try {
     if (typeof value === 'function') return 'a function'
     if (typeof value === 'bigint') return `${value}n`
+    if (value instanceof Date && Number.isNaN(value.getTime())) return 'an invalid Date'
+    if (value instanceof Promise) return 'a promise'
     if (typeof value !== 'object' || value === null) return String(value)
     return JSON.stringify(value) ?? Object.prototype.toString.call(value)
   } catch {

@@ -283,10 +283,16 @@ export interface Writes {
       readonly position: number
       readonly policy: ChildPolicy
       readonly submission: Omit<Submission, 'idempotencyKey' | 'forkOf' | 'parentId'>
+      /** It waits for room where there is none: to be refused for want of it is no record. */
+      readonly inLine?: boolean
+      /** The open wait for room that ends with this. */
+      readonly drops?: string
     }
     outcome:
       | { readonly fenced: 'ok'; readonly as: 'spawned'; readonly child: ChildRecord }
       | { readonly fenced: 'ok'; readonly as: 'refused'; readonly receipt: Receipt & { accepted: false } }
+      /** Nothing was written. */
+      | { readonly fenced: 'ok'; readonly as: 'no_room' }
       /** It has `maxChildren` that have not ended. */
       | { readonly fenced: 'ok'; readonly as: 'full' }
       /** Its budget is larger than what is left of one above it, that of `taskId`; nothing is stored. */
@@ -308,7 +314,7 @@ export interface Writes {
     fields: {
       readonly leaseId: string
       readonly settlement: Settlement
-      /** What the pass used up outside of steps. */
+      /** What the pass used up outside of steps, and in those that have not ended. */
       readonly charged?: UsageSum
       readonly backOff?: BackOff
     }
@@ -321,7 +327,13 @@ export interface Writes {
    * has steps under way; its waits are open from now on and it asks again. Source: `docs/semantics.md 12.3, 12.4`.
    */
   suspend: {
-    fields: { readonly leaseId: string; readonly waits: readonly WaitRequest[]; readonly stay: boolean }
+    fields: {
+      readonly leaseId: string
+      readonly waits: readonly WaitRequest[]
+      readonly stay: boolean
+      /** What runs of steps used up that came to nothing; it counts when the lease ends with this. */
+      readonly charged?: UsageSum
+    }
     outcome:
       | { readonly fenced: 'ok'; readonly suspended: boolean; readonly resolved: readonly WaitRecord[] }
       | { readonly fenced: 'stale' }
@@ -330,7 +342,10 @@ export interface Writes {
    * Parks a task whose code and history part: its lease ends, and it waits until it is resumed. Its open waits and unread signals are
    * kept, and none of them brings it back. Source: `docs/semantics.md 6.4`.
    */
-  diverge: { fields: { readonly leaseId: string; readonly divergence: Divergence }; outcome: Fenced }
+  diverge: {
+    fields: { readonly leaseId: string; readonly divergence: Divergence; readonly charged?: UsageSum }
+    outcome: Fenced
+  }
   /** Puts a parked task back into the queue, past its limits, with the same attempt. Source: `docs/semantics.md 6.4`. */
   resume: {
     fields: { readonly taskId: string }
@@ -413,7 +428,12 @@ export interface Writes {
   }
   /** Gives a running task back, same attempt. One that yields while a budget above it asks is parked. Source: `docs/semantics.md 3.6, 5.6, 11.5`. */
   release: {
-    fields: { readonly leaseId: string; readonly reason: Extract<LeaseEndReason, 'yielded' | 'drained'> }
+    fields: {
+      readonly leaseId: string
+      readonly reason: Extract<LeaseEndReason, 'yielded' | 'drained'>
+      /** What runs of steps used up that came to nothing. */
+      readonly charged?: UsageSum
+    }
     outcome: Fenced
   }
   /** Source: `docs/semantics.md 5`. `canceled` is false for a final or unknown task. */
@@ -423,7 +443,13 @@ export interface Writes {
   }
   /** The handler behind an ended lease has stopped, or has not within the grace. Source: `docs/semantics.md` C3, 5.4. */
   abortSettled: {
-    fields: { readonly leaseId: string; readonly how: 'acknowledged' | 'leaked'; readonly afterMs: number }
+    fields: {
+      readonly leaseId: string
+      readonly how: 'acknowledged' | 'leaked'
+      readonly afterMs: number
+      /** What was used up and not told before the lease ended. */
+      readonly charged?: UsageSum
+    }
     outcome: boolean
   }
   /** `nextAt` is the first time of its timing; null when there is none. Source: `docs/schedules.md`. */

@@ -34,6 +34,7 @@ describe('parseExecutionConfig', () => {
       maxPayloadBytes: 1_048_576,
       presenceTtlMs: 90_000,
       maxWaits: 1_000,
+      maxBackOffs: 10_000,
       maxSignals: 1_000,
       maxSchedules: 10_000,
       maxCatchUp: 100,

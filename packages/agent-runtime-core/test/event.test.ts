@@ -43,6 +43,7 @@ const frozen = [
   'limit.warned',
   'task.preempted',
   'task.leaked',
+  'task.charged',
   'attempt.restarted',
   'evaluation.recorded',
   'evaluation.drifted',

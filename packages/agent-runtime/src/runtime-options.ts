@@ -53,7 +53,8 @@ export function readOptions(given: unknown, assertUrl: (url: string) => void): C
   problems.push(...workerProblems(options.workers, areAll ? [...definitions.keys()] : undefined))
   const parsed = readConfig(options.config, problems)
   if (parsed === undefined || problems.length > 0) throw new ConfigError(problems)
-  return { options, ...parsed, definitions: new Map([...definitions, [GRAPH_TYPE, graphTask]]) }
+  const warnings = [...parsed.warnings, ...workerWarnings(options.workers, parsed.config)]
+  return { options, ...parsed, warnings, definitions: new Map([...definitions, [GRAPH_TYPE, graphTask]]) }
 }
 
 /** The workers that the options speak of. */
@@ -65,6 +66,17 @@ export function workersOf({ options, config, definitions }: CheckedOptions, proc
     capacity: Math.min(capacity ?? config.maxInFlightPerWorker, config.maxInFlightPerWorker),
     types: types.includes('*') ? [...definitions.keys()] : [...types, GRAPH_TYPE],
   }))
+}
+
+/** Source: `docs/semantics.md 3.2`. */
+function workerWarnings(
+  workers: RuntimeOptions['workers'],
+  { maxInFlightPerWorker }: ExecutionConfig,
+): ConfigWarning[] {
+  const capacity = typeof workers === 'object' ? workers.capacity : undefined
+  if (capacity === undefined || capacity <= maxInFlightPerWorker) return []
+  const message = `workers.capacity ${capacity} is more than maxInFlightPerWorker ${maxInFlightPerWorker}: each worker runs ${maxInFlightPerWorker} tasks at once; raise config.maxInFlightPerWorker`
+  return [{ path: 'workers.capacity', message }]
 }
 
 function countOf(workers: number | WorkerOptions): number {

@@ -195,7 +195,7 @@ export interface TaskContext {
 
   /**
    * Says what the work has used up: it is added to what the task has used (`status.used`), and is stored with the result of the step
-   * it was called in (or with that step's failure), so that it counts once, in whichever pass the step ran. Called outside of steps
+   * it was called in (or with that step's failure; or, where the step came to nothing, with what ended it), so that it counts once for every run. Called outside of steps
    * it is stored when the pass ends the attempt, and what a pass charged that went into a wait is forgotten: a later one runs that code
    * again. Several calls add up.
    *
@@ -308,7 +308,7 @@ export interface SpawnOptions extends Omit<SubmitOptions, 'idempotencyKey' | 'cl
   readonly onParentEnd?: ChildPolicy
   /**
    * What to do while the store takes no more (`queue_full`, `backpressure`, `quota_exceeded`): `wait` (default) for room, durably and without
-   * a slot, trying again after 100 ms, then twice as long each time, 30 s at most; or `throw` a `TaskRejected`.
+   * a slot, in line with the other calls, trying again when a child has ended and after 100 ms, then twice as long each time, 30 s at most; or `throw` a `TaskRejected`.
    */
   readonly whenFull?: 'wait' | 'throw'
 }

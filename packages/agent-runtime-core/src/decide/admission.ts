@@ -33,6 +33,13 @@ export type Admission =
   | { readonly accepted: true }
   | { readonly accepted: false; readonly reason: RejectionReason; readonly message: string }
 
+/** Whether a submission was refused for how much there is, not for what it is: the same one is taken once there is room. */
+export function wantsRoom(reason: RejectionReason): boolean {
+  return roomReasons.has(reason)
+}
+
+const roomReasons: ReadonlySet<RejectionReason> = new Set(['queue_full', 'backpressure', 'quota_exceeded'])
+
 const accepted: Admission = { accepted: true }
 
 /**

@@ -151,8 +151,8 @@ export function goesBeyond(
   return false
 }
 
-/** A back-off is part of its step's call, a time limit part of its race's. */
-function callOf(key: string): string {
+/** The key of the call that a wait belongs to: a back-off is part of its step's, a time limit part of its race's. */
+export function callOf(key: string): string {
   if (isLimit(key)) return limitedBy(key)
   return key.startsWith(RETRY_KEY) ? key.slice(key.indexOf('/', RETRY_KEY.length) + 1) : key
 }

@@ -213,6 +213,7 @@ export function foldEvents(events: readonly Pick<StoredEvent, 'seq' | 'type' | '
         if (row.state !== 'running') problems.push(`I7 ${type} ${seq} although the task was ${row.state}`)
         break
       case 'task.leaked':
+      case 'task.charged':
         break
       case 'budget.asked':
       case 'budget.continued':

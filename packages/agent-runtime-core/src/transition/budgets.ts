@@ -1,11 +1,13 @@
 import { budgetFields, type BudgetSum, mapSum } from '../budget.ts'
 import { isFinal } from '../states.ts'
 import type { OutcomeOf, Write } from '../store.ts'
+import type { UsageSum } from '../usage.ts'
 import { ask, askingOf, beginBudget, budgetsOf, excessOf, nameOf, sumText, timed, usedOf } from './budget.ts'
+import { chargedText } from './charge.ts'
 import { exceed, stop } from './exceed.ts'
-import { endLease } from './fence.ts'
+import { endLease, type Held } from './fence.ts'
 import { enqueue, hold } from './queue.ts'
-import type { BudgetRow, LeaseRow, TaskRow } from './rows.ts'
+import type { BudgetRow, TaskRow } from './rows.ts'
 import type { WorkingSet } from './working-set.ts'
 
 /** Budgets whose wall time has reached a line: the soft one asks, the hard one ends the tree. Source: `docs/semantics.md 11.5`. */
@@ -35,13 +37,18 @@ export function beginBudgets(ws: WorkingSet, tasks: readonly TaskRow[]): Readonl
 }
 
 /** A task that yields while a budget above it asks waits for the answer, without a slot; what it waits for besides is kept. */
-export function parkForBudget(ws: WorkingSet, task: TaskRow, lease: LeaseRow, budget: BudgetRow): void {
+export function parkForBudget(
+  ws: WorkingSet,
+  { task, lease }: Held,
+  budget: BudgetRow,
+  charged: UsageSum | undefined,
+): void {
   const name = nameOf(ws, ws.taskNow({ id: budget.task }))
   const row = ws.move(
     task,
     { state: 'waiting', lease: null, waitReason: 'budget', dueAt: null },
     'task.waiting',
-    `{"budget":${JSON.stringify(name)},"leaseId":"${ws.ids.lease(lease.id)}","reason":"budget","waits":[]}`,
+    `{"budget":${JSON.stringify(name)},${chargedText(charged)}"leaseId":"${ws.ids.lease(lease.id)}","reason":"budget","waits":[]}`,
     ['lease.released'],
   )
   endLease(ws, lease, 'completed', 'waiting', row.seq)

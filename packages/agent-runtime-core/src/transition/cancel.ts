@@ -102,27 +102,3 @@ function cancelOne(ws: WorkingSet, task: TaskRow, reason: string | undefined): v
   const why = reason === undefined ? '' : `"reason":${JSON.stringify(reason)},`
   tellParent(ws, row, { state: 'canceled', text: `{${why}"state":"canceled"}`, blob: null })
 }
-
-/**
- * The physical stop behind a lease that ended from outside: the handler has stopped, or has outlived its grace and is
- * reported as leaked. Source: `docs/semantics.md 5.4` and C3.
- */
-export function abortSettled(
-  ws: WorkingSet,
-  it: { leaseId: string; how: 'acknowledged' | 'leaked'; afterMs: number },
-): boolean {
-  const number = ws.ids.leaseNumber(it.leaseId)
-  const lease = number === undefined ? undefined : ws.lease(number)
-  if (lease === undefined || lease.state === 'running') return false
-  if (it.how === 'acknowledged') {
-    if (lease.abortAcknowledgedAt !== null) return false
-    ws.putLease({ ...lease, abortAcknowledgedAt: ws.now.leaseAt })
-    return true
-  }
-  if (lease.abortGraceExpiredAt !== null || lease.abortAcknowledgedAt !== null) return false
-  ws.putLease({ ...lease, abortGraceExpiredAt: ws.now.leaseAt })
-  const task = ws.task(lease.task)
-  if (task !== undefined)
-    ws.move(task, {}, 'task.leaked', `{"afterMs":${Math.round(it.afterMs)},"leaseId":"${it.leaseId}"}`)
-  return true
-}

@@ -4,8 +4,8 @@ import type { OutcomeOf, Write } from '../store.ts'
 import { budgetsOf, excessOf, exhausted } from './budget.ts'
 import { held } from './fence.ts'
 import type { ChildRow, TaskRow } from './rows.ts'
-import { submitOne } from './submit.ts'
-import { deliver } from './waits.ts'
+import { submitIfRoom, submitOne } from './submit.ts'
+import { deliver, dropWaits } from './waits.ts'
 import type { WorkingSet } from './working-set.ts'
 
 /** A holder submits a child, or gets the one that it has under the key. Source: `docs/semantics.md 5.5`. */
@@ -24,16 +24,22 @@ export function spawn(ws: WorkingSet, it: Write<'spawn'>): OutcomeOf<'spawn'> {
       : excessOf(ws, budgetsOf(ws, task), budget.limits)
   if (excess !== undefined) return { fenced: 'ok', as: 'over_budget', ...excess }
   const parentId = idOf(ws, task)
-  const receipt = submitOne(ws, { ...it.submission, parentId }, task.id)
+  const submission = { ...it.submission, parentId }
+  const receipt =
+    it.inLine === true ? submitIfRoom(ws, submission, task.id) : submitOne(ws, submission, task.id)
+  if (receipt === undefined) return { fenced: 'ok', as: 'no_room' }
   if (!receipt.accepted) return { fenced: 'ok', as: 'refused', receipt }
   const { key, position, policy } = it
   const taskId = JSON.stringify(receipt.taskId)
+  const wait = ws.waitsOf(task).find((open) => open.key === it.drops)
+  const dropped = wait === undefined ? '' : `"dropped":[${JSON.stringify(wait.key)}],`
   const row = ws.move(
     task,
     {},
     'child.spawned',
-    `{"key":${JSON.stringify(key)},"policy":"${policy}","position":${position},"taskId":${taskId},"type":${JSON.stringify(it.submission.type)}}`,
+    `{${dropped}"key":${JSON.stringify(key)},"policy":"${policy}","position":${position},"taskId":${taskId},"type":${JSON.stringify(it.submission.type)}}`,
   )
+  if (wait !== undefined) dropWaits(ws, row, [wait.key])
   const child = { parent: task.id, key, task: receipt.sequence, position, policy, seq: row.seq } as const
   ws.putChild({ ...child, state: 'open' })
   return { fenced: 'ok', as: 'spawned', child: recordOf(ws, { ...child, state: 'open' }) }

@@ -1,7 +1,10 @@
 import { canonical } from '../codec.ts'
 import type { Fenced, OutcomeOf, Write } from '../store.ts'
+import { chargedText, charging } from './charge.ts'
 import { endLease, heldByWorker } from './fence.ts'
 import { enqueue, hold } from './queue.ts'
+import { chargeQuotas } from './quotas.ts'
+import { spend } from './spend.ts'
 import type { WorkingSet } from './working-set.ts'
 
 /** Parks a task whose code and history part. Its waits and signals stay, and wake it no more. Source: `docs/semantics.md 6.4`. */
@@ -9,17 +12,19 @@ export function diverge(ws: WorkingSet, it: Write<'diverge'>): Fenced {
   const live = heldByWorker(ws, it.leaseId)
   if (live === undefined) return 'stale'
   const { lease, task } = live
+  chargeQuotas(ws, task, it.charged)
   const row = ws.move(
     task,
-    { state: 'waiting', lease: null, waitReason: 'divergence', dueAt: null },
+    { state: 'waiting', lease: null, waitReason: 'divergence', dueAt: null, ...charging(task, it.charged) },
     'task.waiting',
-    `{"divergence":${canonical(it.divergence)},"leaseId":"${it.leaseId}","reason":"divergence","waits":[]}`,
+    `{${chargedText(it.charged)}"divergence":${canonical(it.divergence)},"leaseId":"${it.leaseId}","reason":"divergence","waits":[]}`,
     ['lease.released'],
   )
   endLease(ws, lease, 'completed', 'waiting', row.seq)
   hold(ws, row, 'running', 'none')
   ws.count('running', -1)
   ws.count('waiting')
+  spend(ws, row, it.charged)
   return 'ok'
 }
 

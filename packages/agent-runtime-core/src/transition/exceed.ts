@@ -8,7 +8,9 @@ import { type Crossed, nameOf } from './budget.ts'
 import { cancelChildren } from './cancel.ts'
 import { tellParent } from './children.ts'
 import { endLease, notice } from './fence.ts'
+import { workEnded } from './usage.ts'
 import { dequeue, hold } from './queue.ts'
+import { settleQuotas } from './quotas.ts'
 import type { BudgetRow, MemoRow, TaskRow } from './rows.ts'
 import { clearWaits } from './waits.ts'
 import { blobReference, type WorkingSet } from './working-set.ts'
@@ -72,6 +74,9 @@ function end(ws: WorkingSet, before: TaskRow, error: string): void {
     hold(ws, task, 'running', 'none')
     notice(ws, lease, 'failed', messageIn(error))
   }
+  settleQuotas(ws, row)
+  ws.shares?.settle(row)
+  workEnded(ws, row, 'none', true)
   clearWaits(ws, row)
   ws.count('failed')
   if (task.state === 'running' || task.state === 'waiting') ws.count(task.state, -1)

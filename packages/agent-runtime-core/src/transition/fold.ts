@@ -1,6 +1,7 @@
 import type { OutcomeOf, Write, WriteKind } from '../store.ts'
 import { answerBudget } from './budgets.ts'
-import { abortSettled, cancel } from './cancel.ts'
+import { abortSettled } from './abort-settled.ts'
+import { cancel } from './cancel.ts'
 import { spawn } from './children.ts'
 import { observeRoute } from './circuits.ts'
 import { putClient, removeClient } from './clients.ts'
@@ -101,7 +102,7 @@ export function fold(ws: WorkingSet, it: Write, running: Iterable<LeaseRow>): Ou
     case 'removeClient':
       return removeClient(ws, it)
     case 'release':
-      return release(ws, it.leaseId, it.reason)
+      return release(ws, it)
     case 'suspend':
       return suspend(ws, it)
     case 'diverge':

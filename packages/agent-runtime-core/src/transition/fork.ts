@@ -206,7 +206,8 @@ function inheritChild(ws: WorkingSet, source: TaskRow, id: number, { data }: Mem
   const { key, policy, position } = data as EventData['child.spawned']
   const before = ws.child(source.id, key)
   if (before === undefined) throw new Error(`child ${key} of task ${source.id} was not loaded`)
-  const row = ws.move(ws.taskNow({ id }), {}, 'child.inherited', canonical(data))
+  const { dropped: _, ...own } = data
+  const row = ws.move(ws.taskNow({ id }), {}, 'child.inherited', canonical(own))
   const { seq } = row
   ws.putChild({ parent: id, key, task: before.task, position, policy, seq, state: 'closed' })
 }

@@ -19,6 +19,7 @@ import { chargeQuotas, settleQuotas } from './quotas.ts'
 import type { LeaseRow, TaskRow } from './rows.ts'
 import { CALLER } from './caller.ts'
 import { workEnded } from './usage.ts'
+import { spend } from './spend.ts'
 import { clearWaits, dropWaits } from './waits.ts'
 import type { WorkingSet } from './working-set.ts'
 
@@ -107,13 +108,20 @@ function endPass(
 }
 
 /** The holder gives its task back, same attempt. Source: `docs/semantics.md 1.1, 3.6, 5.6`. */
-export function release(ws: WorkingSet, leaseId: string, reason: 'yielded' | 'drained'): Fenced {
+export function release(
+  ws: WorkingSet,
+  { leaseId, reason, charged }: Omit<Write<'release'>, 'kind'>,
+): Fenced {
   const live = heldByWorker(ws, leaseId)
   if (live === undefined) return 'stale'
-  const { lease, task } = live
+  const { lease } = live
+  chargeQuotas(ws, live.task, charged)
+  const task = charge(ws, live.task, charged)
   const asking = reason === 'yielded' ? askingOf(ws, task) : undefined
-  if (asking !== undefined) parkForBudget(ws, task, lease, asking)
-  else requeue(ws, task, lease, { reason, attempt: task.attempt, crashes: task.crashes, dueAt: null })
+  if (asking !== undefined) parkForBudget(ws, { task, lease }, asking, charged)
+  else
+    requeue(ws, task, lease, { reason, charged, attempt: task.attempt, crashes: task.crashes, dueAt: null })
+  spend(ws, task, charged)
   return 'ok'
 }
 

@@ -1,5 +1,5 @@
 import type { BudgetTerms } from '../budget.ts'
-import { decideAdmission } from '../decide/admission.ts'
+import { decideAdmission, wantsRoom } from '../decide/admission.ts'
 import type { RejectionReason } from '../event.ts'
 import { MICRO } from '../usage.ts'
 import type { Receipt, Submission } from '../store.ts'
@@ -22,6 +22,22 @@ export function submit(ws: WorkingSet, tasks: readonly Submission[]): Receipt[] 
 
 /** `parent`: the task that spawned it. */
 export function submitOne(ws: WorkingSet, it: Submission, parent: number | null = null): Receipt {
+  return admit(ws, it, parent, reject)
+}
+
+/** The same for who stands in line: undefined when there is no room, and nothing is recorded then. Source: `docs/semantics.md 5.5`. */
+export function submitIfRoom(ws: WorkingSet, it: Submission, parent: number): Receipt | undefined {
+  return admit(ws, it, parent, (set, refused, reason, message) =>
+    wantsRoom(reason) ? undefined : reject(set, refused, reason, message),
+  )
+}
+
+function admit<R>(
+  ws: WorkingSet,
+  it: Submission,
+  parent: number | null,
+  refuse: (ws: WorkingSet, it: Submission, reason: RejectionReason, message: string) => R,
+): Receipt | R {
   const taken = it.refused === undefined ? takenBefore(ws, it) : undefined
   if (taken !== undefined) return taken
 
@@ -41,7 +57,7 @@ export function submitOne(ws: WorkingSet, it: Submission, parent: number | null 
     exhaustedBudget: above === null ? undefined : () => exhausted(ws, { budget: above }),
     exceededQuota: keys.length === 0 ? undefined : () => exceededQuota(ws, keys, it.tokens ?? 0),
   })
-  if (!admission.accepted) return reject(ws, it, admission.reason, admission.message)
+  if (!admission.accepted) return refuse(ws, it, admission.reason, admission.message)
 
   const stream = streamFor(ws, it, keys)
   const budget =

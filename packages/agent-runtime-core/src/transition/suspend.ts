@@ -1,7 +1,11 @@
 import { isLimit } from '../decide/replay.ts'
+import { chargeQuotas } from './quotas.ts'
+import { spend } from './spend.ts'
 import type { OutcomeOf, Write } from '../store.ts'
+import type { UsageSum } from '../usage.ts'
 import { type WaitRecord, waitReasonOf, type WaitRequest } from '../wait.ts'
 import { countVerdict, openApproval, outcomeAtTimeout, sendsBack } from './approvals.ts'
+import { chargedText, charging } from './charge.ts'
 import { conclude } from './conclude.ts'
 import { endLease, type Held, heldByWorker } from './fence.ts'
 import { hold } from './queue.ts'
@@ -24,11 +28,12 @@ export function suspend(ws: WorkingSet, it: Write<'suspend'>): OutcomeOf<'suspen
   const back = over.find(({ wait, outcome }) => sendsBack(wait, outcome))
   if (back !== undefined || (over.length === 0 && !it.stay)) {
     ws.putWaits(live.task, open)
-    park(ws, live, open)
+    park(ws, live, open, it.charged)
     if (back !== undefined) {
       conclude(ws, ws.taskNow(live.task), back)
       if (back.taken !== undefined) ws.takeSignal(live.task, back.taken)
     }
+    spend(ws, live.task, it.charged)
     return { fenced: 'ok', suspended: true, resolved: [] }
   }
   const ended = new Set(over.map(({ wait }) => wait.key))
@@ -105,8 +110,9 @@ function resolve(ws: WorkingSet, task: TaskRow, over: Over): TaskRow {
 }
 
 /** The lease ends, the slot and the quotas are free. */
-function park(ws: WorkingSet, { lease }: Held, waits: readonly WaitRow[]): void {
+function park(ws: WorkingSet, { lease }: Held, waits: readonly WaitRow[], charged?: UsageSum): void {
   const task = ws.taskNow({ id: lease.task })
+  chargeQuotas(ws, task, charged)
   const ordered = waits.toSorted((a, b) => a.position - b.position)
   // A time limit says when it is waited no longer, not for what.
   const first = ordered.find(({ key }) => !isLimit(key)) ?? ordered[0]
@@ -116,9 +122,15 @@ function park(ws: WorkingSet, { lease }: Held, waits: readonly WaitRow[]): void 
   const times = timed.map((wait) => `${JSON.stringify(wait.key)}:${wait.dueAt}`).join(',')
   const row = ws.move(
     task,
-    { state: 'waiting', lease: null, waitReason: waitReasonOf[first.kind], dueAt },
+    {
+      state: 'waiting',
+      lease: null,
+      waitReason: waitReasonOf[first.kind],
+      dueAt,
+      ...charging(task, charged),
+    },
     'task.waiting',
-    `{${times === '' ? '' : `"dueAt":{${times}},`}"leaseId":"${ws.ids.lease(lease.id)}","reason":"${waitReasonOf[first.kind]}",` +
+    `{${chargedText(charged)}${times === '' ? '' : `"dueAt":{${times}},`}"leaseId":"${ws.ids.lease(lease.id)}","reason":"${waitReasonOf[first.kind]}",` +
       `"waits":[${ordered.map((wait) => `{${fieldsOf(wait)}}`).join(',')}]}`,
     ['lease.released'],
   )

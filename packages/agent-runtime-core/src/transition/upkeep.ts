@@ -94,7 +94,7 @@ export function removeWorkers(
     if (row === undefined) continue
     for (const lease of leases)
       if (lease.worker === row.id && ws.lease(lease.id)?.state === 'running')
-        release(ws, ws.ids.lease(lease.id), 'drained')
+        release(ws, { leaseId: ws.ids.lease(lease.id), reason: 'drained' })
     ws.workers.set(row.id, { ...row, registered: false })
   }
   return true

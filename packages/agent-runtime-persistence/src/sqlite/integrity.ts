@@ -44,12 +44,21 @@ export function prepareIntegrity({
       if (seq !== last) return { seq: last, expected: 'an event', actual: 'no event' }
       hash = chain(hash, chainText(row.id, seq, type, at, data))
       if (!isSame(hash, stored)) return { seq, expected: brief(stored), actual: brief(hash) }
-      const fault = blob === null ? undefined : faultOfBlob(blob, data)
+      const fault = blob === null ? faultWithoutBlob(data) : faultOfBlob(blob, data)
       if (fault !== undefined) return { seq, ...fault }
       show?.({ seq, type, at, data, blob })
     }
     if (last < row.seq) return { seq: last + 1, expected: 'an event', actual: 'no event' }
     return isSame(hash, row.tail) ? undefined : { seq: last, expected: brief(row.tail), actual: brief(hash) }
+  }
+
+  /** The chain does not hold which blob an event names, but its data does. A value of a user's that merely looks so has no blob. */
+  function faultWithoutBlob(data: string): Omit<HistoryFault, 'seq'> | undefined {
+    if (!data.includes('{"$blob":"')) return undefined
+    for (const [, blob = '', size] of data.matchAll(REFERENCE))
+      if (load.blob(blob)?.length === Number(size))
+        return { expected: `blob ${blob.slice(0, BRIEF)}`, actual: 'no name of a blob' }
+    return undefined
   }
 
   /** The chain holds the hash of a value that was moved to a blob, not the value. */
@@ -80,6 +89,9 @@ function isSame(one: Uint8Array, other: Uint8Array): boolean {
 function brief(hash: Uint8Array): string {
   return `hash ${Buffer.from(hash).toString('hex').slice(0, BRIEF)}`
 }
+
+/** What {@link blobReference} makes. */
+const REFERENCE = /\{"\$blob":"([0-9a-f]{64})","size":(\d+)\}/g
 
 /** Digits of a hash that a person compares. */
 const BRIEF = 12

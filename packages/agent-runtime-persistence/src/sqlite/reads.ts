@@ -75,7 +75,7 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
   const checkpointSeq = db.prepare<[number], number>('SELECT seq FROM checkpoint WHERE task = ?').pluck()
   const progressAfter = db
     .prepare<[number, number], number>(
-      "SELECT seq FROM event WHERE task = ? AND seq > ? AND type NOT IN ('signal.received', 'task.leaked', 'limit.warned', 'budget.asked', 'budget.continued') LIMIT 1",
+      "SELECT seq FROM event WHERE task = ? AND seq > ? AND type NOT IN ('signal.received', 'task.leaked', 'task.charged', 'limit.warned', 'budget.asked', 'budget.continued') LIMIT 1",
     )
     .pluck()
   const chunks = db.prepare<

@@ -15,7 +15,7 @@ import { TimeoutError } from '../task-errors.ts'
 import { Answer, refused } from './answer.ts'
 import { insideBranch } from './inside-branch.ts'
 import { type Callee, checkKey, type Pass, type Start } from './pass.ts'
-import { BranchScope, isWithin, LIVE, type Member, type Scope, silentIn } from './scope.ts'
+import { BranchScope, isSettlingIn, isWithin, LIVE, type Member, type Scope, silentIn } from './scope.ts'
 import { unawaitedIn } from './unawaited.ts'
 import { isWait } from './wait-calls.ts'
 
@@ -136,6 +136,10 @@ class Contest implements Start, Member {
   /** The decision is under way, which keeps the pass alive. */
   #counted = false
   #ended = false
+  /** It is decided for the race or the all around it alone, whose time is over: nothing of it is recorded. */
+  #decidedLate = false
+  /** Where in the history the result that decided it stands. */
+  #decidedAt = LIVE
 
   constructor(kind: Kind, { pass, scope, contextOf }: BranchCaller, { key, position, timeoutMs }: Terms) {
     this.#kind = kind
@@ -159,6 +163,13 @@ class Contest implements Start, Member {
       )
   }
 
+  get isSettling(): boolean {
+    if (this.#ended || this.#decidedLate) return false
+    const isUnderWay = this.#counted || (this.#deciding && this.#scope.isLate)
+    if (isUnderWay && (this.#late !== undefined || this.#results.at(-1)?.seq !== LIVE)) return true
+    return this.#branches.some(isSettlingIn)
+  }
+
   run(functions: readonly (readonly [string, Branch])[]): Promise<unknown> {
     this.#scope.keep(this)
     this.#branches = functions.map(([name]) => new BranchScope(name, this.#scope, this.#position))
@@ -166,7 +177,7 @@ class Contest implements Start, Member {
     if (late !== undefined) this.#closeDoors(late.seq)
     functions.forEach(([, branch], index) => this.#enter(this.#branches[index] as BranchScope, branch))
     if (late !== undefined) this.#toDecide()
-    else if (this.#limit !== undefined) this.#limitTime(this.#limit)
+    else if (this.#limit !== undefined && !this.#scope.isLate) this.#limitTime(this.#limit)
     return this.answer.promise
   }
 
@@ -179,7 +190,16 @@ class Contest implements Start, Member {
     this.#pass.wentLive()
     this.#counted = true
     if (this.#late === undefined && this.#results.at(-1)?.seq === LIVE) this.#decide()
-    else this.#pass.attempt.parts.deadlines.after(0, () => this.#decide())
+    else this.#decideWhenStill(false)
+  }
+
+  /** What is inside may have to be decided by memos first, and its branch to hear of it. */
+  #decideWhenStill(wasStill: boolean): void {
+    this.#pass.attempt.parts.deadlines.after(0, () => {
+      const isStill = !this.#branches.some(isSettlingIn)
+      if (this.#ended || this.#scope.closedBy !== undefined || (isStill && wasStill)) this.#decide()
+      else this.#decideWhenStill(isStill)
+    })
   }
 
   /** The handler has to stop, or has ended without waiting. */
@@ -203,7 +223,7 @@ class Contest implements Start, Member {
   }
 
   #settled(result: Result): void {
-    if (this.#ended || branchIsClosed(result.branch, this.#scope)) return
+    if (this.#ended || this.#decidedLate || branchIsClosed(result.branch, this.#scope)) return
     if (this.#scope.closedBy !== undefined) return this.refuse()
     this.#results.push(judged(result))
     if (this.#decides(this.#results)) this.#toDecide()
@@ -212,7 +232,8 @@ class Contest implements Start, Member {
   #toDecide(): void {
     if (this.#deciding) return
     this.#deciding = true
-    this.#pass.admit(this)
+    if (this.#scope.isLate) this.#decideWhenStill(false)
+    else this.#pass.admit(this)
   }
 
   /** A replay waits for nothing. */
@@ -250,6 +271,8 @@ class Contest implements Start, Member {
     if (this.#ended) return
     if (this.#scope.closedBy !== undefined) return this.refuse()
     const decisive = this.#decisive()
+    this.#decidedAt = decisive.seq
+    if (this.#scope.isLate) return this.#decideLate(decisive)
     const drops = { drops: this.#leftOver(), dropsChildren: this.#orphans(decisive) }
     this.#close((branch) => this.#reasonFor(branch, decisive))
     const { outcome } = decisive
@@ -270,6 +293,25 @@ class Contest implements Start, Member {
         (recorded) => this.#recorded(recorded, result),
         (error: unknown) => this.#end(error),
       )
+  }
+
+  /** It stays where it is until that around it is decided, which drops what is open in both. */
+  #decideLate({ branch, outcome, seq }: Result): void {
+    this.#decidedLate = true
+    this.#scope.answered(seq)
+    if (outcome.as === 'threw') this.answer.reject(outcome.error)
+    else {
+      try {
+        const what = `the result of ${this.#kind} '${this.#key}'`
+        const { maxPayloadBytes: maxBytes } = this.#pass.attempt.parts.config
+        this.answer.resolve(decode(encode(this.#valueOf(branch.branch, outcome.value), { what, maxBytes })))
+      } catch (error) {
+        this.answer.reject(error)
+      }
+    }
+    if (!this.#counted) return
+    this.#counted = false
+    this.#pass.end()
   }
 
   /** The result that counts: of those that came in time and decide, the one that stands first in the history. */
@@ -400,6 +442,7 @@ class Contest implements Start, Member {
       key: this.#key,
       position: this.#position,
       durationMs,
+      ...this.#pass.attempt.takeOwed(),
       ...(drops.length === 0 ? {} : { drops }),
       ...(dropsChildren.length === 0 ? {} : { dropsChildren }),
     }
@@ -415,7 +458,7 @@ class Contest implements Start, Member {
   #leave(): boolean {
     this.#ended = true
     this.#scope.drop(this)
-    this.#scope.answered(LIVE)
+    if (!this.#decidedLate) this.#scope.answered(this.#decidedAt)
     if (!this.#counted) return false
     this.#counted = false
     return this.#pass.end()

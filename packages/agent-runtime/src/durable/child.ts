@@ -110,6 +110,7 @@ export class Child implements ChildTask {
       scope: this.#scope,
       over: (record) => {
         this.#end = record
+        this.#pass.rooms.tryAgain()
         for (const waiting of this.#take()) this.#tell(waiting, record)
       },
       refuse: (reason) => {

@@ -16,8 +16,7 @@ import { TaskRejected } from '../task-errors.ts'
 import { Answer, refused } from './answer.ts'
 import { Child } from './child.ts'
 import { type Callee, checkKey, type Pass, type Start } from './pass.ts'
-import { retriesIn, retryKey } from './retries.ts'
-import { isPassing, roomDelay } from './room.ts'
+import type { Room, Seeker } from './room.ts'
 import { LIVE, type Member, type Scope } from './scope.ts'
 
 /** Which pass spawns, on whose behalf, the method that was called, and what its own task was submitted with. */
@@ -143,29 +142,43 @@ interface SpawnFacts {
 }
 
 /** One call that no memo answers: the child's input is checked, and it is submitted with the memo in one commit. */
-class Spawn<T> implements Start, Member {
+class Spawn<T> implements Start, Member, Seeker {
   readonly answer: Answer<T>
   readonly #it: SpawnFacts
   readonly #spawned: Spawned<T>
   /** It is under way, which keeps the pass alive. */
   #counted = false
   #ended = false
-  /** How often it was refused for want of room, in earlier passes too. */
-  #refusals = 0
+  /** Where it stands in line when there is no room; undefined where it is refused then. */
+  readonly #room: Room | undefined
+  #prepared: Submission | undefined
 
   constructor(it: SpawnFacts, answer: Answer<T>, spawned: Spawned<T>) {
     this.#it = it
     this.answer = answer
     this.#spawned = spawned
+    this.#room = it.whenFull === 'wait' ? it.pass.rooms.of(kindOf(it.item)) : undefined
+  }
+
+  get key(): string {
+    return this.#it.key
+  }
+  get position(): number {
+    return this.#it.position
+  }
+  get scope(): Scope {
+    return this.#it.scope
   }
 
   begin(): Promise<T> {
-    const { pass, scope, key } = this.#it
-    scope.keep(this)
-    this.#refusals = retriesIn(pass.memos, key)
-    if (pass.memos.open.has(retryKey(key, this.#refusals + 1))) this.#awaitRoom()
-    else pass.admit(this)
+    this.#it.scope.keep(this)
+    if (this.#room === undefined) this.seek()
+    else this.#room.enter(this)
     return this.answer.promise
+  }
+
+  seek(): void {
+    this.#it.pass.admit(this)
   }
 
   start(): void {
@@ -175,6 +188,7 @@ class Spawn<T> implements Start, Member {
     pass.wentLive()
     pass.begin()
     this.#counted = true
+    if (this.#prepared !== undefined) return this.#hand(this.#prepared)
     try {
       const prepared = pass.attempt.parts.prepareChild(item, `${name} '${key}'`)
       if (prepared instanceof Promise)
@@ -189,8 +203,8 @@ class Spawn<T> implements Start, Member {
   }
 
   /** The handler has to stop, or has ended without waiting. */
-  refuse(): void {
-    this.#end(this.#it.scope.closedBy)
+  refuse(reason: unknown = this.#it.scope.closedBy): void {
+    this.#end(reason)
   }
 
   abandon(reason: Error): void {
@@ -202,12 +216,15 @@ class Spawn<T> implements Start, Member {
     const { pass, scope, key, position, policy, parent } = this.#it
     if (scope.closedBy !== undefined) return this.refuse()
     const { leaseId } = pass.attempt.claim
+    this.#prepared = prepared
     const submission = {
       ...(parent.client === undefined ? {} : { client: parent.client }),
       ...(parent.trace === undefined ? {} : { trace: parent.trace }),
       ...prepared,
     }
-    pass.attempt.write({ kind: 'spawn', leaseId, key, position, policy, submission }).then(
+    const drops = this.#room?.openWait(this)
+    const inLine = this.#room === undefined ? {} : { inLine: true, ...(drops === undefined ? {} : { drops }) }
+    pass.attempt.write({ kind: 'spawn', leaseId, key, position, policy, submission, ...inLine }).then(
       (outcome) => this.#answered(outcome),
       (error: unknown) => this.#end(error),
     )
@@ -218,33 +235,19 @@ class Spawn<T> implements Start, Member {
     if (outcome.fenced === 'stale') pass.attempt.lose()
     if (this.#ended) return
     if (outcome.fenced === 'stale' || scope.closedBy !== undefined) return this.refuse()
-    if (outcome.as === 'refused' && this.#it.whenFull === 'wait' && isPassing(outcome.receipt.reason)) {
+    if (outcome.as === 'no_room') {
       this.#counted = false
-      this.#awaitRoom()
+      this.#room?.refused(this)
       return pass.endInWait()
     }
     if (outcome.as !== 'spawned') return this.#end(this.#refusal(outcome))
+    this.#room?.accepted(this)
     if (!this.#leave()) this.#spawned(this.answer, new Child(pass, scope, outcome.child, resultAt))
   }
 
-  /** As between the tries of a step, the wait is the task's own: it holds no slot, which the queue may need. */
-  #awaitRoom(): void {
-    const { pass, scope, key, position } = this.#it
-    const delayMs = roomDelay(this.#refusals)
-    this.#refusals += 1
-    try {
-      pass.waits.add({
-        request: { key: retryKey(key, this.#refusals), position, kind: 'timer', delayMs },
-        scope,
-        over: () => pass.admit(this),
-        refuse: (reason) => this.#end(reason),
-      })
-    } catch (error) {
-      this.#end(error)
-    }
-  }
-
-  #refusal(outcome: Exclude<OutcomeOf<'spawn'>, { fenced: 'stale' } | { as: 'spawned' }>): unknown {
+  #refusal(
+    outcome: Exclude<OutcomeOf<'spawn'>, { fenced: 'stale' } | { as: 'spawned' | 'no_room' }>,
+  ): unknown {
     const { pass, key } = this.#it
     if (outcome.as === 'full') {
       const { maxChildren } = pass.attempt.parts.config
@@ -272,6 +275,8 @@ class Spawn<T> implements Start, Member {
     if (this.#ended) return
     const { pass, key, position } = this.#it
     pass.giveBack(key, position)
+    this.#ended = true
+    this.#room?.gone(this)
     this.#leave()
     this.answer.reject(error)
   }
@@ -286,4 +291,11 @@ class Spawn<T> implements Start, Member {
     this.#counted = false
     return pass.end()
   }
+}
+
+/** What has room together: the quotas of a submission go by its type, model and tools. */
+function kindOf({ task, options }: SubmitItem): string {
+  const type: unknown = typeof task === 'string' ? task : (task as { type?: unknown } | undefined)?.type
+  const { lane, model, tools, dueAt, delayMs } = options ?? {}
+  return JSON.stringify([type, lane, model, tools, dueAt !== undefined || delayMs !== undefined])
 }

@@ -120,33 +120,27 @@ export class HandlerContext implements TaskContext {
   step<T>(key: string, options: StepOptions, fn: (step: StepHandle) => T | PromiseLike<T>): Promise<T>
   step(key: unknown, ...rest: readonly unknown[]): Promise<never> {
     const [options, fn] = rest.length < 2 ? [undefined, rest[0]] : rest
-    // oxlint-disable-next-line typescript/unbound-method -- it is not called: a place is told by what calls it
-    return runStep(this.#pass, this.#scope, [key, options, fn], this.step)
+    return runStep(this.#pass, this.#scope, [key, options, fn], this.#callee('step'))
   }
 
   sleep(key: string, ms: number): Promise<void> {
-    // oxlint-disable-next-line typescript/unbound-method -- as in step
-    return sleep(this.#caller(this.sleep), key, ms)
+    return sleep(this.#caller('sleep'), key, ms)
   }
 
   sleepUntil(key: string, when: Date | number): Promise<void> {
-    // oxlint-disable-next-line typescript/unbound-method -- as in step
-    return sleepUntil(this.#caller(this.sleepUntil), key, when)
+    return sleepUntil(this.#caller('sleepUntil'), key, when)
   }
 
   waitForSignal<T = unknown>(key: string, options: SignalWaitOptions = {}): Promise<T> {
-    // oxlint-disable-next-line typescript/unbound-method -- as in step
-    return waitForSignal(this.#caller(this.waitForSignal), key, options) as Promise<T>
+    return waitForSignal(this.#caller('waitForSignal'), key, options) as Promise<T>
   }
 
   race<B extends Branches>(key: string, branches: B, options?: BranchesOptions): Promise<RaceResult<B>> {
-    // oxlint-disable-next-line typescript/unbound-method -- as in step
-    return runBranches('race', this.#branching(this.race), key, branches, options)
+    return runBranches('race', this.#branching('race'), key, branches, options)
   }
 
   all<B extends Branches>(key: string, branches: B, options?: BranchesOptions): Promise<AllResults<B>> {
-    // oxlint-disable-next-line typescript/unbound-method -- as in step
-    return runBranches('all', this.#branching(this.all), key, branches, options)
+    return runBranches('all', this.#branching('all'), key, branches, options)
   }
 
   requestApproval<T = unknown>(
@@ -154,24 +148,20 @@ export class HandlerContext implements TaskContext {
     artifact: unknown,
     options?: ApprovalOptions,
   ): Promise<Approval<T>> {
-    // oxlint-disable-next-line typescript/unbound-method -- as in step
-    const caller = this.#caller(this.requestApproval)
+    const caller = this.#caller('requestApproval')
     return requestApproval(caller, key, artifact, options, this.#rules.oversight) as Promise<Approval<T>>
   }
 
   patched(id: string): Promise<boolean> {
-    // oxlint-disable-next-line typescript/unbound-method -- as in step
-    return patched(this.#caller(this.patched), id)
+    return patched(this.#caller('patched'), id)
   }
 
   spawn(key: string, task: unknown, input: unknown, options?: SpawnOptions): Promise<ChildTask<never>> {
-    // oxlint-disable-next-line typescript/unbound-method -- as in step
-    return spawnChild(this.#spawning(this.spawn), key, task, input, options) as Promise<ChildTask<never>>
+    return spawnChild(this.#spawning('spawn'), key, task, input, options) as Promise<ChildTask<never>>
   }
 
   call(key: string, task: unknown, input: unknown, options?: SpawnOptions): Promise<never> {
-    // oxlint-disable-next-line typescript/unbound-method -- as in step
-    return callChild(this.#spawning(this.call), key, task, input, options) as Promise<never>
+    return callChild(this.#spawning('call'), key, task, input, options) as Promise<never>
   }
 
   onCleanup(hook: CleanupHook): () => void {
@@ -251,19 +241,25 @@ export class HandlerContext implements TaskContext {
     return this.#madePass
   }
 
-  #caller(callee: Callee): WaitCaller {
-    return { pass: this.#pass, scope: this.#scope, callee }
+  /** What the place of a call looks above of: the method, or what somebody has put in its place. */
+  #callee(name: keyof HandlerContext): Callee {
+    if (!Object.hasOwn(this, name)) return methods[name]
+    return Object.getOwnPropertyDescriptor(this, name)?.value as Callee
   }
 
-  #spawning(callee: Callee): ChildCaller {
-    return { ...this.#caller(callee), submission: this.#submission }
+  #caller(method: keyof HandlerContext): WaitCaller {
+    return { pass: this.#pass, scope: this.#scope, callee: this.#callee(method) }
   }
 
-  #branching(callee: Callee): BranchCaller {
+  #spawning(method: keyof HandlerContext): ChildCaller {
+    return { ...this.#caller(method), submission: this.#submission }
+  }
+
+  #branching(method: keyof HandlerContext): BranchCaller {
     const pass = this.#pass
     const contextOf = (scope: Scope) =>
       new HandlerContext(scope, this.#submission, this.#memos, this.#rules, pass)
-    return { pass, scope: this.#scope, callee, contextOf }
+    return { pass, scope: this.#scope, callee: this.#callee(method), contextOf }
   }
 }
 
@@ -274,4 +270,22 @@ function logOf(attempt: Attempt): TaskLog {
     warn: (message, fields) => attempt.logForHandler('warn', message, fields),
     error: (message, fields) => attempt.logForHandler('error', message, fields),
   }
+}
+
+/** The methods as they are written: the place of a call is told by them. */
+const methods = ownMethods(HandlerContext.prototype)
+for (const [name, method] of Object.entries(methods))
+  Object.defineProperty(HandlerContext.prototype, name, {
+    configurable: true,
+    // Bound when it is asked for, so that a handler may take it out of its context: `async ({ step }, input) => …`.
+    get(this: HandlerContext) {
+      return method.bind(this as never)
+    },
+  })
+
+function ownMethods(prototype: HandlerContext): Readonly<Record<keyof HandlerContext, Callee>> {
+  const own = Object.entries(Object.getOwnPropertyDescriptors(prototype)).flatMap(([name, { value }]) =>
+    typeof value === 'function' && name !== 'constructor' ? [[name, value as unknown]] : [],
+  )
+  return Object.fromEntries(own) as Record<keyof HandlerContext, Callee>
 }

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { RuntimeError } from '@ku0/agent-runtime-core'
 import { isWithin, type Scope } from './scope.ts'
+import { type CallOrName, nameOfCall } from './call-name.ts'
 
 const around = new AsyncLocalStorage<Scope>()
 
@@ -13,11 +14,11 @@ export function insideBranch(branch: Scope, run: () => unknown): unknown {
  * Refuses a call on behalf of whoever runs the branches, made from inside one of them: it would not end with the branch, and have a
  * place in the history of its own. Throws `invalid_argument`.
  */
-export function assertOwnContext(scope: Scope, what: string): void {
+export function assertOwnContext(scope: Scope, what: CallOrName): void {
   const branch = around.getStore()
   if (branch === undefined || branch.attempt !== scope.attempt || isWithin(scope, new Set([branch]))) return
   throw new RuntimeError(
     'invalid_argument',
-    `${what} was called in ${branch.name} with the context of ${scope.name}: a branch uses the ctx that it is given`,
+    `${nameOfCall(what)} was called in ${branch.name} with the context of ${scope.name}: a branch uses the ctx that it is given`,
   )
 }

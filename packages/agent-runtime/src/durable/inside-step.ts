@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { RuntimeError, type Usage } from '@ku0/agent-runtime-core'
 import type { Pass } from './pass.ts'
+import { type CallOrName, nameOfCall } from './call-name.ts'
 
 const around = new AsyncLocalStorage<Surrounding>()
 
@@ -26,12 +27,12 @@ export function surroundingStep(pass: Pass): Surrounding | undefined {
  * Refuses a call of the context that needs a place of its own in the history, made from inside a step: a later pass has the step's
  * result and never comes to it. Throws `inside_step`.
  */
-export function assertOutsideSteps(pass: Pass, what: string): void {
+export function assertOutsideSteps(pass: Pass, what: CallOrName): void {
   const inside = surroundingStep(pass)
   if (inside === undefined) return
   throw new RuntimeError(
     'inside_step',
-    `${what} was called inside step '${inside.key}', which a later pass does not go into: call it in the handler itself`,
+    `${nameOfCall(what)} was called inside step '${inside.key}', which a later pass does not go into: call it in the handler itself`,
     { details: { step: inside.key } },
   )
 }

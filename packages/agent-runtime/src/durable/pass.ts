@@ -19,6 +19,7 @@ import { assertOwnContext } from './inside-branch.ts'
 import { assertOutsideSteps } from './inside-step.ts'
 import type { Memos } from './memos.ts'
 import { nameOfPlace, type Place, placeOf } from './place.ts'
+import { Rooms } from './room.ts'
 import type { Scope } from './scope.ts'
 import { recordedError } from './recorded-error.ts'
 import { type NewCall, Trail } from './trail.ts'
@@ -36,6 +37,8 @@ export interface KeyUse {
   readonly as: 'step' | WaitKind
   /** Of the input that a step declares. */
   readonly inputHash?: string | undefined
+  /** Of the signal that it waits for. */
+  readonly signal?: string | undefined
   /** It runs branches, which share its position. */
   readonly branches?: 'race' | 'all'
   readonly scope: Scope
@@ -63,6 +66,7 @@ export class Pass {
   readonly attempt: Attempt
   readonly memos: Memos
   readonly waits: Waits
+  readonly rooms = new Rooms(this)
   /** Where the children of this pass were spawned, by key. */
   readonly children = new Map<string, Scope>()
   readonly #used = new Map<string, Place>()
@@ -119,8 +123,8 @@ export class Pass {
    */
   use(call: KeyUse): Use {
     const { key, as, inputHash, scope, callee } = call
-    assertOutsideSteps(this, `${as} '${key}'`)
-    assertOwnContext(scope, `${as} '${key}'`)
+    assertOutsideSteps(this, call)
+    assertOwnContext(scope, call)
     const verdict = decideReplay({ key, inputHash, memos: this.memos.steps, used: this.#used })
     if (verdict.as === 'duplicate') {
       throw new DuplicateStepKey({
@@ -147,7 +151,8 @@ export class Pass {
       scope.answered(failure.seq)
       throw recordedError(failure.error, this.#rules.errors)
     }
-    if (answered === undefined && scope.isLate) throw parted
+    // Branches begin nothing by themselves: what memos answer in them counts.
+    if (answered === undefined && scope.isLate && call.branches === undefined) throw parted
     if (answered !== undefined) this.attempt.replay?.answered(wait === undefined ? 'step' : 'wait')
     else if (this.attempt.replay !== undefined) this.#answerReplay(call, position)
     return { position, memo, wait }
@@ -172,7 +177,7 @@ export class Pass {
   }
 
   /** In a replay a call without a memo fails as it did, or is where the history ends. */
-  #answerReplay({ key, as, branches }: KeyUse, position: number): void {
+  #answerReplay({ key, as, branches, signal }: KeyUse, position: number): void {
     const failure = this.attempt.replay?.failureOf(key)
     if (failure !== undefined) {
       this.attempt.replay?.answered('failure')
@@ -181,12 +186,12 @@ export class Pass {
     if (branches !== undefined) return
     if (key.startsWith(PATCH_KEY))
       this.endsHere({ call: 'patched', key: key.slice(PATCH_KEY.length), position })
-    else this.endsHere({ call: as, key, position })
+    else this.endsHere({ call: as, key, position }, signal)
     throw parted
   }
 
   /** True in a replay, which goes no further here: nothing is done in it. */
-  endsHere(end: HistoryEnd): boolean {
+  endsHere(end: HistoryEnd, signal?: string): boolean {
     const { replay } = this.attempt
     if (replay === undefined) return false
     const { key, position = -1, call } = end
@@ -194,7 +199,7 @@ export class Pass {
     const outermost = this.#undecided.get(position)
     const at =
       outermost === undefined ? { key, position, branches } : { key: outermost, position, branches: true }
-    replay.reached(end, this.#replayTrail(at))
+    replay.reached(end, this.#replayTrail(at), signal)
     return true
   }
 

@@ -47,6 +47,8 @@ export interface Member {
   readonly question?: Call
   /** Branches of it that have not returned and have nothing under way: they wait for something of their own. */
   readonly silent?: readonly string[]
+  /** Memos decide how it ends, which a turn or a commit later it will have done. */
+  readonly isSettling?: boolean
   abandon(reason: Error): void
 }
 
@@ -177,6 +179,12 @@ export class BranchScope extends Calls implements Scope {
 /** The branches of everything that is under way in a scope that wait for something of their own: a pass that ends cuts them off. */
 export function silentIn({ members }: Scope): readonly string[] {
   return [...members].flatMap(({ silent = [] }) => silent)
+}
+
+/** Whether anything that is under way in a scope is about to end by what memos answer. */
+export function isSettlingIn({ members }: Scope): boolean {
+  for (const { isSettling } of members) if (isSettling === true) return true
+  return false
 }
 
 /** Whether a scope is one of `scopes`, or inside one. */

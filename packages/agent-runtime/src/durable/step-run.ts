@@ -1,5 +1,4 @@
 import {
-  addUsage,
   decideBackoff,
   decode,
   describeError,
@@ -13,7 +12,6 @@ import {
   RuntimeError,
   type Usage,
   usageSum,
-  type UsageSum,
   waitFor,
   type WaitRecord,
 } from '@ku0/agent-runtime-core'
@@ -76,7 +74,6 @@ export class StepRun implements StepHandle, Start, Member {
   #ended = false
   /** The function has returned. */
   #isRecording = false
-  #charged: UsageSum | undefined
 
   constructor(pass: Pass, scope: Scope, facts: StepFacts, fn: Callee) {
     this.#pass = pass
@@ -255,7 +252,6 @@ export class StepRun implements StepHandle, Start, Member {
   abandon(reason: Error): void {
     if (this.#ended) return
     const limit = this.#limit
-    if (this.#charged !== undefined) this.#attempt.charge(this.#charged)
     this.#end(reason)
     limit?.controller.abort(reason)
   }
@@ -278,14 +274,7 @@ export class StepRun implements StepHandle, Start, Member {
   #charge(tried: number, usage: Usage): void {
     const sum = usageSum('charge', usage)
     if (this.#ended || tried !== this.#try || this.#isRecording) throw chargedLate(this.#facts.key)
-    this.#charged = addUsage(this.#charged, sum)
-  }
-
-  /** What the try has used up, told once. */
-  #takeCharged(): { readonly charged?: UsageSum } {
-    const charged = this.#charged
-    this.#charged = undefined
-    return charged === undefined ? {} : { charged }
+    this.#attempt.chargeRun(this, sum)
   }
 
   #returned(tried: number, value: unknown): void {
@@ -309,7 +298,7 @@ export class StepRun implements StepHandle, Start, Member {
         position,
         durationMs: this.#durationMs(),
         result,
-        ...this.#takeCharged(),
+        ...this.#attempt.takeRun(this),
         ...(inputHash === undefined ? {} : { inputHash }),
       })
       .then(
@@ -345,7 +334,7 @@ export class StepRun implements StepHandle, Start, Member {
       position,
       durationMs: this.#durationMs(),
       error: encode(error, { what: 'an error' }),
-      ...this.#takeCharged(),
+      ...this.#attempt.takeRun(this),
       ...this.#attempt.backOff(rateLimit),
       ...(retry === undefined ? {} : { retry: this.#retries + this.#limits + 1 }),
     })
@@ -429,6 +418,7 @@ export class StepRun implements StepHandle, Start, Member {
   /** True when the task has yielded here. */
   #close(): boolean {
     this.#ended = true
+    this.#attempt.endRun(this)
     this.#limit?.end()
     this.#scope.drop(this)
     this.#scope.answered(LIVE)

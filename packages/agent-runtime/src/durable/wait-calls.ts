@@ -58,7 +58,13 @@ function waitFor(
     if (scope.closedBy !== undefined) throw scope.closedBy
     checkKey(key, 'wait')
     const wanted = read(key)
-    const { position, wait: memo } = pass.use({ key, as: wanted.kind, scope, callee })
+    const { position, wait: memo } = pass.use({
+      key,
+      as: wanted.kind,
+      scope,
+      callee,
+      signal: wanted.kind === 'signal' ? wanted.name : undefined,
+    })
     const request = { key, position, ...wanted }
     const answer = (record: WaitRecord): unknown => {
       if (record.outcome === 'timed_out') throw late(request)

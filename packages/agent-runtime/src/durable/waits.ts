@@ -1,4 +1,6 @@
 import {
+  callOf,
+  isRetryWait,
   type OpenWait,
   type OutcomeOf,
   RuntimeError,
@@ -41,8 +43,8 @@ export class Waits implements Dependant {
   /** What earlier passes left open. */
   readonly #open: Map<string, OpenWait>
   readonly #pending = new Map<string, Pending>()
-  /** Those that `maxWaits` bounds: children have a limit of their own. */
-  #limited = 0
+  /** How many count towards each limit: children have one of their own. */
+  readonly #limited = { maxWaits: 0, maxBackOffs: 0 }
   /** What ended in this pass before the handler came to it. */
   readonly #early = new Map<string, WaitRecord>()
   #asking: 'whether to end' | 'while staying' | undefined
@@ -61,12 +63,20 @@ export class Waits implements Dependant {
     return this.#asking === 'whether to end'
   }
 
-  /** Throws `limit_exceeded` when there are `maxWaits`, those for children not counted. */
+  /** Throws `limit_exceeded` when there are `maxWaits` or `maxBackOffs`; those for children are not counted. */
   add(wait: Wait): void {
-    const { maxWaits } = this.#attempt.parts.config
-    if (wait.request.kind !== 'child' && this.#limited >= maxWaits) {
-      const message = `wait '${wait.request.key}': a task has at most maxWaits ${maxWaits} open waits`
-      throw new RuntimeError('limit_exceeded', message, { details: { key: wait.request.key, maxWaits } })
+    const limit = limitOf(wait)
+    if (limit !== undefined) {
+      const most = this.#attempt.parts.config[limit]
+      if (this.#limited[limit] >= most) {
+        const { key } = wait.request
+        const what =
+          limit === 'maxWaits'
+            ? `wait '${key}': a task has at most maxWaits ${most} open waits`
+            : `'${callOf(key)}' is to be tried again: a task has at most maxBackOffs ${most} waits for that`
+        throw new RuntimeError('limit_exceeded', what, { details: { key: callOf(key), [limit]: most } })
+      }
+      this.#limited[limit] += 1
     }
     if (this.#pending.size === 0) this.#attempt.keep(this)
     const pending: Pending = {
@@ -78,7 +88,6 @@ export class Waits implements Dependant {
       ...(wait.question === undefined ? {} : { question: wait.question }),
     }
     this.#pending.set(wait.request.key, pending)
-    if (wait.request.kind !== 'child') this.#limited += 1
     wait.scope.keep(pending)
     // One turn later, so that what the handler starts side by side is there by then.
     this.#lookIn(0)
@@ -151,6 +160,7 @@ export class Waits implements Dependant {
         leaseId: this.#attempt.claim.leaseId,
         waits: all.map((pending) => this.#requestOf(pending)),
         stay: asking === 'while staying',
+        ...this.#attempt.owed,
       })
       .then(
         (outcome) => this.#answered(all, outcome),
@@ -235,7 +245,8 @@ export class Waits implements Dependant {
   /** The wait, if it was pending still. */
   #end(pending: Pending): Wait | undefined {
     if (!this.#pending.delete(pending.wait.request.key)) return undefined
-    if (pending.wait.request.kind !== 'child') this.#limited -= 1
+    const limit = limitOf(pending.wait)
+    if (limit !== undefined) this.#limited[limit] -= 1
     pending.wait.scope.drop(pending)
     if (this.#pending.size === 0) {
       this.#cancelLook()
@@ -256,6 +267,12 @@ interface Pending extends Member {
   asked: boolean
   /** Epoch ms; undefined as long as nobody knows, or for ever. */
   dueAt: number | undefined
+}
+
+/** What bounds how many waits of this sort are open. */
+function limitOf({ request: { kind, key } }: Wait): 'maxWaits' | 'maxBackOffs' | undefined {
+  if (kind === 'child') return undefined
+  return isRetryWait(key) ? 'maxBackOffs' : 'maxWaits'
 }
 
 /** A line with more than that is read by nobody. */

@@ -82,6 +82,9 @@ export class Attempt {
   #stoppedAt = 0
   #charged: UsageSum | undefined
   #told: RateLimited | undefined
+  /** What runs of steps have used up that have not been told, by run; of those that came to nothing in one sum. */
+  #runs: Map<object, UsageSum> | undefined
+  #owed: UsageSum | undefined
   #grace: { cancel(): void } | undefined
 
   constructor(parts: Parts, claim: Claim, observer: AttemptObserver, replay?: ReplayWatch) {
@@ -126,7 +129,18 @@ export class Attempt {
    * be lost, so that trouble of the store fails no task. Source: `docs/reliability.md` D01, D03.
    */
   write<K extends HolderWrite>(operation: Write<K>): Promise<OutcomeOf<K>> {
-    return this.parts.store.write(operation).catch((error: unknown) => this.#insist(operation, error))
+    const written = this.parts.store
+      .write(operation)
+      .catch((error: unknown) => this.#insist(operation, error))
+    const charged = 'charged' in operation && operation.kind !== 'suspend' ? operation.charged : undefined
+    if (charged === undefined) return written
+    return written.then((outcome) => {
+      const isStale =
+        outcome === 'stale' ||
+        (typeof outcome === 'object' && 'fenced' in outcome && outcome.fenced === 'stale')
+      if (isStale) this.#owed = addUsage(this.#owed, charged)
+      return outcome
+    })
   }
 
   /** The task was canceled: that is committed already. Source: `docs/semantics.md 5.1`. */
@@ -181,8 +195,8 @@ export class Attempt {
   diverge(divergence: Divergence): void {
     if (this.stopped !== undefined || this.handlerEnded) return
     this.#leaseEnded = true
-    this.write({ kind: 'diverge', leaseId: this.claim.leaseId, divergence }).catch((error: unknown) =>
-      this.#unheard('diverge', error),
+    this.write({ kind: 'diverge', leaseId: this.claim.leaseId, divergence, ...this.#takeAll() }).catch(
+      (error: unknown) => this.#unheard('diverge', error),
     )
     if (divergence.kind === 'history_edited')
       this.log('error', 'the task is parked: its history in the database was changed', { ...divergence })
@@ -255,10 +269,55 @@ export class Attempt {
     return { backOff: { keys: rateLimit.quotaKeys, retryAfterMs: rateLimit.retryAfterMs } }
   }
 
+  /** A run of a step has used something up, which is told with its end, or that of the pass. */
+  chargeRun(run: object, usage: UsageSum): void {
+    this.#runs ??= new Map()
+    this.#runs.set(run, addUsage(this.#runs.get(run), usage))
+  }
+
+  /** What a run has used up since it was asked last. */
+  takeRun(run: object): Charged {
+    const charged = this.#runs?.get(run)
+    if (charged === undefined) return {}
+    this.#runs?.delete(run)
+    return { charged }
+  }
+
+  /** A run came to nothing: what it used up is told with whatever is told next. */
+  endRun(run: object): void {
+    const { charged } = this.takeRun(run)
+    if (charged !== undefined) this.#owed = addUsage(this.#owed, charged)
+  }
+
+  /** What runs have used up that came to nothing; whoever takes it tells it. */
+  takeOwed(): Charged {
+    const { owed } = this
+    this.#owed = undefined
+    return owed
+  }
+
+  /** The same for a write that may not be the one that tells it. */
+  get owed(): Charged {
+    return this.#owed === undefined ? {} : { charged: this.#owed }
+  }
+
+  /** All that has not been told: the pass is over, and so is what runs in it. */
+  #takeAll(): Charged {
+    for (const run of this.#runs?.keys() ?? []) this.endRun(run)
+    return this.takeOwed()
+  }
+
+  /** What it used up outside of steps is told too, by the pass that ends the task. */
+  #takeAllAround(): Charged {
+    if (this.#charged !== undefined) this.#owed = addUsage(this.#owed, this.#charged)
+    this.#charged = undefined
+    return this.#takeAll()
+  }
+
   /** The attempt is not gone before the store has answered: a cancellation may have come first. */
   settle(settlement: Settlement, rateLimit?: RateLimited): void {
     this.#holds += 1
-    const charged = this.#charged === undefined ? {} : { charged: this.#charged }
+    const charged = this.#takeAllAround()
     this.write({
       kind: 'settle',
       leaseId: this.claim.leaseId,
@@ -299,8 +358,8 @@ export class Attempt {
 
   #release(reason: 'yielded' | 'drained'): void {
     this.#leaseEnded = true
-    this.write({ kind: 'release', leaseId: this.claim.leaseId, reason }).catch((error: unknown) =>
-      this.#unheard('release', error),
+    this.write({ kind: 'release', leaseId: this.claim.leaseId, reason, ...this.#takeAll() }).catch(
+      (error: unknown) => this.#unheard('release', error),
     )
   }
 
@@ -342,6 +401,7 @@ export class Attempt {
     this.#holds -= 1
     if (this.#holds > 0) return
     if (this.stopped !== undefined || this.#mustAcknowledge) this.#halted()
+    else if (this.#owesMore()) this.#tellStore('acknowledged', 0)
     this.#observer.gone(this)
   }
 
@@ -349,13 +409,18 @@ export class Attempt {
   #halted(): void {
     const afterMs =
       this.stopped === undefined ? 0 : this.parts.environment.clock.monotonic() - this.#stoppedAt
-    if (this.#mustAcknowledge) this.#tellStore('acknowledged', afterMs)
+    if (this.#mustAcknowledge || this.#owesMore()) this.#tellStore('acknowledged', afterMs)
     this.#observer.halted(this, { kind: this.stopped?.kind ?? 'canceled', afterMs, leaked: false })
   }
 
+  #owesMore(): boolean {
+    return this.stopped?.kind !== 'waiting' && (this.#owed !== undefined || (this.#runs?.size ?? 0) > 0)
+  }
+
   #tellStore(how: 'acknowledged' | 'leaked', afterMs: number): void {
+    const charged = this.stopped?.kind === 'canceled' ? this.#takeAllAround() : this.#takeAll()
     this.parts.store
-      .write({ kind: 'abortSettled', leaseId: this.claim.leaseId, how, afterMs })
+      .write({ kind: 'abortSettled', leaseId: this.claim.leaseId, how, afterMs, ...charged })
       .catch((error: unknown) => this.#unheard('abortSettled', error))
   }
 
@@ -366,6 +431,11 @@ export class Attempt {
   #insist<K extends HolderWrite>(operation: Write<K>, first: unknown): Promise<OutcomeOf<K>> {
     return insist(this.parts, operation, first, () => this.stopped?.kind !== 'lost')
   }
+}
+
+/** The part of a write that tells what was used up. */
+interface Charged {
+  readonly charged?: UsageSum
 }
 
 /** The writes that name a lease and are fenced by it. */

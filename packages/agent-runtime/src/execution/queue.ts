@@ -153,7 +153,7 @@ export class SubmissionQueue {
     checkOptions(options, call)
     const definition = this.#definitions.get(type)
     if (definition === undefined) return undefinedHere(type)
-    const place = call.replace(/submit$/, '')
+    const place = call.endsWith('submit') ? call.slice(0, -'submit'.length) : `${call}: `
     const threw = (error: unknown) => {
       const message = `the schema of task '${type}' failed: ${describeError(error).message}`
       return this.#refuse(type, options, 'invalid_payload', message, definition)

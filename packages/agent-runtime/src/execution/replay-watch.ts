@@ -15,8 +15,8 @@ export interface ReplayWatch {
   failureOf(key: string): ErrorRecord | undefined
   /** The history has answered a call. */
   answered(as: 'step' | 'wait' | 'failure'): void
-  /** The history has no answer for a call, which never settles. */
-  reached(end: HistoryEnd, trail: ReplayTrail): void
+  /** The history has no answer for a call, which never settles; `signal` is the name of the one that it waits for. */
+  reached(end: HistoryEnd, trail: ReplayTrail, signal?: string): void
   diverged(divergence: Divergence): void
   ended(end: HandlerEnd, trail: ReplayTrail | undefined): void
 }

@@ -61,7 +61,7 @@ function definitionProblems({ nodes, ...settings }: { readonly nodes: unknown } 
   const plain = entries.map(([name, node]) => [name, isRecord(node) ? { ...node, input: undefined } : node])
   const { problems } = parseGraph({ ...settings, nodes: Object.fromEntries(plain) as object })
   return [
-    ...problems.map((allowed) => ({ path: 'graph', allowed, given: undefined })),
+    ...problems.map((allowed) => ({ path: 'graph', allowed })),
     ...wrong.map(([name, node]) => ({
       path: `node '${name}' input`,
       allowed: 'a function ({ input, results }) => …',

@@ -8,9 +8,19 @@ export function orderProblems(dependencies: Dependencies): string[] {
       .filter((other) => !dependencies.has(other))
       .map((other) => `node '${name}' waits for '${other}', which is not a node`),
   )
-  const circles = circlesIn(dependencies).map((path) => `a circle: ${path.join(' → ')}`)
+  const circles = circlesIn(dependencies).map((path) => `a circle: ${shortened(path).join(' → ')}`)
   return [...unknown, ...circles]
 }
+
+/** A long one is cut in the middle. */
+function shortened(path: readonly string[]): readonly string[] {
+  if (path.length <= 2 * ENDS_TOLD + 1) return path
+  const left = path.length - 2 * ENDS_TOLD
+  return [...path.slice(0, ENDS_TOLD), `… (${left} more)`, ...path.slice(-ENDS_TOLD)]
+}
+
+/** So many nodes of each end of a long circle are named. */
+const ENDS_TOLD = 10
 
 /** Circles that have no node in common, each from a node back to itself, in the order in which they would have to run. */
 function circlesIn(dependencies: Dependencies): string[][] {

@@ -1,6 +1,6 @@
-import { type ErrorCode, isErrorCode, RuntimeError } from '@ku0/agent-runtime-core'
+import { type ErrorCode, isErrorCode, RuntimeError, wantsRoom } from '@ku0/agent-runtime-core'
 import type { HandlerContext } from '../durable/context.ts'
-import { isPassing, roomDelay } from '../durable/room.ts'
+import { roomDelay } from '../durable/room.ts'
 import { collected } from '../execution/collected.ts'
 import type { SpawnOptions, TaskContext } from '../task-context.ts'
 import type { TaskDefinition } from '../task-definition.ts'
@@ -119,7 +119,7 @@ class GraphRun {
       const child = await this.#ctx.spawn(name, task, input(this.#results), { ...options, whenFull: 'throw' })
       this.#completed(name, await child.result())
     } catch (error) {
-      if (error instanceof TaskRejected && isPassing(error.reason)) this.#refused(name)
+      if (error instanceof TaskRejected && wantsRoom(error.reason)) this.#refused(name)
       else this.#failed(name, error)
     }
   }

@@ -34,7 +34,7 @@ async function problemOf(
   definitions: ReadonlyMap<string, TaskDefinition>,
 ): Promise<string | undefined> {
   const type = typeof task === 'string' ? task : task.type
-  const definition = definitions.get(type) ?? (typeof task === 'string' ? undefined : task)
+  const definition = definitions.get(type)
   if (definition === undefined) {
     const known = [...definitions.keys()].filter((other) => other !== graphTask.type)
     return `node '${name}': no task of the type '${type}' is defined here${instead(type, known)}`

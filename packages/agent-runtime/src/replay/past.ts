@@ -152,8 +152,9 @@ class Reading {
         return
       case 'child.spawned':
       case 'child.inherited': {
-        const child = data as EventData['child.spawned']
+        const { dropped = [], ...child } = data as EventData['child.spawned']
         this.#children.set(child.key, { ...child, seq })
+        for (const wait of dropped) this.#open.delete(wait)
         return
       }
       case 'step.failed':

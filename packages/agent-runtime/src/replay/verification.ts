@@ -53,7 +53,11 @@ class Verification implements ReplayWatch {
   readonly #deadlines = new Deadlines(systemEnvironment.clock, systemEnvironment.timers)
   readonly #report = Promise.withResolvers<ReplayReport>()
   readonly #answered = { steps: 0, waits: 0, failures: 0 }
-  readonly #reached: { readonly end: HistoryEnd; readonly trail: ReplayTrail }[] = []
+  readonly #reached: {
+    readonly end: HistoryEnd
+    readonly trail: ReplayTrail
+    readonly signal: string | undefined
+  }[] = []
   readonly #attempt: Attempt
   /** Rises with every call of the handler. */
   #activity = 0
@@ -82,9 +86,9 @@ class Verification implements ReplayWatch {
     this.#answered[`${as}s`] += 1
   }
 
-  reached(end: HistoryEnd, trail: ReplayTrail): void {
+  reached(end: HistoryEnd, trail: ReplayTrail, signal?: string): void {
     this.#activity += 1
-    this.#reached.push({ end, trail })
+    this.#reached.push({ end, trail, signal })
     if (this.#isLooking || this.#isOver) return
     this.#isLooking = true
     this.#lookIn(0)
@@ -138,7 +142,7 @@ class Verification implements ReplayWatch {
     const diverged = this.#divergence(true)
     if (diverged !== undefined) return this.#conclude('diverged', { diverged })
     if (this.#mayGoOn()) return this.#lookIn(LOOK_MS)
-    this.#conclude('agreed', this.#whereItEnds())
+    this.#agree()
   }
 
   #mayGoOn(): boolean {
@@ -152,7 +156,30 @@ class Verification implements ReplayWatch {
     if (this.#reached.length === 0) return this.#conclude('unsettled', {})
     const diverged = this.#divergence(false)
     if (diverged !== undefined) return this.#conclude('diverged', { diverged })
+    this.#agree()
+  }
+
+  #agree(): void {
+    const diverged = this.#signalLost()
+    if (diverged !== undefined) return this.#conclude('diverged', { diverged })
     this.#conclude('agreed', this.#whereItEnds())
+  }
+
+  /**
+   * A branch waits for a signal that the store would give to another wait of the race, which began before and which the code does not
+   * ask for any more: nobody would hear of it.
+   */
+  #signalLost(): Divergence | undefined {
+    const { open, lastFailure } = this.#case.past.history
+    if (lastFailure !== undefined) return undefined
+    const asked = new Set(this.#reached.map(({ end }) => end.key))
+    for (const { end, signal } of this.#reached) {
+      if (signal === undefined || open.has(end.key)) continue
+      for (const { key, kind, name, position } of open.values())
+        if (kind === 'signal' && name === signal && position === end.position && !asked.has(key))
+          return { kind: 'unexpected_step', key: end.key, position, expected: key, actual: end.key }
+    }
+    return undefined
   }
 
   #divergence(certainly: boolean): Divergence | undefined {

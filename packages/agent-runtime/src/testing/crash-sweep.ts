@@ -1,6 +1,6 @@
 import { inspect, isDeepStrictEqual } from 'node:util'
 import { describeError } from '@ku0/agent-runtime-core'
-import { assertOptions, functionRule, type Rules, wholeNumber } from '../rules.ts'
+import { assertFields, assertIsOptions, functionRule, problemsIn, type Rules, wholeNumber } from '../rules.ts'
 import { differenceOf, type Outcome, outcomesOf } from './outcome.ts'
 import { RunningTest } from './running-test.ts'
 import type { TestRuntime, TestRuntimeOptions } from './test-runtime.ts'
@@ -39,8 +39,10 @@ export interface CrashSweepReport {
  * outlive a run.
  */
 export async function sweepCrashes<Result>(sweep: CrashSweep<Result>): Promise<CrashSweepReport> {
+  assertIsOptions('sweepCrashes', sweep, { tasks: functionRule, ...rules })
   const { script, check, from = 1, to = Number.POSITIVE_INFINITY, every = 1, ...options } = sweep
-  assertOptions('sweepCrashes', { script, check, from: sweep.from, to: sweep.to, every: sweep.every }, rules)
+  const own = { script, check, from: sweep.from, to: sweep.to, every: sweep.every }
+  assertFields(problemsIn(own, rules, { path: 'sweepCrashes option ', required: ['script'] }))
   const expected = await play({ options, script, check, commit: undefined, expected: undefined })
   const last = Math.min(to, expected.commits)
   const crashedAfter: number[] = []

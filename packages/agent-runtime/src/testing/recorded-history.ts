@@ -1,4 +1,11 @@
-import { type ExecutionStore, historyEdited, parseExecutionConfig, show } from '@ku0/agent-runtime-core'
+import { createHash } from 'node:crypto'
+import {
+  canonical,
+  type ExecutionStore,
+  historyEdited,
+  parseExecutionConfig,
+  show,
+} from '@ku0/agent-runtime-core'
 import { type PastEvent, pastOf } from '../replay/past.ts'
 import { DEFAULT_TIMEOUT_MS, readEvents } from '../replay/replay-task.ts'
 import type { ReplayReport } from '../replay/report.ts'
@@ -19,6 +26,8 @@ export interface RecordedHistory {
     /** As it is stored: values in the codec's form. */
     readonly data: Readonly<Record<string, unknown>>
   }[]
+  /** SHA-256 of the rest, in hex: whether it is as it was recorded. A history that was kept by an earlier version has none. */
+  readonly hash?: string
 }
 
 /** A task's history so far, for {@link replayHistory}. Throws `not_found`, `store_corrupt` for one that is not as it was written. */
@@ -26,7 +35,7 @@ export async function recordHistory(store: ExecutionStore, taskId: string): Prom
   const fault = await store.read({ kind: 'integrity', taskId })
   if (fault !== undefined) throw historyEdited(taskId, fault, 'record it again')
   const events = await readEvents(store, taskId)
-  return {
+  const history: RecordedHistory = {
     format: 1,
     taskId,
     events: events.map(({ seq, type, at, data }) => ({
@@ -36,6 +45,14 @@ export async function recordHistory(store: ExecutionStore, taskId: string): Prom
       data: JSON.parse(data) as Readonly<Record<string, unknown>>,
     })),
   }
+  return { ...history, hash: hashOf(history) }
+}
+
+/** What {@link RecordedHistory.hash} has to be. */
+export function hashOf({ taskId, events }: Pick<RecordedHistory, 'taskId' | 'events'>): string {
+  return createHash('sha256')
+    .update(canonical([taskId, events]))
+    .digest('hex')
 }
 
 /**
@@ -51,6 +68,10 @@ export async function replayHistory(
 ): Promise<ReplayReport> {
   assertOptions('replayHistory', options, { timeoutMs: delayRule })
   const past = pastOf(eventsOf(history))
+  if (history.hash !== undefined && history.hash !== hashOf(history)) {
+    const message = `replayHistory: the history of task ${show(history.taskId)} is not as it was recorded: its hash is another; record it again, or leave hash out to replay it all the same`
+    throw invalid(message)
+  }
   return verify({
     taskId: history.taskId,
     past,

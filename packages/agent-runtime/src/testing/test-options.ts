@@ -1,11 +1,11 @@
-import { ConfigError, show } from '@ku0/agent-runtime-core'
+import { ConfigError } from '@ku0/agent-runtime-core'
 import { delayRule, flagRule, isRecord, problemsIn, type Rules, wholeNumber } from '../rules.ts'
 import type { TestRuntimeOptions } from './test-runtime.ts'
 
 /** Throws a `ConfigError` for what is wrong with the options, save what `createRuntime` checks itself. */
 export function assertTestOptions(given: unknown): asserts given is TestRuntimeOptions {
   if (!isRecord(given)) {
-    throw new ConfigError([{ path: 'options', allowed: 'an object, such as { tasks }', given: show(given) }])
+    throw new ConfigError([{ path: 'options', allowed: 'an object, such as { tasks }', given }])
   }
   const problems = problemsIn(given, rules, { required: ['tasks'] })
   if (problems.length > 0) throw new ConfigError(problems)

@@ -3,14 +3,17 @@ import { z } from 'zod'
 import { defineTask, NonRetryableError, type TaskContext } from '../../src/index.ts'
 import { turns, virtualRuntime } from '../virtual-runtime.ts'
 
-async function started(body: (ctx: TaskContext, pass: number) => Promise<unknown>) {
+async function started(
+  body: (ctx: TaskContext, pass: number) => Promise<unknown>,
+  options: { readonly timeoutMs?: number } = {},
+) {
   let pass = 0
   const task = defineTask({ type: 'spends', input: z.null() }, (ctx) => {
     pass += 1
     return body(ctx, pass)
   })
   const virtual = await virtualRuntime({ tasks: [task] })
-  const receipt = await virtual.runtime.submit(task, null, { cost: 2.5 })
+  const receipt = await virtual.runtime.submit(task, null, { cost: 2.5, ...options })
   return { ...virtual, taskId: receipt.taskId }
 }
 
@@ -93,6 +96,61 @@ describe('charges', () => {
       code: 'invalid_argument',
       message: expect.stringContaining(message),
     })
+  })
+
+  test('a run of a step that came to nothing has spent what it charged: it lost a race, or the race ran out of time', async () => {
+    for (const timeoutMs of [undefined, 500]) {
+      const { runtime, taskId, elapse } = await started(async (ctx) => {
+        const spends = (c: TaskContext) =>
+          c.step('spends', (step) => {
+            step.charge({ tokens: 1_000 })
+            return new Promise<never>(() => {})
+          })
+        const branches = {
+          spends,
+          quick: (c: TaskContext) => c.sleep('quick', timeoutMs === undefined ? 500 : 5_000),
+        }
+        await ctx.race('race', branches, timeoutMs === undefined ? {} : { timeoutMs }).catch(() => 'late')
+        await ctx.sleep('nap', 60_000)
+        return 'done'
+      })
+      await elapse(1_000)
+      expect(await runtime.status(taskId)).toMatchObject({ state: 'waiting', used: { tokens: 1_000 } })
+      await elapse(60_000)
+      expect(await runtime.result(taskId)).toBe('done')
+      expect(await runtime.status(taskId)).toMatchObject({ used: { tokens: 1_000 } })
+    }
+  })
+
+  test('what was charged by a canceled task counts, up to where its handler stops', async () => {
+    const { runtime, taskId, elapse } = await started(async (ctx) => {
+      await ctx.step('one', (step) => step.charge({ tokens: 10 }))
+      ctx.charge({ tokens: 3 })
+      await ctx.step('two', async (step) => {
+        step.charge({ tokens: 500 })
+        await new Promise((resolve) => step.signal.addEventListener('abort', resolve))
+        step.charge({ tokens: 7 })
+      })
+    })
+    await turns()
+    await runtime.cancel(taskId)
+    await elapse(10)
+    expect(await runtime.status(taskId)).toMatchObject({ state: 'canceled', used: { tokens: 520 } })
+  })
+
+  test('what was charged by a task that ran out of time, or is given back, counts once', async () => {
+    const { runtime, taskId, elapse } = await started(
+      async (ctx, pass) =>
+        ctx.step('s', async (step) => {
+          step.charge({ tokens: pass })
+          await new Promise((resolve) => step.signal.addEventListener('abort', resolve))
+          step.charge({ tokens: 100 })
+        }),
+      { timeoutMs: 1_000 },
+    )
+    await elapse(2_000)
+    await expect(runtime.result(taskId)).rejects.toMatchObject({ kind: 'timeout' })
+    expect(await runtime.status(taskId)).toMatchObject({ used: { tokens: 101 } })
   })
 
   test('a step that has ended takes no charge', async () => {

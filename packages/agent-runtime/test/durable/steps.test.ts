@@ -407,10 +407,10 @@ function line(place: string): number {
 describe('execution: calls inside a step', () => {
   test.each([
     ['step', (ctx: TaskContext) => ctx.step('inner', () => 1)],
-    ['timer', (ctx: TaskContext) => ctx.sleep('inner', 1)],
+    ['sleep', (ctx: TaskContext) => ctx.sleep('inner', 1)],
     ['signal', (ctx: TaskContext) => ctx.waitForSignal('inner')],
     ['approval', (ctx: TaskContext) => ctx.requestApproval('inner', 1)],
-    ['step', (ctx: TaskContext) => ctx.race('inner', { a: () => 1 })],
+    ['race', (ctx: TaskContext) => ctx.race('inner', { a: () => 1 })],
   ])('a %s is refused by name, also after something was awaited', async (what, call) => {
     const task = defineTask({ type: 'nested', input: z.any() }, (ctx) =>
       ctx.step('outer', async () => {

@@ -251,7 +251,7 @@ describe('the time limit of a race or an all', () => {
     await using world = await createTestRuntime({ tasks: [task] })
     const receipt = await world.runtime.submit(task, null)
     await world.result(receipt)
-    const history = await world.record(receipt)
+    const { hash: _, ...history } = await world.record(receipt)
     const verdicts = new Set<string>()
     for (const [n] of history.events.entries()) {
       const cut = { ...history, events: history.events.slice(0, n + 1) }
@@ -420,6 +420,54 @@ describe('the time limit of a race or an all', () => {
         kind === 'race' ? { winner: 'a', value: 1 } : { a: 1 },
       )
       expect(ran).toEqual(['before'])
+    },
+  )
+
+  test.each<[string, (branch: TaskContext) => Promise<unknown>]>([
+    [
+      'a race that ran out of time',
+      (branch) => late(branch.race('in', { s: (it) => it.waitForSignal('s') }, { timeoutMs: 1_000 })),
+    ],
+    ['an all of a nap', (branch) => branch.all('in', { nap: (it) => it.sleep('nap', 1_000) })],
+    [
+      'an all in a race',
+      (branch) =>
+        branch.race('in', {
+          both: (it) =>
+            it.all('deep', { one: (x) => x.sleep('one', 900), two: (x) => x.sleep('two', 1_000) }),
+        }),
+    ],
+  ])(
+    'what was inside of it and over before, %s, decides it however long nobody looked',
+    async (_, inside) => {
+      for (const timeoutMs of [4_000, undefined]) {
+        const task = taskOf((ctx) =>
+          ctx.race(
+            'out',
+            {
+              other: async (branch) => {
+                await branch.sleep('first', 500)
+                await branch.sleep('second', timeoutMs === undefined ? 2_000 : 30 * DAY)
+              },
+              inside: async (branch) => [await inside(branch)],
+            },
+            timeoutMs === undefined ? {} : { timeoutMs },
+          ),
+        )
+        await using alive = await createTestRuntime({ tasks: [task] })
+        const expected = await alive.run(task, null)
+        expect(expected).toMatchObject({ winner: 'inside' })
+        await using down = await createTestRuntime({ tasks: [task], crashes: true })
+        const receipt = await down.runtime.submit(task, null)
+        await down.until(receipt, 'waiting')
+        down.crash()
+        await down.advance(10_000)
+        await down.restart()
+        expect(await down.result(receipt)).toEqual(expected)
+        expect(await verdictOf(down, receipt.taskId)).toMatchObject({ verdict: 'agreed' })
+        const status = await down.runtime.status(receipt)
+        expect(status).toMatchObject({ state: 'completed' })
+      }
     },
   )
 })

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { defineTask, type TaskContext, type TaskDefinition } from '../../src/index.ts'
+import { defineGraph, defineTask, type TaskContext, type TaskDefinition } from '../../src/index.ts'
 import { createTestRuntime, type RecordedHistory, type TestRuntime } from '../../src/testing/index.ts'
 
 /** A small program, and what happens to it until its history is written down. */
@@ -19,6 +19,15 @@ const isFirst = (ctx: TaskContext) => ctx.fencingToken === 1
 const retry = { attempts: 3, backoff: { initialMs: 1_000, jitter: 0 } }
 const fail = (message: string) => {
   throw new Error(message)
+}
+
+const hang = () => new Promise<never>(() => {})
+const half = defineTask({ type: 'half', input: z.number() }, (_, n) =>
+  n < 0 ? fail('less than nothing') : n / 2,
+)
+const approve = async (test: TestRuntime, taskId: string) => {
+  const { approvals } = await test.runtime.approvals.list({ task: taskId })
+  await test.runtime.approvals.approve(approvals[0]?.approvalId ?? '', { by: 'Ada', value: 'yes' })
 }
 
 /**
@@ -147,11 +156,82 @@ export const programs: Readonly<Record<string, Program>> = Object.fromEntries([
     },
     async (test, taskId) => void (await test.until(taskId, 'waiting')),
   ),
+  programOf(
+    'approved',
+    async (ctx) => {
+      const draft = await ctx.step('write', () => 'a draft')
+      const { value } = await ctx.requestApproval('publish', { draft })
+      return ctx.step('publish it', () => value)
+    },
+    async (test, taskId) => {
+      await test.until(taskId, 'waiting')
+      await approve(test, taskId)
+      await test.result(taskId)
+    },
+  ),
+  programOf(
+    'rejected',
+    async (ctx) => {
+      await ctx.step('write', () => ctx.feedback.length)
+      await ctx.requestApproval('publish', 'it')
+      return ctx.step('publish it', () => 'done')
+    },
+    async (test, taskId) => {
+      await test.until(taskId, 'waiting')
+      const { approvals } = await test.runtime.approvals.list({ task: taskId })
+      await test.runtime.approvals.reject(approvals[0]?.approvalId ?? '', { by: 'Ada', feedback: 'longer' })
+      await test.settle()
+      await approve(test, taskId)
+      await test.result(taskId)
+    },
+  ),
+  programOf('children', async (ctx) => {
+    const child = await ctx.spawn('spawned', half, 8)
+    const called = await ctx.call('called', half, 4)
+    const late = await ctx.call('broken', half, -1).catch((error: Error) => error.name)
+    return ctx.step('sum', () => [called, late, child.taskId.length > 0])
+  }),
+  programOf('limited', async (ctx) => {
+    const late = await ctx
+      .race('in time', { ever: (branch) => branch.waitForSignal('ever') }, { timeoutMs: 1_000 })
+      .catch((error: Error) => error.name)
+    return ctx.step('instead', () => late)
+  }),
+  programOf(
+    'doubt',
+    async (ctx) => {
+      const paid = await ctx.step('pay', { inDoubt: 'ask' }, () => (isFirst(ctx) ? hang() : 'paid'))
+      return ctx.step('thank', () => paid)
+    },
+    async (test, taskId) => {
+      await test.settle()
+      test.crash()
+      await test.restart()
+      await test.until(taskId, 'waiting')
+      await approve(test, taskId)
+      await test.result(taskId)
+    },
+  ),
+  [
+    'graph',
+    {
+      task: defineGraph({
+        type: 'graph',
+        input: z.null(),
+        nodes: {
+          a: { task: half, input: () => 8 },
+          b: { task: half, after: ['a'], input: ({ results }) => results.a },
+          c: { task: half, input: () => 2 },
+        },
+      }) as TaskDefinition,
+      play: async (test, taskId) => void (await test.result(taskId)),
+    },
+  ] satisfies [string, Program],
 ])
 
 /** Plays a program and writes down what happened to it. */
 export async function historyOf({ task, play }: Program): Promise<RecordedHistory> {
-  await using test = await createTestRuntime({ tasks: [task], crashes: true, seed: task.type })
+  await using test = await createTestRuntime({ tasks: [task, half], crashes: true, seed: task.type })
   const { taskId } = await test.runtime.submit(task, null)
   return test.record((await play(test, taskId)) ?? taskId)
 }

@@ -1,5 +1,7 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { RecordedHistory } from '../../src/testing/index.ts'
+import { hashOf } from '../../src/testing/recorded-history.ts'
 import { historyOf, programs } from './programs.ts'
 
 // Writes down the histories of a new version: `node test/golden/write.ts v2`. What a released version wrote is never written again.
@@ -12,7 +14,12 @@ const histories = await Promise.all(
 )
 mkdirSync(folder)
 for (const [name, history] of histories)
-  writeFileSync(join(folder, `${name}.json`), `${JSON.stringify(history, withoutStacks, 2)}\n`)
+  writeFileSync(join(folder, `${name}.json`), `${JSON.stringify(bare(history), undefined, 2)}\n`)
+
+function bare(history: RecordedHistory): RecordedHistory {
+  const kept = JSON.parse(JSON.stringify(history, withoutStacks)) as RecordedHistory
+  return { ...kept, hash: hashOf(kept) }
+}
 
 /** They name files of the machine that wrote them. */
 function withoutStacks(key: string, value: unknown): unknown {

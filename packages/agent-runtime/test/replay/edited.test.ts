@@ -64,6 +64,12 @@ const edits = [
   ['the last event taken out', 'DELETE FROM event WHERE task = 1 AND seq = 5', 5],
   ['garbage', `UPDATE event SET data = 'garbage' WHERE task = 1 AND seq = 3`, 3],
   ['the submission', `UPDATE event SET data = 'xx' WHERE task = 1 AND seq = 1`, 1],
+  ['the name of a blob', 'UPDATE event SET blob = NULL', 4],
+  [
+    'the name of a blob given to another event',
+    'UPDATE event SET blob = (SELECT max(blob) FROM event) WHERE seq < 4',
+    1,
+  ],
   ['a blob', `UPDATE blob SET data = '"yy"'`, 4],
   ['a blob taken out', 'DELETE FROM blob', 4],
 ] as const
@@ -180,6 +186,7 @@ describe('a history that was changed in the database (docs/semantics.md 6.4)', (
     const { runtime, elapse } = await it.open()
     const fork = await runtime.fork(it.taskId, { fromStep: 'b' })
     await runtime.signal(it.taskId, 'other', 'y'.repeat(5_000))
+    await runtime.signal(it.taskId, 'other', { $blob: 'a'.repeat(64), size: 3 })
     for (const task of [it.taskId, fork.taskId]) {
       await runtime.signal(task, 'go')
       await elapse(10)
@@ -190,6 +197,28 @@ describe('a history that was changed in the database (docs/semantics.md 6.4)', (
 })
 
 describe('replayHistory', () => {
+  test.each([
+    ['a result', (events: Event[]) => change(events, 2, { data: { ...events[2]?.data, result: 7 } })],
+    ['a time', (events: Event[]) => change(events, 2, { at: (events[2]?.at ?? 0) + 1 })],
+    ['the last event taken out', (events: Event[]) => events.pop()],
+    ['a type that there is not', (events: Event[]) => change(events, 3, { type: 'task.nonsense' })],
+  ])('%s: the file is not as it was recorded, and is refused', async (_, edit) => {
+    await using it = await createTestRuntime({ tasks: [order] })
+    const receipt = await it.runtime.submit(order, null)
+    await it.until(receipt, 'waiting')
+    const history = JSON.parse(JSON.stringify(await it.record(receipt))) as RecordedHistory
+    expect(await replayHistory(order, history)).toMatchObject({ verdict: 'agreed' })
+    const events = [...history.events]
+    edit(events)
+    await expect(replayHistory(order, { ...history, events })).rejects.toMatchObject({
+      code: 'invalid_argument',
+      message: expect.stringContaining('is not as it was recorded') as string,
+    })
+    const { hash, ...older } = history
+    expect(hash).toMatch(/^[0-9a-f]{64}$/)
+    expect(await replayHistory(order, older)).toMatchObject({ verdict: 'agreed' })
+  })
+
   test.each([
     ['an event taken out', (events: Event[]) => events.splice(2, 1), 'event 3 has seq 4'],
     ['a time that is none', (events: Event[]) => change(events, 3, { at: 'soon' }), 'event 4 has at'],

@@ -92,6 +92,41 @@ export function children({ rule, timed, expect }: Suite): void {
     { config: { maxChildren: 2 } },
   )
 
+  rule(
+    '5.5 a child that stands in line is no record as long as there is no room, and ends its wait when there is',
+    async (scene) => {
+      const [parent] = await family(scene)
+      const { leaseId } = parent
+      const { idempotencyKey: _, ...task } = submission({ type: 'child' })
+      const inLine = (key: string, more: object = {}) =>
+        scene.write({
+          kind: 'spawn',
+          leaseId,
+          key,
+          position: 0,
+          policy: 'cancel',
+          submission: { ...task, ...more },
+          inLine: true,
+          drops: '$ku0/retry/1/b',
+        })
+      expect(await inLine('a')).toMatchObject({ as: 'spawned' })
+      expect(await inLine('b')).toEqual({ fenced: 'ok', as: 'no_room' })
+      expect((await scene.stats()).totals).toMatchObject({ submitted: 2, rejected: 0 })
+      const wait: WaitRequest = { key: '$ku0/retry/1/b', position: 0, kind: 'timer', delayMs: 100 }
+      await suspend(scene, parent, [wait], true)
+      await scene.worker('other', 1, ['child'])
+      const child = await scene.claim()
+      await scene.settle(child, { as: 'completed', output: '1' })
+      expect(await inLine('b')).toMatchObject({ as: 'spawned' })
+      expect(await lastOf(scene, parent.taskId)).toMatchObject({ key: 'b', dropped: [wait.key] })
+      expect((await scene.read({ kind: 'memos', taskId: parent.taskId })).open).toEqual([])
+      const refused = { reason: 'invalid_payload', message: 'no' } as const
+      expect(await inLine('c', { refused })).toMatchObject({ as: 'refused' })
+      expect((await scene.stats()).totals.rejected).toBe(1)
+    },
+    { config: { queueDepthLimit: 1, batchBackpressureThreshold: 1 } },
+  )
+
   rule('1.1 5.5 a parent that waits for its child goes on when that ends, with its output', async (scene) => {
     const [parent, child = ''] = await family(scene, 'a')
     expect(await suspend(scene, parent, [end('a')])).toEqual({ fenced: 'ok', suspended: true, resolved: [] })

@@ -34,6 +34,40 @@ export function endings({ rule, timed, expect }: Suite): void {
       expect((await scene.stats()).totals).toMatchObject({ failed: 1, requeued: 0 })
     })
 
+  rule('11.5 what was used up is stored with whatever ends the lease, and after it once', async (scene) => {
+    const charged = { tokens: 5, money: 0, cost: 1_000_000 }
+    const claim = await scene.running()
+    const { leaseId, taskId } = claim
+    const used = async () => {
+      const task = await scene.task(taskId)
+      return task.state === 'rejected' ? undefined : task.used?.tokens
+    }
+    const wait = { key: 'w', position: 0, kind: 'timer', delayMs: 0 } as const
+    // It does not end here, and is told again.
+    await scene.write({ kind: 'suspend', leaseId, waits: [{ ...wait, delayMs: 5 }], stay: true, charged })
+    expect(await used()).toBeUndefined()
+    await scene.write({ kind: 'release', leaseId, reason: 'yielded', charged })
+    expect(await used()).toBe(5)
+    scene.free(claim.workerId)
+    const second = await scene.claim()
+    const pending = { key: 'go', position: 1, kind: 'signal', name: 'go' } as const
+    await scene.write({ kind: 'suspend', leaseId: second.leaseId, waits: [pending], stay: false, charged })
+    expect(await used()).toBe(10)
+    await scene.write({ kind: 'signal', taskId, name: 'go', value: '1' })
+    scene.free(claim.workerId)
+    const third = await scene.claim()
+    await scene.cancel(taskId)
+    for (const how of ['leaked', 'acknowledged', 'acknowledged', 'leaked'] as const)
+      await scene.write({ kind: 'abortSettled', leaseId: third.leaseId, how, afterMs: 1, charged })
+    expect(await used()).toBe(20)
+    expect((await scene.eventTypes(taskId)).slice(-4)).toEqual([
+      'task.canceled',
+      'task.leaked',
+      'task.charged',
+      'task.charged',
+    ])
+  })
+
   rule('1.1 a retry goes back with attempt + 1 at once when it has no delay', async (scene) => {
     const claim = await scene.running()
     expect(await scene.settle(claim, { as: 'retry', error: '{"message":"no"}', delayMs: 0 })).toBe('ok')

@@ -1,0 +1,13 @@
+import { PATCH_KEY } from '@ku0/agent-runtime-core'
+import type { KeyUse } from './pass.ts'
+
+/** A call of the context, or its name. */
+export type CallOrName = string | Pick<KeyUse, 'key' | 'as' | 'branches'>
+
+/** A call as whoever made it wrote it, for messages. */
+export function nameOfCall(call: CallOrName): string {
+  if (typeof call === 'string') return call
+  const { key, as, branches } = call
+  if (key.startsWith(PATCH_KEY)) return `patched '${key.slice(PATCH_KEY.length)}'`
+  return `${branches ?? (as === 'timer' ? 'sleep' : as)} '${key}'`
+}
