@@ -24,4 +24,22 @@ export interface Doubt {
   readonly idempotencyKey: string
 }
 
+/** A step without a memo that was started. */
+export interface StartedStep {
+  readonly key: string
+  readonly position: number
+  /** Of the input that it declared. */
+  readonly inputHash?: string
+  /** How often. */
+  readonly starts: number
+  /** Of the last start, epoch ms. */
+  readonly startedAt: number
+  /** The event of the last start, or the one that a fork was told of it by. */
+  readonly seq: number
+  /** The idempotency key that it had in the task that this one is a fork of, and has here. */
+  readonly effectKey?: string
+  /** Nobody knows how the last start ended. */
+  readonly inDoubt: boolean
+}
+
 const DOUBT = `${RESERVED}doubt/`

@@ -344,7 +344,8 @@ function loadHistory(tables: SqliteTables, cache: Cache, taskId: string): void {
     return
   }
   const submission = tables.event(id, 1) ?? '{}'
-  cache.histories.set(id, { submission, memos: tables.load.memos(id), ...tables.load.failure(id) })
+  const [memos, doubts] = [tables.load.memos(id), tables.doubts(id)]
+  cache.histories.set(id, { submission, memos, doubts, ...tables.load.failure(id) })
   for (const child of tables.load.children(id)) cache.childKeys.set(childKey(id, child.key), child)
 }
 

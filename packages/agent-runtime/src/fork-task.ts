@@ -61,6 +61,11 @@ async function submitFork({ store }: ForkDeps, call: string, write: Write<'fork'
         `${call}: task ${taskId} was run by its caller, under a lease of its own; nobody else can run it`,
       )
     case 'unknown_step':
+      if (outcome.inDoubt === true)
+        throw invalid(
+          `${call}: step '${outcome.key}' of task ${taskId} is in doubt: nobody knows how it ended. Where it took effect, say so with ` +
+            `edits: { '${outcome.key}': RESULT }; without, its own inDoubt says what the new task does about it`,
+        )
       throw invalid(`${call}: task ${taskId} has not completed a step '${outcome.key}'`)
     case 'inside_decision':
       throw invalid(
@@ -76,9 +81,9 @@ async function submitFork({ store }: ForkDeps, call: string, write: Write<'fork'
 
 function whyNot(
   { taskId, fromStep }: Write<'fork'>,
-  { key, recorded }: Extract<OutcomeOf<'fork'>, { as: 'not_editable' }>,
+  { key, recorded, inDoubt }: Extract<OutcomeOf<'fork'>, { as: 'not_editable' }>,
 ): string {
-  switch (recorded) {
+  switch (inDoubt === true ? 'step' : recorded) {
     case undefined:
       return `task ${taskId} has not completed a step '${key}'`
     case 'step':

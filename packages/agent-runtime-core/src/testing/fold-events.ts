@@ -177,6 +177,7 @@ export function foldEvents(events: readonly Pick<StoredEvent, 'seq' | 'type' | '
         signals.set(seq, String(it['name']))
         break
       case 'child.inherited':
+      case 'doubt.inherited':
       case 'step.inherited':
       case 'wait.inherited':
         if (fence > 0 || row.state !== 'queued') problems.push(`I7 ${type} ${seq} although it has begun`)

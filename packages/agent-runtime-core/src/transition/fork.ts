@@ -1,7 +1,9 @@
 import { childName, isPatience, patientFor } from '../child.ts'
 import { canonical } from '../codec.ts'
+import type { StartedStep } from '../doubt.ts'
 import { isLimit, isRetryWait } from '../decide/replay.ts'
 import type { EventData } from '../event.ts'
+import { idempotencyKey } from '../idempotency.ts'
 import { isFinal } from '../states.ts'
 import type { OutcomeOf, Submission, Write } from '../store.ts'
 import type { History, MemoRow, TaskRow } from './rows.ts'
@@ -30,14 +32,23 @@ export function fork(ws: WorkingSet, it: Write<'fork'>): OutcomeOf<'fork'> {
   const { memos: all, rejections, ends } = readMemos(ws, source, history.memos)
   const memos = it.onlyOver ? withoutWhatFailedIt(source, history, all) : all
   const from = it.fromStep === undefined ? undefined : memos.find(({ data }) => data.key === it.fromStep)
-  if (it.fromStep !== undefined && from === undefined) return { as: 'unknown_step', key: it.fromStep }
-  const kept = from === undefined ? memos : memos.filter(({ data }) => data.position < from.data.position)
-  const stray = Object.keys(it.edits).find(
-    (key) => !kept.some(({ data, type }) => isStep(type) && data.key === key),
-  )
-  if (stray !== undefined) return { as: 'not_editable', key: stray, ...recordedAs(history.memos, stray) }
+  if (it.fromStep !== undefined && from === undefined)
+    return { as: 'unknown_step', key: it.fromStep, ...doubtOf(history.doubts, it.fromStep) }
+  const isBefore = ({ position }: { readonly position: number }) =>
+    from === undefined || position < from.data.position
+  const kept = memos.filter(({ data }) => isBefore(data))
+  const doubts = history.doubts.filter(isBefore)
+  const steps = [
+    ...kept
+      .filter(({ type }) => isStep(type))
+      .map(({ seq, data: { key, position } }) => ({ key, position, seq })),
+    ...doubts,
+  ]
   for (const key of Object.keys(it.edits)) {
-    const decision = decisionOver(kept, key)
+    const step = steps.find((known) => known.key === key)
+    if (step === undefined)
+      return { as: 'not_editable', key, ...recordedAs(history.memos, key), ...doubtOf(history.doubts, key) }
+    const decision = decisionOver(kept, step)
     if (decision !== undefined) return { as: 'inside_decision', key, decision }
   }
 
@@ -46,9 +57,11 @@ export function fork(ws: WorkingSet, it: Write<'fork'>): OutcomeOf<'fork'> {
   const receipt = submitOne(ws, { ...submissionOf(history.submission), ...change })
   if (receipt.accepted && !receipt.deduplicated) {
     const told = kept.flatMap((memo) => ends.get(memo) ?? [])
-    const inherited = [...kept, ...rejectionsOver(kept, rejections), ...told].toSorted(
-      (a, b) => a.seq - b.seq,
-    )
+    const open = doubts
+      .filter((doubt) => decisionOver(kept, doubt) === undefined)
+      .map((doubt) => doubtMemo(ws, source, doubt, { rejections, edits: it.edits }))
+    const own = [...kept, ...open].toSorted((a, b) => a.seq - b.seq)
+    const inherited = [...own, ...rejectionsOver(own, rejections), ...told].toSorted((a, b) => a.seq - b.seq)
     inheritAll(ws, source, receipt.sequence, inherited, it.edits)
   }
   return { as: 'submitted', receipt }
@@ -80,16 +93,38 @@ function isThrown({ data }: Memo): boolean {
   )
 }
 
-/** The race or all, decided, in a branch of which the step was recorded: branches have the position of the call around them. */
-function decisionOver(kept: readonly Memo[], key: string): string | undefined {
-  const step = kept.find(({ type, data }) => isStep(type) && data.key === key)
+/** The race or all, decided, in a branch of which the step ran: branches have the position of the call around them. */
+function decisionOver(
+  kept: readonly Memo[],
+  step: { readonly position: number; readonly seq: number },
+): string | undefined {
   return kept.findLast(
-    ({ seq, data }) =>
-      step !== undefined &&
-      data.branches !== undefined &&
-      data.position === step.data.position &&
-      seq > step.seq,
+    ({ seq, data }) => data.branches !== undefined && data.position === step.position && seq > step.seq,
   )?.data.key
+}
+
+function doubtOf(doubts: readonly StartedStep[], key: string): { readonly inDoubt?: true } {
+  return doubts.some((doubt) => doubt.key === key) ? { inDoubt: true } : {}
+}
+
+/** A step in doubt, as the fork has it: still in doubt, under the key by which its effect is known; or over, with the result that is given for it. */
+function doubtMemo(
+  ws: WorkingSet,
+  source: TaskRow,
+  it: StartedStep,
+  { rejections, edits }: { readonly rejections: readonly Memo[]; readonly edits: Write<'fork'>['edits'] },
+): Memo {
+  const { inDoubt: _, seq, ...doubt } = it
+  const { key, position, inputHash } = doubt
+  const input = inputHash === undefined ? {} : { inputHash }
+  if (Object.hasOwn(edits, key)) {
+    const data = { ...input, durationMs: 0, key, position, result: null }
+    return { seq, type: 'step.inherited', data, blob: null }
+  }
+  const taskId = source.explicitId ?? ws.ids.task(source.id)
+  const generation = rejections.filter((rejection) => rejection.seq < seq).length
+  const effectKey = doubt.effectKey ?? idempotencyKey(ws.around, taskId, key, inputHash ?? null, generation)
+  return { seq, type: 'doubt.inherited', data: { ...doubt, effectKey }, blob: null }
 }
 
 /** Those under which something kept was made. One that counts from an approval that is not kept was over before it is asked for anew. */
@@ -128,7 +163,12 @@ function recordedAs(rows: readonly MemoRow[], key: string): { readonly recorded?
 }
 
 /** The data of the events that are memos. */
-type MemoData = (EventData['step.completed'] | EventData['wait.resolved'] | EventData['child.spawned']) & {
+type MemoData = (
+  | EventData['step.completed']
+  | EventData['wait.resolved']
+  | EventData['child.spawned']
+  | EventData['doubt.inherited']
+) & {
   reason?: string
   since?: number
   branches?: 'race' | 'all'
@@ -236,7 +276,8 @@ function inherit(
   const task = ws.taskNow({ id })
   const { reason: _, dropped: __, droppedChildren: ___, ...own } = data
   if (!isStep(type)) {
-    ws.move(task, {}, 'wait.inherited', canonical(own), undefined, blob)
+    const event = type === 'doubt.inherited' ? type : 'wait.inherited'
+    ws.move(task, {}, event, canonical(own), undefined, blob)
     return
   }
   const edit = Object.hasOwn(edits, own.key) ? edits[own.key] : undefined

@@ -87,6 +87,7 @@ class Reading {
         settled: new Map(),
         // Nothing is started in a replay.
         inDoubt: new Map(),
+        effectKeys: new Map(),
         rejections: this.#rejections,
         lastFailure: this.#lastFailure,
       },

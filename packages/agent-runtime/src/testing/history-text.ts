@@ -91,6 +91,10 @@ function detailOf({ type, data, at }: RuntimeEvent, runs: ReadonlyMap<string, nu
     case 'step.inherited':
       if (data.key.startsWith(PATCH_KEY)) return `patched '${data.key.slice(PATCH_KEY.length)}'`
       return `'${data.key}' = ${short(data.result)}${ranText(runs.get(data.key))}`
+    case 'step.started':
+      return `'${data.key}'`
+    case 'doubt.inherited':
+      return `'${data.key}', started ${data.starts === 1 ? 'once' : `${data.starts} times`}`
     case 'step.failed': {
       const next = data.retry === undefined ? '' : `, retry ${data.retry} follows`
       return `'${data.key}' threw ${errorText(data.error)}${next}`

@@ -230,8 +230,13 @@ describe('histories of forks (docs/semantics.md 6.3)', () => {
     await it.runtime.approvals.reject(await openApproval(it))
     await expect(it.result(receipt)).rejects.toThrow('in doubt')
     const again = await it.runtime.retry(receipt)
+    await it.until(again, 'waiting')
+    const [question] = (await it.runtime.approvals.list({ task: again })).approvals
+    expect(question?.artifact).toMatchObject({ inDoubt: 'charge', starts: 1 })
+    expect(ran).toEqual(['charge'])
+    await it.runtime.approvals.approve(question?.approvalId ?? '')
     expect(await it.result(again)).toBe('charged')
-    expect((await it.history(again)).waits).toEqual([])
+    expect(await it.runtime.replay(again, { mode: 'verify' })).toMatchObject({ verdict: 'agreed' })
   })
 
   test('7.6 an answer to a doubt about the old task answers none about the new one', async () => {
