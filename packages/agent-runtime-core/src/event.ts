@@ -228,6 +228,8 @@ interface ResolvedWait {
   position: number
   since?: number
   value?: unknown
+  /** Waits that went with a rejection: back-offs, and questions about steps in doubt. */
+  dropped?: string[]
 }
 
 /**

@@ -235,6 +235,7 @@ async function trailOf(store: ExecutionStore, taskId: string): Promise<readonly 
         break
       case 'wait.resolved':
       case 'task.resumed':
+        for (const gone of data.dropped ?? []) close(gone, { outcome: 'revoked', resolvedAt: at })
         if (data.kind === 'approval')
           close(key, {
             outcome: data.outcome as ApprovalEntry['outcome'],

@@ -42,7 +42,11 @@ export function foldEvents(events: readonly Pick<StoredEvent, 'seq' | 'type' | '
   const open = (wait: OpenWait) => {
     if (!waits.has(wait.key)) waits.set(wait.key, wait)
   }
-  const sendBack = (since: number) => {
+  const sendBack = (since: number, dropped: readonly string[] = []) => {
+    for (const key of dropped) {
+      waits.delete(key)
+      for (const [arrived, name] of signals) if (name === approvalName(key)) signals.delete(arrived)
+    }
     for (const [key, seq] of spawnedAt) {
       if (seq <= since) continue
       spawnedAt.delete(key)
@@ -159,7 +163,7 @@ export function foldEvents(events: readonly Pick<StoredEvent, 'seq' | 'type' | '
           )
         move('queued', seq)
         if (it['reason'] !== 'divergence') end(it as unknown as EventData['wait.resolved'], seq)
-        if (typeof it['since'] === 'number') sendBack(it['since'])
+        if (typeof it['since'] === 'number') sendBack(it['since'], it['dropped'] as string[] | undefined)
         break
       case 'signal.received':
         if (isOver()) problems.push(`I4 signal ${seq} for a task that is ${row.state}`)

@@ -175,7 +175,10 @@ class Reading {
     this.#open.delete(key)
     const { since } = rest
     if (since === undefined) this.#waits.set(key, { key, kind, position, outcome, seq, at, ...value })
-    else this.#sendBack({ key, since, seq, at, value: value.value ?? 'null' })
+    else {
+      this.#drop(rest)
+      this.#sendBack({ key, since, seq, at, value: value.value ?? 'null' })
+    }
   }
 
   /** Source: `docs/semantics.md 12.2`. */
