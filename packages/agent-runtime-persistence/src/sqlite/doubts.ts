@@ -11,6 +11,7 @@ export function startsIn(
   whole: (event: PlainEvent) => string,
 ): ReadonlyMap<string, StartedStep> {
   const found = new Map<string, StartedStep>()
+  const done = new Set<string>()
   for (const event of events)
     switch (event.type) {
       case 'step.started': {
@@ -37,10 +38,11 @@ export function startsIn(
       }
       case 'step.completed':
       case 'step.inherited':
-        found.delete((JSON.parse(event.data) as { key: string }).key)
+        done.add((JSON.parse(event.data) as { key: string }).key)
         break
       default:
     }
+  for (const key of done) found.delete(key)
   return found
 }
 

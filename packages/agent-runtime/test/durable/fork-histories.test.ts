@@ -202,6 +202,33 @@ describe('histories of forks (docs/semantics.md 6.3)', () => {
     expect(await it.result(await it.runtime.fork(again))).toBe(value)
   })
 
+  test.each(failures)(
+    '7.7 the task is not tried again of itself where it failed of: %s',
+    async (what, wait, fail) => {
+      const task = defineTask({ type: 'waiter', input: z.null(), retry: { attempts: 4 } }, (ctx) => wait(ctx))
+      await using it = await createTestRuntime({ tasks: [task] })
+      const { taskId } = await it.runtime.submit(task, null)
+      await it.until(taskId, 'waiting')
+      await fail?.(it, taskId)
+      await expect(it.result(taskId)).rejects.toBeInstanceOf(TaskFailed)
+      // An error that does not tell of the wait is tried again like any other.
+      const attempts = what.startsWith('an error that does not tell') ? 4 : 1
+      expect(await it.runtime.status(taskId)).toMatchObject({ state: 'failed', attempt: attempts })
+    },
+  )
+
+  test.each(['race', 'patience'])('7.7 nor where its own limit ended the wait: %s', async (how) => {
+    const task = defineTask({ type: 'waiter', input: z.null(), retry: { attempts: 4 } }, async (ctx) => {
+      if (how === 'race')
+        return ctx.race('r', { go: (branch) => branch.waitForSignal('go') }, { timeoutMs: 50 })
+      return (await ctx.spawn('slow', child, 80)).result({ timeoutMs: 50 })
+    })
+    await using it = await createTestRuntime({ tasks: [task, child] })
+    const receipt = await it.runtime.submit(task, null)
+    await expect(it.result(receipt)).rejects.toBeInstanceOf(TaskFailed)
+    expect(await it.runtime.status(receipt)).toMatchObject({ state: 'failed', attempt: 1 })
+  })
+
   test('a retry asks anew what the task failed of: patience with a child', async () => {
     let ms = 80
     const { it, receipt } = await unlucky(async (ctx) => {

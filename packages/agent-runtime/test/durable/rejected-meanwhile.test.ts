@@ -14,7 +14,7 @@ async function asking(
     const [value] = await Promise.all([body(ctx, it), ctx.requestApproval('ok', ctx.feedback.length)])
     return value
   })
-  const { tasks = [], ...more } = options
+  const { tasks, ...more } = options
   const it: TestRuntime = await createTestRuntime({ tasks: [task, ...tasks], ...more })
   const receipt: Receipt = await it.runtime.submit(task, null)
   const open = async () => (await it.runtime.approvals.list()).approvals
