@@ -356,6 +356,13 @@ export interface Writes {
       | { readonly as: 'unknown_step'; readonly key: string; readonly inDoubt?: true }
       /** The decision of a race or an all answers for the step of this key. */
       | { readonly as: 'inside_decision'; readonly key: string; readonly decision: string }
+      /** The key is that of a race or an all, and its edit is not what one is decided as; `names`: of the branches of an all, where they are known. */
+      | {
+          readonly as: 'no_decision'
+          readonly key: string
+          readonly branches: 'race' | 'all'
+          readonly names: readonly string[]
+        }
       /** The history is not the one that was written. */
       | { readonly as: 'edited'; readonly fault: HistoryFault }
       /** An edit of what is no step that the new task has; `recorded` is what has the key, if anything has. */

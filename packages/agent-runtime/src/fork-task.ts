@@ -72,11 +72,20 @@ async function submitFork({ store }: ForkDeps, call: string, write: Write<'fork'
         `${call}: step '${outcome.key}' of task ${taskId} cannot be edited: it is in a branch of '${outcome.decision}', which is decided and ` +
           `answers for it; edit '${outcome.decision}' itself, or fork from it to decide it anew`,
       )
+    case 'no_decision':
+      throw invalid(`${call} edit '${outcome.key}': ${decisionText(outcome)}`)
     case 'edited':
       throw historyEdited(taskId, outcome.fault, `${call} it again`)
     case 'not_editable':
       throw invalid(`${call} edit '${outcome.key}': ${whyNot(write, outcome)}`)
   }
+}
+
+function decisionText({ branches, names }: Extract<OutcomeOf<'fork'>, { as: 'no_decision' }>): string {
+  if (branches === 'race')
+    return 'it is a race, which is decided as { winner, value }: the name of a branch, and its result'
+  const of = names.length === 0 ? '' : `: ${names.join(', ')}`
+  return `it is an all, which is decided as an object with the result of each of its branches${of}`
 }
 
 function whyNot(

@@ -1,7 +1,8 @@
 import { childName, isPatience, patientFor } from '../child.ts'
 import { canonical } from '../codec.ts'
+import { TAG } from '../codec-write.ts'
 import type { StartedStep } from '../doubt.ts'
-import { isLimit, isRetryWait } from '../decide/replay.ts'
+import { isLimit, isRetryWait, limitKey } from '../decide/replay.ts'
 import type { EventData } from '../event.ts'
 import { idempotencyKey } from '../idempotency.ts'
 import { isFinal } from '../states.ts'
@@ -31,7 +32,7 @@ export function fork(ws: WorkingSet, it: Write<'fork'>): OutcomeOf<'fork'> {
 
   const { memos: all, rejections, ends } = readMemos(ws, source, history.memos)
   const memos = it.onlyOver ? withoutWhatFailedIt(source, history, all) : all
-  const from = it.fromStep === undefined ? undefined : memos.find(({ data }) => data.key === it.fromStep)
+  const from = it.fromStep === undefined ? undefined : callOf(memos, it.fromStep)
   if (it.fromStep !== undefined && from === undefined)
     return { as: 'unknown_step', key: it.fromStep, ...doubtOf(history.doubts, it.fromStep) }
   const isBefore = ({ position }: { readonly position: number }) =>
@@ -50,6 +51,8 @@ export function fork(ws: WorkingSet, it: Write<'fork'>): OutcomeOf<'fork'> {
       return { as: 'not_editable', key, ...recordedAs(history.memos, key), ...doubtOf(history.doubts, key) }
     const decision = decisionOver(kept, step)
     if (decision !== undefined) return { as: 'inside_decision', key, decision }
+    const wrong = wrongDecision(kept, key, it.edits[key] ?? 'null')
+    if (wrong !== undefined) return { as: 'no_decision', key, ...wrong }
   }
 
   const forkedAt = canonical([source.id, it.fromStep ?? null, it.edits])
@@ -69,8 +72,8 @@ export function fork(ws: WorkingSet, it: Write<'fork'>): OutcomeOf<'fork'> {
 
 /**
  * A task that failed of how a wait had ended would fail of it again at once: that wait is asked anew, and so are those that ended likewise
- * after it. It is the one that the failure names; where that names none, the last memo, if no step failed after it. What a handler got
- * over stays, with all that it did since.
+ * after it, unless something was recorded since. It is the one that the failure names; where that names none, the last memo, if no step
+ * failed after it. What a handler got over stays, with all that it did since.
  */
 function withoutWhatFailedIt(
   source: TaskRow,
@@ -82,7 +85,11 @@ function withoutWhatFailedIt(
   const first =
     memos.find((memo) => isThrown(memo) && failedOf.includes(memo.data.key)) ??
     (last !== undefined && isThrown(last) && last.seq > lastFailure ? last : undefined)
-  return first === undefined ? memos : memos.filter((memo) => memo.seq < first.seq || !isThrown(memo))
+  if (first === undefined) return memos
+  const wentOn = Math.max(lastFailure, ...memos.filter((memo) => !isThrown(memo)).map(({ seq }) => seq))
+  const isGotOver = (memo: Memo) =>
+    memo !== first && !failedOf.includes(memo.data.key) && memo.seq < Math.max(first.seq, wentOn)
+  return memos.filter((memo) => !isThrown(memo) || isGotOver(memo))
 }
 
 /** Whether the wait's end is an error for whoever asked. */
@@ -101,6 +108,47 @@ function decisionOver(
   return kept.findLast(
     ({ seq, data }) => data.branches !== undefined && data.position === step.position && seq > step.seq,
   )?.data.key
+}
+
+/** A step or a wait by its key; a race or an all whose time was over has the memo of its limit only. */
+function callOf(memos: readonly Memo[], key: string): Memo | undefined {
+  return memos.find(({ data }) => data.key === key) ?? memos.find(({ data }) => data.key === limitKey(key))
+}
+
+/** What an edit would have to be that takes the place of a decision; undefined where it is no edit of one, or is one. */
+function wrongDecision(
+  kept: readonly Memo[],
+  key: string,
+  edit: string,
+): { readonly branches: 'race' | 'all'; readonly names: readonly string[] } | undefined {
+  const memo = kept.find(({ type, data }) => isStep(type) && data.key === key)
+  const branches = memo?.data.branches
+  if (memo === undefined || branches === undefined) return undefined
+  const given: unknown = JSON.parse(edit)
+  const keys = propertiesOf(given)
+  if (branches === 'race') {
+    const isWon =
+      keys?.length === 2 &&
+      keys.includes('value') &&
+      typeof (given as { winner?: unknown }).winner === 'string'
+    return isWon ? undefined : { branches, names: [] }
+  }
+  // What a long result is made of stands elsewhere.
+  const result = (memo.data as EventData['step.completed']).result
+  const names = memo.blob === null ? propertiesOf(result) : undefined
+  if (keys === undefined) return { branches, names: names ?? [] }
+  const isSame =
+    names === undefined || (keys.length === names.length && names.every((name) => keys.includes(name)))
+  return isSame ? undefined : { branches, names }
+}
+
+/** Of a plain object in the codec's form: its keys. */
+function propertiesOf(value: unknown): readonly string[] | undefined {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
+  const keys = Object.keys(value)
+  if (!keys.includes(TAG)) return keys
+  const [tag, own] = (value as { [TAG]: readonly unknown[] })[TAG]
+  return tag === 'Object' ? Object.keys(own as object) : undefined
 }
 
 function doubtOf(doubts: readonly StartedStep[], key: string): { readonly inDoubt?: true } {
