@@ -10,6 +10,11 @@ export function isDoubt(key: unknown): boolean {
   return typeof key === 'string' && key.startsWith(DOUBT)
 }
 
+/** The step that such a question is about. */
+export function doubted(key: string): string {
+  return key.slice(key.indexOf('/', DOUBT.length) + 1)
+}
+
 /** What such a question says: its artifact. Times are epoch ms. */
 export interface Doubt {
   /** The step's key. */

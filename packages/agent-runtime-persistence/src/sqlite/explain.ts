@@ -2,9 +2,9 @@ import {
   childKeyOf,
   describeDivergence,
   hasRoomAtDispatch,
-  isLimit,
+  isDoubt,
   isPatience,
-  limitedBy,
+  keyText,
   quotaRule,
   runsType,
   windowStart,
@@ -154,7 +154,7 @@ const MAX_NAMED = 5
 
 function waitText({ key, kind, name, dueAt }: OpenWait): string {
   const until = dueAt === undefined ? '' : ` until ${new Date(dueAt).toISOString()}`
+  if (isDoubt(key)) return `an answer to ${keyText(key)}`
   if (kind === 'approval') return `the approval '${key}'${until}`
-  if (isLimit(key)) return `the time limit of '${limitedBy(key)}'${until}`
-  return kind === 'timer' ? `'${key}'${until}` : `the signal '${name ?? key}'${until}`
+  return kind === 'timer' ? `${keyText(key)}${until}` : `the signal '${name ?? key}'${until}`
 }

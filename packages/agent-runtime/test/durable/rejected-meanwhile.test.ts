@@ -37,6 +37,9 @@ describe('what goes with a rejection (docs/semantics.md 12.2)', () => {
     await using _ = it
     await it.settle()
     await it.advance(1_000)
+    expect((await it.runtime.explain(receipt))?.summary).toContain(
+      "the back-off before retry 1 of 'call' until",
+    )
     await it.runtime.approvals.reject(await idOf('ok'))
     await it.advance(10 * HOUR)
     const [[, start] = [0, 0]] = ran
@@ -68,12 +71,21 @@ describe('what goes with a rejection (docs/semantics.md 12.2)', () => {
     }
     await crashed()
     const question = (await open()).find(({ key }) => key !== 'ok')
+    expect((await it.runtime.explain(receipt))?.summary).toContain(
+      "an answer to the question whether step 'charge' took effect",
+    )
     await it.runtime.approvals.reject(await idOf('ok'))
     await crashed()
     expect(runs).toEqual([0, 1])
     await expect(
       it.runtime.approvals.approve(question?.approvalId ?? '', { value: 'charged' }),
-    ).rejects.toMatchObject({ code: 'already_resolved', details: { outcome: 'revoked' } })
+    ).rejects.toMatchObject({
+      code: 'already_resolved',
+      message: expect.stringContaining(
+        "(the question whether step 'charge' took effect) is revoked",
+      ) as string,
+      details: { outcome: 'revoked' },
+    })
     const next = (await open()).find(({ key }) => key !== 'ok')
     expect(next?.artifact).toMatchObject({ inDoubt: 'charge', starts: 1 })
     await it.runtime.approvals.approve(next?.approvalId ?? '')
