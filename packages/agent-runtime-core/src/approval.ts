@@ -1,5 +1,6 @@
 import { childKeyOf, isPatience, patientFor } from './child.ts'
-import { PATCH_KEY } from './decide/replay.ts'
+import { isRetryWait, PATCH_KEY } from './decide/replay.ts'
+import { isDoubt } from './doubt.ts'
 import type { OversightMode } from './oversight-mode.ts'
 import type { TaskState } from './states.ts'
 import { RESERVED, type WaitKind } from './wait.ts'
@@ -88,6 +89,17 @@ export function outlivesRejection(
   if (kind === 'child') return isSame(childAt(childKeyOf(key)), seq)
   if (isPatience(key)) return isSame(childAt(patientFor(key)), seq)
   return kind === 'approval' || !key.startsWith(RESERVED)
+}
+
+/**
+ * Whether an open wait goes with the rejection that voids what came after `since`: a back-off, and the question about a step in doubt. The
+ * step that it is for runs anew, and asks anew.
+ */
+export function endsWithRejection(
+  { key, terms }: { readonly key: string; readonly terms?: Pick<ApprovalTerms, 'request'> | null },
+  since: number,
+): boolean {
+  return isRetryWait(key) || (isDoubt(key) && (terms?.request ?? 0) > since)
 }
 
 function isSame(spawnedAt: number | undefined, seq: number): boolean {

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { keyText } from './key-text.ts'
 
 /**
  * How a handler's calls can differ from those that its task's history holds; `history_edited`: the history is not the one that was
@@ -32,20 +33,21 @@ export type Divergence = z.infer<typeof Divergence>
 
 /** One sentence for a person. */
 export function describeDivergence({ kind, key, position, expected, actual }: Divergence): string {
+  const call = keyText(key)
   switch (kind) {
     case 'unexpected_step':
       return actual === key
-        ? `call ${position} is '${key}' where the history has '${expected}'`
-        : `'${key}' was recorded as a ${expected} and is called as a ${actual} now`
+        ? `call ${position} is ${call} where the history has ${keyText(expected)}`
+        : `${call} was recorded as a ${expected} and is called as a ${actual} now`
     case 'missing_step':
       return (
-        `'${key}' was recorded as call ${position} and does not come: ` +
-        (actual === undefined ? 'the handler returns' : `the code goes on with '${actual}'`)
+        `${call} was recorded as call ${position} and does not come: ` +
+        (actual === undefined ? 'the handler returns' : `the code goes on with ${keyText(actual)}`)
       )
     case 'input_changed':
       return `step '${key}' was recorded with another input (hash ${expected}, now ${actual})`
     case 'order_changed':
-      return `'${key}' was recorded as call ${expected} and is call ${actual} now`
+      return `${call} was recorded as call ${expected} and is call ${actual} now`
     case 'history_edited':
       return `its history in the database was changed: ${expected} was written, there is ${actual}`
   }

@@ -139,8 +139,10 @@ export const errorCodes = {
     retryable: false,
   },
   in_doubt: {
-    meaning: 'A step was started before a crash, and nobody knows whether it took effect.',
-    remedy: 'Look at what it was to do; then fork the task, with the result as an edit when it was done.',
+    meaning:
+      'A step was started before a crash, or ran out of time, and nobody knows whether it took effect.',
+    remedy:
+      "Look at what it was to do. It was done: fork the task with its result as an edit. Otherwise retry, which does again what the step's inDoubt says.",
   },
   inside_step: {
     meaning: 'A step, a wait or a child was called from inside the function of a step.',

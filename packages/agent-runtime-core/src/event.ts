@@ -168,6 +168,18 @@ export interface EventData {
   }
   /** The intent of a step whose effect is not to be repeated unseen. */
   'step.started': { key: string; position: number; inputHash?: string }
+  /**
+   * A step that was started in the task that this one is a fork of, and of which nobody knows how it ended: how often, when last, and
+   * the idempotency key that it had there, and has here.
+   */
+  'doubt.inherited': {
+    effectKey: string
+    inputHash?: string
+    key: string
+    position: number
+    startedAt: number
+    starts: number
+  }
   'step.completed': {
     key: string
     position: number
@@ -246,6 +258,8 @@ interface ResolvedWait {
   position: number
   since?: number
   value?: unknown
+  /** Waits that went with a rejection: back-offs, and questions about steps in doubt. */
+  dropped?: string[]
 }
 
 /**
@@ -276,6 +290,7 @@ export const eventCatalogue = {
   'checkpoint.created': { stored: true },
   'step.inherited': { stored: true },
   'wait.inherited': { stored: true },
+  'doubt.inherited': { stored: true },
   'wait.started': { stored: true },
   'wait.resolved': { stored: true },
   'signal.received': { stored: true },

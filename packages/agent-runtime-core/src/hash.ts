@@ -96,6 +96,7 @@ export const excludedDataKeys: ReadonlySet<string> = new Set([
   'childId',
   'dispatch',
   'durationMs',
+  'effectKey',
   'elapsedMs',
   'fencingToken',
   'forkOf',

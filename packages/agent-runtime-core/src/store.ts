@@ -418,13 +418,26 @@ export interface Writes {
       | { readonly as: 'not_over'; readonly state: TaskState }
       /** Its caller ran it, and nobody else can. */
       | { readonly as: 'held' }
-      | { readonly as: 'unknown_step'; readonly key: string }
+      /** `inDoubt`: it was started, and nobody knows how it ended. */
+      | { readonly as: 'unknown_step'; readonly key: string; readonly inDoubt?: true }
       /** The decision of a race or an all answers for the step of this key. */
       | { readonly as: 'inside_decision'; readonly key: string; readonly decision: string }
+      /** The key is that of a race or an all, and its edit is not what one is decided as; `names`: of the branches of an all, where they are known. */
+      | {
+          readonly as: 'no_decision'
+          readonly key: string
+          readonly branches: 'race' | 'all'
+          readonly names: readonly string[]
+        }
       /** The history is not the one that was written. */
       | { readonly as: 'edited'; readonly fault: HistoryFault }
       /** An edit of what is no step that the new task has; `recorded` is what has the key, if anything has. */
-      | { readonly as: 'not_editable'; readonly key: string; readonly recorded?: 'step' | WaitKind }
+      | {
+          readonly as: 'not_editable'
+          readonly key: string
+          readonly recorded?: 'step' | WaitKind
+          readonly inDoubt?: true
+        }
   }
   /** Gives a running task back, same attempt. One that yields while a budget above it asks is parked. Source: `docs/semantics.md 3.6, 5.6, 11.5`. */
   release: {
@@ -769,6 +782,8 @@ export interface Reads {
         readonly startedAt: number
         readonly seq: number
       }[]
+      /** The idempotency keys of steps that were started in the task that this one is a fork of. */
+      readonly effectKeys: readonly { readonly key: string; readonly effectKey: string }[]
       /** What sent the task back, in order. */
       readonly rejections: readonly Rejection[]
       /** Steps and races that failed for good in a pass that went on all the same; errors in the codec's form. */

@@ -32,6 +32,7 @@ const frozen = [
   'checkpoint.created',
   'step.inherited',
   'wait.inherited',
+  'doubt.inherited',
   'wait.started',
   'wait.resolved',
   'signal.received',

@@ -388,7 +388,8 @@ function loadHistory(tables: SqliteTables, cache: Cache, taskId: string): void {
     return
   }
   const submission = tables.event(id, 1) ?? '{}'
-  cache.histories.set(id, { submission, memos: tables.load.memos(id), ...tables.load.failure(id) })
+  const [memos, doubts] = [tables.load.memos(id), tables.doubts(id)]
+  cache.histories.set(id, { submission, memos, doubts, ...tables.load.failure(id) })
   for (const child of tables.load.children(id)) cache.childKeys.set(childKey(id, child.key), child)
 }
 
@@ -516,7 +517,8 @@ function loadTree(tables: SqliteTables, cache: Cache, task: number): void {
   loadFamily(tables, cache, task)
   const known = cache.histories.get(task)
   const memos = known === undefined || 'fault' in known ? tables.load.memos(task) : known.memos
-  if (known === undefined) cache.histories.set(task, { submission: '', memos, failedOf: [], lastFailure: 0 })
+  if (known === undefined)
+    cache.histories.set(task, { submission: '', memos, doubts: [], failedOf: [], lastFailure: 0 })
   for (const { blob } of memos) if (blob !== null) cache.blobs.set(blob, tables.load.blob(blob) ?? '')
 }
 

@@ -4,6 +4,7 @@ import {
   type EventData,
   type ExecutionConfig,
   type ExecutionStore,
+  keyText,
   type OversightMode,
   type PendingApproval as StoredApproval,
   RuntimeError,
@@ -190,8 +191,8 @@ async function notOpen(
   return new RuntimeError(
     'already_resolved',
     outcome === 'pending'
-      ? `approval ${approvalId} ('${key}') was answered, or its patience is over: the first verdict counts`
-      : `approval ${approvalId} ('${key}') is ${outcome}${who} already: the first verdict counts`,
+      ? `approval ${approvalId} (${keyText(key)}) was answered, or its patience is over: the first verdict counts`
+      : `approval ${approvalId} (${keyText(key)}) is ${outcome}${who} already: the first verdict counts`,
     { details: { approvalId, taskId, key, outcome } },
   )
 }
@@ -235,6 +236,7 @@ async function trailOf(store: ExecutionStore, taskId: string): Promise<readonly 
         break
       case 'wait.resolved':
       case 'task.resumed':
+        for (const gone of data.dropped ?? []) close(gone, { outcome: 'revoked', resolvedAt: at })
         if (data.kind === 'approval')
           close(key, {
             outcome: data.outcome as ApprovalEntry['outcome'],

@@ -72,12 +72,19 @@ async function submitFork({ store }: ForkDeps, call: string, write: Write<'fork'
         `${call}: task ${taskId} was run by its caller, under a lease of its own; nobody else can run it`,
       )
     case 'unknown_step':
+      if (outcome.inDoubt === true)
+        throw invalid(
+          `${call}: step '${outcome.key}' of task ${taskId} is in doubt: nobody knows how it ended. Where it took effect, say so with ` +
+            `edits: { '${outcome.key}': RESULT }; without, its own inDoubt says what the new task does about it`,
+        )
       throw invalid(`${call}: task ${taskId} has not completed a step '${outcome.key}'`)
     case 'inside_decision':
       throw invalid(
         `${call}: step '${outcome.key}' of task ${taskId} cannot be edited: it is in a branch of '${outcome.decision}', which is decided and ` +
           `answers for it; edit '${outcome.decision}' itself, or fork from it to decide it anew`,
       )
+    case 'no_decision':
+      throw invalid(`${call} edit '${outcome.key}': ${decisionText(outcome)}`)
     case 'edited':
       throw historyEdited(taskId, outcome.fault, `${call} it again`)
     case 'not_editable':
@@ -85,11 +92,18 @@ async function submitFork({ store }: ForkDeps, call: string, write: Write<'fork'
   }
 }
 
+function decisionText({ branches, names }: Extract<OutcomeOf<'fork'>, { as: 'no_decision' }>): string {
+  if (branches === 'race')
+    return 'it is a race, which is decided as { winner, value }: the name of a branch, and its result'
+  const of = names.length === 0 ? '' : `: ${names.join(', ')}`
+  return `it is an all, which is decided as an object with the result of each of its branches${of}`
+}
+
 function whyNot(
   { taskId, fromStep }: Write<'fork'>,
-  { key, recorded }: Extract<OutcomeOf<'fork'>, { as: 'not_editable' }>,
+  { key, recorded, inDoubt }: Extract<OutcomeOf<'fork'>, { as: 'not_editable' }>,
 ): string {
-  switch (recorded) {
+  switch (inDoubt === true ? 'step' : recorded) {
     case undefined:
       return `task ${taskId} has not completed a step '${key}'`
     case 'step':

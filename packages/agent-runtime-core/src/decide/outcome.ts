@@ -76,7 +76,8 @@ function decideError(
   { attempt, crashes, retry, random }: OutcomeCase,
 ): Outcome {
   const tries = attempt - crashes
-  if (retry === undefined || isFinalError(error) || tries >= retry.attempts) {
+  // Each try would be told again how the wait ended.
+  if (retry === undefined || waits !== undefined || isFinalError(error) || tries >= retry.attempts) {
     return { as: 'failed', kind: kindOf(error), error, ...(waits === undefined ? {} : { waits }) }
   }
   return { as: 'retry', error, delayMs: decideBackoff(retry.backoff, tries, random) }

@@ -43,7 +43,11 @@ export function foldEvents(events: readonly Pick<StoredEvent, 'seq' | 'type' | '
   const open = (wait: OpenWait) => {
     if (!waits.has(wait.key)) waits.set(wait.key, wait)
   }
-  const sendBack = (since: number) => {
+  const sendBack = (since: number, dropped: readonly string[] = []) => {
+    for (const key of dropped) {
+      waits.delete(key)
+      for (const [arrived, name] of signals) if (name === approvalName(key)) signals.delete(arrived)
+    }
     for (const [key, seq] of spawnedAt) {
       if (seq <= since) continue
       spawnedAt.delete(key)
@@ -160,7 +164,7 @@ export function foldEvents(events: readonly Pick<StoredEvent, 'seq' | 'type' | '
           )
         move('queued', seq)
         if (!isParking(it['reason'])) end(it as unknown as EventData['wait.resolved'], seq)
-        if (typeof it['since'] === 'number') sendBack(it['since'])
+        if (typeof it['since'] === 'number') sendBack(it['since'], it['dropped'] as string[] | undefined)
         break
       case 'signal.received':
         if (isOver()) problems.push(`I4 signal ${seq} for a task that is ${row.state}`)
@@ -178,6 +182,7 @@ export function foldEvents(events: readonly Pick<StoredEvent, 'seq' | 'type' | '
         signals.set(seq, String(it['name']))
         break
       case 'child.inherited':
+      case 'doubt.inherited':
       case 'step.inherited':
       case 'wait.inherited':
         if (fence > 0 || row.state !== 'queued') problems.push(`I7 ${type} ${seq} although it has begun`)

@@ -1,3 +1,4 @@
+import { endsWithRejection } from '../approval.ts'
 import { childKeyOf } from '../child.ts'
 import { isLimit } from '../decide/replay.ts'
 import { RESERVED, type WaitOutcome } from '../wait.ts'
@@ -97,6 +98,9 @@ export function sendBack(task: ModelTask, it: OverWait, seq: number): void {
   task.rejections.push({ key: it.wait.key, since, seq, value: valueOf(it) ?? 'null' })
   for (const [key, memo] of task.memos) if (memo.seq > since) task.memos.delete(key)
   const hasChild = (key: string) => (task.children.get(key)?.seq ?? Number.POSITIVE_INFINITY) <= since
+  const gone = task.waits.filter((wait) => endsWithRejection(wait, since))
+  keep(task.waits, (wait) => !gone.includes(wait))
+  keep(task.signals, ({ name }) => !gone.some((wait) => wait.name === name))
   keep(task.ended, (end) => end.seq < since || isSentFromOutside(end, hasChild))
   keep(task.intents, (intent) => intent.seq < since)
 }

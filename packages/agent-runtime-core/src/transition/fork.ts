@@ -1,7 +1,10 @@
 import { childName, isPatience, patientFor } from '../child.ts'
 import { canonical } from '../codec.ts'
-import { isLimit, isRetryWait } from '../decide/replay.ts'
+import { TAG } from '../codec-write.ts'
+import type { StartedStep } from '../doubt.ts'
+import { isLimit, isRetryWait, limitKey } from '../decide/replay.ts'
 import type { EventData } from '../event.ts'
+import { idempotencyKey } from '../idempotency.ts'
 import { isFinal } from '../states.ts'
 import type { OutcomeOf, Submission, Write } from '../store.ts'
 import type { History, MemoRow, TaskRow } from './rows.ts'
@@ -29,16 +32,27 @@ export function fork(ws: WorkingSet, it: Write<'fork'>): OutcomeOf<'fork'> {
 
   const { memos: all, rejections, ends } = readMemos(ws, source, history.memos)
   const memos = it.onlyOver ? withoutWhatFailedIt(source, history, all) : all
-  const from = it.fromStep === undefined ? undefined : memos.find(({ data }) => data.key === it.fromStep)
-  if (it.fromStep !== undefined && from === undefined) return { as: 'unknown_step', key: it.fromStep }
-  const kept = from === undefined ? memos : memos.filter(({ data }) => data.position < from.data.position)
-  const stray = Object.keys(it.edits).find(
-    (key) => !kept.some(({ data, type }) => isStep(type) && data.key === key),
-  )
-  if (stray !== undefined) return { as: 'not_editable', key: stray, ...recordedAs(history.memos, stray) }
+  const from = it.fromStep === undefined ? undefined : callOf(memos, it.fromStep)
+  if (it.fromStep !== undefined && from === undefined)
+    return { as: 'unknown_step', key: it.fromStep, ...doubtOf(history.doubts, it.fromStep) }
+  const isBefore = ({ position }: { readonly position: number }) =>
+    from === undefined || position < from.data.position
+  const kept = memos.filter(({ data }) => isBefore(data))
+  const doubts = history.doubts.filter(isBefore)
+  const steps = [
+    ...kept
+      .filter(({ type }) => isStep(type))
+      .map(({ seq, data: { key, position } }) => ({ key, position, seq })),
+    ...doubts,
+  ]
   for (const key of Object.keys(it.edits)) {
-    const decision = decisionOver(kept, key)
+    const step = steps.find((known) => known.key === key)
+    if (step === undefined)
+      return { as: 'not_editable', key, ...recordedAs(history.memos, key), ...doubtOf(history.doubts, key) }
+    const decision = decisionOver(kept, step)
     if (decision !== undefined) return { as: 'inside_decision', key, decision }
+    const wrong = wrongDecision(kept, key, it.edits[key] ?? 'null')
+    if (wrong !== undefined) return { as: 'no_decision', key, ...wrong }
   }
 
   const forkedAt = canonical([source.id, it.fromStep ?? null, it.edits])
@@ -46,9 +60,11 @@ export function fork(ws: WorkingSet, it: Write<'fork'>): OutcomeOf<'fork'> {
   const receipt = submitOne(ws, { ...submissionOf(history.submission), ...change })
   if (receipt.accepted && !receipt.deduplicated) {
     const told = kept.flatMap((memo) => ends.get(memo) ?? [])
-    const inherited = [...kept, ...rejectionsOver(kept, rejections), ...told].toSorted(
-      (a, b) => a.seq - b.seq,
-    )
+    const open = doubts
+      .filter((doubt) => decisionOver(kept, doubt) === undefined)
+      .map((doubt) => doubtMemo(ws, source, doubt, { rejections, edits: it.edits }))
+    const own = [...kept, ...open].toSorted((a, b) => a.seq - b.seq)
+    const inherited = [...own, ...rejectionsOver(own, rejections), ...told].toSorted((a, b) => a.seq - b.seq)
     inheritAll(ws, source, receipt.sequence, inherited, it.edits)
   }
   return { as: 'submitted', receipt }
@@ -56,8 +72,8 @@ export function fork(ws: WorkingSet, it: Write<'fork'>): OutcomeOf<'fork'> {
 
 /**
  * A task that failed of how a wait had ended would fail of it again at once: that wait is asked anew, and so are those that ended likewise
- * after it. It is the one that the failure names; where that names none, the last memo, if no step failed after it. What a handler got
- * over stays, with all that it did since.
+ * after it, unless something was recorded since. It is the one that the failure names; where that names none, the last memo, if no step
+ * failed after it. What a handler got over stays, with all that it did since.
  */
 function withoutWhatFailedIt(
   source: TaskRow,
@@ -69,7 +85,11 @@ function withoutWhatFailedIt(
   const first =
     memos.find((memo) => isThrown(memo) && failedOf.includes(memo.data.key)) ??
     (last !== undefined && isThrown(last) && last.seq > lastFailure ? last : undefined)
-  return first === undefined ? memos : memos.filter((memo) => memo.seq < first.seq || !isThrown(memo))
+  if (first === undefined) return memos
+  const wentOn = Math.max(lastFailure, ...memos.filter((memo) => !isThrown(memo)).map(({ seq }) => seq))
+  const isGotOver = (memo: Memo) =>
+    memo !== first && !failedOf.includes(memo.data.key) && memo.seq < Math.max(first.seq, wentOn)
+  return memos.filter((memo) => !isThrown(memo) || isGotOver(memo))
 }
 
 /** Whether the wait's end is an error for whoever asked. */
@@ -80,16 +100,79 @@ function isThrown({ data }: Memo): boolean {
   )
 }
 
-/** The race or all, decided, in a branch of which the step was recorded: branches have the position of the call around them. */
-function decisionOver(kept: readonly Memo[], key: string): string | undefined {
-  const step = kept.find(({ type, data }) => isStep(type) && data.key === key)
+/** The race or all, decided, in a branch of which the step ran: branches have the position of the call around them. */
+function decisionOver(
+  kept: readonly Memo[],
+  step: { readonly position: number; readonly seq: number },
+): string | undefined {
   return kept.findLast(
-    ({ seq, data }) =>
-      step !== undefined &&
-      data.branches !== undefined &&
-      data.position === step.data.position &&
-      seq > step.seq,
+    ({ seq, data }) => data.branches !== undefined && data.position === step.position && seq > step.seq,
   )?.data.key
+}
+
+/** A step or a wait by its key; a race or an all whose time was over has the memo of its limit only. */
+function callOf(memos: readonly Memo[], key: string): Memo | undefined {
+  return memos.find(({ data }) => data.key === key) ?? memos.find(({ data }) => data.key === limitKey(key))
+}
+
+/** What an edit would have to be that takes the place of a decision; undefined where it is no edit of one, or is one. */
+function wrongDecision(
+  kept: readonly Memo[],
+  key: string,
+  edit: string,
+): { readonly branches: 'race' | 'all'; readonly names: readonly string[] } | undefined {
+  const memo = kept.find(({ type, data }) => isStep(type) && data.key === key)
+  const branches = memo?.data.branches
+  if (memo === undefined || branches === undefined) return undefined
+  const given: unknown = JSON.parse(edit)
+  const keys = propertiesOf(given)
+  if (branches === 'race') {
+    const isWon =
+      keys?.length === 2 &&
+      keys.includes('value') &&
+      typeof (given as { winner?: unknown }).winner === 'string'
+    return isWon ? undefined : { branches, names: [] }
+  }
+  // What a long result is made of stands elsewhere.
+  const result = (memo.data as EventData['step.completed']).result
+  const names = memo.blob === null ? propertiesOf(result) : undefined
+  if (keys === undefined) return { branches, names: names ?? [] }
+  const isSame =
+    names === undefined || (keys.length === names.length && names.every((name) => keys.includes(name)))
+  return isSame ? undefined : { branches, names }
+}
+
+/** Of a plain object in the codec's form: its keys. */
+function propertiesOf(value: unknown): readonly string[] | undefined {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
+  const keys = Object.keys(value)
+  if (!keys.includes(TAG)) return keys
+  const [tag, own] = (value as { [TAG]: readonly unknown[] })[TAG]
+  return tag === 'Object' ? Object.keys(own as object) : undefined
+}
+
+function doubtOf(doubts: readonly StartedStep[], key: string): { readonly inDoubt?: true } {
+  return doubts.some((doubt) => doubt.key === key) ? { inDoubt: true } : {}
+}
+
+/** A step in doubt, as the fork has it: still in doubt, under the key by which its effect is known; or over, with the result that is given for it. */
+function doubtMemo(
+  ws: WorkingSet,
+  source: TaskRow,
+  it: StartedStep,
+  { rejections, edits }: { readonly rejections: readonly Memo[]; readonly edits: Write<'fork'>['edits'] },
+): Memo {
+  const { inDoubt: _, seq, ...doubt } = it
+  const { key, position, inputHash } = doubt
+  const input = inputHash === undefined ? {} : { inputHash }
+  if (Object.hasOwn(edits, key)) {
+    const data = { ...input, durationMs: 0, key, position, result: null }
+    return { seq, type: 'step.inherited', data, blob: null }
+  }
+  const taskId = source.explicitId ?? ws.ids.task(source.id)
+  const generation = rejections.filter((rejection) => rejection.seq < seq).length
+  const effectKey = doubt.effectKey ?? idempotencyKey(ws.around, taskId, key, inputHash ?? null, generation)
+  return { seq, type: 'doubt.inherited', data: { ...doubt, effectKey }, blob: null }
 }
 
 /** Those under which something kept was made. One that counts from an approval that is not kept was over before it is asked for anew. */
@@ -128,7 +211,12 @@ function recordedAs(rows: readonly MemoRow[], key: string): { readonly recorded?
 }
 
 /** The data of the events that are memos. */
-type MemoData = (EventData['step.completed'] | EventData['wait.resolved'] | EventData['child.spawned']) & {
+type MemoData = (
+  | EventData['step.completed']
+  | EventData['wait.resolved']
+  | EventData['child.spawned']
+  | EventData['doubt.inherited']
+) & {
   reason?: string
   since?: number
   branches?: 'race' | 'all'
@@ -237,7 +325,8 @@ function inherit(
   const task = ws.taskNow({ id })
   const { reason: _, dropped: __, droppedChildren: ___, ...own } = data
   if (!isStep(type)) {
-    ws.move(task, {}, 'wait.inherited', canonical(own), undefined, blob)
+    const event = type === 'doubt.inherited' ? type : 'wait.inherited'
+    ws.move(task, {}, event, canonical(own), undefined, blob)
     return
   }
   const edit = Object.hasOwn(edits, own.key) ? edits[own.key] : undefined

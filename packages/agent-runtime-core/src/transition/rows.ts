@@ -3,6 +3,7 @@ import type { ChildPolicy } from '../child.ts'
 import type { Circuit } from '../decide/circuit.ts'
 import type { Dimension, Scores } from '../evaluation.ts'
 import type { EventType, WaitReason } from '../event.ts'
+import type { StartedStep } from '../doubt.ts'
 import type { HistoryFault } from '../history-fault.ts'
 import type { LeaseEndReason } from '../lease.ts'
 import type { ProfileTerms, SwarmTerms } from '../profile.ts'
@@ -268,6 +269,8 @@ export type History =
   | {
       readonly submission: string
       readonly memos: readonly MemoRow[]
+      /** Of which nobody knows how they ended. */
+      readonly doubts: readonly StartedStep[]
       /** By key. */
       readonly failedOf: readonly string[]
       /** The seq of the last event that says that a step failed; 0 when none does. */

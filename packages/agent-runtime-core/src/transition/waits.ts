@@ -1,3 +1,4 @@
+import { endsWithRejection } from '../approval.ts'
 import { isChildName } from '../child.ts'
 import type { EventType, WaitReason } from '../event.ts'
 import { isFinal } from '../states.ts'
@@ -89,22 +90,31 @@ export interface Over {
 /** Back to the queue, past its limits, like a requeue; quotas are taken anew. Source: `docs/semantics.md 2.3, 12.3`. */
 export function resume(ws: WorkingSet, task: TaskRow, over: Over): void {
   const { wait, outcome, taken } = over
+  const gone = sendsBack(wait, outcome) ? waitsSentBack(ws, task) : []
   const row = ws.move(
     task,
     { state: 'queued', waitReason: null, dueAt: null, queuedAt: ws.now.at },
     'task.resumed',
-    `{${resolutionOf(ws, task, over, waitReasonOf[wait.kind])}}`,
+    `{${gone.length === 0 ? '' : `"dropped":${JSON.stringify(gone.map(({ key }) => key))},`}${resolutionOf(ws, task, over, waitReasonOf[wait.kind])}}`,
     undefined,
     taken?.blob ?? null,
   )
   if (outcome !== 'fail') countVerdict(ws, row, wait, outcome)
   ws.putWaits(
     row,
-    ws.waitsOf(row).filter(({ key }) => key !== wait.key),
+    ws.waitsOf(row).filter((it) => it.key !== wait.key && !gone.includes(it)),
   )
+  for (const unread of ws.signalsOf(row))
+    if (gone.some(({ name }) => name === unread.name)) ws.takeSignal(row, unread)
   ws.count('waiting', -1)
   hold(ws, row, 'none', 'queued')
   enqueue(ws, ws.taskNow(row))
+}
+
+/** The waits that a rejection leaves nothing to wait for. */
+function waitsSentBack(ws: WorkingSet, task: TaskRow): readonly WaitRow[] {
+  const { approvedSeq } = ws.verdictsOf(task)
+  return ws.waitsOf(task).filter((wait) => endsWithRejection(wait, approvedSeq))
 }
 
 /** How a wait ended, as its event says it. */

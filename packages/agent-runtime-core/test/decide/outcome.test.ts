@@ -73,6 +73,15 @@ describe('outcome', () => {
     })
   })
 
+  test('7.7 so is an error that tells the end of a wait: every try would be told the same', () => {
+    expect(decideOutcome({ ...threw, waits: ['go'] }, { ...first, ...thrice })).toEqual({
+      as: 'failed',
+      kind: 'error',
+      error,
+      waits: ['go'],
+    })
+  })
+
   test('what the runtime ended by a rule of its own is never retried', () => {
     const late = { name: 'TimeoutError', message: 'late', code: 'timeout' }
     expect(decideOutcome({ as: 'stopped', kind: 'timeout', error: late }, { ...first, ...thrice })).toEqual({

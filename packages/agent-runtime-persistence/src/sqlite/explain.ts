@@ -1,9 +1,9 @@
 import {
   childKeyOf,
   describeDivergence,
-  isLimit,
+  isDoubt,
   isPatience,
-  limitedBy,
+  keyText,
   quotaObstacle,
   runsType,
   toReserve,
@@ -157,7 +157,7 @@ const MAX_NAMED = 5
 
 function waitText({ key, kind, name, dueAt }: OpenWait): string {
   const until = dueAt === undefined ? '' : ` until ${new Date(dueAt).toISOString()}`
+  if (isDoubt(key)) return `an answer to ${keyText(key)}`
   if (kind === 'approval') return `the approval '${key}'${until}`
-  if (isLimit(key)) return `the time limit of '${limitedBy(key)}'${until}`
-  return kind === 'timer' ? `'${key}'${until}` : `the signal '${name ?? key}'${until}`
+  return kind === 'timer' ? `${keyText(key)}${until}` : `the signal '${name ?? key}'${until}`
 }

@@ -27,6 +27,7 @@ import {
   type WorkerRow,
 } from '@ku0/agent-runtime-core'
 import { prepareEvaluationLoad } from './evaluations.ts'
+import type { PlainEvent } from './integrity.ts'
 import type { Db } from './open.ts'
 import { prepareWorkLoad } from './work.ts'
 
@@ -120,6 +121,9 @@ export function prepareLoad(db: Db) {
     .pluck()
   const memos = db.prepare<[number], MemoRow & { readonly seq: number }>(
     "SELECT seq, type, data, blob FROM event WHERE task = ? AND type IN ('step.completed', 'step.inherited', 'wait.resolved', 'wait.inherited', 'task.resumed', 'child.spawned', 'child.inherited', 'child.ended') ORDER BY seq",
+  )
+  const stepEvents = db.prepare<[number], PlainEvent>(
+    "SELECT seq, type, at, data, blob FROM event WHERE task = ? AND type IN ('step.started', 'doubt.inherited', 'step.failed', 'step.completed', 'step.inherited') ORDER BY seq",
   )
   const failed = db
     .prepare<[number], string>("SELECT data FROM event WHERE task = ? AND type = 'task.failed'")
@@ -247,6 +251,8 @@ export function prepareLoad(db: Db) {
       const counting = new Set(standing(all, sentBack, (name) => spawnedAt.get(name)))
       return all.filter((memo) => counting.has(memo) || sentBack.some(({ seq }) => seq === memo.seq))
     },
+    /** What counts of the starts and ends of its steps. */
+    stepEvents: (taskId: number) => standing(stepEvents.all(taskId), rejections.all(taskId), () => undefined),
     /** What a task failed of, as far as it says. */
     failure: (taskId: number): { failedOf: readonly string[]; lastFailure: number } => {
       const { waits: failedOf = [] } = JSON.parse(failed.get(taskId) ?? '{}') as { waits?: readonly string[] }
@@ -315,7 +321,7 @@ function outlives(
   { seq, type, data }: Pick<MemoRow, 'type' | 'data'> & { readonly seq: number },
   childAt: (key: string) => number | undefined,
 ): boolean {
-  if (type === 'step.started' || type === 'step.failed') return false
+  if (type === 'step.started' || type === 'step.failed' || type === 'doubt.inherited') return false
   const { key, kind } = JSON.parse(data) as { key?: string; kind: WaitRow['kind'] }
   if (key === undefined) return false
   if (type.startsWith('child.')) return (childAt(key) ?? Number.POSITIVE_INFINITY) <= seq

@@ -13,6 +13,7 @@ import {
   type WaitRecord,
   type WaitRow,
 } from '@ku0/agent-runtime-core'
+import { startsIn } from './doubts.ts'
 import type { PlainEvent } from './integrity.ts'
 import { standing } from './load.ts'
 import type { Db } from './open.ts'
@@ -81,14 +82,13 @@ export function prepareMemos(
       }))
       .toSorted((a, b) => a.seq - b.seq)
     const spawnedAt = new Map(children.map(({ key, seq }) => [key, seq]))
-    const doubts = new Map<string, number>()
-    const lastStarts = new Map<string, PlainEvent>()
     const retriedAt = events.findLast(isRetry)?.seq ?? 0
-    for (const it of standing(found, sentBack, (key) => spawnedAt.get(key)))
+    const counting = standing(found, sentBack, (key) => spawnedAt.get(key))
+    for (const it of counting)
       switch (it.type) {
         case 'step.started':
         case 'step.failed':
-          countDoubt(doubts, lastStarts, it, whole(it))
+        case 'doubt.inherited':
           break
         case 'step.completed':
         case 'step.inherited':
@@ -99,11 +99,13 @@ export function prepareMemos(
           if (it.seq > retriedAt || !isRetryWait(wait.key)) waits.push(wait)
         }
       }
-    for (const { key } of steps) doubts.delete(key)
-    const inDoubt = [...doubts].flatMap(([key, starts]) => {
-      const last = lastStarts.get(key)
-      return starts > 0 && last !== undefined ? [{ key, starts, startedAt: last.at, seq: last.seq }] : []
-    })
+    const started = [...startsIn(counting, whole).values()]
+    const inDoubt = started
+      .filter((it) => it.inDoubt)
+      .map(({ key, starts, startedAt, seq }) => ({ key, starts, startedAt, seq }))
+    const effectKeys = started.flatMap(({ key, effectKey }) =>
+      effectKey === undefined ? [] : [{ key, effectKey }],
+    )
     const rejections = sentBack.flatMap(({ since, seq }) =>
       found
         .filter((it) => it.seq === seq)
@@ -114,7 +116,7 @@ export function prepareMemos(
     const failure = events.findLast(isFinalFailure)?.seq
     const failed = failure === undefined ? {} : { lastFailure: failure }
     const failures = failure === undefined ? [] : settledFailures(row.id, sentBack)
-    return { steps, waits, open, children, inDoubt, rejections, failures, ...failed }
+    return { steps, waits, open, children, inDoubt, effectKeys, rejections, failures, ...failed }
   }
 
   function waitOf(it: PlainEvent): WaitRecord {
@@ -137,6 +139,7 @@ export const memoTypes: ReadonlySet<string> = new Set<EventType>([
   'step.failed',
   'step.completed',
   'step.inherited',
+  'doubt.inherited',
   'wait.resolved',
   'wait.inherited',
   'task.resumed',
@@ -150,23 +153,9 @@ export const noMemos: Reads['memos']['answer'] = {
   open: [],
   children: [],
   inDoubt: [],
+  effectKeys: [],
   rejections: [],
   failures: [],
-}
-
-/** A step that said how it failed is not in doubt, unless it ran out of time, or failed because it was in doubt. */
-function countDoubt(
-  doubts: Map<string, number>,
-  lastStarts: Map<string, PlainEvent>,
-  event: PlainEvent,
-  data: string,
-): void {
-  const { key, error } = JSON.parse(data) as { key: string; error?: { code?: string } }
-  const count = Math.abs(doubts.get(key) ?? 0)
-  if (event.type === 'step.started') {
-    doubts.set(key, count + 1)
-    lastStarts.set(key, event)
-  } else if (count > 0 && error?.code !== 'timeout' && error?.code !== 'in_doubt') doubts.set(key, -count)
 }
 
 /** A wait as it is shown to others. */

@@ -1,6 +1,7 @@
-import { blobReference, type IdCodec, type WorkingSet } from '@ku0/agent-runtime-core'
+import { blobReference, type IdCodec, type StartedStep, type WorkingSet } from '@ku0/agent-runtime-core'
 import { prepareApply } from './apply.ts'
-import { type Hashes, prepareIntegrity } from './integrity.ts'
+import { startsIn } from './doubts.ts'
+import { type Hashes, type PlainEvent, prepareIntegrity } from './integrity.ts'
 import { prepareJournal } from './journal.ts'
 import { prepareLoad, type Load } from './load.ts'
 import type { Db } from './open.ts'
@@ -37,6 +38,13 @@ export class SqliteTables {
     if (row === undefined) return undefined
     if (row.blob === null) return row.data
     return this.withBlob(row.data, row.blob, this.load.blob(row.blob) ?? '')
+  }
+
+  /** The steps of a task of which nobody knows how they ended. */
+  doubts(task: number): readonly StartedStep[] {
+    const whole = ({ data, blob }: PlainEvent) =>
+      blob === null ? data : this.withBlob(data, blob, this.load.blob(blob) ?? '')
+    return [...startsIn(this.load.stepEvents(task), whole).values()].filter(({ inDoubt }) => inDoubt)
   }
 
   withBlob(data: string, sha256: string, text: string): string {

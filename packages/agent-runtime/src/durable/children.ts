@@ -5,6 +5,7 @@ import {
   type ChildRecord,
   type OutcomeOf,
   RuntimeError,
+  show,
   type Submission,
 } from '@ku0/agent-runtime-core'
 import { type SubmitItem, type SubmitOptions, submitRules } from '../execution/queue.ts'
@@ -266,7 +267,7 @@ class Spawn<T> implements Start, Member, Seeker {
       if (receipt.accepted) throw new RuntimeError('internal', `child '${key}' was refused and accepted`)
       return new TaskRejected(taskId, receipt.reason, receipt.message)
     } catch (error) {
-      return error
+      return spawnedAgain(error, key, this.#it.item) ?? error
     }
   }
 
@@ -293,9 +294,22 @@ class Spawn<T> implements Start, Member, Seeker {
   }
 }
 
-/** What has room together: the quotas of a submission go by its type, model and tools. */
+/** What has room together: the quotas of a submission go by its model, tools and labels. */
 function kindOf({ task, options }: SubmitItem): string {
   const type: unknown = typeof task === 'string' ? task : (task as { type?: unknown } | undefined)?.type
-  const { lane, model, tools, dueAt, delayMs } = options ?? {}
-  return JSON.stringify([type, lane, model, tools, dueAt !== undefined || delayMs !== undefined])
+  const { lane, model, tools, labels, dueAt, delayMs } = options ?? {}
+  return JSON.stringify([type, lane, model, tools, labels, dueAt !== undefined || delayMs !== undefined])
+}
+
+/** A child's own id that is taken, most often by the child of an earlier generation or of the task that this one is a fork of. */
+function spawnedAgain(error: unknown, key: string, { options }: SubmitItem): RuntimeError | undefined {
+  const taskId = options?.taskId
+  if (taskId === undefined || !(error instanceof RuntimeError) || error.code !== 'already_exists')
+    return undefined
+  return new RuntimeError(
+    'already_exists',
+    `child '${key}': the task id ${show(taskId)} is taken. A child that is spawned again after a rejection, or by retry or fork, is another task: leave its ` +
+      'taskId out, or make it of what differs then, ctx.taskId and ctx.feedback.length',
+    { details: { ...error.details, key } },
+  )
 }

@@ -1,4 +1,12 @@
-import { decode, type Lane, RuntimeError, show, type Usage, usageSum } from '@ku0/agent-runtime-core'
+import {
+  decode,
+  idempotencyKey,
+  type Lane,
+  RuntimeError,
+  show,
+  type Usage,
+  usageSum,
+} from '@ku0/agent-runtime-core'
 import type { Attempt } from '../execution/attempt.ts'
 import type { ReplayTrail } from '../execution/replay-watch.ts'
 import type { SubmissionData } from '../execution/worker.ts'
@@ -28,7 +36,7 @@ import { type BranchCaller, runBranches } from './branches.ts'
 import { saveCheckpoint } from './checkpoint.ts'
 import { callChild, type ChildCaller, spawnChild } from './children.ts'
 import { exec } from './exec.ts'
-import { idempotencyKey, inputHashOf } from './idempotency.ts'
+import { inputHashOf } from './idempotency.ts'
 import { surroundingStep } from './inside-step.ts'
 import { emit } from './output.ts'
 import { heartbeat } from './progress.ts'
@@ -206,6 +214,8 @@ export class HandlerContext implements TaskContext {
   }
 
   idempotencyKey(stepKey: string, input?: unknown): string {
+    const known = this.#memos.effectKeys.get(stepKey)
+    if (known !== undefined) return known
     const { digest } = this.#attempt.parts.environment
     return idempotencyKey(
       digest,

@@ -20,6 +20,8 @@ export interface Memos {
     string,
     { readonly starts: number; readonly startedAt: number; readonly seq: number }
   >
+  /** The idempotency keys of steps that were started in the task that this one is a fork of. */
+  readonly effectKeys: ReadonlyMap<string, string>
   /** What sent the task back, in order. */
   readonly rejections: readonly Rejection[]
   /** Calls that failed for good in a pass that went on all the same: they fail so in every later pass. */
@@ -49,21 +51,21 @@ export const noMemos: Memos = {
   open: new Map(),
   children: new Map(),
   inDoubt: new Map(),
+  effectKeys: new Map(),
   rejections: [],
   settled: new Map(),
 }
 
 export async function readMemos(store: ExecutionStore, taskId: string): Promise<Memos> {
-  const { steps, waits, open, children, inDoubt, rejections, failures, lastFailure } = await store.read({
-    kind: 'memos',
-    taskId,
-  })
+  const { steps, waits, open, children, inDoubt, effectKeys, rejections, failures, lastFailure } =
+    await store.read({ kind: 'memos', taskId })
   return {
     steps: byKey(steps),
     waits: byKey(waits),
     open: byKey(open),
     children: byKey(children),
     inDoubt: byKey(inDoubt),
+    effectKeys: new Map(effectKeys.map(({ key, effectKey }) => [key, effectKey])),
     rejections,
     settled: new Map(
       failures.map(({ key, seq, error }) => [key, { seq, error: decode(error) as ErrorRecord }]),

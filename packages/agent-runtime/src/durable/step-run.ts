@@ -4,6 +4,7 @@ import {
   describeError,
   encode,
   type ErrorRecord,
+  idempotencyKey,
   isFinalError,
   type OutcomeOf,
   type RateLimited,
@@ -22,7 +23,6 @@ import type { Feedback, StepHandle } from '../task-context.ts'
 import { StepInDoubt, TimeoutError } from '../task-errors.ts'
 import { Answer } from './answer.ts'
 import { type DoubtPolicy, doubtRequest, readAnswer } from './in-doubt.ts'
-import { idempotencyKey } from './idempotency.ts'
 import { insideStep, type Surrounding } from './inside-step.ts'
 import type { Callee, Pass, Start } from './pass.ts'
 import { limitKey, limitsIn, retriesIn, retryKey } from './retries.ts'
@@ -95,6 +95,8 @@ export class StepRun implements StepHandle, Start, Member {
 
   get idempotencyKey(): string {
     const { key, inputHash } = this.#facts
+    const known = this.#pass.memos.effectKeys.get(key)
+    if (known !== undefined) return known
     const { claim, parts } = this.#attempt
     const generation = this.#pass.memos.rejections.length
     return idempotencyKey(parts.environment.digest, claim.taskId, key, inputHash ?? null, generation)
@@ -187,7 +189,8 @@ export class StepRun implements StepHandle, Start, Member {
     }
   }
 
-  #verify(verify: (step: StepHandle) => unknown): void {
+  /** `undone`: it did not take effect. */
+  #verify(verify: (step: StepHandle) => unknown, undone: () => void = () => this.#intend()): void {
     const { key } = this.#facts
     const tried = ++this.#try
     const failed = (cause: unknown) =>
@@ -201,7 +204,7 @@ export class StepRun implements StepHandle, Start, Member {
         if (this.#isOver()) return this.refuse()
         const { done, result } = answer as { done: boolean; result?: unknown }
         if (done) this.#returned(tried, result)
-        else this.#intend()
+        else undone()
       },
     )
   }
@@ -258,7 +261,7 @@ export class StepRun implements StepHandle, Start, Member {
 
   /** Each try has a signal of its own, which an earlier try that goes on does not get to see. */
   #handle(): StepHandle {
-    if (this.#facts.retry === undefined) return this
+    if (this.#facts.retry === undefined && this.#facts.inDoubt === undefined) return this
     const charge = (usage: Usage) => this.#charge(this.#try, usage)
     return { signal: this.signal, idempotencyKey: this.idempotencyKey, charge }
   }
@@ -322,22 +325,19 @@ export class StepRun implements StepHandle, Start, Member {
 
   #fail(reason: unknown): void {
     if (reason instanceof TimeoutError) this.#doubtful = true
-    const { key, position } = this.#facts
-    const { claim, parts } = this.#attempt
     const error = describeError(reason)
-    const rateLimit = rateLimitIn(reason)
-    const retry = this.#retryAfter(error, rateLimit)
-    const written = this.#attempt.write({
-      kind: 'failStep',
-      leaseId: claim.leaseId,
-      key,
-      position,
-      durationMs: this.#durationMs(),
-      error: encode(error, { what: 'an error' }),
-      ...this.#attempt.takeRun(this),
-      ...this.#attempt.backOff(rateLimit),
-      ...(retry === undefined ? {} : { retry: this.#retries + this.#limits + 1 }),
-    })
+    const retry = this.#retryAfter(error, rateLimitIn(reason))
+    const { inDoubt } = this.#facts
+    if (retry === undefined && inDoubt !== undefined && reason instanceof TimeoutError)
+      return this.#settleLate(reason, inDoubt)
+    this.#failAs(reason, error, retry)
+  }
+
+  #failAs(reason: unknown, error: ErrorRecord, retry: Retry | undefined): void {
+    const { key } = this.#facts
+    const { parts } = this.#attempt
+    const number = retry === undefined ? undefined : this.#retries + this.#limits + 1
+    const written = this.#writeFailure(error, number, rateLimitIn(reason))
     if (retry !== undefined) return this.#retryOnceWritten(retry, written)
     written
       .then((fenced) => (fenced === 'stale' ? this.#attempt.lose() : undefined))
@@ -345,6 +345,48 @@ export class StepRun implements StepHandle, Start, Member {
         parts.log('warn', 'the store did not take a failed step', { key, error: describeError(cause) }),
       )
     this.#end(reason)
+  }
+
+  #writeFailure(
+    error: ErrorRecord,
+    retry: number | undefined,
+    rateLimit?: RateLimited,
+  ): Promise<OutcomeOf<'failStep'>> {
+    const { key, position } = this.#facts
+    return this.#attempt.write({
+      kind: 'failStep',
+      leaseId: this.#attempt.claim.leaseId,
+      key,
+      position,
+      durationMs: this.#durationMs(),
+      error: encode(error, { what: 'an error' }),
+      ...this.#attempt.takeRun(this),
+      ...this.#attempt.backOff(rateLimit),
+      ...(retry === undefined ? {} : { retry }),
+    })
+  }
+
+  /** Its last try ran out of time: whether that took effect is settled before the step fails of it. Source: `docs/semantics.md 7.6`. */
+  #settleLate(late: Error, policy: DoubtPolicy): void {
+    const { key } = this.#facts
+    if (policy.as === 'fail') {
+      const why = 'its time ran out, and its policy is to fail then'
+      const error = new StepInDoubt(key, why, { cause: late, retryable: false })
+      return this.#failAs(error, describeError(error), undefined)
+    }
+    this.#dropTry()
+    this.#writeFailure(describeError(late), this.#retries + this.#limits + 1).then(
+      (fenced) => this.#settleIfHeld(late, policy, fenced),
+      (error: unknown) => this.#end(error),
+    )
+  }
+
+  #settleIfHeld(late: Error, policy: DoubtPolicy, fenced: OutcomeOf<'failStep'>): void {
+    if (fenced === 'stale') this.#attempt.lose()
+    if (this.#ended) return
+    if (this.#isOver()) return this.refuse()
+    if (policy.as !== 'verify') return this.#askHuman()
+    this.#verify(policy.verify, () => this.#failAs(late, describeError(late), undefined))
   }
 
   #retryAfter(error: ErrorRecord, rateLimit: RateLimited | undefined): Retry | undefined {
@@ -374,12 +416,18 @@ export class StepRun implements StepHandle, Start, Member {
   }
 
   #retryOnceWritten(retry: Retry, written: Promise<OutcomeOf<'failStep'>>): void {
-    this.#try += 1
-    this.#limit?.end()
+    this.#dropTry()
     written.then(
       (fenced) => this.#retryIfHeld(retry, fenced),
       (error: unknown) => this.#end(error),
     )
+  }
+
+  /** What it still says is not heard, and its time is over. */
+  #dropTry(): void {
+    this.#try += 1
+    this.#limit?.end()
+    this.#limit = undefined
   }
 
   #retryIfHeld(retry: Retry, fenced: OutcomeOf<'failStep'>): void {

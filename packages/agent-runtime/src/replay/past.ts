@@ -87,6 +87,7 @@ class Reading {
         settled: new Map(),
         // Nothing is started in a replay.
         inDoubt: new Map(),
+        effectKeys: new Map(),
         rejections: this.#rejections,
         lastFailure: this.#lastFailure,
       },
@@ -175,7 +176,10 @@ class Reading {
     this.#open.delete(key)
     const { since } = rest
     if (since === undefined) this.#waits.set(key, { key, kind, position, outcome, seq, at, ...value })
-    else this.#sendBack({ key, since, seq, at, value: value.value ?? 'null' })
+    else {
+      this.#drop(rest)
+      this.#sendBack({ key, since, seq, at, value: value.value ?? 'null' })
+    }
   }
 
   /** Source: `docs/semantics.md 12.2`. */

@@ -2,15 +2,10 @@ import {
   budgetAmount,
   budgetAmounts,
   type ChildEnd,
-  childKeyOf,
   describeDivergence,
   type ErrorRecord,
-  isChildName,
-  isLimit,
-  isPatience,
-  limitedBy,
+  keyText,
   PATCH_KEY,
-  RETRY_KEY,
   textOf,
 } from '@ku0/agent-runtime-core'
 import type { RuntimeEvent } from '../runtime-event.ts'
@@ -69,9 +64,9 @@ function detailOf({ type, data, at }: RuntimeEvent, runs: ReadonlyMap<string, nu
     case 'wait.inherited': {
       if (data.key === undefined) return 'put back'
       if (data.kind === 'child')
-        return `${nameOfWait(data.key)} ${data.outcome === 'received' ? 'has ended' : outcomes[data.outcome]}`
+        return `${keyText(data.key)} ${data.outcome === 'received' ? 'has ended' : outcomes[data.outcome]}`
       const value = data.value === undefined ? '' : ` with ${short(data.value)}`
-      return `${nameOfWait(data.key)} ${outcomes[data.outcome]}${value}`
+      return `${keyText(data.key)} ${outcomes[data.outcome]}${value}`
     }
     case 'task.requeued':
       return `${data.reason}, attempt ${data.attempt}${data.error === undefined ? '' : ` after ${errorText(data.error)}`}`
@@ -100,6 +95,10 @@ function detailOf({ type, data, at }: RuntimeEvent, runs: ReadonlyMap<string, nu
       const raised = Object.entries(budgetAmounts(data.raised))
       return raised.length === 0 ? 'as it is' : raised.map(([field, by]) => `${by} more ${field}`).join(', ')
     }
+    case 'step.started':
+      return `'${data.key}'`
+    case 'doubt.inherited':
+      return `'${data.key}', started ${data.starts === 1 ? 'once' : `${data.starts} times`}`
     case 'step.failed': {
       const next = data.retry === undefined ? '' : `, retry ${data.retry} follows`
       return `'${data.key}' threw ${errorText(data.error)}${next}`
@@ -124,7 +123,7 @@ function waitText(
   at: number,
 ): string {
   const signal = kind === 'signal' && name !== undefined && name !== key ? ` (signal '${name}')` : ''
-  return `${nameOfWait(key)}${signal}${dueAt === undefined ? '' : `, due in ${spanOf(Math.max(0, dueAt - at))}`}`
+  return `${keyText(key)}${signal}${dueAt === undefined ? '' : `, due in ${spanOf(Math.max(0, dueAt - at))}`}`
 }
 
 function endText(end: ChildEnd): string {
@@ -136,21 +135,6 @@ function endText(end: ChildEnd): string {
     case 'canceled':
       return `was canceled${end.reason === undefined ? '' : `: ${end.reason}`}`
   }
-}
-
-/** Waits for children, back-offs and time limits have keys of the runtime's own: `$ku0/retry/2/step`. */
-function nameOfWait(key: string): string {
-  if (isChildName(key)) return `child '${childKeyOf(key)}'`
-  if (isPatience(key)) return 'the patience for a child'
-  if (isLimit(key)) return `the time limit of '${limitedBy(key)}'`
-  const [, retry, step] = key.startsWith(RETRY_KEY)
-    ? (/^(\d+)\/(.*)$/s.exec(key.slice(RETRY_KEY.length)) ?? [])
-    : []
-  const [, limited] = key.startsWith(RETRY_KEY)
-    ? (/^limit-\d+\/(.*)$/s.exec(key.slice(RETRY_KEY.length)) ?? [])
-    : []
-  if (limited !== undefined) return `the wait that a rate limit asked of '${limited}'`
-  return step === undefined ? `'${key}'` : `the back-off before retry ${retry} of '${step}'`
 }
 
 /** Once is what everybody expects. */

@@ -368,6 +368,33 @@ describe('children (docs/semantics.md 5.5)', () => {
     expect(children.map(({ state }) => state)).toEqual(['canceled', 'completed'])
   })
 
+  test('12.0 a child with an id of its own that is spawned again is told what to do', async () => {
+    const small = defineTask({ type: 'small', input: z.any() }, (_ctx, it) => it)
+    const parent = defineTask({ type: 'parent', input: z.boolean() }, async (ctx, isFixed) => {
+      const taskId = isFixed ? 'fixed' : `${ctx.taskId}/small/${ctx.feedback.length}`
+      const value = await ctx.call('small', small, ctx.feedback.length, { taskId })
+      await ctx.requestApproval('ok', value)
+      return value
+    })
+    await using it = await createTestRuntime({ tasks: [small, parent] })
+    const asked = async (task: string, as: 'approve' | 'reject') => {
+      await it.until(task, 'waiting')
+      const [open] = (await it.runtime.approvals.list({ task })).approvals
+      await it.runtime.approvals[as](open?.approvalId ?? '')
+    }
+    const fixed = await it.runtime.submit(parent, true)
+    await asked(fixed.taskId, 'reject')
+    await expect(it.result(fixed)).rejects.toMatchObject({
+      message: expect.stringMatching(
+        /child 'small': the task id "fixed" is taken.*leave its taskId out.*ctx.feedback.length/,
+      ) as string,
+    })
+    const derived = await it.runtime.submit(parent, false)
+    await asked(derived.taskId, 'reject')
+    await asked(derived.taskId, 'approve')
+    expect(await it.result(derived)).toBe(1)
+  })
+
   test('retry keeps the children that completed and runs the others again', async () => {
     let fails = true
     const moody = defineTask({ type: 'moody', input: z.null() }, () => {

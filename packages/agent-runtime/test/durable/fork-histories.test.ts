@@ -202,6 +202,33 @@ describe('histories of forks (docs/semantics.md 6.3)', () => {
     expect(await it.result(await it.runtime.fork(again))).toBe(value)
   })
 
+  test.each(failures)(
+    '7.7 the task is not tried again of itself where it failed of: %s',
+    async (what, wait, fail) => {
+      const task = defineTask({ type: 'waiter', input: z.null(), retry: { attempts: 4 } }, (ctx) => wait(ctx))
+      await using it = await createTestRuntime({ tasks: [task] })
+      const { taskId } = await it.runtime.submit(task, null)
+      await it.until(taskId, 'waiting')
+      await fail?.(it, taskId)
+      await expect(it.result(taskId)).rejects.toBeInstanceOf(TaskFailed)
+      // An error that does not tell of the wait is tried again like any other.
+      const attempts = what.startsWith('an error that does not tell') ? 4 : 1
+      expect(await it.runtime.status(taskId)).toMatchObject({ state: 'failed', attempt: attempts })
+    },
+  )
+
+  test.each(['race', 'patience'])('7.7 nor where its own limit ended the wait: %s', async (how) => {
+    const task = defineTask({ type: 'waiter', input: z.null(), retry: { attempts: 4 } }, async (ctx) => {
+      if (how === 'race')
+        return ctx.race('r', { go: (branch) => branch.waitForSignal('go') }, { timeoutMs: 50 })
+      return (await ctx.spawn('slow', child, 80)).result({ timeoutMs: 50 })
+    })
+    await using it = await createTestRuntime({ tasks: [task, child] })
+    const receipt = await it.runtime.submit(task, null)
+    await expect(it.result(receipt)).rejects.toBeInstanceOf(TaskFailed)
+    expect(await it.runtime.status(receipt)).toMatchObject({ state: 'failed', attempt: 1 })
+  })
+
   test('a retry asks anew what the task failed of: patience with a child', async () => {
     let ms = 80
     const { it, receipt } = await unlucky(async (ctx) => {
@@ -230,8 +257,13 @@ describe('histories of forks (docs/semantics.md 6.3)', () => {
     await it.runtime.approvals.reject(await openApproval(it))
     await expect(it.result(receipt)).rejects.toThrow('in doubt')
     const again = await it.runtime.retry(receipt)
+    await it.until(again, 'waiting')
+    const [question] = (await it.runtime.approvals.list({ task: again })).approvals
+    expect(question?.artifact).toMatchObject({ inDoubt: 'charge', starts: 1 })
+    expect(ran).toEqual(['charge'])
+    await it.runtime.approvals.approve(question?.approvalId ?? '')
     expect(await it.result(again)).toBe('charged')
-    expect((await it.history(again)).waits).toEqual([])
+    expect(await it.runtime.replay(again, { mode: 'verify' })).toMatchObject({ verdict: 'agreed' })
   })
 
   test('7.6 an answer to a doubt about the old task answers none about the new one', async () => {
@@ -295,6 +327,82 @@ describe('histories of forks (docs/semantics.md 6.3)', () => {
     })
     const edited = await it.runtime.fork(receipt, { edits: { search: { web: 'edited', book: 'b' } } })
     expect(await it.result(edited)).toEqual({ web: 'edited', book: 'b' })
+  })
+
+  test.each(['garbage', null, [1], { winner: 'sig' }, { winner: 1, value: 1 }, { web: 1 }, new Map()])(
+    'an edit of a race or an all that is no decision of it is refused by name: %j',
+    async (edit) => {
+      const { it, net, receipt } = await unlucky(async (ctx) => [
+        await ctx.race('r', { sig: (branch) => branch.step('s', () => 1) }),
+        await ctx.all('search', {
+          web: (branch) => branch.step('web', () => 1),
+          book: (branch) => branch.step('book', () => 2),
+        }),
+      ])
+      await using _ = it
+      net.works = true
+      await it.result(receipt)
+      await expect(it.runtime.fork(receipt, { edits: { r: edit } })).rejects.toMatchObject({
+        code: 'invalid_argument',
+        message: expect.stringContaining(
+          "fork edit 'r': it is a race, which is decided as { winner, value }",
+        ) as string,
+      })
+      await expect(it.runtime.fork(receipt, { edits: { search: edit } })).rejects.toMatchObject({
+        code: 'invalid_argument',
+        message: expect.stringMatching(/fork edit 'search': it is an all.*: book, web/) as string,
+      })
+      const edits = { r: { winner: 'sig', value: undefined }, search: { web: 3, book: 4 } }
+      expect(await it.result(await it.runtime.fork(receipt, { edits }))).toEqual([edits.r, edits.search])
+    },
+  )
+
+  test.each(['race', 'all'] as const)(
+    'a %s whose time was over can be forked from by its key',
+    async (as) => {
+      const task = defineTask({ type: 'late', input: z.null() }, async (ctx) => {
+        await ctx.step('before', () => 1)
+        const call = { go: (branch: TaskContext) => branch.waitForSignal('go') }
+        try {
+          return await (as === 'race'
+            ? ctx.race('r', call, { timeoutMs: 50 })
+            : ctx.all('r', call, { timeoutMs: 50 }))
+        } catch {
+          return ctx.step('plan b', () => 'late')
+        }
+      })
+      await using it = await createTestRuntime({ tasks: [task] })
+      const receipt = await it.runtime.submit(task, null)
+      expect(await it.result(receipt)).toBe('late')
+      const fork = await it.runtime.fork(receipt, { fromStep: 'r' })
+      await it.until(fork, 'waiting')
+      await it.runtime.signal(fork, 'go', 1)
+      expect(await it.result(fork)).toEqual(as === 'race' ? { winner: 'go', value: 1 } : { go: 1 })
+      expect(await it.runtime.replay(fork, { mode: 'verify' })).toMatchObject({ verdict: 'agreed' })
+    },
+  )
+
+  test('a retry keeps the end of a wait that was got over beside the one that failed it, later than that', async () => {
+    const task = defineTask({ type: 'waiter', input: z.null() }, async (ctx) => {
+      const first = ctx.waitForSignal('a', { timeoutMs: 1_000 }).catch((error: unknown) => error)
+      const second = await ctx
+        .waitForSignal('b', { timeoutMs: 2_000 })
+        .catch(() => ctx.step('plan b', () => 'plan b'))
+      const answer = await first
+      if (answer instanceof Error) throw answer
+      return [answer, second]
+    })
+    await using it = await createTestRuntime({ tasks: [task] })
+    const receipt = await it.runtime.submit(task, null)
+    await expect(it.result(receipt)).rejects.toBeInstanceOf(TaskFailed)
+    const again = await it.runtime.retry(receipt)
+    await it.until(again, 'waiting')
+    await it.runtime.signal(again, 'a', 1)
+    expect(await it.result(again)).toEqual([1, 'plan b'])
+    expect((await it.history(again)).waits.filter(({ key }) => key === 'b')).toMatchObject([
+      { outcome: 'timed_out' },
+    ])
+    expect(await it.runtime.replay(again, { mode: 'verify' })).toMatchObject({ verdict: 'agreed' })
   })
 
   test('2.7 another fork under the same key is a conflict', async () => {

@@ -54,8 +54,8 @@ describe('execution: steps in doubt', () => {
     })
     expect(paid).toHaveLength(1)
     const again = await it.runtime.retry(receipt)
-    // The new task has not started it.
-    expect(await it.result(again)).toBe('paid 2')
+    await expect(it.result(again)).rejects.toMatchObject({ code: 'in_doubt' })
+    expect(paid).toHaveLength(1)
   })
 
   test.each([

@@ -1,4 +1,6 @@
 import type { ApprovalRequest } from '../../approval.ts'
+import { RETRY_KEY } from '../../decide/replay.ts'
+import { doubtKey } from '../../doubt.ts'
 import type { Claim } from '../../store.ts'
 import type { WaitRequest } from '../../wait.ts'
 import type { Scene } from './scene.ts'
@@ -465,6 +467,28 @@ export function approvals({ rule, timed, expect }: Suite): void {
       expect((await scene.eventTypes(top.taskId)).at(-1)).toBe('child.ended')
     },
   )
+
+  rule('12.2, 7.6 a rejection takes back-offs and questions about doubts along', async (scene) => {
+    const claim = await scene.running()
+    const { taskId } = claim
+    const hour = { position: 0, kind: 'timer', delayMs: 3_600_000 } as const
+    const backOff = { ...hour, key: `${RETRY_KEY}1/call` }
+    const doubt = ask(doubtKey('charge', 1), {}, { position: 1 })
+    const waits = [backOff, { ...hour, key: 'nap' }, doubt, ask('text', {}, { position: 2 })]
+    await suspend(scene, claim, waits, true)
+    // Both verdicts come while the pass is under way: what was said of the doubt goes with it.
+    const [first, second] = await pending(scene)
+    const verdict = { kind: 'resolveApproval', taskId, value: '{"by":"Ada"}' } as const
+    await scene.write({ ...verdict, request: first?.request ?? 0, verdict: 'approved' })
+    await scene.write({ ...verdict, request: second?.request ?? 0, verdict: 'rejected' })
+    await waiting(scene, claim, [])
+    expect((await memos(scene, taskId)).open.map(({ key }) => key)).toEqual(['nap'])
+    const resumed = (await scene.history(taskId)).findLast(({ type }) => type === 'task.resumed')
+    const dropped = [backOff.key, doubt.key]
+    expect(JSON.parse(resumed?.data ?? '{}')).toMatchObject({ dropped, key: 'text', since: 0 })
+    await waiting(scene, await scene.claim(), [doubt])
+    expect(await pending(scene)).toMatchObject([{ key: doubt.key }])
+  })
 
   rule(
     '12.2 a rejection voids the intents of steps with their memos: nothing of them is in doubt',

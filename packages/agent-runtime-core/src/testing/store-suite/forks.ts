@@ -62,6 +62,49 @@ export function forks({ rule, timed, expect }: Suite): void {
     expect((await results(scene, old))[0]).toEqual(['a', '0'])
   })
 
+  rule(
+    '6.3, 7.6 a step in doubt is in doubt in the fork, under its key, unless an edit says how it ended',
+    async (scene) => {
+      const claim = await scene.running()
+      const { leaseId } = claim
+      const start = { kind: 'startStep', leaseId, inputHash: 'h', position: 1 } as const
+      await scene.step(claim, 'a', '0', 0)
+      for (const key of ['paid', 'paying', 'refused', 'late', 'paying']) await scene.write({ ...start, key })
+      await scene.step(claim, 'paid', '1', 1)
+      const fail = { kind: 'failStep', leaseId, position: 1, durationMs: 1 } as const
+      await scene.write({ ...fail, key: 'refused', error: '{"message":"no"}' })
+      await scene.write({ ...fail, key: 'late', error: '{"code":"timeout","message":"late"}' })
+      const old = (await scene.read({ kind: 'memos', taskId: claim.taskId })).inDoubt
+      expect(old).toMatchObject([
+        { key: 'paying', starts: 2 },
+        { key: 'late', starts: 1 },
+      ])
+      expect(await fork(scene, claim.taskId, { fromStep: 'late' })).toMatchObject({ inDoubt: true })
+      const stray = await fork(scene, claim.taskId, { fromStep: 'a', edits: { late: '1' } })
+      expect(stray).toMatchObject({ as: 'not_editable', key: 'late', inDoubt: true })
+
+      const first = idOf(await fork(scene, claim.taskId))
+      const inherited = await scene.read({ kind: 'memos', taskId: first })
+      const told = ({ key, starts, startedAt }: (typeof old)[number]) => ({ key, starts, startedAt })
+      expect(inherited.inDoubt.map(told)).toEqual(old.toSorted((a, b) => a.seq - b.seq).map(told))
+      expect(inherited.effectKeys.map(({ key }) => key).toSorted()).toEqual(['late', 'paying'])
+      expect(new Set(inherited.effectKeys.map(({ effectKey }) => effectKey)).size).toBe(2)
+      const second = idOf(await fork(scene, first, { edits: { late: '"done"' } }))
+      const { inDoubt, effectKeys, steps } = await scene.read({ kind: 'memos', taskId: second })
+      expect(inDoubt.map(told)).toEqual(old.filter(({ key }) => key === 'paying').map(told))
+      expect(effectKeys).toEqual(inherited.effectKeys.filter(({ key }) => key === 'paying'))
+      expect(steps.find(({ key }) => key === 'late')).toMatchObject({
+        result: '"done"',
+        inputHash: 'h',
+        position: 1,
+      })
+      expect(
+        (await scene.read({ kind: 'memos', taskId: idOf(await fork(scene, first, { fromStep: 'a' })) }))
+          .inDoubt,
+      ).toEqual([])
+    },
+  )
+
   rule('6.3 a fork of a fork inherits what that one inherited', async (scene) => {
     const first = idOf(await fork(scene, await failed(scene)))
     const second = idOf(await fork(scene, first, { fromStep: 'c' }))
