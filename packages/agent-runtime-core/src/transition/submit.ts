@@ -3,6 +3,7 @@ import { decideAdmission } from '../decide/admission.ts'
 import type { RejectionReason } from '../event.ts'
 import { MICRO } from '../usage.ts'
 import type { Receipt, Submission } from '../store.ts'
+import type { AdmissionVerdict, Objection } from '../verdict.ts'
 import { canonical } from '../codec.ts'
 import { budgetsOf, cutToLeft, exhausted, openBudget, sumText } from './budget.ts'
 import { circuitRefusal, swarmRoute, takeProbe } from './circuits.ts'
@@ -41,7 +42,7 @@ export function submitOne(ws: WorkingSet, it: Submission, parent: number | null 
     exhaustedBudget: above === null ? undefined : () => exhausted(ws, { budget: above }),
     exceededQuota: keys.length === 0 ? undefined : () => exceededQuota(ws, keys, it.tokens ?? 0),
   })
-  if (!admission.accepted) return reject(ws, it, admission.reason, admission.message)
+  if (!admission.accepted) return reject(ws, it, admission)
 
   const stream = streamFor(ws, it, keys)
   const budget =
@@ -86,9 +87,13 @@ function accountFor(cost: number): AccountRow {
 }
 
 /** What a route's circuit or a swarm has against it. Source: `docs/semantics.md 2.1, 10.3, 10.6`. */
-function tripped(ws: WorkingSet, it: Submission, isDelayed: boolean) {
-  const message = circuitRefusal(ws, it.type, isDelayed)
-  return message === undefined ? swarmRefusal(ws, it) : ({ reason: 'circuit_open', message } as const)
+function tripped(
+  ws: WorkingSet,
+  it: Submission,
+  isDelayed: boolean,
+): (Objection & { readonly reason: RejectionReason }) | undefined {
+  const refusal = circuitRefusal(ws, it.type, isDelayed)
+  return refusal === undefined ? swarmRefusal(ws, it) : { reason: 'circuit_open', ...refusal }
 }
 
 /** It may be the one that finds out whether its route is well again, and an agent counts from now on. */
@@ -167,8 +172,12 @@ function dueTime(it: Submission, now: number): number | null {
   return due > now ? due : null
 }
 
-/** A rejected submission is still a record; it keeps no payload. Source: `docs/semantics.md 1.5, 2.9`. */
-function reject(ws: WorkingSet, it: Submission, reason: RejectionReason, message: string): Receipt {
+/** A rejected submission is still a record; it keeps no payload, but what it was decided on. Source: `docs/semantics.md 1.5, 2.9`. */
+function reject(
+  ws: WorkingSet,
+  it: Submission,
+  { reason, message, verdict }: { reason: RejectionReason; message: string; verdict?: AdmissionVerdict },
+): Receipt {
   const id = ws.nextTask++
   const at = ws.now.at
   ws.move(
@@ -189,7 +198,7 @@ function reject(ws: WorkingSet, it: Submission, reason: RejectionReason, message
     },
     {},
     'task.rejected',
-    `{"lane":"${it.lane}","message":${JSON.stringify(message)},"reason":"${reason}","type":${JSON.stringify(it.type)}}`,
+    `{"lane":"${it.lane}","message":${JSON.stringify(message)},"reason":"${reason}","type":${JSON.stringify(it.type)}${verdict === undefined ? '' : `,"verdict":${canonical(verdict)}`}}`,
   )
   ws.count('rejected')
   return { accepted: false, taskId: ws.ids.task(id), sequence: id, reason, message }
