@@ -5,6 +5,7 @@ import {
   isPatience,
   limitedBy,
   MICRO,
+  RETRY_KEY,
   type BudgetRecord,
   type Divergence,
   type EventData,
@@ -44,11 +45,30 @@ export function prepareExplain(
     )
     .pluck()
 
+  const failed = db
+    .prepare<[number, string], number>(
+      "SELECT 1 FROM event WHERE task = ? AND type = 'step.failed' AND json_extract(data, '$.key') = ? LIMIT 1",
+    )
+    .pluck()
+
   return function explain(row: TaskRow, record: TaskRecord): Explanation {
     const base = { taskId: record.taskId, state: record.state }
     switch (record.state) {
-      case 'queued':
-        return { ...base, ...explainQueued(row, record.dueAt), ...asking(row), ...requeued(row) }
+      case 'queued': {
+        const { summary, ...queued } = explainQueued(row, record.dueAt)
+        const { budget } = asking(row)
+        const parks =
+          budget === undefined
+            ? ''
+            : `; a budget asks, that of task ${budget.taskId}: once started it parks at its first step boundary`
+        return {
+          ...base,
+          summary: `${summary}${parks}`,
+          ...queued,
+          ...(budget === undefined ? {} : { budget }),
+          ...requeued(row),
+        }
+      }
       case 'running':
         return {
           ...base,
@@ -62,7 +82,7 @@ export function prepareExplain(
         const children = childrenOf(row)
         return {
           ...base,
-          summary: waitingText(record, askingAbove(row), children),
+          summary: waitingText(record, askingAbove(row), children, (key) => failed.get(row.id, key) === 1),
           reason: record.waitingFor,
           waits: record.waits,
           ...(children === undefined ? {} : { children }),
@@ -215,10 +235,11 @@ function waitingText(
   record: Extract<TaskRecord, { state: 'waiting' }>,
   asks: BudgetRecord | undefined,
   children: OpenChildren | undefined,
+  hasFailed: (step: string) => boolean,
 ): string {
   if (record.waitingFor === 'budget') return budgetText(record.taskId, asks)
   if (record.divergence !== undefined) return parkedText(record.divergence)
-  return `waits for ${waitsText(record.waits)}${idleText(record.waits, children)}`
+  return `waits for ${waitsText(record.waits, hasFailed)}${idleText(record.waits, children)}`
 }
 
 /** Of children that are waited for: those that nothing that runs could ever start. */
@@ -246,25 +267,31 @@ function parkedText(divergence: Divergence): string {
 }
 
 /** Children are counted, and the first few named. */
-function waitsText(waits: readonly OpenWait[]): string {
+function waitsText(waits: readonly OpenWait[], hasFailed: (step: string) => boolean): string {
   const keys = waits.flatMap(({ kind, name = '' }) => (kind === 'child' ? [`'${childKeyOf(name)}'`] : []))
   const more = keys.length > MAX_NAMED ? ` and ${keys.length - MAX_NAMED} more` : ''
   const children = `${keys.length === 1 ? 'the child' : `${keys.length} children:`} ${keys.slice(0, MAX_NAMED).join(', ')}${more}`
-  const others = waits.filter(({ kind, key }) => kind !== 'child' && !isPatience(key)).map(waitText)
+  const others = waits
+    .filter(({ kind, key }) => kind !== 'child' && !isPatience(key))
+    .map((wait) => waitText(wait, hasFailed))
   return [...(keys.length === 0 ? [] : [children]), ...others].join(' or ')
 }
 
 /** More names than that are read by nobody. */
 const MAX_NAMED = 5
 
-/** The runtime's own timers before a step, or a child that there was no room for, is tried again. */
-const RETRY = /^\$ku0\/retry\/[^/]*\/(.*)$/s
+/** The runtime's own timers: before a step is tried again, or a child for which there was no room is submitted again. */
+function retryText(key: string, hasFailed: (step: string) => boolean): string {
+  const [nth = '', ...rest] = key.slice(RETRY_KEY.length).split('/')
+  const tried = rest.join('/')
+  if (nth.startsWith('limit-')) return `the provider that refused '${tried}'`
+  return hasFailed(tried) ? `the next try of '${tried}'` : `room for the child '${tried}'`
+}
 
-function waitText({ key, kind, name, dueAt }: OpenWait): string {
+function waitText({ key, kind, name, dueAt }: OpenWait, hasFailed: (step: string) => boolean): string {
   const until = dueAt === undefined ? '' : ` until ${new Date(dueAt).toISOString()}`
   if (kind === 'approval') return `the approval '${key}'${until}`
-  const retried = RETRY.exec(key)?.[1]
-  if (retried !== undefined) return `the next try of '${retried}'${until}`
+  if (key.startsWith(RETRY_KEY)) return `${retryText(key, hasFailed)}${until}`
   if (isLimit(key)) return `the time limit of '${limitedBy(key)}'${until}`
   return kind === 'timer' ? `'${key}'${until}` : `the signal '${name ?? key}'${until}`
 }
