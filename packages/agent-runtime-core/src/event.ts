@@ -7,6 +7,7 @@ import type { LimitedAmount, ProfileTerms } from './profile.ts'
 import type { OversightMode } from './oversight-mode.ts'
 import type { FinalState } from './states.ts'
 import type { UsageSum } from './usage.ts'
+import type { AdmissionVerdict } from './verdict.ts'
 import type { WaitKind, WaitOutcome } from './wait.ts'
 
 /** Why a submission was refused. Source: `docs/semantics.md 1.1`. */
@@ -87,7 +88,14 @@ export interface EventData {
     tokens?: number
     trace?: Record<string, string>
   }
-  'task.rejected': { type: string; lane: Lane; reason: RejectionReason; message: string }
+  'task.rejected': {
+    type: string
+    lane: Lane
+    reason: RejectionReason
+    message: string
+    /** What it was decided on, at that instant. */
+    verdict?: AdmissionVerdict
+  }
   'task.started': {
     attempt: number
     /** What it added to its client's virtual time, in millionths; where there are shares, at the first start only. */

@@ -111,6 +111,7 @@ export const excludedDataKeys: ReadonlySet<string> = new Set([
   'taskId',
   'token',
   'trace',
+  'verdict',
   'waitMs',
   'workerId',
 ])

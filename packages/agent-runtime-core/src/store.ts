@@ -14,6 +14,7 @@ import type {
   SimilarAgent,
   Weights,
 } from './evaluation.ts'
+import type { Explanation, WaitHistogram } from './explanation.ts'
 import type { EventType, FailureKind, OutputChunk, RejectionReason, StoredEvent } from './event.ts'
 import type { HistoryFault } from './history-fault.ts'
 import type { Lane } from './lane.ts'
@@ -662,22 +663,6 @@ export interface ScheduleFilter {
   readonly limit?: number
 }
 
-/** What a task waits for, or why it is where it is. */
-export interface Explanation {
-  readonly taskId: string
-  readonly state: TaskState
-  /** One sentence for a person. */
-  readonly summary: string
-  /** Why a queued task has not started. */
-  readonly waitsFor?: 'delay' | 'slot' | 'worker' | `quota:${string}`
-  /** Of a quota: epoch ms, before which it does not start in any case; absent when that depends on other tasks. */
-  readonly until?: number
-  /** Promoted tasks that come before it, when queued. */
-  readonly ahead?: number
-  readonly reason?: string
-  readonly lease?: ExecutionLease
-}
-
 /** How a route stands, as far as the store knows: those with a circuit, and those with live leases under a profile. */
 export interface RouteRecord {
   readonly route: string
@@ -842,6 +827,8 @@ export interface Reads {
   swarms: { fields: { readonly name?: string }; answer: readonly SwarmRecord[] }
   stats: { fields: Record<never, never>; answer: StoreStats }
   explain: { fields: { readonly taskId: string }; answer: Explanation | undefined }
+  /** Why tasks wait; in time by streams for those that are queued. */
+  waits: { fields: Record<never, never>; answer: WaitHistogram }
 }
 export type ReadKind = keyof Reads
 export type Read<K extends ReadKind = ReadKind> = { [P in K]: { readonly kind: P } & Reads[P]['fields'] }[K]

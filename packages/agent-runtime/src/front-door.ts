@@ -300,6 +300,10 @@ export class FrontDoor implements Runtime {
     return this.#read('explain', { taskId: taskIdOf('explain', task) })
   }
 
+  async explainQueue(): Promise<Reads['waits']['answer']> {
+    return this.#read('waits', {})
+  }
+
   async workers(): Promise<Reads['workers']['answer']> {
     const workers = await this.#read('workers', {})
     const isOwn = (type: string) => type.startsWith(RESERVED)

@@ -128,6 +128,14 @@ export {
 } from './task-definition.ts'
 export { ApprovalRejected, StepInDoubt, TaskFailed, TaskRejected, TimeoutError } from './task-errors.ts'
 export type { TaskStatus } from './task-status.ts'
+export type {
+  AdmissionVerdict,
+  Explanation,
+  QueueReason,
+  StartEstimate,
+  WaitCount,
+  WaitHistogram,
+} from '@ku0/agent-runtime-core'
 export type { ClientRecord, ClientTier, SharesConfig, Usage } from '@ku0/agent-runtime-core'
 export type { Divergence, DivergenceKind, Doubt } from '@ku0/agent-runtime-core'
 export type {

@@ -8,6 +8,7 @@ import type {
   SwarmRecord,
   TaskFilter,
   TaskState,
+  WaitHistogram,
   WorkerStatus,
   WorkTelemetry,
 } from '@ku0/agent-runtime-core'
@@ -159,8 +160,10 @@ export interface Runtime extends AsyncDisposable {
   output(task: Receipt | string, options?: FollowOptions): AsyncIterable<OutputItem>
 
   stats(): Promise<RuntimeStats>
-  /** Why a task is where it is. */
+  /** Why a task is where it is, what it waits for, and when it is likely to start; undefined for an unknown task. Source: `docs/explain.md`. */
   explain(task: Receipt | string): Promise<Explanation | undefined>
+  /** Why tasks wait, over all that are queued or waiting: by reason how many, and the oldest. Source: `docs/explain.md`. */
+  explainQueue(): Promise<WaitHistogram>
   /** The registered workers, of every process on the store. */
   workers(): Promise<readonly WorkerStatus[]>
   /** The leases of a task, live and ended. */

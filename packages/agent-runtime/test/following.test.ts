@@ -27,6 +27,19 @@ describe('execution: results', () => {
     expect(await runtime.leases('nobody')).toEqual([])
   })
 
+  test('explainQueue counts why tasks wait, and says of each reason which is the oldest', async () => {
+    const { runtime, elapse } = await virtualRuntime({ tasks: [quick], workers: 0 })
+    expect(await runtime.explainQueue()).toEqual({ queued: 0, waiting: 0, reasons: [] })
+    const { taskId } = await runtime.submit(quick, 1)
+    await elapse(5_000)
+    await runtime.submit(quick, 2)
+    expect(await runtime.explainQueue()).toEqual({
+      queued: 2,
+      waiting: 0,
+      reasons: [{ reason: 'worker', state: 'queued', count: 2, oldest: { taskId, ageMs: 5_000 } }],
+    })
+  })
+
   test('waiting ends with the caller: its timeout, its signal', async () => {
     const { runtime, elapse, environment } = await virtualRuntime({ tasks: [quick], workers: 0 })
     const receipt = await runtime.submit(quick, 1)

@@ -1,5 +1,5 @@
 import { type QuotaConfig, windowStart } from '../quota.ts'
-import { hasRoomAtDispatch, inWindow, isBlocked, quotaRule, type QuotaCounters } from './quota.ts'
+import { inWindow, isBlocked, quotaRule, type QuotaCounters, shortAtDispatch } from './quota.ts'
 
 /** A quota as it stands. Source: `docs/semantics.md 2.8`. */
 export interface QuotaState {
@@ -65,9 +65,10 @@ export function quotaObstacle(
   const rule = quotaRule(config, key)
   const windowMs = config?.windowMs ?? DEFAULT_WINDOW_MS
   const start = windowStart(at, windowMs)
-  if (rule === undefined || hasRoomAtDispatch(rule, counters, start, tokens)) return undefined
-  const isFull = rule.maxInFlight !== undefined && counters.running >= rule.maxInFlight
-  if (isFull) return { summary: `quota ${key} has no room: ${counters.running} tasks that hold it run` }
+  const short = rule === undefined ? undefined : shortAtDispatch(rule, counters, start, tokens)
+  if (short === undefined) return undefined
+  if (short.limit === 'maxInFlight')
+    return { summary: `quota ${key} has no room: ${counters.running} tasks that hold it run` }
   const until = start + windowMs
   return {
     summary: `quota ${key} has no room in this window, which ends at ${new Date(until).toISOString()}`,

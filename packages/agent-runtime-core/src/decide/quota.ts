@@ -1,4 +1,5 @@
 import { limitOfKey, type QuotaConfig, quotaKeysOf, type QuotaNames } from '../quota.ts'
+import type { QuotaLimitName } from '../verdict.ts'
 
 /** One limit as it applies to one key. */
 export interface QuotaRule {
@@ -40,24 +41,56 @@ export function isBlocked({ blockedUntil }: Pick<QuotaCounters, 'blockedUntil'>,
   return blockedUntil > at
 }
 
+/** The limit of a rule that has no room for one more task: what counts without it, and what it asked for. */
+export interface Shortage {
+  readonly limit: QuotaLimitName
+  readonly max: number
+  readonly value: number
+  readonly asked: number
+}
+
 /**
- * Whether a rule in reject mode has room for one more submission; queued and running holders count, so that an accepted task is
+ * What a rule in reject mode has no room for in one more submission; queued and running holders count, so that an accepted task is
  * never dropped later. Rules in defer mode have room here for all that a window could ever hold. Source: Track AA, Quota Rules; `docs/semantics.md` C4.
  */
+export function shortAtAdmission(
+  rule: QuotaRule,
+  counters: QuotaCounters,
+  window: number,
+  tokens: number,
+): Shortage | undefined {
+  if (rule.onExceeded === 'defer') return shortOf('tokensPerWindow', rule.tokensPerWindow, 0, tokens)
+  return (
+    shortOf('maxInFlight', rule.maxInFlight, counters.queued + counters.running, 1) ??
+    shortInWindow(rule, counters, window, tokens)
+  )
+}
+
+/** Whether a rule has room for one more submission: nothing is short of {@link shortAtAdmission}. */
 export function hasRoomAtAdmission(
   rule: QuotaRule,
   counters: QuotaCounters,
   window: number,
   tokens: number,
 ): boolean {
-  if (rule.onExceeded === 'defer') return rule.tokensPerWindow === undefined || tokens <= rule.tokensPerWindow
-  return belowMax(rule, counters.queued + counters.running) && windowHasRoom(rule, counters, window, tokens)
+  return shortAtAdmission(rule, counters, window, tokens) === undefined
 }
 
 /**
- * Whether a rule lets one more task start. Windows of reject mode were settled at admission, and so was its room, but for a task
- * that gave it up to wait: that one starts when there is room again. Source: C4; `docs/semantics.md 12.3`.
+ * What a rule has no room for when one more task starts. Windows of reject mode were settled at admission, and so was its room, but for a
+ * task that gave it up to wait: that one starts when there is room again. Source: C4; `docs/semantics.md 12.3`.
  */
+export function shortAtDispatch(
+  rule: QuotaRule,
+  counters: QuotaCounters,
+  window: number,
+  tokens: number,
+): Shortage | undefined {
+  const inFlight = shortOf('maxInFlight', rule.maxInFlight, counters.running, 1)
+  return rule.onExceeded === 'reject' ? inFlight : (inFlight ?? shortInWindow(rule, counters, window, tokens))
+}
+
+/** Whether a rule lets one more task start; said without making a {@link Shortage}, since claims ask it often. */
 export function hasRoomAtDispatch(
   rule: QuotaRule,
   counters: QuotaCounters,
@@ -127,4 +160,26 @@ function windowHasRoom(rule: QuotaRule, counters: QuotaCounters, window: number,
     (rule.perWindow === undefined || windowCount < rule.perWindow) &&
     (rule.tokensPerWindow === undefined || windowTokens + tokens <= rule.tokensPerWindow)
   )
+}
+
+function shortInWindow(
+  rule: QuotaRule,
+  counters: QuotaCounters,
+  window: number,
+  tokens: number,
+): Shortage | undefined {
+  const { windowCount, windowTokens } = inWindow(counters, window)
+  return (
+    shortOf('perWindow', rule.perWindow, windowCount, 1) ??
+    shortOf('tokensPerWindow', rule.tokensPerWindow, windowTokens, tokens)
+  )
+}
+
+function shortOf(
+  limit: QuotaLimitName,
+  max: number | undefined,
+  value: number,
+  asked: number,
+): Shortage | undefined {
+  return max === undefined || value + asked <= max ? undefined : { limit, max, value, asked }
 }

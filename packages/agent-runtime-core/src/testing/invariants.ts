@@ -98,11 +98,24 @@ export function violationsIn(snapshot: StoreSnapshot, it: InvariantCase): readon
   ]
 }
 
+/** I13: what the store itself refused says what that was decided on, and nothing below a limit was refused for it. */
+function* verdictRules({ data }: StoredEvent): Iterable<string> {
+  const { reason, verdict } = JSON.parse(data) as EventData['task.rejected']
+  const atDoor = reason === 'unknown_task_type' || reason === 'invalid_payload'
+  if (atDoor !== (verdict === undefined))
+    yield `I13 a rejection by ${reason} has the verdict ${textOf(verdict)}`
+  if (verdict?.by === 'limit' && verdict.value < verdict.max)
+    yield `I13 ${verdict.limit} ${verdict.max} refused at ${verdict.value}`
+  if (verdict?.by === 'quota' && verdict.value + verdict.asked <= verdict.max)
+    yield `I13 ${verdict.key} ${verdict.limit} ${verdict.max} refused ${verdict.asked} at ${verdict.value}`
+}
+
 /** I4, I10, I15, I16: the chain of events holds, takes legal moves only, and makes the record. */
 function* eventRules({ record, events }: TaskSnapshot, it: InvariantCase): Iterable<string> {
   const [first] = events
   if (first?.type !== 'task.queued' && first?.type !== 'task.rejected')
     yield `I15 the first event is ${first?.type ?? 'missing'}`
+  if (first?.type === 'task.rejected') yield* verdictRules(first)
   let tail: Uint8Array = CHAIN_START
   for (const [index, event] of events.entries()) {
     if (event.seq !== index + 1) yield `I15 event ${index + 1} has seq ${event.seq}`

@@ -10,6 +10,7 @@ import { demand } from './store-suite/demand.ts'
 import { endings } from './store-suite/endings.ts'
 import { evaluations } from './store-suite/evaluations.ts'
 import { events } from './store-suite/events.ts'
+import { explains } from './store-suite/explain.ts'
 import { forks } from './store-suite/forks.ts'
 import { identity } from './store-suite/identity.ts'
 import { leases } from './store-suite/leases.ts'
@@ -104,6 +105,7 @@ const sections: Readonly<Record<string, (suite: Suite) => void>> = {
   'swarms (docs/semantics.md 10.6)': swarms,
   'events and hashes (docs/semantics.md 1.3, 1.6, 6.2)': events,
   reads: reads,
+  'why a task is where it is (docs/semantics.md 1.5, 3, C5)': explains,
   'values (docs/semantics.md 7.4, 7.5)': values,
   'turns and commits (docs/semantics.md 1.3, 6.1)': turns,
 }

@@ -2,6 +2,7 @@ import { decideSpawn, sharedRest, swarmPressure } from '../decide/swarm.ts'
 import type { RejectionReason } from '../event.ts'
 import { laneRank } from '../lane.ts'
 import type { Receipt, Submission } from '../store.ts'
+import type { Objection } from '../verdict.ts'
 import { circuitRefusal, swarmRoute } from './circuits.ts'
 import type { SwarmRow, UsageRow } from './rows.ts'
 import type { WorkingSet } from './working-set.ts'
@@ -10,11 +11,15 @@ import type { WorkingSet } from './working-set.ts'
 export function swarmRefusal(
   ws: WorkingSet,
   { swarm: name, share = {} }: Submission,
-): { readonly reason: RejectionReason; readonly message: string } | undefined {
+): (Objection & { readonly reason: RejectionReason }) | undefined {
   if (name === undefined) return undefined
   const swarm = ws.swarm(name)
   if (swarm === undefined)
-    return { reason: 'swarm_full', message: `there is no swarm '${name}' any more; create it again` }
+    return {
+      reason: 'swarm_full',
+      message: `there is no swarm '${name}' any more; create it again`,
+      verdict: { by: 'swarm', swarm: name, limit: 'exists' },
+    }
   const { maxAgents, threshold } = swarm.terms
   const agents = ws.agentsOf(name).map(asAgent)
   const verdict = decideSpawn(agents, { maxAgents, threshold })
@@ -22,22 +27,33 @@ export function swarmRefusal(
     return {
       reason: verdict,
       message: `the swarm '${name}' has ${agents.length} agents, maxAgents is ${maxAgents}; spawn one when another has ended`,
+      verdict: { by: 'swarm', swarm: name, limit: 'maxAgents', max: maxAgents, value: agents.length },
     }
-  if (verdict === 'swarm_overloaded')
+  if (verdict === 'swarm_overloaded') {
+    const { mean } = swarmPressure(agents)
     return {
       reason: verdict,
-      message: `the swarm '${name}' presses ${shown(swarmPressure(agents).mean)} on the mean, above its threshold ${threshold}; spawn later`,
+      message: `the swarm '${name}' presses ${shown(mean)} on the mean, above its threshold ${threshold}; spawn later`,
+      verdict: { by: 'swarm', swarm: name, limit: 'threshold', max: threshold, value: mean },
     }
+  }
   const refusal = circuitRefusal(ws, swarmRoute(name))
-  if (refusal !== undefined) return { reason: 'circuit_open', message: refusal }
+  if (refusal !== undefined) return { reason: 'circuit_open', ...refusal }
   const rest = restOf(ws, swarm)
   for (const amount of ['cpuTimeUs', 'memoryBytes'] as const) {
-    const left = rest[amount]
+    const left = Math.max(0, rest[amount])
     const asked = share[amount]
-    if (left <= 0 || (asked ?? 0) > left)
+    if (left === 0 || (asked ?? 0) > left)
       return {
         reason: 'budget_exceeded',
-        message: `of the ${amount} that the swarm '${name}' shares ${Math.max(0, left)} are left${asked === undefined ? '' : `, ${asked} were asked for`}`,
+        message: `of the ${amount} that the swarm '${name}' shares ${left} are left${asked === undefined ? '' : `, ${asked} were asked for`}`,
+        verdict: {
+          by: 'swarm',
+          swarm: name,
+          limit: amount,
+          left,
+          ...(asked === undefined ? {} : { asked }),
+        },
       }
   }
   return undefined

@@ -12,6 +12,7 @@ import {
 } from '../budget.ts'
 import { isFinal } from '../states.ts'
 import type { UsageSum } from '../usage.ts'
+import type { Objection } from '../verdict.ts'
 import { notice } from './fence.ts'
 import type { BudgetRow, TaskRow } from './rows.ts'
 import type { WorkingSet } from './working-set.ts'
@@ -139,11 +140,18 @@ function leftOf(ws: WorkingSet, row: BudgetRow, field: BudgetField): number {
 }
 
 /** Why nothing more can be begun below a task: a budget above it has nothing left. */
-export function exhausted(ws: WorkingSet, task: Pick<TaskRow, 'budget'>): string | undefined {
+export function exhausted(ws: WorkingSet, task: Pick<TaskRow, 'budget'>): Objection | undefined {
   for (const row of budgetsOf(ws, task)) {
     const field = budgetFields.find((it) => leftOf(ws, row, it) === 0)
-    if (field !== undefined)
-      return `nothing is left of the budget of task ${nameOf(ws, ws.taskNow({ id: row.task }))}: ${field} ${budgetAmount(field, row.limits[field] ?? 0)}`
+    if (field === undefined) continue
+    const taskId = nameOf(ws, ws.taskNow({ id: row.task }))
+    const limit = budgetAmount(field, row.limits[field] ?? 0)
+    const used =
+      field === 'wallMs' ? ws.now.at - (row.startedAt ?? ws.now.at) : budgetAmount(field, row.used[field])
+    return {
+      message: `nothing is left of the budget of task ${taskId}: ${field} ${limit}`,
+      verdict: { by: 'budget', taskId, field, limit, used },
+    }
   }
   return undefined
 }

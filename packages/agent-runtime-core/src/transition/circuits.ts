@@ -11,6 +11,7 @@ import {
 } from '../decide/circuit.ts'
 import { type ScarCause, scarOf } from '../decide/scar.ts'
 import type { OutcomeOf, Write } from '../store.ts'
+import type { Objection } from '../verdict.ts'
 import { RESERVED } from '../wait.ts'
 import type { CircuitRow, TaskRow } from './rows.ts'
 import type { WorkingSet } from './working-set.ts'
@@ -21,18 +22,26 @@ export function swarmRoute(swarm: string): string {
 }
 
 /** Why a route takes nothing now; undefined when it does, or nothing is known of it. What is delayed would be a probe of another day. Source: `docs/semantics.md 10.3`. */
-export function circuitRefusal(ws: WorkingSet, route: string, isDelayed = false): string | undefined {
+export function circuitRefusal(ws: WorkingSet, route: string, isDelayed = false): Objection | undefined {
   const row = circuitNow(ws, route)
-  const verdict = row === undefined ? undefined : decideCircuit(row, ws.now.leaseAt, ws.config)
-  if (verdict === undefined || (verdict.admitted && !(verdict.probe && isDelayed))) return undefined
-  const what = route.startsWith(swarmRoute(''))
-    ? `the swarm '${route.slice(swarmRoute('').length)}'`
-    : `'${route}'`
-  if (verdict.admitted)
-    return `the circuit of ${what} is open: what finds out whether it is well again starts at once; submit it without a delay`
-  return verdict.probing
-    ? `the circuit of ${what} is half open: a probe finds out whether it is well again; submit later`
-    : `the circuit of ${what} is open; submit again in ${verdict.retryAfterMs} ms`
+  if (row === undefined) return undefined
+  const { leaseAt } = ws.now
+  const verdict = decideCircuit(row, leaseAt, ws.config)
+  if (verdict.admitted && !(verdict.probe && isDelayed)) return undefined
+  const prefix = swarmRoute('')
+  const swarm = route.startsWith(prefix) ? route.slice(prefix.length) : undefined
+  const what = swarm === undefined ? `'${route}'` : `the swarm '${swarm}'`
+  const retryAfterMs = verdict.admitted ? 0 : verdict.retryAfterMs
+  const standing = { state: row.state, scar: scarNow(row, leaseAt), retryAfterMs }
+  return {
+    verdict:
+      swarm === undefined ? { by: 'circuit', route, ...standing } : { by: 'circuit', swarm, ...standing },
+    message: verdict.admitted
+      ? `the circuit of ${what} is open: what finds out whether it is well again starts at once; submit it without a delay`
+      : verdict.probing
+        ? `the circuit of ${what} is half open: a probe finds out whether it is well again; submit later`
+        : `the circuit of ${what} is open; submit again in ${retryAfterMs} ms`,
+  }
 }
 
 /** The task that was admitted is the probe of a circuit that was open. */

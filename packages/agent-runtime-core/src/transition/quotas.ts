@@ -1,16 +1,17 @@
 import {
   addTokens,
   countInWindow,
-  hasRoomAtAdmission,
   hasRoomAtDispatch,
   isBlocked,
   type QuotaRule,
   quotaRule,
+  shortAtAdmission,
   tokensBeyond,
   tokensLeft,
 } from '../decide/quota.ts'
 import { limitOfKey, quotaKeysOf, type QuotaNames, windowStart } from '../quota.ts'
 import type { UsageSum } from '../usage.ts'
+import type { Objection } from '../verdict.ts'
 import { accountOf } from './charge.ts'
 import { hold } from './queue.ts'
 import type { StreamRow, TaskRow } from './rows.ts'
@@ -30,14 +31,30 @@ export function quotaKeysFor(ws: WorkingSet, names: QuotaNames): readonly string
 }
 
 /** Why one of the keys has no room for one more submission; undefined when all have. */
-export function exceededQuota(ws: WorkingSet, keys: readonly string[], tokens: number): string | undefined {
+export function exceededQuota(
+  ws: WorkingSet,
+  keys: readonly string[],
+  tokens: number,
+): Objection | undefined {
   const window = windowNow(ws)
   for (const rule of rulesOf(ws, keys)) {
-    const counters = ws.quota(rule.key)
-    if (!hasRoomAtAdmission(rule, counters, window, tokens))
-      return `quota ${rule.key} has no room; submit later or raise its limit`
+    const { key } = rule
+    const counters = ws.quota(key)
+    const short = shortAtAdmission(rule, counters, window, tokens)
+    if (short !== undefined) {
+      // A task that needs more than a whole window has fits into none.
+      const hasEnd = short.limit !== 'maxInFlight' && short.asked <= short.max
+      return {
+        message: `quota ${key} has no room; submit later or raise its limit`,
+        verdict: { by: 'quota', key, ...short, ...(hasEnd ? { resetsAt: window + windowMsOf(ws) } : {}) },
+      }
+    }
+    const { blockedUntil } = counters
     if (rule.onExceeded === 'reject' && isBlocked(counters, ws.now.at))
-      return `quota ${rule.key} is blocked until ${new Date(counters.blockedUntil).toISOString()}, as its provider asked; submit then`
+      return {
+        message: `quota ${key} is blocked until ${new Date(blockedUntil).toISOString()}, as its provider asked; submit then`,
+        verdict: { by: 'block', key, blockedUntil },
+      }
   }
   return undefined
 }
@@ -147,6 +164,10 @@ function windowNow(ws: WorkingSet): number {
   return windowOf(ws, ws.now.at)
 }
 
-function windowOf({ config: { quotaConfig } }: WorkingSet, at: number): number {
-  return windowStart(at, quotaConfig?.windowMs ?? 60_000)
+function windowOf(ws: WorkingSet, at: number): number {
+  return windowStart(at, windowMsOf(ws))
+}
+
+function windowMsOf({ config: { quotaConfig } }: WorkingSet): number {
+  return quotaConfig?.windowMs ?? 60_000
 }

@@ -1,8 +1,9 @@
 import type { BudgetTerms } from '../budget.ts'
-import { decideAdmission, wantsRoom } from '../decide/admission.ts'
+import { type Admission, decideAdmission, wantsRoom } from '../decide/admission.ts'
 import type { RejectionReason } from '../event.ts'
 import { MICRO } from '../usage.ts'
 import type { Receipt, Submission } from '../store.ts'
+import type { Objection } from '../verdict.ts'
 import { canonical } from '../codec.ts'
 import { budgetsOf, cutToLeft, exhausted, openBudget, sumText } from './budget.ts'
 import { circuitRefusal, swarmRoute, takeProbe } from './circuits.ts'
@@ -27,8 +28,8 @@ export function submitOne(ws: WorkingSet, it: Submission, parent: number | null 
 
 /** The same for who stands in line: undefined when there is no room, and nothing is recorded then. Source: `docs/semantics.md 5.5`. */
 export function submitIfRoom(ws: WorkingSet, it: Submission, parent: number): Receipt | undefined {
-  return admit(ws, it, parent, (set, refused, reason, message) =>
-    wantsRoom(reason) ? undefined : reject(set, refused, reason, message),
+  return admit(ws, it, parent, (set, refused, refusal) =>
+    wantsRoom(refusal.reason) ? undefined : reject(set, refused, refusal),
   )
 }
 
@@ -36,7 +37,7 @@ function admit<R>(
   ws: WorkingSet,
   it: Submission,
   parent: number | null,
-  refuse: (ws: WorkingSet, it: Submission, reason: RejectionReason, message: string) => R,
+  refuse: (ws: WorkingSet, it: Submission, refusal: Refusal) => R,
 ): Receipt | R {
   const taken = it.refused === undefined ? takenBefore(ws, it) : undefined
   if (taken !== undefined) return taken
@@ -57,7 +58,7 @@ function admit<R>(
     exhaustedBudget: above === null ? undefined : () => exhausted(ws, { budget: above }),
     exceededQuota: keys.length === 0 ? undefined : () => exceededQuota(ws, keys, it.tokens ?? 0),
   })
-  if (!admission.accepted) return refuse(ws, it, admission.reason, admission.message)
+  if (!admission.accepted) return refuse(ws, it, admission)
 
   const stream = streamFor(ws, it, keys)
   const budget =
@@ -102,9 +103,13 @@ function accountFor(cost: number): AccountRow {
 }
 
 /** What a route's circuit or a swarm has against it. Source: `docs/semantics.md 2.1, 10.3, 10.6`. */
-function tripped(ws: WorkingSet, it: Submission, isDelayed: boolean) {
-  const message = circuitRefusal(ws, it.type, isDelayed)
-  return message === undefined ? swarmRefusal(ws, it) : ({ reason: 'circuit_open', message } as const)
+function tripped(
+  ws: WorkingSet,
+  it: Submission,
+  isDelayed: boolean,
+): (Objection & { readonly reason: RejectionReason }) | undefined {
+  const refusal = circuitRefusal(ws, it.type, isDelayed)
+  return refusal === undefined ? swarmRefusal(ws, it) : { reason: 'circuit_open', ...refusal }
 }
 
 /** It may be the one that finds out whether its route is well again, and an agent counts from now on. */
@@ -183,8 +188,10 @@ function dueTime(it: Submission, now: number): number | null {
   return due > now ? due : null
 }
 
-/** A rejected submission is still a record; it keeps no payload. Source: `docs/semantics.md 1.5, 2.9`. */
-function reject(ws: WorkingSet, it: Submission, reason: RejectionReason, message: string): Receipt {
+type Refusal = Extract<Admission, { accepted: false }>
+
+/** A rejected submission is still a record; it keeps no payload, but what it was decided on. Source: `docs/semantics.md 1.5, 2.9`. */
+function reject(ws: WorkingSet, it: Submission, { reason, message, verdict }: Refusal): Receipt {
   const id = ws.nextTask++
   const at = ws.now.at
   ws.move(
@@ -205,7 +212,7 @@ function reject(ws: WorkingSet, it: Submission, reason: RejectionReason, message
     },
     {},
     'task.rejected',
-    `{"lane":"${it.lane}","message":${JSON.stringify(message)},"reason":"${reason}","type":${JSON.stringify(it.type)}}`,
+    `{"lane":"${it.lane}","message":${JSON.stringify(message)},"reason":"${reason}","type":${JSON.stringify(it.type)}${verdict === undefined ? '' : `,"verdict":${canonical(verdict)}`}}`,
   )
   ws.count('rejected')
   return { accepted: false, taskId: ws.ids.task(id), sequence: id, reason, message }

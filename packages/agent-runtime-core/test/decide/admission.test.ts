@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { decideAdmission, type AdmissionCase } from '../../src/decide/admission.ts'
+import type { Objection } from '../../src/verdict.ts'
 import { type Lane, lanes } from '../../src/lane.ts'
 
 const limits = {
@@ -16,6 +17,10 @@ const at = (depth: number, lane: Lane, more: Partial<AdmissionCase> = {}): Admis
   delayedCount: 0,
   limits,
   ...more,
+})
+const full = (key: string): Objection => ({
+  message: `quota ${key} has no room`,
+  verdict: { by: 'quota', key, limit: 'maxInFlight', max: 1, value: 1, asked: 1 },
 })
 const verdict = (it: AdmissionCase) => {
   const decided = decideAdmission(it)
@@ -64,7 +69,7 @@ describe('admission (docs/semantics.md 2.1, 2.2, 2.4)', () => {
 
   test('2.1 what the front door found wrong comes before the depth, the depth before the quota', () => {
     const refused = { reason: 'unknown_task_type', message: 'no such type' } as const
-    const exceededQuota = () => 'model:big'
+    const exceededQuota = () => full('model:big')
     expect(decideAdmission(at(1_000, 'batch', { refused, exceededQuota }))).toEqual({
       accepted: false,
       ...refused,
@@ -84,7 +89,7 @@ describe('admission (docs/semantics.md 2.1, 2.2, 2.4)', () => {
   })
 
   test('2.1 a delayed task is subject to quotas like any other', () => {
-    expect(verdict(at(0, 'normal', { delayed: true, exceededQuota: () => 'tool:browser' }))).toBe(
+    expect(verdict(at(0, 'normal', { delayed: true, exceededQuota: () => full('tool:browser') }))).toBe(
       'quota_exceeded',
     )
   })
@@ -93,7 +98,7 @@ describe('admission (docs/semantics.md 2.1, 2.2, 2.4)', () => {
     ['queue_full', at(1_000, 'normal'), 'queueDepthLimit is 1000'],
     ['backpressure', at(500, 'batch'), 'batchBackpressureThreshold is 500'],
     ['queue_full', at(0, 'normal', { delayed: true, delayedCount: 100_000 }), 'maxDelayed is 100000'],
-    ['quota_exceeded', at(0, 'normal', { exceededQuota: () => 'model:big' }), 'model:big'],
+    ['quota_exceeded', at(0, 'normal', { exceededQuota: () => full('model:big') }), 'model:big'],
   ])('a refusal by %s names the limit', (_, it, part) => {
     expect(decideAdmission(it)).toMatchObject({ accepted: false, message: expect.stringContaining(part) })
   })

@@ -45,6 +45,16 @@ export function prepareBudgets(tables: SqliteTables, now: () => Instant) {
       const row = task.budget === null ? undefined : load.budget(task.budget)
       return row === undefined ? undefined : recordOf(row)
     },
+    /** The nearest of those that a task draws on that asks. */
+    askingAbove(task: TaskRow): BudgetRecord | undefined {
+      for (let next = task.budget; next !== null;) {
+        const row = load.budget(next)
+        if (row === undefined) return undefined
+        if (row.asked !== null) return recordOf(row)
+        next = row.above
+      }
+      return undefined
+    },
     /** Those that ask. Where the task is over and nothing is parked there is nothing to answer. */
     asking({ limit, after = 0 }: Reads['budgets']['fields']): Reads['budgets']['answer'] {
       const rows = load.budgetsAsking(after, limit + 1)

@@ -4,126 +4,259 @@ import {
   isDoubt,
   isPatience,
   keyText,
-  quotaObstacle,
-  runsType,
-  toReserve,
+  MICRO,
+  RETRY_KEY,
+  type BudgetRecord,
   type Divergence,
-  type ExecutionConfig,
+  type EventData,
   type Explanation,
-  type Instant,
+  type Lane,
+  type OpenChildren,
   type OpenWait,
-  type StreamRow,
+  type Placement,
+  type QueueReason,
+  type RequeueReason,
+  type Requeues,
   type TaskRecord,
   type TaskRow,
-  type WorkerStatus,
+  type WaitReason,
 } from '@ku0/agent-runtime-core'
-import type { Db } from './open.ts'
-import type { SqliteTables } from './tables.ts'
+import { prepareExplainEnd } from './explain-end.ts'
+import { prepareQueueView, type QueueContext, type QueueView } from './queue-view.ts'
 
-interface ExplainContext {
-  readonly db: Db
-  readonly tables: SqliteTables
-  readonly config: ExecutionConfig
-  readonly now: () => Instant
-}
+/** Children that are named. */
+const MAX_CHILDREN = 20
 
-/** Says why a task is where it is, in words and in data; of a queued one, what keeps it from starting. */
+/** Says why a task is where it is, in words and in data. Source: `docs/explain.md`. */
 export function prepareExplain(
-  { db, tables, config, now }: ExplainContext,
-  workers: () => readonly WorkerStatus[],
+  context: QueueContext,
+  view: ReturnType<typeof prepareQueueView>,
+  askingAbove: (row: TaskRow) => BudgetRecord | undefined,
 ): (row: TaskRow, record: TaskRecord) => Explanation {
-  const { load } = tables
-  const ahead = db
-    .prepare<[number, number], number>(
-      'SELECT count(*) FROM task WHERE stream = ? AND state = 0 AND due_at IS NULL AND id < ?',
+  const { db, tables } = context
+  const { load, ids } = tables
+  const ends = prepareExplainEnd(context)
+  const requeues = db.prepare<[number], { at: number; data: string }>(
+    "SELECT at, data FROM event WHERE task = ? AND type = 'task.requeued' ORDER BY seq",
+  )
+  const lastStart = db
+    .prepare<[number], string>(
+      "SELECT data FROM event WHERE task = ? AND type = 'task.started' ORDER BY seq DESC LIMIT 1",
+    )
+    .pluck()
+
+  const failed = db
+    .prepare<[number, string], number>(
+      "SELECT 1 FROM event WHERE task = ? AND type = 'step.failed' AND json_extract(data, '$.key') = ? LIMIT 1",
     )
     .pluck()
 
   return function explain(row: TaskRow, record: TaskRecord): Explanation {
     const base = { taskId: record.taskId, state: record.state }
     switch (record.state) {
-      case 'queued':
-        return { ...base, ...explainQueued(row, record.dueAt) }
+      case 'queued': {
+        const { summary, ...queued } = explainQueued(row, record.dueAt)
+        const { budget } = asking(row)
+        const parks =
+          budget === undefined
+            ? ''
+            : `; a budget asks, that of task ${budget.taskId}: once started it parks at its first step boundary`
+        return {
+          ...base,
+          summary: `${summary}${parks}`,
+          ...queued,
+          ...(budget === undefined ? {} : { budget }),
+          ...requeued(row),
+        }
+      }
       case 'running':
         return {
           ...base,
-          summary:
-            record.held === true
-              ? 'is run by its caller'
-              : `runs on ${record.lease.workerId}, attempt ${row.attempt}`,
+          summary: record.held === true ? 'is run by its caller' : runningText(row, record),
           lease: record.lease,
+          ...placement(row, record),
+          ...asking(row),
+          ...requeued(row),
         }
-      case 'waiting':
+      case 'waiting': {
+        const children = childrenOf(row)
         return {
           ...base,
-          summary:
-            record.waitingFor === 'budget'
-              ? budgetText(record)
-              : record.divergence === undefined
-                ? `waits for ${waitsText(record.waits)}`
-                : parkedText(record.divergence),
+          summary: waitingText(record, askingAbove(row), children, (key) => failed.get(row.id, key) === 1),
           reason: record.waitingFor,
+          waits: record.waits,
+          ...(children === undefined ? {} : { children }),
+          ...asking(row),
+          ...(record.divergence === undefined ? {} : { divergence: record.divergence }),
+          ...requeued(row),
         }
+      }
       case 'completed':
-        return { ...base, summary: `completed in attempt ${row.attempt}` }
-      case 'failed':
+        return { ...base, summary: `completed in attempt ${row.attempt}`, ...requeued(row) }
+      case 'failed': {
+        const failure = ends.failure(row, record)
+        const message = failure.message === '' ? '' : `: ${failure.message}`
+        const circuit =
+          failure.circuit === undefined ? '' : `; the circuit of ${record.type} is ${failure.circuit.state}`
         return {
           ...base,
-          summary: `failed (${record.kind}) in attempt ${row.attempt}${messageText(record.error)}`,
+          summary: `failed (${record.kind}) in attempt ${row.attempt}${message}${circuit}`,
           reason: record.kind,
+          failure,
+          ...requeued(row),
         }
-      case 'canceled':
+      }
+      case 'canceled': {
+        const canceled = ends.canceled(record)
+        const why = record.reason === undefined ? '' : `: ${record.reason}`
         return {
           ...base,
-          summary: 'was canceled',
+          summary: `was canceled${why}`,
           ...(record.reason === undefined ? {} : { reason: record.reason }),
+          ...(canceled === undefined ? {} : { canceled }),
+          ...requeued(row),
         }
-      case 'rejected':
-        return { ...base, summary: `was rejected: ${record.message}`, reason: record.reason }
+      }
+      case 'rejected': {
+        const verdict = ends.verdict(row)
+        return {
+          ...base,
+          summary: `was rejected: ${record.message}`,
+          reason: record.reason,
+          ...(verdict === undefined ? {} : { verdict }),
+        }
+      }
     }
   }
 
   function explainQueued(
     row: TaskRow,
     dueAt: number | undefined,
-  ): Pick<Explanation, 'summary' | 'waitsFor' | 'until' | 'ahead'> {
+  ): Pick<Explanation, 'summary' | 'waitsFor' | 'until' | 'ahead' | 'place' | 'start' | 'quota'> {
+    const queue = view()
     if (dueAt !== undefined)
-      return { summary: `is due at ${new Date(dueAt).toISOString()}`, waitsFor: 'delay' }
-    const streams = load.streams()
-    const own = streams.find((stream) => stream.id === row.stream) as StreamRow
-    const before = streams
-      .filter((stream) => stream.depth > 0)
-      .reduce((sum, stream) => {
-        if (stream.laneRank !== own.laneRank) return sum + (stream.laneRank < own.laneRank ? stream.depth : 0)
-        return sum + (ahead.get(stream.id, row.id) ?? 0)
-      }, 0)
-    const { at, leaseAt } = now()
-    const able = workers().filter((worker) => runsType(worker.types, own.type))
-    const live = able.filter(
-      (worker) => worker.state !== 'draining' && leaseAt - worker.lastSeenAt < config.leaseTtlMs,
-    )
-    if (live.length === 0)
       return {
-        summary: `no worker runs type ${own.type}; start one that lists it`,
-        waitsFor: 'worker',
-        ahead: before,
+        summary: `is due at ${new Date(dueAt).toISOString()}`,
+        waitsFor: 'delay',
+        until: dueAt,
+        start: { startsInMs: Math.max(0, dueAt - queue.at), restsOn: { as: 'delay' } },
       }
-    const quotas = new Map(load.quotas().map((quota) => [quota.key, quota]))
-    for (const key of own.quotaKeys) {
-      const counters = quotas.get(key)
-      const obstacle = counters && quotaObstacle(config.quotaConfig, counters, at, toReserve(row))
-      if (obstacle !== undefined) return { ...obstacle, waitsFor: `quota:${key}`, ahead: before }
+    const own = queue.streamOf(row)
+    if (own === undefined) throw new Error(`queued task ${row.id} is in no stream`)
+    const hindered = queue.obstacle(own, row)
+    const { place, start } = queue.placeOf(row, own, hindered)
+    const { ahead } = place
+    const slot = { summary: `waits for a free slot, ${ahead} before it`, waitsFor: 'slot' } as const
+    return { ...(hindered ?? slot), ahead, place, start }
+  }
+
+  function placement(
+    row: TaskRow,
+    { lease, held }: Extract<TaskRecord, { state: 'running' }>,
+  ): Pick<Explanation, 'placement'> {
+    const text = held === true ? undefined : lastStart.get(row.id)
+    if (text === undefined) return {}
+    const { lane, dispatch, waitMs, charge } = JSON.parse(text) as EventData['task.started']
+    const found: Placement = {
+      workerId: lease.workerId,
+      lane,
+      dispatch,
+      waitMs,
+      ...(charge === undefined ? {} : { charge: charge / MICRO }),
+      asksToYield: load.lease(dispatch)?.yieldAskedAt !== null,
     }
-    return { summary: `waits for a free slot, ${before} before it`, waitsFor: 'slot', ahead: before }
+    return { placement: found }
+  }
+
+  function runningText(row: TaskRow, { lease }: Extract<TaskRecord, { state: 'running' }>): string {
+    const yields = load.lease(lease.dispatch)?.yieldAskedAt !== null
+    return `runs on ${lease.workerId}, attempt ${row.attempt}${yields ? '; it is to give way to interactive tasks at its next step boundary' : ''}`
+  }
+
+  /** The budget that asks, if one does that the task draws on. */
+  function asking(row: TaskRow): Pick<Explanation, 'budget'> {
+    const budget = askingAbove(row)
+    return budget === undefined ? {} : { budget }
+  }
+
+  function requeued(row: TaskRow): Pick<Explanation, 'requeued'> {
+    const byReason: Partial<Record<RequeueReason, number>> = {}
+    let preempted = 0
+    let last: Requeues['last'] | undefined
+    const all = requeues.all(row.id)
+    for (const { at, data } of all) {
+      const { reason, leaseId } = JSON.parse(data) as EventData['task.requeued']
+      byReason[reason] = (byReason[reason] ?? 0) + 1
+      const by = reason === 'yielded' && wasPreempted(leaseId)
+      if (by) preempted += 1
+      last = { reason, at, ...(by ? { preemptedBy: INTERACTIVE } : {}) }
+    }
+    return last === undefined ? {} : { requeued: { times: all.length, byReason, preempted, last } }
+  }
+
+  /** Only interactive tasks ask others to yield. */
+  function wasPreempted(leaseId: string): boolean {
+    const lease = load.lease(ids.leaseNumber(leaseId) ?? 0)
+    return lease !== undefined && lease.yieldAskedAt !== null
+  }
+
+  function childrenOf(row: TaskRow): OpenChildren | undefined {
+    const open = load.openChildren(row.id)
+    if (open.length === 0) return undefined
+    const queue = view()
+    return {
+      open: open.length,
+      first: open.slice(0, MAX_CHILDREN).map(({ key, task }) => {
+        const child = load.task(task) as TaskRow
+        const waitsFor = childWaitsFor(queue, child)
+        return {
+          key,
+          taskId: child.explicitId ?? ids.task(task),
+          type: queue.streamOf(child)?.type ?? '',
+          state: child.state,
+          ...(waitsFor === undefined ? {} : { waitsFor }),
+        }
+      }),
+    }
   }
 }
 
-function budgetText({ taskId, budget }: Extract<TaskRecord, { state: 'waiting' }>): string {
+const INTERACTIVE: Lane = 'interactive'
+
+function childWaitsFor(queue: QueueView, child: TaskRow): QueueReason | WaitReason | undefined {
+  if (child.state === 'waiting') return child.waitReason ?? undefined
+  if (child.state !== 'queued') return undefined
+  const stream = queue.streamOf(child)
+  if (child.dueAt !== null || stream === undefined) return 'delay'
+  return queue.obstacle(stream, child)?.waitsFor ?? 'slot'
+}
+
+function waitingText(
+  record: Extract<TaskRecord, { state: 'waiting' }>,
+  asks: BudgetRecord | undefined,
+  children: OpenChildren | undefined,
+  hasFailed: (step: string) => boolean,
+): string {
+  if (record.waitingFor === 'budget') return budgetText(record.taskId, asks)
+  if (record.divergence !== undefined) return parkedText(record.divergence)
+  return `waits for ${waitsText(record.waits, hasFailed)}${idleText(record.waits, children)}`
+}
+
+/** Of children that are waited for: those that nothing that runs could ever start. */
+function idleText(waits: readonly OpenWait[], children: OpenChildren | undefined): string {
+  const keys = new Set(waits.flatMap(({ kind, name = '' }) => (kind === 'child' ? [childKeyOf(name)] : [])))
+  const idle = (children?.first ?? []).filter(({ key, waitsFor }) => waitsFor === 'worker' && keys.has(key))
+  const types = [...new Set(idle.map(({ type }) => type))]
+  return types.length === 0 ? '' : `; no worker runs type ${types.join(' or ')}`
+}
+
+function budgetText(taskId: string, asks: BudgetRecord | undefined): string {
   const answer = 'answer it with budgets.continue or budgets.stop'
-  if (budget?.asks === undefined) return `is parked: a budget above it has passed a soft line; ${answer}`
-  const { field } = budget.asks
-  const whose = budget.taskId === taskId ? 'its budget' : `the budget of task ${budget.taskId}`
-  return `is parked: ${whose} has passed its soft line, ${budget.used[field]} of ${budget.limits[field]} ${field} are used; ${answer}`
+  if (asks?.asks === undefined) return `is parked: a budget above it has passed a soft line; ${answer}`
+  const { field, by } = asks.asks
+  const whose = asks.taskId === taskId ? 'its budget' : `the budget of task ${asks.taskId}`
+  const passed = by === taskId ? '' : `, passed by task ${by}`
+  return `is parked: ${whose} has passed its soft line, ${asks.used[field]} of ${asks.limits[field]} ${field} are used${passed}; ${answer}`
 }
 
 function parkedText(divergence: Divergence): string {
@@ -133,31 +266,32 @@ function parkedText(divergence: Divergence): string {
     : `is parked, its code and its history part: ${text}; resume it once the code fits`
 }
 
-/** The first line of an error's message, cut where nobody reads on. */
-function messageText(error: string): string {
-  const { message } = JSON.parse(error) as { message?: unknown }
-  const [line = ''] = typeof message === 'string' ? message.trim().split(/[\r\n]/, 1) : []
-  if (line === '') return ''
-  return `: ${line.length > MAX_MESSAGE ? `${line.slice(0, MAX_MESSAGE)}…` : line}`
-}
-
-const MAX_MESSAGE = 300
-
 /** Children are counted, and the first few named. */
-function waitsText(waits: readonly OpenWait[]): string {
+function waitsText(waits: readonly OpenWait[], hasFailed: (step: string) => boolean): string {
   const keys = waits.flatMap(({ kind, name = '' }) => (kind === 'child' ? [`'${childKeyOf(name)}'`] : []))
   const more = keys.length > MAX_NAMED ? ` and ${keys.length - MAX_NAMED} more` : ''
   const children = `${keys.length === 1 ? 'the child' : `${keys.length} children:`} ${keys.slice(0, MAX_NAMED).join(', ')}${more}`
-  const others = waits.filter(({ kind, key }) => kind !== 'child' && !isPatience(key)).map(waitText)
+  const others = waits
+    .filter(({ kind, key }) => kind !== 'child' && !isPatience(key))
+    .map((wait) => waitText(wait, hasFailed))
   return [...(keys.length === 0 ? [] : [children]), ...others].join(' or ')
 }
 
 /** More names than that are read by nobody. */
 const MAX_NAMED = 5
 
-function waitText({ key, kind, name, dueAt }: OpenWait): string {
+/** The runtime's own timers: before a step is tried again, or a child for which there was no room is submitted again. */
+function retryText(key: string, hasFailed: (step: string) => boolean): string {
+  const [nth = '', ...rest] = key.slice(RETRY_KEY.length).split('/')
+  const tried = rest.join('/')
+  if (nth.startsWith('limit-')) return `the provider that refused '${tried}'`
+  return hasFailed(tried) ? `the next try of '${tried}'` : `room for the child '${tried}'`
+}
+
+function waitText({ key, kind, name, dueAt }: OpenWait, hasFailed: (step: string) => boolean): string {
   const until = dueAt === undefined ? '' : ` until ${new Date(dueAt).toISOString()}`
   if (isDoubt(key)) return `an answer to ${keyText(key)}`
   if (kind === 'approval') return `the approval '${key}'${until}`
+  if (key.startsWith(RETRY_KEY)) return `${retryText(key, hasFailed)}${until}`
   return kind === 'timer' ? `${keyText(key)}${until}` : `the signal '${name ?? key}'${until}`
 }

@@ -38,7 +38,9 @@ import { memoTypes, noMemos, openWaitOf, prepareMemos } from './memos.ts'
 import type { Db } from './open.ts'
 import type { SqliteTables } from './tables.ts'
 import { prepareRoutes } from './routes.ts'
+import { prepareQueueView } from './queue-view.ts'
 import { compileTaskPage } from './task-page.ts'
+import { prepareWaitCounts } from './wait-counts.ts'
 
 export interface ReadContext {
   readonly db: Db
@@ -103,10 +105,12 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
   const streamsOf = db.prepare<[string, string], { id: number; depth: number }>(
     "SELECT id, depth FROM stream WHERE client = ? AND client <> '' UNION ALL SELECT id, depth FROM stream WHERE client = '' AND ? = ''",
   )
-  const explain = prepareExplain(context, workers)
   const approvals = prepareApprovals(db, tables, context.now)
   const evaluations = prepareEvaluationReads(db, tables)
   const budgets = prepareBudgets(tables, context.now)
+  const queueView = prepareQueueView(context, workers)
+  const explain = prepareExplain(context, queueView, (row) => budgets.askingAbove(row))
+  const waitCounts = prepareWaitCounts(context, queueView)
   const memos = prepareMemos(db, tables)
   const { routes, swarms } = prepareRoutes(context)
   // Another process may write between two statements: they see one state.
@@ -181,10 +185,13 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
         return routes()
       case 'swarms':
         return swarms(query.name)
-      case 'explain': {
-        const row = find(query.taskId)
-        return row === undefined ? undefined : explain(row, recordOf(row))
-      }
+      case 'explain':
+        return atOnce(() => {
+          const row = find(query.taskId)
+          return row === undefined ? undefined : explain(row, recordOf(row))
+        }) as Reads['explain']['answer']
+      case 'waits':
+        return atOnce(waitCounts) as Reads['waits']['answer']
     }
   }
 

@@ -138,6 +138,20 @@ describe('children (docs/semantics.md 5.5)', () => {
     expect(await it.result(await it.runtime.fork(receipt))).toEqual(await it.result(receipt))
   })
 
+  test('explain says that a parent waits for room for its child', async () => {
+    const parent = defineTask({ type: 'parent', input: z.null() }, (ctx) =>
+      Promise.all([ctx.call('first', double, 1), ctx.call('second', double, 2)]),
+    )
+    const config = { queueDepthLimit: 1, batchBackpressureThreshold: 1 }
+    await using it = await createTestRuntime({ tasks: [parent, double], config, workers: { capacity: 1 } })
+    const receipt = await it.runtime.submit(parent, null)
+    await it.until(receipt, 'waiting')
+    const { summary, waits } = (await it.runtime.explain(receipt)) ?? {}
+    expect(summary).toMatch(/^waits for the child 'first' or room for the child 'second' until /)
+    expect(waits).toHaveLength(2)
+    expect(await it.result(receipt)).toEqual([2, 4])
+  })
+
   test('the wait for room survives a crash at every commit', async () => {
     const parent = defineTask({ type: 'parent', input: z.null() }, (ctx) =>
       Promise.all(['a', 'b', 'c', 'd'].map((key, n) => ctx.call(key, double, n))),
