@@ -120,7 +120,7 @@ describe('the choice of scenarios', () => {
 
   it('replays a trace only when there is one, alone or with the suite', () => {
     expect(ids(choose({ suite: 'all' }).scenarios)).not.toContain('trace-replay')
-    expect(ids(choose({ trace: 'alone' }).scenarios)).toEqual(['trace-replay'])
+    expect(ids(choose({ trace: 'alone' }).scenarios)).toEqual(['trace-replay', 'trace-shares'])
     expect(ids(choose({ trace: 'with the suite' }).scenarios)).toContain('trace-replay')
     expect(choose({ only: ['trace-replay'] }).skipped).toEqual([
       { id: 'trace-replay', why: 'it replays a trace: give it one with --trace FILE' },

@@ -56,6 +56,9 @@ async function handle(request: Request): Promise<Answer<RequestKind>> {
       await runtime.start()
       return { at }
     }
+    case 'setClients':
+      for (const { name, ...settings } of options.scenario.clients) await runtime.clients.set(name, settings)
+      return null
     case 'submit': {
       const arrival = options.scenario.arrivals[request.arrival]
       if (arrival === undefined) throw new Error(`no arrival ${request.arrival}`)

@@ -23,6 +23,8 @@ export interface Requests {
   /** Opens the runtime. Its workers start with it, unless the scenario has them start later. */
   open: { fields: { readonly options: HostOptions }; answer: OpenedRuntime }
   startWorkers: { fields: Record<never, never>; answer: { readonly at: number } }
+  /** Sets the scenario's clients. */
+  setClients: { fields: Record<never, never>; answer: null }
   /** This host's share of an arrival. Answers when every submission was answered. */
   submit: {
     fields: { readonly arrival: number; readonly share: { readonly index: number; readonly of: number } }

@@ -130,6 +130,7 @@ function optionsOf(task: PlannedTask): SubmitOptions {
   return {
     lane: task.lane,
     labels: { n: String(task.n) },
+    ...task.options,
     ...(task.model !== undefined && { model: task.model }),
     ...(task.tools.length > 0 && { tools: [...task.tools] }),
     ...(task.idempotencyKey !== undefined && { idempotencyKey: task.idempotencyKey }),

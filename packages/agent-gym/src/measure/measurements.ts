@@ -3,6 +3,7 @@ import type { CancelNote } from '../host/protocol.ts'
 import type { SubmittedNote } from '../host/notes.ts'
 import type { Leak } from '../host/resources.ts'
 import type { LedgerEntry } from '../work/ledger.ts'
+import type { ClientSpec } from '../scenario/scenario.ts'
 import type { PlannedTask } from '../work/plan.ts'
 
 /** Everything measured of a scenario: what was seen, no verdict yet. Plain data, so that a verdict can be tested on made-up data. */
@@ -22,6 +23,8 @@ export interface Run {
   /** `rows`: events, leases and passes were not looked at. */
   readonly evidence: 'full' | 'rows'
   readonly config: ExecutionConfig
+  /** Those that the scenario names. */
+  readonly clients: readonly ClientSpec[]
   readonly workload: readonly PlannedTask[]
   readonly lives: readonly ProcessLife[]
   readonly submissions: readonly (SubmittedNote & { readonly process: string })[]
@@ -90,6 +93,9 @@ export interface TaskFact {
   readonly crashes: number
   readonly steps: number
   readonly model: string | null
+  readonly client: string | null
+  /** What its handler charged, or what it was estimated at where that charged nothing. */
+  readonly cost: number
   readonly submittedAt: number
   readonly startedAt: number | null
   readonly finishedAt: number | null

@@ -24,10 +24,12 @@ import {
 import type { Measurements, Pass, Run, TaskFact } from './measurements.ts'
 import { orderHashOf } from './order-hash.ts'
 import { fifoInversions, laneInversions } from './order.ts'
+import { startsByWindow } from './quota-windows.ts'
 import { historyFaults, inventedTasks, lostTasks, startedAfterCancel, wrongResults } from './outcomes.ts'
+import { serviceError, serviceJain, serviceOf, servingsOf, shareGap } from './service.ts'
 import { highest, medianOf, round, spreadOf } from './statistics.ts'
 import { fairness, peakInFlight, stepsPerSecond, tasksPerSecond } from './throughput.ts'
-import { depthOver, peakOf } from './timeline.ts'
+import { depthOver, firstStarts, peakOf } from './timeline.ts'
 
 /** Which part of the data a measure looks at. */
 export interface About {
@@ -37,6 +39,7 @@ export interface About {
   readonly depth?: number | undefined
   readonly reason?: string | undefined
   readonly model?: string | undefined
+  readonly client?: string | undefined
 }
 
 /** A value that was measured; null when there was nothing to measure it on. */
@@ -66,8 +69,10 @@ export function measure(name: string, measurements: Measurements, about: About =
 
 const quantiles = ['p50', 'p95', 'p99', 'max'] as const
 
-const inGroup = (tasks: readonly TaskFact[], { group }: About) =>
-  group === undefined ? tasks : tasks.filter((task) => task.group === group)
+const inGroup = (tasks: readonly TaskFact[], { group, client }: About) =>
+  group === undefined && client === undefined
+    ? tasks
+    : tasks.filter((task) => (group ?? task.group) === task.group && (client ?? task.client) === task.client)
 const byState = (state: TaskFact['state']) => (run: Run, about: About) =>
   inGroup(run.tasks, about).filter(
     (task) => task.state === state && (about.reason ?? task.reason) === task.reason,
@@ -227,6 +232,46 @@ const all: Record<string, Measure> = {
   throughputPerSec: best('tasks/s', 'tasks completed a second', tasksPerSecond),
   stepsPerSec: best('steps/s', 'steps stored a second', stepsPerSecond),
   jain: median('', "Jain's index of the starts by process, or by worker of one process", fairness),
+  serviceJain: median(
+    '',
+    "Jain's index of what clients were served for each credit while all had tasks queued",
+    serviceJain,
+  ),
+  serviceError: worst(
+    'of all service',
+    "the largest difference of a client's part of the service from its due while all had tasks queued; 0 to 1",
+    serviceError,
+    servedStarts,
+  ),
+  servicePart: worst(
+    'of all service',
+    "the client's part of the service while all had tasks queued; 0 to 1",
+    (run, { client }) => serviceOf(run)?.find((each) => each.client === client)?.part ?? null,
+    servedStarts,
+  ),
+  shareGap: worst(
+    'largest charges',
+    'how far the weighed service of two clients was apart while all had tasks queued, at most',
+    shareGap,
+    servedStarts,
+  ),
+  firstStart: worst(
+    '',
+    'the place of the first start among all first starts, in the order of dispatch',
+    (run, about) => places(run, about)[0] ?? null,
+    (run, about) => places(run, about).length,
+  ),
+  lastStart: worst(
+    '',
+    'the place of the last start among all first starts, in the order of dispatch',
+    (run, about) => places(run, about).at(-1) ?? null,
+    (run, about) => places(run, about).length,
+  ),
+  peakPerWindow: peak(
+    'starts',
+    'the most first starts in one window of the quotas',
+    (run, { group, model }) => highest(startsByWindow(run, { group, model })),
+  ),
   ...spread(
     'schedulerLatencyMs',
     'from submit, or the moment a slot was free, to the handler',
@@ -234,7 +279,9 @@ const all: Record<string, Measure> = {
   ),
   ...spread('pickupMs', 'from the call of submit to the handler', pickupLatencies),
   ...spread('submitMs', 'from the call of submit to its answer', submitLatencies),
-  ...spread('queueWaitMs', 'from queued to started', (run, { lane }) => queueWaits(run, lane)),
+  ...spread('queueWaitMs', 'from queued to started', (run, about) =>
+    queueWaits({ ...run, tasks: inGroup(run.tasks, about) }, about.lane),
+  ),
   ...spread('wakeMs', 'from the due time of a wait to the start of the next pass', (run, { group }) =>
     wakes(run, group),
   ),
@@ -257,6 +304,12 @@ export const measureNames: readonly string[] = [...measures.keys()]
 /** What a measure is, for documentation. */
 export function describeMeasure(name: string): string {
   return measures.get(name)?.about ?? ''
+}
+
+/** Places of the first starts of some tasks among all, from 1. */
+function places(run: Run, about: About): readonly number[] {
+  const wanted = new Set(inGroup(run.tasks, about))
+  return firstStarts(run).flatMap(({ task }, i) => (wanted.has(task) ? [i + 1] : []))
 }
 
 /** Of the tasks those whose last pass was in the process. */
@@ -329,6 +382,31 @@ function median(unit: string, about: string, one: (run: Run) => number | null): 
       return { value: middle === null ? null : round(middle), unit, samples: values.length }
     },
   }
+}
+
+/** The highest of the runs, whatever it is made of. */
+function worst(
+  unit: string,
+  about: string,
+  one: (run: Run, about: About) => number | null,
+  samples: (run: Run, about: About) => number,
+): Measure {
+  return {
+    about,
+    measure: ({ runs }, query) => {
+      const values = runs.map((run) => one(run, query)).filter((value) => value !== null)
+      return {
+        value: values.length === 0 ? null : round(Math.max(...values)),
+        unit,
+        samples: runs.reduce((sum, run) => sum + samples(run, query), 0),
+      }
+    },
+  }
+}
+
+/** First starts that shares are told by. */
+function servedStarts(run: Run): number {
+  return servingsOf(run).filter(({ stretch }) => stretch !== null).length
 }
 
 /** The highest of the runs: what else a machine does can only slow a run down. Every run is listed beside it. */

@@ -35,6 +35,8 @@ function factOf(
     crashes: task.crashes,
     steps: task.steps,
     model: task.model ?? null,
+    client: task.client ?? null,
+    cost: task.used?.cost || (task.cost ?? 1),
     submittedAt: task.submittedAt,
     startedAt: 'startedAt' in task ? (task.startedAt ?? null) : null,
     finishedAt: 'finishedAt' in task ? task.finishedAt : null,

@@ -43,6 +43,7 @@ export function measureRun(seen: Seen): Run {
     finished: seen.finished,
     evidence: scenario.evidence,
     config: parseExecutionConfig(scenario.config).config,
+    clients: scenario.clients,
     workload,
     lives: cast.lives(),
     submissions: cast.chronicle.submissions,

@@ -67,6 +67,9 @@ export async function perform(stage: Stage): Promise<Interventions> {
 
 /** Arrivals without a trigger come first and one after the other; then workers that waited for them begin. */
 async function arrive({ scenario, cast, signal }: Stage): Promise<void> {
+  const [first] = scenario.processes
+  if (scenario.clients.length > 0 && first !== undefined)
+    await abortable(cast.ask(first.name, 'setClients', {}), signal)
   const entries = [...scenario.arrivals.entries()]
   for (const [i, arrival] of entries.filter(([, { when }]) => when === undefined)) {
     await submit(cast, scenario, arrival, i, signal)

@@ -31,6 +31,8 @@ const about = {
   /** Of a rejection, for `rejected`; a kind of failure, for `failed`; of a return to the queue, for `requeues`. */
   reason: oneOf('reason', [...reasons]).optional(),
   model: z.string().optional(),
+  /** The name of a client. */
+  client: z.string().optional(),
 }
 
 /** A measured value, and what a reader calls it. */

@@ -1,4 +1,4 @@
-import { Lane } from '@ku0/agent-runtime-core'
+import { clientTiers, defaultCredits, Lane } from '@ku0/agent-runtime-core'
 import { z } from 'zod'
 import { Expectation, Figure } from './expectation.ts'
 
@@ -24,6 +24,17 @@ const Hold = z.strictObject({
 })
 export type Hold = z.infer<typeof Hold>
 
+/** An amount, or bounds between which the seed draws one for each task. */
+const Amount = z.union([z.number().min(0), z.tuple([z.number().min(0), z.number().min(0)])])
+export type Amount = z.infer<typeof Amount>
+
+/** What a step charges: whole tokens, money, and what shares reckon with. */
+const Charge = z.strictObject({
+  tokens: Amount.optional(),
+  money: Amount.optional(),
+  cost: Amount.optional(),
+})
+
 /** What the tasks of a group do. */
 export const Work = z.discriminatedUnion('type', [
   /** Walks a folder, reads and hashes its files, classifies them, lets a child process count again, writes the result. */
@@ -47,12 +58,31 @@ export const Work = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('crash-process') }),
   /** Does nothing: for throughput and admission. */
   z.strictObject({ type: z.literal('no-op') }),
+  /** Uses things up: so many steps, each of which takes a while and charges. */
+  z.strictObject({
+    type: z.literal('spend'),
+    steps: z.int().min(1).max(1000).default(1),
+    /** How long each step takes. */
+    stepMs: z.int().min(0).max(600_000).default(0),
+    /** What each step charges. */
+    charge: Charge.default({}),
+    hold: Hold.optional(),
+  }),
   /** Does nothing in so many steps. */
   z.strictObject({ type: z.literal('no-op-steps'), steps: z.int().min(1).max(100_000) }),
   /** A step, a wait without a slot, a step. */
   z.strictObject({ type: z.literal('nap'), ms: z.int().min(0).max(600_000) }),
   /** A request of a trace: hashes as much as its context, takes as long as its generation. */
-  z.strictObject({ type: z.literal('replay-request'), msPerToken: z.number().positive() }),
+  z
+    .strictObject({
+      type: z.literal('replay-request'),
+      msPerToken: z.number().positive().optional(),
+      /** In place of `msPerToken`: the whole trace is to be so much of what all slots can do in its time; 1.2 is a fifth too much. */
+      load: z.number().positive().optional(),
+    })
+    .refine(({ msPerToken, load }) => (msPerToken === undefined) !== (load === undefined), {
+      message: 'one of msPerToken and load',
+    }),
 ])
 export type Work = z.infer<typeof Work>
 
@@ -65,10 +95,22 @@ export const Group = z.strictObject({
   lane: z.union([Lane, z.literal('mixed')]).default('normal'),
   model: z.string().optional(),
   tools: z.array(z.string()).default([]),
+  /** On whose account; of several clients each task's in turn. */
+  client: z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]).optional(),
+  /** What a task is estimated to cost; `generated-tokens`: what the request of a trace generated. */
+  cost: z.union([Amount, z.literal('generated-tokens')]).optional(),
   /** One idempotency key for the whole group. */
   idempotencyKey: z.string().min(1).optional(),
 })
 export type Group = z.infer<typeof Group>
+
+/** A client with a share. Not named here it has what the runtime gives to those that nobody said anything about. */
+export const ClientSpec = z.strictObject({
+  name: z.string().min(1),
+  credits: z.number().min(0).default(defaultCredits),
+  tier: z.enum(clientTiers).default('marketplace'),
+})
+export type ClientSpec = z.infer<typeof ClientSpec>
 
 /** When something happens: after so many sightings, over the whole run or of one group or process; then a little later. */
 export const Trigger = z.strictObject({
@@ -182,6 +224,8 @@ export const Scenario = z
         maxBytes: z.int().min(64).max(1_000_000),
       })
       .default({ folders: 10, filesPerFolder: 12, maxBytes: 8192 }),
+    /** Set before the first submission. */
+    clients: z.array(ClientSpec).default([]),
     workload: z.array(Group).min(1),
     arrivals: z.array(Arrival).min(1),
     faults: z.array(Fault).default([]),
@@ -215,6 +259,7 @@ type Contradiction = { readonly path: (string | number)[]; readonly message: str
 /** Names that lead nowhere, and groups that never arrive or arrive twice. */
 function contradictions(scenario: {
   readonly processes: readonly ProcessSpec[]
+  readonly clients: readonly ClientSpec[]
   readonly workload: readonly Group[]
   readonly arrivals: readonly Arrival[]
   readonly faults: readonly Fault[]
@@ -243,6 +288,13 @@ function contradictions(scenario: {
   for (const name of twice(groups))
     found.push({ path: ['workload'], message: `two groups are named "${name}"` })
 
+  const clients = scenario.clients.map(({ name }) => name)
+  for (const name of twice(clients))
+    found.push({ path: ['clients'], message: `two clients are named "${name}"` })
+  if (clients.length > 0)
+    for (const [i, { client }] of scenario.workload.entries())
+      for (const name of [client ?? []].flat()) mustKnow('client', clients, name, ['workload', i, 'client'])
+
   const arriving = scenario.arrivals.flatMap((arrival) => arrival.groups)
   for (const name of twice(arriving))
     found.push({ path: ['arrivals'], message: `group "${name}" arrives twice` })
@@ -265,8 +317,10 @@ function contradictions(scenario: {
   for (const [i, expectation] of scenario.expect.entries()) {
     mustKnow('process', processes, expectation.process, ['expect', i, 'process'])
     mustKnow('group', groups, expectation.group, ['expect', i, 'group'])
+    mustKnow('client', clients, expectation.client, ['expect', i, 'client'])
   }
   mustKnow('process', processes, scenario.figure.process, ['figure', 'process'])
   mustKnow('group', groups, scenario.figure.group, ['figure', 'group'])
+  mustKnow('client', clients, scenario.figure.client, ['figure', 'client'])
   return found
 }

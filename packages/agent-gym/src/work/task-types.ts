@@ -37,8 +37,8 @@ interface WorldFolders {
 
 /** The gym's task types: real work on real files, each effect witnessed in the ledger. */
 export function gymTasks(world: World): readonly TaskDefinition[] {
-  return [inspectFolder, hashFiles, follow, crashProcess, noOp, noOpSteps, nap, replayRequest].map((make) =>
-    make(world),
+  return [inspectFolder, hashFiles, spend, follow, crashProcess, noOp, noOpSteps, nap, replayRequest].map(
+    (make) => make(world),
   )
 }
 
@@ -105,6 +105,28 @@ function hashFiles(world: World): TaskDefinition {
       }
       await passing('end')
       return { digest: sha256(digests.join('')), files: files.length }
+    }),
+  )
+}
+
+function spend(world: World): TaskDefinition {
+  const input = z.object({
+    steps: z.number(),
+    stepMs: z.number(),
+    charge: z.partialRecord(z.enum(['tokens', 'money', 'cost']), z.number()),
+    hold: HoldInput,
+  })
+  return defineTask({ type: 'spend', input }, (ctx, { steps, stepMs, charge, hold }) =>
+    attend(world, ctx, async (effect) => {
+      const passing = holder(world, ctx, hold)
+      for (let i = 0; i < steps; i += 1)
+        await effect(`spend:${i}`, async (step) => {
+          await passing(i)
+          if (stepMs > 0) await pause(stepMs, step.signal)
+          step.charge(charge)
+        })
+      await passing('end')
+      return steps
     }),
   )
 }

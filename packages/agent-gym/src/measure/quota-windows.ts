@@ -1,0 +1,18 @@
+import type { Run } from './measurements.ts'
+import { firstStarts } from './timeline.ts'
+
+/** How many tasks first started in each window of the quotas, by the store's clock; none where no quota has windows. */
+export function startsByWindow(
+  run: Run,
+  of: { readonly group?: string | undefined; readonly model?: string | undefined },
+): readonly number[] {
+  const { quotaConfig } = run.config
+  if (quotaConfig === undefined) return []
+  const counts = new Map<number, number>()
+  for (const { task, from } of firstStarts(run)) {
+    if ((of.group ?? task.group) !== task.group || (of.model ?? task.model) !== task.model) continue
+    const window = Math.floor(from / quotaConfig.windowMs)
+    counts.set(window, (counts.get(window) ?? 0) + 1)
+  }
+  return [...counts.values()]
+}
