@@ -1,5 +1,8 @@
 // A process of a scenario: a runtime with the gym's task types, led over the process's channel by JSON lines.
 import { mkdirSync } from 'node:fs'
+import type { Runtime } from '@ku0/agent-runtime'
+import type { BudgetLimits } from '@ku0/agent-runtime-core'
+import type { Fault } from '../scenario/scenario.ts'
 import { createGates, type Gates } from '../work/gates.ts'
 import { type Ledger, openLedger } from '../work/ledger.ts'
 import { planTasks, tasksOfWave, type TraceReplay } from '../work/plan.ts'
@@ -74,6 +77,8 @@ async function handle(request: Request): Promise<Answer<RequestKind>> {
     }
     case 'cancel':
       return Promise.all(request.taskIds.map((taskId) => cancel(taskId)))
+    case 'answerBudgets':
+      return answerBudgets(runtime, request.answer)
     case 'openGate':
       gates.open(request.gate)
       return null
@@ -113,6 +118,11 @@ async function open(options: HostOptions) {
     signals: [],
   }
   const opened = await openRuntime(options, gymTasks(world))
+  // Whoever listens has the store hand over every event.
+  if (options.scenario.workload.some(({ budget }) => budget !== undefined))
+    opened.runtime.on('task.waiting', ({ taskId, data, elsewhere }) => {
+      if (data.reason === 'budget' && elsewhere !== true) notes.add({ kind: 'parked', taskId, at: wallNow() })
+    })
   host = { options, watch, before, notes, gates, ledger, world, opened }
   const { kind, durability, versions, processId } = opened.runtime.info
   return { openMs: performance.now(), storeKind: kind, durability, versions, processId }
@@ -126,6 +136,16 @@ async function cancel(taskId: string): Promise<CancelNote> {
   const acknowledgedAt = wallNow()
   const status = await runtime.status(taskId)
   return { taskId, at, acknowledgedAt, canceled, stateAfter: status?.state ?? 'unknown' }
+}
+
+async function answerBudgets(
+  { budgets }: Runtime,
+  { answer: how, raise = {} }: Extract<Fault, { do: 'answer-budgets' }>,
+): Promise<number> {
+  const { budgets: asking } = await budgets.list({ limit: 1000 })
+  for (const { taskId } of asking)
+    await (how === 'stop' ? budgets.stop(taskId) : budgets.continue(taskId, { raise: raise as BudgetLimits }))
+  return asking.length
 }
 
 async function close({ opened, watch, notes, ledger, world, before }: Host) {

@@ -19,6 +19,8 @@ export type Note =
       readonly gate: string
       readonly at: number
     }
+  /** A task was parked for a budget. */
+  | { readonly kind: 'parked'; readonly taskId: string; readonly at: number }
   /** A handler's signal was aborted. */
   | {
       readonly kind: 'aborted'

@@ -1,7 +1,7 @@
 import type { StoreStats } from '@ku0/agent-runtime-core'
 import type { ResourceCount } from './resources.ts'
 import type { Note } from './notes.ts'
-import type { Scenario } from '../scenario/scenario.ts'
+import type { Fault, Scenario } from '../scenario/scenario.ts'
 
 /** What a host needs to know before anything else. */
 export interface HostOptions {
@@ -31,6 +31,11 @@ export interface Requests {
     answer: null
   }
   cancel: { fields: { readonly taskIds: readonly string[] }; answer: readonly CancelNote[] }
+  /** Answers every budget that asks; with how many there were. */
+  answerBudgets: {
+    fields: { readonly answer: Extract<Fault, { do: 'answer-budgets' }> }
+    answer: number
+  }
   openGate: { fields: { readonly gate: string }; answer: null }
   /** Whether anything is left to do. */
   pending: { fields: Record<never, never>; answer: PendingWork }

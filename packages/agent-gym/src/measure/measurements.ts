@@ -84,7 +84,10 @@ export interface TaskFact {
   readonly taskId: string
   /** The label it was submitted with; null when it has none. */
   readonly n: number | null
+  /** Of a child the name that it was called by. */
   readonly group: string | null
+  /** The task that called it. */
+  readonly parent: string | null
   readonly sequence: number
   readonly type: string
   readonly lane: Lane
@@ -96,6 +99,10 @@ export interface TaskFact {
   readonly client: string | null
   /** What its handler charged, or what it was estimated at where that charged nothing. */
   readonly cost: number
+  /** What its handler charged. */
+  readonly tokens: number
+  /** Of one that was ended for a budget: what it had done by then. */
+  readonly partial: readonly unknown[]
   readonly submittedAt: number
   readonly startedAt: number | null
   readonly finishedAt: number | null

@@ -144,6 +144,17 @@ const all: Record<string, Measure> = {
     startsOf,
   ),
   requeues: cases('returns to the queue, for `reason` where one is given', eventsOf('task.requeued')),
+  waits: cases('waits without a slot, for `reason` where one is given', eventsOf('task.waiting')),
+  budgetsAsked: cases('soft lines of budgets that were passed', eventsOf('budget.asked')),
+  budgetsContinued: cases('budgets that asked and were let go on', eventsOf('budget.continued')),
+  tokensCharged: total('tokens', 'tokens charged by the tasks and all below them', (run, about) =>
+    treesOf(run.tasks, inGroup(run.tasks, about)).reduce((sum, { tokens }) => sum + tokens, 0),
+  ),
+  partialResults: total(
+    'results',
+    'results handed over by tasks that were ended for a budget',
+    (run, about) => inGroup(run.tasks, about).reduce((sum, { partial }) => sum + partial.length, 0),
+  ),
   faults: total('faults', 'faults brought while there was work', (run) => run.faults),
   maxAttempt: peak('attempts', 'the highest attempt of a task', (run, about) =>
     highest(inGroup(run.tasks, about).map(({ attempt }) => attempt)),
@@ -304,6 +315,18 @@ export const measureNames: readonly string[] = [...measures.keys()]
 /** What a measure is, for documentation. */
 export function describeMeasure(name: string): string {
   return measures.get(name)?.about ?? ''
+}
+
+/** The tasks and all below them. */
+function treesOf(all: readonly TaskFact[], tops: readonly TaskFact[]): readonly TaskFact[] {
+  const found = new Set(tops)
+  for (let grew = true; grew;) {
+    const ids = new Set([...found].map(({ taskId }) => taskId))
+    const below = all.filter((task) => !found.has(task) && task.parent !== null && ids.has(task.parent))
+    for (const task of below) found.add(task)
+    grew = below.length > 0
+  }
+  return [...found]
 }
 
 /** Places of the first starts of some tasks among all, from 1. */

@@ -34,6 +34,9 @@ export function createChronicle(groupOf: (n: number) => string | undefined): Chr
       case 'holding':
         sightings.see('holding', { group: groupOf(noted.n), process })
         return
+      case 'parked':
+        sightings.see('parked', { process })
+        return
       case 'aborted': {
         const pass = passes.get(`${noted.taskId} ${noted.token}`)
         if (pass !== undefined) pass.abortedAt = noted.at

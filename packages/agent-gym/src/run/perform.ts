@@ -118,6 +118,9 @@ async function bringFaults(stage: Stage, arrived: Promise<void>): Promise<Interv
       case 'open':
         await cast.openGate(fault.gate)
         break
+      case 'answer-budgets':
+        await abortable(cast.ask(fault.by, 'answerBudgets', { answer: fault }), signal)
+        break
       case 'cancel':
         cancellations.push(cancelGroup(fault, stage))
         break

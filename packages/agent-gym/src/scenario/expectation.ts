@@ -1,4 +1,4 @@
-import { failureKinds, Lane, leaseEndReasons, rejectionReasons } from '@ku0/agent-runtime-core'
+import { failureKinds, Lane, leaseEndReasons, rejectionReasons, waitReasons } from '@ku0/agent-runtime-core'
 import { z } from 'zod'
 import { didYouMean } from '../cli/suggest.ts'
 import { measureNames } from '../measure/measures.ts'
@@ -9,6 +9,7 @@ const reasons = new Set<string>([
   'already_exists',
   ...failureKinds,
   ...leaseEndReasons,
+  ...waitReasons,
 ])
 
 /** A name out of a list, with the likely one in the complaint. */
@@ -28,7 +29,7 @@ const about = {
   process: z.string().optional(),
   /** A queue depth, for `admission`. */
   depth: z.int().min(0).optional(),
-  /** Of a rejection, for `rejected`; a kind of failure, for `failed`; of a return to the queue, for `requeues`. */
+  /** Of a rejection, for `rejected`; a kind of failure, for `failed`; of a return to the queue, for `requeues`; what is waited for, for `waits`. */
   reason: oneOf('reason', [...reasons]).optional(),
   model: z.string().optional(),
   /** The name of a client. */

@@ -35,6 +35,19 @@ const Charge = z.strictObject({
   cost: Amount.optional(),
 })
 
+const Limits = {
+  tokens: z.number().positive().optional(),
+  money: z.number().positive().optional(),
+  cost: z.number().positive().optional(),
+  steps: z.number().positive().optional(),
+  wallMs: z.number().positive().optional(),
+}
+/** What a task and all below it may use up, and where it asks before. The runtime says what is wrong with it. */
+const Budget = z.strictObject({
+  ...Limits,
+  soft: z.union([z.number(), z.strictObject(Limits)]).optional(),
+})
+
 /** What the tasks of a group do. */
 export const Work = z.discriminatedUnion('type', [
   /** Walks a folder, reads and hashes its files, classifies them, lets a child process count again, writes the result. */
@@ -66,6 +79,20 @@ export const Work = z.discriminatedUnion('type', [
     stepMs: z.int().min(0).max(600_000).default(0),
     /** What each step charges. */
     charge: Charge.default({}),
+    /** Children, called after the steps, one after the other. Their tasks are of the group of their name. */
+    calls: z
+      .array(
+        z.strictObject({
+          name: Name,
+          steps: z.int().min(1).max(1000).default(1),
+          stepMs: z.int().min(0).max(600_000).default(0),
+          charge: Charge.default({}),
+          budget: Budget.optional(),
+          /** The parent goes on when the child is ended for a budget. */
+          mayExceed: z.boolean().default(false),
+        }),
+      )
+      .default([]),
     hold: Hold.optional(),
   }),
   /** Does nothing in so many steps. */
@@ -99,6 +126,7 @@ export const Group = z.strictObject({
   client: z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]).optional(),
   /** What a task is estimated to cost; `generated-tokens`: what the request of a trace generated. */
   cost: z.union([Amount, z.literal('generated-tokens')]).optional(),
+  budget: Budget.optional(),
   /** One idempotency key for the whole group. */
   idempotencyKey: z.string().min(1).optional(),
 })
@@ -114,8 +142,8 @@ export type ClientSpec = z.infer<typeof ClientSpec>
 
 /** When something happens: after so many sightings, over the whole run or of one group or process; then a little later. */
 export const Trigger = z.strictObject({
-  /** A handler was entered, is held at a gate, was left; a submission was answered; a process ended. */
-  on: z.enum(['entered', 'holding', 'left', 'submitted', 'exited']),
+  /** A handler was entered, is held at a gate, was left, was parked for a budget; a submission was answered; a process ended. */
+  on: z.enum(['entered', 'holding', 'left', 'parked', 'submitted', 'exited']),
   count: z.int().min(1),
   group: Name.optional(),
   process: Name.optional(),
@@ -169,6 +197,15 @@ export const Fault = z.discriminatedUnion('do', [
   z.strictObject({ do: z.literal('await'), when: Trigger }),
   /** Cancels the tasks of a group, all at once. */
   z.strictObject({ do: z.literal('cancel'), group: Name, by: Name, when: Trigger.optional() }),
+  /** Answers every budget that asks. */
+  z.strictObject({
+    do: z.literal('answer-budgets'),
+    by: Name,
+    answer: z.enum(['continue', 'stop']),
+    /** What each limit rises by. */
+    raise: z.strictObject(Limits).optional(),
+    when: Trigger.optional(),
+  }),
   /** So many faults, drawn from the seed over the course of the work: kills, freezes and terminations, each made good again. */
   z.strictObject({
     do: z.literal('draw'),
@@ -268,6 +305,9 @@ function contradictions(scenario: {
 }): readonly Contradiction[] {
   const processes = scenario.processes.map(({ name }) => name)
   const groups = scenario.workload.map(({ name }) => name)
+  const called = scenario.workload.flatMap(({ work }) =>
+    work.type === 'spend' ? work.calls.map(({ name }) => name) : [],
+  )
   const found: Contradiction[] = []
   const mustKnow = (
     kind: string,
@@ -285,7 +325,7 @@ function contradictions(scenario: {
   const twice = (names: readonly string[]) => names.filter((name, i) => names.indexOf(name) !== i)
   for (const name of twice(processes))
     found.push({ path: ['processes'], message: `two processes are named "${name}"` })
-  for (const name of twice(groups))
+  for (const name of twice([...groups, ...called]))
     found.push({ path: ['workload'], message: `two groups are named "${name}"` })
 
   const clients = scenario.clients.map(({ name }) => name)
@@ -316,11 +356,11 @@ function contradictions(scenario: {
   }
   for (const [i, expectation] of scenario.expect.entries()) {
     mustKnow('process', processes, expectation.process, ['expect', i, 'process'])
-    mustKnow('group', groups, expectation.group, ['expect', i, 'group'])
+    mustKnow('group', [...groups, ...called], expectation.group, ['expect', i, 'group'])
     mustKnow('client', clients, expectation.client, ['expect', i, 'client'])
   }
   mustKnow('process', processes, scenario.figure.process, ['figure', 'process'])
-  mustKnow('group', groups, scenario.figure.group, ['figure', 'group'])
+  mustKnow('group', [...groups, ...called], scenario.figure.group, ['figure', 'group'])
   mustKnow('client', clients, scenario.figure.client, ['figure', 'client'])
   return found
 }

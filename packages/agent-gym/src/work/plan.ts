@@ -27,9 +27,10 @@ export interface PlannedTask {
 }
 
 /** On whose account a task runs, and what it is estimated at. */
-export interface PlannedOptions {
+interface PlannedOptions {
   readonly client?: string
   readonly cost?: number
+  readonly budget?: object
 }
 
 /** The inputs of the gym's task types. Paths are relative to the scenario's tree. */
@@ -49,11 +50,20 @@ type TaskInput =
   | Record<never, never>
 
 /** What a spending task does: steps, each of which takes `stepMs` and charges. */
-export interface SpendInput {
+interface SpendInput {
   readonly steps: number
   readonly stepMs: number
   readonly charge: { readonly tokens?: number; readonly money?: number; readonly cost?: number }
+  readonly calls: readonly PlannedCall[]
   readonly hold?: Hold
+}
+
+/** A child that a spending task calls. */
+interface PlannedCall {
+  readonly name: string
+  readonly input: SpendInput
+  readonly budget?: object
+  readonly mayExceed: boolean
 }
 
 /** A recorded trace and how much faster than life it is replayed. */
@@ -143,8 +153,8 @@ function inputOf(
       return { files, ...(work.hold && { hold: work.hold }) }
     }
     case 'spend': {
-      const { steps, stepMs, charge, hold } = work
-      return { steps, stepMs, charge: drawnCharge(charge, random), ...(hold && { hold }) }
+      const { calls, hold } = work
+      return { ...spendInput(work, random, calls), ...(hold && { hold }) }
     }
     case 'follow-log':
       return { stubborn: work.stubborn }
@@ -184,7 +194,7 @@ function paceOf(
 }
 
 function optionsOf(
-  { client, cost }: Group,
+  { client, cost, budget }: Group,
   i: number,
   random: SeededRandom,
   request: TraceRequest | undefined,
@@ -195,13 +205,31 @@ function optionsOf(
   return {
     ...(own !== undefined && { client: own }),
     ...(amount !== undefined && { cost: drawn(amount, random) }),
+    ...(budget !== undefined && { budget }),
   }
 }
 
-function drawnCharge(
-  charge: Extract<Work, { type: 'spend' }>['charge'],
+type SpendWork = Extract<Work, { type: 'spend' }>
+
+function spendInput(
+  { steps, stepMs, charge }: Pick<SpendWork, 'steps' | 'stepMs' | 'charge'>,
   random: SeededRandom,
-): SpendInput['charge'] {
+  calls: SpendWork['calls'] = [],
+): SpendInput {
+  return {
+    steps,
+    stepMs,
+    charge: drawnCharge(charge, random),
+    calls: calls.map(({ name, budget, mayExceed, ...work }) => ({
+      name,
+      input: spendInput(work, random),
+      mayExceed,
+      ...(budget && { budget }),
+    })),
+  }
+}
+
+function drawnCharge(charge: SpendWork['charge'], random: SeededRandom): SpendInput['charge'] {
   const { tokens, money, cost } = charge
   return {
     ...(tokens !== undefined && { tokens: drawn(tokens, random) }),
