@@ -14,7 +14,11 @@ const tree: readonly TaskFact[] = [
     2,
     history(['task.waiting', 5, { reason: 'budget' }], ['task.waiting', 8, { reason: 'children' }]),
     {
-      ...{ state: 'completed', n: null, group: 'reader', parent: taskId(1), tokens: 20 },
+      state: 'completed',
+      n: null,
+      group: 'reader',
+      parent: taskId(1),
+      tokens: 20,
     },
   ),
   taskWith(3, [], { state: 'canceled', n: null, group: 'search', parent: taskId(2), tokens: 3 }),

@@ -9,6 +9,7 @@ import { planTasks, tasksOfWave, type TraceReplay } from '../work/plan.ts'
 import { gymTasks, type World } from '../work/task-types.ts'
 import { readTrace } from '../work/trace.ts'
 import { scenarioFiles } from '../run/files.ts'
+import { type Caller, createCaller } from './calls.ts'
 import { collectFacts } from './collect.ts'
 import { type Notebook, openNotebook, wallNow } from './notes.ts'
 import { type OpenRuntime, openRuntime } from './open-runtime.ts'
@@ -34,6 +35,7 @@ interface Host {
   readonly ledger: Ledger
   readonly world: World
   readonly opened: OpenRuntime
+  readonly caller: () => Caller
 }
 
 async function answer(request: Request): Promise<void> {
@@ -77,6 +79,12 @@ async function handle(request: Request): Promise<Answer<RequestKind>> {
     }
     case 'cancel':
       return Promise.all(request.taskIds.map((taskId) => cancel(taskId)))
+    case 'call': {
+      const fault = options.scenario.faults[request.fault]
+      if (fault?.do !== 'call') throw new Error(`fault ${request.fault} is no call`)
+      for (const [i, call] of fault.calls.entries()) await host.caller().call(call, request.fault * 1000 + i)
+      return null
+    }
     case 'answerBudgets':
       return answerBudgets(runtime, request.answer)
     case 'openGate':
@@ -92,7 +100,7 @@ async function handle(request: Request): Promise<Answer<RequestKind>> {
         : watch.countSettled(world.signals, request.baseline, settleMs)
     case 'collect':
       if (opened.inMemory === undefined) throw new Error('a file is read when its processes are gone')
-      return collectFacts(opened.inMemory, request.file, options.scenario.evidence)
+      return collectFacts(opened.inMemory, request.file, options.scenario)
     case 'close':
       return close(host)
   }
@@ -123,7 +131,18 @@ async function open(options: HostOptions) {
     opened.runtime.on('task.waiting', ({ taskId, data, elsewhere }) => {
       if (data.reason === 'budget' && elsewhere !== true) notes.add({ kind: 'parked', taskId, at: wallNow() })
     })
-  host = { options, watch, before, notes, gates, ledger, world, opened }
+  let caller: Caller | undefined
+  host = {
+    options,
+    watch,
+    before,
+    notes,
+    gates,
+    ledger,
+    world,
+    opened,
+    caller: () => (caller ??= createCaller(opened.runtime, notes, options.processName, options.seed)),
+  }
   const { kind, durability, versions, processId } = opened.runtime.info
   return { openMs: performance.now(), storeKind: kind, durability, versions, processId }
 }

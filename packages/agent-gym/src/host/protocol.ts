@@ -1,4 +1,4 @@
-import type { StoreStats } from '@ku0/agent-runtime-core'
+import type { StoreEnd } from './collect.ts'
 import type { ResourceCount } from './resources.ts'
 import type { Note } from './notes.ts'
 import type { Fault, Scenario } from '../scenario/scenario.ts'
@@ -31,6 +31,8 @@ export interface Requests {
     answer: null
   }
   cancel: { fields: { readonly taskIds: readonly string[] }; answer: readonly CancelNote[] }
+  /** Calls of the runtime, one after the other; `fault` is the place of the first in the scenario. */
+  call: { fields: { readonly fault: number }; answer: null }
   /** Answers every budget that asks; with how many there were. */
   answerBudgets: {
     fields: { readonly answer: Extract<Fault, { do: 'answer-budgets' }> }
@@ -41,8 +43,8 @@ export interface Requests {
   pending: { fields: Record<never, never>; answer: PendingWork }
   /** Counts what this process holds at the moment; waits a little for it to come down to `baseline`, when there is one. */
   resources: { fields: { readonly baseline?: ResourceCount }; answer: ResourceCount }
-  /** Writes every fact of a store in memory into a file of JSON lines, and answers with its counters. */
-  collect: { fields: { readonly file: string }; answer: StoreStats }
+  /** Writes every fact of a store in memory into a file of JSON lines, and answers with what it says of itself. */
+  collect: { fields: { readonly file: string }; answer: StoreEnd }
   /** Stops the runtime and counts once more. */
   close: { fields: Record<never, never>; answer: ClosedRuntime }
 }

@@ -1,6 +1,15 @@
-import type { EventType, ExecutionConfig, ExecutionLease, Lane, TaskState } from '@ku0/agent-runtime-core'
+import type {
+  EventType,
+  ExecutionConfig,
+  ExecutionLease,
+  Lane,
+  RouteRecord,
+  SwarmRecord,
+  TaskState,
+} from '@ku0/agent-runtime-core'
 import type { CancelNote } from '../host/protocol.ts'
-import type { SubmittedNote } from '../host/notes.ts'
+import type { AgentEnd } from '../host/collect.ts'
+import type { CalledNote, SubmittedNote } from '../host/notes.ts'
 import type { Leak } from '../host/resources.ts'
 import type { LedgerEntry } from '../work/ledger.ts'
 import type { ClientSpec } from '../scenario/scenario.ts'
@@ -28,6 +37,12 @@ export interface Run {
   readonly workload: readonly PlannedTask[]
   readonly lives: readonly ProcessLife[]
   readonly submissions: readonly (SubmittedNote & { readonly process: string })[]
+  /** Calls of the runtime besides submitting. */
+  readonly calls: readonly (CalledNote & { readonly process: string })[]
+  /** How routes, swarms and the agents that were judged stood at the end. */
+  readonly routes: readonly RouteRecord[]
+  readonly swarms: readonly SwarmRecord[]
+  readonly agents: readonly AgentEnd[]
   readonly passes: readonly Pass[]
   readonly tasks: readonly TaskFact[]
   readonly ledger: readonly LedgerEntry[]
@@ -84,7 +99,7 @@ export interface TaskFact {
   readonly taskId: string
   /** The label it was submitted with; null when it has none. */
   readonly n: number | null
-  /** Of a child the name that it was called by. */
+  /** Of a child the name that it was called by, of a lease that its caller holds the route or swarm. */
   readonly group: string | null
   /** The task that called it. */
   readonly parent: string | null

@@ -40,6 +40,8 @@ export interface About {
   readonly reason?: string | undefined
   readonly model?: string | undefined
   readonly client?: string | undefined
+  readonly of?: string | undefined
+  readonly call?: string | undefined
 }
 
 /** A value that was measured; null when there was nothing to measure it on. */
@@ -154,6 +156,57 @@ const all: Record<string, Measure> = {
     'results',
     'results handed over by tasks that were ended for a budget',
     (run, about) => inGroup(run.tasks, about).reduce((sum, { partial }) => sum + partial.length, 0),
+  ),
+  calls: cases(
+    'answers to `call` about the route, swarm or agent `of`, with `reason` where one is given',
+    callsOf,
+  ),
+  highestScar: worst(
+    '',
+    'the highest scar that a route told of itself',
+    (run, about) => highest(scarsOf(run, about)),
+    (run, about) => scarsOf(run, about).length,
+  ),
+  scar: peak('', 'the scar of the route at the end; 0 where the store knows none', (run, { of }) =>
+    highest(run.routes.flatMap(({ route, scar }) => (route === of ? [scar] : []))),
+  ),
+  circuit: {
+    about: 'how the circuit of the route stands at the end; `closed` where the store knows none',
+    measure: ({ runs }, { of }) => {
+      const found = runs.map(({ routes }) => routes.find(({ route }) => route === of)?.circuit ?? 'closed')
+      return {
+        value: new Set(found).size > 1 ? 'mixed' : (found[0] ?? null),
+        unit: '',
+        samples: found.length,
+      }
+    },
+  },
+  swarmRestUs: worst(
+    'µs',
+    'CPU time that the swarm has left of its budget at the end',
+    (run, { of }) => run.swarms.find(({ name }) => name === of)?.rest.cpuTimeUs ?? null,
+    (run, { of }) => run.swarms.filter(({ name }) => name === of).length,
+  ),
+  evaluations: total('', 'evaluations of the agent that the store has counted', (run, { of }) =>
+    run.agents.reduce((sum, agent) => sum + (agent.agentId === of ? agent.evaluations : 0), 0),
+  ),
+  reputation: worst(
+    '',
+    'the reputation of the agent at the end, 0 to 1',
+    (run, { of }) => run.agents.find(({ agentId }) => agentId === of)?.reputation ?? null,
+    (run, { of }) => run.agents.filter(({ agentId }) => agentId === of).length,
+  ),
+  reputationError: worst(
+    'millionths',
+    'how far the reputation is from the moving average of the kept evaluations, reckoned anew',
+    (run, { of }) => reputationError(run, of),
+    (run, { of }) => run.agents.filter(({ agentId }) => agentId === of).length,
+  ),
+  firstDrift: worst(
+    '',
+    'which evaluation of the agent was the first that was told to depart from its average',
+    (run, about) => driftsOf(run, about)[0] ?? null,
+    (run, about) => driftsOf(run, about).length,
   ),
   faults: total('faults', 'faults brought while there was work', (run) => run.faults),
   maxAttempt: peak('attempts', 'the highest attempt of a task', (run, about) =>
@@ -315,6 +368,36 @@ export const measureNames: readonly string[] = [...measures.keys()]
 /** What a measure is, for documentation. */
 export function describeMeasure(name: string): string {
   return measures.get(name)?.about ?? ''
+}
+
+function callsOf(run: Run, { of, call, reason }: About): Run['calls'] {
+  return run.calls.filter(
+    (each) =>
+      (of ?? each.of) === each.of &&
+      (call ?? each.call) === each.call &&
+      (reason ?? each.outcome) === each.outcome,
+  )
+}
+
+function scarsOf(run: Run, { of }: About): readonly number[] {
+  return run.calls.flatMap((each) =>
+    (each.call === 'route' || each.call === 'probe') && each.of === of ? [each.value ?? 0] : [],
+  )
+}
+
+/** The numbers of the evaluations that drifted, in order. */
+function driftsOf(run: Run, { of }: About): readonly number[] {
+  const drifts = callsOf(run, { of, call: 'judge', reason: 'drifted' })
+  return drifts.flatMap(({ seq }) => seq ?? []).toSorted((a, b) => a - b)
+}
+
+/** The new composite counts 0.3, what was there before 0.7. */
+function reputationError({ agents }: Run, of: string | undefined): number | null {
+  const agent = agents.find(({ agentId }) => agentId === of)
+  const [first, ...rest] = agent?.composites ?? []
+  if (agent === undefined || first === undefined) return null
+  const reckoned = rest.reduce((reputation, composite) => 0.3 * composite + 0.7 * reputation, first)
+  return Math.abs(reckoned - agent.reputation) * 1e6
 }
 
 /** The tasks and all below them. */

@@ -16,14 +16,16 @@ export function lostTasks(run: Run): readonly string[] {
   return [...missing, ...children.map(({ taskId }) => taskId)]
 }
 
-/** Rows that stem from no submission and no parent, or the second row of one. A refused submission leaves a row without its label. */
+/** Rows that stem from no submission, call or parent, or the second row of one. A refused submission leaves a row without its label. */
 export function inventedTasks(run: Run): readonly TaskFact[] {
   const planned = new Set(run.workload.map(({ n }) => n))
   const refused = new Set(run.submissions.filter(({ accepted }) => !accepted).map(({ taskId }) => taskId))
   const seen = new Set<number>()
+  const granted = new Set(run.calls.map(({ taskId }) => taskId))
   const known = new Set(run.tasks.map(({ taskId }) => taskId))
   return run.tasks.filter(({ taskId, state, n, parent }) => {
     if (parent !== null) return !known.has(parent)
+    if (granted.has(taskId)) return false
     if (state === 'rejected') return !refused.has(taskId)
     if (n === null || !planned.has(n) || seen.has(n)) return true
     seen.add(n)

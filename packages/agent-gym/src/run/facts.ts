@@ -34,7 +34,7 @@ function factOf(
   return {
     taskId: task.taskId,
     n,
-    group: n === null ? null : (groupOf(n) ?? null),
+    group: n === null ? heldFor(task) : (groupOf(n) ?? null),
     sequence: task.sequence,
     type: task.type,
     lane: task.lane,
@@ -57,6 +57,10 @@ function factOf(
     leases,
     orderHash: orderHashOfTask(facts),
   }
+}
+
+function heldFor({ held, swarm, type }: TaskEvidence['task']): string | null {
+  return held === true ? (swarm ?? type) : null
 }
 
 function partialOf(task: TaskEvidence['task']): readonly unknown[] {

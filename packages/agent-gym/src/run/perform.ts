@@ -118,6 +118,9 @@ async function bringFaults(stage: Stage, arrived: Promise<void>): Promise<Interv
       case 'open':
         await cast.openGate(fault.gate)
         break
+      case 'call':
+        await abortable(Promise.all(fault.by.map((each) => cast.ask(each, 'call', { fault: i }))), signal)
+        break
       case 'answer-budgets':
         await abortable(cast.ask(fault.by, 'answerBudgets', { answer: fault }), signal)
         break

@@ -1,5 +1,6 @@
 import { clientTiers, defaultCredits, Lane } from '@ku0/agent-runtime-core'
 import { z } from 'zod'
+import { Call } from './call.ts'
 import { Expectation, Figure } from './expectation.ts'
 
 /** How hard a scenario is: what `--suite` chooses by. */
@@ -206,6 +207,13 @@ export const Fault = z.discriminatedUnion('do', [
     raise: z.strictObject(Limits).optional(),
     when: Trigger.optional(),
   }),
+  /** Calls of processes besides submitting; of several processes all at once. */
+  z.strictObject({
+    do: z.literal('call'),
+    by: z.array(Name).min(1),
+    calls: z.array(Call).min(1),
+    when: Trigger.optional(),
+  }),
   /** So many faults, drawn from the seed over the course of the work: kills, freezes and terminations, each made good again. */
   z.strictObject({
     do: z.literal('draw'),
@@ -308,15 +316,19 @@ function contradictions(scenario: {
   const called = scenario.workload.flatMap(({ work }) =>
     work.type === 'spend' ? work.calls.map(({ name }) => name) : [],
   )
+  const targets = scenario.faults.flatMap((fault) =>
+    fault.do === 'call' ? fault.calls.map(({ of }) => of) : [],
+  )
+  const known = [...groups, ...called, ...targets]
   const found: Contradiction[] = []
   const mustKnow = (
     kind: string,
-    known: readonly string[],
+    names: readonly string[],
     name: string | undefined,
     path: (string | number)[],
   ) => {
-    if (name === undefined || known.includes(name)) return
-    found.push({ path, message: `unknown ${kind} "${name}"; there are ${known.join(', ')}` })
+    if (name === undefined || names.includes(name)) return
+    found.push({ path, message: `unknown ${kind} "${name}"; there are ${names.join(', ')}` })
   }
   const checkTrigger = (trigger: Trigger | undefined, path: (string | number)[]) => {
     mustKnow('process', processes, trigger?.process, [...path, 'when', 'process'])
@@ -348,7 +360,8 @@ function contradictions(scenario: {
   }
   for (const [i, fault] of scenario.faults.entries()) {
     if ('process' in fault) mustKnow('process', processes, fault.process, ['faults', i, 'process'])
-    if ('by' in fault) mustKnow('process', processes, fault.by, ['faults', i, 'by'])
+    if ('by' in fault)
+      for (const name of [fault.by].flat()) mustKnow('process', processes, name, ['faults', i, 'by'])
     if ('group' in fault) mustKnow('group', groups, fault.group, ['faults', i, 'group'])
     if ('processes' in fault)
       for (const name of fault.processes) mustKnow('process', processes, name, ['faults', i, 'processes'])
@@ -356,11 +369,13 @@ function contradictions(scenario: {
   }
   for (const [i, expectation] of scenario.expect.entries()) {
     mustKnow('process', processes, expectation.process, ['expect', i, 'process'])
-    mustKnow('group', [...groups, ...called], expectation.group, ['expect', i, 'group'])
+    mustKnow('group', known, expectation.group, ['expect', i, 'group'])
+    mustKnow('target', targets, expectation.of, ['expect', i, 'of'])
     mustKnow('client', clients, expectation.client, ['expect', i, 'client'])
   }
   mustKnow('process', processes, scenario.figure.process, ['figure', 'process'])
-  mustKnow('group', [...groups, ...called], scenario.figure.group, ['figure', 'group'])
+  mustKnow('group', known, scenario.figure.group, ['figure', 'group'])
+  mustKnow('target', targets, scenario.figure.of, ['figure', 'of'])
   mustKnow('client', clients, scenario.figure.client, ['figure', 'client'])
   return found
 }

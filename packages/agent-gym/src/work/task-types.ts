@@ -138,7 +138,7 @@ function spend(world: World): TaskDefinition {
         return steps
       }),
   )
-  return definition as unknown as TaskDefinition
+  return definition
 }
 
 interface Spending {
