@@ -59,6 +59,7 @@ export function planned(n: number, change: Partial<PlannedTask> = {}): PlannedTa
     input: { files: [] },
     model: undefined,
     tools: [],
+    labels: {},
     idempotencyKey: undefined,
     options: {},
     stepKeys: ['hash:0', 'hash:1'],

@@ -115,6 +115,9 @@ test('counts the starts of a window of the quotas', () => {
   ])
   const { config } = parseExecutionConfig({ quotaConfig: { models: { m: { perWindow: 3 } }, windowMs: 102 } })
   expect(value('peakPerWindow', { ...it, config })).toBe(2)
+  expect(
+    value('peakTokensPerWindow', { ...it, config, tasks: it.tasks.map((task) => ({ ...task, tokens: 30 })) }),
+  ).toBe(60)
   expect(value('peakPerWindow', it)).toBe(0)
 })
 

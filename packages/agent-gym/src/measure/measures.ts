@@ -336,6 +336,11 @@ const all: Record<string, Measure> = {
     'the most first starts in one window of the quotas',
     (run, { group, model }) => highest(startsByWindow(run, { group, model })),
   ),
+  peakTokensPerWindow: peak(
+    'tokens',
+    'the most tokens charged by tasks that first started in one window of the quotas',
+    (run, { group, model }) => highest(startsByWindow(run, { group, model }, ({ tokens }) => tokens)),
+  ),
   ...spread(
     'schedulerLatencyMs',
     'from submit, or the moment a slot was free, to the handler',
@@ -401,11 +406,11 @@ function reputationError({ agents }: Run, of: string | undefined): number | null
 }
 
 /** The tasks and all below them. */
-function treesOf(all: readonly TaskFact[], tops: readonly TaskFact[]): readonly TaskFact[] {
+function treesOf(tasks: readonly TaskFact[], tops: readonly TaskFact[]): readonly TaskFact[] {
   const found = new Set(tops)
   for (let grew = true; grew;) {
     const ids = new Set([...found].map(({ taskId }) => taskId))
-    const below = all.filter((task) => !found.has(task) && task.parent !== null && ids.has(task.parent))
+    const below = tasks.filter((task) => !found.has(task) && task.parent !== null && ids.has(task.parent))
     for (const task of below) found.add(task)
     grew = below.length > 0
   }

@@ -127,6 +127,13 @@ export const Group = z.strictObject({
   client: z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]).optional(),
   /** What a task is estimated to cost; `generated-tokens`: what the request of a trace generated. */
   cost: z.union([Amount, z.literal('generated-tokens')]).optional(),
+  /** How many tokens a task is estimated to use, for quotas. */
+  tokens: Amount.optional(),
+  /** Besides `n`, which is the task's place in the workload. */
+  labels: z
+    .record(z.string(), z.string())
+    .refine((labels) => !('n' in labels), { message: '`n` is the place of the task in the workload' })
+    .default({}),
   budget: Budget.optional(),
   /** One idempotency key for the whole group. */
   idempotencyKey: z.string().min(1).optional(),

@@ -15,6 +15,7 @@ export interface PlannedTask {
   readonly input: TaskInput
   readonly model: string | undefined
   readonly tools: readonly string[]
+  readonly labels: Readonly<Record<string, string>>
   readonly idempotencyKey: string | undefined
   /** What else its submission says. */
   readonly options: PlannedOptions
@@ -30,6 +31,7 @@ export interface PlannedTask {
 interface PlannedOptions {
   readonly client?: string
   readonly cost?: number
+  readonly tokens?: number
   readonly budget?: object
 }
 
@@ -104,6 +106,7 @@ export function planTasks(scenario: Scenario, seed: number, trace?: TraceReplay)
         ),
         model: group.model,
         tools: group.tools,
+        labels: group.labels,
         idempotencyKey: group.idempotencyKey,
         options: optionsOf(group, i, random, request),
         stepKeys,
@@ -194,7 +197,7 @@ function paceOf(
 }
 
 function optionsOf(
-  { client, cost, budget }: Group,
+  { client, cost, tokens, budget }: Group,
   i: number,
   random: SeededRandom,
   request: TraceRequest | undefined,
@@ -205,6 +208,7 @@ function optionsOf(
   return {
     ...(own !== undefined && { client: own }),
     ...(amount !== undefined && { cost: drawn(amount, random) }),
+    ...(tokens !== undefined && { tokens: drawn(tokens, random) }),
     ...(budget !== undefined && { budget }),
   }
 }
