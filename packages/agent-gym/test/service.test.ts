@@ -130,8 +130,23 @@ test('draws what clients were served beside what was due', () => {
     ['b', 0],
   ])
   const page = renderHtml(report([scenarioReport()]), new Map([['one', plotsOf(measured(it))]]))
-  expect(page).toContain('Service by client (credits) while all have tasks queued, and what is due')
+  expect(page).toContain('Service by client (credits), and what was due while all had tasks queued (dashed)')
   expect(page).toContain('class="line ideal client-1"')
   expect(page).toContain('66.67 %')
   expect(page).not.toMatch(/NaN|undefined|Infinity/)
+})
+
+test('lets the line of what was due begin where all have tasks queued', () => {
+  const late = run([
+    ['a', 0],
+    ['a', 0],
+    ['b', 101.5],
+    ['a', 0],
+    ['a', 0],
+    ['b', 101.5],
+  ])
+  const [a, b] = plotsOf(measured(late)).service?.clients ?? []
+  expect(a?.steps.map(({ value: served }) => served)).toEqual([1, 2, 2, 3, 4, 4])
+  expect(a?.ideal.slice(0, 3).map(({ value: due }) => Math.round(due * 3))).toEqual([3, 6, 8])
+  expect(b?.ideal.slice(0, 3).map(({ value: due }) => Math.round(due * 3))).toEqual([0, 0, 1])
 })

@@ -167,7 +167,7 @@ function renderPlots({ depth, inFlight, waits, resumes, attempts, service, endMs
     service === undefined
       ? ''
       : drawService(
-          'Service by client (credits) while all have tasks queued, and what is due',
+          'Service by client (credits), and what was due while all had tasks queued (dashed)',
           service,
           endMs,
           marks,
@@ -183,7 +183,7 @@ function renderService({ clients }: ServicePlot): string {
     ({ client, credits, served, part, due }) =>
       `<tr><td>${escape(client)}</td>${[showNumber(credits), showNumber(served), percent(part), percent(due)].map((cell) => `<td class="number">${cell}</td>`).join('')}</tr>`,
   )
-  return `<table><thead><tr><th>client</th><th class="number">credits</th><th class="number">served, cost</th><th class="number">part</th><th class="number">due</th></tr></thead><tbody>${rows.join('')}</tbody></table>`
+  return `<table><thead><tr><th>client</th><th class="number">credits</th><th class="number">served while all had tasks queued</th><th class="number">part</th><th class="number">due</th></tr></thead><tbody>${rows.join('')}</tbody></table>`
 }
 
 function verdict(pass: boolean): string {

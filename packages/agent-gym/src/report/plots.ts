@@ -17,7 +17,7 @@ export interface Plots {
   readonly marks: readonly Mark[]
 }
 
-/** What clients were served while all had tasks queued, and what was due to them. */
+/** What clients were served over time, and what was due to them while all had tasks queued. */
 export interface ServicePlot {
   readonly clients: readonly (Service & {
     readonly steps: readonly Step[]
@@ -105,21 +105,23 @@ export function plotsOf({ runs }: Measurements): Plots {
   }
 }
 
+/** `ideal` differs from what was served only by the time in which all had tasks queued: outside of it nothing was due. */
 function servicePlot(run: Run, beginning: number): ServicePlot | undefined {
   const service = serviceOf(run)
   if (service === null) return undefined
-  const servings = servingsOf(run).filter(({ stretch }) => stretch !== null)
+  const servings = servingsOf(run)
   return {
     clients: service.map((it) => {
       let served = 0
-      let total = 0
+      let due = 0
       const own: Step[] = []
       const ideal: Step[] = []
-      for (const { client, at, cost } of servings) {
-        total += cost
-        if (client === it.client) served += cost
+      for (const { client, at, cost, stretch } of servings) {
+        const got = client === it.client ? cost : 0
+        served += got
+        due += stretch === null ? got : cost * it.due
         own.push({ at: at - beginning, value: served })
-        ideal.push({ at: at - beginning, value: total * it.due })
+        ideal.push({ at: at - beginning, value: due })
       }
       return { ...it, steps: evenly(own), ideal: evenly(ideal) }
     }),
