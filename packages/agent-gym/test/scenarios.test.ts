@@ -80,6 +80,29 @@ describe('a scenario file', () => {
       'unknown process "mian"; there are main',
     ],
     [
+      'a client that nobody named',
+      (s) => {
+        s['clients'] = [{ name: 'ada' }]
+        s['workload'] = (s['workload'] as object[]).map((group) => ({ ...group, client: 'adda' }))
+      },
+      'workload.0.client: unknown client "adda"; there are ada',
+    ],
+    [
+      'a route that no call is about',
+      (s) => {
+        s['faults'] = [{ do: 'call', by: ['main'], calls: [{ call: 'route', of: 'api', workMs: 1 }] }]
+        s['expect'] = [{ measure: 'circuit', of: 'apo', equals: 'open' }]
+      },
+      'expect.0.of: unknown target "apo"; there are api',
+    ],
+    [
+      'a label that the gym needs itself',
+      (s) => {
+        s['workload'] = (s['workload'] as object[]).map((group) => ({ ...group, labels: { n: '1' } }))
+      },
+      'workload.0.labels: `n` is the place of the task in the workload',
+    ],
+    [
       'two groups of one name',
       (s) => (s['workload'] as unknown[]).push((s['workload'] as unknown[])[0]),
       'two groups are named "busy"',
@@ -120,7 +143,7 @@ describe('the choice of scenarios', () => {
 
   it('replays a trace only when there is one, alone or with the suite', () => {
     expect(ids(choose({ suite: 'all' }).scenarios)).not.toContain('trace-replay')
-    expect(ids(choose({ trace: 'alone' }).scenarios)).toEqual(['trace-replay'])
+    expect(ids(choose({ trace: 'alone' }).scenarios)).toEqual(['trace-replay', 'trace-shares'])
     expect(ids(choose({ trace: 'with the suite' }).scenarios)).toContain('trace-replay')
     expect(choose({ only: ['trace-replay'] }).skipped).toEqual([
       { id: 'trace-replay', why: 'it replays a trace: give it one with --trace FILE' },

@@ -2,10 +2,14 @@ import { closeSync, openSync, writeSync } from 'node:fs'
 import type {
   ExecutionLease,
   ExecutionStore,
+  RouteRecord,
+  SwarmRecord,
   StoredEvent,
   StoreStats,
   TaskRecord,
 } from '@ku0/agent-runtime-core'
+
+import type { Scenario } from '../scenario/scenario.ts'
 
 /** What the store says of one task when everything is over: one line of the facts file. */
 export interface TaskEvidence {
@@ -15,12 +19,29 @@ export interface TaskEvidence {
   readonly leases?: readonly ExecutionLease[]
 }
 
-/** Reads every task back from the store, page by page, and writes one line for each. Answers with the store's counters. */
+/** What the store says besides, when everything is over. */
+export interface StoreEnd {
+  readonly stats: StoreStats
+  readonly routes: readonly RouteRecord[]
+  readonly swarms: readonly SwarmRecord[]
+  /** Of agents that were judged. */
+  readonly agents: readonly AgentEnd[]
+}
+
+/** An agent's reputation, and the composites that it came from, oldest first. */
+export interface AgentEnd {
+  readonly agentId: string
+  readonly reputation: number
+  readonly evaluations: number
+  readonly composites: readonly number[]
+}
+
+/** Reads every task back from the store, page by page, and writes one line for each. Answers with what the store says besides. */
 export async function collectFacts(
   store: ExecutionStore,
   file: string,
-  evidence: 'full' | 'rows',
-): Promise<StoreStats> {
+  { evidence, faults }: Pick<Scenario, 'evidence' | 'faults'>,
+): Promise<StoreEnd> {
   const descriptor = openSync(file, 'w')
   try {
     let cursor: number | undefined
@@ -33,9 +54,29 @@ export async function collectFacts(
       writeSync(descriptor, lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
       cursor = page.cursor
     } while (cursor !== undefined)
-    return await store.read({ kind: 'stats' })
+    const judged = faults.flatMap((fault) =>
+      fault.do === 'call' ? fault.calls.flatMap(({ call, of }) => (call === 'judge' ? [of] : [])) : [],
+    )
+    return {
+      stats: await store.read({ kind: 'stats' }),
+      routes: await store.read({ kind: 'routes' }),
+      swarms: await store.read({ kind: 'swarms' }),
+      agents: await Promise.all([...new Set(judged)].map((agentId) => agentEnd(store, agentId))),
+    }
   } finally {
     closeSync(descriptor)
+  }
+}
+
+async function agentEnd(store: ExecutionStore, agentId: string): Promise<AgentEnd> {
+  const standing = await store.read({ kind: 'reputation', agentId })
+  const kept = await store.read({ kind: 'evaluations', agentId, limit: 1000 })
+  const composites = kept.toSorted((a, b) => a.seq - b.seq).map(({ composite }) => composite)
+  return {
+    agentId,
+    reputation: standing?.reputation ?? 0,
+    evaluations: standing?.evaluations ?? 0,
+    composites,
   }
 }
 

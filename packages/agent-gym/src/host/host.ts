@@ -1,11 +1,15 @@
 // A process of a scenario: a runtime with the gym's task types, led over the process's channel by JSON lines.
 import { mkdirSync } from 'node:fs'
+import type { Runtime } from '@ku0/agent-runtime'
+import type { BudgetLimits } from '@ku0/agent-runtime-core'
+import type { Fault } from '../scenario/scenario.ts'
 import { createGates, type Gates } from '../work/gates.ts'
 import { type Ledger, openLedger } from '../work/ledger.ts'
 import { planTasks, tasksOfWave, type TraceReplay } from '../work/plan.ts'
 import { gymTasks, type World } from '../work/task-types.ts'
 import { readTrace } from '../work/trace.ts'
 import { scenarioFiles } from '../run/files.ts'
+import { type Caller, createCaller } from './calls.ts'
 import { collectFacts } from './collect.ts'
 import { type Notebook, openNotebook, wallNow } from './notes.ts'
 import { type OpenRuntime, openRuntime } from './open-runtime.ts'
@@ -31,6 +35,7 @@ interface Host {
   readonly ledger: Ledger
   readonly world: World
   readonly opened: OpenRuntime
+  readonly caller: () => Caller
 }
 
 async function answer(request: Request): Promise<void> {
@@ -56,6 +61,9 @@ async function handle(request: Request): Promise<Answer<RequestKind>> {
       await runtime.start()
       return { at }
     }
+    case 'setClients':
+      for (const { name, ...settings } of options.scenario.clients) await runtime.clients.set(name, settings)
+      return null
     case 'submit': {
       const arrival = options.scenario.arrivals[request.arrival]
       if (arrival === undefined) throw new Error(`no arrival ${request.arrival}`)
@@ -71,6 +79,14 @@ async function handle(request: Request): Promise<Answer<RequestKind>> {
     }
     case 'cancel':
       return Promise.all(request.taskIds.map((taskId) => cancel(taskId)))
+    case 'call': {
+      const fault = options.scenario.faults[request.fault]
+      if (fault?.do !== 'call') throw new Error(`fault ${request.fault} is no call`)
+      for (const [i, call] of fault.calls.entries()) await host.caller().call(call, request.fault * 1000 + i)
+      return null
+    }
+    case 'answerBudgets':
+      return answerBudgets(runtime, request.answer)
     case 'openGate':
       gates.open(request.gate)
       return null
@@ -84,7 +100,7 @@ async function handle(request: Request): Promise<Answer<RequestKind>> {
         : watch.countSettled(world.signals, request.baseline, settleMs)
     case 'collect':
       if (opened.inMemory === undefined) throw new Error('a file is read when its processes are gone')
-      return collectFacts(opened.inMemory, request.file, options.scenario.evidence)
+      return collectFacts(opened.inMemory, request.file, options.scenario)
     case 'close':
       return close(host)
   }
@@ -110,7 +126,23 @@ async function open(options: HostOptions) {
     signals: [],
   }
   const opened = await openRuntime(options, gymTasks(world))
-  host = { options, watch, before, notes, gates, ledger, world, opened }
+  // Whoever listens has the store hand over every event.
+  if (options.scenario.workload.some(({ budget }) => budget !== undefined))
+    opened.runtime.on('task.waiting', ({ taskId, data, elsewhere }) => {
+      if (data.reason === 'budget' && elsewhere !== true) notes.add({ kind: 'parked', taskId, at: wallNow() })
+    })
+  let caller: Caller | undefined
+  host = {
+    options,
+    watch,
+    before,
+    notes,
+    gates,
+    ledger,
+    world,
+    opened,
+    caller: () => (caller ??= createCaller(opened.runtime, notes, options.processName, options.seed)),
+  }
   const { kind, durability, versions, processId } = opened.runtime.info
   return { openMs: performance.now(), storeKind: kind, durability, versions, processId }
 }
@@ -123,6 +155,16 @@ async function cancel(taskId: string): Promise<CancelNote> {
   const acknowledgedAt = wallNow()
   const status = await runtime.status(taskId)
   return { taskId, at, acknowledgedAt, canceled, stateAfter: status?.state ?? 'unknown' }
+}
+
+async function answerBudgets(
+  { budgets }: Runtime,
+  { answer: how, raise = {} }: Extract<Fault, { do: 'answer-budgets' }>,
+): Promise<number> {
+  const { budgets: asking } = await budgets.list({ limit: 1000 })
+  for (const { taskId } of asking)
+    await (how === 'stop' ? budgets.stop(taskId) : budgets.continue(taskId, { raise: raise as BudgetLimits }))
+  return asking.length
 }
 
 async function close({ opened, watch, notes, ledger, world, before }: Host) {

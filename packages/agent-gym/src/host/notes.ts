@@ -1,6 +1,9 @@
+import type { Call } from '../scenario/call.ts'
+
 /** What a host saw, dated by its wall clock in ms with fractions. Tasks are named by their store's id. */
 export type Note =
   | SubmittedNote
+  | CalledNote
   /** A handler was entered. */
   | {
       readonly kind: 'entered'
@@ -19,6 +22,8 @@ export type Note =
       readonly gate: string
       readonly at: number
     }
+  /** A task was parked for a budget. */
+  | { readonly kind: 'parked'; readonly taskId: string; readonly at: number }
   /** A handler's signal was aborted. */
   | {
       readonly kind: 'aborted'
@@ -50,6 +55,22 @@ export interface SubmittedNote {
   readonly deduplicated?: boolean
   /** The queue depth the store reported just before, of a probe. */
   readonly depth?: number
+}
+
+/** One call of the runtime besides submitting, and its answer. */
+export interface CalledNote {
+  readonly kind: 'called'
+  readonly call: Call['call']
+  /** The route, swarm or agent that it was about. */
+  readonly of: string
+  readonly outcome: string
+  readonly at: number
+  /** The task of the lease. */
+  readonly taskId?: string
+  /** Of a route its scar, of a judgement the reputation, of a drift its change. */
+  readonly value?: number
+  /** Of a judgement. */
+  readonly seq?: number
 }
 
 /** Collects notes and hands them over in batches, so that noting costs the work as little as possible. */

@@ -1,7 +1,7 @@
-import type { StoreStats } from '@ku0/agent-runtime-core'
+import type { StoreEnd } from './collect.ts'
 import type { ResourceCount } from './resources.ts'
 import type { Note } from './notes.ts'
-import type { Scenario } from '../scenario/scenario.ts'
+import type { Fault, Scenario } from '../scenario/scenario.ts'
 
 /** What a host needs to know before anything else. */
 export interface HostOptions {
@@ -23,19 +23,28 @@ export interface Requests {
   /** Opens the runtime. Its workers start with it, unless the scenario has them start later. */
   open: { fields: { readonly options: HostOptions }; answer: OpenedRuntime }
   startWorkers: { fields: Record<never, never>; answer: { readonly at: number } }
+  /** Sets the scenario's clients. */
+  setClients: { fields: Record<never, never>; answer: null }
   /** This host's share of an arrival. Answers when every submission was answered. */
   submit: {
     fields: { readonly arrival: number; readonly share: { readonly index: number; readonly of: number } }
     answer: null
   }
   cancel: { fields: { readonly taskIds: readonly string[] }; answer: readonly CancelNote[] }
+  /** Calls of the runtime, one after the other; `fault` is the place of the first in the scenario. */
+  call: { fields: { readonly fault: number }; answer: null }
+  /** Answers every budget that asks; with how many there were. */
+  answerBudgets: {
+    fields: { readonly answer: Extract<Fault, { do: 'answer-budgets' }> }
+    answer: number
+  }
   openGate: { fields: { readonly gate: string }; answer: null }
   /** Whether anything is left to do. */
   pending: { fields: Record<never, never>; answer: PendingWork }
   /** Counts what this process holds at the moment; waits a little for it to come down to `baseline`, when there is one. */
   resources: { fields: { readonly baseline?: ResourceCount }; answer: ResourceCount }
-  /** Writes every fact of a store in memory into a file of JSON lines, and answers with its counters. */
-  collect: { fields: { readonly file: string }; answer: StoreStats }
+  /** Writes every fact of a store in memory into a file of JSON lines, and answers with what it says of itself. */
+  collect: { fields: { readonly file: string }; answer: StoreEnd }
   /** Stops the runtime and counts once more. */
   close: { fields: Record<never, never>; answer: ClosedRuntime }
 }

@@ -129,7 +129,8 @@ function drawnTimes(count: number, perSecond: number, seed: number): readonly nu
 function optionsOf(task: PlannedTask): SubmitOptions {
   return {
     lane: task.lane,
-    labels: { n: String(task.n) },
+    labels: { ...task.labels, n: String(task.n) },
+    ...task.options,
     ...(task.model !== undefined && { model: task.model }),
     ...(task.tools.length > 0 && { tools: [...task.tools] }),
     ...(task.idempotencyKey !== undefined && { idempotencyKey: task.idempotencyKey }),

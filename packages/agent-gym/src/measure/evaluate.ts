@@ -103,7 +103,7 @@ function nameOf(expectation: Expectation): string {
   return about.length === 0 ? expectation.measure : `${expectation.measure} (${about.join(', ')})`
 }
 
-function aboutOf({ lane, group, process, depth, reason, model }: Expectation): About {
+function aboutOf({ lane, group, process, depth, reason, model, client, of, call }: Expectation): About {
   return {
     ...(lane !== undefined && { lane }),
     ...(group !== undefined && { group }),
@@ -111,5 +111,8 @@ function aboutOf({ lane, group, process, depth, reason, model }: Expectation): A
     ...(depth !== undefined && { depth }),
     ...(reason !== undefined && { reason }),
     ...(model !== undefined && { model }),
+    ...(client !== undefined && { client }),
+    ...(of !== undefined && { of }),
+    ...(call !== undefined && { call }),
   }
 }

@@ -1,8 +1,18 @@
-import type { EventType, ExecutionConfig, ExecutionLease, Lane, TaskState } from '@ku0/agent-runtime-core'
+import type {
+  EventType,
+  ExecutionConfig,
+  ExecutionLease,
+  Lane,
+  RouteRecord,
+  SwarmRecord,
+  TaskState,
+} from '@ku0/agent-runtime-core'
 import type { CancelNote } from '../host/protocol.ts'
-import type { SubmittedNote } from '../host/notes.ts'
+import type { AgentEnd } from '../host/collect.ts'
+import type { CalledNote, SubmittedNote } from '../host/notes.ts'
 import type { Leak } from '../host/resources.ts'
 import type { LedgerEntry } from '../work/ledger.ts'
+import type { ClientSpec } from '../scenario/scenario.ts'
 import type { PlannedTask } from '../work/plan.ts'
 
 /** Everything measured of a scenario: what was seen, no verdict yet. Plain data, so that a verdict can be tested on made-up data. */
@@ -22,9 +32,17 @@ export interface Run {
   /** `rows`: events, leases and passes were not looked at. */
   readonly evidence: 'full' | 'rows'
   readonly config: ExecutionConfig
+  /** Those that the scenario names. */
+  readonly clients: readonly ClientSpec[]
   readonly workload: readonly PlannedTask[]
   readonly lives: readonly ProcessLife[]
   readonly submissions: readonly (SubmittedNote & { readonly process: string })[]
+  /** Calls of the runtime besides submitting. */
+  readonly calls: readonly (CalledNote & { readonly process: string })[]
+  /** How routes, swarms and the agents that were judged stood at the end. */
+  readonly routes: readonly RouteRecord[]
+  readonly swarms: readonly SwarmRecord[]
+  readonly agents: readonly AgentEnd[]
   readonly passes: readonly Pass[]
   readonly tasks: readonly TaskFact[]
   readonly ledger: readonly LedgerEntry[]
@@ -81,7 +99,10 @@ export interface TaskFact {
   readonly taskId: string
   /** The label it was submitted with; null when it has none. */
   readonly n: number | null
+  /** Of a child the name that it was called by, of a lease that its caller holds the route or swarm. */
   readonly group: string | null
+  /** The task that called it. */
+  readonly parent: string | null
   readonly sequence: number
   readonly type: string
   readonly lane: Lane
@@ -90,6 +111,13 @@ export interface TaskFact {
   readonly crashes: number
   readonly steps: number
   readonly model: string | null
+  readonly client: string | null
+  /** What its handler charged, or what it was estimated at where that charged nothing. */
+  readonly cost: number
+  /** What its handler charged. */
+  readonly tokens: number
+  /** Of one that was ended for a budget: what it had done by then. */
+  readonly partial: readonly unknown[]
   readonly submittedAt: number
   readonly startedAt: number | null
   readonly finishedAt: number | null

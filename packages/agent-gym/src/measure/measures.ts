@@ -24,10 +24,12 @@ import {
 import type { Measurements, Pass, Run, TaskFact } from './measurements.ts'
 import { orderHashOf } from './order-hash.ts'
 import { fifoInversions, laneInversions } from './order.ts'
+import { startsByWindow } from './quota-windows.ts'
 import { historyFaults, inventedTasks, lostTasks, startedAfterCancel, wrongResults } from './outcomes.ts'
+import { serviceError, serviceJain, serviceOf, servingsOf, shareGap } from './service.ts'
 import { highest, medianOf, round, spreadOf } from './statistics.ts'
 import { fairness, peakInFlight, stepsPerSecond, tasksPerSecond } from './throughput.ts'
-import { depthOver, peakOf } from './timeline.ts'
+import { depthOver, firstStarts, peakOf } from './timeline.ts'
 
 /** Which part of the data a measure looks at. */
 export interface About {
@@ -37,6 +39,9 @@ export interface About {
   readonly depth?: number | undefined
   readonly reason?: string | undefined
   readonly model?: string | undefined
+  readonly client?: string | undefined
+  readonly of?: string | undefined
+  readonly call?: string | undefined
 }
 
 /** A value that was measured; null when there was nothing to measure it on. */
@@ -66,8 +71,10 @@ export function measure(name: string, measurements: Measurements, about: About =
 
 const quantiles = ['p50', 'p95', 'p99', 'max'] as const
 
-const inGroup = (tasks: readonly TaskFact[], { group }: About) =>
-  group === undefined ? tasks : tasks.filter((task) => task.group === group)
+const inGroup = (tasks: readonly TaskFact[], { group, client }: About) =>
+  group === undefined && client === undefined
+    ? tasks
+    : tasks.filter((task) => (group ?? task.group) === task.group && (client ?? task.client) === task.client)
 const byState = (state: TaskFact['state']) => (run: Run, about: About) =>
   inGroup(run.tasks, about).filter(
     (task) => task.state === state && (about.reason ?? task.reason) === task.reason,
@@ -139,6 +146,68 @@ const all: Record<string, Measure> = {
     startsOf,
   ),
   requeues: cases('returns to the queue, for `reason` where one is given', eventsOf('task.requeued')),
+  waits: cases('waits without a slot, for `reason` where one is given', eventsOf('task.waiting')),
+  budgetsAsked: cases('soft lines of budgets that were passed', eventsOf('budget.asked')),
+  budgetsContinued: cases('budgets that asked and were let go on', eventsOf('budget.continued')),
+  tokensCharged: total('tokens', 'tokens charged by the tasks and all below them', (run, about) =>
+    treesOf(run.tasks, inGroup(run.tasks, about)).reduce((sum, { tokens }) => sum + tokens, 0),
+  ),
+  partialResults: total(
+    'results',
+    'results handed over by tasks that were ended for a budget',
+    (run, about) => inGroup(run.tasks, about).reduce((sum, { partial }) => sum + partial.length, 0),
+  ),
+  calls: cases(
+    'answers to `call` about the route, swarm or agent `of`, with `reason` where one is given',
+    callsOf,
+  ),
+  highestScar: worst(
+    '',
+    'the highest scar that a route told of itself',
+    (run, about) => highest(scarsOf(run, about)),
+    (run, about) => scarsOf(run, about).length,
+  ),
+  scar: peak('', 'the scar of the route at the end; 0 where the store knows none', (run, { of }) =>
+    highest(run.routes.flatMap(({ route, scar }) => (route === of ? [scar] : []))),
+  ),
+  circuit: {
+    about: 'how the circuit of the route stands at the end; `closed` where the store knows none',
+    measure: ({ runs }, { of }) => {
+      const found = runs.map(({ routes }) => routes.find(({ route }) => route === of)?.circuit ?? 'closed')
+      return {
+        value: new Set(found).size > 1 ? 'mixed' : (found[0] ?? null),
+        unit: '',
+        samples: found.length,
+      }
+    },
+  },
+  swarmRestUs: worst(
+    'µs',
+    'CPU time that the swarm has left of its budget at the end',
+    (run, { of }) => run.swarms.find(({ name }) => name === of)?.rest.cpuTimeUs ?? null,
+    (run, { of }) => run.swarms.filter(({ name }) => name === of).length,
+  ),
+  evaluations: total('', 'evaluations of the agent that the store has counted', (run, { of }) =>
+    run.agents.reduce((sum, agent) => sum + (agent.agentId === of ? agent.evaluations : 0), 0),
+  ),
+  reputation: worst(
+    '',
+    'the reputation of the agent at the end, 0 to 1',
+    (run, { of }) => run.agents.find(({ agentId }) => agentId === of)?.reputation ?? null,
+    (run, { of }) => run.agents.filter(({ agentId }) => agentId === of).length,
+  ),
+  reputationError: worst(
+    'millionths',
+    'how far the reputation is from the moving average of the kept evaluations, reckoned anew',
+    (run, { of }) => reputationError(run, of),
+    (run, { of }) => run.agents.filter(({ agentId }) => agentId === of).length,
+  ),
+  firstDrift: worst(
+    '',
+    'which evaluation of the agent was the first that was told to depart from its average',
+    (run, about) => driftsOf(run, about)[0] ?? null,
+    (run, about) => driftsOf(run, about).length,
+  ),
   faults: total('faults', 'faults brought while there was work', (run) => run.faults),
   maxAttempt: peak('attempts', 'the highest attempt of a task', (run, about) =>
     highest(inGroup(run.tasks, about).map(({ attempt }) => attempt)),
@@ -227,6 +296,51 @@ const all: Record<string, Measure> = {
   throughputPerSec: best('tasks/s', 'tasks completed a second', tasksPerSecond),
   stepsPerSec: best('steps/s', 'steps stored a second', stepsPerSecond),
   jain: median('', "Jain's index of the starts by process, or by worker of one process", fairness),
+  serviceJain: median(
+    '',
+    "Jain's index of what clients were served for each credit while all had tasks queued",
+    serviceJain,
+  ),
+  serviceError: worst(
+    'of all service',
+    "the largest difference of a client's part of the service from its due while all had tasks queued; 0 to 1",
+    serviceError,
+    servedStarts,
+  ),
+  servicePart: worst(
+    'of all service',
+    "the client's part of the service while all had tasks queued; 0 to 1",
+    (run, { client }) => serviceOf(run)?.find((each) => each.client === client)?.part ?? null,
+    servedStarts,
+  ),
+  shareGap: worst(
+    'largest charges',
+    'how far the weighed service of two clients was apart while all had tasks queued, at most',
+    shareGap,
+    servedStarts,
+  ),
+  firstStart: worst(
+    '',
+    'the place of the first start among all first starts, in the order of dispatch',
+    (run, about) => places(run, about)[0] ?? null,
+    (run, about) => places(run, about).length,
+  ),
+  lastStart: worst(
+    '',
+    'the place of the last start among all first starts, in the order of dispatch',
+    (run, about) => places(run, about).at(-1) ?? null,
+    (run, about) => places(run, about).length,
+  ),
+  peakPerWindow: peak(
+    'starts',
+    'the most first starts in one window of the quotas',
+    (run, { group, model }) => highest(startsByWindow(run, { group, model })),
+  ),
+  peakTokensPerWindow: peak(
+    'tokens',
+    'the most tokens charged by tasks that first started in one window of the quotas',
+    (run, { group, model }) => highest(startsByWindow(run, { group, model }, ({ tokens }) => tokens)),
+  ),
   ...spread(
     'schedulerLatencyMs',
     'from submit, or the moment a slot was free, to the handler',
@@ -234,7 +348,9 @@ const all: Record<string, Measure> = {
   ),
   ...spread('pickupMs', 'from the call of submit to the handler', pickupLatencies),
   ...spread('submitMs', 'from the call of submit to its answer', submitLatencies),
-  ...spread('queueWaitMs', 'from queued to started', (run, { lane }) => queueWaits(run, lane)),
+  ...spread('queueWaitMs', 'from queued to started', (run, about) =>
+    queueWaits({ ...run, tasks: inGroup(run.tasks, about) }, about.lane),
+  ),
   ...spread('wakeMs', 'from the due time of a wait to the start of the next pass', (run, { group }) =>
     wakes(run, group),
   ),
@@ -257,6 +373,54 @@ export const measureNames: readonly string[] = [...measures.keys()]
 /** What a measure is, for documentation. */
 export function describeMeasure(name: string): string {
   return measures.get(name)?.about ?? ''
+}
+
+function callsOf(run: Run, { of, call, reason }: About): Run['calls'] {
+  return run.calls.filter(
+    (each) =>
+      (of ?? each.of) === each.of &&
+      (call ?? each.call) === each.call &&
+      (reason ?? each.outcome) === each.outcome,
+  )
+}
+
+function scarsOf(run: Run, { of }: About): readonly number[] {
+  return run.calls.flatMap((each) =>
+    (each.call === 'route' || each.call === 'probe') && each.of === of ? [each.value ?? 0] : [],
+  )
+}
+
+/** The numbers of the evaluations that drifted, in order. */
+function driftsOf(run: Run, { of }: About): readonly number[] {
+  const drifts = callsOf(run, { of, call: 'judge', reason: 'drifted' })
+  return drifts.flatMap(({ seq }) => seq ?? []).toSorted((a, b) => a - b)
+}
+
+/** The new composite counts 0.3, what was there before 0.7. */
+function reputationError({ agents }: Run, of: string | undefined): number | null {
+  const agent = agents.find(({ agentId }) => agentId === of)
+  const [first, ...rest] = agent?.composites ?? []
+  if (agent === undefined || first === undefined) return null
+  const reckoned = rest.reduce((reputation, composite) => 0.3 * composite + 0.7 * reputation, first)
+  return Math.abs(reckoned - agent.reputation) * 1e6
+}
+
+/** The tasks and all below them. */
+function treesOf(tasks: readonly TaskFact[], tops: readonly TaskFact[]): readonly TaskFact[] {
+  const found = new Set(tops)
+  for (let grew = true; grew;) {
+    const ids = new Set([...found].map(({ taskId }) => taskId))
+    const below = tasks.filter((task) => !found.has(task) && task.parent !== null && ids.has(task.parent))
+    for (const task of below) found.add(task)
+    grew = below.length > 0
+  }
+  return [...found]
+}
+
+/** Places of the first starts of some tasks among all, from 1. */
+function places(run: Run, about: About): readonly number[] {
+  const wanted = new Set(inGroup(run.tasks, about))
+  return firstStarts(run).flatMap(({ task }, i) => (wanted.has(task) ? [i + 1] : []))
 }
 
 /** Of the tasks those whose last pass was in the process. */
@@ -329,6 +493,31 @@ function median(unit: string, about: string, one: (run: Run) => number | null): 
       return { value: middle === null ? null : round(middle), unit, samples: values.length }
     },
   }
+}
+
+/** The highest of the runs, whatever it is made of. */
+function worst(
+  unit: string,
+  about: string,
+  one: (run: Run, about: About) => number | null,
+  samples: (run: Run, about: About) => number,
+): Measure {
+  return {
+    about,
+    measure: ({ runs }, query) => {
+      const values = runs.map((run) => one(run, query)).filter((value) => value !== null)
+      return {
+        value: values.length === 0 ? null : round(Math.max(...values)),
+        unit,
+        samples: runs.reduce((sum, run) => sum + samples(run, query), 0),
+      }
+    },
+  }
+}
+
+/** First starts that shares are told by. */
+function servedStarts(run: Run): number {
+  return servingsOf(run).filter(({ stretch }) => stretch !== null).length
 }
 
 /** The highest of the runs: what else a machine does can only slow a run down. Every run is listed beside it. */

@@ -2,24 +2,30 @@ import { isFinal } from '@ku0/agent-runtime-core'
 import { isDeepStrictEqual } from 'node:util'
 import type { Run, TaskFact } from './measurements.ts'
 
-/** Tasks whose submission was acknowledged and that are not in the store, or not in a final state. By id. */
+/** Tasks whose submission was acknowledged and that are not in the store, or not in a final state, and children that are not. By id. */
 export function lostTasks(run: Run): readonly string[] {
   const found = new Map(run.tasks.map((task) => [task.taskId, task]))
   const acknowledged = new Set(
     run.submissions.filter(({ accepted }) => accepted).map(({ taskId }) => taskId ?? '?'),
   )
-  return [...acknowledged].filter((taskId) => {
+  const children = run.tasks.filter(({ parent, state }) => parent !== null && !isFinal(state))
+  const missing = [...acknowledged].filter((taskId) => {
     const task = found.get(taskId)
     return task === undefined || !isFinal(task.state) || task.state === 'rejected'
   })
+  return [...missing, ...children.map(({ taskId }) => taskId)]
 }
 
-/** Rows that stem from no submission, or the second row of one. A refused submission leaves a row without its label. */
+/** Rows that stem from no submission, call or parent, or the second row of one. A refused submission leaves a row without its label. */
 export function inventedTasks(run: Run): readonly TaskFact[] {
   const planned = new Set(run.workload.map(({ n }) => n))
   const refused = new Set(run.submissions.filter(({ accepted }) => !accepted).map(({ taskId }) => taskId))
   const seen = new Set<number>()
-  return run.tasks.filter(({ taskId, state, n }) => {
+  const granted = new Set(run.calls.map(({ taskId }) => taskId))
+  const known = new Set(run.tasks.map(({ taskId }) => taskId))
+  return run.tasks.filter(({ taskId, state, n, parent }) => {
+    if (parent !== null) return !known.has(parent)
+    if (granted.has(taskId)) return false
     if (state === 'rejected') return !refused.has(taskId)
     if (n === null || !planned.has(n) || seen.has(n)) return true
     seen.add(n)

@@ -19,6 +19,16 @@ export function stretchesOf(run: Run): readonly Stretch[] {
   return run.tasks.flatMap((task) => stretchesOfTask(task)).toSorted((a, b) => dispatchOf(a) - dispatchOf(b))
 }
 
+/** The first stretch of each task that was started, in the order of the starts. */
+export function firstStarts(run: Run): readonly Stretch[] {
+  const seen = new Set<TaskFact>()
+  return stretchesOf(run).filter(({ task }) => {
+    const isFirst = !seen.has(task)
+    seen.add(task)
+    return isFirst
+  })
+}
+
 /** The stretches of one task, in order. */
 function stretchesOfTask(task: TaskFact): readonly Stretch[] {
   const stretches: Stretch[] = []

@@ -54,10 +54,23 @@ svg .line { fill: none; stroke-width: 1.6; stroke: var(--other); }
 svg .line.series-interactive { stroke: var(--interactive); }
 svg .line.series-normal { stroke: var(--normal); }
 svg .line.series-batch { stroke: var(--batch); stroke-dasharray: 6 2; }
+svg .line.ideal { stroke-dasharray: 3 3; stroke-width: 1.2; opacity: .75; }
+svg .line.client-0 { stroke: var(--interactive); }
+svg .line.client-1 { stroke: var(--normal); }
+svg .line.client-2 { stroke: var(--batch); }
+svg .line.client-3 { stroke: var(--other); }
+svg .line.client-4 { stroke: var(--failed); }
+svg .line.client-5 { stroke: var(--canceled); }
 svg .key, svg .bar { fill: var(--other); }
 svg .key.series-interactive { fill: var(--interactive); }
 svg .key.series-normal { fill: var(--normal); }
 svg .key.series-batch { fill: var(--batch); }
+svg .key.client-0 { fill: var(--interactive); }
+svg .key.client-1 { fill: var(--normal); }
+svg .key.client-2 { fill: var(--batch); }
+svg .key.client-3 { fill: var(--other); }
+svg .key.client-4 { fill: var(--failed); }
+svg .key.client-5 { fill: var(--canceled); }
 svg .end-completed { fill: var(--completed); }
 svg .end-failed { fill: var(--failed); }
 svg .end-canceled { fill: var(--canceled); }

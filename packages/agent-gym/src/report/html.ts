@@ -1,9 +1,9 @@
 import { lanes } from '@ku0/agent-runtime-core'
 import { style } from './html-style.ts'
 import { showDuration, showNumber, showValue } from './numbers.ts'
-import type { Plots } from './plots.ts'
+import type { Plots, ServicePlot } from './plots.ts'
 import type { Report, ScenarioReport } from './report.ts'
-import { drawAttempts, drawCounts, drawDistributions, escape } from './svg.ts'
+import { drawAttempts, drawCounts, drawDistributions, drawService, escape } from './svg.ts'
 
 /** The report as one page that needs nothing else: no script, no font, no picture from elsewhere. */
 export function renderHtml(report: Report, plots: ReadonlyMap<string, Plots>): string {
@@ -133,7 +133,7 @@ function renderFindings({ expectations }: ScenarioReport): string {
   return `<table><thead><tr><th></th><th>measured</th><th>expected</th><th class="number">found</th><th class="number">on</th></tr></thead><tbody>${rows.join('')}</tbody></table>`
 }
 
-function renderPlots({ depth, inFlight, waits, resumes, attempts, endMs, marks }: Plots): string {
+function renderPlots({ depth, inFlight, waits, resumes, attempts, service, endMs, marks }: Plots): string {
   const styles = new Set<string>(lanes)
   const styleFor = (name: string) => `series-${styles.has(name) ? name : 'other'}`
   return [
@@ -164,8 +164,26 @@ function renderPlots({ depth, inFlight, waits, resumes, attempts, endMs, marks }
       : drawDistributions('Resume: from the restart to the first new step', [
           { ...resumes, style: 'series-normal' },
         ]),
+    service === undefined
+      ? ''
+      : drawService(
+          'Service by client (credits), and what was due while all had tasks queued (dashed)',
+          service,
+          endMs,
+          marks,
+        ),
+    service === undefined ? '' : renderService(service),
     attempts === undefined ? '' : drawAttempts('Attempts by worker', attempts, endMs, marks),
   ].join('\n')
+}
+
+function renderService({ clients }: ServicePlot): string {
+  const percent = (part: number) => `${(part * 100).toFixed(2)} %`
+  const rows = clients.map(
+    ({ client, credits, served, part, due }) =>
+      `<tr><td>${escape(client)}</td>${[showNumber(credits), showNumber(served), percent(part), percent(due)].map((cell) => `<td class="number">${cell}</td>`).join('')}</tr>`,
+  )
+  return `<table><thead><tr><th>client</th><th class="number">credits</th><th class="number">served while all had tasks queued</th><th class="number">part</th><th class="number">due</th></tr></thead><tbody>${rows.join('')}</tbody></table>`
 }
 
 function verdict(pass: boolean): string {

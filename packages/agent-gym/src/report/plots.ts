@@ -1,6 +1,7 @@
 import { lanes, type Lane } from '@ku0/agent-runtime-core'
 import { queueWaits, resumes, schedulerLatencies } from '../measure/latencies.ts'
 import type { Measurements, Run, TaskFact } from '../measure/measurements.ts'
+import { type Service, serviceOf, servingsOf } from '../measure/service.ts'
 import { depthOver, inFlightOver, type Step, type Stretch, stretchesOf } from '../measure/timeline.ts'
 
 /** What is drawn of a scenario: of its first run. Times are ms from its beginning. */
@@ -12,7 +13,16 @@ export interface Plots {
   readonly waits: readonly Distribution[]
   readonly resumes: Distribution | undefined
   readonly attempts: Attempts | undefined
+  readonly service: ServicePlot | undefined
   readonly marks: readonly Mark[]
+}
+
+/** What clients were served over time, and what was due to them while all had tasks queued. */
+export interface ServicePlot {
+  readonly clients: readonly (Service & {
+    readonly steps: readonly Step[]
+    readonly ideal: readonly Step[]
+  })[]
 }
 
 /** Durations, sorted, in ms. */
@@ -68,6 +78,7 @@ export function plotsOf({ runs }: Measurements): Plots {
       waits: [],
       resumes: undefined,
       attempts: undefined,
+      service: undefined,
       marks: [],
     }
   const beginning = beginningOf(run)
@@ -89,8 +100,38 @@ export function plotsOf({ runs }: Measurements): Plots {
     ].filter(({ count }) => count > 0),
     resumes: resumed.length === 0 ? undefined : distribution('resume', resumed),
     attempts: stretches.length === 0 ? undefined : attemptsOf(run, stretches, beginning),
+    service: servicePlot(run, beginning),
     marks: marksOf(run, beginning),
   }
+}
+
+/** `ideal` differs from what was served only by the time in which all had tasks queued: outside of it nothing was due. */
+function servicePlot(run: Run, beginning: number): ServicePlot | undefined {
+  const service = serviceOf(run)
+  if (service === null) return undefined
+  const servings = servingsOf(run)
+  return {
+    clients: service.map((it) => {
+      let served = 0
+      let due = 0
+      const own: Step[] = []
+      const ideal: Step[] = []
+      for (const { client, at, cost, stretch } of servings) {
+        const got = client === it.client ? cost : 0
+        served += got
+        due += stretch === null ? got : cost * it.due
+        own.push({ at: at - beginning, value: served })
+        ideal.push({ at: at - beginning, value: due })
+      }
+      return { ...it, steps: evenly(own), ideal: evenly(ideal) }
+    }),
+  }
+}
+
+/** Of lines that only rise some points, evenly spaced, the last among them. */
+function evenly(steps: readonly Step[]): readonly Step[] {
+  const size = Math.ceil(steps.length / maxPoints)
+  return steps.filter((_, i) => i % size === 0 || i === steps.length - 1)
 }
 
 /** The first submission: how long the first processes take to start is no part of the story. */

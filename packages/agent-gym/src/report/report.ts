@@ -51,6 +51,19 @@ const ScenarioReport = z.strictObject({
   settings: z.record(z.string(), z.unknown()),
   expectations: z.array(FindingEntry),
   kpis: Kpis,
+  /** What clients were served while all had tasks queued; where the scenario names clients. */
+  service: z
+    .array(
+      z.strictObject({
+        client: z.string(),
+        credits: z.number(),
+        served: z.number(),
+        /** Of all service, 0 to 1, and what it should be. */
+        part: z.number(),
+        due: z.number(),
+      }),
+    )
+    .optional(),
   seed: z.int(),
   /** The command that runs it again. */
   repro: z.string(),

@@ -1,6 +1,6 @@
 import { scaleLinear, scaleSymlog } from 'd3-scale'
 import { showNumber } from './numbers.ts'
-import { type Attempts, type Bar, barEnds, type Distribution, type Mark } from './plots.ts'
+import { type Attempts, type Bar, barEnds, type Distribution, type Mark, type ServicePlot } from './plots.ts'
 import type { Step } from '../measure/timeline.ts'
 
 /** A named line of counts over time. */
@@ -48,6 +48,44 @@ export function drawCounts(
     axisName('tasks', height),
   ])
 }
+
+/** What clients were served over time, each beside a dashed line of what was due to it. Lines rise between their points. */
+export function drawService(
+  title: string,
+  { clients }: ServicePlot,
+  endMs: number,
+  marks: readonly Mark[],
+): string {
+  const height = 230
+  const most = Math.max(
+    1,
+    ...clients.flatMap(({ steps, ideal }) => [...steps, ...ideal].map(({ value }) => value)),
+  )
+  const x = scaleLinear([0, Math.max(1, endMs)], [margin.left, width - margin.right])
+  const y = scaleLinear([0, most], [height - margin.bottom, margin.top]).nice(4)
+  const line = (steps: readonly Step[]) =>
+    steps.map(({ at, value }, i) => `${i === 0 ? 'M' : 'L'}${fixed(x(at))},${fixed(y(value))}`).join('')
+  const paths = clients.flatMap(({ client, steps, ideal }, i) => [
+    `<path class="line ideal client-${i % clientColours}" d="${line(ideal)}"><title>${escape(client)}: due</title></path>`,
+    `<path class="line client-${i % clientColours}" d="${line(steps)}"><title>${escape(client)}: served</title></path>`,
+  ])
+  return figure(title, height, [
+    horizontalGrid(y.ticks(4), (tick) => y(tick), showNumber),
+    timeAxis(x, endMs, height),
+    drawMarks(marks, x, height),
+    ...paths,
+    legend(
+      clients.map(({ client, credits }, i) => ({
+        name: `${client} (${showNumber(credits)})`,
+        style: `client-${i % clientColours}`,
+      })),
+    ),
+    axisName('cost', height),
+  ])
+}
+
+/** How many clients are told apart by colour. */
+const clientColours = 6
 
 /** For each duration the share of cases that took at most that long. The horizontal axis is logarithmic above 1 ms. */
 export function drawDistributions(

@@ -10,6 +10,7 @@ import type {
 import { leaksBetween, type Leak, type ResourceCount } from '../host/resources.ts'
 import type { ProcessLife } from '../measure/measurements.ts'
 import type { ProcessSpec } from '../scenario/scenario.ts'
+import { slotsOf } from '../scenario/slots.ts'
 import { type Chronicle, createChronicle } from './chronicle.ts'
 import type { Sightings } from './sightings.ts'
 
@@ -98,7 +99,7 @@ export function createCast({ processes, mark, compileCache, hostOptions, groupOf
       process: name,
       life,
       pid: host.pid,
-      capacity: capacityOf(spec, hostOptions.scenario.config),
+      capacity: slotsOf(spec, hostOptions.scenario.config),
       spawnedAt: host.spawnedAt,
       openedAt: null,
       workersStartedAt: null,
@@ -238,13 +239,6 @@ export function createCast({ processes, mark, compileCache, hostOptions, groupOf
 
 function sum(counts: readonly number[]): number {
   return counts.reduce((total, count) => total + count, 0)
-}
-
-/** The slots of a process's workers. */
-function capacityOf({ workers }: ProcessSpec, config: Readonly<Record<string, unknown>>): number {
-  if (workers === undefined) return 0
-  const most = typeof config['maxInFlightPerWorker'] === 'number' ? config['maxInFlightPerWorker'] : 4
-  return workers.count * Math.min(workers.capacity, most)
 }
 
 /** A closed host lets go of its channel; a process that then does not end by itself still holds something. */

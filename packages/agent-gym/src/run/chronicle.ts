@@ -1,4 +1,4 @@
-import type { Note, SubmittedNote } from '../host/notes.ts'
+import type { CalledNote, Note, SubmittedNote } from '../host/notes.ts'
 import type { Pass } from '../measure/measurements.ts'
 import { createSightings, type Sightings } from './sightings.ts'
 
@@ -6,6 +6,7 @@ import { createSightings, type Sightings } from './sightings.ts'
 export interface Chronicle {
   readonly sightings: Sightings
   readonly submissions: readonly (SubmittedNote & { readonly process: string })[]
+  readonly calls: readonly (CalledNote & { readonly process: string })[]
   passes(): readonly Pass[]
   /** When a handler of the task was first told to stop; null when none was. */
   abortedAt(taskId: string): number | null
@@ -15,6 +16,7 @@ export interface Chronicle {
 export function createChronicle(groupOf: (n: number) => string | undefined): Chronicle {
   const sightings = createSightings()
   const submissions: (SubmittedNote & { process: string })[] = []
+  const calls: (CalledNote & { process: string })[] = []
   const passes = new Map<string, { -readonly [K in keyof Pass]: Pass[K] }>()
   const aborted = new Map<string, number>()
 
@@ -34,6 +36,12 @@ export function createChronicle(groupOf: (n: number) => string | undefined): Chr
       case 'holding':
         sightings.see('holding', { group: groupOf(noted.n), process })
         return
+      case 'called':
+        calls.push({ ...noted, process })
+        return
+      case 'parked':
+        sightings.see('parked', { process })
+        return
       case 'aborted': {
         const pass = passes.get(`${noted.taskId} ${noted.token}`)
         if (pass !== undefined) pass.abortedAt = noted.at
@@ -51,6 +59,7 @@ export function createChronicle(groupOf: (n: number) => string | undefined): Chr
   return {
     sightings,
     submissions,
+    calls,
     passes: () => [...passes.values()],
     abortedAt: (taskId) => aborted.get(taskId) ?? null,
     write(process, life, notes) {

@@ -6,10 +6,18 @@ import { orderHashOfTask } from '../measure/order-hash.ts'
 
 /** Reads what a process wrote down of the store. */
 export function readFacts(file: string, groupOf: (n: number) => string | undefined): readonly TaskFact[] {
-  return readFileSync(file, 'utf8')
+  const facts = readFileSync(file, 'utf8')
     .split('\n')
     .filter((line) => line !== '')
     .map((line) => factOf(JSON.parse(line) as TaskEvidence, groupOf))
+  const calls = new Map(
+    facts.flatMap(({ events }) =>
+      events.flatMap(({ type, data }) =>
+        type === 'child.spawned' ? [[String(data['taskId']), String(data['key'])] as const] : [],
+      ),
+    ),
+  )
+  return facts.map((fact) => ({ ...fact, group: fact.group ?? calls.get(fact.taskId) ?? null }))
 }
 
 function factOf(
@@ -26,7 +34,7 @@ function factOf(
   return {
     taskId: task.taskId,
     n,
-    group: n === null ? null : (groupOf(n) ?? null),
+    group: n === null ? heldFor(task) : (groupOf(n) ?? null),
     sequence: task.sequence,
     type: task.type,
     lane: task.lane,
@@ -35,6 +43,11 @@ function factOf(
     crashes: task.crashes,
     steps: task.steps,
     model: task.model ?? null,
+    client: task.client ?? null,
+    parent: task.parent ?? null,
+    tokens: task.used?.tokens ?? 0,
+    partial: partialOf(task),
+    cost: task.used?.cost || (task.cost ?? 1),
     submittedAt: task.submittedAt,
     startedAt: 'startedAt' in task ? (task.startedAt ?? null) : null,
     finishedAt: 'finishedAt' in task ? task.finishedAt : null,
@@ -44,6 +57,16 @@ function factOf(
     leases,
     orderHash: orderHashOfTask(facts),
   }
+}
+
+function heldFor({ held, swarm, type }: TaskEvidence['task']): string | null {
+  return held === true ? (swarm ?? type) : null
+}
+
+function partialOf(task: TaskEvidence['task']): readonly unknown[] {
+  if (task.state !== 'failed') return []
+  const { details } = decode(task.error) as { details?: { partial?: unknown } }
+  return Array.isArray(details?.partial) ? details.partial : []
 }
 
 function reasonOf(task: TaskEvidence['task']): string | null {

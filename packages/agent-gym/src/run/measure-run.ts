@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseExecutionConfig, type StoreStats } from '@ku0/agent-runtime-core'
+import type { StoreEnd } from '../host/collect.ts'
 import type { Leak } from '../host/resources.ts'
 import type { Run, TaskFact } from '../measure/measurements.ts'
 import type { Scenario } from '../scenario/scenario.ts'
@@ -21,7 +22,7 @@ export interface Seen {
   readonly tree: readonly TreeFile[]
   readonly cast: Cast
   readonly interventions: Interventions
-  readonly stats: StoreStats | undefined
+  readonly end: StoreEnd | undefined
   readonly closing: Closing
   readonly leaks: readonly Leak[]
   readonly sqliteRate: number | null
@@ -43,8 +44,13 @@ export function measureRun(seen: Seen): Run {
     finished: seen.finished,
     evidence: scenario.evidence,
     config: parseExecutionConfig(scenario.config).config,
+    clients: scenario.clients,
     workload,
     lives: cast.lives(),
+    calls: cast.chronicle.calls,
+    routes: seen.end?.routes ?? [],
+    swarms: seen.end?.swarms ?? [],
+    agents: seen.end?.agents ?? [],
     submissions: cast.chronicle.submissions,
     passes: cast.chronicle.passes(),
     tasks,
@@ -57,7 +63,7 @@ export function measureRun(seen: Seen): Run {
       n: numbers.get(note.taskId) ?? 0,
       signaledAt: cast.chronicle.abortedAt(note.taskId),
     })),
-    leaks: [...seen.leaks, ...leftInStore(tasks, seen.stats), ...handlersLeft(cast)],
+    leaks: [...seen.leaks, ...leftInStore(tasks, seen.end?.stats), ...handlersLeft(cast)],
     staleWrites: closing.staleWrites,
     faults: seen.interventions.faults,
   }

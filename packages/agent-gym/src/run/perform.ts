@@ -67,6 +67,9 @@ export async function perform(stage: Stage): Promise<Interventions> {
 
 /** Arrivals without a trigger come first and one after the other; then workers that waited for them begin. */
 async function arrive({ scenario, cast, signal }: Stage): Promise<void> {
+  const [first] = scenario.processes
+  if (scenario.clients.length > 0 && first !== undefined)
+    await abortable(cast.ask(first.name, 'setClients', {}), signal)
   const entries = [...scenario.arrivals.entries()]
   for (const [i, arrival] of entries.filter(([, { when }]) => when === undefined)) {
     await submit(cast, scenario, arrival, i, signal)
@@ -114,6 +117,12 @@ async function bringFaults(stage: Stage, arrived: Promise<void>): Promise<Interv
         break
       case 'open':
         await cast.openGate(fault.gate)
+        break
+      case 'call':
+        await abortable(Promise.all(fault.by.map((each) => cast.ask(each, 'call', { fault: i }))), signal)
+        break
+      case 'answer-budgets':
+        await abortable(cast.ask(fault.by, 'answerBudgets', { answer: fault }), signal)
         break
       case 'cancel':
         cancellations.push(cancelGroup(fault, stage))

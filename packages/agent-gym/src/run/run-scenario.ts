@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { parseExecutionConfig, type StoreStats } from '@ku0/agent-runtime-core'
+import { parseExecutionConfig } from '@ku0/agent-runtime-core'
 import { openStore } from '@ku0/agent-runtime-persistence'
-import { collectFacts } from '../host/collect.ts'
+import { collectFacts, type StoreEnd } from '../host/collect.ts'
 import type { HostOptions, OpenedRuntime } from '../host/protocol.ts'
 import type { Leak } from '../host/resources.ts'
 import type { Measurements, Run } from '../measure/measurements.ts'
@@ -88,7 +88,7 @@ async function runOnce(scenario: Scenario, options: ScenarioOptions, number: num
   const sqliteBefore = scenario.besideSqlite ? rawSqliteRate() : null
   const startedAt = Date.now()
   let interventions: Interventions = { cancellations: [], faults: 0 }
-  let stats: StoreStats | undefined
+  let end: StoreEnd | undefined
   let closing: Closing = { leaks: [], staleWrites: 0, visits: { entered: 0, repeated: 0 } }
   let leftovers: readonly Leak[] = []
   let error: string | undefined
@@ -99,7 +99,7 @@ async function runOnce(scenario: Scenario, options: ScenarioOptions, number: num
     )
     await within(closingMs, options.signal, async (signal) => {
       if (options.store === 'memory')
-        stats = await abortable(cast.askAny('collect', { file: files.facts }), signal)
+        end = await abortable(cast.askAny('collect', { file: files.facts }), signal)
       closing = await abortable(cast.close(), signal)
     })
   } catch (cause) {
@@ -112,7 +112,7 @@ async function runOnce(scenario: Scenario, options: ScenarioOptions, number: num
   const finishedAt = Date.now()
   if (options.store === 'sqlite') {
     try {
-      stats = await readDatabase(scenario, files)
+      end = await readDatabase(scenario, files)
     } catch (cause) {
       error ??= `the database cannot be read: ${(cause as Error).message}`
     }
@@ -126,7 +126,7 @@ async function runOnce(scenario: Scenario, options: ScenarioOptions, number: num
     tree,
     cast,
     interventions,
-    stats,
+    end,
     closing,
     leaks: [...closing.leaks, ...leftovers],
     startedAt,
@@ -177,7 +177,7 @@ function endLeftovers(mark: string, cast: Cast): readonly Leak[] {
 }
 
 /** Reads the facts out of a file whose processes are gone. */
-async function readDatabase(scenario: Scenario, files: ScenarioFiles): Promise<StoreStats> {
+async function readDatabase(scenario: Scenario, files: ScenarioFiles): Promise<StoreEnd> {
   const { config } = parseExecutionConfig(scenario.config)
   const store = await openStore(`sqlite:${files.database}`, {
     config,
@@ -185,7 +185,7 @@ async function readDatabase(scenario: Scenario, files: ScenarioFiles): Promise<S
     thread: false,
   })
   try {
-    return await collectFacts(store, files.facts, scenario.evidence)
+    return await collectFacts(store, files.facts, scenario)
   } finally {
     await store.close()
   }

@@ -7,6 +7,7 @@ import { evaluate, type Finding } from '../measure/evaluate.ts'
 import { kpisOf, type Kpis } from '../measure/kpis.ts'
 import { measure } from '../measure/measures.ts'
 import type { Measurements, Run } from '../measure/measurements.ts'
+import { serviceOf } from '../measure/service.ts'
 import { judgeCriteria } from '../report/acceptance.ts'
 import { showValue } from '../report/numbers.ts'
 import { type Plots, plotsOf } from '../report/plots.ts'
@@ -103,6 +104,7 @@ function reportOf(
   const findings = evaluate([...scenario.expect, ...standingExpectations(scenario)], measurements)
   const failed = findings.filter(({ pass }) => !pass)
   const pass = error === undefined && failed.length === 0
+  const service = measurements.runs[0] && serviceOf(measurements.runs[0])
   return {
     id: scenario.id,
     title: scenario.title,
@@ -122,6 +124,7 @@ function reportOf(
       ...(cases && { cases: [...cases] }),
     })),
     kpis: kpisOf(measurements.runs),
+    ...(service && { service: [...service] }),
     seed,
     repro: reproOf(scenario),
   }

@@ -1,6 +1,7 @@
-import { failureKinds, Lane, leaseEndReasons, rejectionReasons } from '@ku0/agent-runtime-core'
+import { failureKinds, Lane, leaseEndReasons, rejectionReasons, waitReasons } from '@ku0/agent-runtime-core'
 import { z } from 'zod'
 import { didYouMean } from '../cli/suggest.ts'
+import { callOutcomes } from './call.ts'
 import { measureNames } from '../measure/measures.ts'
 
 const reasons = new Set<string>([
@@ -9,6 +10,8 @@ const reasons = new Set<string>([
   'already_exists',
   ...failureKinds,
   ...leaseEndReasons,
+  ...waitReasons,
+  ...callOutcomes,
 ])
 
 /** A name out of a list, with the likely one in the complaint. */
@@ -28,9 +31,14 @@ const about = {
   process: z.string().optional(),
   /** A queue depth, for `admission`. */
   depth: z.int().min(0).optional(),
-  /** Of a rejection, for `rejected`; a kind of failure, for `failed`; of a return to the queue, for `requeues`. */
+  /** Of a rejection, for `rejected`; a kind of failure, for `failed`; of a return to the queue, for `requeues`; what is waited for, for `waits`; an answer, for `calls`. */
   reason: oneOf('reason', [...reasons]).optional(),
   model: z.string().optional(),
+  /** A route, swarm or agent that calls were about, and which call. */
+  of: z.string().optional(),
+  call: z.string().optional(),
+  /** The name of a client. */
+  client: z.string().optional(),
 }
 
 /** A measured value, and what a reader calls it. */

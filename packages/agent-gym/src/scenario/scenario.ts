@@ -1,5 +1,6 @@
-import { Lane } from '@ku0/agent-runtime-core'
+import { clientTiers, defaultCredits, Lane } from '@ku0/agent-runtime-core'
 import { z } from 'zod'
+import { Call } from './call.ts'
 import { Expectation, Figure } from './expectation.ts'
 
 /** How hard a scenario is: what `--suite` chooses by. */
@@ -24,6 +25,30 @@ const Hold = z.strictObject({
 })
 export type Hold = z.infer<typeof Hold>
 
+/** An amount, or bounds between which the seed draws one for each task. */
+const Amount = z.union([z.number().min(0), z.tuple([z.number().min(0), z.number().min(0)])])
+export type Amount = z.infer<typeof Amount>
+
+/** What a step charges: whole tokens, money, and what shares reckon with. */
+const Charge = z.strictObject({
+  tokens: Amount.optional(),
+  money: Amount.optional(),
+  cost: Amount.optional(),
+})
+
+const Limits = {
+  tokens: z.number().positive().optional(),
+  money: z.number().positive().optional(),
+  cost: z.number().positive().optional(),
+  steps: z.number().positive().optional(),
+  wallMs: z.number().positive().optional(),
+}
+/** What a task and all below it may use up, and where it asks before. The runtime says what is wrong with it. */
+const Budget = z.strictObject({
+  ...Limits,
+  soft: z.union([z.number(), z.strictObject(Limits)]).optional(),
+})
+
 /** What the tasks of a group do. */
 export const Work = z.discriminatedUnion('type', [
   /** Walks a folder, reads and hashes its files, classifies them, lets a child process count again, writes the result. */
@@ -47,12 +72,45 @@ export const Work = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('crash-process') }),
   /** Does nothing: for throughput and admission. */
   z.strictObject({ type: z.literal('no-op') }),
+  /** Uses things up: so many steps, each of which takes a while and charges. */
+  z.strictObject({
+    type: z.literal('spend'),
+    steps: z.int().min(1).max(1000).default(1),
+    /** How long each step takes. */
+    stepMs: z.int().min(0).max(600_000).default(0),
+    /** What each step charges. */
+    charge: Charge.default({}),
+    /** Children, called after the steps, one after the other. Their tasks are of the group of their name. */
+    calls: z
+      .array(
+        z.strictObject({
+          name: Name,
+          steps: z.int().min(1).max(1000).default(1),
+          stepMs: z.int().min(0).max(600_000).default(0),
+          charge: Charge.default({}),
+          budget: Budget.optional(),
+          /** The parent goes on when the child is ended for a budget. */
+          mayExceed: z.boolean().default(false),
+        }),
+      )
+      .default([]),
+    hold: Hold.optional(),
+  }),
   /** Does nothing in so many steps. */
   z.strictObject({ type: z.literal('no-op-steps'), steps: z.int().min(1).max(100_000) }),
   /** A step, a wait without a slot, a step. */
   z.strictObject({ type: z.literal('nap'), ms: z.int().min(0).max(600_000) }),
   /** A request of a trace: hashes as much as its context, takes as long as its generation. */
-  z.strictObject({ type: z.literal('replay-request'), msPerToken: z.number().positive() }),
+  z
+    .strictObject({
+      type: z.literal('replay-request'),
+      msPerToken: z.number().positive().optional(),
+      /** In place of `msPerToken`: the whole trace is to be so much of what all slots can do in its time; 1.2 is a fifth too much. */
+      load: z.number().positive().optional(),
+    })
+    .refine(({ msPerToken, load }) => (msPerToken === undefined) !== (load === undefined), {
+      message: 'one of msPerToken and load',
+    }),
 ])
 export type Work = z.infer<typeof Work>
 
@@ -65,15 +123,35 @@ export const Group = z.strictObject({
   lane: z.union([Lane, z.literal('mixed')]).default('normal'),
   model: z.string().optional(),
   tools: z.array(z.string()).default([]),
+  /** On whose account; of several clients each task's in turn. */
+  client: z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]).optional(),
+  /** What a task is estimated to cost; `generated-tokens`: what the request of a trace generated. */
+  cost: z.union([Amount, z.literal('generated-tokens')]).optional(),
+  /** How many tokens a task is estimated to use, for quotas. */
+  tokens: Amount.optional(),
+  /** Besides `n`, which is the task's place in the workload. */
+  labels: z
+    .record(z.string(), z.string())
+    .refine((labels) => !('n' in labels), { message: '`n` is the place of the task in the workload' })
+    .default({}),
+  budget: Budget.optional(),
   /** One idempotency key for the whole group. */
   idempotencyKey: z.string().min(1).optional(),
 })
 export type Group = z.infer<typeof Group>
 
+/** A client with a share. Not named here it has what the runtime gives to those that nobody said anything about. */
+export const ClientSpec = z.strictObject({
+  name: z.string().min(1),
+  credits: z.number().min(0).default(defaultCredits),
+  tier: z.enum(clientTiers).default('marketplace'),
+})
+export type ClientSpec = z.infer<typeof ClientSpec>
+
 /** When something happens: after so many sightings, over the whole run or of one group or process; then a little later. */
 export const Trigger = z.strictObject({
-  /** A handler was entered, is held at a gate, was left; a submission was answered; a process ended. */
-  on: z.enum(['entered', 'holding', 'left', 'submitted', 'exited']),
+  /** A handler was entered, is held at a gate, was left, was parked for a budget; a submission was answered; a process ended. */
+  on: z.enum(['entered', 'holding', 'left', 'parked', 'submitted', 'exited']),
   count: z.int().min(1),
   group: Name.optional(),
   process: Name.optional(),
@@ -127,6 +205,22 @@ export const Fault = z.discriminatedUnion('do', [
   z.strictObject({ do: z.literal('await'), when: Trigger }),
   /** Cancels the tasks of a group, all at once. */
   z.strictObject({ do: z.literal('cancel'), group: Name, by: Name, when: Trigger.optional() }),
+  /** Answers every budget that asks. */
+  z.strictObject({
+    do: z.literal('answer-budgets'),
+    by: Name,
+    answer: z.enum(['continue', 'stop']),
+    /** What each limit rises by. */
+    raise: z.strictObject(Limits).optional(),
+    when: Trigger.optional(),
+  }),
+  /** Calls of processes besides submitting; of several processes all at once. */
+  z.strictObject({
+    do: z.literal('call'),
+    by: z.array(Name).min(1),
+    calls: z.array(Call).min(1),
+    when: Trigger.optional(),
+  }),
   /** So many faults, drawn from the seed over the course of the work: kills, freezes and terminations, each made good again. */
   z.strictObject({
     do: z.literal('draw'),
@@ -182,6 +276,8 @@ export const Scenario = z
         maxBytes: z.int().min(64).max(1_000_000),
       })
       .default({ folders: 10, filesPerFolder: 12, maxBytes: 8192 }),
+    /** Set before the first submission. */
+    clients: z.array(ClientSpec).default([]),
     workload: z.array(Group).min(1),
     arrivals: z.array(Arrival).min(1),
     faults: z.array(Fault).default([]),
@@ -215,6 +311,7 @@ type Contradiction = { readonly path: (string | number)[]; readonly message: str
 /** Names that lead nowhere, and groups that never arrive or arrive twice. */
 function contradictions(scenario: {
   readonly processes: readonly ProcessSpec[]
+  readonly clients: readonly ClientSpec[]
   readonly workload: readonly Group[]
   readonly arrivals: readonly Arrival[]
   readonly faults: readonly Fault[]
@@ -223,15 +320,22 @@ function contradictions(scenario: {
 }): readonly Contradiction[] {
   const processes = scenario.processes.map(({ name }) => name)
   const groups = scenario.workload.map(({ name }) => name)
+  const called = scenario.workload.flatMap(({ work }) =>
+    work.type === 'spend' ? work.calls.map(({ name }) => name) : [],
+  )
+  const targets = scenario.faults.flatMap((fault) =>
+    fault.do === 'call' ? fault.calls.map(({ of }) => of) : [],
+  )
+  const known = [...groups, ...called, ...targets]
   const found: Contradiction[] = []
   const mustKnow = (
     kind: string,
-    known: readonly string[],
+    names: readonly string[],
     name: string | undefined,
     path: (string | number)[],
   ) => {
-    if (name === undefined || known.includes(name)) return
-    found.push({ path, message: `unknown ${kind} "${name}"; there are ${known.join(', ')}` })
+    if (name === undefined || names.includes(name)) return
+    found.push({ path, message: `unknown ${kind} "${name}"; there are ${names.join(', ')}` })
   }
   const checkTrigger = (trigger: Trigger | undefined, path: (string | number)[]) => {
     mustKnow('process', processes, trigger?.process, [...path, 'when', 'process'])
@@ -240,8 +344,15 @@ function contradictions(scenario: {
   const twice = (names: readonly string[]) => names.filter((name, i) => names.indexOf(name) !== i)
   for (const name of twice(processes))
     found.push({ path: ['processes'], message: `two processes are named "${name}"` })
-  for (const name of twice(groups))
+  for (const name of twice([...groups, ...called]))
     found.push({ path: ['workload'], message: `two groups are named "${name}"` })
+
+  const clients = scenario.clients.map(({ name }) => name)
+  for (const name of twice(clients))
+    found.push({ path: ['clients'], message: `two clients are named "${name}"` })
+  if (clients.length > 0)
+    for (const [i, { client }] of scenario.workload.entries())
+      for (const name of [client ?? []].flat()) mustKnow('client', clients, name, ['workload', i, 'client'])
 
   const arriving = scenario.arrivals.flatMap((arrival) => arrival.groups)
   for (const name of twice(arriving))
@@ -256,7 +367,8 @@ function contradictions(scenario: {
   }
   for (const [i, fault] of scenario.faults.entries()) {
     if ('process' in fault) mustKnow('process', processes, fault.process, ['faults', i, 'process'])
-    if ('by' in fault) mustKnow('process', processes, fault.by, ['faults', i, 'by'])
+    if ('by' in fault)
+      for (const name of [fault.by].flat()) mustKnow('process', processes, name, ['faults', i, 'by'])
     if ('group' in fault) mustKnow('group', groups, fault.group, ['faults', i, 'group'])
     if ('processes' in fault)
       for (const name of fault.processes) mustKnow('process', processes, name, ['faults', i, 'processes'])
@@ -264,9 +376,13 @@ function contradictions(scenario: {
   }
   for (const [i, expectation] of scenario.expect.entries()) {
     mustKnow('process', processes, expectation.process, ['expect', i, 'process'])
-    mustKnow('group', groups, expectation.group, ['expect', i, 'group'])
+    mustKnow('group', known, expectation.group, ['expect', i, 'group'])
+    mustKnow('target', targets, expectation.of, ['expect', i, 'of'])
+    mustKnow('client', clients, expectation.client, ['expect', i, 'client'])
   }
   mustKnow('process', processes, scenario.figure.process, ['figure', 'process'])
-  mustKnow('group', groups, scenario.figure.group, ['figure', 'group'])
+  mustKnow('group', known, scenario.figure.group, ['figure', 'group'])
+  mustKnow('target', targets, scenario.figure.of, ['figure', 'of'])
+  mustKnow('client', clients, scenario.figure.client, ['figure', 'client'])
   return found
 }

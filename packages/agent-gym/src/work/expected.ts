@@ -28,6 +28,8 @@ export function expectedOutputs(tree: readonly TreeFile[]): ExpectedOutput {
         const { contextBytes, generatedTokens } = input as { contextBytes: number; generatedTokens: number }
         return { contextBytes, generatedTokens }
       }
+      case 'spend':
+        return (input as { steps: number }).steps
       case 'no-op':
         return null
       case 'nap':

@@ -1,5 +1,7 @@
 import type { Lane } from '@ku0/agent-runtime-core'
-import type { Group, Hold, Scenario, Work } from '../scenario/scenario.ts'
+import type { Amount, Group, Hold, Scenario, Work } from '../scenario/scenario.ts'
+import { slotsOf } from '../scenario/slots.ts'
+import { seededRandom, type SeededRandom } from './random.ts'
 import type { TraceRequest } from './trace.ts'
 import { folderName, planPlaces } from './tree.ts'
 
@@ -13,7 +15,10 @@ export interface PlannedTask {
   readonly input: TaskInput
   readonly model: string | undefined
   readonly tools: readonly string[]
+  readonly labels: Readonly<Record<string, string>>
   readonly idempotencyKey: string | undefined
+  /** What else its submission says. */
+  readonly options: PlannedOptions
   /** The steps it takes when nothing goes wrong, in the order of their calls; what the ledger must show. */
   readonly stepKeys: readonly string[]
   /** Whether its steps take effect one after the other. */
@@ -22,10 +27,19 @@ export interface PlannedTask {
   readonly afterMs: number
 }
 
+/** On whose account a task runs, and what it is estimated at. */
+interface PlannedOptions {
+  readonly client?: string
+  readonly cost?: number
+  readonly tokens?: number
+  readonly budget?: object
+}
+
 /** The inputs of the gym's task types. Paths are relative to the scenario's tree. */
 type TaskInput =
   | { readonly folder: string; readonly tool: boolean; readonly parallel: boolean; readonly hold?: Hold }
   | { readonly files: readonly string[]; readonly hold?: Hold }
+  | SpendInput
   | { readonly stubborn: boolean }
   | { readonly steps: number }
   | { readonly ms: number }
@@ -37,6 +51,23 @@ type TaskInput =
     }
   | Record<never, never>
 
+/** What a spending task does: steps, each of which takes `stepMs` and charges. */
+interface SpendInput {
+  readonly steps: number
+  readonly stepMs: number
+  readonly charge: { readonly tokens?: number; readonly money?: number; readonly cost?: number }
+  readonly calls: readonly PlannedCall[]
+  readonly hold?: Hold
+}
+
+/** A child that a spending task calls. */
+interface PlannedCall {
+  readonly name: string
+  readonly input: SpendInput
+  readonly budget?: object
+  readonly mayExceed: boolean
+}
+
 /** A recorded trace and how much faster than life it is replayed. */
 export interface TraceReplay {
   readonly requests: readonly TraceRequest[]
@@ -47,10 +78,13 @@ export interface TraceReplay {
 export function planTasks(scenario: Scenario, seed: number, trace?: TraceReplay): readonly PlannedTask[] {
   const paths = planPlaces(seed, scenario.tree).map(({ path }) => path)
   const tasks: PlannedTask[] = []
+  const random = seededRandom(seed, 'amounts')
   for (const group of scenario.workload) {
     const requests = trace !== undefined && isTraced(scenario, group) ? trace : undefined
     const count = requests?.requests.length ?? group.count
     const stepKeys = stepKeysOf(group.work)
+    const msPerToken =
+      group.work.type === 'replay-request' ? paceOf(group.work, scenario, requests) : undefined
     for (let i = 0; i < count; i += 1) {
       const n = tasks.length + 1
       const request = requests?.requests[i]
@@ -65,12 +99,16 @@ export function planTasks(scenario: Scenario, seed: number, trace?: TraceReplay)
           group.idempotencyKey === undefined ? n : n - i,
           paths,
           scenario.tree.folders,
+          random,
           request,
           requests?.speedup,
+          msPerToken,
         ),
         model: group.model,
         tools: group.tools,
+        labels: group.labels,
         idempotencyKey: group.idempotencyKey,
+        options: optionsOf(group, i, random, request),
         stepKeys,
         sequential: !(group.work.type === 'inspect-folder' && group.work.parallel),
         afterMs: request === undefined ? 0 : request.afterMs / (requests?.speedup ?? 1),
@@ -103,8 +141,10 @@ function inputOf(
   n: number,
   paths: readonly string[],
   folders: number,
+  random: SeededRandom,
   request: TraceRequest | undefined,
   speedup = 1,
+  msPerToken = 1,
 ): TaskInput {
   switch (work.type) {
     case 'inspect-folder': {
@@ -114,6 +154,10 @@ function inputOf(
     case 'hash-files': {
       const files = Array.from({ length: work.steps }, (_, i) => paths[(n * 7 + i) % paths.length] as string)
       return { files, ...(work.hold && { hold: work.hold }) }
+    }
+    case 'spend': {
+      const { calls, hold } = work
+      return { ...spendInput(work, random, calls), ...(hold && { hold }) }
     }
     case 'follow-log':
       return { stubborn: work.stubborn }
@@ -129,7 +173,7 @@ function inputOf(
       return {
         contextBytes: contextTokens * bytesPerToken,
         generatedTokens,
-        generateMs: (generatedTokens * work.msPerToken) / speedup,
+        generateMs: (generatedTokens * msPerToken) / speedup,
         from: n % paths.length,
       }
     }
@@ -139,12 +183,78 @@ function inputOf(
   }
 }
 
+/** How long a token takes to generate, in the trace's own time. */
+function paceOf(
+  { msPerToken, load }: Extract<Work, { type: 'replay-request' }>,
+  { processes, config }: Scenario,
+  trace: TraceReplay | undefined,
+): number {
+  if (msPerToken !== undefined || load === undefined) return msPerToken ?? 1
+  const requests = trace?.requests ?? []
+  const tokens = requests.reduce((sum, { generatedTokens }) => sum + generatedTokens, 0)
+  const slots = processes.reduce((sum, spec) => sum + slotsOf(spec, config), 0)
+  return (load * (requests.at(-1)?.afterMs ?? 0) * slots) / Math.max(1, tokens)
+}
+
+function optionsOf(
+  { client, cost, tokens, budget }: Group,
+  i: number,
+  random: SeededRandom,
+  request: TraceRequest | undefined,
+): PlannedOptions {
+  const clients = [client ?? []].flat()
+  const own = clients[i % clients.length]
+  const amount = cost === 'generated-tokens' ? (request?.generatedTokens ?? 1) : cost
+  return {
+    ...(own !== undefined && { client: own }),
+    ...(amount !== undefined && { cost: drawn(amount, random) }),
+    ...(tokens !== undefined && { tokens: drawn(tokens, random) }),
+    ...(budget !== undefined && { budget }),
+  }
+}
+
+type SpendWork = Extract<Work, { type: 'spend' }>
+
+function spendInput(
+  { steps, stepMs, charge }: Pick<SpendWork, 'steps' | 'stepMs' | 'charge'>,
+  random: SeededRandom,
+  calls: SpendWork['calls'] = [],
+): SpendInput {
+  return {
+    steps,
+    stepMs,
+    charge: drawnCharge(charge, random),
+    calls: calls.map(({ name, budget, mayExceed, ...work }) => ({
+      name,
+      input: spendInput(work, random),
+      mayExceed,
+      ...(budget && { budget }),
+    })),
+  }
+}
+
+function drawnCharge(charge: SpendWork['charge'], random: SeededRandom): SpendInput['charge'] {
+  const { tokens, money, cost } = charge
+  return {
+    ...(tokens !== undefined && { tokens: drawn(tokens, random) }),
+    ...(money !== undefined && { money: drawn(money, random) }),
+    ...(cost !== undefined && { cost: drawn(cost, random) }),
+  }
+}
+
+/** Bounds draw a whole number. */
+function drawn(amount: Amount, random: SeededRandom): number {
+  return typeof amount === 'number' ? amount : random.int(amount[0], amount[1])
+}
+
 function stepKeysOf(work: Work): readonly string[] {
   switch (work.type) {
     case 'inspect-folder':
       return ['list', 'hash', 'classify', ...(work.tool ? ['count-again'] : []), 'write-result']
     case 'hash-files':
       return Array.from({ length: work.steps }, (_, i) => `hash:${i}`)
+    case 'spend':
+      return Array.from({ length: work.steps }, (_, i) => `spend:${i}`)
     case 'follow-log':
       return ['follow']
     case 'crash-process':

@@ -1,7 +1,14 @@
 import { createHash } from 'node:crypto'
 import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { defineTask, type StepHandle, type TaskContext, type TaskDefinition } from '@ku0/agent-runtime'
+import {
+  defineTask,
+  type StepHandle,
+  type TaskContext,
+  type TaskDefinition,
+  type Usage,
+} from '@ku0/agent-runtime'
+import type { BudgetOptions } from '@ku0/agent-runtime-core'
 import { z } from 'zod'
 import { type Notebook, wallNow } from '../host/notes.ts'
 import type { Hold } from '../scenario/scenario.ts'
@@ -37,8 +44,8 @@ interface WorldFolders {
 
 /** The gym's task types: real work on real files, each effect witnessed in the ledger. */
 export function gymTasks(world: World): readonly TaskDefinition[] {
-  return [inspectFolder, hashFiles, follow, crashProcess, noOp, noOpSteps, nap, replayRequest].map((make) =>
-    make(world),
+  return [inspectFolder, hashFiles, spend, follow, crashProcess, noOp, noOpSteps, nap, replayRequest].map(
+    (make) => make(world),
   )
 }
 
@@ -108,6 +115,46 @@ function hashFiles(world: World): TaskDefinition {
     }),
   )
 }
+
+function spend(world: World): TaskDefinition {
+  const definition: TaskDefinition<'spend', Spending, number> = defineTask(
+    { type: 'spend', input: Spending },
+    (ctx, { steps, stepMs, charge, calls, hold }) =>
+      attend(world, ctx, async (effect) => {
+        const passing = holder(world, ctx, hold)
+        for (let i = 0; i < steps; i += 1)
+          await effect(`spend:${i}`, async (step) => {
+            await passing(i)
+            if (stepMs > 0) await pause(stepMs, step.signal)
+            step.charge(charge)
+          })
+        for (const { name, input, budget, mayExceed } of calls) {
+          const options = budget === undefined ? {} : { budget }
+          await ctx.call(name, definition, input, options).catch((error: unknown) => {
+            if (!mayExceed || nameOf(error) !== 'budget_exceeded') throw error
+          })
+        }
+        await passing('end')
+        return steps
+      }),
+  )
+  return definition
+}
+
+interface Spending {
+  readonly steps: number
+  readonly stepMs: number
+  readonly charge: Usage
+  readonly calls: readonly {
+    readonly name: string
+    readonly input: Spending
+    readonly budget?: BudgetOptions
+    readonly mayExceed: boolean
+  }[]
+  readonly hold?: Hold
+}
+// The plan has made it, from a scenario that was checked.
+const Spending = z.custom<Spending>((value) => typeof value === 'object' && value !== null)
 
 function follow(world: World): TaskDefinition {
   return defineTask({ type: 'follow-log', input: z.object({ stubborn: z.boolean() }) }, (ctx, { stubborn }) =>
@@ -192,7 +239,9 @@ async function attend<T>(
   handler: (effect: Effect) => Promise<T>,
 ): Promise<T> {
   const { taskId, attempt, fencingToken: token } = ctx
-  const n = Number(ctx.labels['n'])
+  // A child is not in the plan: the store alone witnesses its steps.
+  const isPlanned = ctx.labels['n'] !== undefined
+  const n = Number(ctx.labels['n'] ?? 0)
   const { notes } = world
   notes.add({ kind: 'entered', taskId, n, attempt, token, at: wallNow() })
   const onAbort = () =>
@@ -203,7 +252,8 @@ async function attend<T>(
     ctx.step(key, async (step) => {
       const result = await run(step)
       const { idempotencyKey } = step
-      await world.ledger.witness({ taskId, stepKey: key, attempt, fencingToken: token, idempotencyKey })
+      if (isPlanned)
+        await world.ledger.witness({ taskId, stepKey: key, attempt, fencingToken: token, idempotencyKey })
       return result
     })
   let isPutAside = false
