@@ -101,6 +101,24 @@ export function hasRoomAtDispatch(
   return belowMax(rule, counters.running) && windowHasRoom(rule, counters, window, tokens)
 }
 
+/** How many more tasks and tokens a rule lets start: see {@link shortAtDispatch}. No rule lets all of them. */
+export function roomAtDispatch(
+  rule: QuotaRule | undefined,
+  counters: QuotaCounters,
+  window: number,
+): { tasks: number; tokens: number } {
+  const { maxInFlight, perWindow, tokensPerWindow, onExceeded } = rule ?? noLimit
+  const { windowCount, windowTokens } = inWindow(counters, window)
+  const inFlight = (maxInFlight ?? Number.POSITIVE_INFINITY) - counters.running
+  if (onExceeded === 'reject') return { tasks: inFlight, tokens: Number.POSITIVE_INFINITY }
+  return {
+    tasks: Math.min(inFlight, (perWindow ?? Number.POSITIVE_INFINITY) - windowCount),
+    tokens: (tokensPerWindow ?? Number.POSITIVE_INFINITY) - windowTokens,
+  }
+}
+
+const noLimit: Omit<QuotaRule, 'key'> = { onExceeded: 'defer' }
+
 /** The counters with one more task, and its tokens, in the window. */
 export function countInWindow<C extends QuotaCounters>(counters: C, window: number, tokens: number): C {
   const { windowCount, windowTokens } = inWindow(counters, window)

@@ -2,11 +2,9 @@ import { isFinal } from '../states.ts'
 import type { OutcomeOf } from '../store.ts'
 import { tellParent } from './children.ts'
 import { dequeue, hold } from './queue.ts'
-import { settleQuotas } from './quotas.ts'
 import { endLease, notice } from './fence.ts'
+import { taskOver } from './over.ts'
 import type { ChildRow, TaskRow } from './rows.ts'
-import { workEnded } from './usage.ts'
-import { clearWaits } from './waits.ts'
 import type { WorkingSet } from './working-set.ts'
 
 /**
@@ -93,10 +91,7 @@ function cancelOne(ws: WorkingSet, task: TaskRow, reason: string | undefined): v
     hold(ws, task, 'running', 'none')
     notice(ws, lease, 'canceled', reason)
   }
-  settleQuotas(ws, row)
-  ws.shares?.settle(row)
-  workEnded(ws, row, 'none', true)
-  clearWaits(ws, row)
+  taskOver(ws, row, 'none')
   ws.count('canceled')
   if (task.state === 'running' || task.state === 'waiting') ws.count(task.state, -1)
   const why = reason === undefined ? '' : `"reason":${JSON.stringify(reason)},`

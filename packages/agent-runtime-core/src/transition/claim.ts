@@ -4,7 +4,7 @@ import { decidePreemption } from '../decide/preemption.ts'
 import { agedRank } from '../decide/fairness.ts'
 import { lanes } from '../lane.ts'
 import { dequeue, hold, streamOf } from './queue.ts'
-import { mayStart, roomOf, startQuotas } from './quotas.ts'
+import { mayStart, QuotaRoom, startQuotas, toReserve } from './quotas.ts'
 import { type Found, type Next, ShareRound } from './share-round.ts'
 import type { AccountRow, LeaseRow, StreamRow, TaskRow } from './rows.ts'
 import { notice } from './fence.ts'
@@ -114,7 +114,8 @@ export class ClaimRound {
     const { ws } = this
     if (!ws.config.preemption) return
     const waiting = (this.openStreams()[0] ?? []).filter((row) => this.lacksOnlySlot(row))
-    const count = waiting.reduce((sum, row) => sum + Math.min(row.depth, roomOf(ws, row)), 0)
+    const room = new QuotaRoom(ws)
+    const count = waiting.reduce((sum, row) => sum + room.take(row, row.depth, this.tokensOf(row)), 0)
     if (count === 0) return
     const candidates = [...running].flatMap(({ id }) => {
       const lease = ws.lease(id)
@@ -129,6 +130,16 @@ export class ClaimRound {
       ws.putLease({ ...lease, yieldAskedAt: ws.now.leaseAt })
       notice(ws, lease, 'yield')
     }
+  }
+
+  /** What the first of a stream reserves; none while it is not known, so that a slot is freed for it and it becomes known. */
+  private tokensOf({ id }: StreamRow): number {
+    const first = this.candidates(id).find((row) => this.isQueuedIn(id, this.ws.tasks.get(row.id) ?? row))
+    return first === undefined ? 0 : toReserve(this.ws.tasks.get(first.id) ?? first)
+  }
+
+  private isQueuedIn(stream: number, task: TaskRow): boolean {
+    return task.state === 'queued' && task.dueAt === null && task.stream === stream
   }
 
   /** Whether a stream's type is run here, by workers that are all full. */
@@ -166,7 +177,7 @@ export class ClaimRound {
     for (; taken < rows.length; taken++) {
       const row = rows[taken] as TaskRow
       const task = ws.tasks.get(row.id) ?? row
-      if (task.state !== 'queued' || task.dueAt !== null || task.stream !== stream) continue
+      if (!this.isQueuedIn(stream, task)) continue
       ws.taken.set(stream, taken)
       if (this.isRunnable(task)) return task
       this.blocked.add(stream)

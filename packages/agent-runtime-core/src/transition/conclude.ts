@@ -2,9 +2,9 @@ import { childName } from '../child.ts'
 import { refusalOf, sendsBack, TIMEOUT_VERDICT } from './approvals.ts'
 import { cancelChildren, dropChildren } from './cancel.ts'
 import { tellParent } from './children.ts'
-import { settleQuotas } from './quotas.ts'
+import { taskOver } from './over.ts'
 import type { TaskRow } from './rows.ts'
-import { clearWaits, type Over, resume } from './waits.ts'
+import { type Over, resume } from './waits.ts'
 import type { WorkingSet } from './working-set.ts'
 
 /** One of the waits of a waiting task is over: it goes on, is sent back, or fails for want of an approval. Source: `docs/semantics.md 12.2`. */
@@ -38,9 +38,7 @@ function fail(ws: WorkingSet, task: TaskRow, error: string, { wait, outcome, tak
     'task.failed',
     `{"error":${error},${verdict}}`,
   )
-  settleQuotas(ws, row)
-  ws.shares?.settle(row)
-  clearWaits(ws, row)
+  taskOver(ws, row, 'none')
   ws.count('failed')
   ws.count('waiting', -1)
   const text = `{"error":${error},"kind":"not_approved","state":"failed"}`

@@ -8,11 +8,9 @@ import { type Crossed, nameOf } from './budget.ts'
 import { cancelChildren } from './cancel.ts'
 import { tellParent } from './children.ts'
 import { endLease, notice } from './fence.ts'
-import { workEnded } from './usage.ts'
 import { dequeue, hold } from './queue.ts'
-import { settleQuotas } from './quotas.ts'
+import { taskOver } from './over.ts'
 import type { BudgetRow, MemoRow, TaskRow } from './rows.ts'
-import { clearWaits } from './waits.ts'
 import { blobReference, type WorkingSet } from './working-set.ts'
 
 /**
@@ -74,10 +72,8 @@ function end(ws: WorkingSet, before: TaskRow, error: string): void {
     hold(ws, task, 'running', 'none')
     notice(ws, lease, 'failed', messageIn(error))
   }
-  settleQuotas(ws, row)
-  ws.shares?.settle(row)
-  workEnded(ws, row, 'none', true)
-  clearWaits(ws, row)
+  // That it used up too much speaks against its route only where it was what it ran that did.
+  taskOver(ws, row, lease === undefined ? 'none' : 'failure')
   ws.count('failed')
   if (task.state === 'running' || task.state === 'waiting') ws.count(task.state, -1)
   const text = `{"error":${value.text},"kind":"budget_exceeded","state":"failed"}`

@@ -21,8 +21,8 @@ export function streamWith(
   { laneRank: rank, type, client }: Pick<StreamRow, 'laneRank' | 'type' | 'client'>,
   quotaKeys: readonly string[],
 ): StreamRow {
-  const group = groupOf(rank, type, quotaKeys)
-  const key = client === '' ? group : JSON.stringify([group, client])
+  const kind = JSON.stringify([rank, type, ...quotaKeys])
+  const key = client === '' ? kind : JSON.stringify([kind, client])
   const known = ws.streamsByKey.get(key) ?? ws.base.streamsByKey.get(key)
   if (known !== undefined) return known
   const row: StreamRow = {
@@ -34,7 +34,7 @@ export function streamWith(
     depth: 0,
     delayed: 0,
     client,
-    group,
+    group: groupOf(rank, type, quotaKeys),
     head: 0,
     place: 0,
   }
@@ -42,9 +42,14 @@ export function streamWith(
   return row
 }
 
-/** What streams that differ in their clients only have in common. */
+/** What streams that differ in their clients only have in common; a quota of each client's own is no difference. */
 export function groupOf(rank: number, type: string, quotaKeys: readonly string[]): string {
-  return JSON.stringify([rank, type, ...quotaKeys])
+  return JSON.stringify([rank, type, ...sharedKeys(quotaKeys)])
+}
+
+/** The quota keys that are not of one client alone. */
+export function sharedKeys(quotaKeys: readonly string[]): readonly string[] {
+  return quotaKeys.filter((key) => !key.startsWith('client:'))
 }
 
 /** A task row that is now queued and put with the changes counts in its stream's depth, or among the delayed. */

@@ -5,7 +5,10 @@ import {
   isBlocked,
   type QuotaRule,
   quotaRule,
+  roomAtDispatch,
+  type Shortage,
   shortAtAdmission,
+  shortAtDispatch,
   tokensBeyond,
   tokensLeft,
 } from '../decide/quota.ts'
@@ -14,7 +17,7 @@ import type { UsageSum } from '../usage.ts'
 import type { Objection } from '../verdict.ts'
 import { accountOf } from './charge.ts'
 import { hold } from './queue.ts'
-import type { StreamRow, TaskRow } from './rows.ts'
+import type { QuotaRow, StreamRow, TaskRow } from './rows.ts'
 import type { WorkingSet } from './working-set.ts'
 
 const noKeys: readonly string[] = []
@@ -30,17 +33,21 @@ export function quotaKeysFor(ws: WorkingSet, names: QuotaNames): readonly string
   )
 }
 
-/** Why one of the keys has no room for one more submission; undefined when all have. */
+/**
+ * Why one of the keys has no room for one more submission; undefined when all have. `startsNow`: it cannot be deferred, so that what
+ * would keep it from starting refuses it. Source: `docs/semantics.md` C4, 10.1.
+ */
 export function exceededQuota(
   ws: WorkingSet,
   keys: readonly string[],
   tokens: number,
+  startsNow: boolean,
 ): Objection | undefined {
   const window = windowNow(ws)
-  for (const rule of rulesOf(ws, keys)) {
-    const { key } = rule
+  for (const key of keys) {
+    const rule = quotaRule(ws.config.quotaConfig, key)
     const counters = ws.quota(key)
-    const short = shortAtAdmission(rule, counters, window, tokens)
+    const short = rule && shortNow(rule, counters, window, tokens, startsNow)
     if (short !== undefined) {
       // A task that needs more than a whole window has fits into none.
       const hasEnd = short.limit !== 'maxInFlight' && short.asked <= short.max
@@ -50,13 +57,24 @@ export function exceededQuota(
       }
     }
     const { blockedUntil } = counters
-    if (rule.onExceeded === 'reject' && isBlocked(counters, ws.now.at))
+    if ((startsNow || rule?.onExceeded === 'reject') && isBlocked(counters, ws.now.at))
       return {
         message: `quota ${key} is blocked until ${new Date(blockedUntil).toISOString()}, as its provider asked; submit then`,
         verdict: { by: 'block', key, blockedUntil },
       }
   }
   return undefined
+}
+
+function shortNow(
+  rule: QuotaRule,
+  counters: QuotaRow,
+  window: number,
+  tokens: number,
+  startsNow: boolean,
+): Shortage | undefined {
+  const short = shortAtAdmission(rule, counters, window, tokens)
+  return short === undefined && startsNow ? shortAtDispatch(rule, counters, window, tokens) : short
 }
 
 /** All keys or none: admission has checked every one. Windows in reject mode count here. Source: `docs/semantics.md 2.6, 2.8`. */
@@ -82,16 +100,41 @@ export function mayStart(
   })
 }
 
-/** How many more tasks of a stream its quotas would let start. */
-export function roomOf(ws: WorkingSet, { quotaKeys }: StreamRow): number {
-  return quotaKeys.reduce((room, key) => {
-    const rule = quotaRule(ws.config.quotaConfig, key)
+/** What quotas have room for, handed out: what was taken for one stream is gone for the next that holds the same key. */
+export class QuotaRoom {
+  private readonly ws: WorkingSet
+  private readonly left = new Map<string, { tasks: number; tokens: number }>()
+
+  constructor(ws: WorkingSet) {
+    this.ws = ws
+  }
+
+  /** How many of `wanted` tasks of a stream could start that reserve so many tokens each; they are taken. */
+  take({ quotaKeys }: StreamRow, wanted: number, tokens: number): number {
+    const rooms = quotaKeys.map((key) => this.leftOf(key))
+    const count = rooms.reduce(
+      (least, room) => Math.min(least, room.tasks, tokens > 0 ? Math.floor(room.tokens / tokens) : least),
+      wanted,
+    )
+    if (count <= 0) return 0
+    for (const room of rooms) {
+      room.tasks -= count
+      room.tokens -= count * tokens
+    }
+    return count
+  }
+
+  private leftOf(key: string): { tasks: number; tokens: number } {
+    const known = this.left.get(key)
+    if (known !== undefined) return known
+    const { ws } = this
     const counters = ws.quota(key)
-    if (isBlocked(counters, ws.now.at)) return 0
-    if (rule === undefined) return room
-    if (!hasRoomAtDispatch(rule, counters, windowNow(ws), 0)) return 0
-    return Math.min(room, (rule.maxInFlight ?? Number.POSITIVE_INFINITY) - counters.running)
-  }, Number.POSITIVE_INFINITY)
+    const room = isBlocked(counters, ws.now.at)
+      ? { tasks: 0, tokens: 0 }
+      : roomAtDispatch(quotaRule(ws.config.quotaConfig, key), counters, windowNow(ws))
+    this.left.set(key, room)
+    return room
+  }
 }
 
 /**

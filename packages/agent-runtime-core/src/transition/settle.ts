@@ -15,12 +15,12 @@ import { breach, markUnhealthy, routeOf } from './circuits.ts'
 import { exceed, exceededText } from './exceed.ts'
 import { endLease, type Held, heldByWorker, liveLease, notice } from './fence.ts'
 import { enqueue, hold } from './queue.ts'
-import { chargeQuotas, settleQuotas } from './quotas.ts'
+import { chargeQuotas } from './quotas.ts'
+import { taskOver } from './over.ts'
 import type { LeaseRow, TaskRow } from './rows.ts'
 import { CALLER } from './caller.ts'
-import { workEnded } from './usage.ts'
 import { spend } from './spend.ts'
-import { clearWaits, dropWaits } from './waits.ts'
+import { dropWaits } from './waits.ts'
 import type { WorkingSet } from './working-set.ts'
 
 /** The holder reports how its attempt ended. Source: `docs/semantics.md 1.1, 4.4`. */
@@ -191,12 +191,8 @@ function finish(
   const row = ws.move(task, changes, `task.${state}`, data, also, blob)
   endLease(ws, lease, state, endReason, row.seq)
   hold(ws, row, 'running', 'none')
-  settleQuotas(ws, row)
-  ws.shares?.settle(row)
   // A crash says nothing of the work.
-  const how = state === 'completed' ? 'success' : endReason === 'failed' ? 'failure' : 'none'
-  workEnded(ws, row, how, true)
-  clearWaits(ws, row)
+  taskOver(ws, row, state === 'completed' ? 'success' : endReason === 'failed' ? 'failure' : 'none')
   tellParent(ws, row, { ...end, blob })
 }
 

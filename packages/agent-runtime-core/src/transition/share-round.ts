@@ -1,5 +1,6 @@
 import { agedRank } from '../decide/fairness.ts'
 import { compareShares, entriesOf, firstOf, type ShareEntry } from '../share-tree.ts'
+import { sharedKeys } from './queue.ts'
 import type { StreamRow, TaskRow } from './rows.ts'
 import type { ShareBook } from './share-book.ts'
 import type { WorkingSet } from './working-set.ts'
@@ -132,8 +133,7 @@ export class ShareRound {
     const known = this.closed.get(group)
     if (known === this.round.grants()) return false
     const { type, quotaKeys } = this.ws.stream(member)
-    const shared = quotaKeys.filter((key) => !key.startsWith('client:'))
-    if (this.round.mayRun(type, shared)) return true
+    if (this.round.mayRun(type, sharedKeys(quotaKeys))) return true
     this.closed.set(group, this.round.grants())
     return false
   }

@@ -1,6 +1,8 @@
 import { laneRank } from '../lane.ts'
 import type { OutcomeOf, Write } from '../store.ts'
 import { CALLER } from './caller.ts'
+import { hold, streamOf } from './queue.ts'
+import { startQuotas } from './quotas.ts'
 import type { LeaseRow } from './rows.ts'
 import { submitOne } from './submit.ts'
 import { unused } from './agents.ts'
@@ -25,6 +27,8 @@ export function startLease(ws: WorkingSet, it: Write<'startLease'>): OutcomeOf<'
     `{"attempt":1,"dispatch":${id},"fencingToken":1,"lane":"${lane}","leaseId":"${leaseId}","type":${JSON.stringify(type)},"waitMs":0,"workerId":"caller"}`,
     ['lease.acquired'],
   )
+  hold(ws, queued, 'queued', 'running')
+  startQuotas(ws, queued, ws.stream(streamOf(queued)))
   const lease: LeaseRow = {
     id,
     task: task.id,

@@ -56,7 +56,8 @@ function admit<R>(
     tripped: ws.hasCircuits || it.swarm !== undefined ? () => tripped(ws, it, dueAt !== null) : undefined,
     clients: ws.shares?.crowdedBy(it.client ?? ''),
     exhaustedBudget: above === null ? undefined : () => exhausted(ws, { budget: above }),
-    exceededQuota: keys.length === 0 ? undefined : () => exceededQuota(ws, keys, it.tokens ?? 0),
+    exceededQuota:
+      keys.length === 0 ? undefined : () => exceededQuota(ws, keys, it.tokens ?? 0, it.held === true),
   })
   if (!admission.accepted) return refuse(ws, it, admission)
 

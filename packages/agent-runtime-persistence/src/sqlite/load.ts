@@ -494,7 +494,7 @@ function keyOf([key, task, payloadHash]: unknown[]): KeyRow {
 function streamOf(row: unknown[]): StreamRow {
   const [id, key, laneRank, type, quotaKeys, depth, delayed, client, head, place] = row
   const keys = JSON.parse(quotaKeys as string) as string[]
-  const group = client === '' ? key : groupOf(laneRank as number, type as string, keys)
+  const group = groupOf(laneRank as number, type as string, keys)
   return { id, key, laneRank, type, quotaKeys: keys, depth, delayed, client, group, head, place } as StreamRow
 }
 

@@ -85,6 +85,24 @@ export function circuits({ rule, timed, expect }: Suite): void {
     expect(await scene.submit()).toMatchObject({ reason: 'circuit_open' })
   })
 
+  timed('10.3, 11.5 a probe that uses up more than its budget opens it anew', async (scene) => {
+    await opened(scene)
+    await scene.pass(30_000)
+    const { leaseId, taskId } = await scene.running({ budget: { limits: { tokens: 1 }, soft: {} } })
+    const charged = { tokens: 2, money: 0, cost: 0 }
+    await scene.write({
+      kind: 'recordStep',
+      leaseId,
+      key: 'a',
+      position: 0,
+      durationMs: 1,
+      result: '1',
+      charged,
+    })
+    expect(await scene.task(taskId)).toMatchObject({ state: 'failed', kind: 'budget_exceeded' })
+    expect(await route(scene)).toMatchObject({ circuit: 'open', retryAfterMs: 30_000 })
+  })
+
   timed('10.3 a probe that is canceled leaves the next its place', async (scene) => {
     await opened(scene)
     await scene.pass(30_000)

@@ -1,3 +1,4 @@
+import type { Scene } from './scene.ts'
 import type { Suite } from './suite.ts'
 import { hold, report, route, startLease, termsOf } from './workload.ts'
 
@@ -96,4 +97,71 @@ export function heldLeases({ rule, timed, expect }: Suite): void {
       receipt: { reason: 'already_exists' },
     })
   })
+
+  for (const onExceeded of ['reject', 'defer'] as const) {
+    const label = { labels: { tenant: 'a' } }
+    const config = {
+      quotaConfig: { labels: { tenant: { a: { maxInFlight: 2, perWindow: 3, onExceeded } } } },
+    }
+    const full = (limit: string) => ({
+      as: 'refused',
+      receipt: {
+        reason: 'quota_exceeded',
+        message: 'quota label:tenant=a has no room; submit later or raise its limit',
+      },
+      limit,
+    })
+    const refusal = async (scene: Scene) => {
+      const outcome = await startLease(scene, label)
+      if (outcome.as !== 'refused' || outcome.receipt.accepted) return outcome
+      const explained = await scene.read({ kind: 'explain', taskId: outcome.receipt.taskId })
+      const { verdict } = (explained ?? {}) as { readonly verdict?: { readonly limit?: string } }
+      return { ...outcome, limit: verdict?.limit }
+    }
+
+    timed(
+      `10.1, 2.6 ${onExceeded}: it holds its quotas like any other, and is refused where it could not start`,
+      async (scene) => {
+        const one = await hold(scene, label)
+        await hold(scene, label)
+        expect((await scene.stats()).quotas).toMatchObject([
+          { key: 'label:tenant=a', queued: 0, running: 2, window: { tasks: 2 } },
+        ])
+        expect(await refusal(scene)).toMatchObject(full('maxInFlight'))
+        await scene.write({
+          kind: 'settle',
+          leaseId: one.leaseId,
+          settlement: { as: 'completed', output: 'null' },
+        })
+        await hold(scene, label)
+        expect((await scene.stats()).quotas).toMatchObject([{ queued: 0, running: 2, window: { tasks: 3 } }])
+      },
+      { config },
+    )
+
+    timed(
+      `2.8, 10.1 ${onExceeded}: it counts in its window, which refuses the one after`,
+      async (scene) => {
+        for (let n = 0; n < 3; n++) {
+          const { leaseId } = await hold(scene, label)
+          await scene.write({ kind: 'settle', leaseId, settlement: { as: 'completed', output: 'null' } })
+        }
+        expect(await refusal(scene)).toMatchObject(full('perWindow'))
+        await scene.pass(60_000)
+        expect(await startLease(scene, label)).toMatchObject({ as: 'started' })
+      },
+      { config },
+    )
+  }
+
+  rule(
+    '11.2, 10.1 where there are shares it runs on its client’s account, and takes none of its turns',
+    async (scene) => {
+      const { leaseId } = await hold(scene, { client: 'A' })
+      expect(await scene.read({ kind: 'clients' })).toMatchObject([{ name: 'A', running: 1, queued: 0 }])
+      await scene.write({ kind: 'settle', leaseId, settlement: { as: 'completed', output: 'null' } })
+      expect(await scene.read({ kind: 'clients' })).toMatchObject([{ name: 'A', running: 0, queued: 0 }])
+    },
+    { config: { shares: {} } },
+  )
 }

@@ -122,6 +122,42 @@ export function preemption({ rule, timed, expect }: Suite): void {
     },
   )
 
+  rule(
+    '3.6, 2.8 nor does one whose tokens its window has no room for',
+    async (scene) => {
+      await scene.worker('w', 1)
+      const first = { lane: 'interactive', model: 'big', tokens: 60 } as const
+      await scene.accepted(first)
+      await scene.settle(await scene.claim())
+      await scene.accepted(first)
+      await scene.accepted({ lane: 'batch' })
+      scene.free('w')
+      await scene.until(() => scene.claims.length === 2, 'the batch task')
+      await scene.accepted(first)
+      expect(scene.notices).toEqual([])
+    },
+    {
+      config: {
+        preemption: true,
+        quotaConfig: { models: { big: { tokensPerWindow: 100, onExceeded: 'defer' } } },
+      },
+    },
+  )
+
+  rule(
+    '3.6 no more are asked than quotas let in together, whatever their types',
+    async (scene) => {
+      await scene.worker('w', 3)
+      await scene.submitMany(3, { lane: 'batch' })
+      for (const type of ['chat', 'talk', 'call'])
+        await scene.accepted({ lane: 'interactive', type, model: 'big' })
+      expect(scene.notices).toHaveLength(1)
+    },
+    {
+      config: { preemption: true, quotaConfig: { models: { big: { maxInFlight: 1, onExceeded: 'defer' } } } },
+    },
+  )
+
   rule('3.6 without the option nobody is asked', async (scene) => {
     await scene.worker('w', 1)
     await scene.accepted({ lane: 'batch' })

@@ -51,6 +51,29 @@ export function swarms({ rule, timed, expect }: Suite): void {
     expect((await swarm(scene))?.agents).toMatchObject([{ agent: 'held' }])
   })
 
+  timed('10.6, 12.3 an agent that fails for want of an approval gives its place back', async (scene) => {
+    await create(scene, { maxAgents: 1 })
+    const { leaseId } = await scene.running(agent('one'))
+    const approval = {
+      artifact: '{"text":"plan"}',
+      mode: 'supervised',
+      asked: true,
+      maxRetries: 3,
+      onReject: 'rerun',
+      onTimeout: 'fail',
+    } as const
+    await scene.write({
+      kind: 'suspend',
+      leaseId,
+      waits: [{ key: 'plan', position: 0, kind: 'approval', delayMs: 1_000, approval }],
+      stay: false,
+    })
+    expect(await scene.submit(agent('two'))).toMatchObject({ reason: 'swarm_full' })
+    await scene.pass(1_000)
+    expect(await swarm(scene)).toMatchObject({ agents: [] })
+    expect(await scene.submit(agent('two'))).toMatchObject({ accepted: true })
+  })
+
   rule('12.0 an agent’s name is taken as long as it lives', async (scene) => {
     await create(scene)
     const { taskId, leaseId } = await hold(scene, agent('one'))
