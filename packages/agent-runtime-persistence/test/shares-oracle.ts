@@ -176,7 +176,7 @@ export class SharesOracle {
     const { client } = task
     const cost = task.used > 0 ? task.used : task.cost
     const settled =
-      task.cost > 0 ? Math.round(task.charge * (cost / task.cost)) : this.increment(cost, client)
+      task.charge >= 1_000 ? Math.round(task.charge * (cost / task.cost)) : this.increment(cost, client)
     const time = client.time + settled - task.charge
     client.time = settled >= task.charge ? time : Math.max(Math.min(client.time, client.floor), time)
     client.spent += cost

@@ -1,4 +1,10 @@
-import { decideSettlement, decideStart, shareIncrement, tierWeights } from '../decide/fairness.ts'
+import {
+  decideSettlement,
+  decideStart,
+  settledIncrement,
+  shareIncrement,
+  tierWeights,
+} from '../decide/fairness.ts'
 import { effectiveWeight, ignoresReputation } from '../decide/reputation.ts'
 import { clientTiers, defaultCredits, type SharesConfig } from '../shares.ts'
 import {
@@ -136,8 +142,12 @@ export class ShareBook implements ShareOrder {
     const client = ws.client(ws.stream(stream).client)
     const reported = account.used?.cost ?? 0
     const cost = reported > 0 ? reported : account.cost
-    const settled =
-      account.cost > 0 ? Math.round(account.charge * (cost / account.cost)) : this.increment(cost, client)
+    const settled = settledIncrement({
+      charged: account.charge,
+      estimate: account.cost,
+      cost,
+      now: this.increment(cost, client),
+    })
     const time = decideSettlement({
       time: client.time,
       floor: client.floor,
@@ -199,10 +209,11 @@ export class ShareBook implements ShareOrder {
   }
 
   /** Which starts leave reputation out is told by their numbers, evenly spread, so that a replay leaves out the same. */
-  private weightOf({ name, tier }: ClientRow, dispatch = 0): number {
+  private weightOf({ name, tier }: ClientRow, dispatch: number | undefined): number {
     const { reputationBeta: beta, exploration } = this.config
     const weight = tierWeights[tier]
-    if (beta === 0 || ignoresReputation((dispatch * GOLDEN) % 1, exploration)) return weight
+    if (beta === 0) return weight
+    if (dispatch !== undefined && ignoresReputation((dispatch * GOLDEN) % 1, exploration)) return weight
     return effectiveWeight(weight, beta, this.ws.reputation(name))
   }
 

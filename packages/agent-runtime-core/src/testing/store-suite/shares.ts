@@ -223,6 +223,27 @@ export function fairShares({ rule, timed, expect }: Suite): void {
   )
 
   rule(
+    '11.5 many credits and a small estimate: what a task really cost counts all the same',
+    async (scene) => {
+      const added: (number | undefined)[] = []
+      for (const [n, cost] of [0, 0.4, 1, 1.4].entries()) {
+        await put(scene, `A${n}`, 1e9)
+        const { leaseId } = await scene.running({ client: `A${n}`, cost, type: `t${n}` })
+        const charged = { tokens: 0, money: 0, cost: 1_000_000_000 }
+        await scene.write({
+          kind: 'settle',
+          leaseId,
+          settlement: { as: 'completed', output: 'null' },
+          charged,
+        })
+        added.push((await client(scene, `A${n}`))?.virtualTime)
+      }
+      expect(added).toEqual([0.001, 0.001, 0.001, 0.001])
+    },
+    shares(),
+  )
+
+  rule(
     '11.5 with a ledger the credits go down by what was used',
     async (scene) => {
       await put(scene, 'A', 100)
