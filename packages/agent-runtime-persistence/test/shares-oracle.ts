@@ -85,7 +85,12 @@ export class SharesOracle {
 
   requeue(task: OracleTask): OracleTask {
     this.arrive(task.client)
-    const again: OracleTask = { ...task, state: 'queued', queuedAt: this.now }
+    const again: OracleTask = {
+      ...task,
+      state: 'queued',
+      queuedAt: this.now,
+      place: Math.min(task.place, task.client.time),
+    }
     task.state = 'over'
     this.tasks[this.tasks.indexOf(task)] = again
     return again

@@ -55,8 +55,21 @@ describe('clients', () => {
     await runtime.submit(work, 'a', { client: 'a' })
     await expect(runtime.clients.remove('a')).rejects.toMatchObject({
       code: 'invalid_argument',
-      details: { name: 'a', queued: 1, running: 0 },
+      details: { name: 'a', queued: 1, delayed: 0, running: 0 },
     })
+  })
+
+  test('tasks without a client have one without a name, which comes first and is set like any other', async () => {
+    const { runtime } = await virtualRuntime({ tasks: [work], config: { shares: {} } })
+    await runtime.clients.set('a', {})
+    expect(await runtime.clients.get('')).toBeUndefined()
+    await runtime.result(await runtime.submit(work, ''))
+    expect(await runtime.clients.get('')).toMatchObject({ name: '', credits: 1_000, spent: 2 })
+    expect(await runtime.clients.set('', { credits: 5 })).toMatchObject({ name: '', credits: 5 })
+    expect(await runtime.clients.list()).toMatchObject([{ name: '' }, { name: 'a' }])
+    expect(await runtime.clients.list({ limit: 1 })).toMatchObject([{ name: '' }])
+    expect(await runtime.clients.list({ after: '' })).toMatchObject([{ name: 'a' }])
+    expect(await runtime.clients.remove('')).toBe(true)
   })
 
   test('without shares what is set is kept for when there are', async () => {
