@@ -1,4 +1,7 @@
-import { describe, expect, test } from 'vitest'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import { defineTask } from '../src/index.ts'
 import { virtualRuntime } from './virtual-runtime.ts'
@@ -48,6 +51,30 @@ describe('clients', () => {
     expect(await runtime.clients.list({ after: 'a' })).toMatchObject([{ name: 'b' }])
     expect(await runtime.clients.remove('a')).toBe(true)
     expect(await runtime.clients.remove('a')).toBe(false)
+  })
+
+  test('what was queued before there were shares and quotas is of the client without a name, and comes under none of them', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'ku0-clients-'))
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+    const database = join(folder, 'clients.db')
+    const before = await virtualRuntime({ tasks: [work], database, start: false })
+    for (const input of ['a', 'a', 'a']) await before.runtime.submit(work, input, { client: 'a' })
+    await before.runtime.stop()
+    await before.store.close()
+    const { runtime } = await virtualRuntime({
+      tasks: [work],
+      database,
+      environment: before.environment,
+      config: { shares: {}, quotaConfig: { clients: { a: { maxInFlight: 1, onExceeded: 'defer' } } } },
+      start: false,
+    })
+    await runtime.submit(work, 'a', { client: 'a' })
+    await runtime.clients.set('', { credits: 3_000 })
+    expect(await runtime.clients.list()).toMatchObject([
+      { name: '', queued: 3 },
+      { name: 'a', queued: 1 },
+    ])
+    expect((await runtime.stats()).quotas).toMatchObject([{ key: 'client:a', queued: 1 }])
   })
 
   test('one with tasks under way cannot be removed', async () => {
