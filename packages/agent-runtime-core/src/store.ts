@@ -521,8 +521,8 @@ export interface Writes {
     outcome:
       | { readonly as: 'removed' }
       | { readonly as: 'unknown' }
-      /** It has tasks queued or running. */
-      | { readonly as: 'busy'; readonly client: ClientRecord }
+      /** It has tasks queued or running, or so many that are not due yet. */
+      | { readonly as: 'busy'; readonly client: ClientRecord; readonly delayed: number }
   }
   /**
    * Adds an evaluation to an agent's history and folds it into its reputation, in one commit. With a `key` that the agent has a kept

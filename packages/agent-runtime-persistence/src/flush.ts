@@ -532,7 +532,6 @@ function loadTrees(tables: SqliteTables, cache: Cache, task: number): void {
       const parked = tables.load.parked(next)
       cache.parked.set(next, parked)
       for (const id of parked) loadTree(tables, cache, id)
-      return
     }
     next = row?.above ?? null
   }

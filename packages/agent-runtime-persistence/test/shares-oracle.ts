@@ -85,7 +85,12 @@ export class SharesOracle {
 
   requeue(task: OracleTask): OracleTask {
     this.arrive(task.client)
-    const again: OracleTask = { ...task, state: 'queued', queuedAt: this.now }
+    const again: OracleTask = {
+      ...task,
+      state: 'queued',
+      queuedAt: this.now,
+      place: Math.min(task.place, task.client.time),
+    }
     task.state = 'over'
     this.tasks[this.tasks.indexOf(task)] = again
     return again
@@ -176,7 +181,7 @@ export class SharesOracle {
     const { client } = task
     const cost = task.used > 0 ? task.used : task.cost
     const settled =
-      task.cost > 0 ? Math.round(task.charge * (cost / task.cost)) : this.increment(cost, client)
+      task.charge >= 1_000 ? Math.round(task.charge * (cost / task.cost)) : this.increment(cost, client)
     const time = client.time + settled - task.charge
     client.time = settled >= task.charge ? time : Math.max(Math.min(client.time, client.floor), time)
     client.spent += cost

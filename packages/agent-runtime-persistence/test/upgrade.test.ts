@@ -29,7 +29,8 @@ function asOfVersion(version: number, from: string, to: string): void {
       `DELETE FROM main.${table}; INSERT INTO main.${table} (${columns}) SELECT ${columns} FROM later.${table}`,
     )
   }
-  db.exec('DETACH later')
+  // The one row of its own that a later schema brings.
+  db.exec("DETACH later; DELETE FROM meta WHERE key = 'clients_removed'")
   db.pragma(`application_id = ${applicationId}`)
   db.pragma(`user_version = ${version}`)
   db.close()

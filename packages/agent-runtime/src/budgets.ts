@@ -27,7 +27,8 @@ export interface Budgets {
   ): Promise<{ readonly budgets: readonly BudgetRecord[]; readonly cursor?: number }>
   /**
    * Lets the tree of a budget that asks go on: that of the task, or the nearest above it. `raise` is added to its limits and soft
-   * lines. Lines that are passed ask no more. Throws `already_resolved` when it was answered before.
+   * lines. Lines that are passed ask no more. Throws `already_resolved` when it was answered before, or the task is over and nothing
+   * of its tree is parked.
    */
   continue(task: Receipt | string, options?: ContinueOptions): Promise<BudgetReceipt>
   /**
@@ -112,7 +113,7 @@ function failure(
       return outcome.asked
         ? new RuntimeError(
             'already_resolved',
-            `${call}: the budget of task ${taskId} was answered before; it asks nothing now`,
+            `${call}: the budget of task ${taskId} was answered before, or its task is over; it asks nothing now`,
             { details: { taskId } },
           )
         : invalid(`${call}: the budget of task ${taskId} has not asked; it has passed no soft line`)

@@ -7,7 +7,7 @@ import {
   RuntimeError,
   show,
 } from '@ku0/agent-runtime-core'
-import { assertOptions, invalid, isAmount, isName, isOneOf, nameRule, type Rules } from './rules.ts'
+import { assertOptions, invalid, isAmount, isName, isOneOf, type Rule, type Rules } from './rules.ts'
 
 /** What a client's share goes by; what is left out stays as it is. */
 export interface ClientSettings {
@@ -18,17 +18,20 @@ export interface ClientSettings {
 }
 
 /**
- * The clients of a store, by name: whoever a submission names as its `client`. Without `shares` in the configuration what is set
+ * The clients of a store, by name: whoever a submission names as its `client`; `''` is the one of all tasks that name none. Without `shares` in the configuration what is set
  * here is kept, and has no effect. Source: `docs/shares.md`, `docs/semantics.md 11`.
  */
 export interface Clients {
-  /** Says what a client's share goes by; one that is unknown is made. Queued tasks move to their new place at once. Throws `limit_exceeded` above `maxClients`. */
+  /** Says what a client's share goes by; one that is unknown is made, with the defaults for what is left out. Queued tasks move to their new place at once. Throws `limit_exceeded` above `maxClients`. */
   set(name: string, settings: ClientSettings): Promise<ClientRecord>
   /** Undefined where nothing is known of it. */
   get(name: string): Promise<ClientRecord | undefined>
-  /** By name, in the order of their names: up to `limit` (100, at most 1 000) after the name `after`. */
+  /** In the order of their names, the one without a name first: up to `limit` (100, at most 1 000) after the name `after`. */
   list(page?: { readonly after?: string; readonly limit?: number }): Promise<readonly ClientRecord[]>
-  /** Forgets a client; false where nothing is known of it. Throws `invalid_argument` as long as tasks of it are queued or run. */
+  /**
+   * Forgets a client with its credits, tier and times; false where nothing is known of it. Throws `invalid_argument` as long as tasks of
+   * it are queued, delayed ones included, or run. Tasks that wait do not count: where one goes on, its client is made anew, with the defaults.
+   */
   remove(name: string): Promise<boolean>
 }
 
@@ -72,11 +75,12 @@ export function clientsOf({
       assertName('remove', name)
       const outcome = await store.write({ kind: 'removeClient', name })
       if (outcome.as !== 'busy') return outcome.as === 'removed'
+      const { delayed } = outcome
       const { queued, running } = outcome.client
       throw new RuntimeError(
         'invalid_argument',
-        `client '${name}' has ${queued} tasks queued and ${running} running: remove it when they are over`,
-        { details: { name, queued, running } },
+        `client '${name}' has ${queued} tasks queued, ${delayed} delayed and ${running} running: remove it when they are over`,
+        { details: { name, queued, delayed, running } },
       )
     },
   }
@@ -87,8 +91,14 @@ const settingRules: Rules<ClientSettings> = {
   tier: isOneOf(clientTiers),
 }
 
+/** The empty name is that of the client of all tasks that name none. */
+const clientRule: Rule = [
+  "1 to 255 characters, no lone surrogates, or '' for tasks without a client",
+  (value) => value === '' || isName(value),
+]
+
 const pageRules = {
-  after: nameRule,
+  after: clientRule,
   limit: [
     'a whole number from 1 to 1000',
     (value: unknown) => Number.isInteger(value) && (value as number) >= 1 && (value as number) <= 1_000,
@@ -96,5 +106,6 @@ const pageRules = {
 } as const
 
 function assertName(call: string, name: unknown): asserts name is string {
-  if (!isName(name)) throw invalid(`clients.${call}: a name of ${nameRule[0]}; given ${show(name)}`)
+  const [expected, accepts] = clientRule
+  if (!accepts(name)) throw invalid(`clients.${call}: a name of ${expected}; given ${show(name)}`)
 }

@@ -1,4 +1,7 @@
-import { describe, expect, test } from 'vitest'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import { defineTask } from '../src/index.ts'
 import { virtualRuntime } from './virtual-runtime.ts'
@@ -50,13 +53,50 @@ describe('clients', () => {
     expect(await runtime.clients.remove('a')).toBe(false)
   })
 
+  test('what was queued before there were shares and quotas is of the client without a name, and comes under none of them', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'ku0-clients-'))
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+    const database = join(folder, 'clients.db')
+    const before = await virtualRuntime({ tasks: [work], database, start: false })
+    for (const input of ['a', 'a', 'a']) await before.runtime.submit(work, input, { client: 'a' })
+    await before.runtime.stop()
+    await before.store.close()
+    const { runtime } = await virtualRuntime({
+      tasks: [work],
+      database,
+      environment: before.environment,
+      config: { shares: {}, quotaConfig: { clients: { a: { maxInFlight: 1, onExceeded: 'defer' } } } },
+      start: false,
+    })
+    await runtime.submit(work, 'a', { client: 'a' })
+    await runtime.clients.set('', { credits: 3_000 })
+    expect(await runtime.clients.list()).toMatchObject([
+      { name: '', queued: 3 },
+      { name: 'a', queued: 1 },
+    ])
+    expect((await runtime.stats()).quotas).toMatchObject([{ key: 'client:a', queued: 1 }])
+  })
+
   test('one with tasks under way cannot be removed', async () => {
     const { runtime } = await virtualRuntime({ tasks: [work], config: { shares: {} }, start: false })
     await runtime.submit(work, 'a', { client: 'a' })
     await expect(runtime.clients.remove('a')).rejects.toMatchObject({
       code: 'invalid_argument',
-      details: { name: 'a', queued: 1, running: 0 },
+      details: { name: 'a', queued: 1, delayed: 0, running: 0 },
     })
+  })
+
+  test('tasks without a client have one without a name, which comes first and is set like any other', async () => {
+    const { runtime } = await virtualRuntime({ tasks: [work], config: { shares: {} } })
+    await runtime.clients.set('a', {})
+    expect(await runtime.clients.get('')).toBeUndefined()
+    await runtime.result(await runtime.submit(work, ''))
+    expect(await runtime.clients.get('')).toMatchObject({ name: '', credits: 1_000, spent: 2 })
+    expect(await runtime.clients.set('', { credits: 5 })).toMatchObject({ name: '', credits: 5 })
+    expect(await runtime.clients.list()).toMatchObject([{ name: '' }, { name: 'a' }])
+    expect(await runtime.clients.list({ limit: 1 })).toMatchObject([{ name: '' }])
+    expect(await runtime.clients.list({ after: '' })).toMatchObject([{ name: 'a' }])
+    expect(await runtime.clients.remove('')).toBe(true)
   })
 
   test('without shares what is set is kept for when there are', async () => {

@@ -16,6 +16,24 @@ export function shareIncrement(cost: number, credits: number, weight: number): n
   return Math.min(MAX_INCREMENT, Math.round((cost * defaultCredits) / (units * weight)))
 }
 
+/** Below it the rate of a charge is not to be told from its whole millionths. */
+const LEAST_EXACT = 1_000
+
+/**
+ * What a task that was charged with its estimate has added once its cost is known: at the rate of its start, or `now`, what the cost adds
+ * by its client's present terms, where the charge was too small, or cut, to tell that rate. Source: `docs/semantics.md 11.5`.
+ */
+export function settledIncrement(it: {
+  readonly charged: number
+  readonly estimate: number
+  readonly cost: number
+  readonly now: number
+}): number {
+  const { charged, estimate, cost, now } = it
+  if (charged < LEAST_EXACT || charged >= MAX_INCREMENT) return now
+  return Math.min(MAX_INCREMENT, Math.round(charged * (cost / estimate)))
+}
+
 /** Where a client begins that had nothing queued. Source: `docs/semantics.md 11.3`. */
 export function decideStart(
   own: number,

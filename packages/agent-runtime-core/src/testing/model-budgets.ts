@@ -80,10 +80,14 @@ export function answer(
 ): { readonly as: string; readonly asked?: boolean; readonly resumed?: number } {
   const budgets = budgetsOf(task)
   if (budgets.length === 0) return { as: 'no_budget' }
-  const budget = budgets.find(({ asked }) => asked !== undefined)
+  const parkedFor = (budget: ModelBudget) =>
+    tasks.filter((it) => it.parked === 'budget' && budgetsOf(it).includes(budget))
+  const budget = budgets.find(
+    (one) => one.asked !== undefined && (!isFinal(one.task.state) || parkedFor(one).length > 0),
+  )
   if (budget === undefined) return { as: 'not_asked', asked: budgets.some(({ asks }) => asks > 0) }
   const owner = budget.task
-  const parked = tasks.filter((it) => it.parked === 'budget' && budgetsOf(it).includes(budget))
+  const parked = parkedFor(budget)
   if (how === 'stop') {
     budget.asked = undefined
     for (const it of isFinal(owner.state) ? parked : [owner])

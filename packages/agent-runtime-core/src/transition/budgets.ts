@@ -64,7 +64,7 @@ export function answerBudget(ws: WorkingSet, it: Write<'answerBudget'>): Outcome
   if (task === undefined) return { as: 'unknown_task' }
   const budgets = budgetsOf(ws, task)
   if (budgets.length === 0) return { as: 'no_budget' }
-  const row = budgets.find(({ asked }) => asked !== null)
+  const row = budgets.find((budget) => budget.asked !== null && isOpen(ws, budget))
   if (row === undefined || row.asked === null)
     return { as: 'not_asked', asked: budgets.some(({ asks }) => asks > 0) }
   const { field, at } = row.asked
@@ -76,6 +76,11 @@ export function answerBudget(ws: WorkingSet, it: Write<'answerBudget'>): Outcome
     return { as: 'answered', taskId, resumed: 0 }
   }
   return goOn(ws, row, it.answer.raise, taskId)
+}
+
+/** A budget whose task is over has nobody to answer but what outlived that and is parked. */
+function isOpen(ws: WorkingSet, { task }: BudgetRow): boolean {
+  return !isFinal(ws.taskNow({ id: task }).state) || parkedFor(ws, task).length > 0
 }
 
 function goOn(ws: WorkingSet, row: BudgetRow, raise: BudgetSum, taskId: string): OutcomeOf<'answerBudget'> {

@@ -19,13 +19,20 @@ export function putClient(ws: WorkingSet, it: Write<'putClient'>): OutcomeOf<'pu
   return { as: 'put', client: clientRecordOf(after) }
 }
 
-/** Forgets a client that has nothing queued and nothing running; a task of it later makes it anew. */
+/** Forgets a client that has nothing queued, due or not, and nothing running; a task of it later makes it anew. */
 export function removeClient(ws: WorkingSet, { name }: Write<'removeClient'>): OutcomeOf<'removeClient'> {
   const row = ws.knownClient(name)
   if (row === undefined) return { as: 'unknown' }
-  if (row.queued + row.running > 0) return { as: 'busy', client: clientRecordOf(row) }
+  const delayed = ws.shares === undefined ? 0 : delayedOf(ws, name)
+  if (row.queued + row.running + delayed > 0) return { as: 'busy', client: clientRecordOf(row), delayed }
   ws.dropClient(name)
   return { as: 'removed' }
+}
+
+function delayedOf(ws: WorkingSet, client: string): number {
+  let sum = 0
+  for (const stream of ws.streamsOf(client)) sum += ws.stream(stream).delayed
+  return sum
 }
 
 /** As a person reads it. */

@@ -1,4 +1,10 @@
-import { decideSettlement, decideStart, shareIncrement, tierWeights } from '../decide/fairness.ts'
+import {
+  decideSettlement,
+  decideStart,
+  settledIncrement,
+  shareIncrement,
+  tierWeights,
+} from '../decide/fairness.ts'
 import { effectiveWeight, ignoresReputation } from '../decide/reputation.ts'
 import { clientTiers, defaultCredits, type SharesConfig } from '../shares.ts'
 import {
@@ -33,7 +39,10 @@ export interface ShareOrder {
 /** Multiples of it are spread evenly over 0 to 1, none near another. */
 const GOLDEN = 0.618_033_988_749_894_9
 
-/** Above this all virtual times are brought down together, long before a sum could lose a digit. */
+/**
+ * Above this all virtual times are brought down together, long before a sum could lose a digit; with `keying: 'enqueue'` not before
+ * nothing is queued and nothing runs: tasks keep the places that they were given.
+ */
 const MAX_TIME = 2 ** 52
 
 /**
@@ -93,9 +102,14 @@ export class ShareBook implements ShareOrder {
     const client = ws.client(row.client)
     if (client.queued === 0) this.begin(client)
     let placed = task
-    if (this.config.keying === 'enqueue' && (task.account?.place ?? null) === null) {
-      placed = { ...task, account: { ...accountOf(task), place: ws.client(row.client).time } }
-      ws.tasks.set(placed.id, placed)
+    if (this.config.keying === 'enqueue') {
+      // Times may have been brought down since it was placed first.
+      const { time } = ws.client(row.client)
+      const place = Math.min(task.account?.place ?? time, time)
+      if (place !== task.account?.place) {
+        placed = { ...task, account: { ...accountOf(task), place } }
+        ws.tasks.set(placed.id, placed)
+      }
     }
     if (row.depth > 0 && row.head < placed.id) return placed
     ws.moveHead(stream, placed)
@@ -136,8 +150,12 @@ export class ShareBook implements ShareOrder {
     const client = ws.client(ws.stream(stream).client)
     const reported = account.used?.cost ?? 0
     const cost = reported > 0 ? reported : account.cost
-    const settled =
-      account.cost > 0 ? Math.round(account.charge * (cost / account.cost)) : this.increment(cost, client)
+    const settled = settledIncrement({
+      charged: account.charge,
+      estimate: account.cost,
+      cost,
+      now: this.increment(cost, client),
+    })
     const time = decideSettlement({
       time: client.time,
       floor: client.floor,
@@ -151,7 +169,10 @@ export class ShareBook implements ShareOrder {
   /** What is known of a client has changed; its streams move to where they belong now. */
   putClient(after: ClientRow, before: ClientRow): void {
     const { ws } = this
-    if (after.time > MAX_TIME) return this.lower(after, before)
+    if (after.time > MAX_TIME)
+      return this.keepsPlaces
+        ? this.putClient({ ...after, time: MAX_TIME }, before)
+        : this.lower(after, before)
     ws.clients.set(after.name, after)
     this.keepActive(before, after)
     if (before.time === after.time && before.tier === after.tier) return
@@ -191,7 +212,15 @@ export class ShareBook implements ShareOrder {
     const tier = tierOf(client, this.config)
     const least = (firstOf(this.waiting[tier]) ?? firstOf(this.busy[tier]))?.time
     const time = decideStart(client.time, least, this.config.placement)
-    this.putClient({ ...client, time, floor: time }, client)
+    const begun = { ...client, time, floor: time }
+    if (time === MAX_TIME && !this.keepsPlaces) this.lower(begun, client)
+    else this.putClient(begun, client)
+  }
+
+  /** Whether tasks stand where they were placed, so that times cannot be brought down. */
+  private get keepsPlaces(): boolean {
+    const { config, waiting, busy } = this
+    return config.keying === 'enqueue' && [...waiting, ...busy].some((tree) => tree !== undefined)
   }
 
   private increment(cost: number, client: ClientRow, dispatch?: number): number {
@@ -199,10 +228,11 @@ export class ShareBook implements ShareOrder {
   }
 
   /** Which starts leave reputation out is told by their numbers, evenly spread, so that a replay leaves out the same. */
-  private weightOf({ name, tier }: ClientRow, dispatch = 0): number {
+  private weightOf({ name, tier }: ClientRow, dispatch: number | undefined): number {
     const { reputationBeta: beta, exploration } = this.config
     const weight = tierWeights[tier]
-    if (beta === 0 || ignoresReputation((dispatch * GOLDEN) % 1, exploration)) return weight
+    if (beta === 0) return weight
+    if (dispatch !== undefined && ignoresReputation((dispatch * GOLDEN) % 1, exploration)) return weight
     return effectiveWeight(weight, beta, this.ws.reputation(name))
   }
 

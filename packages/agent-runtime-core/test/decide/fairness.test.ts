@@ -4,6 +4,8 @@ import {
   agedRank,
   decideSettlement,
   decideStart,
+  MAX_INCREMENT,
+  settledIncrement,
   shareIncrement,
   tierWeights,
 } from '../../src/decide/fairness.ts'
@@ -40,6 +42,16 @@ describe('fair shares', () => {
     expect(at(102, 10, 4)).toBe(100)
     expect(at(90, 10, 4)).toBe(90)
     expect(at(150, 10, 25)).toBe(165)
+  })
+
+  test('11.5 the cost counts at the rate of the start, and where its charge cannot tell that at the present one', () => {
+    const settled = (charged: number, now = 7) =>
+      settledIncrement({ charged, estimate: 2 * MICRO, cost: 5 * MICRO, now })
+    expect(settled(1_000)).toBe(2_500)
+    expect(settled(999)).toBe(7)
+    expect(settled(0)).toBe(7)
+    expect(settled(MAX_INCREMENT)).toBe(7)
+    expect(settled(MAX_INCREMENT - 1)).toBe(MAX_INCREMENT)
   })
 
   test('C5 waiting lifts by one lane for each whole period', () => {

@@ -90,6 +90,7 @@ export function prepareLoad(db: Db) {
     .prepare<[], string>("SELECT value FROM meta WHERE key = 'clients_removed'")
     .pluck()
   const client = rows(`SELECT ${clientColumns} FROM client WHERE name = ?`)
+  const clientsFirst = rows(`SELECT ${clientColumns} FROM client ORDER BY name LIMIT ?`)
   const clientsAfter = rows(`SELECT ${clientColumns} FROM client WHERE name > ? ORDER BY name LIMIT ?`)
   const maxClient = db.prepare<[], number | null>('SELECT max(id) FROM client').pluck()
   const runningByStream = rows(
@@ -219,7 +220,9 @@ export function prepareLoad(db: Db) {
     clientsRemoved: () => clientsRemoved.get() ?? '0',
     clients: () => clients.all().map(clientOf),
     client: (name: string) => one(client.get(name), clientOf),
-    clientsAfter: (name: string, limit: number) => clientsAfter.all(name, limit).map(clientOf),
+    /** From the first when there is no name; the one without a name is the first. */
+    clientsAfter: (name: string | undefined, limit: number) =>
+      (name === undefined ? clientsFirst.all(limit) : clientsAfter.all(name, limit)).map(clientOf),
     /** How many leases each stream has, of every process. */
     runningByStream: () => runningByStream.all() as [stream: number, running: number][],
     nextClient: () => (maxClient.get() ?? 0) + 1,

@@ -195,7 +195,7 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
     }
   }
 
-  function clients({ name, after = '', limit = 100 }: Read<'clients'>): readonly ClientRecord[] {
+  function clients({ name, after, limit = 100 }: Read<'clients'>): readonly ClientRecord[] {
     const one = name === undefined ? undefined : load.client(name)
     const most = Math.min(1000, Math.max(1, limit))
     const rows = name === undefined ? load.clientsAfter(after, most) : one === undefined ? [] : [one]

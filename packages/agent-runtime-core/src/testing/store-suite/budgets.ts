@@ -373,7 +373,19 @@ export function budgets({ rule, timed, expect }: Suite): void {
     await scene.release(claim)
     expect(await scene.cancel(claim.taskId)).toEqual({ canceled: true, state: 'canceled' })
     expect(await scene.read({ kind: 'budgets', limit: 10 })).toEqual({ budgets: [] })
+    expect(await answer(scene, claim.taskId)).toEqual({ as: 'not_asked', asked: true })
+    expect(await stop(scene, claim.taskId)).toEqual({ as: 'not_asked', asked: true })
     expect(await scene.stats()).toMatchObject({ waiting: 0 })
+  })
+
+  rule('11.5 a budget whose task is over hears no answer; the next above that asks does', async (scene) => {
+    const limits = budget({ tokens: 100 }, { tokens: 50 })
+    const { parent, child } = await family(scene, { budget: limits }, { budget: limits })
+    await spend(scene, child, tokens(50))
+    await scene.release(child)
+    await scene.cancel(child.taskId)
+    expect(await answer(scene, child.taskId)).toMatchObject({ as: 'answered', taskId: parent.taskId })
+    expect(await answer(scene, child.taskId)).toEqual({ as: 'not_asked', asked: true })
   })
 
   rule('11.5 what outlived the task of the budget can be answered still', async (scene) => {

@@ -68,6 +68,24 @@ export function fairShares({ rule, timed, expect }: Suite): void {
   )
 
   rule(
+    '11.2 times that cannot rise further keep the places of what is queued, and come down when nothing is under way',
+    async (scene) => {
+      for (const name of 'ABC') await put(scene, name, 0)
+      await submit(scene, 'A'.repeat(45), { cost: 100_000 })
+      await served(scene)
+      await submit(scene, 'AAAB', { cost: 100_000 })
+      expect(await served(scene, 1)).toBe('A')
+      const highest = 2 ** 52 / 1e6
+      expect(await client(scene, 'A')).toMatchObject({ virtualTime: highest })
+      await submit(scene, 'C')
+      expect(await served(scene)).toBe('AABC')
+      await submit(scene, 'A')
+      expect(((await client(scene, 'A'))?.virtualTime ?? highest) < highest).toBe(true)
+    },
+    shares({ keying: 'enqueue' }),
+  )
+
+  rule(
     '11.4 twice the credits, twice the service: ABABAABAA',
     async (scene) => {
       await put(scene, 'A', 2000)
@@ -223,6 +241,27 @@ export function fairShares({ rule, timed, expect }: Suite): void {
   )
 
   rule(
+    '11.5 many credits and a small estimate: what a task really cost counts all the same',
+    async (scene) => {
+      const added: (number | undefined)[] = []
+      for (const [n, cost] of [0, 0.4, 1, 1.4].entries()) {
+        await put(scene, `A${n}`, 1e9)
+        const { leaseId } = await scene.running({ client: `A${n}`, cost, type: `t${n}` })
+        const charged = { tokens: 0, money: 0, cost: 1_000_000_000 }
+        await scene.write({
+          kind: 'settle',
+          leaseId,
+          settlement: { as: 'completed', output: 'null' },
+          charged,
+        })
+        added.push((await client(scene, `A${n}`))?.virtualTime)
+      }
+      expect(added).toEqual([0.001, 0.001, 0.001, 0.001])
+    },
+    shares(),
+  )
+
+  rule(
     '11.5 with a ledger the credits go down by what was used',
     async (scene) => {
       await put(scene, 'A', 100)
@@ -325,6 +364,23 @@ export function fairShares({ rule, timed, expect }: Suite): void {
       expect(await served(scene)).toBe('CB')
     },
     shares({}, { maxClients: 2 }),
+  )
+
+  timed(
+    'a client with tasks that are not due yet is not forgotten',
+    async (scene) => {
+      await put(scene, 'A', 1000, 'contracted')
+      const claim = await scene.running({ client: 'A' })
+      await scene.settle(claim, { as: 'retry', error: '{}', delayMs: 1_000 })
+      expect(await scene.write({ kind: 'removeClient', name: 'A' })).toMatchObject({
+        as: 'busy',
+        client: { queued: 0, running: 0 },
+        delayed: 1,
+      })
+      await scene.cancel(claim.taskId)
+      expect(await scene.write({ kind: 'removeClient', name: 'A' })).toEqual({ as: 'removed' })
+    },
+    shares(),
   )
 
   timed(
