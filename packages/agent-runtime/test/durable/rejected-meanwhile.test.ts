@@ -37,9 +37,7 @@ describe('what goes with a rejection (docs/semantics.md 12.2)', () => {
     await using _ = it
     await it.settle()
     await it.advance(1_000)
-    expect((await it.runtime.explain(receipt))?.summary).toContain(
-      "the back-off before retry 1 of 'call' until",
-    )
+    expect((await it.runtime.explain(receipt))?.summary).toContain("waits for the next try of 'call' until")
     await it.runtime.approvals.reject(await idOf('ok'))
     await it.advance(10 * HOUR)
     const [[, start] = [0, 0]] = ran
