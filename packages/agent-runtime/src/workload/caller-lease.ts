@@ -96,6 +96,15 @@ export class CallerLease implements TaskLease {
   }
 
   heartbeat(report: LeaseHeartbeat = {}): Promise<void> {
+    const beat = this.#heartbeat(report)
+    // Who does not await it hears of the end by the signal.
+    beat.catch((error: unknown) => {
+      if (this.#over === undefined) this.#log('a heartbeat was refused', { error: describeError(error) })
+    })
+    return beat
+  }
+
+  async #heartbeat(report: LeaseHeartbeat): Promise<void> {
     if (this.#released !== undefined)
       throw new RuntimeError(
         'lease_released',
@@ -103,12 +112,7 @@ export class CallerLease implements TaskLease {
       )
     assertOptions('heartbeat', report, leaseHeartbeatRules)
     const { memoryUsed, ...rest } = report
-    const beat = this.#beat(memoryUsed === undefined ? rest : { ...rest, memoryBytes: memoryUsed })
-    // Who does not await it hears of the end by the signal.
-    beat.catch((error: unknown) => {
-      if (this.#over === undefined) this.#log('a heartbeat was refused', { error: describeError(error) })
-    })
-    return beat
+    await this.#beat(memoryUsed === undefined ? rest : { ...rest, memoryBytes: memoryUsed })
   }
 
   async release(outcome: LeaseOutcome = { output: undefined }): Promise<void> {

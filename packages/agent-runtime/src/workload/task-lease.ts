@@ -53,8 +53,8 @@ export interface TaskLease extends AsyncDisposable {
   /** What was reported of it. */
   telemetry(): WorkTelemetry
   /**
-   * Reports how it is getting on. Throws `lease_released` after {@link release}, `invalid_argument` for what is no report. The promise
-   * resolves when it is stored, and rejects with the signal's reason when the lease is over; it need not be awaited.
+   * Reports how it is getting on. The promise resolves when it is stored. It rejects with `lease_released` after {@link release}, with
+   * `invalid_argument` for what is no report, and with the signal's reason when the lease is over; it need not be awaited.
    */
   heartbeat(report?: LeaseHeartbeat): Promise<void>
   /**
