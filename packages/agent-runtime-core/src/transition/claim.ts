@@ -3,6 +3,7 @@ import { decideOrder, type Head } from '../decide/order.ts'
 import { decidePreemption } from '../decide/preemption.ts'
 import { agedRank } from '../decide/fairness.ts'
 import { lanes } from '../lane.ts'
+import { grantLease } from './grant.ts'
 import { dequeue, hold, streamOf } from './queue.ts'
 import { mayStart, QuotaRoom, startQuotas, toReserve } from './quotas.ts'
 import { type Found, type Next, ShareRound } from './share-round.ts'
@@ -244,29 +245,9 @@ export class ClaimRound {
       `{"attempt":${task.attempt},${charge}"dispatch":${id},"fencingToken":${fence},"lane":"${lanes[stream.laneRank]}","leaseId":"${ws.ids.lease(id)}","type":${JSON.stringify(stream.type)},"waitMs":${Math.max(0, at - task.queuedAt)},"workerId":${JSON.stringify(worker.workerId)}}`,
       acquired,
     )
-    const lease: LeaseRow = {
-      id,
-      task: row.id,
-      worker: worker.worker,
-      process: ws.base.process,
-      attempt: row.attempt,
-      fence,
-      state: 'running',
-      acquiredAt: leaseAt,
-      expiresAt: leaseAt + ws.config.leaseTtlMs,
-      lastHeartbeatAt: leaseAt,
-      endedAt: null,
-      endReason: null,
-      endSeq: null,
-      yieldAskedAt: null,
-      abortAcknowledgedAt: null,
-      abortGraceExpiredAt: null,
-      progress: null,
-    }
-    ws.putLease(lease)
+    const lease = grantLease(ws, row, id, worker.worker)
     worker.inFlight++
     ws.taken.set(stream.id, (ws.taken.get(stream.id) ?? 0) + 1)
-    ws.count('running')
     this.grants.push({ task: row, lease, workerId: worker.workerId })
   }
 

@@ -1,9 +1,9 @@
 import { laneRank } from '../lane.ts'
 import type { OutcomeOf, Write } from '../store.ts'
 import { CALLER } from './caller.ts'
+import { grantLease } from './grant.ts'
 import { hold, streamOf } from './queue.ts'
 import { startQuotas } from './quotas.ts'
-import type { LeaseRow } from './rows.ts'
 import { submitOne } from './submit.ts'
 import { unused } from './agents.ts'
 import type { WorkingSet } from './working-set.ts'
@@ -29,27 +29,7 @@ export function startLease(ws: WorkingSet, it: Write<'startLease'>): OutcomeOf<'
   )
   hold(ws, queued, 'queued', 'running')
   startQuotas(ws, queued, ws.stream(streamOf(queued)))
-  const lease: LeaseRow = {
-    id,
-    task: task.id,
-    worker: CALLER,
-    process: ws.base.process,
-    attempt: 1,
-    fence: 1,
-    state: 'running',
-    acquiredAt: leaseAt,
-    expiresAt: leaseAt + ws.config.leaseTtlMs,
-    lastHeartbeatAt: leaseAt,
-    endedAt: null,
-    endReason: null,
-    endSeq: null,
-    yieldAskedAt: null,
-    abortAcknowledgedAt: null,
-    abortGraceExpiredAt: null,
-    progress: null,
-  }
-  ws.putLease(lease)
-  ws.count('running')
+  grantLease(ws, task, id, CALLER)
   const usage = ws.usage(task.id) ?? {
     ...unused,
     task: task.id,
