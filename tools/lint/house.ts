@@ -111,6 +111,27 @@ const databaseFiles: Rule = {
   },
 }
 
+const bareLimit: Rule = {
+  create(context) {
+    const look = (node: ESTree.Node, text: string | null) => {
+      if (/\b(LIMIT|OFFSET) \?(?! \+)/.test(text ?? ''))
+        context.report({
+          node,
+          message:
+            'SQLite prepares a statement with a bare `LIMIT ?` anew at every run: write `LIMIT ? + 0`.',
+        })
+    }
+    return {
+      Literal(node) {
+        if (typeof node.value === 'string') look(node, node.value)
+      },
+      TemplateElement(node) {
+        look(node, node.value.cooked)
+      },
+    }
+  },
+}
+
 export default definePlugin({
   meta: { name: 'house' },
   rules: {
@@ -118,6 +139,7 @@ export default definePlugin({
     'ambient-imports': ambientImports,
     'current-date': currentDate,
     'database-files': databaseFiles,
+    'bare-limit': bareLimit,
   },
 })
 

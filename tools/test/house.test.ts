@@ -14,8 +14,9 @@ const database = 'house(database-files)'
 const property = 'eslint(no-restricted-properties)'
 const global = 'eslint(no-restricted-globals)'
 const async = 'oxc(no-async-await)'
+const limit = 'house(bare-limit)'
 const output = 'eslint(no-console)'
-const everyBan = new Set([star, ambient, date, database, property, global, async, output])
+const everyBan = new Set([star, ambient, date, database, limit, property, global, async, output])
 
 /** By file: a line, and the rule that refuses it there, if any. */
 const lines: Record<string, [line: string, refusedBy: string | undefined][]> = {
@@ -51,6 +52,9 @@ const lines: Record<string, [line: string, refusedBy: string | undefined][]> = {
     [`import { copyFile } from 'fs/promises'`, database],
     [`import fs from 'node:fs'`, database],
     [`import { createHash } from 'node:crypto'`, undefined],
+    [`void 'SELECT id FROM task ORDER BY id LIMIT ?'`, limit],
+    ["void `SELECT ${'id'} FROM task ORDER BY id LIMIT ?`", limit],
+    [`void 'SELECT id FROM task ORDER BY id LIMIT ? + 0'`, undefined],
   ],
   'packages/agent-runtime-telemetry/src/logs.ts': [[`import '@ku0/agent-runtime-persistence'`, star]],
   'packages/agent-runtime/src/testing/test-process.ts': [

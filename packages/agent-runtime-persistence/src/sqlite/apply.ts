@@ -90,7 +90,7 @@ export function prepareApply(db: Db) {
     'UPDATE totals SET submitted = ?, rejected = ?, rejected_pruned = ?, completed = ?, failed = ?, canceled = ?, requeued = ?, expired = ?, preempted = ?, running = ?, waiting = ?',
   )
   const oldestRejected = db
-    .prepare<[number], number>('SELECT id FROM task WHERE state = 6 ORDER BY id LIMIT ?')
+    .prepare<[number], number>('SELECT id FROM task WHERE state = 6 ORDER BY id LIMIT ? + 0')
     .pluck()
   const applyEvaluations = prepareEvaluationApply(db)
   const deleteTask = db.prepare('DELETE FROM task WHERE id = ?')

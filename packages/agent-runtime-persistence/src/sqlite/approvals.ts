@@ -29,14 +29,14 @@ export function prepareApprovals(
   const { load, ids } = tables
   const waiting = db
     .prepare<[number, number, number], number>(
-      'SELECT DISTINCT task FROM wait WHERE kind = 2 AND task > ? AND task <= ? ORDER BY task LIMIT ?',
+      'SELECT DISTINCT task FROM wait WHERE kind = 2 AND task > ? AND task <= ? ORDER BY task LIMIT ? + 0',
     )
     .pluck()
   const below = db
     .prepare<[number, number, number], number>(
       `WITH RECURSIVE family (id) AS (SELECT ? UNION ALL SELECT task.id FROM family JOIN task ON task.parent = family.id)
        SELECT DISTINCT wait.task FROM family JOIN wait ON wait.task = family.id
-       WHERE wait.kind = 2 AND wait.task > ? ORDER BY wait.task LIMIT ?`,
+       WHERE wait.kind = 2 AND wait.task > ? ORDER BY wait.task LIMIT ? + 0`,
     )
     .pluck()
   // Nobody is asked where a spot check let it through, and the task has yet to hear that. An answer that the task has not taken yet

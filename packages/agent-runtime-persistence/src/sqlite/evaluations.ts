@@ -71,7 +71,7 @@ export function prepareEvaluationApply(db: Db) {
 export function prepareEvaluationReads(db: Db, { load }: SqliteTables) {
   const page = rows(
     db,
-    `SELECT ${evaluationColumns} FROM evaluation WHERE agent = ? AND seq < ? ORDER BY seq DESC LIMIT ?`,
+    `SELECT ${evaluationColumns} FROM evaluation WHERE agent = ? AND seq < ? ORDER BY seq DESC LIMIT ? + 0`,
   )
   const others = rows(db, `SELECT ${reputationColumns} FROM reputation WHERE agent <> ?`)
   return (

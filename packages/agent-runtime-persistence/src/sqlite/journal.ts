@@ -12,7 +12,7 @@ export type Touched = readonly [task: number, first: number, last: number]
 export function prepareJournal(db: Db) {
   const insert = db.prepare('INSERT INTO journal VALUES (?, ?, ?, ?)')
   const after = db.prepare<[number, number], { number: number; touched: string }>(
-    'SELECT number, touched FROM journal WHERE number > ? ORDER BY number LIMIT ?',
+    'SELECT number, touched FROM journal WHERE number > ? ORDER BY number LIMIT ? + 0',
   )
   return {
     append(number: number, previous: Uint8Array, at: number, events: readonly EventRow[]): Uint8Array {

@@ -52,7 +52,7 @@ export function prepareLoad(db: Db) {
       .map((column) => `task.${column}`)
       .join(', ')}, CASE WHEN event.blob IS NULL AND length(event.data) < 2048 THEN event.data END
      FROM task JOIN event ON event.task = task.id AND event.seq = 1
-     WHERE stream = ? AND state = 0 AND due_at IS NULL AND id > ? ORDER BY id LIMIT ?`,
+     WHERE stream = ? AND state = 0 AND due_at IS NULL AND id > ? ORDER BY id LIMIT ? + 0`,
   )
   // The first of each of many streams, where one statement for each would take ten times as long.
   const firstHeads = rows(
@@ -66,10 +66,10 @@ export function prepareLoad(db: Db) {
        WHERE queued.stream = wanted.value ->> 0 AND queued.state = 0 AND queued.due_at IS NULL AND queued.id > wanted.value ->> 1)
      JOIN event ON event.task = task.id AND event.seq = 1`,
   )
-  const due = rows(`SELECT ${taskColumns} FROM task WHERE due_at <= ? ORDER BY due_at, id LIMIT ?`)
+  const due = rows(`SELECT ${taskColumns} FROM task WHERE due_at <= ? ORDER BY due_at, id LIMIT ? + 0`)
   const lease = rows(`SELECT ${leaseColumns} FROM lease WHERE id = ?`)
   const lapsed = rows(
-    `SELECT ${leaseColumns} FROM lease WHERE state = 0 AND expires_at <= ? ORDER BY expires_at, id LIMIT ?`,
+    `SELECT ${leaseColumns} FROM lease WHERE state = 0 AND expires_at <= ? ORDER BY expires_at, id LIMIT ? + 0`,
   )
   const running = rows(`SELECT ${leaseColumns} FROM lease WHERE state = 0 AND process = ?`)
   const nextDue = db
@@ -90,8 +90,8 @@ export function prepareLoad(db: Db) {
     .prepare<[], string>("SELECT value FROM meta WHERE key = 'clients_removed'")
     .pluck()
   const client = rows(`SELECT ${clientColumns} FROM client WHERE name = ?`)
-  const clientsFirst = rows(`SELECT ${clientColumns} FROM client ORDER BY name LIMIT ?`)
-  const clientsAfter = rows(`SELECT ${clientColumns} FROM client WHERE name > ? ORDER BY name LIMIT ?`)
+  const clientsFirst = rows(`SELECT ${clientColumns} FROM client ORDER BY name LIMIT ? + 0`)
+  const clientsAfter = rows(`SELECT ${clientColumns} FROM client WHERE name > ? ORDER BY name LIMIT ? + 0`)
   const maxClient = db.prepare<[], number | null>('SELECT max(id) FROM client').pluck()
   const runningByStream = rows(
     'SELECT task.stream, count(*) FROM lease JOIN task ON task.id = lease.task WHERE lease.state = 0 GROUP BY task.stream',
@@ -145,9 +145,11 @@ export function prepareLoad(db: Db) {
     'SELECT signal.seq, name, event.at FROM signal JOIN event USING (task, seq) WHERE signal.task = ? ORDER BY signal.seq',
   )
   const schedule = rows(`SELECT ${scheduleColumns} FROM schedule WHERE name = ?`)
-  const schedulesAfter = rows(`SELECT ${scheduleColumns} FROM schedule WHERE name > ? ORDER BY name LIMIT ?`)
+  const schedulesAfter = rows(
+    `SELECT ${scheduleColumns} FROM schedule WHERE name > ? ORDER BY name LIMIT ? + 0`,
+  )
   const schedulesDue = rows(
-    `SELECT ${scheduleColumns} FROM schedule WHERE paused = 0 AND next_at <= ? ORDER BY next_at, name LIMIT ?`,
+    `SELECT ${scheduleColumns} FROM schedule WHERE paused = 0 AND next_at <= ? ORDER BY next_at, name LIMIT ? + 0`,
   )
   const nextSchedule = db
     .prepare<[], number | null>('SELECT min(next_at) FROM schedule WHERE paused = 0 AND next_at IS NOT NULL')
@@ -155,13 +157,13 @@ export function prepareLoad(db: Db) {
   const budgetColumns = 'task, above, limits, soft, used, own, started_at, due_at, asked, asks'
   const budget = rows(`SELECT ${budgetColumns} FROM budget WHERE task = ?`)
   const budgetsDue = rows(
-    `SELECT ${budgetColumns} FROM budget WHERE due_at <= ? ORDER BY due_at, task LIMIT ?`,
+    `SELECT ${budgetColumns} FROM budget WHERE due_at <= ? ORDER BY due_at, task LIMIT ? + 0`,
   )
   const nextBudget = db
     .prepare<[], number | null>('SELECT min(due_at) FROM budget WHERE due_at IS NOT NULL')
     .pluck()
   const budgetsAsking = rows(
-    `SELECT ${budgetColumns} FROM budget WHERE asked IS NOT NULL AND task > ? ORDER BY task LIMIT ?`,
+    `SELECT ${budgetColumns} FROM budget WHERE asked IS NOT NULL AND task > ? ORDER BY task LIMIT ? + 0`,
   )
   const parked = db
     .prepare<[number], number>(

@@ -70,7 +70,7 @@ export function prepareQueueView(
     'SELECT stream.id, task.account FROM stream JOIN task ON task.id = stream.head AND task.stream = stream.id WHERE stream.depth > 0 AND task.account IS NOT NULL',
   )
   const recent = db
-    .prepare<[number], [number, number]>('SELECT worker, acquired_at FROM lease ORDER BY id DESC LIMIT ?')
+    .prepare<[number], [number, number]>('SELECT worker, acquired_at FROM lease ORDER BY id DESC LIMIT ? + 0')
     .raw()
   const registered = db.prepare<[], { id: number; worker_id: string }>(
     'SELECT id, worker_id FROM worker WHERE registered = 1',

@@ -64,7 +64,7 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
     "SELECT seq, data, blob FROM event WHERE task = ? AND seq <= ? AND type IN ('task.completed', 'task.failed', 'task.canceled', 'task.rejected') ORDER BY seq DESC LIMIT 1",
   )
   const events = db.prepare<[number, number, number], EventColumns>(
-    'SELECT seq, type, at, data, blob, hash FROM event WHERE task = ? AND seq > ? ORDER BY seq LIMIT ?',
+    'SELECT seq, type, at, data, blob, hash FROM event WHERE task = ? AND seq > ? ORDER BY seq LIMIT ? + 0',
   )
   const lastWaiting = db
     .prepare<[number], string>(
@@ -83,7 +83,7 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
   const chunks = db.prepare<
     [number, number, number],
     { seq: number; attempt: number; at: number; data: string }
-  >('SELECT seq, attempt, at, data FROM output WHERE task = ? AND seq > ? ORDER BY seq LIMIT ?')
+  >('SELECT seq, attempt, at, data FROM output WHERE task = ? AND seq > ? ORDER BY seq LIMIT ? + 0')
   const allWorkers = db.prepare<
     [],
     {
