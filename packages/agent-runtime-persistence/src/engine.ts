@@ -214,6 +214,14 @@ export class StoreEngine {
     return failed === undefined ? turn : { ...turn, failed }
   }
 
+  /** The answers to what was read since the last turn: none of them has to wait for a flush. */
+  takeReads(): Turn {
+    const { answers } = this.turn
+    this.turn.answers = []
+    const { failed: _, ...nothing } = emptyTurn()
+    return { ...nothing, answers }
+  }
+
   /** Does what was handed over before the end, whatever pause was due; a lock is waited for. */
   finish(): Turn {
     for (let left = 5_000; this.calls.length > 0 && this.failure === undefined && left > 0; left--) {

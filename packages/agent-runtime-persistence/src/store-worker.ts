@@ -3,7 +3,7 @@ import { describeError } from '@ku0/agent-runtime-core'
 import { StoreEngine } from './engine.ts'
 import type { Message } from './front.ts'
 import { deliver } from './inline-store.ts'
-import { beatWord, pack, wakeWord, type FromThread, type ThreadStart } from './port.ts'
+import { beatWord, pack, wakeWord, type FromThread, type ThreadStart, type Turn } from './port.ts'
 import { chainDigest, systemEnvironment } from './system.ts'
 
 /** The longest wait for the process's first word; it comes within ms unless the machine is overloaded. */
@@ -17,6 +17,10 @@ function runStore(port: MessagePort, start: ThreadStart): void {
   const environment = systemEnvironment()
   const signal = new Int32Array(start.signal)
   const say = (message: FromThread) => port.postMessage(message)
+  const tell = (said: Turn) => {
+    const turn = pack(said)
+    if (turn !== undefined) say({ kind: 'turn', turn })
+  }
   const beat = { count: -1, at: 0 }
   const stalledMs = () => {
     const now = environment.clock.monotonic()
@@ -41,9 +45,9 @@ function runStore(port: MessagePort, start: ThreadStart): void {
     for (let got = receiveMessageOnPort(port); got !== undefined; got = receiveMessageOnPort(port)) {
       if (got.message === 'end') open = false
       else for (const message of got.message as readonly Message[]) deliver(engine, message)
+      tell(engine.takeReads())
     }
-    const turn = pack(open ? engine.take() : engine.finish())
-    if (turn !== undefined) say({ kind: 'turn', turn })
+    tell(open ? engine.take() : engine.finish())
     if (!open) break
     const rest = engine.restMs()
     if (rest > 0) Atomics.wait(signal, wakeWord, seen, rest)

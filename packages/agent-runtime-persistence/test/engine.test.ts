@@ -77,3 +77,16 @@ describe('a handler that blocks the event loop (docs/semantics.md 4.8)', () => {
     engine.close()
   })
 })
+
+describe('what is read', () => {
+  test('is answered before the flush of what came with it, and once', () => {
+    const { engine } = openEngine()
+    engine.write(1, { kind: 'submit', tasks: [{ type: 'work', lane: 'normal', input: '1' }] })
+    engine.read(2, { kind: 'tasks', filter: {} })
+    expect(engine.takeReads().answers).toMatchObject([{ call: 2, value: { tasks: [] } }])
+    expect(engine.take().answers).toMatchObject([{ call: 1 }])
+    engine.read(3, { kind: 'tasks', filter: {} })
+    expect(engine.take().answers).toMatchObject([{ call: 3, value: { tasks: [{ type: 'work' }] } }])
+    engine.close()
+  })
+})
