@@ -120,7 +120,12 @@ export const errorCodes = {
   },
   limit_exceeded: {
     meaning: 'A limit of the configuration was reached.',
-    remedy: 'Raise the limit that the message names, or do less.',
+    remedy: 'Raise the limit that the message names, do less, or try later.',
+  },
+  circuit_open: {
+    meaning:
+      'Work of the route or swarm broke a hard limit, or was slow too often: it takes nothing for now.',
+    remedy: 'Submit again when the message says; see what went wrong before.',
   },
   not_approved: {
     meaning: 'A human refused it too often, or did not answer in time.',

@@ -122,6 +122,14 @@ export interface Claim {
   readonly checkpoint?: string
   /** A budget that it draws on asks, and nobody has answered: it is given back at its first step boundary. */
   readonly yields?: true
+  /** Of an agent of a swarm. */
+  readonly left?: ResourcesLeft
+}
+
+/** What is left of what a lease may use; null where nothing limits it. Source: `docs/semantics.md 10.6`. */
+export interface ResourcesLeft {
+  readonly cpuTimeUs: number | null
+  readonly memoryBytes: number | null
 }
 
 /** One submission, its values encoded and its limits checked. */
@@ -193,6 +201,14 @@ export type Receipt =
       readonly taskId: string
       readonly sequence: number
       readonly reason: 'idempotency_conflict' | 'already_exists'
+      readonly message: string
+    }
+  /** Refused before it became a record, so that it has no id: the swarm that it names is not there. */
+  | {
+      readonly accepted: false
+      readonly taskId: ''
+      readonly sequence: 0
+      readonly reason: 'not_found'
       readonly message: string
     }
 
@@ -564,16 +580,13 @@ export interface Writes {
       readonly share?: number
     }
     outcome:
-      | {
+      | ({
           readonly fenced: 'ok'
           readonly verdict: 'within' | 'soft' | 'hard'
           readonly pressure: number
           /** What is broken, said when it is for the first time. */
           readonly message?: string
-          /** What is left; null where nothing limits it. */
-          readonly cpuTimeUs: number | null
-          readonly memoryBytes: number | null
-        }
+        } & ResourcesLeft)
       | { readonly fenced: 'stale' }
   }
   /** Work behind a lease, live or ended, went wrong; the size of the scar. Source: `docs/semantics.md` C8, C9. */
@@ -604,6 +617,8 @@ export interface Writes {
           readonly sequence: number
           /** By the lease clock. */
           readonly acquiredAt: number
+          /** Of an agent. */
+          readonly left?: ResourcesLeft
         }
       | { readonly as: 'refused'; readonly receipt: Receipt }
   }

@@ -37,7 +37,7 @@ export type AdmissionVerdict =
   /** The circuit of a route, or of a swarm as a whole. `retryAfterMs` is 0 while a probe decides. */
   | ({ readonly by: 'circuit'; readonly route: string } & CircuitStanding)
   | ({ readonly by: 'circuit'; readonly swarm: string } & CircuitStanding)
-  /** `maxAgents`: so many are alive; `threshold`: their mean pressure; `exists`: there is no such swarm. */
+  /** `maxAgents`: so many are alive; `threshold`: their mean pressure. */
   | {
       readonly by: 'swarm'
       readonly swarm: string
@@ -45,7 +45,6 @@ export type AdmissionVerdict =
       readonly max: number
       readonly value: number
     }
-  | { readonly by: 'swarm'; readonly swarm: string; readonly limit: 'exists' }
   /** What the agents of a swarm share; `asked` is absent where it promised itself nothing. */
   | {
       readonly by: 'swarm'

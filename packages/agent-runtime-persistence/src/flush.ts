@@ -8,6 +8,7 @@ import {
   flushRank,
   fold,
   lastRank,
+  leftOf,
   promote,
   promoteBudgets,
   renew,
@@ -643,6 +644,7 @@ function claimOf(
   const stream = ws.stream(task.stream as number)
   const fresh = ws.checkpoints.get(task.id)?.data
   const checkpoint = fresh ?? (lease.fence > 1 ? tables.load.checkpoint(task.id) : undefined)
+  const usage = ws.usage(task.id)
   return {
     taskId: task.explicitId ?? ws.ids.task(task.id),
     leaseId: ws.ids.lease(lease.id),
@@ -661,6 +663,7 @@ function claimOf(
     submission: submissions.get(task.id) ?? tables.event(task.id, 1) ?? '{}',
     ...(checkpoint === undefined ? {} : { checkpoint }),
     ...(yields.has(task.id) ? { yields: true } : {}),
+    ...(usage === undefined || usage.swarm === null ? {} : { left: leftOf(ws, usage) }),
   }
 }
 

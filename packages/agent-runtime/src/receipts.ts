@@ -39,10 +39,11 @@ export function openReceipts(receipts: readonly StoreReceipt[]): readonly Receip
   })
 }
 
-/** A receipt as callers get it. Throws for a key or id that another task has. Source: `docs/semantics.md 2.7`. */
+/** A receipt as callers get it. Throws for a key or id that another task has, and a swarm that is not there. Source: `docs/semantics.md 2.7`. */
 export function openReceipt(receipt: StoreReceipt): Receipt {
   if (receipt.accepted) return receipt
   const { reason, message, ...rest } = receipt
+  if (reason === 'not_found') throw new RuntimeError(reason, message)
   if (reason === 'idempotency_conflict' || reason === 'already_exists') {
     const { taskId, sequence } = rest
     throw new RuntimeError(reason, message, { details: { taskId, sequence } })

@@ -104,10 +104,10 @@ function codeOf(reason: RejectionReason): ErrorCode {
     case 'unknown_task_type':
     case 'invalid_payload':
     case 'budget_exceeded':
+    case 'circuit_open':
       return reason
     case 'queue_full':
     case 'backpressure':
-    case 'circuit_open':
     case 'swarm_full':
     case 'swarm_overloaded':
     case 'quota_exceeded':

@@ -14,12 +14,7 @@ export function swarmRefusal(
 ): (Objection & { readonly reason: RejectionReason }) | undefined {
   if (name === undefined) return undefined
   const swarm = ws.swarm(name)
-  if (swarm === undefined)
-    return {
-      reason: 'swarm_full',
-      message: `there is no swarm '${name}' any more; create it again`,
-      verdict: { by: 'swarm', swarm: name, limit: 'exists' },
-    }
+  if (swarm === undefined) return undefined
   const { maxAgents, threshold } = swarm.terms
   const agents = ws.agentsOf(name).map(asAgent)
   const verdict = decideSpawn(agents, { maxAgents, threshold })
@@ -59,9 +54,17 @@ export function swarmRefusal(
   return undefined
 }
 
-/** An agent that is alive already has the name. */
+/** Its swarm is not there, or an agent that is alive already has the name. */
 export function agentTaken(ws: WorkingSet, { swarm, agent }: Submission): Receipt | undefined {
   if (swarm === undefined) return undefined
+  if (ws.swarm(swarm) === undefined)
+    return {
+      accepted: false,
+      taskId: '',
+      sequence: 0,
+      reason: 'not_found',
+      message: `there is no swarm '${swarm}' any more; create it again`,
+    }
   const other = ws.agentsOf(swarm).find((it) => it.agent === agent)
   if (other === undefined) return undefined
   const taskId = ws.task(other.task)?.explicitId ?? ws.ids.task(other.task)

@@ -52,7 +52,10 @@ export function exceededQuota(
       // A task that needs more than a whole window has fits into none.
       const hasEnd = short.limit !== 'maxInFlight' && short.asked <= short.max
       return {
-        message: `quota ${key} has no room; submit later or raise its limit`,
+        message:
+          short.limit === 'tokensPerWindow' && !hasEnd
+            ? `quota ${key} has room for ${short.max} tokens in a window, the task asks for ${short.asked}; raise tokensPerWindow, or ask for fewer`
+            : `quota ${key} has no room; submit later or raise its limit`,
         verdict: { by: 'quota', key, ...short, ...(hasEnd ? { resetsAt: window + windowMsOf(ws) } : {}) },
       }
     }

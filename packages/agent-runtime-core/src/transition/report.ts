@@ -2,9 +2,10 @@ import { decideLimits, type Excess } from '../decide/limits.ts'
 import { pressureOf, scalarPressure } from '../decide/pressure.ts'
 import type { ResourceLimits, UsageSample } from '../profile.ts'
 import type { OutcomeOf, Write } from '../store.ts'
-import { restOf, shareOf, unused } from './agents.ts'
+import { restOf, unused } from './agents.ts'
 import { breach, leaveScar, routeOf, swarmRoute } from './circuits.ts'
 import { held, type Held } from './fence.ts'
+import { leftOf, limitsOf } from './left.ts'
 import type { UsageRow } from './rows.ts'
 import { failHeld } from './settle.ts'
 import { relieve } from './swarms.ts'
@@ -20,16 +21,15 @@ export function report(ws: WorkingSet, it: Write<'report'>): OutcomeOf<'report'>
   ws.putUsage(usage)
   if (it.progress !== undefined) ws.putLease({ ...lease, progress: it.progress })
   const over = sharedExcess(ws, usage)
-  const limits = limitsOf(usage)
   const own = { cpuTimeUs: usage.computeUs, memoryBytes: usage.memoryBytes, durationMs: elapsedMs }
-  const verdict = over === undefined ? decideLimits(own, limits) : ({ as: 'hard', ...over } as const)
+  const verdict = over === undefined ? decideLimits(own, limitsOf(usage)) : ({ as: 'hard', ...over } as const)
   if (verdict.as === 'hard') {
     const message = excessText(verdict, usage, over !== undefined)
     const error = `{"code":"budget_exceeded","message":${JSON.stringify(message)},"name":"RuntimeError"}`
     failHeld(ws, live, 'budget_exceeded', error)
-    breach(ws, routeOf(ws, task))
-    if (usage.swarm !== null) breach(ws, swarmRoute(usage.swarm))
-    return { fenced: 'ok', verdict: 'hard', pressure: usage.pressure, message, ...left(ws, usage, limits) }
+    // What the agents used up together is no fault of the one that said so last, nor of its route.
+    breach(ws, over === undefined || usage.swarm === null ? routeOf(ws, task) : swarmRoute(usage.swarm))
+    return { fenced: 'ok', verdict: 'hard', pressure: usage.pressure, message, ...leftOf(ws, usage) }
   }
   const warns = verdict.as === 'soft' && !usage.warned
   if (warns) {
@@ -42,7 +42,7 @@ export function report(ws: WorkingSet, it: Write<'report'>): OutcomeOf<'report'>
       `{"amount":"${amount}","leaseId":"${it.leaseId}","limit":${limit},"used":${actual}}`,
     )
   }
-  const rest = left(ws, usage, limits)
+  const rest = leftOf(ws, usage)
   if (usage.swarm !== null) relieve(ws, usage.swarm)
   return {
     fenced: 'ok',
@@ -91,15 +91,6 @@ function used(ws: WorkingSet, { lease, task }: Held, it: Write<'report'>, elapse
   }
 }
 
-/** Its own limits; an agent that was promised a share of the swarm's budget has no more than that. */
-function limitsOf({ terms, promisedCpuUs, promisedMemoryBytes }: UsageRow): ResourceLimits {
-  if (promisedCpuUs === null && promisedMemoryBytes === null) return terms.limits
-  const { soft = {}, hard = {} } = terms.limits
-  const cpuTimeUs = Math.min(hard.cpuTimeUs ?? Infinity, promisedCpuUs ?? Infinity)
-  const memoryBytes = Math.min(hard.memoryBytes ?? Infinity, promisedMemoryBytes ?? Infinity)
-  return { soft, hard: { ...hard, cpuTimeUs, memoryBytes } }
-}
-
 /** What all agents of a swarm together have too much. */
 function sharedExcess(ws: WorkingSet, usage: UsageRow): Excess | undefined {
   const swarm = usage.swarm === null ? undefined : ws.swarm(usage.swarm)
@@ -111,29 +102,6 @@ function sharedExcess(ws: WorkingSet, usage: UsageRow): Excess | undefined {
   if (rest.memoryBytes < 0)
     return { amount: 'memoryBytes', used: totalMemoryBytes - rest.memoryBytes, limit: totalMemoryBytes }
   return undefined
-}
-
-/** What the lease has left of CPU time and memory; null where nothing limits it. */
-function left(
-  ws: WorkingSet,
-  usage: UsageRow,
-  { hard = {} }: ResourceLimits,
-): { readonly cpuTimeUs: number | null; readonly memoryBytes: number | null } {
-  const swarm = usage.swarm === null ? undefined : ws.swarm(usage.swarm)
-  const own = shareOf(usage)
-  // What it was promised and has not used is kept for it, and no part of the rest.
-  const rest = swarm === undefined ? noLimit : restOf(ws, swarm)
-  const keptCpu = Math.max(0, (usage.promisedCpuUs ?? 0) - own.computeUs)
-  const keptMemory = Math.max(usage.memoryBytes, usage.promisedMemoryBytes ?? 0)
-  const cpu = Math.min((hard.cpuTimeUs ?? Infinity) - usage.computeUs, rest.cpuTimeUs + keptCpu)
-  const memory = Math.min(hard.memoryBytes ?? Infinity, rest.memoryBytes + keptMemory)
-  return { cpuTimeUs: amountOf(cpu), memoryBytes: amountOf(memory) }
-}
-
-const noLimit = { cpuTimeUs: Infinity, memoryBytes: Infinity }
-
-function amountOf(amount: number): number | null {
-  return Number.isFinite(amount) ? Math.max(0, amount) : null
 }
 
 function excessText({ amount, used: actual, limit }: Excess, { swarm }: UsageRow, isShared: boolean): string {

@@ -2,6 +2,7 @@ import { laneRank } from '../lane.ts'
 import type { OutcomeOf, Write } from '../store.ts'
 import { CALLER } from './caller.ts'
 import { grantLease } from './grant.ts'
+import { leftOf } from './left.ts'
 import { hold, streamOf } from './queue.ts'
 import { startQuotas } from './quotas.ts'
 import { submitOne } from './submit.ts'
@@ -38,5 +39,6 @@ export function startLease(ws: WorkingSet, it: Write<'startLease'>): OutcomeOf<'
     laneRank: laneRank[lane],
   }
   ws.putUsage({ ...usage, lease: id })
-  return { as: 'started', taskId: receipt.taskId, leaseId, sequence: task.id, acquiredAt: leaseAt }
+  const started = { taskId: receipt.taskId, leaseId, sequence: task.id, acquiredAt: leaseAt }
+  return { as: 'started', ...started, ...(usage.swarm === null ? {} : { left: leftOf(ws, usage) }) }
 }

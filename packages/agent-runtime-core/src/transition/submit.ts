@@ -148,7 +148,7 @@ const newTask: Omit<
   waitReason: null,
 }
 
-/** The answer to a submission whose key or id was used before; undefined when neither was. Source: `docs/semantics.md 2.7, 12.0`. */
+/** The answer to a submission that becomes no record, such as one whose key or id was used before; undefined for others. Source: `docs/semantics.md 2.7, 12.0`. */
 function takenBefore(ws: WorkingSet, it: Submission): Receipt | undefined {
   const key = it.idempotencyKey
   const bound = key === undefined ? undefined : (ws.keys.get(key) ?? ws.base.keys.get(key))

@@ -166,6 +166,7 @@ function watchProfile(
       taskId,
       route: definition.type,
       terms,
+      left: attempt.claim.left,
       onDeadline: (message) => {
         if (attempt.stopped !== undefined || attempt.handlerEnded) return
         const error = { name: 'RuntimeError', message, code: 'budget_exceeded' }

@@ -8,6 +8,7 @@ import {
   type OutcomeOf,
   type ProfileTerms,
   type ResourceBudget,
+  type ResourcesLeft,
   RuntimeError,
   type Settlement,
   TaskCanceled,
@@ -30,6 +31,7 @@ export interface CallerLeaseCase {
   readonly terms: ProfileTerms
   readonly controller: AbortController
   readonly measure: UsageProbe | undefined
+  readonly left: ResourcesLeft | undefined
   /** Called when its work has stopped. */
   readonly onGone: () => void
 }
@@ -77,6 +79,7 @@ export class CallerLease implements TaskLease {
         route: it.route,
         terms: it.terms,
         probe: it.measure,
+        left: it.left,
         onDeadline: (message) => this.#expire(message),
         onBreach: (message) => this.#end('exceeded', new RuntimeError('budget_exceeded', message)),
       },

@@ -2,7 +2,8 @@ import { encode, type UsageSample } from '@ku0/agent-runtime-core'
 import { isAmount, isWithinOne, type Rule, type Rules } from '../rules.ts'
 
 /**
- * What a holder reports. `progress` is kept with the lease for people to see: any value, and a number from 0 to 1 where it is a share.
+ * What a holder reports. `progress` is kept with the lease for people to see: a number is a share of the work, from 0 to 1; anything else
+ * is shown as it is.
  * `computeUs` is the CPU time of the lease so far, `memoryBytes` what it holds now.
  */
 export interface Heartbeat extends UsageSample {
@@ -10,10 +11,15 @@ export interface Heartbeat extends UsageSample {
 }
 
 const amountRule: Rule = ['a number, 0 or more', isAmount]
+// A number that is no share would be taken for one and lost.
+const progressRule: Rule = [
+  'a number from 0 to 1, or anything else than a number',
+  (value) => typeof value !== 'number' || isWithinOne(value),
+]
 const shareRule: Rule = ['a number from 0 to 1', isWithinOne]
 
 export const heartbeatRules: Rules<Heartbeat> = {
-  progress: ['', () => true],
+  progress: progressRule,
   computeUs: amountRule,
   memoryBytes: amountRule,
   errorRate: shareRule,

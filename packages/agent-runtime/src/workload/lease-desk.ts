@@ -107,7 +107,7 @@ export class LeaseDesk {
       if (receipt.accepted) throw invalid(`startTask '${route}': the task exists already`)
       throw new TaskRejected(receipt.taskId, receipt.reason, receipt.message)
     }
-    const { leaseId, taskId } = outcome
+    const { leaseId, taskId, left } = outcome
     const onGone = () => this.#gone(leaseId)
     const lease = new CallerLease(this.#parts, {
       leaseId,
@@ -116,6 +116,7 @@ export class LeaseDesk {
       terms,
       controller,
       measure,
+      left,
       onGone,
     })
     this.#leases.set(leaseId, lease)

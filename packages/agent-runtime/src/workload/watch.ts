@@ -4,6 +4,7 @@ import {
   type OutcomeOf,
   type ProfileTerms,
   type ResourceBudget,
+  type ResourcesLeft,
   type UsageSample,
   type WorkTelemetry,
   type Write,
@@ -36,9 +37,9 @@ export interface Watched {
   /** It broke a hard limit: the store has ended it. */
   readonly onBreach: (message: string) => void
   readonly probe?: UsageProbe | undefined
+  /** What it has before it reports anything, where others draw on it as well; its own hard limits by default. */
+  readonly left?: ResourcesLeft | undefined
 }
-
-type Reported = Extract<OutcomeOf<'report'>, { fenced: 'ok' }>
 
 /**
  * Holds one lease to its terms: its deadline, its limits, its duty to report. What was wrong with it is told when its work has really
@@ -50,7 +51,7 @@ export class ProfileWatch {
   readonly #startedAt: number
   #timers: Deadline[] = []
   #last: UsageSample & { readonly progress?: number } = {}
-  #left: Pick<Reported, 'cpuTimeUs' | 'memoryBytes'>
+  #left: ResourcesLeft
   #reportedAt: number | undefined
   #isSettled = false
   #isTold = false
@@ -60,7 +61,7 @@ export class ProfileWatch {
     this.#lease = lease
     this.#startedAt = parts.environment.clock.monotonic()
     const { cpuTimeUs = null, memoryBytes = null } = lease.terms.limits.hard ?? {}
-    this.#left = { cpuTimeUs, memoryBytes }
+    this.#left = lease.left ?? { cpuTimeUs, memoryBytes }
     this.#arm()
     const { leaseId, route: routeId, terms } = lease
     parts.observers.tell('onLeaseAcquired', {

@@ -122,6 +122,9 @@ describe('leases that callers hold (docs/semantics.md 10.1, 10.4)', () => {
       ['released', 1_500, 'completed'],
     ])
     const other = await runtime.startTask('report')
+    for (const progress of [50, -0.1, Number.NaN])
+      await expect(other.heartbeat({ progress })).rejects.toThrow('progress: a number from 0 to 1')
+    await other.heartbeat({ progress: 'half' })
     await expect(other.heartbeat({ progress: 1, memory: 3 } as never)).rejects.toThrow(
       'heartbeat option memory: no such option',
     )

@@ -74,13 +74,20 @@ describe('swarms (docs/semantics.md 10.6)', () => {
     const { runtime } = await virtualRuntime({ tasks: [] })
     const swarm = await runtime.createSwarm('ai', { sharedBudget: { totalMemoryBytes: 100 } })
     const promised = await swarm.spawnAgent('promised', { share: { memoryBytes: 80 } })
+    const other = await swarm.spawnAgent('other')
+    expect([promised.budget(), other.budget()].map(({ memoryBytes }) => memoryBytes)).toEqual([80, 20])
     await expect(swarm.spawnAgent('greedy', { share: { memoryBytes: 21 } })).rejects.toMatchObject({
       reason: 'budget_exceeded',
     })
     await expect(swarm.spawnAgent('odd', { share: { memory: 1 } as never })).rejects.toThrow('share.memory')
     await expect(promised.heartbeat({ memoryUsed: 81 })).rejects.toMatchObject({ code: 'budget_exceeded' })
     expect(promised.signal.aborted).toBe(true)
-    await promised.release()
+    await Promise.all([promised.release(), other.release()])
+    // Its own share was its own fault, and its route's: the circuit is named, and an error of its own.
+    await expect(swarm.spawnAgent('late')).rejects.toMatchObject({
+      code: 'circuit_open',
+      reason: 'circuit_open',
+    })
   })
 
   test('10.6 it is a record of the store: the same settings join it, others are refused, closing it cancels', async () => {
@@ -98,6 +105,9 @@ describe('swarms (docs/semantics.md 10.6)', () => {
     expect(await swarm.close()).toBe(false)
     expect(await runtime.status(receipt.taskId)).toMatchObject({ state: 'canceled' })
     await expect(swarm.status()).rejects.toMatchObject({ code: 'not_found' })
+    const gone = { code: 'not_found', message: "there is no swarm 'mine' any more; create it again" }
+    await expect(swarm.spawnAgent('two')).rejects.toMatchObject(gone)
+    await expect(swarm.spawnAgent('two', { task: slow, input: null })).rejects.toMatchObject(gone)
     door.resolve()
   })
 })

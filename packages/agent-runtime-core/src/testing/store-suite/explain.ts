@@ -147,11 +147,6 @@ export function explains({ rule, timed, twice, expect }: Suite): void {
     })
     await scene.write({ kind: 'closeSwarm', name: 's' })
     expect((await explain(scene, taskId)).canceled).toEqual({ by: 'swarm', swarm: 's' })
-    expect(await refused(scene, { ...agent, agent: 'c' })).toEqual({
-      by: 'swarm',
-      swarm: 's',
-      limit: 'exists',
-    })
 
     const parent = await claimedOn(scene, 'p', {
       type: 'parent',

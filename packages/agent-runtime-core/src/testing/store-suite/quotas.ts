@@ -354,6 +354,8 @@ export function quotas({ rule, timed, expect }: Suite): void {
       expect(await scene.submit({ ...big, tokens: 101 })).toMatchObject({
         accepted: false,
         reason: 'quota_exceeded',
+        message:
+          'quota model:big has room for 100 tokens in a window, the task asks for 101; raise tokensPerWindow, or ask for fewer',
       })
       expect(await scene.submit({ ...big, tokens: 100 })).toMatchObject({ accepted: true })
       expect(await scene.hasClaim()).toBe(true)

@@ -143,6 +143,35 @@ export function swarms({ rule, timed, expect }: Suite): void {
     },
   )
 
+  rule('10.6 an agent is told from its start what it may use', async (scene) => {
+    await create(scene, { sharedBudget: { totalCpuTimeUs: 100, totalMemoryBytes: 50 } })
+    const first = await hold(scene, agent('first'))
+    await report(scene, first, { computeUs: 40, memoryBytes: 10 })
+    expect(await startLease(scene, agent('promised', { share: { cpuTimeUs: 20 } }))).toMatchObject({
+      left: { cpuTimeUs: 20, memoryBytes: 40 },
+    })
+    expect(await scene.running(agent('queued'))).toMatchObject({ left: { cpuTimeUs: 40, memoryBytes: 40 } })
+    expect((await scene.running()).left).toBeUndefined()
+  })
+
+  rule('10.6 the breaker opens on whose fault it was: the swarm’s, or the route’s', async (scene) => {
+    const circuits = async () => ({
+      swarm: (await swarm(scene))?.circuit,
+      route: (await scene.read({ kind: 'routes' }))[0]?.circuit ?? 'closed',
+    })
+    await create(scene, { sharedBudget: { totalCpuTimeUs: 100 } })
+    const greedy = await hold(scene, agent('greedy', { share: { cpuTimeUs: 10 } }))
+    expect(await report(scene, greedy, { computeUs: 11 })).toMatchObject({ verdict: 'hard' })
+    expect(await circuits()).toEqual({ swarm: 'closed', route: 'open' })
+    await scene.write({ kind: 'closeSwarm', name: 'research' })
+    expect(await startLease(scene, agent('late'))).toMatchObject({ receipt: { reason: 'not_found' } })
+    await create(scene, { route: 'other', sharedBudget: { totalCpuTimeUs: 100 } })
+    const other = await hold(scene, agent('other', { type: 'other' }))
+    expect(await report(scene, other, { computeUs: 101 })).toMatchObject({ verdict: 'hard' })
+    expect(await circuits()).toEqual({ swarm: 'open', route: 'open' })
+    expect(await scene.read({ kind: 'routes' })).toHaveLength(1)
+  })
+
   rule('10.6 a share is never more than the rest, and is kept for its agent', async (scene) => {
     await create(scene, { sharedBudget: { totalCpuTimeUs: 100 } })
     const first = await hold(scene, agent('first', { share: { cpuTimeUs: 70 } }))
@@ -190,7 +219,8 @@ export function swarms({ rule, timed, expect }: Suite): void {
     expect(await scene.state(queued)).toBe('canceled')
     expect(await scene.state(held.taskId)).toBe('canceled')
     expect(await scene.read({ kind: 'swarms' })).toEqual([])
-    expect(await scene.submit(agent('late'))).toMatchObject({ reason: 'swarm_full' })
+    expect(await scene.submit(agent('late'))).toMatchObject({ reason: 'not_found', taskId: '' })
+    expect((await scene.read({ kind: 'tasks', filter: { states: ['rejected'] } })).tasks).toEqual([])
     expect(await scene.write({ kind: 'closeSwarm', name: 'research' })).toEqual({
       closed: false,
       canceled: 0,
