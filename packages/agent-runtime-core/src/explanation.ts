@@ -118,7 +118,13 @@ export interface Requeues {
   readonly byReason: Partial<Readonly<Record<RequeueReason, number>>>
   /** How often it gave way because interactive tasks waited for nothing but a slot. Source: `docs/semantics.md 3.6`. */
   readonly preempted: number
-  readonly last: { readonly reason: RequeueReason; readonly at: number; readonly preemptedBy?: Lane }
+  readonly last: {
+    readonly reason: RequeueReason
+    readonly at: number
+    readonly preemptedBy?: Lane
+    /** What its provider refused for now, and until when. */
+    readonly backOff?: { readonly keys: readonly string[]; readonly until: number }
+  }
 }
 
 /** The children of a waiting task that have not ended. */

@@ -194,6 +194,8 @@ export type Receipt =
       readonly sequence: number
       readonly reason: RejectionReason
       readonly message: string
+      /** As things are set there will never be room for it. */
+      readonly forGood?: true
     }
   /** Refused before it became a record: the key or id is taken by another payload or task. */
   | {

@@ -67,4 +67,6 @@ interface CircuitStanding {
 export interface Objection {
   readonly message: string
   readonly verdict: AdmissionVerdict
+  /** As things are set there will never be room for it. */
+  readonly forGood?: true
 }

@@ -224,7 +224,8 @@ export class FrontDoor implements Runtime {
     this.#assertOpen()
     const taskId = taskIdOf('result', task)
     assertOptions('result', options, waitRules)
-    if (typeof task !== 'string' && !task.accepted) throw new TaskRejected(taskId, task.reason, task.message)
+    if (typeof task !== 'string' && !task.accepted)
+      throw new TaskRejected(taskId, task.reason, task.message, task.forGood)
     return (await awaitResult(
       { store: this.#store, feed: this.#feed, deadlines: this.#deadlines },
       taskId,

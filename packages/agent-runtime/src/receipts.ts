@@ -23,6 +23,8 @@ export interface Rejected<Output = unknown> {
   readonly reason: RejectionReason
   /** What was wrong and what to do, for people. */
   readonly message: string
+  /** As things are set there will never be room for it: submitting it again does not help. */
+  readonly forGood?: true
 }
 
 /** The receipts of one commit. All of them are told with the error of one: the others are committed. */

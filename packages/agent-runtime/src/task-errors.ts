@@ -35,13 +35,16 @@ export class TaskRejected extends RuntimeError {
 
   readonly taskId: string
   readonly reason: RejectionReason
+  /** As things are set there will never be room for it: submitting it again does not help. */
+  readonly forGood: boolean
 
-  constructor(taskId: string, reason: RejectionReason, message: string) {
+  constructor(taskId: string, reason: RejectionReason, message: string, forGood = false) {
     super(codeOf(reason), `task ${taskId} was rejected (${reason}): ${message}`, {
       details: { taskId, reason },
     })
     this.taskId = taskId
     this.reason = reason
+    this.forGood = forGood
   }
 }
 

@@ -36,11 +36,13 @@ export type Admission =
       readonly message: string
       /** What it was decided on; absent where the front door found something wrong. */
       readonly verdict?: AdmissionVerdict
+      /** As things are set there will never be room for it. */
+      readonly forGood?: true
     }
 
 /** Whether a submission was refused for how much there is, not for what it is: the same one is taken once there is room. */
-export function wantsRoom(reason: RejectionReason): boolean {
-  return roomReasons.has(reason)
+export function wantsRoom(it: { readonly reason: RejectionReason; readonly forGood?: boolean }): boolean {
+  return it.forGood !== true && roomReasons.has(it.reason)
 }
 
 const roomReasons: ReadonlySet<RejectionReason> = new Set(['queue_full', 'backpressure', 'quota_exceeded'])

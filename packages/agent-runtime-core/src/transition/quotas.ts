@@ -13,10 +13,11 @@ import {
   tokensLeft,
 } from '../decide/quota.ts'
 import { limitOfKey, quotaKeysOf, type QuotaNames, windowStart } from '../quota.ts'
+import type { Submission } from '../store.ts'
 import type { UsageSum } from '../usage.ts'
 import type { Objection } from '../verdict.ts'
 import { accountOf } from './charge.ts'
-import { hold } from './queue.ts'
+import { hold, streamOf } from './queue.ts'
 import type { QuotaRow, StreamRow, TaskRow } from './rows.ts'
 import type { WorkingSet } from './working-set.ts'
 
@@ -34,31 +35,22 @@ export function quotaKeysFor(ws: WorkingSet, names: QuotaNames): readonly string
 }
 
 /**
- * Why one of the keys has no room for one more submission; undefined when all have. `startsNow`: it cannot be deferred, so that what
- * would keep it from starting refuses it. Source: `docs/semantics.md` C4, 10.1.
+ * Why one of the keys has no room for one more submission; undefined when all have. What its caller holds cannot be deferred, so that what
+ * would keep it from starting refuses it. `spawning`: its parent, which runs. Source: `docs/semantics.md` C4, 10.1.
  */
 export function exceededQuota(
   ws: WorkingSet,
   keys: readonly string[],
-  tokens: number,
-  startsNow: boolean,
+  { tokens = 0, held }: Submission,
+  spawning: TaskRow | undefined,
 ): Objection | undefined {
   const window = windowNow(ws)
+  const startsNow = held === true
   for (const key of keys) {
     const rule = quotaRule(ws.config.quotaConfig, key)
     const counters = ws.quota(key)
     const short = rule && shortNow(rule, counters, window, tokens, startsNow)
-    if (short !== undefined) {
-      // A task that needs more than a whole window has fits into none.
-      const hasEnd = short.limit !== 'maxInFlight' && short.asked <= short.max
-      return {
-        message:
-          short.limit === 'tokensPerWindow' && !hasEnd
-            ? `quota ${key} has room for ${short.max} tokens in a window, the task asks for ${short.asked}; raise tokensPerWindow, or ask for fewer`
-            : `quota ${key} has no room; submit later or raise its limit`,
-        verdict: { by: 'quota', key, ...short, ...(hasEnd ? { resetsAt: window + windowMsOf(ws) } : {}) },
-      }
-    }
+    if (short !== undefined) return shortageOf(ws, key, short, spawning)
     const { blockedUntil } = counters
     if ((startsNow || rule?.onExceeded === 'reject') && isBlocked(counters, ws.now.at))
       return {
@@ -67,6 +59,24 @@ export function exceededQuota(
       }
   }
   return undefined
+}
+
+/** What fits into no window, or wants the place of whoever spawns it, would wait for ever. */
+function shortageOf(ws: WorkingSet, key: string, short: Shortage, spawning: TaskRow | undefined): Objection {
+  const { limit, max, asked } = short
+  const fits = asked <= max
+  const resets = limit !== 'maxInFlight' && fits ? { resetsAt: windowNow(ws) + windowMsOf(ws) } : {}
+  const verdict = { by: 'quota', key, ...short, ...resets } as const
+  if (limit === 'tokensPerWindow' && !fits) {
+    const message = `quota ${key} has room for ${max} tokens in a window, the task asks for ${asked}; raise tokensPerWindow, or ask for fewer`
+    return { message, verdict, forGood: true }
+  }
+  const isOwn = spawning !== undefined && ws.stream(streamOf(spawning)).quotaKeys.includes(key)
+  if (limit === 'maxInFlight' && max === 1 && isOwn) {
+    const message = `quota ${key} lets one be in flight, and that is the parent; let it defer, or raise maxInFlight`
+    return { message, verdict, forGood: true }
+  }
+  return { message: `quota ${key} has no room; submit later or raise its limit`, verdict }
 }
 
 function shortNow(

@@ -29,7 +29,7 @@ export function submitOne(ws: WorkingSet, it: Submission, parent: number | null 
 /** The same for who stands in line: undefined when there is no room, and nothing is recorded then. Source: `docs/semantics.md 5.5`. */
 export function submitIfRoom(ws: WorkingSet, it: Submission, parent: number): Receipt | undefined {
   return admit(ws, it, parent, (set, refused, refusal) =>
-    wantsRoom(refusal.reason) ? undefined : reject(set, refused, refusal),
+    wantsRoom(refusal) ? undefined : reject(set, refused, refusal),
   )
 }
 
@@ -42,7 +42,8 @@ function admit<R>(
   const taken = it.refused === undefined ? takenBefore(ws, it) : undefined
   if (taken !== undefined) return taken
 
-  const above = parent === null ? null : ws.taskNow({ id: parent }).budget
+  const spawning = parent === null ? undefined : ws.taskNow({ id: parent })
+  const above = spawning?.budget ?? null
   const dueAt = dueTime(it, ws.now.at)
   const keys = quotaKeysFor(ws, it)
   const admission = decideAdmission({
@@ -56,8 +57,7 @@ function admit<R>(
     tripped: ws.hasCircuits || it.swarm !== undefined ? () => tripped(ws, it, dueAt !== null) : undefined,
     clients: ws.shares?.crowdedBy(it.client ?? ''),
     exhaustedBudget: above === null ? undefined : () => exhausted(ws, { budget: above }),
-    exceededQuota:
-      keys.length === 0 ? undefined : () => exceededQuota(ws, keys, it.tokens ?? 0, it.held === true),
+    exceededQuota: keys.length === 0 ? undefined : () => exceededQuota(ws, keys, it, spawning),
   })
   if (!admission.accepted) return refuse(ws, it, admission)
 
@@ -192,7 +192,7 @@ function dueTime(it: Submission, now: number): number | null {
 type Refusal = Extract<Admission, { accepted: false }>
 
 /** A rejected submission is still a record; it keeps no payload, but what it was decided on. Source: `docs/semantics.md 1.5, 2.9`. */
-function reject(ws: WorkingSet, it: Submission, { reason, message, verdict }: Refusal): Receipt {
+function reject(ws: WorkingSet, it: Submission, { reason, message, verdict, ...rest }: Refusal): Receipt {
   const id = ws.nextTask++
   const at = ws.now.at
   ws.move(
@@ -216,7 +216,8 @@ function reject(ws: WorkingSet, it: Submission, { reason, message, verdict }: Re
     `{"lane":"${it.lane}","message":${JSON.stringify(message)},"reason":"${reason}","type":${JSON.stringify(it.type)}${verdict === undefined ? '' : `,"verdict":${canonical(verdict)}`}}`,
   )
   ws.count('rejected')
-  return { accepted: false, taskId: ws.ids.task(id), sequence: id, reason, message }
+  const forGood = rest.forGood === true ? { forGood: true as const } : {}
+  return { accepted: false, taskId: ws.ids.task(id), sequence: id, reason, message, ...forGood }
 }
 
 /** The data of `task.queued`, in canonical JSON. `input` is canonical already. */

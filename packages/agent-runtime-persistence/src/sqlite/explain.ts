@@ -136,7 +136,7 @@ export function prepareExplain(
     const queue = view()
     if (dueAt !== undefined)
       return {
-        summary: `is due at ${new Date(dueAt).toISOString()}`,
+        summary: `is due at ${new Date(dueAt).toISOString()}${sinceText(requeued(row).requeued?.last)}`,
         waitsFor: 'delay',
         until: dueAt,
         start: { startsInMs: Math.max(0, dueAt - queue.at), restsOn: { as: 'delay' } },
@@ -185,11 +185,16 @@ export function prepareExplain(
     let last: Requeues['last'] | undefined
     const all = requeues.all(row.id)
     for (const { at, data } of all) {
-      const { reason, leaseId } = JSON.parse(data) as EventData['task.requeued']
+      const { reason, leaseId, backOff } = JSON.parse(data) as EventData['task.requeued']
       byReason[reason] = (byReason[reason] ?? 0) + 1
       const by = reason === 'yielded' && wasPreempted(leaseId)
       if (by) preempted += 1
-      last = { reason, at, ...(by ? { preemptedBy: INTERACTIVE } : {}) }
+      last = {
+        reason,
+        at,
+        ...(by ? { preemptedBy: INTERACTIVE } : {}),
+        ...(backOff === undefined ? {} : { backOff }),
+      }
     }
     return last === undefined ? {} : { requeued: { times: all.length, byReason, preempted, last } }
   }
@@ -222,6 +227,13 @@ export function prepareExplain(
 }
 
 const INTERACTIVE: Lane = 'interactive'
+
+/** Why a task that was started before is due at a time. */
+function sinceText(last: Requeues['last'] | undefined): string {
+  if (last?.backOff !== undefined)
+    return `: the provider of ${last.backOff.keys.join(', ')} refused it until then`
+  return last?.reason === 'retry' ? ', to be tried again' : ''
+}
 
 function childWaitsFor(queue: QueueView, child: TaskRow): QueueReason | WaitReason | undefined {
   if (child.state === 'waiting') return child.waitReason ?? undefined

@@ -265,7 +265,7 @@ class Spawn<T> implements Start, Member, Seeker {
     try {
       const { taskId, ...receipt } = openReceipt(outcome.receipt)
       if (receipt.accepted) throw new RuntimeError('internal', `child '${key}' was refused and accepted`)
-      return new TaskRejected(taskId, receipt.reason, receipt.message)
+      return new TaskRejected(taskId, receipt.reason, receipt.message, receipt.forGood)
     } catch (error) {
       return spawnedAgain(error, key, this.#it.item) ?? error
     }

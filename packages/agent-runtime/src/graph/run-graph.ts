@@ -119,7 +119,7 @@ class GraphRun {
       const child = await this.#ctx.spawn(name, task, input(this.#results), { ...options, whenFull: 'throw' })
       this.#completed(name, await child.result())
     } catch (error) {
-      if (error instanceof TaskRejected && wantsRoom(error.reason)) this.#refused(name)
+      if (error instanceof TaskRejected && wantsRoom(error)) this.#refused(name)
       else this.#failed(name, error)
     }
   }

@@ -105,7 +105,7 @@ export class LeaseDesk {
     if (outcome.as === 'refused') {
       const receipt = openReceipt(outcome.receipt)
       if (receipt.accepted) throw invalid(`startTask '${route}': the task exists already`)
-      throw new TaskRejected(receipt.taskId, receipt.reason, receipt.message)
+      throw new TaskRejected(receipt.taskId, receipt.reason, receipt.message, receipt.forGood)
     }
     const { leaseId, taskId, left } = outcome
     const onGone = () => this.#gone(leaseId)

@@ -197,6 +197,21 @@ describe('children (docs/semantics.md 5.5)', () => {
     expect((await it.runtime.stats()).totals.rejected).toBe(1)
   })
 
+  test('a child that there will never be room for is refused at once', async () => {
+    const parent = defineTask({ type: 'parent', input: z.null() }, async (ctx) => {
+      const refused = await ctx.call('child', double, 4, { model: 'one' }).catch((error: unknown) => error)
+      return [(refused as TaskRejected).forGood, (refused as TaskRejected).message]
+    })
+    await using it = await createTestRuntime({
+      tasks: [parent, double],
+      config: { quotaConfig: { models: { one: { maxInFlight: 1 } } } },
+    })
+    expect(await it.run(parent, null, { model: 'one' })).toEqual([
+      true,
+      expect.stringContaining('that is the parent'),
+    ])
+  })
+
   test('an input that does not fit is a recorded rejection, as for any submission', async () => {
     const parent = defineTask({ type: 'parent', input: z.null() }, (ctx) =>
       ctx.call('child', double, 'four' as never),

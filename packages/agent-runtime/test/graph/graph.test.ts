@@ -223,6 +223,15 @@ describe('graphs (docs/semantics.md 13.3)', () => {
     expect(await nodesOf(it, receipt.taskId)).toHaveLength(20)
   })
 
+  test('a node that there will never be room for fails', async () => {
+    const config = { quotaConfig: { models: { large: { tokensPerWindow: 10 } } } }
+    await using it = await start({ config })
+    const receipt = await it.runtime.submitGraph({
+      nodes: { a: { task: double, input: 1, options: { model: 'large', tokens: 11 } } },
+    })
+    await expect(it.result(receipt)).rejects.toThrow('the task asks for 11')
+  })
+
   test('7.5 the outputs of all nodes together may be larger than one may be', async () => {
     const page = defineTask({ type: 'page', input: z.number() }, (_, n) => String(n % 10).repeat(100_000))
     const names = Array.from({ length: 20 }, (_, n) => `node ${n}`)

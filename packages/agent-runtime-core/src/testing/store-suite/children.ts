@@ -127,6 +127,45 @@ export function children({ rule, timed, expect }: Suite): void {
     { config: { queueDepthLimit: 1, batchBackpressureThreshold: 1 } },
   )
 
+  rule(
+    '5.5 a child that there will never be room for is refused, also in line: the parent has the only place of its quota',
+    async (scene) => {
+      const parent = await scene.running({ type: 'parent', model: 'one' })
+      const { idempotencyKey: _, ...task } = submission({ type: 'child' })
+      const inLine = (key: string, more: object) =>
+        scene.write({
+          kind: 'spawn',
+          leaseId: parent.leaseId,
+          key,
+          position: 0,
+          policy: 'cancel',
+          submission: { ...task, ...more },
+          inLine: true,
+        })
+      expect(await inLine('a', { model: 'one' })).toMatchObject({
+        as: 'refused',
+        receipt: {
+          reason: 'quota_exceeded',
+          forGood: true,
+          message:
+            'quota model:one lets one be in flight, and that is the parent; let it defer, or raise maxInFlight',
+        },
+      })
+      expect(await inLine('b', { model: 'few', tokens: 11 })).toMatchObject({ as: 'refused' })
+      expect(await inLine('c', { model: 'few', tokens: 10 })).toMatchObject({ as: 'spawned' })
+      expect(await inLine('d', { model: 'few', tokens: 10 })).toMatchObject({ as: 'no_room' })
+      expect(await inLine('e', { model: 'other' })).toMatchObject({ as: 'spawned' })
+      expect(await inLine('f', { model: 'other' })).toMatchObject({ as: 'no_room' })
+    },
+    {
+      config: {
+        quotaConfig: {
+          models: { one: { maxInFlight: 1 }, few: { tokensPerWindow: 10 }, other: { maxInFlight: 1 } },
+        },
+      },
+    },
+  )
+
   rule('1.1 5.5 a parent that waits for its child goes on when that ends, with its output', async (scene) => {
     const [parent, child = ''] = await family(scene, 'a')
     expect(await suspend(scene, parent, [end('a')])).toEqual({ fenced: 'ok', suspended: true, resolved: [] })

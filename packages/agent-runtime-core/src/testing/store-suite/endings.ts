@@ -92,7 +92,10 @@ export function endings({ rule, timed, expect }: Suite): void {
       scene.free(claim.workerId)
       expect(await scene.task(claim.taskId)).toMatchObject({ state: 'queued', dueAt: scene.now + 2_000 })
       expect(await scene.stats()).toMatchObject({ delayed: 1, depth: { normal: 0 } })
-      expect(await scene.read({ kind: 'explain', taskId: claim.taskId })).toMatchObject({ waitsFor: 'delay' })
+      expect(await scene.read({ kind: 'explain', taskId: claim.taskId })).toMatchObject({
+        waitsFor: 'delay',
+        summary: `is due at ${new Date(scene.now + 2_000).toISOString()}, to be tried again`,
+      })
       await scene.pass(1_999)
       expect(await scene.hasClaim()).toBe(false)
       await scene.pass(1)

@@ -38,6 +38,13 @@ export function quotaBlocks({ rule, timed, expect }: Suite): void {
       expect(await refuse(scene, claim, ['model:big'], 20_000)).toBe('ok')
       const [lease] = await scene.read({ kind: 'leases', taskId: claim.taskId })
       expect(lease).toMatchObject({ status: 'failed', endReason: 'rate_limited' })
+      expect(await scene.read({ kind: 'explain', taskId: claim.taskId })).toMatchObject({
+        waitsFor: 'delay',
+        summary: `is due at ${new Date(scene.now + 20_000).toISOString()}: the provider of model:big refused it until then`,
+        requeued: {
+          last: { reason: 'rate_limited', backOff: { keys: ['model:big'], until: scene.now + 20_000 } },
+        },
+      })
       scene.free(claim.workerId)
       await scene.pass(19_900)
       expect(await scene.hasClaim()).toBe(false)
