@@ -208,7 +208,8 @@ describe('real processes on one file (docs/semantics.md 4.9, 4.10, docs/reliabil
     expect(child.lines.find(({ noticed }) => noticed !== undefined)?.noticed).toMatchObject({
       leaseId: claim?.leaseId,
       verdict: 'lost',
-      reason: 'expired',
+      // Told by the other's sweep, or by itself where the other holds the lock just then.
+      reason: expect.stringMatching(/^(expired|not renewed)$/) as string,
     })
     expect(await own.store.read({ kind: 'task', taskId })).toMatchObject({
       state: 'completed',

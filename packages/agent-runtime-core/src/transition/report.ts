@@ -1,6 +1,6 @@
 import { decideLimits, type Excess } from '../decide/limits.ts'
 import { pressureOf, scalarPressure } from '../decide/pressure.ts'
-import type { ResourceLimits, UsageSample } from '../profile.ts'
+import type { UsageSample } from '../profile.ts'
 import type { OutcomeOf, Write } from '../store.ts'
 import { restOf, unused } from './agents.ts'
 import { breach, leaveScar, routeOf, swarmRoute } from './circuits.ts'

@@ -1,0 +1,280 @@
+/** A fault that a careless change could bring in, and the tests that have to notice it. */
+export interface Mutant {
+  readonly name: string
+  /** The source file, from the root of the repository. */
+  readonly file: string
+  /** Each text stands in the file exactly once, and is replaced. */
+  readonly edits: readonly (readonly [find: string, replace: string])[]
+  /** A test file, and what the names of its tests that have to fail hold. */
+  readonly killedBy: readonly [file: string, name: string]
+}
+
+const core = 'packages/agent-runtime-core/src/'
+const persistence = 'packages/agent-runtime-persistence/src/'
+const runtime = 'packages/agent-runtime/src/'
+
+const conformance = (name: string) =>
+  ['packages/agent-runtime-persistence/test/conformance.test.ts', name] as const
+const decide = (file: string, name: string) =>
+  [`packages/agent-runtime-core/test/decide/${file}.test.ts`, name] as const
+
+/** By the invariant or rule that each breaks. Source: `docs/reliability.md`. */
+export const mutants: readonly Mutant[] = [
+  {
+    name: 'I9 any lease that a task ever had may write',
+    file: `${core}transition/fence.ts`,
+    edits: [
+      [
+        "if (lease === undefined || lease.state !== 'running' || isExpired(lease.expiresAt, ws.now.leaseAt))",
+        'if (lease === undefined)',
+      ],
+      ["task.state !== 'running' || task.lease !== lease.id", "task.state !== 'running'"],
+    ],
+    killedBy: conformance('4.4'),
+  },
+  {
+    name: 'I9 a lease counts for a millisecond after its end',
+    file: `${core}decide/expiry.ts`,
+    edits: [['return expiresAt <= now', 'return expiresAt < now']],
+    killedBy: decide('expiry', '4.2'),
+  },
+  {
+    name: 'I10 the fencing token stays when a task is claimed again',
+    file: `${core}transition/claim.ts`,
+    edits: [['const fence = task.fence + 1', 'const fence = Math.max(1, task.fence)']],
+    killedBy: conformance('4.6'),
+  },
+  {
+    name: 'I10 an expiry does not count as an attempt',
+    file: `${core}decide/expiry.ts`,
+    edits: [['attempt: task.attempt + 1, crashes', 'attempt: task.attempt, crashes']],
+    killedBy: conformance('C7'),
+  },
+  {
+    name: 'I10 a retry does not count as an attempt',
+    file: `${core}transition/settle.ts`,
+    edits: [['const attempt = task.attempt + 1', 'const attempt = task.attempt']],
+    killedBy: conformance('1.1 a retry'),
+  },
+  {
+    name: 'C17 a task that kills its process gets one life more',
+    file: `${core}decide/expiry.ts`,
+    edits: [['crashes >= maxCrashes', 'crashes > maxCrashes']],
+    killedBy: conformance('C17'),
+  },
+  {
+    name: 'I11 a worker is given one task more than it has slots',
+    file: `${core}decide/placement.ts`,
+    edits: [['worker.inFlight < worker.capacity &&', 'worker.inFlight <= worker.capacity &&']],
+    killedBy: decide('placement', ''),
+  },
+  {
+    name: 'I11 a worker unseen for the whole TTL is given a task',
+    file: `${core}decide/placement.ts`,
+    edits: [['now - worker.lastSeenAt < leaseTtlMs', 'now - worker.lastSeenAt <= leaseTtlMs']],
+    killedBy: decide('placement', ''),
+  },
+  {
+    name: 'I12 of one lane the last submitted comes first',
+    file: `${core}decide/order.ts`,
+    edits: [['a.sequence < b.sequence', 'a.sequence > b.sequence']],
+    killedBy: conformance('3.3'),
+  },
+  {
+    name: 'I12 the batch lane goes before the others',
+    file: `${core}decide/order.ts`,
+    edits: [['a.laneRank < b.laneRank', 'a.laneRank > b.laneRank']],
+    killedBy: decide('order', ''),
+  },
+  {
+    name: 'I13 one more is accepted than the queue may hold',
+    file: `${core}decide/admission.ts`,
+    edits: [['if (it.depth >= limits.queueDepthLimit)', 'if (it.depth > limits.queueDepthLimit)']],
+    killedBy: conformance('2.2'),
+  },
+  {
+    name: 'I13 one more batch task is accepted than backpressure allows',
+    file: `${core}decide/admission.ts`,
+    edits: [["it.depth >= threshold && it.lane === 'batch'", "it.depth > threshold && it.lane === 'batch'"]],
+    killedBy: conformance('2.4'),
+  },
+  {
+    name: 'I6 a memo is written anew by whoever records last',
+    file: `${core}transition/steps.ts`,
+    edits: [
+      ['if (before !== undefined && before > 0) return', 'if (before !== undefined && before < 0) return'],
+    ],
+    killedBy: conformance('C18'),
+  },
+  {
+    name: 'C18 a step whose result was null runs again',
+    file: `${core}decide/replay.ts`,
+    edits: [
+      ['if (memo === undefined) return run', "if (memo === undefined || memo.result === 'null') return run"],
+    ],
+    killedBy: ['packages/agent-runtime/test/durable/steps.test.ts', ''],
+  },
+  {
+    name: 'C14 a step whose input has changed is answered with the old result',
+    file: `${core}decide/replay.ts`,
+    edits: [['inputHash !== memo.inputHash', 'inputHash.length !== memo.inputHash.length']],
+    killedBy: ['packages/agent-runtime/test/durable/steps.test.ts', ''],
+  },
+  {
+    name: '7.1 a second use of a key in one pass gets the memo of the first',
+    file: `${runtime}durable/pass.ts`,
+    edits: [['used: this.#used })', 'used: new Map<string, Place>() })']],
+    killedBy: ['packages/agent-runtime/test/durable/steps.test.ts', ''],
+  },
+  {
+    name: 'I18 a handler whose task was canceled is not aborted',
+    file: `${runtime}execution/attempt.ts`,
+    edits: [['    this.#controller?.abort(stop.error)\n', '']],
+    killedBy: ['packages/agent-runtime/test/execution/cancellation.test.ts', ''],
+  },
+  {
+    name: '7.4 the keys of a record are stored as they come',
+    file: `${core}codec-write.ts`,
+    edits: [['if (!isSorted(keys)) keys.sort()', '']],
+    killedBy: ['packages/agent-runtime-core/test/codec.test.ts', ''],
+  },
+  {
+    name: 'I17 a key answers for another payload',
+    file: `${core}transition/submit.ts`,
+    edits: [['if (bound.payloadHash === payloadHash(ws, it))', "if (bound.payloadHash !== '')"]],
+    killedBy: conformance('2.7'),
+  },
+  {
+    name: 'I18 the holder of a canceled task is not told',
+    file: `${core}transition/cancel.ts`,
+    edits: [["    notice(ws, lease, 'canceled', reason)\n", '']],
+    killedBy: conformance('cancel'),
+  },
+  {
+    name: 'I22 children outlive a parent that has ended',
+    file: `${core}transition/settle.ts`,
+    edits: [['  cancelChildren(ws, task, `its parent has ${state}`)\n', '']],
+    killedBy: conformance('5.5'),
+  },
+  {
+    name: 'I19 a task that has ended keeps its quotas',
+    file: `${core}transition/settle.ts`,
+    edits: [["  hold(ws, row, 'running', 'none')\n", '']],
+    killedBy: conformance('2.6|C4'),
+  },
+  {
+    name: 'I19 a quota leaves its last place empty',
+    file: `${core}decide/quota.ts`,
+    edits: [['value + asked <= max', 'value + asked < max']],
+    killedBy: decide('quota', ''),
+  },
+  {
+    name: 'I19 a window of a quota never ends',
+    file: `${core}decide/quota.ts`,
+    edits: [['counters.windowStart === window ? counters : emptyWindow', 'counters']],
+    killedBy: conformance('2.8'),
+  },
+  {
+    name: 'I20 timers fire a millisecond early',
+    file: `${core}transition/suspend.ts`,
+    edits: [
+      [
+        'dueAt ?? (it.delayMs === undefined ? null : Math.ceil(ws.now.at + it.delayMs))',
+        'dueAt ?? (it.delayMs === undefined ? null : Math.ceil(ws.now.at + it.delayMs) - 1)',
+      ],
+    ],
+    killedBy: conformance('12.3'),
+  },
+  {
+    name: '12.4 a wait takes the newest signal',
+    file: `${core}transition/suspend.ts`,
+    edits: [['unread.findIndex((it)', 'unread.findLastIndex((it)']],
+    killedBy: conformance('12.4'),
+  },
+  {
+    name: '12.2 the fifth rejection fails a task, not the fourth',
+    file: `${core}transition/approvals.ts`,
+    edits: [['if (rejections < terms.maxRetries)', 'if (rejections <= terms.maxRetries)']],
+    killedBy: conformance('12.2'),
+  },
+  {
+    name: '12.2 a rejection leaves the steps since the last approval',
+    file: `${core}transition/approvals.ts`,
+    edits: [['    ws.forget(task.id, before.approvedSeq)\n', '']],
+    killedBy: conformance('12.2'),
+  },
+  {
+    name: '12.3 a second verdict counts as well',
+    file: `${core}transition/verdicts.ts`,
+    edits: [['name === null || isAnswered || isLate', 'name === null || isLate']],
+    killedBy: conformance('12.3'),
+  },
+  {
+    name: '4.1 a heartbeat does not move the end of its lease',
+    file: `${core}transition/upkeep.ts`,
+    edits: [
+      [
+        'expiresAt: leaseAt + ws.config.leaseTtlMs, lastHeartbeatAt',
+        'expiresAt: lease.expiresAt, lastHeartbeatAt',
+      ],
+    ],
+    killedBy: conformance('4.1|B16'),
+  },
+  {
+    name: '11.1 credits do not count',
+    file: `${core}decide/fairness.ts`,
+    edits: [['Math.max(credits / MICRO, 1)', 'Math.max(defaultCredits, 1)']],
+    killedBy: conformance('11.4'),
+  },
+  {
+    name: '11.5 a refund takes a client below its floor',
+    file: `${core}decide/fairness.ts`,
+    edits: [['Math.max(Math.min(it.time, it.floor), it.time + difference)', 'it.time + difference']],
+    killedBy: decide('fairness', ''),
+  },
+  {
+    name: '11.5 a budget ends its tree at the line, not beyond it',
+    file: `${core}transition/budget.ts`,
+    edits: [
+      ['const used = addUse(row.used, spent)\n', 'const used = addUse(row.used, addUse(spent, spent))\n'],
+    ],
+    killedBy: conformance('11.5'),
+  },
+  {
+    name: '10.3 a half-open circuit lets every probe through',
+    file: `${core}decide/circuit.ts`,
+    edits: [
+      [
+        "if (it.state === 'half_open') return { admitted: false, retryAfterMs: 0, probing: true }",
+        "if (it.state === 'half_open') return { admitted: true, probe: true }",
+      ],
+    ],
+    killedBy: conformance('10.3'),
+  },
+  {
+    name: 'I15 the chain does not cover the time of an event',
+    file: `${core}hash.ts`,
+    edits: [['\\n${type}\\n${at}\\n${data}', '\\n${type}\\n${data}']],
+    killedBy: ['packages/agent-runtime-core/test/hash.test.ts', ''],
+  },
+  {
+    name: '6.2 an edited history is not noticed',
+    file: `${persistence}sqlite/integrity.ts`,
+    edits: [['if (!isSame(hash, stored))', 'if (hash.length !== stored.length)']],
+    killedBy: ['packages/agent-runtime/test/replay/edited.test.ts', ''],
+  },
+  {
+    name: '4.8 a blocked event loop keeps its leases for ever',
+    file: `${persistence}engine.ts`,
+    edits: [
+      ['this.options.stalledMs() < config.maxStallMs', 'this.options.stalledMs() < Number.POSITIVE_INFINITY'],
+    ],
+    killedBy: ['packages/agent-runtime-persistence/test/engine.test.ts', '4.8'],
+  },
+  {
+    name: '7.7 jitter makes waits longer, not shorter',
+    file: `${core}decide/backoff.ts`,
+    edits: [['(1 - backoff.jitter * random)', '(1 + backoff.jitter * random)']],
+    killedBy: decide('backoff', ''),
+  },
+]
