@@ -5,7 +5,7 @@ import type { Run, TaskFact } from './measurements.ts'
  * Effects that happened once too often: the same step twice under one lease, or again after its memo had been stored. A step
  * that was under way when its lease ended may run again under the next one; that is what its idempotency key is for.
  */
-export function duplicateEffects(run: Run): readonly LedgerEntry[] {
+export function duplicateEffects(run: Pick<Run, 'tasks' | 'ledger'>): readonly LedgerEntry[] {
   const tasks = tasksById(run)
   const seen = new Set<string>()
   return run.ledger.filter((entry) => {
@@ -56,7 +56,7 @@ export function reorderedEffects(run: Run): readonly LedgerEntry[] {
 }
 
 /** Effects whose step carried another idempotency key before. */
-export function changedIdempotencyKeys(run: Run): readonly LedgerEntry[] {
+export function changedIdempotencyKeys(run: Pick<Run, 'ledger'>): readonly LedgerEntry[] {
   const first = new Map<string, string>()
   return run.ledger.filter(({ taskId, stepKey, idempotencyKey }) => {
     const name = `${taskId} ${stepKey}`
@@ -92,6 +92,6 @@ function memoTokens(task: TaskFact | undefined): ReadonlyMap<string, number> {
 }
 const memoCache = new WeakMap<TaskFact, ReadonlyMap<string, number>>()
 
-function tasksById(run: Run): ReadonlyMap<string, TaskFact> {
+function tasksById(run: Pick<Run, 'tasks'>): ReadonlyMap<string, TaskFact> {
   return new Map(run.tasks.map((task) => [task.taskId, task]))
 }

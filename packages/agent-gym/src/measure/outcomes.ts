@@ -46,7 +46,7 @@ export function wrongResults(run: Run): readonly TaskFact[] {
 }
 
 /** Breaks in the numbering of events, starts without a rising fencing token, and ends written by another than the holder. */
-export function historyFaults(run: Run): readonly string[] {
+export function historyFaults(run: Pick<Run, 'tasks'>): readonly string[] {
   return run.tasks.flatMap((task) => {
     const faults: string[] = []
     let token = 0

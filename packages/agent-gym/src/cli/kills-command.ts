@@ -1,0 +1,105 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { availableParallelism, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Command } from 'commander'
+import { killStore, type KilledStore } from '../kills/kill-store.ts'
+import { type ExitCode, exitCode } from './exit-code.ts'
+import { codeOf, type Console } from './run-command.ts'
+import { number, parse } from './run-options.ts'
+
+/** Kills of one store before it is checked. */
+const perStore = 25
+
+interface Flags {
+  readonly kills?: number
+  readonly submissions?: number
+  readonly seed?: number
+}
+
+/** `gym:kills`. Answers with its exit code. */
+export async function killsCommand(
+  args: readonly string[],
+  console: Console,
+  signal: AbortSignal,
+): Promise<ExitCode> {
+  const compileCache = mkdtempSync(join(tmpdir(), 'gym-kills-code-'))
+  try {
+    const flags = parse(
+      command(),
+      args.filter((arg) => arg !== '--'),
+    ) as Flags
+    const { kills = 100, submissions = 200, seed = 1 } = flags
+    const began = performance.now()
+    const stores = Array.from({ length: Math.ceil(kills / perStore) }, (_, store) => ({
+      seed,
+      store,
+      kills: Math.min(perStore, kills - store * perStore),
+      submissions,
+      compileCache,
+    })).values()
+    const killed: KilledStore[] = []
+    const work = async () => {
+      for (const plan of stores) {
+        const store = await killStore(plan, signal)
+        killed.push(store)
+        for (const fault of store.faults.slice(0, 20)) console.out.write(`store ${plan.store}: ${fault}\n`)
+      }
+    }
+    await Promise.all(Array.from({ length: Math.max(2, availableParallelism()) }, work))
+    console.out.write(show(killed, seed, (performance.now() - began) / 1000))
+    return isProof(killed) ? exitCode.ok : exitCode.failed
+  } catch (error) {
+    return codeOf(error, console)
+  } finally {
+    rmSync(compileCache, { recursive: true, force: true })
+  }
+}
+
+function command(): Command {
+  return new Command('gym:kills')
+    .description(
+      'Kills processes that submit and work, at moments drawn from a seed, and compares the store with what they were told and did.',
+    )
+    .option('--kills <n>', 'how many (default: 100)', number('a number of kills', 1, 1_000_000, true))
+    .option(
+      '--submissions <n>',
+      'submissions that each life begins (default: 200)',
+      number('a number of submissions', 1, 100_000, true),
+    )
+    .option('--seed <n>', 'draws the moments (default: 1)', number('a seed', 0, 2 ** 31 - 1, true))
+    .addHelpText(
+      'after',
+      '\nExit codes: 0 nothing was lost, repeated or invented, 1 something was, or too little happened, 2 a wrong command line.',
+    )
+}
+
+/** Nothing is wrong, and enough happened for that to mean something. */
+function isProof(stores: readonly KilledStore[]): boolean {
+  const kills = sum(stores, (it) => it.kills)
+  return (
+    stores.every(({ faults }) => faults.length === 0) &&
+    sum(stores, (it) => it.acknowledged) >= kills &&
+    sum(stores, (it) => it.takenOver) >= kills / 4 &&
+    sum(stores, (it) => it.killedOpening) >= kills / 50
+  )
+}
+
+function show(stores: readonly KilledStore[], seed: number, seconds: number): string {
+  const rows: readonly (readonly [string, number])[] = [
+    ['kills', sum(stores, (it) => it.kills)],
+    ['of them before the store was open', sum(stores, (it) => it.killedOpening)],
+    ['submissions acknowledged', sum(stores, (it) => it.acknowledged)],
+    ['submissions in doubt, made again', sum(stores, (it) => it.inDoubt)],
+    ['tasks, with their children', sum(stores, (it) => it.tasks)],
+    ['events', sum(stores, (it) => it.events)],
+    ['leases taken over', sum(stores, (it) => it.takenOver)],
+    ['steps under way at a kill, run again', sum(stores, (it) => it.repeatedSteps)],
+    ['faults', sum(stores, (it) => it.faults.length)],
+  ]
+  const lines = rows.map(([what, count]) => `  ${what.padEnd(38)} ${String(count).padStart(9)}`)
+  return `seed ${seed}, ${stores.length} stores, ${seconds.toFixed(0)} s\n${lines.join('\n')}\n`
+}
+
+function sum(stores: readonly KilledStore[], of: (store: KilledStore) => number): number {
+  return stores.reduce((total, store) => total + of(store), 0)
+}

@@ -1,0 +1,77 @@
+import { appendFileSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createRuntime } from '@ku0/agent-runtime'
+import Database from 'better-sqlite3'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { checkStore } from '../src/kills/check-store.ts'
+import { Acknowledgements, killStore } from '../src/kills/kill-store.ts'
+import { killTasks } from '../src/kills/work.ts'
+import { openLedger } from '../src/work/ledger.ts'
+
+let folder: string
+let acks: Acknowledgements
+
+describe('a process that is killed again and again', () => {
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'kills-test-'))
+    acks = new Acknowledgements()
+  })
+  afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+  test('loses nothing that it acknowledged, and repeats no recorded step', async () => {
+    const plan = { seed: 3, store: 0, kills: 3, submissions: 40, compileCache: folder }
+    const { faults, ...counts } = await killStore(plan, new AbortController().signal)
+    expect(faults).toEqual([])
+    expect(counts.kills).toBe(3)
+    expect(counts.acknowledged).toBeGreaterThan(0)
+    expect(counts.tasks).toBeGreaterThanOrEqual(counts.acknowledged)
+  })
+
+  test('would be found out: what is lost, invented, repeated or changed is a fault', async () => {
+    const ids = await livePeacefully()
+    expect(await checkStore(folder, acks)).toMatchObject({ faults: [], tasks: 21 })
+    const [first = '', second = ''] = ids
+
+    acks.heard('ack 3 another')
+    appendFileSync(join(folder, 'ledger.txt'), `${first} one 1 2 ${first}/one\n`)
+    const db = new Database(join(folder, 'runtime.db'))
+    const { id } = db.prepare('SELECT id FROM task ORDER BY id LIMIT 1 OFFSET 1').get() as { id: number }
+    db.prepare("UPDATE event SET at = at + 1 WHERE task = ? AND type = 'task.started'").run(id)
+    db.close()
+    acks.next = 15
+    const { faults } = await checkStore(folder, acks)
+    expect(faults).toEqual(
+      expect.arrayContaining([
+        expect.stringMatching(/^3 was acknowledged as .* and another$/),
+        `${first}: one ran after it was recorded`,
+        `${first}: one ran under another key`,
+        expect.stringContaining(`${second}: event 2 was changed`),
+        expect.stringMatching(/nobody submitted a second 1[5-9]$/),
+      ]),
+    )
+    acks.heard('ack 99 nowhere')
+    expect((await checkStore(folder, acks)).faults).toContain('99 was acknowledged as nowhere, which is lost')
+  })
+})
+
+/** Nineteen tasks, two of them with a child, in a store whose process nobody kills. */
+async function livePeacefully(): Promise<readonly string[]> {
+  const ledger = openLedger(join(folder, 'ledger.txt'), { sync: false })
+  const { parent, all } = killTasks(ledger)
+  await using runtime = await createRuntime({
+    store: `sqlite:${folder}/runtime.db`,
+    tasks: all,
+    logger: false,
+  })
+  const ids: string[] = []
+  for (let n = 1; n < 20; n += 1) {
+    acks.heard(`call ${n}`)
+    const receipt = await runtime.submit(parent, { n })
+    acks.heard(`ack ${n} ${receipt.taskId}`)
+    ids.push(receipt.taskId)
+  }
+  for (const id of ids) await runtime.result(id)
+  await ledger.close()
+  return ids
+}
