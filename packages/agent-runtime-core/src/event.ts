@@ -197,6 +197,10 @@ export interface EventData {
     charged?: UsageSum
     /** It is the decision of branches; what they recorded stands at the same position, before it. */
     branches?: 'race' | 'all'
+    /** The keys that its branches used up, whatever became of the calls: nothing else of the task may have one of them. */
+    branchKeys?: string[]
+    /** It was called in a branch itself. */
+    nested?: true
     dropped?: string[]
     /** Children of branches that were given up: they were canceled and are forgotten. */
     droppedChildren?: string[]

@@ -93,6 +93,7 @@ export const excludedDataKeys: ReadonlySet<string> = new Set([
   'approvalId',
   'at',
   'bootId',
+  'branchKeys',
   'childId',
   'dispatch',
   'durationMs',

@@ -13,5 +13,9 @@ export const StepRecord = z.strictObject({
   seq: z.int().min(1),
   at: z.number(),
   durationMs: z.number(),
+  /** Of a race or an all: the keys that its branches used up, whatever became of the calls. */
+  branchKeys: z.array(z.string()).optional(),
+  /** Of one that was called in a branch itself. */
+  nested: z.literal(true).optional(),
 })
 export type StepRecord = z.infer<typeof StepRecord>

@@ -256,6 +256,10 @@ export interface Writes {
       readonly inputHash?: string
       /** It is the decision of branches, whose steps have the same position. */
       readonly branches?: 'race' | 'all'
+      /** The keys that its branches used up, whatever became of the calls. */
+      readonly branchKeys?: readonly string[]
+      /** It was called in a branch itself. */
+      readonly nested?: boolean
       /** Open waits that nobody waits for any more: those of a race's losers. */
       readonly drops?: readonly string[]
       /** Children of the losers, by key: those that run, and do not outlive their branch, are canceled and forgotten. */

@@ -25,9 +25,9 @@ export function recordStep(ws: WorkingSet, it: Write<'recordStep'>): OutcomeOf<'
     task,
     { steps: task.steps + 1, ...charging(task, it.charged) },
     'step.completed',
-    `{${it.branches === undefined ? '' : `"branches":"${it.branches}",`}${chargedText(it.charged)}${dropsText(it.drops, children)}"durationMs":${it.durationMs}` +
+    `{${branchesText(it)}${chargedText(it.charged)}${dropsText(it.drops, children)}"durationMs":${it.durationMs}` +
       (it.inputHash === undefined ? '' : `,"inputHash":"${it.inputHash}"`) +
-      `,"key":${JSON.stringify(it.key)},"position":${it.position},"result":${result.text}}`,
+      `,"key":${JSON.stringify(it.key)}${it.nested === true ? ',"nested":true' : ''},"position":${it.position},"result":${result.text}}`,
     undefined,
     result.blob,
   )
@@ -36,6 +36,11 @@ export function recordStep(ws: WorkingSet, it: Write<'recordStep'>): OutcomeOf<'
   ws.remember(task.id, it.key, row.seq)
   exceed(ws, debit(ws, ws.taskNow(row), it.charged, 1), row)
   return { fenced: 'ok' }
+}
+
+function branchesText({ branches, branchKeys }: Write<'recordStep'>): string {
+  const keys = branchKeys === undefined ? '' : `"branchKeys":${JSON.stringify(branchKeys)},`
+  return branches === undefined ? '' : `${keys}"branches":"${branches}",`
 }
 
 /** The stored result of the memo at `seq`; the store has put blobs back into the events it loaded. */

@@ -52,7 +52,7 @@ export function prepareMemos(
   }
 
   function stepOf(it: PlainEvent): StepRecord {
-    const { key, position, result, inputHash, durationMs } = JSON.parse(
+    const { key, position, result, inputHash, durationMs, branchKeys, nested } = JSON.parse(
       whole(it),
     ) as EventData['step.completed']
     return {
@@ -63,6 +63,8 @@ export function prepareMemos(
       at: it.at,
       durationMs,
       ...(inputHash === undefined ? {} : { inputHash }),
+      ...(branchKeys === undefined ? {} : { branchKeys }),
+      ...(nested === undefined ? {} : { nested }),
     }
   }
 

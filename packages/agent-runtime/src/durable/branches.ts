@@ -288,7 +288,14 @@ class Contest implements Start, Member {
       return this.#fail(error, drops)
     }
     this.#pass.attempt
-      .write({ kind: 'recordStep', ...this.#fields(drops), branches: this.#kind, result })
+      .write({
+        kind: 'recordStep',
+        ...this.#fields(drops),
+        branches: this.#kind,
+        branchKeys: this.#pass.keysIn(new Set(this.#branches)),
+        ...(this.#scope.parent === undefined ? {} : { nested: true }),
+        result,
+      })
       .then(
         (recorded) => this.#recorded(recorded, result),
         (error: unknown) => this.#end(error),

@@ -20,7 +20,7 @@ import { assertOutsideSteps } from './inside-step.ts'
 import type { Memos } from './memos.ts'
 import { nameOfPlace, type Place, placeOf } from './place.ts'
 import { Rooms } from './room.ts'
-import type { Scope } from './scope.ts'
+import { isWithin, type Scope } from './scope.ts'
 import { recordedError } from './recorded-error.ts'
 import { type NewCall, Trail } from './trail.ts'
 import { Waits } from './waits.ts'
@@ -70,6 +70,8 @@ export class Pass {
   /** Where the children of this pass were spawned, by key. */
   readonly children = new Map<string, Scope>()
   readonly #used = new Map<string, Place>()
+  /** Of the keys so far those of branches, and of which. */
+  readonly #branchKeys = new Map<string, Scope>()
   /** The positions of calls that came to nothing, by key. */
   readonly #returned = new Map<string, number>()
   /** Calls of the handler itself so far. */
@@ -134,7 +136,9 @@ export class Pass {
       })
     }
     const position = this.#returned.get(key) ?? this.placeIn(scope)
-    this.#used.set(key, placeOf(callee))
+    const place = placeOf(callee)
+    this.#used.set(key, place)
+    if (scope.parent !== undefined) this.#branchKeys.set(key, scope)
     const recorded = this.#recordedAs(key)
     if (recorded !== undefined && recorded.as !== as)
       this.part({ kind: 'unexpected_step', key, position, expected: recorded.as, actual: as })
@@ -143,6 +147,7 @@ export class Pass {
       this.part({ kind: 'input_changed', key, position, expected, actual })
     }
     const memo = verdict.as === 'memo' ? verdict.memo : undefined
+    if (memo !== undefined && call.branches !== undefined) this.#useUp(memo, scope, place)
     const wait = this.waitMemo(key)
     const answered = memo ?? wait ?? this.memos.children.get(key)
     const failure = answered === undefined ? this.memos.settled.get(key) : undefined
@@ -158,13 +163,39 @@ export class Pass {
     return { position, memo, wait }
   }
 
+  /**
+   * Branches that are decided are not run again: their keys are used up all the same. Source: `docs/semantics.md 7.3`.
+   */
+  #useUp({ position, branchKeys }: StepRecord, scope: Scope, place: Place): void {
+    // An earlier version did not say which: what stands at the position of a call of the handler itself was recorded in its branches.
+    const keys = branchKeys ?? (scope.parent === undefined ? this.#trail.keysAt(position) : [])
+    for (const key of keys) {
+      if (this.#used.has(key)) continue
+      this.#used.set(key, place)
+      if (scope.parent !== undefined) this.#branchKeys.set(key, scope)
+    }
+  }
+
+  /** The keys that calls within these branches, which are decided, have used up. */
+  keysIn(branches: ReadonlySet<Scope>): readonly string[] {
+    // Nothing around the branches of the handler's own calls asks again.
+    const isOutermost = [...branches].every(({ parent }) => parent?.parent === undefined)
+    const keys: string[] = []
+    for (const [key, scope] of this.#branchKeys) {
+      if (!isWithin(scope, branches)) continue
+      keys.push(key)
+      if (isOutermost) this.#branchKeys.delete(key)
+    }
+    return keys.toSorted()
+  }
+
   /** Looks at where a call stands in the history; nothing has been started on its behalf yet. */
   #follow(call: KeyUse, position: number, recordedAt: number | undefined, isAnswered: boolean): void {
     const { key, scope, branches } = call
     const trail = this.#trail
     if (trail.isLive) return
     if (scope.parent !== undefined || branches !== undefined) trail.branchesAt(recordedAt ?? position)
-    if (scope.parent !== undefined) return
+    if (scope.parent !== undefined) return isAnswered ? undefined : this.#startInBranch(position)
     trail.called(position, isAnswered)
     if (this.#rules.replay === 'strict' && recordedAt !== undefined && recordedAt !== position) {
       const places = { expected: String(recordedAt), actual: String(position) }
@@ -273,6 +304,15 @@ export class Pass {
     for (const call of this.#parked.splice(0)) call.refuse()
   }
 
+  /** Where the history has decided another race or all at the place, nothing new starts in the branches of this one. */
+  #startInBranch(position: number): void {
+    const key = this.#undecided.get(position)
+    if (key === undefined || this.attempt.replay !== undefined) return
+    const other = this.#trail.decidedAt(position)
+    if (other !== undefined && other !== key)
+      this.part({ kind: 'unexpected_step', key, position, expected: other, actual: key })
+  }
+
   /** One turn later everything has been called that memos alone bring about. */
   #hold(call: NewCall): void {
     if (this.#held !== undefined) return
@@ -300,6 +340,7 @@ export class Pass {
   /** A call came to nothing, and may be made again. */
   giveBack(key: string, position: number): void {
     this.#used.delete(key)
+    this.#branchKeys.delete(key)
     this.#returned.set(key, position)
   }
 

@@ -71,6 +71,18 @@ export class Trail {
     this.#branchesAt.add(position)
   }
 
+  /** The keys of everything recorded at a position. */
+  keysAt(position: number): readonly string[] {
+    return this.#recorded().flatMap((it) => (it.position === position && !isInternal(it.key) ? [it.key] : []))
+  }
+
+  /** The race or all of the handler itself that the history has decided at a position; undefined where it does not say so. */
+  decidedAt(position: number): string | undefined {
+    for (const step of this.#memos.steps.values())
+      if (step.position === position && step.branchKeys !== undefined && step.nested !== true) return step.key
+    return undefined
+  }
+
   /** Whether it is worth while to ask for {@link divergenceAt}. */
   suspects({ position }: NewCall): boolean {
     const sorted = this.#recorded()

@@ -105,6 +105,46 @@ describe('changed code under a task in flight (docs/semantics.md 6.4)', () => {
     )
   })
 
+  test('H02 nothing new runs in the branches of a race that stands where another was decided', async () => {
+    const ran: string[] = []
+    const paid =
+      (race: string, step: string): Version =>
+      async (ctx) => {
+        await ctx.race(race, {
+          card: async (branch) => {
+            await branch.all(`${race} parts`, { one: (c) => c.step(step, () => ran.push(step)) })
+            await branch.sleep(`${step} booked`, 10)
+          },
+        })
+        return crash()
+      }
+    const task = await begun(paid('pay', 'charge'))
+    await task.elapse(10)
+    expect(await task.deploy(paid('payment', 'charge card'))).toMatchObject(
+      parkedBy({ kind: 'unexpected_step', key: 'payment', position: 0, expected: 'pay', actual: 'payment' }),
+    )
+    expect(ran).toEqual(['charge'])
+  })
+
+  test('H02 what is new in the branches of a race that is not decided runs, also beside one inside that is', async () => {
+    const ran: string[] = []
+    const paid =
+      (step: string): Version =>
+      async (ctx) => {
+        await ctx.race('pay', {
+          card: async (branch) => {
+            await branch.all('parts', { one: (c) => c.step('charge', () => ran.push('charge')) })
+            await new Promise((resolve) => setImmediate(resolve))
+            await branch.step(step, () => ran.push(step))
+            await crash()
+          },
+        })
+      }
+    const task = await begun(paid('book'))
+    expect(await task.deploy(paid('book it'))).toMatchObject({ state: 'running' })
+    expect(ran).toEqual(['charge', 'book', 'book it'])
+  })
+
   test('H02 a wait that was renamed or taken out parks it, an open one too', async () => {
     const nap: Version = (ctx) => ctx.sleep('nap', 1_000)
     const renamed = await begun(nap)

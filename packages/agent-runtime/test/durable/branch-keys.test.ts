@@ -1,0 +1,109 @@
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { defineTask, type TaskContext } from '../../src/index.ts'
+import { createTestRuntime, sweepCrashes } from '../../src/testing/index.ts'
+
+const never = () => new Promise<never>(() => {})
+
+/** A handler that does one thing in branches, and then another under the same key, in this pass or in a later one. */
+type Twice = (ctx: TaskContext, between: () => Promise<unknown>) => Promise<unknown>
+const twice: Record<string, Twice> = {
+  'a step of the winner': async (ctx, between) => {
+    await ctx.race('r', { a: (b) => b.step('k', () => 'A') })
+    await between()
+    return ctx.step('k', () => 'B')
+  },
+  'a step of a loser that was under way': async (ctx, between) => {
+    await ctx.race('r', { a: (b) => b.step('x', () => 'A'), b: (b) => b.step('k', never) })
+    await between()
+    return ctx.step('k', () => 'B')
+  },
+  'a step of a loser that failed': async (ctx, between) => {
+    const fail = () => {
+      throw new Error('no')
+    }
+    await ctx.race('r', {
+      a: (b) => b.step('x', () => 'A'),
+      b: (b) => b.step('k', fail).catch(never),
+    })
+    await between()
+    return ctx.step('k', () => 'B')
+  },
+  'a sleep of the winner': async (ctx, between) => {
+    await ctx.all('r', { a: (b) => b.sleep('k', 5) })
+    await between()
+    return ctx.sleep('k', 5)
+  },
+  'a signal that a loser waited for': async (ctx, between) => {
+    await ctx.race('r', { a: (b) => b.step('x', () => 'A'), b: (b) => b.waitForSignal('k') })
+    await between()
+    return ctx.step('k', () => 'B')
+  },
+  'a step of a race inside a branch': async (ctx, between) => {
+    await ctx.all('r', {
+      a: async (b) => {
+        await b.race('i', { x: (c) => c.step('k', () => 'A') })
+        await between()
+        return b.step('k', () => 'B')
+      },
+    })
+  },
+}
+
+describe('keys of branches that are decided (docs/semantics.md 7.3)', () => {
+  test.each(Object.entries(twice))(
+    '7.3 %s is used up, in the same pass and in every later one',
+    async (name, body) => {
+      const task = defineTask({ type: 'twice', input: z.boolean() }, (ctx, later) =>
+        body(ctx, async () => {
+          if (!later) return
+          const isInside = name.includes('inside')
+          await (isInside ? new Promise((resolve) => setImmediate(resolve)) : ctx.sleep('between', 10))
+        }),
+      )
+      await using it = await createTestRuntime({ tasks: [task] })
+      for (const later of [false, true])
+        await expect(it.run(task, later)).rejects.toMatchObject({ code: 'duplicate_step_key' })
+    },
+  )
+
+  test('7.3 an approval that was given in a branch is not given again', async () => {
+    const post = defineTask({ type: 'post', input: z.null() }, async (ctx) => {
+      for (const n of [1, 2]) {
+        await ctx.race(`round ${n}`, { ok: (b) => b.requestApproval('publish', `text ${n}`) })
+        await ctx.sleep(`pause ${n}`, 10)
+      }
+    })
+    await using it = await createTestRuntime({ tasks: [post] })
+    const receipt = await it.runtime.submit(post, null)
+    await it.settle()
+    const [asked] = (await it.runtime.approvals.list()).approvals
+    await it.runtime.approvals.approve(asked?.approvalId ?? '', { by: 'Ada' })
+    await expect(it.result(receipt)).rejects.toMatchObject({ code: 'duplicate_step_key' })
+  })
+
+  test.each(Object.entries(twice))(
+    '7.3 a crash after any commit changes nothing about %s',
+    async (_, body) => {
+      const task = defineTask({ type: 'twice', input: z.null() }, (ctx) =>
+        body(ctx, async () => {}).catch((error: { code: string }) => error.code),
+      )
+      const report = await sweepCrashes({
+        tasks: [task],
+        script: async (it) => it.result(await it.runtime.submit(task, null)),
+      })
+      expect(report.commits).toBeGreaterThan(2)
+    },
+  )
+
+  test('7.3 several calls with keys of their own stand side by side', async () => {
+    const task = defineTask({ type: 'apart', input: z.null() }, async (ctx) => {
+      const first = await ctx.all('one', { a: (b) => b.step('a', () => 1), b: (b) => b.step('b', () => 2) })
+      await ctx.sleep('between', 10)
+      const second = await ctx.all('two', { a: (b) => b.step('c', () => 3) })
+      return [first, second]
+    })
+    await using it = await createTestRuntime({ tasks: [task] })
+    expect(await it.run(task, null)).toEqual([{ a: 1, b: 2 }, { a: 3 }])
+  })
+})
