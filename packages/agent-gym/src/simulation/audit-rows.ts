@@ -44,6 +44,9 @@ export interface AuditedEvent {
   data: string
 }
 
+/** The data of an event with the value in it that was too large to stand there. */
+const wholeData = `coalesce((SELECT replace(event.data, '{"$blob":"' || sha256 || '","size":' || length(blob.data) || '}', blob.data) FROM blob WHERE sha256 = event.blob), event.data)`
+
 /** Reads the tables of a simulated store through a connection of its own. Nothing here is the product's code. */
 export class AuditRows {
   readonly #db: Database.Database
@@ -75,7 +78,7 @@ export class AuditRows {
       'SELECT id, lane_rank AS lane, type, quota_keys AS quotaKeys, depth, delayed FROM stream',
     )
     this.#events = db.prepare<[number, number], AuditedEvent>(
-      'SELECT seq, type, at, coalesce((SELECT replace(event.data, \'{"$blob":"\' || blob || \'","size":\' || length(blob.data) || \'}\', blob.data) FROM blob WHERE sha256 = event.blob), data) AS data FROM event WHERE task = ? AND seq > ? ORDER BY seq',
+      `SELECT seq, type, at, ${wholeData} AS data FROM event WHERE task = ? AND seq > ? ORDER BY seq`,
     )
     this.#quotas = db.prepare<[], { key: string; queued: number; running: number }>(
       'SELECT key, queued, running FROM quota',
@@ -141,7 +144,7 @@ export class AuditRows {
   endOf(lease: number): { reason: string; data: string } | undefined {
     return this.#db
       .prepare<[number], { reason: string; data: string }>(
-        'SELECT end_reason AS reason, data FROM lease JOIN event ON event.task = lease.task AND event.seq = lease.end_seq WHERE lease.id = ?',
+        `SELECT end_reason AS reason, ${wholeData} AS data FROM lease JOIN event ON event.task = lease.task AND event.seq = lease.end_seq WHERE lease.id = ?`,
       )
       .get(lease)
   }

@@ -379,7 +379,11 @@ export class Audit {
       case 'task.requeued': {
         const it = data as unknown as EventData['task.requeued']
         move(RUNNING)
-        if (it.reason === 'expired' || it.reason === 'owner_dead') this.#expired(walk, it.reason)
+        if (it.reason === 'expired' || it.reason === 'owner_dead') {
+          this.#expired(walk, it.reason)
+          if (walk.crashes >= this.#config.maxCrashes)
+            this.#findings.violated('C17', `task ${task} goes back after ${walk.crashes} crashes`)
+        }
         else this.#holds(process, walk, `${type} (${it.reason})`)
         const rises = it.reason === 'expired' || it.reason === 'owner_dead' || it.reason === 'retry' ? 1 : 0
         if (it.attempt !== walk.attempt + rises)
@@ -510,7 +514,7 @@ export class Audit {
     if (reason === 'expired' ? isOver : reason === 'owner_dead' ? isOrphan : isOver || isOrphan) return
     this.#findings.violated(
       'I9',
-      `task ${walk.id} lost its lease by ${reason}, ${lease.expiresAt - this.#leaseNow} ms before its end; its process is ${
+      `task ${walk.id} lost its lease by ${reason}, which had ${lease.expiresAt - this.#leaseNow} ms left; its process is ${
         isOrphan ? 'dead' : 'alive'
       }`,
     )
@@ -726,6 +730,8 @@ function shown(type: string, data: Readonly<Record<string, unknown>>): string {
     case 'task.requeued':
     case 'task.rejected':
       return String(data['reason'])
+    case 'task.waiting':
+      return data['divergence'] === undefined ? String(data['reason']) : JSON.stringify(data['divergence'])
     case 'task.failed':
       return String(data['kind'])
     case 'task.queued':

@@ -66,7 +66,7 @@ export class Clients {
   /** A submission under a key whose answer never came is made again: it is there once. */
   resend(process: SimulatedProcess): void {
     for (const it of this.#submissions)
-      if (it.key !== undefined && (!it.answered || this.#random.int(8) === 0)) this.#submit(process, it)
+      if (it.key !== undefined && this.#random.int(it.answered ? 60 : 3) === 0) this.#submit(process, it)
   }
 
   #draw(): Submission {

@@ -221,14 +221,16 @@ const nothing: Omit<Turn, 'failed'> = {
   schedulesDue: false,
 }
 
-/** What may be said twice: the store answers the second time as the first, or refuses it as stale. */
+/**
+ * What may be said twice: the store answers the second time as the first, or refuses it as stale. A `suspend` of a pass that stays, a
+ * `failStep` or an `appendOutput` would count twice; no answer of the real store is lost while its process lives.
+ */
 const repeatable: ReadonlySet<Write['kind']> = new Set<Write['kind']>([
   'settle',
   'recordStep',
   'checkpoint',
   'spawn',
   'cancel',
-  'suspend',
   'release',
 ])
 

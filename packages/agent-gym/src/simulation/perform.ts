@@ -93,6 +93,9 @@ async function perform(ctx: TaskContext, outside: Outside, call: Call): Promise<
       if (child === undefined || !call.awaited) return []
       return [[call.key, await child.result().catch(ifOver)]]
     }
+    case 'work':
+      await outside.sleep(call.ms)
+      return []
     case 'emit':
       await ctx.emit(call.chunk)
       return []

@@ -10,7 +10,7 @@ import type { Findings } from './findings.ts'
 import { SimulatedLine } from './line.ts'
 import { Loop } from './loop.ts'
 import { type CodeVersion, type Outside, simulatedTask } from './perform.ts'
-import type { Plant } from './plants.ts'
+import { configOf, type Plant } from './plants.ts'
 import { leaseTtlMs } from './swarm.ts'
 
 /** What the processes of one simulated machine share. */
@@ -65,7 +65,7 @@ export class SimulatedProcess implements Audited {
   #awakeSince: number
 
   constructor(machine: Machine, number: number, version: CodeVersion) {
-    const { clock, audit, findings, plant, config } = machine
+    const { clock, audit, findings, plant } = machine
     this.#machine = machine
     this.name = `process ${number}`
     this.version = version
@@ -74,7 +74,7 @@ export class SimulatedProcess implements Audited {
     this.processId = drawn.ids.uuid()
     this.capacity = machine.capacity
     this.workerIds =
-      plant?.workerIds?.(machine.workers) ??
+      plant?.workerIds?.(machine.workers, number) ??
       Array.from({ length: machine.workers }, (_, index) => `${this.name}/${index + 1}`)
     this.main = new Loop(clock, machine.stirred)
     this.thread = new Loop(clock)
@@ -83,7 +83,7 @@ export class SimulatedProcess implements Audited {
     const time = { now: () => this.wall(), monotonic: () => clock.elapsed }
     this.engine = StoreEngine.open({
       path: machine.path,
-      config: plant?.config?.(config) ?? config,
+      config: configOf(machine.given, plant),
       durability: 'normal',
       identity: { processId: this.processId, host: 'simulated', bootId: 'simulated', pid: number },
       environment: { ...drawn, clock: time, timers: this.thread },

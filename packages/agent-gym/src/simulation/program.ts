@@ -34,6 +34,8 @@ export type Call =
       readonly awaited: boolean
       readonly onParentEnd: 'cancel' | 'abandon'
     }
+  /** Takes so long outside of steps. */
+  | { readonly call: 'work'; readonly ms: number }
   | { readonly call: 'emit'; readonly chunk: string }
   | { readonly call: 'checkpoint'; readonly data: string }
   /** Throws in its first so many attempts. */
@@ -48,7 +50,7 @@ export function drawProgram(random: SeededRandom, name: string, depth = 0): Prog
   const step = (): Extract<Call, { call: 'step' }> => ({
     call: 'step',
     key: key('step'),
-    ms: random.pick([0, 1, 5, 20, 80, 200]),
+    ms: random.pick([0, 1, 5, 20, 80, 200, 700]),
     throws: random.int(6) === 0 ? 1 + random.int(2) : 0,
     inDoubt: random.int(5) === 0 ? 'verify' : 'retry',
     deaf: random.int(3) === 0,
@@ -63,6 +65,7 @@ export function drawProgram(random: SeededRandom, name: string, depth = 0): Prog
         key: key('signal'),
         timeoutMs: random.int(3) === 0 ? random.pick([50, 300]) : undefined,
       }
+    if (!inBranch && roll >= 22 && random.int(2) === 0) return { call: 'work', ms: random.pick([100, 400, 700]) }
     if (roll < 14) return { call: 'emit', chunk: `chunk ${keys}` }
     if (roll < 15) return { call: 'checkpoint', data: `at ${keys}` }
     if (roll < 17) return { call: 'together', steps: Array.from({ length: 2 + random.int(2) }, step) }

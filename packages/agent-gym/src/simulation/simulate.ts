@@ -11,7 +11,7 @@ import { SimulatedClock } from './clock.ts'
 import { type Counts, Findings, type Violation } from './findings.ts'
 import { noTrouble } from './line.ts'
 import type { CodeVersion } from './perform.ts'
-import type { Plant } from './plants.ts'
+import type { Ground, Planted } from './plants.ts'
 import { digest, type Machine, SimulatedProcess } from './process.ts'
 import { drawSwarm, type Fault, leaseTtlMs, type Swarm } from './swarm.ts'
 
@@ -19,8 +19,8 @@ import { drawSwarm, type Fault, leaseTtlMs, type Swarm } from './swarm.ts'
 export interface SimulateOptions {
   /** Keeps the lines of the trace. False by default. */
   readonly trace?: boolean
-  /** Makes a bug that is planted, for the store at this path. */
-  readonly plant?: (path: string) => Plant & Partial<Disposable>
+  /** A bug that is planted: one of {@link plants}. */
+  readonly plant?: (ground: Ground) => Planted
 }
 
 /** What came of a seed. */
@@ -65,11 +65,12 @@ class Life {
   readonly #findings: Findings
   readonly #machine: Machine
   readonly #clients: Clients
-  readonly #plant: (Plant & Partial<Disposable>) | undefined
+  readonly #plant: Planted | undefined
   readonly #processes: SimulatedProcess[] = []
   #started = 0
   #isStirred = false
-  /** No more faults: all code is the latest. */
+  #version: CodeVersion = 1
+  /** No more faults. */
   #isHealing = false
   #lockHolder: Database.Database | undefined
   readonly #idleSince = new Map<string, number>()
@@ -82,7 +83,13 @@ class Life {
     const { config } = parseExecutionConfig(this.#swarm.config)
     this.#findings = new Findings(() => this.#clock.elapsed, options.trace === true)
     makeStore(path, config, seed)
-    this.#plant = options.plant?.(path)
+    this.#plant = options.plant?.({
+      path,
+      config,
+      random: random.fork('plant'),
+      processes: this.#swarm.processes,
+      now: () => this.#clock.elapsed,
+    })
     const audit = new Audit(path, this.#findings, config, () => this.#clock.elapsed)
     this.#machine = {
       seed: String(seed),
@@ -108,7 +115,7 @@ class Life {
     const { mode, faults, faultsMs, processes } = this.#swarm
     this.#findings.note('life', `seed ${this.#seed}, ${mode}, ${processes} processes, ${faults.join(', ')}`)
     try {
-      for (let n = 0; n < processes; n += 1) this.#startProcess(1)
+      for (let n = 0; n < processes; n += 1) this.#startProcess()
       this.#clientActs()
       this.#faultActs()
       await this.#runUntil(faultsMs, () => false)
@@ -142,16 +149,16 @@ class Life {
     }
   }
 
-  #startProcess(version: CodeVersion): void {
+  #startProcess(): void {
     this.#releaseLock()
     this.#started += 1
     if (this.#started > this.#swarm.processes) this.#findings.count('restarts')
     try {
-      this.#processes.push(new SimulatedProcess(this.#machine, this.#started, version))
+      this.#processes.push(new SimulatedProcess(this.#machine, this.#started, this.#version))
     } catch (error) {
       // While another holds the lock, or the disk is full: it is started again.
       this.#findings.note('life', `no start: ${String(error)}`)
-      this.#clock.after(50, () => this.#startProcess(version))
+      this.#clock.after(50, () => this.#startProcess())
     }
   }
 
@@ -194,15 +201,15 @@ class Life {
     switch (fault) {
       case 'crash':
         process.crash('by itself')
-        return this.#restartLater(process.version)
+        return this.#restartLater()
       case 'crash at a message':
         trouble.crashIn = within(1, 30)
         return
       case 'pause':
-        return this.#pause(process, random.pick([20, 300, 1.5 * leaseTtlMs, 3 * leaseTtlMs]))
+        return this.#pause(process, random.pick([20, 1.05 * leaseTtlMs, 1.3 * leaseTtlMs, 1.3 * leaseTtlMs, 2.5 * leaseTtlMs]))
       case 'blocked loop':
         process.block()
-        this.#clock.after(random.pick([50, 500, 1_500, 3_500]), () => process.unblock())
+        this.#clock.after(random.pick([50, 500, 1_800]), () => process.unblock())
         return
       case 'late replies':
         return forMs(within(50, 600), { lateMs: random.pick([1, 10, 100, 400]) })
@@ -223,10 +230,20 @@ class Life {
         return
       case 'stop':
         process.main.enter(() => void process.leave(random.int(2) === 0))
-        return this.#restartLater(process.version)
-      case 'other code':
-        process.crash('for other code')
-        return this.#restartLater(random.pick([1, 2] as const))
+        return this.#restartLater()
+      case 'later code':
+        return this.#deploy()
+    }
+  }
+
+  /** Later code for all processes, once: what the earlier left is gone on with. A step that only new code has is no step of old code. */
+  #deploy(): void {
+    if (this.#version === 2) return
+    this.#version = 2
+    for (const process of this.#processes) {
+      if (process.isDead) continue
+      process.crash('for later code')
+      this.#restartLater()
     }
   }
 
@@ -239,9 +256,9 @@ class Life {
     })
   }
 
-  #restartLater(version: CodeVersion): void {
+  #restartLater(): void {
     this.#clock.after(10 + this.#random.int(1_200), () => {
-      if (!this.#isHealing) this.#startProcess(version)
+      if (!this.#isHealing) this.#startProcess()
     })
   }
 
@@ -288,18 +305,15 @@ class Life {
   async #comeToRest(): Promise<void> {
     const { audit } = this.#machine
     const until = this.#clock.elapsed + livenessMs
-    const usesTwo = this.#swarm.faults.includes('other code')
-    if (usesTwo)
-      for (const process of this.#up()) if (process.version === 1) process.crash('for the latest code')
-    const living = this.#processes.filter(({ isDead, isLeaving }) => !isDead && !isLeaving).length
-    for (let n = living; n < this.#swarm.processes; n += 1) this.#startProcess(usesTwo ? 2 : 1)
     const tend = () => {
+      const living = this.#processes.filter(({ isDead, isLeaving }) => !isDead && !isLeaving).length
+      for (let n = living; n < this.#swarm.processes; n += 1) this.#startProcess()
       const [first] = this.#up()
       if (first !== undefined) this.#clients.finish(first)
       this.#lookForIdleness()
       this.#clock.after(100, tend)
     }
-    this.#clock.after(100, tend)
+    tend()
     const isAtRest = () => audit.openTasks === 0 && this.#clock.elapsed > until - livenessMs + 300
     await this.#runUntil(until, isAtRest)
     if (this.#findings.violations.length > 0) return
@@ -358,8 +372,9 @@ class Life {
         return Promise.resolve(answer.value as never)
       }
       const snapshot = await takeSnapshot({ read })
-      // Leases of the dead are live until somebody looks.
-      for (const line of violationsIn(snapshot, { config, digest })) this.#findings.violated(line.slice(0, 4).trim(), line)
+      for (const line of violationsIn(snapshot, { config, digest })) this.#findings.violated('at the end', line)
+    } catch (error) {
+      this.#findings.violated('at the end', (error as Error).message)
     } finally {
       engine.die()
     }
@@ -369,7 +384,7 @@ class Life {
     this.#releaseLock()
     for (const process of this.#processes) process.crash('at the end')
     this.#machine.audit.rows.close()
-    this.#plant?.[Symbol.dispose]?.()
+    this.#plant?.[Symbol.dispose]()
   }
 }
 

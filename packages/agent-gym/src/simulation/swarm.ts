@@ -16,7 +16,7 @@ export const faults = [
   'full disk',
   'clock jump',
   'stop',
-  'other code',
+  'later code',
 ] as const
 export type Fault = (typeof faults)[number]
 
@@ -35,30 +35,31 @@ export interface Swarm {
   readonly config: ExecutionConfigInput
 }
 
-/** Times are a thirtieth of the defaults: nothing but fixed times of the product, such as half a second between two looks around, knows. */
-export const leaseTtlMs = 1_000
+/** Times are a sixtieth of the defaults: nothing but fixed times of the product, such as half a second between two looks around, knows. */
+export const leaseTtlMs = 500
 
 export function drawSwarm(random: SeededRandom): Swarm {
   const mode = random.int(3) === 0 ? 'safety' : 'liveness'
-  const kept = faults.filter(() => random.int(2) === 0)
+  // Leases that are lost while their holder lives are what most depends on.
+  const kept = faults.filter((fault) => fault === 'pause' ? random.int(4) > 0 : random.int(2) === 0)
   return {
     mode,
     processes: 2 + random.int(2),
     workers: 1 + random.int(2),
     capacity: 1 + random.int(3),
     faults: kept.length === 0 ? [random.pick(faults)] : kept,
-    faultEveryMs: random.pick([80, 150, 300]),
-    faultsMs: 2_000 + random.int(2_500),
-    submissions: 14 + random.int(14),
+    faultEveryMs: random.pick([100, 200, 400]),
+    faultsMs: 1_500 + random.int(2_500),
+    submissions: 10 + random.int(12),
     config: {
       leaseTtlMs,
-      heartbeatIntervalMs: 200,
+      heartbeatIntervalMs: 100,
       schedulerTickMs: 100,
       maxInFlightPerWorker: 4,
       queueDepthLimit: random.pick([8, 12, 40]),
       batchBackpressureThreshold: 5,
       maxCrashes: random.pick([3, 5, 5]),
-      maxStallMs: 1_500,
+      maxStallMs: 800,
       drainGraceMs: 300,
       abortGraceMs: 400,
       cleanupTimeoutMs: 200,
