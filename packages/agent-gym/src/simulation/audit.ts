@@ -1,4 +1,10 @@
-import { createIdCodec, type EventData, type ExecutionConfig, type IdCodec, type Write } from '@ku0/agent-runtime-core'
+import {
+  createIdCodec,
+  type EventData,
+  type ExecutionConfig,
+  type IdCodec,
+  type Write,
+} from '@ku0/agent-runtime-core'
 import { AuditRows, type AuditedEvent, type LiveLease, type Stream, type TaskState } from './audit-rows.ts'
 import type { Findings } from './findings.ts'
 
@@ -65,12 +71,7 @@ export class Audit {
   readonly #policies = new Map<string, string>()
   readonly quotaMax: ReadonlyMap<string, number>
 
-  constructor(
-    path: string,
-    findings: Findings,
-    config: ExecutionConfig,
-    monotonic: () => number,
-  ) {
+  constructor(path: string, findings: Findings, config: ExecutionConfig, monotonic: () => number) {
     this.rows = new AuditRows(path)
     this.#findings = findings
     this.#config = config
@@ -130,14 +131,24 @@ export class Audit {
   }
 
   /** A function of a step begins in a process (I8, I18). */
-  stepBegan(process: Audited, taskId: string, key: string, fence: number, graceMs: number, awakeMs: number): void {
+  stepBegan(
+    process: Audited,
+    taskId: string,
+    key: string,
+    fence: number,
+    graceMs: number,
+    awakeMs: number,
+  ): void {
     const found = this.followed.get(this.numberOf(taskId) ?? 0)
     if (found === undefined) return
     const lease = found.row.lease === null ? undefined : this.#leases.get(found.row.lease)
     const isHolder = lease?.fence === fence && found.row.state === RUNNING
     if (isHolder) {
       if (found.memos.has(key))
-        this.#findings.violated('I8', `the function of '${key}' of task ${found.row.id} runs although its result is recorded`)
+        this.#findings.violated(
+          'I8',
+          `the function of '${key}' of task ${found.row.id} runs although its result is recorded`,
+        )
       return
     }
     const endedAt = this.#endings.get(found.row.id * 1_000 + fence)
@@ -165,7 +176,8 @@ export class Audit {
 
   /** Who wrote under which lease, and whether that was its right: the lease as it stood before the turn (I9). */
   #operation(process: Audited, operation: Write, value: unknown): void {
-    if (operation.kind === 'spawn') this.#policies.set(`${operation.leaseId} ${operation.key}`, operation.policy)
+    if (operation.kind === 'spawn')
+      this.#policies.set(`${operation.leaseId} ${operation.key}`, operation.policy)
     if (!('leaseId' in operation) || !fencedKinds.has(operation.kind)) return
     const number = this.#ids.leaseNumber(operation.leaseId)
     const lease = number === undefined ? undefined : this.#leases.get(number)
@@ -183,7 +195,9 @@ export class Audit {
     this.#findings.violated(
       'I9',
       `${process.name}: ${operation.kind} under lease ${number} was accepted, ${
-        lease === undefined ? 'which had ended' : `which expired ${this.#leaseNow - lease.expiresAt} ms before`
+        lease === undefined
+          ? 'which had ended'
+          : `which expired ${this.#leaseNow - lease.expiresAt} ms before`
       }`,
     )
   }
@@ -195,13 +209,17 @@ export class Audit {
       end.reason === settlement.as &&
       (settlement.as !== 'completed' || end.data.includes(`"output":${settlement.output}`))
     if (!isSame)
-      this.#findings.violated('I9', `a settlement (${settlement.as}) under the ended lease ${leaseId} was accepted`)
+      this.#findings.violated(
+        'I9',
+        `a settlement (${settlement.as}) under the ended lease ${leaseId} was accepted`,
+      )
   }
 
   /** Nothing is refused to the holder of a live lease. */
   #refusals(answered: readonly Answered[]): void {
     for (const { operation, value } of answered) {
-      if (!('leaseId' in operation) || !fencedKinds.has(operation.kind) || fenceOf(value) !== 'stale') continue
+      if (!('leaseId' in operation) || !fencedKinds.has(operation.kind) || fenceOf(value) !== 'stale')
+        continue
       const lease = this.#leases.get(this.#ids.leaseNumber(operation.leaseId) ?? 0)
       if (lease !== undefined && lease.expiresAt > this.#leaseNow)
         this.#findings.violated('I9', `${operation.kind} under the live lease ${lease.id} was refused`)
@@ -233,7 +251,8 @@ export class Audit {
       const first = events[0]
       if (found === undefined) {
         if (first?.type === 'task.rejected') refused.push(row.id)
-        else if ((JSON.parse(first?.data ?? '{}') as { dueAt?: number }).dueAt === undefined) accepted.push(row.id)
+        else if ((JSON.parse(first?.data ?? '{}') as { dueAt?: number }).dueAt === undefined)
+          accepted.push(row.id)
       } else if (events.some(({ type }) => type === 'task.canceled' || type === 'task.resumed')) others += 1
       const now = this.#follow(process, found, row, events)
       if (events.some(({ type }) => type === 'task.started') && row.lease !== null)
@@ -251,7 +270,8 @@ export class Audit {
     this.#quotaRules()
     this.#familyRules()
     if (process !== undefined) this.#orderRules(process, started)
-    if (process !== undefined && others === 0) this.#depthRules(streams, { started: started.length, accepted, refused })
+    if (process !== undefined && others === 0)
+      this.#depthRules(streams, { started: started.length, accepted, refused })
   }
 
   #openRows(): TaskState[] {
@@ -276,13 +296,23 @@ export class Audit {
 
   #workerOf(id: number): { name: string; process: number } | undefined {
     if (!this.#workers.has(id))
-      for (const { id: number, name, process } of this.rows.workers()) this.#workers.set(number, { name, process })
+      for (const { id: number, name, process } of this.rows.workers())
+        this.#workers.set(number, { name, process })
     return this.#workers.get(id)
   }
 
   #unchanged(found: Followed, row: TaskState): void {
     const { row: before } = found
-    for (const name of ['state', 'attempt', 'fence', 'lease', 'crashes', 'finishedAt', 'parent', 'stream'] as const)
+    for (const name of [
+      'state',
+      'attempt',
+      'fence',
+      'lease',
+      'crashes',
+      'finishedAt',
+      'parent',
+      'stream',
+    ] as const)
       if (before[name] !== row[name])
         this.#findings.violated(
           before.state >= COMPLETED ? 'I3' : 'I16',
@@ -322,9 +352,15 @@ export class Audit {
       this.#findings.violated('I15', `task ${row.id} is at ${row.seq}, its last event is ${walk.seq}`)
     for (const name of ['state', 'attempt', 'fence', 'crashes'] as const)
       if (walk[name] !== row[name])
-        this.#findings.violated('I16', `${name} of task ${row.id} is ${row[name]}, its events say ${walk[name]}`)
+        this.#findings.violated(
+          'I16',
+          `${name} of task ${row.id} is ${row[name]}, its events say ${walk[name]}`,
+        )
     if ((walk.lease === null) !== (row.lease === null) || (walk.lease !== null && walk.lease !== row.lease))
-      this.#findings.violated('I5', `task ${row.id} runs under lease ${row.lease}, its events say ${walk.lease}`)
+      this.#findings.violated(
+        'I5',
+        `task ${row.id} runs under lease ${row.lease}, its events say ${walk.lease}`,
+      )
     found.row = row
     this.followed.set(row.id, found)
     return found
@@ -365,11 +401,17 @@ export class Audit {
         if (it.fencingToken !== walk.fence + 1)
           this.#findings.violated('I10', `task ${task} has the token ${it.fencingToken} after ${walk.fence}`)
         if (it.attempt !== walk.attempt)
-          this.#findings.violated('I10', `task ${task} starts attempt ${it.attempt}, it was at ${walk.attempt}`)
+          this.#findings.violated(
+            'I10',
+            `task ${task} starts attempt ${it.attempt}, it was at ${walk.attempt}`,
+          )
         const early = walk.dueAt !== null && process !== undefined && walk.dueAt > Math.floor(process.wall())
         if (early && !walk.isFresh) this.#findings.violated('I20', `task ${task} starts before it is due`)
         if (process !== undefined && !process.workerIds.includes(it.workerId))
-          this.#findings.violated('I9', `${process.name} gave task ${task} to ${it.workerId}, which is not its worker`)
+          this.#findings.violated(
+            'I9',
+            `${process.name} gave task ${task} to ${it.workerId}, which is not its worker`,
+          )
         walk.state = RUNNING
         walk.fence += 1
         walk.lease = it.dispatch
@@ -383,11 +425,13 @@ export class Audit {
           this.#expired(walk, it.reason)
           if (walk.crashes >= this.#config.maxCrashes)
             this.#findings.violated('C17', `task ${task} goes back after ${walk.crashes} crashes`)
-        }
-        else this.#holds(process, walk, `${type} (${it.reason})`)
+        } else this.#holds(process, walk, `${type} (${it.reason})`)
         const rises = it.reason === 'expired' || it.reason === 'owner_dead' || it.reason === 'retry' ? 1 : 0
         if (it.attempt !== walk.attempt + rises)
-          this.#findings.violated('I10', `task ${task}: attempt ${it.attempt} follows ${walk.attempt} by ${it.reason}`)
+          this.#findings.violated(
+            'I10',
+            `task ${task}: attempt ${it.attempt} follows ${walk.attempt} by ${it.reason}`,
+          )
         if (it.reason === 'retry') this.#findings.count('retries')
         walk.attempt = it.attempt
         walk.dueAt = it.dueAt ?? null
@@ -458,7 +502,8 @@ export class Audit {
         this.#findings.count('children')
         found.policyOfChildren.set(
           String(data['taskId']),
-          this.#policies.get(`${this.#ids.lease(walk.lease ?? 0)} ${String(data['key'])}`) ?? String(data['policy']),
+          this.#policies.get(`${this.#ids.lease(walk.lease ?? 0)} ${String(data['key'])}`) ??
+            String(data['policy']),
         )
         return
       case 'step.started':
@@ -471,7 +516,10 @@ export class Audit {
       case 'approval.resolved':
       case 'child.ended':
         move(QUEUED, RUNNING, WAITING)
-        this.#findings.count(type === 'signal.received' ? 'signals' : 'verdicts', type === 'child.ended' ? 0 : 1)
+        this.#findings.count(
+          type === 'signal.received' ? 'signals' : 'verdicts',
+          type === 'child.ended' ? 0 : 1,
+        )
         return
       case 'task.leaked':
       case 'task.charged':
@@ -495,10 +543,16 @@ export class Audit {
       return
     }
     if (lease.expiresAt <= this.#leaseNow)
-      this.#findings.violated('I9', `task ${walk.id}: ${what} ${this.#leaseNow - lease.expiresAt} ms after the end of its lease`)
+      this.#findings.violated(
+        'I9',
+        `task ${walk.id}: ${what} ${this.#leaseNow - lease.expiresAt} ms after the end of its lease`,
+      )
     const owner = this.#processes.get(lease.process)
     if (process !== undefined && owner !== process)
-      this.#findings.violated('I9', `task ${walk.id}: ${what} by ${process.name}, the lease is ${owner?.name ?? 'nobody'}'s`)
+      this.#findings.violated(
+        'I9',
+        `task ${walk.id}: ${what} by ${process.name}, the lease is ${owner?.name ?? 'nobody'}'s`,
+      )
   }
 
   #expired(walk: Walk, reason: 'expired' | 'owner_dead' | 'either'): void {
@@ -520,7 +574,11 @@ export class Audit {
     )
   }
 
-  #waits(found: Followed, wait: { key: string; kind: string; name?: string }, dueAt: number | undefined): void {
+  #waits(
+    found: Followed,
+    wait: { key: string; kind: string; name?: string },
+    dueAt: number | undefined,
+  ): void {
     if (dueAt !== undefined) found.due.set(wait.key, dueAt)
     if (wait.kind === 'signal') found.signals.set(wait.key, wait.name ?? wait.key)
   }
@@ -537,7 +595,8 @@ export class Audit {
     found.signals.delete(it.key)
     const { since } = it
     if (since !== undefined)
-      for (const [key, { seq }] of found.memos) if (seq > since && !key.startsWith('$')) found.memos.delete(key)
+      for (const [key, { seq }] of found.memos)
+        if (seq > since && !key.startsWith('$')) found.memos.delete(key)
     if (it.outcome !== 'fired' && it.outcome !== 'timed_out') return
     const dueAt = found.due.get(it.key)
     if (it.kind === 'timer' && since === undefined && !it.key.startsWith('$') && found.fired.has(it.key))
@@ -545,7 +604,10 @@ export class Audit {
     found.fired.add(it.key)
     const now = process === undefined ? event.at : Math.floor(process.wall())
     if (dueAt !== undefined && dueAt > now)
-      this.#findings.violated('I20', `the timer '${it.key}' of task ${task} fires ${dueAt - now} ms before its time`)
+      this.#findings.violated(
+        'I20',
+        `the timer '${it.key}' of task ${task} fires ${dueAt - now} ms before its time`,
+      )
     found.due.delete(it.key)
   }
 
@@ -555,7 +617,10 @@ export class Audit {
     for (const [key, value] of output as [string, unknown][]) {
       const memo = found.memos.get(key)
       if (memo !== undefined && key.startsWith('step') && memo.result !== JSON.stringify(value))
-        this.#findings.violated('I6', `task ${task} returns ${JSON.stringify(value)} for '${key}', recorded is ${memo.result}`)
+        this.#findings.violated(
+          'I6',
+          `task ${task} returns ${JSON.stringify(value)} for '${key}', recorded is ${memo.result}`,
+        )
       if (memo === undefined && key.startsWith('step'))
         this.#findings.violated('I6', `task ${task} returns a result of '${key}', which was never recorded`)
     }
@@ -566,7 +631,10 @@ export class Audit {
     const isExpected =
       kind === 'poisoned' || kind === 'not_approved' || (kind === 'error' && message.includes('as planned'))
     if (!isExpected)
-      this.#findings.violated('6.1', `task ${task} (${found.name}) failed (${kind}): ${JSON.stringify(error).slice(0, 300)}`)
+      this.#findings.violated(
+        '6.1',
+        `task ${task} (${found.name}) failed (${kind}): ${JSON.stringify(error).slice(0, 300)}`,
+      )
   }
 
   /** I5, I9, I11: leases begin with a start, are renewed by their own process while they are live, and fill no worker too far. */
@@ -578,13 +646,19 @@ export class Audit {
       ofTask.add(lease.task)
       const row = this.followed.get(lease.task)?.row
       if (row?.state !== RUNNING || row.lease !== lease.id || row.fence !== lease.fence)
-        this.#findings.violated('I5', `lease ${lease.id} is live, its task ${lease.task} is ${nameOf(row?.state)} under ${row?.lease}`)
+        this.#findings.violated(
+          'I5',
+          `lease ${lease.id} is live, its task ${lease.task} is ${nameOf(row?.state)} under ${row?.lease}`,
+        )
       const worker = this.#workerOf(lease.worker)
       if (worker !== undefined) byWorker.set(worker.name, (byWorker.get(worker.name) ?? 0) + 1)
       const before = this.#leases.get(lease.id)
       if (before === undefined) {
         if (lease.expiresAt !== this.#leaseNow + this.#config.leaseTtlMs)
-          this.#findings.violated('I9', `lease ${lease.id} begins with ${lease.expiresAt - this.#leaseNow} ms`)
+          this.#findings.violated(
+            'I9',
+            `lease ${lease.id} begins with ${lease.expiresAt - this.#leaseNow} ms`,
+          )
       } else if (before.expiresAt !== lease.expiresAt) this.#renewed(process, before, lease)
     }
     for (const { row } of this.followed.values())
@@ -601,21 +675,34 @@ export class Audit {
     this.#findings.count('renewals')
     const owner = this.#processes.get(lease.process)
     if (process !== undefined && owner !== process)
-      this.#findings.violated('I9', `${process.name} renewed lease ${lease.id}, which is ${owner?.name ?? 'nobody'}'s`)
+      this.#findings.violated(
+        'I9',
+        `${process.name} renewed lease ${lease.id}, which is ${owner?.name ?? 'nobody'}'s`,
+      )
     if (before.expiresAt <= this.#leaseNow)
-      this.#findings.violated('I9', `lease ${lease.id} was renewed ${this.#leaseNow - before.expiresAt} ms after its end`)
+      this.#findings.violated(
+        'I9',
+        `lease ${lease.id} was renewed ${this.#leaseNow - before.expiresAt} ms after its end`,
+      )
     if (lease.expiresAt !== this.#leaseNow + this.#config.leaseTtlMs)
-      this.#findings.violated('I9', `lease ${lease.id} was renewed for ${lease.expiresAt - this.#leaseNow} ms`)
+      this.#findings.violated(
+        'I9',
+        `lease ${lease.id} was renewed for ${lease.expiresAt - this.#leaseNow} ms`,
+      )
   }
 
   /** I14: the depth that is kept is the number of tasks that are queued. */
   #countRules(streams: readonly Stream[]): void {
     const queued = new Map<number, number>()
     for (const { row } of this.followed.values())
-      if (row.state === QUEUED && row.stream !== null) queued.set(row.stream, (queued.get(row.stream) ?? 0) + 1)
+      if (row.state === QUEUED && row.stream !== null)
+        queued.set(row.stream, (queued.get(row.stream) ?? 0) + 1)
     for (const { id, depth, delayed } of streams)
       if (depth + delayed !== (queued.get(id) ?? 0))
-        this.#findings.violated('I14', `stream ${id} counts ${depth} and ${delayed} delayed, ${queued.get(id) ?? 0} are queued`)
+        this.#findings.violated(
+          'I14',
+          `stream ${id} counts ${depth} and ${delayed} delayed, ${queued.get(id) ?? 0} are queued`,
+        )
   }
 
   /** I19: counters are their holders, and no maximum is exceeded. */
@@ -633,7 +720,10 @@ export class Audit {
     for (const { key, queued, running } of this.rows.quotas()) {
       const own = held.get(key) ?? { queued: 0, running: 0 }
       if (own.queued !== queued || own.running !== running)
-        this.#findings.violated('I19', `quota ${key} counts ${queued} and ${running}, held by ${own.queued} and ${own.running}`)
+        this.#findings.violated(
+          'I19',
+          `quota ${key} counts ${queued} and ${running}, held by ${own.queued} and ${own.running}`,
+        )
       if (own.running > (this.quotaMax.get(key) ?? Number.POSITIVE_INFINITY))
         this.#findings.violated('I19', `quota ${key} is held by ${own.running} running tasks`)
     }
@@ -646,7 +736,10 @@ export class Audit {
       for (const [taskId, policy] of policyOfChildren) {
         const child = this.followed.get(this.numberOf(taskId) ?? 0)
         if (policy === 'cancel' && child !== undefined && child.row.state < COMPLETED)
-          this.#findings.violated('I22', `task ${row.id} is ${nameOf(row.state)}, its child ${child.row.id} is ${nameOf(child.row.state)}`)
+          this.#findings.violated(
+            'I22',
+            `task ${row.id} is ${nameOf(row.state)}, its child ${child.row.id} is ${nameOf(child.row.state)}`,
+          )
       }
       policyOfChildren.clear()
     }
@@ -659,19 +752,34 @@ export class Audit {
     for (const [index, next] of inOrder.entries()) {
       const before = inOrder[index - 1]
       if (before !== undefined && isAfter(before, next))
-        this.#findings.violated('I12', `task ${before.id} of lane ${before.lane} started before ${next.id} of lane ${next.lane}`)
+        this.#findings.violated(
+          'I12',
+          `task ${before.id} of lane ${before.lane} started before ${next.id} of lane ${next.lane}`,
+        )
     }
     const last = inOrder.at(-1)
     if (last === undefined) return
     for (const { row, lane, quotaKeys } of this.followed.values())
-      if (row.state === QUEUED && row.dueAt === null && quotaKeys === '[]' && isAfter(last, { id: row.id, lane }))
-        this.#findings.violated('I12', `${process.name}: task ${last.id} of lane ${last.lane} started, ${row.id} of lane ${lane} was before it`)
+      if (
+        row.state === QUEUED &&
+        row.dueAt === null &&
+        quotaKeys === '[]' &&
+        isAfter(last, { id: row.id, lane })
+      )
+        this.#findings.violated(
+          'I12',
+          `${process.name}: task ${last.id} of lane ${last.lane} started, ${row.id} of lane ${lane} was before it`,
+        )
   }
 
   /** I13: at the depth that each submission met, it was rightly accepted or refused. */
   #depthRules(
     streams: readonly Stream[],
-    { started, accepted, refused }: { started: number; accepted: readonly number[]; refused: readonly number[] },
+    {
+      started,
+      accepted,
+      refused,
+    }: { started: number; accepted: readonly number[]; refused: readonly number[] },
   ): void {
     if (accepted.length + refused.length === 0) return
     let depth = streams.reduce((sum, stream) => sum + stream.depth, 0) + started - accepted.length
@@ -685,8 +793,14 @@ export class Audit {
         depth += 1
       } else {
         const { reason } = JSON.parse(this.rows.events(id, 0)[0]?.data ?? '{}') as { reason?: string }
-        const limit = reason === 'queue_full' ? queueDepthLimit : reason === 'backpressure' ? batchBackpressureThreshold : 0
-        if (depth < limit) this.#findings.violated('I13', `task ${id} was refused (${reason}) at depth ${depth}`)
+        const limit =
+          reason === 'queue_full'
+            ? queueDepthLimit
+            : reason === 'backpressure'
+              ? batchBackpressureThreshold
+              : 0
+        if (depth < limit)
+          this.#findings.violated('I13', `task ${id} was refused (${reason}) at depth ${depth}`)
       }
     }
   }
@@ -700,7 +814,10 @@ export class Audit {
     }
     for (const { task } of this.#promised)
       if (this.rows.task(task)?.state !== CANCELED)
-        this.#findings.violated('I18', `task ${task} was canceled, and is ${nameOf(this.rows.task(task)?.state)}`)
+        this.#findings.violated(
+          'I18',
+          `task ${task} was canceled, and is ${nameOf(this.rows.task(task)?.state)}`,
+        )
   }
 }
 
@@ -737,7 +854,7 @@ function shown(type: string, data: Readonly<Record<string, unknown>>): string {
     case 'task.queued':
       return String((data['input'] as { name?: string } | undefined)?.name)
     default:
-      return data['key'] === undefined ? '' : `'${String(data['key'])}'`
+      return typeof data['key'] === 'string' ? `'${data['key']}'` : ''
   }
 }
 

@@ -1,5 +1,12 @@
 import { StoreError, type StoreInfo, type Write } from '@ku0/agent-runtime-core'
-import { type Answer, deliver, type Line, type Message, type StoreEngine, type Turn } from '@ku0/agent-runtime-persistence/testing'
+import {
+  type Answer,
+  deliver,
+  type Line,
+  type Message,
+  type StoreEngine,
+  type Turn,
+} from '@ku0/agent-runtime-persistence/testing'
 import type { Answered, Audit, Audited } from './audit.ts'
 import type { Findings } from './findings.ts'
 import type { Loop } from './loop.ts'
@@ -183,7 +190,12 @@ export class SimulatedLine implements Line {
 
   #tell(turn: Turn): void {
     const says =
-      turn.answers.length + turn.claims.length + turn.notices.length + turn.events.length + turn.chunks.length > 0 ||
+      turn.answers.length +
+        turn.claims.length +
+        turn.notices.length +
+        turn.events.length +
+        turn.chunks.length >
+        0 ||
       turn.schedulesDue ||
       turn.failed !== undefined
     if (!says) return
@@ -238,8 +250,8 @@ function subjectOf(operation: Write): string {
   if (operation.kind === 'submit') return `${operation.tasks.length}`
   const parts = [
     'leaseId' in operation ? `lease ${Number.parseInt(operation.leaseId.slice(24), 16)}` : '',
-    'taskId' in operation ? `task ${Number.parseInt(String(operation.taskId).slice(24), 16)}` : '',
-    'key' in operation ? `'${String(operation.key)}'` : '',
+    'taskId' in operation ? `task ${Number.parseInt(operation.taskId.slice(24), 16)}` : '',
+    'key' in operation ? `'${operation.key}'` : '',
     operation.kind === 'settle' ? operation.settlement.as : '',
   ]
   return parts.filter((part) => part !== '').join(' ')

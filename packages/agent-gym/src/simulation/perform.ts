@@ -117,7 +117,9 @@ async function performStep(
   const retry = { attempts: throws + 2, backoff: { initialMs: 10, maxMs: 20 } }
   // Whoever is asked has not seen the effect: it is done again.
   const doubt =
-    inDoubt === 'verify' ? { inDoubt, verify: () => ({ done: false }) as const } : { inDoubt: 'retry' as const }
+    inDoubt === 'verify'
+      ? { inDoubt, verify: () => ({ done: false }) as const }
+      : { inDoubt: 'retry' as const }
   const value = await ctx.step(key, { ...doubt, retry }, async ({ idempotencyKey, signal }) => {
     if (!outside.began(ctx, key, idempotencyKey)) return new Promise<never>(() => {})
     const run = outside.runsOf(ctx.taskId, key)

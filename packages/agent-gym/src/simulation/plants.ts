@@ -7,6 +7,7 @@ import {
   type ExecutionConfigInput,
   type IdCodec,
   parseExecutionConfig,
+  type Submission,
   type Write,
 } from '@ku0/agent-runtime-core'
 import type { SeededRandom } from '@ku0/agent-runtime-core/testing'
@@ -124,7 +125,7 @@ export const plants: Readonly<Record<string, (ground: Ground) => Planted>> = {
     plain({
       send(message) {
         if (!isWrite(message, 'submit')) return [message]
-        const tasks = message.operation.tasks.map(({ idempotencyKey: _, ...task }) => task)
+        const tasks = message.operation.tasks.map(withoutKey)
         return [{ ...message, operation: { ...message.operation, tasks } }]
       },
     }),
@@ -214,6 +215,12 @@ function onTables(ground: Ground, make: (tables: Tables) => Plant): Planted {
   return { ...make(tables), [Symbol.dispose]: () => tables.close() }
 }
 
+function withoutKey(submission: Submission): Submission {
+  const task: { -readonly [K in keyof Submission]: Submission[K] } = { ...submission }
+  delete task.idempotencyKey
+  return task
+}
+
 /** What a zombie writes is taken for the write of whoever holds its task now. */
 function withoutFence(ground: Ground, kind: 'settle' | 'recordStep' | 'suspend'): Planted {
   return onTables(ground, (tables) => ({
@@ -232,6 +239,18 @@ function idsOf(path: string): IdCodec {
   const storeId = db.prepare<[], string>("SELECT value FROM meta WHERE key = 'store_id'").pluck().get()
   db.close()
   return createIdCodec(storeId ?? '')
+}
+
+/** What a query of a planted bug asks for; each asks for columns that it knows. */
+interface Row {
+  readonly value: string
+  readonly task: number
+  readonly key: string
+  readonly lease: number | null
+  readonly attempt: number
+  readonly state: number
+  readonly seq: number
+  readonly tail: Buffer
 }
 
 /** A connection that changes the tables behind the back of the stores, as a bug in one of them would. */
@@ -253,13 +272,13 @@ class Tables {
   }
 
   get #leaseNow(): number {
-    const offset = this.#get<{ value: string }>("SELECT value FROM meta WHERE key = 'boot_offset'")
+    const offset = this.#get("SELECT value FROM meta WHERE key = 'boot_offset'")
     return Math.floor(this.#ground.now() + Number(offset?.value))
   }
 
   /** The live lease of the task that an ended one was for. */
   liveLeaseBehind(leaseId: string): number | undefined {
-    const row = this.#get<{ lease: number | null; own: number }>(
+    const row = this.#get(
       'SELECT task.lease, lease.id AS own FROM lease JOIN task ON task.id = lease.task WHERE lease.id = ? AND lease.state <> 0',
       this.ids.leaseNumber(leaseId) ?? 0,
     )
@@ -267,7 +286,11 @@ class Tables {
   }
 
   renew(lease: number): void {
-    this.#run('UPDATE lease SET expires_at = ? WHERE id = ?', this.#leaseNow + this.#ground.config.leaseTtlMs, lease)
+    this.#run(
+      'UPDATE lease SET expires_at = ? WHERE id = ?',
+      this.#leaseNow + this.#ground.config.leaseTtlMs,
+      lease,
+    )
   }
 
   revive(processId: string): void {
@@ -296,7 +319,7 @@ class Tables {
 
   /** As it was decided, whatever has become of the task since. */
   requeueBlindly(task: number, lease: number): void {
-    const row = this.#get<{ attempt: number; state: number }>('SELECT attempt, state FROM task WHERE id = ?', task)
+    const row = this.#get('SELECT attempt, state FROM task WHERE id = ?', task)
     if (row === undefined || row.state === 0) return
     this.#append(task, 'task.requeued', {
       attempt: row.attempt + 1,
@@ -323,13 +346,16 @@ class Tables {
   }
 
   hurryTimers(): void {
-    const one = this.#get<{ task: number; key: string }>(
+    const one = this.#get(
       "SELECT task, key FROM wait WHERE kind = 0 AND key NOT LIKE '$%' AND due_at > ? LIMIT 1 + 0",
       Date.UTC(2026, 0, 1) + this.#ground.now() + 60,
     )
     if (one === undefined) return
     this.#run('UPDATE wait SET due_at = due_at - 60 WHERE task = ? AND key = ?', one.task, one.key)
-    this.#run('UPDATE task SET due_at = due_at - 60 WHERE id = ? AND state = 2 AND due_at IS NOT NULL', one.task)
+    this.#run(
+      'UPDATE task SET due_at = due_at - 60 WHERE id = ? AND state = 2 AND due_at IS NOT NULL',
+      one.task,
+    )
   }
 
   rememberTimers(): void {
@@ -364,7 +390,7 @@ class Tables {
 
   /** An event that is in the task's chain as it should be. */
   #append(task: number, type: string, data: object): void {
-    const row = this.#get<{ seq: number; tail: Buffer }>('SELECT seq, tail FROM task WHERE id = ?', task)
+    const row = this.#get('SELECT seq, tail FROM task WHERE id = ?', task)
     const seq = (row?.seq ?? 0) + 1
     const at = Math.floor(Date.UTC(2026, 0, 1) + this.#ground.now())
     const text = JSON.stringify(data)
@@ -373,7 +399,7 @@ class Tables {
     this.#run('UPDATE task SET seq = ?, tail = ? WHERE id = ?', seq, hash, task)
   }
 
-  #get<Row>(sql: string, ...values: unknown[]): Row | undefined {
+  #get(sql: string, ...values: unknown[]): Row | undefined {
     return this.#db.prepare<unknown[], Row>(sql).get(...values)
   }
 

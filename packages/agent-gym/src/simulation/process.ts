@@ -169,7 +169,8 @@ export class SimulatedProcess implements Audited {
     this.isDead = true
     this.#machine.findings.note(this.name, 'has stopped')
     const left = this.main.pending
-    if (left > 0) this.#machine.findings.violated('I23', `${this.name} has ${left} timers left when it has stopped`)
+    if (left > 0)
+      this.#machine.findings.violated('I23', `${this.name} has ${left} timers left when it has stopped`)
     this.#endLoops()
   }
 
@@ -209,7 +210,14 @@ export class SimulatedProcess implements Audited {
         seen.keys.add(idempotencyKey)
         runs.set(name, seen)
         findings.note(this.name, `runs '${key}' of task ${Number.parseInt(ctx.taskId.slice(24), 16)}`)
-        audit.stepBegan(this, ctx.taskId, key, ctx.fencingToken, graceMs + this.line.trouble.lateMs, clock.elapsed - this.#awakeSince)
+        audit.stepBegan(
+          this,
+          ctx.taskId,
+          key,
+          ctx.fencingToken,
+          graceMs + this.line.trouble.lateMs,
+          clock.elapsed - this.#awakeSince,
+        )
         return true
       },
       runsOf: (taskId, key) => runs.get(`${taskId} ${key}`)?.runs ?? 0,

@@ -65,7 +65,8 @@ export function drawProgram(random: SeededRandom, name: string, depth = 0): Prog
         key: key('signal'),
         timeoutMs: random.int(3) === 0 ? random.pick([50, 300]) : undefined,
       }
-    if (!inBranch && roll >= 22 && random.int(2) === 0) return { call: 'work', ms: random.pick([100, 400, 700]) }
+    if (!inBranch && roll >= 22 && random.int(2) === 0)
+      return { call: 'work', ms: random.pick([100, 400, 700]) }
     if (roll < 14) return { call: 'emit', chunk: `chunk ${keys}` }
     if (roll < 15) return { call: 'checkpoint', data: `at ${keys}` }
     if (roll < 17) return { call: 'together', steps: Array.from({ length: 2 + random.int(2) }, step) }

@@ -1,8 +1,13 @@
 import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { parseExecutionConfig, type Read } from '@ku0/agent-runtime-core'
-import { createVirtualEnvironment, SeededRandom, takeSnapshot, violationsIn } from '@ku0/agent-runtime-core/testing'
+import { type ExecutionStore, parseExecutionConfig, type Read } from '@ku0/agent-runtime-core'
+import {
+  createVirtualEnvironment,
+  SeededRandom,
+  takeSnapshot,
+  violationsIn,
+} from '@ku0/agent-runtime-core/testing'
 import { chainDigest, StoreEngine } from '@ku0/agent-runtime-persistence/testing'
 import Database from 'better-sqlite3'
 import { Audit } from './audit.ts'
@@ -50,7 +55,8 @@ export async function simulate(seed: number, options: SimulateOptions = {}): Pro
 }
 
 /** In memory where there is such a folder: nothing here is to survive a power loss. */
-const memoryFolder = statSync('/dev/shm', { throwIfNoEntry: false })?.isDirectory() === true ? '/dev/shm' : tmpdir()
+const memoryFolder =
+  statSync('/dev/shm', { throwIfNoEntry: false })?.isDirectory() === true ? '/dev/shm' : tmpdir()
 
 /** Until then everything has come to its end once no more faults come. */
 const livenessMs = 10 * leaseTtlMs
@@ -195,7 +201,9 @@ class Life {
     const { trouble } = process.line
     const forMs = (ms: number, what: Partial<typeof trouble>) => {
       Object.assign(trouble, what)
-      const over = Object.fromEntries(Object.keys(what).map((name) => [name, noTrouble()[name as keyof typeof trouble]]))
+      const over = Object.fromEntries(
+        Object.keys(what).map((name) => [name, noTrouble()[name as keyof typeof trouble]]),
+      )
       this.#clock.after(ms, () => Object.assign(trouble, over))
     }
     switch (fault) {
@@ -206,7 +214,10 @@ class Life {
         trouble.crashIn = within(1, 30)
         return
       case 'pause':
-        return this.#pause(process, random.pick([20, 1.05 * leaseTtlMs, 1.3 * leaseTtlMs, 1.3 * leaseTtlMs, 2.5 * leaseTtlMs]))
+        return this.#pause(
+          process,
+          random.pick([20, 1.05 * leaseTtlMs, 1.3 * leaseTtlMs, 1.3 * leaseTtlMs, 2.5 * leaseTtlMs]),
+        )
       case 'blocked loop':
         process.block()
         this.#clock.after(random.pick([50, 500, 1_800]), () => process.unblock())
@@ -220,13 +231,22 @@ class Life {
       case 'lost notices':
         return forMs(within(100, 800), { muffles: random.pick([0.5, 1]) })
       case 'busy':
-        return forMs(within(20, 300), { refuses: random.pick(['store_busy', 'store_full'] as const), refusesShare: 0.4 })
+        return forMs(within(20, 300), {
+          refuses: random.pick(['store_busy', 'store_full'] as const),
+          refusesShare: 0.4,
+        })
       case 'held lock':
         return this.#holdLock(within(2, 40))
       case 'full disk':
         return this.#fillDisk(within(50, 500))
       case 'clock jump':
-        process.skew += random.pick([-2_000, -300, 300, 2_000, ...(this.#swarm.mode === 'safety' ? [-3_600_000, 3_600_000] : [])])
+        process.skew += random.pick([
+          -2_000,
+          -300,
+          300,
+          2_000,
+          ...(this.#swarm.mode === 'safety' ? [-3_600_000, 3_600_000] : []),
+        ])
         return
       case 'stop':
         process.main.enter(() => void process.leave(random.int(2) === 0))
@@ -319,8 +339,12 @@ class Life {
     if (this.#findings.violations.length > 0) return
     for (const [id, { row, name }] of audit.followed)
       if (row.state < 3)
-        this.#findings.violated('I24', `task ${id} (${name}) has not ended ${livenessMs} ms after the last fault: state ${row.state}, lease ${row.lease}`)
-    if (audit.liveLeases > 0 && audit.openTasks === 0) this.#findings.violated('I23', `${audit.liveLeases} leases are live at the end`)
+        this.#findings.violated(
+          'I24',
+          `task ${id} (${name}) has not ended ${livenessMs} ms after the last fault: state ${row.state}, lease ${row.lease}`,
+        )
+    if (audit.liveLeases > 0 && audit.openTasks === 0)
+      this.#findings.violated('I23', `${audit.liveLeases} leases are live at the end`)
   }
 
   /** I24: a task that could start and a worker that is free do not wait beside each other. */
@@ -330,12 +354,18 @@ class Life {
       ({ row, quotaKeys }) => row.state === 0 && row.dueAt === null && quotaKeys === '[]',
     )
     const slots = this.#up().length * capacity * workers
-    const isIdle = queued.length > 0 && audit.liveLeases < slots && this.#up().every((process) => process.inFlight < capacity * workers)
+    const isIdle =
+      queued.length > 0 &&
+      audit.liveLeases < slots &&
+      this.#up().every((process) => process.inFlight < capacity * workers)
     const now = this.#clock.elapsed
     if (!isIdle) this.#idleSince.clear()
     else if (!this.#idleSince.has('all')) this.#idleSince.set('all', now)
     else if (now - (this.#idleSince.get('all') ?? now) > 1_000) {
-      findings.violated('I24', `${queued.length} tasks are queued for more than 1000 ms while ${slots - audit.liveLeases} slots are free`)
+      findings.violated(
+        'I24',
+        `${queued.length} tasks are queued for more than 1000 ms while ${slots - audit.liveLeases} slots are free`,
+      )
       this.#idleSince.clear()
     }
   }
@@ -355,7 +385,8 @@ class Life {
       process.main.enter(() => void process.leave(true).then(over, over))
     }
     await this.#runUntil(this.#clock.elapsed + 5_000, () => left === 0)
-    if (left > 0 && this.#findings.violations.length === 0) this.#findings.violated('I23', `${left} processes do not stop`)
+    if (left > 0 && this.#findings.violations.length === 0)
+      this.#findings.violated('I23', `${left} processes do not stop`)
     for (const process of this.#processes) process.crash('at the end')
   }
 
@@ -365,14 +396,16 @@ class Life {
     audit.end()
     const engine = openAuditor(path, config, `${this.#seed} at the end`)
     try {
-      const read = (query: Read) => {
-        engine.read(1, query)
+      const read: ExecutionStore['read'] = (query) => {
+        engine.read(1, query as Read)
         const [answer] = engine.takeReads().answers
-        if (answer === undefined || 'error' in answer) return Promise.reject(answer?.error ?? new Error('no answer'))
+        if (answer === undefined || 'error' in answer)
+          return Promise.reject(answer?.error ?? new Error('no answer'))
         return Promise.resolve(answer.value as never)
       }
       const snapshot = await takeSnapshot({ read })
-      for (const line of violationsIn(snapshot, { config, digest })) this.#findings.violated('at the end', line)
+      for (const line of violationsIn(snapshot, { config, digest }))
+        this.#findings.violated('at the end', line)
     } catch (error) {
       this.#findings.violated('at the end', (error as Error).message)
     } finally {

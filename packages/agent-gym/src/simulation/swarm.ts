@@ -41,7 +41,7 @@ export const leaseTtlMs = 500
 export function drawSwarm(random: SeededRandom): Swarm {
   const mode = random.int(3) === 0 ? 'safety' : 'liveness'
   // Leases that are lost while their holder lives are what most depends on.
-  const kept = faults.filter((fault) => fault === 'pause' ? random.int(4) > 0 : random.int(2) === 0)
+  const kept = faults.filter((fault) => (fault === 'pause' ? random.int(4) > 0 : random.int(2) === 0))
   return {
     mode,
     processes: 2 + random.int(2),

@@ -118,7 +118,7 @@ describe('execution: waits and crashes', () => {
 
 test('a crash before a decision, behind branches that do more than recorded calls, parts no code from its history (docs/semantics.md 6.4)', async () => {
   const tasks = (['emit', 'a turn of its own'] as const).map((what) => {
-    const own = (ctx: TaskContext) => (what === 'emit' ? ctx.emit('on the way') : turns(20))
+    const own = (ctx: TaskContext) => (what === 'emit' ? ctx.emit('on the way') : turns())
     return defineTask({ type: what, input: z.any() }, async (ctx) => {
       const both = Promise.withResolvers<string>()
       const { value } = await ctx.race('decision', {
