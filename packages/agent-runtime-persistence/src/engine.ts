@@ -26,6 +26,7 @@ import {
   openDatabase,
   pause,
   waitForLocks,
+  type Db,
   type Durability,
   type OpenedDatabase,
 } from './sqlite/open.ts'
@@ -267,6 +268,22 @@ export class StoreEngine {
     }
     db.close()
     this.processes.close()
+  }
+
+  /**
+   * Lets go of the files without a word, as the death of its process would: the lock that proved its life can be had, and its leases
+   * are as they were. For simulations, where one process plays many.
+   */
+  die(): void {
+    if (this.closed) return
+    this.closed = true
+    this.opened.db.close()
+    this.processes.die()
+  }
+
+  /** The connection: a simulation sets limits on it that elsewhere a disk sets by itself. Nothing else should want it. */
+  get connection(): Db {
+    return this.opened.db
   }
 
   /** At most one flush: what does not fit into it follows in the next turn, after the answers to this one are out. */

@@ -87,6 +87,11 @@ export class Processes {
       .get(process)
   }
 
+  /** The lock goes, its file stays: so the operating system leaves it when a process dies. */
+  die(): void {
+    this.lock?.close()
+  }
+
   /** Lets the lock go, last of all. */
   close(): void {
     if (this.lock === undefined || this.folder === undefined) return

@@ -184,13 +184,23 @@ class Contest implements Start, Member {
   /** Two branches that are answered by memos settle in whatever order: one turn later both have. */
   start(): void {
     if (this.#ended) return
-    if (this.#scope.parent === undefined && this.#pass.partsAtDecision(this.#key, this.#position)) return
+    if (
+      this.#scope.parent === undefined &&
+      !this.#mayGoOn &&
+      this.#pass.partsAtDecision(this.#key, this.#position)
+    )
+      return
     if (this.#pass.endsHere({ call: this.#kind, key: this.#key, position: this.#position })) return
     this.#pass.begin()
     this.#pass.wentLive()
     this.#counted = true
     if (this.#late === undefined && this.#results.at(-1)?.seq === LIVE) this.#decide()
     else this.#decideWhenStill(false)
+  }
+
+  /** A branch is busy with something of its own, such as `emit`: what it calls next may be what the history has. */
+  get #mayGoOn(): boolean {
+    return this.silent.length > 0
   }
 
   /** What is inside may have to be decided by memos first, and its branch to hear of it. */

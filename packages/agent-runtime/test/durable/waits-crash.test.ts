@@ -115,3 +115,32 @@ describe('execution: waits and crashes', () => {
     },
   )
 })
+
+test('a crash before a decision, behind branches that do more than recorded calls, parts no code from its history (docs/semantics.md 6.4)', async () => {
+  const tasks = (['emit', 'a turn of its own'] as const).map((what) => {
+    const own = (ctx: TaskContext) => (what === 'emit' ? ctx.emit('on the way') : turns())
+    return defineTask({ type: what, input: z.any() }, async (ctx) => {
+      const both = Promise.withResolvers<string>()
+      const { value } = await ctx.race('decision', {
+        waits: (c) => c.step('waits', () => both.promise),
+        tells: async (c) => {
+          await own(c)
+          // Recorded in one commit, after the other.
+          return c.step('tells', () => {
+            queueMicrotask(() => both.resolve('both'))
+            return both.promise
+          })
+        },
+      })
+      return value
+    })
+  })
+  const { commits } = await sweepCrashes({
+    tasks,
+    script: async (world) => {
+      for (const { type } of tasks)
+        expect(await world.result((await world.runtime.submit(type, null)).taskId)).toBe('both')
+    },
+  })
+  expect(commits).toBeGreaterThan(6)
+})

@@ -1,0 +1,113 @@
+import { availableParallelism } from 'node:os'
+import { Command, InvalidArgumentError } from 'commander'
+import { counted, type Counts } from '../simulation/findings.ts'
+import { missing } from '../simulation/minimums.ts'
+import { plants } from '../simulation/plants.ts'
+import { runSeeds, type SeedRange, type SeedsRun } from '../simulation/run-seeds.ts'
+import { simulate, type Simulated } from '../simulation/simulate.ts'
+import { evidenceOf } from '../simulation/evidence.ts'
+import { type ExitCode, exitCode, UsageError } from './exit-code.ts'
+import { codeOf, type Console } from './run-command.ts'
+import { parse } from './run-options.ts'
+import { didYouMean } from './suggest.ts'
+
+interface Flags {
+  readonly seed?: number
+  readonly seeds?: SeedRange
+  readonly trace?: boolean
+  readonly plant?: string
+  readonly threads: number
+  readonly evidence?: boolean
+}
+
+/** `pnpm sim`. Answers with its exit code. */
+export async function simCommand(args: readonly string[], console: Console): Promise<ExitCode> {
+  try {
+    const flags = parse(
+      simOptions(),
+      args.filter((arg) => arg !== '--'),
+    ) as Flags
+    if (flags.seed !== undefined && flags.seeds !== undefined)
+      throw new UsageError('--seed and --seeds: name one seed, or a range of them')
+    if (flags.seed !== undefined) return await playOne(flags.seed, flags, console)
+    if (flags.trace === true || flags.plant !== undefined)
+      throw new UsageError('--trace and --plant are for one seed: add --seed N')
+    return await playMany(flags.seeds ?? { first: 1, last: 200 }, flags, console)
+  } catch (error) {
+    return codeOf(error, console)
+  }
+}
+
+function simOptions(): Command {
+  return new Command('sim')
+    .description('Plays simulated lives of processes on one store, each drawn from its seed.')
+    .option('--seed <n>', 'that life, again and again the same', wholeNumber)
+    .option('--trace', 'with --seed: print what happened')
+    .option('--plant <bug>', 'with --seed: plant a bug, to see it found')
+    .option('--seeds <range>', 'every seed of a range, such as 1..2000 (default 1..200)', range)
+    .option('--threads <n>', 'how many at a time', wholeNumber, availableParallelism())
+    .option('--evidence', 'print the result as a page for docs/evidence/')
+    .addHelpText(
+      'after',
+      `\nBugs to plant: ${Object.keys(plants).join('; ')}.\n\nExit codes: 0 every rule held and enough happened, 1 not so, 2 a wrong command line.`,
+    )
+}
+
+async function playOne(seed: number, { trace, plant: name }: Flags, console: Console): Promise<ExitCode> {
+  const plant = name === undefined ? undefined : plants[name]
+  if (name !== undefined && plant === undefined)
+    throw new UsageError(`--plant: no bug '${name}'${didYouMean(name, Object.keys(plants))}`)
+  const life = await simulate(seed, { trace: trace === true, ...(plant === undefined ? {} : { plant }) })
+  for (const line of life.lines) console.out.write(`${line}\n`)
+  console.out.write(`${textOf(life)}\n${countsText(life.counts)}\n`)
+  return life.violations.length === 0 ? exitCode.ok : exitCode.failed
+}
+
+async function playMany(seeds: SeedRange, { threads, evidence }: Flags, console: Console): Promise<ExitCode> {
+  const begunAt = performance.now()
+  const run = await runSeeds(seeds, threads, (done, broken) => {
+    for (const life of broken) console.err.write(`${textOf(life)}\n`)
+    if (done % 1_000 < 20) console.err.write(`${done} seeds\n`)
+  })
+  const seconds = (performance.now() - begunAt) / 1_000
+  const lacks = missing(run.seeds, run.counts)
+  for (const line of lacks) console.err.write(`too little happened: ${line}\n`)
+  console.out.write(evidence === true ? evidenceOf(seeds, run, { seconds, threads }) : summary(run, seconds))
+  return run.broken.length === 0 && lacks.length === 0 ? exitCode.ok : exitCode.failed
+}
+
+function summary(run: SeedsRun, seconds: number): string {
+  const { seeds, broken, counts, modes, virtualMs } = run
+  const rate = (seeds / seconds).toFixed(1)
+  return [
+    `${seeds} seeds (${modes.liveness} to the end, ${modes.safety} under faults throughout), ${broken.length} broken, ${rate} a second`,
+    `${Math.round(virtualMs / 1_000)} s of virtual time in ${Math.round(seconds)} s`,
+    countsText(counts),
+    '',
+  ].join('\n')
+}
+
+function textOf({ seed, mode, faults, violations, hash, virtualMs }: Simulated): string {
+  const head = `seed ${seed} (${mode}; ${faults.join(', ')}): ${violations.length === 0 ? 'every rule held' : 'BROKEN'}, ${Math.round(virtualMs)} ms, trace ${hash.slice(0, 16)}`
+  const lines = violations.map(({ rule, text, atMs }) => `  ${atMs.toFixed(1)} ms  ${rule}  ${text}`)
+  const again = violations.length === 0 ? [] : [`  again: pnpm sim --seed ${seed} --trace`]
+  return [head, ...lines, ...again].join('\n')
+}
+
+function countsText(counts: Counts): string {
+  return counted.map((name) => `${name} ${counts[name]}`).join(', ')
+}
+
+function wholeNumber(text: string): number {
+  const number = Number(text)
+  if (!Number.isSafeInteger(number) || number < 1) throw new InvalidArgumentError('a whole number from 1 on')
+  return number
+}
+
+function range(text: string): SeedRange {
+  const [, first, last] = /^(\d+)\.\.(\d+)$/.exec(text) ?? []
+  const seeds = { first: Number(first), last: Number(last) }
+  if (first === undefined || seeds.first < 1 || seeds.last < seeds.first)
+    throw new InvalidArgumentError('two seeds with two dots between them, such as 1..2000')
+  return seeds
+}

@@ -1,0 +1,155 @@
+import Database from 'better-sqlite3'
+
+/** A task as the audit knows it: its row, read by SQL alone. */
+export interface TaskState {
+  id: number
+  state: number
+  attempt: number
+  fence: number
+  lease: number | null
+  crashes: number
+  waits: number
+  seq: number
+  dueAt: number | null
+  parent: number | null
+  stream: number | null
+  finishedAt: number | null
+}
+
+/** A live lease. */
+export interface LiveLease {
+  id: number
+  task: number
+  worker: number
+  process: number
+  fence: number
+  attempt: number
+  acquiredAt: number
+  expiresAt: number
+}
+
+export interface Stream {
+  id: number
+  lane: number
+  type: string
+  quotaKeys: string
+  depth: number
+  delayed: number
+}
+
+export interface AuditedEvent {
+  seq: number
+  type: string
+  at: number
+  data: string
+}
+
+/** The data of an event with the value in it that was too large to stand there. */
+const wholeData = `coalesce((SELECT replace(event.data, '{"$blob":"' || sha256 || '","size":' || length(blob.data) || '}', blob.data) FROM blob WHERE sha256 = event.blob), event.data)`
+
+/** Reads the tables of a simulated store through a connection of its own. Nothing here is the product's code. */
+export class AuditRows {
+  readonly #db: Database.Database
+  readonly #version
+  readonly #tasks
+  readonly #open
+  readonly #task
+  readonly #leases
+  readonly #streams
+  readonly #events
+  readonly #quotas
+  readonly #workers
+  readonly #processes
+  #seenVersion = -1
+
+  constructor(path: string) {
+    const db = new Database(path, { readonly: true, fileMustExist: true })
+    this.#db = db
+    const task =
+      'SELECT id, state, attempt, fence, lease, crashes, waits, seq, due_at AS dueAt, parent, stream, finished_at AS finishedAt FROM task'
+    this.#version = db.prepare<[], number>('PRAGMA data_version').pluck()
+    this.#tasks = db.prepare<[], TaskState>(`${task} ORDER BY id`)
+    this.#open = db.prepare<[number], TaskState>(`${task} WHERE state < 3 OR id > ? ORDER BY id`)
+    this.#task = db.prepare<[number], TaskState>(`${task} WHERE id = ?`)
+    this.#leases = db.prepare<[], LiveLease>(
+      'SELECT id, task, worker, process, fence, attempt, acquired_at AS acquiredAt, expires_at AS expiresAt FROM lease WHERE state = 0',
+    )
+    this.#streams = db.prepare<[], Stream>(
+      'SELECT id, lane_rank AS lane, type, quota_keys AS quotaKeys, depth, delayed FROM stream',
+    )
+    this.#events = db.prepare<[number, number], AuditedEvent>(
+      `SELECT seq, type, at, ${wholeData} AS data FROM event WHERE task = ? AND seq > ? ORDER BY seq`,
+    )
+    this.#quotas = db.prepare<[], { key: string; queued: number; running: number }>(
+      'SELECT key, queued, running FROM quota',
+    )
+    this.#workers = db.prepare<[], { id: number; name: string; process: number }>(
+      'SELECT id, worker_id AS name, process FROM worker',
+    )
+    this.#processes = db.prepare<[], { id: number; processId: string }>(
+      'SELECT id, process_id AS processId FROM process',
+    )
+  }
+
+  /** Whether something was committed since it was asked last. */
+  hasChanged(): boolean {
+    const version = this.#version.get() as number
+    const changed = version !== this.#seenVersion
+    this.#seenVersion = version
+    return changed
+  }
+
+  meta(key: string): string | undefined {
+    return this.#db.prepare<[string], string>('SELECT value FROM meta WHERE key = ?').pluck().get(key)
+  }
+
+  tasks(): TaskState[] {
+    return this.#tasks.all()
+  }
+
+  /** Those that are not over, and those with a higher number. */
+  openTasks(after: number): TaskState[] {
+    return this.#open.all(after)
+  }
+
+  task(id: number): TaskState | undefined {
+    return this.#task.get(id)
+  }
+
+  leases(): LiveLease[] {
+    return this.#leases.all()
+  }
+
+  streams(): Stream[] {
+    return this.#streams.all()
+  }
+
+  events(task: number, after: number): AuditedEvent[] {
+    return this.#events.all(task, after)
+  }
+
+  quotas(): { key: string; queued: number; running: number }[] {
+    return this.#quotas.all()
+  }
+
+  workers(): { id: number; name: string; process: number }[] {
+    return this.#workers.all()
+  }
+
+  processes(): { id: number; processId: string }[] {
+    return this.#processes.all()
+  }
+
+  /** How a lease ended, and what the event of that says. */
+  endOf(lease: number): { reason: string; data: string } | undefined {
+    return this.#db
+      .prepare<[number], { reason: string; data: string }>(
+        `SELECT end_reason AS reason, ${wholeData} AS data FROM lease JOIN event ON event.task = lease.task AND event.seq = lease.end_seq WHERE lease.id = ?`,
+      )
+      .get(lease)
+  }
+
+  close(): void {
+    this.#db.close()
+  }
+}

@@ -1,0 +1,182 @@
+import type { Runtime } from '@ku0/agent-runtime'
+import type { SeededRandom } from '@ku0/agent-runtime-core/testing'
+import type { Audit } from './audit.ts'
+import type { Findings } from './findings.ts'
+import type { SimulatedProcess } from './process.ts'
+import { drawProgram, type Program } from './program.ts'
+
+interface Submission {
+  readonly program: Program
+  readonly lane: 'interactive' | 'normal' | 'batch'
+  readonly key: string | undefined
+  readonly model: string | undefined
+  readonly delayMs: number | undefined
+  /** What was answered; undefined while nothing was, or the answer is not known. */
+  taskId: string | undefined
+  answered: boolean
+}
+
+const lanes = ['interactive', 'normal', 'batch'] as const
+
+/**
+ * Whoever uses a simulated store from outside: submits, asks again when no answer came, cancels, signals, answers approvals. A call goes
+ * through the runtime of a process; when that dies, the answer never comes.
+ */
+export class Clients {
+  readonly #random: SeededRandom
+  readonly #audit: Audit
+  readonly #findings: Findings
+  readonly #submissions: Submission[] = []
+  #signals = 0
+
+  constructor(random: SeededRandom, audit: Audit, findings: Findings) {
+    this.#random = random
+    this.#audit = audit
+    this.#findings = findings
+  }
+
+  get submitted(): number {
+    return this.#submissions.length
+  }
+
+  /** Something or other, by way of a process that is up. */
+  act(process: SimulatedProcess, left: number): void {
+    const roll = this.#random.int(20)
+    if (roll < 10 && left > 0) {
+      const burst = this.#random.int(6) === 0 ? Math.min(left, 3 + this.#random.int(8)) : 1
+      for (let n = 0; n < burst; n += 1) this.#submit(process, this.#draw())
+    } else if (roll < 12) this.resend(process)
+    else if (roll < 14) this.#cancel(process)
+    else if (roll < 17) this.#signal(process)
+    else if (roll < 19) this.#answer(process)
+    else this.#look(process)
+  }
+
+  /** What is left to do when no more faults come: everything that waits for somebody hears from him. */
+  finish(process: SimulatedProcess): void {
+    this.resend(process)
+    this.#answer(process, 'all')
+    for (const [task, { signals, divergent }] of this.#audit.followed) {
+      const taskId = this.#audit.taskId(task)
+      for (const name of signals.values()) this.#send(process, taskId, name)
+      if (divergent) this.#call(process, `resume task ${task}`, async (runtime) => runtime.resume(taskId))
+    }
+  }
+
+  /** A submission under a key whose answer never came is made again: it is there once. */
+  resend(process: SimulatedProcess): void {
+    for (const it of this.#submissions)
+      if (it.key !== undefined && this.#random.int(it.answered ? 60 : 3) === 0) this.#submit(process, it)
+  }
+
+  #draw(): Submission {
+    const name = String(this.#submissions.length + 1)
+    const it: Submission = {
+      program: drawProgram(this.#random, name),
+      lane: this.#random.pick(lanes),
+      key: this.#random.int(2) === 0 ? `key ${name}` : undefined,
+      model: this.#random.int(3) === 0 ? 'big' : undefined,
+      delayMs: this.#random.int(6) === 0 ? this.#random.pick([10, 200, 500]) : undefined,
+      taskId: undefined,
+      answered: false,
+    }
+    this.#submissions.push(it)
+    return it
+  }
+
+  #submit(process: SimulatedProcess, it: Submission): void {
+    const { program, lane, key, model, delayMs } = it
+    this.#findings.count('submissions')
+    this.#call(process, `submit ${program.name} (${lane})`, async (runtime) => {
+      const receipt = await runtime.submit('program', program, {
+        lane,
+        ...(key === undefined ? {} : { idempotencyKey: key }),
+        ...(model === undefined ? {} : { model }),
+        ...(delayMs === undefined ? {} : { delayMs }),
+      })
+      it.answered = true
+      if (!receipt.accepted) return
+      this.#audit.submissionAnswered(receipt.taskId, program.name)
+      if (it.taskId !== undefined && it.taskId !== receipt.taskId)
+        this.#findings.violated('I17', `the key '${key}' has two tasks`)
+      it.taskId = receipt.taskId
+    })
+  }
+
+  #cancel(process: SimulatedProcess): void {
+    const open = this.#open()
+    if (open.length === 0) return
+    const task = this.#random.pick(open)
+    const taskId = this.#audit.taskId(task)
+    this.#audit.cancelAsked(taskId)
+    this.#call(process, `cancel task ${task}`, async (runtime) => {
+      if (await runtime.cancel(taskId)) this.#audit.cancelAnswered(taskId)
+    })
+  }
+
+  #signal(process: SimulatedProcess): void {
+    const open = this.#open()
+    if (open.length === 0) return
+    const task = this.#random.pick(open)
+    const names = [...(this.#audit.followed.get(task)?.signals.values() ?? [])]
+    // One that nobody waits for is kept.
+    this.#send(process, this.#audit.taskId(task), names.length === 0 ? 'signal 1' : this.#random.pick(names))
+  }
+
+  #send(process: SimulatedProcess, taskId: string, name: string): void {
+    const value = (this.#signals += 1)
+    this.#call(process, `signal ${name}`, async (runtime) => runtime.signal(taskId, name, value))
+  }
+
+  #answer(process: SimulatedProcess, all?: 'all'): void {
+    this.#call(process, 'answers approvals', async (runtime) => {
+      const { approvals } = await runtime.approvals.list()
+      for (const { approvalId } of approvals) {
+        if (all === undefined && this.#random.int(2) === 0) continue
+        const isGood = all !== undefined || this.#random.int(3) > 0
+        await (isGood ? runtime.approvals.approve(approvalId) : runtime.approvals.reject(approvalId))
+      }
+    })
+  }
+
+  #look(process: SimulatedProcess): void {
+    this.#call(process, 'looks', async (runtime) => {
+      await runtime.stats()
+      await runtime.list({ limit: 5 })
+    })
+  }
+
+  #open(): number[] {
+    return [...this.#audit.followed].filter(([, { row }]) => row.state < 3).map(([id]) => id)
+  }
+
+  #call(process: SimulatedProcess, what: string, call: (runtime: Runtime) => Promise<unknown>): void {
+    process.main.enter(() => {
+      const { runtime } = process
+      if (runtime === undefined || process.isDead) return
+      this.#findings.note('client', `${process.name}: ${what}`)
+      call(runtime).then(
+        () => this.#findings.note('client', `${process.name} answered: ${what}`),
+        (error: unknown) => this.#refused(process, what, error),
+      )
+    })
+  }
+
+  /** What a call may be refused with while faults come; anything else is not documented. */
+  #refused(process: SimulatedProcess, what: string, error: unknown): void {
+    const { code = 'none', message } = error as { code?: string; message: string }
+    this.#findings.note('client', `${process.name} refused ${code}: ${what}`)
+    if (!bearable.has(code)) this.#findings.violated('X18', `${what} was refused with ${code}: ${message}`)
+  }
+}
+
+const bearable: ReadonlySet<string> = new Set([
+  'store_busy',
+  'store_full',
+  'store_closed',
+  'shutdown',
+  'already_resolved',
+  'limit_exceeded',
+  // Over before the call came.
+  'invalid_argument',
+])

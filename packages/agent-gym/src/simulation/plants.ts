@@ -1,0 +1,419 @@
+import { globSync, rmSync } from 'node:fs'
+import {
+  CHAIN_START,
+  chainText,
+  createIdCodec,
+  type ExecutionConfig,
+  type ExecutionConfigInput,
+  type IdCodec,
+  parseExecutionConfig,
+  type Submission,
+  type Write,
+} from '@ku0/agent-runtime-core'
+import type { SeededRandom } from '@ku0/agent-runtime-core/testing'
+import { type Answer, chainDigest, type Message, type Turn } from '@ku0/agent-runtime-persistence/testing'
+import Database from 'better-sqlite3'
+import type { Audited } from './audit.ts'
+
+/** A bug that is planted into a simulated life from outside: on the line, in the tables, or in what an engine is opened with. */
+export interface Plant {
+  /** What an engine goes by instead of the configuration that it should. */
+  config?(given: ExecutionConfigInput): ExecutionConfigInput
+  /** What becomes of a message: what arrives, and what is answered instead. */
+  send?(message: Message, process: Audited): readonly (Message | Answer)[]
+  beforeTurn?(process: Audited): void
+  afterTurn?(process: Audited, turn: Turn): void
+  /** What of a turn reaches its process. */
+  tell?(turn: Turn): Turn
+  /** The ids of the workers of the n-th process, from 1. */
+  workerIds?(count: number, process: number): readonly string[]
+}
+
+/** What a planted bug works on. */
+export interface Ground {
+  readonly path: string
+  readonly random: SeededRandom
+  /** Processes at once. */
+  readonly processes: number
+  /** Ms since the beginning. */
+  readonly now: () => number
+  readonly config: ExecutionConfig
+}
+
+/** A planted bug and what lets go of its connection. */
+export type Planted = Plant & Disposable
+
+/**
+ * The bugs that the simulation has to find, each within 300 seeds. They are planted around the product, whose code knows nothing of them: a
+ * fence that is not looked at, for instance, is a line that writes the live lease into what a zombie says. Source:
+ * `docs/simulation.md`.
+ */
+export const plants: Readonly<Record<string, (ground: Ground) => Planted>> = {
+  'a settlement without its fence': (ground) => withoutFence(ground, 'settle'),
+  'the first memo of a zombie': (ground) => withoutFence(ground, 'recordStep'),
+  'a wait without its fence': (ground) => withoutFence(ground, 'suspend'),
+  'a heartbeat without its fence': (ground) => {
+    const held = new Map<Audited, Map<string, number>>()
+    return onTables(ground, (tables) => ({
+      afterTurn(process, { claims }) {
+        const own = held.get(process) ?? new Map<string, number>()
+        held.set(process, own)
+        for (const { leaseId } of claims) own.set(leaseId, ground.now())
+        for (const [leaseId, at] of own) {
+          if (ground.now() - at > 6 * ground.config.leaseTtlMs) own.delete(leaseId)
+          const live = tables.liveLeaseBehind(leaseId)
+          if (live !== undefined) tables.renew(live)
+        }
+      },
+    }))
+  },
+  'a lease that is renewed after its end': (ground) =>
+    onTables(ground, (tables) => ({ beforeTurn: ({ processId }) => tables.revive(processId) })),
+  'a sweep that does not look again': (ground) => {
+    const seen: { lease: number; task: number; at: number }[] = []
+    return onTables(ground, (tables) => ({
+      beforeTurn() {
+        for (const it of tables.lapsed()) seen.push({ ...it, at: ground.now() })
+      },
+      afterTurn() {
+        while (seen[0] !== undefined && ground.now() - seen[0].at > 80) {
+          const it = seen.shift()
+          if (it !== undefined) tables.requeueBlindly(it.task, it.lease)
+        }
+      },
+    }))
+  },
+  'a memo that is overwritten': (ground) =>
+    onTables(ground, (tables) => ({
+      send(message) {
+        if (isWrite(message, 'recordStep')) tables.overwriteMemo(message.operation)
+        return [message]
+      },
+    })),
+  'the same workers after a crash': ({ processes }) =>
+    plain({
+      workerIds: (count, process) =>
+        Array.from({ length: count }, (_, index) => `worker ${((process - 1) % processes) + 1}/${index + 1}`),
+    }),
+  'a cancel that is lost': ({ random }) =>
+    plain({
+      send: (message) =>
+        isWrite(message, 'cancel') && random.int(3) === 0
+          ? [{ call: message.call, value: { canceled: true, state: 'canceled' } }]
+          : [message],
+    }),
+  'a submission that is lost': ({ random, path }) => {
+    const ids = idsOf(path)
+    return plain({
+      send: (message) =>
+        isWrite(message, 'submit') && random.int(5) === 0
+          ? [
+              {
+                call: message.call,
+                value: message.operation.tasks.map((_, index) => ({
+                  accepted: true,
+                  taskId: ids.task(1_000_000 + index),
+                  sequence: 1_000_000 + index,
+                  deduplicated: false,
+                })),
+              },
+            ]
+          : [message],
+    })
+  },
+  'an idempotency key that is ignored': () =>
+    plain({
+      send(message) {
+        if (!isWrite(message, 'submit')) return [message]
+        const tasks = message.operation.tasks.map(withoutKey)
+        return [{ ...message, operation: { ...message.operation, tasks } }]
+      },
+    }),
+  'a timer before its time': (ground) =>
+    onTables(ground, (tables) => ({ beforeTurn: () => tables.hurryTimers() })),
+  'a timer that fires twice': (ground) =>
+    onTables(ground, (tables) => ({
+      beforeTurn: () => tables.rememberTimers(),
+      afterTurn: () => tables.bringBackTimers(),
+    })),
+  'a gap in the events': (ground) =>
+    onTables(ground, (tables) => ({
+      afterTurn() {
+        if (ground.random.int(200) === 0) tables.skipEvent()
+      },
+    })),
+  'a capacity that is ignored': () =>
+    plain({
+      send(message) {
+        if (message.to === 'demand') return [{ ...message, credit: message.credit + 4 }]
+        if (!isWrite(message, 'registerWorkers')) return [message]
+        const workers = message.operation.workers.map((it) => ({ ...it, capacity: it.capacity + 4 }))
+        return [{ ...message, operation: { ...message.operation, workers } }]
+      },
+      config: (given) => ({ ...given, maxInFlightPerWorker: 100 }),
+    }),
+  'a quota that leaks': (ground) =>
+    onTables(ground, (tables) => ({
+      afterTurn() {
+        if (ground.random.int(100) === 0) tables.leakQuota()
+      },
+    })),
+  'a quota off by one': () =>
+    plain({
+      config: ({ quotaConfig, ...given }) =>
+        quotaConfig === undefined
+          ? given
+          : {
+              ...given,
+              quotaConfig: { models: { big: { ...quotaConfig.models?.['big'], maxInFlight: 3 } } },
+            },
+    }),
+  'backpressure off by one': () =>
+    plain({
+      config: ({ queueDepthLimit = 0, batchBackpressureThreshold = 0, ...given }) => ({
+        ...given,
+        queueDepthLimit: queueDepthLimit + 1,
+        batchBackpressureThreshold: batchBackpressureThreshold + 1,
+      }),
+    }),
+  'lanes that are not strict': () => plain({ config: (given) => ({ ...given, agingMs: 30 }) }),
+  'poison that is never found': () => plain({ config: (given) => ({ ...given, maxCrashes: 100 }) }),
+  'the living taken for dead': ({ path }) =>
+    plain({
+      config: (given) => ({ ...given, presenceTtlMs: 600 }),
+      beforeTurn() {
+        for (const file of globSync(`${path}-owners/*.lock`)) rmSync(file)
+      },
+    }),
+  'a claim that nobody hears of': ({ random }) =>
+    plain({ tell: (turn) => (random.int(8) === 0 ? { ...turn, claims: [] } : turn) }),
+  'children that outlive their parents': () =>
+    plain({
+      send: (message) =>
+        isWrite(message, 'spawn')
+          ? [{ ...message, operation: { ...message.operation, policy: 'abandon' } }]
+          : [message],
+    }),
+}
+
+type WriteMessage<K extends Write['kind']> = {
+  readonly to: 'write'
+  readonly call: number
+  readonly operation: Extract<Write, { kind: K }>
+}
+
+function isWrite<K extends Write['kind']>(message: Message, kind: K): message is WriteMessage<K> {
+  return message.to === 'write' && message.operation.kind === kind
+}
+
+function plain(plant: Plant): Planted {
+  return { ...plant, [Symbol.dispose]() {} }
+}
+
+function onTables(ground: Ground, make: (tables: Tables) => Plant): Planted {
+  const tables = new Tables(ground)
+  return { ...make(tables), [Symbol.dispose]: () => tables.close() }
+}
+
+function withoutKey(submission: Submission): Submission {
+  const task: { -readonly [K in keyof Submission]: Submission[K] } = { ...submission }
+  delete task.idempotencyKey
+  return task
+}
+
+/** What a zombie writes is taken for the write of whoever holds its task now. */
+function withoutFence(ground: Ground, kind: 'settle' | 'recordStep' | 'suspend'): Planted {
+  return onTables(ground, (tables) => ({
+    send(message) {
+      if (!isWrite(message, kind)) return [message]
+      const live = tables.liveLeaseBehind(message.operation.leaseId)
+      if (live === undefined) return [message]
+      const operation = { ...message.operation, leaseId: tables.ids.lease(live) } as Write
+      return [{ ...message, operation }]
+    },
+  }))
+}
+
+function idsOf(path: string): IdCodec {
+  const db = new Database(path, { readonly: true })
+  const storeId = db.prepare<[], string>("SELECT value FROM meta WHERE key = 'store_id'").pluck().get()
+  db.close()
+  return createIdCodec(storeId ?? '')
+}
+
+/** What a query of a planted bug asks for; each asks for columns that it knows. */
+interface Row {
+  readonly value: string
+  readonly task: number
+  readonly key: string
+  readonly lease: number | null
+  readonly attempt: number
+  readonly state: number
+  readonly seq: number
+  readonly tail: Buffer
+}
+
+/** A connection that changes the tables behind the back of the stores, as a bug in one of them would. */
+class Tables {
+  readonly ids: IdCodec
+  readonly #db: Database.Database
+  readonly #ground: Ground
+  #timers = new Map<string, { task: number; key: string; position: number; due_at: number }>()
+
+  constructor(ground: Ground) {
+    this.#ground = ground
+    this.#db = new Database(ground.path, { timeout: 0 })
+    this.#db.pragma('synchronous = 0')
+    this.ids = idsOf(ground.path)
+  }
+
+  close(): void {
+    this.#db.close()
+  }
+
+  get #leaseNow(): number {
+    const offset = this.#get("SELECT value FROM meta WHERE key = 'boot_offset'")
+    return Math.floor(this.#ground.now() + Number(offset?.value))
+  }
+
+  /** The live lease of the task that an ended one was for. */
+  liveLeaseBehind(leaseId: string): number | undefined {
+    const row = this.#get(
+      'SELECT task.lease, lease.id AS own FROM lease JOIN task ON task.id = lease.task WHERE lease.id = ? AND lease.state <> 0',
+      this.ids.leaseNumber(leaseId) ?? 0,
+    )
+    return row?.lease ?? undefined
+  }
+
+  renew(lease: number): void {
+    this.#run(
+      'UPDATE lease SET expires_at = ? WHERE id = ?',
+      this.#leaseNow + this.#ground.config.leaseTtlMs,
+      lease,
+    )
+  }
+
+  revive(processId: string): void {
+    const now = this.#leaseNow
+    const lapsed = this.#get(
+      'SELECT 1 FROM lease JOIN process ON process.id = lease.process WHERE state = 0 AND expires_at <= ? AND process_id = ?',
+      now,
+      processId,
+    )
+    if (lapsed === undefined) return
+    this.#run(
+      'UPDATE lease SET expires_at = ? WHERE state = 0 AND expires_at <= ? AND process = (SELECT id FROM process WHERE process_id = ?)',
+      now + this.#ground.config.leaseTtlMs,
+      now,
+      processId,
+    )
+  }
+
+  lapsed(): { lease: number; task: number }[] {
+    return this.#db
+      .prepare<[number], { lease: number; task: number }>(
+        'SELECT id AS lease, task FROM lease WHERE state = 0 AND expires_at <= ?',
+      )
+      .all(this.#leaseNow)
+  }
+
+  /** As it was decided, whatever has become of the task since. */
+  requeueBlindly(task: number, lease: number): void {
+    const row = this.#get('SELECT attempt, state FROM task WHERE id = ?', task)
+    if (row === undefined || row.state === 0) return
+    this.#append(task, 'task.requeued', {
+      attempt: row.attempt + 1,
+      leaseId: this.ids.lease(lease),
+      reason: 'expired',
+    })
+    this.#run(
+      'UPDATE task SET state = 0, lease = NULL, finished_at = NULL, wait_reason = NULL, due_at = NULL, attempt = attempt + 1, crashes = crashes + 1 WHERE id = ?',
+      task,
+    )
+    this.#run('UPDATE stream SET depth = depth + 1 WHERE id = (SELECT stream FROM task WHERE id = ?)', task)
+  }
+
+  overwriteMemo({ leaseId, key, result }: Extract<Write, { kind: 'recordStep' }>): void {
+    const lease = this.ids.leaseNumber(leaseId) ?? 0
+    this.#run(
+      `UPDATE event SET data = json_set(data, '$.result', json(?)) WHERE type = 'step.completed' AND json_extract(data, '$.key') = ?
+        AND json_extract(data, '$.result') <> json_extract(?, '$') AND task = (SELECT task FROM lease WHERE id = ?)`,
+      result,
+      key,
+      result,
+      lease,
+    )
+  }
+
+  hurryTimers(): void {
+    const one = this.#get(
+      "SELECT task, key FROM wait WHERE kind = 0 AND key NOT LIKE '$%' AND due_at > ? LIMIT 1 + 0",
+      Date.UTC(2026, 0, 1) + this.#ground.now() + 60,
+    )
+    if (one === undefined) return
+    this.#run('UPDATE wait SET due_at = due_at - 60 WHERE task = ? AND key = ?', one.task, one.key)
+    this.#run(
+      'UPDATE task SET due_at = due_at - 60 WHERE id = ? AND state = 2 AND due_at IS NOT NULL',
+      one.task,
+    )
+  }
+
+  rememberTimers(): void {
+    const rows = this.#db
+      .prepare<[], { task: number; key: string; position: number; due_at: number }>(
+        "SELECT task, key, position, due_at FROM wait WHERE kind = 0 AND key NOT LIKE '$%'",
+      )
+      .all()
+    this.#timers = new Map(rows.map((row) => [`${row.task} ${row.key}`, row]))
+  }
+
+  bringBackTimers(): void {
+    for (const { task, key, position, due_at } of this.#timers.values()) {
+      const gone = this.#get(
+        'SELECT 1 FROM task WHERE id = ? AND state < 2 AND NOT EXISTS (SELECT 1 FROM wait WHERE task = task.id AND key = ?)',
+        task,
+        key,
+      )
+      if (gone === undefined) continue
+      this.#run('INSERT INTO wait VALUES (?, ?, ?, 0, NULL, ?, NULL)', task, key, position, due_at)
+      this.#run('UPDATE task SET waits = waits + 1 WHERE id = ?', task)
+    }
+  }
+
+  skipEvent(): void {
+    this.#run('UPDATE task SET seq = seq + 1 WHERE id = (SELECT max(id) FROM task WHERE state < 2)')
+  }
+
+  leakQuota(): void {
+    this.#run('UPDATE quota SET running = running + 1')
+  }
+
+  /** An event that is in the task's chain as it should be. */
+  #append(task: number, type: string, data: object): void {
+    const row = this.#get('SELECT seq, tail FROM task WHERE id = ?', task)
+    const seq = (row?.seq ?? 0) + 1
+    const at = Math.floor(Date.UTC(2026, 0, 1) + this.#ground.now())
+    const text = JSON.stringify(data)
+    const hash = chainDigest(row?.tail ?? CHAIN_START, chainText(task, seq, type, at, text))
+    this.#run('INSERT INTO event VALUES (?, ?, ?, ?, ?, NULL, ?)', task, seq, type, at, text, hash)
+    this.#run('UPDATE task SET seq = ?, tail = ? WHERE id = ?', seq, hash, task)
+  }
+
+  #get(sql: string, ...values: unknown[]): Row | undefined {
+    return this.#db.prepare<unknown[], Row>(sql).get(...values)
+  }
+
+  /** Where another has the lock the bug does not show this time. */
+  #run(sql: string, ...values: unknown[]): void {
+    try {
+      this.#db.prepare(sql).run(...values)
+    } catch (error) {
+      if (!String((error as { code?: string }).code).startsWith('SQLITE_BUSY')) throw error
+    }
+  }
+}
+
+/** The configuration that an engine with this bug goes by. */
+export function configOf(given: ExecutionConfigInput, plant: Plant | undefined): ExecutionConfig {
+  return parseExecutionConfig(plant?.config?.(given) ?? given).config
+}

@@ -1,0 +1,80 @@
+import type { ExecutionConfigInput } from '@ku0/agent-runtime-core'
+import type { SeededRandom } from '@ku0/agent-runtime-core/testing'
+
+/** What can go wrong in a simulated life. */
+export const faults = [
+  'crash',
+  'crash at a message',
+  'pause',
+  'blocked loop',
+  'late replies',
+  'lost replies',
+  'repeated writes',
+  'lost notices',
+  'busy',
+  'held lock',
+  'full disk',
+  'clock jump',
+  'stop',
+  'later code',
+] as const
+export type Fault = (typeof faults)[number]
+
+/** What one seed draws: which faults there are and how often, how the store is set, how much is asked of it. */
+export interface Swarm {
+  readonly mode: 'safety' | 'liveness'
+  readonly processes: number
+  readonly workers: number
+  readonly capacity: number
+  readonly faults: readonly Fault[]
+  /** Mean time between two faults, ms. */
+  readonly faultEveryMs: number
+  /** How long faults are brought. */
+  readonly faultsMs: number
+  readonly submissions: number
+  readonly config: ExecutionConfigInput
+}
+
+/** Times are a sixtieth of the defaults: nothing but fixed times of the product, such as half a second between two looks around, knows. */
+export const leaseTtlMs = 500
+
+export function drawSwarm(random: SeededRandom): Swarm {
+  const mode = random.int(3) === 0 ? 'safety' : 'liveness'
+  // Leases that are lost while their holder lives are what most depends on.
+  const kept = faults.filter((fault) => (fault === 'pause' ? random.int(4) > 0 : random.int(2) === 0))
+  return {
+    mode,
+    processes: 2 + random.int(2),
+    workers: 1 + random.int(2),
+    capacity: 1 + random.int(3),
+    faults: kept.length === 0 ? [random.pick(faults)] : kept,
+    faultEveryMs: random.pick([100, 200, 400]),
+    faultsMs: 1_500 + random.int(2_500),
+    submissions: 10 + random.int(12),
+    config: {
+      leaseTtlMs,
+      heartbeatIntervalMs: 100,
+      schedulerTickMs: 100,
+      maxInFlightPerWorker: 4,
+      queueDepthLimit: random.pick([8, 12, 40]),
+      batchBackpressureThreshold: 5,
+      maxCrashes: random.pick([3, 5, 5]),
+      maxStallMs: 800,
+      drainGraceMs: 300,
+      abortGraceMs: 400,
+      cleanupTimeoutMs: 200,
+      killGraceMs: 100,
+      presenceIntervalMs: 500,
+      presenceTtlMs: 3_000,
+      preemption: random.int(3) === 0,
+      maxInlineBytes: random.pick([200, 10_000]),
+      ...(random.int(2) === 0
+        ? {}
+        : {
+            quotaConfig: {
+              models: { big: { maxInFlight: 2, onExceeded: random.pick(['defer', 'reject'] as const) } },
+            },
+          }),
+    },
+  }
+}
