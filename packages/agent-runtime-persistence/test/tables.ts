@@ -11,6 +11,7 @@ import {
   chainText,
   type EventData,
   type ExecutionConfig,
+  foldEvents,
   isFinal,
   type Lane,
   noUse,
@@ -20,7 +21,6 @@ import {
   type UsageSum,
   waitKinds,
 } from '@ku0/agent-runtime-core'
-import { foldEvents } from '@ku0/agent-runtime-core/testing'
 import Database from 'better-sqlite3'
 
 /** Throws when anything is wrong with the tables of a store that is closed. */
