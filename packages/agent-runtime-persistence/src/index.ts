@@ -1,2 +1,5 @@
 export { openStore, parseStoreUrl, type OpenStoreOptions } from './open-store.ts'
 export { assertNodeSupported } from './node-version.ts'
+export { verifyStore, type VerifyOptions } from './verify-store.ts'
+export type { Verification } from './verify/verify-database.ts'
+export type { StoreFault } from './verify/faults.ts'

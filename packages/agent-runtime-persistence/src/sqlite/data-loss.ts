@@ -33,7 +33,7 @@ function nothingLeft({ commit: anchored }: Anchor): DataLoss | undefined {
 }
 
 /** Call it in a transaction that began after the anchor was read. */
-function compareWithAnchor(db: Db, anchor: Anchor): DataLoss | undefined {
+export function compareWithAnchor(db: Db, anchor: Anchor): DataLoss | undefined {
   const { commit: anchored } = anchor
   if (db.pragma('user_version', { simple: true }) === 0) return nothingLeft(anchor)
   const storeId = db.prepare<[], string>("SELECT value FROM meta WHERE key = 'store_id'").pluck().get()
