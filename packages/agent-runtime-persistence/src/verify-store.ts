@@ -20,8 +20,13 @@ export interface VerifyOptions {
  * What is wrong is told as data; it rejects with a StoreError when the file cannot be read at all, and with `not_found` when there is none.
  * Source: `docs/operating.md`, Verify.
  */
-export async function verifyStore(
-  url: string,
+export async function verifyStore(url: string, options: VerifyOptions = {}): Promise<Verification> {
+  return verifyFile(parseStoreUrl(url), options)
+}
+
+/** The same by the path of the file. */
+export async function verifyFile(
+  given: string,
   { maxFaults = 100, signal }: VerifyOptions = {},
 ): Promise<Verification> {
   if (!Number.isInteger(maxFaults) || maxFaults < 1 || maxFaults > 10_000)
@@ -29,7 +34,7 @@ export async function verifyStore(
       'invalid_argument',
       `maxFaults is a whole number from 1 to 10 000, not ${maxFaults}`,
     )
-  const { db, path } = openForReading(parseStoreUrl(url))
+  const { db, path } = openForReading(given)
   const { digest } = systemEnvironment()
   try {
     const hashes = { chain: chainDigest, sha256Hex: (text: string) => digest.sha256Hex(text) }

@@ -57,7 +57,7 @@ export function compareWithAnchor(db: Db, anchor: Anchor): DataLoss | undefined 
 }
 
 /** Losses that somebody has decided to live with, oldest first. */
-function acceptedLosses(db: Db): readonly AcceptedLoss[] {
+export function acceptedLosses(db: Db): readonly AcceptedLoss[] {
   const text = db.prepare<[], string>("SELECT value FROM meta WHERE key = 'accepted_losses'").pluck().get()
   return JSON.parse(text ?? '[]') as AcceptedLoss[]
 }
@@ -82,7 +82,7 @@ export function dataLossError(path: string, loss: DataLoss): StoreError {
 }
 
 /** One sentence without its end. */
-function describeLoss(path: string, { kind, anchored, lastGood, lastGoodAt }: DataLoss): string {
+export function describeLoss(path: string, { kind, anchored, lastGood, lastGoodAt }: DataLoss): string {
   const good = lastGoodAt === null ? 'nothing' : `commit ${lastGood} of ${new Date(lastGoodAt).toISOString()}`
   const told = `${anchorPath(path)} tells of commit ${anchored}`
   switch (kind) {
