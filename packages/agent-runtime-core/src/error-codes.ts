@@ -215,8 +215,9 @@ export const errorCodes = {
     retryable: false,
   },
   store_data_loss: {
-    meaning: 'The store is behind its anchor: acknowledged commits are missing.',
-    remedy: 'Restore a backup, or start with the flag that accepts the loss.',
+    meaning:
+      'The store is behind its anchor: acknowledged commits are missing. It was not opened, and is as it was.',
+    remedy: 'Keep a copy of the files; restore a backup, or go on with what is there: `acceptLoss: true`.',
     retryable: false,
   },
   store_not_durable: {

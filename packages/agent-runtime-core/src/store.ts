@@ -3,6 +3,7 @@ import type { BudgetField, BudgetRecord, BudgetSum, BudgetTerms } from './budget
 import type { ChildPolicy, ChildRecord } from './child.ts'
 import type { ExecutionConfig } from './config.ts'
 import type { QuotaState } from './decide/quota-state.ts'
+import type { DataLoss } from './data-loss.ts'
 import type { Divergence } from './divergence.ts'
 import type { CircuitState } from './decide/circuit.ts'
 import type { ScarCause } from './decide/scar.ts'
@@ -66,6 +67,8 @@ export interface StoreInfo {
   readonly durability: 'full' | 'normal' | 'memory'
   readonly schemaVersion: number
   readonly versions: Readonly<Record<string, string>>
+  /** What was missing when it was opened, and was accepted. */
+  readonly acceptedLoss?: DataLoss
 }
 
 /** What a store publishes, each after the commit that made it true. */

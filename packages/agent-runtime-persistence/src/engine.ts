@@ -2,6 +2,7 @@ import {
   createIdCodec,
   StoreError,
   type Claim,
+  type DataLoss,
   type Environment,
   type ExecutionConfig,
   type Instant,
@@ -19,7 +20,9 @@ import { Cache } from './cache.ts'
 import { flush, type Credit, type Flushed } from './flush.ts'
 import { Publisher } from './publisher.ts'
 import type { Answer, Turn } from './port.ts'
+import { AnchorFile, bootWord } from './sqlite/anchor.ts'
 import { openLeaseClock } from './sqlite/clock.ts'
+import { dataLossError, findDataLoss, recordLoss } from './sqlite/data-loss.ts'
 import { isBusy, isFatal, storeErrorOf } from './sqlite/errors.ts'
 import {
   assertSameFile,
@@ -40,6 +43,8 @@ export interface EngineOptions {
   readonly path: string
   readonly config: ExecutionConfig
   readonly durability: Durability
+  /** Go on although commits are missing that the anchor tells of. */
+  readonly acceptLoss: boolean
   readonly identity: ProcessIdentity
   readonly environment: Environment
   /** sha256 of a digest followed by a text. */
@@ -80,6 +85,8 @@ export class StoreEngine {
   private turn = emptyTurn()
   private seenVersion: number
   private readonly publisher: Publisher
+  /** Of a store in memory there is none. */
+  private readonly anchor: AnchorFile | undefined
   private busySince: number | undefined
   private notBefore = 0
   private tickAt = 0
@@ -110,16 +117,19 @@ export class StoreEngine {
 
   /** Opens the database, registers this process. Throws a StoreError; nothing is left open then. */
   static open(options: EngineOptions): StoreEngine {
-    const opened = openDatabase(options.path, options.durability)
+    let loss: DataLoss | undefined
+    const opened = openDatabase(options.path, options.durability, (path) => {
+      loss = bearableLoss(path, options)
+    })
     try {
-      return new StoreEngine(options, opened)
+      return new StoreEngine(options, opened, loss)
     } catch (error) {
       opened.db.close()
       throw storeErrorOf(error, opened.path)
     }
   }
 
-  private constructor(options: EngineOptions, opened: OpenedDatabase) {
+  private constructor(options: EngineOptions, opened: OpenedDatabase, loss: DataLoss | undefined) {
     this.options = options
     const { config, environment } = options
     this.opened = opened
@@ -152,6 +162,13 @@ export class StoreEngine {
     waitForLocks(db, 0)
     this.seenVersion = this.tables.load.dataVersion()
     this.publisher = new Publisher(this.tables, this.answerRead)
+    if (loss !== undefined) recordLoss(db, { ...loss, acceptedAt: this.now().at })
+    const { durability } = this.opened
+    if (durability !== 'memory') {
+      const boot = bootWord(options.identity.bootId)
+      this.anchor = new AnchorFile(this.opened.path, { storeId, durability, boot }, loss !== undefined)
+      this.anchor.write(this.tables.last)
+    }
     this.info = {
       kind: this.opened.memory ? 'memory' : 'sqlite',
       location: this.opened.path,
@@ -163,6 +180,7 @@ export class StoreEngine {
         sqlite: db.prepare('SELECT sqlite_version()').pluck().get() as string,
         node: process.versions.node,
       },
+      ...(loss === undefined ? {} : { acceptedLoss: loss }),
     }
   }
 
@@ -267,6 +285,7 @@ export class StoreEngine {
       }
     }
     db.close()
+    this.anchor?.close()
     this.processes.close()
   }
 
@@ -332,6 +351,7 @@ export class StoreEngine {
       this.others = this.processes.count()
       this.gone = this.processes.gone(this.now().at, this.options.config.presenceTtlMs)
     }
+    this.anchor?.care(mono)
     if (this.cache.depth > 0 && this.hasDemand()) this.claimable = true
     if (this.wroteAt !== undefined && mono - this.wroteAt > idleMs) {
       this.wroteAt = undefined
@@ -406,7 +426,7 @@ export class StoreEngine {
   /** What follows a commit. Nothing here may be repeated, and what fails here stops the store. */
   private committed(flushed: Flushed, batch: readonly Call[], foreign: boolean, mono: number): void {
     const ownEvents = flushed.ws.events.length > 0
-    this.tables.committed()
+    const isTold = this.tables.committed()
     this.cache.absorb(flushed.ws)
     if (flushed.ws.schedules.size > 0) {
       this.cache.scheduleAt = this.tables.load.nextSchedule()
@@ -428,6 +448,7 @@ export class StoreEngine {
     this.handOver(flushed)
     this.turn.notices.push(...flushed.ws.notices)
     this.publisher.publish(this.turn, flushed.ws)
+    if (isTold) this.anchor?.write(this.tables.last)
     if (this.others > 0 && flushed.wrote)
       this.notBefore = this.options.environment.clock.monotonic() + fairnessMs
   }
@@ -651,6 +672,17 @@ function warm(cache: Cache, tables: SqliteTables, it: Warming): void {
     client: cache.next.client,
   }
   cache.warm = true
+}
+
+/** What a store may open without: nothing, unless that was accepted, now or by a durability that does not outlast a power loss. */
+function bearableLoss(path: string, { acceptLoss, identity }: EngineOptions): DataLoss | undefined {
+  const found = findDataLoss(path)
+  if (found === undefined) return undefined
+  const { loss, anchor } = found
+  const isExpected =
+    loss.kind === 'lost_tail' && anchor.durability === 'normal' && anchor.boot !== bootWord(identity.bootId)
+  if (!acceptLoss && !isExpected) throw dataLossError(path, loss)
+  return loss
 }
 
 function storeIdOf({ db }: OpenedDatabase, environment: Environment): string {

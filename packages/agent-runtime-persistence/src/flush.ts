@@ -115,7 +115,7 @@ export function flush(
     cache.submissions.delete(task.id)
   }
   const claims = grants.map((grant) => claimOf(tables, ws, grant, submissions, yields))
-  if (wrote) tables.write(ws)
+  if (wrote) tables.write(ws, work.operations.length > 0)
   return { outcomes, claims, ws, wrote }
 }
 

@@ -16,6 +16,11 @@ export interface OpenStoreOptions {
   readonly config?: ExecutionConfig
   /** `full` (default): an acknowledged write survives a power loss on storage that honours fsync. `normal`: a crash of the process only. */
   readonly durability?: Durability
+  /**
+   * Open a store although commits are missing that were acknowledged (`store_data_loss`), and go on with what is there; false by
+   * default. The store keeps a record of it. Source: `docs/operating.md`, Lost commits.
+   */
+  readonly acceptLoss?: boolean
   /** In its own thread (default), or in the caller's: then an fsync blocks the event loop. */
   readonly thread?: boolean
   /** Time, chance and ids from outside, for tests; the store then runs in the caller's thread. */
@@ -34,7 +39,13 @@ export async function openStore(url: string, options: OpenStoreOptions = {}): Pr
   const identity = options.environment
     ? { processId: environment.ids.uuid(), host: 'virtual', bootId: 'virtual', pid: 0 }
     : systemIdentity(environment.ids.uuid())
-  const shared = { path, config, durability: options.durability ?? 'full', identity } as const
+  const shared = {
+    path,
+    config,
+    durability: options.durability ?? 'full',
+    acceptLoss: options.acceptLoss ?? false,
+    identity,
+  } as const
   if (options.thread === false || options.environment !== undefined)
     return openInlineStore({ ...shared, environment, chain: chainDigest })
   return openThreadStore(shared, environment)

@@ -1,5 +1,6 @@
 import {
   describeError,
+  RuntimeError,
   StoreError,
   toRuntimeError,
   type Claim,
@@ -37,6 +38,7 @@ export interface ThreadStart {
   readonly path: string
   readonly config: ExecutionConfig
   readonly durability: Durability
+  readonly acceptLoss: boolean
   readonly identity: ProcessIdentity
   /** Two 32-bit words: `wake` rises with every message to the thread, `beat` while the process's event loop lives. */
   readonly signal: SharedArrayBuffer
@@ -64,7 +66,7 @@ export function pack({ failed, answers, ...turn }: Turn): string | undefined {
   const good: Exclude<Answer, { error: Error }>[] = []
   const errors: { call: number; error: ErrorRecord }[] = []
   for (const answer of answers)
-    if ('error' in answer) errors.push({ call: answer.call, error: describeError(answer.error) })
+    if ('error' in answer) errors.push({ call: answer.call, error: recordOf(answer.error) })
     else good.push(answer)
   const says =
     answers.length + turn.claims.length + turn.notices.length + turn.events.length + turn.chunks.length > 0 ||
@@ -75,7 +77,7 @@ export function pack({ failed, answers, ...turn }: Turn): string | undefined {
     ...turn,
     answers: good,
     errors,
-    ...(failed === undefined ? {} : { failed: describeError(failed) }),
+    ...(failed === undefined ? {} : { failed: recordOf(failed) }),
   }
   return JSON.stringify(packed)
 }
@@ -88,6 +90,12 @@ export function unpack(text: string): Turn {
     answers: [...answers, ...errors.map(({ call, error }) => ({ call, error: revived(error) }))],
     ...(failed === undefined ? {} : { failed: revived(failed) }),
   }
+}
+
+/** An error as it crosses: with its details, which the store itself made of plain data. */
+export function recordOf(error: unknown): ErrorRecord {
+  const record = describeError(error)
+  return error instanceof RuntimeError ? { ...record, details: error.details } : record
 }
 
 /** The error a record tells of, with the store's class where the code is the store's. */

@@ -1,9 +1,8 @@
 import { parentPort, receiveMessageOnPort, workerData, type MessagePort } from 'node:worker_threads'
-import { describeError } from '@ku0/agent-runtime-core'
 import { StoreEngine } from './engine.ts'
 import type { Message } from './front.ts'
 import { deliver } from './inline-store.ts'
-import { beatWord, pack, wakeWord, type FromThread, type ThreadStart, type Turn } from './port.ts'
+import { beatWord, pack, recordOf, wakeWord, type FromThread, type ThreadStart, type Turn } from './port.ts'
 import { chainDigest, systemEnvironment } from './system.ts'
 
 /** The longest wait for the process's first word; it comes within ms unless the machine is overloaded. */
@@ -33,7 +32,7 @@ function runStore(port: MessagePort, start: ThreadStart): void {
   try {
     engine = StoreEngine.open({ ...start, environment, chain: chainDigest, stalledMs })
   } catch (error) {
-    say({ kind: 'refused', error: describeError(error) })
+    say({ kind: 'refused', error: recordOf(error) })
     return
   }
   say({ kind: 'opened', info: engine.info })

@@ -30,6 +30,11 @@ export function systemIdentity(processId: string): ProcessIdentity {
   return { processId, host: hostname(), bootId: bootId(), pid: process.pid }
 }
 
+/** Lets the event loop run what waits for it. */
+export function nextTurn(): Promise<void> {
+  return new Promise((resolve) => void setImmediate(resolve))
+}
+
 let scratch = Buffer.allocUnsafe(4096)
 
 /** sha256 of a 32-byte digest followed by the text's UTF-8 bytes, without garbage. */

@@ -1,102 +1,12 @@
 import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
-import {
-  approvalName,
-  dimensions,
-  domainWeights,
-  parseExecutionConfig,
-  type Scores,
-} from '@ku0/agent-runtime-core'
-import {
-  createVirtualEnvironment,
-  hold,
-  Scene,
-  type StoreSnapshot,
-  takeSnapshot,
-  type TaskSnapshot,
-  termsOf,
-  violationsIn,
-} from '@ku0/agent-runtime-core/testing'
+import { parseExecutionConfig } from '@ku0/agent-runtime-core'
+import { type StoreSnapshot, type TaskSnapshot, violationsIn } from '@ku0/agent-runtime-core/testing'
 import Database from 'better-sqlite3'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { openStore } from '../src/index.ts'
 import { nodeDigest, scratchFolder } from './scratch-folder.ts'
 import { tableViolations } from './tables.ts'
-
-const { config } = parseExecutionConfig({
-  maxInlineBytes: 1_000,
-  queueDepthLimit: 8,
-  batchBackpressureThreshold: 4,
-  quotaConfig: { models: { big: { maxInFlight: 1, onExceeded: 'defer' } } },
-})
-
-/** A life that leaves something of everything: task 1 completed after a retry, 2 canceled, 3 running, 4 to 6 queued, 7 rejected, 8 waiting. */
-async function live(path: string): Promise<StoreSnapshot> {
-  const environment = { ...createVirtualEnvironment('checked'), digest: nodeDigest }
-  const store = await openStore(`sqlite:${path}`, { config, environment, durability: 'normal' })
-  const scene = new Scene(store, config, environment.clock)
-  await scene.worker('w', 1)
-  await scene.accepted({ idempotencyKey: 'k', input: JSON.stringify('x'.repeat(2_000)) })
-  const claim = await scene.claim()
-  await scene.step(claim, 'a', '1')
-  await scene.step(claim, 'b', '2', 1)
-  await scene.write({ kind: 'checkpoint', leaseId: claim.leaseId, data: '1' })
-  await scene.write({ kind: 'appendOutput', leaseId: claim.leaseId, chunks: ['1', '2', '3'] })
-  await scene.settle(claim, { as: 'retry', error: '{}', delayMs: 0 })
-  scene.free('w')
-  await scene.settle(await scene.claim(), { as: 'completed', output: '"done"' })
-  await scene.cancel(await scene.accepted(), 'enough')
-  scene.free('w')
-  await scene.accepted({ model: 'big' })
-  await scene.claim()
-  await scene.submitMany(2, { model: 'big' })
-  await scene.accepted({ delayMs: 60_000, lane: 'batch' })
-  await scene.submit({ refused: { reason: 'invalid_payload', message: 'no' } })
-  const patient = await scene.running({ type: 'patient' })
-  const waits = [
-    { key: 'nap', position: 0, kind: 'timer', delayMs: 60_000 },
-    { key: 'answer', position: 1, kind: 'signal', name: 'reply' },
-    {
-      key: 'plan',
-      position: 2,
-      kind: 'approval',
-      name: approvalName('plan'),
-      approval: {
-        artifact: '1',
-        mode: 'supervised',
-        asked: true,
-        maxRetries: 3,
-        onReject: 'rerun',
-        onTimeout: 'throw',
-      },
-    },
-  ] as const
-  await scene.write({ kind: 'suspend', leaseId: patient.leaseId, waits, stay: false })
-  await scene.write({ kind: 'signal', taskId: patient.taskId, name: 'other', value: '1' })
-  const timing = { everyMs: 1_000, anchorAt: scene.now }
-  const definition = {
-    timing,
-    run: { type: 'tick', lane: 'batch', input: 'null' },
-    catchUp: 'one',
-    graceMs: 0,
-    overlap: 'allow',
-  } as const
-  const [name, dueAt] = ['often', scene.now + 1_000]
-  await scene.write({ kind: 'putSchedule', name, definition, nextAt: dueAt })
-  const runs = [dueAt]
-  await scene.write({ kind: 'fireSchedule', name, timing, dueAt, runs, missed: 0, nextAt: dueAt + 1_000 })
-  const judgement = { domain: 'default', weights: domainWeights.default, missing: [] } as const
-  for (const value of [0.8, 0.9, 0.4]) {
-    const scores = Object.fromEntries(dimensions.map((dimension) => [dimension, value])) as Scores
-    await scene.write({ kind: 'evaluate', agentId: 'ada', ...judgement, scores })
-  }
-  const swarm = { route: 'work', terms: termsOf(), maxAgents: 1, sharedBudget: {}, threshold: 0.8 }
-  await scene.write({ kind: 'putSwarm', name: 's', terms: swarm })
-  await hold(scene, { swarm: 's', agent: 'one' })
-  const snapshot = await takeSnapshot(store)
-  await store.close()
-  return snapshot
-}
+import { config, live } from './whole-life.ts'
 
 type Draft<T> = { -readonly [K in keyof T]: T[K] extends object ? Draft<T[K]> : T[K] }
 

@@ -11,7 +11,7 @@ import {
 import { describe, expect, test } from 'vitest'
 import { openStore } from '../src/index.ts'
 import { nodeDigest, scratchFolder } from './scratch-folder.ts'
-import { tableViolations } from './tables.ts'
+import { assertTables } from './tables.ts'
 
 const { config } = parseExecutionConfig({
   maxInlineBytes: 500,
@@ -105,7 +105,7 @@ describe('a machine that stops after any commit (docs/semantics.md 6.1, docs/rel
         expect(states.filter((state) => state === 'queued' || state === 'running')).toEqual([])
         expect(await after.violations()).toEqual([])
         await after.store.close()
-        expect(tableViolations(copy, config)).toEqual([])
+        await assertTables(copy, config)
       }
     },
   )

@@ -14,6 +14,7 @@ function openEngine() {
     path: ':memory:',
     config,
     durability: 'full',
+    acceptLoss: false,
     identity: { processId: 'p', host: 'virtual', bootId: 'virtual', pid: 0 },
     environment,
     chain: chainDigest,

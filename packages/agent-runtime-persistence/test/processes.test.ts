@@ -16,7 +16,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { openStore } from '../src/index.ts'
 import { ChildStore } from './child-store.ts'
 import { nodeDigest, scratchFolder } from './scratch-folder.ts'
-import { tableViolations } from './tables.ts'
+import { assertTables } from './tables.ts'
 
 const task = { type: 'work', lane: 'normal', input: '1' } as const
 
@@ -346,6 +346,6 @@ describe('real processes on one file (docs/semantics.md 4.9, 4.10, docs/reliabil
     const { config } = parseExecutionConfig(given)
     expect(violationsIn(await takeSnapshot(own.store), { config, digest: nodeDigest })).toEqual([])
     await own.store.close()
-    expect(tableViolations(path, config)).toEqual([])
+    await assertTables(path, config)
   }
 })

@@ -11,6 +11,7 @@ import {
   chainText,
   type EventData,
   type ExecutionConfig,
+  foldEvents,
   isFinal,
   type Lane,
   noUse,
@@ -20,12 +21,14 @@ import {
   type UsageSum,
   waitKinds,
 } from '@ku0/agent-runtime-core'
-import { foldEvents } from '@ku0/agent-runtime-core/testing'
 import Database from 'better-sqlite3'
+import { verifyStore } from '../src/index.ts'
 
-/** Throws when anything is wrong with the tables of a store that is closed. */
-export function assertTables(path: string, config: ExecutionConfig): void {
+/** Rejects when anything is wrong with the tables of a store that is closed; the store's own verification must agree. */
+export async function assertTables(path: string, config: ExecutionConfig): Promise<void> {
   assert.deepEqual(tableViolations(path, config), [])
+  const { ok, faults } = await verifyStore(`sqlite:${path}`)
+  assert.deepEqual({ ok, faults }, { ok: true, faults: [] })
 }
 
 /**

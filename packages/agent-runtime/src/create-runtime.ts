@@ -41,6 +41,11 @@ export interface RuntimeOptions {
   readonly workers?: number | WorkerOptions
   /** `full` (default): an acknowledged write survives a power loss. `normal`: a crash of the process only. */
   readonly durability?: 'full' | 'normal'
+  /**
+   * Open the store although commits are missing that were acknowledged, and go on with what is there; false by default: then such a store is
+   * refused with `store_data_loss`. Source: `docs/operating.md`, Lost commits.
+   */
+  readonly acceptLoss?: boolean
   /** Whether the store has a thread of its own; true by default, and never with an `environment`. */
   readonly thread?: boolean
   /** Whether SIGTERM and SIGINT stop the runtime and end the process; false by default. See {@link exitCodes}. */
@@ -94,6 +99,9 @@ export async function createRuntime(given: RuntimeOptions): Promise<Runtime> {
 
   const ownsStore = typeof options.store === 'string'
   const store = typeof options.store === 'string' ? await open(options.store, config, options) : options.store
+  const { acceptedLoss } = store.info
+  if (ownsStore && acceptedLoss !== undefined)
+    log('warn', 'the store was opened although commits are missing', { ...acceptedLoss })
   const opened = new ComposedRuntime({
     store,
     ownsStore,
@@ -117,10 +125,11 @@ export async function createRuntime(given: RuntimeOptions): Promise<Runtime> {
 }
 
 function open(url: string, config: ExecutionConfig, options: RuntimeOptions): Promise<ExecutionStore> {
-  const { durability, thread, environment } = options
+  const { durability, acceptLoss, thread, environment } = options
   return openStore(url, {
     config,
     ...(durability === undefined ? {} : { durability }),
+    ...(acceptLoss === undefined ? {} : { acceptLoss }),
     ...(environment === undefined ? {} : { environment }),
     ...(thread === undefined ? {} : { thread }),
   })

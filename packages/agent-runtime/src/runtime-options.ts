@@ -93,6 +93,7 @@ const optionRules: Rules<RuntimeOptions> = {
   config: elsewhere,
   workers: elsewhere,
   durability: ["'full' or 'normal'", (value) => value === 'full' || value === 'normal'],
+  acceptLoss: flagRule,
   thread: flagRule,
   signals: flagRule,
   evaluation: elsewhere,

@@ -1,4 +1,3 @@
-export { foldEvents } from './fold-events.ts'
 export {
   takeSnapshot,
   violationsIn,

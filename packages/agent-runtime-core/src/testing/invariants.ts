@@ -20,7 +20,7 @@ import { exceeds } from '../text-size.ts'
 import { blobReference } from '../transition/working-set.ts'
 import { usageOf, type UsageSum } from '../usage.ts'
 import type { WorkerStatus } from '../worker.ts'
-import { foldEvents } from './fold-events.ts'
+import { foldEvents } from '../fold-events.ts'
 import { utf8 } from './sha256.ts'
 
 /** All that a store says of one task. */

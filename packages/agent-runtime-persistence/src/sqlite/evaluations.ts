@@ -24,6 +24,7 @@ export function prepareEvaluationLoad(db: Db) {
   const standing = rows(db, `SELECT ${reputationColumns} FROM reputation WHERE agent = ?`)
   const byKey = rows(db, `SELECT ${evaluationColumns} FROM evaluation WHERE agent = ? AND key = ?`)
   const agents = db.prepare<[], number>('SELECT count(*) FROM reputation').pluck()
+  const kept = rows(db, `SELECT ${evaluationColumns} FROM evaluation WHERE agent = ? ORDER BY seq`)
   return {
     reputation: (agent: string): ReputationRow | undefined => {
       const row = standing.get(agent)
@@ -34,6 +35,8 @@ export function prepareEvaluationLoad(db: Db) {
       return row === undefined ? undefined : evaluationOf(row)
     },
     agents: () => agents.get() ?? 0,
+    /** Those of an agent that are kept, the oldest first. */
+    kept: (agent: string) => kept.all(agent).map(evaluationOf),
   }
 }
 

@@ -31,15 +31,21 @@ const synchronousOf: Record<Durability, number> = { normal: 1, full: 2 }
 
 /**
  * Opens or creates a database file, migrates it, and sets durability explicitly, reading it back after a first write (T1).
- * Throws a StoreError that names the path and what to do; nothing is overwritten.
+ * Throws a StoreError that names the path and what to do; nothing is overwritten. `look` sees the real path before anything is opened
+ * that could write, and may throw.
  */
-export function openDatabase(path: string, durability: Durability): OpenedDatabase {
+export function openDatabase(
+  path: string,
+  durability: Durability,
+  look: (path: string) => void = () => undefined,
+): OpenedDatabase {
   assertNodeSupported()
   const memory = path === ':memory:' || path === ''
   const full = memory ? ':memory:' : realPathOf(resolve(path))
   if (!memory) assertOpenable(full)
   for (let left = openingTries; ; left--) {
     try {
+      if (!memory) look(full)
       return tryOpen(full, memory, durability)
     } catch (error) {
       if (!isBusy(error) || left === 0) throw storeErrorOf(error, full)
@@ -104,7 +110,7 @@ function fileId(path: string): FileId {
 
 /** What can be said before SQLite touches anything. Only `stat`: opening the file here would drop SQLite's locks (T5). */
 function assertOpenable(path: string): void {
-  const stat = look(path)
+  const stat = statOf(path)
   if (stat?.isDirectory())
     throw new StoreError('store_not_a_database', `${path} is a folder; name a file in it`)
   if (stat !== undefined && !stat.isFile())
@@ -113,20 +119,20 @@ function assertOpenable(path: string): void {
   if (stat !== undefined && stat.size > 0 && stat.size < smallestPage)
     throw new StoreError('store_not_a_database', `${path} is not a SQLite database; choose another file`)
   const folder = dirname(path)
-  if (stat === undefined && !look(folder)?.isDirectory())
+  if (stat === undefined && !statOf(folder)?.isDirectory())
     throw new StoreError(
       'store_folder_missing',
       `${folder} does not exist; create the folder or correct the path of the store`,
     )
   for (const beside of [`${path}-wal`, `${path}-shm`])
-    if (look(beside)?.isFile() === false)
+    if (statOf(beside)?.isFile() === false)
       throw new StoreError(
         'store_not_a_database',
         `${beside} is not a regular file; SQLite keeps its log there`,
       )
 }
 
-function look(path: string): Stats | undefined {
+function statOf(path: string): Stats | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false })
   } catch (cause) {
@@ -136,7 +142,7 @@ function look(path: string): Stats | undefined {
 
 /** One store under all its names: SQLite keeps the log, and we the locks of processes, beside the file that a link leads to. */
 function realPathOf(path: string): string {
-  const stat = look(path)
+  const stat = statOf(path)
   if (stat !== undefined) return stat.isFile() ? realpathSync(path) : path
   try {
     return resolve(dirname(path), readlinkSync(path))

@@ -28,7 +28,7 @@ export class Processes {
 
   constructor(db: Db, path: string, memory: boolean, identity: ProcessIdentity, now: number) {
     this.db = db
-    this.folder = memory ? undefined : `${path}-owners`
+    this.folder = memory ? undefined : ownersFolder(path)
     this.lock = this.folder === undefined ? undefined : holdLock(this.folder, identity.processId)
     this.own = Number(
       db
@@ -113,6 +113,17 @@ function holdLock(folder: string, processId: string): Db {
   lock.pragma('journal_mode = MEMORY')
   lock.exec('BEGIN EXCLUSIVE; ROLLBACK')
   return lock
+}
+
+/** Whether a process that has a store open lives: undefined where no lock tells. */
+export function livesBy(path: string, processId: string): boolean | undefined {
+  const free = isFree(lockPath(ownersFolder(path), processId))
+  return free === undefined ? undefined : !free
+}
+
+/** Where the locks of a store's processes are. */
+function ownersFolder(path: string): string {
+  return `${path}-owners`
 }
 
 /** Whether nobody holds the lock; undefined when there is no file that could tell. */

@@ -51,17 +51,24 @@ export class SqliteTables {
     return data.replace(blobReference(sha256, text.length), () => text)
   }
 
-  /** Writes a flush's changes and its journal row. The new last row holds once the transaction is committed. */
-  write(ws: WorkingSet): void {
+  /**
+   * Writes a flush's changes and its journal row, which holds once the transaction is committed. `isTold`: somebody will be told that it
+   * is, so that it has a row even without events; what nobody is told of, such as a renewal, has none.
+   */
+  write(ws: WorkingSet, isTold: boolean): void {
     this.apply(ws, this.last.number + 1)
-    if (ws.events.length === 0) return
+    if (ws.events.length === 0 && !isTold) return
     const number = this.last.number + 1
     this.pending = { number, hash: this.journal.append(number, this.last.hash, ws.now.at, ws.events) }
   }
 
-  committed(): void {
-    if (this.pending !== undefined) this.last = this.pending
+  /** True when the journal has a new last row. */
+  committed(): boolean {
+    const { pending } = this
+    if (pending === undefined) return false
+    this.last = pending
     this.pending = undefined
+    return true
   }
 
   rolledBack(): void {

@@ -1,12 +1,12 @@
-import { approvalName } from '../approval.ts'
-import { childName } from '../child.ts'
-import { TIMEOUT_VERDICT } from '../transition/approvals.ts'
-import { canonical } from '../codec.ts'
-import { isRetryWait } from '../decide/replay.ts'
-import type { EventData, StoredEvent } from '../event.ts'
-import { canMove, isFinal, type TaskState } from '../states.ts'
-import { addUsage, usageOf, type UsageSum } from '../usage.ts'
-import type { OpenWait } from '../wait.ts'
+import { approvalName } from './approval.ts'
+import { childName } from './child.ts'
+import { TIMEOUT_VERDICT } from './transition/approvals.ts'
+import { canonical } from './codec.ts'
+import { isRetryWait } from './decide/replay.ts'
+import type { EventData, StoredEvent } from './event.ts'
+import { canMove, isFinal, type TaskState } from './states.ts'
+import { addUsage, usageOf, type UsageSum } from './usage.ts'
+import type { OpenWait } from './wait.ts'
 
 /** The row that a task's events make, and the moves that the table of states does not have. */
 export function foldEvents(events: readonly Pick<StoredEvent, 'seq' | 'type' | 'at' | 'data'>[]): {

@@ -1,0 +1,112 @@
+// oxlint-disable-next-line house/database-files -- names of files that nothing has open
+import { chmodSync, existsSync, linkSync, renameSync, rmSync, statSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { RuntimeError, StoreError } from '@ku0/agent-runtime-core'
+import { parseStoreUrl } from './open-store.ts'
+import { readAnchor } from './sqlite/anchor.ts'
+import { compareWithAnchor, dataLossError } from './sqlite/data-loss.ts'
+import { storeErrorOf } from './sqlite/errors.ts'
+import { openForReading } from './sqlite/reading.ts'
+import { nextTurn, systemEnvironment } from './system.ts'
+import { type Verification } from './verify/verify-database.ts'
+import { verifyFile } from './verify-store.ts'
+
+/** A backup that was made and verified. */
+export interface Backup {
+  /** The absolute path of the copy. */
+  readonly path: string
+  readonly bytes: number
+  readonly storeId: string
+  /** The last commit that is in it, and when that was made; 0 and null for a store without any. */
+  readonly commit: number
+  readonly at: number | null
+  readonly tasks: number
+  readonly events: number
+}
+
+export interface BackupOptions {
+  /** Told after each slice: pages copied, and pages in all. */
+  readonly onProgress?: (copied: number, pages: number) => void
+  /** Ends it early: nothing is left of the copy, and it rejects with the signal's reason. */
+  readonly signal?: AbortSignal
+}
+
+/**
+ * Copies the store at a URL into a new file, as it is at one moment, while this and other processes go on writing to it; then verifies the
+ * copy, and only then gives it its name. Slices of 2 MiB, between which the event loop runs. Rejects with `already_exists` when there is such a
+ * file, with `store_corrupt` when the copy does not verify, with `store_data_loss` when the store is behind its anchor, and as `verifyStore` does; nothing is left behind then. Source: `docs/operating.md`,
+ * Backup.
+ */
+export async function backupStore(
+  url: string,
+  target: string,
+  { onProgress, signal }: BackupOptions = {},
+): Promise<Backup> {
+  const path = resolve(target)
+  assertFree(path)
+  const { db, path: source } = openForReading(parseStoreUrl(url))
+  const anchor = readAnchor(source)
+  const partial = `${path}.${systemEnvironment().ids.uuid()}.partial`
+  try {
+    // What is read first is what is copied: the snapshot stays, whoever commits meanwhile.
+    db.exec('BEGIN')
+    const loss = anchor === undefined ? undefined : compareWithAnchor(db, anchor)
+    if (loss !== undefined) throw dataLossError(source, loss)
+    db.prepare('SELECT count(*) FROM meta').get()
+    await db.backup(partial, {
+      progress: ({ totalPages, remainingPages }) => {
+        signal?.throwIfAborted()
+        onProgress?.(totalPages - remainingPages, totalPages)
+        return slicePages
+      },
+    })
+    db.exec('COMMIT')
+    chmodSync(partial, statSync(source).mode & 0o777)
+    await nextTurn()
+    const found = await verifyFile(partial, { maxFaults: 1, ...(signal === undefined ? {} : { signal }) })
+    if (!found.ok) throw notGood(source, found)
+    const { size: bytes } = statSync(partial)
+    publish(partial, path)
+    const { storeId, tasks, events, lastGood } = found
+    return { path, bytes, storeId, commit: lastGood.commit, at: lastGood.at, tasks, events }
+  } catch (error) {
+    if (signal?.aborted === true) throw error
+    throw storeErrorOf(error, source)
+  } finally {
+    db.close()
+    for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(partial + suffix, { force: true })
+  }
+}
+
+function assertFree(path: string): void {
+  for (const name of [path, `${path}-wal`, `${path}-anchor`])
+    if (existsSync(name))
+      throw new RuntimeError('already_exists', `${name} exists; a backup never replaces a file`)
+  const folder = dirname(path)
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true)
+    throw new StoreError('store_folder_missing', `${folder} does not exist; create the folder`)
+}
+
+/** Under its name, whole, and only if nothing has that name by now. */
+function publish(partial: string, path: string): void {
+  try {
+    linkSync(partial, path)
+  } catch (error) {
+    const { code } = error as { code?: string }
+    if (code === 'EEXIST')
+      throw new RuntimeError('already_exists', `${path} exists; a backup never replaces a file`)
+    // A file system without links.
+    if (existsSync(path)) throw error
+    renameSync(partial, path)
+  }
+}
+
+function notGood(source: string, { faults: [first], faultCount, lastGood }: Verification): StoreError {
+  return new StoreError(
+    'store_corrupt',
+    `${source} is damaged, and so is a copy of it: ${first?.where ?? ''} should be ${first?.expected ?? ''} and is ${first?.actual ?? ''}${faultCount > 1 ? `, and ${faultCount - 1} more` : ''}; verify tells them all, the last good commit is ${lastGood.commit}`,
+    { details: { faultCount, lastGood } },
+  )
+}
+
+const slicePages = 512

@@ -1,0 +1,147 @@
+import { hash } from 'node:crypto'
+// oxlint-disable-next-line house/database-files -- the anchor is no database: SQLite has no lock on it that could be dropped
+import {
+  closeSync,
+  constants,
+  fdatasyncSync,
+  ftruncateSync,
+  openSync,
+  readFileSync,
+  statSync,
+  writeSync,
+} from 'node:fs'
+import { StoreError } from '@ku0/agent-runtime-core'
+import type { Durability } from './open.ts'
+
+/** The last commit that a store is known to have had, told outside its database (T6). */
+export interface Anchor {
+  readonly storeId: string
+  /** The journal's number. 0: the store had been made, and nothing written yet. */
+  readonly commit: number
+  /** The journal's hash of it, in hex. */
+  readonly hash: string
+  /** How it was written, and in which boot of the machine, in one word. */
+  readonly durability: Durability
+  readonly boot: string
+}
+
+/** The boot of a machine as the anchor names it. */
+export function bootWord(bootId: string): string {
+  return bootId.replaceAll(/\s/g, '_').slice(0, 64)
+}
+
+/** Where the anchor of a database is. */
+export function anchorPath(path: string): string {
+  return `${path}-anchor`
+}
+
+/** What the anchor file beside a database says; undefined where there is none, or nothing in it that can be believed. */
+export function readAnchor(path: string): Anchor | undefined {
+  const file = anchorPath(path)
+  if (statSync(file, { throwIfNoEntry: false })?.isFile() !== true) return undefined
+  let last: Anchor | undefined
+  const text = readFileSync(file, 'latin1')
+  for (let at = 0; at < text.length; at += slotBytes) {
+    const anchor = anchorIn(text.slice(at, at + slotBytes))
+    if (anchor !== undefined && anchor.commit >= (last?.commit ?? 0)) last = anchor
+  }
+  return last
+}
+
+/**
+ * Writes the anchor after each commit: one write of one slot, no more. Several processes write one file, each commit to the slot of its
+ * number: one that is late overwrites an older commit and not the last. A slot never crosses a sector, and says when it is torn.
+ */
+export class AnchorFile {
+  private readonly path: string
+  private readonly prefix: string
+  private readonly suffix: string
+  private readonly syncs: boolean
+  private readonly slot = Buffer.alloc(slotBytes, ' ')
+  private file: number
+  private inode: number
+  private last: { readonly number: number; readonly hash: Uint8Array } | undefined
+  /** When it was synced last, or first had something to sync, on the monotonic clock. */
+  private syncedAt = Number.NEGATIVE_INFINITY
+  private isDirty = false
+
+  /** `isEmpty`: what it says is not to count any more. */
+  constructor(
+    path: string,
+    { storeId, durability, boot }: Omit<Anchor, 'commit' | 'hash'>,
+    isEmpty: boolean,
+  ) {
+    this.path = path
+    this.prefix = `${LAYOUT} ${storeId} `
+    this.suffix = ` ${durability} ${boot}`
+    // Where a power loss may take the last commits anyway, nothing is gained by a sync.
+    this.syncs = durability === 'full'
+    this.slot[slotBytes - 1] = 0x0a
+    this.file = this.open()
+    this.inode = statSync(anchorPath(path)).ino
+    if (isEmpty) ftruncateSync(this.file)
+  }
+
+  write(last: { readonly number: number; readonly hash: Uint8Array }): void {
+    const { number } = last
+    const digits = Buffer.from(last.hash).toString('hex')
+    const text = `${this.prefix}${number} ${digits}${this.suffix}`
+    const line = `${text} ${checkOf(text)}`
+    this.slot.fill(' ', this.slot.write(line, 'latin1'), slotBytes - 1)
+    writeSync(this.file, this.slot, 0, slotBytes, (number % slots) * slotBytes)
+    this.last = last
+    this.isDirty = true
+  }
+
+  /** Puts what was written on the disk, once a second at most; makes the file anew when somebody has removed it. */
+  care(mono: number): void {
+    if (!this.isDirty || mono - this.syncedAt < syncEveryMs) return
+    if (statSync(anchorPath(this.path), { throwIfNoEntry: false })?.ino !== this.inode) {
+      closeSync(this.file)
+      this.file = this.open()
+      this.inode = statSync(anchorPath(this.path)).ino
+      if (this.last !== undefined) this.write(this.last)
+    }
+    if (this.syncs) fdatasyncSync(this.file)
+    this.syncedAt = mono
+    this.isDirty = false
+  }
+
+  close(): void {
+    closeSync(this.file)
+  }
+
+  /** With the rights of the database: whoever may write that may write this. */
+  private open(): number {
+    const file = anchorPath(this.path)
+    try {
+      const mode = statSync(this.path).mode & 0o666
+      return openSync(file, constants.O_RDWR | constants.O_CREAT, mode)
+    } catch (cause) {
+      const detail = cause instanceof Error ? cause.message : String(cause)
+      throw new StoreError(
+        'store_read_only',
+        `${file} cannot be written (${detail}); give this user write access to it`,
+        { cause },
+      )
+    }
+  }
+}
+
+function anchorIn(line: string): Anchor | undefined {
+  const fields = line.trimEnd().split(' ')
+  const [layout, storeId = '', number = '', digits = '', durability, boot = '', check] = fields
+  if (layout !== LAYOUT || checkOf(fields.slice(0, -1).join(' ')) !== check) return undefined
+  if (durability !== 'full' && durability !== 'normal') return undefined
+  return { storeId, commit: Number(number), hash: digits, durability, boot }
+}
+
+function checkOf(text: string): string {
+  return hash('sha256', text, 'hex').slice(0, 16)
+}
+
+const LAYOUT = 'ku0.anchor.1'
+/** Half a sector, so that none is ever half old. */
+const slotBytes = 256
+const slots = 8
+const syncEveryMs = 1_000

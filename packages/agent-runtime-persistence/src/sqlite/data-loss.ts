@@ -1,0 +1,101 @@
+import { statSync } from 'node:fs'
+import { type AcceptedLoss, type DataLoss, StoreError } from '@ku0/agent-runtime-core'
+import Database from 'better-sqlite3'
+import { type Anchor, anchorPath, readAnchor } from './anchor.ts'
+import { assertOurs, type Db } from './open.ts'
+
+/**
+ * Compares a database with its anchor before anything is written to it; undefined when all is there, or there is no anchor. On a
+ * connection that cannot write: one that can would, when it is closed, copy what is left of a damaged log and delete the rest.
+ */
+export function findDataLoss(path: string): { readonly loss: DataLoss; readonly anchor: Anchor } | undefined {
+  // First, since the store may be in use: the journal is never behind what was an anchor before.
+  const anchor = readAnchor(path)
+  if (anchor === undefined) return undefined
+  const loss = lossOf(path, anchor)
+  return loss === undefined ? undefined : { loss, anchor }
+}
+
+function lossOf(path: string, anchor: Anchor): DataLoss | undefined {
+  if (statSync(path, { throwIfNoEntry: false }) === undefined) return nothingLeft(anchor)
+  const db = new Database(path, { readonly: true, fileMustExist: true, timeout: 10_000 })
+  try {
+    assertOurs(db, path)
+    return db.transaction(() => compareWithAnchor(db, anchor))()
+  } finally {
+    db.close()
+  }
+}
+
+/** Before its first commit a store had nothing that could be lost. */
+function nothingLeft({ commit: anchored }: Anchor): DataLoss | undefined {
+  return anchored > 0 ? { kind: 'other_store', anchored, lastGood: 0, lastGoodAt: null } : undefined
+}
+
+/** Call it in a transaction that began after the anchor was read. */
+export function compareWithAnchor(db: Db, anchor: Anchor): DataLoss | undefined {
+  const { commit: anchored } = anchor
+  if (db.pragma('user_version', { simple: true }) === 0) return nothingLeft(anchor)
+  const storeId = db.prepare<[], string>("SELECT value FROM meta WHERE key = 'store_id'").pluck().get()
+  const last = db.prepare<[], JournalEnd>('SELECT number, at FROM journal ORDER BY number DESC LIMIT 1').get()
+  const end = { lastGood: last?.number ?? 0, lastGoodAt: last?.at ?? null }
+  if (storeId !== anchor.storeId) return nothingLeft(anchor)
+  if (end.lastGood < anchored) return { kind: 'lost_tail', anchored, ...end }
+  const hash = db.prepare<[number], Buffer>('SELECT hash FROM journal WHERE number = ?').pluck().get(anchored)
+  if (hash === undefined || hash.toString('hex') === anchor.hash) return undefined
+  const before = db
+    .prepare<[number], JournalEnd>(
+      'SELECT number, at FROM journal WHERE number < ? ORDER BY number DESC LIMIT 1',
+    )
+    .get(anchored)
+  return {
+    kind: 'other_history',
+    anchored,
+    lastGood: before?.number ?? 0,
+    lastGoodAt: before?.at ?? null,
+  }
+}
+
+/** Losses that somebody has decided to live with, oldest first. */
+export function acceptedLosses(db: Db): readonly AcceptedLoss[] {
+  const text = db.prepare<[], string>("SELECT value FROM meta WHERE key = 'accepted_losses'").pluck().get()
+  return JSON.parse(text ?? '[]') as AcceptedLoss[]
+}
+
+/** Keeps a record of what was accepted: the store goes on as if nothing were missing. */
+export function recordLoss(db: Db, loss: AcceptedLoss): void {
+  db.transaction(() => {
+    const losses = [...acceptedLosses(db), loss].slice(-maxLosses)
+    db.prepare("INSERT OR REPLACE INTO meta VALUES ('accepted_losses', ?)").run(JSON.stringify(losses))
+  }).immediate()
+}
+
+const maxLosses = 100
+
+/** The error of a store that is not opened for what it lacks. */
+export function dataLossError(path: string, loss: DataLoss): StoreError {
+  return new StoreError(
+    'store_data_loss',
+    `${describeLoss(path, loss)}. Keep a copy of its files and restore a backup; to go on with what is there, open it once with acceptLoss: true`,
+    { details: { ...loss, path } },
+  )
+}
+
+/** One sentence without its end. */
+export function describeLoss(path: string, { kind, anchored, lastGood, lastGoodAt }: DataLoss): string {
+  const good = lastGoodAt === null ? 'nothing' : `commit ${lastGood} of ${new Date(lastGoodAt).toISOString()}`
+  const told = `${anchorPath(path)} tells of commit ${anchored}`
+  switch (kind) {
+    case 'lost_tail':
+      return `${path} has lost what was written last: it ends with ${good}, and ${told}`
+    case 'other_history':
+      return `${path} is not what was written: its commit ${anchored} is another than the one that ${anchorPath(path)} tells of; the last good is ${good}`
+    case 'other_store':
+      return `${path} is not the store that was here: it is empty or another one, and ${told}. If it was removed or replaced on purpose, remove ${anchorPath(path)} as well`
+  }
+}
+
+interface JournalEnd {
+  readonly number: number
+  readonly at: number
+}

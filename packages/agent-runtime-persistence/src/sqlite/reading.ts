@@ -1,0 +1,43 @@
+import { realpathSync, statSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { RuntimeError, StoreError } from '@ku0/agent-runtime-core'
+import Database from 'better-sqlite3'
+import { assertNodeSupported } from '../node-version.ts'
+import { storeErrorOf } from './errors.ts'
+import { assertOurs, type Db } from './open.ts'
+import { schemaVersion } from './schema.ts'
+
+/**
+ * A connection of its own for long reads, which never writes: closing it leaves a log as it is. Throws `not_found` where there is no file, and
+ * a StoreError for one that is no store of this version.
+ */
+export function openForReading(given: string): { readonly db: Db; readonly path: string } {
+  assertNodeSupported()
+  const path = existing(given)
+  let db: Db | undefined
+  try {
+    db = new Database(path, { readonly: true, fileMustExist: true, timeout: 10_000 })
+    assertOurs(db, path)
+    const version = db.pragma('user_version', { simple: true }) as number
+    if (version < schemaVersion)
+      throw new StoreError(
+        'store_schema',
+        `${path} has schema ${version}, this version reads ${schemaVersion}: open it once with this version, which brings it up to date`,
+      )
+    return { db, path }
+  } catch (error) {
+    db?.close()
+    throw storeErrorOf(error, path)
+  }
+}
+
+/** The real path of a database file. */
+function existing(given: string): string {
+  if (given === ':memory:')
+    throw new RuntimeError('invalid_argument', 'a store in memory is known to its own process only')
+  const path = resolve(given)
+  const stat = statSync(path, { throwIfNoEntry: false })
+  if (stat === undefined) throw new RuntimeError('not_found', `there is no store at ${path}`)
+  if (!stat.isFile()) throw new StoreError('store_not_a_database', `${path} is not a regular file`)
+  return realpathSync(path)
+}

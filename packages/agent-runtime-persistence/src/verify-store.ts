@@ -1,0 +1,55 @@
+import { RuntimeError } from '@ku0/agent-runtime-core'
+import { readAnchor } from './sqlite/anchor.ts'
+import { openForReading } from './sqlite/reading.ts'
+import { storeErrorOf } from './sqlite/errors.ts'
+import { chainDigest, nextTurn, systemEnvironment } from './system.ts'
+import { parseStoreUrl } from './open-store.ts'
+import { type Verification, verifyDatabase } from './verify/verify-database.ts'
+
+export interface VerifyOptions {
+  /** How many faults are told in full: 1 to 10 000, 100 by default. */
+  readonly maxFaults?: number
+  /** Ends it early: it rejects with the signal's reason. */
+  readonly signal?: AbortSignal
+}
+
+/**
+ * Verifies the store at a URL: pages and indexes, every task's events against their hash chain and every row against what the events make of
+ * it, sums against counts, the journal against its own chain, and its end against the anchor. Changes nothing, and may be used while other
+ * processes, and this one, write to the store: it reads on its own connection, in slices of some 20 ms, between which the event loop runs.
+ * What is wrong is told as data; it rejects with a StoreError when the file cannot be read at all, and with `not_found` when there is none.
+ * Source: `docs/operating.md`, Verify.
+ */
+export async function verifyStore(url: string, options: VerifyOptions = {}): Promise<Verification> {
+  return verifyFile(parseStoreUrl(url), options)
+}
+
+/** The same by the path of the file. */
+export async function verifyFile(
+  given: string,
+  { maxFaults = 100, signal }: VerifyOptions = {},
+): Promise<Verification> {
+  if (!Number.isInteger(maxFaults) || maxFaults < 1 || maxFaults > 10_000)
+    throw new RuntimeError(
+      'invalid_argument',
+      `maxFaults is a whole number from 1 to 10 000, not ${maxFaults}`,
+    )
+  const { db, path } = openForReading(given)
+  const { digest } = systemEnvironment()
+  try {
+    const hashes = { chain: chainDigest, sha256Hex: (text: string) => digest.sha256Hex(text) }
+    // Read before the first slice: the journal is never behind what was an anchor before.
+    const slices = verifyDatabase({ db, anchor: readAnchor(path), hashes, maxFaults })
+    for (;;) {
+      signal?.throwIfAborted()
+      const { done, value } = slices.next()
+      if (done === true) return value
+      await nextTurn()
+    }
+  } catch (error) {
+    if (signal?.aborted === true) throw error
+    throw storeErrorOf(error, path)
+  } finally {
+    db.close()
+  }
+}

@@ -1,0 +1,149 @@
+import { addUse, type BudgetUse, noUse, type StreamRow, type TotalsRow } from '@ku0/agent-runtime-core'
+import type { Load } from '../sqlite/load.ts'
+import type { Db } from '../sqlite/open.ts'
+import type { Faults } from './faults.ts'
+import type { RisingTotal, Tally } from './tally.ts'
+
+/** Sums that only rise, at one moment. While tasks are counted one by one, a store may go on: what was counted lies between two of these. */
+export interface Sums {
+  readonly totals: TotalsRow
+  readonly leases: number
+  readonly keys: number
+  /** The journal's last number. */
+  readonly commit: number
+  readonly schedules: ReadonlyMap<string, number>
+  readonly budgets: ReadonlyMap<number, BudgetSums>
+}
+
+interface BudgetSums {
+  readonly above: number | null
+  readonly used: BudgetUse
+}
+
+/** Call it in a transaction. */
+export function readSums(db: Db, load: Load): Sums {
+  const count = (sql: string) => db.prepare<[], number>(sql).pluck().get() ?? 0
+  const schedules = db.prepare<[], [string, number]>('SELECT name, runs FROM schedule').raw().all()
+  const budgets = db
+    .prepare<[], [number, number | null, string]>('SELECT task, above, used FROM budget')
+    .raw()
+    .all()
+  return {
+    totals: load.totals(),
+    leases: count('SELECT count(*) FROM lease'),
+    keys: count('SELECT count(*) FROM idempotency'),
+    commit: load.journal()?.[0] ?? 0,
+    schedules: new Map(schedules),
+    budgets: new Map(budgets.map(([task, above, used]) => [task, { above, used: useIn(used) }])),
+  }
+}
+
+/** What cannot be read equals nothing. */
+function useIn(text: string): BudgetUse {
+  try {
+    return JSON.parse(text) as BudgetUse
+  } catch {
+    return { tokens: Infinity, money: Infinity, cost: Infinity, steps: Infinity }
+  }
+}
+
+/** Compares what was counted with the sums before and after. I14, I16, I17, I24. */
+export function compareSums(tally: Tally, before: Sums, after: Sums, faults: Faults): void {
+  const between = (where: string, counted: number, low: number, high: number) => {
+    if (counted < low || counted > high)
+      faults.add('sum', where, counted, low === high ? low : `${low} to ${high}`)
+  }
+  // What damaged events would have counted is not known.
+  const names = Object.keys(tally.totals) as RisingTotal[]
+  const known = faults.events.size === 0 ? names : names.filter((name) => !ofEvents.has(name))
+  for (const name of known)
+    between(`totals, ${name}`, tally.totals[name], before.totals[name], after.totals[name])
+  if (faults.events.size > 0) return
+  between('leases', tally.leases, before.leases, after.leases)
+  between('idempotency keys', tally.keys, before.keys, after.keys)
+  // A schedule that was removed and put again counts anew.
+  for (const [name, runs] of before.schedules)
+    if (runs > (tally.runs.get(name) ?? 0))
+      faults.add('sum', `schedule ${name}, runs`, tally.runs.get(name) ?? 0, runs)
+  compareBudgets(tally, before, after, between)
+}
+
+const ofEvents: ReadonlySet<RisingTotal> = new Set<RisingTotal>(['requeued', 'expired', 'preempted'])
+
+/** A budget adds up what its task and all below it used. */
+function compareBudgets(
+  tally: Tally,
+  before: Sums,
+  after: Sums,
+  between: (where: string, counted: number, low: number, high: number) => void,
+): void {
+  const sums = new Map<number, BudgetUse>()
+  for (const [budget, spent] of tally.spent)
+    for (let next: number | null = budget; next !== null; next = after.budgets.get(next)?.above ?? null)
+      sums.set(next, addUse(sums.get(next) ?? noUse, spent))
+  for (const [task, { used: high }] of after.budgets) {
+    const counted = sums.get(task) ?? noUse
+    const low = before.budgets.get(task)?.used ?? noUse
+    for (const field of ['tokens', 'money', 'cost', 'steps'] as const)
+      between(`budget of task ${task}, ${field}`, counted[field], low[field], high[field])
+  }
+}
+
+/** What tells one stream from another. */
+function keyOf({ laneRank, type, quotaKeys, client }: StreamRow): string {
+  const kind = JSON.stringify([laneRank, type, ...quotaKeys])
+  return client === '' ? kind : JSON.stringify([kind, client])
+}
+
+/** Counters that rise and fall, against what the indexes count at the same moment. In one transaction. I14, I19. */
+export function checkCounters(db: Db, load: Load, faults: Faults): void {
+  const grouped = (sql: string) => new Map(db.prepare<[], [number, number]>(sql).raw().all())
+  const count = (sql: string) => db.prepare<[], number>(sql).pluck().get() ?? 0
+  const queued = grouped(
+    'SELECT stream, count(*) FROM task WHERE state = 0 AND due_at IS NULL GROUP BY stream',
+  )
+  const delayed = grouped(
+    'SELECT stream, count(*) FROM task WHERE due_at IS NOT NULL AND state = 0 GROUP BY stream',
+  )
+  const running = new Map(load.runningByStream())
+  const held = new Map<string, { queued: number; running: number }>()
+  for (const stream of load.streams()) {
+    const [waits, later, runs] = [queued, delayed, running].map((counts) => counts.get(stream.id) ?? 0)
+    faults.same(`stream ${stream.id}, key`, keyOf(stream), stream.key)
+    sum(`stream ${stream.id}, depth`, waits, stream.depth)
+    sum(`stream ${stream.id}, delayed`, later, stream.delayed)
+    for (const key of stream.quotaKeys) {
+      const holders = held.get(key) ?? { queued: 0, running: 0 }
+      holders.queued += (waits ?? 0) + (later ?? 0)
+      holders.running += runs ?? 0
+      held.set(key, holders)
+    }
+    for (const counts of [queued, delayed, running]) counts.delete(stream.id)
+  }
+  for (const stream of new Set([...queued.keys(), ...delayed.keys(), ...running.keys()]))
+    faults.add('row', `stream ${stream}`, 'a stream', 'none')
+  for (const { key, queued: waiting, running: runs } of load.quotas()) {
+    sum(`quota ${key}, queued`, held.get(key)?.queued ?? 0, waiting)
+    sum(`quota ${key}, running`, held.get(key)?.running ?? 0, runs)
+    held.delete(key)
+  }
+  for (const [key, holders] of held)
+    if (holders.queued + holders.running > 0) faults.add('sum', `quota ${key}`, holders, 'no row')
+
+  const totals = load.totals()
+  sum('totals, running', count('SELECT count(*) FROM lease WHERE state = 0'), totals.running)
+  sum(
+    'totals, waiting',
+    count('SELECT count(*) FROM task WHERE (state > 3 OR state = 2) AND state = 2'),
+    totals.waiting,
+  )
+  const rejected = count('SELECT count(*) FROM task WHERE (state > 3 OR state = 2) AND state = 6')
+  sum('totals, rejected', rejected + totals.rejectedPruned, totals.rejected)
+  // A task's number is the next; only a record of a rejection is ever deleted.
+  const last = count('SELECT max(id) FROM task')
+  sum('tasks', last, count('SELECT count(*) FROM task') + totals.rejectedPruned)
+
+  function sum(where: string, counted: number | undefined, kept: number): void {
+    if (counted !== kept) faults.add('sum', where, counted, kept)
+  }
+}

@@ -1,0 +1,218 @@
+import { createIdCodec, type DataLoss } from '@ku0/agent-runtime-core'
+import Database from 'better-sqlite3'
+import type { Anchor } from '../sqlite/anchor.ts'
+import { compareWithAnchor } from '../sqlite/data-loss.ts'
+import type { Hashes } from '../sqlite/integrity.ts'
+import { prepareLoad, taskColumns, taskOf } from '../sqlite/load.ts'
+import type { Db } from '../sqlite/open.ts'
+import { migrations } from '../sqlite/schema.ts'
+import { Faults, type StoreFault } from './faults.ts'
+import { commitsOf, JournalWalk } from './journal-rules.ts'
+import { checkEvaluations, checkOwners, checkRecords } from './record-rules.ts'
+import { checkCounters, compareSums, readSums, type Sums } from './sum-rules.ts'
+import { Tally } from './tally.ts'
+import { prepareTaskRules } from './task-rules.ts'
+
+/** What a verification found. */
+export interface Verification {
+  /** Nothing is wrong. */
+  readonly ok: boolean
+  readonly storeId: string
+  /** How much was looked at. */
+  readonly tasks: number
+  readonly events: number
+  readonly commits: number
+  /** The first `maxFaults` of them, and how many there are in all. */
+  readonly faults: readonly StoreFault[]
+  readonly faultCount: number
+  /**
+   * The last commit up to which the journal and every event that it names are as they were written: 0 and null for none. Rows, which the
+   * events make, do not count.
+   */
+  readonly lastGood: { readonly commit: number; readonly at: number | null }
+  /** The commit that the anchor tells of; null where there is no anchor. */
+  readonly anchored: number | null
+}
+
+interface VerifyCase {
+  readonly db: Db
+  /** As it was before the first slice. */
+  readonly anchor: Anchor | undefined
+  readonly hashes: Hashes
+  readonly maxFaults: number
+}
+
+/**
+ * Verifies a database slice by slice: between two of them other work may go on, and so may whoever writes to it. Each slice is a transaction of
+ * its own that sees one state. Nothing is written.
+ */
+export function* verifyDatabase({
+  db,
+  anchor,
+  hashes,
+  maxFaults,
+}: VerifyCase): Generator<void, Verification> {
+  const faults = new Faults(maxFaults)
+  const slice = <T>(run: () => T): T => db.transaction(run)()
+  let storeId = noStoreId
+  let walk: JournalWalk | undefined
+  const tally = new Tally()
+  try {
+    yield* checkFile(db, faults, slice)
+    if (faults.count === 0) {
+      storeId = db.prepare<[], string>("SELECT value FROM meta WHERE key = 'store_id'").pluck().get() ?? ''
+      const loss = slice(() => (anchor === undefined ? undefined : compareWithAnchor(db, anchor)))
+      if (loss !== undefined) tellLoss(loss, faults)
+      yield* checkAll()
+    }
+  } catch (error) {
+    if (!isDamage(error)) throw error
+    faults.add('file', 'a page', 'what SQLite can read', (error as Error).message)
+  }
+  const lastGood = yield* findLastGood()
+  return {
+    ok: faults.count === 0,
+    storeId,
+    tasks: tally.tasks,
+    events: tally.events,
+    commits: walk?.number ?? 0,
+    faults: faults.listed,
+    faultCount: faults.count,
+    lastGood,
+    anchored: anchor?.commit ?? null,
+  }
+
+  function* checkAll(): Generator<void, void> {
+    const load = prepareLoad(db)
+    const before = slice(() => readSums(db, load))
+    const after = yield* checkTasks(load)
+    compareSums(tally, before, after, faults)
+    yield
+    slice(() => faults.reading('counters', () => checkCounters(db, load, faults)))
+    yield
+    slice(() => checkOwners(db, faults))
+    yield
+    slice(() => faults.reading('records', () => checkRecords(db, load, faults)))
+    yield* checkEvaluations(db, faults, slice)
+    yield* checkJournal(before, after)
+  }
+
+  /** The sums when the last task had been looked at. */
+  function* checkTasks(load: ReturnType<typeof prepareLoad>): Generator<void, Sums> {
+    const ids = createIdCodec(/^[0-9a-f]{17}$/.test(storeId) ? storeId : noStoreId)
+    const { checkTask, forget } = prepareTaskRules({ db, load, ids, hashes, faults, tally })
+    const tasks = db
+      .prepare<[number], unknown[]>(`SELECT ${taskColumns} FROM task WHERE id > ? ORDER BY id`)
+      .raw()
+    const eventsBetween = db
+      .prepare<[number, number], number | null>('SELECT min(task) FROM event WHERE task > ? AND task < ?')
+      .pluck()
+    let last = Number.MIN_SAFE_INTEGER
+    const sliceOf = (): Sums | undefined => {
+      let seen = 0
+      forget()
+      for (const row of tasks.iterate(last)) {
+        const [id, seq] = [row[0] as number, row[seqColumn] as number]
+        if (id !== last + 1) checkGap(last, id)
+        faults.reading(`task ${id}`, () => checkTask(taskOf(row)))
+        last = id
+        seen += 1 + seq
+        if (seen >= sliceEvents) return undefined
+      }
+      checkGap(last, Number.MAX_SAFE_INTEGER)
+      return readSums(db, load)
+    }
+    const checkGap = (from: number, to: number) => {
+      const stray = eventsBetween.get(from, to) ?? undefined
+      if (stray !== undefined)
+        faults.event(stray, 1, 'no event of a task that is not there', `events of task ${stray}`)
+    }
+    for (;;) {
+      const after = slice(sliceOf)
+      yield
+      if (after !== undefined) return after
+    }
+  }
+
+  /** Every event stands in one commit. */
+  function* checkJournal(before: Sums, after: Sums): Generator<void, void> {
+    const journal = new JournalWalk(db, faults)
+    walk = journal
+    while (slice(() => journal.slice(before.commit))) yield
+    const low = journal.named
+    while (slice(() => journal.slice(after.commit))) yield
+    const isBroken = faults.events.size > 0 || faults.firstCommit !== Number.POSITIVE_INFINITY
+    if (!isBroken && (tally.events < low || tally.events > journal.named))
+      faults.add('sum', 'events that commits name', tally.events, journal.named)
+  }
+
+  function* findLastGood(): Generator<void, Verification['lastGood']> {
+    try {
+      const commits = faults.events.size === 0 ? [] : yield* commitsOf(db, faults.events, slice)
+      const first = Math.min(faults.firstCommit, ...commits)
+      const row = db
+        .prepare<[number], { number: number; at: number }>(
+          'SELECT number, at FROM journal WHERE number < ? ORDER BY number DESC LIMIT 1',
+        )
+        .get(Number.isFinite(first) ? first : Number.MAX_SAFE_INTEGER)
+      return { commit: row?.number ?? 0, at: row?.at ?? null }
+    } catch (error) {
+      if (!isDamage(error)) throw error
+      return { commit: 0, at: null }
+    }
+  }
+}
+
+/** Pages, indexes and constraints, a table at a time, and whether all tables and indexes are there. */
+function* checkFile(db: Db, faults: Faults, slice: <T>(run: () => T) => T): Generator<void, void> {
+  const expected = expectedObjects()
+  const actual = objectsOf(db)
+  for (const name of expected) if (!actual.has(name)) faults.add('file', name, 'to be there', 'missing')
+  for (const name of actual)
+    if (name.startsWith('trigger ')) faults.add('file', name, 'no trigger', 'something else writes here')
+  yield
+  for (const name of actual) {
+    if (!name.startsWith('table ') || !expected.has(name)) continue
+    const table = name.slice('table '.length)
+    const lines = slice(() => db.pragma(`integrity_check('${table}')`)) as { integrity_check: string }[]
+    for (const { integrity_check: line } of lines) if (line !== 'ok') faults.add('file', table, 'ok', line)
+    yield
+  }
+}
+
+function objectsOf(db: Db): ReadonlySet<string> {
+  const all = db
+    .prepare<[], string>("SELECT type || ' ' || name FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%'")
+    .pluck()
+    .all()
+  return new Set(all)
+}
+
+let made: ReadonlySet<string> | undefined
+
+/** What this version makes. */
+function expectedObjects(): ReadonlySet<string> {
+  if (made !== undefined) return made
+  const db = new Database(':memory:')
+  for (const sql of migrations) db.exec(sql)
+  made = objectsOf(db)
+  db.close()
+  return made
+}
+
+function tellLoss({ kind, anchored, lastGood }: DataLoss, faults: Faults): void {
+  const actual =
+    kind === 'other_store' ? 'another store' : kind === 'lost_tail' ? `commit ${lastGood}` : 'another commit'
+  faults.add('anchor', `commit ${anchored}`, `commit ${anchored}`, actual)
+  if (kind !== 'lost_tail') faults.firstCommit = Math.min(faults.firstCommit, lastGood + 1)
+}
+
+function isDamage(error: unknown): boolean {
+  const { code } = error as { code?: unknown }
+  return typeof code === 'string' && /^SQLITE_(CORRUPT|NOTADB|ERROR)/.test(code)
+}
+
+const seqColumn = taskColumns.split(', ').indexOf('seq')
+const noStoreId = '0'.repeat(17)
+/** Events in one slice: some 20 ms. */
+const sliceEvents = 1_000

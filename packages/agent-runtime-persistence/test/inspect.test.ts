@@ -1,0 +1,132 @@
+import { chmodSync, copyFileSync, readFileSync, truncateSync } from 'node:fs'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import { describe, expect, test } from 'vitest'
+import { inspectStore, openStore } from '../src/index.ts'
+import { schemaVersion } from '../src/sqlite/schema.ts'
+import { ChildStore } from './child-store.ts'
+import { scratchFolder } from './scratch-folder.ts'
+
+const inspect = (path: string) => inspectStore(`sqlite:${path}`)
+const submission = { kind: 'submit', tasks: [{ type: 'work', lane: 'normal', input: '1' }] } as const
+
+/** A closed store of its own boot, with three tasks, that only its user may read. */
+async function closed(): Promise<string> {
+  const path = join(scratchFolder(), 'it.db')
+  const store = await openStore(`sqlite:${path}`, { thread: false })
+  for (let n = 0; n < 3; n++) await store.write(submission)
+  await store.close()
+  for (const suffix of ['', '-anchor']) chmodSync(path + suffix, 0o600)
+  return path
+}
+
+/** What is told of a store after somebody was at it. */
+async function problemsAfter(spoil: (path: string) => void): Promise<readonly [string, string][]> {
+  const path = await closed()
+  spoil(path)
+  const { problems } = await inspect(path)
+  return problems.map(({ level, message }) => [level, message.replaceAll(path, 'PATH')])
+}
+
+const change = (path: string, sql: string) => new Database(path).exec(sql).close()
+
+describe('an inspection', () => {
+  test('of a store that is well says how it is, and changes nothing', async () => {
+    const path = await closed()
+    const before = readFileSync(path)
+    const found = await inspect(path)
+    expect(readFileSync(path).equals(before)).toBe(true)
+    expect(found).toMatchObject({
+      ok: true,
+      path,
+      versions: { node: process.versions.node, schema: schemaVersion, schemaKnown: schemaVersion },
+      durability: { journalMode: 'wal', synchronous: { full: 2, normal: 1 }, lastWriter: 'full' },
+      size: { pageBytes: 4_096, pages: before.length / 4_096 },
+      counts: { tasks: 3, running: 0, waiting: 0, commits: 3 },
+      clock: { isThisBoot: true },
+      processes: [],
+      anchor: { commit: 3, loss: null },
+      acceptedLosses: [],
+      problems: [],
+    })
+    expect(found.files[0]).toEqual({ path, bytes: before.length, mode: '600' })
+    expect(Math.abs(found.clock.offsetMs ?? Number.NaN)).toBeLessThan(1_000)
+  })
+
+  test('of a store in use tells its processes, and which of them are dead', async () => {
+    const path = join(scratchFolder(), 'it.db')
+    const [one, two] = [await ChildStore.open({ path }), await ChildStore.open({ path })]
+    one.send(submission)
+    await one.heard(({ answer }) => answer !== undefined)
+    expect((await inspect(path)).processes).toMatchObject([{ alive: true }, { alive: true }])
+    await one.kill()
+    await two.kill()
+    const found = await inspect(path)
+    expect(found.processes).toMatchObject([{ alive: false }, { alive: false }])
+    expect(found.size.walBytes).toBeGreaterThan(0)
+    expect(found.problems.map(({ message }) => message)).toContainEqual(
+      expect.stringContaining('2 processes ended without closing the store'),
+    )
+  })
+
+  test('tells lost commits as an error, and a loss that was accepted ever after', async () => {
+    const folder = scratchFolder()
+    const path = join(folder, 'it.db')
+    const child = await ChildStore.open({ path })
+    for (let n = 1; n <= 2; n++) {
+      child.send(submission)
+      await child.heard(({ answer }) => answer !== undefined, n)
+    }
+    await child.kill()
+    truncateSync(`${path}-wal`, readFileSync(`${path}-wal`).length - 100)
+    const lost = await inspect(path)
+    expect(lost).toMatchObject({ ok: false, anchor: { commit: 2, loss: { kind: 'lost_tail', lastGood: 1 } } })
+    expect(lost.problems[0]).toMatchObject({ level: 'error' })
+    const store = await openStore(`sqlite:${path}`, { thread: false, acceptLoss: true })
+    await store.close()
+    const accepted = await inspect(path)
+    expect(accepted).toMatchObject({ ok: true, acceptedLosses: [{ anchored: 2, lastGood: 1 }] })
+    expect(accepted.problems.map(({ message }) => message)).toContainEqual(
+      expect.stringContaining('commits 2 to 2 were missing'),
+    )
+  })
+
+  const offset = "UPDATE meta SET value = value - 20000 WHERE key = 'boot_offset'"
+  const cases: readonly [string, string, RegExp, (path: string) => void][] = [
+    ['rights of others', 'warning', /rights on PATH \(644\)/, (path) => chmodSync(path, 0o644)],
+    ['a wall clock that moved', 'warning', /moved by (?:20|19)\d{3} ms/, (path) => change(path, offset)],
+    [
+      'another journal mode',
+      'error',
+      /the journal mode is delete/,
+      (path) => {
+        const db = new Database(path)
+        db.pragma('journal_mode = DELETE')
+        db.close()
+      },
+    ],
+    [
+      'an anchor of another store',
+      'error',
+      /is not the store that was here/,
+      (path) => change(path, "UPDATE meta SET value = '00000000000000000' WHERE key = 'store_id'"),
+    ],
+    ['no anchor', 'warning', /there is no PATH-anchor/, (path) => truncateSync(`${path}-anchor`)],
+  ]
+  test.each(cases)('tells %s as %s', async (_, level, message, spoil) => {
+    expect(await problemsAfter(spoil)).toEqual([[level, expect.stringMatching(message)]])
+  })
+
+  test('of another boot has no offset of the clock', async () => {
+    const path = await closed()
+    change(path, "UPDATE meta SET value = 'another' WHERE key = 'boot_id'")
+    expect((await inspect(path)).clock).toMatchObject({ isThisBoot: false, offsetMs: null })
+  })
+
+  test('of nothing is refused', async () => {
+    const folder = scratchFolder()
+    await expect(inspect(join(folder, 'it.db'))).rejects.toMatchObject({ code: 'not_found' })
+    copyFileSync(import.meta.filename, join(folder, 'text.db'))
+    await expect(inspect(join(folder, 'text.db'))).rejects.toMatchObject({ code: 'store_not_a_database' })
+  })
+})

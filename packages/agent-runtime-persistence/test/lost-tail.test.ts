@@ -1,0 +1,328 @@
+import {
+  copyFileSync,
+  existsSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { parseExecutionConfig, StoreError, type ExecutionStore } from '@ku0/agent-runtime-core'
+import { createVirtualEnvironment, Scene } from '@ku0/agent-runtime-core/testing'
+import Database from 'better-sqlite3'
+import { describe, expect, test } from 'vitest'
+import { openStore, type OpenStoreOptions } from '../src/index.ts'
+import { readAnchor } from '../src/sqlite/anchor.ts'
+import { ChildStore } from './child-store.ts'
+import { nodeDigest, scratchFolder } from './scratch-folder.ts'
+
+const parts = ['', '-wal', '-anchor'] as const
+const open = (path: string, options: OpenStoreOptions = {}) =>
+  openStore(`sqlite:${path}`, { thread: false, ...options })
+
+async function outcome(path: string, options: OpenStoreOptions = {}): Promise<ExecutionStore | StoreError> {
+  return open(path, options).catch((error: unknown) => error as StoreError)
+}
+
+async function refusal(path: string): Promise<StoreError> {
+  const error = await outcome(path)
+  expect(error).toBeInstanceOf(StoreError)
+  return error as StoreError
+}
+
+function submission(n: number) {
+  return { kind: 'submit', tasks: [{ type: 'work', lane: 'normal', input: String(n) }] } as const
+}
+
+/** The files of a process that was killed after so many submissions had been acknowledged, one commit each. */
+async function killed(folder: string, acknowledged: number): Promise<string> {
+  const path = join(folder, 'killed.db')
+  const child = await ChildStore.open({ path })
+  for (let n = 1; n <= acknowledged; n++) {
+    child.send(submission(n))
+    await child.heard(({ answer }) => answer !== undefined, n)
+  }
+  await child.kill()
+  return path
+}
+
+function copied(from: string, to: string): string {
+  for (const part of parts) if (existsSync(from + part)) copyFileSync(from + part, to + part)
+  return to
+}
+
+/** What a database has, read without the store's code: the last commit, or 0. */
+function lastCommit(path: string): number {
+  const db = new Database(path, { readonly: true })
+  try {
+    return db.prepare<[], number | null>('SELECT max(number) FROM journal').pluck().get() ?? 0
+  } catch {
+    return 0
+  } finally {
+    db.close()
+  }
+}
+
+/** A log that is not there and an empty one are the same. */
+const bytes = (path: string) =>
+  parts.map((part) =>
+    nodeDigest.sha256Hex(existsSync(path + part) ? readFileSync(path + part, 'latin1') : ''),
+  )
+
+function flip(path: string, at: number): void {
+  const content = readFileSync(path)
+  content[at] = (content[at] ?? 0) ^ 0x10
+  writeFileSync(path, content)
+}
+
+/** A frame of the log: 24 bytes of its own and a page; the log begins with 32. */
+const frame = 24 + 4_096
+const acknowledged = 12
+
+describe('T6 a log whose end is gone (docs/reliability.md T6, D05)', () => {
+  test('wherever it is cut or changed, the store is refused with the last good commit, and its files are left as they are', async () => {
+    const folder = scratchFolder()
+    const path = await killed(folder, acknowledged)
+    const { size } = statSync(`${path}-wal`)
+    const frames = Math.floor((size - 32) / frame)
+    expect(frames).toBeGreaterThan(acknowledged)
+    const damages: ((copy: string) => void)[] = [
+      (copy) => rmSync(`${copy}-wal`),
+      (copy) => truncateSync(`${copy}-wal`, 0),
+      (copy) => flip(`${copy}-wal`, 17),
+      (copy) => truncateSync(`${copy}-wal`, size - 1),
+      (copy) => flip(`${copy}-wal`, size - 1),
+    ]
+    for (let n = 1; n < frames; n += 3) {
+      damages.push((copy) => truncateSync(`${copy}-wal`, 32 + n * frame + 100))
+      damages.push((copy) => flip(`${copy}-wal`, 32 + n * frame + 200 + n))
+    }
+    const losses = new Set<number>()
+    for (const [k, damage] of damages.entries()) {
+      const copy = copied(path, join(folder, `${k}.db`))
+      damage(copy)
+      const before = bytes(copy)
+      const error = await refusal(copy)
+      const last = lastCommit(copied(copy, join(folder, `${k}-seen.db`)))
+      expect(last).toBeLessThan(acknowledged)
+      losses.add(last)
+      expect([error.code, error.details['lastGood'], error.details['anchored']]).toEqual([
+        'store_data_loss',
+        last,
+        acknowledged,
+      ])
+      expect(error.message).toContain(copy)
+      expect(error.message).toContain('acceptLoss')
+      expect(bytes(copy)).toEqual(before)
+      expect((await refusal(copy)).details).toEqual(error.details)
+    }
+    expect(losses.size).toBeGreaterThan(5)
+  })
+
+  test('whole, it opens with all that was acknowledged', async () => {
+    const path = await killed(scratchFolder(), acknowledged)
+    const store = await open(path)
+    expect(await store.read({ kind: 'stats' })).toMatchObject({ totals: { submitted: acknowledged } })
+    expect(store.info.acceptedLoss).toBeUndefined()
+    await store.close()
+  })
+
+  test('an anchor that is behind, missing or no anchor says nothing against the store', async () => {
+    const folder = scratchFolder()
+    const path = await killed(folder, 3)
+    const behind = readFileSync(`${path}-anchor`)
+    const store = await open(path)
+    await store.write(submission(4))
+    await store.close()
+    for (const spoil of [
+      (copy: string) => writeFileSync(`${copy}-anchor`, behind),
+      (copy: string) => rmSync(`${copy}-anchor`),
+      (copy: string) => writeFileSync(`${copy}-anchor`, ''),
+      (copy: string) => writeFileSync(`${copy}-anchor`, 'ku0.anchor.1 nonsense\n'.repeat(50)),
+      (copy: string) => truncateSync(`${copy}-anchor`, 300),
+    ]) {
+      const copy = copied(path, join(folder, 'copy.db'))
+      spoil(copy)
+      await (await open(copy)).close()
+      expect(readAnchor(copy)).toMatchObject({ commit: 4 })
+    }
+  })
+
+  test('what has no events, such as a schedule, is told of by the anchor too', async () => {
+    const folder = scratchFolder()
+    const path = join(folder, 'killed.db')
+    const child = await ChildStore.open({ path })
+    child.send(submission(1))
+    await child.heard(({ answer }) => answer !== undefined, 1)
+    const { size } = statSync(`${path}-wal`)
+    child.send({ kind: 'registerWorkers', workers: [{ workerId: 'w', capacity: 1, types: ['*'] }] })
+    await child.heard(({ answer }) => answer !== undefined, 2)
+    await child.kill()
+    truncateSync(`${path}-wal`, size)
+    expect((await refusal(path)).details).toMatchObject({ kind: 'lost_tail', anchored: 2, lastGood: 1 })
+  })
+})
+
+describe('a store that is opened although commits are missing', () => {
+  test('goes on from the last good one, says so, keeps a record of it, and opens again without being asked', async () => {
+    const folder = scratchFolder()
+    const path = await killed(folder, acknowledged)
+    truncateSync(`${path}-wal`, statSync(`${path}-wal`).size - frame)
+    const { details } = await refusal(path)
+    const store = await open(path, { acceptLoss: true })
+    expect(store.info.acceptedLoss).toEqual({
+      kind: 'lost_tail',
+      anchored: acknowledged,
+      lastGood: acknowledged - 1,
+      lastGoodAt: details['lastGoodAt'],
+    })
+    await store.write(submission(1))
+    await store.close()
+    expect(readAnchor(path)).toMatchObject({ commit: acknowledged })
+    const again = await open(path)
+    expect(again.info.acceptedLoss).toBeUndefined()
+    expect(await again.read({ kind: 'stats' })).toMatchObject({ totals: { submitted: acknowledged } })
+    await again.close()
+    const db = new Database(path, { readonly: true })
+    const record = db.prepare("SELECT value FROM meta WHERE key = 'accepted_losses'").pluck().get() as string
+    expect(JSON.parse(record)).toMatchObject([{ kind: 'lost_tail', lastGood: acknowledged - 1 }])
+    db.close()
+  })
+
+  test('where nothing is missing the option changes nothing', async () => {
+    const path = await killed(scratchFolder(), 2)
+    const store = await open(path, { acceptLoss: true })
+    expect(store.info.acceptedLoss).toBeUndefined()
+    await store.close()
+  })
+
+  test('and a store that lost its last commits in a power loss, as durability `normal` says it may, needs no option', async () => {
+    const path = join(scratchFolder(), 'it.db')
+    const boot = (bootId: string): OpenStoreOptions => ({
+      environment: { ...createVirtualEnvironment(bootId), digest: nodeDigest },
+      durability: 'normal',
+    })
+    // It was written in another boot: the anchor outlived a log that nobody had synced.
+    const child = await ChildStore.open({ path })
+    child.send(submission(1))
+    child.send(submission(2))
+    await child.heard(({ answer }) => answer !== undefined, 2)
+    await child.kill()
+    truncateSync(`${path}-wal`, statSync(`${path}-wal`).size - frame)
+    expect((await refusal(path)).code).toBe('store_data_loss')
+    const store = await open(path, boot('later'))
+    expect(store.info.acceptedLoss).toMatchObject({ kind: 'lost_tail', anchored: 2, lastGood: 1 })
+    await store.close()
+  })
+})
+
+describe('a database that is not the one its anchor tells of', () => {
+  async function closed(path: string, submissions: number): Promise<string> {
+    const store = await open(path)
+    for (let n = 1; n <= submissions; n++) await store.write(submission(n))
+    await store.close()
+    return path
+  }
+
+  test('one that is gone is not made anew in silence', async () => {
+    const path = await closed(join(scratchFolder(), 'it.db'), 2)
+    rmSync(path)
+    const error = await refusal(path)
+    expect([error.code, error.details['kind'], existsSync(path)]).toEqual([
+      'store_data_loss',
+      'other_store',
+      false,
+    ])
+    expect(error.message).toContain(`remove ${path}-anchor`)
+    rmSync(`${path}-anchor`)
+    await (await open(path)).close()
+  })
+
+  test('one that nothing was written to is made anew', async () => {
+    const path = await closed(join(scratchFolder(), 'it.db'), 0)
+    rmSync(path)
+    await (await open(path)).close()
+    expect([existsSync(path), readAnchor(path)?.commit]).toEqual([true, 0])
+  })
+
+  test('another store under its name', async () => {
+    const folder = scratchFolder()
+    const path = await closed(join(folder, 'it.db'), 2)
+    copyFileSync(await closed(join(folder, 'other.db'), 5), path)
+    expect((await refusal(path)).details).toMatchObject({ kind: 'other_store', anchored: 2, lastGood: 0 })
+  })
+
+  test('an older copy of itself, which then went on: the commits differ', async () => {
+    const folder = scratchFolder()
+    const path = await closed(join(folder, 'it.db'), 3)
+    const older = join(folder, 'older.db')
+    copyFileSync(path, older)
+    await closed(path, 2)
+    expect(readAnchor(path)).toMatchObject({ commit: 5 })
+    await closed(older, 4)
+    copyFileSync(older, path)
+    expect((await refusal(path)).details).toMatchObject({
+      kind: 'other_history',
+      anchored: 5,
+      lastGood: 4,
+    })
+  })
+
+  test('a database of another program is refused as that', async () => {
+    const path = await closed(join(scratchFolder(), 'it.db'), 2)
+    rmSync(path)
+    const db = new Database(path)
+    db.exec('CREATE TABLE diary (day TEXT)')
+    db.close()
+    expect((await refusal(path)).code).toBe('store_not_a_database')
+  })
+
+  test('a link and its file have one anchor', async () => {
+    const folder = scratchFolder()
+    symlinkSync('real.db', join(folder, 'link.db'))
+    await closed(join(folder, 'link.db'), 2)
+    expect([existsSync(join(folder, 'link.db-anchor')), readAnchor(join(folder, 'real.db'))?.commit]).toEqual(
+      [false, 2],
+    )
+  })
+})
+
+describe('the anchor of an open store', () => {
+  test('is the last commit before that is acknowledged, whichever process it is of', async () => {
+    const path = join(scratchFolder(), 'it.db')
+    const stores = [await open(path), await open(path), await open(path)]
+    for (let n = 1; n <= 40; n++) {
+      await stores[n % 3]?.write(submission(n))
+      expect(readAnchor(path)?.commit).toBe(n)
+    }
+    for (const store of stores) await store.close()
+    expect(readAnchor(path)).toMatchObject({ commit: 40, durability: 'full' })
+  })
+
+  test('is made anew within a second of somebody removing it', async () => {
+    const environment = { ...createVirtualEnvironment('removed'), digest: nodeDigest }
+    const path = join(scratchFolder(), 'it.db')
+    const store = await openStore(`sqlite:${path}`, { environment })
+    const scene = new Scene(store, parseExecutionConfig().config, environment.clock, { digest: nodeDigest })
+    await scene.submit()
+    await scene.pass(2_000)
+    rmSync(`${path}-anchor`)
+    await scene.submit()
+    await scene.pass(1_500)
+    expect(readAnchor(path)).toMatchObject({ commit: 2 })
+    await store.close()
+  })
+
+  test('a store in memory has none, and a store that may not write it is not opened', async () => {
+    const memory = await openStore('sqlite::memory:', { thread: false })
+    await memory.close()
+    expect(existsSync(':memory:-anchor')).toBe(false)
+    const path = join(scratchFolder(), 'it.db')
+    await (await open(path)).close()
+    rmSync(`${path}-anchor`)
+    symlinkSync('nowhere/at/all', `${path}-anchor`)
+    expect((await refusal(path)).message).toMatch(/^.*it\.db-anchor cannot be written/)
+  })
+})

@@ -1,0 +1,565 @@
+import { createHash } from 'node:crypto'
+import {
+  copyFileSync,
+  existsSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { CHAIN_START, chainText, parseExecutionConfig, type StoreError } from '@ku0/agent-runtime-core'
+import { ReferenceModel } from '@ku0/agent-runtime-core/testing'
+import Database from 'better-sqlite3'
+import fc from 'fast-check'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { openStore, verifyStore, type Verification } from '../src/index.ts'
+import { ChildStore } from './child-store.ts'
+import { lifeOf } from './model-lives.ts'
+import { config as modelConfig, Real } from './model-real.ts'
+import { scratchFolder } from './scratch-folder.ts'
+import { live } from './whole-life.ts'
+
+interface EventRow {
+  task: number
+  seq: number
+  type: string
+  at: number
+  data: string
+  blob: string | null
+  hash: Buffer
+}
+
+const good = { ok: true, faults: [], faultCount: 0 }
+const verify = (path: string) => verifyStore(`sqlite:${path}`)
+
+/** A store that is damaged, looked at, and mended, again and again. */
+class Spoiled {
+  readonly path: string
+  readonly db: Database.Database
+  readonly events: readonly EventRow[]
+  /** By `task:seq`: the commit that the event was added by. */
+  readonly commits = new Map<string, number>()
+  readonly lastCommit: number
+
+  constructor(path: string) {
+    this.path = path
+    this.db = new Database(path)
+    onTestFinished(() => void this.db.close())
+    this.db.pragma('journal_mode = WAL')
+    this.db.pragma('synchronous = 0')
+    this.events = this.db.prepare<[], EventRow>('SELECT * FROM event ORDER BY task, seq').all()
+    const journal = this.db.prepare<[], [number, string]>('SELECT number, touched FROM journal').raw().all()
+    for (const [number, touched] of journal)
+      for (const [task = 0, first = 0, last = 0] of JSON.parse(touched) as number[][])
+        for (let seq = first; seq <= last; seq++) this.commits.set(`${task}:${seq}`, number)
+    this.lastCommit = journal.length
+  }
+
+  commitOf({ task, seq }: Pick<EventRow, 'task' | 'seq'>): number {
+    return this.commits.get(`${task}:${seq}`) ?? Number.NaN
+  }
+
+  /** What verification says of the store after this, which is undone afterwards; undefined where the database itself refuses it. */
+  async after(spoil: (db: Database.Database) => void): Promise<Verification | undefined> {
+    const kept = this.db.serialize()
+    const copy = `${this.path}.spoiled`
+    writeFileSync(copy, kept)
+    if (existsSync(`${this.path}-anchor`)) copyFileSync(`${this.path}-anchor`, `${copy}-anchor`)
+    const db = new Database(copy)
+    try {
+      db.pragma('journal_mode = MEMORY')
+      db.pragma('synchronous = 0')
+      spoil(db)
+    } catch (error) {
+      if (String((error as { code?: string }).code).startsWith('SQLITE_CONSTRAINT')) return undefined
+      throw error
+    } finally {
+      db.close()
+    }
+    const found = await verify(copy)
+    for (const suffix of ['', '-wal', '-shm', '-anchor']) rmSync(copy + suffix, { force: true })
+    return found
+  }
+}
+
+const placeOf = ({ task, seq }: Pick<EventRow, 'task' | 'seq'>) => `task ${task}, event ${seq}`
+/** Those of an event, among the places of what was found. */
+const placesIn = (found: Verification | undefined, event: EventRow) =>
+  (places(found) ?? []).filter((place) => place === placeOf(event)).slice(0, 1)
+const places = (found: Verification | undefined) => found?.faults.map(({ where }) => where)
+
+/** One letter of a JSON text, in a place that leaves it JSON, or a number in it. */
+function changed(data: string): string {
+  return data.replace(/(\d)(?=\D*$)|"(?=[a-z])/, (it) => (it === '"' ? '"x' : String((Number(it) + 1) % 10)))
+}
+
+describe('every edit of a stored event is found, where it is (docs/reliability.md H08, R9)', () => {
+  test('a store that nobody edited is well, and looking at it changes nothing', async () => {
+    const path = await lived()
+    const before = readFileSync(path)
+    expect(await verify(path)).toMatchObject({ ...good, tasks: 10, anchored: expect.any(Number) as number })
+    expect(readFileSync(path).equals(before)).toBe(true)
+  })
+
+  test('each column of each event', { timeout: 120_000 }, async () => {
+    const it = new Spoiled(await lived())
+    expect(it.events.length).toBeGreaterThan(20)
+    const edits: readonly [string, (event: EventRow) => unknown][] = [
+      ['type', ({ type }) => (type === 'task.queued' ? 'task.rejected' : 'task.queued')],
+      ['at', ({ at }) => at + 1],
+      ['data', ({ data }) => changed(data)],
+      ['data', ({ data }) => `${data} `],
+      ['data', () => 'no JSON'],
+      ['blob', ({ blob }) => (blob === null ? 'a'.repeat(64) : null)],
+      ['hash', ({ hash }) => Buffer.from(hash.map((byte, index) => (index === 31 ? byte ^ 1 : byte)))],
+      ['task', ({ task }) => task + 1_000],
+      ['seq', ({ seq }) => seq + 1_000],
+    ]
+    for (const event of it.events)
+      for (const [column, edit] of edits) {
+        const found = await it.after((db) => {
+          const { changes } = db
+            .prepare(`UPDATE event SET ${column} = ? WHERE task = ? AND seq = ?`)
+            .run(edit(event), event.task, event.seq)
+          expect(changes).toBe(1)
+        })
+        const what = `${column} of event ${event.task}:${event.seq}`
+        expect({ what, at: placesIn(found, event), good: found?.lastGood.commit }).toEqual({
+          what,
+          at: [placeOf(event)],
+          good: it.commitOf(event) - 1,
+        })
+      }
+  })
+
+  test(
+    'each event removed, repeated, put in the place of the next, or followed by one too many',
+    { timeout: 120_000 },
+    async () => {
+      const it = new Spoiled(await lived())
+      for (const event of it.events) {
+        const { task, seq } = event
+        const removed = await it.after((db) =>
+          db.prepare('DELETE FROM event WHERE task = ? AND seq = ?').run(task, seq),
+        )
+        expect(places(removed)).toContain(placeOf(event))
+        expect(removed?.lastGood.commit).toBe(it.commitOf(event) - 1)
+
+        const last = it.events.filter((other) => other.task === task).length
+        const repeated = await it.after((db) =>
+          db
+            .prepare(
+              'INSERT INTO event SELECT task, ?, type, at, data, blob, hash FROM event WHERE task = ? AND seq = ?',
+            )
+            .run(last + 1, task, seq),
+        )
+        expect(places(repeated)).toEqual([placeOf({ task, seq: last + 1 })])
+
+        const next = it.events.find((other) => other.task === task && other.seq === seq + 1)
+        if (next === undefined) continue
+        const swapped = await it.after((db) => {
+          const put = db.prepare(
+            'UPDATE event SET type = ?, at = ?, data = ?, blob = ?, hash = ? WHERE task = ? AND seq = ?',
+          )
+          put.run(next.type, next.at, next.data, next.blob, next.hash, task, seq)
+          put.run(event.type, event.at, event.data, event.blob, event.hash, task, seq + 1)
+        })
+        expect(places(swapped)).toContain(placeOf(event))
+        expect(swapped?.lastGood.commit).toBe(it.commitOf(event) - 1)
+      }
+    },
+  )
+
+  test('an edit with a chain that was made to fit it: the journal tells', { timeout: 120_000 }, async () => {
+    const it = new Spoiled(await lived())
+    for (const event of it.events) {
+      const found = await it.after((db) => forge(db, event))
+      expect(found?.faults).toContainEqual(
+        expect.objectContaining({ what: 'journal', where: `commit ${it.commitOf(event)}` }),
+      )
+      expect(found?.lastGood.commit).toBe(it.commitOf(event) - 1)
+    }
+  })
+
+  test('and with a journal that was made to fit that: the anchor tells', async () => {
+    const it = new Spoiled(await lived())
+    const event = it.events.find(({ type }) => type === 'task.started')
+    if (event === undefined) throw new Error('nothing was started')
+    const found = await it.after((db) => {
+      forge(db, event)
+      forgeJournal(db)
+    })
+    expect(found?.faults).toContainEqual(
+      expect.objectContaining({ what: 'anchor', where: `commit ${it.lastCommit}`, actual: 'another commit' }),
+    )
+  })
+
+  test('each row of the journal, each column of it', { timeout: 60_000 }, async () => {
+    const it = new Spoiled(await lived())
+    // What a row without events names instead changes nothing that it stands for.
+    const hasEvents = new Set(it.commits.values())
+    for (let number = 1; number <= it.lastCommit; number++) {
+      const edits = [
+        `UPDATE journal SET at = at + 1 WHERE number = ${number}`,
+        `UPDATE journal SET hash = zeroblob(32) WHERE number = ${number}`,
+        `DELETE FROM journal WHERE number = ${number}`,
+        `UPDATE journal SET number = number + 1000 WHERE number = ${number}`,
+        `UPDATE journal SET touched = '[[1,1,1],[2,1,1],[3,1,1],[4,1,1]]' WHERE number = ${number}`,
+        ...(hasEvents.has(number) ? [`UPDATE journal SET touched = 'x' WHERE number = ${number}`] : []),
+      ]
+      for (const sql of edits) {
+        const found = await it.after((db) => db.exec(sql))
+        expect({ sql, ok: found?.ok, good: found?.lastGood.commit }).toEqual({
+          sql,
+          ok: false,
+          good: number - 1,
+        })
+      }
+    }
+  })
+})
+
+describe('whatever else is edited', () => {
+  /** What no event tells of: who works where, when a lease was renewed last, what came out, settings, what people call things. */
+  const untold = new Set<string>([
+    'evaluation.at',
+    'evaluation.change',
+    'evaluation.distance',
+    'evaluation.domain',
+    'evaluation.key',
+    'evaluation.task_id',
+    'lease.abort_acknowledged_at',
+    'lease.abort_grace_expired_at',
+    'lease.ended_at',
+    'lease.expires_at',
+    'lease.last_heartbeat_at',
+    'lease.process',
+    'lease.progress',
+    'lease.yield_asked_at',
+    'meta.key',
+    'meta.value',
+    'output.at',
+    'output.attempt',
+    'output.data',
+    'process.boot_id',
+    'process.ended_at',
+    'process.host',
+    'process.last_seen_at',
+    'process.pid',
+    'process.process_id',
+    'process.started_at',
+    'quota.blocked_until',
+    'quota.window_count',
+    'quota.window_start',
+    'quota.window_tokens',
+    'schedule.changed_at',
+    'schedule.created_at',
+    'schedule.definition',
+    'schedule.last_at',
+    'schedule.last_due_at',
+    'schedule.missed',
+    'schedule.next_at',
+    'schedule.paused',
+    'schedule.rejected',
+    'schedule.skipped',
+    'stream.changed',
+    'stream.head',
+    'stream.place',
+    'swarm.created_at',
+    'swarm.spawned',
+    'swarm.spent_us',
+    'task.explicit_id',
+    'task.stream',
+    'usage.route',
+    'worker.capacity',
+    'worker.draining',
+    'worker.last_seen_at',
+    'worker.process',
+    'worker.types',
+  ])
+
+  test(
+    'each column of each row is what its events say, or one of those that no event tells of',
+    { timeout: 300_000 },
+    async () => {
+      const it = new Spoiled(await lived())
+      const tables = it.db
+        .prepare<[], string>(
+          "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT IN ('event', 'journal')",
+        )
+        .pluck()
+        .all()
+      const silent = new Set<string>()
+      const found = new Set<string>()
+      for (const table of tables) {
+        const columns = it.db
+          .prepare<[], { name: string; type: string; pk: number }>(
+            `SELECT name, type, pk FROM pragma_table_info('${table}')`,
+          )
+          .all()
+        const keys = columns.filter(({ pk }) => pk > 0).map(({ name }) => name)
+        const rows = it.db.prepare<[], Record<string, unknown>>(`SELECT * FROM ${table}`).all()
+        for (const row of rows)
+          for (const { name, type } of columns) {
+            const edited = spoiledValue(type, row[name])
+            const where = keys.map((key) => `${key} = ?`).join(' AND ')
+            const seen = await it.after((db) =>
+              db
+                .prepare(`UPDATE ${table} SET ${name} = ? WHERE ${where}`)
+                .run(edited, ...keys.map((key) => row[key])),
+            )
+            if (seen === undefined) continue
+            ;(seen.ok ? silent : found).add(`${table}.${name}`)
+          }
+      }
+      expect(found.size).toBeGreaterThan(100)
+      expect(silent).toEqual(untold)
+    },
+  )
+})
+
+describe('what a random life wrote', () => {
+  test('is well, and any event of it that is edited is found', { timeout: 300_000 }, async () => {
+    let edited = 0
+    const types = new Set<string>()
+    await fc.assert(
+      fc.asyncProperty(lifeOf([]), fc.nat(), async (list, seed) => {
+        const path = join(scratchFolder(), 'it.db')
+        const real = new Real((config, environment) =>
+          openStore(`sqlite:${path}`, { config, environment, durability: 'normal' }),
+        )
+        await real.open()
+        await fc.asyncModelRun(
+          () => ({ model: new ReferenceModel(modelConfig, real.environment.clock.now()), real }),
+          list,
+        )
+        await real.scene.store.close()
+        expect(await verify(path)).toMatchObject(good)
+        const it = new Spoiled(path)
+        const event = it.events[seed % Math.max(1, it.events.length)]
+        if (event === undefined) return
+        edited += 1
+        types.add(event.type)
+        const found = await it.after((db) =>
+          db
+            .prepare('UPDATE event SET data = ? WHERE task = ? AND seq = ?')
+            .run(changed(event.data), event.task, event.seq),
+        )
+        expect(places(found)).toContain(placeOf(event))
+        expect(found?.lastGood.commit).toBe(it.commitOf(event) - 1)
+      }),
+      { numRuns: 25, seed: 3 },
+    )
+    expect(edited).toBeGreaterThan(15)
+    expect(types.size).toBeGreaterThan(4)
+  })
+})
+
+describe('a store that others write to meanwhile', () => {
+  test('is well in every slice, and so is the end', { timeout: 120_000 }, async () => {
+    const path = join(scratchFolder(), 'it.db')
+    const { config } = parseExecutionConfig({
+      queueDepthLimit: 1_000_000,
+      batchBackpressureThreshold: 1_000_000,
+    })
+    const store = await openStore(`sqlite:${path}`, { config, durability: 'normal' })
+    const task = { type: 'work', lane: 'normal', input: '1', idempotencyKey: '' } as const
+    let keys = 0
+    const submit = (count: number) =>
+      store.write({
+        kind: 'submit',
+        tasks: Array.from({ length: count }, () => ({ ...task, idempotencyKey: `key ${keys++}` })),
+      })
+    await submit(4_000)
+    const other = await ChildStore.open({
+      path,
+      config: { queueDepthLimit: 1_000_000, batchBackpressureThreshold: 1_000_000 },
+      worker: { workerId: 'w', capacity: 8 },
+      settles: true,
+    })
+    const control = new AbortController()
+    const writing = (async () => {
+      while (!control.signal.aborted) await submit(3)
+    })()
+    const seen: Verification[] = []
+    for (let n = 0; n < 5; n++) seen.push(await verify(path))
+    control.abort()
+    await writing
+    const settled = other.lines.filter(({ answer }) => answer !== undefined).length
+    await other.kill()
+    await store.close()
+    for (const found of seen) expect(found).toMatchObject(good)
+    expect(settled).toBeGreaterThan(100)
+    expect(seen[4]?.commits).toBeGreaterThan((seen[0]?.commits ?? 0) + 50)
+    const last = await verify(path)
+    expect(last).toMatchObject({ ...good, tasks: keys })
+    expect(last.events).toBeGreaterThan(keys)
+  })
+
+  test('gives way: it can be ended between two slices, and the event loop runs', async () => {
+    const path = await lived()
+    const controller = new AbortController()
+    setImmediate(() => controller.abort(new Error('enough')))
+    await expect(verifyStore(`sqlite:${path}`, { signal: controller.signal })).rejects.toThrow('enough')
+  })
+})
+
+describe('a log that was damaged (docs/reliability.md T6, D05)', () => {
+  test('the anchor is a fault, and the last good commit is the last that is left', async () => {
+    const folder = scratchFolder()
+    const path = join(folder, 'it.db')
+    const child = await ChildStore.open({ path })
+    for (let n = 1; n <= 6; n++) {
+      child.send({ kind: 'submit', tasks: [{ type: 'work', lane: 'normal', input: String(n) }] })
+      await child.heard(({ answer }) => answer !== undefined, n)
+    }
+    await child.kill()
+    expect(await verify(path)).toMatchObject({ ...good, tasks: 6, commits: 6, anchored: 6 })
+    truncateSync(`${path}-wal`, statSync(`${path}-wal`).size - 5_000)
+    const log = readFileSync(`${path}-wal`)
+    const found = await verify(path)
+    expect(found).toMatchObject({ ok: false, lastGood: { commit: found.commits }, anchored: 6 })
+    expect(found.commits).toBeLessThan(6)
+    expect(found.faults).toEqual([
+      { what: 'anchor', where: 'commit 6', expected: 'commit 6', actual: `commit ${found.commits}` },
+    ])
+    expect(readFileSync(`${path}-wal`).equals(log)).toBe(true)
+  })
+})
+
+describe('a file that is damaged', () => {
+  test('pages, a missing index, a trigger that somebody added', async () => {
+    const path = await lived()
+    const it = new Spoiled(path)
+    const missing = await it.after((db) => db.exec('DROP INDEX task_due'))
+    expect(missing?.faults).toEqual([
+      { what: 'file', where: 'index task_due', expected: 'to be there', actual: 'missing' },
+    ])
+    const trigger = await it.after((db) =>
+      db.exec('CREATE TRIGGER mine AFTER INSERT ON task BEGIN DELETE FROM lease; END'),
+    )
+    expect(trigger?.faults).toMatchObject([{ what: 'file', where: 'trigger mine' }])
+    const outcomes: string[] = []
+    const { size } = statSync(path)
+    for (let page = 1; page < size / 4_096; page++) {
+      const copy = join(scratchFolder(), 'copy.db')
+      const content = readFileSync(path)
+      content.fill(0xa5, page * 4_096, page * 4_096 + 200)
+      writeFileSync(copy, content)
+      // Where the table of tables itself is damaged, it is not even opened.
+      outcomes.push(
+        await verify(copy).then(
+          ({ ok }) => (ok ? 'well' : 'damaged'),
+          (error: StoreError) => error.code,
+        ),
+      )
+    }
+    const free = readFileSync(path).readUInt32BE(36)
+    expect(outcomes.filter((outcome) => outcome === 'well').length).toBeLessThanOrEqual(free)
+    expect(outcomes.length).toBeGreaterThan(20)
+    expect(new Set(outcomes)).toEqual(new Set(['damaged', 'store_corrupt']))
+  })
+
+  test('of many faults so many are told, and all are counted', async () => {
+    const it = new Spoiled(await lived())
+    it.db.exec('UPDATE task SET crashes = crashes + 1')
+    const { faults, faultCount } = await verifyStore(`sqlite:${it.path}`, { maxFaults: 3 })
+    expect([faults.length, faultCount]).toEqual([3, 10])
+  })
+})
+
+describe('what is no store', () => {
+  const refusals: readonly [string, string, (path: string) => void][] = [
+    ['nothing', 'not_found', () => undefined],
+    ['a text', 'store_not_a_database', (path) => writeFileSync(path, 'dear diary\n'.repeat(1_000))],
+    [
+      'a database of another program',
+      'store_not_a_database',
+      (path) => new Database(path).exec('CREATE TABLE diary (day)').close(),
+    ],
+    [
+      'a store of an earlier version',
+      'store_schema',
+      (path) => {
+        const db = new Database(path)
+        db.pragma('application_id = 0x6b753072')
+        db.pragma('user_version = 1')
+        db.close()
+      },
+    ],
+  ]
+  test.each(refusals)('%s: %s', async (_, code, make) => {
+    const path = join(scratchFolder(), 'it.db')
+    make(path)
+    await expect(verify(path)).rejects.toMatchObject({
+      code,
+      message: expect.stringContaining(path) as string,
+    })
+  })
+
+  test('a store in memory, a URL that is none, a number that is none', async () => {
+    for (const url of ['sqlite::memory:', 'postgres://x'])
+      await expect(verifyStore(url)).rejects.toMatchObject({ code: 'invalid_argument' })
+    await expect(verifyStore('sqlite:x.db', { maxFaults: 0 })).rejects.toMatchObject({
+      code: 'invalid_argument',
+    })
+  })
+})
+
+function spoiledValue(type: string, value: unknown): unknown {
+  switch (type) {
+    case 'INTEGER':
+      return value === null ? 1 : Number(value) + 1
+    case 'REAL':
+      return Number(value) / 2
+    case 'BLOB':
+      return Buffer.alloc(32, 7)
+    default:
+      return value === null ? 'x' : `${value as string}x`
+  }
+}
+
+/** A closed store that has something of everything. */
+async function lived(): Promise<string> {
+  const path = join(scratchFolder(), 'it.db')
+  await live(path)
+  return path
+}
+
+/** Changes an event, and every hash after it to fit. */
+function forge(db: Database.Database, { task, seq, data }: EventRow): void {
+  db.prepare('UPDATE event SET data = ? WHERE task = ? AND seq = ?').run(changed(data), task, seq)
+  let hash: Buffer = Buffer.from(CHAIN_START)
+  const events = db.prepare<[number], EventRow>('SELECT * FROM event WHERE task = ? ORDER BY seq').all(task)
+  for (const event of events) {
+    hash = createHash('sha256')
+      .update(hash)
+      .update(chainText(task, event.seq, event.type, event.at, event.data))
+      .digest()
+    db.prepare('UPDATE event SET hash = ? WHERE task = ? AND seq = ?').run(hash, task, event.seq)
+  }
+  db.prepare('UPDATE task SET tail = ? WHERE id = ?').run(hash, task)
+}
+
+/** Makes the journal one of the events as they are. */
+function forgeJournal(db: Database.Database): void {
+  let tail: Buffer = Buffer.alloc(32)
+  const rows = db
+    .prepare<[], { number: number; at: number; touched: string }>('SELECT * FROM journal ORDER BY number')
+    .all()
+  for (const { number, at, touched } of rows) {
+    const digest = createHash('sha256').update(tail).update(`ku0.journal.1\n${number}\n${at}\n`)
+    for (const [task = 0, first = 0, last = 0] of JSON.parse(touched) as number[][])
+      for (const hash of db
+        .prepare<[number, number, number], Buffer>(
+          'SELECT hash FROM event WHERE task = ? AND seq BETWEEN ? AND ? ORDER BY seq',
+        )
+        .pluck()
+        .all(task, first, last))
+        digest.update(hash)
+    tail = digest.digest()
+    db.prepare('UPDATE journal SET hash = ? WHERE number = ?').run(tail, number)
+  }
+}
