@@ -246,7 +246,7 @@ describe('a file that is no store is refused with its path and what to do, and l
         expect(['store_not_a_database', 'store_corrupt', 'store_schema']).toContain(code)
     })
 
-  test('a store of an earlier boot, or of none, opens: what it says of the clock is set anew', async () => {
+  test('C09 a store of an earlier boot, or of none, opens: what it says of the clock is set anew', async () => {
     const path = join(scratchFolder(), 'it.db')
     await goodStore(path)
     const db = new Database(path)

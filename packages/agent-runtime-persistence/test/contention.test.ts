@@ -18,7 +18,7 @@ import { assertTables } from './tables.ts'
 const run = promisify(execFile)
 
 describe('several processes on one file', () => {
-  test('T2 two saturated processes share the file: neither fails, neither starves', async () => {
+  test('D02 T2 two saturated processes share the file: neither fails, neither starves', async () => {
     const path = join(scratchFolder(), 'store.db')
     const begin = Date.now() + 2_000
     const saturate = () =>
@@ -63,13 +63,13 @@ describe('several processes under one quota', () => {
 })
 
 describe('a blocked event loop', () => {
-  test('T9 4.8 a handler that blocks the event loop past the TTL keeps its lease', async () => {
+  test('B03 T9 4.8 a handler that blocks the event loop past the TTL keeps its lease', async () => {
     const { store, claim } = await claimed({ leaseTtlMs: 400, heartbeatIntervalMs: 100, maxStallMs: 60_000 })
     block(1_500)
     expect(await store.write(completion(claim))).toBe('ok')
   })
 
-  test('4.8 past maxStallMs it loses it', async () => {
+  test('B03 4.8 past maxStallMs it loses it', async () => {
     const { store, claim } = await claimed({ leaseTtlMs: 400, heartbeatIntervalMs: 100, maxStallMs: 200 })
     block(2_000)
     expect(await store.write(completion(claim))).toBe('stale')

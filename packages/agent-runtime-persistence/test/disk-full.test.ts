@@ -93,7 +93,7 @@ const pagesOf = (db: Database.Database) => db.pragma('page_count', { simple: tru
 
 describe('a disk that is full at any moment (docs/reliability.md T3, D03)', () => {
   test(
-    'refuses what there is no room for, leaves nothing half-written, and goes on when there is room',
+    'D03 refuses what there is no room for, leaves nothing half-written, and goes on when there is room',
     { timeout: 120_000 },
     async () => {
       const folder = scratchFolder()
@@ -128,7 +128,7 @@ describe('a disk that is full at any moment (docs/reliability.md T3, D03)', () =
     },
   )
 
-  test('a submission that found no room can be made again under the same key', async () => {
+  test('D03 a submission that found no room can be made again under the same key', async () => {
     const path = join(scratchFolder(), 'it.db')
     const { scene, db } = await openScene(path)
     db.pragma(`max_page_count = ${pagesOf(db)}`)
@@ -149,7 +149,7 @@ describe('a disk that is full at any moment (docs/reliability.md T3, D03)', () =
     await assertTables(path, config)
   })
 
-  test('reads answer while nothing can be written', async () => {
+  test('D03 reads answer while nothing can be written', async () => {
     const { scene, db } = await openScene(join(scratchFolder(), 'it.db'))
     const taskId = await scene.accepted({ input: large })
     db.pragma(`max_page_count = ${pagesOf(db)}`)

@@ -101,7 +101,7 @@ describe('what an acknowledgement means (docs/reliability.md T1, T7)', () => {
       },
     )
 
-  test('T7 a commit that fails in the disk stops the store for good: nothing is acknowledged any more', async () => {
+  test('D04 T7 a commit that fails in the disk stops the store for good: nothing is acknowledged any more', async () => {
     const environment = createVirtualEnvironment('io')
     const store = await openStore('sqlite::memory:', { environment })
     const scene = new Scene(store, parseExecutionConfig().config, environment.clock)
@@ -122,7 +122,7 @@ describe('what an acknowledgement means (docs/reliability.md T1, T7)', () => {
 
   for (const nth of [1, 2, 5, 12])
     test.skipIf(!canTrace)(
-      `T7 an fsync that fails (number ${nth} of the log) stops the store for good; what was acknowledged is there`,
+      `D04 T7 an fsync that fails (number ${nth} of the log) stops the store for good; what was acknowledged is there`,
       async () => {
         const folder = scratchFolder()
         const path = join(folder, 'it.db')
@@ -166,7 +166,7 @@ describe('what an acknowledgement means (docs/reliability.md T1, T7)', () => {
 })
 
 describe('time that a timer cannot hold (docs/reliability.md T11)', () => {
-  test('a task that is due in 2^31 ms, and one in a hundred years, starts then and not before', async () => {
+  test('C07 a task that is due in 2^31 ms, and one in a hundred years, starts then and not before', async () => {
     const environment = createVirtualEnvironment('long')
     const store = await openStore('sqlite::memory:', { environment })
     const scene = new Scene(store, parseExecutionConfig().config, environment.clock)

@@ -34,7 +34,7 @@ const thefts: readonly [string, (path: string) => void][] = [
 
 describe('a database file that is gone from under the open store (docs/reliability.md T8, D07)', () => {
   for (const [what, steal] of thefts) {
-    test(`${what}: a submission is not acknowledged, at once`, async () => {
+    test(`D07 ${what}: a submission is not acknowledged, at once`, async () => {
       const path = join(scratchFolder(), 'it.db')
       const scene = await openScene(path)
       await scene.submit()
@@ -44,7 +44,7 @@ describe('a database file that is gone from under the open store (docs/reliabili
       await scene.store.close()
     })
 
-    test(`${what}: the store finds out by itself within a second, and stops for good`, async () => {
+    test(`D07 ${what}: the store finds out by itself within a second, and stops for good`, async () => {
       const path = join(scratchFolder(), 'it.db')
       const scene = await openScene(path)
       const claim = await scene.running()

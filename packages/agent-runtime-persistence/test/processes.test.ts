@@ -147,7 +147,7 @@ describe('real processes on one file (docs/semantics.md 4.9, 4.10, docs/reliabil
     await clean(own, path)
   })
 
-  test('C17 a task that kills its process every time is failed as poisoned at the fifth', async () => {
+  test('A20 C17 a task that kills its process every time is failed as poisoned at the fifth', async () => {
     const path = join(scratchFolder(), 'it.db')
     const own = await OwnStore.open(path)
     const [taskId = ''] = await own.submit(1)
@@ -256,7 +256,7 @@ describe('real processes on one file (docs/semantics.md 4.9, 4.10, docs/reliabil
     await clean(own, path)
   })
 
-  test('A a process that is killed while it writes loses nothing that it was told, and leaves nothing half-written', async () => {
+  test('A02 a process that is killed while it writes loses nothing that it was told, and leaves nothing half-written', async () => {
     const path = join(scratchFolder(), 'it.db')
     let acknowledged = 0
     for (let life = 1; life <= 6; life++) {

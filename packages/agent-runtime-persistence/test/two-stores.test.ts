@@ -98,7 +98,7 @@ async function twoProcesses(
 }
 
 describe('two processes on one file (docs/semantics.md 4.7, 4.10, 5.7)', () => {
-  test('J01 each task is claimed once, whoever asks for it', async () => {
+  test('B09 J01 each task is claimed once, whoever asks for it', async () => {
     const [{ scene: a }, { scene: b }] = await twoProcesses({ config: { maxInFlightPerWorker: 100 } })
     await a.submitMany(60)
     await b.submitMany(60)
@@ -182,7 +182,7 @@ describe('two processes on one file (docs/semantics.md 4.7, 4.10, 5.7)', () => {
       expect(await a.task(taskId)).toMatchObject({ state: 'completed', output: '"in time"' })
     })
 
-  test('4.7 both judge a lease alike, to the millisecond', async () => {
+  test('B04 4.7 both judge a lease alike, to the millisecond', async () => {
     const [first, second] = await twoProcesses({ skews: [fiveMinutes, -fiveMinutes] })
     await first.scene.worker('a', 1)
     await first.scene.accepted()
@@ -313,7 +313,7 @@ describe('two processes on one file (docs/semantics.md 4.7, 4.10, 5.7)', () => {
     ])
   })
 
-  test('2.2, 2.9 the limits hold for both together', async () => {
+  test('D08 2.2, 2.9 the limits hold for both together', async () => {
     const [{ scene: a }, { scene: b }] = await twoProcesses({
       config: { queueDepthLimit: 6, batchBackpressureThreshold: 3 },
     })

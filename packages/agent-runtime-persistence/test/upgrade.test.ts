@@ -36,7 +36,7 @@ function asOfVersion(version: number, from: string, to: string): void {
   db.close()
 }
 
-test('a database of the first schema is brought up to date, and what waited in it goes on', async () => {
+test('D12 a database of the first schema is brought up to date, and what waited in it goes on', async () => {
   const folder = scratchFolder()
   const environment = { ...createVirtualEnvironment('upgrade'), digest: nodeDigest }
   const open = async (path: string) => {

@@ -63,7 +63,7 @@ async function sweep(it: Program): Promise<void> {
 
 describe('random programs, crashed after every commit (docs/semantics.md 6.1, 7.1, 12)', () => {
   test(
-    'come to what they mean, whatever they were crashed after, and no recorded step runs again',
+    'A18 come to what they mean, whatever they were crashed after, and no recorded step runs again',
     {
       timeout: limitMs + 2 * programMs,
     },

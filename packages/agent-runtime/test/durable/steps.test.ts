@@ -33,7 +33,7 @@ async function resumed(body: (ctx: TaskContext, pass: number) => Promise<unknown
 const crash = () => new Promise<never>(() => {})
 
 describe('execution: steps', () => {
-  test('n steps, a crash, a replay: no step function runs again', async () => {
+  test('A08 n steps, a crash, a replay: no step function runs again', async () => {
     const ran: number[] = []
     const { runtime, receipt, replayed } = await resumed(async (ctx, pass) => {
       for (let index = 0; index < 5; index += 1) await ctx.step(`s${index}`, () => ran.push(index))
@@ -44,7 +44,7 @@ describe('execution: steps', () => {
     expect(replayed).toEqual(['s0', 's1', 's2', 's3', 's4'])
   })
 
-  test('a crash after k steps: k are replayed, the rest run', async () => {
+  test('A05 a crash after k steps: k are replayed, the rest run', async () => {
     const ran: string[] = []
     const { runtime, receipt, replayed } = await resumed(async (ctx, pass) => {
       for (let index = 0; index < 5; index += 1) {
@@ -57,7 +57,7 @@ describe('execution: steps', () => {
     expect(replayed).toEqual(['s0', 's1', 's2'])
   })
 
-  test('a step in flight at the crash runs again, with the same idempotency key', async () => {
+  test('A06 a step in flight at the crash runs again, with the same idempotency key', async () => {
     const keys: string[] = []
     const { runtime, receipt } = await resumed(async (ctx, pass) => {
       await ctx.step('pay', async (step) => {

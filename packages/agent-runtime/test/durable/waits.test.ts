@@ -65,7 +65,7 @@ describe('execution: sleep', () => {
     expect(ran).toEqual(['before', 'between'])
   })
 
-  test('lasts 60 days as well as a minute', async () => {
+  test('C07 lasts 60 days as well as a minute', async () => {
     const { runtime, elapse, receipt, state, environment } = await begun(async (ctx) => {
       await ctx.sleep('long', 60 * DAY)
       return 'rested'
@@ -97,7 +97,7 @@ describe('execution: sleep', () => {
     expect(at.map(Math.floor)).toEqual([Date.UTC(2026, 0, 3)])
   })
 
-  test('is over when it became due while nothing ran, once', async () => {
+  test('C08 is over when it became due while nothing ran, once', async () => {
     const database = join(folder(), 'store.db')
     const ran: string[] = []
     const body = async (ctx: TaskContext) => {
@@ -671,7 +671,7 @@ describe('execution: keys and arguments of waits', () => {
       (ctx) => ctx.waitForSignal('a', { timeoutMs: Number.NaN }),
       "waitForSignal 'a' option timeoutMs",
     ],
-  ])('%s is refused', async (_, call, message) => {
+  ])('C07 %s is refused', async (_, call, message) => {
     const told = await refusal(call)
     expect(told).toMatch(/^invalid_argument: /)
     expect(told).toContain(message)

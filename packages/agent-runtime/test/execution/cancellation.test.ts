@@ -280,7 +280,7 @@ describe('execution: timeouts', () => {
 })
 
 describe('execution: leases', () => {
-  test('a lost lease aborts the handler with LeaseLost; what it still writes is refused and counted', async () => {
+  test('B17 a lost lease aborts the handler with LeaseLost; what it still writes is refused and counted', async () => {
     const door = gate()
     const errors: unknown[] = []
     let pass = 0

@@ -19,7 +19,7 @@ async function tasksIn(database: string) {
 }
 
 describe('execution: signals', () => {
-  test('SIGTERM with nothing running drains and exits with 0', async () => {
+  test('A22 SIGTERM with nothing running drains and exits with 0', async () => {
     const path = folder()
     const worker = run(
       workerProgram,
@@ -34,7 +34,7 @@ describe('execution: signals', () => {
     expect(await worker.ended).toEqual({ code: 0, signal: null })
   })
 
-  test('SIGTERM gives running tasks their grace, then back to the queue with the same attempt, and exits with 1', async () => {
+  test('A22 SIGTERM gives running tasks their grace, then back to the queue with the same attempt, and exits with 1', async () => {
     const path = folder()
     const worker = run(
       workerProgram,
@@ -60,7 +60,7 @@ describe('execution: signals', () => {
     ])
   })
 
-  test('a second signal stops at once, and exits with 128 and its number', async () => {
+  test('A22 a second signal stops at once, and exits with 128 and its number', async () => {
     const path = folder()
     const worker = run(
       workerProgram,

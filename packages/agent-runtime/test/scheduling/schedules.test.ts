@@ -210,7 +210,7 @@ describe('after nothing ran', () => {
     ['all', [1, 2, 3], 0],
   ]
 
-  test.each(policies)('for three periods, %s runs %j', async (catchUp, runs, missed) => {
+  test.each(policies)('C08 for three periods, %s runs %j', async (catchUp, runs, missed) => {
     await using world = await createTestRuntime({ tasks: [report], now: start, crashes: true })
     await world.runtime.schedules.put('x', { everyMs: hour }, report, { team: 'a' }, { catchUp })
     await world.settle()
@@ -408,7 +408,7 @@ describe('delayed tasks', () => {
     })
   })
 
-  test('one that came due while nothing ran starts with the next process, once', async () => {
+  test('C08 one that came due while nothing ran starts with the next process, once', async () => {
     await using world = await createTestRuntime({ tasks: [report], now: start, crashes: true })
     const dueAt = start.getTime() + 3 * day
     const receipt = await world.runtime.submit(report, { team: 'a' }, { dueAt })

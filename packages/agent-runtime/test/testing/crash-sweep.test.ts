@@ -35,7 +35,7 @@ async function approveTwice(world: TestRuntime) {
 }
 
 describe('sweepCrashes', () => {
-  test('crashes after every commit, and each run comes to the same end', async () => {
+  test('A18 crashes after every commit, and each run comes to the same end', async () => {
     const seen: unknown[] = []
     const report = await sweepCrashes({
       tasks: [example],

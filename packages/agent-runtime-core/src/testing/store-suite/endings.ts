@@ -160,7 +160,7 @@ export function endings({ rule, timed, expect }: Suite): void {
     ],
   ]
   for (const [what, settlement, others] of settlements) {
-    rule(`4.4 the same ${what} again gets the first answer and writes nothing`, async (scene) => {
+    rule(`B11 4.4 the same ${what} again gets the first answer and writes nothing`, async (scene) => {
       const claim = await scene.running()
       expect(await scene.settle(claim, settlement)).toBe('ok')
       const events = await scene.history(claim.taskId)
@@ -177,7 +177,7 @@ export function endings({ rule, timed, expect }: Suite): void {
       expect(await scene.read({ kind: 'leases', taskId: claim.taskId })).toHaveLength(1)
     })
 
-    rule(`4.4 another settlement after a ${what} is stale`, async (scene) => {
+    rule(`B11 4.4 another settlement after a ${what} is stale`, async (scene) => {
       const claim = await scene.running()
       await scene.settle(claim, settlement)
       for (const other of others) expect(await scene.settle(claim, other)).toBe('stale')

@@ -71,7 +71,7 @@ export function leases({ rule, timed, expect }: Suite): void {
   })
 
   timed(
-    '4.2 at expiresAt exactly it has lost it, although no sweep has run: the heartbeat of that instant is refused',
+    'B04 4.2 at expiresAt exactly it has lost it, although no sweep has run: the heartbeat of that instant is refused',
     async (scene) => {
       const claim = await scene.running()
       await scene.jump(30_000)
@@ -88,7 +88,7 @@ export function leases({ rule, timed, expect }: Suite): void {
 
   for (const operation of holderWrites('?'))
     timed(
-      `4.2 at expiresAt exactly ${operation.kind} (${JSON.stringify(operation).slice(0, 80)}) is stale`,
+      `B04 4.2 at expiresAt exactly ${operation.kind} (${JSON.stringify(operation).slice(0, 80)}) is stale`,
       async (scene) => {
         const claim = await scene.running()
         scene.clock.advanceBy(30_000)
@@ -123,7 +123,7 @@ export function leases({ rule, timed, expect }: Suite): void {
   })
 
   timed(
-    '4.2 of more leases than one flush sweeps, none is renewed or written under, and all go back',
+    'B06 4.2 of more leases than one flush sweeps, none is renewed or written under, and all go back',
     async (scene) => {
       await scene.submitMany(1_100)
       await scene.worker('w', 1_100)
@@ -260,11 +260,14 @@ export function leases({ rule, timed, expect }: Suite): void {
     ],
   ]
   for (const [how, end] of ends)
-    rule(`4.4 every write of a holder whose lease ${how} is stale, and changes nothing`, async (scene) => {
-      const claim = await scene.running()
-      await end(scene, claim)
-      await refusesAll(scene, claim.leaseId, claim.taskId)
-    })
+    rule(
+      `B05 4.4 every write of a holder whose lease ${how} is stale, and changes nothing`,
+      async (scene) => {
+        const claim = await scene.running()
+        await end(scene, claim)
+        await refusesAll(scene, claim.leaseId, claim.taskId)
+      },
+    )
 
   timed('4.4 every write of a holder whose lease expired is stale, and changes nothing', async (scene) => {
     const claim = await scene.running()

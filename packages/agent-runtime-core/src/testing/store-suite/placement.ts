@@ -49,7 +49,7 @@ export function placement({ rule, timed, expect }: Suite): void {
     expect(byWorker(scene)).toEqual(['z', 'B', 'b', 'ä'])
   })
 
-  rule('3.2 capacity is min(worker.capacity, maxInFlightPerWorker)', async (scene) => {
+  rule('B15 3.2 capacity is min(worker.capacity, maxInFlightPerWorker)', async (scene) => {
     await scene.worker('big', 100)
     await scene.worker('one', 1)
     await scene.submitMany(20)
@@ -65,7 +65,7 @@ export function placement({ rule, timed, expect }: Suite): void {
     expect(await known(scene, 'w')).toMatchObject({ capacity: 0, state: 'idle' })
   })
 
-  rule('3.2 a draining worker takes none from the commit on, and ends what it has', async (scene) => {
+  rule('B13 3.2 a draining worker takes none from the commit on, and ends what it has', async (scene) => {
     await scene.worker('w', 2)
     await scene.accepted()
     const claim = await scene.claim()
