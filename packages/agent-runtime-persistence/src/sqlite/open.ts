@@ -1,4 +1,4 @@
-import { readlinkSync, realpathSync, type Stats, statSync } from 'node:fs'
+import { chmodSync, readlinkSync, realpathSync, type Stats, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { StoreError } from '@ku0/agent-runtime-core'
 import Database from 'better-sqlite3'
@@ -37,10 +37,11 @@ export function openDatabase(path: string, durability: Durability): OpenedDataba
   assertNodeSupported()
   const memory = path === ':memory:' || path === ''
   const full = memory ? ':memory:' : realPathOf(resolve(path))
+  const isNew = !memory && look(full) === undefined
   if (!memory) assertOpenable(full)
   for (let left = openingTries; ; left--) {
     try {
-      return tryOpen(full, memory, durability)
+      return tryOpen(full, memory, isNew, durability)
     } catch (error) {
       if (!isBusy(error) || left === 0) throw storeErrorOf(error, full)
       pause(openingPauseMs)
@@ -48,13 +49,18 @@ export function openDatabase(path: string, durability: Durability): OpenedDataba
   }
 }
 
+/** Inputs and results are in the file as plain text. */
+const ownersOnly = 0o600
+
 /** Switching a new file to WAL does not wait for others that do the same: it fails at once, and is tried again. */
 const openingTries = 80
 const openingPauseMs = 25
 
-function tryOpen(path: string, memory: boolean, durability: Durability): OpenedDatabase {
+function tryOpen(path: string, memory: boolean, isNew: boolean, durability: Durability): OpenedDatabase {
   const db = new Database(path, { timeout: 0 })
   try {
+    // Nothing is in it yet. The log and its index get the rights that the file has.
+    if (isNew) chmodSync(path, ownersOnly)
     return { db, memory, path, ...configure(db, path, memory, durability) }
   } catch (error) {
     db.close()
