@@ -100,7 +100,7 @@ it('runs in memory, and fails with 1 where an expectation does', async () => {
   expect(readReport(join(there.folder, 'r.json')).env.store).toBe('memory')
 })
 
-it('ends its processes when it is interrupted', async () => {
+it('G12 ends its processes when it is interrupted', async () => {
   const there = place({ ...small, faults: [] })
   const { child, ended } = start(there)
   // The tasks hold at a gate that nobody opens.
