@@ -87,3 +87,37 @@ test('a database of the first schema is brought up to date, and what waited in i
   await after.store.close()
   expect(tableViolations(path, config)).toEqual([])
 })
+
+test.each([
+  ['that submits', (scene: Scene): Promise<unknown> => scene.submit()],
+  ['that only runs a task', (scene: Scene): Promise<unknown> => scene.pass(200)],
+] as const)(
+  'J04 a process %s stops when a later version has migrated the file, and writes no more',
+  async (_, act) => {
+    const path = join(scratchFolder(), 'store.db')
+    const environment = { ...createVirtualEnvironment('newer'), digest: nodeDigest }
+    const store = await openStore(`sqlite:${path}`, { config, environment, durability: 'normal' })
+    const scene = new Scene(store, config, environment.clock, { digest: nodeDigest })
+    const claim = await scene.running()
+    const later = new Database(path)
+    later.exec(`BEGIN IMMEDIATE; ALTER TABLE task ADD COLUMN novelty INTEGER NOT NULL DEFAULT 1;
+    PRAGMA user_version = ${schemaVersion + 1}; COMMIT`)
+    const kept = (): unknown => later.prepare('SELECT count(*), sum(novelty), max(seq) FROM task').raw().get()
+    const before = kept()
+
+    const told = await act(scene).then(
+      () => 'store_newer',
+      (error: { code: string }) => error.code,
+    )
+    expect(told).toBe('store_newer')
+    expect(scene.failures).toMatchObject([
+      { code: 'store_newer', message: expect.stringContaining(`schema ${schemaVersion + 1}`) as string },
+    ])
+    await expect(scene.settle(claim)).rejects.toMatchObject({ code: 'store_newer' })
+    await expect(scene.task(claim.taskId)).rejects.toMatchObject({ code: 'store_newer' })
+    expect(kept()).toEqual(before)
+    await store.close()
+    expect(kept()).toEqual(before)
+    later.close()
+  },
+)

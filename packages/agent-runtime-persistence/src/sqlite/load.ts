@@ -195,6 +195,7 @@ export function prepareLoad(db: Db) {
     'SELECT (SELECT max(id) FROM task), (SELECT max(id) FROM lease), (SELECT max(id) FROM stream), (SELECT max(id) FROM worker)',
   )
   const journal = rows('SELECT number, hash FROM journal ORDER BY number DESC LIMIT 1')
+  const version = db.prepare<[], number>('PRAGMA user_version').pluck()
   const dataVersion = db.prepare<[], number>('PRAGMA data_version').pluck()
 
   const one = <T>(row: unknown[] | undefined, make: (row: unknown[]) => T) =>
@@ -307,6 +308,8 @@ export function prepareLoad(db: Db) {
     next: () => next.get() as (number | null)[],
     work: prepareWorkLoad(db),
     journal: () => journal.get() as [number, Buffer] | undefined,
+    /** Of the schema. */
+    version: () => version.get() as number,
     dataVersion: () => dataVersion.get() as number,
   }
 }

@@ -179,6 +179,11 @@ export function assertOurs(db: Db, path: string): void {
       'store_not_a_database',
       `${path} is a SQLite database of another program; choose another file`,
     )
+  assertKnown(version, path)
+}
+
+/** A schema of a later version is not written to: its rows may mean what this one does not know. */
+export function assertKnown(version: number, path: string): void {
   if (version > schemaVersion)
     throw new StoreError(
       'store_newer',
