@@ -141,7 +141,7 @@ describe('a relative path', () => {
 })
 
 describe("gym:run's answers", () => {
-  it('are 2 and one line for a wrong command line', async () => {
+  it('G12 are 2 and one line for a wrong command line', async () => {
     expect(await run(['--suite', 'eazy'])).toMatchObject({
       code: exitCode.usage,
       err: expect.stringMatching(/did you mean "easy"/),
@@ -206,7 +206,7 @@ describe('a report that cannot be written', () => {
     ['whose page would be a folder', 'taken.json', 'taken.html is there and is no regular file'],
     ['which its own page would replace', 'x.html', 'a name that ends in .json'],
     ['with too long a name', `${'x'.repeat(300)}.json`, 'ENAMETOOLONG'],
-  ])('is refused before anything runs: %s', async (_, name, reason) => {
+  ])('X07 is refused before anything runs: %s', async (_, name, reason) => {
     const folder = temporaryFolder()
     writeFileSync(join(folder, 'file'), 'kept')
     mkdirSync(join(folder, 'folder'))

@@ -18,7 +18,7 @@ function play(isTTY: boolean) {
   return written
 }
 
-it('is a line a scenario where nobody watches, without control characters', () => {
+it('X10 is a line a scenario where nobody watches, without control characters', () => {
   const text = play(false).join('')
   expect(text).toBe(stripVTControlCharacters(text))
   expect(text.split('\n').map((line) => line.trim().split(/ {2,}/))).toEqual([

@@ -108,7 +108,7 @@ describe('the page', () => {
     expect(page).not.toMatch(/NaN|undefined|Infinity/)
   })
 
-  it('escapes what it shows', () => {
+  it('X10 escapes what it shows', () => {
     expect(page).toContain('One &amp; only &lt;scenario&gt;')
     expect(page).toContain('task-1 &quot;x&quot; &amp; y')
   })

@@ -8,7 +8,7 @@ import { runMark } from '../src/host/host-process.ts'
 
 const watch = watchResources({ timers: true })
 
-it('counts an armed timer, one that does not keep the process alive too, until it is cleared', async () => {
+it('F06 counts an armed timer, one that does not keep the process alive too, until it is cleared', async () => {
   const before = watch.count([])
   const timers = [setTimeout(() => undefined, 60_000), setInterval(() => undefined, 60_000).unref()]
   expect(leaksBetween(before, watch.count([]))).toContainEqual({ kind: 'timers', what: 'timer', count: 2 })

@@ -224,7 +224,7 @@ describe('parseExecutionConfig', () => {
     expect(problemsOf(input)).toStrictEqual([{ path, allowed, given }])
   })
 
-  test('names every bad field at once', () => {
+  test('G11 names every bad field at once', () => {
     const problems = problemsOf({
       leaseTtlMs: 0,
       maxCrashes: 'x',
@@ -254,7 +254,7 @@ describe('parseExecutionConfig', () => {
     for (const { path, message } of warnings) expect(message).toContain(path)
   })
 
-  test('pollutes nothing', () => {
+  test('G03 pollutes nothing', () => {
     problemsOf(
       JSON.parse('{"__proto__":{"polluted":1},"quotaConfig":{"models":{"__proto__":{"polluted":1}}}}'),
     )

@@ -65,7 +65,7 @@ describe('describeError', () => {
     })
   })
 
-  test('never throws, and gives data that can be stored', () => {
+  test('G10 never throws, and gives data that can be stored', () => {
     fc.assert(
       fc.property(
         fc.anything({ withBigInt: true, withNullPrototype: true, withSparseArray: true }),

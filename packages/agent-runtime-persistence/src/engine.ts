@@ -25,6 +25,7 @@ import { openLeaseClock } from './sqlite/clock.ts'
 import { dataLossError, findDataLoss, recordLoss } from './sqlite/data-loss.ts'
 import { isBusy, isFatal, storeErrorOf } from './sqlite/errors.ts'
 import {
+  assertKnown,
   assertSameFile,
   openDatabase,
   pause,
@@ -467,11 +468,12 @@ export class StoreEngine {
     })
   }
 
-  /** Inside the transaction: when another process wrote since the last look, what is kept is read anew. True if so. */
+  /** Inside the transaction: when another process wrote since the last look, perhaps of a later version, what is kept is read anew. True if so. */
   private refresh(): boolean {
     const version = this.tables.load.dataVersion()
     const foreign = version !== this.seenVersion
     if (this.cache.warm && !foreign) return false
+    if (foreign) assertKnown(this.tables.load.version(), this.opened.path)
     const before = this.held ?? new Map(this.cache.running)
     this.held = undefined
     this.seenVersion = version

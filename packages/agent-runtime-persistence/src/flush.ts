@@ -221,7 +221,7 @@ function claimOf(
 ): Claim {
   const stream = ws.stream(task.stream as number)
   const fresh = ws.checkpoints.get(task.id)?.data
-  const checkpoint = fresh ?? (lease.fence > 1 ? tables.load.checkpoint(task.id) : undefined)
+  const checkpoint = fresh ?? (lease.fence > 1 ? tables.checkpoint(task.id) : undefined)
   const usage = ws.usage(task.id)
   return {
     taskId: task.explicitId ?? ws.ids.task(task.id),

@@ -1,3 +1,4 @@
+import type { Worker } from 'node:worker_threads'
 import type { ExecutionStore } from '@ku0/agent-runtime-core'
 import type Database from 'better-sqlite3'
 
@@ -12,6 +13,11 @@ export function connectionOf(store: ExecutionStore): Database.Database {
 /** The statement that commits its flushes: a test makes it fail as a disk does. */
 export function commitOf(store: ExecutionStore): Database.Statement {
   return inner(store, ['line', 'engine', 'commit']) as Database.Statement
+}
+
+/** The thread of a store that has one: a test ends it as nothing else does. */
+export function threadOf(store: ExecutionStore): Worker {
+  return inner(store, ['line', 'worker']) as Worker
 }
 
 function inner(store: ExecutionStore, names: readonly string[]): unknown {

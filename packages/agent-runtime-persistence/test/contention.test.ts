@@ -41,7 +41,7 @@ describe('several processes on one file', () => {
 })
 
 describe('several processes under one quota', () => {
-  test('2.9 exactly as many get in as it has room for, and each took all of its quotas or none', async () => {
+  test('F05 2.9 exactly as many get in as it has room for, and each took all of its quotas or none', async () => {
     const path = join(scratchFolder(), 'store.db')
     const begin = Date.now() + 2_000
     const contend = () =>

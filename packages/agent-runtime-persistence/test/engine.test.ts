@@ -38,7 +38,7 @@ function openEngine() {
       take()
     }
   }
-  return { engine, config, loop, claims, notices, take, pass }
+  return { engine, config, environment, loop, claims, notices, take, pass }
 }
 
 describe('a handler that blocks the event loop (docs/semantics.md 4.8)', () => {
@@ -88,6 +88,39 @@ describe('what is read', () => {
     expect(engine.take().answers).toMatchObject([{ call: 1 }])
     engine.read(3, { kind: 'tasks', filter: {} })
     expect(engine.take().answers).toMatchObject([{ call: 3, value: { tasks: [{ type: 'work' }] } }])
+    engine.close()
+  })
+})
+
+describe('a tick that comes late', () => {
+  test('F10 is one tick: what was due meanwhile is done at once, and the next one is a tick later', () => {
+    const { engine, config, environment, claims, take } = openEngine()
+    engine.write(1, { kind: 'registerWorkers', workers: [{ workerId: 'w', capacity: 2, types: ['*'] }] })
+    engine.setDemand('w', 2)
+    const task = { type: 'work', lane: 'normal', input: '1' } as const
+    engine.write(2, {
+      kind: 'submit',
+      tasks: [
+        { ...task, delayMs: 150 },
+        { ...task, delayMs: 2_000 },
+      ],
+    })
+    take()
+    const commits = () => {
+      engine.read(3, { kind: 'stats' })
+      const [answer] = engine.takeReads().answers
+      return (answer as unknown as { value: { commits: number } }).value.commits
+    }
+    const before = commits()
+    // Twenty-five ticks are missed, and both tasks come due meanwhile: no heartbeat is due yet.
+    environment.clock.advanceBy(25 * config.schedulerTickMs)
+    take()
+    expect(claims).toHaveLength(2)
+    expect(commits()).toBe(before + 1)
+    expect(engine.restMs()).toBe(config.schedulerTickMs)
+    take()
+    expect(engine.restMs()).toBe(config.schedulerTickMs)
+    expect(commits()).toBe(before + 1)
     engine.close()
   })
 })

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { join } from 'node:path'
 import {
   childName,
@@ -313,7 +314,7 @@ describe('two processes on one file (docs/semantics.md 4.7, 4.10, 5.7)', () => {
     ])
   })
 
-  test('D08 2.2, 2.9 the limits hold for both together', async () => {
+  test('D08 F01 2.2, 2.9 the limits hold for both together', async () => {
     const [{ scene: a }, { scene: b }] = await twoProcesses({
       config: { queueDepthLimit: 6, batchBackpressureThreshold: 3 },
     })
@@ -381,7 +382,7 @@ describe('two processes on one file (docs/semantics.md 4.7, 4.10, 5.7)', () => {
     expect(await b.submit({ taskId: 'x' })).toMatchObject({ reason: 'already_exists' })
   })
 
-  test('I19 a quota holds for both together', async () => {
+  test('F05 I19 a quota holds for both together', async () => {
     const [{ scene: a }, { scene: b }] = await twoProcesses({
       config: { quotaConfig: { models: { big: { maxInFlight: 2, onExceeded: 'defer' } } } },
     })
@@ -593,6 +594,43 @@ describe('two processes on one file (docs/semantics.md 4.7, 4.10, 5.7)', () => {
     expect(await a.depth()).toBe(0)
     expect(await a.submit()).toMatchObject({ accepted: true, sequence: 1 })
     expect(a.failures).toEqual([])
+  })
+
+  test('J06 a process that is stopped in a transaction keeps everybody waiting, loses nobody a task, and goes on', async () => {
+    const [{ scene: a }, { scene: b }] = await twoProcesses()
+    await b.worker('b', 1)
+    await b.accepted()
+    const claim = await b.claim()
+    const path = a.store.info.location
+    const holder = spawn(process.execPath, [join(import.meta.dirname, 'fixtures/hold-lock.ts'), path], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    })
+    onTestFinished(() => void holder.kill('SIGKILL'))
+    const ended = once(holder, 'close')
+    await once(holder.stdout, 'data')
+    holder.kill('SIGSTOP')
+    const told = a.submit().then(
+      () => 'done',
+      (error: { code: string }) => error.code,
+    )
+    const settled = b.settle(claim).then(
+      () => 'done',
+      (error: { code: string }) => error.code,
+    )
+    await a.pass(11_000)
+    expect(await Promise.all([told, settled])).toEqual(['store_busy', 'store_busy'])
+    // Reads go on beside it.
+    expect(await a.depth()).toBe(0)
+
+    holder.kill('SIGCONT')
+    holder.stdin.end()
+    expect(await ended).toEqual([0, null])
+    await a.pass(1_000)
+    expect(await a.submit()).toMatchObject({ accepted: true })
+    expect(await b.settle(claim)).toBe('ok')
+    const db = new Database(path, { readonly: true })
+    expect(db.prepare("SELECT value FROM meta WHERE key = 'held'").pluck().get()).toBe('1')
+    db.close()
   })
 
   test('B07 a holder that cannot renew is told before another could start the task, and the lease is renewed no more', async () => {

@@ -9,7 +9,7 @@ import { Scene } from './scene.ts'
 const clock = { now: () => 1_700_000_000_000, monotonic: () => 0 }
 
 describe('standard error is a pipe', () => {
-  test('that nobody reads: the process goes on, lines are dropped and counted, and it ends when it wants to', async () => {
+  test('F11 that nobody reads: the process goes on, lines are dropped and counted, and it ends when it wants to', async () => {
     const child = chattyProcess()
     expect(await run(child)).toBeGreaterThan(8_000)
     child.disconnect()
@@ -55,7 +55,7 @@ test('what waits for a slow reader is bounded, and what comes after it is writte
   expect(written.length).toBe(100 - dropped + 1)
 })
 
-test('a stream that throws, fails or has ended costs lines, nothing else', async () => {
+test('F11 a stream that throws, fails or has ended costs lines, nothing else', async () => {
   const throwing = new Writable({
     write: () => {
       throw new Error('sink')

@@ -109,7 +109,7 @@ describe('payloads, results and messages of errors', () => {
     })
   }
 
-  test('are in no line', () => {
+  test('X09 are in no line', () => {
     using _ = attach()
     everything()
     expect(lines()).toHaveLength(2)
@@ -125,7 +125,7 @@ describe('payloads, results and messages of errors', () => {
   })
 })
 
-test('a line stays one line, whatever a name holds', () => {
+test('X15 a line stays one line, whatever a name holds', () => {
   using _ = attach({ logPayloads: true })
   const type = 'x\n{"level":60,"msg":"forged"}\r\u001b[31m\u0000\ud800'
   scene.publish('task.rejected', 'a\nb', {

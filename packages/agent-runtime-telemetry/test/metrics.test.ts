@@ -299,7 +299,7 @@ test('lease expiries, those of a poisoned task included', async () => {
 })
 
 describe('task types', () => {
-  test('a hundred thousand of them make a hundred and one series', async () => {
+  test('F12 a hundred thousand of them make a hundred and one series', async () => {
     using _ = sdk.attach(scene)
     for (let i = 0; i < 100_000; i += 1) scene.queued(`t${i}`, { type: `type-${i}` })
     const points = await sdk.points('messaging.client.sent.messages')

@@ -28,7 +28,7 @@ async function troubled(options: Pick<RuntimeOptions, 'telemetry' | 'logger'> = 
 }
 
 describe("execution: the runtime's own log", () => {
-  test('tells of an error that is not its own by name and code, and of no stack', async () => {
+  test('X09 tells of an error that is not its own by name and code, and of no stack', async () => {
     const log = await troubled()
     const error = { name: 'RangeError', code: 'E_MINE', cause: { name: 'Error', code: 'EACCES' } }
     expect(log.map(({ message, fields }) => [message, fields['error']])).toEqual([

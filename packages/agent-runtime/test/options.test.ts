@@ -109,7 +109,7 @@ describe('execution: the options of createRuntime', () => {
     expect(error.problems).toHaveLength(1)
   })
 
-  test('and the settings are told of in one error, each with what is allowed and what was given', async () => {
+  test('G11 and the settings are told of in one error, each with what is allowed and what was given', async () => {
     const error = await refused({
       store: 5,
       tasks: [task, task],

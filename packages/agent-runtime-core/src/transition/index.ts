@@ -11,6 +11,7 @@ export * from './rows.ts'
 export { gone, newClient, ShareBook, shareOrderOf, type ShareOrder } from './share-book.ts'
 export { groupOf } from './queue.ts'
 export { scheduleRecordOf } from './schedules.ts'
+export { checkpointText } from './steps.ts'
 export { shareOf } from './agents.ts'
 export { promote, renew, sweep, takeOver } from './upkeep.ts'
 export {

@@ -101,14 +101,14 @@ function dropsText(waits: readonly string[] | undefined, children: readonly Chil
 export function checkpoint(ws: WorkingSet, it: { leaseId: string; data: string }): Fenced {
   const live = held(ws, it.leaseId)
   if (live === undefined) return 'stale'
-  const row = ws.move(
-    live.task,
-    {},
-    'checkpoint.created',
-    `{"hash":"${ws.around.sha256Hex(it.data)}","size":${it.data.length}}`,
-  )
+  const row = ws.move(live.task, {}, 'checkpoint.created', checkpointText(it.data, ws.around.sha256Hex))
   ws.checkpoints.set(row.id, { task: row.id, seq: row.seq, data: it.data, at: ws.now.at })
   return 'ok'
+}
+
+/** What the event of a checkpoint keeps of it. */
+export function checkpointText(data: string, sha256Hex: (text: string) => string): string {
+  return `{"hash":"${sha256Hex(data)}","size":${data.length}}`
 }
 
 /** Chunks of the task's output stream, numbered from 1 in their own sequence. Source: `docs/semantics.md 9`. */

@@ -107,7 +107,7 @@ describe('quota (docs/semantics.md 2.6, 2.8, C4)', () => {
     expect(hasRoomAtAdmission(reject({ tokensPerWindow: 0 }), none, window, 1)).toBe(false)
   })
 
-  test('2.8 windows are 60 000 ms, aligned to the epoch', () => {
+  test('F05 2.8 windows are 60 000 ms, aligned to the epoch', () => {
     expect([0, 59_999, 60_000, 119_999].map((now) => windowStart(now, window))).toEqual([
       0, 0, 60_000, 60_000,
     ])

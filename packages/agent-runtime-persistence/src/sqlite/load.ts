@@ -176,7 +176,11 @@ export function prepareLoad(db: Db) {
   const children = rows(`SELECT ${childColumns} FROM child WHERE parent = ? ORDER BY seq`)
   const openChildren = rows(`SELECT ${childColumns} FROM child WHERE parent = ? AND open = 1 ORDER BY task`)
   const child = rows(`SELECT ${childColumns} FROM child WHERE parent = ? AND key = ?`)
-  const checkpoint = db.prepare<[number], string>('SELECT data FROM checkpoint WHERE task = ?').pluck()
+  const checkpoint = db.prepare<[number], { data: string; event: string | null }>(
+    `SELECT checkpoint.data, event.data AS event FROM checkpoint
+     LEFT JOIN event ON event.task = checkpoint.task AND event.seq = checkpoint.seq AND event.type = 'checkpoint.created'
+     WHERE checkpoint.task = ?`,
+  )
   const blobText = db.prepare<[string], string>('SELECT data FROM blob WHERE sha256 = ?').pluck()
   // All that are not over, each by an index of its own.
   const names = db.prepare<[], { task: number; names: string }>(
@@ -191,6 +195,7 @@ export function prepareLoad(db: Db) {
     'SELECT (SELECT max(id) FROM task), (SELECT max(id) FROM lease), (SELECT max(id) FROM stream), (SELECT max(id) FROM worker)',
   )
   const journal = rows('SELECT number, hash FROM journal ORDER BY number DESC LIMIT 1')
+  const version = db.prepare<[], number>('PRAGMA user_version').pluck()
   const dataVersion = db.prepare<[], number>('PRAGMA data_version').pluck()
 
   const one = <T>(row: unknown[] | undefined, make: (row: unknown[]) => T) =>
@@ -297,11 +302,14 @@ export function prepareLoad(db: Db) {
     budgetsAsking: (after: number, limit: number) => budgetsAsking.all(after, limit).map(budgetOf),
     /** Tasks that are parked for a budget, or for one below it. */
     parked: (taskId: number) => parked.all(taskId),
+    /** The newest checkpoint, and the data of its event. */
     checkpoint: (taskId: number) => checkpoint.get(taskId),
     blob: (sha256: string) => blobText.get(sha256),
     next: () => next.get() as (number | null)[],
     work: prepareWorkLoad(db),
     journal: () => journal.get() as [number, Buffer] | undefined,
+    /** Of the schema. */
+    version: () => version.get() as number,
     dataVersion: () => dataVersion.get() as number,
   }
 }

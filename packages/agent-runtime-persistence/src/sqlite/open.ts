@@ -1,4 +1,4 @@
-import { readlinkSync, realpathSync, type Stats, statSync } from 'node:fs'
+import { chmodSync, readlinkSync, realpathSync, type Stats, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { StoreError } from '@ku0/agent-runtime-core'
 import Database from 'better-sqlite3'
@@ -31,22 +31,23 @@ const synchronousOf: Record<Durability, number> = { normal: 1, full: 2 }
 
 /**
  * Opens or creates a database file, migrates it, and sets durability explicitly, reading it back after a first write (T1).
- * Throws a StoreError that names the path and what to do; nothing is overwritten. `look` sees the real path before anything is opened
+ * Throws a StoreError that names the path and what to do; nothing is overwritten. `inspect` sees the real path before anything is opened
  * that could write, and may throw.
  */
 export function openDatabase(
   path: string,
   durability: Durability,
-  look: (path: string) => void = () => undefined,
+  inspect: (path: string) => void = () => undefined,
 ): OpenedDatabase {
   assertNodeSupported()
   const memory = path === ':memory:' || path === ''
   const full = memory ? ':memory:' : realPathOf(resolve(path))
+  const isNew = !memory && look(full) === undefined
   if (!memory) assertOpenable(full)
   for (let left = openingTries; ; left--) {
     try {
-      if (!memory) look(full)
-      return tryOpen(full, memory, durability)
+      if (!memory) inspect(full)
+      return tryOpen(full, memory, isNew, durability)
     } catch (error) {
       if (!isBusy(error) || left === 0) throw storeErrorOf(error, full)
       pause(openingPauseMs)
@@ -54,13 +55,18 @@ export function openDatabase(
   }
 }
 
+/** Inputs and results are in the file as plain text. */
+const ownersOnly = 0o600
+
 /** Switching a new file to WAL does not wait for others that do the same: it fails at once, and is tried again. */
 const openingTries = 80
 const openingPauseMs = 25
 
-function tryOpen(path: string, memory: boolean, durability: Durability): OpenedDatabase {
+function tryOpen(path: string, memory: boolean, isNew: boolean, durability: Durability): OpenedDatabase {
   const db = new Database(path, { timeout: 0 })
   try {
+    // Nothing is in it yet. The log and its index get the rights that the file has.
+    if (isNew) chmodSync(path, ownersOnly)
     return { db, memory, path, ...configure(db, path, memory, durability) }
   } catch (error) {
     db.close()
@@ -179,6 +185,11 @@ export function assertOurs(db: Db, path: string): void {
       'store_not_a_database',
       `${path} is a SQLite database of another program; choose another file`,
     )
+  assertKnown(version, path)
+}
+
+/** A schema of a later version is not written to: its rows may mean what this one does not know. */
+export function assertKnown(version: number, path: string): void {
   if (version > schemaVersion)
     throw new StoreError(
       'store_newer',

@@ -1,4 +1,10 @@
-import { blobReference, type IdCodec, type StartedStep, type WorkingSet } from '@ku0/agent-runtime-core'
+import {
+  blobReference,
+  checkpointText,
+  type IdCodec,
+  type StartedStep,
+  type WorkingSet,
+} from '@ku0/agent-runtime-core'
 import { prepareApply } from './apply.ts'
 import { startsIn } from './doubts.ts'
 import { type Hashes, type PlainEvent, prepareIntegrity } from './integrity.ts'
@@ -16,9 +22,11 @@ export class SqliteTables {
   /** The journal's last number and hash, as of the last commit this connection has seen. */
   last: { number: number; hash: Uint8Array } = { number: 0, hash: new Uint8Array(32) }
   private readonly apply
+  private readonly sha256Hex: Hashes['sha256Hex']
 
   constructor(db: Db, ids: IdCodec, hashes: Hashes) {
     this.ids = ids
+    this.sha256Hex = hashes.sha256Hex
     this.load = prepareLoad(db)
     this.faultOf = prepareIntegrity({ db, load: this.load, hashes })
     this.apply = prepareApply(db)
@@ -38,6 +46,15 @@ export class SqliteTables {
     if (row === undefined) return undefined
     if (row.blob === null) return row.data
     return this.withBlob(row.data, row.blob, this.load.blob(row.blob) ?? '')
+  }
+
+  /**
+   * The newest checkpoint of a task. One that is not what its event says was changed or damaged, and counts as none: it is a cache, and
+   * what is recorded says the rest.
+   */
+  checkpoint(task: number): string | undefined {
+    const row = this.load.checkpoint(task)
+    return row !== undefined && row.event === checkpointText(row.data, this.sha256Hex) ? row.data : undefined
   }
 
   /** The steps of a task of which nobody knows how they ended. */

@@ -89,7 +89,7 @@ describe('execution: race', () => {
     expect(await runtime.result(receipt)).toBe('ada')
   })
 
-  test('the branches run once: a later pass has the winner and runs none', async () => {
+  test('H04 the branches run once: a later pass has the winner and runs none', async () => {
     const ran: string[] = []
     let passes = 0
     const { runtime, receipt, crash, elapse, status } = await begun(async (ctx) => {
@@ -143,7 +143,7 @@ describe('execution: race', () => {
     ])
   })
 
-  test('a step of the loser is aborted, and what it returns late is not recorded', async () => {
+  test('H04 a step of the loser is aborted, and what it returns late is not recorded', async () => {
     const door = gate<string>()
     const seen: unknown[] = []
     let kept: TaskContext | undefined

@@ -84,7 +84,7 @@ describe('execution: resume after a crash', () => {
     expect(await result).toBe('far done')
   })
 
-  test('cancel reaches a handler in another process in less than a second', async () => {
+  test('E02 cancel reaches a handler in another process in less than a second', async () => {
     const path = folder()
     const files = [join(path, 'store.db'), join(path, 'ledger')] as const
     await using runtime = await look(files[0])

@@ -54,7 +54,7 @@ describe('execution: commands', () => {
     await expect(result()).rejects.toThrow('spawn no-such-command-here ENOENT')
   })
 
-  test('a signal that ends a command is told', async () => {
+  test('F09 a signal that ends a command is told', async () => {
     const { result } = await started((ctx) => ctx.exec('sh', ['-c', 'kill -s HUP $$']))
     expect(await result()).toMatchObject({ code: null, signal: 'SIGHUP' })
   })
@@ -75,7 +75,7 @@ describe('execution: commands', () => {
     await eventually(() => runtime.leaked().length === 0, 100)
   })
 
-  test('what ignores TERM is killed after killGraceMs, and the handler hears why it was stopped', async () => {
+  test('E06 what ignores TERM is killed after killGraceMs, and the handler hears why it was stopped', async () => {
     const file = join(folder(), 'pids')
     const errors: unknown[] = []
     const { runtime, taskId } = await started(

@@ -87,7 +87,7 @@ describe('execution: steps', () => {
     },
   )
 
-  test('the caller gets the decoded stored copy, on the first run too', async () => {
+  test('G09 the caller gets the decoded stored copy, on the first run too', async () => {
     const given = { when: new Date(0), tags: new Map([['a', new Set([1n])]]), nothing: undefined, minus: -0 }
     const got = await runOnce(async (ctx) => {
       const copy = await ctx.step('s', () => given)
@@ -127,7 +127,7 @@ describe('execution: steps', () => {
     expect(outcome).toEqual(['caught', 'went on'])
   })
 
-  test('parallel steps keep the place of their call, whatever order they finish in', async () => {
+  test('H03 parallel steps keep the place of their call, whatever order they finish in', async () => {
     const doors = [gate(), gate(), gate()]
     const task = defineTask({ type: 'wide', input: z.null() }, (ctx) =>
       Promise.all(doors.map((door, index) => ctx.step(`s${index}`, () => door.promise.then(() => index)))),
@@ -150,7 +150,7 @@ describe('execution: steps', () => {
 })
 
 describe('execution: step keys', () => {
-  test('a second use of a key in one pass names both places, on the first run already', async () => {
+  test('G08 a second use of a key in one pass names both places, on the first run already', async () => {
     const error = await runOnce(async (ctx) => {
       await ctx.step('read', () => 1)
       return ctx.step('read', () => 2).catch((thrown: unknown) => told(thrown))
@@ -162,7 +162,7 @@ describe('execution: step keys', () => {
     expect(line(secondPlace)).toBe(line(firstPlace) + 1)
   })
 
-  test('concurrent uses too', async () => {
+  test('G08 concurrent uses too', async () => {
     const outcomes = await runOnce((ctx) =>
       Promise.allSettled([
         ctx.step('read', () => turns()),
@@ -202,7 +202,7 @@ describe('execution: step keys', () => {
     ])
   })
 
-  test('names of object members and 255 characters are ordinary keys', async () => {
+  test('G03 names of object members and 255 characters are ordinary keys', async () => {
     const keys = ['constructor', '__proto__', 'toString', 'é', 'e\u0301', 'x'.repeat(255)]
     expect(await runOnce((ctx) => Promise.all(keys.map((key) => ctx.step(key, () => key))))).toEqual(keys)
   })
@@ -228,7 +228,7 @@ describe('execution: step keys', () => {
 })
 
 describe('execution: step values', () => {
-  test('what cannot be stored fails the step, naming it and the place', async () => {
+  test('G09 what cannot be stored fails the step, naming it and the place', async () => {
     const error = await runOnce((ctx) =>
       ctx.step('list files', () => ({ files: [{ open: () => 1 }] })).catch((thrown: unknown) => told(thrown)),
     )

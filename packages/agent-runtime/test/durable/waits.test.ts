@@ -395,7 +395,7 @@ describe('execution: waits and the end of a pass', () => {
     expect(unhandled).toEqual([])
   })
 
-  test('cancel ends a wait, with and without a pass', async () => {
+  test('E09 cancel ends a wait, with and without a pass', async () => {
     const heard: string[] = []
     const door = gate()
     const parked = await begun((ctx) => ctx.sleep('nap', 1_000))

@@ -5,7 +5,7 @@ import { defineTask } from '../../src/index.ts'
 import { all, gate, turns, until, virtualRuntime } from '../virtual-runtime.ts'
 
 describe('execution: cancellation', () => {
-  test('first the state, then the signal with its reason, then the hooks in reverse order, once', async () => {
+  test('E02 first the state, then the signal with its reason, then the hooks in reverse order, once', async () => {
     const order: string[] = []
     const started = gate()
     const task = defineTask({ type: 'busy', input: z.null() }, async (ctx) => {
@@ -57,7 +57,7 @@ describe('execution: cancellation', () => {
     expect(environment.clock.pending).toBe(1)
   })
 
-  test('a queued task leaves at once and never starts', async () => {
+  test('E01 a queued task leaves at once and never starts', async () => {
     let calls = 0
     const task = defineTask({ type: 'busy', input: z.null() }, () => void (calls += 1))
     const { runtime } = await virtualRuntime({ tasks: [task], start: false })
@@ -69,7 +69,34 @@ describe('execution: cancellation', () => {
     expect(await runtime.stats()).toMatchObject({ depth: { normal: 0 }, totals: { canceled: 1 } })
   })
 
-  test('final and unknown tasks: false, and no event', async () => {
+  test('E01 a cancel that races the claim: no handler starts after it was answered', async () => {
+    const answered = new Set<string>()
+    const started = new Set<string>()
+    const late: string[] = []
+    let door = gate()
+    const holder = defineTask({ type: 'holder', input: z.null() }, () => door.promise)
+    const task = defineTask({ type: 'racing', input: z.null() }, (ctx) => {
+      started.add(ctx.taskId)
+      if (answered.has(ctx.taskId)) late.push(ctx.taskId)
+    })
+    const { runtime } = await virtualRuntime({ tasks: [holder, task], workers: { capacity: 1 } })
+    for (let round = 0; round < 1_000; round += 1) {
+      door = gate()
+      await runtime.submit(holder, null)
+      const { taskId } = await runtime.submit(task, null)
+      // The slot is freed, and somewhere on the way of the task into it comes the cancel.
+      door.resolve()
+      for (let hop = 0; hop < round % 20; hop += 1) await Promise.resolve()
+      if (await runtime.cancel(taskId)) answered.add(taskId)
+      await turns()
+    }
+    expect(late).toEqual([])
+    const never = [...answered].filter((taskId) => !started.has(taskId))
+    expect(Math.min(never.length, started.size)).toBeGreaterThan(50)
+    expect((await runtime.stats()).totals).toMatchObject({ submitted: 2_000, canceled: answered.size })
+  })
+
+  test('E07 final and unknown tasks: false, and no event', async () => {
     const task = defineTask({ type: 'quick', input: z.null() }, () => 1)
     const { runtime } = await virtualRuntime({ tasks: [task] })
     const { taskId } = await runtime.submit(task, null)
@@ -103,7 +130,7 @@ describe('execution: cancellation', () => {
     expect((await runtime.stats()).staleWrites).toBe(0)
   })
 
-  test('cancel against complete: the first commit wins, the other is a no-op', async () => {
+  test('E03 cancel against complete: the first commit wins, the other is a no-op', async () => {
     const states = new Set<string>()
     for (let round = 0; round < 50; round += 1) {
       const door = gate()
@@ -134,7 +161,7 @@ describe('execution: cancellation', () => {
     expect([...states].toSorted()).toEqual(['canceled', 'completed'])
   })
 
-  test('a handler that never settles is listed as leaked after abortGraceMs, and acknowledged if it stops after all', async () => {
+  test('E04 a handler that never settles is listed as leaked after abortGraceMs, and acknowledged if it stops after all', async () => {
     const door = gate()
     const task = defineTask({ type: 'stuck', input: z.null() }, () => door.promise)
     const { runtime, elapse, environment } = await virtualRuntime({
@@ -163,7 +190,7 @@ describe('execution: cancellation', () => {
     expect(await runtime.status(taskId)).toMatchObject({ abort: { graceExpiredAt: at, acknowledgedAt: at } })
   })
 
-  test('hooks: a throwing one is logged, a hanging one is left after cleanupTimeoutMs, and none delays the state', async () => {
+  test('E05 hooks: a throwing one is logged, a hanging one is left after cleanupTimeoutMs, and none delays the state', async () => {
     const called: string[] = []
     const door = gate()
     const task = defineTask({ type: 'messy', input: z.null() }, async (ctx) => {
@@ -190,6 +217,55 @@ describe('execution: cancellation', () => {
       ['a clean-up hook failed', { message: 'a clean-up hook took longer than its 10000 ms' }],
     ])
     door.resolve()
+  })
+
+  test('E05 a hook that cancels again changes nothing', async () => {
+    const again: unknown[] = []
+    const task = defineTask({ type: 'insistent', input: z.null() }, async (ctx) => {
+      ctx.onCleanup(async () => {
+        again.push(await runtime.cancel(ctx.taskId, { reason: 'once more' }))
+      })
+      await new Promise((_, reject) => ctx.signal.addEventListener('abort', reject))
+    })
+    const { runtime, log } = await virtualRuntime({ tasks: [task] })
+    const { taskId } = await runtime.submit(task, null)
+    await turns()
+    expect(await runtime.cancel(taskId, { reason: 'enough' })).toBe(true)
+    await until(() => again.length > 0)
+    await turns()
+    expect(again).toEqual([false])
+    expect(await runtime.status(taskId)).toMatchObject({ state: 'canceled', reason: 'enough' })
+    expect((await all(runtime.events(taskId))).map(({ type }) => type)).toEqual([
+      'task.queued',
+      'task.started',
+      'task.canceled',
+    ])
+    expect(log).toEqual([])
+  })
+
+  test('E12 a step that a cancel cuts short has no memo and no failure; whether it took effect stays open', async () => {
+    const ran: string[] = []
+    const task = defineTask({ type: 'paying', input: z.null() }, (ctx) =>
+      ctx.step('pay', { inDoubt: 'fail' }, async ({ signal, idempotencyKey }) => {
+        ran.push(idempotencyKey)
+        await new Promise((_, reject) =>
+          signal.addEventListener('abort', () => reject(signal.reason as Error)),
+        )
+      }),
+    )
+    const { runtime } = await virtualRuntime({ tasks: [task] })
+    const { taskId } = await runtime.submit(task, null)
+    await until(() => ran.length === 1)
+    await runtime.cancel(taskId)
+    await turns()
+    expect(await runtime.status(taskId)).toMatchObject({ state: 'canceled', steps: 0 })
+    const types = (await all(runtime.events(taskId))).map(({ type }) => type)
+    expect(types.filter((type) => type.startsWith('step.'))).toEqual(['step.started'])
+    // Whoever tries it again is told that nobody knows.
+    await expect(runtime.result(await runtime.retry(taskId))).rejects.toMatchObject({
+      cause: { code: 'in_doubt' },
+    })
+    expect(ran).toHaveLength(1)
   })
 
   test('a hook that is registered after the abort runs all the same', async () => {

@@ -39,7 +39,7 @@ describe('execution: outcome', () => {
   })
 
   test.each([['a string'], [null], [undefined], [{ message: 'looks like one' }]])(
-    'whatever is thrown fails the task: %j',
+    'G10 whatever is thrown fails the task: %j',
     async (thrown) => {
       const task = defineTask({ type: 'throws', input: z.null() }, () => {
         // oxlint-disable-next-line typescript/only-throw-error -- users do

@@ -139,7 +139,7 @@ describe('execution: scheduling', () => {
     )
   })
 
-  test('the same tasks in the same order give the same starts, twice', async () => {
+  test('H12 the same tasks in the same order give the same starts, twice', async () => {
     const run = async () => {
       const { task, started, open } = held()
       const { runtime } = await virtualRuntime({

@@ -30,7 +30,7 @@ describe('execution: submission', () => {
     })
   })
 
-  test('an unknown type is a recorded rejection that names what is known', async () => {
+  test('G03 an unknown type is a recorded rejection that names what is known', async () => {
     const { runtime } = await virtualRuntime({ tasks })
     const receipt = await runtime.submit('constructor', {})
     expect(receipt).toMatchObject({ accepted: false, reason: 'unknown_task_type' })
@@ -73,12 +73,13 @@ describe('execution: submission', () => {
     expect((await runtime.stats()).totals).toMatchObject({ submitted: 0, rejected: 1 })
   })
 
-  test('an input above maxPayloadBytes is thrown, and nothing is stored', async () => {
+  test('G01 an input above maxPayloadBytes is thrown, and nothing is stored', async () => {
     const { runtime } = await virtualRuntime({
       tasks,
       config: { maxPayloadBytes: 1_000, maxInlineBytes: 500 },
     })
-    await expect(runtime.submit(late, 'x'.repeat(1_000))).rejects.toThrow(PayloadTooLarge)
+    // Its text has two quotes: one byte too much, and just enough.
+    await expect(runtime.submit(late, 'x'.repeat(999))).rejects.toThrow(PayloadTooLarge)
     await expect(runtime.submit(late, 'x'.repeat(998))).resolves.toMatchObject({ accepted: true })
     expect((await runtime.list()).tasks).toHaveLength(1)
   })
@@ -121,7 +122,7 @@ describe('execution: submission', () => {
     [5, 'submit options: an object of lane, taskId,'],
     [null, 'submit options: an object of lane, taskId,'],
     [new AbortController().signal, 'submit options: an object of lane, taskId,'],
-  ])('refuses the options %j', async (options, message) => {
+  ])('G07 refuses the options %j', async (options, message) => {
     const { runtime } = await virtualRuntime({ tasks })
     const submitted = runtime.submit('late', null, options as never)
     await expect(submitted).rejects.toMatchObject({ code: 'invalid_argument' })

@@ -19,7 +19,7 @@ const ends: Readonly<Record<string, object>> = {
 const unordered = new Set(['chains'])
 
 describe('H07 the histories of every version agree with the programs that made them, for ever', () => {
-  test('every program has one in every version that knew it', () => {
+  test('H07 every program has one in every version that knew it', () => {
     const first = files.filter((file) => file.startsWith('v1')).map(nameOf)
     expect(first.length).toBeGreaterThanOrEqual(15)
     expect(Object.keys(programs).toSorted()).toEqual([...new Set(files.map(nameOf))].toSorted())

@@ -75,7 +75,7 @@ const edits = [
 ] as const
 
 describe('a history that was changed in the database (docs/semantics.md 6.4)', () => {
-  test.each(edits)('%s: replay says so, and goes through nothing', async (_, edit, seq) => {
+  test.each(edits)('H08 %s: replay says so, and goes through nothing', async (_, edit, seq) => {
     const it = await left()
     it.sql(edit)
     const { runtime } = await it.open()
@@ -91,37 +91,40 @@ describe('a history that was changed in the database (docs/semantics.md 6.4)', (
     })
   })
 
-  test.each(edits.slice(0, -2))('%s: a live pass does not run, and parks the task', async (_, edit, seq) => {
-    const it = await left()
-    it.sql('CREATE TABLE kept AS SELECT * FROM event', edit)
-    const parked = await it.open()
-    await parked.runtime.signal(it.taskId, 'go')
-    await parked.elapse(10)
-    const waits = { state: 'waiting', waitingFor: 'divergence', attempt: 1, crashes: 0 }
-    const found = { kind: 'history_edited', key: '', position: 0 }
-    expect(await parked.runtime.status(it.taskId)).toMatchObject({ ...waits, divergence: found })
-    expect(ran).toEqual([])
-    expect(parked.log.filter(({ level }) => level === 'error')).toMatchObject([
-      { message: 'the task is parked: its history in the database was changed', fields: found },
-    ])
-    expect((await parked.runtime.explain(it.taskId))?.summary).toMatch(
-      new RegExp(`^is parked, its history in the database was changed: event ${seq}: .* then resume it$`),
-    )
-    await parked.runtime.resume(it.taskId)
-    await parked.elapse(10)
-    expect(await parked.runtime.status(it.taskId)).toMatchObject(waits)
-    await end(parked)
+  test.each(edits.slice(0, -2))(
+    'H08 %s: a live pass does not run, and parks the task',
+    async (_, edit, seq) => {
+      const it = await left()
+      it.sql('CREATE TABLE kept AS SELECT * FROM event', edit)
+      const parked = await it.open()
+      await parked.runtime.signal(it.taskId, 'go')
+      await parked.elapse(10)
+      const waits = { state: 'waiting', waitingFor: 'divergence', attempt: 1, crashes: 0 }
+      const found = { kind: 'history_edited', key: '', position: 0 }
+      expect(await parked.runtime.status(it.taskId)).toMatchObject({ ...waits, divergence: found })
+      expect(ran).toEqual([])
+      expect(parked.log.filter(({ level }) => level === 'error')).toMatchObject([
+        { message: 'the task is parked: its history in the database was changed', fields: found },
+      ])
+      expect((await parked.runtime.explain(it.taskId))?.summary).toMatch(
+        new RegExp(`^is parked, its history in the database was changed: event ${seq}: .* then resume it$`),
+      )
+      await parked.runtime.resume(it.taskId)
+      await parked.elapse(10)
+      expect(await parked.runtime.status(it.taskId)).toMatchObject(waits)
+      await end(parked)
 
-    it.sql('INSERT OR REPLACE INTO event SELECT * FROM kept', 'DROP TABLE kept')
-    const mended = await it.open()
-    await mended.runtime.resume(it.taskId)
-    await mended.elapse(10)
-    expect(await mended.runtime.status(it.taskId)).toMatchObject({
-      state: 'completed',
-      output: [1, 10_000],
-    })
-    expect(ran).toEqual(['c'])
-  })
+      it.sql('INSERT OR REPLACE INTO event SELECT * FROM kept', 'DROP TABLE kept')
+      const mended = await it.open()
+      await mended.runtime.resume(it.taskId)
+      await mended.elapse(10)
+      expect(await mended.runtime.status(it.taskId)).toMatchObject({
+        state: 'completed',
+        output: [1, 10_000],
+      })
+      expect(ran).toEqual(['c'])
+    },
+  )
 
   test('the same with a store in its own thread', async () => {
     const it = await left()
@@ -139,7 +142,7 @@ describe('a history that was changed in the database (docs/semantics.md 6.4)', (
     expect(await runtime.status(it.taskId)).toMatchObject({ state: 'waiting', waitingFor: 'divergence' })
   })
 
-  test('checkDeploy names the task, and goes on with the others', async () => {
+  test('H08 checkDeploy names the task, and goes on with the others', async () => {
     for (const edit of [edits[5][1], edits[6][1]]) {
       const it = await left(3)
       it.sql(edit)
@@ -149,27 +152,32 @@ describe('a history that was changed in the database (docs/semantics.md 6.4)', (
     }
   })
 
-  test.each(edits)('%s: neither fork nor retry goes on from it, and nothing is written', async (_, edit) => {
-    const it = await left()
-    it.sql(edit)
-    const { runtime, store } = await it.open()
-    await runtime.cancel(it.taskId)
-    const { tasks } = await runtime.list()
-    const corrupt = {
-      code: 'store_corrupt',
-      message: expect.stringContaining(`task ${it.taskId} was changed: event`) as string,
-    }
-    for (let times = 0; times < 2; times += 1) {
-      await expect(runtime.fork(it.taskId)).rejects.toMatchObject(corrupt)
-      await expect(runtime.fork(it.taskId, { fromStep: 'a', taskId: 'mine' })).rejects.toMatchObject(corrupt)
-      await expect(runtime.retry(it.taskId, { idempotencyKey: 'once' })).rejects.toMatchObject(corrupt)
-    }
-    expect((await runtime.list()).tasks).toEqual(tasks)
-    // Neither the id nor the key was taken, and the store goes on.
-    const key = { taskId: 'mine', idempotencyKey: 'once' }
-    expect(await runtime.submit(order, null, key)).toMatchObject({ accepted: true, deduplicated: false })
-    expect((await store.read({ kind: 'stats' })).repeatedFlushes).toBe(0)
-  })
+  test.each(edits)(
+    'H08 %s: neither fork nor retry goes on from it, and nothing is written',
+    async (_, edit) => {
+      const it = await left()
+      it.sql(edit)
+      const { runtime, store } = await it.open()
+      await runtime.cancel(it.taskId)
+      const { tasks } = await runtime.list()
+      const corrupt = {
+        code: 'store_corrupt',
+        message: expect.stringContaining(`task ${it.taskId} was changed: event`) as string,
+      }
+      for (let times = 0; times < 2; times += 1) {
+        await expect(runtime.fork(it.taskId)).rejects.toMatchObject(corrupt)
+        await expect(runtime.fork(it.taskId, { fromStep: 'a', taskId: 'mine' })).rejects.toMatchObject(
+          corrupt,
+        )
+        await expect(runtime.retry(it.taskId, { idempotencyKey: 'once' })).rejects.toMatchObject(corrupt)
+      }
+      expect((await runtime.list()).tasks).toEqual(tasks)
+      // Neither the id nor the key was taken, and the store goes on.
+      const key = { taskId: 'mine', idempotencyKey: 'once' }
+      expect(await runtime.submit(order, null, key)).toMatchObject({ accepted: true, deduplicated: false })
+      expect((await store.read({ kind: 'stats' })).repeatedFlushes).toBe(0)
+    },
+  )
 
   test('test.record writes none of it down', async () => {
     const it = await left()

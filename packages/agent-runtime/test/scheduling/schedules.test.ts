@@ -98,7 +98,7 @@ describe('a schedule', () => {
     ])
   })
 
-  test('put again at every start, it goes on as it was', async () => {
+  test('J07 put again at every start, it goes on as it was', async () => {
     await using world = await createTestRuntime({ tasks: [report], now: start })
     const { schedules } = world.runtime
     const put = (team: string, timing: Timing = { everyMs: hour }) =>

@@ -15,7 +15,7 @@ export function admission({ rule, timed, expect }: Suite): void {
   ]
   for (const [depth, verdicts] of boundaries)
     for (const lane of lanes)
-      rule(`2.2 at depth ${depth} a submission to ${lane} gets ${verdicts[lane]}`, async (scene) => {
+      rule(`F01 2.2 at depth ${depth} a submission to ${lane} gets ${verdicts[lane]}`, async (scene) => {
         await scene.submitMany(depth)
         expect(await scene.depth()).toBe(depth)
         expect(verdict(await scene.submit({ lane }))).toBe(verdicts[lane])
@@ -65,7 +65,7 @@ export function admission({ rule, timed, expect }: Suite): void {
     small,
   )
 
-  rule('2.4 600 concurrent batch submissions: exactly 500 are accepted', async (scene) => {
+  rule('F01 2.4 600 concurrent batch submissions: exactly 500 are accepted', async (scene) => {
     const operation = { kind: 'submit', tasks: [submission({ lane: 'batch' })] } as const
     const answers = await Promise.all(Array.from({ length: 600 }, () => scene.write(operation)))
     const verdicts = answers.map(([receipt]) => verdict(receipt as Receipt))
@@ -75,7 +75,7 @@ export function admission({ rule, timed, expect }: Suite): void {
     expect((await scene.stats()).totals).toMatchObject({ submitted: 500, rejected: 100 })
   })
 
-  rule('2.3 a requeue passes at depth 1000: the depth is then 1001', async (scene) => {
+  rule('F02 2.3 a requeue passes at depth 1000: the depth is then 1001', async (scene) => {
     await scene.worker('w', 1)
     const first = await scene.accepted()
     const claim = await scene.claim()

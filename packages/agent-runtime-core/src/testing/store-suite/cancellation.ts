@@ -5,7 +5,7 @@ import type { Suite } from './suite.ts'
 export function cancellation({ rule, timed, expect }: Suite): void {
   const yes = { canceled: true, state: 'canceled' }
 
-  rule('5.2 a queued task leaves at once and never starts', async (scene) => {
+  rule('E01 5.2 a queued task leaves at once and never starts', async (scene) => {
     const taskId = await scene.accepted()
     expect(await scene.cancel(taskId, 'changed my mind')).toEqual(yes)
     expect(await scene.task(taskId)).toMatchObject({ state: 'canceled', reason: 'changed my mind' })
@@ -34,7 +34,7 @@ export function cancellation({ rule, timed, expect }: Suite): void {
     expect(await scene.state(taskId)).toBe('canceled')
   })
 
-  rule('5.2 a task that waits for its retry leaves as well', async (scene) => {
+  rule('E09 5.2 a task that waits for its retry leaves as well', async (scene) => {
     const claim = await scene.running()
     await scene.settle(claim, { as: 'retry', error: '{}', delayMs: 60_000 })
     expect(await scene.cancel(claim.taskId)).toEqual(yes)

@@ -96,7 +96,7 @@ export function events({ rule, timed, twice, expect }: Suite): void {
   )
 
   twice(
-    '3.8, 6.2 two equal runs give the same order hash, faults included; ids and times do not count',
+    'H12 3.8, 6.2 two equal runs give the same order hash, faults included; ids and times do not count',
     async (play) => {
       const runs: string[] = []
       for (const seed of ['one', 'one', 'two'])

@@ -29,7 +29,7 @@ export function identity({ rule, timed, expect }: Suite): void {
     ['another input', { input: '1' }],
     ['another type', { type: 'mail' }],
   ] as const)
-    rule(`2.7 the same key with ${what} is idempotency_conflict, and leaves no record`, async (scene) => {
+    rule(`G05 2.7 the same key with ${what} is idempotency_conflict, and leaves no record`, async (scene) => {
       const first = await scene.submit({ idempotencyKey: 'k' })
       expect(await scene.submit({ idempotencyKey: 'k', ...other })).toMatchObject({
         accepted: false,
@@ -80,7 +80,7 @@ export function identity({ rule, timed, expect }: Suite): void {
     expect(await scene.submit({ idempotencyKey: 'gone' })).toEqual({ ...second, deduplicated: true })
   })
 
-  rule('2.7 one key from 50 submitters at once is one task and 50 equal answers', async (scene) => {
+  rule('G06 2.7 one key from 50 submitters at once is one task and 50 equal answers', async (scene) => {
     const operation = { kind: 'submit', tasks: [submission({ idempotencyKey: 'k' })] } as const
     const answers = (await Promise.all(Array.from({ length: 50 }, () => scene.write(operation)))).flat()
     expect(new Set(answers.map(({ taskId, sequence }) => `${taskId} ${sequence}`)).size).toBe(1)
@@ -106,7 +106,7 @@ export function identity({ rule, timed, expect }: Suite): void {
   })
 
   const oddKeys = ['__proto__', 'constructor', ' ', 'é', 'e\u0301', '\u0000', '🦕', "'); --", 'a\nb']
-  rule('2.7 any text is a key of its own', async (scene) => {
+  rule('G04 2.7 any text is a key of its own', async (scene) => {
     const receipts = await scene.write({
       kind: 'submit',
       tasks: oddKeys.map((idempotencyKey, n) => submission({ idempotencyKey, input: String(n) })),

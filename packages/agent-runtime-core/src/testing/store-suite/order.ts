@@ -83,6 +83,18 @@ export function order({ rule, timed, expect }: Suite): void {
     { config: { maxInFlightPerWorker: 6 } },
   )
 
+  rule(
+    'F03 3.3 a flood of interactive tasks leaves the batch task waiting, first of its own lane',
+    async (scene) => {
+      const [first] = await scene.submitMany(2, { lane: 'batch' })
+      await scene.submitMany(900, { lane: 'interactive' })
+      await scene.worker('w', 1)
+      const started = await drain(scene, 'w')
+      expect(started.slice(0, 900)).toEqual(Array.from({ length: 900 }, (_, n) => n + 3))
+      expect(started.slice(900)).toEqual([first?.sequence, 2])
+    },
+  )
+
   for (const slots of [3, 7, 100, 301])
     rule(
       `3.3 ${slots} slots freed at once are all filled, in order, however long the queue`,
@@ -143,7 +155,7 @@ export function order({ rule, timed, expect }: Suite): void {
     { config: { maxInFlightPerWorker: 40, queueDepthLimit: 2_000 } },
   )
 
-  rule('3.4 a head that no worker here runs is skipped in place', async (scene) => {
+  rule('F04 3.4 a head that no worker here runs is skipped in place', async (scene) => {
     await scene.worker('w', 1, ['mail'])
     const other = await scene.accepted({ type: 'index', lane: 'interactive' })
     const mail = await scene.accepted({ type: 'mail' })

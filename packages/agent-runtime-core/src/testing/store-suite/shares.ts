@@ -384,7 +384,7 @@ export function fairShares({ rule, timed, expect }: Suite): void {
   )
 
   timed(
-    'C5 with agingMs a batch task that has waited long enough goes before younger ones of its new lane',
+    'F03 C5 with agingMs a batch task that has waited long enough goes before younger ones of its new lane',
     async (scene) => {
       await submit(scene, 'b', { lane: 'batch' })
       await scene.pass(1_500)

@@ -61,7 +61,7 @@ export function steps({ rule, timed, expect }: Suite): void {
   })
 
   for (const result of ['null', '{"$ku0":["undefined"]}', 'false', '0', '""'])
-    rule(`C14, 7.2 ${result} is a memo like any other`, async (scene) => {
+    rule(`H05 C14, 7.2 ${result} is a memo like any other`, async (scene) => {
       const claim = await scene.running()
       expect(await scene.step(claim, 'a', result)).toEqual({ fenced: 'ok' })
       expect(await scene.step(claim, 'a', '"again"')).toEqual({ fenced: 'ok', memo: result })

@@ -47,7 +47,7 @@ export function values({ rule, expect }: Suite): void {
     inline,
   )
 
-  rule('7.5 one of a mebibyte too', async (scene) => {
+  rule('G01 7.5 one of a mebibyte too', async (scene) => {
     await roundTrip(scene, JSON.stringify('é'.repeat(524_000)), JSON.stringify('x'.repeat(1_048_000)))
   })
 
