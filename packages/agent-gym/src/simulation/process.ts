@@ -85,6 +85,7 @@ export class SimulatedProcess implements Audited {
       path: machine.path,
       config: configOf(machine.given, plant),
       durability: 'normal',
+      acceptLoss: false,
       identity: { processId: this.processId, host: 'simulated', bootId: 'simulated', pid: number },
       environment: { ...drawn, clock: time, timers: this.thread },
       chain: chainDigest,

@@ -431,6 +431,7 @@ function openAuditor(path: string, config: Machine['config'], seed: string): Sto
     path,
     config,
     durability: 'normal',
+    acceptLoss: false,
     identity: { processId: `auditor ${random.bits()}`, host: 'simulated', bootId: 'simulated', pid: 0 },
     environment: {
       clock: { now: () => Date.UTC(2026, 0, 1), monotonic: () => 0 },

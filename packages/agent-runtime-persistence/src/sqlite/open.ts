@@ -42,7 +42,7 @@ export function openDatabase(
   assertNodeSupported()
   const memory = path === ':memory:' || path === ''
   const full = memory ? ':memory:' : realPathOf(resolve(path))
-  const isNew = !memory && look(full) === undefined
+  const isNew = !memory && statOf(full) === undefined
   if (!memory) assertOpenable(full)
   for (let left = openingTries; ; left--) {
     try {

@@ -27,7 +27,7 @@ const said: string[] = []
 const taken: number[] = []
 for (;;) {
   try {
-    taken.push(openSync('/dev/null'))
+    taken.push(openSync('/dev/null', 'r'))
   } catch (error) {
     said.push(`${taken.length > 0 ? 'some' : 'none'} taken: ${messageOf(error)}`)
     break
