@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { TestRuntime } from '../../src/testing/index.ts'
 import { all } from '../virtual-runtime.ts'
-import { crashEverywhere } from './programs/crash-everywhere.ts'
+import { crashEverywhere, playInMemory } from './programs/crash-everywhere.ts'
 import { count, Life, seen } from './programs/life.ts'
 import { meaningOf } from './programs/meaning.ts'
 import { tasksOf } from './programs/perform.ts'
@@ -21,7 +21,16 @@ let programs = 0
 let crashes = 0
 
 /** Runs a program, then crashes it after every commit. Throws at the first run that is not as it has to be. */
-async function sweep(it: Program): Promise<void> {
+const sweep = async (it: Program): Promise<void> => {
+  crashes += await played(it, crashEverywhere)
+  programs += 1
+}
+
+/** Runs a program, and what its memos make of it. Throws where that is not as it has to be. */
+async function played<Result>(
+  it: Program,
+  play: (sweep: Parameters<typeof crashEverywhere<unknown>>[0]) => Promise<Result>,
+): Promise<Result> {
   const meaning = meaningOf(it)
   let life: Life | undefined
   let whole: Run | undefined
@@ -57,8 +66,7 @@ async function sweep(it: Program): Promise<void> {
     expect([...life.runs.keys()].filter((key) => recorded.has(key))).toEqual([])
     if (life.runs.size === 0 && recorded.size > 0) count('Theorem 11: replayed from memos alone')
   }
-  crashes += await crashEverywhere({ tasks: [root, child], script, check })
-  programs += 1
+  return play({ tasks: [root, child], script, check } as Parameters<typeof play>[0])
 }
 
 describe('random programs, crashed after every commit (docs/semantics.md 6.1, 7.1, 12)', () => {
@@ -76,6 +84,15 @@ describe('random programs, crashed after every commit (docs/semantics.md 6.1, 7.
         interruptAfterTimeLimit: limitMs,
         markInterruptAsFailure: true,
       })
+    },
+  )
+
+  test(
+    'Theorem 11 in memory: from its memos alone each comes to the same end, and no function runs again',
+    { timeout: limitMs },
+    async () => {
+      const once = (it: Program) => played(it, playInMemory)
+      await fc.assert(fc.asyncProperty(program, once), { numRuns: runs, seed: seed + 1, timeout: programMs })
     },
   )
 

@@ -18,8 +18,17 @@ export async function crashEverywhere<Outcome>(sweep: Sweep<Outcome>): Promise<n
   return commits
 }
 
-async function play<Outcome>({ tasks, script, check }: Sweep<Outcome>, commit: number | undefined) {
-  const crash = commit === undefined ? {} : { crashAfterCommit: commit }
+/** Once, without a crash, in memory: what is there ends with its process. */
+export async function playInMemory<Outcome>(sweep: Sweep<Outcome>): Promise<void> {
+  await play(sweep, undefined, false)
+}
+
+async function play<Outcome>(
+  { tasks, script, check }: Sweep<Outcome>,
+  commit: number | undefined,
+  crashes = true,
+) {
+  const crash = commit === undefined ? { crashes } : { crashAfterCommit: commit }
   await using world = await RunningTest.start({ tasks, seed: 'program', ...crash }, true)
   try {
     const outcome = await script(world)
