@@ -100,7 +100,7 @@ export interface ResourceBudget {
   readonly remainingMs: number
 }
 
-/** What is reported of work: by a heartbeat, or by whoever measured it. `computeUs` is the sum so far, `memoryBytes` what it holds now. */
+/** What is reported of work: by a heartbeat, or by whoever measured it. `computeUs` is the sum of all passes so far, `memoryBytes` what it holds now. */
 export interface UsageSample {
   readonly computeUs?: number
   readonly memoryBytes?: number

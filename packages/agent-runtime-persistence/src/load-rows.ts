@@ -47,6 +47,8 @@ export function loadFirstHeads(tables: SqliteTables, cache: Cache, streams: read
 
 /** Loads what the operations name, as far as it is not kept. */
 export function loadNamed(tables: SqliteTables, cache: Cache, operations: readonly Write[]): void {
+  // Whether they have begun decides on what their routes take.
+  for (const { probe } of cache.circuits.values()) if (probe !== null) loadNumbered(tables, cache, probe)
   for (const operation of operations) {
     switch (operation.kind) {
       case 'submit':

@@ -159,7 +159,8 @@ export class SharesOracle {
   }
 
   private increment(cost: number, { credits, tier }: OracleClient): number {
-    return Math.round((cost * 1000) / (Math.max(credits / 1e6, 1) * (tier === 'contracted' ? 4 : 1)))
+    const weight = tier === 'contracted' ? 4 : 1
+    return Math.max(1, Math.round((cost * 1000) / (Math.max(credits / 1e6, 1) * weight)))
   }
 
   private arrive(client: OracleClient): void {

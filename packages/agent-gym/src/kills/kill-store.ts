@@ -1,8 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type SeededRandom, seededRandom } from '../work/random.ts'
 import { checkStore, type StoreCheck } from './check-store.ts'
@@ -83,11 +82,9 @@ async function live(
   const ended = endOf(child)
   let isOpen = false
   const opened = Promise.withResolvers<void>()
-  const read = readLines(child, (line) => {
-    if (line === 'open') {
-      isOpen = true
-      opened.resolve()
-    } else acks.heard(line)
+  child.stdout?.once('data', () => {
+    isOpen = true
+    opened.resolve()
   })
   if (kill !== undefined) {
     if (kill.after === 'open') await Promise.race([opened.promise, ended])
@@ -95,16 +92,11 @@ async function live(
     child.kill('SIGKILL')
   }
   const { code, stderr } = await ended
-  await read
+  acks.read(join(folder, 'told.txt'))
   if (code !== null && code !== 0) throw new Error(`a life ended with code ${code}: ${stderr}`)
   if (code === null && kill === undefined)
     throw new Error(`the last life was killed by something else: ${stderr}`)
   return code === 0 ? 'done' : isOpen ? 'killed' : 'killed opening'
-}
-
-async function readLines(child: ChildProcess, heard: (line: string) => void): Promise<void> {
-  if (child.stdout === null) return
-  for await (const line of createInterface({ input: child.stdout })) heard(line)
 }
 
 function endOf(child: ChildProcess): Promise<{ readonly code: number | null; readonly stderr: string }> {
@@ -140,6 +132,16 @@ export class Acknowledgements {
     return n
   }
   #known = 0
+
+  /** Hears what was said in a file since it was read last. A line that is cut was not said. */
+  read(file: string): void {
+    if (!existsSync(file)) return
+    const text = readFileSync(file, 'utf8')
+    const end = text.lastIndexOf('\n') + 1
+    for (const line of text.slice(this.#read, end).split('\n')) this.heard(line)
+    this.#read = end
+  }
+  #read = 0
 
   heard(line: string): void {
     const [what, number = '', taskId = ''] = line.split(' ')

@@ -1,14 +1,15 @@
 // One life of a process that is killed: it submits, says what was acknowledged, and works, until its parent kills it. In its last life it
 // submits nothing and ends when nothing is left to do.
-import { writeSync } from 'node:fs'
+import { openSync, writeSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createRuntime } from '@ku0/agent-runtime'
 import { openLedger } from '../work/ledger.ts'
 import { killTasks } from './work.ts'
 
 const [folder = '', first = '0', count = '0'] = process.argv.slice(2)
-/** The pipe takes what is written at once: what was said stays said when the process is killed in the next moment. */
-const say = (line: string) => void writeSync(1, `${line}\n`)
+const told = openSync(`${folder}/told.txt`, 'a')
+/** The system has what is written at once: what was said stays said when the process is killed in the next moment. */
+const say = (line: string) => void writeSync(told, `${line}\n`)
 
 // A task's effects are witnessed before its step is recorded, so that one that is missing tells on the store. The disk need not
 // have them: only the process dies.
@@ -22,7 +23,7 @@ const runtime = await createRuntime({
   config: { maxCrashes: 1_000_000, queueDepthLimit: 1_000_000, batchBackpressureThreshold: 1_000_000 },
   logger: false,
 })
-say('open')
+process.stdout.write('open\n')
 
 const numbers = Array.from({ length: Number(count) }, (_, index) => Number(first) + index).values()
 await Promise.all(Array.from({ length: 10 }, () => submitAll()))
@@ -33,7 +34,6 @@ for (;;) {
 }
 await runtime.stop()
 await ledger.close()
-say('done')
 
 async function submitAll(): Promise<void> {
   for (const n of numbers) {

@@ -13,7 +13,9 @@ export const MAX_INCREMENT = 100_000_000_000_000
  */
 export function shareIncrement(cost: number, credits: number, weight: number): number {
   const units = Math.max(credits / MICRO, 1)
-  return Math.min(MAX_INCREMENT, Math.round((cost * defaultCredits) / (units * weight)))
+  const increment = Math.round((cost * defaultCredits) / (units * weight))
+  // One that added nothing would let its client go first for ever.
+  return Math.min(MAX_INCREMENT, Math.max(1, increment))
 }
 
 /** Below it the rate of a charge is not to be told from its whole millionths. */

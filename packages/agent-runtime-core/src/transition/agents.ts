@@ -99,7 +99,7 @@ export function joinSwarm(ws: WorkingSet, it: Submission, task: number): void {
 /** An agent has ended: what CPU time it took stays spent. */
 export function leaveSwarm(ws: WorkingSet, usage: UsageRow): void {
   const swarm = usage.swarm === null ? undefined : ws.swarm(usage.swarm)
-  if (swarm !== undefined) ws.putSwarm({ ...swarm, spentUs: swarm.spentUs + usage.spentUs + usage.computeUs })
+  if (swarm !== undefined) ws.putSwarm({ ...swarm, spentUs: swarm.spentUs + usage.computeUs })
 }
 
 /** What is left of the budget that a swarm's agents share. */
@@ -113,7 +113,7 @@ export function restOf(
 /** What the agent of a row has of a shared budget. */
 export function shareOf(it: UsageRow) {
   const { memoryBytes, promisedCpuUs, promisedMemoryBytes } = it
-  return { computeUs: it.spentUs + it.computeUs, memoryBytes, promisedCpuUs, promisedMemoryBytes }
+  return { computeUs: it.computeUs, memoryBytes, promisedCpuUs, promisedMemoryBytes }
 }
 
 /** What a task has used before it reports anything. */
@@ -125,7 +125,6 @@ export const unused = {
   order: 0,
   promisedCpuUs: null,
   promisedMemoryBytes: null,
-  spentUs: 0,
   computeUs: 0,
   memoryBytes: 0,
   pressure: 0,

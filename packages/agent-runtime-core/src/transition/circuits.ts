@@ -129,13 +129,18 @@ function answerProbe(ws: WorkingSet, before: CircuitRow | undefined, isGood: boo
   } else if (isGood && before.state === 'closed') keep(ws, { ...before, unhealthy: false })
 }
 
-/** The row of a route; an un-leased probe of which nobody has told how it went for `circuitOpenMs` is given up. */
+/** The row of a route; a probe is given up that has not begun for `circuitOpenMs`, or of which nobody has told how it went. */
 function circuitNow(ws: WorkingSet, route: string): CircuitRow | undefined {
   if (!ws.hasCircuits) return undefined
   const row = ws.circuit(route)
-  if (row?.state !== 'half_open' || row.probe !== null) return row
+  if (row?.state !== 'half_open' || hasBegun(ws, row)) return row
   const isGivenUp = ws.now.leaseAt - (row.probeAt ?? 0) >= ws.config.circuitOpenMs
   return isGivenUp ? probed(row, 'none', ws.now.leaseAt) : row
+}
+
+/** A probe that waits in the queue, behind others or for room in a quota, finds nothing out. */
+function hasBegun(ws: WorkingSet, { probe }: CircuitRow): boolean {
+  return probe !== null && ws.task(probe)?.state !== 'queued'
 }
 
 function circuitOf(ws: WorkingSet, route: string): CircuitRow {

@@ -57,7 +57,7 @@ export function fork(ws: WorkingSet, it: Write<'fork'>): OutcomeOf<'fork'> {
 
   const forkedAt = canonical([source.id, it.fromStep ?? null, it.edits])
   const change = { ...it.change, forkOf: it.taskId, forkedAt }
-  const receipt = submitOne(ws, { ...submissionOf(history.submission), ...change })
+  const receipt = submitOne(ws, namedAnew(ws, { ...submissionOf(history.submission), ...change }))
   if (receipt.accepted && !receipt.deduplicated) {
     const told = kept.flatMap((memo) => ends.get(memo) ?? [])
     const open = doubts
@@ -68,6 +68,13 @@ export function fork(ws: WorkingSet, it: Write<'fork'>): OutcomeOf<'fork'> {
     inheritAll(ws, source, receipt.sequence, inherited, it.edits)
   }
   return { as: 'submitted', receipt }
+}
+
+/** An agent stays one of its swarm; beside itself, which lives, it has a name of its own. */
+function namedAnew(ws: WorkingSet, it: Submission): Submission {
+  if (it.swarm === undefined || it.agent === undefined) return it
+  const isTaken = ws.agentsOf(it.swarm).some(({ agent }) => agent === it.agent)
+  return isTaken ? { ...it, agent: `${it.agent} ${ws.ids.task(ws.nextTask)}` } : it
 }
 
 /**
@@ -348,8 +355,9 @@ function inherit(
 
 /** What was submitted, from the event that says so; its id and its key stay the other task's. */
 function submissionOf(text: string): Submission {
-  const { type, lane, input, budget, client, cost, labels, model, timeoutMs, tokens, tools, trace } =
-    JSON.parse(text) as EventData['task.queued']
+  const it = JSON.parse(text) as EventData['task.queued']
+  const { type, lane, input, budget, client, cost, labels, model, timeoutMs, tokens, tools, trace } = it
+  const { swarm, agent, profile, share } = it
   return {
     type,
     lane,
@@ -363,5 +371,9 @@ function submissionOf(text: string): Submission {
     ...(budget === undefined ? {} : { budget }),
     ...(tools === undefined ? {} : { tools }),
     ...(trace === undefined ? {} : { trace }),
+    ...(swarm === undefined ? {} : { swarm }),
+    ...(agent === undefined ? {} : { agent }),
+    ...(profile === undefined ? {} : { profile }),
+    ...(share === undefined ? {} : { share }),
   }
 }

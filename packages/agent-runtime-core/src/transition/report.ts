@@ -91,21 +91,21 @@ function used(ws: WorkingSet, { lease, task }: Held, it: Write<'report'>, elapse
   }
 }
 
-/** What all agents of a swarm together have too much. */
+/** What all agents of a swarm together have too much. Who was promised a share answers for that alone: it is kept, whatever others do. */
 function sharedExcess(ws: WorkingSet, usage: UsageRow): Excess | undefined {
   const swarm = usage.swarm === null ? undefined : ws.swarm(usage.swarm)
   if (swarm === undefined) return undefined
   const rest = restOf(ws, swarm)
   const { totalCpuTimeUs = 0, totalMemoryBytes = 0 } = swarm.terms.sharedBudget
-  if (rest.cpuTimeUs < 0)
+  if (rest.cpuTimeUs < 0 && usage.promisedCpuUs === null)
     return { amount: 'cpuTimeUs', used: totalCpuTimeUs - rest.cpuTimeUs, limit: totalCpuTimeUs }
-  if (rest.memoryBytes < 0)
+  if (rest.memoryBytes < 0 && usage.promisedMemoryBytes === null)
     return { amount: 'memoryBytes', used: totalMemoryBytes - rest.memoryBytes, limit: totalMemoryBytes }
   return undefined
 }
 
 function excessText({ amount, used: actual, limit }: Excess, { swarm }: UsageRow, isShared: boolean): string {
   return isShared
-    ? `the agents of the swarm '${swarm}' use ${actual} ${amount} together, they share ${limit}`
+    ? `the agents of the swarm '${swarm}' use or were promised ${actual} ${amount} together, they share ${limit}`
     : `${amount} ${actual} is above the limit ${limit}`
 }

@@ -362,9 +362,7 @@ export interface UsageRow {
   /** What it was promised of the swarm's budget; null where it draws on the rest. */
   readonly promisedCpuUs: number | null
   readonly promisedMemoryBytes: number | null
-  /** CPU time of its leases that ended. */
-  readonly spentUs: number
-  /** CPU time of the live lease so far, as it was reported last; and what it holds. */
+  /** CPU time so far, the most that was reported, of an agent in whatever pass; and what the live lease holds. */
   readonly computeUs: number
   readonly memoryBytes: number
   /** Its scalar pressure. */

@@ -13,8 +13,6 @@ export function leaseOver(ws: WorkingSet, lease: LeaseRow): void {
     ws.putUsage({
       ...usage,
       lease: null,
-      spentUs: usage.spentUs + usage.computeUs,
-      computeUs: 0,
       memoryBytes: 0,
       pressure: 0,
       reports: 0,

@@ -28,6 +28,12 @@ describe('fair shares', () => {
     expect(increment(cost, credits, tier)).toBe(expected)
   })
 
+  test('11.1 nothing is so cheap that its client goes first for ever', () => {
+    expect(increment(0.0005, 4_000_000, 'marketplace')).toBe(0.000001)
+    expect(increment(0, 1_000, 'marketplace')).toBe(0.000001)
+    expect(increment(1, 1_000_000_000, 'contracted')).toBe(0.000001)
+  })
+
   test('11.3 a client begins beside those that are active, never below where it was', () => {
     expect(decideStart(3, 10, 'floor')).toBe(10)
     expect(decideStart(12, 10, 'floor')).toBe(12)

@@ -100,7 +100,7 @@ export function prepareRoutes({ tables, config, now }: RoutesContext) {
         taskId: load.task(it.task)?.explicitId ?? ids.task(it.task),
         lane: lanes[it.laneRank] ?? 'normal',
         pressure: it.pressure,
-        computeUs: it.spentUs + it.computeUs,
+        computeUs: it.computeUs,
         memoryBytes: it.memoryBytes,
       })),
       pressure: swarmPressure(own),

@@ -4,7 +4,7 @@ import { isAmount, isWithinOne, type Rule, type Rules } from '../rules.ts'
 /**
  * What a holder reports. `progress` is kept with the lease for people to see: a number is a share of the work, from 0 to 1; anything else
  * is shown as it is.
- * `computeUs` is the CPU time of the lease so far, `memoryBytes` what it holds now.
+ * `computeUs` is the CPU time so far, of all passes of the task together; `memoryBytes` what it holds now.
  */
 export interface Heartbeat extends UsageSample {
   readonly progress?: unknown

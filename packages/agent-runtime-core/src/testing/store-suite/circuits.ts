@@ -122,6 +122,24 @@ export function circuits({ rule, timed, expect }: Suite): void {
     expect(await route(scene)).toMatchObject({ circuit: 'open', retryAfterMs: 0 })
   })
 
+  timed('10.3 a probe that has not begun is given up after a while, and another finds out', async (scene) => {
+    const over = await scene.running()
+    await scene.settle(over, overLimit)
+    await scene.pass(30_000)
+    const stuck = await scene.accepted({ lane: 'batch' })
+    await scene.pass(29_999)
+    expect(await scene.submit()).toMatchObject({ reason: 'circuit_open' })
+    await scene.pass(1)
+    const probe = await scene.accepted({ lane: 'interactive' })
+    expect(await scene.submit()).toMatchObject({ reason: 'circuit_open' })
+    scene.free(over.workerId)
+    const claim = await scene.claim()
+    expect(claim.taskId).toBe(probe)
+    await scene.settle(claim)
+    expect(await scene.submit()).toMatchObject({ accepted: true })
+    expect(await scene.state(stuck)).not.toBe('canceled')
+  })
+
   timed('10.3 what is delayed is no probe', async (scene) => {
     await opened(scene)
     await scene.pass(30_000)

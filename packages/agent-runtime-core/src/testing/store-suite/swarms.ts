@@ -172,6 +172,17 @@ export function swarms({ rule, timed, expect }: Suite): void {
     expect(await scene.read({ kind: 'routes' })).toHaveLength(1)
   })
 
+  rule('10.6 a share is kept whatever the other agents use', async (scene) => {
+    await create(scene, { sharedBudget: { totalCpuTimeUs: 100, totalMemoryBytes: 100 } })
+    const promised = await hold(scene, agent('promised', { share: { cpuTimeUs: 40, memoryBytes: 40 } }))
+    const greedy = await hold(scene, agent('greedy'))
+    expect(await report(scene, greedy, { computeUs: 61, memoryBytes: 10 })).toMatchObject({ verdict: 'hard' })
+    expect(await report(scene, promised, { computeUs: 40, memoryBytes: 40 })).toMatchObject({
+      verdict: 'within',
+    })
+    expect(await report(scene, promised, { computeUs: 41 })).toMatchObject({ verdict: 'hard' })
+  })
+
   rule('10.6 a share is never more than the rest, and is kept for its agent', async (scene) => {
     await create(scene, { sharedBudget: { totalCpuTimeUs: 100 } })
     const first = await hold(scene, agent('first', { share: { cpuTimeUs: 70 } }))
@@ -194,7 +205,10 @@ export function swarms({ rule, timed, expect }: Suite): void {
       expect((await swarm(scene))?.agents).toMatchObject([{ agent: 'one', computeUs: 30, memoryBytes: 0 }])
       scene.free(claim.workerId)
       const again = await scene.claim()
-      await report(scene, again, { computeUs: 20 })
+      // The pass goes over the same work first, and says the same of it.
+      await report(scene, again, { computeUs: 30 })
+      expect((await swarm(scene))?.rest).toEqual({ cpuTimeUs: 70, memoryBytes: null })
+      await report(scene, again, { computeUs: 50 })
       expect((await swarm(scene))?.rest).toEqual({ cpuTimeUs: 50, memoryBytes: null })
     },
   )
@@ -208,6 +222,27 @@ export function swarms({ rule, timed, expect }: Suite): void {
         as: 'other_terms',
         terms: { maxAgents: 10 },
       })
+    },
+  )
+
+  rule(
+    '10.6, 6.3 an agent that is tried again is one of its swarm, and a fork beside it another',
+    async (scene) => {
+      await create(scene, { maxAgents: 2, sharedBudget: { totalCpuTimeUs: 100 } })
+      const claim = await scene.running(agent('one', { share: { cpuTimeUs: 30 } }))
+      const again = (onlyOver: boolean) =>
+        scene.write({ kind: 'fork', taskId: claim.taskId, edits: {}, onlyOver, change: {} })
+      expect(await again(false)).toMatchObject({ as: 'submitted', receipt: { accepted: true } })
+      const names = (await swarm(scene))?.agents.map((it) => it.agent) ?? []
+      expect(names.map((name) => name.split(' ')[0])).toEqual(['one', 'one'])
+      expect(new Set(names).size).toBe(2)
+      expect((await swarm(scene))?.rest).toEqual({ cpuTimeUs: 40, memoryBytes: null })
+      expect(await again(false)).toMatchObject({ receipt: { reason: 'swarm_full' } })
+      await scene.settle(claim, { as: 'failed', kind: 'error', error: '{"message":"no"}' })
+      expect(await again(true)).toMatchObject({ receipt: { accepted: true } })
+      expect((await swarm(scene))?.agents.map((it) => it.agent)).toContain('one')
+      await scene.write({ kind: 'closeSwarm', name: 'research' })
+      expect(await again(true)).toMatchObject({ receipt: { reason: 'not_found' } })
     },
   )
 
