@@ -21,6 +21,7 @@ function rightsOf(path: string): string[] {
 test('X11 a new store is its owner’s alone, whatever the umask: the file, its log, and the folder of locks', () => {
   expect(rightsOf(join(scratchFolder(), 'it.db'))).toEqual([
     'it.db 600',
+    'it.db-anchor 600',
     'it.db-owners 700',
     'it.db-shm 600',
     'it.db-wal 600',
@@ -31,5 +32,11 @@ test('X11 a file that is there keeps the rights it has', () => {
   const path = join(scratchFolder(), 'it.db')
   writeFileSync(path, '')
   chmodSync(path, 0o640)
-  expect(rightsOf(path)).toEqual(['it.db 640', 'it.db-owners 700', 'it.db-shm 640', 'it.db-wal 640'])
+  expect(rightsOf(path)).toEqual([
+    'it.db 640',
+    'it.db-anchor 640',
+    'it.db-owners 700',
+    'it.db-shm 640',
+    'it.db-wal 640',
+  ])
 })

@@ -83,7 +83,9 @@ test('X07 X08 names are data: none becomes a path or a piece of SQL, and each co
   const files = entries.filter((entry) => !entry.isDirectory())
   expect(files.map(({ parentPath, name }) => join(parentPath, name)).toSorted()).toEqual([
     database,
+    `${database}-anchor`,
     untouched,
+    `${untouched}-anchor`,
   ])
   expect(schemaOf(database)).toEqual(schemaOf(untouched))
 })
