@@ -59,7 +59,7 @@ async function playOne(seed: number, { trace, plant: name }: Flags, console: Con
     throw new UsageError(`--plant: no bug '${name}'${didYouMean(name, Object.keys(plants))}`)
   const life = await simulate(seed, { trace: trace === true, ...(plant === undefined ? {} : { plant }) })
   for (const line of life.lines) console.out.write(`${line}\n`)
-  console.out.write(`${textOf(life)}\n${countsText(life.counts)}\n`)
+  console.out.write(`${textOf(life, name)}\n${countsText(life.counts)}\n`)
   return life.violations.length === 0 ? exitCode.ok : exitCode.failed
 }
 
@@ -87,10 +87,13 @@ function summary(run: SeedsRun, seconds: number): string {
   ].join('\n')
 }
 
-function textOf({ seed, mode, faults, violations, hash, virtualMs }: Simulated): string {
+function textOf({ seed, mode, faults, violations, hash, virtualMs }: Simulated, plant?: string): string {
   const head = `seed ${seed} (${mode}; ${faults.join(', ')}): ${violations.length === 0 ? 'every rule held' : 'BROKEN'}, ${Math.round(virtualMs)} ms, trace ${hash.slice(0, 16)}`
   const lines = violations.map(({ rule, text, atMs }) => `  ${atMs.toFixed(1)} ms  ${rule}  ${text}`)
-  const again = violations.length === 0 ? [] : [`  again: pnpm sim --seed ${seed} --trace`]
+  const again =
+    violations.length === 0
+      ? []
+      : [`  again: pnpm sim --seed ${seed} --trace${plant === undefined ? '' : ` --plant '${plant}'`}`]
   return [head, ...lines, ...again].join('\n')
 }
 

@@ -7,6 +7,7 @@ import {
 } from '@ku0/agent-runtime-core'
 import { AuditRows, type AuditedEvent, type LiveLease, type Stream, type TaskState } from './audit-rows.ts'
 import type { Findings } from './findings.ts'
+import { mayFail, type Program } from './program.ts'
 
 /** What the audit knows of a simulated process. */
 export interface Audited {
@@ -34,6 +35,8 @@ interface Followed {
   row: TaskState
   /** The number of its program, from its input. */
   name: string
+  /** By an error of its own. */
+  mayFail: boolean
   memos: Map<string, { seq: number; result: string }>
   /** When its waits are due, by key; what a timer has ended. */
   due: Map<string, number>
@@ -332,6 +335,7 @@ export class Audit {
     const found: Followed = known ?? {
       row: { ...row, state: -1, attempt: 1, fence: 0, lease: null, crashes: 0, seq: 0 },
       name: '',
+      mayFail: false,
       memos: new Map(),
       due: new Map(),
       fired: new Set(),
@@ -386,7 +390,8 @@ export class Audit {
       case 'task.queued': {
         move(-1)
         walk.state = QUEUED
-        found.name = (data['input'] as { name?: string } | undefined)?.name ?? ''
+        found.name = (data['input'] as Program).name
+        found.mayFail = mayFail(data['input'] as Program)
         return
       }
       case 'task.rejected':
@@ -629,7 +634,9 @@ export class Audit {
   #failureRules(found: Followed, task: number, kind: string, error: unknown): void {
     const { message = '' } = (error ?? {}) as { message?: string }
     const isExpected =
-      kind === 'poisoned' || kind === 'not_approved' || (kind === 'error' && message.includes('as planned'))
+      kind === 'poisoned' ||
+      kind === 'not_approved' ||
+      (kind === 'error' && found.mayFail && message.includes('as planned'))
     if (!isExpected)
       this.#findings.violated(
         '6.1',

@@ -29,6 +29,8 @@ export interface Machine {
   readonly runs: Map<string, { runs: number; keys: Set<string> }>
   /** Takes the lock from another program that holds it. */
   readonly unlock: () => void
+  /** What a ms of work takes: less than one when the tasks are to come to their end. */
+  readonly pace: { msEach: number }
   /** Something has happened that may have set off more. */
   readonly stirred: () => void
 }
@@ -200,7 +202,7 @@ export class SimulatedProcess implements Audited {
   }
 
   #outside(): Outside {
-    const { runs, audit, findings, clock } = this.#machine
+    const { runs, audit, findings, clock, pace } = this.#machine
     return {
       began: (ctx: TaskContext, key: string, idempotencyKey: string) => {
         if (this.isDead) return false
@@ -221,7 +223,7 @@ export class SimulatedProcess implements Audited {
         return true
       },
       runsOf: (taskId, key) => runs.get(`${taskId} ${key}`)?.runs ?? 0,
-      sleep: (ms) => new Promise((resolve) => this.#work.after(ms, resolve)),
+      sleep: (ms) => new Promise((resolve) => this.#work.after(ms * pace.msEach, resolve)),
     }
   }
 }

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, statSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type ExecutionStore, parseExecutionConfig, type Read } from '@ku0/agent-runtime-core'
@@ -88,7 +88,7 @@ class Life {
     this.#random = random.fork('faults')
     const { config } = parseExecutionConfig(this.#swarm.config)
     this.#findings = new Findings(() => this.#clock.elapsed, options.trace === true)
-    makeStore(path, config, seed)
+    makeStore(path, config)
     this.#plant = options.plant?.({
       path,
       config,
@@ -109,6 +109,7 @@ class Life {
       workers: this.#swarm.workers,
       capacity: this.#swarm.capacity,
       runs: new Map(),
+      pace: { msEach: 1 },
       unlock: () => this.#releaseLock(),
       stirred: () => {
         this.#isStirred = true
@@ -312,6 +313,8 @@ class Life {
   #heal(): void {
     this.#findings.note('life', 'no more faults')
     this.#isHealing = true
+    // What is left to wait for is the runtime.
+    this.#machine.pace.msEach = 0.1
     this.#releaseLock()
     for (const process of this.#processes) {
       if (process.isDead) continue
@@ -444,8 +447,12 @@ function openAuditor(path: string, config: Machine['config'], seed: string): Sto
   })
 }
 
-/** The file is there before the first process, so that the audit can be, too. */
-function makeStore(path: string, config: Machine['config'], seed: number): void {
-  const engine = openAuditor(path, config, `${seed} at the beginning`)
-  engine.close()
+/** The file is there before the first process, so that the audit can be, too. It is made once: all of them begin alike. */
+function makeStore(path: string, config: Machine['config']): void {
+  if (fresh === undefined) {
+    openAuditor(path, config, 'at the beginning').close()
+    fresh = readFileSync(path)
+  } else writeFileSync(path, fresh)
 }
+
+let fresh: Buffer | undefined
