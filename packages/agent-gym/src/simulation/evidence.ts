@@ -7,14 +7,18 @@ import type { SeedRange, SeedsRun } from './run-seeds.ts'
 export function evidenceOf(
   { first, last }: SeedRange,
   { seeds, counts, broken, modes, virtualMs }: SeedsRun,
-  { seconds, threads }: { readonly seconds: number; readonly threads: number },
+  {
+    seconds,
+    threads,
+    commit,
+  }: { readonly seconds: number; readonly threads: number; readonly commit: string },
 ): string {
   const [cpu] = cpus()
   const rows = [
     ['seeds', `${first} to ${last}: ${seeds}`],
     ['broken', broken.length === 0 ? 'none' : broken.map(({ seed }) => seed).join(', ')],
     ['lives', `${modes.liveness} healed and played to the end, ${modes.safety} under faults throughout`],
-    ['commit', git('rev-parse', 'HEAD') + (git('status', '--porcelain') === '' ? '' : ', with changes')],
+    ['commit', commit],
     ['date', new Date().toISOString().slice(0, 10)],
     [
       'machine',
@@ -42,6 +46,11 @@ export function evidenceOf(
     ),
     '',
   ].join('\n')
+}
+
+/** What is checked out now, and whether it is all of it. */
+export function currentCommit(): string {
+  return git('rev-parse', 'HEAD') + (git('status', '--porcelain') === '' ? '' : ', with changes')
 }
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string[] {

@@ -170,6 +170,13 @@ export class SimulatedProcess implements Audited {
     await this.#front.close()
     this.isDead = true
     this.#machine.findings.note(this.name, 'has stopped')
+    // A write that was asked again and again is given up at its next turn.
+    await new Promise<void>((resolve) => {
+      this.#machine.clock.after(stragglersMs, () => {
+        this.#machine.stirred()
+        resolve()
+      })
+    })
     const left = this.main.pending
     if (left > 0)
       this.#machine.findings.violated('I23', `${this.name} has ${left} timers left when it has stopped`)
@@ -212,14 +219,14 @@ export class SimulatedProcess implements Audited {
         seen.keys.add(idempotencyKey)
         runs.set(name, seen)
         findings.note(this.name, `runs '${key}' of task ${Number.parseInt(ctx.taskId.slice(24), 16)}`)
-        audit.stepBegan(
-          this,
-          ctx.taskId,
+        audit.stepBegan(this, {
+          taskId: ctx.taskId,
           key,
-          ctx.fencingToken,
-          graceMs + this.line.trouble.lateMs,
-          clock.elapsed - this.#awakeSince,
-        )
+          fence: ctx.fencingToken,
+          idempotencyKeys: seen.keys.size,
+          graceMs: graceMs + this.line.trouble.lateMs,
+          awakeMs: clock.elapsed - this.#awakeSince,
+        })
         return true
       },
       runsOf: (taskId, key) => runs.get(`${taskId} ${key}`)?.runs ?? 0,
@@ -227,6 +234,9 @@ export class SimulatedProcess implements Audited {
     }
   }
 }
+
+/** Longer than the pause before a write is tried again. */
+const stragglersMs = 300
 
 /** How long a holder may go on that has not been told that its lease ended: until its next write, which is refused. */
 const graceMs = leaseTtlMs

@@ -343,14 +343,14 @@ class Life {
     for (const [id, { row, name }] of audit.followed)
       if (row.state < 3)
         this.#findings.violated(
-          'I24',
+          'I25',
           `task ${id} (${name}) has not ended ${livenessMs} ms after the last fault: state ${row.state}, lease ${row.lease}`,
         )
     if (audit.liveLeases > 0 && audit.openTasks === 0)
       this.#findings.violated('I23', `${audit.liveLeases} leases are live at the end`)
   }
 
-  /** I24: a task that could start and a worker that is free do not wait beside each other. */
+  /** I25: a task that could start and a worker that is free do not wait beside each other. */
   #lookForIdleness(): void {
     const { audit, capacity, workers, findings } = this.#machine
     const queued = [...audit.followed.values()].filter(
@@ -366,7 +366,7 @@ class Life {
     else if (!this.#idleSince.has('all')) this.#idleSince.set('all', now)
     else if (now - (this.#idleSince.get('all') ?? now) > 1_000) {
       findings.violated(
-        'I24',
+        'I25',
         `${queued.length} tasks are queued for more than 1000 ms while ${slots - audit.liveLeases} slots are free`,
       )
       this.#idleSince.clear()

@@ -6,7 +6,7 @@ async function sim(...args: readonly string[]) {
   const code = await simCommand(args, {
     out: { write: (text: string) => (out += text) },
     err: { write: (text: string) => (err += text) },
-  } as never)
+  })
   return { code, out, err }
 }
 

@@ -90,7 +90,7 @@ describe('a planted bug is found within 300 seeds', () => {
     'lanes that are not strict': 'I12',
     'poison that is never found': 'C17',
     'the living taken for dead': 'I9',
-    'a claim that nobody hears of': 'I24',
+    'a claim that nobody hears of': 'I25',
     'children that outlive their parents': 'I22',
   }
 
