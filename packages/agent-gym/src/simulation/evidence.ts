@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process'
+import Database from 'better-sqlite3'
 import { cpus, release, totalmem, type } from 'node:os'
 import { counted } from './findings.ts'
 import type { SeedRange, SeedsRun } from './run-seeds.ts'
@@ -24,7 +25,7 @@ export function evidenceOf(
       'machine',
       `${cpus().length} cores (${cpu?.model ?? 'unknown'}), ${Math.round(totalmem() / 2 ** 30)} GiB, ${type()} ${release()}`,
     ],
-    ['versions', `Node ${process.versions.node}, V8 ${process.versions.v8}`],
+    ['versions', `Node ${process.versions.node}, SQLite ${sqliteVersion()}`],
     [
       'speed',
       `${(seeds / seconds).toFixed(1)} seeds a second on ${threads} threads, ${Math.round(seconds)} s`,
@@ -51,6 +52,15 @@ export function evidenceOf(
 /** What is checked out now, and whether it is all of it. */
 export function currentCommit(): string {
   return git('rev-parse', 'HEAD') + (git('status', '--porcelain') === '' ? '' : ', with changes')
+}
+
+function sqliteVersion(): string {
+  const db = new Database(':memory:')
+  try {
+    return db.prepare<[], string>('SELECT sqlite_version()').pluck().get() ?? 'unknown'
+  } finally {
+    db.close()
+  }
 }
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
