@@ -49,9 +49,10 @@ export function evidenceOf(
   ].join('\n')
 }
 
-/** What is checked out now, and whether it is all of it. */
+/** What is checked out now, and whether it is all of it; the page that is being written does not count. */
 export function currentCommit(): string {
-  return git('rev-parse', 'HEAD') + (git('status', '--porcelain') === '' ? '' : ', with changes')
+  const changes = git('status', '--porcelain', '--', ':/', ':(top,exclude)docs/evidence')
+  return git('rev-parse', 'HEAD') + (changes === '' ? '' : ', with changes')
 }
 
 function sqliteVersion(): string {
