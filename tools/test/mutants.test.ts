@@ -6,7 +6,7 @@ import { edited } from '../mutants/plugin.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 
-describe('planted faults (docs/reliability.md 3.3)', () => {
+describe('planted faults (docs/reliability.md 3.4)', () => {
   test.each(mutants)(
     'each can be planted: its text stands in the source once',
     ({ name, file, edits, killedBy }) => {

@@ -1,21 +1,22 @@
 import { parseExecutionConfig, type Claim, type LeaseNotice } from '@ku0/agent-runtime-core'
-import { createVirtualEnvironment } from '@ku0/agent-runtime-core/testing'
+import { createVirtualEnvironment, VirtualClock } from '@ku0/agent-runtime-core/testing'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { StoreEngine } from '../src/engine.ts'
 import { chainDigest } from '../src/system.ts'
-import { nodeDigest } from './scratch-folder.ts'
+import { nodeDigest, scratchFolder } from './scratch-folder.ts'
 
 /** An engine as its thread runs it, on virtual time: the event loop of its process shows life, or does not. */
-function openEngine() {
-  const environment = { ...createVirtualEnvironment('stall'), digest: nodeDigest }
+function openEngine(path = ':memory:', processId = 'p', clock = new VirtualClock()) {
+  const environment = { ...createVirtualEnvironment('stall'), clock, timers: clock, digest: nodeDigest }
   const { config } = parseExecutionConfig({})
   const loop = { isStalled: false, seenAt: 0 }
   const engine = StoreEngine.open({
-    path: ':memory:',
+    path,
     config,
     durability: 'full',
     acceptLoss: false,
-    identity: { processId: 'p', host: 'virtual', bootId: 'virtual', pid: 0 },
+    identity: { processId, host: 'virtual', bootId: 'virtual', pid: 0 },
     environment,
     chain: chainDigest,
     stalledMs: () => {
@@ -123,4 +124,24 @@ describe('a tick that comes late', () => {
     expect(commits()).toBe(before + 1)
     engine.close()
   })
+test('4.10 an engine that dies leaves what the death of its process leaves: its lease is taken over, long before it ends', () => {
+  const path = join(scratchFolder(), 'store.db')
+  const clock = new VirtualClock()
+  const dying = openEngine(path, 'dying', clock)
+  const heir = openEngine(path, 'heir', clock)
+  dying.engine.write(1, { kind: 'registerWorkers', workers: [{ workerId: 'd', capacity: 1, types: ['*'] }] })
+  dying.engine.write(2, { kind: 'submit', tasks: [{ type: 'work', lane: 'normal', input: '1' }] })
+  dying.engine.setDemand('d', 1)
+  dying.take()
+  expect(dying.claims).toHaveLength(1)
+  heir.engine.write(1, { kind: 'registerWorkers', workers: [{ workerId: 'h', capacity: 1, types: ['*'] }] })
+  heir.engine.setDemand('h', 1)
+  heir.pass(1_000)
+  expect(heir.claims).toEqual([])
+
+  dying.engine.die()
+  dying.engine.die()
+  heir.pass(1_000)
+  expect(heir.claims).toMatchObject([{ taskId: dying.claims[0]?.taskId, attempt: 2, crashes: 1 }])
+  heir.engine.close()
 })

@@ -5,7 +5,7 @@ import { missing } from '../simulation/minimums.ts'
 import { plants } from '../simulation/plants.ts'
 import { runSeeds, type SeedRange, type SeedsRun } from '../simulation/run-seeds.ts'
 import { simulate, type Simulated } from '../simulation/simulate.ts'
-import { evidenceOf } from '../simulation/evidence.ts'
+import { currentCommit, evidenceOf } from '../simulation/evidence.ts'
 import { type ExitCode, exitCode, UsageError } from './exit-code.ts'
 import { codeOf, type Console } from './run-command.ts'
 import { parse } from './run-options.ts'
@@ -59,20 +59,27 @@ async function playOne(seed: number, { trace, plant: name }: Flags, console: Con
     throw new UsageError(`--plant: no bug '${name}'${didYouMean(name, Object.keys(plants))}`)
   const life = await simulate(seed, { trace: trace === true, ...(plant === undefined ? {} : { plant }) })
   for (const line of life.lines) console.out.write(`${line}\n`)
-  console.out.write(`${textOf(life)}\n${countsText(life.counts)}\n`)
+  console.out.write(`${textOf(life, name)}\n${countsText(life.counts)}\n`)
   return life.violations.length === 0 ? exitCode.ok : exitCode.failed
 }
 
 async function playMany(seeds: SeedRange, { threads, evidence }: Flags, console: Console): Promise<ExitCode> {
+  // As it is now: the sources may change while it runs.
+  const commit = evidence === true ? currentCommit() : ''
   const begunAt = performance.now()
+  let nextTold = 1_000
   const run = await runSeeds(seeds, threads, (done, broken) => {
     for (const life of broken) console.err.write(`${textOf(life)}\n`)
-    if (done % 1_000 < 20) console.err.write(`${done} seeds\n`)
+    if (done < nextTold) return
+    console.err.write(`${done} seeds\n`)
+    nextTold += 1_000
   })
   const seconds = (performance.now() - begunAt) / 1_000
   const lacks = missing(run.seeds, run.counts)
   for (const line of lacks) console.err.write(`too little happened: ${line}\n`)
-  console.out.write(evidence === true ? evidenceOf(seeds, run, { seconds, threads }) : summary(run, seconds))
+  console.out.write(
+    evidence === true ? evidenceOf(seeds, run, { seconds, threads, commit }) : summary(run, seconds),
+  )
   return run.broken.length === 0 && lacks.length === 0 ? exitCode.ok : exitCode.failed
 }
 
@@ -87,10 +94,13 @@ function summary(run: SeedsRun, seconds: number): string {
   ].join('\n')
 }
 
-function textOf({ seed, mode, faults, violations, hash, virtualMs }: Simulated): string {
+function textOf({ seed, mode, faults, violations, hash, virtualMs }: Simulated, plant?: string): string {
   const head = `seed ${seed} (${mode}; ${faults.join(', ')}): ${violations.length === 0 ? 'every rule held' : 'BROKEN'}, ${Math.round(virtualMs)} ms, trace ${hash.slice(0, 16)}`
   const lines = violations.map(({ rule, text, atMs }) => `  ${atMs.toFixed(1)} ms  ${rule}  ${text}`)
-  const again = violations.length === 0 ? [] : [`  again: pnpm sim --seed ${seed} --trace`]
+  const again =
+    violations.length === 0
+      ? []
+      : [`  again: pnpm sim --seed ${seed} --trace${plant === undefined ? '' : ` --plant '${plant}'`}`]
   return [head, ...lines, ...again].join('\n')
 }
 

@@ -5,8 +5,29 @@ import {
   type IdCodec,
   type Write,
 } from '@ku0/agent-runtime-core'
-import { AuditRows, type AuditedEvent, type LiveLease, type Stream, type TaskState } from './audit-rows.ts'
+import { AuditRows, type AuditedEvent, type LiveLease, type TaskState } from './audit-rows.ts'
 import type { Findings } from './findings.ts'
+import {
+  CANCELED,
+  COMPLETED,
+  FAILED,
+  type Followed,
+  nameOf,
+  QUEUED,
+  REJECTED,
+  RUNNING,
+  WAITING,
+} from './followed.ts'
+import {
+  type Broken,
+  countRules,
+  depthRules,
+  familyRules,
+  orderRules,
+  quotaRules,
+  type Started,
+} from './row-rules.ts'
+import { mayFail, type Program } from './program.ts'
 
 /** What the audit knows of a simulated process. */
 export interface Audited {
@@ -20,30 +41,23 @@ export interface Audited {
   readonly workerIds: readonly string[]
 }
 
+/** A function of a step that begins. */
+export interface StepRun {
+  readonly taskId: string
+  readonly key: string
+  /** The fencing token of its pass. */
+  readonly fence: number
+  /** How many idempotency keys its runs have had so far. */
+  readonly idempotencyKeys: number
+  /** How long a holder may go on that has not heard of the end of its lease, and how long its process has been awake. */
+  readonly graceMs: number
+  readonly awakeMs: number
+}
+
 /** What one turn of a store's engine answered. */
 export interface Answered {
   readonly operation: Write
   readonly value: unknown
-}
-
-const [QUEUED, RUNNING, WAITING, COMPLETED, FAILED, CANCELED, REJECTED] = [0, 1, 2, 3, 4, 5, 6]
-const stateNames = ['queued', 'running', 'waiting', 'completed', 'failed', 'canceled', 'rejected']
-
-/** A task as its events say it is, and what the audit remembers of it. */
-interface Followed {
-  row: TaskState
-  /** The number of its program, from its input. */
-  name: string
-  memos: Map<string, { seq: number; result: string }>
-  /** When its waits are due, by key; what a timer has ended. */
-  due: Map<string, number>
-  fired: Set<string>
-  /** Open waits for signals: key and name. */
-  signals: Map<string, string>
-  divergent: boolean
-  quotaKeys: string
-  lane: number
-  policyOfChildren: Map<string, string>
 }
 
 /**
@@ -67,9 +81,12 @@ export class Audit {
   #commits = 0
   #offset: number | undefined
   readonly #asked = new Set<string>()
+  /** Submissions that were made, and those that are tasks. */
+  readonly #submitted = new Set<string>()
+  readonly #names = new Set<string>()
   readonly #promised: { readonly task: number; readonly what: 'canceled' }[] = []
   readonly #policies = new Map<string, string>()
-  readonly quotaMax: ReadonlyMap<string, number>
+  readonly #quotaMax: ReadonlyMap<string, number>
 
   constructor(path: string, findings: Findings, config: ExecutionConfig, monotonic: () => number) {
     this.rows = new AuditRows(path)
@@ -77,7 +94,7 @@ export class Audit {
     this.#config = config
     this.#monotonic = monotonic
     this.#ids = createIdCodec(this.rows.meta('store_id') ?? '')
-    this.quotaMax = new Map(
+    this.#quotaMax = new Map(
       Object.entries(config.quotaConfig?.models ?? {}).map(([model, { maxInFlight }]) => [
         `model:${model}`,
         maxInFlight ?? Number.POSITIVE_INFINITY,
@@ -107,6 +124,11 @@ export class Audit {
     this.#byProcessId.set(process.processId, process)
   }
 
+  /** Somebody submits a program under this name (I2). */
+  submits(name: string): void {
+    this.#submitted.add(name)
+  }
+
   /** Somebody asks for the end of a task: from now on it may be canceled. */
   cancelAsked(taskId: string): void {
     this.#asked.add(taskId)
@@ -131,16 +153,15 @@ export class Audit {
   }
 
   /** A function of a step begins in a process (I8, I18). */
-  stepBegan(
-    process: Audited,
-    taskId: string,
-    key: string,
-    fence: number,
-    graceMs: number,
-    awakeMs: number,
-  ): void {
+  stepBegan(process: Audited, run: StepRun): void {
+    const { taskId, key, fence, idempotencyKeys, graceMs, awakeMs } = run
     const found = this.followed.get(this.numberOf(taskId) ?? 0)
     if (found === undefined) return
+    if (idempotencyKeys > found.rejections + 1)
+      this.#findings.violated(
+        'A06',
+        `'${key}' of task ${found.row.id} runs with ${idempotencyKeys} idempotency keys after ${found.rejections} rejections`,
+      )
     const lease = found.row.lease === null ? undefined : this.#leases.get(found.row.lease)
     const isHolder = lease?.fence === fence && found.row.state === RUNNING
     if (isHolder) {
@@ -237,9 +258,9 @@ export class Audit {
     const rows = this.#commits % 16 === 0 ? this.rows.tasks() : this.#openRows()
     const leases = new Map(this.rows.leases().map((lease) => [lease.id, lease]))
     this.#learnNames()
-    const started: { id: number; lane: number; lease: number }[] = []
+    const started: Started[] = []
     const accepted: number[] = []
-    const refused: number[] = []
+    const refused: { id: number; reason: string }[] = []
     let others = 0
     for (const row of rows) {
       const found = this.followed.get(row.id)
@@ -250,7 +271,8 @@ export class Audit {
       const events = this.rows.events(row.id, found?.row.seq ?? 0)
       const first = events[0]
       if (found === undefined) {
-        if (first?.type === 'task.rejected') refused.push(row.id)
+        if (first?.type === 'task.rejected')
+          refused.push({ id: row.id, reason: (JSON.parse(first.data) as { reason: string }).reason })
         else if ((JSON.parse(first?.data ?? '{}') as { dueAt?: number }).dueAt === undefined)
           accepted.push(row.id)
       } else if (events.some(({ type }) => type === 'task.canceled' || type === 'task.resumed')) others += 1
@@ -266,12 +288,18 @@ export class Audit {
       if (!leases.has(id)) this.#endings.set(lease.task * 1_000 + lease.fence, this.#monotonic())
     this.#refusals(answered)
     const streams = this.rows.streams()
-    this.#countRules(streams)
-    this.#quotaRules()
-    this.#familyRules()
-    if (process !== undefined) this.#orderRules(process, started)
-    if (process !== undefined && others === 0)
-      this.#depthRules(streams, { started: started.length, accepted, refused })
+    this.#broken(countRules(this.followed, streams))
+    if (this.#quotaMax.size > 0) this.#broken(quotaRules(this.followed, this.rows.quotas(), this.#quotaMax))
+    this.#broken(familyRules(this.followed, (taskId) => this.numberOf(taskId)))
+    if (process === undefined) return
+    this.#broken(orderRules(this.followed, started))
+    if (others > 0 || accepted.length + refused.length === 0) return
+    const depth = streams.reduce((sum, stream) => sum + stream.depth, 0) + started.length - accepted.length
+    this.#broken(depthRules(this.followed, { accepted, refused, depth }, this.#config))
+  }
+
+  #broken(rules: Iterable<Broken>): void {
+    for (const [rule, text] of rules) this.#findings.violated(rule, text)
   }
 
   #openRows(): TaskState[] {
@@ -332,11 +360,13 @@ export class Audit {
     const found: Followed = known ?? {
       row: { ...row, state: -1, attempt: 1, fence: 0, lease: null, crashes: 0, seq: 0 },
       name: '',
+      mayFail: false,
       memos: new Map(),
       due: new Map(),
       fired: new Set(),
       signals: new Map(),
       divergent: false,
+      rejections: 0,
       quotaKeys: stream?.quotaKeys ?? '[]',
       lane: stream?.lane ?? 0,
       policyOfChildren: new Map(),
@@ -386,7 +416,13 @@ export class Audit {
       case 'task.queued': {
         move(-1)
         walk.state = QUEUED
-        found.name = (data['input'] as { name?: string } | undefined)?.name ?? ''
+        found.name = (data['input'] as Program).name
+        found.mayFail = mayFail(data['input'] as Program)
+        if (walk.parent === null && this.#names.has(found.name))
+          this.#findings.violated('I2', `two tasks of ${found.name}`)
+        if (walk.parent === null && !this.#submitted.has(found.name))
+          this.#findings.violated('I2', `task ${task} (${found.name}) was submitted by nobody`)
+        this.#names.add(found.name)
         return
       }
       case 'task.rejected':
@@ -594,6 +630,7 @@ export class Audit {
     if (it.key === undefined) return
     found.signals.delete(it.key)
     const { since } = it
+    if (since !== undefined) found.rejections += 1
     if (since !== undefined)
       for (const [key, { seq }] of found.memos)
         if (seq > since && !key.startsWith('$')) found.memos.delete(key)
@@ -629,7 +666,9 @@ export class Audit {
   #failureRules(found: Followed, task: number, kind: string, error: unknown): void {
     const { message = '' } = (error ?? {}) as { message?: string }
     const isExpected =
-      kind === 'poisoned' || kind === 'not_approved' || (kind === 'error' && message.includes('as planned'))
+      kind === 'poisoned' ||
+      kind === 'not_approved' ||
+      (kind === 'error' && found.mayFail && message.includes('as planned'))
     if (!isExpected)
       this.#findings.violated(
         '6.1',
@@ -691,126 +730,14 @@ export class Audit {
       )
   }
 
-  /** I14: the depth that is kept is the number of tasks that are queued. */
-  #countRules(streams: readonly Stream[]): void {
-    const queued = new Map<number, number>()
-    for (const { row } of this.followed.values())
-      if (row.state === QUEUED && row.stream !== null)
-        queued.set(row.stream, (queued.get(row.stream) ?? 0) + 1)
-    for (const { id, depth, delayed } of streams)
-      if (depth + delayed !== (queued.get(id) ?? 0))
-        this.#findings.violated(
-          'I14',
-          `stream ${id} counts ${depth} and ${delayed} delayed, ${queued.get(id) ?? 0} are queued`,
-        )
-  }
-
-  /** I19: counters are their holders, and no maximum is exceeded. */
-  #quotaRules(): void {
-    if (this.quotaMax.size === 0) return
-    const held = new Map<string, { queued: number; running: number }>()
-    for (const { row, quotaKeys } of this.followed.values()) {
-      if (row.state > RUNNING || quotaKeys === '[]') continue
-      for (const key of JSON.parse(quotaKeys) as string[]) {
-        const sum = held.get(key) ?? { queued: 0, running: 0 }
-        sum[row.state === RUNNING ? 'running' : 'queued'] += 1
-        held.set(key, sum)
-      }
-    }
-    for (const { key, queued, running } of this.rows.quotas()) {
-      const own = held.get(key) ?? { queued: 0, running: 0 }
-      if (own.queued !== queued || own.running !== running)
-        this.#findings.violated(
-          'I19',
-          `quota ${key} counts ${queued} and ${running}, held by ${own.queued} and ${own.running}`,
-        )
-      if (own.running > (this.quotaMax.get(key) ?? Number.POSITIVE_INFINITY))
-        this.#findings.violated('I19', `quota ${key} is held by ${own.running} running tasks`)
-    }
-  }
-
-  /** I22: nobody's child that ends with its parent outlives it. */
-  #familyRules(): void {
-    for (const { row, policyOfChildren } of this.followed.values()) {
-      if (row.state < COMPLETED || policyOfChildren.size === 0) continue
-      for (const [taskId, policy] of policyOfChildren) {
-        const child = this.followed.get(this.numberOf(taskId) ?? 0)
-        if (policy === 'cancel' && child !== undefined && child.row.state < COMPLETED)
-          this.#findings.violated(
-            'I22',
-            `task ${row.id} is ${nameOf(row.state)}, its child ${child.row.id} is ${nameOf(child.row.state)}`,
-          )
-      }
-      policyOfChildren.clear()
-    }
-  }
-
-  /** I12: of the tasks that could start, those started first that come first. Where a quota holds some back, the others are compared. */
-  #orderRules(process: Audited, started: readonly { id: number; lane: number; lease: number }[]): void {
-    const free = started.filter(({ id }) => this.followed.get(id)?.quotaKeys === '[]')
-    const inOrder = free.toSorted((a, b) => a.lease - b.lease)
-    for (const [index, next] of inOrder.entries()) {
-      const before = inOrder[index - 1]
-      if (before !== undefined && isAfter(before, next))
-        this.#findings.violated(
-          'I12',
-          `task ${before.id} of lane ${before.lane} started before ${next.id} of lane ${next.lane}`,
-        )
-    }
-    const last = inOrder.at(-1)
-    if (last === undefined) return
-    for (const { row, lane, quotaKeys } of this.followed.values())
-      if (
-        row.state === QUEUED &&
-        row.dueAt === null &&
-        quotaKeys === '[]' &&
-        isAfter(last, { id: row.id, lane })
-      )
-        this.#findings.violated(
-          'I12',
-          `${process.name}: task ${last.id} of lane ${last.lane} started, ${row.id} of lane ${lane} was before it`,
-        )
-  }
-
-  /** I13: at the depth that each submission met, it was rightly accepted or refused. */
-  #depthRules(
-    streams: readonly Stream[],
-    {
-      started,
-      accepted,
-      refused,
-    }: { started: number; accepted: readonly number[]; refused: readonly number[] },
-  ): void {
-    if (accepted.length + refused.length === 0) return
-    let depth = streams.reduce((sum, stream) => sum + stream.depth, 0) + started - accepted.length
-    const { queueDepthLimit, batchBackpressureThreshold } = this.#config
-    for (const id of [...accepted, ...refused].toSorted((a, b) => a - b)) {
-      const found = this.followed.get(id)
-      if (found === undefined) continue
-      if (accepted.includes(id)) {
-        if (depth >= queueDepthLimit || (found.lane === 2 && depth >= batchBackpressureThreshold))
-          this.#findings.violated('I13', `task ${id} of lane ${found.lane} was accepted at depth ${depth}`)
-        depth += 1
-      } else {
-        const { reason } = JSON.parse(this.rows.events(id, 0)[0]?.data ?? '{}') as { reason?: string }
-        const limit =
-          reason === 'queue_full'
-            ? queueDepthLimit
-            : reason === 'backpressure'
-              ? batchBackpressureThreshold
-              : 0
-        if (depth < limit)
-          this.#findings.violated('I13', `task ${id} was refused (${reason}) at depth ${depth}`)
-      }
-    }
-  }
-
   /** At the end: what was promised has been kept, and every task stems from somewhere (I1, I2, I3). */
   end(): void {
     this.#look(undefined, [])
-    for (const row of this.rows.tasks()) {
-      const found = this.followed.get(row.id)
-      if (found !== undefined) this.#unchanged(found, row)
+    const there = new Map(this.rows.tasks().map((row) => [row.id, row]))
+    for (const [id, found] of this.followed) {
+      const row = there.get(id)
+      if (row === undefined) this.#findings.violated('I1', `task ${id} is gone`)
+      else this.#unchanged(found, row)
     }
     for (const { task } of this.#promised)
       if (this.rows.task(task)?.state !== CANCELED)
@@ -825,14 +752,6 @@ interface Walk extends TaskState {
   /** The lease was granted in the commit that is looked at. */
   isFresh: boolean
   before: number | null
-}
-
-function isAfter(a: { id: number; lane: number }, b: { id: number; lane: number }): boolean {
-  return a.lane > b.lane || (a.lane === b.lane && a.id > b.id)
-}
-
-function nameOf(state: number | undefined): string {
-  return stateNames[state ?? -1] ?? 'not there'
 }
 
 function fenceOf(value: unknown): string | undefined {

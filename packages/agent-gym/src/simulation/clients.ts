@@ -81,6 +81,7 @@ export class Clients {
       answered: false,
     }
     this.#submissions.push(it)
+    this.#audit.submits(name)
     return it
   }
 

@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process'
+import Database from 'better-sqlite3'
 import { cpus, release, totalmem, type } from 'node:os'
 import { counted } from './findings.ts'
 import type { SeedRange, SeedsRun } from './run-seeds.ts'
@@ -7,20 +8,24 @@ import type { SeedRange, SeedsRun } from './run-seeds.ts'
 export function evidenceOf(
   { first, last }: SeedRange,
   { seeds, counts, broken, modes, virtualMs }: SeedsRun,
-  { seconds, threads }: { readonly seconds: number; readonly threads: number },
+  {
+    seconds,
+    threads,
+    commit,
+  }: { readonly seconds: number; readonly threads: number; readonly commit: string },
 ): string {
   const [cpu] = cpus()
   const rows = [
     ['seeds', `${first} to ${last}: ${seeds}`],
     ['broken', broken.length === 0 ? 'none' : broken.map(({ seed }) => seed).join(', ')],
     ['lives', `${modes.liveness} healed and played to the end, ${modes.safety} under faults throughout`],
-    ['commit', git('rev-parse', 'HEAD') + (git('status', '--porcelain') === '' ? '' : ', with changes')],
+    ['commit', commit],
     ['date', new Date().toISOString().slice(0, 10)],
     [
       'machine',
       `${cpus().length} cores (${cpu?.model ?? 'unknown'}), ${Math.round(totalmem() / 2 ** 30)} GiB, ${type()} ${release()}`,
     ],
-    ['versions', `Node ${process.versions.node}, V8 ${process.versions.v8}`],
+    ['versions', `Node ${process.versions.node}, SQLite ${sqliteVersion()}`],
     [
       'speed',
       `${(seeds / seconds).toFixed(1)} seeds a second on ${threads} threads, ${Math.round(seconds)} s`,
@@ -42,6 +47,21 @@ export function evidenceOf(
     ),
     '',
   ].join('\n')
+}
+
+/** What is checked out now, and whether it is all of it; the page that is being written does not count. */
+export function currentCommit(): string {
+  const changes = git('status', '--porcelain', '--', ':/', ':(top,exclude)docs/evidence')
+  return git('rev-parse', 'HEAD') + (changes === '' ? '' : ', with changes')
+}
+
+function sqliteVersion(): string {
+  const db = new Database(':memory:')
+  try {
+    return db.prepare<[], string>('SELECT sqlite_version()').pluck().get() ?? 'unknown'
+  } finally {
+    db.close()
+  }
 }
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string[] {

@@ -20,7 +20,7 @@ export interface Outside {
 }
 
 /** What a handler returns: by key, what each of its calls came to. */
-export type Came = readonly (readonly [key: string, value: unknown])[]
+type Came = readonly (readonly [key: string, value: unknown])[]
 
 /** The version of the code of a process: the second begins with one step more, behind `ctx.patched`. */
 export type CodeVersion = 1 | 2

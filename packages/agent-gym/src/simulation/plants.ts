@@ -49,9 +49,18 @@ export type Planted = Plant & Disposable
  * `docs/simulation.md`.
  */
 export const plants: Readonly<Record<string, (ground: Ground) => Planted>> = {
-  'a settlement without its fence': (ground) => withoutFence(ground, 'settle'),
-  'the first memo of a zombie': (ground) => withoutFence(ground, 'recordStep'),
-  'a wait without its fence': (ground) => withoutFence(ground, 'suspend'),
+  'a settlement without its fence': (ground) => withoutFence(ground, ['settle']),
+  'the first memo of a zombie': (ground) => withoutFence(ground, ['recordStep']),
+  'other writes without their fence': (ground) =>
+    withoutFence(ground, [
+      'suspend',
+      'spawn',
+      'startStep',
+      'failStep',
+      'checkpoint',
+      'appendOutput',
+      'release',
+    ]),
   'a heartbeat without its fence': (ground) => {
     const held = new Map<Audited, Map<string, number>>()
     return onTables(ground, (tables) => ({
@@ -222,10 +231,11 @@ function withoutKey(submission: Submission): Submission {
 }
 
 /** What a zombie writes is taken for the write of whoever holds its task now. */
-function withoutFence(ground: Ground, kind: 'settle' | 'recordStep' | 'suspend'): Planted {
+function withoutFence(ground: Ground, kinds: readonly Write['kind'][]): Planted {
   return onTables(ground, (tables) => ({
     send(message) {
-      if (!isWrite(message, kind)) return [message]
+      if (message.to !== 'write' || !kinds.includes(message.operation.kind)) return [message]
+      if (!('leaseId' in message.operation)) return [message]
       const live = tables.liveLeaseBehind(message.operation.leaseId)
       if (live === undefined) return [message]
       const operation = { ...message.operation, leaseId: tables.ids.lease(live) } as Write

@@ -29,6 +29,8 @@ export interface Machine {
   readonly runs: Map<string, { runs: number; keys: Set<string> }>
   /** Takes the lock from another program that holds it. */
   readonly unlock: () => void
+  /** What a ms of work takes: less than one when the tasks are to come to their end. */
+  readonly pace: { msEach: number }
   /** Something has happened that may have set off more. */
   readonly stirred: () => void
 }
@@ -169,6 +171,13 @@ export class SimulatedProcess implements Audited {
     await this.#front.close()
     this.isDead = true
     this.#machine.findings.note(this.name, 'has stopped')
+    // A write that was asked again and again is given up at its next turn.
+    await new Promise<void>((resolve) => {
+      this.#machine.clock.after(stragglersMs, () => {
+        this.#machine.stirred()
+        resolve()
+      })
+    })
     const left = this.main.pending
     if (left > 0)
       this.#machine.findings.violated('I23', `${this.name} has ${left} timers left when it has stopped`)
@@ -201,7 +210,7 @@ export class SimulatedProcess implements Audited {
   }
 
   #outside(): Outside {
-    const { runs, audit, findings, clock } = this.#machine
+    const { runs, audit, findings, clock, pace } = this.#machine
     return {
       began: (ctx: TaskContext, key: string, idempotencyKey: string) => {
         if (this.isDead) return false
@@ -211,21 +220,24 @@ export class SimulatedProcess implements Audited {
         seen.keys.add(idempotencyKey)
         runs.set(name, seen)
         findings.note(this.name, `runs '${key}' of task ${Number.parseInt(ctx.taskId.slice(24), 16)}`)
-        audit.stepBegan(
-          this,
-          ctx.taskId,
+        audit.stepBegan(this, {
+          taskId: ctx.taskId,
           key,
-          ctx.fencingToken,
-          graceMs + this.line.trouble.lateMs,
-          clock.elapsed - this.#awakeSince,
-        )
+          fence: ctx.fencingToken,
+          idempotencyKeys: seen.keys.size,
+          graceMs: graceMs + this.line.trouble.lateMs,
+          awakeMs: clock.elapsed - this.#awakeSince,
+        })
         return true
       },
       runsOf: (taskId, key) => runs.get(`${taskId} ${key}`)?.runs ?? 0,
-      sleep: (ms) => new Promise((resolve) => this.#work.after(ms, resolve)),
+      sleep: (ms) => new Promise((resolve) => this.#work.after(ms * pace.msEach, resolve)),
     }
   }
 }
+
+/** Longer than the pause before a write is tried again. */
+const stragglersMs = 300
 
 /** How long a holder may go on that has not been told that its lease ended: until its next write, which is refused. */
 const graceMs = leaseTtlMs

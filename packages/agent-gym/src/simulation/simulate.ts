@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, statSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type ExecutionStore, parseExecutionConfig, type Read } from '@ku0/agent-runtime-core'
@@ -88,7 +88,7 @@ class Life {
     this.#random = random.fork('faults')
     const { config } = parseExecutionConfig(this.#swarm.config)
     this.#findings = new Findings(() => this.#clock.elapsed, options.trace === true)
-    makeStore(path, config, seed)
+    makeStore(path, config)
     this.#plant = options.plant?.({
       path,
       config,
@@ -109,6 +109,7 @@ class Life {
       workers: this.#swarm.workers,
       capacity: this.#swarm.capacity,
       runs: new Map(),
+      pace: { msEach: 1 },
       unlock: () => this.#releaseLock(),
       stirred: () => {
         this.#isStirred = true
@@ -312,6 +313,8 @@ class Life {
   #heal(): void {
     this.#findings.note('life', 'no more faults')
     this.#isHealing = true
+    // What is left to wait for is the runtime.
+    this.#machine.pace.msEach = 0.1
     this.#releaseLock()
     for (const process of this.#processes) {
       if (process.isDead) continue
@@ -340,14 +343,14 @@ class Life {
     for (const [id, { row, name }] of audit.followed)
       if (row.state < 3)
         this.#findings.violated(
-          'I24',
+          'I25',
           `task ${id} (${name}) has not ended ${livenessMs} ms after the last fault: state ${row.state}, lease ${row.lease}`,
         )
     if (audit.liveLeases > 0 && audit.openTasks === 0)
       this.#findings.violated('I23', `${audit.liveLeases} leases are live at the end`)
   }
 
-  /** I24: a task that could start and a worker that is free do not wait beside each other. */
+  /** I25: a task that could start and a worker that is free do not wait beside each other. */
   #lookForIdleness(): void {
     const { audit, capacity, workers, findings } = this.#machine
     const queued = [...audit.followed.values()].filter(
@@ -363,7 +366,7 @@ class Life {
     else if (!this.#idleSince.has('all')) this.#idleSince.set('all', now)
     else if (now - (this.#idleSince.get('all') ?? now) > 1_000) {
       findings.violated(
-        'I24',
+        'I25',
         `${queued.length} tasks are queued for more than 1000 ms while ${slots - audit.liveLeases} slots are free`,
       )
       this.#idleSince.clear()
@@ -445,8 +448,12 @@ function openAuditor(path: string, config: Machine['config'], seed: string): Sto
   })
 }
 
-/** The file is there before the first process, so that the audit can be, too. */
-function makeStore(path: string, config: Machine['config'], seed: number): void {
-  const engine = openAuditor(path, config, `${seed} at the beginning`)
-  engine.close()
+/** The file is there before the first process, so that the audit can be, too. It is made once: all of them begin alike. */
+function makeStore(path: string, config: Machine['config']): void {
+  if (fresh === undefined) {
+    openAuditor(path, config, 'at the beginning').close()
+    fresh = readFileSync(path)
+  } else writeFileSync(path, fresh)
 }
+
+let fresh: Buffer | undefined

@@ -2,7 +2,7 @@ import type { ExecutionConfigInput } from '@ku0/agent-runtime-core'
 import type { SeededRandom } from '@ku0/agent-runtime-core/testing'
 
 /** What can go wrong in a simulated life. */
-export const faults = [
+const faults = [
   'crash',
   'crash at a message',
   'pause',
@@ -53,7 +53,7 @@ export function drawSwarm(random: SeededRandom): Swarm {
     submissions: 10 + random.int(12),
     config: {
       leaseTtlMs,
-      heartbeatIntervalMs: 100,
+      heartbeatIntervalMs: 160,
       schedulerTickMs: 100,
       maxInFlightPerWorker: 4,
       queueDepthLimit: random.pick([8, 12, 40]),

@@ -1,0 +1,33 @@
+import type { TaskState } from './audit-rows.ts'
+
+/** The states of a task as they stand in its row. */
+export const [QUEUED, RUNNING, WAITING, COMPLETED, FAILED, CANCELED, REJECTED] = [
+  0, 1, 2, 3, 4, 5, 6,
+] as const
+
+const stateNames = ['queued', 'running', 'waiting', 'completed', 'failed', 'canceled', 'rejected']
+
+export function nameOf(state: number | undefined): string {
+  return stateNames[state ?? -1] ?? 'not there'
+}
+
+/** A task as its events say it is, and what the audit remembers of it. */
+export interface Followed {
+  row: TaskState
+  /** The number of its program, from its input. */
+  name: string
+  /** By an error of its own. */
+  mayFail: boolean
+  memos: Map<string, { seq: number; result: string }>
+  /** When its waits are due, by key; what a timer has ended. */
+  due: Map<string, number>
+  fired: Set<string>
+  /** Open waits for signals: key and name. */
+  signals: Map<string, string>
+  divergent: boolean
+  /** How often it was sent back to have steps done again. */
+  rejections: number
+  quotaKeys: string
+  lane: number
+  policyOfChildren: Map<string, string>
+}

@@ -1,0 +1,56 @@
+import { describe, expect, test } from 'vitest'
+import { simCommand } from '../../src/cli/sim-command.ts'
+
+async function sim(...args: readonly string[]) {
+  let [out, err] = ['', '']
+  const code = await simCommand(args, {
+    out: { write: (text: string) => (out += text) },
+    err: { write: (text: string) => (err += text) },
+  })
+  return { code, out, err }
+}
+
+const timeout = 300_000
+
+describe('pnpm sim', () => {
+  test('--seed plays one life, and says the hash of its trace', { timeout }, async () => {
+    const [first, again] = [await sim('--seed', '5'), await sim('--', '--seed', '5', '--trace')]
+    expect([first.code, again.code]).toEqual([0, 0])
+    expect(first.out).toMatch(/^seed 5 \(.+\): every rule held, \d+ ms, trace [0-9a-f]{16}\nsubmissions /)
+    expect(again.out.endsWith(first.out)).toBe(true)
+    expect(again.out).toMatch(/ {5}0\.000 {2}life {6}seed 5/)
+  })
+
+  test('a rule that is broken is named, with how to see it again, and fails', { timeout }, async () => {
+    const { code, out } = await sim('--seed', '1', '--plant', 'a cancel that is lost')
+    expect(code).toBe(1)
+    expect(out).toMatch(/BROKEN[^]+ms {2}I18 {2}the cancel of task/)
+    expect(out).toContain('again: pnpm sim --seed 1 --trace')
+  })
+
+  test('--seeds plays a range, and says what happened', { timeout }, async () => {
+    const { code, out } = await sim('--seeds', '4..6', '--threads', '2')
+    expect(code).toBe(0)
+    expect(out).toMatch(/^3 seeds \(\d to the end, \d under faults throughout\), 0 broken/)
+    expect(out).toMatch(/claims [1-9]/)
+  })
+
+  test('--evidence makes a page of it', { timeout }, async () => {
+    const { code, out } = await sim('--seeds', '4..4', '--evidence')
+    expect(code).toBe(0)
+    expect(out).toMatch(/^# Evidence: the simulation\n[^]+\| seeds \| 4 to 4: 1 \|\n\| broken \| none \|/)
+  })
+
+  test.each([
+    [['--seed', '0'], 'a whole number from 1 on'],
+    [['--seeds', '9..2'], 'two seeds with two dots between them'],
+    [['--seed', '1', '--seeds', '1..2'], 'one seed, or a range'],
+    [['--trace'], 'add --seed N'],
+    [['--seed', '1', '--plant', 'a cancel that is los'], 'did you mean "a cancel that is lost"?'],
+    [['--sed', '1'], 'unknown option'],
+  ])('%j is refused, saying why', async (args, why) => {
+    const { code, err } = await sim(...args)
+    expect(code).toBe(2)
+    expect(err).toContain(why)
+  })
+})

@@ -1,0 +1,108 @@
+import { describe, expect, test } from 'vitest'
+import { counted } from '../../src/simulation/findings.ts'
+import { addCounts, leastSeeds, minimumPer100, missing, noCounts } from '../../src/simulation/minimums.ts'
+import { plants } from '../../src/simulation/plants.ts'
+import { runSeeds } from '../../src/simulation/run-seeds.ts'
+import { simulate } from '../../src/simulation/simulate.ts'
+import { brokenOnce } from './broken-once.ts'
+
+/** A seed takes a sixth of a second where nothing else runs. */
+const timeout = 600_000
+
+describe('a simulated life', () => {
+  test(
+    'I21 is the same again: every line of its trace, whatever was played before it',
+    { timeout },
+    async () => {
+      const seeds = [3, 11, 19, 27]
+      const first = new Map<number, string>()
+      for (const seed of seeds) first.set(seed, (await simulate(seed)).hash)
+      for (const seed of seeds.toReversed()) {
+        const again = await simulate(seed, { trace: true })
+        expect([seed, again.hash]).toEqual([seed, first.get(seed)])
+        expect(again.lines.length).toBeGreaterThan(100)
+      }
+      expect(new Set(first.values()).size).toBe(seeds.length)
+    },
+  )
+
+  test('keeps every rule, and enough happens in it', { timeout }, async () => {
+    const { seeds, broken, counts, modes } = await runSeeds({ first: 10_001, last: 10_000 + leastSeeds }, 2)
+    expect(
+      broken.flatMap(({ seed, violations }) => violations.map(({ rule, text }) => [seed, rule, text])),
+    ).toEqual([])
+    expect(seeds).toBe(leastSeeds)
+    expect(missing(seeds, counts)).toEqual([])
+    expect(Math.min(modes.safety, modes.liveness)).toBeGreaterThan(5)
+  })
+
+  test.each(brokenOnce)(
+    'keeps every rule with seed $seed, which broke one: $why',
+    { timeout },
+    async ({ seed }) => {
+      expect((await simulate(seed)).violations).toEqual([])
+    },
+  )
+})
+
+describe('a range of seeds in which too little happens', () => {
+  test('fails, naming what there was too little of', () => {
+    expect(missing(100, noCounts).length).toBe(Object.keys(minimumPer100).length)
+    const enough = { ...noCounts, ...minimumPer100 }
+    expect(missing(100, enough)).toEqual([])
+    expect(missing(100, { ...enough, zombies: 1 })).toEqual([
+      'zombies: 1 in 100 seeds, at least 40 are needed',
+    ])
+    expect(missing(200, addCounts(enough, { ...enough, claims: 0 }))).toEqual([
+      'claims: 1200 in 200 seeds, at least 2400 are needed',
+    ])
+  })
+
+  test('counts claims, expiries, zombies, cancels and waits among it', () => {
+    for (const name of ['claims', 'expiries', 'zombies', 'cancels', 'waits'] as const) {
+      expect(counted).toContain(name)
+      expect(minimumPer100[name]).toBeGreaterThan(0)
+    }
+  })
+})
+
+describe('a planted bug is found within 300 seeds', () => {
+  /** The rule that it breaks; another may be broken first. */
+  const rules: Readonly<Record<string, string>> = {
+    'a settlement without its fence': 'I9',
+    'the first memo of a zombie': 'I9',
+    'other writes without their fence': 'I9',
+    'a heartbeat without its fence': 'I9',
+    'a lease that is renewed after its end': 'I9',
+    'a sweep that does not look again': 'I3',
+    'a memo that is overwritten': 'at the end',
+    'the same workers after a crash': 'I11',
+    'a cancel that is lost': 'I18',
+    'a submission that is lost': 'I1',
+    'an idempotency key that is ignored': 'I17',
+    'a timer before its time': 'I20',
+    'a timer that fires twice': 'I20',
+    'a gap in the events': 'I15',
+    'a capacity that is ignored': 'I11',
+    'a quota that leaks': 'I19',
+    'a quota off by one': 'I19',
+    'backpressure off by one': 'I13',
+    'lanes that are not strict': 'I12',
+    'poison that is never found': 'C17',
+    'the living taken for dead': 'I9',
+    'a claim that nobody hears of': 'I25',
+    'children that outlive their parents': 'I22',
+  }
+
+  test('each has its rule', () => {
+    expect(Object.keys(rules)).toEqual(Object.keys(plants))
+  })
+
+  test.each(Object.entries(plants))('%s', { timeout }, async (name, plant) => {
+    for (let seed = 1; seed <= 300; seed += 1) {
+      const { violations } = await simulate(seed, { plant })
+      if (violations.some(({ rule }) => rule === rules[name])) return
+    }
+    expect.fail(`${name} was not found`)
+  })
+})
