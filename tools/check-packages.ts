@@ -16,6 +16,7 @@ interface Manifest {
   version: string
   private?: boolean
   exports: Record<string, string>
+  bin?: Record<string, string>
 }
 
 const workspace = resolve(import.meta.dirname, '..')
@@ -49,6 +50,10 @@ try {
 
   for (const node of [process.execPath, ...oldestNodes.map(fetchNode)]) {
     execFileSync(node, ['import.mjs'], { cwd: project, stdio: 'inherit' })
+    for (const command of packages.flatMap(({ manifest }) => Object.keys(manifest.bin ?? {}))) {
+      execFileSync(node, [join(project, 'node_modules/.bin', command), '--help'], { cwd: project })
+      console.log(`  ${command} --help runs`)
+    }
     if (program === undefined) continue
     if (!hasAwaitUsing(node)) {
       console.log('  the program of README.md is left out: `await using` needs Node 24 or a compiler')

@@ -7,12 +7,13 @@ type Import =
   | ESTree.ExportNamedDeclaration
   | ESTree.ExportAllDeclaration
 
-/** Imports form a star: gym -> runtime, persistence, telemetry -> core -> zod. */
+/** Imports form a star: gym, cli -> runtime, persistence, telemetry -> core -> zod. */
 const mayImport: Record<string, string[]> = {
   'agent-runtime-core': [],
   'agent-runtime-persistence': ['agent-runtime-core'],
   'agent-runtime-telemetry': ['agent-runtime-core'],
   'agent-runtime': ['agent-runtime-core'],
+  'agent-runtime-cli': ['agent-runtime-core', 'agent-runtime-persistence'],
   'agent-gym': [
     'agent-runtime',
     'agent-runtime-core',

@@ -7,6 +7,7 @@ import {
   ExecutionConfig,
   parseExecutionConfig,
 } from '../../packages/agent-runtime-core/src/index.ts'
+import { cliExitCodes } from '../../packages/agent-runtime-cli/src/index.ts'
 import { exitCodes } from '../../packages/agent-runtime/src/index.ts'
 import { conditionOf } from '../conditional-tests.ts'
 import { references, ruledPages } from '../references.ts'
@@ -134,6 +135,12 @@ describe('docs/operating.md', () => {
     const { drained, abandoned, storeFailed, signalBase } = exitCodes
     const expected = [drained, abandoned, storeFailed, signalBase + 2, signalBase + 15].map(String)
     expect(table('exit codes').map(([number]) => number)).toEqual(expected)
+  })
+
+  test('lists the exit codes of the command agent-runtime', () => {
+    expect(table('exit codes of commands').map(([number]) => number)).toEqual(
+      Object.values(cliExitCodes).map(String),
+    )
   })
 
   test('names the versions of Node that the packages ask for', () => {

@@ -56,6 +56,10 @@ const lines: Record<string, [line: string, refusedBy: string | undefined][]> = {
     ["void `SELECT ${'id'} FROM task ORDER BY id LIMIT ?`", limit],
     [`void 'SELECT id FROM task ORDER BY id LIMIT ? + 0'`, undefined],
   ],
+  'packages/agent-runtime-cli/src/run-command.ts': [
+    [`import '@ku0/agent-runtime-persistence'`, undefined],
+    [`import '@ku0/agent-runtime'`, star],
+  ],
   'packages/agent-runtime-telemetry/src/logs.ts': [[`import '@ku0/agent-runtime-persistence'`, star]],
   'packages/agent-runtime/src/testing/test-process.ts': [
     [`import '@ku0/agent-runtime-persistence'`, undefined],

@@ -2,6 +2,7 @@
 import { chmodSync, existsSync, linkSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { RuntimeError, StoreError } from '@ku0/agent-runtime-core'
+import Database from 'better-sqlite3'
 import { parseStoreUrl } from './open-store.ts'
 import { readAnchor } from './sqlite/anchor.ts'
 import { compareWithAnchor, dataLossError } from './sqlite/data-loss.ts'
@@ -61,6 +62,7 @@ export async function backupStore(
       },
     })
     db.exec('COMMIT')
+    makeOneFile(partial)
     chmodSync(partial, statSync(source).mode & 0o777)
     await nextTurn()
     const found = await verifyFile(partial, { maxFaults: 1, ...(signal === undefined ? {} : { signal }) })
@@ -85,6 +87,16 @@ function assertFree(path: string): void {
   const folder = dirname(path)
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true)
     throw new StoreError('store_folder_missing', `${folder} does not exist; create the folder`)
+}
+
+/** Without a log of its own the copy can be read where nothing may be written. Whoever opens it as a store gives it one. */
+function makeOneFile(path: string): void {
+  const copy = new Database(path)
+  try {
+    copy.pragma('journal_mode = DELETE')
+  } finally {
+    copy.close()
+  }
 }
 
 /** Under its name, whole, and only if nothing has that name by now. */

@@ -224,9 +224,9 @@ function* problemsIn(
     }
   if (durability.journalMode !== 'wal')
     yield {
-      level: 'error',
+      level: 'warning',
       message: `the journal mode is ${durability.journalMode}, not wal`,
-      remedy: 'Something else changed it; the next process that opens the store sets it back.',
+      remedy: 'A backup has this one. The next process that opens the store sets it back.',
     }
   for (const [mode, expected] of [
     ['full', 2],

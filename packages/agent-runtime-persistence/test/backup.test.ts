@@ -85,6 +85,8 @@ describe('a backup (docs/reliability.md D25)', () => {
     expect(statSync(made.path).mode & 0o777).toBe(0o600)
     expect(readdirSync(folder).filter((name) => name.startsWith('copy'))).toEqual(['copy.db'])
     expect(made.bytes).toBe(statSync(made.path).size)
+    await verifyStore(`sqlite:${made.path}`)
+    expect(readdirSync(folder).filter((name) => name.startsWith('copy'))).toEqual(['copy.db'])
   })
 
   test.each(['', '-wal', '-anchor'])('never replaces a file: copy.db%s', async (suffix) => {

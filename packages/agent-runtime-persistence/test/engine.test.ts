@@ -124,6 +124,8 @@ describe('a tick that comes late', () => {
     expect(commits()).toBe(before + 1)
     engine.close()
   })
+})
+
 test('4.10 an engine that dies leaves what the death of its process leaves: its lease is taken over, long before it ends', () => {
   const path = join(scratchFolder(), 'store.db')
   const clock = new VirtualClock()

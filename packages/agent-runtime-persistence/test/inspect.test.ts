@@ -97,7 +97,7 @@ describe('an inspection', () => {
     ['a wall clock that moved', 'warning', /moved by (?:20|19)\d{3} ms/, (path) => change(path, offset)],
     [
       'another journal mode',
-      'error',
+      'warning',
       /the journal mode is delete/,
       (path) => {
         const db = new Database(path)

@@ -88,7 +88,7 @@ export class AnchorFile {
     const text = `${this.prefix}${number} ${digits}${this.suffix}`
     const line = `${text} ${checkOf(text)}`
     this.slot.fill(' ', this.slot.write(line, 'latin1'), slotBytes - 1)
-    writeSync(this.file, this.slot, 0, slotBytes, (number % slots) * slotBytes)
+    this.on(() => writeSync(this.file, this.slot, 0, slotBytes, (number % slots) * slotBytes))
     this.last = last
     this.isDirty = true
   }
@@ -102,7 +102,7 @@ export class AnchorFile {
       this.inode = statSync(anchorPath(this.path)).ino
       if (this.last !== undefined) this.write(this.last)
     }
-    if (this.syncs) fdatasyncSync(this.file)
+    if (this.syncs) this.on(() => fdatasyncSync(this.file))
     this.syncedAt = mono
     this.isDirty = false
   }
@@ -113,18 +113,38 @@ export class AnchorFile {
 
   /** With the rights of the database: whoever may write that may write this. */
   private open(): number {
-    const file = anchorPath(this.path)
+    const mode = (statSync(this.path, { throwIfNoEntry: false })?.mode ?? 0o600) & 0o666
+    return this.on(() => openSync(anchorPath(this.path), constants.O_RDWR | constants.O_CREAT, mode))
+  }
+
+  private on<T>(act: () => T): T {
     try {
-      const mode = statSync(this.path).mode & 0o666
-      return openSync(file, constants.O_RDWR | constants.O_CREAT, mode)
+      return act()
     } catch (cause) {
-      const detail = cause instanceof Error ? cause.message : String(cause)
-      throw new StoreError(
+      throw anchorError(anchorPath(this.path), cause)
+    }
+  }
+}
+
+/** Without its anchor a store does not go on: the next start could not tell what is missing. */
+function anchorError(file: string, cause: unknown): StoreError {
+  const detail = cause instanceof Error ? cause.message : String(cause)
+  switch ((cause as { code?: unknown }).code) {
+    case 'ENOSPC':
+    case 'EDQUOT':
+      return new StoreError('store_full', `${file}: the disk is full; free space, then try again`, { cause })
+    case 'EIO':
+      return new StoreError(
+        'store_io',
+        `${file}: reading or writing failed (${detail}); check the disk, then start again`,
+        { cause },
+      )
+    default:
+      return new StoreError(
         'store_read_only',
         `${file} cannot be written (${detail}); give this user write access to it`,
         { cause },
       )
-    }
   }
 }
 

@@ -50,7 +50,8 @@ function useIn(text: string): BudgetUse {
 /** Compares what was counted with the sums before and after. I14, I16, I17, I24. */
 export function compareSums(tally: Tally, before: Sums, after: Sums, faults: Faults): void {
   const between = (where: string, counted: number, low: number, high: number) => {
-    if (counted < low || counted > high)
+    // What is no number equals nothing.
+    if (!(counted >= low && counted <= high))
       faults.add('sum', where, counted, low === high ? low : `${low} to ${high}`)
   }
   // What damaged events would have counted is not known.
@@ -79,14 +80,23 @@ function compareBudgets(
 ): void {
   const sums = new Map<number, BudgetUse>()
   for (const [budget, spent] of tally.spent)
-    for (let next: number | null = budget; next !== null; next = after.budgets.get(next)?.above ?? null)
-      sums.set(next, addUse(sums.get(next) ?? noUse, spent))
+    for (const task of upwards(budget, after.budgets)) sums.set(task, addUse(sums.get(task) ?? noUse, spent))
   for (const [task, { used: high }] of after.budgets) {
     const counted = sums.get(task) ?? noUse
     const low = before.budgets.get(task)?.used ?? noUse
     for (const field of ['tokens', 'money', 'cost', 'steps'] as const)
       between(`budget of task ${task}, ${field}`, counted[field], low[field], high[field])
   }
+}
+
+/** A budget and those above it; of a circle, which somebody must have made, each once. */
+function upwards(budget: number, budgets: Sums['budgets']): ReadonlySet<number> {
+  const seen = new Set<number>()
+  for (let next: number | null = budget; next !== null && !seen.has(next);) {
+    seen.add(next)
+    next = budgets.get(next)?.above ?? null
+  }
+  return seen
 }
 
 /** What tells one stream from another. */

@@ -116,8 +116,7 @@ export function prepareTaskRules({ db, load, ids, hashes, faults, tally }: Conte
     const { row: told } = folded
     const [first] = events
     const it = (first?.it ?? {}) as Partial<EventData['task.queued']>
-    const parent =
-      it.parentId === undefined ? null : (load.explicit(it.parentId) ?? ids.taskNumber(it.parentId))
+    const parent = it.parentId === undefined ? null : numberOf(it.parentId)
     const starts = events.filter(({ type }) => type === 'task.started')
     const above = parent === null || parent === undefined ? null : (load.task(parent)?.budget ?? null)
     const expected: Readonly<Record<string, unknown>> = {
@@ -137,6 +136,15 @@ export function prepareTaskRules({ db, load, ids, hashes, faults, tally }: Conte
     }
     for (const [column, value] of Object.entries(expected))
       faults.same(`task ${row.id}, ${column}`, value, row[column as keyof TaskRow])
+    if (it.budget !== undefined) {
+      const budget = load.budget(row.id)
+      if (budget === undefined) faults.add('row', `task ${row.id}, its budget`, 'a budget', 'none')
+      else {
+        const where = `task ${row.id}, its budget`
+        faults.same(`${where}, above`, above, budget.above)
+        faults.same(`${where}, own use`, canonical(spentIn(events)), canonical(budget.own))
+      }
+    }
     checkTimes(row, events, folded)
     checkAccount(row, it, starts, told)
     const stream = row.stream === null ? undefined : streamOf.get(row.stream)
@@ -254,10 +262,15 @@ export function prepareTaskRules({ db, load, ids, hashes, faults, tally }: Conte
       faults.same(`${where}, key`, event?.it['key'], key)
       faults.same(`${where}, position`, event?.it['position'], position)
       faults.same(`${where}, policy`, event?.it['policy'], policy)
+      faults.same(`${where}, task`, numberOf(event?.it['taskId']), task)
       if (!childPolicies.includes(policy))
         faults.add('row', `${where}, policy`, childPolicies.join(' or '), policy)
       if (event?.type === 'child.spawned') faults.same(`${where}, its parent`, row.id, childTask.get(task))
     }
+  }
+
+  function numberOf(taskId: unknown): number | undefined {
+    return typeof taskId === 'string' ? (load.explicit(taskId) ?? ids.taskNumber(taskId)) : undefined
   }
 
   /** Where a fork begins is not in its events, and is a part of what its key binds. */

@@ -26,8 +26,8 @@ export interface Verification {
   readonly faults: readonly StoreFault[]
   readonly faultCount: number
   /**
-   * The last commit up to which the journal and every event that it names are as they were written: 0 and null for none. Rows, which the
-   * events make, do not count.
+   * The last commit up to which the journal and every event that it names are as they were written: 0 and null for none, or where not all
+   * could be read. Rows, which the events make, do not count.
    */
   readonly lastGood: { readonly commit: number; readonly at: number | null }
   /** The commit that the anchor tells of; null where there is no anchor. */
@@ -56,20 +56,21 @@ export function* verifyDatabase({
   const slice = <T>(run: () => T): T => db.transaction(run)()
   let storeId = noStoreId
   let walk: JournalWalk | undefined
+  /** Whether all could be read. */
+  let isWhole = false
   const tally = new Tally()
   try {
     yield* checkFile(db, faults, slice)
-    if (faults.count === 0) {
-      storeId = db.prepare<[], string>("SELECT value FROM meta WHERE key = 'store_id'").pluck().get() ?? ''
-      const loss = slice(() => (anchor === undefined ? undefined : compareWithAnchor(db, anchor)))
-      if (loss !== undefined) tellLoss(loss, faults)
-      yield* checkAll()
-    }
+    storeId = db.prepare<[], string>("SELECT value FROM meta WHERE key = 'store_id'").pluck().get() ?? ''
+    const loss = slice(() => (anchor === undefined ? undefined : compareWithAnchor(db, anchor)))
+    if (loss !== undefined) tellLoss(loss, faults)
+    yield* checkAll()
+    isWhole = true
   } catch (error) {
     if (!isDamage(error)) throw error
     faults.add('file', 'a page', 'what SQLite can read', (error as Error).message)
   }
-  const lastGood = yield* findLastGood()
+  const lastGood = isWhole ? yield* findLastGood() : { commit: 0, at: null }
   return {
     ok: faults.count === 0,
     storeId,
@@ -147,19 +148,14 @@ export function* verifyDatabase({
   }
 
   function* findLastGood(): Generator<void, Verification['lastGood']> {
-    try {
-      const commits = faults.events.size === 0 ? [] : yield* commitsOf(db, faults.events, slice)
-      const first = Math.min(faults.firstCommit, ...commits)
-      const row = db
-        .prepare<[number], { number: number; at: number }>(
-          'SELECT number, at FROM journal WHERE number < ? ORDER BY number DESC LIMIT 1',
-        )
-        .get(Number.isFinite(first) ? first : Number.MAX_SAFE_INTEGER)
-      return { commit: row?.number ?? 0, at: row?.at ?? null }
-    } catch (error) {
-      if (!isDamage(error)) throw error
-      return { commit: 0, at: null }
-    }
+    const commits = faults.events.size === 0 ? [] : yield* commitsOf(db, faults.events, slice)
+    const first = commits.reduce((least, commit) => Math.min(least, commit), faults.firstCommit)
+    const row = db
+      .prepare<[number], { number: number; at: number }>(
+        'SELECT number, at FROM journal WHERE number < ? ORDER BY number DESC LIMIT 1',
+      )
+      .get(Number.isFinite(first) ? first : Number.MAX_SAFE_INTEGER)
+    return { commit: row?.number ?? 0, at: row?.at ?? null }
   }
 }
 

@@ -1,0 +1,49 @@
+import { type ErrorCode, isErrorCode } from '@ku0/agent-runtime-core'
+
+/** What the command `agent-runtime` exits with; a signal adds 128. Source: `docs/operating.md`, Commands. */
+export const cliExitCodes = {
+  /** Done, and nothing is wrong. */
+  ok: 0,
+  /** It failed, and none of the others says why. */
+  failed: 1,
+  /** It was called wrongly; nothing was done. */
+  usage: 2,
+  /** The store is damaged, has lost commits, or is no store. */
+  damaged: 65,
+  /** There is no such store. */
+  missing: 66,
+  /** The target of a backup exists, or there is no room or folder for it. */
+  cannotCreate: 73,
+  /** The disk has failed. */
+  io: 74,
+  /** The store was busy: try again. */
+  busy: 75,
+  /** This user may not read or write it. */
+  denied: 77,
+  /** Another version of the program or of Node is needed. */
+  version: 78,
+} as const
+
+/** What an error that was thrown exits with. */
+export function exitCodeOf(error: unknown): number {
+  const { code } = (error ?? {}) as { code?: unknown }
+  return (isErrorCode(code) ? byCode.get(code) : undefined) ?? cliExitCodes.failed
+}
+
+const byCode: ReadonlyMap<ErrorCode, number> = new Map<ErrorCode, number>([
+  ['invalid_argument', cliExitCodes.usage],
+  ['store_corrupt', cliExitCodes.damaged],
+  ['store_data_loss', cliExitCodes.damaged],
+  ['store_not_a_database', cliExitCodes.damaged],
+  ['not_found', cliExitCodes.missing],
+  ['already_exists', cliExitCodes.cannotCreate],
+  ['store_folder_missing', cliExitCodes.cannotCreate],
+  ['store_full', cliExitCodes.cannotCreate],
+  ['store_io', cliExitCodes.io],
+  ['store_unlinked', cliExitCodes.io],
+  ['store_busy', cliExitCodes.busy],
+  ['store_read_only', cliExitCodes.denied],
+  ['store_newer', cliExitCodes.version],
+  ['store_schema', cliExitCodes.version],
+  ['node_unsupported', cliExitCodes.version],
+])

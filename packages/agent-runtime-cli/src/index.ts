@@ -1,0 +1,3 @@
+export { cliExitCodes } from './exit-codes.ts'
+export { runCommand, type Outlet } from './run-command.ts'
+export { runProcess } from './run-process.ts'

@@ -1,0 +1,28 @@
+import { runCommand } from './run-command.ts'
+
+const signals = { SIGINT: 2, SIGTERM: 15 } as const
+
+/** Runs the command of this process: its arguments, its streams, its signals, its exit code. */
+export async function runProcess(): Promise<void> {
+  const control = new AbortController()
+  let signaled: number | undefined
+  for (const [name, number] of Object.entries(signals))
+    process.once(name, () => {
+      signaled = number
+      control.abort(new Error(`ended by ${name}`))
+    })
+  // Who reads may have heard enough: `| head -1`.
+  for (const stream of [process.stdout, process.stderr])
+    stream.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE') throw error
+    })
+  const code = await runCommand(
+    process.argv.slice(2),
+    {
+      out: (text) => void process.stdout.write(text),
+      err: (text) => void process.stderr.write(text),
+    },
+    control.signal,
+  )
+  process.exitCode = signaled === undefined ? code : 128 + signaled
+}

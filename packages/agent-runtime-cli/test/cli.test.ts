@@ -1,0 +1,238 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openStore, verifyStore } from '@ku0/agent-runtime-persistence'
+import Database from 'better-sqlite3'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { cliExitCodes, runCommand } from '../src/index.ts'
+
+const bin = join(import.meta.dirname, '../bin/agent-runtime.mjs')
+
+function scratchFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'cli-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+/** A closed store with so many tasks more. */
+async function storeOf(tasks: number, path = join(scratchFolder(), 'it.db')): Promise<string> {
+  const store = await openStore(`sqlite:${path}`, { thread: false })
+  for (let n = 0; n < tasks; n++)
+    await store.write({
+      kind: 'submit',
+      tasks: [{ type: 'work', lane: 'normal', input: '1', idempotencyKey: `key ${n} of ${tasks}` }],
+    })
+  await store.close()
+  return path
+}
+
+async function run(...args: string[]) {
+  const said = { out: '', err: '' }
+  const code = await runCommand(args, {
+    out: (text) => void (said.out += text),
+    err: (text) => void (said.err += text),
+  })
+  return { code, ...said }
+}
+
+/** As a shell runs it. */
+const shell = (...args: string[]) => spawnSync(process.execPath, [bin, ...args], { encoding: 'utf8' })
+
+/** Changes the bytes of one text in a file of the same length. */
+function replaceIn(path: string, from: string, to: string): void {
+  const bytes = readFileSync(path)
+  const at = bytes.indexOf(from)
+  expect(at).toBeGreaterThan(0)
+  bytes.write(to, at)
+  writeFileSync(path, bytes)
+}
+
+/** A byte of the last event's data: pages are in order, the text is found from the end. */
+function edit(path: string): void {
+  replaceIn(path, '"type":"work"', '"type":"worx"')
+}
+
+describe('agent-runtime verify', () => {
+  test('of a store that is well says so, and exits with 0', async () => {
+    const path = await storeOf(3)
+    const { code, out, err } = await run('verify', path)
+    expect([code, err]).toEqual([0, ''])
+    expect(out).toMatch(
+      /^.*it\.db: well\n {2}tasks 3, events 3, commits 3\n {2}last good commit: 3 of 20.*Z\n {2}anchor: commit 3\n$/,
+    )
+    expect(await run('verify', `sqlite:${path}`)).toMatchObject({ code: 0 })
+  })
+
+  test('of a damaged one tells the faults and the last good commit, and exits with 65', async () => {
+    const path = await storeOf(3)
+    edit(path)
+    const { code, out } = await run('verify', path)
+    expect(code).toBe(cliExitCodes.damaged)
+    expect(out).toMatch(
+      /it\.db: damaged, 1 fault\n {2}event: task \d, event 1: expected hash \w{12}, found hash \w{12}\n/,
+    )
+    const { code: same, out: json } = await run('verify', '--json', path)
+    expect(same).toBe(code)
+    expect(JSON.parse(json)).toEqual(await verifyStore(`sqlite:${path}`))
+  })
+
+  test('of one that lost commits too', async () => {
+    const path = await storeOf(2)
+    copyFileSync(path, `${path}.older`)
+    await storeOf(1, path)
+    copyFileSync(`${path}.older`, path)
+    const { code, out } = await run('verify', path)
+    expect(code).toBe(cliExitCodes.damaged)
+    expect(out).toContain('anchor: commit 3: expected commit 3, found commit 2')
+    expect(out).toContain('last good commit: 2 of')
+  })
+
+  test('tells as many faults as it is asked for', async () => {
+    const path = await storeOf(3)
+    const content = readFileSync(path)
+    for (let at = content.indexOf('"type":"work"'); at > 0; at = content.indexOf('"type":"work"', at + 1))
+      content.write('"type":"worx"', at)
+    writeFileSync(path, content)
+    const { out } = await run('verify', path, '--max-faults', '1')
+    expect(out).toMatch(/damaged, 3 faults\n {2}event:.*\n {2}and 2 more\n/)
+  })
+
+  test('lets no control character of a store through', async () => {
+    const path = await storeOf(1)
+    new Database(path).exec("UPDATE stream SET key = key || char(27) || '[2J' || char(10)").close()
+    const { out } = await run('verify', path)
+    expect(out).toContain(String.raw`\u001b[2J\u000a`)
+    expect(out).not.toContain('\u001b')
+  })
+})
+
+describe('agent-runtime doctor', () => {
+  test('tells how a store is set up', async () => {
+    const path = await storeOf(2)
+    for (const suffix of ['', '-anchor']) chmodSync(path + suffix, 0o600)
+    const { code, out } = await run('doctor', path)
+    expect(code).toBe(0)
+    expect(out).toContain(
+      'journal mode wal; synchronous 2 with durability full, 1 with normal; last writer full',
+    )
+    expect(out).toMatch(/it\.db: \d+ KiB, mode 600\n/)
+    expect(out).toContain('tasks 2, 0 running, 0 waiting; commits 2, anchor 2')
+    const report = JSON.parse((await run('doctor', path, '--json')).out) as { ok: boolean; problems: unknown }
+    expect(report).toMatchObject({ ok: true, problems: [] })
+  })
+
+  test('exits with 65 where what was promised does not hold', async () => {
+    const path = await storeOf(2)
+    await storeOf(1, `${path}.other`)
+    copyFileSync(`${path}.other`, path)
+    const { code, out } = await run('doctor', path)
+    expect(code).toBe(cliExitCodes.damaged)
+    expect(out).toMatch(/error: .*it\.db is not the store that was here/)
+  })
+})
+
+describe('agent-runtime backup', () => {
+  test('makes a copy that verifies', async () => {
+    const path = await storeOf(2)
+    const copy = `${path}.copy`
+    const { code, out } = await run('backup', path, copy)
+    expect([code, out.split('\n')[0]]).toEqual([
+      0,
+      expect.stringMatching(/copy: a copy that verifies, \d+ KiB/),
+    ])
+    expect(await run('verify', copy)).toMatchObject({ code: 0 })
+    const again = await run('backup', path, copy)
+    expect(again).toMatchObject({ code: cliExitCodes.cannotCreate, out: '' })
+    expect(again.err).toMatch(/^agent-runtime: .*copy exists; a backup never replaces a file\n$/)
+  })
+
+  test('that is ended by a signal leaves nothing, and exits with 128 and its number', async () => {
+    const path = await storeOf(1)
+    const db = new Database(path)
+    db.exec('CREATE TABLE mine (data)')
+    const insert = db.prepare('INSERT INTO mine VALUES (zeroblob(1000000))')
+    for (let n = 0; n < 80; n++) insert.run()
+    db.close()
+    const folder = join(path, '..')
+    const child = spawn(process.execPath, [bin, 'backup', path, `${path}.copy`], { stdio: 'ignore' })
+    while (!readdirSync(folder).some((name) => name.endsWith('.partial'))) await new Promise(setImmediate)
+    child.kill('SIGTERM')
+    const [code, signal] = (await once(child, 'close')) as [number | null, string | null]
+    expect([code, signal]).toEqual([143, null])
+    expect(readdirSync(folder).filter((name) => name.includes('.copy'))).toEqual([])
+  })
+})
+
+describe('what goes wrong', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'cli-wrong-'))
+  const path = join(folder, 'it.db')
+  const cases: readonly [string, readonly string[], number, RegExp][] = [
+    ['no command', [], 2, /^agent-runtime: no command; agent-runtime --help tells all\n$/],
+    ['an unknown one', ['verfy', path], 2, /^agent-runtime: no command "verfy";/],
+    ['no store', ['verify'], 2, /^agent-runtime: it is called as: agent-runtime verify STORE;/],
+    ['too much', ['verify', path, path], 2, /is called as/],
+    ['an unknown option', ['verify', path, '--deep'], 2, /^agent-runtime: Unknown option '--deep'/],
+    ['a number that is none', ['verify', path, '--max-faults', 'many'], 2, /whole number from 1 to 10 000/],
+    ['a URL that is none', ['verify', 'postgres://x'], 2, /unknown store "postgres:\/\/x"/],
+    ['a store in memory', ['doctor', 'sqlite::memory:'], 2, /in memory/],
+    ['a missing store', ['verify', path], 66, /^agent-runtime: there is no store at .*it\.db\n$/],
+    ['a text', ['doctor', import.meta.filename], 65, /is not a SQLite database/],
+    [
+      'no folder for a copy',
+      ['backup', path, join(folder, 'no', 'x.db')],
+      73,
+      /does not exist; create the folder/,
+    ],
+  ]
+  test.each(cases)('%s', async (_, args, code, message) => {
+    const found = await run(...args)
+    expect(found).toEqual({ code, out: '', err: expect.stringMatching(message) as string })
+    expect(found.err.trimEnd()).not.toContain('\n')
+    const json = await run(...args, '--json')
+    expect(json.code).toBe(code)
+    expect(JSON.parse(json.err)).toMatchObject({ error: { message: expect.any(String) as string } })
+    expect(json.err).not.toContain('"stack"')
+    expect(existsSync(path)).toBe(false)
+  })
+})
+
+describe('the program', () => {
+  test('says how it is called, and its version', () => {
+    const help = shell('--help')
+    expect([help.status, help.stderr]).toEqual([0, ''])
+    for (const name of ['verify STORE', 'doctor STORE', 'backup STORE FILE'])
+      expect(help.stdout).toContain(name)
+    expect(shell('verify', '--help').stdout).toContain('--max-faults')
+    expect(shell('--version').stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
+  })
+
+  test('exits as its command does', async () => {
+    const path = await storeOf(1)
+    expect(shell('verify', path)).toMatchObject({ status: 0, stderr: '' })
+    edit(path)
+    expect(shell('verify', path)).toMatchObject({ status: 65, stderr: '' })
+    expect(shell('verify', `${path}x`)).toMatchObject({ status: 66, stdout: '' })
+    expect(shell()).toMatchObject({ status: 2, stdout: '' })
+  })
+
+  test('is quiet when nobody reads on', async () => {
+    const path = await storeOf(1)
+    const child = spawn(process.execPath, [bin, 'doctor', path], { stdio: ['ignore', 'pipe', 'pipe'] })
+    child.stdout.destroy()
+    const errors: Buffer[] = []
+    child.stderr.on('data', (data: Buffer) => errors.push(data))
+    const [code] = (await once(child, 'close')) as [number | null]
+    expect([code, Buffer.concat(errors).toString()]).toEqual([0, ''])
+  })
+})
