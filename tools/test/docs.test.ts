@@ -24,6 +24,9 @@ const conditional = new Map([
   ['between two acknowledgements there is', 'skipIf'],
   ['of the log) stops the store for good; what was acknowledged is there', 'skipIf'],
   ['a read-only file is store_read_only, with its path', 'skipIf'],
+  ['is never acknowledged; what was acknowledged is there', 'skipIf'],
+  ['A24 ${durability}: without what was not synced by then', 'skipIf'],
+  ['D09 one without shared memory is refused, with what to do', 'skipIf'],
 ])
 
 describe('every rule, trap and fault', () => {
@@ -63,9 +66,7 @@ describe('the catalogue of faults', () => {
       'finding out that the end of the log is gone needs an anchor outside of it, which is being built',
     ],
     ['D25', 'backup and restore are being built'],
-    ...'A12 A19 A21 A23 A24 C03 C06 D02 D09 D10 D11 D24'
-      .split(' ')
-      .map((name) => [name, 'no test is named after it yet'] as const),
+    ...'A12 A19 A21 A23 C03 C06'.split(' ').map((name) => [name, 'no test is named after it yet'] as const),
   ])
   const page = 'docs/reliability.md'
   const held = new Set(rules(page).map(({ name }) => name))
