@@ -25,6 +25,9 @@ const conditional = new Map([
   ['between two acknowledgements there is', 'skipIf'],
   ['of the log) stops the store for good; what was acknowledged is there', 'skipIf'],
   ['a read-only file is store_read_only, with its path', 'skipIf'],
+  ['is never acknowledged; what was acknowledged is there', 'skipIf'],
+  ['A24 ${durability}: without what was not synced by then', 'skipIf'],
+  ['D09 one without shared memory is refused, with what to do', 'skipIf'],
 ])
 
 describe('every rule, trap and fault', () => {
@@ -59,9 +62,8 @@ describe('the catalogue of faults', () => {
   const catalogue = [...cases('A', 24), ...cases('B', 18), ...cases('C', 9), ...cases('D', 25)]
   /** Cases of it that the page does not have yet, and why. */
   const open = new Map([
-    ...'A01 A03 A04 A07 A09 A11 A12 A13 A14 A15 A16 A19 A21 A23 A24 B02 B08 B12 B14 C01 C02 C03 C06 D02 D09 D10 D11 D24'
-      .split(' ')
-      .map((name) => [name, 'no test is named after it yet'] as const),
+    ['A21', 'what runs beside a task that kills its process each time is poisoned with it'],
+    ['C03', 'between its wake and the news that its lease is lost a process may begin one more step'],
   ])
   const page = 'docs/reliability.md'
   const held = new Set(rules(page).map(({ name }) => name))

@@ -254,6 +254,18 @@ describe('parseExecutionConfig', () => {
     for (const { path, message } of warnings) expect(message).toContain(path)
   })
 
+  test('B14 heartbeats that are no more frequent than the TTL are refused by name, and warned of above a third of it', () => {
+    const heartbeats = (heartbeatIntervalMs: number) =>
+      parseExecutionConfig({ leaseTtlMs: 9_000, heartbeatIntervalMs }).warnings.map(({ path }) => path)
+    for (const refused of [9_000, 9_001])
+      expect(() => heartbeats(refused)).toThrow(/heartbeatIntervalMs: less than leaseTtlMs, 9000; given 900/)
+    expect([heartbeats(8_999), heartbeats(3_001), heartbeats(3_000)]).toEqual([
+      ['heartbeatIntervalMs'],
+      ['heartbeatIntervalMs'],
+      [],
+    ])
+  })
+
   test('G03 pollutes nothing', () => {
     problemsOf(
       JSON.parse('{"__proto__":{"polluted":1},"quotaConfig":{"models":{"__proto__":{"polluted":1}}}}'),

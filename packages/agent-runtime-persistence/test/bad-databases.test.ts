@@ -1,8 +1,9 @@
 import { spawnSync } from 'node:child_process'
-import {
+import fs, {
   chmodSync,
   closeSync,
   copyFileSync,
+  existsSync,
   lstatSync,
   mkdirSync,
   openSync,
@@ -15,15 +16,17 @@ import {
   writeFileSync,
   writeSync,
 } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
 import { parseExecutionConfig, StoreError } from '@ku0/agent-runtime-core'
 import { createVirtualEnvironment, Scene } from '@ku0/agent-runtime-core/testing'
 import Database from 'better-sqlite3'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { openStore, parseStoreUrl } from '../src/index.ts'
 import { assertOurs, openDatabase } from '../src/sqlite/open.ts'
 import { applicationId, schemaVersion } from '../src/sqlite/schema.ts'
 import { nodeDigest, scratchFolder } from './scratch-folder.ts'
+import { canTrace, traced } from './strace.ts'
 
 const open = (path: string) =>
   openStore(`sqlite:${path}`, { environment: { ...createVirtualEnvironment('bad'), digest: nodeDigest } })
@@ -256,6 +259,37 @@ describe('a file that is no store is refused with its path and what to do, and l
     const store = await open(path)
     expect(await store.read({ kind: 'stats' })).toMatchObject({ totals: { completed: 1 } })
     await store.close()
+  })
+})
+
+describe('a file system that is no local disk (docs/reliability.md D09)', () => {
+  test.each([
+    [0x6969, 'NFS'],
+    [0xfe534d42, 'SMB'],
+  ])('D09 one of the kind %i is refused as %s, and nothing is made on it', async (type, name) => {
+    const path = join(scratchFolder(), 'it.db')
+    const real = fs.statfsSync
+    onTestFinished(() => {
+      fs.statfsSync = real
+      syncBuiltinESMExports()
+    })
+    fs.statfsSync = ((folder: string) => Object.assign(real(folder), { type })) as typeof real
+    syncBuiltinESMExports()
+    const { code, message } = await refusal(path)
+    expect([code, message]).toEqual([
+      'store_not_durable',
+      `${path} is on ${name}, where the locks of SQLite reach no other machine; use a local disk`,
+    ])
+    expect(existsSync(path)).toBe(false)
+  })
+
+  test.skipIf(!canTrace)('D09 one without shared memory is refused, with what to do', () => {
+    const path = join(scratchFolder(), 'it.db')
+    const fixture = join(import.meta.dirname, 'fixtures/open-once.ts')
+    const inject = ['-P', `${path}-shm`, '-e', 'inject=mmap:error=ENODEV']
+    expect(traced(['-o', '/dev/null', ...inject], fixture, path)).toMatch(
+      /^refused store_not_durable .*it\.db: the file system has no shared memory.*; use a local disk/,
+    )
   })
 })
 

@@ -1,8 +1,9 @@
+import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import type { Claim, ExecutionConfigInput, LeaseNotice, Write } from '@ku0/agent-runtime-core'
+import type { Claim, EventType, ExecutionConfigInput, LeaseNotice, Write } from '@ku0/agent-runtime-core'
 import { onTestFinished } from 'vitest'
 
 /** What a child says, one line each; see fixtures/child-store.ts. */
@@ -14,6 +15,19 @@ export interface ChildLine {
   readonly refused?: string
   readonly failed?: string
   readonly closed?: true
+  /** It is where it was to die or to stop, and is about to. */
+  readonly reached?: true
+}
+
+/**
+ * Where a child dies: around the flush that stores an event of a type for the nth time, as it writes that event, before it commits or
+ * right after. With SIGSTOP it stands still there until it is woken.
+ */
+export interface Place {
+  readonly when: 'within' | 'before' | 'after'
+  readonly event: EventType
+  readonly nth?: number
+  readonly signal?: 'SIGKILL' | 'SIGSTOP'
 }
 
 export interface ChildOptions {
@@ -22,6 +36,7 @@ export interface ChildOptions {
   readonly worker?: { readonly workerId: string; readonly capacity: number }
   /** It completes whatever it is given. */
   readonly settles?: boolean
+  readonly dies?: Place
 }
 
 /** A store in a real process, which can be stopped and killed like any other. Gone when the running test has ended. */
@@ -84,9 +99,20 @@ export class ChildStore {
     }
   }
 
-  /** Hands it a write; answers come in the order of commits. */
-  send(operation: Write): void {
-    this.process.stdin?.write(`${JSON.stringify(operation)}\n`)
+  /** Hands it writes, in one turn; answers come in the order of commits. */
+  send(...operations: readonly Write[]): void {
+    this.process.stdin?.write(`${JSON.stringify(operations)}\n`)
+  }
+
+  /** Whatever it was answered. */
+  get answers(): readonly unknown[] {
+    return this.lines.flatMap(({ answer }) => (answer === undefined ? [] : [answer]))
+  }
+
+  /** It dies at its place, not of anything else. */
+  async died(): Promise<void> {
+    await this.exited
+    assert.deepEqual([this.process.signalCode, this.errors], ['SIGKILL', []])
   }
 
   signal(signal: 'SIGSTOP' | 'SIGCONT'): void {

@@ -11,7 +11,9 @@ import { createVirtualEnvironment } from '@ku0/agent-runtime-core/testing'
 import Database from 'better-sqlite3'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { openStore } from '../src/index.ts'
+import { commitOf } from './connection-of.ts'
 import { contended } from './fixtures/contended.ts'
+import { clean, OwnStore } from './own-store.ts'
 import { scratchFolder } from './scratch-folder.ts'
 import { assertTables } from './tables.ts'
 
@@ -38,6 +40,55 @@ describe('several processes on one file', () => {
     // SQLite's own waiting gave 17 068 commits against 1.
     expect(Math.max(a?.commits ?? 0, b?.commits ?? 0) / least).toBeLessThan(3)
   })
+})
+
+test('D02 every transaction begins as one that writes, and nothing but looks at a new file as one that reads', async () => {
+  const begun: string[] = []
+  for (const name of ['prepare', 'exec'] as const) {
+    const original: (this: Database.Database, sql: string) => unknown = Reflect.get(Database.prototype, name)
+    const watched = function (this: Database.Database, sql: string) {
+      if (/^(?:begin|savepoint)/i.test(sql)) begun.push(sql)
+      return original.call(this, sql)
+    }
+    Reflect.set(Database.prototype, name, watched)
+    onTestFinished(() => void Reflect.set(Database.prototype, name, original))
+  }
+  const environment = createVirtualEnvironment(2)
+  const store = await openStore(`sqlite:${join(scratchFolder(), 'store.db')}`, { environment })
+  await store.write({ kind: 'submit', tasks: [{ type: 'work', lane: 'normal', input: '1' }] })
+  await store.close()
+  // The migration, the lock that shows that this process lives, and what every flush runs.
+  expect(begun).toEqual(['BEGIN IMMEDIATE', 'BEGIN EXCLUSIVE; ROLLBACK', 'BEGIN IMMEDIATE'])
+})
+
+test('D24 a store each of whose commits takes 200 ms: the queue drains, and no lease is lost', async () => {
+  const config = { leaseTtlMs: 1_200, heartbeatIntervalMs: 300 }
+  const path = join(scratchFolder(), 'store.db')
+  const own = await OwnStore.open(path, config)
+  own.store.interest({ types: ['task.completed'], tasks: [] })
+  const commit = commitOf(own.store)
+  const commitNow = commit.run.bind(commit)
+  commit.run = (...parameters) => {
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200)
+    return commitNow(...parameters)
+  }
+  const begun = performance.now()
+  await own.worker('w', 4)
+  const [held] = await own.submit(16)
+  const ended: Promise<string>[] = []
+  for (let next = 0; next < 16; next++) {
+    await own.until(() => own.claims.length > next, 'the next task')
+    const claim = own.claims[next] as Claim
+    if (claim.taskId !== held) ended.push(own.complete(claim))
+  }
+  expect(new Set(await Promise.all(ended))).toEqual(new Set(['ok']))
+  // It was held for longer than a lease lasts that is not renewed.
+  while (performance.now() - begun < 2 * config.leaseTtlMs) await own.submit(1)
+  expect(own.notices).toEqual([])
+  const [claim] = own.claims
+  expect(await own.complete(claim as Claim)).toBe('ok')
+  expect((await own.store.read({ kind: 'stats' })).totals).toMatchObject({ completed: 16, expired: 0 })
+  await clean(own, path, config)
 })
 
 describe('several processes under one quota', () => {

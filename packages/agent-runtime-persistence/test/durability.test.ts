@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseExecutionConfig } from '@ku0/agent-runtime-core'
@@ -8,14 +7,10 @@ import { openStore } from '../src/index.ts'
 import { openDatabase } from '../src/sqlite/open.ts'
 import { commitOf, connectionOf } from './connection-of.ts'
 import { scratchFolder } from './scratch-folder.ts'
+import { canTrace, traced } from './strace.ts'
 import { tableViolations } from './tables.ts'
 
 const fixture = join(import.meta.dirname, 'fixtures/acknowledge.ts')
-/** Whether system calls can be watched and made to fail here. */
-const canTrace = (() => {
-  const traced = spawnSync('strace', ['-f', '-e', 'trace=fsync', process.execPath, '-e', '0'])
-  return traced.error === undefined && traced.status === 0
-})()
 
 describe('what an acknowledgement means (docs/reliability.md T1, T7)', () => {
   for (const [durability, level] of [
@@ -67,26 +62,14 @@ describe('what an acknowledgement means (docs/reliability.md T1, T7)', () => {
       () => {
         const folder = scratchFolder()
         const trace = join(folder, 'trace')
-        const child = spawnSync(
-          'strace',
-          [
-            '-f',
-            '-y',
-            '-s',
-            '64',
-            '-o',
-            trace,
-            '-e',
-            'trace=fsync,fdatasync,write',
-            process.execPath,
-            fixture,
-            join(folder, 'it.db'),
-            durability,
-            '10',
-          ],
-          { encoding: 'utf8' },
+        const said = traced(
+          ['-y', '-s', '64', '-o', trace, '-e', 'trace=fsync,fdatasync,write'],
+          fixture,
+          join(folder, 'it.db'),
+          durability,
+          '10',
         )
-        expect(child.stdout.split('\n').filter((line) => line.startsWith('ok'))).toHaveLength(10)
+        expect(said.split('\n').filter((line) => line.startsWith('ok'))).toHaveLength(10)
         const calls = readFileSync(trace, 'utf8').split('\n')
         const acknowledged = calls.flatMap((line, index) => (/write\(1.*"ok \d+/.test(line) ? [index] : []))
         expect(acknowledged).toHaveLength(10)
@@ -128,25 +111,9 @@ describe('what an acknowledgement means (docs/reliability.md T1, T7)', () => {
         const path = join(folder, 'it.db')
         const first = await openStore(`sqlite:${path}`, { thread: false })
         await first.close()
-        const child = spawnSync(
-          'strace',
-          [
-            '-f',
-            '-o',
-            '/dev/null',
-            '-P',
-            `${path}-wal`,
-            '-e',
-            `inject=fsync:error=EIO:when=${nth}`,
-            process.execPath,
-            fixture,
-            path,
-            'full',
-            '40',
-          ],
-          { encoding: 'utf8' },
-        )
-        const lines = child.stdout.trim().split('\n')
+        const inject = ['-P', `${path}-wal`, '-e', `inject=fsync:error=EIO:when=${nth}`]
+        const said = traced(['-o', '/dev/null', ...inject], fixture, path, 'full', '40')
+        const lines = said.trim().split('\n')
         const acknowledged = lines.filter((line) => line.startsWith('ok')).length
         const rest = lines.slice(acknowledged).join(', ')
         expect([`refused store_io`, 'no store_io, failed store_io, no store_io']).toContain(rest)
@@ -161,6 +128,35 @@ describe('what an acknowledgement means (docs/reliability.md T1, T7)', () => {
             (line) => !line.startsWith('processes'),
           ),
         ).toEqual([])
+      },
+    )
+
+  for (const [error, nth] of [
+    ['EIO', 2],
+    ['EIO', 30],
+    ['ENOSPC', 9],
+    ['ENOSPC', 30],
+  ] as const)
+    test.skipIf(!canTrace)(
+      `D04 a write to the log that fails (${error}, number ${nth}) is never acknowledged; what was acknowledged is there`,
+      async () => {
+        const path = join(scratchFolder(), 'it.db')
+        const first = await openStore(`sqlite:${path}`, { thread: false })
+        await first.close()
+        const inject = ['-P', `${path}-wal`, '-e', `inject=pwrite64:error=${error}:when=${nth}`]
+        const lines = traced(['-o', '/dev/null', ...inject], fixture, path, 'full', '40')
+          .trim()
+          .split('\n')
+        const acknowledged = lines.filter((line) => line.startsWith('ok')).length
+        const codes = error === 'EIO' ? ['store_io'] : ['store_full', 'store_io']
+        const refused = lines.slice(acknowledged)
+        expect(refused).not.toEqual([])
+        for (const line of refused) expect(codes).toContain(line.split(' ')[1])
+        const again = await openStore(`sqlite:${path}`, { thread: false })
+        const { totals } = await again.read({ kind: 'stats' })
+        // A full disk is room again for the last try; a broken one stops the store for good.
+        expect(totals.submitted - acknowledged).toBe(refused.includes('no store_full') ? 1 : 0)
+        await again.close()
       },
     )
 })

@@ -2,90 +2,14 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import {
-  type Claim,
-  type ExecutionConfigInput,
-  type ExecutionStore,
-  type LeaseNotice,
-  parseExecutionConfig,
-  type StoredEvent,
-} from '@ku0/agent-runtime-core'
-import { takeSnapshot, violationsIn } from '@ku0/agent-runtime-core/testing'
+import type { Claim } from '@ku0/agent-runtime-core'
 import Database from 'better-sqlite3'
-import { describe, expect, onTestFinished, test } from 'vitest'
-import { openStore } from '../src/index.ts'
+import { describe, expect, test } from 'vitest'
 import { ChildStore } from './child-store.ts'
-import { nodeDigest, scratchFolder } from './scratch-folder.ts'
-import { assertTables } from './tables.ts'
+import { clean, OwnStore } from './own-store.ts'
+import { scratchFolder } from './scratch-folder.ts'
 
 const task = { type: 'work', lane: 'normal', input: '1' } as const
-
-/** A store of this process, on real time, that keeps what it hears. */
-class OwnStore {
-  readonly store: ExecutionStore
-  readonly claims: Claim[] = []
-  readonly notices: LeaseNotice[] = []
-  readonly events: StoredEvent[] = []
-  private credit = 0
-  private wake: (() => void)[] = []
-
-  constructor(store: ExecutionStore) {
-    this.store = store
-    store.listen({
-      claimed: (claims) => this.hear(() => this.claims.push(...claims)),
-      noticed: (notices) => this.hear(() => this.notices.push(...notices)),
-      published: (events) => this.hear(() => this.events.push(...events)),
-    })
-  }
-
-  static async open(path: string, config: ExecutionConfigInput = {}): Promise<OwnStore> {
-    const store = await openStore(`sqlite:${path}`, {
-      thread: false,
-      durability: 'normal',
-      config: parseExecutionConfig(config).config,
-    })
-    onTestFinished(() => store.close())
-    return new OwnStore(store)
-  }
-
-  async worker(workerId: string, capacity: number): Promise<void> {
-    await this.store.write({ kind: 'registerWorkers', workers: [{ workerId, capacity, types: ['*'] }] })
-    this.credit = capacity
-    this.store.demand(workerId, capacity)
-  }
-
-  async submit(count: number): Promise<readonly string[]> {
-    const receipts = await this.store.write({
-      kind: 'submit',
-      tasks: Array.from({ length: count }, () => task),
-    })
-    return receipts.map(({ taskId }) => taskId)
-  }
-
-  async complete({ leaseId, workerId }: Claim): Promise<string> {
-    const settlement = { as: 'completed', output: '"own"' } as const
-    const fenced = await this.store.write({ kind: 'settle', leaseId, settlement })
-    this.store.demand(workerId, ++this.credit)
-    return fenced
-  }
-
-  /** Waits for something the store will say. */
-  async until(condition: () => boolean, what: string): Promise<void> {
-    const deadline = AbortSignal.timeout(20_000)
-    while (!condition()) {
-      if (deadline.aborted) throw new Error(`waited in vain for ${what}`)
-      await new Promise<void>((wake) => {
-        this.wake.push(wake)
-        deadline.addEventListener('abort', () => wake(), { once: true })
-      })
-    }
-  }
-
-  private hear(keep: () => void): void {
-    keep()
-    for (const wake of this.wake.splice(0)) wake()
-  }
-}
 
 describe('real processes on one file (docs/semantics.md 4.9, 4.10, docs/reliability.md A, J)', () => {
   test('4.10 a killed process’s tasks start again at once, not after the TTL: owner_dead, attempt + 1', async () => {
@@ -342,10 +266,33 @@ describe('real processes on one file (docs/semantics.md 4.9, 4.10, docs/reliabil
     await clean(own, path)
   })
 
-  async function clean(own: OwnStore, path: string, given: ExecutionConfigInput = {}): Promise<void> {
-    const { config } = parseExecutionConfig(given)
-    expect(violationsIn(await takeSnapshot(own.store), { config, digest: nodeDigest })).toEqual([])
-    await own.store.close()
-    await assertTables(path, config)
-  }
+  test('B12 a worker that comes back under its name after a crash has all its slots, and no more; what it held runs again', async () => {
+    const path = join(scratchFolder(), 'it.db')
+    const worker = { workerId: 'c', capacity: 4 }
+    const first = await ChildStore.open({ path, worker })
+    first.send({
+      kind: 'submit',
+      tasks: Array.from({ length: 8 }, () => ({ type: 'work', lane: 'normal', input: '1' }) as const),
+    })
+    await first.heard(({ claimed }) => claimed !== undefined, 4)
+    await first.kill()
+    const second = await ChildStore.open({ path, worker })
+    await second.heard(({ claimed }) => claimed !== undefined, 4)
+    const own = await OwnStore.open(path)
+    const workers = await own.store.read({ kind: 'workers' })
+    expect(workers).toMatchObject([{ workerId: 'c', capacity: 4, inFlight: 4 }])
+    const leases = async (of: ChildStore) =>
+      Promise.all(
+        of.claims.map(async ({ taskId, leaseId }) =>
+          (await own.store.read({ kind: 'leases', taskId })).find((lease) => lease.leaseId === leaseId),
+        ),
+      )
+    for (const lease of await leases(first)) expect(lease).toMatchObject({ endReason: 'owner_dead' })
+    for (const lease of await leases(second)) expect(lease).toMatchObject({ status: 'running' })
+    const { running, depth } = await own.store.read({ kind: 'stats' })
+    expect([running, depth.normal]).toEqual([4, 4])
+    expect(second.claims).toHaveLength(4)
+    expect(await second.end()).toBe(0)
+    await clean(own, path)
+  })
 })

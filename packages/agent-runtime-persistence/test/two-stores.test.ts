@@ -685,4 +685,77 @@ describe('two processes on one file (docs/semantics.md 4.7, 4.10, 5.7)', () => {
     holder.close()
     await a.pass(1_000)
   })
+
+  test('B02 a process that wakes while another runs its task: one live lease, and one memo, of who holds it', async () => {
+    const [first, { scene: b }] = await twoProcesses()
+    const { scene: a } = first
+    await a.worker('a', 1)
+    const taskId = await a.accepted()
+    const zombie = await a.claim()
+    await b.worker('b', 1)
+    first.stop()
+    await b.pass(31_000)
+    const holder = await b.claim()
+    first.wake()
+    // Both have run the step that was in flight.
+    expect(await a.step(zombie, 'one', '"of the zombie"')).toEqual({ fenced: 'stale' })
+    expect(await b.step(holder, 'one', '"of the holder"')).toEqual({ fenced: 'ok' })
+    const all = await b.read({ kind: 'leases', taskId })
+    expect(all.filter(({ status }) => status === 'running')).toMatchObject([{ leaseId: holder.leaseId }])
+    expect(await a.read({ kind: 'steps', taskId })).toMatchObject([{ key: 'one', result: '"of the holder"' }])
+    expect(a.notices).toMatchObject([{ leaseId: zombie.leaseId, verdict: 'lost' }])
+    expect(await b.settle(holder)).toBe('ok')
+  })
+
+  test('B08 a worker whose process fell silent right after it came is no black hole: all tasks go to the living', async () => {
+    const [first, { scene: b }] = await twoProcesses()
+    await first.scene.worker('a', 4)
+    first.stop()
+    await b.worker('b', 4)
+    await b.submitMany(100)
+    for (let taken = 0; taken < 100; taken++) {
+      expect(await b.settle(await b.claim())).toBe('ok')
+      b.free('b')
+    }
+    expect(first.scene.claims).toEqual([])
+    expect(await b.stats()).toMatchObject({ totals: { completed: 100, expired: 0 } })
+  })
+
+  for (const [id, jump] of [
+    ['C01', 3_600_000],
+    ['C02', -3_600_000],
+  ] as const) {
+    test(`${id} a wall clock that jumps by ${jump} ms moves no lease: who renews keeps it, who does not loses it after its TTL`, async () => {
+      const [first, { scene: b }] = await twoProcesses()
+      const { scene: a } = first
+      await a.worker('a', 1)
+      const taskId = await a.accepted()
+      const claim = await a.claim()
+      b.clock.skew = jump
+      await a.pass(100_000)
+      expect([...a.notices, ...b.notices]).toEqual([])
+      expect(await a.stats()).toMatchObject({ running: 1, totals: { expired: 0 } })
+      first.stop()
+      await b.worker('b', 1)
+      await b.pass(24_900)
+      expect(await b.state(taskId)).toBe('running')
+      await b.pass(5_200)
+      expect(await b.claim()).toMatchObject({ taskId, attempt: 2 })
+      first.wake()
+      expect(await a.settle(claim)).toBe('stale')
+    })
+
+    test(`${id} after a jump by ${jump} ms what is due by the wall clock starts within a tick`, async () => {
+      const [{ scene: a }] = await twoProcesses()
+      await a.worker('a', 2)
+      await a.submit({ delayMs: 600_000 })
+      const due = a.now + 600_000
+      a.clock.skew = jump
+      const left = Math.max(0, due - a.now)
+      if (left > 0) await a.jump(left - 1)
+      expect(await a.hasClaim()).toBe(false)
+      await a.pass(jump > 0 ? 101 : 1)
+      expect(await a.hasClaim()).toBe(true)
+    })
+  }
 })

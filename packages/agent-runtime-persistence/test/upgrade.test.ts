@@ -1,10 +1,13 @@
+import { copyFileSync, existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseExecutionConfig } from '@ku0/agent-runtime-core'
 import { createVirtualEnvironment, Scene, takeSnapshot, violationsIn } from '@ku0/agent-runtime-core/testing'
 import Database from 'better-sqlite3'
-import { expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { openStore } from '../src/index.ts'
+import { openDatabase } from '../src/sqlite/open.ts'
 import { applicationId, migrations, schemaVersion } from '../src/sqlite/schema.ts'
+import { Program } from './program.ts'
 import { nodeDigest, scratchFolder } from './scratch-folder.ts'
 import { assertTables } from './tables.ts'
 
@@ -163,3 +166,66 @@ test.each([
     later.close()
   },
 )
+
+describe('a migration that is cut (docs/reliability.md A16)', () => {
+  /** A store of the first version with a task. */
+  async function firstVersion(folder: string): Promise<string> {
+    const store = await openStore(`sqlite:${join(folder, 'later.db')}`, { config, durability: 'normal' })
+    await store.write({ kind: 'submit', tasks: [{ type: 'work', lane: 'normal', input: '1' }] })
+    await store.close()
+    const path = join(folder, 'first.db')
+    asOfVersion(1, join(folder, 'later.db'), path)
+    return path
+  }
+
+  test('A16 a machine that stops at any statement of it: the old schema or the new one is there, and it starts over', async () => {
+    const folder = scratchFolder()
+    const path = await firstVersion(folder)
+    const copies: string[] = []
+    const run: (this: Database.Database, sql: string) => Database.Database = Reflect.get(
+      Database.prototype,
+      'exec',
+    )
+    onTestFinished(() => void (Database.prototype.exec = run))
+    Database.prototype.exec = function exec(sql) {
+      const done = run.call(this, sql)
+      const copy = join(folder, `${copies.length}.db`)
+      for (const suffix of ['', '-wal'])
+        if (existsSync(path + suffix)) copyFileSync(path + suffix, copy + suffix)
+      copies.push(copy)
+      return done
+    }
+    openDatabase(path, 'full').db.close()
+    Database.prototype.exec = run
+    // The beginning, each migration, the commit.
+    expect(copies).toHaveLength(schemaVersion + 1)
+    const versions: unknown[] = []
+    for (const copy of copies) {
+      const looked = new Database(copy)
+      versions.push(looked.pragma('user_version', { simple: true }))
+      looked.close()
+      const store = await openStore(`sqlite:${copy}`, { config, thread: false })
+      expect((await store.read({ kind: 'stats' })).depth.normal).toBe(1)
+      await store.close()
+      await assertTables(copy, config)
+    }
+    expect(versions).toEqual([...Array.from({ length: schemaVersion }, () => 1), schemaVersion])
+  })
+
+  test.each(['SIGCONT', 'SIGKILL'] as const)(
+    'A16 another process waits for it, and goes on when the one that migrates gets %s',
+    async (signal) => {
+      const path = await firstVersion(scratchFolder())
+      const half = new Program('migrate.ts', path, '2')
+      await half.said('half')
+      const other = new Program('migrate.ts', path)
+      await other.said('begins')
+      expect(other.lines).toEqual(['begins'])
+      half.child.kill(signal)
+      await other.said('opened')
+      await half.ended
+      expect(half.lines.at(-1)).toBe(signal === 'SIGCONT' ? 'opened' : 'half')
+      await assertTables(path, config)
+    },
+  )
+})

@@ -30,8 +30,22 @@ export function run(program: URL, ...args: readonly string[]): Program {
 
 /** The same with flags of Node's. */
 export function runWith(flags: readonly string[], program: URL, ...args: readonly string[]): Program {
+  return start(flags, program, args, 'inherit')
+}
+
+/** The same for one that is to die with a report that nobody wants to read. */
+export function runToRuin(flags: readonly string[], program: URL, ...args: readonly string[]): Program {
+  return start(flags, program, args, 'ignore')
+}
+
+function start(
+  flags: readonly string[],
+  program: URL,
+  args: readonly string[],
+  errors: 'inherit' | 'ignore',
+): Program {
   const child = spawn(process.execPath, [...flags, fileURLToPath(program), ...args], {
-    stdio: ['pipe', 'pipe', 'inherit'],
+    stdio: ['pipe', 'pipe', errors],
   })
   onTestFinished(() => void child.kill('SIGKILL'))
   const lines: string[] = []

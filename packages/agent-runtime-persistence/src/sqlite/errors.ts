@@ -27,6 +27,12 @@ export function storeErrorOf(cause: unknown, path: string): Error {
     return new StoreError('store_busy', `${path} is held by another process; try again`, { cause })
   if (code.startsWith('SQLITE_CORRUPT'))
     return new StoreError('store_corrupt', `${path} is damaged (${detail}); restore a backup`, { cause })
+  if (code.startsWith('SQLITE_IOERR_SHM'))
+    return new StoreError(
+      'store_not_durable',
+      `${path}: the file system has no shared memory, which processes on one file need (${code}); use a local disk`,
+      { cause },
+    )
   if (code.startsWith('SQLITE_IOERR'))
     return new StoreError(
       'store_io',

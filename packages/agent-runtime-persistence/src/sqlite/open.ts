@@ -1,4 +1,4 @@
-import { chmodSync, readlinkSync, realpathSync, type Stats, statSync } from 'node:fs'
+import { chmodSync, readlinkSync, realpathSync, type Stats, statfsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { StoreError } from '@ku0/agent-runtime-core'
 import Database from 'better-sqlite3'
@@ -130,6 +130,12 @@ function assertOpenable(path: string): void {
       'store_folder_missing',
       `${folder} does not exist; create the folder or correct the path of the store`,
     )
+  const network = process.platform === 'linux' ? networks.get(statfsSync(folder).type) : undefined
+  if (network !== undefined)
+    throw new StoreError(
+      'store_not_durable',
+      `${path} is on ${network}, where the locks of SQLite reach no other machine; use a local disk`,
+    )
   for (const beside of [`${path}-wal`, `${path}-shm`])
     if (statOf(beside)?.isFile() === false)
       throw new StoreError(
@@ -169,6 +175,17 @@ function unopenable(path: string, cause: unknown): StoreError {
 }
 
 const smallestPage = 512
+
+/** File systems that other machines share, by the number that Linux gives them. Source: statfs(2). */
+const networks: ReadonlyMap<number, string> = new Map([
+  [0x6969, 'NFS'],
+  [0x517b, 'SMB'],
+  [0xff534d42, 'SMB'],
+  [0xfe534d42, 'SMB'],
+  [0x5346414f, 'AFS'],
+  [0x00c36400, 'Ceph'],
+  [0x0bd00bd0, 'Lustre'],
+])
 
 /**
  * A database of another program, or of a later version of this one, is left as it is. Looked at in one transaction: between two

@@ -9,7 +9,7 @@ import {
 } from '../../src/index.ts'
 import { createTestRuntime, type TestRuntime } from '../../src/testing/index.ts'
 import { join } from 'node:path'
-import { folder } from '../real-processes.ts'
+import { folder, run } from '../real-processes.ts'
 import { gate, virtualRuntime, type VirtualRuntime } from '../virtual-runtime.ts'
 
 const minute = 60_000
@@ -420,4 +420,23 @@ describe('delayed tasks', () => {
     expect((await world.history(receipt)).attempts).toBe(1)
     expect(await world.runtime.status(receipt)).toMatchObject({ attempt: 1 })
   })
+})
+
+test('C06 processes whose time zones differ see the same times; a cron without a zone is in UTC', async () => {
+  const database = join(folder(), 'store.db')
+  const seen: { readonly clock: string; readonly times: string }[] = []
+  for (const zone of ['Pacific/Auckland', 'America/New_York']) {
+    const program = run(new URL('../processes/zone.ts', import.meta.url), database, zone)
+    seen.push({ clock: await program.said('hour'), times: await program.said('times') })
+    expect(await program.ended).toEqual({ code: 0, signal: null })
+  }
+  expect(seen.map(({ clock }) => clock)).toEqual(['hour 12', 'hour 19'])
+  expect(seen[0]?.times).toBe(seen[1]?.times)
+  const [, utc, later] = JSON.parse(seen[0]?.times.slice('times '.length) ?? '') as [
+    number,
+    number,
+    { dueAt: number },
+  ]
+  expect(new Date(utc).toISOString()).toMatch(/T02:30:00.000Z$/)
+  expect(later.dueAt).toBe(2_000_000_000_000)
 })

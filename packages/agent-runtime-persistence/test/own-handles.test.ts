@@ -1,0 +1,62 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import { parseExecutionConfig } from '@ku0/agent-runtime-core'
+import { describe, expect, test } from 'vitest'
+import { openStore } from '../src/index.ts'
+import { scratchFolder } from './scratch-folder.ts'
+import { tableViolations } from './tables.ts'
+
+const { config } = parseExecutionConfig()
+const submission = { kind: 'submit', tasks: [{ type: 'work', lane: 'normal', input: '1' }] } as const
+
+describe('processes and threads made while a store is open (docs/reliability.md D11)', () => {
+  test('D11 a process that is forked has none of its files open, and opens its own', async () => {
+    const path = join(scratchFolder(), 'it.db')
+    const store = await openStore(`sqlite:${path}`, { config })
+    await store.write(submission)
+    const child = fork(join(import.meta.dirname, 'fixtures/forked.ts'), [path])
+    const [said] = (await once(child, 'message')) as [unknown]
+    const [code] = (await once(child, 'exit')) as [number | null]
+    expect([said, code]).toEqual([{ inherited: [], accepted: true }, 0])
+    await store.write(submission)
+    expect((await store.read({ kind: 'stats' })).depth.normal).toBe(3)
+    await store.close()
+    expect(tableViolations(path, config)).toEqual([])
+  })
+
+  test('D11 a store is not handed to a thread by mistake', async () => {
+    const store = await openStore('sqlite::memory:', { thread: false })
+    expect(() => structuredClone(store)).toThrow(/could not be cloned/)
+    await store.close()
+  })
+
+  test('D11 threads with stores of their own that are ended in the middle of writing lose nothing that they were told', async () => {
+    const path = join(scratchFolder(), 'it.db')
+    let acknowledged = 0
+    for (let cycle = 1; cycle <= 10; cycle++) {
+      const threads = [0, 1].map(
+        () => new Worker(join(import.meta.dirname, 'fixtures/write-on.ts'), { argv: [path] }),
+      )
+      let here = 0
+      await new Promise<void>((enough, failed) => {
+        for (const thread of threads) {
+          thread.on('error', failed)
+          thread.on('message', () => {
+            here += 1
+            if (here === cycle * 3) enough()
+          })
+        }
+      })
+      await Promise.all(threads.map((thread) => thread.terminate()))
+      acknowledged += here
+    }
+    const store = await openStore(`sqlite:${path}`, { config, thread: false })
+    const { totals } = await store.read({ kind: 'stats' })
+    expect(totals.submitted + totals.rejected).toBeGreaterThanOrEqual(acknowledged)
+    await store.close()
+    const violations = tableViolations(path, config)
+    expect(violations.filter((line) => !line.startsWith('processes'))).toEqual([])
+  })
+})
