@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import type { Writable } from 'node:stream'
 
 /**
  * Sees to it that commands die with this process, however it dies: a small shell beside it knows the process groups that run,
@@ -38,8 +39,11 @@ export class Warden {
   }
 }
 
-/** In a session of its own, so that signals to this process's group do not reach it; it keeps nothing alive and open. */
-function startShell(): ChildProcess {
+/**
+ * In a session of its own, so that signals to this process's group do not reach it; it keeps nothing alive and open. There is none, and
+ * the next command tries again, where no file descriptor is left.
+ */
+function startShell(): ChildProcess | undefined {
   const shell = spawn('/bin/sh', ['-c', SCRIPT], {
     detached: true,
     stdio: ['pipe', 'ignore', 'ignore'],
@@ -47,6 +51,8 @@ function startShell(): ChildProcess {
     env: {},
   })
   shell.on('error', ignore)
+  // Whatever its type says: a process that has no descriptor for a pipe gets none.
+  if ((shell.stdin as Writable | undefined) === undefined) return undefined
   shell.stdin.on('error', ignore)
   shell.unref()
   unref(shell.stdin)
