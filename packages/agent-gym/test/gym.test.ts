@@ -1,5 +1,6 @@
 // The gym itself, end to end: real processes on a small scenario, through its command.
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -114,6 +115,15 @@ it('G12 ends its processes when it is interrupted', async () => {
   expect(said).toContain('Interrupted')
   expect(code).toBe(130)
   expect(readdirSync(join(there.folder, 'tmp'))).toEqual([])
+})
+
+it('G12 a reader that goes away, as of `| head`, is nothing to complain about', async () => {
+  const child = spawn(process.execPath, [bin, '--help'], { stdio: ['ignore', 'pipe', 'pipe'] })
+  const ended = once(child, 'close')
+  let errors = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (errors += text))
+  child.stdout.destroy()
+  expect([await ended, errors]).toEqual([[0, null], ''])
 })
 
 it('says what never came about when a scenario takes too long', async () => {

@@ -254,7 +254,8 @@ describe('encode refuses', () => {
     for (const wrap of wraps) {
       const deep = nest(MAX_DEPTH, wrap)
       expect(roundTrip(deep)).toStrictEqual(deep)
-      expect(() => text(nest(MAX_DEPTH + 1, wrap))).toThrow(`nested more than ${MAX_DEPTH} levels deep`)
+      for (const levels of [MAX_DEPTH + 1, 10_000])
+        expect(() => text(nest(levels, wrap))).toThrow(`nested more than ${MAX_DEPTH} levels deep`)
     }
   })
 

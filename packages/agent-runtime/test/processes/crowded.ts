@@ -17,7 +17,9 @@ const open = (path: string) =>
 const runtime = await open(database)
 const look = async (when: string) => {
   const doubled = await runtime.result(await runtime.submit(plain, 21))
-  const ran = await runtime.result(await runtime.submit(tool, null)).catch((error: Error) => messageOf(error.cause))
+  const ran = await runtime
+    .result(await runtime.submit(tool, null))
+    .catch((error: Error) => messageOf(error.cause))
   const opened = await open(`${database}.other`).then((other) => other.stop().then(() => 'opened'), messageOf)
   said.push(`${when}: ${String(doubled)}, ${String(ran)}, ${opened}`)
 }
