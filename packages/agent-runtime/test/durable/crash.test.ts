@@ -28,7 +28,7 @@ async function look(database: string) {
 
 describe('execution: resume after a crash', () => {
   test.each([1, 19, 40])(
-    'killed once %i steps are recorded: the next process finishes, and no recorded step runs twice',
+    'F09 killed once %i steps are recorded: the next process finishes, and no recorded step runs twice',
     async (steps) => {
       const path = folder()
       const files = [join(path, 'store.db'), join(path, 'ledger')] as const
