@@ -11,7 +11,7 @@ import { takeSnapshot, violationsIn } from '@ku0/agent-runtime-core/testing'
 import { onTestFinished } from 'vitest'
 import { openStore } from '../src/index.ts'
 import { nodeDigest } from './scratch-folder.ts'
-import { assertTables } from './tables.ts'
+import { tableViolations } from './tables.ts'
 
 /** A store of this process, on real time, that keeps what it hears. */
 export class OwnStore {

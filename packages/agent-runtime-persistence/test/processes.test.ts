@@ -180,6 +180,50 @@ describe('real processes on one file (docs/semantics.md 4.9, 4.10, docs/reliabil
     await clean(own, path)
   })
 
+  test('J02 four submit, four work, one of them dies, one cancels and looks at everything: nobody is turned away, nothing is lost', async () => {
+    const path = join(scratchFolder(), 'it.db')
+    const own = await OwnStore.open(path)
+    own.store.interest({ types: ['task.completed', 'task.canceled'], tasks: [] })
+    const doomed = await ChildStore.open({ path, worker: { workerId: 'doomed', capacity: 2 } })
+    await own.submit(2)
+    await doomed.heard(({ claimed }) => claimed !== undefined, 2)
+    const submitters = await Promise.all([0, 1, 2].map(() => ChildStore.open({ path })))
+    const workers = await Promise.all(
+      [0, 1].map((n) => ChildStore.open({ path, settles: true, worker: { workerId: `c${n}`, capacity: 2 } })),
+    )
+    await own.worker('own', 2)
+    for (let n = 0; n < 40; n++)
+      for (const [who, child] of submitters.entries())
+        child.send({ kind: 'submit', tasks: [{ ...task, idempotencyKey: `${who} ${n}` }] })
+    const mine = [...(await own.submit(38))]
+    await doomed.kill()
+    let settled = 0
+    for (let ended = 0; ended < 160; ended = own.events.length) {
+      const taskId = mine.pop()
+      if (taskId !== undefined) await own.store.write({ kind: 'cancel', taskId })
+      const { tasks } = await own.store.read({ kind: 'tasks', filter: { limit: 200 } })
+      expect(
+        tasks.filter(({ state }) => state === 'completed' || state === 'canceled').length,
+      ).toBeGreaterThanOrEqual(ended)
+      for (; settled < own.claims.length; settled++) await own.complete(own.claims[settled] as Claim)
+      await own.until(() => own.events.length > ended || own.claims.length > settled, 'the next end')
+    }
+    for (const child of submitters) {
+      const { answer } = await child.heard((line) => line.answer !== undefined, 40)
+      expect(answer).toMatchObject([{ accepted: true }])
+    }
+    for (const child of [...submitters, ...workers]) {
+      expect(child.errors).toEqual([])
+      expect(
+        child.lines.filter(({ refused, failed }) => refused !== undefined || failed !== undefined),
+      ).toEqual([])
+      expect(await child.end()).toBe(0)
+    }
+    const { totals } = await own.store.read({ kind: 'stats' })
+    expect(totals).toMatchObject({ submitted: 160, completed: 160 - totals.canceled, failed: 0 })
+    await clean(own, path)
+  })
+
   test('A02 a process that is killed while it writes loses nothing that it was told, and leaves nothing half-written', async () => {
     const path = join(scratchFolder(), 'it.db')
     let acknowledged = 0

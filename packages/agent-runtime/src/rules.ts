@@ -77,7 +77,9 @@ export function instead(name: string, known: readonly string[]): string {
 }
 
 function lineOf({ path, allowed, given }: ConfigProblem): string {
-  return `${path}: ${allowed}; ${given === undefined ? 'not given' : `given ${show(given)}`}`
+  // The name of an option that there is not may be a text of any length.
+  const place = path.length > 200 ? `${path.slice(0, 199)}…` : path
+  return `${place}: ${allowed}; ${given === undefined ? 'not given' : `given ${show(given)}`}`
 }
 
 /** An object whose own fields are all there is to it: an instance of a class would hide what it means. */

@@ -1,6 +1,7 @@
-import { mkdirSync, readdirSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { createRuntime, defineTask } from '../src/index.ts'
@@ -88,4 +89,81 @@ test('X07 X08 names are data: none becomes a path or a piece of SQL, and each co
     `${untouched}-anchor`,
   ])
   expect(schemaOf(database)).toEqual(schemaOf(untouched))
+})
+
+test('X13 a text that is made to take long is refused at once, wherever a name, a pattern or a time is expected', async () => {
+  const task = defineTask({ type: 'task', input: z.null() }, () => null)
+  await using runtime = await createRuntime({
+    store: 'sqlite::memory:',
+    tasks: [task],
+    thread: false,
+    telemetry: false,
+    logger: false,
+  })
+  const texts = [
+    `${'a'.repeat(1_000_000)}!`,
+    '* '.repeat(500_000),
+    '.*'.repeat(500_000),
+    '1-'.repeat(500_000),
+  ]
+  for (const text of texts) {
+    const calls: (() => unknown)[] = [
+      () => runtime.submit(text, null),
+      () => runtime.submit(task, null, { taskId: text }),
+      () => runtime.submit(task, null, { idempotencyKey: text }),
+      () => runtime.submit(task, null, { client: text }),
+      () => runtime.submit(task, null, { tools: [text] }),
+      () => runtime.submit(task, null, { [text]: 1 }),
+      () => runtime.submit(task, null, { lane: text as 'batch' }),
+      () => runtime.status(text),
+      () => runtime.list({ types: [text] }),
+      () => runtime.list({ states: [text as 'queued'] }),
+      () => runtime.on(text as '*', () => {}),
+      () => runtime.signal('someone', text),
+      () => runtime.schedules.put(text, { everyMs: 1_000 }, task, null),
+      () => runtime.schedules.put('x', { cron: text }, task, null),
+      () => runtime.schedules.put('x', { cron: '@daily', timeZone: text }, task, null),
+      () => defineTask({ type: text, input: z.null() }, () => null),
+    ]
+    for (const call of calls) {
+      const begun = performance.now()
+      const error = await new Promise((resolve) => resolve(call())).then(
+        () => undefined,
+        (thrown: unknown) => thrown,
+      )
+      expect([call.toString(), (error as { code?: string })?.code]).toEqual([
+        call.toString(),
+        expect.stringMatching(/^invalid_(argument|config)$/),
+      ])
+      expect((error as Error).message.length).toBeLessThan(1_000)
+      expect([call.toString(), performance.now() - begun < 1_000]).toEqual([call.toString(), true])
+    }
+  }
+})
+
+test('X12 what a task is comes from the program alone: no type and no value of a submission loads code', async () => {
+  const place = folder()
+  const module = join(place, 'module.mjs')
+  const loaded = join(place, 'loaded')
+  writeFileSync(
+    module,
+    `import { writeFileSync } from 'node:fs'; writeFileSync(${JSON.stringify(loaded)}, '')`,
+  )
+  const task = defineTask({ type: 'echo', input: z.any() }, (_, input) => input)
+  const store = `sqlite:${join(place, 'store.db')}`
+  await using runtime = await createRuntime({ store, tasks: [task], logger: false })
+  const lures = [module, pathToFileURL(module).href, `data:text/javascript,import(${JSON.stringify(module)})`]
+  for (const lure of lures) {
+    expect(await runtime.submit(lure, null)).toMatchObject({ accepted: false, reason: 'unknown_task_type' })
+    const input = {
+      module: lure,
+      handler: lure,
+      constructor: { name: lure },
+
+      $ku0: ['Module', lure],
+      nested: [{ $ku0: ['Function', `import('${lure}')`] }],
+    }
+    expect(await runtime.result(await runtime.submit(task, input))).toEqual(input)
+  }
+  expect(existsSync(loaded)).toBe(false)
 })

@@ -433,7 +433,7 @@ describe('execution: verdicts that come to nothing', () => {
     expect(await it.test.result(it.receipt)).toMatchObject({ by: 'Ada' })
   })
 
-  test('approve against cancel: the first commit wins', async () => {
+  test('E09 approve against cancel: the first commit wins', async () => {
     const it = await asked((ctx) => ctx.requestApproval('plan', 1))
     await using _ = it.test
     const { approvalId } = await it.open()

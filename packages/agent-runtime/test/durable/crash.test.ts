@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { createRuntime, defineTask } from '../../src/index.ts'
-import { folder, run } from '../real-processes.ts'
+import { eventually, folder, run } from '../real-processes.ts'
 
 const workerProgram = new URL('../processes/worker.ts', import.meta.url)
 
@@ -28,7 +28,7 @@ async function look(database: string) {
 
 describe('execution: resume after a crash', () => {
   test.each([1, 19, 40])(
-    'A05 killed once %i steps are recorded: the next process finishes, and no recorded step runs twice',
+    'A05 F09 killed once %i steps are recorded: the next process finishes, and no recorded step runs twice',
     async (steps) => {
       const path = folder()
       const files = [join(path, 'store.db'), join(path, 'ledger')] as const
@@ -72,6 +72,42 @@ describe('execution: resume after a crash', () => {
       { endReason: 'owner_dead' },
       { endReason: 'completed' },
     ])
+  })
+
+  test('J03 processes that are replaced one after another lose nothing, and repeat no recorded step', async () => {
+    const path = folder()
+    const files = [join(path, 'store.db'), join(path, 'ledger')] as const
+    await using runtime = await look(files[0])
+    const submitted = Array.from({ length: 8 }, (_, n) => ({ task: 'work', input: { name: `t${n}` } }))
+    const receipts = await runtime.submitMany(submitted)
+    /** A process that comes to that step with four tasks, or to their end. */
+    const start = async (waitIn?: number) => {
+      const waiting = waitIn === undefined ? [] : ['--wait-in', String(waitIn)]
+      const worker = run(workerProgram, ...files, '--forever', '--grace', '1', ...waiting)
+      const held = () => worker.lines.filter((line) => line.startsWith('waiting')).length
+      if (waitIn !== undefined) await eventually(() => held() === 4, 20_000)
+      return worker
+    }
+    const running = await Promise.all([start(3), start(3)])
+    for (const next of [6, 6, undefined, undefined]) {
+      const stopped = running.shift()
+      stopped?.process.kill('SIGTERM')
+      expect(await stopped?.ended).toEqual({ code: 1, signal: null })
+      running.push(await start(next))
+    }
+    const results = await Promise.all(receipts.map((receipt) => runtime.result(receipt)))
+    expect(results).toEqual(receipts.map((_, n) => `t${n} done`))
+
+    const runs = runsIn(files[1])
+    for (const [n, { taskId }] of receipts.entries()) {
+      const counts = Array.from({ length: 10 }, (_, step) => runs.get(`t${n} ${step}`)?.count)
+      // Those that were under way when their process had to go.
+      expect(counts).toEqual([1, 1, 1, 2, 1, 1, 2, 1, 1, 1])
+      const leases = await runtime.leases(taskId)
+      expect(leases.map(({ endReason }) => endReason)).toEqual(['drained', 'drained', 'completed'])
+      expect(await runtime.status(taskId)).toMatchObject({ state: 'completed', attempt: 1, crashes: 0 })
+    }
+    expect([...runs.values()].filter(({ keys }) => keys.size !== 1)).toEqual([])
   })
 
   test('a result is heard of by a process that does not run the task', async () => {

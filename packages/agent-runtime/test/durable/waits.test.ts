@@ -677,7 +677,7 @@ describe('execution: keys and arguments of waits', () => {
     expect(told).toContain(message)
   })
 
-  test('a task has maxWaits open waits at most', async () => {
+  test('F08 a task has maxWaits open waits at most', async () => {
     const three = (ctx: TaskContext) => Promise.all(['a', 'b', 'c'].map((key) => ctx.sleep(key, 1_000)))
     const { runtime, receipt } = await begun(three, { config: { maxWaits: 2 } })
     await expect(runtime.result(receipt)).rejects.toMatchObject({

@@ -75,7 +75,9 @@ describe('execution: cancellation', () => {
     const late: string[] = []
     let door = gate()
     const holder = defineTask({ type: 'holder', input: z.null() }, () => door.promise)
-    const task = defineTask({ type: 'racing', input: z.null() }, (ctx) => {
+    // A schema that answers later: there is a moment between the claim and the handler, too.
+    const input = z.null().refine(() => Promise.resolve(true))
+    const task = defineTask({ type: 'racing', input }, (ctx) => {
       started.add(ctx.taskId)
       if (answered.has(ctx.taskId)) late.push(ctx.taskId)
     })

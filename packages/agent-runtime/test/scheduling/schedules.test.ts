@@ -341,6 +341,34 @@ test('in real time, with a store in its own thread', async () => {
   expect(status?.submittedAt).toBeGreaterThanOrEqual(nextAt ?? 0)
 })
 
+test('J07 a schedule that ten put at their start is one, and every time of it runs once', async () => {
+  const store = `sqlite:${join(folder(), 'store.db')}`
+  await using stack = new AsyncDisposableStack()
+  const runtimes = await Promise.all(
+    Array.from({ length: 10 }, () =>
+      createRuntime({ store, tasks: [report], thread: false, telemetry: false, logger: false }),
+    ),
+  )
+  for (const runtime of runtimes) stack.use(runtime)
+  const [first] = runtimes
+  const ended: number[] = []
+  const twice = Promise.withResolvers<void>()
+  first?.on('task.completed', ({ at }) => ended.push(at) === 2 && twice.resolve())
+  const puts = await Promise.all(
+    runtimes.map(({ schedules }) => schedules.put('x', { everyMs: 1_000 }, report, { team: 'a' })),
+  )
+  const [{ timing } = {}] = puts
+  expect(puts.map((put) => put.timing)).toEqual(puts.map(() => timing))
+  await twice.promise
+  const known = await first?.schedules.list()
+  expect(known).toMatchObject([{ name: 'x', missed: 0, skipped: 0, rejected: 0 }])
+  const { tasks = [] } = { ...(await first?.list()) }
+  const times = tasks.map(({ scheduledFor = 0 }) => scheduledFor).toReversed()
+  const { anchorAt = 0 } = timing as { anchorAt?: number }
+  expect(times.map((time) => time - anchorAt)).toEqual(times.map((_, n) => (n + 1) * 1_000))
+  expect(times.length).toBeGreaterThanOrEqual(2)
+})
+
 describe('what cannot be put', () => {
   const bad: [string, unknown, string][] = [
     ['no timing', undefined, "schedule 'x': a timing"],

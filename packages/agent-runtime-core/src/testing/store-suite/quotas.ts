@@ -183,7 +183,7 @@ export function quotas({ rule, timed, expect }: Suite): void {
   )
 
   timed(
-    '2.6 a task that is poisoned releases its quotas',
+    'F05 2.6 a task that is poisoned releases its quotas',
     async (scene) => {
       const claim = await scene.running(big)
       await scene.jump(30_000)
@@ -211,7 +211,7 @@ export function quotas({ rule, timed, expect }: Suite): void {
 
   const deferred = quota({ models: { big: { maxInFlight: 1, onExceeded: 'defer' } } })
   rule(
-    'C4 defer: an excess task is accepted, waits in place for quota:<key>, and starts when there is room',
+    'F04 C4 defer: an excess task is accepted, waits in place for quota:<key>, and starts when there is room',
     async (scene) => {
       await scene.worker('w', 4)
       const first = await scene.accepted(big)
@@ -266,7 +266,7 @@ export function quotas({ rule, timed, expect }: Suite): void {
   )
 
   rule(
-    'I19 deferred tasks never run more than the maximum, however many are given at once',
+    'F05 I19 deferred tasks never run more than the maximum, however many are given at once',
     async (scene) => {
       await scene.submitMany(9, big)
       await scene.worker('w', 4)
