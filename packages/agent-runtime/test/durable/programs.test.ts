@@ -22,14 +22,14 @@ let crashes = 0
 
 /** Runs a program, then crashes it after every commit. Throws at the first run that is not as it has to be. */
 const sweep = async (it: Program): Promise<void> => {
-  crashes += await played(it, crashEverywhere)
+  crashes += await play(it, crashEverywhere)
   programs += 1
 }
 
 /** Runs a program, and what its memos make of it. Throws where that is not as it has to be. */
-async function played<Result>(
+async function play<Result>(
   it: Program,
-  play: (sweep: Parameters<typeof crashEverywhere<unknown>>[0]) => Promise<Result>,
+  plays: (sweep: Parameters<typeof crashEverywhere<unknown>>[0]) => Promise<Result>,
 ): Promise<Result> {
   const meaning = meaningOf(it)
   let life: Life | undefined
@@ -66,7 +66,7 @@ async function played<Result>(
     expect([...life.runs.keys()].filter((key) => recorded.has(key))).toEqual([])
     if (life.runs.size === 0 && recorded.size > 0) count('Theorem 11: replayed from memos alone')
   }
-  return play({ tasks: [root, child], script, check } as Parameters<typeof play>[0])
+  return plays({ tasks: [root, child], script, check })
 }
 
 describe('random programs, crashed after every commit (docs/semantics.md 6.1, 7.1, 12)', () => {
@@ -84,6 +84,7 @@ describe('random programs, crashed after every commit (docs/semantics.md 6.1, 7.
         interruptAfterTimeLimit: limitMs,
         markInterruptAsFailure: true,
       })
+      expect(crashes).toBeGreaterThan(programs)
     },
   )
 
@@ -91,8 +92,13 @@ describe('random programs, crashed after every commit (docs/semantics.md 6.1, 7.
     'Theorem 11 in memory: from its memos alone each comes to the same end, and no function runs again',
     { timeout: limitMs },
     async () => {
-      const once = (it: Program) => played(it, playInMemory)
+      let played = 0
+      const once = async (it: Program) => {
+        await play(it, playInMemory)
+        played += 1
+      }
       await fc.assert(fc.asyncProperty(program, once), { numRuns: runs, seed: seed + 1, timeout: programMs })
+      expect(played).toBe(runs)
     },
   )
 
