@@ -43,7 +43,7 @@ describe('every rule, trap and fault', () => {
     }
   })
 
-  test.each([...ruledPages, 'README.md'].flatMap(references))(
+  test.each([...ruledPages, 'docs/guarantees.md'].flatMap(references))(
     '$page:$line names a test that is there: $path "$title"',
     ({ path, title }) => {
       expect(existsSync(join(root, path)), `${path} exists`).toBe(true)
