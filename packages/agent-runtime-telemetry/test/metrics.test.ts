@@ -376,7 +376,7 @@ test('a clock that goes back makes no negative duration', async () => {
   }
 })
 
-test('no payload, result or message of an error is in any metric', async () => {
+test('X09 no payload, result or message of an error is in any metric', async () => {
   using _ = sdk.attach(scene)
   scene.queued('a')
   const leaseId = scene.started('a')

@@ -244,7 +244,7 @@ test.each([
   expect((await sdk.spans())[0]?.status).toEqual(status)
 })
 
-test('no payload or result is in any span', async () => {
+test('X09 no payload or result is in any span', async () => {
   using _ = sdk.attach(scene)
   scene.queued('a')
   const leaseId = scene.started('a')
