@@ -20,8 +20,12 @@ interface Flags {
   readonly evidence?: boolean
 }
 
-/** `pnpm sim`. Answers with its exit code. */
-export async function simCommand(args: readonly string[], console: Console): Promise<ExitCode> {
+/** `pnpm sim`. Answers with its exit code. When the signal aborts, a range ends with what has been played of it. */
+export async function simCommand(
+  args: readonly string[],
+  console: Console,
+  signal: AbortSignal,
+): Promise<ExitCode> {
   try {
     const flags = parse(
       simOptions(),
@@ -32,7 +36,7 @@ export async function simCommand(args: readonly string[], console: Console): Pro
     if (flags.seed !== undefined) return await playOne(flags.seed, flags, console)
     if (flags.trace === true || flags.plant !== undefined)
       throw new UsageError('--trace and --plant are for one seed: add --seed N')
-    return await playMany(flags.seeds ?? { first: 1, last: 200 }, flags, console)
+    return await playMany(flags.seeds ?? { first: 1, last: 200 }, flags, console, signal)
   } catch (error) {
     return codeOf(error, console)
   }
@@ -63,17 +67,25 @@ async function playOne(seed: number, { trace, plant: name }: Flags, console: Con
   return life.violations.length === 0 ? exitCode.ok : exitCode.failed
 }
 
-async function playMany(seeds: SeedRange, { threads, evidence }: Flags, console: Console): Promise<ExitCode> {
+async function playMany(
+  asked: SeedRange,
+  { threads, evidence }: Flags,
+  console: Console,
+  signal: AbortSignal,
+): Promise<ExitCode> {
   // As it is now: the sources may change while it runs.
   const commit = evidence === true ? currentCommit() : ''
   const begunAt = performance.now()
   let nextTold = 1_000
-  const run = await runSeeds(seeds, threads, (done, broken) => {
+  const tell = (done: number, broken: readonly Simulated[]) => {
     for (const life of broken) console.err.write(`${textOf(life)}\n`)
     if (done < nextTold) return
     console.err.write(`${done} seeds\n`)
     nextTold += 1_000
-  })
+  }
+  const run = await runSeeds(asked, threads, tell, signal)
+  const seeds = { first: asked.first, last: asked.first + run.seeds - 1 }
+  if (seeds.last < asked.last) console.err.write(`ended early, after seed ${seeds.last}\n`)
   const seconds = (performance.now() - begunAt) / 1_000
   const lacks = missing(run.seeds, run.counts)
   for (const line of lacks) console.err.write(`too little happened: ${line}\n`)

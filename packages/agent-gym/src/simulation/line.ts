@@ -64,6 +64,8 @@ export interface LineParts {
 export class SimulatedLine implements Line {
   readonly info: StoreInfo
   readonly trouble = noTrouble()
+  /** The process was not told of the end of a lease: its next write under that tells it, whenever that is. */
+  hasMuffled = false
   readonly #parts: LineParts
   readonly #receive: (turn: Turn) => void
   readonly #sent = new Map<number, Write>()
@@ -184,6 +186,7 @@ export class SimulatedLine implements Line {
       return { call: answer.call, error: new StoreError('store_busy', 'no answer came') }
     }
     const notices = muffles === 0 ? turn.notices : turn.notices.filter(() => chance() >= muffles)
+    if (notices.length < turn.notices.length) this.hasMuffled = true
     const damaged = { ...turn, answers: turn.answers.map(lost), notices }
     return plant?.tell?.(damaged) ?? damaged
   }

@@ -225,7 +225,7 @@ export class SimulatedProcess implements Audited {
           key,
           fence: ctx.fencingToken,
           idempotencyKeys: seen.keys.size,
-          graceMs: graceMs + this.line.trouble.lateMs,
+          graceMs: this.line.hasMuffled ? Number.POSITIVE_INFINITY : graceMs + this.line.trouble.lateMs,
           awakeMs: clock.elapsed - this.#awakeSince,
         })
         return true

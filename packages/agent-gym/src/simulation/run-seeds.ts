@@ -32,16 +32,19 @@ export interface Stretch {
 
 /**
  * Plays every seed of a range, on so many threads; `progress` hears how many are done. A seed is as good alone as among others: nothing
- * of one is known to the next. Rejects when a seed throws, naming it.
+ * of one is known to the next. When the signal aborts it ends early: what was played is the beginning of the range. Rejects when a seed
+ * throws, naming it.
  */
 export async function runSeeds(
   { first, last }: SeedRange,
   threads: number,
   progress: (done: number, broken: readonly Simulated[]) => void = () => {},
+  signal?: AbortSignal,
 ): Promise<SeedsRun> {
   const stretches: SeedRange[] = []
   for (let from = first; from <= last; from += STRETCH)
     stretches.push({ first: from, last: Math.min(last, from + STRETCH - 1) })
+  signal?.addEventListener('abort', () => stretches.splice(0), { once: true })
   let run: SeedsRun = {
     seeds: 0,
     counts: noCounts,

@@ -1,12 +1,18 @@
 import { describe, expect, test } from 'vitest'
 import { simCommand } from '../../src/cli/sim-command.ts'
 
-async function sim(...args: readonly string[]) {
+const sim = (...args: readonly string[]) => simUntil(new AbortController().signal, ...args)
+
+async function simUntil(signal: AbortSignal, ...args: readonly string[]) {
   let [out, err] = ['', '']
-  const code = await simCommand(args, {
-    out: { write: (text: string) => (out += text) },
-    err: { write: (text: string) => (err += text) },
-  })
+  const code = await simCommand(
+    args,
+    {
+      out: { write: (text: string) => (out += text) },
+      err: { write: (text: string) => (err += text) },
+    },
+    signal,
+  )
   return { code, out, err }
 }
 
@@ -33,6 +39,13 @@ describe('pnpm sim', () => {
     expect(code).toBe(0)
     expect(out).toMatch(/^3 seeds \(\d to the end, \d under faults throughout\), 0 broken/)
     expect(out).toMatch(/claims [1-9]/)
+  })
+
+  test('a range that is interrupted ends with what was played of it', { timeout }, async () => {
+    const { code, out, err } = await simUntil(AbortSignal.timeout(1), '--seeds', '1..4000', '--threads', '1')
+    expect(code).toBe(0)
+    expect(out).toMatch(/^20 seeds \(/)
+    expect(err).toBe('ended early, after seed 20\n')
   })
 
   test('--evidence makes a page of it', { timeout }, async () => {
