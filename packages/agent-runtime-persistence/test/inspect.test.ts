@@ -1,8 +1,9 @@
+import { spawnSync } from 'node:child_process'
 import { chmodSync, copyFileSync, readFileSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
-import { inspectStore, openStore } from '../src/index.ts'
+import { backupStore, inspectStore, openStore, verifyStore } from '../src/index.ts'
 import { schemaVersion } from '../src/sqlite/schema.ts'
 import { ChildStore } from './child-store.ts'
 import { scratchFolder } from './scratch-folder.ts'
@@ -121,6 +122,26 @@ describe('an inspection', () => {
     const path = await closed()
     change(path, "UPDATE meta SET value = 'another' WHERE key = 'boot_id'")
     expect((await inspect(path)).clock).toMatchObject({ isThisBoot: false, offsetMs: null })
+  })
+
+  test('T5 nor a verification, nor a backup, drops the locks of its own process', async () => {
+    const path = await closed()
+    const store = await openStore(`sqlite:${path}`, { thread: false })
+    const holder = new Database(path)
+    holder.exec("BEGIN IMMEDIATE; INSERT INTO meta (key, value) VALUES ('mine', '1')")
+    expect((await inspect(path)).processes).toMatchObject([{ pid: process.pid, alive: true }])
+    expect(await verifyStore(`sqlite:${path}`)).toMatchObject({ ok: true })
+    await backupStore(`sqlite:${path}`, `${path}.copy`)
+    const fixture = join(import.meta.dirname, 'fixtures/try-lock.ts')
+    const other = spawnSync(process.execPath, [fixture, path], { encoding: 'utf8' })
+    expect([other.stdout.trim(), other.stderr]).toEqual(['SQLITE_BUSY', ''])
+    holder.exec('COMMIT')
+    expect(holder.prepare("SELECT value FROM meta WHERE key = 'mine'").pluck().get()).toBe('1')
+    holder.close()
+    const probe = await openStore(`sqlite:${path}`, { thread: false })
+    expect((await inspect(path)).processes).toMatchObject([{ alive: true }, { alive: true }])
+    await probe.close()
+    await store.close()
   })
 
   test('of nothing is refused', async () => {
