@@ -52,6 +52,12 @@ export interface ExecutionStore {
   interest(interest: Interest): void
   /** Hears what the store publishes after each commit. */
   listen(listener: StoreListener): Disposable
+  /**
+   * Whether this process slept a moment ago, or did nothing else, for so long that its leases may have run out before it hears of it.
+   * A holder then asks by a write under its lease before it acts. A store that cannot tell has no such method. Source:
+   * `docs/reliability.md` C03.
+   */
+  mayHaveSlept?(): boolean
   /** Ends the process's registration after the writes handed over so far; later calls reject with `store_closed`. */
   close(): Promise<void>
 }

@@ -24,6 +24,8 @@ export type Message =
 export interface Line {
   readonly info: StoreInfo
   send(message: Message): void
+  /** See {@link ExecutionStore.mayHaveSlept}. */
+  mayHaveSlept?(): boolean
   /** Ends the engine after what was sent; resolves once the database is closed. */
   end(): Promise<void>
 }
@@ -70,6 +72,10 @@ export class StoreFront implements ExecutionStore {
   listen(listener: StoreListener): Disposable {
     this.listeners.add(listener)
     return { [Symbol.dispose]: () => void this.listeners.delete(listener) }
+  }
+
+  mayHaveSlept(): boolean {
+    return this.line?.mayHaveSlept?.() ?? false
   }
 
   close(): Promise<void> {

@@ -1,11 +1,19 @@
 import { createRequire } from 'node:module'
 import { Worker } from 'node:worker_threads'
-import { StoreError, type Environment, type StoreInfo, type Timer } from '@ku0/agent-runtime-core'
+import {
+  StoreError,
+  type Environment,
+  type ExecutionConfig,
+  type StoreInfo,
+  type Timer,
+} from '@ku0/agent-runtime-core'
 import { StoreFront, type Line, type Message } from './front.ts'
 import { beatWord, revived, unpack, wakeWord, type FromThread, type ThreadStart } from './port.ts'
 
 /** How often the process shows its store thread that its event loop lives. */
 const beatMs = 500
+/** So long after its process woke the store has told it of the leases that ran out meanwhile. */
+const newsMs = 1_000
 /** So many calls cross without waiting for more: the store works on them while the process goes on. Half of it drained a third slower. */
 const fullMessage = 128
 
@@ -28,7 +36,7 @@ export async function openThreadStore(
     },
   )
   const info = await opened(worker)
-  const line = new ThreadLine(worker, info, new Int32Array(signal), environment)
+  const line = new ThreadLine(worker, info, new Int32Array(signal), start.config, environment)
   worker.on('message', (message: FromThread) => {
     if (message.kind === 'turn') front.receive(unpack(message.turn))
     if (message.kind === 'closed') line.closed()
@@ -50,13 +58,25 @@ class ThreadLine implements Line {
   private readonly environment: Environment
   private outbox: Message[] = []
   private beatTimer: Timer | undefined
+  /** Of a process that showed no life for this long the leases may have run out: they were renewed at most an interval before. */
+  private readonly sleepMs: number
+  private seenAt: number
+  private wokeAt = Number.NEGATIVE_INFINITY
   private readonly whenClosed = Promise.withResolvers<void>()
 
-  constructor(worker: Worker, info: StoreInfo, signal: Int32Array, environment: Environment) {
+  constructor(
+    worker: Worker,
+    info: StoreInfo,
+    signal: Int32Array,
+    { leaseTtlMs, heartbeatIntervalMs }: ExecutionConfig,
+    environment: Environment,
+  ) {
     this.worker = worker
     this.info = info
     this.signal = signal
     this.environment = environment
+    this.sleepMs = leaseTtlMs - heartbeatIntervalMs
+    this.seenAt = environment.clock.monotonic()
     this.beat()
   }
 
@@ -65,6 +85,10 @@ class ThreadLine implements Line {
     this.outbox.push(message)
     if (this.outbox.length === 1) queueMicrotask(() => this.post())
     else if (this.outbox.length === fullMessage) this.post()
+  }
+
+  mayHaveSlept(): boolean {
+    return this.look() - this.wokeAt < newsMs
   }
 
   end(): Promise<void> {
@@ -94,7 +118,16 @@ class ThreadLine implements Line {
     Atomics.notify(this.signal, wakeWord)
   }
 
+  /** A sign of life, and whether there was one lately. Gives the time. */
+  private look(): number {
+    const now = this.environment.clock.monotonic()
+    if (now - this.seenAt >= this.sleepMs) this.wokeAt = now
+    this.seenAt = now
+    return now
+  }
+
   private beat(): void {
+    this.look()
     Atomics.add(this.signal, beatWord, 1)
     this.beatTimer = this.environment.timers.after(beatMs, () => this.beat())
   }

@@ -20,10 +20,24 @@ export function exec(
     checkCall(command, args, options)
     const reason = reasonOf(options.signal)
     if (reason !== undefined) throw reason
+    if (scope.attempt.mayHaveSlept) return execConfirmed(scope, command, args, options)
     return new Command(scope, command, args, options).result
   } catch (error) {
     return Promise.reject(error)
   }
+}
+
+/** Only under a live lease may a command begin: the news that it is not may be on its way. */
+async function execConfirmed(
+  scope: Scope,
+  command: string,
+  args: readonly string[],
+  options: ExecOptions,
+): Promise<ExecResult> {
+  await scope.attempt.confirm()
+  const reason = scope.closedBy ?? reasonOf(options.signal)
+  if (reason !== undefined) throw reason
+  return new Command(scope, command, args, options).result
 }
 
 /** Options in the place of the arguments would start the command outside its process group. */

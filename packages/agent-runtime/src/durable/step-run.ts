@@ -121,6 +121,21 @@ export class StepRun implements StepHandle, Start, Member {
     this.#pass.begin()
     this.#pass.wentLive()
     this.#counted = true
+    if (this.#attempt.mayHaveSlept) this.#confirm()
+    else this.#go()
+  }
+
+  /** Only a step whose lease is live may begin: the news that it is not may be on its way. */
+  #confirm(): void {
+    const confirmed = () => {
+      if (this.#ended) return
+      if (this.#isOver()) this.refuse()
+      else this.#go()
+    }
+    this.#attempt.confirm().then(confirmed, (error: unknown) => this.#end(error))
+  }
+
+  #go(): void {
     this.#begunAt = this.#attempt.parts.environment.clock.monotonic()
     const { inDoubt } = this.#facts
     if (inDoubt === undefined) this.#run()

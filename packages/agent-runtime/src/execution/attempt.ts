@@ -143,6 +143,17 @@ export class Attempt {
     })
   }
 
+  /** Whether its lease may have run out while its process slept, unheard of. Source: `docs/reliability.md` C03. */
+  get mayHaveSlept(): boolean {
+    return this.parts.store.mayHaveSlept?.() ?? false
+  }
+
+  /** Asks whether its lease is live, by a write of nothing under it. Resolves when that is known: to be lost, or not. */
+  async confirm(): Promise<void> {
+    const fenced = await this.write({ kind: 'appendOutput', leaseId: this.claim.leaseId, chunks: [] })
+    if (fenced === 'stale') this.lose()
+  }
+
   /** The task was canceled: that is committed already. Source: `docs/semantics.md 5.1`. */
   cancel(reason?: string): void {
     this.#leaseEnded = true

@@ -1,0 +1,54 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { createRuntime, defineTask } from '../../src/index.ts'
+import { eventually, folder, run } from '../real-processes.ts'
+
+const config = { leaseTtlMs: 2_000, heartbeatIntervalMs: 500 }
+const sleepy = defineTask({ type: 'sleepy', input: z.null() }, (ctx) => `attempt ${ctx.attempt}`)
+
+/** A process that sleeps in the middle of a task, and another that sees the store. */
+async function asleep() {
+  const path = folder()
+  const [database, ledger] = [join(path, 'store.db'), join(path, 'ledger')]
+  const others = { store: `sqlite:${database}`, tasks: [sleepy], logger: false, config } as const
+  const sleeper = run(new URL('../processes/sleeper.ts', import.meta.url), database, ledger)
+  await sleeper.said('ready')
+  const seeing = await createRuntime({ ...others, workers: 0 })
+  const receipt = await seeing.submit(sleepy, null)
+  await sleeper.said('sleeps')
+  const outcomes = () => sleeper.lines.filter((line) => /^(?:fulfilled|rejected)/.test(line))
+  return {
+    sleeper,
+    seeing,
+    receipt,
+    others,
+    outcomes,
+    ledger: () => readFileSync(ledger, 'utf8').trim().split('\n'),
+  }
+}
+
+test('C03, B01 a process that sleeps past its leases and wakes begins nothing before it knows that it lost them', async () => {
+  const { sleeper, seeing, receipt, others, outcomes, ledger } = await asleep()
+  await using _ = seeing
+  await using awake = await createRuntime(others)
+  expect(await awake.result(receipt)).toBe('attempt 2')
+  sleeper.process.kill('SIGCONT')
+  await eventually(() => outcomes().length === 3, 20_000)
+  expect(outcomes()).toEqual(['rejected LeaseLost', 'rejected LeaseLost', 'rejected LeaseLost'])
+  expect(ledger()).toEqual(['before'])
+  expect(await awake.status(receipt)).toMatchObject({ state: 'completed', attempt: 2, crashes: 1 })
+})
+
+test('C03 one that nobody took its task from meanwhile has lost it all the same; it is alive, and runs it again', async () => {
+  const { sleeper, seeing, receipt, outcomes, ledger } = await asleep()
+  await using _ = seeing
+  // Whoever sees the store ends the lease, and has no worker for its task.
+  await expect.poll(() => seeing.status(receipt), { timeout: 20_000 }).toMatchObject({ state: 'queued' })
+  sleeper.process.kill('SIGCONT')
+  await eventually(() => outcomes().length === 3, 20_000)
+  expect(outcomes()).toEqual(['rejected LeaseLost', 'rejected LeaseLost', 'rejected LeaseLost'])
+  await eventually(() => sleeper.lines.filter((line) => line === 'sleeps').length === 2, 20_000)
+  expect(ledger()).toEqual(['before'])
+})
