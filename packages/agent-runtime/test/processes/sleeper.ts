@@ -6,6 +6,7 @@ import { createRuntime, defineTask } from '../../src/index.ts'
 
 const [database = '', ledger = ''] = process.argv.slice(2)
 const sleepy = defineTask({ type: 'sleepy', input: z.null() }, async (ctx) => {
+  if (ctx.attempt > 1) return `attempt ${ctx.attempt}`
   const step = (key: string) => ctx.step(key, () => appendFileSync(ledger, `${key}\n`))
   await step('before')
   console.log('sleeps')
@@ -13,11 +14,12 @@ const sleepy = defineTask({ type: 'sleepy', input: z.null() }, async (ctx) => {
   const begun = [step('one'), step('two'), ctx.exec('sh', ['-c', `echo three >> "$0"`, ledger])]
   for (const { status, reason } of (await Promise.allSettled(begun)) as PromiseRejectedResult[])
     console.log(`${status} ${(reason as Error | undefined)?.name ?? ''}`)
+  return 'not stopped'
 })
 await createRuntime({
   store: `sqlite:${database}`,
   tasks: [sleepy],
   logger: false,
-  config: { leaseTtlMs: 2_000, heartbeatIntervalMs: 500 },
+  config: { leaseTtlMs: 2_000, heartbeatIntervalMs: 1_200 },
 })
 console.log('ready')
