@@ -736,6 +736,7 @@ describe('two processes on one file (docs/semantics.md 4.7, 4.10, 5.7)', () => {
       expect([...a.notices, ...b.notices]).toEqual([])
       expect(await a.stats()).toMatchObject({ running: 1, totals: { expired: 0 } })
       first.stop()
+      b.clock.skew += jump
       await b.worker('b', 1)
       await b.pass(24_900)
       expect(await b.state(taskId)).toBe('running')
