@@ -133,48 +133,6 @@ test('H11 a thousand tasks in flight are upgraded with the file: all end, and wh
   await assertTables(path, many)
 })
 
-test('H11 a thousand tasks in flight are upgraded with the file: all end, and what was recorded is not asked for again', async () => {
-  const folder = scratchFolder()
-  const count = 1_000
-  const many = { ...config, maxInFlightPerWorker: count }
-  const environment = { ...createVirtualEnvironment('many'), digest: nodeDigest }
-  const open = async (path: string) => {
-    const store = await openStore(`sqlite:${path}`, { config: many, environment, durability: 'normal' })
-    return new Scene(store, many, environment.clock, { digest: nodeDigest })
-  }
-  const before = await open(join(folder, 'later.db'))
-  await before.worker('w', count)
-  await before.submitMany(count)
-  await Promise.all(before.claims.map((claim, n) => before.step(claim, 'draft', String(n))))
-  const nap = { key: 'nap', position: 1, kind: 'timer', delayMs: 10_000 } as const
-  // Half of them wait, the others run on: their process is gone when the new version comes.
-  const parked = before.claims.filter((_, n) => n % 2 === 0)
-  await Promise.all(
-    parked.map(({ leaseId }) => before.write({ kind: 'suspend', leaseId, waits: [nap], stay: false })),
-  )
-  await before.store.close()
-
-  const path = join(folder, 'first.db')
-  asOfVersion(1, join(folder, 'later.db'), path)
-  const after = await open(path)
-  await after.worker('again', count)
-  await after.pass(31_000)
-  expect(after.claims).toHaveLength(count)
-  expect(new Set(after.claims.map(({ steps }) => steps))).toEqual(new Set([1]))
-  const attempts = after.claims.map(({ sequence, attempt }) => [sequence % 2, attempt].join())
-  expect(new Set(attempts)).toEqual(new Set(['1,1', '0,2']))
-  const memos = await Promise.all(after.claims.map(({ taskId }) => after.read({ kind: 'memos', taskId })))
-  expect(memos.map(({ steps }) => steps.map(({ key, result }) => [key, result].join()))).toEqual(
-    after.claims.map(({ sequence }) => [`draft,${sequence - 1}`]),
-  )
-  const settled = await Promise.all(after.claims.map((claim) => after.settle(claim)))
-  expect(new Set(settled)).toEqual(new Set(['ok']))
-  expect((await after.stats()).totals).toMatchObject({ submitted: count, completed: count })
-  expect(violationsIn(await takeSnapshot(after.store), { config: many, digest: nodeDigest })).toEqual([])
-  await after.store.close()
-  await assertTables(path, many)
-})
-
 test.each([
   ['that submits', (scene: Scene): Promise<unknown> => scene.submit()],
   ['that only runs a task', (scene: Scene): Promise<unknown> => scene.pass(200)],
