@@ -75,7 +75,7 @@ export class Processes {
 
   /** The files of ended processes go once that is committed. */
   forgetLocks(processes: readonly number[]): void {
-    if (this.folder === undefined) return
+    if (this.folder === undefined || processes.length === 0) return
     const id = this.db.prepare<[number], string>('SELECT process_id FROM process WHERE id = ?').pluck()
     for (const process of processes) removeLock(lockPath(this.folder, id.get(process) ?? ''))
   }
