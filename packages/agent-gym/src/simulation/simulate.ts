@@ -62,6 +62,8 @@ const memoryFolder =
 const livenessMs = 10 * leaseTtlMs
 /** A life with so many violations is over. */
 const maxViolations = 10
+/** Far more than ever happen in one. */
+const maxStepsEachMs = 5_000
 
 class Life {
   readonly #seed: number
@@ -80,6 +82,10 @@ class Life {
   #isHealing = false
   #lockHolder: Database.Database | undefined
   readonly #idleSince = new Map<string, number>()
+  /** Things that have happened since that ms. */
+  #steps = 0
+  #stepsSince = 0
+  #isCircling = false
 
   constructor(seed: number, path: string, options: SimulateOptions) {
     this.#seed = seed
@@ -147,13 +153,28 @@ class Life {
 
   /** Runs what is due, one thing after the other, each with all that it sets off. */
   async #runUntil(at: number, isOver: () => boolean): Promise<void> {
-    while (this.#clock.nextAt <= at && !isOver() && this.#findings.violations.length < maxViolations) {
+    const goesOn = () => !isOver() && !this.#isCircling && this.#findings.violations.length < maxViolations
+    while (this.#clock.nextAt <= at && goesOn()) {
       this.#clock.step()
+      this.#lookForCircles()
       if (this.#isStirred) {
         this.#isStirred = false
         await new Promise((resolve) => setImmediate(resolve))
       }
     }
+  }
+
+  /** I25: what goes round in circles, each time at once, comes to no end. */
+  #lookForCircles(): void {
+    const ms = Math.floor(this.#clock.elapsed)
+    this.#steps = ms === this.#stepsSince ? this.#steps + 1 : 0
+    this.#stepsSince = ms
+    if (this.#steps !== maxStepsEachMs) return
+    this.#findings.violated(
+      'I25',
+      `${maxStepsEachMs} things have happened within 1 ms, and none of them is the last`,
+    )
+    this.#isCircling = true
   }
 
   #startProcess(): void {

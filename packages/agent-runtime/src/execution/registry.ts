@@ -15,7 +15,7 @@ export interface WorkerSpec {
 export class WorkerRegistry {
   readonly #store: ExecutionStore
   readonly #credits = new Map<string, number>()
-  #removed = false
+  #isEnding = false
 
   constructor(store: ExecutionStore) {
     this.#store = store
@@ -41,22 +41,25 @@ export class WorkerRegistry {
     await registered
   }
 
-  /** A slot is free again: stated in the turn in which the handler settled. Source: `docs/semantics.md 4.5`. */
+  /**
+   * A slot is free again: stated in the turn in which the handler settled. None is any more once the workers end: what the store
+   * gives them until it knows of that goes back, and would come again at once. Source: `docs/semantics.md 4.5`.
+   */
   slotFree(workerId: string): void {
     const credit = this.#credits.get(workerId)
-    if (credit === undefined || this.#removed) return
+    if (credit === undefined || this.#isEnding) return
     this.#credits.set(workerId, credit + 1)
     this.#store.demand(workerId, credit + 1)
   }
 
   /** From the commit on they are given nothing. */
   async drain(): Promise<void> {
+    this.#isEnding = true
     if (this.#credits.size > 0) await this.#store.write({ kind: 'drainWorkers', workerIds: this.workerIds })
   }
 
   /** They leave the store's registry. */
   async remove(): Promise<void> {
-    this.#removed = true
     if (this.#credits.size > 0) await this.#store.write({ kind: 'removeWorkers', workerIds: this.workerIds })
   }
 }

@@ -41,6 +41,35 @@ describe('execution: trouble of the store', () => {
   })
 })
 
+test('a stopping runtime takes no slot back, also when the store has not taken that it stops', async () => {
+  const database = join(folder(), 'store.db')
+  const doors = [gate(), gate(), gate()]
+  const task = defineTask({ type: 'patient', input: z.number() }, (_, n) => doors[n]?.promise)
+  const { runtime, store, block, elapse } = await virtualRuntime({
+    tasks: [task],
+    database,
+    workers: { count: 1, capacity: 2 },
+  })
+  const receipts = await runtime.submitMany([0, 1, 2].map((input) => ({ task, input })))
+  await turns()
+  const holder = run(lockHolder, database)
+  await holder.said('locked')
+  const stopped = runtime.stop({ graceMs: 20_000 })
+  await turns()
+  await block(12_000)
+  holder.process.stdin?.end()
+  await holder.ended
+
+  doors[0]?.resolve()
+  await elapse(500)
+  const taskId = receipts[2]?.taskId ?? ''
+  const events = await store.read({ kind: 'events', taskId, after: 0, limit: 10 })
+  expect(events?.map(({ type }) => type)).toEqual(['task.queued'])
+  doors[1]?.resolve()
+  await elapse(500)
+  expect(await stopped).toEqual({ drained: true, released: 0 })
+})
+
 describe('execution: a store in its own thread', () => {
   test('runs, cancels and drains as one in this thread does', async () => {
     const aborted: number[] = []
