@@ -1,4 +1,5 @@
 import Database from 'better-sqlite3'
+import type { BudgetState } from './account-rules.ts'
 
 /** A task as the audit knows it: its row, read by SQL alone. */
 export interface TaskState {
@@ -60,6 +61,7 @@ export class AuditRows {
   readonly #quotas
   readonly #workers
   readonly #processes
+  readonly #budgets
   #seenVersion = -1
 
   constructor(path: string) {
@@ -86,6 +88,7 @@ export class AuditRows {
     this.#workers = db.prepare<[], { id: number; name: string; process: number }>(
       'SELECT id, worker_id AS name, process FROM worker',
     )
+    this.#budgets = db.prepare<[], BudgetState>('SELECT task, limits, used FROM budget')
     this.#processes = db.prepare<[], { id: number; processId: string }>(
       'SELECT id, process_id AS processId FROM process',
     )
@@ -147,6 +150,14 @@ export class AuditRows {
         `SELECT end_reason AS reason, ${wholeData} AS data FROM lease JOIN event ON event.task = lease.task AND event.seq = lease.end_seq WHERE lease.id = ?`,
       )
       .get(lease)
+  }
+
+  budgets(): BudgetState[] {
+    return this.#budgets.all()
+  }
+
+  clients(): { name: string; spent: number }[] {
+    return this.#db.prepare<[], { name: string; spent: number }>('SELECT name, spent FROM client').all()
   }
 
   close(): void {

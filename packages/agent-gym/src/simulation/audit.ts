@@ -5,6 +5,7 @@ import {
   type IdCodec,
   type Write,
 } from '@ku0/agent-runtime-core'
+import { budgetRules, shareRules } from './account-rules.ts'
 import { AuditRows, type AuditedEvent, type LiveLease, type TaskState } from './audit-rows.ts'
 import type { Findings } from './findings.ts'
 import {
@@ -87,6 +88,11 @@ export class Audit {
   readonly #promised: { readonly task: number; readonly what: 'canceled' }[] = []
   readonly #policies = new Map<string, string>()
   readonly #quotaMax: ReadonlyMap<string, number>
+  readonly #schedules = new Set<string>()
+  /** Times of schedules that were run. */
+  readonly #runs = new Set<string>()
+  /** Budgets that somebody said to stop. */
+  readonly #stopped = new Set<number>()
 
   constructor(path: string, findings: Findings, config: ExecutionConfig, monotonic: () => number) {
     this.rows = new AuditRows(path)
@@ -127,6 +133,16 @@ export class Audit {
   /** Somebody submits a program under this name (I2). */
   submits(name: string): void {
     this.#submitted.add(name)
+  }
+
+  /** Somebody puts a schedule, or runs it by hand. */
+  schedules(name: string): void {
+    this.#schedules.add(name)
+  }
+
+  /** Somebody says that the tree of a budget is to end. */
+  stopAsked(taskId: string): void {
+    this.#stopped.add(this.numberOf(taskId) ?? 0)
   }
 
   /** Somebody asks for the end of a task: from now on it may be canceled. */
@@ -255,7 +271,9 @@ export class Audit {
   /** `process`: whose turn made the change; undefined where it was nobody's. */
   #look(process: Audited | undefined, answered: readonly Answered[]): void {
     this.#commits += 1
-    const rows = this.#commits % 16 === 0 ? this.rows.tasks() : this.#openRows()
+    const budgets = this.rows.budgets()
+    // What is charged behind the end of a task is an event of one that is over.
+    const rows = this.#commits % 16 === 0 || budgets.length > 0 ? this.rows.tasks() : this.#openRows()
     const leases = new Map(this.rows.leases().map((lease) => [lease.id, lease]))
     this.#learnNames()
     const started: Started[] = []
@@ -290,9 +308,10 @@ export class Audit {
     const streams = this.rows.streams()
     this.#broken(countRules(this.followed, streams))
     if (this.#quotaMax.size > 0) this.#broken(quotaRules(this.followed, this.rows.quotas(), this.#quotaMax))
+    this.#broken(budgetRules(this.followed, budgets))
     this.#broken(familyRules(this.followed, (taskId) => this.numberOf(taskId)))
     if (process === undefined) return
-    this.#broken(orderRules(this.followed, started))
+    this.#broken(orderRules(this.followed, started, this.#config.shares === undefined))
     if (others > 0 || accepted.length + refused.length === 0) return
     const depth = streams.reduce((sum, stream) => sum + stream.depth, 0) + started.length - accepted.length
     this.#broken(depthRules(this.followed, { accepted, refused, depth }, this.#config))
@@ -370,6 +389,11 @@ export class Audit {
       quotaKeys: stream?.quotaKeys ?? '[]',
       lane: stream?.lane ?? 0,
       policyOfChildren: new Map(),
+      client: '',
+      estimate: 1,
+      spent: { tokens: 0, cost: 0, steps: 0 },
+      paid: 0,
+      isBudgeted: false,
     }
     const walk: Walk = { ...found.row, before: found.row.lease, isFresh: false }
     for (const event of events) {
@@ -412,12 +436,22 @@ export class Audit {
       this.#holds(process, walk, type)
     }
     this.#findings.note('commit', `task ${task} #${event.seq} ${type} ${shown(type, data)}`)
+    const { charged } = data as { charged?: { tokens: number; cost: number } }
+    if (charged !== undefined) {
+      found.spent.tokens += charged.tokens
+      found.spent.cost += charged.cost
+      // A client pays at the end of its task; what comes behind that is the budgets' alone.
+      if (walk.state < COMPLETED) found.paid += charged.cost
+    }
     switch (type) {
       case 'task.queued': {
         move(-1)
         walk.state = QUEUED
         found.name = (data['input'] as Program).name
         found.mayFail = mayFail(data['input'] as Program)
+        this.#accountOf(found, data as unknown as EventData['task.queued'])
+        if (data['schedule'] !== undefined)
+          return this.#scheduled(process, task, data as unknown as EventData['task.queued'])
         if (walk.parent === null && this.#names.has(found.name))
           this.#findings.violated('I2', `two tasks of ${found.name}`)
         if (walk.parent === null && !this.#submitted.has(found.name))
@@ -482,12 +516,13 @@ export class Audit {
         return
       case 'task.failed': {
         const kind = String(data['kind'])
-        move(RUNNING, WAITING)
+        const isOver = kind === 'budget_exceeded'
+        move(RUNNING, WAITING, ...(isOver ? [QUEUED] : []))
         if (kind === 'poisoned') {
           this.#expired(walk, 'either')
           if (walk.crashes !== this.#config.maxCrashes)
             this.#findings.violated('C17', `task ${task} is poisoned after ${walk.crashes} crashes`)
-        } else if (walk.state === RUNNING) this.#holds(process, walk, type)
+        } else if (walk.state === RUNNING && !isOver) this.#holds(process, walk, type)
         this.#failureRules(found, task, kind, data['error'])
         this.#findings.count('failures')
         this.#leave(walk, FAILED)
@@ -528,6 +563,7 @@ export class Audit {
       case 'step.completed': {
         ofHolder()
         this.#findings.count('steps')
+        found.spent.steps += 1
         const { key } = data as { key: string }
         if (found.memos.has(key)) this.#findings.violated('I6', `task ${task} has two memos of '${key}'`)
         found.memos.set(key, { seq: event.seq, result: JSON.stringify(data['result']) })
@@ -557,12 +593,53 @@ export class Audit {
           type === 'child.ended' ? 0 : 1,
         )
         return
+      case 'budget.asked':
+      case 'budget.continued':
+        move(QUEUED, RUNNING, WAITING)
+        if (type === 'budget.asked') this.#findings.count('budgets asked')
+        return
       case 'task.leaked':
       case 'task.charged':
         return
       default:
         this.#findings.violated('I4', `task ${task} has an event ${type} that nothing here can bring about`)
     }
+  }
+
+  #accountOf(found: Followed, { client = '', cost = 1, budget }: EventData['task.queued']): void {
+    found.client = client
+    found.estimate = cost
+    found.isBudgeted = budget !== undefined
+  }
+
+  /** I2, I20: each time of a schedule is run once, and not before it. */
+  #scheduled(process: Audited | undefined, task: number, it: EventData['task.queued']): void {
+    const { schedule = '', scheduledFor } = it
+    this.#findings.count('scheduled runs')
+    if (!this.#schedules.has(schedule))
+      this.#findings.violated('I2', `task ${task} is of the schedule '${schedule}', which nobody put`)
+    if (scheduledFor === undefined) return
+    const run = `${schedule} ${scheduledFor}`
+    if (this.#runs.has(run))
+      this.#findings.violated('I2', `task ${task} is a second run of '${schedule}' for ${scheduledFor}`)
+    this.#runs.add(run)
+    if (process !== undefined && scheduledFor > Math.floor(process.wall()))
+      this.#findings.violated('I20', `task ${task} comes before the time of '${schedule}' that it is for`)
+  }
+
+  /**
+   * A budget ends its tree when more was used than it has, or when somebody said so; who outlives the task that it was given to ends
+   * by itself.
+   */
+  #mayBeOver(task: number, error: unknown): boolean {
+    const { details } = (error ?? {}) as {
+      details?: { budget?: string; used?: number; limit?: number }
+    }
+    const { budget = '', used = 0, limit = Number.POSITIVE_INFINITY } = details ?? {}
+    const owner = this.numberOf(budget) ?? 0
+    this.#findings.count('budgets exceeded')
+    if (this.followed.get(owner)?.isBudgeted !== true) return false
+    return this.#stopped.has(task) || used > limit
   }
 
   #leave(walk: Walk, state: number): void {
@@ -668,6 +745,8 @@ export class Audit {
     const isExpected =
       kind === 'poisoned' ||
       kind === 'not_approved' ||
+      (kind === 'budget_exceeded' && this.#mayBeOver(task, error)) ||
+      (kind === 'error' && message.includes('that are left of the budget')) ||
       (kind === 'error' && found.mayFail && message.includes('as planned'))
     if (!isExpected)
       this.#findings.violated(
@@ -739,6 +818,8 @@ export class Audit {
       if (row === undefined) this.#findings.violated('I1', `task ${id} is gone`)
       else this.#unchanged(found, row)
     }
+    if (this.#config.shares !== undefined && this.openTasks === 0)
+      this.#broken(shareRules(this.followed, this.rows.clients()))
     for (const { task } of this.#promised)
       if (this.rows.task(task)?.state !== CANCELED)
         this.#findings.violated(

@@ -1,9 +1,10 @@
-import type { Runtime } from '@ku0/agent-runtime'
+import type { Runtime, SubmitOptions } from '@ku0/agent-runtime'
 import type { SeededRandom } from '@ku0/agent-runtime-core/testing'
 import type { Audit } from './audit.ts'
 import type { Findings } from './findings.ts'
 import type { SimulatedProcess } from './process.ts'
 import { drawProgram, type Program } from './program.ts'
+import type { Accounts } from './swarm.ts'
 
 interface Submission {
   readonly program: Program
@@ -11,6 +12,8 @@ interface Submission {
   readonly key: string | undefined
   readonly model: string | undefined
   readonly delayMs: number | undefined
+  /** Its client and its budget. */
+  readonly account: SubmitOptions
   /** What was answered; undefined while nothing was, or the answer is not known. */
   taskId: string | undefined
   answered: boolean
@@ -27,10 +30,21 @@ export class Clients {
   readonly #audit: Audit
   readonly #findings: Findings
   readonly #submissions: Submission[] = []
+  readonly #accounts: Accounts
+  readonly #purse: SeededRandom
+  /** What schedules submit, by their names. */
+  readonly #scheduled = new Map<string, Program>()
   #signals = 0
 
-  constructor(random: SeededRandom, audit: Audit, findings: Findings) {
+  /** `purse` draws what has to do with accounts. */
+  constructor(
+    { random, purse, accounts }: { random: SeededRandom; purse: SeededRandom; accounts: Accounts },
+    audit: Audit,
+    findings: Findings,
+  ) {
     this.#random = random
+    this.#purse = purse
+    this.#accounts = accounts
     this.#audit = audit
     this.#findings = findings
   }
@@ -50,12 +64,16 @@ export class Clients {
     else if (roll < 17) this.#signal(process)
     else if (roll < 19) this.#answer(process)
     else this.#look(process)
+    this.#keepAccounts(process)
   }
 
   /** What is left to do when no more faults come: everything that waits for somebody hears from him. */
   finish(process: SimulatedProcess): void {
     this.resend(process)
     this.#answer(process, 'all')
+    if (this.#accounts.budgets) this.#answerBudgets(process, 'all')
+    for (const name of this.#scheduled.keys())
+      this.#call(process, `remove schedule ${name}`, async (runtime) => runtime.schedules.remove(name))
     for (const [task, { signals, divergent }] of this.#audit.followed) {
       const taskId = this.#audit.taskId(task)
       for (const name of signals.values()) this.#send(process, taskId, name)
@@ -72,11 +90,12 @@ export class Clients {
   #draw(): Submission {
     const name = String(this.#submissions.length + 1)
     const it: Submission = {
-      program: drawProgram(this.#random, name),
+      program: drawProgram(this.#random, name, this.#accounts.budgets ? this.#purse : undefined),
       lane: this.#random.pick(lanes),
       key: this.#random.int(2) === 0 ? `key ${name}` : undefined,
       model: this.#random.int(3) === 0 ? 'big' : undefined,
       delayMs: this.#random.int(6) === 0 ? this.#random.pick([10, 200, 500]) : undefined,
+      account: this.#account(),
       taskId: undefined,
       answered: false,
     }
@@ -86,11 +105,12 @@ export class Clients {
   }
 
   #submit(process: SimulatedProcess, it: Submission): void {
-    const { program, lane, key, model, delayMs } = it
+    const { program, lane, key, model, delayMs, account } = it
     this.#findings.count('submissions')
     this.#call(process, `submit ${program.name} (${lane})`, async (runtime) => {
       const receipt = await runtime.submit('program', program, {
         lane,
+        ...account,
         ...(key === undefined ? {} : { idempotencyKey: key }),
         ...(model === undefined ? {} : { model }),
         ...(delayMs === undefined ? {} : { delayMs }),
@@ -140,6 +160,66 @@ export class Clients {
     })
   }
 
+  #account(): SubmitOptions {
+    const { shares, budgets } = this.#accounts
+    const purse = this.#purse
+    return {
+      ...(shares ? { client: purse.pick(clients), cost: 1 + purse.int(5) } : {}),
+      ...(budgets && purse.int(2) === 0
+        ? {
+            budget: {
+              tokens: 50 + purse.int(900),
+              ...(purse.int(3) === 0 ? { steps: 1 + purse.int(8) } : {}),
+              ...(purse.int(2) === 0 ? { soft: 0.5 } : {}),
+            },
+          }
+        : {}),
+    }
+  }
+
+  /** Credits, answers to budgets, schedules: now and then one of them. */
+  #keepAccounts(process: SimulatedProcess): void {
+    const { shares, budgets, schedules } = this.#accounts
+    const purse = this.#purse
+    if (shares && purse.int(8) === 0) {
+      const [name, credits] = [purse.pick(clients), purse.pick([100, 1_000, 4_000])]
+      this.#call(process, `credits of '${name}'`, async (runtime) => runtime.clients.set(name, { credits }))
+    }
+    if (budgets && purse.int(4) === 0) this.#answerBudgets(process)
+    if (schedules && purse.int(5) === 0) this.#schedule(process)
+  }
+
+  #answerBudgets(process: SimulatedProcess, all?: 'all'): void {
+    this.#call(process, 'answers budgets', async (runtime) => {
+      const { budgets } = await runtime.budgets.list()
+      for (const { taskId } of budgets) {
+        if (all === undefined && this.#purse.int(4) === 0) {
+          this.#audit.stopAsked(taskId)
+          await runtime.budgets.stop(taskId)
+        } else await runtime.budgets.continue(taskId, { raise: { tokens: 100 } })
+      }
+    })
+  }
+
+  #schedule(process: SimulatedProcess): void {
+    const purse = this.#purse
+    const name = purse.pick(['hourly', 'daily'])
+    const program = this.#scheduled.get(name) ?? drawProgram(purse.fork(name), name, undefined, 2)
+    this.#scheduled.set(name, program)
+    this.#audit.schedules(name)
+    const options = {
+      catchUp: purse.pick(['one', 'all', 'skip'] as const),
+      overlap: purse.pick(['allow', 'skip'] as const),
+    }
+    const roll = purse.int(6)
+    this.#call(process, `schedule ${name}`, async ({ schedules }) => {
+      if (roll === 0 && (await schedules.get(name)) !== undefined) await schedules.trigger(name)
+      else if (roll === 1) await schedules.pause(name)
+      else if (roll === 2) await schedules.resume(name)
+      else await schedules.put(name, { everyMs: 1_000 }, 'program', program, options)
+    })
+  }
+
   #look(process: SimulatedProcess): void {
     this.#call(process, 'looks', async (runtime) => {
       await runtime.stats()
@@ -171,6 +251,8 @@ export class Clients {
   }
 }
 
+const clients = ['', 'ann', 'bob', 'cyd'] as const
+
 const bearable: ReadonlySet<string> = new Set([
   'store_busy',
   'store_full',
@@ -178,6 +260,8 @@ const bearable: ReadonlySet<string> = new Set([
   'shutdown',
   'already_resolved',
   'limit_exceeded',
+  // There is no such schedule yet, or no more.
+  'not_found',
   // Over before the call came.
   'invalid_argument',
 ])

@@ -23,6 +23,9 @@ export const counted = [
   'pauses',
   'restarts',
   'faults',
+  'budgets asked',
+  'budgets exceeded',
+  'scheduled runs',
 ] as const
 export type Counted = (typeof counted)[number]
 export type Counts = Readonly<Record<Counted, number>>

@@ -1,3 +1,4 @@
+import type { Spent } from './account-rules.ts'
 import type { TaskState } from './audit-rows.ts'
 
 /** The states of a task as they stand in its row. */
@@ -30,4 +31,11 @@ export interface Followed {
   quotaKeys: string
   lane: number
   policyOfChildren: Map<string, string>
+  client: string
+  /** What it was said to cost. */
+  estimate: number
+  spent: Spent
+  /** The part of the cost that was told until its end. */
+  paid: number
+  isBudgeted: boolean
 }

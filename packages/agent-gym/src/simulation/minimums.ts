@@ -24,6 +24,9 @@ export const minimumPer100: Readonly<Partial<Record<Counted, number>>> = {
   pauses: 50,
   restarts: 80,
   faults: 500,
+  'budgets asked': 10,
+  'budgets exceeded': 8,
+  'scheduled runs': 20,
 }
 
 /** Fewer seeds than that differ too much among themselves to be held to the minimums. */

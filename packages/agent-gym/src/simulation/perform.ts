@@ -17,6 +17,8 @@ export interface Outside {
   /** How often the function of this step has begun, in all processes. */
   runsOf(taskId: string, key: string): number
   sleep(ms: number): Promise<void>
+  /** What runs of steps use up is charged. */
+  readonly charges: boolean
 }
 
 /** What a handler returns: by key, what each of its calls came to. */
@@ -88,7 +90,10 @@ async function perform(ctx: TaskContext, outside: Outside, call: Call): Promise<
     }
     case 'child': {
       const child = await ctx
-        .spawn(call.key, 'program', call.program, { onParentEnd: call.onParentEnd })
+        .spawn(call.key, 'program', call.program, {
+          onParentEnd: call.onParentEnd,
+          ...(call.tokens === undefined ? {} : { budget: { tokens: call.tokens } }),
+        })
         .catch(ifRejected)
       if (child === undefined || !call.awaited) return []
       return [[call.key, await child.result().catch(ifOver)]]
@@ -120,9 +125,11 @@ async function performStep(
     inDoubt === 'verify'
       ? { inDoubt, verify: () => ({ done: false }) as const }
       : { inDoubt: 'retry' as const }
-  const value = await ctx.step(key, { ...doubt, retry }, async ({ idempotencyKey, signal }) => {
+  const value = await ctx.step(key, { ...doubt, retry }, async (it) => {
+    const { idempotencyKey, signal } = it
     if (!outside.began(ctx, key, idempotencyKey)) return new Promise<never>(() => {})
     const run = outside.runsOf(ctx.taskId, key)
+    if (outside.charges) it.charge({ tokens: 10 + (ms % 90), cost: 0.5 + ms / 100 })
     if (ms > 0) await (deaf ? outside.sleep(ms) : Promise.race([outside.sleep(ms), abortOf(signal)]))
     if (run <= throws) throw new Error(`run ${run} of ${throws} that throw`)
     // Of each run another: so that one that stands in for another shows.

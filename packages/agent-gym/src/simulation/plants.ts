@@ -177,6 +177,24 @@ export const plants: Readonly<Record<string, (ground: Ground) => Planted>> = {
               quotaConfig: { models: { big: { ...quotaConfig.models?.['big'], maxInFlight: 3 } } },
             },
     }),
+  'a budget that forgets': (ground) =>
+    onTables(ground, (tables) => ({
+      afterTurn() {
+        if (ground.random.int(100) === 0) tables.forgetTokens()
+      },
+    })),
+  'a client that pays twice': (ground) =>
+    onTables(ground, (tables) => ({
+      afterTurn() {
+        if (ground.random.int(100) === 0) tables.payAgain()
+      },
+    })),
+  'a schedule that runs again': (ground) =>
+    onTables(ground, (tables) => ({
+      afterTurn() {
+        if (ground.random.int(100) === 0) tables.rewindSchedules()
+      },
+    })),
   'backpressure off by one': () =>
     plain({
       config: ({ queueDepthLimit = 0, batchBackpressureThreshold = 0, ...given }) => ({
@@ -396,6 +414,19 @@ class Tables {
 
   leakQuota(): void {
     this.#run('UPDATE quota SET running = running + 1')
+  }
+
+  forgetTokens(): void {
+    this.#run("UPDATE budget SET used = json_set(used, '$.tokens', 0)")
+  }
+
+  payAgain(): void {
+    this.#run('UPDATE client SET spent = spent * 2')
+  }
+
+  rewindSchedules(): void {
+    this.#run("DELETE FROM idempotency WHERE key LIKE 'schedule:%'")
+    this.#run('UPDATE schedule SET next_at = last_due_at WHERE last_due_at IS NOT NULL AND paused = 0')
   }
 
   /** An event that is in the task's chain as it should be. */

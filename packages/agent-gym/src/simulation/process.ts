@@ -31,6 +31,8 @@ export interface Machine {
   readonly unlock: () => void
   /** What a ms of work takes: less than one when the tasks are to come to their end. */
   readonly pace: { msEach: number }
+  /** Runs of steps charge what they use up. */
+  readonly charges: boolean
   /** Something has happened that may have set off more. */
   readonly stirred: () => void
 }
@@ -210,8 +212,9 @@ export class SimulatedProcess implements Audited {
   }
 
   #outside(): Outside {
-    const { runs, audit, findings, clock, pace } = this.#machine
+    const { runs, audit, findings, clock, pace, charges } = this.#machine
     return {
+      charges,
       began: (ctx: TaskContext, key: string, idempotencyKey: string) => {
         if (this.isDead) return false
         const name = `${ctx.taskId} ${key}`

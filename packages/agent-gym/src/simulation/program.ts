@@ -32,6 +32,8 @@ export type Call =
       readonly key: string
       readonly program: Program
       readonly awaited: boolean
+      /** What it and all below it may use up, in tokens. */
+      readonly tokens: number | undefined
       readonly onParentEnd: 'cancel' | 'abandon'
     }
   /** Takes so long outside of steps. */
@@ -44,7 +46,13 @@ export type Call =
 /** Attempts that a task type has. */
 export const MAX_ATTEMPTS = 3
 
-export function drawProgram(random: SeededRandom, name: string, depth = 0): Program {
+/** `purse` draws budgets of children; without it they have none. */
+export function drawProgram(
+  random: SeededRandom,
+  name: string,
+  purse: SeededRandom | undefined,
+  depth = 0,
+): Program {
   let keys = 0
   const key = (what: string) => `${what} ${(keys += 1)}`
   const step = (): Extract<Call, { call: 'step' }> => ({
@@ -90,7 +98,8 @@ export function drawProgram(random: SeededRandom, name: string, depth = 0): Prog
     return {
       call: 'child',
       key: child,
-      program: drawProgram(random, `${name}/${child}`, depth + 1),
+      program: drawProgram(random, `${name}/${child}`, purse, depth + 1),
+      tokens: purse?.int(3) === 0 ? 50 + purse.int(400) : undefined,
       awaited: random.int(3) > 0,
       onParentEnd: random.int(3) === 0 ? 'abandon' : 'cancel',
     }

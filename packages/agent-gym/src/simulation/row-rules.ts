@@ -67,26 +67,33 @@ export interface Started {
   readonly lease: number
 }
 
-/** I12: of the tasks that could start, those started first that come first. Where a quota holds some back, the others are compared. */
-export function* orderRules(tasks: Tasks, started: readonly Started[]): Iterable<Broken> {
+/**
+ * I12: of the tasks that could start, those started first that come first. Where a quota holds some back, the others are compared.
+ * `isInLine`: within a lane who was first comes first; with shares it is their order.
+ */
+export function* orderRules(tasks: Tasks, started: readonly Started[], isInLine: boolean): Iterable<Broken> {
   const free = started.filter(({ id }) => tasks.get(id)?.quotaKeys === '[]')
   const inOrder = free.toSorted((a, b) => a.lease - b.lease)
   for (const [index, next] of inOrder.entries()) {
     const before = inOrder[index - 1]
-    if (before !== undefined && isAfter(before, next))
+    if (before !== undefined && isAfter(before, next, isInLine))
       yield ['I12', `task ${before.id} of lane ${before.lane} started before ${next.id} of lane ${next.lane}`]
   }
   const last = inOrder.at(-1)
   if (last === undefined) return
   for (const { row, lane, quotaKeys } of tasks.values()) {
     const isReady = row.state === QUEUED && row.dueAt === null && quotaKeys === '[]'
-    if (isReady && isAfter(last, { id: row.id, lane }))
+    if (isReady && isAfter(last, { id: row.id, lane }, isInLine))
       yield ['I12', `task ${last.id} of lane ${last.lane} started, ${row.id} of lane ${lane} was before it`]
   }
 }
 
-function isAfter(a: { id: number; lane: number }, b: { id: number; lane: number }): boolean {
-  return a.lane > b.lane || (a.lane === b.lane && a.id > b.id)
+function isAfter(
+  a: { id: number; lane: number },
+  b: { id: number; lane: number },
+  isInLine: boolean,
+): boolean {
+  return a.lane > b.lane || (isInLine && a.lane === b.lane && a.id > b.id)
 }
 
 /** What a commit brought of submissions, by their numbers. */

@@ -90,7 +90,7 @@ class Life {
   constructor(seed: number, path: string, options: SimulateOptions) {
     this.#seed = seed
     const random = new SeededRandom(seed)
-    this.#swarm = drawSwarm(random.fork('swarm'))
+    this.#swarm = drawSwarm(random.fork('swarm'), random.fork('accounts'))
     this.#random = random.fork('faults')
     const { config } = parseExecutionConfig(this.#swarm.config)
     this.#findings = new Findings(() => this.#clock.elapsed, options.trace === true)
@@ -116,12 +116,18 @@ class Life {
       capacity: this.#swarm.capacity,
       runs: new Map(),
       pace: { msEach: 1 },
+      charges: this.#swarm.accounts.shares || this.#swarm.accounts.budgets,
       unlock: () => this.#releaseLock(),
       stirred: () => {
         this.#isStirred = true
       },
     }
-    this.#clients = new Clients(random.fork('clients'), audit, this.#findings)
+    const drawn = {
+      random: random.fork('clients'),
+      purse: random.fork('purse'),
+      accounts: this.#swarm.accounts,
+    }
+    this.#clients = new Clients(drawn, audit, this.#findings)
   }
 
   async play(): Promise<Simulated> {

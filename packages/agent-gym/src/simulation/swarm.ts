@@ -32,13 +32,30 @@ export interface Swarm {
   /** How long faults are brought. */
   readonly faultsMs: number
   readonly submissions: number
+  readonly accounts: Accounts
   readonly config: ExecutionConfigInput
+}
+
+/** On whose account work is done, and what submits it by itself. */
+export interface Accounts {
+  /** Clients have shares. */
+  readonly shares: boolean
+  /** Some tasks have a budget. */
+  readonly budgets: boolean
+  /** Schedules submit tasks. */
+  readonly schedules: boolean
 }
 
 /** Times are a sixtieth of the defaults: nothing but fixed times of the product, such as half a second between two looks around, knows. */
 export const leaseTtlMs = 500
 
-export function drawSwarm(random: SeededRandom): Swarm {
+/** `purse` draws what has to do with accounts: without any a seed draws the rest as it does with them. */
+export function drawSwarm(random: SeededRandom, purse: SeededRandom): Swarm {
+  const accounts = {
+    shares: purse.int(4) === 0,
+    budgets: purse.int(4) === 0,
+    schedules: purse.int(4) === 0,
+  }
   const mode = random.int(3) === 0 ? 'safety' : 'liveness'
   // Leases that are lost while their holder lives are what most depends on.
   const kept = faults.filter((fault) => (fault === 'pause' ? random.int(4) > 0 : random.int(2) === 0))
@@ -51,6 +68,7 @@ export function drawSwarm(random: SeededRandom): Swarm {
     faultEveryMs: random.pick([100, 200, 400]),
     faultsMs: 1_500 + random.int(2_500),
     submissions: 10 + random.int(12),
+    accounts,
     config: {
       leaseTtlMs,
       heartbeatIntervalMs: 160,
@@ -68,6 +86,14 @@ export function drawSwarm(random: SeededRandom): Swarm {
       presenceTtlMs: 3_000,
       preemption: random.int(3) === 0,
       maxInlineBytes: random.pick([200, 10_000]),
+      ...(accounts.shares
+        ? {
+            shares: {
+              tierPolicy: purse.pick(['strict', 'weighted'] as const),
+              keying: purse.pick(['dispatch', 'enqueue'] as const),
+            },
+          }
+        : {}),
       ...(random.int(2) === 0
         ? {}
         : {
