@@ -5,7 +5,7 @@ import { missing } from '../simulation/minimums.ts'
 import { plants } from '../simulation/plants.ts'
 import { runSeeds, type SeedRange, type SeedsRun } from '../simulation/run-seeds.ts'
 import { simulate, type Simulated } from '../simulation/simulate.ts'
-import { currentCommit, evidenceOf } from '../simulation/evidence.ts'
+import { currentCommit, evidenceOf, keep, keptIn, keptRun } from '../simulation/evidence.ts'
 import { type ExitCode, exitCode, UsageError } from './exit-code.ts'
 import { codeOf, type Console } from './run-command.ts'
 import { parse } from './run-options.ts'
@@ -18,6 +18,7 @@ interface Flags {
   readonly plant?: string
   readonly threads: number
   readonly evidence?: boolean
+  readonly keep?: string
 }
 
 /** `pnpm sim`. Answers with its exit code. When the signal aborts, a range ends with what has been played of it. */
@@ -51,6 +52,7 @@ function simOptions(): Command {
     .option('--seeds <range>', 'every seed of a range, such as 1..2000 (default 1..200)', range)
     .option('--threads <n>', 'how many at a time', wholeNumber, availableParallelism())
     .option('--evidence', 'print the result as a page for docs/evidence/')
+    .option('--keep <file>', 'add the result to those in this file; the page is of all of them then')
     .addHelpText(
       'after',
       `\nBugs to plant: ${Object.keys(plants).join('; ')}.\n\nExit codes: 0 every rule held and enough happened, 1 not so, 2 a wrong command line.`,
@@ -69,12 +71,14 @@ async function playOne(seed: number, { trace, plant: name }: Flags, console: Con
 
 async function playMany(
   asked: SeedRange,
-  { threads, evidence }: Flags,
+  { threads, evidence, keep: file }: Flags,
   console: Console,
   signal: AbortSignal,
 ): Promise<ExitCode> {
+  const before = file === undefined ? [] : keptIn(file)
+  if (before === undefined) throw new UsageError(`--keep: ${file} holds no runs of the simulation`)
   // As it is now: the sources may change while it runs.
-  const commit = evidence === true ? currentCommit() : ''
+  const commit = evidence === true || file !== undefined ? currentCommit() : ''
   const begunAt = performance.now()
   let nextTold = 1_000
   const tell = (done: number, broken: readonly Simulated[]) => {
@@ -89,9 +93,9 @@ async function playMany(
   const seconds = (performance.now() - begunAt) / 1_000
   const lacks = missing(run.seeds, run.counts)
   for (const line of lacks) console.err.write(`too little happened: ${line}\n`)
-  console.out.write(
-    evidence === true ? evidenceOf(seeds, run, { seconds, threads, commit }) : summary(run, seconds),
-  )
+  const played = keptRun(seeds, run, { seconds, threads, commit })
+  const runs = file === undefined ? [played] : keep(file, before, played)
+  console.out.write(evidence === true ? evidenceOf(runs) : summary(run, seconds))
   return run.broken.length === 0 && lacks.length === 0 ? exitCode.ok : exitCode.failed
 }
 

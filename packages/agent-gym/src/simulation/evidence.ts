@@ -1,43 +1,107 @@
 import { execFileSync } from 'node:child_process'
-import Database from 'better-sqlite3'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { cpus, release, totalmem, type } from 'node:os'
+import Database from 'better-sqlite3'
+import { z } from 'zod'
 import { counted } from './findings.ts'
+import { addCounts, noCounts } from './minimums.ts'
 import type { SeedRange, SeedsRun } from './run-seeds.ts'
 
-/** The result of a range of seeds as a page: what was played, on what, and what came of it. */
-export function evidenceOf(
+/** The result of a range of seeds as it is kept: what was played, on what, and what came of it. */
+const Kept = z.strictObject({
+  first: z.number(),
+  last: z.number(),
+  /** Seeds that broke a rule. */
+  broken: z.array(z.number()),
+  liveness: z.number(),
+  safety: z.number(),
+  counts: z.strictObject(Object.fromEntries(counted.map((name) => [name, z.number().default(0)]))),
+  virtualMs: z.number(),
+  seconds: z.number(),
+  threads: z.number(),
+  commit: z.string(),
+  date: z.string(),
+  machine: z.string(),
+  versions: z.string(),
+})
+export type KeptRun = z.infer<typeof Kept>
+
+/** A range that was played just now, on this machine. */
+export function keptRun(
   { first, last }: SeedRange,
-  { seeds, counts, broken, modes, virtualMs }: SeedsRun,
-  {
-    seconds,
-    threads,
-    commit,
-  }: { readonly seconds: number; readonly threads: number; readonly commit: string },
-): string {
+  { counts, broken, modes, virtualMs }: SeedsRun,
+  rest: Pick<KeptRun, 'seconds' | 'threads' | 'commit'>,
+): KeptRun {
   const [cpu] = cpus()
-  const rows = [
-    ['seeds', `${first} to ${last}: ${seeds}`],
-    ['broken', broken.length === 0 ? 'none' : broken.map(({ seed }) => seed).join(', ')],
-    ['lives', `${modes.liveness} healed and played to the end, ${modes.safety} under faults throughout`],
-    ['commit', commit],
-    ['date', new Date().toISOString().slice(0, 10)],
+  return {
+    first,
+    last,
+    broken: broken.map(({ seed }) => seed),
+    ...modes,
+    counts,
+    virtualMs: Math.round(virtualMs),
+    ...rest,
+    seconds: Math.round(rest.seconds),
+    date: new Date().toISOString().slice(0, 10),
+    machine: `${cpus().length} cores (${cpu?.model ?? 'unknown'}), ${Math.round(totalmem() / 2 ** 30)} GiB, ${type()} ${release()}`,
+    versions: `Node ${process.versions.node}, SQLite ${sqliteVersion()}`,
+  }
+}
+
+/** The runs that a file holds: none where there is no file; undefined where it holds something else. */
+export function keptIn(path: string): readonly KeptRun[] | undefined {
+  if (!existsSync(path)) return []
+  try {
+    return z.array(Kept).parse(JSON.parse(readFileSync(path, 'utf8')))
+  } catch {
+    return undefined
+  }
+}
+
+/** Adds a run to others, in the order of their seeds. */
+export function keep(path: string, before: readonly KeptRun[], run: KeptRun): readonly KeptRun[] {
+  const runs = [...before, run].toSorted((a, b) => a.first - b.first)
+  writeFileSync(path, `${JSON.stringify(runs, undefined, 2)}\n`)
+  return runs
+}
+
+/** Runs of ranges as a page. */
+export function evidenceOf(runs: readonly KeptRun[]): string {
+  const seeds = runs.reduce((sum, { first, last }) => sum + last - first + 1, 0)
+  const counts = runs.reduce((sum, run) => addCounts(sum, { ...noCounts, ...run.counts }), noCounts)
+  const unique = (values: readonly string[]) => [...new Set(values)].join('; ')
+  const sum = (of: (run: KeptRun) => number) => runs.reduce((total, run) => total + of(run), 0)
+  const broken = runs.flatMap((run) => run.broken)
+  const summary = [
+    ['seeds', String(seeds)],
+    ['broken', broken.length === 0 ? 'none' : broken.join(', ')],
     [
-      'machine',
-      `${cpus().length} cores (${cpu?.model ?? 'unknown'}), ${Math.round(totalmem() / 2 ** 30)} GiB, ${type()} ${release()}`,
+      'lives',
+      `${sum(({ liveness }) => liveness)} healed and played to the end, ${sum(({ safety }) => safety)} under faults throughout`,
     ],
-    ['versions', `Node ${process.versions.node}, SQLite ${sqliteVersion()}`],
-    [
-      'speed',
-      `${(seeds / seconds).toFixed(1)} seeds a second on ${threads} threads, ${Math.round(seconds)} s`,
-    ],
-    ['virtual time', `${Math.round(virtualMs / 1_000)} s`],
+    ['machine', unique(runs.map(({ machine }) => machine))],
+    ['versions', unique(runs.map(({ versions }) => versions))],
+    ['virtual time', `${Math.round(sum(({ virtualMs }) => virtualMs) / 1_000)} s`],
   ]
   return [
     '# Evidence: the simulation',
     '',
-    'The last long run of `pnpm sim --seeds A..B --evidence`; what it does: [the simulation](../simulation.md).',
+    'The last long runs of `pnpm sim --seeds A..B --evidence`; what it does: [the simulation](../simulation.md).',
     '',
-    ...table(['', ''], rows),
+    ...table(['', ''], summary),
+    '',
+    '## Runs',
+    '',
+    ...table(
+      ['seeds', 'broken', 'commit', 'date', 'took'],
+      runs.map((run) => [
+        `${run.first} to ${run.last}`,
+        run.broken.length === 0 ? 'none' : run.broken.join(', '),
+        run.commit,
+        run.date,
+        `${run.seconds} s on ${run.threads} threads`,
+      ]),
+    ),
     '',
     '## What happened',
     '',

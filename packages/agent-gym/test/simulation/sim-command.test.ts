@@ -1,4 +1,7 @@
-import { describe, expect, test } from 'vitest'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { simCommand } from '../../src/cli/sim-command.ts'
 
 const sim = (...args: readonly string[]) => simUntil(new AbortController().signal, ...args)
@@ -51,7 +54,28 @@ describe('pnpm sim', () => {
   test('--evidence makes a page of it', { timeout }, async () => {
     const { code, out } = await sim('--seeds', '4..4', '--evidence')
     expect(code).toBe(0)
-    expect(out).toMatch(/^# Evidence: the simulation\n[^]+\| seeds \| 4 to 4: 1 \|\n\| broken \| none \|/)
+    expect(out).toMatch(/^# Evidence: the simulation\n[^]+\| seeds \| 1 \|\n\| broken \| none \|[^]+\| 4 to 4 \| none \|/)
+  })
+
+  test('--keep adds a range to those before it, and the page is of all of them', { timeout }, async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'ku0-kept-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    const file = join(folder, 'runs.json')
+    await sim('--seeds', '5..5', '--keep', file)
+    const { code, out } = await sim('--seeds', '4..4', '--keep', file, '--evidence')
+    expect(code).toBe(0)
+    expect(out).toMatch(/\| seeds \| 2 \|[^]+\| 4 to 4 \| none \|[^]+\| 5 to 5 \| none \|/)
+  })
+
+  test('--keep takes no file that holds something else', { timeout }, async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'ku0-kept-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    const file = join(folder, 'notes.json')
+    writeFileSync(file, '{"notes":[]}')
+    const { code, err } = await sim('--seeds', '4..4', '--keep', file)
+    expect(code).toBe(2)
+    expect(err).toContain(`--keep: ${file} holds no runs of the simulation`)
+    expect(readFileSync(file, 'utf8')).toBe('{"notes":[]}')
   })
 
   test.each([
