@@ -119,7 +119,8 @@ export function currentCommit(): string {
   return git('rev-parse', 'HEAD') + (changes === '' ? '' : ', with changes')
 }
 
-function sqliteVersion(): string {
+/** That of the SQLite which the stores are on. */
+export function sqliteVersion(): string {
   const db = new Database(':memory:')
   try {
     return db.prepare<[], string>('SELECT sqlite_version()').pluck().get() ?? 'unknown'
@@ -128,7 +129,8 @@ function sqliteVersion(): string {
   }
 }
 
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
+/** A table in Markdown. */
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
   const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`
   return [line(head), line(head.map(() => '---')), ...rows.map(line)]
 }

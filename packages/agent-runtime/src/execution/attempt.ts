@@ -158,7 +158,7 @@ export class Attempt {
   cancel(reason?: string): void {
     this.#leaseEnded = true
     this.#mustAcknowledge = true
-    this.stop(canceled(this.claim.taskId, reason))
+    this.#taken(canceled(this.claim.taskId, reason))
   }
 
   /** A notice or a stale write told that the lease is gone. */
@@ -167,14 +167,14 @@ export class Attempt {
     this.#leaseEnded = true
     const { taskId, leaseId, workerId } = this.claim
     this.parts.announce('lease.lost', taskId, 0, { leaseId, workerId })
-    this.stop(lost(leaseId, taskId, cause))
+    this.#taken(lost(leaseId, taskId, cause))
   }
 
   /** The runtime has failed the task: that is committed already. Source: `docs/semantics.md 11.5`. */
   fail(reason: string): void {
     this.#leaseEnded = true
     this.#mustAcknowledge = true
-    this.stop(overBudget(this.claim.taskId, reason))
+    this.#taken(overBudget(this.claim.taskId, reason))
   }
 
   /** Its running time is over; the failure has been handed to the store. Source: `docs/semantics.md 8.8`. */
@@ -232,6 +232,13 @@ export class Attempt {
     this.#grace = deadlines.after(config.abortGraceMs, () => this.#outlive())
     this.#controller?.abort(stop.error)
     this.#stopDependants(stop.error)
+    this.#runHooks(stop.kind)
+  }
+
+  /** Another ended the lease. A handler that has returned did so too late: its value is dropped, and what it made is cleaned up after. */
+  #taken(stop: Stop): void {
+    if (this.stopped !== undefined || !this.handlerEnded) return this.stop(stop)
+    this.#controller?.abort(stop.error)
     this.#runHooks(stop.kind)
   }
 

@@ -1,7 +1,8 @@
 import { LeaseLost, TaskCanceled } from '@ku0/agent-runtime-core'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { defineTask } from '../../src/index.ts'
+import { createRuntime, defineTask } from '../../src/index.ts'
+import { folder } from '../real-processes.ts'
 import { all, gate, turns, until, virtualRuntime } from '../virtual-runtime.ts'
 
 describe('execution: cancellation', () => {
@@ -161,6 +162,34 @@ describe('execution: cancellation', () => {
       expect(acknowledged).toBeDefined()
     }
     expect([...states].toSorted()).toEqual(['canceled', 'completed'])
+  })
+
+  test('E03 a handler that returned when its task was canceled elsewhere is cleaned up after: its value is dropped', async () => {
+    const door = gate()
+    const cleanedUp: string[] = []
+    const reasons: unknown[] = []
+    const task = defineTask({ type: 'late', input: z.null() }, async (ctx) => {
+      ctx.onCleanup((why) => void cleanedUp.push(why))
+      ctx.signal.addEventListener('abort', () => reasons.push(ctx.signal.reason))
+      started.resolve()
+      await door.promise
+      return 'too late'
+    })
+    const started = gate()
+    const options = { store: `sqlite:${folder()}/store.db`, tasks: [task], logger: false } as const
+    await using runtime = await createRuntime(options)
+    await using other = await createRuntime({ ...options, workers: 0 })
+    const { taskId } = await runtime.submit(task, null)
+    await started.promise
+    // It returns before it can have heard of the other's commit.
+    expect(await other.cancel(taskId)).toBe(true)
+    door.resolve()
+    await expect
+      .poll(() => runtime.status(taskId), { timeout: 10_000 })
+      .toMatchObject({ state: 'canceled', abort: { acknowledgedAt: expect.any(Number) as number } })
+    expect(cleanedUp).toEqual(['canceled'])
+    expect(reasons).toEqual([expect.any(TaskCanceled)])
+    expect(runtime.leaked()).toEqual([])
   })
 
   test('E04 a handler that never settles is listed as leaked after abortGraceMs, and acknowledged if it stops after all', async () => {
@@ -390,6 +419,30 @@ describe('execution: leases', () => {
     })
     expect(first).toMatchObject({ status: 'failed', endReason: 'expired' })
     expect(log.filter(({ level }) => level === 'error')).toEqual([])
+  })
+
+  test('a handler that returned just before its lease was over is cleaned up after, when its value comes too late', async () => {
+    const ends = new Set<unknown>()
+    for (let hops = 0; hops < 12; hops += 1) {
+      const door = gate()
+      const cleanedUp: string[] = []
+      const task = defineTask({ type: 'late', input: z.null() }, async (ctx) => {
+        if (ctx.attempt > 1) return 'second'
+        ctx.onCleanup((why) => void cleanedUp.push(why))
+        await door.promise
+        return 'first'
+      })
+      const { runtime, environment } = await virtualRuntime({ tasks: [task] })
+      const receipt = await runtime.submit(task, null)
+      await turns()
+      door.resolve()
+      for (let hop = 0; hop < hops; hop += 1) await Promise.resolve()
+      environment.clock.advanceBy(31_000)
+      const end = await runtime.result(receipt)
+      ends.add(end)
+      expect([hops, end, ...cleanedUp]).toEqual(end === 'first' ? [hops, end] : [hops, end, 'lost'])
+    }
+    expect(ends).toEqual(new Set(['first', 'second']))
   })
 
   test('a stale write without a notice is a lost lease too: the step never returns a value', async () => {
