@@ -54,7 +54,9 @@ describe('pnpm sim', () => {
   test('--evidence makes a page of it', { timeout }, async () => {
     const { code, out } = await sim('--seeds', '4..4', '--evidence')
     expect(code).toBe(0)
-    expect(out).toMatch(/^# Evidence: the simulation\n[^]+\| seeds \| 1 \|\n\| broken \| none \|[^]+\| 4 to 4 \| none \|/)
+    expect(out).toMatch(
+      /^# Evidence: the simulation\n[^]+\| seeds \| 1 \|\n\| broken \| none \|[^]+\| 4 to 4 \| none \|/,
+    )
   })
 
   test('--keep adds a range to those before it, and the page is of all of them', { timeout }, async () => {
