@@ -73,7 +73,7 @@ function objectOf(entries: readonly (readonly [string, Piece | undefined])[]): P
 }
 
 /** What a getter or a trap of ours throws. */
-export class Theirs extends Error {}
+class Theirs extends Error {}
 
 const refuse = (): never => {
   throw new Theirs('theirs')
