@@ -1,5 +1,7 @@
+import { RuntimeError } from './errors.ts'
 import type { WaitReason } from './event.ts'
-import type { TaskState } from './states.ts'
+import { show } from './show.ts'
+import { taskStates, type TaskState } from './states.ts'
 
 /** The life of an agent in the scheduler paper's words. Source: agent-scheduler-paper 3.2; `docs/semantics.md 12.0`. */
 export const agentStates = [
@@ -21,9 +23,14 @@ export type AgentCase =
 
 /**
  * A task as an agent: one that waits is checkpointed, save for an approval, and so is one that runs from a checkpoint to the end of its
- * next step or wait. Source: `docs/semantics.md 12.0`.
+ * next step or wait. Throws `invalid_argument` for what is no task. Source: `docs/semantics.md 12.0`.
  */
 export function agentState(task: AgentCase): AgentState {
+  if (!isCase(task))
+    throw new RuntimeError(
+      'invalid_argument',
+      `agentState: a task as runtime.status gives it; given ${show(task)}`,
+    )
   switch (task.state) {
     case 'queued':
       return 'pending'
@@ -38,6 +45,14 @@ export function agentState(task: AgentCase): AgentState {
       return 'failed'
     case 'canceled':
       return 'cancelled'
+  }
+}
+
+function isCase(task: unknown): task is AgentCase {
+  try {
+    return taskStates.includes((task as AgentCase).state)
+  } catch {
+    return false
   }
 }
 

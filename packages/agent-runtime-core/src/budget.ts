@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { type ConfigProblem, RuntimeError } from './errors.ts'
+import { isReadable } from './readable.ts'
 import { MAX_COUNT } from './setting.ts'
-import { show } from './show.ts'
+import { firstLines, show } from './show.ts'
 import { suggestionFor } from './suggestion.ts'
 import { MICRO, type UsageSum } from './usage.ts'
 
@@ -121,7 +122,7 @@ const bounds: Readonly<Record<BudgetField, readonly [most: number, unit: string]
 
 /** Everything that is wrong with a budget; `path` is how its place is called. */
 export function budgetProblems(path: string, given: unknown): ConfigProblem[] {
-  if (!isPlain(given))
+  if (!isReadable(given))
     return [{ path, allowed: `an object of ${[...budgetFields, 'soft'].join(', ')}`, given }]
   const { soft, ...limits } = given
   const problems = amountProblems(path, limits, [...budgetFields, 'soft'])
@@ -141,7 +142,7 @@ export function budgetTerms(path: string, given: unknown): BudgetTerms {
 
 /** What a budget is raised by, in whole numbers. Throws `invalid_argument` with everything that is wrong. */
 export function budgetRaise(path: string, given: unknown): BudgetSum {
-  if (!isPlain(given)) assertNone([{ path, allowed: `an object of ${budgetFields.join(', ')}`, given }])
+  if (!isReadable(given)) assertNone([{ path, allowed: `an object of ${budgetFields.join(', ')}`, given }])
   assertNone(amountProblems(path, given as Readonly<Record<string, unknown>>, budgetFields))
   return wholeSum(given as BudgetLimits)
 }
@@ -202,7 +203,7 @@ function softProblems(
   if (soft === undefined) return []
   if (typeof soft === 'number')
     return soft > 0 && soft <= 1 ? [] : [{ path, allowed: 'a part above 0 to 1, or amounts', given: soft }]
-  if (!isPlain(soft)) return [{ path, allowed: 'a part above 0 to 1, or amounts', given: soft }]
+  if (!isReadable(soft)) return [{ path, allowed: 'a part above 0 to 1, or amounts', given: soft }]
   const problems = amountProblems(path, soft, budgetFields)
   if (problems.length > 0) return problems
   return budgetFields.flatMap((field) => {
@@ -223,15 +224,11 @@ function isAmount(field: BudgetField, value: unknown): boolean {
   return scale[field] === 1 ? Number.isInteger(value) : Math.round(value * scale[field]) > 0
 }
 
-function isPlain(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
 function assertNone(problems: readonly ConfigProblem[]): void {
   if (problems.length === 0) return
   const lines = problems.map(
     ({ path, allowed, given }) =>
       `${path}: ${allowed}; ${given === undefined ? 'not given' : `given ${show(given)}`}`,
   )
-  throw new RuntimeError('invalid_argument', lines.join('\n'))
+  throw new RuntimeError('invalid_argument', firstLines(lines).join('\n'))
 }

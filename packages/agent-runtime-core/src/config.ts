@@ -119,8 +119,15 @@ export function parseExecutionConfig(input: unknown = {}): {
   readonly config: ExecutionConfig
   readonly warnings: readonly ConfigWarning[]
 } {
-  const result = ExecutionConfig.safeParse(input)
-  if (!result.success) throw new ConfigError(allProblems(result.error.issues, input))
+  let result: ReturnType<typeof ExecutionConfig.safeParse>
+  try {
+    result = ExecutionConfig.safeParse(input)
+    if (!result.success) throw new ConfigError(allProblems(result.error.issues, input))
+  } catch (error) {
+    if (error instanceof ConfigError) throw error
+    // Getters throw, and the traps of proxies.
+    throw new ConfigError([{ path: 'the configuration', allowed: 'settings that can be read', given: input }])
+  }
   return { config: result.data, warnings: warningsFor(result.data) }
 }
 
@@ -210,7 +217,7 @@ function nameOf(path: readonly PropertyKey[]): string {
 
 /** What stands at a path, by own properties only. */
 function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
-  let value = input
+  let value: unknown = input
   for (const key of path) {
     if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined
     value = (value as Record<PropertyKey, unknown>)[key]

@@ -1,5 +1,5 @@
 import type { ErrorCode, StoreErrorCode } from './error-codes.ts'
-import { show } from './show.ts'
+import { firstLines, show } from './show.ts'
 
 /**
  * An error that the runtime throws, told apart by its `code`. `details` is plain data about this case, the
@@ -37,7 +37,7 @@ export interface ConfigProblem {
   readonly given?: unknown
 }
 
-/** Thrown when a configuration is refused. Names every bad field, not only the first. */
+/** Thrown when a configuration is refused. `problems` has every bad field, not only the first; the message the first twenty. */
 export class ConfigError extends RuntimeError {
   static {
     this.prototype.name = 'ConfigError'
@@ -50,7 +50,9 @@ export class ConfigError extends RuntimeError {
       ({ path, allowed, ...it }) =>
         `${path}: ${allowed}${'given' in it ? `; ${it.given === undefined ? 'not given' : `given ${show(it.given)}`}` : ''}`,
     )
-    super('invalid_config', `invalid configuration\n  ${lines.join('\n  ')}`, { details: { problems } })
+    super('invalid_config', `invalid configuration\n  ${firstLines(lines).join('\n  ')}`, {
+      details: { problems },
+    })
     this.problems = problems
   }
 }

@@ -4,6 +4,12 @@ export function show(value: unknown): string {
   return text.length > 80 ? `${text.slice(0, 79)}…` : text
 }
 
+/** Lines for a message that is to stay readable whatever was given: the first twenty, cut where they are long, and how many more there are. */
+export function firstLines(lines: readonly string[]): string[] {
+  const told = lines.slice(0, 20).map((line) => (line.length > 1_000 ? `${line.slice(0, 999)}…` : line))
+  return lines.length > told.length ? [...told, `and ${lines.length - told.length} more`] : told
+}
+
 /** Any value as text: text as it is, data as JSON, the rest by name. Never throws. */
 export function textOf(value: unknown): string {
   try {

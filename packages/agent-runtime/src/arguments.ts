@@ -99,5 +99,6 @@ function selectsSome(pattern: string): boolean {
 }
 
 function shown(value: unknown): string {
-  return value instanceof Promise ? 'a promise: await it first' : show(value)
+  const text = show(value)
+  return text === 'a promise' ? 'a promise: await it first' : text
 }

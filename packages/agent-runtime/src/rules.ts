@@ -1,4 +1,12 @@
-import { type ConfigProblem, RESERVED, RuntimeError, show, suggestionFor } from '@ku0/agent-runtime-core'
+import {
+  type ConfigProblem,
+  firstLines,
+  isReadable,
+  RESERVED,
+  RuntimeError,
+  show,
+  suggestionFor,
+} from '@ku0/agent-runtime-core'
 
 /** What a value has to be, for people, and whether it is. */
 export type Rule = readonly [allowed: string, holds: (value: unknown) => boolean]
@@ -21,7 +29,7 @@ export function problemsIn(
     })),
     ...Object.entries(rules)
       .filter(([name, [, holds]]) =>
-        given[name] === undefined ? required.includes(name) : !holds(given[name]),
+        given[name] === undefined ? required.includes(name) : !holdsFor(holds, given[name]),
       )
       .map(([name, [allowed]]) => ({ path: path + name, allowed, given: given[name] })),
   ]
@@ -47,7 +55,7 @@ export function assertIsOptions(
 
 /** Throws `invalid_argument` when there are problems, with all of them. */
 export function assertFields(problems: readonly ConfigProblem[]): void {
-  if (problems.length > 0) throw invalid(problems.map(lineOf).join('\n'))
+  if (problems.length > 0) throw invalid(firstLines(problems.map(lineOf)).join('\n'))
 }
 
 /** One of these words. */
@@ -82,9 +90,21 @@ function lineOf({ path, allowed, given }: ConfigProblem): string {
   return `${place}: ${allowed}; ${given === undefined ? 'not given' : `given ${show(given)}`}`
 }
 
-/** An object whose own fields are all there is to it: an instance of a class would hide what it means. */
+/** A value that cannot even be looked at, such as a proxy whose traps throw, breaks every rule. */
+function holdsFor(holds: (value: unknown) => boolean, value: unknown): boolean {
+  try {
+    return holds(value)
+  } catch {
+    return false
+  }
+}
+
+/**
+ * An object whose own fields are all there is to it, and can be read: an instance of a class would hide what it means, and a getter
+ * that throws would do so in the middle of a call.
+ */
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
+  if (!isReadable(value)) return false
   const prototype: unknown = Object.getPrototypeOf(value)
   return prototype === null || Object.getPrototypeOf(prototype) === null
 }
@@ -107,7 +127,11 @@ export function isWithinOne(value: unknown): value is number {
 /** Whether `value` has all of these methods, of whichever class it is. */
 export function hasMethods(value: unknown, ...names: readonly string[]): boolean {
   if (typeof value !== 'object' || value === null) return false
-  return names.every((name) => typeof (value as Record<string, unknown>)[name] === 'function')
+  try {
+    return names.every((name) => typeof (value as Record<string, unknown>)[name] === 'function')
+  } catch {
+    return false
+  }
 }
 
 /** A list, each item of which is what `holds` says. */

@@ -4,6 +4,7 @@ import {
   type ConfigWarning,
   describeError,
   type ExecutionConfig,
+  isList,
   parseExecutionConfig,
   RESERVED,
 } from '@ku0/agent-runtime-core'
@@ -141,7 +142,7 @@ function storeProblems(given: unknown, assertUrl: (url: string) => void): Config
 
 function readTasks(given: unknown, problems: ConfigProblem[]): ReadonlyMap<string, TaskDefinition> {
   const definitions = new Map<string, TaskDefinition>()
-  for (const [index, task] of (Array.isArray(given) ? given : []).entries() as Iterable<[number, unknown]>) {
+  for (const [index, task] of (isList(given) ? given : []).entries()) {
     if (!isDefinition(task)) {
       const own = isRecord(task) ? task['task'] : undefined
       const whose = isDefinition(own) ? `, which of the agent '${own.type}' is agent.task` : ''

@@ -1,6 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { createRuntime, defineGraph, defineTask } from '../src/index.ts'
+import {
+  type AgentView,
+  createRuntime,
+  defineComposition,
+  defineGraph,
+  defineTask,
+  passThrough,
+  toAgentView,
+} from '../src/index.ts'
 import { createTestRuntime, sweepCrashes } from '../src/testing/index.ts'
 
 const known = defineTask({ type: 'known', input: z.number() }, (_, n) => n)
@@ -85,6 +93,71 @@ describe('mistakes are named', () => {
     )
     const wrong = await failing((ctx) => ctx.spawn('sum', 'elsewhere', Symbol('no') as never))
     expect(wrong).not.toContain("'sum'the")
+  })
+
+  test('what cannot even be looked at is refused like anything else, as a whole or in a field', async () => {
+    await using it = await createTestRuntime({ tasks: [known] })
+    const { runtime } = it
+    const { proxy, revoke } = Proxy.revocable({}, {})
+    revoke()
+    const trap = {
+      get lane(): never {
+        throw new Error('a getter of theirs')
+      },
+    }
+    const unreadable = [proxy, trap] as never[]
+    const calls: Readonly<Record<string, (given: never) => unknown>> = {
+      'submit options': (given) => runtime.submit(known, 1, given),
+      'submit option budget': (budget) => runtime.submit(known, 1, { budget }),
+      'submit option dueAt': (dueAt) => runtime.submit(known, 1, { dueAt }),
+      'submit: what defineTask gives': (task) => runtime.submit(task, 1),
+      'submitMany: a list of': (items) => runtime.submitMany(items),
+      'status: a receipt': (task) => runtime.status(task),
+      'observe: an object': (observer) => runtime.observe(observer),
+      'evaluations.record option weights': (weights) =>
+        runtime.evaluations.record('a', { quality: 1 }, { weights }),
+      'config: settings that can be read': (config) =>
+        createRuntime({ store: 'sqlite::memory:', tasks: [], config }),
+      'tasks: a list': (tasks) => createRuntime({ store: 'sqlite::memory:', tasks }),
+      'graph: an object of type': (graph) => defineGraph(graph),
+      'composition: an object of type': (options) => defineComposition(options, passThrough()),
+      'toAgentView: what runtime.status gives': (status) => toAgentView(status),
+    }
+    for (const [place, call] of Object.entries(calls))
+      for (const given of unreadable)
+        expect([place, await told(() => call(given))]).toEqual([place, expect.stringContaining(place)])
+  })
+
+  test('no task is no agent, and no options are no graph', async () => {
+    const view = toAgentView as (given?: unknown) => AgentView
+    expect(await told(() => view())).toBe('toAgentView: what runtime.status gives; given undefined')
+    expect(await told(() => view({}))).toBe('agentState: a task as runtime.status gives it; given {}')
+    expect(await told(() => (defineGraph as () => unknown)())).toContain(
+      'graph: an object of type, input, nodes',
+    )
+    expect(await told(() => defineComposition({ type: Symbol('s') as never }, passThrough()))).toContain(
+      'task: input: a schema, since no agent comes first',
+    )
+  })
+
+  test('ten thousand mistakes in one call make no message that nobody can read', async () => {
+    await using it = await createTestRuntime({ tasks: [known] })
+    const many = Object.fromEntries(Array.from({ length: 10_000 }, (_, n) => [`field ${n}`, n])) as never
+    const messages = [
+      await told(() => it.runtime.list(many)),
+      await told(() => it.runtime.submit(known, 1, { budget: many })),
+      await told(() => it.runtime.evaluations.record('a', many)),
+      await told(() => it.runtime.submitGraph({ nodes: many })),
+      await told(() => createRuntime(many)),
+      await told(() => createRuntime({ store: 'sqlite::memory:', tasks: [], config: many })),
+      await told(() =>
+        createRuntime({ store: 'sqlite::memory:', tasks: [], evaluation: { domains: { a: many } } }),
+      ),
+    ]
+    for (const message of messages) {
+      expect(message).toMatch(/and \d+ more|…/)
+      expect(message.length).toBeLessThan(20_000)
+    }
   })
 
   test('what was called inside of a step is named as it was called', async () => {

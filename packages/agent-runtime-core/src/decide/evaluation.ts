@@ -1,6 +1,7 @@
 import { RuntimeError } from '../errors.ts'
 import { type Dimension, dimensions, type Scores, type Weights } from '../evaluation.ts'
-import { show } from '../show.ts'
+import { isReadable } from '../readable.ts'
+import { firstLines, show } from '../show.ts'
 import { suggestionFor } from '../suggestion.ts'
 
 /** A judgement that was read: what it says, and which dimensions it says nothing of. */
@@ -165,7 +166,7 @@ function byDimension(valueOf: (dimension: Dimension) => number): Readonly<Record
 }
 
 function assertObject(given: unknown, what: string): asserts given is Readonly<Record<string, unknown>> {
-  if (typeof given === 'object' && given !== null && !Array.isArray(given)) return
+  if (isReadable(given)) return
   throw refused([`${what}: an object of ${dimensions.join(', ')}; given ${show(given)}`])
 }
 
@@ -182,7 +183,7 @@ function unknownNames(given: Readonly<Record<string, unknown>>, what: string): s
 }
 
 function refused(problems: readonly string[]): RuntimeError {
-  return new RuntimeError('invalid_argument', problems.join('\n'))
+  return new RuntimeError('invalid_argument', firstLines(problems).join('\n'))
 }
 
 function isFinite(value: unknown): value is number {

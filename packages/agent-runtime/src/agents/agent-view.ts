@@ -1,4 +1,5 @@
-import { type AgentState, agentState } from '@ku0/agent-runtime-core'
+import { type AgentState, agentState, show } from '@ku0/agent-runtime-core'
+import { invalid, isRecord } from '../rules.ts'
 import type { TaskStatus } from '../task-status.ts'
 
 /** A task as an agent of the scheduler paper. Times are epoch ms. Source: `docs/semantics.md 12.0`. */
@@ -16,8 +17,9 @@ export interface AgentView {
   readonly retries: number
 }
 
-/** What `runtime.status` gives, in the paper's words. Source: `docs/semantics.md 12.0`. */
+/** What `runtime.status` gives, in the paper's words. Throws `invalid_argument` for what is no task. Source: `docs/semantics.md 12.0`. */
 export function toAgentView(status: TaskStatus): AgentView {
+  if (!isRecord(status)) throw invalid(`toAgentView: what runtime.status gives; given ${show(status)}`)
   const { taskId, type, steps, attempt } = status
   const startedAt = 'startedAt' in status ? status.startedAt : undefined
   return {

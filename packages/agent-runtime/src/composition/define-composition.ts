@@ -1,4 +1,5 @@
 import { ConfigError, RuntimeError } from '@ku0/agent-runtime-core'
+import { isName, isRecord } from '../rules.ts'
 import { check, describeIssues, type Schema } from '../schema.ts'
 import type { TaskContext } from '../task-context.ts'
 import { defineTask, type TaskDefinition, type TaskDefinitionOptions } from '../task-definition.ts'
@@ -25,13 +26,18 @@ export function defineComposition<const Type extends string, Input, Output>(
 ): TaskDefinition<Type, Input, Output> {
   if (!isComposition(composition))
     throw new ConfigError([{ path: 'composition', allowed: 'what compose gives', given: composition }])
-  const { metadata = {}, ...options } = definition
+  if (!isRecord(definition)) {
+    const allowed = 'an object of type, input, metadata and what else defineTask takes'
+    throw new ConfigError([{ path: 'composition', allowed, given: definition }])
+  }
+  const { metadata = {}, ...options } = definition as CompositionOptions<Type>
   const { parts } = composition
   const [first] = parts
   const input = options.input ?? (first?.kind === 'stage' ? first.task.input : undefined)
   if (input === undefined) {
     const allowed = 'a schema, since no agent comes first'
-    throw new ConfigError([{ path: `task '${options.type}': input`, allowed, given: undefined }])
+    const path = isName(options.type) ? `task '${options.type}': input` : 'task: input'
+    throw new ConfigError([{ path, allowed, given: undefined }])
   }
   const task = defineTask({ ...options, input }, (ctx, value) => runParts(ctx, parts, { value, metadata }))
   return task as TaskDefinition<Type, Input, Output>

@@ -4,6 +4,8 @@ import {
   budgetTerms,
   describeError,
   encode,
+  isList,
+  isReadable,
   type ExecutionStore,
   Lane,
   lanes,
@@ -102,8 +104,7 @@ export class SubmissionQueue {
   /** One commit for all; receipts in the order of the items. An error names the item. */
   async submitMany(items: unknown): Promise<readonly Receipt[]> {
     this.#assertOpen()
-    if (!Array.isArray(items))
-      throw invalid(`submitMany: a list of { task, input, options }; given ${show(items)}`)
+    if (!isList(items)) throw invalid(`submitMany: a list of { task, input, options }; given ${show(items)}`)
     const checked = Array.from(items, (item: unknown, index) => itemOf(item, `item ${index}`))
     return this.#handOver(checked, (index) => `item ${index}: `)
   }
@@ -146,7 +147,7 @@ export class SubmissionQueue {
     call: string,
     undefinedHere: (type: string) => Submission,
   ): Submission | Promise<Submission> {
-    const type: unknown = typeof task === 'string' ? task : task?.type
+    const type: unknown = typeof task === 'string' ? task : isReadable(task) ? task.type : undefined
     if (!isName(type)) {
       throw invalid(`${call}: what defineTask gives, or a task type of ${nameRule[0]}; given ${show(task)}`)
     }

@@ -42,7 +42,11 @@ export interface GraphDefinition<Type extends string, Input extends Schema, Task
 export function defineGraph<const Type extends string, Input extends Schema, Tasks extends GraphTasks>(
   definition: GraphDefinition<Type, Input, Tasks>,
 ): TaskDefinition<Type, InputOf<Input>, GraphResults<Tasks>> {
-  const { nodes, concurrency, onFailure, ...options } = definition
+  if (!isRecord(definition)) {
+    const allowed = 'an object of type, input, nodes, concurrency, onFailure and what else defineTask takes'
+    throw new ConfigError([{ path: 'graph', allowed, given: definition }])
+  }
+  const { nodes, concurrency, onFailure, ...options } = definition as GraphDefinition<Type, Input, Tasks>
   const settings = { ...(concurrency && { concurrency }), ...(onFailure && { onFailure }) }
   const problems = definitionProblems({ nodes, ...settings })
   if (problems.length > 0) throw new ConfigError(problems)

@@ -1,3 +1,4 @@
+import { describeError, firstLines } from '@ku0/agent-runtime-core'
 import type { SubmitItem, SubmitOptions } from '../execution/index.ts'
 import { invalid, instead } from '../rules.ts'
 import { check, describeIssues } from '../schema.ts'
@@ -46,8 +47,7 @@ async function problemOf(
       ? undefined
       : `node '${name}': the input does not fit task '${definition.type}': ${describeIssues('input', issues)}`
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
-    return `node '${name}': the schema of task '${definition.type}' failed: ${why}`
+    return `node '${name}': the schema of task '${definition.type}' failed: ${describeError(error).message}`
   }
 }
 
@@ -57,5 +57,5 @@ function typeOf(node: PlanNode | undefined): string {
 }
 
 function wrong(problems: readonly string[]): Error {
-  return invalid(`submitGraph: ${problems.join('\n')}`)
+  return invalid(`submitGraph: ${firstLines(problems).join('\n')}`)
 }

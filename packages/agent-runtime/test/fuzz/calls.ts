@@ -1,0 +1,570 @@
+import fc from 'fast-check'
+import {
+  fields,
+  hostile,
+  listOf,
+  mostly,
+  type Piece,
+  piece,
+  values,
+} from '../../../agent-runtime-core/test/fuzz/pieces.ts'
+import {
+  agentState,
+  checkDeploy,
+  compareOversight,
+  compose,
+  createRuntime,
+  defineAgent,
+  defineComposition,
+  defineGraph,
+  defineTask,
+  edge,
+  identityEdge,
+  passThrough,
+  toAgentView,
+} from '../../src/index.ts'
+import type { World } from './world.ts'
+
+/** How a call is made, and with what. */
+export interface Door {
+  readonly given: readonly fc.Arbitrary<Piece>[]
+  readonly open: (world: World, ...given: never[]) => unknown
+  /** After it has succeeded: what a following read gives is what was given, or it throws. */
+  readonly keeps?: (world: World, answer: never, ...given: never[]) => Promise<void>
+}
+
+const schema = piece('anything', () => ({
+  '~standard': { version: 1, vendor: 'fuzz', validate: (value: unknown) => ({ value }) },
+}))
+const anySchema = mostly(fc.constant(schema))
+const handler = mostly(fc.constant(piece('() => 1', () => () => 1)))
+const signal = mostly(
+  fc.constant(piece('a signal', () => new AbortController().signal)),
+  fc.constant(piece('an aborted signal', () => AbortSignal.abort())),
+)
+const id = values('ended', 'failed', 'parked', 'delayed', 'mine', 'nobody', 'x:1')
+const receipt = fc
+  .constantFrom('ended', 'nobody')
+  .map((taskId) =>
+    piece(`a receipt of ${taskId}`, () => ({ accepted: true, taskId, sequence: 1, deduplicated: false })),
+  )
+const task = mostly(id, id, receipt)
+const name = mostly(values('a', 'b', 'agent', 'ended'))
+const type = mostly(
+  values('echo', 'echo', 'waits', 'fails', 'nobody runs this'),
+  fc.constant(piece('the definition of echo', () => echo)),
+)
+/** For a definition: the world defines it by this name. */
+const echo = defineTask(
+  { type: 'echo', input: schema.make() as never, retry: { attempts: 1 } },
+  (_, input) => input,
+)
+const ms = mostly(values(0, 1, 20, 3_600_000))
+const count = mostly(values(1, 2, 1_000))
+const share = mostly(values(0, 0.5, 1))
+const flag = mostly(values(true, false))
+const text = mostly(values('because', '', '\n'))
+const names = mostly(listOf(name))
+const lane = mostly(values('interactive', 'normal', 'batch'))
+const amountsOf = { tokens: count, money: share, cost: share, wallMs: count, steps: count }
+const budget = fields({ ...amountsOf, soft: mostly(share, fields(amountsOf)) })
+const labels = fields({ team: text, a: text })
+const dueAt = mostly(values(0, 1_900_000_000_000), fc.constant(piece('a date', () => new Date(4e12))))
+const submitOptions = fields({
+  lane,
+  taskId: mostly(values('mine', 'another')),
+  idempotencyKey: name,
+  client: name,
+  model: name,
+  tools: names,
+  labels,
+  dueAt,
+  delayMs: ms,
+  timeoutMs: mostly(values(1_000)),
+  tokens: count,
+  cost: share,
+  budget,
+})
+const limits = fields({
+  soft: fields({ cpuTimeUs: count, memoryBytes: count, durationMs: count }),
+  hard: fields({ cpuTimeUs: count, memoryBytes: count, durationMs: count }),
+})
+const profile = mostly(
+  values('LIGHT', 'STANDARD', 'HEAVY', 'EXTREME', 'CUSTOM'),
+  fields({
+    profile: mostly(values('LIGHT', 'CUSTOM')),
+    config: fields({
+      baselineLatencyMs: count,
+      baselineComputeUs: count,
+      baselineMemoryBytes: count,
+      maxDurationMs: count,
+      heartbeatRequired: flag,
+    }),
+    limits,
+  }),
+)
+const controller = mostly(fc.constant(piece('a controller', () => new AbortController())))
+const measure = mostly(
+  fc.constant(piece('a probe', () => () => ({ computeUs: 1 }))),
+  hostile.map(({ text: told, make }) => piece(`() => ${told}`, () => make)),
+)
+const amounts = { computeUs: count, errorRate: share, saturation: share }
+const dimensions = ['quality', 'adherence', 'speed', 'cost', 'errors', 'revisions']
+const scores = fields(Object.fromEntries(dimensions.map((it) => [it, share])), ...dimensions)
+const weights = mostly(values({ quality: 1 }), scores)
+const timing = mostly(
+  fields({ everyMs: mostly(values(1_000, 3_600_000)) }),
+  fields({
+    cron: mostly(values('@daily', '0 0 * * *', '61 * * * *', '* * * * * * *')),
+    timeZone: mostly(values('Europe/Zurich', 'Nowhere/Land')),
+  }),
+)
+const retry = fields({ attempts: count, backoff: fields({ initialMs: ms, maxMs: ms, factor: count }) })
+const taskOptions = {
+  type: mostly(values('new')),
+  input: anySchema,
+  output: anySchema,
+  lane,
+  timeoutMs: ms,
+  profile,
+  limits,
+  model: name,
+  tools: names,
+  budget,
+  retry,
+  replay: mostly(values('by-key', 'strict')),
+  errors: mostly(fc.constant(piece('[TypeError]', () => [TypeError]))),
+  oversight: mostly(values('spot_check', 'supervised')),
+}
+const node = fields({
+  task: type,
+  input: hostile,
+  inputFrom: mostly(values('a', 'b')),
+  after: mostly(listOf(values('a', 'b'))),
+  options: submitOptions,
+})
+const graph = fields({
+  nodes: fields({ a: node, b: node }),
+  concurrency: count,
+  onFailure: mostly(values('stop', 'finish')),
+  type: mostly(values('graph')),
+  input: anySchema,
+})
+const part = mostly(
+  fc.constant(piece('echo', () => echo)),
+  fc.constant(piece('identityEdge()', () => identityEdge())),
+)
+const followed = fields({ after: mostly(values(0, 1)), signal })
+
+/** Calls of a runtime, by name. */
+export const doors: Readonly<Record<string, Door>> = {
+  submit: {
+    given: [type, hostile, submitOptions],
+    open: ({ runtime }, ...given: [never, unknown, never]) => runtime.submit(...given),
+    keeps: (world, answer, _, input, options) => world.keepsInput(answer, input, options),
+  },
+  submitMany: {
+    given: [mostly(listOf(fields({ task: type, input: hostile, options: submitOptions })))],
+    open: ({ runtime }, items: never) => runtime.submitMany(items),
+  },
+  submitGraph: {
+    given: [graph, submitOptions],
+    open: ({ runtime }, ...given: [never, never]) => runtime.submitGraph(...given),
+  },
+  status: { given: [task], open: ({ runtime }, it: never) => runtime.status(it) },
+  result: {
+    given: [task, fields({ timeoutMs: mostly(values(0, 5)), signal })],
+    open: ({ runtime }, it: never, options: never) => runtime.result(it, options),
+  },
+  cancel: {
+    given: [mostly(values('delayed', 'mine', 'nobody')), fields({ reason: text })],
+    open: ({ runtime }, it: never, options: never) => runtime.cancel(it, options),
+  },
+  signal: {
+    given: [mostly(values('parked', 'delayed', 'ended')), name, hostile],
+    open: ({ runtime }, ...given: [never, never, unknown]) => runtime.signal(...given),
+  },
+  retry: {
+    given: [task, fields({ taskId: name, idempotencyKey: name, budget })],
+    open: ({ runtime }, it: never, options: never) => runtime.retry(it, options),
+  },
+  fork: {
+    given: [
+      task,
+      fields({
+        taskId: name,
+        idempotencyKey: name,
+        budget,
+        fromStep: mostly(values('one', 'two')),
+        edits: fields({ one: hostile, two: hostile }),
+      }),
+    ],
+    open: ({ runtime }, it: never, options: never) => runtime.fork(it, options),
+    keeps: (world, answer, _, options) => world.keepsEdits(answer, options),
+  },
+  resume: { given: [task], open: ({ runtime }, it: never) => runtime.resume(it) },
+  replay: {
+    given: [task, fields({ mode: mostly(values('verify')), timeoutMs: mostly(values(5)) }, 'mode')],
+    open: ({ runtime }, it: never, options: never) => runtime.replay(it, options),
+  },
+  list: {
+    given: [
+      fields({
+        states: mostly(listOf(mostly(values('queued', 'failed', 'cancelled')))),
+        types: names,
+        lanes: mostly(listOf(lane)),
+        parent: name,
+        limit: count,
+        cursor: mostly(values(0, 3)),
+      }),
+    ],
+    open: ({ runtime }, filter: never) => runtime.list(filter),
+  },
+  events: {
+    given: [task, followed],
+    open: (world, it: never, options: never) => world.someOf(world.runtime.events(it, options)),
+  },
+  output: {
+    given: [task, followed],
+    open: (world, it: never, options: never) => world.someOf(world.runtime.output(it, options)),
+  },
+  stats: { given: [], open: ({ runtime }) => runtime.stats() },
+  explain: { given: [task], open: ({ runtime }, it: never) => runtime.explain(it) },
+  explainQueue: { given: [], open: ({ runtime }) => runtime.explainQueue() },
+  workers: { given: [], open: ({ runtime }) => runtime.workers() },
+  leases: { given: [task], open: ({ runtime }, it: never) => runtime.leases(it) },
+  setRouteProfile: {
+    given: [name, profile],
+    open: ({ runtime }, route: never, it: never) => runtime.setRouteProfile(route, it),
+  },
+  route: {
+    given: [
+      name,
+      fields({ ...amounts, memoryBytes: count, latencyMs: ms, progress: share, heartbeatAge: ms }),
+      fields({ profile }),
+    ],
+    open: ({ runtime }, ...given: [never, never, never]) => runtime.route(...given),
+  },
+  routes: { given: [], open: ({ runtime }) => runtime.routes() },
+  startTask: {
+    given: [
+      name,
+      fields({
+        profile,
+        limits,
+        timeout: count,
+        abortController: controller,
+        measure,
+        lane,
+        taskId: mostly(values('held')),
+        labels,
+      }),
+      fields({ ...amounts, progress: hostile, memoryUsed: count }),
+      mostly(
+        hostile.map(({ text: told, make }) => piece(`{ output: ${told} }`, () => ({ output: make() }))),
+        hostile.map(({ text: told, make }) => piece(`{ error: ${told} }`, () => ({ error: make() }))),
+        fields({ output: hostile, error: hostile }),
+      ),
+    ],
+    open: async ({ runtime }, route: never, options: never, report: never, outcome: never) => {
+      const lease = await runtime.startTask(route, options)
+      try {
+        lease.budget()
+        lease.telemetry()
+        await lease.heartbeat(report)
+        await lease.release(outcome)
+      } finally {
+        // One that could not be stored released nothing.
+        await lease.release({ output: null })
+      }
+    },
+  },
+  createSwarm: {
+    given: [
+      name,
+      fields({
+        profile,
+        limits,
+        name,
+        maxAgents: count,
+        sharedBudget: fields({ totalCpuTimeUs: count, totalMemoryBytes: count }),
+        threshold: share,
+      }),
+      name,
+      fields({
+        lane,
+        share: fields({ cpuTimeUs: count, memoryBytes: count }),
+        task: type,
+        input: hostile,
+        abortController: controller,
+        timeout: count,
+        measure,
+      }),
+    ],
+    open: async ({ runtime }, route: never, options: never, agent: never, spawned: never) => {
+      const swarm = await runtime.createSwarm(route, options)
+      try {
+        await swarm.spawnAgent(agent, spawned)
+        await swarm.status()
+      } finally {
+        await swarm.close()
+      }
+    },
+  },
+  swarms: { given: [], open: ({ runtime }) => runtime.swarms() },
+  observe: {
+    given: [
+      mostly(
+        fc.constant(
+          piece('an observer that throws', () => ({
+            onLeaseAcquired: () => {
+              throw new Error('theirs')
+            },
+            onHeartbeat: () => {
+              throw new Error('theirs')
+            },
+            onLeaseReleased: () => {
+              throw new Error('theirs')
+            },
+          })),
+        ),
+      ),
+    ],
+    open: ({ runtime }, observer: never) => runtime.observe(observer),
+  },
+  leaked: { given: [], open: ({ runtime }) => runtime.leaked() },
+  on: {
+    given: [
+      mostly(values('*', 'task.*', 'task:*', 'task.completed', 'nope')),
+      mostly(
+        fc.constant(
+          piece('a listener that throws', () => () => {
+            throw new Error('theirs')
+          }),
+        ),
+      ),
+    ],
+    open: ({ runtime }, pattern: never, listener: never) => runtime.on(pattern, listener),
+  },
+  start: { given: [], open: ({ runtime }) => runtime.start() },
+  'approvals.list': {
+    given: [fields({ task, children: flag, limit: count, cursor: mostly(values(0, 2)) })],
+    open: ({ runtime }, filter: never) => runtime.approvals.list(filter),
+  },
+  'approvals.approve': {
+    given: [
+      mostly(fc.constant(piece('a pending one', () => 'PENDING')), values('parked:99', 'nobody:1')),
+      fields({ by: name, feedback: text, value: hostile }),
+    ],
+    open: async (world, it: never, verdict: never) =>
+      world.runtime.approvals.approve(it === 'PENDING' ? await world.pending() : it, verdict),
+    keeps: (world, answer, _, verdict) => world.keepsVerdict(answer, verdict),
+  },
+  'approvals.reject': {
+    given: [
+      mostly(fc.constant(piece('a pending one', () => 'PENDING')), values('parked:99', 'nobody:1')),
+      fields({ by: name, feedback: text, value: hostile }),
+    ],
+    open: async (world, it: never, verdict: never) =>
+      world.runtime.approvals.reject(it === 'PENDING' ? await world.pending() : it, verdict),
+    keeps: (world, answer, _, verdict) => world.keepsVerdict(answer, verdict),
+  },
+  'approvals.trail': { given: [task], open: ({ runtime }, it: never) => runtime.approvals.trail(it) },
+  'budgets.get': { given: [task], open: ({ runtime }, it: never) => runtime.budgets.get(it) },
+  'budgets.list': {
+    given: [fields({ limit: count, cursor: mostly(values(0)) })],
+    open: ({ runtime }, filter: never) => runtime.budgets.list(filter),
+  },
+  'budgets.continue': {
+    given: [task, fields({ raise: fields(amountsOf) })],
+    open: ({ runtime }, it: never, options: never) => runtime.budgets.continue(it, options),
+  },
+  'budgets.stop': { given: [task], open: ({ runtime }, it: never) => runtime.budgets.stop(it) },
+  'schedules.put': {
+    given: [
+      name,
+      timing,
+      type,
+      hostile,
+      fields({
+        lane,
+        client: name,
+        model: name,
+        tools: names,
+        labels,
+        timeoutMs: count,
+        tokens: count,
+        cost: share,
+        budget,
+        catchUp: mostly(values('skip', 'one', 'all')),
+        graceMs: ms,
+        overlap: mostly(values('skip', 'allow')),
+      }),
+    ],
+    open: ({ runtime }, ...given: [never, never, never, unknown, never]) => runtime.schedules.put(...given),
+    keeps: (world, _, it, __, ___, input) => world.keepsSchedule(it, input),
+  },
+  'schedules.list': { given: [], open: ({ runtime }) => runtime.schedules.list() },
+  'schedules.get': { given: [name], open: ({ runtime }, it: never) => runtime.schedules.get(it) },
+  'schedules.remove': { given: [name], open: ({ runtime }, it: never) => runtime.schedules.remove(it) },
+  'schedules.pause': { given: [name], open: ({ runtime }, it: never) => runtime.schedules.pause(it) },
+  'schedules.resume': { given: [name], open: ({ runtime }, it: never) => runtime.schedules.resume(it) },
+  'schedules.trigger': { given: [name], open: ({ runtime }, it: never) => runtime.schedules.trigger(it) },
+  'clients.set': {
+    given: [name, fields({ credits: count, tier: mostly(values('contracted', 'marketplace')) })],
+    open: ({ runtime }, it: never, settings: never) => runtime.clients.set(it, settings),
+  },
+  'clients.get': { given: [name], open: ({ runtime }, it: never) => runtime.clients.get(it) },
+  'clients.list': {
+    given: [fields({ after: name, limit: count })],
+    open: ({ runtime }, page: never) => runtime.clients.list(page),
+  },
+  'clients.remove': { given: [name], open: ({ runtime }, it: never) => runtime.clients.remove(it) },
+  'evaluations.record': {
+    given: [
+      name,
+      scores,
+      fields({
+        entry: mostly(values('raw', 'normalised')),
+        maxRevisions: count,
+        domain: name,
+        weights,
+        taskId: name,
+        key: name,
+        strict: flag,
+      }),
+    ],
+    open: ({ runtime }, ...given: [never, never, never]) => runtime.evaluations.record(...given),
+  },
+  'evaluations.reputation': {
+    given: [name],
+    open: ({ runtime }, it: never) => runtime.evaluations.reputation(it),
+  },
+  'evaluations.history': {
+    given: [name, fields({ limit: count, before: count })],
+    open: ({ runtime }, it: never, page: never) => runtime.evaluations.history(it, page),
+  },
+  'evaluations.similar': {
+    given: [name, fields({ limit: count, domain: name, weights })],
+    open: ({ runtime }, it: never, options: never) => runtime.evaluations.similar(it, options),
+  },
+  'evaluations.drift': {
+    given: [name, fields({ threshold: share })],
+    open: ({ runtime }, it: never, options: never) => runtime.evaluations.drift(it, options),
+  },
+}
+
+/** Left to other tests: it ends the runtime, which is done once here. */
+export const endings: Readonly<Record<string, Door>> = {
+  stop: {
+    given: [fields({ drain: flag, graceMs: mostly(values(0, 1)) })],
+    open: ({ runtime }, options: never) => runtime.stop(options),
+  },
+}
+
+const runtimeOptions = {
+  store: mostly(values('sqlite::memory:')),
+  tasks: mostly(fc.constant(piece('[]', () => []))),
+  config: fields({
+    leaseTtlMs: count,
+    heartbeatIntervalMs: count,
+    schedulerTickMs: count,
+    maxInFlightPerWorker: count,
+    queueDepthLimit: count,
+    batchBackpressureThreshold: count,
+    quotaConfig: fields({
+      models: fields({ a: fields({ maxInFlight: count, perWindow: count, tokensPerWindow: count }) }),
+      windowMs: count,
+      defaults: fields({ model: fields({ maxInFlight: count }), nope: count }),
+    }),
+    maxPayloadBytes: count,
+    shares: fields({ ledger: flag, reputationBeta: share }),
+    agingMs: count,
+  }),
+  workers: mostly(
+    values(0, 1),
+    fields({ count: mostly(values(0, 2)), capacity: count, types: names, ids: names }),
+  ),
+  durability: mostly(values('full', 'normal')),
+  acceptLoss: flag,
+  thread: mostly(values(false)),
+  signals: mostly(values(false)),
+  evaluation: fields({ domains: fields({ a: weights }), driftThreshold: share }),
+  telemetry: mostly(values(false), fields({ logPayloads: flag, meterProvider: hostile, logger: hostile })),
+  logger: mostly(values(false)),
+  start: flag,
+  environment: hostile,
+  onFailure: handler,
+}
+
+/** What the package exports besides types, by name. */
+export const exported: Readonly<Record<string, Door>> = {
+  createRuntime: {
+    given: [fields(runtimeOptions, 'store', 'tasks', 'logger')],
+    open: async (_, options: never) => {
+      const runtime = await createRuntime(options)
+      await runtime.stats()
+      await runtime.stop({ drain: false })
+    },
+  },
+  checkDeploy: {
+    given: [
+      fields({
+        store: mostly(values('sqlite::memory:', 'sqlite:/nowhere/at/all.db')),
+        tasks: mostly(fc.constant(piece('[echo]', () => [echo]))),
+        timeoutMs: ms,
+        maxListed: count,
+        thread: mostly(values(false)),
+      }),
+    ],
+    open: (_, check: never) => checkDeploy(check),
+  },
+  defineTask: {
+    given: [fields(taskOptions, 'type', 'input'), handler],
+    open: (_, options: never, it: never) => defineTask(options, it),
+  },
+  defineAgent: {
+    given: [
+      fields(
+        { ...taskOptions, name: mostly(values('new')), capabilities: names, domain: names, mode: text },
+        'name',
+        'capabilities',
+        'domain',
+        'input',
+        'output',
+      ),
+      handler,
+    ],
+    open: (_, options: never, it: never) => toAgentView(defineAgent(options, it) as never),
+  },
+  defineGraph: { given: [graph], open: (_, options: never) => defineGraph(options) },
+  compose: { given: [part, part, part], open: (_, ...parts: [never, never, never]) => compose(...parts) },
+  edge: {
+    given: [fields({ validate: anySchema, metadata: handler, map: handler })],
+    open: (_, options: never) => edge(options),
+  },
+  identityEdge: { given: [], open: () => identityEdge() },
+  passThrough: { given: [], open: () => passThrough() },
+  defineComposition: {
+    given: [
+      fields({ ...taskOptions, metadata: hostile }, 'type'),
+      mostly(
+        fc.constant(piece('a composition', () => compose(echo, identityEdge(), echo))),
+        fc.constant(piece('passThrough()', () => passThrough())),
+      ),
+    ],
+    open: (_, options: never, composition: never) => defineComposition(options, composition),
+  },
+  toAgentView: {
+    given: [mostly(fc.constant(piece('echo', () => echo)))],
+    open: (_, agent: never) => toAgentView(agent),
+  },
+  agentState: {
+    given: [mostly(values('queued', 'running', 'parked')), hostile],
+    open: (_, ...given: [never]) => agentState(...given),
+  },
+  compareOversight: {
+    given: [mostly(values('spot_check', 'supervised')), mostly(values('supervised', 'nope'))],
+    open: (_, ...given: [never, never]) => compareOversight(...given),
+  },
+}
