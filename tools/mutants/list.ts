@@ -63,6 +63,24 @@ export const mutants: readonly Mutant[] = [
     killedBy: conformance('C17'),
   },
   {
+    name: '3.9 suspects run side by side',
+    file: `${core}transition/claim.ts`,
+    edits: [['if (!this.isSuspect(task)) return false', 'return false']],
+    killedBy: conformance('3.9 of tasks that lost'),
+  },
+  {
+    name: '3.9 suspects of one flush run side by side',
+    file: `${core}transition/claim.ts`,
+    edits: [['if (this.isSuspect(task)) this.suspectRuns = true', '']],
+    killedBy: conformance('3.9 of tasks that lost'),
+  },
+  {
+    name: '3.9 running tasks give way to a suspect that could not start',
+    file: `${core}transition/claim.ts`,
+    edits: [['return first === undefined || !this.isQuarantined(first)', 'return true']],
+    killedBy: conformance('3.9 an interactive suspect'),
+  },
+  {
     name: 'I11 a worker is given one task more than it has slots',
     file: `${core}decide/placement.ts`,
     edits: [['worker.inFlight < worker.capacity &&', 'worker.inFlight <= worker.capacity &&']],

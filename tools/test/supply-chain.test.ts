@@ -1,9 +1,12 @@
-import { globSync, readFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { globSync, readFileSync, realpathSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
 
 interface Manifest {
   readonly name: string
+  readonly version?: string
+  readonly license?: string
   readonly private?: boolean
   readonly scripts?: Readonly<Record<string, string>>
   readonly dependencies?: Readonly<Record<string, string>>
@@ -23,6 +26,40 @@ const section = (key: string) => {
     name,
     value,
   ])
+}
+
+/** The packages that run in production, by name and version, each found where the package that needs it finds it. */
+function installed() {
+  const found = new Map<string, Manifest>()
+  const visit = (folder: string) => {
+    const { dependencies = {} } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest
+    for (const name of Object.keys(dependencies)) {
+      const places = [join(folder, 'node_modules', name), join(folder, '../'.repeat(depthOf(folder)), name)]
+      const place = places.find((it) => globSync(join(it, 'package.json')).length > 0)
+      if (place === undefined) throw new Error(`${folder} needs ${name}, which is not installed`)
+      const manifest = JSON.parse(readFileSync(join(place, 'package.json'), 'utf8')) as Manifest
+      const key = `${manifest.name}@${manifest.version}`
+      if (found.has(key)) continue
+      found.set(key, manifest)
+      visit(realpathSync(place))
+    }
+  }
+  for (const path of globSync('packages/*/package.json', { cwd: root })) visit(join(root, path, '..'))
+  return found
+}
+
+/** How far up the packages lie that an installed one finds beside it: one more for a scope. */
+const depthOf = (folder: string) => (/\/@[^/]+\/[^/]+$/.test(folder) ? 2 : 1)
+
+interface Component {
+  readonly group?: string
+  readonly name: string
+  readonly version: string
+  readonly licenses?: readonly { readonly license: { readonly id: string } }[]
+  readonly externalReferences?: readonly {
+    readonly type: string
+    readonly hashes?: readonly { readonly alg: string; readonly content: string }[]
+  }[]
 }
 
 describe('X16 what comes from elsewhere', () => {
@@ -69,5 +106,57 @@ describe('X16 what comes from elsewhere', () => {
       'pino',
       'zod',
     ])
+  })
+
+  test('X16 is a week old at least, but for tools that were there before', () => {
+    expect(workspace).toMatch(/^minimumReleaseAge: 10080$/m)
+    // Without these a young version would be taken all the same, or a lockfile believed that somebody else wrote.
+    expect(workspace).toMatch(/^minimumReleaseAgeStrict: true$/m)
+    expect(workspace).not.toMatch(/^(trustLockfile|minimumReleaseAgeIgnoreMissingTime):/m)
+    const [, list = ''] = /^minimumReleaseAgeExclude:\n((?: {2}- .+\n)+)/m.exec(workspace) ?? []
+    const excluded = [...list.matchAll(/^ {2}- '?([^'\n]+)'?$/gm)].map(([, name = '']) => name)
+    const lockfile = read('pnpm-lock.yaml')
+    const inProduction = installed()
+    for (const name of excluded) {
+      expect(name).toMatch(/^(@[\w.-]+\/)?[\w.-]+@\d+\.\d+\.\d+$/)
+      expect(lockfile, `${name} goes from the list once nobody needs it`).toMatch(
+        new RegExp(`^ {2}'?${name.replaceAll('.', String.raw`\.`)}'?:$`, 'm'),
+      )
+      expect(inProduction.has(name), `${name} runs in production`).toBe(false)
+    }
+  })
+
+  test('X16 is listed by pnpm sbom: all that runs in production, with version, licence and hash', () => {
+    const { devEngines } = JSON.parse(read('package.json')) as {
+      devEngines: { packageManager: { version: string } }
+    }
+    const text = execFileSync(
+      'npx',
+      ['-y', `pnpm@${devEngines.packageManager.version}`, 'sbom', '--sbom-format', 'cyclonedx', '--prod'],
+      { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] },
+    )
+    const { bomFormat, components } = JSON.parse(text) as { bomFormat: string; components: Component[] }
+    expect(bomFormat).toBe('CycloneDX')
+    const listed = components.map(({ group, name, version, licenses = [], externalReferences = [] }) => ({
+      name: `${group === undefined ? '' : `${group}/`}${name}@${version}`,
+      licenses: licenses.map(({ license }) => license.id),
+      hashes: externalReferences.flatMap(({ hashes = [] }) => hashes),
+    }))
+    const lockfile = read('pnpm-lock.yaml')
+    const hashOf = (name: string) => {
+      const [, hash = ''] =
+        new RegExp(
+          String.raw`^ {2}'?${name.replaceAll('.', String.raw`\.`)}'?:\n {4}resolution: \{integrity: sha512-([^}]+)\}`,
+          'm',
+        ).exec(lockfile) ?? []
+      return Buffer.from(hash, 'base64').toString('hex')
+    }
+    const expected = [...installed()].map(([name, { license }]) => ({
+      name,
+      licenses: [license],
+      hashes: name.startsWith('@ku0/') ? [] : [{ alg: 'SHA-512', content: hashOf(name) }],
+    }))
+    expect(expected.length).toBeGreaterThan(20)
+    expect(listed).toEqual(expect.arrayContaining(expected))
   })
 })

@@ -52,8 +52,11 @@ export interface Explanation {
   readonly verdict?: AdmissionVerdict
 }
 
-/** Why a queued task has not started. `worker`: no live worker runs its type; `slot`: nothing but a free slot is missing. */
-export type QueueReason = 'delay' | 'slot' | 'worker' | `quota:${string}`
+/**
+ * Why a queued task has not started. `worker`: no live worker runs its type; `suspect`: it, or the first of its stream, was often lost to
+ * crashes, and waits until another such task has run (`docs/semantics.md 3.9`); `slot`: nothing but a free slot is missing.
+ */
+export type QueueReason = 'delay' | 'slot' | 'worker' | 'suspect' | `quota:${string}`
 
 /** Where a queued task stands. Source: `docs/semantics.md` C5, 11.2. */
 export interface QueuePlace {

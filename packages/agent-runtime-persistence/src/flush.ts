@@ -133,7 +133,7 @@ function foldByRank(ws: WorkingSet, operations: readonly Write[], cache: Cache):
 }
 
 function claim(tables: SqliteTables, cache: Cache, ws: WorkingSet, work: FlushWork): readonly Grant[] {
-  const round = new ClaimRound(ws, demanders(ws, work.demand, cache.running.values()))
+  const round = new ClaimRound(ws, demanders(ws, work.demand, cache.running.values()), cache.running)
   if (ws.depth === 0 || (round.freeSlots === 0 && !ws.config.preemption)) return round.grants
   for (let need = round.run(); need !== undefined; need = round.run()) {
     const byClient = need.filter((stream) => ws.stream(stream).client !== '')
@@ -143,7 +143,7 @@ function claim(tables: SqliteTables, cache: Cache, ws: WorkingSet, work: FlushWo
         loadHeads(tables, cache, stream, Math.max(work.readAhead, round.freeSlots))
     round.loaded(need)
   }
-  round.preempt(cache.running.values())
+  round.preempt()
   return round.grants
 }
 

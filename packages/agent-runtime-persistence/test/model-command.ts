@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { ModelTask, ReferenceModel } from '@ku0/agent-runtime-core/testing'
 import type fc from 'fast-check'
 import { compare } from './model-compare.ts'
-import type { Real } from './model-real.ts'
+import { count, type Real } from './model-real.ts'
 
 // What the model and a store are told alike: each command does the same to both and compares what they say.
 
@@ -45,6 +45,8 @@ export abstract class Command implements fc.AsyncCommand<ReferenceModel, Real> {
         })),
     )
     await compare(model, real)
+    if (model.tasks.some((task) => task.state === 'queued' && model.isQuarantined(task)))
+      count('suspect held')
   }
 
   toString(): string {

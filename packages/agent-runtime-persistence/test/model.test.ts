@@ -122,6 +122,7 @@ describe('whatever is done to a store, it does what the reference model does (do
       parked: 0.5,
       unparked: 0.2,
       expired: 1,
+      'suspect held': 0.1,
       edge: 2,
       drain: 0.3,
       remove: 0.3,

@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import {
   childName,
+  type Claim,
   type Environment,
   type ExecutionConfigInput,
   parseExecutionConfig,
@@ -134,6 +135,26 @@ describe('two processes on one file (docs/semantics.md 4.7, 4.10, 5.7)', () => {
       await scene.settle(claim)
     }
     expect(order).toEqual([3, 2, 4, 1])
+  })
+
+  test('3.9 in two processes two suspects run at once, and no more', async () => {
+    const [{ scene: a }, { scene: b }] = await twoProcesses()
+    await a.submitMany(3)
+    await a.worker('a', 4, ['*'], 0)
+    for (let life = 1; life <= 2; life++) {
+      a.free('a', 3)
+      await a.until(() => a.claims.length === 3 * life, 'the three')
+      await a.jump(30_000)
+    }
+    await a.pass(500)
+    a.free('a', 3)
+    await b.worker('b', 4)
+    await a.pass(500)
+    const last = () => [a.claims.slice(6), b.claims].map((claims) => claims.map(({ sequence }) => sequence))
+    expect(last()).toEqual([[1], [2]])
+    await a.settle(a.claims[6] as Claim)
+    await a.pass(500)
+    expect(last()).toEqual([[1, 3], [2]])
   })
 
   for (const skews of [

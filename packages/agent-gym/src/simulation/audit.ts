@@ -26,7 +26,10 @@ import {
   familyRules,
   orderRules,
   quotaRules,
+  readyTasks,
   type Started,
+  suspectFrom,
+  suspectRules,
 } from './row-rules.ts'
 import { mayFail, type Program } from './program.ts'
 
@@ -116,6 +119,20 @@ export class Audit {
 
   get liveLeases(): number {
     return this.#leases.size
+  }
+
+  /**
+   * The tasks that could start in one of these processes if it has a slot: quotas have no say in them, and where a suspect runs no other
+   * starts, nor what is queued behind it in its stream.
+   */
+  startable(processes: readonly Audited[]): number {
+    const { maxCrashes } = this.#config
+    const suspecting = new Set<Audited | undefined>()
+    for (const { task, process } of this.#leases.values())
+      if ((this.followed.get(task)?.row.crashes ?? 0) >= suspectFrom(maxCrashes))
+        suspecting.add(this.#processes.get(process))
+    const isHeld = processes.every((process) => suspecting.has(process))
+    return readyTasks(this.followed, isHeld ? maxCrashes : Number.POSITIVE_INFINITY).length
   }
 
   taskId(id: number): string {
@@ -305,13 +322,14 @@ export class Audit {
     for (const [id, lease] of before)
       if (!leases.has(id)) this.#endings.set(lease.task * 1_000 + lease.fence, this.#monotonic())
     this.#refusals(answered)
+    this.#broken(suspectRules(this.followed, leases.values(), this.#config))
     const streams = this.rows.streams()
     this.#broken(countRules(this.followed, streams))
     if (this.#quotaMax.size > 0) this.#broken(quotaRules(this.followed, this.rows.quotas(), this.#quotaMax))
     this.#broken(budgetRules(this.followed, budgets))
     this.#broken(familyRules(this.followed, (taskId) => this.numberOf(taskId)))
     if (process === undefined) return
-    this.#broken(orderRules(this.followed, started, this.#config.shares === undefined))
+    this.#broken(orderRules(this.followed, started, this.#config))
     if (others > 0 || accepted.length + refused.length === 0) return
     const depth = streams.reduce((sum, stream) => sum + stream.depth, 0) + started.length - accepted.length
     this.#broken(depthRules(this.followed, { accepted, refused, depth }, this.#config))
@@ -467,6 +485,7 @@ export class Audit {
       case 'task.started': {
         move(QUEUED)
         this.#findings.count('claims')
+        if (walk.crashes >= suspectFrom(this.#config.maxCrashes)) this.#findings.count('suspects')
         const it = data as unknown as EventData['task.started']
         if (it.fencingToken !== walk.fence + 1)
           this.#findings.violated('I10', `task ${task} has the token ${it.fencingToken} after ${walk.fence}`)

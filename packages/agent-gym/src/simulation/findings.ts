@@ -7,6 +7,7 @@ export const counted = [
   'writes',
   'claims',
   'renewals',
+  'suspects',
   'expiries',
   'owners dead',
   'zombies',

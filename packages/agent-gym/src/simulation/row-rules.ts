@@ -1,5 +1,5 @@
 import type { ExecutionConfig } from '@ku0/agent-runtime-core'
-import type { Stream } from './audit-rows.ts'
+import type { LiveLease, Stream } from './audit-rows.ts'
 import { COMPLETED, type Followed, nameOf, QUEUED, RUNNING } from './followed.ts'
 
 /** A rule that is broken, and how. */
@@ -67,11 +67,37 @@ export interface Started {
   readonly lease: number
 }
 
+/** From so many crashes on a task may be what ends its processes. */
+export function suspectFrom(maxCrashes: number): number {
+  return maxCrashes < 4 ? Math.max(1, maxCrashes - 1) : Math.floor(maxCrashes / 2)
+}
+
+/** 3.9: of tasks that may be what ends their processes, a process runs one at a time. */
+export function* suspectRules(
+  tasks: Tasks,
+  leases: Iterable<LiveLease>,
+  { maxCrashes }: ExecutionConfig,
+): Iterable<Broken> {
+  const runs = new Map<number, number>()
+  for (const { task, process } of leases) {
+    if ((tasks.get(task)?.row.crashes ?? 0) < suspectFrom(maxCrashes)) continue
+    const other = runs.get(process)
+    if (other !== undefined) yield ['3.9', `the suspects ${other} and ${task} run in process ${process}`]
+    runs.set(process, task)
+  }
+}
+
 /**
- * I12: of the tasks that could start, those started first that come first. Where a quota holds some back, the others are compared.
- * `isInLine`: within a lane who was first comes first; with shares it is their order.
+ * I12: of the tasks that could start, those started first that come first. Where a quota holds some back, the others are compared; what
+ * is queued behind a suspect of its stream waits with it.
  */
-export function* orderRules(tasks: Tasks, started: readonly Started[], isInLine: boolean): Iterable<Broken> {
+export function* orderRules(
+  tasks: Tasks,
+  started: readonly Started[],
+  { maxCrashes, shares }: ExecutionConfig,
+): Iterable<Broken> {
+  // With shares who comes next within a lane is for them to say.
+  const isInLine = shares === undefined
   const free = started.filter(({ id }) => tasks.get(id)?.quotaKeys === '[]')
   const inOrder = free.toSorted((a, b) => a.lease - b.lease)
   for (const [index, next] of inOrder.entries()) {
@@ -81,11 +107,22 @@ export function* orderRules(tasks: Tasks, started: readonly Started[], isInLine:
   }
   const last = inOrder.at(-1)
   if (last === undefined) return
-  for (const { row, lane, quotaKeys } of tasks.values()) {
-    const isReady = row.state === QUEUED && row.dueAt === null && quotaKeys === '[]'
-    if (isReady && isAfter(last, { id: row.id, lane }, isInLine))
+  for (const { row, lane } of readyTasks(tasks, maxCrashes)) {
+    if (isAfter(last, { id: row.id, lane }, isInLine))
       yield ['I12', `task ${last.id} of lane ${last.lane} started, ${row.id} of lane ${lane} was before it`]
   }
+}
+
+/** What could start wherever there is a slot: no quota has a say, and no suspect comes before it in its stream. */
+export function readyTasks(tasks: Tasks, maxCrashes: number): readonly Followed[] {
+  const queued = [...tasks.values()].filter(({ row }) => row.state === QUEUED && row.dueAt === null)
+  const held = new Map<number | null, number>()
+  for (const { row } of queued)
+    if (row.crashes >= suspectFrom(maxCrashes))
+      held.set(row.stream, Math.min(row.id, held.get(row.stream) ?? row.id))
+  return queued.filter(
+    ({ row, quotaKeys }) => quotaKeys === '[]' && row.id < (held.get(row.stream) ?? Number.POSITIVE_INFINITY),
+  )
 }
 
 function isAfter(

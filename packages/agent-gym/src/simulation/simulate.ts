@@ -380,12 +380,10 @@ class Life {
   /** I25: a task that could start and a worker that is free do not wait beside each other. */
   #lookForIdleness(): void {
     const { audit, capacity, workers, findings } = this.#machine
-    const queued = [...audit.followed.values()].filter(
-      ({ row, quotaKeys }) => row.state === 0 && row.dueAt === null && quotaKeys === '[]',
-    )
+    const queued = audit.startable(this.#up())
     const slots = this.#up().length * capacity * workers
     const isIdle =
-      queued.length > 0 &&
+      queued > 0 &&
       audit.liveLeases < slots &&
       this.#up().every((process) => process.inFlight < capacity * workers)
     const now = this.#clock.elapsed
@@ -394,7 +392,7 @@ class Life {
     else if (now - (this.#idleSince.get('all') ?? now) > 1_000) {
       findings.violated(
         'I25',
-        `${queued.length} tasks are queued for more than 1000 ms while ${slots - audit.liveLeases} slots are free`,
+        `${queued} tasks are queued for more than 1000 ms while ${slots - audit.liveLeases} slots are free`,
       )
       this.#idleSince.clear()
     }

@@ -440,7 +440,7 @@ export class ReferenceModel {
     for (;;) {
       const { now, tasks, blocked } = this
       const quotas = {
-        mayStart: (it: ModelTask) => mayStart(it, tasks, blocked, now),
+        mayStart: (it: ModelTask) => mayStart(it, tasks, blocked, now) && !this.isQuarantined(it),
         streamOf: (it: ModelTask) => streamOf(it, blocked),
       }
       const [task, worker] = nextClaim(this.queued(), this.workers.filter(isAwake), quotas) ?? []
@@ -448,6 +448,17 @@ export class ReferenceModel {
       worker.given += 1
       this.start(task, worker)
     }
+  }
+
+  /** Whether it may be what ends its processes, and another such task was handed out to this one. Source: `docs/semantics.md 3.9`. */
+  isQuarantined(task: ModelTask): boolean {
+    if (!this.isSuspect(task)) return false
+    return this.live().some((lease) => lease.process === this.process && this.isSuspect(lease.task))
+  }
+
+  private isSuspect({ crashes }: ModelTask): boolean {
+    const { maxCrashes } = this.config
+    return crashes >= Math.max(1, Math.floor(maxCrashes / 2), Math.min(2, maxCrashes - 1))
   }
 
   /** `worker`: undefined for a lease that its caller holds. */

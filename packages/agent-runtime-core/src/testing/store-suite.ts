@@ -25,6 +25,7 @@ import { Scene, type Time } from './store-suite/scene.ts'
 import { schedules } from './store-suite/schedules.ts'
 import { fairShares } from './store-suite/shares.ts'
 import { steps } from './store-suite/steps.ts'
+import { suspects } from './store-suite/suspects.ts'
 import type { SceneOptions, Suite } from './store-suite/suite.ts'
 import type { OpenStore, TestTools } from './store-suite/tools.ts'
 import { turns } from './store-suite/turns.ts'
@@ -87,6 +88,7 @@ const sections: Readonly<Record<string, (suite: Suite) => void>> = {
   'fair shares (docs/semantics.md 11, C5)': fairShares,
   'placement and the registry (docs/semantics.md 3.1, 3.2, C6)': placement,
   'standing demand (docs/ARCHITECTURE.md, The store)': demand,
+  'tasks that are often lost to crashes (docs/semantics.md 3.9)': suspects,
   'leases and fencing (docs/semantics.md 1.4, 4, C7, C17)': leases,
   'how a task ends (docs/semantics.md 1.1, 4.4)': endings,
   'preemption (docs/semantics.md 3.6)': preemption,

@@ -2,6 +2,7 @@ import { decidePlacement, isEligible, type Candidate } from '../decide/placement
 import { decideOrder, type Head } from '../decide/order.ts'
 import { decidePreemption } from '../decide/preemption.ts'
 import { agedRank } from '../decide/fairness.ts'
+import { isSuspect } from '../decide/quarantine.ts'
 import { lanes } from '../lane.ts'
 import { grantLease } from './grant.ts'
 import { dequeue, hold, streamOf } from './queue.ts'
@@ -32,14 +33,19 @@ export class ClaimRound {
   readonly grants: Grant[] = []
   private readonly ws: WorkingSet
   private readonly workers: readonly Demander[]
+  /** This process's leases as of the last commit. */
+  private readonly running: ReadonlyMap<number, LeaseRow>
+  /** Whether a suspect runs in this process; undefined until somebody asks. */
+  private suspectRuns: boolean | undefined
   private readonly blocked = new Set<number>()
   private readonly merged = new Map<number, readonly TaskRow[]>()
   /** Undefined where there are no shares. */
   private readonly byShares: ShareRound | undefined
 
-  constructor(ws: WorkingSet, workers: readonly Demander[]) {
+  constructor(ws: WorkingSet, workers: readonly Demander[], running: ReadonlyMap<number, LeaseRow>) {
     this.ws = ws
     this.workers = workers
+    this.running = running
     const { shares } = ws
     this.byShares =
       shares &&
@@ -111,14 +117,14 @@ export class ClaimRound {
    * Asks running tasks to yield when interactive ones wait for nothing but a slot; only those whose slot would be of use.
    * Source: `docs/semantics.md 3.6`.
    */
-  preempt(running: Iterable<LeaseRow>): void {
+  preempt(): void {
     const { ws } = this
     if (!ws.config.preemption) return
     const waiting = (this.openStreams()[0] ?? []).filter((row) => this.lacksOnlySlot(row))
     const room = new QuotaRoom(ws)
     const count = waiting.reduce((sum, row) => sum + room.take(row, row.depth, this.tokensOf(row)), 0)
     if (count === 0) return
-    const candidates = [...running].flatMap(({ id }) => {
+    const candidates = [...this.running.values()].flatMap(({ id }) => {
       const lease = ws.lease(id)
       const task = lease?.state === 'running' ? ws.task(lease.task) : undefined
       const worker = this.workers.find((it) => it.worker === lease?.worker)
@@ -135,8 +141,17 @@ export class ClaimRound {
 
   /** What the first of a stream reserves; none while it is not known, so that a slot is freed for it and it becomes known. */
   private tokensOf({ id }: StreamRow): number {
-    const first = this.candidates(id).find((row) => this.isQueuedIn(id, this.ws.tasks.get(row.id) ?? row))
-    return first === undefined ? 0 : toReserve(this.ws.tasks.get(first.id) ?? first)
+    const first = this.firstOf(id)
+    return first === undefined ? 0 : toReserve(first)
+  }
+
+  /** The first of a stream, as far as it is known. */
+  private firstOf(stream: number): TaskRow | undefined {
+    for (const row of this.candidates(stream)) {
+      const task = this.ws.tasks.get(row.id) ?? row
+      if (this.isQueuedIn(stream, task)) return task
+    }
+    return undefined
   }
 
   private isQueuedIn(stream: number, task: TaskRow): boolean {
@@ -144,9 +159,11 @@ export class ClaimRound {
   }
 
   /** Whether a stream's type is run here, by workers that are all full. */
-  private lacksOnlySlot({ type }: StreamRow): boolean {
+  private lacksOnlySlot({ id, type }: StreamRow): boolean {
     const able = this.workers.filter((worker) => this.couldTake(worker, type))
-    return able.length > 0 && able.every((worker) => worker.inFlight >= worker.capacity)
+    if (able.length === 0 || able.some((worker) => worker.inFlight < worker.capacity)) return false
+    const first = this.firstOf(id)
+    return first === undefined || !this.isQuarantined(first)
   }
 
   private couldTake(worker: Demander, type: string): boolean {
@@ -210,7 +227,28 @@ export class ClaimRound {
 
   private isRunnable(task: TaskRow): boolean {
     const { type, quotaKeys } = this.ws.stream(streamOf(task))
-    return this.mayRun(type, quotaKeys, task)
+    return this.mayRun(type, quotaKeys, task) && !this.isQuarantined(task)
+  }
+
+  /** A suspect waits until no other runs in this process. Source: `docs/semantics.md 3.9`. */
+  private isQuarantined(task: TaskRow): boolean {
+    if (!this.isSuspect(task)) return false
+    this.suspectRuns ??= this.runsSuspect()
+    return this.suspectRuns
+  }
+
+  private runsSuspect(): boolean {
+    for (const { id, task, attempt } of this.running.values()) {
+      // The first attempt has no crash behind it.
+      if (attempt === 1 || this.ws.lease(id)?.state !== 'running') continue
+      const row = this.ws.task(task)
+      if (row !== undefined && this.isSuspect(row)) return true
+    }
+    return false
+  }
+
+  private isSuspect(task: TaskRow): boolean {
+    return isSuspect(task, this.ws.config.maxCrashes)
   }
 
   private mayRun(
@@ -247,6 +285,7 @@ export class ClaimRound {
     )
     const lease = grantLease(ws, row, id, worker.worker)
     worker.inFlight++
+    if (this.isSuspect(task)) this.suspectRuns = true
     ws.taken.set(stream.id, (ws.taken.get(stream.id) ?? 0) + 1)
     this.grants.push({ task: row, lease, workerId: worker.workerId })
   }

@@ -11,6 +11,7 @@ import {
   quotaStateOf,
   runsType,
   shareIncrement,
+  suspectFrom,
   tierWeights,
   toReserve,
   type ClientRow,
@@ -76,8 +77,22 @@ export function prepareQueueView(
     'SELECT id, worker_id FROM worker WHERE registered = 1',
   )
 
+  const suspecting = db
+    .prepare<[number], string>(
+      'SELECT DISTINCT worker.worker_id FROM worker WHERE worker.registered = 1 AND worker.process IN (SELECT lease.process FROM lease JOIN task ON task.id = lease.task WHERE lease.state = 0 AND task.crashes >= ?)',
+    )
+    .pluck()
+  const crashesOfFirst = db
+    .prepare<[number], number>(
+      'SELECT crashes FROM task WHERE stream = ? AND state = 0 AND due_at IS NULL ORDER BY id LIMIT 1',
+    )
+    .pluck()
+
   return function view() {
     const { at, leaseAt } = now()
+    const fromCrashes = suspectFrom(config.maxCrashes)
+    /** The workers in whose process a suspect runs. */
+    const taken = new Set(suspecting.all(fromCrashes))
     const all = load.streams()
     const byId = new Map(all.map((stream) => [stream.id, stream]))
     const queued = all.filter(({ depth }) => depth > 0)
@@ -94,10 +109,14 @@ export function prepareQueueView(
       return known
     }
 
-    function obstacle(
-      { type, quotaKeys }: StreamRow,
-      task: Pick<TaskRow, 'fence' | 'tokens'>,
-    ): Obstacle | undefined {
+    /** Whether a stream waits with its first task, for which there is no process that runs no suspect. */
+    function isQuarantined({ id, type }: StreamRow): boolean {
+      if (taken.size === 0 || !able(type).every(({ workerId }) => taken.has(workerId))) return false
+      return (crashesOfFirst.get(id) ?? 0) >= fromCrashes
+    }
+
+    function obstacle(stream: StreamRow, task: Pick<TaskRow, 'fence' | 'tokens'>): Obstacle | undefined {
+      const { type, quotaKeys } = stream
       if (able(type).length === 0)
         return { summary: `no worker runs type ${type}; start one that lists it`, waitsFor: 'worker' }
       for (const key of quotaKeys) {
@@ -110,6 +129,12 @@ export function prepareQueueView(
             quota: quotaStateOf(config.quotaConfig, counters as QuotaRow, at),
           }
       }
+      if (isQuarantined(stream))
+        return {
+          summary:
+            'was often lost to crashes, or is queued behind a task that was: it waits until no other such task runs in its process',
+          waitsFor: 'suspect',
+        }
       return undefined
     }
 
@@ -246,6 +271,8 @@ export function prepareQueueView(
               startsInMs: Math.max(0, hindered.until - at),
               restsOn: { as: 'quota', key: hindered.quota.key },
             }
+      if (hindered?.waitsFor === 'suspect')
+        return { startsInMs: null, restsOn: { as: 'nothing', because: 'other_tasks' } }
       const { starts, overMs } = startsOf(new Set(hands.map(({ workerId }) => workerId)))
       if (starts === 0 || overMs < LEAST_MS)
         return { startsInMs: null, restsOn: { as: 'nothing', because: 'no_recent_starts' } }

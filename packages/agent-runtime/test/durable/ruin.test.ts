@@ -29,7 +29,7 @@ async function supervised(database: string, ...args: readonly string[]) {
 
 describe('execution: handlers that ruin their process', () => {
   test.each(['exit', 'memory'])(
-    'A20, A21 every time, by %s: poisoned at the last life that it may take, and the tasks behind it run',
+    'A20 every time, by %s: poisoned at the last life that it may take, and the tasks behind it run',
     async (how) => {
       const database = join(folder(), 'store.db')
       expect(await supervised(database, how)).toHaveLength(2)
@@ -44,6 +44,32 @@ describe('execution: handlers that ruin their process', () => {
       expect(others.map(({ state, attempt, crashes }) => [state, attempt, crashes])).toEqual(
         Array.from({ length: 4 }, () => ['completed', 1, 0]),
       )
+    },
+  )
+
+  test.each([
+    ['exit', 5],
+    ['memory', 3],
+  ])(
+    'A21 every time beside others, by %s: it alone is poisoned, and what lost its leases with it completes',
+    async (how, maxCrashes) => {
+      const database = join(folder(), 'store.db')
+      const args = ['--beside', '--capacity', '4', '--crashes', String(maxCrashes)]
+      expect(await supervised(database, how, ...args)).toHaveLength(maxCrashes)
+      await using runtime = await look(database)
+      const { tasks } = await runtime.list()
+      expect(tasks.find(({ type }) => type === 'ruin')).toMatchObject({
+        kind: 'poisoned',
+        crashes: maxCrashes,
+      })
+      const others = tasks.filter(({ type }) => type === 'good')
+      // Three ran beside it in its first two lives; the fourth was queued behind them.
+      expect(others.map(({ state, crashes }) => `${state} ${crashes}`).toSorted()).toEqual([
+        'completed 0',
+        'completed 2',
+        'completed 2',
+        'completed 2',
+      ])
     },
   )
 

@@ -3,7 +3,9 @@
 //   exit, memory                  every time that it runs
 //   timer, rejection, emitter     the first time, by an error that no code of its handler can catch
 //   hook                          in its clean-up hook
-//   --capacity N
+//   --capacity N   tasks at once
+//   --crashes N    maxCrashes
+//   --beside       what does nothing wrong does not get far while the first runs
 import { EventEmitter } from 'node:events'
 import { parseArgs } from 'node:util'
 import { z } from 'zod'
@@ -11,7 +13,11 @@ import { createRuntime, defineTask } from '../../src/index.ts'
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { capacity: { type: 'string', default: '1' } },
+  options: {
+    capacity: { type: 'string', default: '1' },
+    crashes: { type: 'string', default: '2' },
+    beside: { type: 'boolean', default: false },
+  },
 })
 const [database = '', how = ''] = positionals
 const forEver = () => new Promise<never>(() => {})
@@ -37,6 +43,7 @@ const ruin = defineTask({ type: 'ruin', input: z.number() }, async (ctx) => {
   return forEver()
 })
 const good = defineTask({ type: 'good', input: z.number() }, async (ctx, n) => {
+  if (values.beside && (await runtime.status('ruin'))?.state === 'running') return forEver()
   await ctx.step('one', () => n)
   return ctx.step('two', () => n)
 })
@@ -46,7 +53,7 @@ const runtime = await createRuntime({
   tasks: [ruin, good],
   logger: false,
   workers: { capacity: Number(values.capacity) },
-  config: { maxCrashes: 2 },
+  config: { maxCrashes: Number(values.crashes) },
 })
 const receipts = await runtime.submitMany([
   { task: ruin, input: 0, options: { taskId: 'ruin', idempotencyKey: 'ruin' } },
