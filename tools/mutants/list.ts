@@ -145,6 +145,20 @@ export const mutants: readonly Mutant[] = [
     killedBy: ['packages/agent-runtime/test/durable/steps.test.ts', ''],
   },
   {
+    name: 'E03 what a handler made whose value came too late is left behind',
+    file: `${runtime}execution/attempt.ts`,
+    edits: [
+      [
+        'if (this.stopped !== undefined || !this.handlerEnded) return this.stop(stop)',
+        'return this.stop(stop)',
+      ],
+    ],
+    killedBy: [
+      'packages/agent-runtime/test/execution/cancellation.test.ts',
+      'just before its lease was over',
+    ],
+  },
+  {
     name: 'I18 a handler whose task was canceled is not aborted',
     file: `${runtime}execution/attempt.ts`,
     edits: [['    this.#controller?.abort(stop.error)\n', '']],

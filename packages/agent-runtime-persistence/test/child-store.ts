@@ -17,6 +17,8 @@ export interface ChildLine {
   readonly closed?: true
   /** It is where it was to die or to stop, and is about to. */
   readonly reached?: true
+  /** It is about to commit, and so many statements have been run since it was told something for the second time, this one among them. */
+  readonly statements?: number
 }
 
 /**
@@ -37,6 +39,8 @@ export interface ChildOptions {
   /** It completes whatever it is given. */
   readonly settles?: boolean
   readonly dies?: Place
+  /** It dies just before it runs the nth statement since it was told something for the second time; 0: it counts them. */
+  readonly diesBefore?: number
 }
 
 /** A store in a real process, which can be stopped and killed like any other. Gone when the running test has ended. */

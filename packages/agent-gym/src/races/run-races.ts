@@ -62,6 +62,7 @@ export function tooLittle({ cancels, stops, histories }: RacesRun): readonly str
     ...least('tasks that were canceled', cancels.canceled, Math.floor(cancels.races / 10)),
     ...least('cancels from another runtime', cancels.fromElsewhere, Math.floor(cancels.races / 4)),
     ...least('races that were close', cancels.close, Math.floor(cancels.races / 2)),
+    ...least('stopped processes whose task another was running', stops.met, Math.floor(stops.stops / 4)),
     ...least('writes of stopped processes', stops.refused, 11 * stops.stops),
     ...least('operations', operations, 200 * histories.length),
     ...least(
@@ -96,7 +97,8 @@ export function figures({
       ['faults', cancels.faults.length],
     ],
     'processes stopped past their leases': [
-      ['stopped in a step, woken after another had completed the task', stops.stops],
+      ['stopped in a step, woken when another had taken over', stops.stops],
+      ['of them while the other was in the same step', stops.met],
       ['writes and calls of who was woken, refused', stops.refused],
       ['besides: stopped in the middle of a commit, so that nobody could take over', stops.inCommit],
       ['besides: a lease was lost before its process was stopped', stops.early],

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createRuntime, defineTask, type Runtime, TimeoutError } from '@ku0/agent-runtime'
+import { createRuntime, defineTask, type Runtime } from '@ku0/agent-runtime'
 import { z } from 'zod'
 import { startProgram, type StartedProgram } from '../host/program.ts'
 import { type LedgerEntry, readLedger } from '../work/ledger.ts'
@@ -19,15 +19,19 @@ export interface StoppedWorker {
   readonly events: readonly string[]
   /** What readers of its output were given. */
   readonly output: readonly unknown[]
-  /** Its task was completed by another before it was woken. */
+  /** Another was to run its task still when it was woken, and not to have completed it. */
+  readonly meets: boolean
+  /** Another had completed its task, or was running it, before it was woken. */
   readonly wasTakenOver: boolean
 }
 
 /** What came of many stops. */
 export interface WorkerStops {
   readonly faults: readonly string[]
-  /** Processes that were stopped in a step, and whose task another completed before they went on. */
+  /** Processes that were stopped in a step, and whose task another had taken over before they went on. */
   readonly stops: number
+  /** Of them, those whose task another was running still. */
+  readonly met: number
   /** Writes under their leases that the store refused, and attempts that the runtime refused before. */
   readonly refused: number
   /** Stops that kept everybody waiting, since they came in the middle of a commit: they count for nothing. */
@@ -41,8 +45,8 @@ const processes = 6
 const atOnce = 3
 
 /**
- * Stops processes with SIGSTOP in the middle of a step, at a moment drawn from the seed, until another has taken over their task and
- * completed it; then they go on, and try all that a holder may do. Source: `docs/reliability.md` B01.
+ * Stops processes with SIGSTOP in the middle of a step, at a moment drawn from the seed, until another has completed their task, or has come to
+ * the same step of it; then they go on, and try all that a holder may do. Source: `docs/reliability.md` B01, B02.
  */
 export async function stopWorkers(
   stops: number,
@@ -52,7 +56,7 @@ export async function stopWorkers(
     signal,
   }: { readonly seed: number; readonly compileCache: string; readonly signal: AbortSignal },
 ): Promise<WorkerStops> {
-  if (stops === 0) return { faults: [], stops, refused: 0, inCommit: 0, early: 0 }
+  if (stops === 0) return { faults: [], stops, met: 0, refused: 0, inCommit: 0, early: 0 }
   const random = seededRandom(seed, 'stops')
   const folder = mkdtempSync(join(tmpdir(), 'gym-stops-'))
   const workers = Array.from({ length: processes }, () =>
@@ -61,7 +65,7 @@ export async function stopWorkers(
   try {
     await Promise.all(workers.map((worker) => worker.said('open')))
     const heard = new Heard(workers)
-    const task = defineTask({ type: 'zombie', input: z.null() }, () => undefined)
+    const task = defineTask({ type: 'zombie', input: z.object({ meets: z.boolean() }) }, () => undefined)
     await using runtime = await createRuntime({
       store: `sqlite:${folder}/runtime.db`,
       tasks: [task],
@@ -75,8 +79,9 @@ export async function stopWorkers(
     while (counted() < stops) {
       signal.throwIfAborted()
       const round = Array.from({ length: Math.min(atOnce, stops - counted()) }, async () => {
-        const { taskId } = await runtime.submit(task, null)
-        const stopped = await stopOne({ taskId, runtime, heard, random })
+        const meets = random.next() < 0.5
+        const { taskId } = await runtime.submit(task, { meets })
+        const stopped = await stopOne({ taskId, meets, runtime, heard, random, workers })
         if (stopped === undefined) early += 1
         else seen.push(stopped)
       })
@@ -92,6 +97,7 @@ export async function stopWorkers(
         ...seen.flatMap((it) => faultsOf(it, byTask.get(it.taskId) ?? [])),
       ],
       stops: counted(),
+      met: seen.filter(({ meets, wasTakenOver }) => meets && wasTakenOver).length,
       refused: seen.reduce((sum, { told }) => sum + refusalsOf(told).length, 0),
       inCommit: seen.length - counted(),
       early,
@@ -147,26 +153,39 @@ function refusalsOf(told: ZombieTold): readonly string[] {
 /** Undefined when the task had lost its lease by itself, so that nobody was stopped. */
 async function stopOne({
   taskId,
+  meets,
   runtime,
   heard,
   random,
+  workers,
 }: {
   readonly taskId: string
+  readonly meets: boolean
   readonly runtime: Runtime
   readonly heard: Heard
   readonly random: SeededRandom
+  readonly workers: readonly StartedProgram[]
 }): Promise<StoppedWorker | undefined> {
+  const release = () => {
+    for (const worker of workers) worker.tell(`release ${taskId}`)
+  }
   const ended = runtime.result(taskId)
-  const inside = await Promise.race([heard.line(`in ${taskId}`), ended.then(() => undefined)])
-  if (inside === undefined) return undefined
+  const takenOver = meets ? heard.line(`again ${taskId}`) : ended
+  const inside = await Promise.race([heard.line(`in ${taskId}`), takenOver.then(() => undefined)])
+  if (inside === undefined) {
+    release()
+    await ended
+    return undefined
+  }
   const { worker } = inside
   await sleep(random.int(0, 40))
   worker.signal('SIGSTOP')
   // One that is stopped in a commit has the lock: nobody can take over, and nothing happens until it goes on.
-  const wasTakenOver = await endsWithin(runtime, taskId, 1_500)
-  worker.tell(taskId)
+  const wasTakenOver = await isWithin(takenOver, 1_500)
+  worker.tell(`go ${taskId}`)
   worker.signal('SIGCONT')
   const { text } = await heard.line(`told ${taskId}`)
+  release()
   const end = (await ended) as ZombieEnd
   const events: string[] = []
   for await (const { type } of runtime.events(taskId)) events.push(type)
@@ -180,17 +199,20 @@ async function stopOne({
     leases: leases.toSorted((a, b) => a.fencingToken - b.fencingToken).map(({ endReason }) => endReason),
     events,
     output,
+    meets,
     wasTakenOver,
   }
 }
 
-async function endsWithin(runtime: Runtime, taskId: string, timeoutMs: number): Promise<boolean> {
+async function isWithin(promise: Promise<unknown>, ms: number): Promise<boolean> {
+  const late = new AbortController()
   try {
-    await runtime.result(taskId, { timeoutMs })
-    return true
-  } catch (error) {
-    if (error instanceof TimeoutError) return false
-    throw error
+    return await Promise.race([
+      promise.then(() => true),
+      sleep(ms, false, { signal: late.signal }).catch(() => false),
+    ])
+  } finally {
+    late.abort()
   }
 }
 

@@ -1,5 +1,6 @@
 // A process that works on a store under short leases. In the first attempt of a task it says where it is, for its parent to stop it there; when
-// it is told to go on it tries everything that a holder may do, and says what became of it.
+// it is told to go on it tries everything that a holder may do, and says what became of it. In a later attempt it waits in the same step, if it is to
+// meet who was stopped, until that one has had its say.
 import { createInterface } from 'node:readline'
 import { createRuntime, defineTask } from '@ku0/agent-runtime'
 import { type Claim, type ExecutionStore, parseExecutionConfig, type Write } from '@ku0/agent-runtime-core'
@@ -11,10 +12,11 @@ import { zombieConfig, type ZombieEnd, type ZombieTold } from './zombie.ts'
 const [folder = ''] = process.argv.slice(2)
 const ledger = openLedger(`${folder}/ledger.txt`, { sync: false })
 const say = (line: string) => void process.stdout.write(`${line}\n`)
-const going = new Map<string, () => void>()
+/** Lines that its parent has said, or will. */
+const told = new Map<string, PromiseWithResolvers<void>>()
 const leaseIds = new Map<string, string>()
 
-const task = defineTask({ type: 'zombie', input: z.null() }, async (ctx) => {
+const task = defineTask({ type: 'zombie', input: z.object({ meets: z.boolean() }) }, async (ctx, { meets }) => {
   const { taskId, attempt, fencingToken } = ctx
   const step = (key: string, then?: () => Promise<void>) =>
     ctx.step(key, async ({ idempotencyKey }) => {
@@ -24,18 +26,22 @@ const task = defineTask({ type: 'zombie', input: z.null() }, async (ctx) => {
     })
   const before = await step('before')
   if (attempt > 1) {
-    const end: ZombieEnd = { before, held: await step('held'), after: await step('after'), by: fencingToken }
+    const held = await step('held', async () => {
+      if (!meets) return
+      say(`again ${taskId}`)
+      await hear(`release ${taskId}`)
+    })
+    const end: ZombieEnd = { before, held, after: await step('after'), by: fencingToken }
     await ctx.emit(fencingToken)
     return end
   }
-  const go = new Promise<void>((resolve) => going.set(taskId, resolve))
   let writes: ZombieTold['writes'] = {}
   const held = step('held', async () => {
     say(`in ${taskId}`)
-    await go
+    await hear(`go ${taskId}`)
     writes = await writeBlindly(leaseIds.get(`${taskId} ${fencingToken}`) ?? '')
   })
-  const told: ZombieTold = {
+  const outcome: ZombieTold = {
     token: fencingToken,
     step: await nameOf(held),
     nextStep: await nameOf(step('after')),
@@ -46,7 +52,7 @@ const task = defineTask({ type: 'zombie', input: z.null() }, async (ctx) => {
     signal: ctx.signal.aborted ? (ctx.signal.reason as Error).name : 'none',
     writes,
   }
-  say(`told ${taskId} ${JSON.stringify(told)}`)
+  say(`told ${taskId} ${JSON.stringify(outcome)}`)
   return { before, held: fencingToken, after: fencingToken, by: fencingToken } satisfies ZombieEnd
 })
 
@@ -63,14 +69,23 @@ say('open')
 
 for await (const line of createInterface({ input: process.stdin })) {
   if (line === 'end') break
-  going.get(line)?.()
-  going.delete(line)
+  toldOf(line).resolve()
 }
 // Its parent holds the other end still.
 process.stdin.destroy()
 await runtime.stop({ graceMs: 1_000 })
 await store.close()
 await ledger.close()
+
+function hear(line: string): Promise<void> {
+  return toldOf(line).promise
+}
+
+function toldOf(line: string): PromiseWithResolvers<void> {
+  const waiting = told.get(line) ?? Promise.withResolvers<void>()
+  told.set(line, waiting)
+  return waiting
+}
 
 function remember({ taskId, fencingToken, leaseId }: Claim): void {
   leaseIds.set(`${taskId} ${fencingToken}`, leaseId)
