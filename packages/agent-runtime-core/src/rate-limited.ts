@@ -48,6 +48,15 @@ export class RateLimited extends RuntimeError {
 
 /** The rate limit that an error tells of, by itself or by its causes. */
 export function rateLimitIn(error: unknown): RateLimited | undefined {
+  try {
+    return limitBehind(error)
+  } catch {
+    // Whatever was thrown may be a proxy or have getters that throw: it tells of no limit.
+    return undefined
+  }
+}
+
+function limitBehind(error: unknown): RateLimited | undefined {
   let at = error
   for (let depth = 0; depth <= MAX_CAUSES && typeof at === 'object' && at !== null; depth++) {
     if (at instanceof RateLimited) return at

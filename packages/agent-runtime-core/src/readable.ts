@@ -12,6 +12,15 @@ export function isReadable(value: unknown): value is Readonly<Record<string, unk
   }
 }
 
+/** `instanceof` that never throws, as it does for a proxy that was revoked: whatever a program throws is looked at with it. */
+export function isA<T>(value: unknown, Class: abstract new (...given: never[]) => T): value is T {
+  try {
+    return value instanceof Class
+  } catch {
+    return false
+  }
+}
+
 /** Whether a value is a list. Never throws, as `Array.isArray` does for a proxy that was revoked. */
 export function isList(value: unknown): value is readonly unknown[] {
   try {

@@ -212,7 +212,7 @@ export interface TaskContext {
   /**
    * Runs a command in its own process group and waits for it. The group dies with the task: on abort it gets TERM, and KILL
    * after `killGraceMs`; what the command left behind in its group when it exits is killed at once. A non-zero exit code
-   * is an answer, not an error. Source: `docs/semantics.md 5.1`, `docs/reliability.md` T18.
+   * is an answer, not an error; a command that cannot be started throws what the system says (`ENOENT`). Source: `docs/semantics.md 5.1`, `docs/reliability.md` T18.
    */
   exec(command: string, args?: readonly string[], options?: ExecOptions): Promise<ExecResult>
 

@@ -128,6 +128,25 @@ describe('mistakes are named', () => {
         expect([place, await told(() => call(given))]).toEqual([place, expect.stringContaining(place)])
   })
 
+  test('what a handler or a step throws ends its task, even if nobody can look at it', async () => {
+    const { proxy, revoke } = Proxy.revocable({}, {})
+    revoke()
+    const broken = Object.defineProperty(new Error('broken'), 'cause', {
+      get: () => {
+        throw new Error('a getter of theirs')
+      },
+    })
+    for (const thrown of [proxy, broken] as Error[]) {
+      const raise = () => {
+        throw thrown
+      }
+      const told = thrown === broken ? /broken/ : /something unreadable/
+      expect(await failing(raise)).toMatch(told)
+      expect(await failing((ctx) => ctx.step('a', raise))).toMatch(told)
+      expect(await failing((ctx) => ctx.race('a', { b: raise }))).toMatch(told)
+    }
+  })
+
   test('no task is no agent, and no options are no graph', async () => {
     const view = toAgentView as (given?: unknown) => AgentView
     expect(await told(() => view())).toBe('toAgentView: what runtime.status gives; given undefined')

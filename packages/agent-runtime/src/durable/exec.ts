@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { RuntimeError, show } from '@ku0/agent-runtime-core'
+import { describeError, isA, RuntimeError, show } from '@ku0/agent-runtime-core'
 import type { Attempt, Dependant } from '../execution/attempt.ts'
 import { assertOptions, delayRule, invalid, isAmount, isOneOf, type Rules, signalRule } from '../rules.ts'
 import type { ExecOptions, ExecResult } from '../task-context.ts'
@@ -64,7 +64,8 @@ const execRules: Rules<ExecOptions> = {
 
 function reasonOf(signal: AbortSignal | undefined): Error | undefined {
   if (signal?.aborted !== true) return undefined
-  return signal.reason instanceof Error ? signal.reason : new Error(String(signal.reason))
+  const reason: unknown = signal.reason
+  return isA(reason, Error) ? reason : new Error(describeError(reason).message)
 }
 
 /** One command and its process group, from its start until nothing of it is left. */

@@ -5,6 +5,7 @@ import {
   encode,
   type ErrorRecord,
   idempotencyKey,
+  isA,
   isFinalError,
   type OutcomeOf,
   type RateLimited,
@@ -339,11 +340,11 @@ export class StepRun implements StepHandle, Start, Member {
   }
 
   #fail(reason: unknown): void {
-    if (reason instanceof TimeoutError) this.#doubtful = true
+    if (isA(reason, TimeoutError)) this.#doubtful = true
     const error = describeError(reason)
     const retry = this.#retryAfter(error, rateLimitIn(reason))
     const { inDoubt } = this.#facts
-    if (retry === undefined && inDoubt !== undefined && reason instanceof TimeoutError)
+    if (retry === undefined && inDoubt !== undefined && isA(reason, TimeoutError))
       return this.#settleLate(reason, inDoubt)
     this.#failAs(reason, error, retry)
   }

@@ -1,5 +1,7 @@
 import {
   callOf,
+  describeError,
+  isA,
   isRetryWait,
   type OpenWait,
   type OutcomeOf,
@@ -215,7 +217,7 @@ export class Waits implements Dependant {
 
   #unanswered(asked: readonly Pending[], error: unknown): void {
     this.#asking = undefined
-    const reason = error instanceof Error ? error : new Error(String(error))
+    const reason = isA(error, Error) ? error : new Error(describeError(error).message)
     for (const pending of asked) this.#end(pending)?.refuse(reason)
     this.idle()
     this.#pass.resume()

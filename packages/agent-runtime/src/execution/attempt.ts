@@ -4,10 +4,12 @@ import {
   type Claim,
   type Divergence,
   describeError,
+  isReadable,
   type OutcomeOf,
   type RateLimited,
   RuntimeError,
   type Settlement,
+  show,
   type UsageSum,
   type Write,
 } from '@ku0/agent-runtime-core'
@@ -354,7 +356,9 @@ export class Attempt {
 
   /** A line of `ctx.log`: its words are the handler's, and stay as they are. */
   logForHandler(level: LogLevel, message: string, fields?: Readonly<Record<string, unknown>>): void {
-    this.parts.log(level, message, { ...this.#ids(), ...fields }, 'handler')
+    // A line of the log is nothing that a task fails of.
+    const own = fields === undefined || isReadable(fields) ? fields : { fields: show(fields) }
+    this.parts.log(level, message, { ...this.#ids(), ...own }, 'handler')
   }
 
   #ids() {

@@ -14,11 +14,15 @@ export function waitsBehind(error: unknown): readonly string[] {
   const left: unknown[] = [error]
   for (let at = left.shift(); seen.size < MAX_LOOKED_AT; at = left.shift()) {
     if (at === undefined && left.length === 0) break
-    if (!(at instanceof Error) || seen.has(at)) continue
-    seen.add(at)
-    const key = keys.get(at)
-    if (key !== undefined) found.add(key)
-    left.push(at.cause, ...(at instanceof AggregateError ? at.errors : []))
+    try {
+      if (!(at instanceof Error) || seen.has(at)) continue
+      seen.add(at)
+      const key = keys.get(at)
+      if (key !== undefined) found.add(key)
+      left.push(at.cause, ...(at instanceof AggregateError ? at.errors : []))
+    } catch {
+      // Whatever was thrown may be a proxy or have getters that throw: it tells of no wait.
+    }
   }
   return [...found]
 }

@@ -4,7 +4,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { encode } from '@ku0/agent-runtime-core'
 import { verifyStore } from '@ku0/agent-runtime-persistence'
-import { createRuntime, defineTask, type Receipt, type Runtime, type Schema } from '../../src/index.ts'
+import {
+  createRuntime,
+  defineTask,
+  type Receipt,
+  type Runtime,
+  type Schema,
+  type TaskDefinition,
+} from '../../src/index.ts'
 
 const any: Schema = { '~standard': { version: 1, vendor: 'fuzz', validate: (value) => ({ value }) } }
 
@@ -33,11 +40,13 @@ export class World implements AsyncDisposable {
     this.#folder = folder
   }
 
-  static async make(options: { readonly thread?: boolean } = {}): Promise<World> {
+  static async make(
+    options: { readonly thread?: boolean; readonly tasks?: readonly TaskDefinition[] } = {},
+  ): Promise<World> {
     const folder = mkdtempSync(join(tmpdir(), 'ku0-fuzz-'))
     const runtime = await createRuntime({
       store: `sqlite:${join(folder, 'it.db')}`,
-      tasks,
+      tasks: [...tasks, ...(options.tasks ?? [])],
       config: { maxPayloadBytes: 100_000, maxInlineBytes: 1_000 },
       durability: 'normal',
       thread: options.thread ?? false,

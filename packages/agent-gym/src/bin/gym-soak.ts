@@ -1,0 +1,11 @@
+import { soakCommand } from '../cli/soak-command.ts'
+import { endQuietlyWithoutReader } from '../cli/streams.ts'
+
+const stop = new AbortController()
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort())
+endQuietlyWithoutReader(process.stdout, process.stderr)
+process.exitCode = await soakCommand(
+  process.argv.slice(2),
+  { out: process.stdout, err: process.stderr },
+  stop.signal,
+)

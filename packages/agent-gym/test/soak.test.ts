@@ -1,0 +1,46 @@
+import { describe, expect, test } from 'vitest'
+import { soakCommand } from '../src/cli/soak-command.ts'
+import { slopeOf } from '../src/soak/slope.ts'
+
+async function soaked(...args: readonly string[]) {
+  const said = { out: '', err: '' }
+  const screen = (name: 'out' | 'err') => ({ write: (text: string) => ((said[name] += text), true) })
+  const code = await soakCommand(
+    args,
+    { out: screen('out'), err: screen('err') },
+    new AbortController().signal,
+  )
+  return { code, ...said }
+}
+
+describe('the soak', () => {
+  test.each([
+    ['leak', 'heap after a collection'],
+    ['listener', 'listeners more at the end'],
+    ['timer', 'handles, descriptors and timers'],
+  ])('R10 finds a planted %s: %s', { timeout: 120_000 }, async (leak, figure) => {
+    const { code, out } = await soaked('--tasks', '100', '--plant', leak)
+    const line = out.split('\n').find((it) => it.includes(figure))
+    expect([code, line]).toEqual([1, expect.stringContaining('BROKEN')])
+  })
+
+  test('a leak that there is not, and a length that is none, are wrong', async () => {
+    expect(await soaked('--plant', 'leek')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("no leak 'leek'") as string,
+    })
+    expect(await soaked('--minutes', 'many')).toMatchObject({ code: 2 })
+  })
+
+  test('a slope is that of the line through the points, and says how sure it is', () => {
+    const line = [0, 1, 2].map((x) => [x, 1 + 2 * x] as const)
+    expect(slopeOf(line)).toEqual({ perUnit: 2, error: 0 })
+    expect(slopeOf(line.slice(1)).error).toBe(Number.POSITIVE_INFINITY)
+    const near = [0, 2, 1, 3].map((y, x) => [x, y] as const)
+    expect(slopeOf(near)).toEqual({
+      perUnit: expect.closeTo(0.8) as number,
+      error: expect.closeTo(Math.sqrt(0.18)) as number,
+    })
+    expect(() => slopeOf(line.map(([, y]) => [1, y]))).toThrow(RangeError)
+  })
+})
