@@ -141,7 +141,7 @@ describe('two processes on one file (docs/semantics.md 4.7, 4.10, 5.7)', () => {
     const [{ scene: a }, { scene: b }] = await twoProcesses()
     await a.submitMany(3)
     await a.worker('a', 4, ['*'], 0)
-    for (let life = 1; life <= 2; life++) {
+    for (let life = 1; life <= 3; life++) {
       a.free('a', 3)
       await a.until(() => a.claims.length === 3 * life, 'the three')
       await a.jump(30_000)
@@ -150,9 +150,9 @@ describe('two processes on one file (docs/semantics.md 4.7, 4.10, 5.7)', () => {
     a.free('a', 3)
     await b.worker('b', 4)
     await a.pass(500)
-    const last = () => [a.claims.slice(6), b.claims].map((claims) => claims.map(({ sequence }) => sequence))
+    const last = () => [a.claims.slice(9), b.claims].map((claims) => claims.map(({ sequence }) => sequence))
     expect(last()).toEqual([[1], [2]])
-    await a.settle(a.claims[6] as Claim)
+    await a.settle(a.claims[9] as Claim)
     await a.pass(500)
     expect(last()).toEqual([[1, 3], [2]])
   })

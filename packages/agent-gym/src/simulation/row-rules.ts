@@ -69,7 +69,7 @@ export interface Started {
 
 /** From so many crashes on a task may be what ends its processes. */
 export function suspectFrom(maxCrashes: number): number {
-  return maxCrashes < 4 ? Math.max(1, maxCrashes - 1) : Math.floor(maxCrashes / 2)
+  return (maxCrashes + (maxCrashes % 2)) / 2
 }
 
 /** 3.9: of tasks that may be what ends their processes, a process runs one at a time. */

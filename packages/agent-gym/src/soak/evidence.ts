@@ -12,7 +12,7 @@ export function evidenceOf(plan: SoakPlan, soaked: Soaked, commit: string): stri
   return [
     '# Evidence: the soak',
     '',
-    'The last long run of `pnpm soak --minutes N --evidence`; what it does: [soak](../reliability.md#37-soak).',
+    'The last long run of `pnpm soak --minutes N --evidence`; what it does: [soak](../reliability.md#38-soak).',
     '',
     ...table(
       ['', ''],

@@ -458,7 +458,7 @@ export class ReferenceModel {
 
   private isSuspect({ crashes }: ModelTask): boolean {
     const { maxCrashes } = this.config
-    return crashes >= Math.max(1, Math.floor(maxCrashes / 2), Math.min(2, maxCrashes - 1))
+    return 2 * crashes >= maxCrashes
   }
 
   /** `worker`: undefined for a lease that its caller holds. */
