@@ -42,6 +42,7 @@ export class Submit extends Command {
     assert.deepEqual({ accepted, sequence, ...detail }, expected)
     if (receipt.accepted) real.taskIds.set(receipt.sequence, receipt.taskId)
     count(receipt.accepted ? (receipt.deduplicated ? 'deduplicated' : 'accepted') : receipt.reason)
+    if (receipt.accepted && model.circuits.has(type)) count('probe')
   }
 }
 
@@ -202,7 +203,12 @@ function settlementOf(it: ModelSettlement): Settlement {
     case 'completed':
       return { as: 'completed', output: it.value }
     case 'failed':
-      return { as: 'failed', kind: it.kind, error: it.value }
+      return {
+        as: 'failed',
+        kind: it.kind,
+        error: it.value,
+        ...(it.breach === undefined ? {} : { breach: it.breach }),
+      }
     case 'retry':
     case 'rate_limited':
       return { as: it.as, error: it.value, delayMs: it.delayMs }

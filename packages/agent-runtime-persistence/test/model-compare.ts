@@ -76,7 +76,23 @@ export async function compare(model: ReferenceModel, real: Real): Promise<void> 
   await compareEvaluations(model, real)
   await compareBudgets(model, real)
   await compareQuotas(model, real)
+  await compareCircuits(model, real)
   assert.deepEqual(real.scene.failures, [])
+}
+
+/** A route that nothing is to be remembered of has no circuit in either. */
+async function compareCircuits(model: ReferenceModel, { scene }: Real): Promise<void> {
+  const routes = await scene.read({ kind: 'routes' })
+  const open = routes.filter(({ circuit }) => circuit !== 'closed')
+  const stateOf = (probe: ModelTask | undefined) => (probe === undefined ? 'open' : 'half_open')
+  assert.deepEqual(
+    Object.fromEntries(open.map(({ route, circuit }) => [route, circuit])),
+    Object.fromEntries([...model.circuits].map(([route, { probe }]) => [route, stateOf(probe)])),
+  )
+  assert.deepEqual(
+    routes.filter(({ healthy, circuit }) => healthy === (circuit !== 'closed')),
+    [],
+  )
 }
 
 /** Everything that there is, in which no invariant is broken. */

@@ -11,6 +11,7 @@ import type { ModelRequest, ModelSettlement } from '@ku0/agent-runtime-core/test
 import fc from 'fast-check'
 import { AdvanceToLine, Answer, SpawnWithBudget, SubmitWithBudget } from './model-budgets.ts'
 import { Spawn } from './model-children.ts'
+import { Breach, FRAGILE } from './model-circuits.ts'
 import type { Command } from './model-command.ts'
 import {
   Advance,
@@ -453,6 +454,36 @@ const spendingCommands = [
   fc.tuple(fc.constantFrom(1, 300, 1_000), fc.constantFrom(undefined, 0)).map((it) => new Advance(...it)),
 ]
 
+const losingCommands = [
+  fc.constantFrom(2, 3).map((capacity) => new Register(capacity, ['*'])),
+  ...often(
+    5,
+    fc
+      .tuple(fc.constantFrom(...lanes), fc.constantFrom('a', FRAGILE, FRAGILE), fc.constantFrom(0, 0, 0, 1))
+      .map(([lane, type, delayMs]) => new Submit(lane, type, '1', undefined, delayMs)),
+  ),
+  ...often(
+    8,
+    which.map((it) => new Free(it)),
+  ),
+  ...often(
+    3,
+    fc.tuple(fc.constantFrom(1, 300, 1_000), fc.constantFrom(undefined, 0)).map((it) => new Advance(...it)),
+  ),
+  ...often(
+    2,
+    which.map((it) => new Breach(it)),
+  ),
+  ...often(
+    2,
+    fc.tuple(which, settlement).map((it) => new Settle(...it)),
+  ),
+  fc.tuple(which, requests, fc.boolean()).map((it) => new Suspend(...it)),
+  which.map((it) => new Release(it, 'yielded')),
+  which.map((it) => new Diverge(it)),
+  which.map((it) => new Cancel(it)),
+]
+
 /** A life begins with a worker, so that there is something to lose. `more`: commands that both kinds of lives have. */
 export const lifeOf = (more: readonly fc.Arbitrary<Command>[]) =>
   fc
@@ -466,4 +497,10 @@ export const lifeOf = (more: readonly fc.Arbitrary<Command>[]) =>
 export const spendingLifeOf = (more: readonly fc.Arbitrary<Command>[]) =>
   fc
     .commands([...spendingCommands, ...more], { maxCommands: 120, size: 'max' })
+    .map((list) => [new Register(3, ['*']), ...list])
+
+/** The same of tasks that are lost again and again, and of a type whose circuit opens. */
+export const losingLifeOf = (more: readonly fc.Arbitrary<Command>[]) =>
+  fc
+    .commands([...losingCommands, ...more], { maxCommands: 120, size: 'max' })
     .map((list) => [new Register(3, ['*']), ...list])

@@ -15,6 +15,7 @@ export const { config } = parseExecutionConfig({
   batchBackpressureThreshold: 2,
   maxDelayed: 3,
   maxCrashes: 3,
+  circuitOpenMs: 700,
   maxEvaluationsKept: 3,
   maxEvaluatedAgents: 2,
   quotaConfig: {

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { openStore } from '../src/index.ts'
 import { Restart } from './model-commands.ts'
-import { lifeOf, spendingLifeOf } from './model-lives.ts'
+import { lifeOf, losingLifeOf, spendingLifeOf } from './model-lives.ts'
 import { config, Real, seen } from './model-real.ts'
 import { scratchFolder } from './scratch-folder.ts'
 import { assertTables } from './tables.ts'
@@ -50,6 +50,7 @@ describe('whatever is done to a store, it does what the reference model does (do
   test.each([
     ['in a file that is closed and opened again at any time', lifeOf, 2],
     ['and trees that spend their budgets', spendingLifeOf, 4],
+    ['and tasks that are lost again and again', losingLifeOf, 2],
   ] as const)('%s', { timeout: 600_000 }, async (_, kind, part) => {
     const folder = scratchFolder()
     let files = 0
@@ -88,6 +89,10 @@ describe('whatever is done to a store, it does what the reference model does (do
       completed: 0.5,
       failed: 0.5,
       retry: 0.5,
+      breach: 0.2,
+      'breach of a probe': 0.01,
+      circuit_open: 0.2,
+      probe: 0.1,
       'settled again': 0.3,
       'stale settle': 1,
       'stale step': 1,
@@ -122,7 +127,7 @@ describe('whatever is done to a store, it does what the reference model does (do
       parked: 0.5,
       unparked: 0.2,
       expired: 1,
-      'suspect held': 0.1,
+      'suspect held': 0.4,
       edge: 2,
       drain: 0.3,
       remove: 0.3,

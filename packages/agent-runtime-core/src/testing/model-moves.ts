@@ -39,6 +39,7 @@ export function queue(
     dueAt,
     lease: undefined,
     told: undefined,
+    said: undefined,
     parked: false,
     budget: undefined,
     recorded: 0,
@@ -158,6 +159,8 @@ function finish(
   now: number,
 ): void {
   cancelAll(closeChildren(task), now)
+  const isFailure = state === 'failed' && reason === 'failed' && task.lease !== undefined
+  task.said ??= state === 'completed' ? 'success' : isFailure ? 'failure' : 'none'
   if (task.lease !== undefined) end(task.lease, state, reason)
   task.state = state
   task.told = told

@@ -19,6 +19,7 @@ export interface ModelConfig {
   readonly batchBackpressureThreshold: number
   readonly maxDelayed: number
   readonly maxCrashes: number
+  readonly circuitOpenMs: number
   readonly maxEvaluationsKept: number
   readonly maxEvaluatedAgents: number
   readonly quotaConfig?: QuotaConfig | undefined
@@ -38,6 +39,8 @@ export interface ModelTask {
   lease: ModelLease | undefined
   /** How it ended, as its parent hears it. */
   told: string | undefined
+  /** What its first wait, or its end, says of its route. */
+  said: 'success' | 'failure' | 'none' | undefined
   /** It waits because its code and its history part, or because a budget asks. */
   parked: false | 'divergence' | 'budget'
   budget: ModelBudget | undefined
@@ -148,6 +151,13 @@ export interface ModelRequest extends Omit<ModelWait, 'dueAt' | 'terms'> {
   readonly approval?: Omit<ApprovalTerms, 'request'>
 }
 
+/** The circuit of a route that is not closed: half open while it has a probe. */
+export interface ModelCircuit {
+  readonly openedAt: number
+  probe: ModelTask | undefined
+  probeAt: number
+}
+
 export interface ModelLease {
   /** The store-wide number of its start. */
   readonly dispatch: number
@@ -230,6 +240,6 @@ export type ModelSpawn =
 
 export type ModelSettlement =
   | { readonly as: 'completed'; readonly value: string }
-  | { readonly as: 'failed'; readonly value: string; readonly kind: FailureKind }
+  | { readonly as: 'failed'; readonly value: string; readonly kind: FailureKind; readonly breach?: 'hard' }
   | { readonly as: 'retry'; readonly value: string; readonly delayMs: number }
   | { readonly as: 'rate_limited'; readonly value: string; readonly delayMs: number }

@@ -13,6 +13,7 @@ import {
   spend,
 } from './model-budgets.ts'
 import { dropChildren } from './model-children.ts'
+import { answerProbes, breach, isOpen, takeProbe } from './model-circuits.ts'
 import { nextClaim } from './model-claims.ts'
 import { evaluate } from './model-evaluations.ts'
 import {
@@ -40,6 +41,7 @@ import {
 } from './model-quotas.ts'
 import type {
   ModelAgent,
+  ModelCircuit,
   ModelConfig,
   ModelLease,
   ModelReceipt,
@@ -66,6 +68,7 @@ export class ReferenceModel {
   readonly keys = new Map<string, ModelTask>()
   readonly schedules = new Map<string, ModelSchedule>()
   readonly agents = new Map<string, ModelAgent>()
+  readonly circuits = new Map<string, ModelCircuit>()
   rejected = 0
   /** By quota key: until when a provider blocked it, or had. */
   readonly blocked = new Map<string, number>()
@@ -228,7 +231,10 @@ export class ReferenceModel {
       if (it.as === 'rate_limited') requeue(lease, 'rate_limited', this.now + it.delayMs)
       else if (it.as === 'retry') requeue(lease, 'retry', it.delayMs > 0 ? this.now + it.delayMs : undefined)
       else if (it.as === 'completed') complete(lease.task, it.value, this.now)
-      else fail(lease.task, it.value, it.kind, this.now)
+      else {
+        fail(lease.task, it.value, it.kind, this.now)
+        if (it.breach === 'hard') breach(this.circuits, lease.task, this.now)
+      }
       blockAll(this.blocked, blocks, this.now + BLOCK_MS)
       return 'ok'
     })
@@ -249,6 +255,7 @@ export class ReferenceModel {
       task.waits.push(...fresh)
       if (back !== undefined || (over.length === 0 && !stay)) {
         park(lease)
+        task.said ??= 'success'
         if (back !== undefined) conclude(task, back, this.now)
         return { suspended: true, resolved: [] }
       }
@@ -392,7 +399,9 @@ export class ReferenceModel {
     this.promote()
     passTime(this.tasks, this.now)
     if (renewing) this.renew()
+    answerProbes(this.circuits, this.now)
     const outcome = operation()
+    answerProbes(this.circuits, this.now)
     this.claim()
     return outcome
   }
@@ -513,6 +522,12 @@ export class ReferenceModel {
     const isTooMany = exceeds(quotas, it.tokens ?? 0, this.tasks, this.blocked, this.now)
     const reason =
       this.refusal(lane, dueAt !== undefined) ??
+      (isOpen(this.circuits, it.type, dueAt !== undefined, {
+        now: this.now,
+        openMs: this.config.circuitOpenMs,
+      })
+        ? 'circuit_open'
+        : undefined) ??
       (isExhausted(parent, this.now) ? 'budget_exceeded' : undefined) ??
       (isTooMany ? 'quota_exceeded' : undefined)
     const sequence = ++this.sequence
@@ -524,6 +539,7 @@ export class ReferenceModel {
     if (it.budget !== undefined) giveBudget(task, it.budget)
     admitted(task, this.now)
     this.tasks.push(task)
+    takeProbe(this.circuits, task, this.now)
     return task
   }
 

@@ -1,4 +1,8 @@
-import { addUse, type BudgetUse, noUse, type TaskRow, type TotalsRow } from '@ku0/agent-runtime-core'
+import { addUse, type BudgetUse, noTotals, noUse, type TaskRow } from '@ku0/agent-runtime-core'
+
+const { rejected: _, rejectedPruned: _1, running: _2, waiting: _3, ...noneRisen } = noTotals
+/** The sums that only rise. */
+export type RisingTotal = keyof typeof noneRisen
 
 /** What the tasks of a store add up to, counted one by one, to be compared with its sums. */
 export class Tally {
@@ -7,15 +11,7 @@ export class Tally {
   events = 0
   leases = 0
   keys = 0
-  readonly totals: Record<RisingTotal, number> = {
-    submitted: 0,
-    completed: 0,
-    failed: 0,
-    canceled: 0,
-    requeued: 0,
-    expired: 0,
-    preempted: 0,
-  }
+  readonly totals: Record<RisingTotal, number> = { ...noneRisen }
   /** By schedule: the tasks that say that they are its runs. */
   readonly runs = new Map<string, number>()
   /** By budget: what the tasks that draw on it first used up. */
@@ -53,6 +49,3 @@ export class Tally {
     this.spent.set(budget, addUse(this.spent.get(budget) ?? noUse, use))
   }
 }
-
-/** The sums that only rise. */
-export type RisingTotal = Exclude<keyof TotalsRow, 'rejected' | 'rejectedPruned' | 'running' | 'waiting'>
