@@ -647,6 +647,8 @@ function warm(cache: Cache, tables: SqliteTables, it: Warming): void {
   if (shares !== undefined && !isFresh) renewShares(cache, load, { since: it.since ?? 0, streams }, it)
   for (const row of streams) cache.keepStream(row)
   if (shares !== undefined && isFresh) warmShares(cache, load, shares)
+  // Without shares only those are known that somebody asked for, and nothing tells which of them have changed.
+  if (shares === undefined) cache.clients.clear()
   cache.clientsRemoved = removed
   for (const row of load.quotas()) cache.quotas.set(row.key, row)
   for (const row of load.work.circuits()) cache.circuits.set(row.route, row)

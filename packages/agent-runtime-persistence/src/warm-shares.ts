@@ -2,6 +2,7 @@ import {
   newClient,
   shareOrderOf,
   WorkingSet,
+  type ShareBook,
   type ClientRow,
   type Instant,
   type SharesConfig,
@@ -39,7 +40,9 @@ export function renewShares(
   const ws = new WorkingSet(cache, now, around)
   const { shares } = ws
   if (shares === undefined) throw new Error('there are no shares to renew')
-  for (const row of load.clientsSince(changed.since)) {
+  const rows = load.clientsSince(changed.since)
+  renumber(ws, shares, rows)
+  for (const row of rows) {
     const before = ws.client(row.name)
     shares.putClient({ ...row, queued: before.queued, running: before.running }, before)
   }
@@ -62,4 +65,15 @@ export function renewShares(
   for (const name of running.keys()) put(ws.client(name))
   cache.absorbShares(ws, shares)
   cache.next.client = ws.nextClient
+}
+
+/** A client that has no row yet has its number in this process only: where another process has given that to one with a row, it gets a new one. */
+function renumber(ws: WorkingSet, shares: ShareBook, rows: readonly ClientRow[]): void {
+  if (rows.length === 0) return
+  const names = new Map(rows.map(({ id, name }) => [id, name]))
+  for (const client of Array.from(ws.allClients())) {
+    const owner = names.get(client.id)
+    if (owner !== undefined && owner !== client.name)
+      shares.putClient({ ...client, id: ws.nextClient++ }, client)
+  }
 }

@@ -137,6 +137,35 @@ describe('two processes on one file (docs/semantics.md 4.7, 4.10, 5.7)', () => {
     expect(order).toEqual([3, 2, 4, 1])
   })
 
+  test('11.1 a client keeps its row, whoever is numbered by which process first', async () => {
+    const [{ scene: a }, { scene: b }] = await twoProcesses({ config: { shares: {} } })
+    await a.accepted({ client: 'y', delayMs: 1_000 })
+    await b.worker('b', 1)
+    await a.write({ kind: 'putClient', name: 'x', credits: 5 })
+    await b.pass(2_000)
+    await b.settle(b.claims[0] as Claim)
+    await a.pass(100)
+    for (const { store } of [a, b]) {
+      const clients = await store.read({ kind: 'clients', limit: 10 })
+      expect(clients.map(({ name, credits, spent }) => [name, credits, spent])).toEqual([
+        ['x', 5, 0],
+        ['y', 1_000, 1],
+      ])
+    }
+  })
+
+  test.each([{}, { shares: {} }])(
+    '11.1 a client is what both processes have said of it, with %j',
+    async (config) => {
+      const [{ scene: a }, { scene: b }] = await twoProcesses({ config })
+      await a.write({ kind: 'putClient', name: 'x', credits: 5 })
+      await b.write({ kind: 'putClient', name: 'x', tier: 'contracted' })
+      await a.write({ kind: 'putClient', name: 'x', credits: 7 })
+      const put = await b.write({ kind: 'putClient', name: 'x', tier: 'contracted' })
+      expect(put).toMatchObject({ as: 'put', client: { credits: 7, tier: 'contracted' } })
+    },
+  )
+
   test('3.9 in two processes two suspects run at once, and no more', async () => {
     const [{ scene: a }, { scene: b }] = await twoProcesses()
     await a.submitMany(3)

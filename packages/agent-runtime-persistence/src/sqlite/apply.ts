@@ -65,7 +65,10 @@ export function prepareApply(db: Db) {
   const updateStream = db.prepare(
     'UPDATE stream SET depth = ?, delayed = ?, head = ?, place = ?, changed = ? WHERE id = ?',
   )
-  const putClient = db.prepare('INSERT OR REPLACE INTO client VALUES (?, ?, ?, ?, ?, ?, ?, ?)')
+  // By its name: a number that another client has is a fault, and takes nobody's row.
+  const putClient = db.prepare(`INSERT INTO client VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (name) DO UPDATE SET credits = excluded.credits, tier = excluded.tier, time = excluded.time,
+      floor = excluded.floor, spent = excluded.spent, changed = excluded.changed`)
   const deleteClient = db.prepare('DELETE FROM client WHERE name = ?')
   const countRemoval = db.prepare("UPDATE meta SET value = value + 1 WHERE key = 'clients_removed'")
   const putWorker = db.prepare('INSERT OR REPLACE INTO worker VALUES (?, ?, ?, ?, ?, ?, ?, ?)')
