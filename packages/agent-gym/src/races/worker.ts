@@ -16,45 +16,48 @@ const say = (line: string) => void process.stdout.write(`${line}\n`)
 const told = new Map<string, PromiseWithResolvers<void>>()
 const leaseIds = new Map<string, string>()
 
-const task = defineTask({ type: 'zombie', input: z.object({ meets: z.boolean() }) }, async (ctx, { meets }) => {
-  const { taskId, attempt, fencingToken } = ctx
-  const step = (key: string, then?: () => Promise<void>) =>
-    ctx.step(key, async ({ idempotencyKey }) => {
-      await ledger.witness({ taskId, stepKey: key, attempt, fencingToken, idempotencyKey })
-      await then?.()
-      return fencingToken
+const task = defineTask(
+  { type: 'zombie', input: z.object({ meets: z.boolean() }) },
+  async (ctx, { meets }) => {
+    const { taskId, attempt, fencingToken } = ctx
+    const step = (key: string, then?: () => Promise<void>) =>
+      ctx.step(key, async ({ idempotencyKey }) => {
+        await ledger.witness({ taskId, stepKey: key, attempt, fencingToken, idempotencyKey })
+        await then?.()
+        return fencingToken
+      })
+    const before = await step('before')
+    if (attempt > 1) {
+      const held = await step('held', async () => {
+        if (!meets) return
+        say(`again ${taskId}`)
+        await hear(`release ${taskId}`)
+      })
+      const end: ZombieEnd = { before, held, after: await step('after'), by: fencingToken }
+      await ctx.emit(fencingToken)
+      return end
+    }
+    let writes: ZombieTold['writes'] = {}
+    const held = step('held', async () => {
+      say(`in ${taskId}`)
+      await hear(`go ${taskId}`)
+      writes = await writeBlindly(leaseIds.get(`${taskId} ${fencingToken}`) ?? '')
     })
-  const before = await step('before')
-  if (attempt > 1) {
-    const held = await step('held', async () => {
-      if (!meets) return
-      say(`again ${taskId}`)
-      await hear(`release ${taskId}`)
-    })
-    const end: ZombieEnd = { before, held, after: await step('after'), by: fencingToken }
-    await ctx.emit(fencingToken)
-    return end
-  }
-  let writes: ZombieTold['writes'] = {}
-  const held = step('held', async () => {
-    say(`in ${taskId}`)
-    await hear(`go ${taskId}`)
-    writes = await writeBlindly(leaseIds.get(`${taskId} ${fencingToken}`) ?? '')
-  })
-  const outcome: ZombieTold = {
-    token: fencingToken,
-    step: await nameOf(held),
-    nextStep: await nameOf(step('after')),
-    heartbeat: await nameOf(ctx.heartbeat({ progress: 1 })),
-    output: await nameOf(ctx.emit(fencingToken)),
-    checkpoint: await nameOf(ctx.checkpoint(fencingToken)),
-    command: await nameOf(ctx.exec('sh', ['-c', 'echo a command >> "$0"', `${folder}/ledger.txt`])),
-    signal: ctx.signal.aborted ? (ctx.signal.reason as Error).name : 'none',
-    writes,
-  }
-  say(`told ${taskId} ${JSON.stringify(outcome)}`)
-  return { before, held: fencingToken, after: fencingToken, by: fencingToken } satisfies ZombieEnd
-})
+    const outcome: ZombieTold = {
+      token: fencingToken,
+      step: await nameOf(held),
+      nextStep: await nameOf(step('after')),
+      heartbeat: await nameOf(ctx.heartbeat({ progress: 1 })),
+      output: await nameOf(ctx.emit(fencingToken)),
+      checkpoint: await nameOf(ctx.checkpoint(fencingToken)),
+      command: await nameOf(ctx.exec('sh', ['-c', 'echo a command >> "$0"', `${folder}/ledger.txt`])),
+      signal: ctx.signal.aborted ? (ctx.signal.reason as Error).name : 'none',
+      writes,
+    }
+    say(`told ${taskId} ${JSON.stringify(outcome)}`)
+    return { before, held: fencingToken, after: fencingToken, by: fencingToken } satisfies ZombieEnd
+  },
+)
 
 const { config } = parseExecutionConfig(zombieConfig)
 const store: ExecutionStore = await openStore(`sqlite:${folder}/runtime.db`, { config })
