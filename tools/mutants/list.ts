@@ -161,7 +161,9 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'I18 a handler whose task was canceled is not aborted',
     file: `${runtime}execution/attempt.ts`,
-    edits: [['    this.#controller?.abort(stop.error)\n', '']],
+    edits: [
+      ['    this.#controller?.abort(stop.error)\n    this.#stopDependants', '    this.#stopDependants'],
+    ],
     killedBy: ['packages/agent-runtime/test/execution/cancellation.test.ts', ''],
   },
   {

@@ -53,9 +53,12 @@ export class HistoryClient {
     const taskId = this.#idOf(n)
     const roll = random.int(0, 19)
     if (taskId === undefined || roll < 4) await this.submit(n, random.int(0, 9) === 0 ? 1 : 0)
-    else if (roll < 13) await this.status(taskId)
-    else if (roll < 15) await this.signal(taskId)
-    else if (roll < 16) await this.cancel(taskId)
+    else if (roll < 14) await this.status(taskId)
+    else if (roll < 15) {
+      // The second may find the first unread.
+      await this.signal(taskId)
+      await this.signal(taskId)
+    } else if (roll < 16) await this.cancel(taskId)
     else if (roll < 17) await this.result(taskId, random.int(20, 80))
     else await this.follow(taskId, random.int(5, 40))
   }

@@ -74,12 +74,14 @@ export async function stopWorkers(
       logger: false,
     })
     const seen: StoppedWorker[] = []
+    let submitted = 0
     let early = 0
     const counted = () => seen.filter(({ wasTakenOver }) => wasTakenOver).length
     while (counted() < stops) {
       signal.throwIfAborted()
       const round = Array.from({ length: Math.min(atOnce, stops - counted()) }, async () => {
-        const meets = random.next() < 0.5
+        submitted += 1
+        const meets = submitted % 2 === 0
         const { taskId } = await runtime.submit(task, { meets })
         const stopped = await stopOne({ taskId, meets, runtime, heard, random, workers })
         if (stopped === undefined) early += 1
