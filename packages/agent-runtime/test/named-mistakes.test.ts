@@ -140,10 +140,10 @@ describe('mistakes are named', () => {
       const raise = () => {
         throw thrown
       }
-      const words = thrown === broken ? /broken/ : /something unreadable/
-      expect(await failing(raise)).toMatch(words)
-      expect(await failing((ctx) => ctx.step('a', raise))).toMatch(words)
-      expect(await failing((ctx) => ctx.race('a', { b: raise }))).toMatch(words)
+      const message = thrown === broken ? /broken/ : /something unreadable/
+      expect(await failing(raise)).toMatch(message)
+      expect(await failing((ctx) => ctx.step('a', raise))).toMatch(message)
+      expect(await failing((ctx) => ctx.race('a', { b: raise }))).toMatch(message)
     }
   })
 

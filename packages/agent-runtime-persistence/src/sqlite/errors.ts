@@ -53,7 +53,18 @@ export function storeErrorOf(cause: unknown, path: string): Error {
         cause,
       },
     )
-  return new RuntimeError('internal', `${path}: ${detail}`, { cause })
+  // Nothing but what is stored is parsed here.
+  if (cause instanceof SyntaxError)
+    return new StoreError(
+      'store_corrupt',
+      `${path} holds a value that nobody wrote there (${detail}); run verify, which tells where, and restore a backup`,
+      { cause },
+    )
+  return new RuntimeError(
+    'internal',
+    `${path}: a check failed, and nothing was written (${detail}); run verify: where it finds nothing, this is a fault of the runtime`,
+    { cause },
+  )
 }
 
 /** Whether another connection holds the lock: nothing is wrong, try again. */

@@ -6,6 +6,7 @@ import type { Hashes } from '../sqlite/integrity.ts'
 import { prepareLoad, taskColumns, taskOf } from '../sqlite/load.ts'
 import type { Db } from '../sqlite/open.ts'
 import { migrations } from '../sqlite/schema.ts'
+import { brokenChecks, checksIn } from './check-rules.ts'
 import { Faults, type StoreFault } from './faults.ts'
 import { commitsOf, JournalWalk } from './journal-rules.ts'
 import { checkEvaluations, checkOwners, checkRecords } from './record-rules.ts'
@@ -163,7 +164,8 @@ export function* verifyDatabase({
 function* checkFile(db: Db, faults: Faults, slice: <T>(run: () => T) => T): Generator<void, void> {
   const expected = expectedObjects()
   const actual = objectsOf(db)
-  for (const name of expected) if (!actual.has(name)) faults.add('file', name, 'to be there', 'missing')
+  for (const name of expected.keys())
+    if (!actual.has(name)) faults.add('file', name, 'to be there', 'missing')
   for (const name of actual)
     if (name.startsWith('trigger ')) faults.add('file', name, 'no trigger', 'something else writes here')
   yield
@@ -172,6 +174,8 @@ function* checkFile(db: Db, faults: Faults, slice: <T>(run: () => T) => T): Gene
     const table = name.slice('table '.length)
     const lines = slice(() => db.pragma(`integrity_check('${table}')`)) as { integrity_check: string }[]
     for (const { integrity_check: line } of lines) if (line !== 'ok') faults.add('file', table, 'ok', line)
+    for (const { check, rows } of slice(() => brokenChecks(db, table, expected.get(name) ?? [])))
+      faults.add('file', table, `every row with ${check}`, `${rows} without`)
     yield
   }
 }
@@ -184,14 +188,20 @@ function objectsOf(db: Db): ReadonlySet<string> {
   return new Set(all)
 }
 
-let made: ReadonlySet<string> | undefined
+let made: ReadonlyMap<string, readonly string[]> | undefined
 
-/** What this version makes. */
-function expectedObjects(): ReadonlySet<string> {
+/** What this version makes, with the constraints of tables. */
+function expectedObjects(): ReadonlyMap<string, readonly string[]> {
   if (made !== undefined) return made
   const db = new Database(':memory:')
   for (const sql of migrations) db.exec(sql)
-  made = objectsOf(db)
+  const sqlOf = db.prepare<[string], string | null>('SELECT sql FROM sqlite_schema WHERE name = ?').pluck()
+  made = new Map(
+    [...objectsOf(db)].map((name) => [
+      name,
+      name.startsWith('table ') ? checksIn(sqlOf.get(name.slice('table '.length)) ?? '') : [],
+    ]),
+  )
   db.close()
   return made
 }

@@ -1,0 +1,193 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { afterAll, describe, expect, test } from 'vitest'
+import { UsageError } from '../../src/cli/exit-code.ts'
+import { compareCommand } from '../../src/cli/compare-command.ts'
+import { killsCommand } from '../../src/cli/kills-command.ts'
+import { readRunOptions, HelpShown } from '../../src/cli/run-options.ts'
+import { simCommand } from '../../src/cli/sim-command.ts'
+import { soakCommand } from '../../src/cli/soak-command.ts'
+import { readReport } from '../../src/report/read-report.ts'
+import { loadScenarios } from '../../src/scenario/load.ts'
+import { readTrace } from '../../src/work/trace.ts'
+
+/** Other arguments and files by FUZZ_SEED, more of them by FUZZ_RUNS. */
+const seed = Number(process.env['FUZZ_SEED'] ?? 1)
+const numRuns = Number(process.env['FUZZ_RUNS'] ?? 150)
+
+const folder = mkdtempSync(join(tmpdir(), 'gym-fuzz-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const odd = fc.oneof(
+  fc.constantFrom(
+    '',
+    ' ',
+    '-1',
+    '0.5',
+    'NaN',
+    '1e999',
+    '0x10',
+    '\0',
+    '\ud800',
+    '..',
+    '5..1',
+    '1..',
+    '__proto__',
+    'x'.repeat(10_000),
+  ),
+  fc.string({ unit: 'binary' }),
+)
+
+/** Values that a flag refuses: what it would take would run for long. */
+const flags = [
+  '--kills',
+  '--submissions',
+  '--seed',
+  '--seeds',
+  '--threads',
+  '--plant',
+  '--minutes',
+  '--tasks',
+  '--nope',
+  '--seed=',
+  '--',
+]
+
+/** A command answers, by its code and a line for people; what a wrong command line is told is short. */
+async function answers(
+  command: (args: readonly string[]) => Promise<number> | number,
+  said: { err: string },
+  args: readonly string[],
+) {
+  said.err = ''
+  const code = await command(args)
+  assert.equal(code, 2)
+  assert.match(said.err, /\S/)
+  assert.doesNotMatch(said.err, /\n\s+at |TypeError|is not a function|Cannot read/)
+}
+
+const text = JSON.parse(
+  readFileSync(join(import.meta.dirname, '../../benchmarks/q4/one-key.json'), 'utf8'),
+) as Record<string, unknown>
+
+/** A file that is read either as what it is, or refused by a line that names it. */
+function isReadOrRefused(file: string, read: () => unknown): 'read' | 'refused' {
+  try {
+    read()
+    return 'read'
+  } catch (error) {
+    assert.ok(error instanceof UsageError, error as Error)
+    assert.ok(error.message.includes(file), error.message)
+    return 'refused'
+  }
+}
+
+describe('whatever it is given, the gym says what is wrong with it (docs/reliability.md 3.6)', () => {
+  const said = { err: '' }
+  const console = { out: { write: () => true }, err: { write: (it: string) => ((said.err += it), true) } }
+  const stop = AbortSignal.abort()
+  const commands = {
+    'gym:kills': (args: readonly string[]) => killsCommand(args, console, stop),
+    sim: (args: readonly string[]) => simCommand(args, console, stop),
+    soak: (args: readonly string[]) => soakCommand(args, console, stop),
+    'gym:compare': (args: readonly string[]) => compareCommand(args, {}, folder, console),
+  }
+
+  test.each(Object.entries(commands))('%s refuses a wrong command line', async (_, command) => {
+    const wrong = fc
+      .tuple(fc.constantFrom(...flags), odd, fc.constant('--no-such-flag'))
+      .map((args) => [...args])
+    let asked = 0
+    await fc.assert(
+      fc.asyncProperty(wrong, async (args) => {
+        asked += 1
+        await answers(command, said, args)
+      }),
+      { seed, numRuns },
+    )
+    expect(asked).toBe(numRuns)
+  })
+
+  test('gym:run reads its command line, or refuses it', () => {
+    const flag = fc.constantFrom(
+      '--suite',
+      '--category',
+      '--benchmarks',
+      '--report',
+      '--baseline',
+      '--min-score',
+      '--json',
+      '--only',
+      '--seed',
+      '--store',
+      '--trace',
+      '--speedup',
+      '--nope',
+    )
+    const value = fc.oneof(
+      odd,
+      fc.constantFrom('easy', 'all', 'sqlite', 'postgres', '1', folder, '/dev/null'),
+    )
+    const told = { read: 0, refused: 0 }
+    fc.assert(
+      fc.property(fc.array(fc.tuple(flag, value), { maxLength: 4 }), (pairs) => {
+        try {
+          const { seed: drawn, suite } = readRunOptions(pairs.flat(), {}, folder)
+          expect([Number.isInteger(drawn), typeof suite]).toEqual([true, 'string'])
+          told.read += 1
+        } catch (error) {
+          assert.ok(error instanceof UsageError || error instanceof HelpShown, error as Error)
+          told.refused += 1
+        }
+      }),
+      { seed, numRuns },
+    )
+    expect(Math.min(told.read, told.refused)).toBeGreaterThan(0)
+  })
+
+  const json = fc.oneof(
+    fc.jsonValue({ maxDepth: 3 }).map((value) => JSON.stringify(value)),
+    fc
+      .tuple(fc.constantFrom(...Object.keys(text)), fc.jsonValue({ maxDepth: 2 }))
+      .map(([key, value]) => JSON.stringify({ ...text, [key]: value })),
+    fc.tuple(fc.nat(400), fc.string()).map(([at, piece]) => {
+      const whole = JSON.stringify(text)
+      return whole.slice(0, at) + piece + whole.slice(at)
+    }),
+    fc.string({ unit: 'binary' }),
+  )
+
+  test('files of benchmarks and reports, and traces', () => {
+    const told = { read: 0, refused: 0 }
+    const benchmarks = join(folder, 'benchmarks')
+    mkdirSync(benchmarks, { recursive: true })
+    const csv = fc.oneof(
+      fc
+        .array(fc.tuple(odd, odd, odd), { maxLength: 3 })
+        .map((rows) =>
+          ['TIMESTAMP,ContextTokens,GeneratedTokens', ...rows.map((row) => row.join(','))].join('\n'),
+        ),
+      fc.string({ unit: 'binary' }),
+    )
+    fc.assert(
+      fc.property(json, csv, (content, trace) => {
+        const files = {
+          scenario: join(benchmarks, 'it.json'),
+          report: join(folder, 'report.json'),
+          trace: join(folder, 'trace.csv'),
+        }
+        writeFileSync(files.scenario, content)
+        writeFileSync(files.report, content)
+        writeFileSync(files.trace, trace)
+        told[isReadOrRefused(files.scenario, () => loadScenarios(benchmarks))] += 1
+        told[isReadOrRefused(files.report, () => readReport(files.report))] += 1
+        told[isReadOrRefused(files.trace, () => readTrace(files.trace))] += 1
+      }),
+      { seed, numRuns },
+    )
+    expect(told.refused).toBeGreaterThan(numRuns)
+  })
+})
