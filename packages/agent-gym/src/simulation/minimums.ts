@@ -9,7 +9,7 @@ export const minimumPer100: Readonly<Partial<Record<Counted, number>>> = {
   writes: 3_000,
   claims: 1_200,
   renewals: 1_000,
-  suspects: 30,
+  suspects: 13,
   expiries: 30,
   'owners dead': 70,
   zombies: 40,
