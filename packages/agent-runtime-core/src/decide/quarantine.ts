@@ -5,7 +5,7 @@
  * none where that is 5. Source: `docs/semantics.md 3.9`.
  */
 export function isSuspect({ crashes }: { readonly crashes: number }, maxCrashes: number): boolean {
-  return crashes > 0 && crashes >= suspectFrom(maxCrashes)
+  return crashes >= suspectFrom(maxCrashes)
 }
 
 /** From so many crashes on a task is a suspect; it never lives to be one where the first crash fails it. */
