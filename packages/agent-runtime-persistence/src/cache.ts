@@ -270,23 +270,25 @@ export class Cache implements Base {
       if (!kept) this.forget(id)
     }
     for (const id of this.lookedUpLeases) if (!this.running.has(id)) this.leases.delete(id)
-    if (this.lookedUp.size > 0) this.lookedUp.clear()
-    if (this.lookedUpLeases.size > 0) this.lookedUpLeases.clear()
-    if (this.keys.size > 0) this.keys.clear()
-    if (this.explicitIds.size > 0) this.explicitIds.clear()
-    if (this.events.size > 0) this.events.clear()
-    if (this.histories.size > 0) this.histories.clear()
-    if (this.naming.size > 0) this.naming.clear()
-    if (this.schedules.size > 0) this.schedules.clear()
-    if (this.evaluations.size > 0) this.evaluations.clear()
-    if (this.budgets.size > 0) this.budgets.clear()
-    if (this.parked.size > 0) this.parked.clear()
+    empty(
+      this.lookedUp,
+      this.lookedUpLeases,
+      this.keys,
+      this.explicitIds,
+      this.events,
+      this.histories,
+      this.naming,
+      this.schedules,
+      this.evaluations,
+      this.budgets,
+      this.parked,
+    )
     this.forgetWaits()
   }
 
   /**
    * The table of a `Map` that was outgrown points to the next one. So one that lived long and is dead keeps all that follow it,
-   * with every row in them, through each collection of the young: a thirtieth of the store's time. Copied in time, none gets old.
+   * with every row in them, through each collection of the young: a fiftieth of the store's time. Copied in time, none gets old.
    */
   private renewTables(changes: number): void {
     this.changesSinceRenewal += changes
@@ -299,12 +301,7 @@ export class Cache implements Base {
   }
 
   private forgetWaits(): void {
-    if (this.waits.size > 0) this.waits.clear()
-    if (this.signals.size > 0) this.signals.clear()
-    if (this.verdicts.size > 0) this.verdicts.clear()
-    if (this.blobs.size > 0) this.blobs.clear()
-    if (this.children.size > 0) this.children.clear()
-    if (this.childKeys.size > 0) this.childKeys.clear()
+    empty(this.waits, this.signals, this.verdicts, this.blobs, this.children, this.childKeys)
   }
 
   private isOwn(task: TaskRow): boolean {
@@ -363,6 +360,11 @@ export class Cache implements Base {
     this.outputs.delete(task)
     this.submissions.delete(task)
   }
+}
+
+/** What is empty already is left alone: clearing it would make a new table. */
+function empty(...kept: readonly { readonly size: number; clear(): void }[]): void {
+  for (const it of kept) if (it.size > 0) it.clear()
 }
 
 /** The rows that changed; undefined stands for one that is gone. */
