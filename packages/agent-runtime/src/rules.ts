@@ -19,6 +19,7 @@ export function problemsIn(
   rules: Readonly<Record<string, Rule>>,
   { path = '', required = [] }: { readonly path?: string; readonly required?: readonly string[] } = {},
 ): ConfigProblem[] {
+  if (allHold(given, rules, required)) return []
   const names = Object.keys(rules)
   const unknown = Object.keys(given).filter((name) => !names.includes(name))
   return [
@@ -33,6 +34,22 @@ export function problemsIn(
       )
       .map(([name, [allowed]]) => ({ path: path + name, allowed, given: given[name] })),
   ]
+}
+
+/** The same question without the answer: each submission asks it, and its answer is nearly always yes. */
+function allHold(
+  given: Readonly<Record<string, unknown>>,
+  rules: Readonly<Record<string, Rule>>,
+  required: readonly string[],
+): boolean {
+  for (const name of required) if (given[name] === undefined) return false
+  for (const name of Object.keys(given)) {
+    const rule = Object.hasOwn(rules, name) ? rules[name] : undefined
+    if (rule === undefined) return false
+    const value = given[name]
+    if (value !== undefined && !holdsFor(rule[1], value)) return false
+  }
+  return true
 }
 
 /** Throws `invalid_argument` with everything that is wrong with the options of a call; none given is none wrong. */

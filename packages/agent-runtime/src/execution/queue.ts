@@ -5,7 +5,6 @@ import {
   describeError,
   encode,
   isList,
-  isReadable,
   type ExecutionStore,
   Lane,
   lanes,
@@ -147,7 +146,7 @@ export class SubmissionQueue {
     call: string,
     undefinedHere: (type: string) => Submission,
   ): Submission | Promise<Submission> {
-    const type: unknown = typeof task === 'string' ? task : isReadable(task) ? task.type : undefined
+    const type: unknown = typeof task === 'string' ? task : typeOf(task)
     if (!isName(type)) {
       throw invalid(`${call}: what defineTask gives, or a task type of ${nameRule[0]}; given ${show(task)}`)
     }
@@ -231,6 +230,16 @@ export class SubmissionQueue {
     const known = [...this.#definitions.keys()].filter((name) => !name.startsWith(RESERVED))
     const expected = known.length === 0 ? '; createRuntime was given no tasks' : instead(type, known)
     return `type: no task of the type ${show(type)} is defined here${expected}`
+  }
+}
+
+/** Of a definition, of which nothing else is read here: what it says counts as it was given to the runtime. */
+function typeOf(task: unknown): unknown {
+  if (typeof task !== 'object') return undefined
+  try {
+    return task === null || !('type' in task) ? undefined : task.type
+  } catch {
+    return undefined
   }
 }
 
