@@ -37,6 +37,7 @@ import {
 import { Processes, type ProcessIdentity } from './sqlite/processes.ts'
 import { prepareReads } from './sqlite/reads.ts'
 import { schemaVersion } from './sqlite/schema.ts'
+import { Statements } from './sqlite/statements.ts'
 import { SqliteTables } from './sqlite/tables.ts'
 import { renewShares, warmShares } from './warm-shares.ts'
 
@@ -140,7 +141,8 @@ export class StoreEngine {
     this.now = openLeaseClock(db, environment.clock, options.identity.bootId)
     const { chain } = options
     const sha256Hex = (text: string) => environment.digest.sha256Hex(text)
-    this.tables = new SqliteTables(db, ids, { chain, sha256Hex })
+    const statements = new Statements(db)
+    this.tables = new SqliteTables(statements, ids, { chain, sha256Hex })
     this.processes = new Processes(db, this.opened.path, this.opened.memory, options.identity, this.now().at)
     this.cache = new Cache(this.processes.own, this.tables.load.evaluations.reputation)
     this.around = {
@@ -150,7 +152,7 @@ export class StoreEngine {
       sha256Hex,
     }
     this.answerRead = prepareReads({
-      db,
+      db: statements,
       tables: this.tables,
       config,
       now: this.now,

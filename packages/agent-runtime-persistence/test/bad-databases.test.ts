@@ -150,14 +150,17 @@ describe('a file that is no store is refused with its path and what to do, and l
     expect([error.code, error.message.includes(`${path}-owners`)]).toEqual(['store_read_only', true])
   })
 
-  test('a store that lacks a table', async () => {
+  test.each([
+    ['table', 'DROP TABLE totals', '(totals.id)'],
+    ['column', 'ALTER TABLE lease DROP COLUMN progress', '(lease.progress)'],
+  ])('a store that lacks a %s', async (_, change, named) => {
     const path = join(scratchFolder(), 'it.db')
     await goodStore(path)
     const db = new Database(path)
-    db.exec('DROP TABLE totals')
+    db.exec(change)
     db.close()
     const error = await refusal(path)
-    expect([error.code, error.message.includes(path), error.message.includes('totals')]).toEqual([
+    expect([error.code, error.message.includes(path), error.message.includes(named)]).toEqual([
       'store_schema',
       true,
       true,

@@ -5,6 +5,7 @@ import { createVirtualEnvironment, Scene, takeSnapshot, violationsIn } from '@ku
 import Database from 'better-sqlite3'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { openStore } from '../src/index.ts'
+import { columns } from '../src/sqlite/columns.ts'
 import { openDatabase } from '../src/sqlite/open.ts'
 import { applicationId, migrations, schemaVersion } from '../src/sqlite/schema.ts'
 import { Program } from './program.ts'
@@ -12,6 +13,19 @@ import { nodeDigest, scratchFolder } from './scratch-folder.ts'
 import { assertTables } from './tables.ts'
 
 const { config } = parseExecutionConfig()
+
+test('the columns that a store is held against are those that the migrations make', () => {
+  const db = new Database(':memory:')
+  onTestFinished(() => void db.close())
+  for (const sql of migrations) db.exec(sql)
+  const made = db
+    .prepare<[], [string, string]>(
+      "SELECT schema.name, group_concat(info.name, ' ') FROM sqlite_schema AS schema JOIN pragma_table_info(schema.name) AS info WHERE schema.type = 'table' GROUP BY schema.name",
+    )
+    .raw()
+    .all()
+  expect(Object.fromEntries(made)).toEqual(columns)
+})
 
 /** The rows of a store, as a version with fewer migrations has them: in its own tables, without the columns that it does not know. */
 function asOfVersion(version: number, from: string, to: string): void {
@@ -23,13 +37,13 @@ function asOfVersion(version: number, from: string, to: string): void {
     .pluck()
     .all()
   for (const table of tables) {
-    const columns = db
+    const names = db
       .prepare<[], string>(`SELECT name FROM pragma_table_info('${table}')`)
       .pluck()
       .all()
       .join()
     db.exec(
-      `DELETE FROM main.${table}; INSERT INTO main.${table} (${columns}) SELECT ${columns} FROM later.${table}`,
+      `DELETE FROM main.${table}; INSERT INTO main.${table} (${names}) SELECT ${names} FROM later.${table}`,
     )
   }
   // The one row of its own that a later schema brings.

@@ -22,11 +22,11 @@ import {
 import type { RunResult } from 'better-sqlite3'
 import { prepareEvaluationApply } from './evaluations.ts'
 import { prepareInsert } from './insert.ts'
-import type { Db } from './open.ts'
+import type { Statements } from './statements.ts'
 import { prepareWorkApply } from './work.ts'
 
 /** Writes what a flush decided, each final row once. Runs inside the flush's transaction. */
-export function prepareApply(db: Db) {
+export function prepareApply(db: Statements) {
   // Most tasks have no parent, no account and no budget, and a value that is not bound costs nothing.
   const newTasks = prepareInsert(db, 'task', [...bound(19), 'NULL', 'NULL', 'NULL'])
   const newRareTasks = prepareInsert(db, 'task', bound(22))

@@ -6,7 +6,7 @@ import {
   type PendingApproval,
   type Reads,
 } from '@ku0/agent-runtime-core'
-import type { Db } from './open.ts'
+import type { Statements } from './statements.ts'
 import type { SqliteTables } from './tables.ts'
 
 interface PendingColumns {
@@ -22,7 +22,7 @@ interface PendingColumns {
 
 /** Reads the approvals that a verdict can be given on, whole tasks at a time. Source: `docs/semantics.md 12.3`. */
 export function prepareApprovals(
-  db: Db,
+  db: Statements,
   tables: SqliteTables,
   now: () => Instant,
 ): (query: Reads['approvals']['fields']) => Reads['approvals']['answer'] {

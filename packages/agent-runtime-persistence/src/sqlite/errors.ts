@@ -40,11 +40,7 @@ export function storeErrorOf(cause: unknown, path: string): Error {
       { cause },
     )
   if (code === 'SQLITE_ERROR' && /^no such (?:table|column|index)/.test(detail))
-    return new StoreError(
-      'store_schema',
-      `${path} lacks a part of its tables (${detail}); something else changed it: restore a backup`,
-      { cause },
-    )
+    return lacking(path, detail, { cause })
   if (/^E[A-Z]+$/.test(code))
     return new StoreError(
       'store_read_only',
@@ -83,4 +79,10 @@ export function isFatal(error: unknown): boolean {
 function codeOf(error: unknown): string {
   const code = typeof error === 'object' && error !== null ? (error as { code?: unknown }).code : undefined
   return typeof code === 'string' ? code : ''
+}
+
+/** The error for a store without something that this version made. */
+export function lacking(path: string, what: string, options: ErrorOptions = {}): StoreError {
+  const message = `${path} lacks a part of its tables (${what}); something else changed it: restore a backup`
+  return new StoreError('store_schema', message, options)
 }

@@ -12,7 +12,7 @@ import {
   type Scores,
   type WorkingSet,
 } from '@ku0/agent-runtime-core'
-import type { Db } from './open.ts'
+import type { Statements } from './statements.ts'
 import type { SqliteTables } from './tables.ts'
 
 const reputationColumns = 'agent, reputation, evaluations, average, latest, last_at'
@@ -20,7 +20,7 @@ const evaluationColumns =
   'agent, seq, at, domain, scores, missing, composite, reputation, distance, change, task_id, key'
 
 /** What a flush reads of agents' evaluations. */
-export function prepareEvaluationLoad(db: Db) {
+export function prepareEvaluationLoad(db: Statements) {
   const standing = rows(db, `SELECT ${reputationColumns} FROM reputation WHERE agent = ?`)
   const byKey = rows(db, `SELECT ${evaluationColumns} FROM evaluation WHERE agent = ? AND key = ?`)
   const agents = db.prepare<[], number>('SELECT count(*) FROM reputation').pluck()
@@ -41,7 +41,7 @@ export function prepareEvaluationLoad(db: Db) {
 }
 
 /** Writes the evaluations of a flush; what is more than `maxEvaluationsKept` of an agent goes, the oldest first. */
-export function prepareEvaluationApply(db: Db) {
+export function prepareEvaluationApply(db: Statements) {
   const insert = db.prepare('INSERT INTO evaluation VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)')
   const put = db.prepare('INSERT OR REPLACE INTO reputation VALUES (?, ?, ?, ?, ?, ?)')
   const prune = db.prepare('DELETE FROM evaluation WHERE agent = ? AND seq <= ?')
@@ -71,7 +71,7 @@ export function prepareEvaluationApply(db: Db) {
 }
 
 /** Answers what is asked of agents. */
-export function prepareEvaluationReads(db: Db, { load }: SqliteTables) {
+export function prepareEvaluationReads(db: Statements, { load }: SqliteTables) {
   const page = rows(
     db,
     `SELECT ${evaluationColumns} FROM evaluation WHERE agent = ? AND seq < ? ORDER BY seq DESC LIMIT ? + 0`,
@@ -96,7 +96,7 @@ function* records(found: Iterable<unknown[]>): Iterable<ReputationRecord> {
   for (const row of found) yield reputationRecordOf(reputationOf(row))
 }
 
-function rows(db: Db, sql: string) {
+function rows(db: Statements, sql: string) {
   return db.prepare<unknown[], unknown[]>(sql).raw()
 }
 

@@ -7,11 +7,11 @@ import {
   type Surroundings,
   type TaskRow,
 } from '@ku0/agent-runtime-core'
-import type { Db } from './open.ts'
+import type { Statements } from './statements.ts'
 import type { Load } from './load.ts'
 
 interface IntegrityContext {
-  readonly db: Db
+  readonly db: Statements
   readonly load: Load
   readonly hashes: Hashes
 }

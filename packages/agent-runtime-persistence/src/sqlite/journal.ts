@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { EventRow } from '@ku0/agent-runtime-core'
-import type { Db } from './open.ts'
+import type { Statements } from './statements.ts'
 
 /** A stretch of one task's events: `[task, first seq, last seq]`. */
 export type Touched = readonly [task: number, first: number, last: number]
@@ -9,7 +9,7 @@ export type Touched = readonly [task: number, first: number, last: number]
  * One row a commit: which events it added, and a chain over all of them. Layout of the hashed bytes:
  * previous hash, then `ku0.journal.1\n<number>\n<at>\n`, then the hashes of the events in order.
  */
-export function prepareJournal(db: Db) {
+export function prepareJournal(db: Statements) {
   const insert = db.prepare('INSERT INTO journal VALUES (?, ?, ?, ?)')
   const after = db.prepare<[number, number], { number: number; touched: string }>(
     'SELECT number, touched FROM journal WHERE number > ? ORDER BY number LIMIT ? + 0',

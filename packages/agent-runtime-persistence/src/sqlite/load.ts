@@ -28,7 +28,7 @@ import {
 } from '@ku0/agent-runtime-core'
 import { prepareEvaluationLoad } from './evaluations.ts'
 import type { PlainEvent } from './integrity.ts'
-import type { Db } from './open.ts'
+import type { Statements } from './statements.ts'
 import { prepareWorkLoad } from './work.ts'
 
 /** The statements that read a working set; each says what it reads, prepared once. All run inside the flush's transaction. */
@@ -42,7 +42,7 @@ const leaseColumns =
 const scheduleColumns =
   'name, definition, paused, created_at, changed_at, next_at, last_at, last_due_at, last_task, runs, rejected, missed, skipped'
 
-export function prepareLoad(db: Db) {
+export function prepareLoad(db: Statements) {
   const rows = (sql: string) => db.prepare<unknown[], unknown[]>(sql).raw()
   const task = rows(`SELECT ${taskColumns} FROM task WHERE id = ?`)
   // With the submission, unless that is long: a claim then needs no read of its own.

@@ -16,13 +16,13 @@ import {
 import { startsIn } from './doubts.ts'
 import type { PlainEvent } from './integrity.ts'
 import { standing } from './load.ts'
-import type { Db } from './open.ts'
+import type { Statements } from './statements.ts'
 import { prepareSettledFailures } from './settled-failures.ts'
 import type { SqliteTables } from './tables.ts'
 
 /** Reads what the passes of a task have left behind, as far as it counts. Source: `docs/semantics.md 7, 12.2`. */
 export function prepareMemos(
-  db: Db,
+  db: Statements,
   tables: SqliteTables,
 ): {
   readonly steps: (row: TaskRow) => StepRecord[]

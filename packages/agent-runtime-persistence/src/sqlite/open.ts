@@ -4,7 +4,8 @@ import { StoreError } from '@ku0/agent-runtime-core'
 import Database from 'better-sqlite3'
 import { assertNodeSupported } from '../node-version.ts'
 import { applicationId, migrations, schemaVersion } from './schema.ts'
-import { isBusy, storeErrorOf } from './errors.ts'
+import { columns } from './columns.ts'
+import { isBusy, lacking, storeErrorOf } from './errors.ts'
 
 export type Db = Database.Database
 
@@ -96,6 +97,7 @@ function configure(db: Db, path: string, memory: boolean, durability: Durability
   db.pragma('journal_size_limit = 67108864')
   db.pragma('temp_store = 2')
   migrate(db, path)
+  assertWhole(db, path)
   touch(db)
   // better-sqlite3 resets `synchronous` at the first write (T1): what counts is what stands there afterwards.
   db.pragma(`synchronous = ${synchronousOf[durability]}`)
@@ -228,6 +230,21 @@ function migrate(db: Db, path: string): void {
     if (db.inTransaction) db.exec('ROLLBACK')
     throw error
   }
+}
+
+/** A table or a column that is gone is told here, and not by the first call that needs it. */
+function assertWhole(db: Db, path: string): void {
+  const there = new Set(
+    db
+      .prepare<[], string>(
+        "SELECT schema.name || ' ' || info.name FROM sqlite_schema AS schema JOIN pragma_table_info(schema.name) AS info WHERE schema.type = 'table'",
+      )
+      .pluck()
+      .all(),
+  )
+  for (const [table, names] of Object.entries(columns))
+    for (const name of names.split(' '))
+      if (!there.has(`${table} ${name}`)) throw lacking(path, `${table}.${name}`)
 }
 
 /**

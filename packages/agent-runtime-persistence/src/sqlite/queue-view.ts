@@ -27,11 +27,11 @@ import {
   type TaskRow,
   type WorkerStatus,
 } from '@ku0/agent-runtime-core'
-import type { Db } from './open.ts'
+import type { Statements } from './statements.ts'
 import type { SqliteTables } from './tables.ts'
 
 export interface QueueContext {
-  readonly db: Db
+  readonly db: Statements
   readonly tables: SqliteTables
   readonly config: ExecutionConfig
   readonly now: () => Instant

@@ -10,7 +10,6 @@ import {
   type EventData,
   type ExecutionConfig,
   type ExecutionLease,
-  type HistoryFault,
   type Instant,
   type Lane,
   type LeaseRow,
@@ -35,7 +34,7 @@ import { prepareEvaluationReads } from './evaluations.ts'
 import type { PlainEvent } from './integrity.ts'
 import { taskOf } from './load.ts'
 import { memoTypes, noMemos, openWaitOf, prepareMemos } from './memos.ts'
-import type { Db } from './open.ts'
+import type { Statements } from './statements.ts'
 import type { SqliteTables } from './tables.ts'
 import { prepareRoutes } from './routes.ts'
 import { prepareQueueView } from './queue-view.ts'
@@ -43,7 +42,7 @@ import { compileTaskPage } from './task-page.ts'
 import { prepareWaitCounts } from './wait-counts.ts'
 
 export interface ReadContext {
-  readonly db: Db
+  readonly db: Statements
   readonly tables: SqliteTables
   readonly config: ExecutionConfig
   readonly now: () => Instant
@@ -113,8 +112,6 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
   const waitCounts = prepareWaitCounts(context, queueView)
   const memos = prepareMemos(db, tables)
   const { routes, swarms } = prepareRoutes(context)
-  // Another process may write between two statements: they see one state.
-  const atOnce = db.transaction(<T>(read: () => T) => read())
 
   return (query) => {
     switch (query.kind) {
@@ -135,12 +132,12 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
         return row === undefined ? [] : memos.steps(row)
       }
       case 'integrity':
-        return atOnce(() => {
+        return db.atOnce(() => {
           const row = find(query.taskId)
           return row === undefined ? undefined : faultOf(row)
-        }) as HistoryFault | undefined
+        })
       case 'memos':
-        return atOnce(() => {
+        return db.atOnce(() => {
           const row = find(query.taskId)
           if (row === undefined) return noMemos
           const passed: PlainEvent[] = []
@@ -149,7 +146,7 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
           })
           if (fault !== undefined) throw historyEdited(query.taskId, fault)
           return memos.memos(row, passed)
-        }) as Reads['memos']['answer']
+        })
       case 'approvals':
         return approvals(query)
       case 'budget': {
@@ -186,12 +183,12 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
       case 'swarms':
         return swarms(query.name)
       case 'explain':
-        return atOnce(() => {
+        return db.atOnce(() => {
           const row = find(query.taskId)
           return row === undefined ? undefined : explain(row, recordOf(row))
-        }) as Reads['explain']['answer']
+        })
       case 'waits':
-        return atOnce(waitCounts) as Reads['waits']['answer']
+        return db.atOnce(waitCounts)
     }
   }
 

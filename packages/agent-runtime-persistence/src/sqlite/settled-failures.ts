@@ -1,5 +1,5 @@
 import { canonical, type EventData, isVoid, type Reads, type Rejection } from '@ku0/agent-runtime-core'
-import type { Db } from './open.ts'
+import type { Statements } from './statements.ts'
 import type { SqliteTables } from './tables.ts'
 
 interface Columns {
@@ -16,7 +16,7 @@ type Failures = Reads['memos']['answer']['failures']
  * on. Later passes are answered with it, until the handler is tried anew. Source: `docs/semantics.md 7.2`.
  */
 export function prepareSettledFailures(
-  db: Db,
+  db: Statements,
   tables: SqliteTables,
 ): (task: number, sentBack: readonly Pick<Rejection, 'since' | 'seq'>[]) => Failures {
   const events = db.prepare<[number], Columns>(

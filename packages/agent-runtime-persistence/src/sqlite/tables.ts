@@ -10,7 +10,7 @@ import { startsIn } from './doubts.ts'
 import { type Hashes, type PlainEvent, prepareIntegrity } from './integrity.ts'
 import { prepareJournal } from './journal.ts'
 import { prepareLoad, type Load } from './load.ts'
-import type { Db } from './open.ts'
+import type { Statements } from './statements.ts'
 
 /** One database's tables as a flush uses them. */
 export class SqliteTables {
@@ -24,7 +24,7 @@ export class SqliteTables {
   private readonly apply
   private readonly sha256Hex: Hashes['sha256Hex']
 
-  constructor(db: Db, ids: IdCodec, hashes: Hashes) {
+  constructor(db: Statements, ids: IdCodec, hashes: Hashes) {
     this.ids = ids
     this.sha256Hex = hashes.sha256Hex
     this.load = prepareLoad(db)

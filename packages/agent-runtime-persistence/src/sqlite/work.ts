@@ -6,10 +6,10 @@ import {
   type UsageRow,
   type WorkingSet,
 } from '@ku0/agent-runtime-core'
-import type { Db } from './open.ts'
+import type { Statements } from './statements.ts'
 
 /** Reads circuits, usages and swarms: all there are, which is none in most stores. */
-export function prepareWorkLoad(db: Db) {
+export function prepareWorkLoad(db: Statements) {
   const circuits = db
     .prepare<[], unknown[]>(
       'SELECT route, state, scar, scar_at, opened_at, probe_at, unhealthy, probe FROM circuit',
@@ -27,7 +27,7 @@ export function prepareWorkLoad(db: Db) {
 }
 
 /** Writes those that a flush changed. */
-export function prepareWorkApply(db: Db): (ws: WorkingSet) => void {
+export function prepareWorkApply(db: Statements): (ws: WorkingSet) => void {
   const putCircuit = db.prepare('INSERT OR REPLACE INTO circuit VALUES (?, ?, ?, ?, ?, ?, ?, ?)')
   const deleteCircuit = db.prepare('DELETE FROM circuit WHERE route = ?')
   const putUsage = db.prepare('INSERT OR REPLACE INTO usage VALUES (?, ?, ?, ?, ?, ?)')

@@ -9,6 +9,7 @@ import {
 import { prepareEvaluationLoad } from '../sqlite/evaluations.ts'
 import type { Load } from '../sqlite/load.ts'
 import type { Db } from '../sqlite/open.ts'
+import { Statements } from '../sqlite/statements.ts'
 import type { Faults } from './faults.ts'
 
 /** Rows of a task that is not there: none of them would ever be looked at. In a transaction. */
@@ -109,7 +110,7 @@ export function* checkEvaluations(
       'SELECT agent FROM reputation WHERE agent > ? ORDER BY agent LIMIT ? + 0',
     )
     .pluck()
-  const load = prepareEvaluationLoad(db)
+  const load = prepareEvaluationLoad(new Statements(db))
   const check = (agent: string) => {
     const standing = load.reputation(agent)
     const kept = load.kept(agent)

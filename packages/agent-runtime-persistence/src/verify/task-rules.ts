@@ -22,6 +22,7 @@ import {
 import { type Hashes, type PlainEvent, prepareIntegrity } from '../sqlite/integrity.ts'
 import type { Load } from '../sqlite/load.ts'
 import type { Db } from '../sqlite/open.ts'
+import { Statements } from '../sqlite/statements.ts'
 import type { Faults } from './faults.ts'
 import type { Tally } from './tally.ts'
 
@@ -52,7 +53,7 @@ interface ReadEvent extends PlainEvent {
  * what the sums of the store are compared with. Call it in a transaction. Source: `docs/reliability.md` I4, I5, I10, I15-I17, I22.
  */
 export function prepareTaskRules({ db, load, ids, hashes, faults, tally }: Context): TaskRules {
-  const faultOf = prepareIntegrity({ db, load, hashes })
+  const faultOf = prepareIntegrity({ db: new Statements(db), load, hashes })
   const workerName = db.prepare<[number], string>('SELECT worker_id FROM worker WHERE id = ?').pluck()
   const streamOf = db.prepare<[number], { lane_rank: number; type: string; client: string }>(
     'SELECT lane_rank, type, client FROM stream WHERE id = ?',

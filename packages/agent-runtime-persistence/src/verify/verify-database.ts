@@ -5,6 +5,7 @@ import { compareWithAnchor } from '../sqlite/data-loss.ts'
 import type { Hashes } from '../sqlite/integrity.ts'
 import { prepareLoad, taskColumns, taskOf } from '../sqlite/load.ts'
 import type { Db } from '../sqlite/open.ts'
+import { Statements } from '../sqlite/statements.ts'
 import { migrations } from '../sqlite/schema.ts'
 import { brokenChecks, checksIn } from './check-rules.ts'
 import { Faults, type StoreFault } from './faults.ts'
@@ -85,7 +86,7 @@ export function* verifyDatabase({
   }
 
   function* checkAll(): Generator<void, void> {
-    const load = prepareLoad(db)
+    const load = prepareLoad(new Statements(db))
     const before = slice(() => readSums(db, load))
     const after = yield* checkTasks(load)
     compareSums(tally, before, after, faults)
