@@ -33,8 +33,8 @@ export function heldByWorker(ws: WorkingSet, leaseId: string): Held | undefined 
 
 /** The same without counting: for who has another use for a lease that ended. */
 export function liveLease(ws: WorkingSet, leaseId: string): Held | undefined {
-  const number = ws.ids.leaseNumber(leaseId)
-  const lease = number === undefined ? undefined : ws.lease(number)
+  // No row has the number 0.
+  const lease = ws.lease(ws.ids.leaseNumber(leaseId) ?? 0)
   if (lease === undefined || lease.state !== 'running' || isExpired(lease.expiresAt, ws.now.leaseAt))
     return undefined
   const task = ws.task(lease.task)
