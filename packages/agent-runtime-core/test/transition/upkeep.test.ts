@@ -10,7 +10,7 @@ import {
 } from '../../src/transition/upkeep.ts'
 import type { LeaseRow, TaskRow, WorkerRow } from '../../src/transition/index.ts'
 import type { WorkingSet } from '../../src/transition/working-set.ts'
-import { config, ids, lease, now, own, task, worker, workingSet } from './rows.ts'
+import { config, lease, now, own, task, worker, workingSet } from './rows.ts'
 
 const running = (id: number): TaskRow => ({ ...task, id, lease: id })
 const held = (id: number, expiresAt: number): LeaseRow => ({ ...lease, id, task: id, expiresAt })
