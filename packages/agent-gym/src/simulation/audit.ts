@@ -647,18 +647,18 @@ export class Audit {
   }
 
   /**
-   * A budget ends its tree when more was used than it has, or when somebody said so; who outlives the task that it was given to ends
-   * by itself.
+   * A budget ends its tree when more was used than it has, or when somebody said so, of it or of a task below; who outlives the task that
+   * it was given to ends by itself.
    */
   #mayBeOver(task: number, error: unknown): boolean {
     const { details } = (error ?? {}) as {
-      details?: { budget?: string; used?: number; limit?: number }
+      details?: { budget?: string; used?: number; limit?: number; stopped?: boolean }
     }
-    const { budget = '', used = 0, limit = Number.POSITIVE_INFINITY } = details ?? {}
+    const { budget = '', used = 0, limit = Number.POSITIVE_INFINITY, stopped = false } = details ?? {}
     const owner = this.numberOf(budget) ?? 0
     this.#findings.count('budgets exceeded')
     if (this.followed.get(owner)?.isBudgeted !== true) return false
-    return this.#stopped.has(task) || used > limit
+    return (stopped && (this.#stopped.has(task) || this.#stopped.has(owner))) || used > limit
   }
 
   #leave(walk: Walk, state: number): void {

@@ -32,7 +32,10 @@ export function exceed(ws: WorkingSet, crossed: readonly Crossed[], by: TaskRow)
   }
 }
 
-/** Somebody answered a budget that asked: enough. What outlived its task and is parked fails by itself. */
+/**
+ * Somebody answered a budget that asked: enough. Its task fails with what ends with it. What outlives it and is parked fails by itself:
+ * nothing asks any more, so that nobody could send it on.
+ */
 export function stop(
   ws: WorkingSet,
   budget: BudgetRow,
@@ -40,7 +43,7 @@ export function stop(
   parked: readonly TaskRow[],
 ): void {
   const owner = ws.taskNow({ id: budget.task })
-  for (const { id } of isFinal(owner.state) ? parked : [owner]) {
+  for (const { id } of [owner, ...parked]) {
     const task = ws.taskNow({ id })
     if (!isFinal(task.state))
       end(ws, task, exceededText(ws, task, { budget, field, used }, { stopped: true }))

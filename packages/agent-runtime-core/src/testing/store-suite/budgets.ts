@@ -402,6 +402,19 @@ export function budgets({ rule, timed, expect }: Suite): void {
     expect(await errorOf(scene, child.taskId)).toMatchObject({ details: { stopped: true } })
   })
 
+  rule('11.5 stop ends what is parked, and would outlive the task of the budget', async (scene) => {
+    const limits = budget({ tokens: 100 }, { tokens: 50 })
+    const { parent, child } = await family(scene, { budget: limits }, { client: 'abandon' })
+    await spend(scene, child, tokens(50))
+    await scene.release(child)
+    await scene.release(parent)
+    expect(await stop(scene, parent.taskId)).toMatchObject({ as: 'answered', taskId: parent.taskId })
+    for (const { taskId } of [parent, child])
+      expect(await errorOf(scene, taskId)).toMatchObject({
+        details: { budget: parent.taskId, stopped: true },
+      })
+  })
+
   timed('11.5 wall time counts from the first start, whatever the task does meanwhile', async (scene) => {
     const limits = budget({ wallMs: 10_000 }, { wallMs: 8_000 })
     const taskId = await scene.accepted({ budget: limits })
