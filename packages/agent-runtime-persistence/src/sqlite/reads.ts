@@ -76,7 +76,7 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
   const checkpointSeq = db.prepare<[number], number>('SELECT seq FROM checkpoint WHERE task = ?').pluck()
   const progressAfter = db
     .prepare<[number, number], number>(
-      "SELECT seq FROM event WHERE task = ? AND seq > ? AND type NOT IN ('signal.received', 'task.leaked', 'task.charged', 'limit.warned', 'budget.asked', 'budget.continued') LIMIT 1",
+      "SELECT seq FROM event WHERE task = ? AND seq > ? AND type IN ('task.started', 'step.started', 'step.completed', 'step.failed', 'child.spawned', 'wait.started', 'wait.resolved', 'approval.requested') LIMIT 1",
     )
     .pluck()
   const chunks = db.prepare<
@@ -313,7 +313,7 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
     return { type: stream?.type ?? '', lane: lanes[stream?.laneRank ?? 1] }
   }
 
-  /** Signals, and handlers of earlier leases, are no progress of the pass. */
+  /** Signals, verdicts, ends of children, and handlers of earlier leases are no progress of the pass. */
   function isCheckpointed(row: TaskRow): boolean {
     const seq = checkpointSeq.get(row.id)
     return seq !== undefined && progressAfter.get(row.id, seq) === undefined

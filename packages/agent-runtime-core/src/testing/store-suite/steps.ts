@@ -235,8 +235,39 @@ export function steps({ rule, timed, expect }: Suite): void {
     const isCheckpointed = async () => (await scene.task(taskId)) as { checkpointed?: boolean }
     const checkpoint = () => scene.write({ kind: 'checkpoint', leaseId, data: '1' })
     expect(await isCheckpointed()).toMatchObject({ checkpointed: false })
+    const approval = {
+      artifact: '1',
+      mode: 'supervised',
+      asked: true,
+      maxRetries: 1,
+      onReject: 'rerun',
+      onTimeout: 'reject',
+    } as const
+    await scene.write({
+      kind: 'suspend',
+      leaseId,
+      waits: [{ key: 'ask', position: 0, kind: 'approval', name: 'ask', approval }],
+      stay: true,
+    })
+    const request = (await scene.eventTypes(taskId)).indexOf('approval.requested') + 1
+    const child = await scene.write({
+      kind: 'spawn',
+      leaseId,
+      key: 'child',
+      position: 1,
+      policy: 'cancel',
+      submission: { type: 'child', lane: 'normal', input: '1' },
+    })
     await checkpoint()
+    // What comes from outside is not what the pass does.
     await scene.write({ kind: 'signal', taskId, name: 'word', value: '1' })
+    if (child.fenced === 'ok' && child.as === 'spawned') await scene.cancel(child.child.taskId)
+    await scene.write({ kind: 'resolveApproval', taskId, request, verdict: 'approved', value: '1' })
+    expect((await scene.eventTypes(taskId)).slice(-3)).toEqual([
+      'signal.received',
+      'child.ended',
+      'approval.resolved',
+    ])
     expect(await isCheckpointed()).toMatchObject({ checkpointed: true })
     await scene.step(claim, 'one', '1')
     expect(await isCheckpointed()).toMatchObject({ checkpointed: false })
