@@ -1,3 +1,4 @@
+import { isList } from './readable.ts'
 import { isChildName } from './child.ts'
 import { type Doubt, isDoubt } from './doubt.ts'
 import { canonical } from './codec.ts'
@@ -177,7 +178,7 @@ function doubtOf(artifact: unknown): unknown {
 
 /** A stack names files and lines of one installation. */
 function withoutStack(error: unknown): unknown {
-  if (typeof error !== 'object' || error === null || Array.isArray(error)) return error
+  if (typeof error !== 'object' || error === null || isList(error)) return error
   const { stack: _, cause, ...rest } = error as Record<string, unknown>
   return cause === undefined ? rest : { ...rest, cause: withoutStack(cause) }
 }

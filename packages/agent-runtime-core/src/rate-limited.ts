@@ -1,3 +1,4 @@
+import { isList } from './readable.ts'
 import { type ErrorDetails, RuntimeError } from './errors.ts'
 import { quotaKeysOf } from './quota.ts'
 import { MAX_DURATION_MS } from './setting.ts'
@@ -74,7 +75,7 @@ const MAX_CAUSES = 4
 export const MIN_RETRY_AFTER_MS = 100
 
 function readLimit(limit: unknown): { readonly retryAfterMs: number; readonly quotaKeys: readonly string[] } {
-  if (typeof limit !== 'object' || limit === null || Array.isArray(limit))
+  if (typeof limit !== 'object' || limit === null || isList(limit))
     throw refused(`takes { model, tool, client, labels, retryAfterMs }, not ${show(limit)}`)
   for (const name of Object.keys(limit)) {
     if ((fields as readonly string[]).includes(name)) continue
@@ -100,7 +101,7 @@ function isName(value: unknown): boolean {
 }
 
 function isLabels(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
+  if (typeof value !== 'object' || value === null || isList(value)) return false
   return Object.entries(value).every(
     ([label, text]) => isName(label) && typeof text === 'string' && text.isWellFormed(),
   )

@@ -8,6 +8,7 @@ import {
 import { openInlineStore } from './inline-store.ts'
 import { assertNodeSupported } from './node-version.ts'
 import type { Durability } from './sqlite/open.ts'
+import type { StoreFront } from './front.ts'
 import { openThreadStore } from './store-thread.ts'
 import { chainDigest, systemEnvironment, systemIdentity } from './system.ts'
 
@@ -23,6 +24,11 @@ export interface OpenStoreOptions {
   readonly acceptLoss?: boolean
   /** In its own thread (default), or in the caller's: then an fsync blocks the event loop. */
   readonly thread?: boolean
+  /**
+   * Look at each call before the store hears of it (default). Without it a call that is not what the port says may stop the store:
+   * for programs whose calls are made by code alone, as the runtime's are, and which are many.
+   */
+  readonly checked?: boolean
   /** Time, chance and ids from outside, for tests; the store then runs in the caller's thread. */
   readonly environment?: Environment
 }
@@ -32,6 +38,14 @@ export interface OpenStoreOptions {
  * names what was wrong and what to do; an existing file that is not a store is left as it is.
  */
 export async function openStore(url: string, options: OpenStoreOptions = {}): Promise<ExecutionStore> {
+  const store = await openUnchecked(url, options)
+  if (options.checked === false) return store
+  // A runtime does not need it: it starts without.
+  const { CheckedStore } = await import('./checked-store.ts')
+  return new CheckedStore(store)
+}
+
+function openUnchecked(url: string, options: OpenStoreOptions): StoreFront | Promise<StoreFront> {
   const path = parseStoreUrl(url)
   assertNodeSupported()
   const config = options.config ?? parseExecutionConfig({}).config

@@ -21,5 +21,6 @@ export function threadOf(store: ExecutionStore): Worker {
 }
 
 function inner(store: ExecutionStore, names: readonly string[]): unknown {
-  return names.reduce((object: unknown, name) => Reflect.get(object as object, name) as unknown, store)
+  const front: unknown = Reflect.get(store, 'inner') ?? store
+  return names.reduce((object, name) => Reflect.get(object as object, name) as unknown, front)
 }

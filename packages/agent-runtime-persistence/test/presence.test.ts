@@ -8,10 +8,10 @@ import { openStore } from '../src/index.ts'
 import { connectionOf } from './connection-of.ts'
 import { scratchFolder } from './scratch-folder.ts'
 
-async function openScene(presenceIntervalMs = 30_000) {
+async function openScene(presenceIntervalMs = 30_000, checked = true) {
   const environment = createVirtualEnvironment('presence')
   const { config } = parseExecutionConfig({ presenceIntervalMs })
-  const store = await openStore('sqlite::memory:', { environment, config })
+  const store = await openStore('sqlite::memory:', { environment, config, checked })
   const scene = new Scene(store, config, environment.clock)
   const seenAgo = () =>
     scene.now - (connectionOf(store).prepare('SELECT last_seen_at FROM process').pluck().get() as number)
@@ -52,11 +52,12 @@ test('J08 what proves that a process lives is a lock on an empty file, which not
   expect(locks()).toEqual([])
 })
 
+// What the store itself does when nobody looks at the calls before.
 describe('a call that makes no sense fails alone (docs/reliability.md G11)', () => {
   const nonsense = [undefined, null, 5, {}, { taskId: 'x' }, []] as unknown as readonly string[]
 
   test('as a read it is refused, and the store goes on', async () => {
-    const { scene } = await openScene()
+    const { scene } = await openScene(30_000, false)
     const codes = new Set<string>()
     for (const taskId of nonsense)
       for (const kind of ['task', 'steps', 'memos', 'leases', 'explain'] as const)
@@ -73,7 +74,7 @@ describe('a call that makes no sense fails alone (docs/reliability.md G11)', () 
   })
 
   test('as something to follow it is followed by nothing', async () => {
-    const { scene } = await openScene()
+    const { scene } = await openScene(30_000, false)
     scene.store.interest({ types: [], tasks: nonsense })
     expect(await scene.submit()).toMatchObject({ accepted: true })
     expect(scene.failures).toEqual([])
@@ -81,7 +82,7 @@ describe('a call that makes no sense fails alone (docs/reliability.md G11)', () 
   })
 
   test('as a write it is refused, and the others of its turn are not', async () => {
-    const { scene } = await openScene()
+    const { scene } = await openScene(30_000, false)
     const bad = nonsense.map((taskId) => scene.store.write({ kind: 'cancel', taskId }).catch(() => 'refused'))
     const good = scene.submit()
     expect(await good).toMatchObject({ accepted: true })

@@ -128,6 +128,7 @@ function open(url: string, config: ExecutionConfig, options: RuntimeOptions): Pr
   const { durability, acceptLoss, thread, environment } = options
   return openStore(url, {
     config,
+    checked: false,
     ...(durability === undefined ? {} : { durability }),
     ...(acceptLoss === undefined ? {} : { acceptLoss }),
     ...(environment === undefined ? {} : { environment }),

@@ -85,7 +85,7 @@ function isReadOrRefused(file: string, read: () => unknown): 'read' | 'refused' 
   }
 }
 
-describe('whatever it is given, the gym says what is wrong with it (docs/reliability.md 3.6)', () => {
+describe('whatever it is given, the gym says what is wrong with it (docs/reliability.md 3.7)', () => {
   const said = { err: '' }
   const console = { out: { write: () => true }, err: { write: (it: string) => ((said.err += it), true) } }
   const stop = AbortSignal.abort()

@@ -17,7 +17,7 @@ function within(args: readonly string[]): readonly string[] {
 }
 
 test(
-  'whatever its arguments, the command ends with one of its codes and one line, and no store is changed (docs/reliability.md 3.6)',
+  'whatever its arguments, the command ends with one of its codes and one line, and no store is changed (docs/reliability.md 3.7)',
   { timeout: 60_000 },
   async () => {
     const folder = mkdtempSync(join(tmpdir(), 'cli-fuzz-'))

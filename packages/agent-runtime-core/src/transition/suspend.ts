@@ -1,3 +1,4 @@
+import { RuntimeError } from '../errors.ts'
 import { isLimit } from '../decide/replay.ts'
 import { chargeQuotas } from './quotas.ts'
 import { spend } from './spend.ts'
@@ -116,7 +117,8 @@ function park(ws: WorkingSet, { lease }: Held, waits: readonly WaitRow[], charge
   const ordered = waits.toSorted((a, b) => a.position - b.position)
   // A time limit says when it is waited no longer, not for what.
   const first = ordered.find(({ key }) => !isLimit(key)) ?? ordered[0]
-  if (first === undefined) throw new Error(`task ${task.id} cannot wait for nothing`)
+  if (first === undefined)
+    throw new RuntimeError('invalid_argument', 'suspend: it waits for nothing, and nothing of it is open')
   const timed = ordered.filter(({ dueAt }) => dueAt !== null).toSorted((a, b) => (a.key < b.key ? -1 : 1))
   const dueAt = timed.length === 0 ? null : Math.min(...timed.map((wait) => wait.dueAt ?? 0))
   const times = timed.map((wait) => `${JSON.stringify(wait.key)}:${wait.dueAt}`).join(',')

@@ -205,7 +205,7 @@ async function lookAt(path: string) {
   return { told, faults }
 }
 
-describe('a store that holds garbage (docs/reliability.md 3.6)', () => {
+describe('a store that holds garbage (docs/reliability.md 3.7)', () => {
   test('is used as far as it can be, and otherwise refused by name', { timeout: 120_000 }, async () => {
     const folder = scratchFolder()
     const whole = join(folder, 'whole.db')

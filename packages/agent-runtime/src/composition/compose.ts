@@ -1,4 +1,4 @@
-import { type ConfigProblem, ConfigError } from '@ku0/agent-runtime-core'
+import { type ConfigProblem, ConfigError, isList } from '@ku0/agent-runtime-core'
 import { functionRule, isRecord, problemsIn, type Rules } from '../rules.ts'
 import type { OutputOf, Schema } from '../schema.ts'
 import { isDefinition, type TaskDefinition } from '../task-definition.ts'
@@ -89,7 +89,7 @@ function partsOf(agent: Agent<unknown, unknown>): readonly Part[] {
 
 /** Whether a value is what {@link compose} or {@link passThrough} gives. */
 export function isComposition(value: unknown): value is Composition {
-  return isRecord(value) && Array.isArray(value['parts'])
+  return isRecord(value) && isList(value['parts'])
 }
 
 const identity: Edge = Object.freeze({ edges: [] })
@@ -110,6 +110,6 @@ function agentProblems(path: string, given: unknown): ConfigProblem[] {
 }
 
 function edgeProblems(given: unknown): ConfigProblem[] {
-  if (isRecord(given) && Array.isArray(given['edges'])) return []
+  if (isRecord(given) && isList(given['edges'])) return []
   return [{ path: 'edge', allowed: 'what edge or identityEdge gives', given }]
 }

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { describeError, isA, RuntimeError, show } from '@ku0/agent-runtime-core'
+import { describeError, isA, RuntimeError, show, isList } from '@ku0/agent-runtime-core'
 import type { Attempt, Dependant } from '../execution/attempt.ts'
 import { assertOptions, delayRule, invalid, isAmount, isOneOf, type Rules, signalRule } from '../rules.ts'
 import type { ExecOptions, ExecResult } from '../task-context.ts'
@@ -44,7 +44,7 @@ async function execConfirmed(
 function checkCall(command: unknown, args: unknown, options: unknown): void {
   if (typeof command !== 'string' || command === '')
     throw invalid(`exec: a command is a text, 1 character or more; given ${show(command)}`)
-  if (!Array.isArray(args) || !args.every((arg) => typeof arg === 'string'))
+  if (!isList(args) || !args.every((arg) => typeof arg === 'string'))
     throw invalid(
       `exec '${command}': its arguments are a list of texts, the options come after them; given ${show(args)}`,
     )

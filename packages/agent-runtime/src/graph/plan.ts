@@ -1,4 +1,4 @@
-import { RESERVED, show } from '@ku0/agent-runtime-core'
+import { RESERVED, show, isList } from '@ku0/agent-runtime-core'
 import { submitRules } from '../execution/queue.ts'
 import { isName, isRecord, nameRule, namesRule, problemsIn, type Rules, wholeNumber } from '../rules.ts'
 import { isDefinition, type TaskDefinition } from '../task-definition.ts'
@@ -64,7 +64,7 @@ function isNodeName(name: string): boolean {
 
 function planNode(given: unknown): PlanNode {
   const node = (isRecord(given) ? given : {}) as Partial<GraphNode>
-  const after = Array.isArray(node.after) ? node.after.filter(isName) : []
+  const after = isList(node.after) ? node.after.filter(isName) : []
   const input = inputOf(node)
   const sources =
     input.from === 'value' ? [] : input.from === 'node' ? [input.node] : Object.values(input.nodes)

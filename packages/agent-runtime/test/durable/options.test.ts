@@ -152,3 +152,11 @@ describe("the options of a handler's calls", () => {
     expect(task.retry?.backoff).toEqual(defaultBackoff)
   })
 })
+
+test('arguments of exec that throw when they are only looked at are refused as any others', async () => {
+  const { proxy, revoke } = Proxy.revocable([], {})
+  revoke()
+  expect(await refusal((ctx) => ctx.exec('true', proxy))).toMatch(
+    /^invalid_argument: exec 'true': its arguments/,
+  )
+})

@@ -48,7 +48,7 @@ function methodsOf(it: object): readonly string[] {
 
 const inner = new Set(['constructor', 'attach', 'failed', 'onHandlerStopped', 'traceOf'])
 
-describe('whatever a call is given, it is answered, or refused by an error of the house (docs/reliability.md 3.6)', () => {
+describe('whatever a call is given, it is answered, or refused by an error of the house (docs/reliability.md 3.7)', () => {
   test('every call of a runtime is tried, and so is all that the package exports', async () => {
     await using world = await World.make()
     const values = Object.entries(everything).flatMap(([name, it]) =>

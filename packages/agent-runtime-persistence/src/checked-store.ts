@@ -1,0 +1,106 @@
+import {
+  type ExecutionStore,
+  firstLines,
+  type Interest,
+  type Read,
+  type ReadKind,
+  type Reads,
+  RuntimeError,
+  show,
+  type StoreListener,
+  suggestionFor,
+  type Write,
+  type WriteKind,
+  type Writes,
+} from '@ku0/agent-runtime-core'
+import type { z } from 'zod'
+import { contradictionIn, demand, interest, operations, queries } from './port-schema.ts'
+
+/**
+ * A store that takes nothing but what its port says: whatever else it is asked is refused with `invalid_argument`, which names each field
+ * that is wrong, before the store hears of it.
+ */
+export class CheckedStore implements ExecutionStore {
+  private readonly inner: ExecutionStore
+
+  constructor(inner: ExecutionStore) {
+    this.inner = inner
+  }
+
+  get info(): ExecutionStore['info'] {
+    return this.inner.info
+  }
+
+  async write<K extends WriteKind>(operation: Write<K>): Promise<Writes[K]['outcome']> {
+    const checked = ofKind('write', operations, operation) as Write<K>
+    const contradiction = contradictionIn(checked as Write)
+    if (contradiction !== undefined) throw invalid(`write ${checked.kind} ${contradiction}`)
+    return this.inner.write<K>(checked)
+  }
+
+  async read<K extends ReadKind>(query: Read<K>): Promise<Reads[K]['answer']> {
+    return this.inner.read<K>(ofKind('read', queries, query) as Read<K>)
+  }
+
+  demand(workerId: string, credit: number): void {
+    parse('demand', demand, { workerId, credit })
+    this.inner.demand(workerId, credit)
+  }
+
+  interest(given: Interest): void {
+    this.inner.interest(parse('interest', interest, given) as Interest)
+  }
+
+  listen(listener: StoreListener): Disposable {
+    if (typeof listener !== 'object' || listener === null)
+      throw invalid(`listen: an object of functions; given ${show(listener)}`)
+    return this.inner.listen(listener)
+  }
+
+  mayHaveSlept(): boolean {
+    return this.inner.mayHaveSlept?.() ?? false
+  }
+
+  close(): Promise<void> {
+    return this.inner.close()
+  }
+}
+
+function ofKind(call: string, schemas: ReadonlyMap<unknown, z.ZodType>, given: unknown): unknown {
+  const kind = kindOf(given)
+  const schema = schemas.get(kind)
+  if (schema !== undefined) return parse(`${call} ${String(kind)}`, schema, given)
+  const known = [...schemas.keys()].map(String)
+  const meant = typeof kind === 'string' ? suggestionFor(kind, known) : undefined
+  throw invalid(
+    `${call}: an object whose kind is one of those of the port; given ${show(kind === undefined ? given : { kind })}${
+      meant === undefined ? '' : `, did you mean ${meant}?`
+    }`,
+  )
+}
+
+function kindOf(given: unknown): unknown {
+  try {
+    return (given as { kind?: unknown } | null | undefined)?.kind
+  } catch {
+    return undefined
+  }
+}
+
+/** A copy that is plain data: what crosses to the store cannot change under it, nor throw when it is read. */
+function parse(call: string, schema: z.ZodType, given: unknown): unknown {
+  let lines: readonly string[]
+  try {
+    const { success, data, error } = schema.safeParse(given)
+    if (success) return data
+    lines = error.issues.map(({ path, message }) => `${[call, ...path.map(String)].join(' ')}: ${message}`)
+  } catch {
+    // A getter threw, or the trap of a proxy.
+    throw invalid(`${call}: it cannot be read; given ${show(given)}`)
+  }
+  throw invalid(firstLines(lines).join('\n'))
+}
+
+function invalid(message: string): RuntimeError {
+  return new RuntimeError('invalid_argument', message)
+}

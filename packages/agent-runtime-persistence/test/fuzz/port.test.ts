@@ -1,0 +1,407 @@
+import { parseExecutionConfig, profileConfigs } from '@ku0/agent-runtime-core'
+import {
+  createVirtualEnvironment,
+  takeSnapshot,
+  violationsIn,
+  VirtualClock,
+} from '@ku0/agent-runtime-core/testing'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import {
+  fields,
+  hostile,
+  listOf,
+  mostly,
+  type Piece,
+  values,
+} from '../../../agent-runtime-core/test/fuzz/pieces.ts'
+import { wrongWith } from '../../../agent-runtime-core/test/fuzz/told.ts'
+import { openStore } from '../../src/index.ts'
+import { operations, queries } from '../../src/port-schema.ts'
+import { nodeDigest } from '../scratch-folder.ts'
+
+/** Other values by FUZZ_SEED, more of them by FUZZ_RUNS. */
+const seed = Number(process.env['FUZZ_SEED'] ?? 1)
+const runs = Number(process.env['FUZZ_RUNS'] ?? 40)
+
+const { config } = parseExecutionConfig({
+  shares: {},
+  maxSchedules: 3,
+  quotaConfig: {
+    models: { big: { maxInFlight: 1 } },
+    defaults: { client: { perWindow: 5, onExceeded: 'defer' } },
+  },
+})
+
+/** What of a live lease and of a task stands for when the call is made. */
+const leaseOfNow = '$lease'
+const taskOfNow = '$task'
+
+const id = mostly(values(taskOfNow, taskOfNow, 'mine', 'nobody'))
+const lease = mostly(values(leaseOfNow, leaseOfNow, leaseOfNow, 'nobody'))
+const name = mostly(values('a', 'b', 'w', '*', 'work'))
+const key = mostly(values('step', 'nap', 'child', 'b#2', ''))
+const json = mostly(values('1', 'null', '{"a":[1]}', '{"$ku0":["Date",0]}', '{', ''))
+const count = mostly(values(0, 1, 2, 5))
+const time = mostly(values(0, 1, 1_000, 60_000))
+const flag = mostly(values(true, false))
+const use = fields({ tokens: count, money: count, cost: count }, 'tokens', 'money', 'cost')
+const sum = fields({ tokens: count, money: count, cost: count, wallMs: time, steps: count })
+const budget = fields({ limits: sum, soft: sum, cut: flag }, 'limits', 'soft')
+const timing = mostly(
+  values(
+    { cron: '* * * * *', timeZone: 'UTC' },
+    { everyMs: 1_000, anchorAt: 0 },
+    { cron: '?', timeZone: '?' },
+  ),
+)
+const terms = mostly(
+  values(
+    { profile: 'LIGHT', config: profileConfigs.LIGHT, grantedMs: 1_000, limits: {} },
+    {
+      profile: 'HEAVY',
+      config: profileConfigs.HEAVY,
+      grantedMs: 9_000,
+      limits: { hard: { memoryBytes: 5 } },
+    },
+  ),
+)
+const scores = mostly(
+  values({ quality: 0.5, adherence: 0.1, speed: 0.1, cost: 0.1, errors: 0.1, revisions: 0.1 }),
+)
+const submitted = {
+  type: mostly(values('work')),
+  lane: mostly(values('interactive', 'normal', 'batch')),
+  input: json,
+  taskId: fc.oneof({ weight: 9, arbitrary: values(undefined) }, { weight: 1, arbitrary: id }),
+  idempotencyKey: name,
+  client: name,
+  model: mostly(values('big', 'small')),
+  tools: listOf(name),
+  labels: mostly(values({ a: 'b' }, {})),
+  dueAt: time,
+  delayMs: time,
+  timeoutMs: time,
+  tokens: count,
+  cost: count,
+  profile: terms,
+  swarm: name,
+  agent: name,
+  share: fields({ cpuTimeUs: count, memoryBytes: count }),
+  budget,
+  trace: mostly(values({ traceparent: '00-1' })),
+  refused: mostly(values({ reason: 'invalid_payload', message: 'no' })),
+}
+const submission = fields(submitted, 'type', 'lane', 'input')
+const { dueAt: _dueAt, delayMs: _delayMs, ...atOnce } = submitted
+const run = fields(
+  Object.fromEntries(
+    (
+      [
+        'type',
+        'lane',
+        'input',
+        'client',
+        'model',
+        'tools',
+        'labels',
+        'timeoutMs',
+        'tokens',
+        'cost',
+        'budget',
+      ] as const
+    ).map((field) => [field, submitted[field]]),
+  ),
+  'type',
+  'lane',
+  'input',
+)
+const asks = { key, position: count, dueAt: time, delayMs: time }
+const approval = mostly(
+  values({
+    artifact: '1',
+    mode: 'supervised',
+    asked: true,
+    maxRetries: 1,
+    onReject: 'rerun',
+    onTimeout: 'reject',
+  }),
+)
+const wait = fc.oneof(
+  fields({ ...asks, kind: values('timer') }, 'key', 'position', 'kind'),
+  fields({ ...asks, kind: values('signal', 'child'), name }, 'key', 'position', 'kind', 'name'),
+  fields({ ...asks, kind: values('approval'), name, approval }, 'key', 'position', 'kind', 'approval'),
+  hostile,
+)
+const error = mostly(values('{"message":"no","name":"Error"}', '1'))
+const settlement = fc.oneof(
+  fields({ as: values('completed'), output: json }, 'as', 'output'),
+  fields(
+    { as: values('failed'), kind: values('error', 'timeout', 'poisoned'), error, waits: listOf(key) },
+    'as',
+    'kind',
+    'error',
+  ),
+  fields({ as: values('retry', 'rate_limited'), error, delayMs: time }, 'as', 'error', 'delayMs'),
+)
+
+/** By the name of a field: what it mostly is. */
+const byName: Readonly<Record<string, fc.Arbitrary<Piece>>> = {
+  kind: values('no such kind', 'constructor', '__proto__', 5),
+  leaseId: lease,
+  taskId: id,
+  agentId: name,
+  name,
+  key,
+  position: count,
+  durationMs: time,
+  result: json,
+  charged: use,
+  inputHash: name,
+  branches: values('race', 'all'),
+  branchKeys: listOf(key),
+  nested: flag,
+  error,
+  backOff: fields({ keys: listOf(values('model:big', 'x')), retryAfterMs: time }, 'keys', 'retryAfterMs'),
+  retry: count,
+  dropsChildren: listOf(key),
+  policy: mostly(values('cancel', 'abandon')),
+  submission,
+  inLine: flag,
+  data: json,
+  chunks: listOf(json),
+  progress: json,
+  settlement,
+  waits: listOf(wait),
+  stay: flag,
+  divergence: mostly(values({ kind: 'order_changed', key: 'a', position: 1, expected: 'b' })),
+  answer: fc.oneof(values({ as: 'stop' }), fields({ as: values('continue'), raise: sum }, 'as', 'raise')),
+  value: json,
+  request: count,
+  verdict: mostly(values('approved', 'rejected')),
+  fromStep: key,
+  edits: mostly(values({}, { step: '2' }, { nobody: '1' })),
+  onlyOver: flag,
+  change: fields({ taskId: id, input: json, lane: submitted.lane, labels: submitted.labels, budget }),
+  reason: mostly(values('yielded', 'drained', 'because')),
+  how: mostly(values('acknowledged', 'leaked')),
+  afterMs: time,
+  definition: fields(
+    { timing, run, catchUp: values('skip', 'one', 'all'), graceMs: time, overlap: values('allow', 'skip') },
+    'timing',
+    'run',
+    'catchUp',
+    'graceMs',
+    'overlap',
+  ),
+  nextAt: fc.oneof(time, values(null)),
+  timing,
+  dueAt: time,
+  runs: listOf(time),
+  missed: count,
+  credits: count,
+  tier: mostly(values('contracted', 'marketplace')),
+  domain: name,
+  weights: scores,
+  scores,
+  missing: listOf(values('quality')),
+  terms,
+  sample: fields({ computeUs: count, memoryBytes: count, errorRate: values(0.5), saturation: values(0.5) }),
+  heartbeat: flag,
+  share: mostly(values(0, 0.5, 1)),
+  cause: mostly(values({ as: 'silent' }, { as: 'overrun', overrunMs: 1, grantedMs: 1 })),
+  route: name,
+  baselineMs: time,
+  latencyMs: time,
+  workers: listOf(
+    fields({ workerId: name, capacity: count, types: listOf(name) }, 'workerId', 'capacity', 'types'),
+  ),
+  workerIds: listOf(name),
+  tasks: listOf(submission),
+  filter: fields({
+    states: listOf(values('queued')),
+    types: listOf(name),
+    parent: id,
+    limit: count,
+    cursor: count,
+  }),
+  after: count,
+  limit: count,
+  children: flag,
+  before: count,
+}
+/** Fields whose name means something else in one kind. */
+const byKind: Readonly<Record<string, fc.Arbitrary<Piece>>> = {
+  'recordStep drops': listOf(key),
+  'failStep drops': listOf(key),
+  'spawn drops': key,
+  'clients after': name,
+  'schedules filter': fields({ name, after: name, dueBy: time, limit: count }),
+  'startLease submission': fields(atOnce, 'type', 'lane', 'input', 'profile'),
+  'putSwarm terms': fields(
+    {
+      route: name,
+      terms,
+      maxAgents: count,
+      sharedBudget: values({}, { totalCpuTimeUs: 5 }),
+      threshold: values(0.5),
+    },
+    'route',
+    'terms',
+    'maxAgents',
+    'sharedBudget',
+    'threshold',
+  ),
+}
+
+/** What is wrong with the error of a call, where it throws one. */
+function wrongOf(call: () => unknown): string | undefined {
+  try {
+    call()
+    return undefined
+  } catch (caught) {
+    return wrongWith(caught)
+  }
+}
+
+type Call = { readonly text: string; readonly kind: string; readonly make: () => unknown }
+
+/** Calls of each kind that the port has, made of its fields; one that has a field nobody made a value for fails the test. */
+function callsOf(schemas: ReadonlyMap<unknown, unknown>): fc.Arbitrary<Call> {
+  const kinds = [...schemas].map(([kind, schema]) => {
+    const shape = (
+      schema as { shape: Readonly<Record<string, { safeParse(it: unknown): { success: boolean } }>> }
+    ).shape
+    const names = Object.keys(shape).filter((field) => field !== 'kind')
+    const made = Object.fromEntries(
+      names.map((field) => {
+        const mostlyThat = byKind[`${String(kind)} ${field}`] ?? byName[field]
+        if (mostlyThat === undefined) throw new Error(`nobody made values for ${String(kind)} ${field}`)
+        return [field, mostlyThat]
+      }),
+    )
+    const required = names.filter((field) => shape[field]?.safeParse(undefined).success === false)
+    const arbitrary = fields(
+      { ...made, kind: fc.oneof({ weight: 60, arbitrary: values(kind) }, { weight: 1, arbitrary: hostile }) },
+      'kind',
+      ...required,
+    )
+    return arbitrary.map(({ text, make }): Call => ({ text, kind: String(kind), make }))
+  })
+  return fc.oneof(...kinds)
+}
+
+/** The same with the lease and the task that there are just now. */
+function put(it: unknown, now: { lease: string; task: string }): unknown {
+  if (it === leaseOfNow) return now.lease
+  if (it === taskOfNow) return now.task
+  if (typeof it !== 'object' || it === null) return it
+  try {
+    if (Object.getPrototypeOf(it) !== Object.prototype) return it
+    for (const [field, value] of Object.entries(it)) {
+      const fresh = value === leaseOfNow ? now.lease : value === taskOfNow ? now.task : undefined
+      if (fresh !== undefined) Object.assign(it, { [field]: fresh })
+    }
+  } catch {
+    // A getter threw: it is what it is.
+  }
+  return it
+}
+
+describe('whatever a store is asked, it answers, or refuses with an error of the house (docs/reliability.md 3.7)', () => {
+  const told = new Map<string, { answered: number; refused: number }>()
+
+  test.each([
+    ['in its thread', true],
+    ["in its caller's thread", false],
+  ])('%s', async (_, thread) => {
+    const call = fc.oneof(
+      { weight: 3, arbitrary: callsOf(operations).map((it) => ({ ...it, way: 'write' as const })) },
+      { weight: 1, arbitrary: callsOf(queries).map((it) => ({ ...it, way: 'read' as const })) },
+    )
+    await fc.assert(
+      fc.asyncProperty(fc.array(call, { minLength: 60, maxLength: 60, size: 'max' }), async (calls) => {
+        const clock = new VirtualClock()
+        const environment = { ...createVirtualEnvironment(seed), clock, timers: clock, digest: nodeDigest }
+        const store = await openStore('sqlite::memory:', thread ? { config } : { config, environment })
+        const now = { lease: 'none', task: 'none' }
+        let failed: Error | undefined
+        store.listen({
+          claimed: (claims) => {
+            now.lease = claims.at(-1)?.leaseId ?? now.lease
+            now.task = claims.at(-1)?.taskId ?? now.task
+          },
+          failed: (it) => {
+            failed = it
+          },
+        })
+        await store.write({
+          kind: 'registerWorkers',
+          workers: [{ workerId: 'w', capacity: 50, types: ['work'] }],
+        })
+        store.demand('w', 50)
+        const work = { type: 'work', lane: 'normal', input: '1' } as const
+        await store.write({ kind: 'submit', tasks: [{ ...work, taskId: 'mine' }, work] })
+        for (const { way, kind, text, make } of calls) {
+          const counts = told.get(kind) ?? { answered: 0, refused: 0 }
+          told.set(kind, counts)
+          try {
+            const given = put(make(), now) as never
+            await (way === 'write' ? store.write(given) : store.read(given))
+            counts.answered += 1
+          } catch (caught) {
+            counts.refused += 1
+            const wrong = wrongWith(caught)
+            if (wrong !== undefined || failed !== undefined)
+              throw new Error(`${way} ${text}: ${wrong ?? 'the store has failed'}`, { cause: caught })
+          }
+          if (!thread) clock.advanceBy(7)
+        }
+        expect(await store.write({ kind: 'cancel', taskId: 'mine' })).toHaveProperty('canceled')
+        // Its program may state a smaller capacity of a worker than it has tasks.
+        const broken = thread
+          ? []
+          : violationsIn(await takeSnapshot(store), { config, digest: nodeDigest }).filter(
+              (line) => !line.startsWith('I11 worker'),
+            )
+        expect(broken).toEqual([])
+        await store.close()
+        expect(failed).toBeUndefined()
+      }),
+      { seed, numRuns: runs, endOnFailure: true },
+    )
+  })
+
+  test('and each kind of call was answered, and many were refused', () => {
+    const never = [...told].filter(([, { answered }]) => answered === 0)
+    const refused = [...told.values()].reduce((sum, counts) => sum + counts.refused, 0)
+    expect([told.size, never]).toEqual([operations.size + queries.size, []])
+    expect(refused).toBeGreaterThan(runs * 10)
+  })
+
+  test.each([
+    [
+      'demand',
+      (store: Awaited<ReturnType<typeof openStore>>, given: unknown) =>
+        store.demand(given as never, given as never),
+    ],
+    [
+      'interest',
+      (store: Awaited<ReturnType<typeof openStore>>, given: unknown) => store.interest(given as never),
+    ],
+    [
+      'listen',
+      (store: Awaited<ReturnType<typeof openStore>>, given: unknown) => store.listen(given as never),
+    ],
+  ])('%s, with anything', async (_, call) => {
+    const store = await openStore('sqlite::memory:')
+    fc.assert(
+      fc.property(hostile, ({ make }) => {
+        expect(wrongOf(() => call(store, make()))).toBeUndefined()
+      }),
+      { seed, numRuns: 300 },
+    )
+    expect(await store.read({ kind: 'stats' })).toHaveProperty('depth')
+    await store.close()
+  })
+})
