@@ -140,8 +140,10 @@ describe('leases that callers hold (docs/semantics.md 10.1, 10.4)', () => {
       timeout: 30 * minute,
       abortController,
     })
-    await lease.heartbeat()
-    await elapse(30 * minute)
+    for (let at = 0; at < 30 * minute; at += 20_000) {
+      await lease.heartbeat()
+      await elapse(20_000)
+    }
     expect(abortController.signal.aborted).toBe(false)
     await elapse(3 * minute)
     expect(abortController.signal.reason).toMatchObject({ code: 'budget_exceeded' })
@@ -208,6 +210,29 @@ describe('leases that callers hold (docs/semantics.md 10.1, 10.4)', () => {
     await elapse(5_000)
     expect(abortController.signal.reason).toMatchObject({ code: 'budget_exceeded' })
     await lease.release()
+  })
+
+  test('C8 one whose required heartbeats stop leaves a scar, once for each silence, and stays its holder’s', async () => {
+    const { runtime, elapse, log } = await virtualRuntime({ tasks: [] })
+    const silences = () => log.filter(({ message }) => message.includes('requires heartbeats')).length
+    const abortController = controller()
+    const lease = await runtime.startTask('ml/train', { profile: 'HEAVY', abortController })
+    await elapse(20_000)
+    await lease.heartbeat({ progress: 0.1 })
+    await elapse(29_999)
+    expect(await runtime.routes()).toMatchObject([{ circuit: 'closed', healthy: true }])
+    await elapse(1)
+    expect(await runtime.routes()).toMatchObject([{ circuit: 'open', healthy: false, scar: 1 }])
+    await elapse(40_000)
+    expect(silences()).toBe(1)
+    await lease.heartbeat({ progress: 0.2 })
+    await elapse(30_000)
+    expect(silences()).toBe(2)
+    expect(abortController.signal.aborted).toBe(false)
+    await lease.release({ output: 'trained' })
+    expect(await runtime.result(lease.taskId)).toBe('trained')
+    await elapse(60_000)
+    expect(silences()).toBe(2)
   })
 
   test('5.1 canceled from elsewhere: its controller aborts with the reason', async () => {

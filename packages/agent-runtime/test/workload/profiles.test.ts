@@ -191,14 +191,81 @@ describe('a task type with a profile (docs/semantics.md 10.1, 10.5)', () => {
 
   test('C8 one that sends them, or is done before they are due, leaves none', async () => {
     const task = defineTask({ type: 'beats', input: z.null(), profile: 'HEAVY' }, async (ctx) => {
-      await ctx.heartbeat()
-      await new Promise<void>((resolve) => environment.timers.after(100_000, resolve))
+      for (let beats = 0; beats < 4; beats += 1) {
+        await ctx.heartbeat()
+        await new Promise<void>((resolve) => environment.timers.after(29_999, resolve))
+      }
     })
     const quick = defineTask({ type: 'quick', input: z.null(), profile: 'HEAVY' }, () => {})
     const { runtime, elapse, environment } = await virtualRuntime({ tasks: [task, quick] })
     const receipts = [await runtime.submit(task, null), await runtime.submit(quick, null)]
-    await elapse(100_000)
+    await elapse(120_000)
     for (const receipt of receipts) await runtime.result(receipt)
+    expect(await runtime.routes()).toEqual([])
+  })
+
+  test('C8 required heartbeats that stop leave a scar, a line in the log and an open circuit, once for each silence', async () => {
+    const beat = gate()
+    const door = gate()
+    const task = defineTask({ type: 'hangs', input: z.null(), profile: 'HEAVY' }, async (ctx) => {
+      await ctx.heartbeat()
+      await beat.promise
+      await ctx.heartbeat()
+      await door.promise
+    })
+    const { runtime, elapse, log } = await virtualRuntime({ tasks: [task] })
+    const silences = () => log.filter(({ message }) => message.includes('has sent none for 30000 ms')).length
+    const receipt = await runtime.submit(task, null)
+    await elapse(29_999)
+    expect((await runtime.routes())[0]).toMatchObject({ circuit: 'closed', healthy: true })
+    await elapse(1)
+    expect((await runtime.routes())[0]).toMatchObject({ circuit: 'open', scar: 1, healthy: false })
+    expect(await runtime.submit(task, null)).toMatchObject({ accepted: false, reason: 'circuit_open' })
+    await elapse(90_000)
+    expect(silences()).toBe(1)
+    expect((await runtime.routes())[0]?.scar).toBeLessThan(0.001)
+    beat.resolve()
+    await elapse(29_999)
+    expect(silences()).toBe(1)
+    await elapse(2)
+    expect(silences()).toBe(2)
+    expect((await runtime.routes())[0]?.scar).toBeCloseTo(1, 2)
+    expect(await runtime.status(receipt)).toMatchObject({ state: 'running', attempt: 1 })
+    door.resolve()
+    expect(await runtime.result(receipt)).toBeUndefined()
+  })
+
+  test('C8 a handler that is parked in a wait is not silent; the pass that goes on has its time anew', async () => {
+    const task = defineTask({ type: 'naps', input: z.null(), profile: 'HEAVY' }, async (ctx) => {
+      await ctx.heartbeat()
+      await ctx.sleep('nap', 200_000)
+      await new Promise<void>((resolve) => environment.timers.after(29_999, resolve))
+    })
+    const { runtime, elapse, environment } = await virtualRuntime({ tasks: [task] })
+    const receipt = await runtime.submit(task, null)
+    await elapse(199_000)
+    expect(await runtime.status(receipt)).toMatchObject({ state: 'waiting' })
+    await elapse(40_000)
+    expect(await runtime.status(receipt)).toMatchObject({ state: 'completed' })
+    expect(await runtime.routes()).toEqual([])
+  })
+
+  test('C8 one that was told to stop, or has ended, is not silent', async () => {
+    const door = gate()
+    const stops = { type: 'stops', input: z.null(), profile: 'HEAVY' } as const
+    const task = defineTask(stops, async (ctx) => {
+      await ctx.heartbeat()
+      await door.promise
+      await ctx.heartbeat().catch(() => {})
+    })
+    const { runtime, elapse, log } = await virtualRuntime({ tasks: [task] })
+    const receipt = await runtime.submit(task, null)
+    await elapse(10_000)
+    await runtime.cancel(receipt.taskId)
+    await elapse(10_000)
+    door.resolve()
+    await elapse(60_000)
+    expect(log.filter(({ message }) => message.includes('requires heartbeats'))).toEqual([])
     expect(await runtime.routes()).toEqual([])
   })
 

@@ -194,6 +194,13 @@ export function circuits({ rule, timed, expect }: Suite): void {
     expect(await route(scene)).toMatchObject({ circuit: 'closed', healthy: true })
   })
 
+  timed('C8 silence is that of a live lease: one that was lost to a crash leaves no scar', async (scene) => {
+    const { leaseId } = await hold(scene)
+    await scene.jump(30_000)
+    expect(await scene.write({ kind: 'scar', leaseId, cause: { as: 'silent' } })).toBe(0)
+    expect(await scene.read({ kind: 'routes' })).toEqual([])
+  })
+
   timed('C11 un-leased work that is slower than its baseline leaves a scar, and is told', async (scene) => {
     expect(await observe(scene, 10)).toMatchObject({ admitted: true, scar: 0, circuit: 'closed' })
     expect(await scene.read({ kind: 'routes' })).toEqual([])
