@@ -64,7 +64,8 @@ export class LeaseDesk {
     assertRoute('startTask', route)
     assertOptions('startTask', options, startRules)
     const { profile: setting, limits, timeout, abortController, measure, lane, taskId, labels } = options
-    assertFields(profileProblems(setting ?? 'STANDARD', limits, 'startTask option '))
+    // Limits alone are those of the route's profile.
+    assertFields(profileProblems(setting === undefined ? 'STANDARD' : setting, limits, 'startTask option '))
     const profile =
       setting === undefined
         ? { ...byDefault, limits: limits ?? byDefault.limits }

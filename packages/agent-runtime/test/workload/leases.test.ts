@@ -23,7 +23,8 @@ describe('leases that callers hold (docs/semantics.md 10.1, 10.4)', () => {
   )
 
   test.each([
-    [{ profile: 'LIGTH' }, 'did you mean LIGHT?'],
+    [{ profile: 'LIGTH' }, 'profile: LIGHT | STANDARD | HEAVY | EXTREME | CUSTOM, did you mean LIGHT?'],
+    [{ profile: null }, 'profile: LIGHT | STANDARD | HEAVY | EXTREME | CUSTOM; given null'],
     [{ profile: 'CUSTOM' }, "'CUSTOM' with a config"],
     [{ timeout: 0 }, 'timeout'],
     [{ abortController: {} }, 'an AbortController'],
@@ -31,7 +32,11 @@ describe('leases that callers hold (docs/semantics.md 10.1, 10.4)', () => {
     [{ limits: { soft: { cpuTimeUs: 2 }, hard: { cpuTimeUs: 1 } } }, 'at most the hard limit'],
   ])('bad options are refused by name: %j', async (options, message) => {
     const { runtime } = await virtualRuntime({ tasks: [] })
-    await expect(runtime.startTask('x', options as never)).rejects.toThrow(message)
+    const start = runtime.startTask('x', options as never)
+    await expect(start).rejects.toMatchObject({
+      code: 'invalid_argument',
+      message: expect.stringContaining(message),
+    })
   })
 
   test('10.1 is a task like any other to everybody else', async () => {

@@ -15,7 +15,9 @@ const custom = {
 
 describe('a task type with a profile (docs/semantics.md 10.1, 10.5)', () => {
   test.each([
-    [{ profile: 'HUGE' }, "task 'x': profile: LIGHT | STANDARD | HEAVY | EXTREME | CUSTOM"],
+    [{ profile: 'HUGE' }, 'task \'x\': profile: LIGHT | STANDARD | HEAVY | EXTREME | CUSTOM; given "HUGE"'],
+    [{ profile: {} }, "task 'x': profile.profile: LIGHT | STANDARD | HEAVY | EXTREME | CUSTOM; not given"],
+    [{ profile: null }, "task 'x': profile: LIGHT | STANDARD | HEAVY | EXTREME | CUSTOM; given null"],
     [{ profile: 'heavy' }, 'did you mean HEAVY?'],
     [{ profile: 'CUSTOM' }, "'CUSTOM' with a config"],
     [{ profile: { profile: 'CUSTOM' } }, "task 'x': profile.profile: 'CUSTOM' with a config"],
