@@ -10,7 +10,7 @@ import {
   show,
   type Submission,
 } from '@ku0/agent-runtime-core'
-import { submitRules } from '../execution/index.ts'
+import { type LeakedHandler, submitRules } from '../execution/index.ts'
 import { openReceipt } from '../receipts.ts'
 import {
   assertFields,
@@ -57,6 +57,11 @@ export class LeaseDesk {
   /** Leases whose work has not stopped. */
   get size(): number {
     return this.#leases.size
+  }
+
+  /** Those that were not given back within `abortGraceMs` of their end. */
+  get leaked(): readonly LeakedHandler[] {
+    return [...this.#leases.values()].flatMap(({ leaked }) => leaked ?? [])
   }
 
   async startTask(route: string, options: StartTaskOptions = {}, byDefault: TaskProfile): Promise<TaskLease> {

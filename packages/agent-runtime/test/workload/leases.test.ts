@@ -176,6 +176,30 @@ describe('leases that callers hold (docs/semantics.md 10.1, 10.4)', () => {
     await expect(runtime.startTask('report')).rejects.toThrow(TaskRejected)
   })
 
+  test('5.4 one that is not given back within abortGraceMs is listed as leaked until it is', async () => {
+    const { runtime, elapse, environment } = await virtualRuntime({ tasks: [] })
+    const overdue = await runtime.startTask('report')
+    const canceled = await runtime.startTask('other')
+    await runtime.cancel(canceled.taskId)
+    await elapse(30_000)
+    const at = environment.clock.now()
+    expect(runtime.leaked()).toMatchObject([{ taskId: canceled.taskId, reason: 'canceled' }])
+    await elapse(30_000)
+    expect(runtime.leaked()).toHaveLength(1)
+    await elapse(2)
+    expect(runtime.leaked()).toMatchObject([
+      { taskId: overdue.taskId, type: 'report', leaseId: overdue.id, reason: 'budget_exceeded' },
+      { taskId: canceled.taskId, type: 'other', workerId: 'caller', attempt: 1, at: expect.closeTo(at, -1) },
+    ])
+    expect(await runtime.stats()).toMatchObject({ leaked: 2, inFlight: 0 })
+    expect((await all(runtime.events(overdue.taskId))).at(-1)).toMatchObject({ type: 'task.leaked' })
+    await canceled.release()
+    expect(runtime.leaked()).toMatchObject([{ taskId: overdue.taskId }])
+    await overdue.release()
+    expect(runtime.leaked()).toEqual([])
+    expect(await runtime.stats()).toMatchObject({ leaked: 0 })
+  })
+
   test('10.5 a hard limit aborts it and opens the circuit; refusals name the reason', async () => {
     const { runtime } = await virtualRuntime({ tasks: [] })
     const expired: unknown[] = []
