@@ -88,7 +88,7 @@ export class ProfileWatch {
     return {
       cpuTimeUs: this.#left.cpuTimeUs ?? Number.POSITIVE_INFINITY,
       memoryBytes: this.#left.memoryBytes ?? Number.POSITIVE_INFINITY,
-      remainingMs: Math.max(0, this.terms.grantedMs - this.elapsedMs),
+      remainingMs: this.#isOver ? 0 : Math.max(0, Math.round(this.terms.grantedMs - this.elapsedMs)),
     }
   }
 

@@ -69,6 +69,25 @@ describe('leases that callers hold (docs/semantics.md 10.1, 10.4)', () => {
     await lease[Symbol.asyncDispose]()
   })
 
+  test('10.4 remainingMs is whole, and 0 when nothing is left or the lease is over', async () => {
+    const { runtime, block } = await virtualRuntime({ tasks: [] })
+    const [lease, canceled] = [await runtime.startTask('report'), await runtime.startTask('report')]
+    await block(1_000.25)
+    expect(lease.budget().remainingMs).toBe(29_000)
+    await lease.release()
+    expect(lease.budget().remainingMs).toBe(0)
+    await runtime.cancel(canceled.taskId)
+    await turns()
+    expect(canceled.budget().remainingMs).toBe(0)
+    await canceled.release()
+    const late = await runtime.startTask('report')
+    await block(29_999.25)
+    expect(late.budget().remainingMs).toBe(1)
+    await block(0.75)
+    expect(late.budget().remainingMs).toBe(0)
+    await late.release()
+  })
+
   test('an outcome that cannot be stored is refused, and releases nothing', async () => {
     const { runtime } = await virtualRuntime({ tasks: [] })
     const lease = await runtime.startTask('report')
