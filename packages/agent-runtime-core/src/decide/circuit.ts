@@ -1,11 +1,12 @@
 import { decayedScar, scarFadesInMs } from './scar.ts'
 
-/** `open`: nothing is admitted; `half_open`: one probe is, and its end decides. */
+/** `open`: nothing is admitted; `half_open`: one probe would be, or is under way, and its end decides. */
 export const circuitStates = ['closed', 'open', 'half_open'] as const
 export type CircuitState = (typeof circuitStates)[number]
 
 /** How a route stands. Times are ms of one clock. */
 export interface Circuit {
+  /** As it was left: one that was left open is half open once it would let a probe through ({@link circuitStateAt}). */
   readonly state: CircuitState
   /** Its scar as it was at `scarAt`. */
   readonly scar: number
@@ -52,6 +53,12 @@ export function decideCircuit(
   return retryAfterMs > 0
     ? { admitted: false, retryAfterMs, probing: false }
     : { admitted: true, probe: true }
+}
+
+/** The state as it is told at a moment. Source: `docs/semantics.md 10.3`. */
+export function circuitStateAt(it: Circuit, now: number, settings: CircuitSettings): CircuitState {
+  const verdict = decideCircuit(it, now, settings)
+  return verdict.admitted && verdict.probe ? 'half_open' : it.state
 }
 
 /** The scar of a route at a moment. */

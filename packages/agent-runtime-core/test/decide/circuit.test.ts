@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import {
   breached,
+  circuitStateAt,
   decideCircuit,
   healthyCircuit,
   isForgotten,
@@ -45,6 +46,16 @@ describe('10.3 the circuit of a route', () => {
     expect(retryAfterMs).toBeGreaterThan(0)
     expect(at(open, 30_000 + retryAfterMs)).toEqual({ admitted: true, probe: true })
     expect(at(open, 30_000 + retryAfterMs - 2)).toMatchObject({ admitted: false })
+  })
+
+  test('10.3 one that would let a probe through is told of as half open', () => {
+    const stateAt = (it: typeof healthyCircuit, now: number) => circuitStateAt(it, now, settings)
+    const open = scarred(healthyCircuit, 100, 0, settings)
+    const { retryAfterMs } = at(open, 0) as { retryAfterMs: number }
+    expect(stateAt(healthyCircuit, 0)).toBe('closed')
+    expect([stateAt(open, 30_000), stateAt(open, retryAfterMs - 2)]).toEqual(['open', 'open'])
+    expect(stateAt(open, retryAfterMs)).toBe('half_open')
+    expect(stateAt(probing(open, retryAfterMs), retryAfterMs)).toBe('half_open')
   })
 
   test('10.3 the probe’s success closes it, its failure opens it anew, a probe without an end leaves its place', () => {
