@@ -296,6 +296,61 @@ describe('a task type with a profile (docs/semantics.md 10.1, 10.5)', () => {
     expect(() => runtime.observe({ onLease: () => {} } as never)).toThrow('observe: an object')
   })
 
+  test.each([
+    ['its profile’s deadline', {}, 'budget_exceeded', 'budget_exceeded', 'timeout'],
+    ['a timeoutMs that is shorter', { timeoutMs: 5_000 }, 'timeout', 'timeout', 'timeout'],
+    ['a timeoutMs that is longer', { timeoutMs: 90_000 }, 'budget_exceeded', 'budget_exceeded', 'timeout'],
+    [
+      'a hard limit',
+      { limits: { hard: { durationMs: 1_000 } } },
+      'budget_exceeded',
+      'budget_exceeded',
+      'budget_exceeded',
+    ],
+  ] as const)('10.7 %s is told of as on the page', async (_, more, kind, code, observed) => {
+    const heard: unknown[] = []
+    const reasons: unknown[] = []
+    const door = gate()
+    const task = defineTask({ type: 'long', input: z.null(), profile: 'STANDARD', ...more }, async (ctx) => {
+      ctx.signal.addEventListener('abort', () => reasons.push(ctx.signal.reason))
+      await door.promise
+    })
+    const { runtime, elapse } = await virtualRuntime({ tasks: [task] })
+    using _observing = runtime.observe({
+      onLeaseExpired: ({ reason }) => heard.push(reason),
+      onLeaseReleased: ({ outcome }) => heard.push(outcome),
+    })
+    const receipt = await runtime.submit(task, null)
+    await elapse(30_001)
+    expect(await runtime.status(receipt)).toMatchObject({ state: 'failed', kind })
+    expect(reasons).toMatchObject([{ code }])
+    door.resolve()
+    await turns()
+    expect(heard).toEqual([observed])
+  })
+
+  test('10.7 the budget of a task is told of as an end, not as an expiry', async () => {
+    const heard: unknown[] = []
+    const reasons: unknown[] = []
+    const door = gate()
+    const task = defineTask({ type: 'spends', input: z.null(), profile: 'STANDARD' }, async (ctx) => {
+      ctx.signal.addEventListener('abort', () => reasons.push(ctx.signal.reason))
+      await ctx.step('buy', (step) => step.charge({ tokens: 2 }))
+      await door.promise
+    })
+    const { runtime } = await virtualRuntime({ tasks: [task] })
+    using _ = runtime.observe({
+      onLeaseExpired: ({ reason }) => heard.push(reason),
+      onLeaseReleased: ({ outcome }) => heard.push(outcome),
+    })
+    const receipt = await runtime.submit(task, null, { budget: { tokens: 1 } })
+    await expect(runtime.result(receipt)).rejects.toMatchObject({ kind: 'budget_exceeded' })
+    door.resolve()
+    await turns()
+    expect(reasons).toMatchObject([{ code: 'budget_exceeded' }])
+    expect(heard).toEqual(['ended'])
+  })
+
   test('a retry follows no budget_exceeded: trying the same again does not help', async () => {
     const door = gate()
     const limits = { hard: { cpuTimeUs: 1 } }
