@@ -316,7 +316,7 @@ describe('a task type with a profile (docs/semantics.md 10.1, 10.5)', () => {
       await door.promise
     })
     const { runtime, elapse } = await virtualRuntime({ tasks: [task] })
-    using _observing = runtime.observe({
+    runtime.observe({
       onLeaseExpired: ({ reason }) => heard.push(reason),
       onLeaseReleased: ({ outcome }) => heard.push(outcome),
     })
