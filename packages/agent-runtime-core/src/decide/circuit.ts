@@ -66,11 +66,12 @@ export function scarNow({ scar, scarAt }: Circuit, now: number): number {
   return scar === 0 ? 0 : decayedScar(scar, now - scarAt)
 }
 
-/** Work of the route left a scar; it opens the circuit when they are too many. */
+/** Work of the route left a scar; it opens the circuit when they are too many, also one that would let a probe through. */
 export function scarred<C extends Circuit>(it: C, size: number, now: number, settings: CircuitSettings): C {
   const scar = scarNow(it, now) + size
   const next = { ...it, scar, scarAt: now, unhealthy: true }
-  return scar >= settings.circuitScarLimit && it.state !== 'open' ? opened(next, now) : next
+  const isOpen = circuitStateAt(it, now, settings) === 'open'
+  return scar >= settings.circuitScarLimit && !isOpen ? opened(next, now) : next
 }
 
 /** A hard limit was broken: the circuit is open from now on. */

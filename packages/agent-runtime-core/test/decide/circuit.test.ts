@@ -58,6 +58,15 @@ describe('10.3 the circuit of a route', () => {
     expect(stateAt(probing(open, retryAfterMs), retryAfterMs)).toBe('half_open')
   })
 
+  test('10.3 a scar of 1 opens it anew once it would let a probe through, and not before', () => {
+    const open = scarred(healthyCircuit, 1, 0, settings)
+    expect(scarred(open, 1, 29_999, settings)).toMatchObject({ state: 'open', openedAt: 0 })
+    expect(scarred(open, 0.9, 30_000, settings)).toMatchObject({ state: 'open', openedAt: 0 })
+    const anew = scarred(open, 1, 30_000, settings)
+    expect(anew).toMatchObject({ state: 'open', openedAt: 30_000 })
+    expect(at(anew, 59_999)).toMatchObject({ admitted: false, retryAfterMs: 1 })
+  })
+
   test('10.3 the probe’s success closes it, its failure opens it anew, a probe without an end leaves its place', () => {
     const half = probing(breached(healthyCircuit, 0), 30_000)
     expect(at(probed(half, 'success', 40_000), 40_000)).toEqual({ admitted: true, probe: false })

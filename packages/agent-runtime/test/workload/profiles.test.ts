@@ -232,6 +232,7 @@ describe('a task type with a profile (docs/semantics.md 10.1, 10.5)', () => {
     await elapse(2)
     expect(silences()).toBe(2)
     expect((await runtime.routes())[0]?.scar).toBeCloseTo(1, 2)
+    expect((await runtime.routes())[0]).toMatchObject({ circuit: 'open' })
     expect(await runtime.status(receipt)).toMatchObject({ state: 'running', attempt: 1 })
     door.resolve()
     expect(await runtime.result(receipt)).toBeUndefined()
