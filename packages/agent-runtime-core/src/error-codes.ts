@@ -124,7 +124,7 @@ export const errorCodes = {
   },
   circuit_open: {
     meaning:
-      'Work of the route or swarm broke a hard limit, or was slow too often: it takes nothing for now.',
+      'Work of the route or swarm broke a hard limit, or was slow or silent: it takes nothing for now.',
     remedy: 'Submit again when the message says; see what went wrong before.',
   },
   not_approved: {

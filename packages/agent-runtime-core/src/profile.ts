@@ -93,7 +93,7 @@ export const ProfileTerms = z.strictObject({
 })
 export type ProfileTerms = z.infer<typeof ProfileTerms>
 
-/** What a lease has left: CPU time and memory are `Infinity` where nothing limits them, `remainingMs` is never negative. */
+/** What a lease has left: CPU time and memory are `Infinity` where nothing limits them, `remainingMs` is whole and never negative. */
 export interface ResourceBudget {
   readonly cpuTimeUs: number
   readonly memoryBytes: number

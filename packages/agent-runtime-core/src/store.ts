@@ -696,12 +696,13 @@ export interface ScheduleFilter {
 /** How a route stands, as far as the store knows: those with a circuit, and those with live leases under a profile. */
 export interface RouteRecord {
   readonly route: string
+  /** As it is now: an open one is `half_open` from when it would let a probe through. */
   readonly circuit: CircuitState
-  /** Nothing went wrong on it, or something has succeeded since. */
+  /** Nothing went wrong on it, or something has succeeded since, with its circuit closed or as its probe. */
   readonly healthy: boolean
   /** Its scar now. */
   readonly scar: number
-  /** Ms until its circuit lets a probe through. */
+  /** Ms until its circuit lets a probe through; 0 when it would, or one is under way. */
   readonly retryAfterMs: number
   /** Live leases, and what they press: the mean of their scalar pressures, and the largest. */
   readonly leases: number

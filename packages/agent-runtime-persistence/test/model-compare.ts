@@ -84,10 +84,15 @@ export async function compare(model: ReferenceModel, real: Real): Promise<void> 
 async function compareCircuits(model: ReferenceModel, { scene }: Real): Promise<void> {
   const routes = await scene.read({ kind: 'routes' })
   const open = routes.filter(({ circuit }) => circuit !== 'closed')
-  const stateOf = (probe: ModelTask | undefined) => (probe === undefined ? 'open' : 'half_open')
+  const rests = (openedAt: number) => model.now - openedAt < config.circuitOpenMs
   assert.deepEqual(
     Object.fromEntries(open.map(({ route, circuit }) => [route, circuit])),
-    Object.fromEntries([...model.circuits].map(([route, { probe }]) => [route, stateOf(probe)])),
+    Object.fromEntries(
+      [...model.circuits].map(([route, { probe, openedAt }]) => [
+        route,
+        probe === undefined && rests(openedAt) ? 'open' : 'half_open',
+      ]),
+    ),
   )
   assert.deepEqual(
     routes.filter(({ healthy, circuit }) => healthy === (circuit !== 'closed')),

@@ -294,7 +294,7 @@ export class FrontDoor implements Runtime {
 
   async stats(): Promise<RuntimeStats> {
     const stats = await this.#read('stats', {})
-    return { ...stats, inFlight: this.#scheduler.inFlight, leaked: this.#scheduler.leakedHandlers.length }
+    return { ...stats, inFlight: this.#scheduler.inFlight, leaked: this.leaked().length }
   }
 
   async explain(task: Receipt | string): Promise<Reads['explain']['answer']> {
@@ -355,7 +355,7 @@ export class FrontDoor implements Runtime {
   }
 
   leaked(): readonly LeakedHandler[] {
-    return this.#scheduler.leakedHandlers
+    return [...this.#scheduler.leakedHandlers, ...this.#desk.leaked]
   }
 
   on(pattern: string, listener: (event: never) => void): Disposable {

@@ -202,7 +202,10 @@ export interface Runtime extends AsyncDisposable {
   /** Hears of the leases of this process that have a profile, from now on. Source: `docs/semantics.md 10.7`. */
   observe(observer: LeaseObserver): Disposable
 
-  /** Handlers of this process that have not stopped within `abortGraceMs`. Source: `docs/semantics.md 5.4`. */
+  /**
+   * Handlers of this process that have not stopped within `abortGraceMs`, and leases of its callers that were not released by then.
+   * Source: `docs/semantics.md 5.4`.
+   */
   leaked(): readonly LeakedHandler[]
 
   /**
@@ -300,7 +303,7 @@ export type OutputItem =
 export interface RuntimeStats extends StoreStats {
   /** Attempts of this process of which something still runs. */
   readonly inFlight: number
-  /** Handlers of this process that have not stopped within `abortGraceMs`. */
+  /** How many {@link Runtime.leaked} lists. */
   readonly leaked: number
 }
 

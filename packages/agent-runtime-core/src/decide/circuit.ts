@@ -1,11 +1,12 @@
 import { decayedScar, scarFadesInMs } from './scar.ts'
 
-/** `open`: nothing is admitted; `half_open`: one probe is, and its end decides. */
+/** `open`: nothing is admitted; `half_open`: one probe would be, or is under way, and its end decides. */
 export const circuitStates = ['closed', 'open', 'half_open'] as const
 export type CircuitState = (typeof circuitStates)[number]
 
 /** How a route stands. Times are ms of one clock. */
 export interface Circuit {
+  /** As it was left: one that was left open is half open once it would let a probe through ({@link circuitStateAt}). */
   readonly state: CircuitState
   /** Its scar as it was at `scarAt`. */
   readonly scar: number
@@ -54,16 +55,23 @@ export function decideCircuit(
     : { admitted: true, probe: true }
 }
 
+/** The state as it is told at a moment. Source: `docs/semantics.md 10.3`. */
+export function circuitStateAt(it: Circuit, now: number, settings: CircuitSettings): CircuitState {
+  const verdict = decideCircuit(it, now, settings)
+  return verdict.admitted && verdict.probe ? 'half_open' : it.state
+}
+
 /** The scar of a route at a moment. */
 export function scarNow({ scar, scarAt }: Circuit, now: number): number {
   return scar === 0 ? 0 : decayedScar(scar, now - scarAt)
 }
 
-/** Work of the route left a scar; it opens the circuit when they are too many. */
+/** Work of the route left a scar; it opens the circuit when they are too many, also one that would let a probe through. */
 export function scarred<C extends Circuit>(it: C, size: number, now: number, settings: CircuitSettings): C {
   const scar = scarNow(it, now) + size
   const next = { ...it, scar, scarAt: now, unhealthy: true }
-  return scar >= settings.circuitScarLimit && it.state !== 'open' ? opened(next, now) : next
+  const isOpen = circuitStateAt(it, now, settings) === 'open'
+  return scar >= settings.circuitScarLimit && !isOpen ? opened(next, now) : next
 }
 
 /** A hard limit was broken: the circuit is open from now on. */

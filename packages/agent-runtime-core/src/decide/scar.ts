@@ -19,10 +19,10 @@ export type ScarCause =
   | { readonly as: 'slow'; readonly actualMs: number; readonly baselineMs: number }
   /** A lease whose work went on after its deadline. */
   | { readonly as: 'overrun'; readonly overrunMs: number; readonly grantedMs: number }
-  /** A lease whose profile requires heartbeats, and whose holder lives and never sent one. */
+  /** A lease whose profile requires heartbeats, and whose holder lives and has sent none for `leaseTtlMs`. */
   | { readonly as: 'silent' }
 
-/** A lease that never sent a heartbeat leaves this: enough to open the circuit. Source: `docs/semantics.md` C8. */
+/** Each silence of a lease leaves this: enough to open the circuit. Source: `docs/semantics.md` C8. */
 const SILENT_SCAR = 1
 
 /** The size of the scar, 0 for none. Source: `docs/semantics.md` C9, C11, C12. */

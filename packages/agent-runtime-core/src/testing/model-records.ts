@@ -151,7 +151,7 @@ export interface ModelRequest extends Omit<ModelWait, 'dueAt' | 'terms'> {
   readonly approval?: Omit<ApprovalTerms, 'request'>
 }
 
-/** The circuit of a route that is not closed: half open while it has a probe. */
+/** The circuit of a route that is not closed: half open while it has a probe, and when it would take one. */
 export interface ModelCircuit {
   readonly openedAt: number
   probe: ModelTask | undefined

@@ -1,6 +1,7 @@
 import {
   breached,
   type Circuit,
+  circuitStateAt,
   decideCircuit,
   healthyCircuit,
   isForgotten,
@@ -32,12 +33,13 @@ export function circuitRefusal(ws: WorkingSet, route: string, isDelayed = false)
   const swarm = route.startsWith(prefix) ? route.slice(prefix.length) : undefined
   const what = swarm === undefined ? `'${route}'` : `the swarm '${swarm}'`
   const retryAfterMs = verdict.admitted ? 0 : verdict.retryAfterMs
-  const standing = { state: row.state, scar: scarNow(row, leaseAt), retryAfterMs }
+  const state = circuitStateAt(row, leaseAt, ws.config)
+  const standing = { state, scar: scarNow(row, leaseAt), retryAfterMs }
   return {
     verdict:
       swarm === undefined ? { by: 'circuit', route, ...standing } : { by: 'circuit', swarm, ...standing },
     message: verdict.admitted
-      ? `the circuit of ${what} is open: what finds out whether it is well again starts at once; submit it without a delay`
+      ? `the circuit of ${what} is half open: what finds out whether it is well again starts at once; submit it without a delay`
       : verdict.probing
         ? `the circuit of ${what} is half open: a probe finds out whether it is well again; submit later`
         : `the circuit of ${what} is open; submit again in ${retryAfterMs} ms`,

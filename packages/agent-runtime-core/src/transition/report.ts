@@ -4,7 +4,7 @@ import type { UsageSample } from '../profile.ts'
 import type { OutcomeOf, Write } from '../store.ts'
 import { restOf, unused } from './agents.ts'
 import { breach, leaveScar, routeOf, swarmRoute } from './circuits.ts'
-import { held, type Held } from './fence.ts'
+import { held, type Held, liveLease } from './fence.ts'
 import { leftOf, limitsOf } from './left.ts'
 import type { UsageRow } from './rows.ts'
 import { failHeld } from './settle.ts'
@@ -55,6 +55,8 @@ export function report(ws: WorkingSet, it: Write<'report'>): OutcomeOf<'report'>
 
 /** Work behind a lease, live or ended, that went wrong. Source: `docs/semantics.md` C8, C9. */
 export function scar(ws: WorkingSet, it: Write<'scar'>): number {
+  // What was lost to a crash had nobody to report. Nothing hangs on this write, so it counts as no stale one.
+  if (it.cause.as === 'silent' && liveLease(ws, it.leaseId) === undefined) return 0
   const number = ws.ids.leaseNumber(it.leaseId)
   const lease = number === undefined ? undefined : ws.lease(number)
   const task = lease === undefined ? undefined : ws.task(lease.task)

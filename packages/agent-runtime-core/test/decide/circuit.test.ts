@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import {
   breached,
+  circuitStateAt,
   decideCircuit,
   healthyCircuit,
   isForgotten,
@@ -45,6 +46,25 @@ describe('10.3 the circuit of a route', () => {
     expect(retryAfterMs).toBeGreaterThan(0)
     expect(at(open, 30_000 + retryAfterMs)).toEqual({ admitted: true, probe: true })
     expect(at(open, 30_000 + retryAfterMs - 2)).toMatchObject({ admitted: false })
+  })
+
+  test('10.3 one that would let a probe through is told of as half open', () => {
+    const stateAt = (it: typeof healthyCircuit, now: number) => circuitStateAt(it, now, settings)
+    const open = scarred(healthyCircuit, 100, 0, settings)
+    const { retryAfterMs } = at(open, 0) as { retryAfterMs: number }
+    expect(stateAt(healthyCircuit, 0)).toBe('closed')
+    expect([stateAt(open, 30_000), stateAt(open, retryAfterMs - 2)]).toEqual(['open', 'open'])
+    expect(stateAt(open, retryAfterMs)).toBe('half_open')
+    expect(stateAt(probing(open, retryAfterMs), retryAfterMs)).toBe('half_open')
+  })
+
+  test('10.3 a scar of 1 opens it anew once it would let a probe through, and not before', () => {
+    const open = scarred(healthyCircuit, 1, 0, settings)
+    expect(scarred(open, 1, 29_999, settings)).toMatchObject({ state: 'open', openedAt: 0 })
+    expect(scarred(open, 0.9, 30_000, settings)).toMatchObject({ state: 'open', openedAt: 0 })
+    const anew = scarred(open, 1, 30_000, settings)
+    expect(anew).toMatchObject({ state: 'open', openedAt: 30_000 })
+    expect(at(anew, 59_999)).toMatchObject({ admitted: false, retryAfterMs: 1 })
   })
 
   test('10.3 the probe’s success closes it, its failure opens it anew, a probe without an end leaves its place', () => {

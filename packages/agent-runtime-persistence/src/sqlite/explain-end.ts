@@ -1,4 +1,5 @@
 import {
+  circuitStateAt,
   decideCircuit,
   scarNow,
   type AdmissionVerdict,
@@ -62,7 +63,7 @@ export function prepareExplainEnd({
     const verdict = decideCircuit(row, leaseAt, config)
     return {
       route,
-      state: row.state,
+      state: circuitStateAt(row, leaseAt, config),
       scar: scarNow(row, leaseAt),
       retryAfterMs: verdict.admitted ? 0 : verdict.retryAfterMs,
     }

@@ -1,4 +1,5 @@
 import {
+  circuitStateAt,
   decideCircuit,
   decideLimits,
   healthyCircuit,
@@ -66,7 +67,7 @@ export function prepareRoutes({ tables, config, now }: RoutesContext) {
     const overSoft = usages.some((usage) => isOverSoft(usage, leaseAt))
     return {
       route,
-      circuit: circuit.state,
+      circuit: circuitStateAt(circuit, leaseAt, config),
       healthy: !circuit.unhealthy,
       scar,
       retryAfterMs: verdict.admitted ? 0 : verdict.retryAfterMs,
@@ -105,7 +106,7 @@ export function prepareRoutes({ tables, config, now }: RoutesContext) {
       })),
       pressure: swarmPressure(own),
       rest: { cpuTimeUs: leftOf(rest.cpuTimeUs), memoryBytes: leftOf(rest.memoryBytes) },
-      circuit: circuit?.state ?? 'closed',
+      circuit: circuitStateAt(circuit ?? healthyCircuit, now().leaseAt, config),
     }
   }
 }

@@ -6,7 +6,10 @@ import type { Parts } from './parts.ts'
 import type { WorkerRegistry } from './registry.ts'
 import { readSubmission, runClaim } from './worker.ts'
 
-/** A handler that has not stopped within `abortGraceMs` of its abort. It still takes its slot. Source: `docs/semantics.md 5.4`. */
+/**
+ * A handler that has not stopped within `abortGraceMs` of its abort, which still takes its slot; or a lease of a caller's that was not
+ * released by then: its `workerId` is `caller`, its `type` the route. Source: `docs/semantics.md 5.4`.
+ */
 export interface LeakedHandler {
   readonly taskId: string
   readonly type: string

@@ -3,7 +3,6 @@ import {
   describeError,
   encode,
   type ExecutionStore,
-  LeaseLost,
   type LeaseNotice,
   type OutcomeOf,
   type ProfileTerms,
@@ -11,12 +10,13 @@ import {
   type ResourcesLeft,
   RuntimeError,
   type Settlement,
-  TaskCanceled,
   type WorkTelemetry,
   type Write,
 } from '@ku0/agent-runtime-core'
+import { canceled, exceeded, lost, type Stop } from '../execution/cancellation.ts'
 import type { Deadline } from '../execution/deadlines.ts'
 import { insist } from '../execution/insist.ts'
+import type { LeakedHandler } from '../execution/scheduler.ts'
 import { assertOptions, invalid, isRecord, type Rules } from '../rules.ts'
 import { heartbeatRules } from './heartbeat.ts'
 import type { LeaseHeartbeat, LeaseOutcome, TaskLease } from './task-lease.ts'
@@ -55,10 +55,9 @@ export class CallerLease implements TaskLease {
   readonly #watch: ProfileWatch
   #released: Promise<void> | undefined
   /** Why its work has to stop; the lease is over then. */
-  #over:
-    | { readonly error: Error; readonly as: 'exceeded' | 'canceled' | 'lost'; readonly at: number }
-    | undefined
+  #over: (Stop & { readonly at: number }) | undefined
   #grace: Deadline | undefined
+  #leaked: LeakedHandler | undefined
 
   constructor(parts: CallerLeaseParts, it: CallerLeaseCase) {
     this.#parts = parts
@@ -81,9 +80,14 @@ export class CallerLease implements TaskLease {
         probe: it.measure,
         left: it.left,
         onDeadline: (message) => this.#expire(message),
-        onBreach: (message) => this.#end('exceeded', new RuntimeError('budget_exceeded', message)),
+        onBreach: (message) => this.#end(exceeded(message)),
       },
     )
+  }
+
+  /** Its work has not stopped within `abortGraceMs`, and it has not been given back since. Source: `docs/semantics.md 5.4`. */
+  get leaked(): LeakedHandler | undefined {
+    return this.#leaked
   }
 
   get signal(): AbortSignal {
@@ -130,21 +134,18 @@ export class CallerLease implements TaskLease {
 
   /** The store tells what became of it from outside. */
   heed({ verdict, reason }: LeaseNotice): void {
-    if (verdict === 'canceled') this.#end('canceled', new TaskCanceled(this.taskId, reason))
+    if (verdict === 'canceled') this.#end(canceled(this.taskId, reason))
     if (verdict === 'lost') this.lose()
   }
 
   lose(cause?: unknown): void {
-    this.#end(
-      'lost',
-      new LeaseLost(this.id, { taskId: this.taskId, ...(cause === undefined ? {} : { cause }) }),
-    )
+    this.#end(lost(this.id, this.taskId, cause))
   }
 
   /** The runtime stops: whoever runs it is told, and the task is canceled, since nobody can go on with it. */
   async abandon(): Promise<void> {
     if (this.#over !== undefined || this.#released !== undefined) return
-    this.#end('canceled', new RuntimeError('shutdown', 'the runtime is stopping'))
+    this.#end({ kind: 'shutdown', error: new RuntimeError('shutdown', 'the runtime is stopping') })
     await this.#write(() =>
       this.#parts.store.write({ kind: 'cancel', taskId: this.taskId, reason: 'its runtime was stopped' }),
     )
@@ -162,27 +163,33 @@ export class CallerLease implements TaskLease {
 
   #expire(message: string): void {
     if (this.#over !== undefined || this.#released !== undefined) return
-    const error = new RuntimeError('budget_exceeded', message)
-    const text = encode(describeError(error), { what: 'an error' })
-    this.#end('exceeded', error)
+    const stop = exceeded(message)
+    const text = encode(describeError(stop.error), { what: 'an error' })
+    this.#end(stop)
     void this.#write(() =>
       this.#settle({ as: 'failed', kind: 'budget_exceeded', error: text, breach: 'deadline' }),
     )
   }
 
-  #end(as: 'exceeded' | 'canceled' | 'lost', error: Error): void {
+  #end(stop: Stop): void {
     if (this.#over !== undefined || this.#released !== undefined) return
     const { config, deadlines, environment } = this.#parts
-    this.#over = { as, error, at: environment.clock.monotonic() }
+    this.#over = { ...stop, at: environment.clock.monotonic() }
     this.#watch.disarm()
     this.#grace = deadlines.after(config.abortGraceMs, () => this.#outlive())
-    this.#it.controller.abort(error)
+    this.#it.controller.abort(stop.error)
   }
 
   /** Its work has not stopped in time: what it ran too long counts from here. Source: `docs/semantics.md` C9. */
   #outlive(): void {
-    this.#watch.settle(this.#over?.as === 'exceeded')
-    this.#tellStop('leaked', this.#parts.config.abortGraceMs)
+    if (this.#over === undefined) return
+    const { config, environment } = this.#parts
+    const { taskId, routeId: type, id: leaseId } = this
+    const { kind: reason } = this.#over
+    const at = environment.clock.now()
+    this.#leaked = { taskId, type, leaseId, workerId: 'caller', attempt: 1, reason, at }
+    this.#watch.settle(reason === 'budget_exceeded')
+    this.#tellStop('leaked', config.abortGraceMs)
   }
 
   async #release(settlement: Settlement): Promise<void> {
@@ -194,8 +201,8 @@ export class CallerLease implements TaskLease {
         await this.#settle(settlement)
       } else {
         this.#grace?.cancel()
-        this.#watch.settle(over.as === 'exceeded')
-        this.#watch.released(over.as === 'canceled' ? 'canceled' : 'ended')
+        this.#watch.settle(over.kind === 'budget_exceeded')
+        this.#watch.released(over.kind === 'canceled' || over.kind === 'shutdown' ? 'canceled' : 'ended')
         this.#tellStop('acknowledged', this.#parts.environment.clock.monotonic() - over.at)
       }
     } finally {
@@ -229,7 +236,7 @@ export class CallerLease implements TaskLease {
   #insist<K extends 'settle' | 'report' | 'scar'>(operation: Write<K>): Promise<OutcomeOf<K>> {
     return this.#parts.store
       .write(operation)
-      .catch((error: unknown) => insist(this.#parts, operation, error, () => this.#over?.as !== 'lost'))
+      .catch((error: unknown) => insist(this.#parts, operation, error, () => this.#over?.kind !== 'lost'))
   }
 
   async #write(write: () => Promise<unknown>): Promise<void> {

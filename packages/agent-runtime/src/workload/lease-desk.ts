@@ -10,7 +10,7 @@ import {
   show,
   type Submission,
 } from '@ku0/agent-runtime-core'
-import { submitRules } from '../execution/index.ts'
+import { type LeakedHandler, submitRules } from '../execution/index.ts'
 import { openReceipt } from '../receipts.ts'
 import {
   assertFields,
@@ -59,12 +59,18 @@ export class LeaseDesk {
     return this.#leases.size
   }
 
+  /** Those that were not given back within `abortGraceMs` of their end. */
+  get leaked(): readonly LeakedHandler[] {
+    return [...this.#leases.values()].flatMap(({ leaked }) => leaked ?? [])
+  }
+
   async startTask(route: string, options: StartTaskOptions = {}, byDefault: TaskProfile): Promise<TaskLease> {
     this.#parts.assertTaking()
     assertRoute('startTask', route)
     assertOptions('startTask', options, startRules)
     const { profile: setting, limits, timeout, abortController, measure, lane, taskId, labels } = options
-    assertFields(profileProblems(setting ?? 'STANDARD', limits, 'startTask option '))
+    // Limits alone are those of the route's profile.
+    assertFields(profileProblems(setting === undefined ? 'STANDARD' : setting, limits, 'startTask option '))
     const profile =
       setting === undefined
         ? { ...byDefault, limits: limits ?? byDefault.limits }

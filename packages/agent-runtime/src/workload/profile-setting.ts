@@ -7,10 +7,11 @@ import {
   ResourceLimit,
   type ResourceLimits,
   softAboveHard,
+  suggestionFor,
   type WorkloadProfile,
   workloadProfiles,
 } from '@ku0/agent-runtime-core'
-import { instead, isRecord, problemsIn, type Rule } from '../rules.ts'
+import { isRecord, problemsIn, type Rule } from '../rules.ts'
 
 /**
  * A profile as it is named: by its word, or with limits, and with a config where it is `CUSTOM`. Source:
@@ -74,7 +75,9 @@ export function isTaskProfile(value: unknown): value is TaskProfile {
 }
 
 const anything: Rule = ['', () => true]
-const settingRules = { profile: anything, config: anything, limits: anything }
+const profileWords = workloadProfiles.join(' | ')
+// What it says of the profile is told where there is none; what is wrong with one, by nameProblems.
+const settingRules = { profile: [profileWords, () => true] as Rule, config: anything, limits: anything }
 const limitsRules = { soft: anything, hard: anything }
 
 function nameProblems(given: unknown, path: string, config?: unknown): ConfigProblem[] {
@@ -84,8 +87,9 @@ function nameProblems(given: unknown, path: string, config?: unknown): ConfigPro
     return [{ path, allowed, given }]
   }
   if (workloadProfiles.includes(given as WorkloadProfile)) return []
-  const meant = typeof given === 'string' ? instead(given.toUpperCase(), workloadProfiles) : ''
-  return [{ path, allowed: `${workloadProfiles.join(' | ')}${meant}`, given }]
+  const meant = typeof given === 'string' ? suggestionFor(given.toUpperCase(), workloadProfiles) : undefined
+  const allowed = meant === undefined ? profileWords : `${profileWords}, did you mean ${meant}?`
+  return [{ path, allowed, given }]
 }
 
 function configProblems(given: unknown, path: string): ConfigProblem[] {

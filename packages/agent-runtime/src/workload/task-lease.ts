@@ -48,7 +48,7 @@ export interface TaskLease extends AsyncDisposable {
   readonly expiresAt: number
   /** Aborts when the work has to stop: that of the `abortController`, or one of its own. */
   readonly signal: AbortSignal
-  /** What it has left: `Infinity` where nothing limits it; `remainingMs` is never negative. */
+  /** What it has left: `Infinity` where nothing limits it; `remainingMs` is 0 once it is over or was released. */
   budget(): ResourceBudget
   /** What was reported of it. */
   telemetry(): WorkTelemetry

@@ -53,6 +53,10 @@ export class ProfileWatch {
   #last: UsageSample & { readonly progress?: number } = {}
   #left: ResourcesLeft
   #reportedAt: number | undefined
+  /** Listens for the next required heartbeat; undefined where none is required, and from a silence that was told of to its end. */
+  #silence: Deadline | undefined
+  /** The holder has to stop, or has. */
+  #isOver = false
   #isSettled = false
   #isTold = false
 
@@ -84,7 +88,7 @@ export class ProfileWatch {
     return {
       cpuTimeUs: this.#left.cpuTimeUs ?? Number.POSITIVE_INFINITY,
       memoryBytes: this.#left.memoryBytes ?? Number.POSITIVE_INFINITY,
-      remainingMs: Math.max(0, this.terms.grantedMs - this.elapsedMs),
+      remainingMs: this.#isOver ? 0 : Math.max(0, Math.round(this.terms.grantedMs - this.elapsedMs)),
     }
   }
 
@@ -99,6 +103,7 @@ export class ProfileWatch {
     const { share: progress } = rest
     this.#reportedAt = this.elapsedMs
     this.#last = { ...this.#last, ...sample, ...(progress === undefined ? {} : { progress }) }
+    this.#listen()
     const { leaseId, route: routeId } = this.#lease
     const memoryUsed = sample.memoryBytes
     this.#parts.observers.tell('onHeartbeat', { routeId, leaseId, progress, memoryUsed })
@@ -107,6 +112,8 @@ export class ProfileWatch {
 
   /** The holder has to stop, or has: nothing more is watched. */
   disarm(): void {
+    this.#isOver = true
+    this.#silence?.cancel()
     for (const timer of this.#timers.splice(0)) timer.cancel()
   }
 
@@ -132,13 +139,13 @@ export class ProfileWatch {
   }
 
   #arm(): void {
-    const { grantedMs, limits, config } = this.terms
-    const { heartbeatIntervalMs, leaseTtlMs } = this.#parts.config
+    const { grantedMs, limits } = this.terms
+    const { heartbeatIntervalMs } = this.#parts.config
     // The time that is granted is within the budget, and so is what a limit says; a millisecond more is not.
     this.#after(grantedMs + 1, () => this.#expire())
     for (const { durationMs } of [limits.soft ?? {}, limits.hard ?? {}])
       if (durationMs !== undefined && durationMs < grantedMs) this.#after(durationMs + 1, () => this.#look())
-    if (config.heartbeatRequired) this.#after(leaseTtlMs, () => this.#silent())
+    this.#listen()
     if (this.#lease.probe !== undefined) this.#after(heartbeatIntervalMs, () => void this.#measure())
   }
 
@@ -159,9 +166,21 @@ export class ProfileWatch {
     )
   }
 
-  /** Source: `docs/semantics.md` C8. */
+  /** Each heartbeat gives the next one `leaseTtlMs`; the timer that there is finds out whether one came meanwhile. */
+  #listen(): void {
+    if (!this.terms.config.heartbeatRequired || this.#silence !== undefined) return
+    const { deadlines, config } = this.#parts
+    const heardAt = this.#reportedAt
+    const leftMs = (heardAt ?? 0) + config.leaseTtlMs - this.elapsedMs
+    this.#silence = deadlines.after(Math.max(0, leftMs), () => {
+      this.#silence = undefined
+      if (this.#reportedAt === heardAt) this.#silent()
+      else this.#listen()
+    })
+  }
+
+  /** Told once for each silence: the next heartbeat ends it. Source: `docs/semantics.md` C8. */
   #silent(): void {
-    if (this.#reportedAt !== undefined) return
     const { route, terms } = this.#lease
     const { leaseTtlMs } = this.#parts.config
     this.#log(
@@ -174,7 +193,7 @@ export class ProfileWatch {
   async #measure(): Promise<void> {
     try {
       const sample = await this.#lease.probe?.()
-      if (this.#timers.length === 0) return
+      if (this.#isOver) return
       if (sample !== undefined) {
         this.#last = { ...this.#last, ...sample }
         await this.#report({ sample, heartbeat: false })
@@ -182,8 +201,7 @@ export class ProfileWatch {
     } catch (error) {
       this.#log('warn', 'the usage of a lease could not be measured', { error: describeError(error) })
     }
-    if (this.#timers.length > 0)
-      this.#after(this.#parts.config.heartbeatIntervalMs, () => void this.#measure())
+    if (!this.#isOver) this.#after(this.#parts.config.heartbeatIntervalMs, () => void this.#measure())
   }
 
   async #report(it: Omit<Write<'report'>, 'kind' | 'leaseId' | 'terms'>): Promise<'ok' | 'stale'> {

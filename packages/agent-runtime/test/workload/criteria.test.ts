@@ -80,4 +80,15 @@ describe('the success criteria of rfc-0010-workload-profiles', () => {
     expect(abortController.signal.aborted).toBe(false)
     await lease.release()
   })
+
+  test('heartbeats that fail after the first trigger the same', async () => {
+    const { runtime, elapse, log } = await virtualRuntime({ tasks: [] })
+    const abortController = new AbortController()
+    const lease = await runtime.startTask('ml/train', { profile: 'HEAVY', abortController })
+    await lease.heartbeat({ progress: 0.1 })
+    await elapse(30_000)
+    expect((await runtime.routes())[0]).toMatchObject({ scar: 1, circuit: 'open', healthy: false })
+    expect(log.map(({ message }) => message).join('\n')).toContain('requires heartbeats, and has sent none')
+    await lease.release()
+  })
 })

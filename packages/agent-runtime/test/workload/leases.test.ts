@@ -23,7 +23,8 @@ describe('leases that callers hold (docs/semantics.md 10.1, 10.4)', () => {
   )
 
   test.each([
-    [{ profile: 'LIGTH' }, 'did you mean LIGHT?'],
+    [{ profile: 'LIGTH' }, 'profile: LIGHT | STANDARD | HEAVY | EXTREME | CUSTOM, did you mean LIGHT?'],
+    [{ profile: null }, 'profile: LIGHT | STANDARD | HEAVY | EXTREME | CUSTOM; given null'],
     [{ profile: 'CUSTOM' }, "'CUSTOM' with a config"],
     [{ timeout: 0 }, 'timeout'],
     [{ abortController: {} }, 'an AbortController'],
@@ -31,7 +32,11 @@ describe('leases that callers hold (docs/semantics.md 10.1, 10.4)', () => {
     [{ limits: { soft: { cpuTimeUs: 2 }, hard: { cpuTimeUs: 1 } } }, 'at most the hard limit'],
   ])('bad options are refused by name: %j', async (options, message) => {
     const { runtime } = await virtualRuntime({ tasks: [] })
-    await expect(runtime.startTask('x', options as never)).rejects.toThrow(message)
+    const start = runtime.startTask('x', options as never)
+    await expect(start).rejects.toMatchObject({
+      code: 'invalid_argument',
+      message: expect.stringContaining(message),
+    })
   })
 
   test('10.1 is a task like any other to everybody else', async () => {
@@ -62,6 +67,25 @@ describe('leases that callers hold (docs/semantics.md 10.1, 10.4)', () => {
     await elapse(60_000)
     expect(lease.budget().remainingMs).toBe(0)
     await lease[Symbol.asyncDispose]()
+  })
+
+  test('10.4 remainingMs is whole, and 0 when nothing is left or the lease is over', async () => {
+    const { runtime, block } = await virtualRuntime({ tasks: [] })
+    const [lease, canceled] = [await runtime.startTask('report'), await runtime.startTask('report')]
+    await block(1_000.25)
+    expect(lease.budget().remainingMs).toBe(29_000)
+    await lease.release()
+    expect(lease.budget().remainingMs).toBe(0)
+    await runtime.cancel(canceled.taskId)
+    await turns()
+    expect(canceled.budget().remainingMs).toBe(0)
+    await canceled.release()
+    const late = await runtime.startTask('report')
+    await block(29_999.25)
+    expect(late.budget().remainingMs).toBe(1)
+    await block(0.75)
+    expect(late.budget().remainingMs).toBe(0)
+    await late.release()
   })
 
   test('an outcome that cannot be stored is refused, and releases nothing', async () => {
@@ -140,8 +164,10 @@ describe('leases that callers hold (docs/semantics.md 10.1, 10.4)', () => {
       timeout: 30 * minute,
       abortController,
     })
-    await lease.heartbeat()
-    await elapse(30 * minute)
+    for (let at = 0; at < 30 * minute; at += 20_000) {
+      await lease.heartbeat()
+      await elapse(20_000)
+    }
     expect(abortController.signal.aborted).toBe(false)
     await elapse(3 * minute)
     expect(abortController.signal.reason).toMatchObject({ code: 'budget_exceeded' })
@@ -167,6 +193,30 @@ describe('leases that callers hold (docs/semantics.md 10.1, 10.4)', () => {
     expect(types).toContain('task.failed')
     await lease.release()
     await expect(runtime.startTask('report')).rejects.toThrow(TaskRejected)
+  })
+
+  test('5.4 one that is not given back within abortGraceMs is listed as leaked until it is', async () => {
+    const { runtime, elapse, environment } = await virtualRuntime({ tasks: [] })
+    const overdue = await runtime.startTask('report')
+    const canceled = await runtime.startTask('other')
+    await runtime.cancel(canceled.taskId)
+    await elapse(30_000)
+    const at = environment.clock.now()
+    expect(runtime.leaked()).toMatchObject([{ taskId: canceled.taskId, reason: 'canceled' }])
+    await elapse(30_000)
+    expect(runtime.leaked()).toHaveLength(1)
+    await elapse(2)
+    expect(runtime.leaked()).toMatchObject([
+      { taskId: overdue.taskId, type: 'report', leaseId: overdue.id, reason: 'budget_exceeded' },
+      { taskId: canceled.taskId, type: 'other', workerId: 'caller', attempt: 1, at: expect.closeTo(at, -1) },
+    ])
+    expect(await runtime.stats()).toMatchObject({ leaked: 2, inFlight: 0 })
+    expect((await all(runtime.events(overdue.taskId))).at(-1)).toMatchObject({ type: 'task.leaked' })
+    await canceled.release()
+    expect(runtime.leaked()).toMatchObject([{ taskId: overdue.taskId }])
+    await overdue.release()
+    expect(runtime.leaked()).toEqual([])
+    expect(await runtime.stats()).toMatchObject({ leaked: 0 })
   })
 
   test('10.5 a hard limit aborts it and opens the circuit; refusals name the reason', async () => {
@@ -208,6 +258,29 @@ describe('leases that callers hold (docs/semantics.md 10.1, 10.4)', () => {
     await elapse(5_000)
     expect(abortController.signal.reason).toMatchObject({ code: 'budget_exceeded' })
     await lease.release()
+  })
+
+  test('C8 one whose required heartbeats stop leaves a scar, once for each silence, and stays its holder’s', async () => {
+    const { runtime, elapse, log } = await virtualRuntime({ tasks: [] })
+    const silences = () => log.filter(({ message }) => message.includes('requires heartbeats')).length
+    const abortController = controller()
+    const lease = await runtime.startTask('ml/train', { profile: 'HEAVY', abortController })
+    await elapse(20_000)
+    await lease.heartbeat({ progress: 0.1 })
+    await elapse(29_999)
+    expect(await runtime.routes()).toMatchObject([{ circuit: 'closed', healthy: true }])
+    await elapse(1)
+    expect(await runtime.routes()).toMatchObject([{ circuit: 'open', healthy: false, scar: 1 }])
+    await elapse(40_000)
+    expect(silences()).toBe(1)
+    await lease.heartbeat({ progress: 0.2 })
+    await elapse(30_000)
+    expect(silences()).toBe(2)
+    expect(abortController.signal.aborted).toBe(false)
+    await lease.release({ output: 'trained' })
+    expect(await runtime.result(lease.taskId)).toBe('trained')
+    await elapse(60_000)
+    expect(silences()).toBe(2)
   })
 
   test('5.1 canceled from elsewhere: its controller aborts with the reason', async () => {

@@ -15,7 +15,9 @@ const custom = {
 
 describe('a task type with a profile (docs/semantics.md 10.1, 10.5)', () => {
   test.each([
-    [{ profile: 'HUGE' }, "task 'x': profile: LIGHT | STANDARD | HEAVY | EXTREME | CUSTOM"],
+    [{ profile: 'HUGE' }, 'task \'x\': profile: LIGHT | STANDARD | HEAVY | EXTREME | CUSTOM; given "HUGE"'],
+    [{ profile: {} }, "task 'x': profile.profile: LIGHT | STANDARD | HEAVY | EXTREME | CUSTOM; not given"],
+    [{ profile: null }, "task 'x': profile: LIGHT | STANDARD | HEAVY | EXTREME | CUSTOM; given null"],
     [{ profile: 'heavy' }, 'did you mean HEAVY?'],
     [{ profile: 'CUSTOM' }, "'CUSTOM' with a config"],
     [{ profile: { profile: 'CUSTOM' } }, "task 'x': profile.profile: 'CUSTOM' with a config"],
@@ -191,14 +193,82 @@ describe('a task type with a profile (docs/semantics.md 10.1, 10.5)', () => {
 
   test('C8 one that sends them, or is done before they are due, leaves none', async () => {
     const task = defineTask({ type: 'beats', input: z.null(), profile: 'HEAVY' }, async (ctx) => {
-      await ctx.heartbeat()
-      await new Promise<void>((resolve) => environment.timers.after(100_000, resolve))
+      for (let beats = 0; beats < 4; beats += 1) {
+        await ctx.heartbeat()
+        await new Promise<void>((resolve) => environment.timers.after(29_999, resolve))
+      }
     })
     const quick = defineTask({ type: 'quick', input: z.null(), profile: 'HEAVY' }, () => {})
     const { runtime, elapse, environment } = await virtualRuntime({ tasks: [task, quick] })
     const receipts = [await runtime.submit(task, null), await runtime.submit(quick, null)]
-    await elapse(100_000)
+    await elapse(120_000)
     for (const receipt of receipts) await runtime.result(receipt)
+    expect(await runtime.routes()).toEqual([])
+  })
+
+  test('C8 required heartbeats that stop leave a scar, a line in the log and an open circuit, once for each silence', async () => {
+    const beat = gate()
+    const door = gate()
+    const task = defineTask({ type: 'hangs', input: z.null(), profile: 'HEAVY' }, async (ctx) => {
+      await ctx.heartbeat()
+      await beat.promise
+      await ctx.heartbeat()
+      await door.promise
+    })
+    const { runtime, elapse, log } = await virtualRuntime({ tasks: [task] })
+    const silences = () => log.filter(({ message }) => message.includes('has sent none for 30000 ms')).length
+    const receipt = await runtime.submit(task, null)
+    await elapse(29_999)
+    expect((await runtime.routes())[0]).toMatchObject({ circuit: 'closed', healthy: true })
+    await elapse(1)
+    expect((await runtime.routes())[0]).toMatchObject({ circuit: 'open', scar: 1, healthy: false })
+    expect(await runtime.submit(task, null)).toMatchObject({ accepted: false, reason: 'circuit_open' })
+    await elapse(90_000)
+    expect(silences()).toBe(1)
+    expect((await runtime.routes())[0]?.scar).toBeLessThan(0.001)
+    beat.resolve()
+    await elapse(29_999)
+    expect(silences()).toBe(1)
+    await elapse(2)
+    expect(silences()).toBe(2)
+    expect((await runtime.routes())[0]?.scar).toBeCloseTo(1, 2)
+    expect((await runtime.routes())[0]).toMatchObject({ circuit: 'open' })
+    expect(await runtime.status(receipt)).toMatchObject({ state: 'running', attempt: 1 })
+    door.resolve()
+    expect(await runtime.result(receipt)).toBeUndefined()
+  })
+
+  test('C8 a handler that is parked in a wait is not silent; the pass that goes on has its time anew', async () => {
+    const task = defineTask({ type: 'naps', input: z.null(), profile: 'HEAVY' }, async (ctx) => {
+      await ctx.heartbeat()
+      await ctx.sleep('nap', 200_000)
+      await new Promise<void>((resolve) => environment.timers.after(29_999, resolve))
+    })
+    const { runtime, elapse, environment } = await virtualRuntime({ tasks: [task] })
+    const receipt = await runtime.submit(task, null)
+    await elapse(199_000)
+    expect(await runtime.status(receipt)).toMatchObject({ state: 'waiting' })
+    await elapse(40_000)
+    expect(await runtime.status(receipt)).toMatchObject({ state: 'completed' })
+    expect(await runtime.routes()).toEqual([])
+  })
+
+  test('C8 one that was told to stop, or has ended, is not silent', async () => {
+    const door = gate()
+    const stops = { type: 'stops', input: z.null(), profile: 'HEAVY' } as const
+    const task = defineTask(stops, async (ctx) => {
+      await ctx.heartbeat()
+      await door.promise
+      await ctx.heartbeat().catch(() => {})
+    })
+    const { runtime, elapse, log } = await virtualRuntime({ tasks: [task] })
+    const receipt = await runtime.submit(task, null)
+    await elapse(10_000)
+    await runtime.cancel(receipt.taskId)
+    await elapse(10_000)
+    door.resolve()
+    await elapse(60_000)
+    expect(log.filter(({ message }) => message.includes('requires heartbeats'))).toEqual([])
     expect(await runtime.routes()).toEqual([])
   })
 
@@ -225,6 +295,61 @@ describe('a task type with a profile (docs/semantics.md 10.1, 10.5)', () => {
     expect(log.filter(({ message }) => message === 'a lease observer failed')).toHaveLength(1)
     for (const observing of [heardBy, broken]) observing[Symbol.dispose]()
     expect(() => runtime.observe({ onLease: () => {} } as never)).toThrow('observe: an object')
+  })
+
+  test.each([
+    ['its profile’s deadline', {}, 'budget_exceeded', 'budget_exceeded', 'timeout'],
+    ['a timeoutMs that is shorter', { timeoutMs: 5_000 }, 'timeout', 'timeout', 'timeout'],
+    ['a timeoutMs that is longer', { timeoutMs: 90_000 }, 'budget_exceeded', 'budget_exceeded', 'timeout'],
+    [
+      'a hard limit',
+      { limits: { hard: { durationMs: 1_000 } } },
+      'budget_exceeded',
+      'budget_exceeded',
+      'budget_exceeded',
+    ],
+  ] as const)('10.7 %s is told of as on the page', async (_, more, kind, code, observed) => {
+    const heard: unknown[] = []
+    const reasons: unknown[] = []
+    const door = gate()
+    const task = defineTask({ type: 'long', input: z.null(), profile: 'STANDARD', ...more }, async (ctx) => {
+      ctx.signal.addEventListener('abort', () => reasons.push(ctx.signal.reason))
+      await door.promise
+    })
+    const { runtime, elapse } = await virtualRuntime({ tasks: [task] })
+    runtime.observe({
+      onLeaseExpired: ({ reason }) => heard.push(reason),
+      onLeaseReleased: ({ outcome }) => heard.push(outcome),
+    })
+    const receipt = await runtime.submit(task, null)
+    await elapse(30_001)
+    expect(await runtime.status(receipt)).toMatchObject({ state: 'failed', kind })
+    expect(reasons).toMatchObject([{ code }])
+    door.resolve()
+    await turns()
+    expect(heard).toEqual([observed])
+  })
+
+  test('10.7 the budget of a task is told of as an end, not as an expiry', async () => {
+    const heard: unknown[] = []
+    const reasons: unknown[] = []
+    const door = gate()
+    const task = defineTask({ type: 'spends', input: z.null(), profile: 'STANDARD' }, async (ctx) => {
+      ctx.signal.addEventListener('abort', () => reasons.push(ctx.signal.reason))
+      await ctx.step('buy', (step) => step.charge({ tokens: 2 }))
+      await door.promise
+    })
+    const { runtime } = await virtualRuntime({ tasks: [task] })
+    using _ = runtime.observe({
+      onLeaseExpired: ({ reason }) => heard.push(reason),
+      onLeaseReleased: ({ outcome }) => heard.push(outcome),
+    })
+    const receipt = await runtime.submit(task, null, { budget: { tokens: 1 } })
+    await expect(runtime.result(receipt)).rejects.toMatchObject({ kind: 'budget_exceeded' })
+    door.resolve()
+    await turns()
+    expect(reasons).toMatchObject([{ code: 'budget_exceeded' }])
+    expect(heard).toEqual(['ended'])
   })
 
   test('a retry follows no budget_exceeded: trying the same again does not help', async () => {

@@ -4,7 +4,7 @@ import { defineTask, TaskFailed } from '../../src/index.ts'
 import { createTestRuntime } from '../../src/testing/index.ts'
 
 test('a test runtime moves time to the deadline of a profile, and a crash leaves no scar', async () => {
-  const stuck = defineTask({ type: 'stuck', input: z.null(), profile: 'HEAVY' }, async (ctx) => {
+  const stuck = defineTask({ type: 'stuck', input: z.null(), profile: 'STANDARD' }, async (ctx) => {
     await ctx.heartbeat({ progress: 0 })
     await ctx.step('wait', (step) => {
       const { promise, reject } = Promise.withResolvers<void>()

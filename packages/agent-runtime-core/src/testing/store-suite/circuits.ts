@@ -15,6 +15,7 @@ export function circuits({ rule, timed, expect }: Suite): void {
     const claim = await scene.running()
     await scene.settle(claim, overLimit)
     scene.free(claim.workerId)
+    return claim
   }
   const observe = (scene: Scene, latencyMs?: number) =>
     scene.write({
@@ -74,6 +75,36 @@ export function circuits({ rule, timed, expect }: Suite): void {
     expect(await scene.read({ kind: 'routes' })).toEqual([])
   })
 
+  timed('10.3 from when a probe would be let through it is half open to whoever looks', async (scene) => {
+    const { taskId } = await opened(scene)
+    await scene.pass(29_999)
+    expect(await route(scene)).toMatchObject({ circuit: 'open', healthy: false, retryAfterMs: 1 })
+    expect(await scene.read({ kind: 'explain', taskId })).toMatchObject({
+      failure: { circuit: { state: 'open' } },
+    })
+    await scene.pass(1)
+    expect(await route(scene)).toMatchObject({ circuit: 'half_open', healthy: false, retryAfterMs: 0 })
+    expect(await scene.read({ kind: 'explain', taskId })).toMatchObject({
+      failure: { circuit: { state: 'half_open' } },
+    })
+    const delayed = await scene.submit({ delayMs: 1 })
+    expect(await scene.read({ kind: 'explain', taskId: delayed.taskId })).toMatchObject({
+      verdict: { by: 'circuit', state: 'half_open' },
+    })
+    await scene.accepted()
+    expect(await route(scene)).toMatchObject({ circuit: 'half_open', healthy: false, retryAfterMs: 0 })
+  })
+
+  timed('10.3 what was accepted before the circuit opened does not close it', async (scene) => {
+    const claim = await scene.running()
+    await scene.write({ kind: 'scar', leaseId: claim.leaseId, cause: { as: 'silent' } })
+    await scene.pass(30_001)
+    await scene.settle(claim)
+    expect(await route(scene)).toMatchObject({ circuit: 'half_open', healthy: false })
+    await scene.accepted()
+    expect(await scene.submit()).toMatchObject({ reason: 'circuit_open' })
+  })
+
   timed('10.3 a probe that fails opens it anew', async (scene) => {
     await opened(scene)
     await scene.pass(30_000)
@@ -107,7 +138,7 @@ export function circuits({ rule, timed, expect }: Suite): void {
     await opened(scene)
     await scene.pass(30_000)
     await scene.cancel(await scene.accepted())
-    expect(await route(scene)).toMatchObject({ circuit: 'open', retryAfterMs: 0 })
+    expect(await route(scene)).toMatchObject({ circuit: 'half_open', retryAfterMs: 0 })
     expect(await scene.submit()).toMatchObject({ accepted: true })
     expect(await scene.submit()).toMatchObject({ reason: 'circuit_open' })
   })
@@ -119,7 +150,7 @@ export function circuits({ rule, timed, expect }: Suite): void {
     expect(await route(scene)).toMatchObject({ circuit: 'half_open' })
     await scene.jump(30_000)
     expect(await scene.task(taskId)).toMatchObject({ kind: 'lease_lost' })
-    expect(await route(scene)).toMatchObject({ circuit: 'open', retryAfterMs: 0 })
+    expect(await route(scene)).toMatchObject({ circuit: 'half_open', retryAfterMs: 0 })
   })
 
   timed('10.3 a probe that has not begun is given up after a while, and another finds out', async (scene) => {
@@ -192,6 +223,13 @@ export function circuits({ rule, timed, expect }: Suite): void {
     await scene.accepted()
     await scene.settle(await scene.claim())
     expect(await route(scene)).toMatchObject({ circuit: 'closed', healthy: true })
+  })
+
+  timed('C8 silence is that of a live lease: one that was lost to a crash leaves no scar', async (scene) => {
+    const { leaseId } = await hold(scene)
+    await scene.jump(30_000)
+    expect(await scene.write({ kind: 'scar', leaseId, cause: { as: 'silent' } })).toBe(0)
+    expect(await scene.read({ kind: 'routes' })).toEqual([])
   })
 
   timed('C11 un-leased work that is slower than its baseline leaves a scar, and is told', async (scene) => {

@@ -111,6 +111,7 @@ export function swarms({ rule, timed, expect }: Suite): void {
       expect(await scene.state(old.taskId)).toBe('running')
       expect(await spawn()).toMatchObject({ receipt: { reason: 'circuit_open' } })
       await scene.pass(30_000)
+      expect(await swarm(scene)).toMatchObject({ circuit: 'half_open' })
       expect(await spawn()).toMatchObject({ as: 'started' })
       expect(await swarm(scene)).toMatchObject({ circuit: 'half_open' })
     },
