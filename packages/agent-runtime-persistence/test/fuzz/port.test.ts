@@ -374,7 +374,7 @@ describe('whatever a store is asked, it answers, or refuses with an error of the
 
   test('and each kind of call was answered, and many were refused', () => {
     const never = [...told].filter(([, { answered }]) => answered === 0)
-    const refused = [...told.values()].reduce((sum, counts) => sum + counts.refused, 0)
+    const refused = [...told.values()].reduce((total, counts) => total + counts.refused, 0)
     expect([told.size, never]).toEqual([operations.size + queries.size, []])
     expect(refused).toBeGreaterThan(runs * 10)
   })
