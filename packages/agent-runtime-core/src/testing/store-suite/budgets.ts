@@ -106,6 +106,29 @@ export function budgets({ rule, timed, expect }: Suite): void {
     })
   })
 
+  timed('11.5 what is left of a budget is no more than what is left above it', async (scene) => {
+    const { parent, child } = await family(
+      scene,
+      { budget: budget({ tokens: 400, wallMs: 10_000 }) },
+      { client: 'abandon', budget: budget({ tokens: 150, steps: 9 }) },
+    )
+    await spawn(scene, child, 'deep', { budget: budget({ tokens: 20 }) })
+    const deep = await scene.claim()
+    await spend(scene, deep, tokens(5))
+    const left = async ({ taskId }: Claim) => (await stands(scene, taskId))?.left
+    expect(await left(child)).toEqual({ tokens: 145, steps: 8, wallMs: 10_000 })
+    expect(await left(deep)).toEqual({ tokens: 15, steps: 8, wallMs: 10_000 })
+    await spend(scene, parent, tokens(385))
+    await scene.pass(1_000)
+    expect(await left(parent)).toEqual({ tokens: 10, wallMs: 9_000 })
+    expect(await left(child)).toEqual({ tokens: 10, steps: 8, wallMs: 9_000 })
+    expect(await left(deep)).toEqual({ tokens: 10, steps: 8, wallMs: 9_000 })
+    expect(await stands(scene, child.taskId)).toMatchObject({ limits: { tokens: 150, steps: 9 } })
+    // Time ends with its task: what outlived that has no end of it.
+    await scene.settle(parent)
+    expect(await left(child)).toEqual({ tokens: 10, steps: 8 })
+  })
+
   rule('11.5 a task without a budget has none, and says so', async (scene) => {
     const claim = await scene.running()
     await spend(scene, claim, tokens(5))
