@@ -409,6 +409,9 @@ export interface Writes {
           readonly field: BudgetField
           readonly left: number
           readonly above: string
+          /** What its limit would be, and how much of that is not used. */
+          readonly limit: number
+          readonly unused: number
         }
   }
   /** Keeps a signal for the task, or wakes it. Final and unknown tasks take none. Source: `docs/semantics.md 12.4`. */

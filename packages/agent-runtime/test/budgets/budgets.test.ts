@@ -502,14 +502,43 @@ describe('budgets (docs/semantics.md 11.5)', () => {
       const { runtime, submit, helper } = await started(() => undefined)
       const wrong = { code: 'invalid_argument', message: expect.stringContaining(message) }
       await expect(submit({ budget: budget as never })).rejects.toMatchObject(wrong)
-      await expect(
-        runtime.schedules.put('s', { everyMs: 1_000 }, helper, 1, { budget: budget as never }),
-      ).rejects.toMatchObject(wrong)
+      for (const task of [helper, 'elsewhere'])
+        await expect(
+          runtime.schedules.put('s', { everyMs: 1_000 }, task as typeof helper, 1, {
+            budget: budget as never,
+          }),
+        ).rejects.toMatchObject({
+          code: 'invalid_argument',
+          message: expect.stringMatching(/^schedules\.put option budget/),
+        })
       expect(await runtime.stats()).toMatchObject({ totals: { submitted: 0, rejected: 0 } })
       const define = () => defineTask({ type: 'x', input: z.null(), budget: budget as never }, () => 1)
       expect(define).toThrow(expect.objectContaining({ code: 'invalid_config' }) as Error)
     },
   )
+
+  test('a raise beyond what is left above says what it would make, and what is left', async () => {
+    const { runtime, submit, helper } = await started(
+      async (ctx) => {
+        await spend(ctx, 'mine', 30)
+        return ctx.call('child', helper, 1, { budget: { tokens: 50, soft: 0.5 } })
+      },
+      async (ctx) => {
+        await spend(ctx, 'one', 25)
+        return spend(ctx, 'two', 1)
+      },
+    )
+    const taskId = await submit({ budget: { tokens: 100 } })
+    await turns()
+    await turns()
+    const [child] = (await runtime.budgets.list()).budgets
+    await expect(
+      runtime.budgets.continue(child?.taskId ?? '', { raise: { tokens: 30 } }),
+    ).rejects.toMatchObject({
+      code: 'invalid_argument',
+      message: `budgets.continue option raise.tokens: 30 more would make a limit of 80, of which 55 are not used: above the 45 that are left of the budget of task ${taskId}`,
+    })
+  })
 
   test('answers that fit nothing say why', async () => {
     const { runtime, submit } = await started((ctx) => ctx.waitForSignal('x'))
