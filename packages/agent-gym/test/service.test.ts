@@ -46,6 +46,8 @@ test('tells shares by what was served while all had tasks queued', () => {
     { client: 'b', served: 2, part: 0.4, due: 1 / 3 },
   ])
   expect(value('serviceError', it)).toBe(0.067)
+  // Of a third: b has a fifth more than its due.
+  expect(value('dueError', it)).toBe(0.2)
   expect(value('servicePart', it, { client: 'b' })).toBe(0.4)
   // A task of a adds half as much as one of b: they are never further apart than that.
   expect(value('shareGap', it)).toBe(0.5)

@@ -36,8 +36,8 @@ it('says when there is no such file', () => {
   expect(() => readTrace('/nowhere/t.csv')).toThrow('--trace: cannot read /nowhere/t.csv')
 })
 
-it('becomes one task a request, sooner and shorter by the speed-up', () => {
-  const scenario = parseScenario(
+const scenarioOf = (arrival: object) =>
+  parseScenario(
     JSON.stringify({
       id: 'trace',
       title: 'a trace',
@@ -45,18 +45,31 @@ it('becomes one task a request, sooner and shorter by the speed-up', () => {
       category: 'execution-scale',
       difficulty: 'easy',
       processes: [{ name: 'main', workers: { count: 1, capacity: 1 } }],
-      workload: [{ name: 'requests', count: 1, work: { type: 'replay-request', msPerToken: 10 } }],
-      arrivals: [{ how: 'trace', groups: ['requests'] }],
+      workload: [
+        { name: 'requests', count: 1, client: ['a', 'b'], work: { type: 'replay-request', msPerToken: 10 } },
+      ],
+      clients: [{ name: 'a' }, { name: 'b' }],
+      config: { shares: {} },
+      arrivals: [{ how: 'trace', groups: ['requests'], ...arrival }],
       expect: [{ measure: 'lost', equals: 0 }],
       figure: { measure: 'lost', label: 'lost' },
     }),
     'trace.json',
   )
-  const requests = [
-    { afterMs: 0, contextTokens: 10, generatedTokens: 4 },
-    { afterMs: 500, contextTokens: 20, generatedTokens: 8 },
-  ]
-  const tasks = planTasks(scenario, 1, { requests, speedup: 5 })
+const requests = [
+  { afterMs: 0, contextTokens: 10, generatedTokens: 4 },
+  { afterMs: 500, contextTokens: 20, generatedTokens: 8 },
+]
+
+it('becomes one task a request, sooner and shorter by the speed-up', () => {
+  const tasks = planTasks(scenarioOf({}), 1, { requests, speedup: 5 })
   expect(tasks.map(({ afterMs }) => afterMs)).toEqual([0, 100])
   expect(tasks[1]?.input).toMatchObject({ contextBytes: 80, generatedTokens: 8, generateMs: 16 })
+})
+
+it('is played round after round, with rows numbered on', () => {
+  const three = [...requests, { afterMs: 999, contextTokens: 1, generatedTokens: 1 }]
+  const tasks = planTasks(scenarioOf({ rounds: 2 }), 1, { requests: three, speedup: 5 })
+  expect(tasks.map(({ afterMs }) => afterMs)).toEqual([0, 100, 199.8, 200, 300, 399.8])
+  expect(tasks.map(({ options }) => options.client)).toEqual(['a', 'b', 'a', 'b', 'a', 'b'])
 })

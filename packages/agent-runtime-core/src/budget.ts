@@ -84,7 +84,7 @@ export const BudgetRecord = z.strictObject({
   soft: z.strictObject(amounts),
   /** By the task and all below it. `wallMs` runs from the task's first start to its end. */
   used: z.strictObject({ ...sums, wallMs: z.number() }),
-  /** What is left of each limit, never below 0. */
+  /** What can be used yet: of each limit that it or a budget above it has what is left, the least of them, never below 0. */
   left: z.strictObject(amounts),
   /** The part of `used` that tasks below it used. */
   children: z.strictObject(sums),

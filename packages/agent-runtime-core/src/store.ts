@@ -241,6 +241,8 @@ export type Settlement =
       readonly waits?: readonly string[]
       /** It ran past its deadline, or a hard limit: its route hears of it in the same commit. Source: `docs/semantics.md 10.3`. */
       readonly breach?: 'deadline' | 'hard'
+      /** It could not go on for want of a budget: where nothing is left of one, it ends as at a hard line. Source: `docs/semantics.md 11.5`. */
+      readonly spent?: true
     }
   | { readonly as: 'retry'; readonly error: string; readonly delayMs: number }
   | { readonly as: 'rate_limited'; readonly error: string; readonly delayMs: number }
@@ -407,6 +409,9 @@ export interface Writes {
           readonly field: BudgetField
           readonly left: number
           readonly above: string
+          /** What its limit would be, and how much of that is not used. */
+          readonly limit: number
+          readonly unused: number
         }
   }
   /** Keeps a signal for the task, or wakes it. Final and unknown tasks take none. Source: `docs/semantics.md 12.4`. */

@@ -129,6 +129,8 @@ export function loadNamed(tables: SqliteTables, cache: Cache, operations: readon
             loadExplicit(tables, cache, operation.submission.taskId)
         }
         if (operation.kind === 'settle' || operation.kind === 'report') loadFamily(tables, cache, lease.task)
+        if (operation.kind === 'settle' && operation.settlement.as === 'failed' && operation.settlement.spent)
+          loadTree(tables, cache, lease.task)
         if ('backOff' in operation) loadNaming(tables, cache, operation.backOff?.keys ?? [])
         if ('dropsChildren' in operation) loadDescendants(tables, cache, lease.task)
         if (operation.kind === 'appendOutput' && !cache.outputs.has(lease.task))

@@ -121,9 +121,10 @@ function failure(
       return invalid(`${call} option raise.${outcome.field}: the budget has no limit of it that could rise`)
     case 'over_budget': {
       const { field, above } = outcome
-      const amount = given.as === 'continue' ? (given.raise[field] ?? 0) : 0
+      const told = (whole: number) => budgetAmount(field, whole)
+      const more = told(given.as === 'continue' ? (given.raise[field] ?? 0) : 0)
       return invalid(
-        `${call} option raise.${field}: ${budgetAmount(field, amount)} more would be above the ${budgetAmount(field, outcome.left)} that are left of the budget of task ${above}`,
+        `${call} option raise.${field}: ${more} more would make a limit of ${told(outcome.limit)}, of which ${told(outcome.unused)} are not used: above the ${told(outcome.left)} that are left of the budget of task ${above}`,
       )
     }
   }

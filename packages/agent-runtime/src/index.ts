@@ -151,6 +151,7 @@ export type { LeaseEnding, LeaseObserver } from './workload/lease-observer.ts'
 export type { ProfileSetting } from './workload/profile-setting.ts'
 export type { RouteOptions, RouteStatus, RouteVerdict } from './workload/routes.ts'
 export type {
+  AgentAccount,
   AgentSettings,
   HeldAgentOptions,
   Swarm,

@@ -26,7 +26,7 @@ import { orderHashOf } from './order-hash.ts'
 import { fifoInversions, laneInversions } from './order.ts'
 import { startsByWindow } from './quota-windows.ts'
 import { historyFaults, inventedTasks, lostTasks, startedAfterCancel, wrongResults } from './outcomes.ts'
-import { serviceError, serviceJain, serviceOf, servingsOf, shareGap } from './service.ts'
+import { dueError, serviceError, serviceJain, serviceOf, servingsOf, shareGap } from './service.ts'
 import { highest, medianOf, round, spreadOf } from './statistics.ts'
 import { fairness, peakInFlight, stepsPerSecond, tasksPerSecond } from './throughput.ts'
 import { depthOver, firstStarts, peakOf } from './timeline.ts'
@@ -305,6 +305,12 @@ const all: Record<string, Measure> = {
     'of all service',
     "the largest difference of a client's part of the service from its due while all had tasks queued; 0 to 1",
     serviceError,
+    servedStarts,
+  ),
+  dueError: worst(
+    'of its due',
+    "the largest difference of a client's part of the service from its due while all had tasks queued, as a part of its due",
+    dueError,
     servedStarts,
   ),
   servicePart: worst(

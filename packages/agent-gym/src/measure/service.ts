@@ -73,6 +73,12 @@ export function serviceError(run: Run): number | null {
   return service === null ? null : Math.max(...service.map(({ part, due }) => Math.abs(part - due)))
 }
 
+/** The same as a part of what is due to the client, which a small client is held to as much as a large one. */
+export function dueError(run: Run): number | null {
+  const service = serviceOf(run)
+  return service === null ? null : Math.max(...service.map(({ part, due }) => Math.abs(part / due - 1)))
+}
+
 /**
  * How far the weighed service of two clients was apart at any time while all had tasks queued, counted from where that began, in units
  * of the most that a single task adds. Reckoned from costs and credits, not from what the store says of its clients.

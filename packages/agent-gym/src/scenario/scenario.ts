@@ -185,8 +185,8 @@ export const Arrival = z.discriminatedUnion('how', [
     depths: z.array(z.int().min(0)).min(1),
     lanes: z.array(Lane).min(1),
   }),
-  /** As a recorded trace had them, at `--speedup`. */
-  z.strictObject({ how: z.literal('trace'), ...wave }),
+  /** As a recorded trace had them, at `--speedup`; played so often, with rows numbered on. */
+  z.strictObject({ how: z.literal('trace'), ...wave, rounds: z.int().min(1).max(100).default(1) }),
 ])
 export type Arrival = z.infer<typeof Arrival>
 

@@ -80,7 +80,7 @@ export function planTasks(scenario: Scenario, seed: number, trace?: TraceReplay)
   const tasks: PlannedTask[] = []
   const random = seededRandom(seed, 'amounts')
   for (const group of scenario.workload) {
-    const requests = trace !== undefined && isTraced(scenario, group) ? trace : undefined
+    const requests = trace === undefined ? undefined : replayOf(scenario, group, trace)
     const count = requests?.requests.length ?? group.count
     const stepKeys = stepKeysOf(group.work)
     const msPerToken =
@@ -132,8 +132,19 @@ const lanesInTurn = ['interactive', 'normal', 'batch'] as const satisfies readon
 /** Bytes of text behind one token, roughly. */
 const bytesPerToken = 4
 
-function isTraced(scenario: Scenario, group: Group): boolean {
-  return scenario.arrivals.some(({ how, groups }) => how === 'trace' && groups.includes(group.name))
+/** The trace as often as it is played for a group, one round after the other; undefined where its tasks come otherwise. */
+function replayOf(
+  { arrivals }: Scenario,
+  group: Group,
+  { requests, speedup }: TraceReplay,
+): TraceReplay | undefined {
+  const arrival = arrivals.find(({ how, groups }) => how === 'trace' && groups.includes(group.name))
+  if (arrival?.how !== 'trace') return undefined
+  const roundMs = (requests.at(-1)?.afterMs ?? 0) + 1
+  const rounds = Array.from({ length: arrival.rounds }, (_, round) =>
+    requests.map((request) => ({ ...request, afterMs: request.afterMs + round * roundMs })),
+  )
+  return { requests: rounds.flat(), speedup }
 }
 
 function inputOf(

@@ -12,6 +12,8 @@ export type HandlerEnd =
       readonly error: ErrorRecord
       readonly waits?: readonly string[]
       readonly rateLimit?: RateLimited | undefined
+      /** It could not go on for want of a budget. */
+      readonly spent?: true | undefined
     }
   /** The runtime ended it by a rule of its own; no retry policy is asked. */
   | { readonly as: 'stopped'; readonly kind: Exclude<FailureKind, 'error'>; readonly error: ErrorRecord }

@@ -2,6 +2,7 @@ import type { SharesConfig } from '../shares.ts'
 
 /** A stream of queued tasks, as far as the order among streams goes by it. */
 export interface QueuedStream {
+  /** Of its lane, or what waiting has made of it, which may be below 0. */
   readonly laneRank: number
   /** Whose tasks they are, where there are shares. */
   readonly client: string
@@ -40,7 +41,8 @@ export function aheadByLane(own: Pick<Asking, 'laneRank'>, streams: Iterable<Que
 
 /**
  * How many tasks come before one by the shares of their clients, if nothing else came: told in one pass over the streams from virtual times,
- * increments and depths. Exact where the tasks of a client cost the same; waiting that lifts is left out. Source: `docs/semantics.md`
+ * increments and depths. Exact where the tasks of a client cost the same. What waiting has lifted is given as a stream of its rank of now.
+ * Source: `docs/semantics.md`
  * C5, 11.2.
  */
 export function aheadByShares(

@@ -67,8 +67,11 @@ export function quotaObstacle(
   const start = windowStart(at, windowMs)
   const short = rule === undefined ? undefined : shortAtDispatch(rule, counters, start, tokens)
   if (short === undefined) return undefined
-  if (short.limit === 'maxInFlight')
-    return { summary: `quota ${key} has no room: ${counters.running} tasks that hold it run` }
+  if (short.limit === 'maxInFlight') {
+    const { running } = counters
+    const holders = running === 1 ? '1 task that holds it runs' : `${running} tasks that hold it run`
+    return { summary: `quota ${key} has no room: ${holders}` }
+  }
   const until = start + windowMs
   return {
     summary: `quota ${key} has no room in this window, which ends at ${new Date(until).toISOString()}`,

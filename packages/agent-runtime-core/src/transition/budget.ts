@@ -17,7 +17,7 @@ import { notice } from './fence.ts'
 import type { BudgetRow, TaskRow } from './rows.ts'
 import type { WorkingSet } from './working-set.ts'
 
-/** A hard line that was crossed: whose budget, of what, and how much is used. */
+/** A hard line that was crossed, or is reached: whose budget, of what, and how much is used. */
 export interface Crossed {
   readonly budget: BudgetRow
   readonly field: BudgetField
@@ -139,21 +139,28 @@ function leftOf(ws: WorkingSet, row: BudgetRow, field: BudgetField): number {
   return Math.max(0, limit - used)
 }
 
-/** Why nothing more can be begun below a task: a budget above it has nothing left. */
-export function exhausted(ws: WorkingSet, task: Pick<TaskRow, 'budget'>): Objection | undefined {
-  for (const row of budgetsOf(ws, task)) {
-    const field = budgetFields.find((it) => leftOf(ws, row, it) === 0)
+/** The nearest budget that a task draws on of which nothing is left. */
+export function spentOf(ws: WorkingSet, task: Pick<TaskRow, 'budget'>): Crossed | undefined {
+  for (const budget of budgetsOf(ws, task)) {
+    const field = budgetFields.find((it) => leftOf(ws, budget, it) === 0)
     if (field === undefined) continue
-    const taskId = nameOf(ws, ws.taskNow({ id: row.task }))
-    const limit = budgetAmount(field, row.limits[field] ?? 0)
-    const used =
-      field === 'wallMs' ? ws.now.at - (row.startedAt ?? ws.now.at) : budgetAmount(field, row.used[field])
-    return {
-      message: `nothing is left of the budget of task ${taskId}: ${field} ${limit}`,
-      verdict: { by: 'budget', taskId, field, limit, used },
-    }
+    const used = field === 'wallMs' ? ws.now.at - (budget.startedAt ?? ws.now.at) : budget.used[field]
+    return { budget, field, used }
   }
   return undefined
+}
+
+/** Why nothing more can be begun below a task: a budget above it has nothing left. */
+export function exhausted(ws: WorkingSet, task: Pick<TaskRow, 'budget'>): Objection | undefined {
+  const spent = spentOf(ws, task)
+  if (spent === undefined) return undefined
+  const { budget, field } = spent
+  const taskId = nameOf(ws, ws.taskNow({ id: budget.task }))
+  const limit = budgetAmount(field, budget.limits[field] ?? 0)
+  return {
+    message: `nothing is left of the budget of task ${taskId}: ${field} ${limit}`,
+    verdict: { by: 'budget', taskId, field, limit, used: budgetAmount(field, spent.used) },
+  }
 }
 
 /** The first amount that is more than what is left above, and where. */

@@ -94,7 +94,14 @@ function goOn(ws: WorkingSet, row: BudgetRow, raise: BudgetSum, taskId: string):
   const raisedLeft = mapSum(raise, (field) => (limits[field] ?? 0) - usedNow(ws, row, field))
   const excess = excessOf(ws, above, raisedLeft)
   if (excess !== undefined)
-    return { as: 'over_budget', field: excess.field, left: excess.left, above: excess.taskId }
+    return {
+      as: 'over_budget',
+      field: excess.field,
+      left: excess.left,
+      above: excess.taskId,
+      limit: limits[excess.field] ?? 0,
+      unused: raisedLeft[excess.field] ?? 0,
+    }
   const owner = ws.taskNow({ id: row.task })
   // A line that was passed asks no more, unless it was raised beyond what is used.
   const soft: Partial<Record<keyof BudgetSum, number>> = {}

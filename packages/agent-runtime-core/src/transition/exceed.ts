@@ -87,20 +87,24 @@ function messageIn(error: string): string {
   return (JSON.parse(error) as { readonly message: string }).message
 }
 
-/** The error of a task that was ended for a budget, with what it had done by then; `output`: what it was about to return. */
+/**
+ * The error of a task that was ended for a budget, with what it had done by then; `output`: what it was about to return, `cause`: the
+ * error that it failed of because nothing was left.
+ */
 export function exceededText(
   ws: WorkingSet,
   task: TaskRow,
   { budget, field, used }: Crossed,
-  how: { readonly stopped?: boolean; readonly output?: string } = {},
+  how: How = {},
 ): string {
-  const { stopped = false, output } = how
+  const { stopped = false, output, cause } = how
   const limit = budgetAmount(field, budget.limits[field] ?? 0)
   const amount = budgetAmount(field, used)
   const taskId = nameOf(ws, ws.taskNow({ id: budget.task }))
-  const message = stopped
-    ? `the budget of task ${taskId} asked at ${amount} of ${limit} ${field}, and was answered with stop`
-    : `the budget of task ${taskId} is exceeded: ${amount} of ${limit} ${field}`
+  const message = messageOf(how, field, {
+    whose: `the budget of task ${taskId}`,
+    amounts: `${amount} of ${limit} ${field}`,
+  })
   const { partial, omitted } = partialOf(ws, task, output)
   const details = {
     budget: taskId,
@@ -112,7 +116,31 @@ export function exceededText(
     ...(omitted === 0 ? {} : { omitted }),
     ...(output === undefined ? {} : { output: JSON.parse(output) as unknown }),
   }
-  return canonical({ code: 'budget_exceeded', details, message, name: 'RuntimeError', retryable: false })
+  return canonical({
+    code: 'budget_exceeded',
+    details,
+    message,
+    name: 'RuntimeError',
+    retryable: false,
+    ...(cause === undefined ? {} : { cause: JSON.parse(cause) as unknown }),
+  })
+}
+
+interface How {
+  readonly stopped?: boolean
+  readonly output?: string
+  readonly cause?: string
+}
+
+function messageOf(
+  { stopped = false, cause }: How,
+  field: BudgetField,
+  { whose, amounts }: { readonly whose: string; readonly amounts: string },
+): string {
+  if (stopped) return `${whose} asked at ${amounts}, and was answered with stop`
+  if (cause !== undefined) return `nothing is left of ${whose}: ${amounts} are used`
+  // All of a limit may be used, but time that is over is over.
+  return field === 'wallMs' ? `the time of ${whose} is over: ${amounts}` : `${whose} is exceeded: ${amounts}`
 }
 
 /**

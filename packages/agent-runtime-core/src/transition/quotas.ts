@@ -67,6 +67,8 @@ function shortageOf(ws: WorkingSet, key: string, short: Shortage, spawning: Task
   const fits = asked <= max
   const resets = limit !== 'maxInFlight' && fits ? { resetsAt: windowNow(ws) + windowMsOf(ws) } : {}
   const verdict = { by: 'quota', key, ...short, ...resets } as const
+  if (max === 0)
+    return { message: `quota ${key} takes nothing: its ${limit} is 0; raise that`, verdict, forGood: true }
   if (limit === 'tokensPerWindow' && !fits) {
     const message = `quota ${key} has room for ${max} tokens in a window, the task asks for ${asked}; raise tokensPerWindow, or ask for fewer`
     return { message, verdict, forGood: true }

@@ -3,7 +3,7 @@ import { canonical } from '../codec.ts'
 import { decideExpiry } from '../decide/expiry.ts'
 import { isRetryWait } from '../decide/replay.ts'
 import { backOffText, block } from './back-off.ts'
-import { askingOf, type Crossed, debit } from './budget.ts'
+import { askingOf, type Crossed, debit, spentOf } from './budget.ts'
 import { parkForBudget } from './budgets.ts'
 import { cancelChildren } from './cancel.ts'
 import { tellParent } from './children.ts'
@@ -41,7 +41,11 @@ export function settle(ws: WorkingSet, it: Write<'settle'>): Fenced {
   const task = ws.taskNow(charging)
   const own = crossed.find(({ budget }) => budget.task === task.id)
   const ended =
-    own === undefined || settlement.as === 'failed' ? settlement : exceededEnd(ws, task, own, settlement)
+    settlement.as === 'failed'
+      ? spentEnd(ws, task, settlement)
+      : own === undefined
+        ? settlement
+        : exceededEnd(ws, task, own, settlement)
   endPass(ws, { lease, task }, ended, it)
   block(ws, it.backOff)
   exceed(ws, crossed, task)
@@ -52,6 +56,18 @@ export function settle(ws: WorkingSet, it: Write<'settle'>): Fenced {
 function exceededEnd(ws: WorkingSet, task: TaskRow, crossed: Crossed, settlement: Settlement): Settlement {
   const output = settlement.as === 'completed' ? { output: settlement.output } : {}
   return { as: 'failed', kind: 'budget_exceeded', error: exceededText(ws, task, crossed, output) }
+}
+
+/** A handler that could not go on because nothing is left, and did not catch that, ends as at a hard line: with what it has done. */
+function spentEnd(
+  ws: WorkingSet,
+  task: TaskRow,
+  settlement: Extract<Settlement, { as: 'failed' }>,
+): Settlement {
+  const spent = settlement.spent === true ? spentOf(ws, task) : undefined
+  if (spent === undefined) return settlement
+  const error = exceededText(ws, task, spent, { cause: settlement.error })
+  return { ...settlement, kind: 'budget_exceeded', error }
 }
 
 function endPass(

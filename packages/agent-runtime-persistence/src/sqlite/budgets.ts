@@ -3,11 +3,12 @@ import {
   budgetAmount,
   budgetAmounts,
   type BudgetField,
+  budgetFields,
   type BudgetRecord,
   type BudgetRow,
+  type BudgetSum,
   type BudgetUse,
   type Instant,
-  mapSum,
   type Reads,
   type TaskRow,
 } from '@ku0/agent-runtime-core'
@@ -22,21 +23,44 @@ export function prepareBudgets(tables: SqliteTables, now: () => Instant) {
   }
 
   function recordOf(row: BudgetRow): BudgetRecord {
-    const owner = load.task(row.task)
-    const wallMs = row.startedAt === null ? 0 : Math.max(0, (owner?.finishedAt ?? now().at) - row.startedAt)
-    const usedOf = (field: BudgetField) => (field === 'wallMs' ? wallMs : row.used[field])
     const { asked } = row
     return {
       taskId: nameOf(row.task),
       limits: budgetAmounts(row.limits),
       soft: budgetAmounts(row.soft),
-      used: { ...inUnits(row.used), wallMs },
-      left: budgetAmounts(mapSum(row.limits, (field, limit) => Math.max(0, limit - usedOf(field)))),
+      used: { ...inUnits(row.used), wallMs: wallMsOf(row) },
+      left: budgetAmounts(leftOf(row)),
       children: inUnits(addUse(row.used, negated(row.own))),
       ...(row.above === null ? {} : { above: nameOf(row.above) }),
       ...(asked === null ? {} : { asks: { ...asked, by: nameOf(asked.by) } }),
       parked: load.parked(row.task).length,
     }
+  }
+
+  function wallMsOf({ task, startedAt }: BudgetRow): number {
+    if (startedAt === null) return 0
+    return Math.max(0, (load.task(task)?.finishedAt ?? now().at) - startedAt)
+  }
+
+  /** What can be used yet: the least of what this budget and those above it allow. */
+  function leftOf(row: BudgetRow): BudgetSum {
+    const left: Partial<Record<BudgetField, number>> = {}
+    for (let at: BudgetRow | undefined = row; at !== undefined; at = aboveOf(at)) {
+      const { limits, used } = at
+      // Time above ends with its task.
+      const isOver = at !== row && load.task(at.task)?.finishedAt !== null
+      for (const field of budgetFields) {
+        const limit = limits[field]
+        if (limit === undefined || (field === 'wallMs' && isOver)) continue
+        const rest = Math.max(0, limit - (field === 'wallMs' ? wallMsOf(at) : used[field]))
+        left[field] = Math.min(left[field] ?? rest, rest)
+      }
+    }
+    return left
+  }
+
+  function aboveOf({ above }: BudgetRow): BudgetRow | undefined {
+    return above === null ? undefined : load.budget(above)
   }
 
   return {
@@ -47,13 +71,9 @@ export function prepareBudgets(tables: SqliteTables, now: () => Instant) {
     },
     /** The nearest of those that a task draws on that asks. */
     askingAbove(task: TaskRow): BudgetRecord | undefined {
-      for (let next = task.budget; next !== null;) {
-        const row = load.budget(next)
-        if (row === undefined) return undefined
-        if (row.asked !== null) return recordOf(row)
-        next = row.above
-      }
-      return undefined
+      let row = task.budget === null ? undefined : load.budget(task.budget)
+      while (row !== undefined && row.asked === null) row = aboveOf(row)
+      return row === undefined ? undefined : recordOf(row)
     },
     /** Those that ask. Where the task is over and nothing is parked there is nothing to answer. */
     asking({ limit, after = 0 }: Reads['budgets']['fields']): Reads['budgets']['answer'] {

@@ -67,6 +67,11 @@ export function prepareQueueView(
       'SELECT count(*) FROM task WHERE stream = ? AND state = 0 AND due_at IS NULL AND (queued_at <= ? OR (queued_at <= ? AND id < ?))',
     )
     .pluck()
+  const liftedParts = db
+    .prepare<[number, number, number, number, number, number, number], [number, number, number]>(
+      'SELECT total(queued_at <= ?), total(queued_at > ? AND queued_at <= ?), total(queued_at > ? AND queued_at <= ? AND id < ?) FROM task WHERE stream = ? AND state = 0 AND due_at IS NULL',
+    )
+    .raw()
   const heads = db.prepare<[], { id: number; account: string | null }>(
     'SELECT stream.id, task.account FROM stream JOIN task ON task.id = stream.head AND task.stream = stream.id WHERE stream.depth > 0 AND task.account IS NOT NULL',
   )
@@ -223,10 +228,15 @@ export function prepareQueueView(
         place: row.account?.place ?? rows.get(own.client)?.time ?? 0,
       }
       const owner = rows.get(own.client)
+      const rank = agingMs === undefined ? own.laneRank : agedRank(own.laneRank, at - row.queuedAt, agingMs)
+      const ranked =
+        agingMs === undefined
+          ? (stream: StreamRow) => [shared(stream)]
+          : (stream: StreamRow) => rankedStreams(stream, { row, own, rank, agingMs }, increment(stream))
       return {
         client: owner === undefined ? undefined : clientPlace(owner),
         ahead: (streams: readonly StreamRow[]) =>
-          aheadByShares(asking, streams.map(shared), standings, shares.keying),
+          aheadByShares({ ...asking, laneRank: rank }, streams.flatMap(ranked), standings, shares.keying),
       }
 
       function clientPlace(client: ClientRow): QueuePlace['client'] {
@@ -256,6 +266,27 @@ export function prepareQueueView(
           const more = laneRank >= rank ? at - (laneRank - rank + 1) * agingMs : Number.MAX_SAFE_INTEGER
           return sum + (lifted.get(id, more, same, row.id) ?? 0)
         }, 0)
+    }
+
+    /**
+     * The part of a stream that waiting has lifted before a task by now, and the part that stands beside it. In its own group a task that is
+     * lifted comes after those that were submitted before it, whoever's, and before all others.
+     */
+    function rankedStreams(
+      stream: StreamRow,
+      { row, own, rank, agingMs }: { row: TaskRow; own: StreamRow; rank: number; agingMs: number },
+      increment: number,
+    ): readonly QueuedStream[] {
+      const { id, laneRank, group } = stream
+      const part = (lane: number, depth: number, before: number) =>
+        queuedStream({ ...stream, laneRank: lane, depth }, before, increment)
+      if (rank < own.laneRank && group === own.group) return [part(rank - 1, earlier.get(id, row.id) ?? 0, 0)]
+      if (laneRank < rank) return [part(rank - 1, stream.depth, 0)]
+      const beyond = at - (laneRank - rank + 1) * agingMs
+      const beside = laneRank === rank ? Number.MAX_SAFE_INTEGER : beyond + agingMs
+      const [before = 0, same = 0, earlierOfSame = 0] =
+        liftedParts.get(beyond, beyond, beside, beyond, beside, row.id, id) ?? []
+      return [part(rank - 1, before, 0), part(rank, same, earlierOfSame)]
     }
 
     function estimate(

@@ -13,6 +13,7 @@ import type { TaskDefinition } from '../task-definition.ts'
 import type { Attempt } from './attempt.ts'
 import { isCollected } from './collected.ts'
 import { waitsBehind } from './ended-waits.ts'
+import { isForWantOfBudget } from './want-of-budget.ts'
 
 /**
  * What a handler returned, as the end of its pass: checked by the task's output schema and encoded. A promise only when the
@@ -40,7 +41,8 @@ export function judgeReturn(
 export function threw(error: unknown): HandlerEnd {
   const waits = waitsBehind(error)
   const told = waits.length === 0 ? {} : { waits }
-  return { as: 'threw', error: describeError(error), ...told, rateLimit: rateLimitIn(error) }
+  const spent = isForWantOfBudget(error) ? ({ spent: true } as const) : {}
+  return { as: 'threw', error: describeError(error), ...told, rateLimit: rateLimitIn(error), ...spent }
 }
 
 /** Decides what the end makes of the task, and hands it to the store. Nothing waits for the commit. */
@@ -56,8 +58,18 @@ export function settle(
   const outcome = decideOutcome(end, { attempt: tried, crashes, retry, random })
   const settlement = settlementOf(outcome)
   const limit = end.as === 'threw' ? end.rateLimit : undefined
-  const breached = breach !== undefined && settlement.as === 'failed'
-  attempt.settle(breached ? { ...settlement, breach } : settlement, limit)
+  attempt.settle(settlement.as === 'failed' ? { ...settlement, ...causeOf(end, breach) } : settlement, limit)
+}
+
+/** What a failure is besides an error: what the store does more of it. */
+function causeOf(
+  end: HandlerEnd,
+  breach: 'deadline' | undefined,
+): Pick<Extract<Settlement, { as: 'failed' }>, 'breach' | 'spent'> {
+  return {
+    ...(breach === undefined ? {} : { breach }),
+    ...(end.as === 'threw' && end.spent === true ? { spent: true } : {}),
+  }
 }
 
 function settlementOf(outcome: TaskOutcome): Settlement {

@@ -140,9 +140,9 @@ export class ScheduleBook implements Schedules {
   ): Promise<ScheduledRun> {
     const place = `schedule '${name}': `
     const { definitions, queue, config } = this.#deps
+    const terms = budget === undefined ? {} : { budget: budgetTerms('schedules.put option budget', budget) }
     if (isName(task) && !definitions.has(task)) {
       const what = `${place}the input of task '${task}'`
-      const terms = budget === undefined ? {} : { budget: budgetTerms(`${place}option budget`, budget) }
       return {
         ...options,
         ...terms,

@@ -1,4 +1,5 @@
 import type { Lane, ResourceLimits, SwarmRecord } from '@ku0/agent-runtime-core'
+import type { SubmitOptions } from '../execution/index.ts'
 import type { Receipt } from '../receipts.ts'
 import type { TaskDefinition } from '../task-definition.ts'
 import type { ProfileSetting } from './profile-setting.ts'
@@ -26,6 +27,8 @@ export interface AgentSettings {
   readonly lane?: Lane
   /** What it is promised of the shared budget, and held to; without, it draws on the rest. */
   readonly share?: { readonly cpuTimeUs?: number; readonly memoryBytes?: number }
+  /** Quotas of labels count it; what a caller runs never waits for one, and is refused. */
+  readonly labels?: Readonly<Record<string, string>>
 }
 
 /** An agent that its caller runs. */
@@ -37,8 +40,14 @@ export interface HeldAgentOptions extends AgentSettings {
   readonly measure?: UsageProbe
 }
 
-/** An agent that is a task of the queue. */
-export interface TaskAgentOptions<Input> extends AgentSettings {
+/** What an agent that is a task has of a submission: on whose account it runs, and what that may use up. */
+export type AgentAccount = Pick<
+  SubmitOptions,
+  'client' | 'model' | 'tools' | 'tokens' | 'cost' | 'budget' | 'timeoutMs' | 'idempotencyKey'
+>
+
+/** An agent that is a task of the queue. The same `idempotencyKey` with the same task and input gets the first agent's receipt. */
+export interface TaskAgentOptions<Input> extends AgentSettings, AgentAccount {
   readonly task: TaskDefinition<string, Input> | string
   readonly input: Input
 }

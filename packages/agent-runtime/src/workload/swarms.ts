@@ -1,4 +1,5 @@
 import {
+  budgetTerms,
   type ExecutionStore,
   MAX_AGENTS,
   RuntimeError,
@@ -90,13 +91,8 @@ class OpenSwarm implements Swarm {
     assertOptions('spawnAgent', options, isTaskAgent(options) ? taskAgentRules : heldAgentRules)
     if (isRecord(options.share))
       assertFields(problemsIn(options.share, shareRules, { path: 'spawnAgent option share.' }))
-    const { lane, share } = options
-    const member: Partial<Submission> = {
-      swarm: this.name,
-      agent: id,
-      ...(lane === undefined ? {} : { lane }),
-      ...(share === undefined ? {} : { share }),
-    }
+    const { share } = options
+    const member = { swarm: this.name, agent: id, ...(share === undefined ? {} : { share }) }
     const spawned = isTaskAgent(options)
       ? await this.#submit(options, member)
       : await this.#hold(options, member)
@@ -113,8 +109,10 @@ class OpenSwarm implements Swarm {
     return (await this.#parts.store.write({ kind: 'closeSwarm', name: this.name })).closed
   }
 
-  async #submit({ task, input }: TaskAgentOptions<unknown>, member: Partial<Submission>): Promise<Receipt> {
-    const submission = await this.#parts.queue.prepare({ task, input }, 'spawnAgent: submit')
+  async #submit(given: TaskAgentOptions<unknown>, member: Partial<Submission>): Promise<Receipt> {
+    const { task, input, share: _, ...options } = given
+    if (options.budget !== undefined) budgetTerms('spawnAgent option budget', options.budget)
+    const submission = await this.#parts.queue.prepare({ task, input, options }, 'spawnAgent: submit')
     const [receipt] = await this.#parts.store.write({
       kind: 'submit',
       tasks: [{ ...submission, ...member, profile: this.#terms.terms }],
@@ -124,7 +122,7 @@ class OpenSwarm implements Swarm {
   }
 
   #hold(
-    { abortController, timeout, measure }: HeldAgentOptions,
+    { abortController, timeout, measure, lane, labels }: HeldAgentOptions,
     member: Partial<Submission>,
   ): Promise<TaskLease> {
     if (abortController?.signal.aborted === true)
@@ -135,7 +133,11 @@ class OpenSwarm implements Swarm {
       terms: termsOf(profile, timeout),
       controller: abortController ?? new AbortController(),
       measure,
-      submission: member,
+      submission: {
+        ...member,
+        ...(lane === undefined ? {} : { lane }),
+        ...(labels === undefined ? {} : { labels }),
+      },
     })
   }
 }
@@ -160,6 +162,7 @@ const swarmRules: Rules<SwarmOptions> = {
 }
 const agentRules = {
   lane: submitRules.lane,
+  labels: submitRules.labels,
   share: [`an object of ${Object.keys(shareRules).join(', ')}`, isRecord] as Rule,
 }
 const heldAgentRules: Rules<HeldAgentOptions> = {
@@ -168,4 +171,17 @@ const heldAgentRules: Rules<HeldAgentOptions> = {
   timeout: limitRule,
   measure: functionRule,
 }
-const taskAgentRules: Rules<TaskAgentOptions<unknown>> = { ...agentRules, task: anything, input: anything }
+const { client, model, tools, tokens, cost, budget, timeoutMs, idempotencyKey } = submitRules
+const taskAgentRules: Rules<TaskAgentOptions<unknown>> = {
+  ...agentRules,
+  client,
+  model,
+  tools,
+  tokens,
+  cost,
+  budget,
+  timeoutMs,
+  idempotencyKey,
+  task: anything,
+  input: anything,
+}

@@ -4,6 +4,7 @@ import {
   type BudgetOptions,
   createRuntime,
   defineTask,
+  RuntimeError,
   type SubmitOptions,
   type TaskContext,
   TaskFailed,
@@ -193,6 +194,118 @@ describe('budgets (docs/semantics.md 11.5)', () => {
     ])
   })
 
+  test('a child that is refused because nothing is left ends the tree as a hard line does, unless somebody catches it', async () => {
+    const deep = defineTask(
+      { type: 'deep', input: z.object({ below: z.number(), catches: z.number() }), retry: { attempts: 3 } },
+      async (ctx, { below, catches }): Promise<unknown> => {
+        await spend(ctx, 'think', 10)
+        if (below === 0) return 'bottom'
+        const found = ctx.call('below', 'deep', { below: below - 1, catches })
+        return below === catches ? found.catch((error: { code: string }) => error.code) : found
+      },
+    )
+    const { runtime, elapse } = await virtualRuntime({ tasks: [deep] })
+    const run = async (below: number, tokens: number, catches = -1) => {
+      const receipt = await runtime.submit(deep, { below, catches }, { budget: { tokens } })
+      await elapse(1_000)
+      return receipt
+    }
+    expect(await runtime.result(await run(4, 50))).toBe('bottom')
+    const over = await run(5, 50)
+    const error = await failure(runtime.result(over))
+    const { taskId } = over
+    expect(error).toMatchObject({
+      kind: 'budget_exceeded',
+      code: 'budget_exceeded',
+      message: expect.stringContaining(
+        `nothing is left of the budget of task ${taskId}: 50 of 50 tokens are used`,
+      ),
+      details: {
+        budget: taskId,
+        field: 'tokens',
+        limit: 50,
+        used: 50,
+        stopped: false,
+        partial: [{ key: 'think', result: 'think' }],
+      },
+    })
+    expect(await runtime.explain(taskId)).toMatchObject({
+      failure: { kind: 'budget_exceeded', budget: { taskId, field: 'tokens', limit: 50, used: 50 } },
+    })
+    const { tasks } = await runtime.list({ types: ['deep'] })
+    expect(tasks.filter(({ state }) => state === 'failed')).toHaveLength(5)
+    expect(tasks.every((task) => task.state !== 'failed' || task.kind === 'budget_exceeded')).toBe(true)
+    // Whoever catches it goes on: the one that was refused, or one above it.
+    for (const catches of [1, 3])
+      expect(await runtime.result(await run(5, 50, catches))).toBe('budget_exceeded')
+    const again = await runtime.retry(over, { budget: { tokens: 60 } })
+    await elapse(1_000)
+    expect(await runtime.result(again)).toBe('bottom')
+  })
+
+  test('a graph whose next node is refused for want of budget ends with the nodes that are done', async () => {
+    const { runtime, helper, elapse } = await started(() => undefined)
+    const graph = {
+      nodes: { a: { task: helper, input: 40 }, b: { task: helper, input: 1, after: ['a'] as const } },
+    }
+    const { taskId } = await runtime.submitGraph(graph, { budget: { tokens: 40 } })
+    await elapse(100)
+    expect(await failure(runtime.result(taskId))).toMatchObject({
+      kind: 'budget_exceeded',
+      details: { used: 40, partial: [{ key: 'a', result: 'think' }] },
+    })
+  })
+
+  test('an error of its own, or of a limit that is no budget, stays one where nothing is left', async () => {
+    const hungry = defineTask(
+      {
+        type: 'hungry',
+        input: z.null(),
+        profile: 'STANDARD',
+        limits: { hard: { memoryBytes: 10 } },
+      },
+      (ctx) => ctx.heartbeat({ memoryBytes: 11 }),
+    )
+    const parent = defineTask({ type: 'parent', input: z.boolean() }, async (ctx, own) => {
+      const child = await ctx.spawn('hungry', hungry, null)
+      await spend(ctx, 'all', 10)
+      if (own) throw new RuntimeError('budget_exceeded', 'that is all')
+      return child.result()
+    })
+    const { runtime, elapse } = await virtualRuntime({ tasks: [hungry, parent] })
+    for (const [own, message] of [
+      [true, 'that is all'],
+      [false, 'above the limit 10'],
+    ] as const) {
+      const receipt = await runtime.submit(parent, own, { budget: { tokens: 10 } })
+      await elapse(100)
+      expect(await failure(runtime.result(receipt))).toMatchObject({
+        kind: 'error',
+        code: 'budget_exceeded',
+        message: expect.stringContaining(message),
+      })
+      await elapse(60_000)
+    }
+  })
+
+  test('a budget that a child has used up to its own limit is no budget of its parent', async () => {
+    const { runtime, submit, helper, elapse } = await started(
+      (ctx) => ctx.call('child', helper, 30, { budget: { tokens: 30 } }),
+      async (ctx, tokens) => {
+        await spend(ctx, 'think', tokens)
+        return ctx.call('deeper', 'helper', 1)
+      },
+    )
+    const taskId = await submit({ budget: { tokens: 100 } })
+    await elapse(100)
+    expect(await failure(runtime.result(taskId))).toMatchObject({ kind: 'error', code: 'budget_exceeded' })
+    const [child] = (await runtime.list({ parent: taskId })).tasks
+    expect(await failure(runtime.result(child?.taskId ?? ''))).toMatchObject({
+      kind: 'budget_exceeded',
+      details: { limit: 30, used: 30, partial: [{ key: 'think' }] },
+    })
+  })
+
   test('the default of a task type holds for each of its tasks, cut to what is left above', async () => {
     const { runtime, submit, helper } = await started(
       async (ctx) => (await ctx.spawn('child', helper, 1)).taskId,
@@ -240,6 +353,9 @@ describe('budgets (docs/semantics.md 11.5)', () => {
     expect(await runtime.status(taskId)).toMatchObject({ state: 'waiting', waitingFor: 'signal' })
     await elapse(1)
     expect(await failure(runtime.result(taskId))).toMatchObject({
+      message: expect.stringContaining(
+        `the time of the budget of task ${taskId} is over: 60000 of 60000 wallMs`,
+      ),
       details: { field: 'wallMs', used: 60_000 },
     })
   })
@@ -386,14 +502,43 @@ describe('budgets (docs/semantics.md 11.5)', () => {
       const { runtime, submit, helper } = await started(() => undefined)
       const wrong = { code: 'invalid_argument', message: expect.stringContaining(message) }
       await expect(submit({ budget: budget as never })).rejects.toMatchObject(wrong)
-      await expect(
-        runtime.schedules.put('s', { everyMs: 1_000 }, helper, 1, { budget: budget as never }),
-      ).rejects.toMatchObject(wrong)
+      for (const task of [helper, 'elsewhere'])
+        await expect(
+          runtime.schedules.put('s', { everyMs: 1_000 }, task as typeof helper, 1, {
+            budget: budget as never,
+          }),
+        ).rejects.toMatchObject({
+          code: 'invalid_argument',
+          message: expect.stringMatching(/^schedules\.put option budget/),
+        })
       expect(await runtime.stats()).toMatchObject({ totals: { submitted: 0, rejected: 0 } })
       const define = () => defineTask({ type: 'x', input: z.null(), budget: budget as never }, () => 1)
       expect(define).toThrow(expect.objectContaining({ code: 'invalid_config' }) as Error)
     },
   )
+
+  test('a raise beyond what is left above says what it would make, and what is left', async () => {
+    const { runtime, submit, helper } = await started(
+      async (ctx) => {
+        await spend(ctx, 'mine', 30)
+        return ctx.call('child', helper, 1, { budget: { tokens: 50, soft: 0.5 } })
+      },
+      async (ctx) => {
+        await spend(ctx, 'one', 25)
+        return spend(ctx, 'two', 1)
+      },
+    )
+    const taskId = await submit({ budget: { tokens: 100 } })
+    await turns()
+    await turns()
+    const [child] = (await runtime.budgets.list()).budgets
+    await expect(
+      runtime.budgets.continue(child?.taskId ?? '', { raise: { tokens: 30 } }),
+    ).rejects.toMatchObject({
+      code: 'invalid_argument',
+      message: `budgets.continue option raise.tokens: 30 more would make a limit of 80, of which 55 are not used: above the 45 that are left of the budget of task ${taskId}`,
+    })
+  })
 
   test('answers that fit nothing say why', async () => {
     const { runtime, submit } = await started((ctx) => ctx.waitForSignal('x'))
@@ -486,6 +631,41 @@ describe('crashes', () => {
     })
   }, 60_000)
 })
+
+// No sweep: a refusal that a crash forgets is a second record.
+test('after every commit of a tree with nothing left for its next child: the same end', async () => {
+  const first = defineTask({ type: 'first', input: z.null() }, (ctx) => spend(ctx, 'write', 30))
+  const pair = defineTask({ type: 'pair', input: z.null() }, async (ctx) => {
+    await spend(ctx, 'plan', 10)
+    return [await ctx.call('first', first, null), await ctx.call('second', first, null)]
+  })
+  const whole = defineTask({ type: 'whole', input: z.null() }, (ctx) => ctx.call('pair', pair, null))
+  let crashes = 0
+  for (let commit = 1; commit === crashes + 1; commit += 1) {
+    await using virtual = await createTestRuntime({ tasks: [first, pair, whole], crashAfterCommit: commit })
+    const given = { taskId: 'whole', budget: { tokens: 40 } }
+    const result = async () => {
+      if ((await virtual.runtime.status('whole')) === undefined)
+        await virtual.runtime.submit(whole, null, given)
+      return virtual.result('whole')
+    }
+    const crashed = async (error: Error) => {
+      if (error.name !== 'ProcessCrashed') throw error
+      crashes += 1
+      await virtual.restart()
+      return result()
+    }
+    const { kind, details } = await failure(result().catch(crashed))
+    expect([kind, details]).toMatchObject(['budget_exceeded', { used: 40, partial: [] }])
+    const [child] = (await virtual.runtime.list({ parent: 'whole' })).tasks
+    expect(await failure(virtual.result(child?.taskId ?? ''))).toMatchObject({
+      kind: 'budget_exceeded',
+      details: { used: 40, partial: [{ key: 'plan' }, { key: 'first' }] },
+    })
+    expect(await virtual.runtime.budgets.get('whole')).toMatchObject({ used: { tokens: 40, steps: 2 } })
+  }
+  expect(crashes).toBeGreaterThan(5)
+}, 60_000)
 
 test('a process answers a budget that asks in another', async () => {
   const { runtime, submit, store } = await started(async (ctx) => {

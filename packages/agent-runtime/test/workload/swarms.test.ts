@@ -45,6 +45,99 @@ describe('swarms (docs/semantics.md 10.6)', () => {
     await lease.release()
   })
 
+  test('10.6 an agent that is a task has an account like any submission: client, budget, quotas, key', async () => {
+    const spender = defineTask({ type: 'spender', input: z.number() }, async (ctx, tokens) => {
+      for (const key of ['a', 'b']) await ctx.step(key, (step) => step.charge({ tokens, cost: tokens }))
+      return ctx.waitForSignal('go')
+    })
+    const { runtime, elapse } = await virtualRuntime({
+      tasks: [spender],
+      config: {
+        shares: {},
+        quotaConfig: {
+          models: { large: { tokensPerWindow: 100 } },
+          defaults: { labels: { team: { maxInFlight: 1 } } },
+        },
+      },
+    })
+    const swarm = await runtime.createSwarm('ai', { profile: 'HEAVY' })
+    const spawn = (id: string, input: number, options = {}) =>
+      swarm.spawnAgent(id, { task: spender, input, ...options })
+    const account = {
+      client: 'bob',
+      labels: { team: 'red' },
+      model: 'large',
+      tools: ['search'],
+      tokens: 60,
+      cost: 7,
+      budget: { tokens: 50 },
+      idempotencyKey: 'one',
+    }
+    const one = await spawn('one', 20, account)
+    expect(await runtime.status(one)).toMatchObject({
+      swarm: 'ai',
+      agent: 'one',
+      profile: { profile: 'HEAVY' },
+      client: 'bob',
+      labels: { team: 'red' },
+      model: 'large',
+      budget: { taskId: one.taskId, limits: { tokens: 50 } },
+    })
+    expect(await spawn('two', 20, { model: 'large', tokens: 60 })).toMatchObject({ reason: 'quota_exceeded' })
+    await elapse(100)
+    expect(await runtime.budgets.get(one.taskId)).toMatchObject({
+      used: { tokens: 40 },
+      left: { tokens: 10 },
+    })
+    const held = await swarm.spawnAgent('held', { labels: { team: 'red' } })
+    expect(await runtime.status(held.taskId)).toMatchObject({ labels: { team: 'red' } })
+    await expect(swarm.spawnAgent('more', { labels: { team: 'red' } })).rejects.toMatchObject({
+      reason: 'quota_exceeded',
+    })
+    await held.release()
+    // The key stands for the first agent, whoever asks.
+    expect(await spawn('other', 20, account)).toMatchObject({ taskId: one.taskId, deduplicated: true })
+    expect((await swarm.status()).agents).toMatchObject([{ agent: 'one' }])
+    await runtime.signal(one, 'go')
+    await elapse(100)
+    expect(await runtime.clients.get('bob')).toMatchObject({ spent: 40 })
+    const over = await spawn('over', 30, { budget: { tokens: 50 } })
+    await elapse(100)
+    await expect(runtime.result(over)).rejects.toMatchObject({
+      kind: 'budget_exceeded',
+      details: { budget: over.taskId, used: 60 },
+    })
+  })
+
+  test('8.8, 10.6 the timeoutMs of an agent is its deadline, where the profile allows more', async () => {
+    const slow = defineTask(
+      { type: 'slow', input: z.null() },
+      ({ signal }) =>
+        new Promise<never>((_, reject) => {
+          signal.addEventListener('abort', () => reject(signal.reason as Error))
+        }),
+    )
+    const { runtime, elapse } = await virtualRuntime({ tasks: [slow] })
+    const swarm = await runtime.createSwarm('ai', { profile: 'HEAVY' })
+    const late = await swarm.spawnAgent('late', { task: slow, input: null, timeoutMs: 50 })
+    await elapse(100)
+    await expect(runtime.result(late)).rejects.toMatchObject({ kind: 'timeout' })
+  })
+
+  test.each([
+    ['spawnAgent option client', { task: agent, input: 'x', client: '' }],
+    ['spawnAgent option budget.token: no such field', { task: agent, input: 'x', budget: { token: 1 } }],
+    ['spawnAgent option tokens', { task: agent, input: 'x', tokens: -1 }],
+    ['spawnAgent option delayMs: no such option', { task: agent, input: 'x', delayMs: 5 }],
+    ['spawnAgent option client: no such option', { client: 'bob' }],
+    ['spawnAgent option budget: no such option', { budget: { tokens: 1 } }],
+  ])('10.6 what an agent cannot be given is refused by name: %s', async (message, options) => {
+    const { runtime } = await virtualRuntime({ tasks: [agent] })
+    const swarm = await runtime.createSwarm('ai')
+    await expect(swarm.spawnAgent('one', options as never)).rejects.toThrow(message)
+    expect((await swarm.status()).spawned).toBe(0)
+  })
+
   test('10.6 what is shed is told by its signal, and a full swarm by the receipt', async () => {
     const { runtime } = await virtualRuntime({ tasks: [agent], workers: 0 })
     const swarm = await runtime.createSwarm('ai', { profile: 'HEAVY', maxAgents: 3, threshold: 0.3 })

@@ -106,6 +106,29 @@ export function budgets({ rule, timed, expect }: Suite): void {
     })
   })
 
+  timed('11.5 what is left of a budget is no more than what is left above it', async (scene) => {
+    const { parent, child } = await family(
+      scene,
+      { budget: budget({ tokens: 400, wallMs: 10_000 }) },
+      { client: 'abandon', budget: budget({ tokens: 150, steps: 9 }) },
+    )
+    await spawn(scene, child, 'deep', { budget: budget({ tokens: 20 }) })
+    const deep = await scene.claim()
+    await spend(scene, deep, tokens(5))
+    const left = async ({ taskId }: Claim) => (await stands(scene, taskId))?.left
+    expect(await left(child)).toEqual({ tokens: 145, steps: 8, wallMs: 10_000 })
+    expect(await left(deep)).toEqual({ tokens: 15, steps: 8, wallMs: 10_000 })
+    await spend(scene, parent, tokens(385))
+    await scene.pass(1_000)
+    expect(await left(parent)).toEqual({ tokens: 10, wallMs: 9_000 })
+    expect(await left(child)).toEqual({ tokens: 10, steps: 8, wallMs: 9_000 })
+    expect(await left(deep)).toEqual({ tokens: 10, steps: 8, wallMs: 9_000 })
+    expect(await stands(scene, child.taskId)).toMatchObject({ limits: { tokens: 150, steps: 9 } })
+    // Time ends with its task: what outlived that has no end of it.
+    await scene.settle(parent)
+    expect(await left(child)).toEqual({ tokens: 10, steps: 8 })
+  })
+
   rule('11.5 a task without a budget has none, and says so', async (scene) => {
     const claim = await scene.running()
     await spend(scene, claim, tokens(5))
@@ -263,6 +286,75 @@ export function budgets({ rule, timed, expect }: Suite): void {
     })
     expect(await scene.state(claim.taskId)).toBe('running')
   })
+
+  rule(
+    '11.5 a task that fails for want of a budget with nothing left fails as at its hard line',
+    async (scene) => {
+      const fail = ({ leaseId }: Claim, spent?: true) =>
+        scene.write({
+          kind: 'settle',
+          leaseId,
+          settlement: {
+            as: 'failed',
+            kind: 'error',
+            error: '{"code":"budget_exceeded","message":"no","name":"TaskRejected"}',
+            ...(spent === true ? { spent } : {}),
+          },
+        })
+      const { parent, child } = await family(
+        scene,
+        { budget: budget({ tokens: 100 }) },
+        { budget: budget({ steps: 2 }) },
+      )
+      await spend(scene, parent, tokens(60), 'mine')
+      await spawn(scene, parent, 'done')
+      const done = await scene.claim()
+      expect(await settle(scene, done, tokens(1))).toBe('ok')
+      await spend(scene, child, undefined, 'a')
+      await spend(scene, child, undefined, 'b')
+      await spawn(scene, parent, 'other')
+      const other = await scene.claim()
+      expect(await fail(child, true)).toBe('ok')
+      expect(await errorOf(scene, child.taskId)).toEqual({
+        code: 'budget_exceeded',
+        name: 'RuntimeError',
+        retryable: false,
+        message: `nothing is left of the budget of task ${child.taskId}: 2 of 2 steps are used`,
+        cause: { code: 'budget_exceeded', message: 'no', name: 'TaskRejected' },
+        details: {
+          budget: child.taskId,
+          field: 'steps',
+          limit: 2,
+          used: 2,
+          stopped: false,
+          partial: [
+            { key: 'a', result: 'a' },
+            { key: 'b', result: 'b' },
+          ],
+        },
+      })
+      // Where something is left, or it was not for want of a budget, it is the error that it is.
+      const left = await scene.running({ budget: budget({ tokens: 5 }) })
+      expect(await fail(left, true)).toBe('ok')
+      expect(await scene.task(left.taskId)).toMatchObject({ state: 'failed', kind: 'error' })
+      await spend(scene, parent, tokens(39), 'more')
+      expect(await fail(other)).toBe('ok')
+      expect(await scene.task(other.taskId)).toMatchObject({ state: 'failed', kind: 'error' })
+      expect(await fail(parent, true)).toBe('ok')
+      expect(await errorOf(scene, parent.taskId)).toMatchObject({
+        details: {
+          field: 'tokens',
+          limit: 100,
+          used: 100,
+          partial: [
+            { key: 'mine', result: 'mine' },
+            { key: 'done', result: 'done' },
+            { key: 'more', result: 'more' },
+          ],
+        },
+      })
+    },
+  )
 
   rule('11.5 at the soft line the budget asks, and a task that yields is parked', async (scene) => {
     const claim = await scene.running({ budget: budget({ tokens: 100 }, { tokens: 80 }) })

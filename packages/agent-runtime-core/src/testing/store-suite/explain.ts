@@ -1,3 +1,4 @@
+import { lanes } from '../../lane.ts'
 import { childName } from '../../child.ts'
 import type { Explanation } from '../../explanation.ts'
 import type { Claim, Submission } from '../../store.ts'
@@ -266,6 +267,52 @@ export function explains({ rule, timed, twice, expect }: Suite): void {
           })
       },
       { config },
+    )
+
+  for (const [title, config] of [
+    ['shares', { shares: {} }],
+    ['weighted tiers', { shares: { tierPolicy: 'weighted' } }],
+    ['places told when they are queued', { shares: { keying: 'enqueue' } }],
+  ] as const)
+    timed(
+      `C5 with agingMs, too, where what is lifted of a lane is of one client: ${title}`,
+      async (scene) => {
+        let lifted = 0
+        for (let seed = 0; seed < 8; seed++) {
+          const random = new SeededRandom(`aged ${title} ${seed}`)
+          const clients = ['a', 'b', 'c'].map((name) => `${name}${seed}`)
+          for (const name of clients)
+            await scene.write({
+              kind: 'putClient',
+              name,
+              credits: random.pick([500, 1_000, 2_000, 3_000]),
+              tier: random.pick(['contracted', 'marketplace'] as const),
+            })
+          const ids: string[] = []
+          for (let n = 0; n < 20; n++) {
+            await scene.pass(random.int(1_900))
+            // Those of the first lane come last, so that none of them has waited long enough.
+            const lane = random.pick(n < 15 ? (['normal', 'batch'] as const) : lanes)
+            const client = lane === 'interactive' ? random.pick(clients) : clients[lanes.indexOf(lane)]
+            ids.push(await scene.accepted({ lane, client: client ?? '' }))
+          }
+          const said = new Map<string, number | undefined>()
+          for (const taskId of ids) {
+            const { ahead, place } = await explain(scene, taskId)
+            said.set(taskId, ahead)
+            if (place !== undefined && place.rank < lanes.indexOf(place.lane)) lifted += 1
+          }
+          await scene.worker(`w${seed}`, 1)
+          for (let n = 0; n < ids.length; n++) {
+            const claim = await scene.claim()
+            expect([seed, claim.taskId, said.get(claim.taskId)]).toEqual([seed, claim.taskId, n])
+            await scene.settle(claim)
+            if (n < ids.length - 1) scene.free(`w${seed}`)
+          }
+        }
+        expect(lifted).toBeGreaterThan(40)
+      },
+      { config: { ...config, agingMs: 10_000 } },
     )
 
   rule(

@@ -35,6 +35,19 @@ export function quotas({ rule, timed, expect }: Suite): void {
     one,
   )
 
+  for (const limit of ['maxInFlight', 'perWindow', 'tokensPerWindow'] as const)
+    rule(
+      `2.6 what a ${limit} of 0 refuses is refused for good, and said to be`,
+      async (scene) => {
+        expect(await scene.submit({ ...big, tokens: 1 })).toMatchObject({
+          reason: 'quota_exceeded',
+          message: `quota model:big takes nothing: its ${limit} is 0; raise that`,
+          forGood: true,
+        })
+      },
+      quota({ models: { big: { [limit]: 0 } } }),
+    )
+
   rule(
     'C4 reject counts queued and running holders, so an accepted task always starts',
     async (scene) => {
