@@ -17,6 +17,7 @@ import {
   taskStates,
   type ReadKind,
   type Reads,
+  type Settlement,
   type Submission,
   type Write,
   type WriteKind,
@@ -26,6 +27,7 @@ import { z } from 'zod'
 
 /** A field for each field of the port, so that a new one cannot go unchecked. */
 type Shape<T> = { readonly [F in keyof T]-?: z.ZodType }
+type Ended<As extends Settlement['as']> = Extract<Settlement, { readonly as: As }>
 
 /** What Date can show, and what is counted: whole numbers that SQLite and JSON keep as they are. */
 const whole = z.int({ error: 'a whole number, 0 or more' }).min(0, { error: 'a whole number, 0 or more' })
@@ -116,19 +118,25 @@ const definition = z.strictObject({
   overlap: z.enum(overlaps),
 })
 
-const settlement = z.discriminatedUnion('as', [
-  z.strictObject({ as: z.literal('completed'), output: json }),
-  z.strictObject({
-    as: z.literal('failed'),
-    kind: z.enum(failureKinds).exclude(['poisoned', 'lease_lost'], {
-      error: 'why it failed; of crashes the store itself tells',
-    }),
-    error: json,
-    waits: z.array(key).optional(),
-    breach: z.enum(['deadline', 'hard']).optional(),
+const completed = { as: z.literal('completed'), output: json } satisfies Shape<Ended<'completed'>>
+const failed = {
+  as: z.literal('failed'),
+  kind: z.enum(failureKinds).exclude(['poisoned', 'lease_lost'], {
+    error: 'why it failed; of crashes the store itself tells',
   }),
-  z.strictObject({ as: z.literal('retry'), error: json, delayMs: ms }),
-  z.strictObject({ as: z.literal('rate_limited'), error: json, delayMs: ms }),
+  error: json,
+  waits: z.array(key).optional(),
+  breach: z.enum(['deadline', 'hard']).optional(),
+  spent: z.literal(true).optional(),
+} satisfies Shape<Ended<'failed'>>
+const again = { error: json, delayMs: ms }
+const retry = { as: z.literal('retry'), ...again } satisfies Shape<Ended<'retry'>>
+const limited = { as: z.literal('rate_limited'), ...again } satisfies Shape<Ended<'rate_limited'>>
+const settlement = z.discriminatedUnion('as', [
+  z.strictObject(completed),
+  z.strictObject(failed),
+  z.strictObject(retry),
+  z.strictObject(limited),
 ])
 
 const asked = { key, position: whole, dueAt: time.optional(), delayMs: ms.optional() }
