@@ -195,7 +195,8 @@ describe('what a flush looks at where there are shares (docs/semantics.md 11.7)'
     expect(least).toBeLessThan(150)
     for (const [n, count] of others.entries()) {
       const doublings = Math.log2((sizes[n + 1]?.clients ?? 1) / (sizes[0]?.clients ?? 1))
-      expect(count - least).toBeLessThanOrEqual(10 * doublings)
+      // Each time the clients double, each of the trees is one node deeper, and is gone through a few times.
+      expect(count - least).toBeLessThanOrEqual(20 * doublings)
     }
   })
 })
