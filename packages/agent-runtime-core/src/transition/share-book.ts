@@ -8,11 +8,10 @@ import {
 import { effectiveWeight, ignoresReputation } from '../decide/reputation.ts'
 import { clientTiers, defaultCredits, type SharesConfig } from '../shares.ts'
 import {
-  compareShares,
   firstOf,
   type ShareEntry,
   type ShareTree,
-  treeOf,
+  sortedTree,
   withEntry,
   withoutEntry,
 } from '../share-tree.ts'
@@ -21,7 +20,7 @@ import { accountOf } from './charge.ts'
 import type { Holder } from './queue.ts'
 import { mayStart } from './quotas.ts'
 import type { AccountRow, ClientRow, StreamRow, TaskRow } from './rows.ts'
-import { OPEN, poolOf, type SharePool, SharePools } from './share-pools.ts'
+import { OPEN, poolOf, poolsOf, type SharePool, SharePools } from './share-pools.ts'
 import type { WorkingSet } from './working-set.ts'
 
 /** The order of shares as it is committed: streams by group, clients by tier. */
@@ -364,18 +363,11 @@ export function shareOrderOf(
     addTo(byTree, entry.tree, entry)
     addTo(byGroup, row.group, entry)
   }
-  const pools = new SharePools(new Map(), (client) => tierOf(client, config))
-  for (const client of clients.values()) {
-    pools.join(client.pool, 1)
-    pools.move({ ...client, queued: 0, running: 0 }, client)
-  }
-  // How far they were ahead is not known any more. Whoever comes up next is placed beside the others again.
-  for (const name of pools.names()) if (name !== OPEN) pools.setHeld(name, true)
   return {
     entries,
-    trees: new Map([...byTree].map(([key, rows]) => [key, sorted(rows)])),
-    ages: new Map([...byGroup].map(([group, rows]) => [group, sorted(rows.map(ageOf))])),
-    pools: pools.changed,
+    trees: new Map([...byTree].map(([key, rows]) => [key, sortedTree(rows)])),
+    ages: new Map([...byGroup].map(([group, rows]) => [group, sortedTree(rows.map(ageOf))])),
+    pools: poolsOf(clients.values(), (client) => tierOf(client, config)),
   }
 }
 
@@ -392,10 +384,6 @@ function addTo(map: Map<string, Placed[]>, key: string, entry: Placed): void {
   const others = map.get(key)
   if (others === undefined) map.set(key, [entry])
   else others.push(entry)
-}
-
-function sorted(entries: readonly ShareEntry[]): ShareTree {
-  return treeOf(entries.toSorted(compareShares))
 }
 
 function entryOf(row: StreamRow, client: ClientRow, config: SharesConfig): Placed {

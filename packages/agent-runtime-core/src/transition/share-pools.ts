@@ -1,4 +1,12 @@
-import { firstOf, type ShareEntry, type ShareTree, withEntry, withoutEntry } from '../share-tree.ts'
+import { clientTiers } from '../shares.ts'
+import {
+  firstOf,
+  type ShareEntry,
+  type ShareTree,
+  sortedTree,
+  withEntry,
+  withoutEntry,
+} from '../share-tree.ts'
 import { sharedKeys } from './queue.ts'
 import type { ClientRow } from './rows.ts'
 
@@ -32,6 +40,37 @@ export function poolOf(streams: Iterable<{ readonly quotaKeys: readonly string[]
     kinds.add(JSON.stringify(keys))
   }
   return [...kinds].toSorted().join('\n')
+}
+
+/**
+ * The pools that clients make with what each has under way. How far they were ahead is not known any more: whichever has anything that may start
+ * is placed beside the active first.
+ */
+export function poolsOf(
+  clients: Iterable<ClientRow>,
+  tierOf: (client: ClientRow) => number,
+): Map<string, SharePool> {
+  const byPool = new Map<string, ClientRow[]>()
+  for (const client of clients) {
+    const others = byPool.get(client.pool)
+    if (others === undefined) byPool.set(client.pool, [client])
+    else others.push(client)
+  }
+  return new Map(
+    Array.from(byPool, ([name, members]) => {
+      const trees = (holds: (client: ClientRow) => boolean) => {
+        const tiers: ShareEntry[][] = clientTiers.map(() => [])
+        for (const client of members) if (holds(client)) tiers[tierOf(client)]?.push(entryOf(client, tierOf))
+        return tiers.map(sortedTree)
+      }
+      const isHeld = name !== OPEN
+      const count = isHeld ? members.length : 0
+      return [
+        name,
+        { members: count, held: isHeld, ahead: [], waiting: trees(isWaiting), busy: trees(isBusy) },
+      ] as const
+    }),
+  )
 }
 
 /** The pools of one flush: the committed ones below, what changed on top. */
@@ -136,8 +175,8 @@ export class SharePools {
   }
 
   private shift(of: 'waiting' | 'busy', before: ClientRow | undefined, after: ClientRow | undefined): void {
-    const was = before && this.entryOf(before)
-    const is = after && this.entryOf(after)
+    const was = before && entryOf(before, this.tierOf)
+    const is = after && entryOf(after, this.tierOf)
     if (
       was?.time === is?.time &&
       was?.tier === is?.tier &&
@@ -162,10 +201,10 @@ export class SharePools {
     trees[tier] = change(trees[tier])
     this.changed.set(name, { ...pool, [of]: trees })
   }
+}
 
-  private entryOf(client: ClientRow): ShareEntry {
-    return { tier: this.tierOf(client), time: client.time - client.seen, sequence: 0, id: client.id }
-  }
+function entryOf(client: ClientRow, tierOf: (client: ClientRow) => number): ShareEntry {
+  return { tier: tierOf(client), time: client.time - client.seen, sequence: 0, id: client.id }
 }
 
 /** A client that a quota of its own holds back waits for nobody. */
