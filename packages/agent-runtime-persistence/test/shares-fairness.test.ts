@@ -120,6 +120,11 @@ class Fairness {
     this.hear()
     const clients = await this.scene.read({ kind: 'clients' })
     const times = clients.filter(({ name }) => steady.some((it) => it === name))
+    // They began together and never rest: their times are what they were served, by their credits, to the millionth.
+    for (const { name, virtualTime } of times) {
+      const served = ((this.costs.get(name) ?? 0) * 1_000) / this.creditsOf(name)
+      assert.equal(Math.round(virtualTime * MICRO), served, `the time of ${name}`)
+    }
     for (const a of times)
       for (const b of times) {
         const gap = a.virtualTime - b.virtualTime

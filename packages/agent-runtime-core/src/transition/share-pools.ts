@@ -208,10 +208,10 @@ function entryOf(client: ClientRow, tierOf: (client: ClientRow) => number): Shar
 }
 
 /** A client that a quota of its own holds back waits for nobody. */
-export function isWaiting({ queued, stalled }: ClientRow): boolean {
+function isWaiting({ queued, stalled }: ClientRow): boolean {
   return queued > 0 && !stalled
 }
 
-export function isBusy(client: ClientRow): boolean {
+function isBusy(client: ClientRow): boolean {
   return client.running > 0 && (client.pool !== OPEN || !isWaiting(client))
 }
