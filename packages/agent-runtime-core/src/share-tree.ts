@@ -69,6 +69,11 @@ export function treeOf(entries: readonly ShareEntry[], from = 0, to = entries.le
   return node(entries[middle] as ShareEntry, treeOf(entries, from, middle), treeOf(entries, middle + 1, to))
 }
 
+/** The tree of entries in any order, in O(n log n). */
+export function sortedTree(entries: readonly ShareEntry[]): ShareTree {
+  return treeOf(entries.toSorted(compareShares))
+}
+
 function node(entry: ShareEntry, left: ShareTree, right: ShareTree): Node {
   return { entry, left, right, size: treeSize(left) + treeSize(right) + 1 }
 }

@@ -2,6 +2,7 @@ import {
   gone,
   mergeHeads,
   noTotals,
+  OPEN,
   type Base,
   type BudgetRow,
   type ChildRow,
@@ -16,10 +17,11 @@ import {
   type ReputationRow,
   type ScheduleRow,
   type ShareBook,
-  type ShareEntry,
   type ShareOrder,
+  type SharePool,
   type ShareTree,
   type SignalRow,
+  type Placed,
   type StreamRow,
   type SwarmRow,
   type TaskRow,
@@ -29,8 +31,6 @@ import {
   type WorkerRow,
   type WorkingSet,
 } from '@ku0/agent-runtime-core'
-
-const nobody: readonly ShareTree[] = [undefined, undefined]
 
 /** Heads of one stream that are kept between flushes; what lies behind them is read again when they are used up. */
 const maxHeads = 512
@@ -55,9 +55,8 @@ export class Cache implements Base {
   readonly shares = {
     trees: new Map<string, ShareTree>(),
     ages: new Map<string, ShareTree>(),
-    entries: new Map<number, ShareEntry>(),
-    waiting: nobody,
-    busy: nobody,
+    entries: new Map<number, Placed>(),
+    pools: new Map<string, SharePool>(),
   }
   readonly workers = new Map<number, WorkerRow>()
   readonly quotas = new Map<string, QuotaRow>()
@@ -157,10 +156,8 @@ export class Cache implements Base {
     this.streamsByKey.clear()
     this.clients.clear()
     this.streamsByClient.clear()
-    const { trees, ages, entries } = this.shares
-    for (const map of [trees, ages, entries]) map.clear()
-    this.shares.waiting = nobody
-    this.shares.busy = nobody
+    const { trees, ages, entries, pools } = this.shares
+    for (const map of [trees, ages, entries, pools]) map.clear()
     this.next = { ...this.next, client: 1 }
   }
 
@@ -233,21 +230,23 @@ export class Cache implements Base {
     for (const [group, tree] of order.trees) this.shares.trees.set(group, tree)
     for (const [group, tree] of order.ages) this.shares.ages.set(group, tree)
     for (const [stream, entry] of order.entries) this.shares.entries.set(stream, entry)
-    this.shares.waiting = order.waiting
-    this.shares.busy = order.busy
+    for (const [name, pool] of order.pools) this.shares.pools.set(name, pool)
   }
 
   absorbShares(ws: WorkingSet, book: ShareBook): void {
     for (const row of ws.clients.values()) this.clients.set(row.name, row)
     for (const name of ws.droppedClients) this.clients.delete(name)
-    const { trees, ages, entries } = this.shares
-    for (const [group, tree] of book.trees) trees.set(group, tree)
+    const { trees, ages, entries, pools } = this.shares
+    for (const [key, tree] of book.trees)
+      if (tree === undefined) trees.delete(key)
+      else trees.set(key, tree)
     for (const [group, tree] of book.ages) ages.set(group, tree)
     for (const [stream, entry] of book.entries)
       if (entry === gone) entries.delete(stream)
       else entries.set(stream, entry)
-    this.shares.waiting = book.waiting
-    this.shares.busy = book.busy
+    for (const [name, pool] of book.pools)
+      if (pool.members === 0 && name !== OPEN) pools.delete(name)
+      else pools.set(name, pool)
   }
 
   /** Rows that one operation asked about, outside what is kept. */

@@ -1,5 +1,6 @@
 import {
   newClient,
+  poolAmong,
   shareOrderOf,
   WorkingSet,
   type ShareBook,
@@ -23,6 +24,16 @@ export function warmShares(cache: Cache, load: Load, config: SharesConfig): void
     if (depth + inUse === 0) continue
     cache.clients.set(name, { ...known, queued: known.queued + depth, running: known.running + inUse })
   }
+  for (const client of Array.from(cache.clients.values())) {
+    const streams = (cache.streamsByClient.get(client.name) ?? []).flatMap(
+      (id) => cache.streams.get(id) ?? [],
+    )
+    const pool = poolAmong(
+      streams.filter(({ depth }) => depth > 0),
+      config,
+    )
+    if (pool !== client.pool) cache.clients.set(client.name, { ...client, pool })
+  }
   cache.takeOrder(shareOrderOf(cache.streams.values(), cache.clients, config))
 }
 
@@ -44,7 +55,7 @@ export function renewShares(
   renumber(ws, shares, rows)
   for (const row of rows) {
     const before = ws.client(row.name)
-    shares.putClient({ ...row, queued: before.queued, running: before.running }, before)
+    shares.takeOver(row, before)
   }
   for (const row of changed.streams) {
     const before = cache.streams.get(row.id)

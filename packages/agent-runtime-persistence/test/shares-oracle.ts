@@ -1,11 +1,4 @@
-import {
-  type ClientTier,
-  clientTiers,
-  laneRank,
-  lanes,
-  type Lane,
-  type SharesConfig,
-} from '@ku0/agent-runtime-core'
+import { type ClientTier, clientTiers, laneRank, type Lane, type SharesConfig } from '@ku0/agent-runtime-core'
 
 // Fair shares as a few lines that look at everything each time. Source: `docs/semantics.md 11`, C5.
 
@@ -14,6 +7,8 @@ export interface OracleTask {
   readonly client: OracleClient
   readonly lane: Lane
   readonly cost: number
+  /** The quotas that it comes under. */
+  readonly keys: readonly string[]
   readonly place: number
   readonly queuedAt: number
   state: 'queued' | 'running' | 'over'
@@ -28,7 +23,21 @@ export interface OracleClient {
   time: number
   floor: number
   spent: number
+  /** What could hold back all that it has queued, by kinds of quotas that are shared; '' when there is none such. */
+  pool: string
+  /** A quota of its own holds it back. */
+  stalled: boolean
+  /** Its time as of the last change of its row. */
+  written: number
 }
+
+/** A quota in defer mode. */
+export interface OracleQuota {
+  readonly maxInFlight?: number
+  readonly perWindow?: number
+}
+
+const windowMs = 60_000
 
 export class SharesOracle {
   readonly tasks: OracleTask[] = []
@@ -36,31 +45,58 @@ export class SharesOracle {
   readonly started: number[] = []
   now = 0
   slots: number
+  /** Pools that quotas hold back as of the last round. */
+  readonly held = new Set<string>()
+  readonly moved = { pools: 0, clients: 0 }
+  private readonly quotas: Readonly<Record<string, OracleQuota>>
+  private readonly windows = new Map<string, { start: number; count: number }>()
+  private readonly startedAt: number
   private readonly shares: SharesConfig
   private readonly agingMs: number | undefined
 
-  constructor(shares: SharesConfig, agingMs: number | undefined, slots: number) {
+  constructor(
+    shares: SharesConfig,
+    agingMs: number | undefined,
+    slots: number,
+    quotas: { readonly startedAt: number; readonly limits: Readonly<Record<string, OracleQuota>> },
+  ) {
     this.shares = shares
     this.agingMs = agingMs
     this.slots = slots
+    this.quotas = quotas.limits
+    this.startedAt = quotas.startedAt
   }
 
   client(name: string): OracleClient {
     const known = this.clients.get(name)
     if (known !== undefined) return known
-    const client: OracleClient = { name, credits: 1e9, tier: 'marketplace', time: 0, floor: 0, spent: 0 }
+    const client: OracleClient = {
+      name,
+      credits: 1e9,
+      tier: 'marketplace',
+      time: 0,
+      floor: 0,
+      spent: 0,
+      pool: '',
+      stalled: false,
+      written: 0,
+    }
     this.clients.set(name, client)
     return client
   }
 
-  submit(sequence: number, name: string, lane: Lane, cost: number): void {
+  submit(sequence: number, name: string, lane: Lane, cost: number, model?: string): void {
     const client = this.client(name)
-    this.arrive(client)
+    const keys = [`client:${name}`, ...(model === undefined ? [] : [`model:${model}`])].filter(
+      (key) => this.quotas[key] !== undefined,
+    )
+    this.arrive(client, keys)
     this.tasks.push({
       sequence,
       client,
       lane,
       cost: cost * 1e6,
+      keys,
       place: client.time,
       queuedAt: this.now,
       state: 'queued',
@@ -74,6 +110,7 @@ export class SharesOracle {
     const client = this.client(name)
     if (credits !== undefined) client.credits = credits * 1e6
     if (tier !== undefined) client.tier = tier
+    client.written = client.time
     this.claim()
   }
 
@@ -81,10 +118,11 @@ export class SharesOracle {
   finish(task: OracleTask, used: number): void {
     task.used += used * 1e6
     this.settle(task)
+    this.claim()
   }
 
-  requeue(task: OracleTask): OracleTask {
-    this.arrive(task.client)
+  requeue(task: OracleTask): void {
+    this.arrive(task.client, task.keys)
     const again: OracleTask = {
       ...task,
       state: 'queued',
@@ -93,11 +131,12 @@ export class SharesOracle {
     }
     task.state = 'over'
     this.tasks[this.tasks.indexOf(task)] = again
-    return again
+    this.claim()
   }
 
   cancel(task: OracleTask): void {
     this.settle(task)
+    this.claim()
   }
 
   free(): void {
@@ -111,30 +150,137 @@ export class SharesOracle {
   }
 
   claim(): void {
+    if (this.slots === 0 || this.queuedOf().length === 0) return
+    const leftOut = new Set<string>()
     while (this.slots > 0) {
-      const next = this.next()
-      if (next === undefined) return
-      this.slots -= 1
-      next.state = 'running'
-      this.started.push(next.sequence)
-      if (next.charge !== undefined) continue
-      next.charge = this.increment(next.cost, next.client)
-      next.client.time += next.charge
-      if (this.shares.ledger) next.client.credits -= next.cost
+      const next = this.next(leftOut)
+      if (next === undefined) break
+      if (!this.hasRoom(next.keys)) leftOut.add(streamOf(next))
+      else if (!this.release(next.client)) this.start(next)
     }
+    this.holdBack(leftOut)
   }
 
-  /** Of each lane the first by shares, at the lane's rank, and the one submitted first, at the rank that waiting has lifted it to. */
-  private next(): OracleTask | undefined {
-    const queued = this.tasks.filter(({ state }) => state === 'queued')
-    const candidates = lanes.flatMap((lane) => {
-      const own = queued.filter((task) => task.lane === lane)
+  private start(next: OracleTask): void {
+    const { client } = next
+    this.slots -= 1
+    this.leaveQueue(next)
+    next.state = 'running'
+    this.started.push(next.sequence)
+    for (const key of next.keys) this.windowOf(key).count += 1
+    if (next.charge === undefined) {
+      next.charge = this.increment(next.cost, client)
+      client.time += next.charge
+      if (this.shares.ledger) client.credits -= next.cost
+    }
+    client.written = client.time
+  }
+
+  /**
+   * Of each lane and kind of shared quotas with room the first by shares, at the lane's rank, and the one submitted first, at the rank that
+   * waiting has lifted it to.
+   */
+  private next(leftOut: ReadonlySet<string>): OracleTask | undefined {
+    const groups = new Map<string, OracleTask[]>()
+    for (const task of this.queuedOf()) {
+      if (leftOut.has(streamOf(task)) || !this.hasRoom(shared(task.keys))) continue
+      const group = `${task.lane} ${shared(task.keys).join()}`
+      groups.set(group, [...(groups.get(group) ?? []), task])
+    }
+    const candidates = [...groups.values()].flatMap((own) => {
       const [first] = own.toSorted((a, b) => this.compare([a, 0], [b, 0]))
       const [oldest] = own.toSorted((a, b) => a.sequence - b.sequence)
       if (first === undefined || oldest === undefined) return []
-      return [[first, laneRank[lane]] as const, [oldest, this.rank(oldest)] as const]
+      return [[first, laneRank[first.lane]] as const, [oldest, this.rank(oldest)] as const]
     })
     return candidates.toSorted((a, b) => this.compare(a, b))[0]?.[0]
+  }
+
+  private queuedOf(client?: OracleClient): OracleTask[] {
+    return this.tasks.filter(
+      (task) => task.state === 'queued' && (client === undefined || task.client === client),
+    )
+  }
+
+  private hasRoom(keys: readonly string[]): boolean {
+    return keys.every((key) => {
+      const { maxInFlight = Infinity, perWindow = Infinity } = this.quotas[key] ?? {}
+      const running = this.tasks.filter((task) => task.state === 'running' && task.keys.includes(key)).length
+      return running < maxInFlight && this.windowOf(key).count < perWindow
+    })
+  }
+
+  private windowOf(key: string): { start: number; count: number } {
+    const start = Math.floor((this.startedAt + this.now) / windowMs)
+    const known = this.windows.get(key)
+    if (known?.start === start) return known
+    const fresh = { start, count: 0 }
+    this.windows.set(key, fresh)
+    return fresh
+  }
+
+  /** A client of which something may start is beside the others from now on. Whether anything kept it. */
+  private release(client: OracleClient): boolean {
+    const wasHeld = this.held.has(client.pool)
+    const wasStalled = client.stalled
+    this.moveOn(client.pool)
+    this.held.delete(client.pool)
+    if (wasStalled) this.begin(client, client.pool)
+    return wasHeld || wasStalled
+  }
+
+  /** What quotas hold back, as far as this round has looked. */
+  private holdBack(leftOut: ReadonlySet<string>): void {
+    if (!this.looksAtQuotas) return
+    const queued = this.queuedOf()
+    const startable = queued.filter((task) => !leftOut.has(streamOf(task)) && this.hasRoom(shared(task.keys)))
+    const pools = new Set(startable.map(({ client }) => client.pool))
+    for (const { client } of queued)
+      if (client.pool !== '' && !pools.has(client.pool)) this.held.add(client.pool)
+    for (const task of queued.filter((it) => leftOut.has(streamOf(it)))) {
+      if (task.client.stalled || !this.hasRoom(shared(task.keys))) continue
+      if (this.queuedOf(task.client).some(({ keys }) => this.hasRoom(keys))) continue
+      task.client.stalled = true
+      task.client.written = task.client.time
+    }
+  }
+
+  /** The whole pool goes on by as much as its first is behind the least of the active. */
+  private moveOn(pool: string): void {
+    if (!this.held.has(pool)) return
+    for (const tier of [0, 1]) {
+      const members = [...this.clients.values()].filter((it) => it.pool === pool && this.tier(it) === tier)
+      const first = least(members.filter((it) => this.isWaiting(it)))
+      const active =
+        least(this.active(tier)) ??
+        least([...this.clients.values()].filter((it) => this.isBusy(it, tier) && it.pool !== pool))
+      if (first === undefined || active === undefined || active <= first) continue
+      this.moved.pools += 1
+      for (const it of members) {
+        it.time += active - first
+        it.floor += active - first
+      }
+    }
+  }
+
+  private get looksAtQuotas(): boolean {
+    return this.shares.keying === 'dispatch' && this.shares.placement === 'floor'
+  }
+
+  private isWaiting(client: OracleClient): boolean {
+    return !client.stalled && this.queuedOf(client).length > 0
+  }
+
+  private isBusy(client: OracleClient, tier: number): boolean {
+    const runs = this.tasks.some((task) => task.client === client && task.state === 'running')
+    return this.tier(client) === tier && runs && (client.pool !== '' || !this.isWaiting(client))
+  }
+
+  /** The clients of a tier that have tasks queued which could be served. */
+  private active(tier: number): OracleClient[] {
+    return [...this.clients.values()].filter(
+      (it) => this.tier(it) === tier && this.isWaiting(it) && !this.held.has(it.pool),
+    )
   }
 
   private compare(a: readonly [OracleTask, number], b: readonly [OracleTask, number]): number {
@@ -163,21 +309,55 @@ export class SharesOracle {
     return Math.max(1, Math.round((cost * 1000) / (Math.max(credits / 1e6, 1) * weight)))
   }
 
-  private arrive(client: OracleClient): void {
-    const has = (it: OracleClient, state: OracleTask['state']) =>
-      this.tasks.some((task) => task.client.name === it.name && task.state === state)
-    if (has(client, 'queued')) return
-    const tier = [...this.clients.values()].filter((it) => this.tier(it) === this.tier(client))
-    const waiting = tier.filter((it) => has(it, 'queued'))
-    const busy = tier.filter((it) => has(it, 'running'))
-    const least = Math.min(...(waiting.length > 0 ? waiting : busy).map(({ time }) => time))
-    if (this.shares.placement === 'floor' && Number.isFinite(least))
-      client.time = Math.max(client.time, least)
+  private arrive(client: OracleClient, keys: readonly string[]): void {
+    const queued = this.queuedOf(client)
+    if (queued.length === 0) this.begin(client, this.poolOf([keys]))
+    else if (client.stalled && this.hasRoom(keys)) this.begin(client, client.pool)
+    this.join(client, this.poolOf([...queued.map((it) => it.keys), keys]))
+    client.written = client.time
+  }
+
+  private leaveQueue(task: OracleTask): void {
+    const { client } = task
+    const left = this.queuedOf(client).filter((it) => it !== task)
+    this.join(client, this.poolOf(left.map((it) => it.keys)))
+    if (left.length === 0) client.stalled = false
+    client.written = client.time
+  }
+
+  private join(client: OracleClient, pool: string): void {
+    if (pool === client.pool) return
+    this.moveOn(client.pool)
+    this.moveOn(pool)
+    const before = client.pool
+    client.pool = pool
+    if (![...this.clients.values()].some((it) => it.pool === before)) this.held.delete(before)
+  }
+
+  private poolOf(tasks: readonly (readonly string[])[]): string {
+    const kinds = tasks.map((keys) => shared(keys).join())
+    return !this.looksAtQuotas || kinds.includes('') ? '' : [...new Set(kinds)].toSorted().join(' ')
+  }
+
+  private begin(client: OracleClient, pool: string): void {
+    const tier = this.tier(client)
+    const inTier = [...this.clients.values()].filter((it) => this.tier(it) === tier)
+    const active =
+      least(this.active(tier)) ??
+      least(inTier.filter((it) => it.pool === pool && this.isWaiting(it))) ??
+      least(inTier.filter((it) => this.isBusy(it, tier))) ??
+      least(inTier.filter((it) => this.isWaiting(it)))
+    if (this.shares.placement === 'floor' && active !== undefined) client.time = Math.max(client.time, active)
+    if (client.stalled) this.moved.clients += 1
     client.floor = client.time
+    client.stalled = false
+    client.written = client.time
   }
 
   private settle(task: OracleTask): void {
+    if (task.state === 'queued') this.leaveQueue(task)
     task.state = 'over'
+    task.client.written = task.client.time
     if (task.charge === undefined) return
     const { client } = task
     const cost = task.used > 0 ? task.used : task.cost
@@ -187,5 +367,18 @@ export class SharesOracle {
     client.time = settled >= task.charge ? time : Math.max(Math.min(client.time, client.floor), time)
     client.spent += cost
     if (this.shares.ledger) client.credits -= cost - task.cost
+    client.written = client.time
   }
+}
+
+function least(clients: readonly OracleClient[]): number | undefined {
+  return clients.length === 0 ? undefined : Math.min(...clients.map(({ time }) => time))
+}
+
+function shared(keys: readonly string[]): readonly string[] {
+  return keys.filter((key) => !key.startsWith('client:'))
+}
+
+function streamOf({ lane, keys, client }: OracleTask): string {
+  return `${lane} ${keys.join()} ${client.name}`
 }

@@ -5,7 +5,7 @@ import { agedRank } from '../decide/fairness.ts'
 import { isSuspect } from '../decide/quarantine.ts'
 import { lanes } from '../lane.ts'
 import { grantLease } from './grant.ts'
-import { dequeue, hold, streamOf } from './queue.ts'
+import { dequeue, hold, sharedKeys, streamOf } from './queue.ts'
 import { mayStart, QuotaRoom, startQuotas, toReserve } from './quotas.ts'
 import { type Found, type Next, ShareRound } from './share-round.ts'
 import type { AccountRow, LeaseRow, StreamRow, TaskRow } from './rows.ts'
@@ -52,6 +52,8 @@ export class ClaimRound {
       new ShareRound(ws, shares, {
         headOf: (stream) => this.head(stream),
         mayRun: (type, quotaKeys) => this.mayRun(type, quotaKeys, anyTask),
+        heldBy: (stream) => this.heldBy(ws.stream(stream)),
+        hasRoom: (quotaKeys) => mayStart(ws, quotaKeys, anyTask),
         grants: () => this.grants.length,
       })
   }
@@ -223,6 +225,14 @@ export class ClaimRound {
   /** More heads of these streams were loaded, behind those known. */
   loaded(streams: readonly number[]): void {
     for (const stream of streams) this.merged.delete(stream)
+  }
+
+  /** Which quotas have no room for the first of a stream. */
+  private heldBy({ id, quotaKeys }: StreamRow): 'shared' | 'own' | undefined {
+    const first = this.firstOf(id) ?? anyTask
+    const shared = sharedKeys(quotaKeys)
+    if (!mayStart(this.ws, shared, first)) return 'shared'
+    return shared.length < quotaKeys.length && !mayStart(this.ws, quotaKeys, first) ? 'own' : undefined
   }
 
   private isRunnable(task: TaskRow): boolean {

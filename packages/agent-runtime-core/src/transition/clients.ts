@@ -16,7 +16,7 @@ export function putClient(ws: WorkingSet, it: Write<'putClient'>): OutcomeOf<'pu
   }
   if (ws.shares === undefined) ws.clients.set(name, after)
   else ws.shares.putClient(after, before)
-  return { as: 'put', client: clientRecordOf(after) }
+  return { as: 'put', client: clientRecordOf(ws.client(name)) }
 }
 
 /** Forgets a client that has nothing queued, due or not, and nothing running; a task of it later makes it anew. */

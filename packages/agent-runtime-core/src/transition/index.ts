@@ -8,7 +8,16 @@ export { flushRank, fold, lastRank } from './fold.ts'
 export { leftOf } from './left.ts'
 export { toReserve } from './quotas.ts'
 export * from './rows.ts'
-export { gone, newClient, ShareBook, shareOrderOf, type ShareOrder } from './share-book.ts'
+export {
+  gone,
+  newClient,
+  poolAmong,
+  ShareBook,
+  shareOrderOf,
+  type ShareOrder,
+  type Placed,
+} from './share-book.ts'
+export { OPEN, type SharePool } from './share-pools.ts'
 export { groupOf } from './queue.ts'
 export { scheduleRecordOf } from './schedules.ts'
 export { checkpointText } from './steps.ts'

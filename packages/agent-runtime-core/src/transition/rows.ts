@@ -101,9 +101,14 @@ export interface ClientRow {
   /** Where it began when it last became active. */
   readonly floor: number
   readonly spent: number
-  /** Promoted queued tasks, and tasks that run: told from the other rows, not kept. */
+  /** Promoted queued tasks, and tasks that run: told from the other rows, not kept; nor is what follows. */
   readonly queued: number
   readonly running: number
+  /** What could hold back all that it has queued; the clock of this pool that its time was last written by. */
+  readonly pool: string
+  readonly seen: number
+  /** A quota of its own lets none of its tasks start, as far as the last round knows. */
+  readonly stalled: boolean
 }
 
 /** A lease, live or ended. Its id is the store-wide dispatch number. */

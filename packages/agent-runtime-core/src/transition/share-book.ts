@@ -8,32 +8,36 @@ import {
 import { effectiveWeight, ignoresReputation } from '../decide/reputation.ts'
 import { clientTiers, defaultCredits, type SharesConfig } from '../shares.ts'
 import {
-  compareShares,
   firstOf,
   type ShareEntry,
   type ShareTree,
-  treeOf,
+  sortedTree,
   withEntry,
   withoutEntry,
 } from '../share-tree.ts'
 import { MICRO } from '../usage.ts'
 import { accountOf } from './charge.ts'
 import type { Holder } from './queue.ts'
+import { mayStart } from './quotas.ts'
 import type { AccountRow, ClientRow, StreamRow, TaskRow } from './rows.ts'
+import { OPEN, poolOf, poolsOf, type SharePool, SharePools } from './share-pools.ts'
 import type { WorkingSet } from './working-set.ts'
 
 /** The order of shares as it is committed: streams by group, clients by tier. */
 export interface ShareOrder {
-  /** By group: the streams that have queued tasks, by the shares of their clients. */
+  /** By group and pool: the streams that have queued tasks, by the shares of their clients. */
   readonly trees: ReadonlyMap<string, ShareTree>
   /** The same by the age of their heads; only where waiting lifts tasks. */
   readonly ages: ReadonlyMap<string, ShareTree>
   /** By stream, where it stands in its tree. */
-  readonly entries: ReadonlyMap<number, ShareEntry>
-  /** By tier, by virtual time: the clients that have tasks queued. */
-  readonly waiting: readonly ShareTree[]
-  /** The same of those that have none queued, but some that run. */
-  readonly busy: readonly ShareTree[]
+  readonly entries: ReadonlyMap<number, Placed>
+  /** The clients that have tasks under way, by what could hold these back. */
+  readonly pools: ReadonlyMap<string, SharePool>
+}
+
+/** Where a stream stands, and in which tree. Its time is by the clock of its client's pool. */
+export interface Placed extends ShareEntry {
+  readonly tree: string
 }
 
 /** Multiples of it are spread evenly over 0 to 1, none near another. */
@@ -52,9 +56,8 @@ const MAX_TIME = 2 ** 52
 export class ShareBook implements ShareOrder {
   readonly trees = new Map<string, ShareTree>()
   readonly ages = new Map<string, ShareTree>()
-  readonly entries = new Map<number, ShareEntry>()
-  waiting: readonly ShareTree[]
-  busy: readonly ShareTree[]
+  readonly entries = new Map<number, Placed>()
+  private readonly clocks: SharePools
   private readonly ws: WorkingSet
   private readonly base: ShareOrder
   private readonly config: SharesConfig
@@ -63,8 +66,11 @@ export class ShareBook implements ShareOrder {
     this.ws = ws
     this.base = base
     this.config = config
-    this.waiting = base.waiting
-    this.busy = base.busy
+    this.clocks = new SharePools(base.pools, (client) => tierOf(client, config))
+  }
+
+  get pools(): ReadonlyMap<string, SharePool> {
+    return this.clocks.changed
   }
 
   /** How many clients there are, when this is one more. */
@@ -74,10 +80,10 @@ export class ShareBook implements ShareOrder {
     return ws.clientCount
   }
 
-  /** Every group with its streams in order. */
-  *groups(): Iterable<readonly [group: string, tree: ShareTree]> {
-    for (const [group, tree] of this.trees) yield [group, tree]
-    for (const [group, tree] of this.base.trees) if (!this.trees.has(group)) yield [group, tree]
+  /** The streams in order, of each group and pool. */
+  *all(): Iterable<ShareTree> {
+    for (const tree of this.trees.values()) yield tree
+    for (const [key, tree] of this.base.trees) if (!this.trees.has(key)) yield tree
   }
 
   /** The stream of a group whose head was submitted first. */
@@ -85,14 +91,17 @@ export class ShareBook implements ShareOrder {
     return firstOf(this.age(group))
   }
 
-  /** A group's streams in order. */
-  treeOf(group: string): ShareTree {
-    return this.tree(group)
+  /** The streams in order among which one stands. */
+  beside(row: StreamRow): ShareTree {
+    return this.tree(this.entry(row.id)?.tree ?? row.group)
   }
 
-  /** Where a stream stands. */
+  /** Where a stream stands among all. */
   placeOf(stream: number): ShareEntry | undefined {
-    return this.entry(stream)
+    const entry = this.entry(stream)
+    if (entry === undefined) return undefined
+    const ahead = this.clocks.ahead(this.ws.client(this.ws.stream(stream).client))
+    return ahead === 0 ? entry : { ...entry, time: entry.time + ahead }
   }
 
   /** A task is about to count in its stream's depth. The task as it is then. */
@@ -100,7 +109,8 @@ export class ShareBook implements ShareOrder {
     const { ws } = this
     const row = ws.draftStream(stream)
     const client = ws.client(row.client)
-    if (client.queued === 0) this.begin(client)
+    if (client.queued === 0) this.begin(client, poolOf([row]))
+    else if (client.stalled && mayStart(ws, row.quotaKeys, task)) this.begin(client, client.pool)
     let placed = task
     if (this.config.keying === 'enqueue') {
       // Times may have been brought down since it was placed first.
@@ -119,7 +129,11 @@ export class ShareBook implements ShareOrder {
   /** A stream's depth has changed by so many. */
   count(row: StreamRow, by: number): void {
     const client = this.ws.client(row.client)
-    this.putClient({ ...client, queued: client.queued + by }, client)
+    const queued = client.queued + by
+    const pool = row.depth === 0 || row.depth === by ? this.poolOf(client, queued) : client.pool
+    const after = { ...client, queued, pool, stalled: client.stalled && queued > 0 }
+    if (pool !== client.pool) for (const it of [client.pool, pool]) this.clocks.sync(it)
+    this.putClient(after, client)
     this.replace(row)
   }
 
@@ -166,20 +180,59 @@ export class ShareBook implements ShareOrder {
     this.putClient({ ...client, time, credits, spent: client.spent + cost }, client)
   }
 
-  /** What is known of a client has changed; its streams move to where they belong now. */
-  putClient(after: ClientRow, before: ClientRow): void {
-    const { ws } = this
-    if (after.time > MAX_TIME)
-      return this.keepsPlaces
-        ? this.putClient({ ...after, time: MAX_TIME }, before)
-        : this.lower(after, before)
-    ws.clients.set(after.name, after)
-    this.keepActive(before, after)
-    if (before.time === after.time && before.tier === after.tier) return
-    for (const stream of ws.streamsOf(after.name)) {
-      const row = ws.stream(stream)
-      if (row.depth > 0) this.replace(row)
+  /**
+   * What is known of a client has changed; its streams move to where they belong now. Its time is by the clock that `before` was written
+   * by.
+   */
+  putClient(changed: ClientRow, before: ClientRow): void {
+    const { clocks } = this
+    const by = clocks.ahead(before) - before.seen
+    const seen = clocks.ahead(changed)
+    const after =
+      by === 0 && seen === changed.seen
+        ? changed
+        : { ...changed, time: changed.time + by, floor: changed.floor + by, seen }
+    if (after.time <= MAX_TIME) this.set(after, before)
+    else if (this.keepsPlaces) this.set({ ...after, time: MAX_TIME }, before)
+    else this.lower(after, before)
+  }
+
+  /** A client as another process has written it. */
+  takeOver({ id, name, credits, tier, time, floor, spent }: ClientRow, before: ClientRow): void {
+    const seen = this.clocks.ahead({ ...before, tier })
+    this.set({ ...before, id, name, credits, tier, time, floor, spent, seen }, before)
+  }
+
+  /** Quotas let a task of this client start: if it was held back, it is beside the active from now on. Whether anything has changed. */
+  release(name: string): boolean {
+    const client = this.ws.client(name)
+    const { held } = this.clocks.get(client.pool)
+    if (held) {
+      this.clocks.sync(client.pool)
+      this.clocks.setHeld(client.pool, false)
     }
+    if (client.stalled) this.begin(client, client.pool)
+    return held || client.stalled
+  }
+
+  /** After a round: all that is not in one of these pools is held back by quotas that are shared, and these clients by their own. */
+  holdBack(startable: ReadonlySet<string>, stalled: ReadonlySet<string>): void {
+    for (const name of Array.from(this.clocks.names()))
+      if (name !== OPEN && !startable.has(name)) this.clocks.setHeld(name, true)
+    for (const name of stalled) {
+      const client = this.ws.client(name)
+      if (client.queued > 0 && !client.stalled) this.putClient({ ...client, stalled: true }, client)
+    }
+  }
+
+  /** Whether anything could be held back at all. */
+  get knowsPools(): boolean {
+    return this.clocks.any
+  }
+
+  /** Whether clients that are held back are told from others: places that were given with the task, or from 0, know of none. */
+  get looksAtQuotas(): boolean {
+    return looksAtQuotas(this.config)
   }
 
   /** Puts a stream where it belongs now. */
@@ -190,7 +243,7 @@ export class ShareBook implements ShareOrder {
     this.take(row, before)
     if (after === undefined) return
     this.entries.set(row.id, after)
-    this.trees.set(row.group, withEntry(this.tree(row.group), after))
+    this.trees.set(after.tree, withEntry(this.tree(after.tree), after))
     if (this.ws.config.agingMs !== undefined)
       this.ages.set(row.group, withEntry(this.age(row.group), ageOf(after)))
   }
@@ -200,27 +253,55 @@ export class ShareBook implements ShareOrder {
     this.take(row, this.entry(row.id))
   }
 
-  private take(row: StreamRow, entry: ShareEntry | undefined): void {
+  private take(row: StreamRow, entry: Placed | undefined): void {
     if (entry === undefined) return
     this.entries.set(row.id, gone)
-    this.trees.set(row.group, withoutEntry(this.tree(row.group), entry))
+    this.trees.set(entry.tree, withoutEntry(this.tree(entry.tree), entry))
     if (this.ws.config.agingMs !== undefined)
       this.ages.set(row.group, withoutEntry(this.age(row.group), ageOf(entry)))
   }
 
-  private begin(client: ClientRow): void {
-    const tier = tierOf(client, this.config)
-    const least = (firstOf(this.waiting[tier]) ?? firstOf(this.busy[tier]))?.time
-    const time = decideStart(client.time, least, this.config.placement)
-    const begun = { ...client, time, floor: time }
+  /** Places a client beside the active. */
+  private begin(client: ClientRow, pool: string): void {
+    const { clocks, config } = this
+    const current = clocks.current(client)
+    const least = clocks.least(tierOf(client, config), pool)
+    const time = decideStart(current.time, least, config.placement)
+    const begun = { ...current, time, floor: time, stalled: false }
     if (time === MAX_TIME && !this.keepsPlaces) this.lower(begun, client)
-    else this.putClient(begun, client)
+    else this.set(begun, client)
+  }
+
+  private poolOf(client: ClientRow, queued: number): string {
+    if (queued === 0 || !this.looksAtQuotas) return OPEN
+    const { ws } = this
+    return poolOf(
+      Array.from(ws.streamsOf(client.name), (stream) => ws.stream(stream)).filter(({ depth }) => depth > 0),
+    )
+  }
+
+  /** A client's row, by its pool's clock as it is. */
+  private set(after: ClientRow, before: ClientRow): void {
+    const { ws, clocks } = this
+    ws.clients.set(after.name, after)
+    clocks.move(before, after)
+    if (before.pool !== after.pool) {
+      clocks.join(after.pool, 1)
+      clocks.join(before.pool, -1)
+    }
+    const stays = before.time - before.seen === after.time - after.seen && before.pool === after.pool
+    if (stays && before.tier === after.tier) return
+    for (const stream of ws.streamsOf(after.name)) {
+      const row = ws.stream(stream)
+      if (row.depth > 0) this.replace(row)
+    }
   }
 
   /** Whether tasks stand where they were placed, so that times cannot be brought down. */
   private get keepsPlaces(): boolean {
-    const { config, waiting, busy } = this
-    return config.keying === 'enqueue' && [...waiting, ...busy].some((tree) => tree !== undefined)
+    if (this.config.keying !== 'enqueue') return false
+    const { waiting, busy } = this.clocks.get(OPEN)
+    return [...waiting, ...busy].some((tree) => tree !== undefined)
   }
 
   private increment(cost: number, client: ClientRow, dispatch?: number): number {
@@ -236,125 +317,97 @@ export class ShareBook implements ShareOrder {
     return effectiveWeight(weight, beta, this.ws.reputation(name))
   }
 
-  private keepActive(before: ClientRow, after: ClientRow): void {
-    this.waiting = moved(this.waiting, standing(before, after, isWaiting, this.config))
-    this.busy = moved(this.busy, standing(before, after, isBusy, this.config))
-  }
-
   /** Brings every virtual time down by the least, which changes no order. */
   private lower(after: ClientRow, before: ClientRow): void {
     const { ws } = this
-    const rows = [...ws.allClients()].map((row) => [row, row.name === after.name ? after : row] as const)
+    const rows = [...ws.allClients()].map(
+      (row) => [row, row.name === after.name ? after : this.clocks.current(row)] as const,
+    )
     const least = rows.reduce((min, [, row]) => Math.min(min, row.time), after.time)
     const capped = Math.min(after.time, least + MAX_TIME / 2)
     for (const [row, wanted] of rows) {
       const time = Math.min(wanted.time, capped) - least
-      this.putClient({ ...wanted, time, floor: Math.max(0, wanted.floor - least) }, row)
+      this.set({ ...wanted, time, floor: Math.max(0, wanted.floor - least) }, row)
     }
     if (!rows.some(([row]) => row.name === before.name))
-      this.putClient({ ...after, time: capped - least, floor: Math.max(0, after.floor - least) }, before)
+      this.set({ ...after, time: capped - least, floor: Math.max(0, after.floor - least) }, before)
   }
 
-  private tree(group: string): ShareTree {
-    return this.trees.has(group) ? this.trees.get(group) : this.base.trees.get(group)
+  private tree(key: string): ShareTree {
+    return this.trees.has(key) ? this.trees.get(key) : this.base.trees.get(key)
   }
   private age(group: string): ShareTree {
     return this.ages.has(group) ? this.ages.get(group) : this.base.ages.get(group)
   }
-  private entry(stream: number): ShareEntry | undefined {
+  private entry(stream: number): Placed | undefined {
     const entry = this.entries.get(stream) ?? this.base.entries.get(stream)
     return entry === gone ? undefined : entry
   }
 }
 
-/** The order that rows make; clients with their counts. In O(n log n). */
+/** The order that rows make; clients with their counts, and in the pools that they are in. In O(n log n). */
 export function shareOrderOf(
   streams: Iterable<StreamRow>,
   clients: ReadonlyMap<string, ClientRow>,
   config: SharesConfig,
 ): ShareOrder {
-  const byGroup = new Map<string, ShareEntry[]>()
-  const entries = new Map<number, ShareEntry>()
+  const byTree = new Map<string, Placed[]>()
+  const byGroup = new Map<string, Placed[]>()
+  const entries = new Map<number, Placed>()
   for (const row of streams) {
     if (row.depth === 0) continue
     const client = clients.get(row.client)
     if (client === undefined) throw new Error(`client ${row.client} of stream ${row.id} was not loaded`)
     const entry = entryOf(row, client, config)
     entries.set(row.id, entry)
-    const others = byGroup.get(row.group)
-    if (others === undefined) byGroup.set(row.group, [entry])
-    else others.push(entry)
-  }
-  const byTier = (holds: (client: ClientRow) => boolean) => {
-    const tiers: ShareEntry[][] = clientTiers.map(() => [])
-    for (const client of clients.values())
-      if (holds(client)) tiers[tierOf(client, config)]?.push(activeEntry(client, config))
-    return tiers.map(sorted)
+    addTo(byTree, entry.tree, entry)
+    addTo(byGroup, row.group, entry)
   }
   return {
     entries,
-    trees: new Map([...byGroup].map(([group, rows]) => [group, sorted(rows)])),
-    ages: new Map([...byGroup].map(([group, rows]) => [group, sorted(rows.map(ageOf))])),
-    waiting: byTier(isWaiting),
-    busy: byTier(isBusy),
+    trees: new Map([...byTree].map(([key, rows]) => [key, sortedTree(rows)])),
+    ages: new Map([...byGroup].map(([group, rows]) => [group, sortedTree(rows.map(ageOf))])),
+    pools: poolsOf(clients.values(), (client) => tierOf(client, config)),
   }
 }
 
-function sorted(entries: readonly ShareEntry[]): ShareTree {
-  return treeOf(entries.toSorted(compareShares))
+/** A client's pool, told from all streams that have tasks of it queued. */
+export function poolAmong(streams: readonly StreamRow[], config: SharesConfig): string {
+  return streams.length > 0 && looksAtQuotas(config) ? poolOf(streams) : OPEN
 }
 
-function entryOf(row: StreamRow, client: ClientRow, config: SharesConfig): ShareEntry {
-  const time = config.keying === 'enqueue' ? row.place : client.time
-  return { tier: tierOf(client, config), time, sequence: row.head, id: row.id }
+function looksAtQuotas({ keying, placement }: SharesConfig): boolean {
+  return keying === 'dispatch' && placement === 'floor'
+}
+
+function addTo(map: Map<string, Placed[]>, key: string, entry: Placed): void {
+  const others = map.get(key)
+  if (others === undefined) map.set(key, [entry])
+  else others.push(entry)
+}
+
+function entryOf(row: StreamRow, client: ClientRow, config: SharesConfig): Placed {
+  const time = config.keying === 'enqueue' ? row.place : client.time - client.seen
+  const tree = client.pool === OPEN ? row.group : `${row.group}\n${client.pool}`
+  return { tier: tierOf(client, config), time, sequence: row.head, id: row.id, tree }
 }
 
 function tierOf(client: ClientRow, config: SharesConfig): number {
   return config.tierPolicy === 'weighted' ? 0 : clientTiers.indexOf(client.tier)
 }
 
-function isWaiting({ queued }: ClientRow): boolean {
-  return queued > 0
-}
-
-function isBusy({ queued, running }: ClientRow): boolean {
-  return queued === 0 && running > 0
-}
-
-/** Where a client stood among those of which something holds, and where it stands now. */
-function standing(
-  before: ClientRow,
-  after: ClientRow,
-  holds: (client: ClientRow) => boolean,
-  config: SharesConfig,
-): { readonly was?: ShareEntry | undefined; readonly is?: ShareEntry | undefined } {
-  const was = holds(before) ? activeEntry(before, config) : undefined
-  const is = holds(after) ? activeEntry(after, config) : undefined
-  return was !== undefined && is !== undefined && isSame(was, is) ? {} : { was, is }
-}
-
-function moved(tiers: readonly ShareTree[], { was, is }: ReturnType<typeof standing>): readonly ShareTree[] {
-  if (was === undefined && is === undefined) return tiers
-  const next = [...tiers]
-  if (was !== undefined) next[was.tier] = withoutEntry(next[was.tier], was)
-  if (is !== undefined) next[is.tier] = withEntry(next[is.tier], is)
-  return next
-}
-
-function activeEntry(client: ClientRow, config: SharesConfig): ShareEntry {
-  return { tier: tierOf(client, config), time: client.time, sequence: 0, id: client.id }
-}
-
 /** Stands for a stream that is in no tree. */
-export const gone: ShareEntry = { tier: -1, time: -1, sequence: -1, id: -1 }
+export const gone: Placed = { tier: -1, time: -1, sequence: -1, id: -1, tree: '' }
 
 /** By age alone. */
 function ageOf({ sequence, id }: ShareEntry): ShareEntry {
   return { tier: 0, time: 0, sequence, id }
 }
 
-function isSame(a: ShareEntry, b: ShareEntry): boolean {
-  return a.time === b.time && a.sequence === b.sequence && a.tier === b.tier && a.id === b.id
+function isSame(a: Placed, b: Placed): boolean {
+  return (
+    a.time === b.time && a.sequence === b.sequence && a.tier === b.tier && a.id === b.id && a.tree === b.tree
+  )
 }
 
 /** The row of a client that nobody has set and that has no tasks yet. */
@@ -369,5 +422,8 @@ export function newClient(id: number, name: string): ClientRow {
     spent: 0,
     queued: 0,
     running: 0,
+    pool: OPEN,
+    seen: 0,
+    stalled: false,
   }
 }

@@ -20,6 +20,10 @@ export interface RoundOfClaims {
   headOf(stream: number): TaskRow | 'unknown' | undefined
   /** Whether any task of a type could start that holds these quota keys. */
   mayRun(type: string, quotaKeys: readonly string[]): boolean
+  /** Whether nothing but quotas keeps the head of a stream from starting: those that are shared, or those of its client alone. */
+  heldBy(stream: number): 'shared' | 'own' | undefined
+  /** Whether quotas have room for a task that holds these keys. */
+  hasRoom(quotaKeys: readonly string[]): boolean
   /** How many tasks were handed out. */
   grants(): number
 }
@@ -62,7 +66,7 @@ export class ShareRound {
       } else if (!this.isAsExpected(row, task)) {
         this.correct(row, task)
       } else if (first.rank === row.laneRank || first.rank === this.rankOf(row, task)) {
-        return { task, row }
+        if (!shares.release(row.client)) return { task, row }
       } else {
         this.tooYoung.add(row.group)
       }
@@ -73,7 +77,7 @@ export class ShareRound {
   private unknownFrom(row: StreamRow): readonly number[] {
     const found = new Set([row.id])
     let seen = 0
-    for (const { id } of entriesOf(this.shares.treeOf(row.group))) {
+    for (const { id } of entriesOf(this.shares.beside(row))) {
       if (found.size >= AT_ONCE || ++seen > 2 * AT_ONCE) break
       if (this.round.headOf(id) === 'unknown') found.add(id)
     }
@@ -83,13 +87,13 @@ export class ShareRound {
   private first(): Ranked | undefined {
     const { shares } = this
     let first: Ranked | undefined
-    for (const [group, tree] of shares.groups()) {
+    for (const tree of shares.all()) {
       const entry = firstOf(tree)
       if (entry === undefined) continue
-      const { laneRank } = this.ws.stream(entry.id)
+      const { laneRank, group } = this.ws.stream(entry.id)
       if (first !== undefined && laneRank > first.rank && this.ws.config.agingMs === undefined) continue
       if (!this.isOpen(group, entry.id)) continue
-      first = earlier(first, { ...entry, rank: laneRank })
+      first = earlier(first, { ...entry, ...shares.placeOf(entry.id), rank: laneRank })
       const lifted = this.liftedBy(group, laneRank)
       if (lifted !== undefined) first = earlier(first, lifted)
     }
@@ -138,10 +142,38 @@ export class ShareRound {
     return false
   }
 
-  /** Streams that were left out come back for the next round. */
+  /** What quotas hold back is noted, and streams that were left out come back for the next round. */
   end(): void {
+    if (this.shares.looksAtQuotas) this.lookAtQuotas()
     for (const stream of this.parked) this.shares.replace(this.ws.stream(stream))
     this.parked = []
+  }
+
+  /** A pool is held back when each of its streams was left out for quotas, or is in a group for which they have no room. */
+  private lookAtQuotas(): void {
+    const { shares, ws, round } = this
+    const startable = new Set<string>()
+    const stalled = new Set<string>()
+    const poolOf = (stream: number) => ws.client(ws.stream(stream).client).pool
+    for (const stream of this.parked) {
+      const by = round.heldBy(stream)
+      if (by === undefined) startable.add(poolOf(stream))
+      else if (by === 'own' && this.isStalled(ws.stream(stream).client)) stalled.add(ws.stream(stream).client)
+    }
+    if (shares.knowsPools)
+      for (const tree of shares.all()) {
+        const entry = firstOf(tree)
+        if (entry !== undefined && round.hasRoom(sharedKeys(ws.stream(entry.id).quotaKeys)))
+          startable.add(poolOf(entry.id))
+      }
+    shares.holdBack(startable, stalled)
+  }
+
+  /** Quotas let none of its tasks start. */
+  private isStalled(client: string): boolean {
+    for (const stream of this.ws.streamsOf(client))
+      if (this.ws.stream(stream).depth > 0 && this.round.heldBy(stream) === undefined) return false
+    return true
   }
 
   private correct(row: StreamRow, task: TaskRow): void {

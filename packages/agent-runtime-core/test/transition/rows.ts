@@ -47,7 +47,7 @@ export function workingSet(rows: {
     streamsByKey: new Map([[stream.key, stream]]),
     clients: new Map(),
     streamsByClient: new Map(),
-    shares: { trees: new Map(), ages: new Map(), entries: new Map(), waiting: [], busy: [] },
+    shares: { trees: new Map(), ages: new Map(), entries: new Map(), pools: new Map() },
     workers: byId(rows.workers),
     quotas: new Map(),
     keys: new Map(),

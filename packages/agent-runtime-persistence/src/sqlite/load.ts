@@ -2,6 +2,7 @@ import {
   childPolicies,
   clientTiers,
   groupOf,
+  OPEN,
   leaseStates,
   noTotals,
   taskStates,
@@ -522,6 +523,9 @@ function clientOf([id, name, credits, tier, time, floor, spent]: unknown[]): Cli
     spent,
     queued: 0,
     running: 0,
+    pool: OPEN,
+    seen: 0,
+    stalled: false,
   } as ClientRow
 }
 

@@ -162,6 +162,110 @@ export function fairShares({ rule, timed, expect }: Suite): void {
     shares({ placement: 'zero' }),
   )
 
+  const defer = { onExceeded: 'defer' } as const
+  const limited = (quotas: object): SceneOptions =>
+    shares({}, { quotaConfig: { windowMs: 60_000, ...quotas }, leaseTtlMs: 1e9, heartbeatIntervalMs: 1e8 })
+
+  rule(
+    '11.3 a new client begins beside those that could be served, not beside one that a quota holds back',
+    async (scene) => {
+      await submit(scene, 'SS', { model: 'm' })
+      await submit(scene, 'B'.repeat(20))
+      expect(await served(scene, 21)).toBe(`S${'B'.repeat(20)}`)
+      await submit(scene, 'BBBBNNNN')
+      expect(await served(scene)).toBe('BNBNBNBN')
+    },
+    limited({ models: { m: { ...defer, perWindow: 1 } } }),
+  )
+
+  rule(
+    '11.3 a client that a quota held back begins beside the others with a task that it does not hold back',
+    async (scene) => {
+      await submit(scene, 'SS', { model: 'm' })
+      await submit(scene, 'B'.repeat(20))
+      expect(await served(scene, 21)).toBe(`S${'B'.repeat(20)}`)
+      await submit(scene, 'BBBBSSSS')
+      expect(await served(scene)).toBe('BSBSBSBS')
+      expect(await client(scene, 'S')).toMatchObject({ virtualTime: 24, spent: 5, queued: 1 })
+    },
+    limited({ models: { m: { ...defer, perWindow: 1 } } }),
+  )
+
+  timed(
+    '11.3 and where the quota has room again: it has saved up nothing meanwhile',
+    async (scene) => {
+      await submit(scene, 'S'.repeat(10), { model: 'm' })
+      await submit(scene, 'B'.repeat(40))
+      expect(await served(scene, 28)).toBe(`SBSBSBSB${'B'.repeat(20)}`)
+      await scene.pass(60_000)
+      expect(await served(scene, 10)).toBe('SBSBSBSBBB')
+    },
+    limited({ models: { m: { ...defer, perWindow: 4 } } }),
+  )
+
+  timed(
+    '11.3 those that wait at one quota keep their shares among themselves, however far they are moved on',
+    async (scene) => {
+      await put(scene, 'X', 4_000)
+      await submit(scene, 'X'.repeat(20), { model: 'm' })
+      await submit(scene, 'Y'.repeat(20), { model: 'm' })
+      await submit(scene, 'Z'.repeat(60))
+      let order = ''
+      for (let window = 0; window < 10; window++) {
+        order += await served(scene, 4)
+        await scene.pass(60_000)
+      }
+      expect(order.replaceAll('Z', '')).toBe('XYXXXXYXXX')
+    },
+    limited({ models: { m: { ...defer, perWindow: 1 } } }),
+  )
+
+  timed(
+    '11.3 the same for one that a quota of its own holds back',
+    async (scene) => {
+      await submit(scene, 'S'.repeat(6))
+      await submit(scene, 'B'.repeat(40))
+      expect(await served(scene, 22)).toBe(`SBSB${'B'.repeat(18)}`)
+      await submit(scene, 'NNNN')
+      expect(await served(scene, 4)).toBe('BNBN')
+      await scene.pass(60_000)
+      expect(await served(scene, 7)).toBe('SBNSBNB')
+    },
+    limited({ clients: { S: { ...defer, perWindow: 2 } } }),
+  )
+
+  timed(
+    '11.3 the same while its provider blocks it',
+    async (scene) => {
+      const claim = await scene.running({ client: 'S', model: 'm' })
+      await submit(scene, 'SSSS', { model: 'm' })
+      const { leaseId } = claim
+      const backOff = { keys: ['model:m'], retryAfterMs: 60_000 }
+      const step = { leaseId, key: 'ask', position: 0, durationMs: 1, error: '{}' }
+      await scene.write({ kind: 'failStep', ...step, backOff })
+      await scene.settle(claim)
+      await submit(scene, 'B'.repeat(20))
+      expect(await served(scene, 20)).toBe('B'.repeat(20))
+      await submit(scene, 'BBBBBBNNNN')
+      expect(await served(scene, 4)).toBe('BNBN')
+      await scene.pass(60_000)
+      expect(await served(scene, 6)).toBe('SBNSBN')
+    },
+    shares({}, { leaseTtlMs: 1e9, heartbeatIntervalMs: 1e8 }),
+  )
+
+  rule(
+    '11.3 one whose tasks only come after those of other lanes is not held back',
+    async (scene) => {
+      await submit(scene, 'SS', { lane: 'batch' })
+      await submit(scene, 'B'.repeat(10))
+      expect(await served(scene, 10)).toBe('B'.repeat(10))
+      await submit(scene, 'BBBNNN')
+      expect(await served(scene)).toBe('NNNBBBSS')
+    },
+    shares(),
+  )
+
   rule(
     '11.3 one that comes back keeps what it has used',
     async (scene) => {
