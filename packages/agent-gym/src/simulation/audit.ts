@@ -40,6 +40,8 @@ export interface Audited {
   readonly isDead: boolean
   /** Its wall clock, epoch ms. */
   wall(): number
+  /** The furthest that it has shown. */
+  furthest(): number
   /** What each of its workers may hold. */
   readonly capacity: number
   readonly workerIds: readonly string[]
@@ -642,7 +644,7 @@ export class Audit {
     if (this.#runs.has(run))
       this.#findings.violated('I2', `task ${task} is a second run of '${schedule}' for ${scheduledFor}`)
     this.#runs.add(run)
-    if (process !== undefined && scheduledFor > Math.floor(process.wall()))
+    if (process !== undefined && scheduledFor > Math.floor(process.furthest()))
       this.#findings.violated('I20', `task ${task} comes before the time of '${schedule}' that it is for`)
   }
 

@@ -57,8 +57,9 @@ export class SimulatedProcess implements Audited {
   isDead = false
   /** It was told to stop, and ends by itself. */
   isLeaving = false
-  /** Added to its wall clock, ms. */
-  skew = 0
+  /** Added to its wall clock, ms; and the furthest that this showed before it was set back. */
+  #skew = 0
+  #furthest = 0
   readonly main: Loop
   readonly thread: Loop
   /** The event loop again, for what the functions of steps wait for: that may outlive the runtime. */
@@ -126,7 +127,22 @@ export class SimulatedProcess implements Audited {
   }
 
   wall(): number {
-    return startedAt + this.#machine.clock.elapsed + this.skew
+    return startedAt + this.#machine.clock.elapsed + this.#skew
+  }
+
+  /** The furthest that its wall clock has shown: what it does now it may have decided then. */
+  furthest(): number {
+    return Math.max(this.#furthest, this.wall())
+  }
+
+  /** Its wall clock jumps: so many ms are added to it in all. */
+  set skew(ms: number) {
+    this.#furthest = this.furthest()
+    this.#skew = ms
+  }
+
+  get skew(): number {
+    return this.#skew
   }
 
   /** Dies on the spot: what is committed stays, and nothing else. */
