@@ -1,29 +1,31 @@
 // Changes the core at every place that means something, one place at a time, and lets its tests find it. Takes hours for all of the core,
 // so it is no part of continuous integration. The sources are changed in a copy of the last commit: yours stay as they are.
 //
-//   node tools/stryker.ts [PATTERN…]    files of packages/agent-runtime-core/src, such as 'decide/*.ts'; all of them by default
+//   node tools/stryker.ts [--keep FILE] [PATTERN…]    files of packages/agent-runtime-core/src, such as 'decide/*.ts'; all of them
+//                                                     by default; FILE keeps the results of several runs, each file's last one
 //
 // What came of it is printed as a page for docs/evidence/, all else goes where errors go.
 import { execFileSync, spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism, cpus, tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { evidenceOf, type Report, scoresOf, shortfalls } from './stryker/scores.ts'
+import { evidenceOf, kept, type KeptScore, type Report, scoresOf, shortfalls } from './stryker/scores.ts'
 
 const workspace = resolve(import.meta.dirname, '..')
-const patterns = process.argv.slice(2).filter((arg) => arg !== '--')
+const given = process.argv.slice(2).filter((arg) => arg !== '--')
+const [keep] = given[0] === '--keep' ? given.splice(0, 2).slice(1) : []
+const patterns = given
 if (patterns.some((arg) => arg.startsWith('-'))) {
-  console.error('usage: node tools/stryker.ts [PATTERN…], such as decide/*.ts')
+  console.error('usage: node tools/stryker.ts [--keep FILE] [PATTERN…], such as decide/*.ts')
   process.exit(2)
 }
 
 const core = 'packages/agent-runtime-core/src'
 const copy = mkdtempSync(join(tmpdir(), 'ku0-stryker-'))
-const began = performance.now()
 try {
   const commit = execFileSync('git', ['rev-parse', 'HEAD'], { cwd: workspace, encoding: 'utf8' }).trim()
   execFileSync('git', ['clone', '--quiet', '--no-hardlinks', workspace, copy])
-  run('npx', ['-y', 'pnpm@12.21.0', 'install', '--frozen-lockfile', '--prefer-offline', '--silent'])
+  call('npx', ['-y', 'pnpm@12.21.0', 'install', '--frozen-lockfile', '--prefer-offline', '--silent'])
   const report = join(copy, 'node_modules', 'stryker.json')
   const config = join(copy, 'node_modules', 'stryker.config.json')
   const mutate = (patterns.length === 0 ? ['**/*.ts'] : patterns).map((pattern) => `${core}/${pattern}`)
@@ -44,11 +46,14 @@ try {
     tempDirName: join(copy, 'node_modules', '.stryker'),
   }
   writeFileSync(config, JSON.stringify(settings))
-  run('npx', ['stryker', 'run', config])
+  call('npx', ['stryker', 'run', config])
   const scores = scoresOf(JSON.parse(readFileSync(report, 'utf8')) as Report, core)
-  const minutes = Math.round((performance.now() - began) / 60_000)
   const machine = `${cpus().length} cores (${cpus()[0]?.model ?? 'unknown'}), Node ${process.versions.node}`
-  console.log(evidenceOf(scores, { commit, minutes, machine }))
+  const date = new Date().toISOString().slice(0, 10)
+  const run = scores.map((score): KeptScore => ({ ...score, commit, date, machine }))
+  const all = keep === undefined ? run : kept(keptIn(keep), run)
+  if (keep !== undefined) writeFileSync(keep, `${JSON.stringify(all, undefined, 2)}\n`)
+  console.log(evidenceOf(all))
   const lacks = shortfalls(scores)
   for (const line of lacks) console.error(line)
   process.exitCode = lacks.length === 0 ? 0 : 1
@@ -57,7 +62,11 @@ try {
 }
 
 /** What it says goes where errors go: the page alone is printed. */
-function run(command: string, given: readonly string[]): void {
-  const { status } = spawnSync(command, given, { cwd: copy, stdio: ['ignore', process.stderr.fd, 'inherit'] })
-  if (status !== 0) throw new Error(`${command} ${given.join(' ')} ended with ${status}`)
+function call(command: string, args: readonly string[]): void {
+  const { status } = spawnSync(command, args, { cwd: copy, stdio: ['ignore', process.stderr.fd, 'inherit'] })
+  if (status !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${status}`)
+}
+
+function keptIn(path: string): readonly KeptScore[] {
+  return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as readonly KeptScore[]) : []
 }

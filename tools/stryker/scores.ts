@@ -56,36 +56,42 @@ export function shortfalls(scores: readonly FileScore[]): readonly string[] {
   ]
 }
 
-/** The result as a page. */
-export function evidenceOf(
-  scores: readonly FileScore[],
-  {
-    commit,
-    minutes,
-    machine,
-  }: { readonly commit: string; readonly minutes: number; readonly machine: string },
-): string {
+/** The score of a file, and of which run. */
+export interface KeptScore extends FileScore {
+  readonly commit: string
+  readonly date: string
+  readonly machine: string
+}
+
+/** Scores of a run take the place of those that files had before. */
+export function kept(before: readonly KeptScore[], run: readonly KeptScore[]): readonly KeptScore[] {
+  const isNew = new Set(run.map(({ file }) => file))
+  return [...before.filter(({ file }) => !isNew.has(file)), ...run].toSorted((a, b) =>
+    a.file < b.file ? -1 : 1,
+  )
+}
+
+/** The results as a page. */
+export function evidenceOf(scores: readonly KeptScore[]): string {
   const noticed = scores.reduce((sum, file) => sum + file.noticed, 0)
   const all = scores.reduce((sum, file) => sum + file.noticed + file.unnoticed.length, 0)
+  const machines = [...new Set(scores.map(({ machine }) => machine))].join('; ')
   return [
     '# Evidence: changed sources',
     '',
-    'The last long run of `pnpm stryker`, of the files below; what it does: [planted faults](../reliability.md#34-planted-faults).',
+    'The last long runs of `pnpm stryker`, of the files below; what it does: [planted faults](../reliability.md#34-planted-faults).',
     '',
     '|          |     |',
     '| -------- | --- |',
     `| changes  | ${all} |`,
     `| noticed  | ${noticed}: ${percentOf(scores).toFixed(1)} % |`,
-    `| commit   | ${commit} |`,
-    `| date     | ${new Date().toISOString().slice(0, 10)} |`,
-    `| machine  | ${machine} |`,
-    `| time     | ${minutes} min |`,
+    `| machine  | ${machines} |`,
     '',
-    '| file | changes | noticed |',
-    '| ---- | ------- | ------- |',
+    '| file | changes | noticed | commit | date |',
+    '| ---- | ------- | ------- | ------ | ---- |',
     ...scores.map(
-      (file) =>
-        `| ${file.file} | ${file.noticed + file.unnoticed.length} | ${percentOf([file]).toFixed(1)} % |`,
+      (it) =>
+        `| ${it.file} | ${it.noticed + it.unnoticed.length} | ${percentOf([it]).toFixed(1)} % | ${it.commit.slice(0, 12)} | ${it.date} |`,
     ),
     '',
     '## Not noticed',

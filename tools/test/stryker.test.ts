@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { evidenceOf, scoresOf, shortfalls } from '../stryker/scores.ts'
+import { evidenceOf, kept, scoresOf, shortfalls } from '../stryker/scores.ts'
 
 const mutant = (status: string, line = 1) => ({
   mutatorName: 'EqualityOperator',
@@ -10,6 +10,23 @@ const mutant = (status: string, line = 1) => ({
 const folder = 'packages/core/src'
 const reported = (file: string, ...statuses: readonly string[]) => ({
   [`/somewhere/${folder}/${file}`]: { mutants: statuses.map((status, index) => mutant(status, index + 1)) },
+})
+
+const of = (commit: string, scores: ReturnType<typeof scoresOf>) =>
+  scores.map((score) => ({ ...score, commit, date: '2026-01-01', machine: 'one' }))
+
+test('of several runs each file counts as in its last one', () => {
+  const files = (...all: readonly ReturnType<typeof reported>[]) =>
+    scoresOf({ files: Object.assign({}, ...all) }, folder)
+  const first = of('a', files(reported('b.ts', 'Survived'), reported('a.ts', 'Killed')))
+  const second = of('b', files(reported('c.ts', 'Killed'), reported('b.ts', 'Killed')))
+  const all = kept(first, second)
+  expect(all.map(({ file, commit, unnoticed }) => [file, commit, unnoticed.length])).toEqual([
+    ['a.ts', 'a', 0],
+    ['b.ts', 'b', 0],
+    ['c.ts', 'b', 0],
+  ])
+  expect(evidenceOf(all)).toContain('| noticed  | 3: 100.0 % |')
 })
 
 test('what was noticed counts, what cannot be told does not, and what nobody noticed is named', () => {
@@ -30,7 +47,7 @@ test('what was noticed counts, what cannot be told does not, and what nobody not
       unnoticed: ['3: EqualityOperator, `a \\| b`', '4: EqualityOperator, `a \\| b`'],
     },
   ])
-  const page = evidenceOf(scores, { commit: 'abc', minutes: 3, machine: 'one' })
+  const page = evidenceOf(of('abc', scores))
   expect(page).toContain('| noticed  | 2: 50.0 % |')
   expect(page).toContain('- decide/order.ts:3: EqualityOperator')
 })

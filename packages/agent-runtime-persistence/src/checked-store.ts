@@ -31,15 +31,17 @@ export class CheckedStore implements ExecutionStore {
     return this.inner.info
   }
 
-  async write<K extends WriteKind>(operation: Write<K>): Promise<Writes[K]['outcome']> {
-    const checked = ofKind('write', operations, operation) as Write<K>
-    const contradiction = contradictionIn(checked as Write)
-    if (contradiction !== undefined) throw invalid(`write ${checked.kind} ${contradiction}`)
-    return this.inner.write<K>(checked)
+  write<K extends WriteKind>(operation: Write<K>): Promise<Writes[K]['outcome']> {
+    return asked(() => {
+      const checked = ofKind('write', operations, operation) as Write<K>
+      const contradiction = contradictionIn(checked as Write)
+      if (contradiction !== undefined) throw invalid(`write ${checked.kind} ${contradiction}`)
+      return this.inner.write<K>(checked)
+    })
   }
 
-  async read<K extends ReadKind>(query: Read<K>): Promise<Reads[K]['answer']> {
-    return this.inner.read<K>(ofKind('read', queries, query) as Read<K>)
+  read<K extends ReadKind>(query: Read<K>): Promise<Reads[K]['answer']> {
+    return asked(() => this.inner.read<K>(ofKind('read', queries, query) as Read<K>))
   }
 
   demand(workerId: string, credit: number): void {
@@ -63,6 +65,15 @@ export class CheckedStore implements ExecutionStore {
 
   close(): Promise<void> {
     return this.inner.close()
+  }
+}
+
+/** Refuses by a promise, as the store itself does, and answers no turn later than it. */
+function asked<T>(call: () => Promise<T>): Promise<T> {
+  try {
+    return call()
+  } catch (error) {
+    return Promise.reject(error)
   }
 }
 

@@ -35,15 +35,17 @@ const time = z
   .int({ error: 'epoch ms, a whole number' })
   .min(0, { error: 'epoch ms, 0 or more' })
   .max(8.64e15, { error: 'epoch ms, at most 8.64e15' })
-const ms = time
 /** Of a schedule, which may begin before 1970. */
 const instant = z.int({ error: 'epoch ms, a whole number' })
 const amount = z.number({ error: 'a number, 0 or more' }).min(0, { error: 'a number, 0 or more' })
+const ms = amount.max(8.64e15, { error: 'ms, at most 8.64e15' })
 const share = amount.max(1, { error: 'a number from 0 to 1' })
 const flag = z.boolean({ error: 'true or false' })
 /** SQLite keeps well-formed text only. */
 const text = z.string({ error: 'a text' }).refine((it) => it.isWellFormed(), { error: 'no lone surrogates' })
 const name = text.min(1, { error: '1 to 255 characters' }).max(255, { error: '1 to 255 characters' })
+/** Tasks without a client have one without a name. */
+const client = text.max(255, { error: 'at most 255 characters' })
 /** The key of a step or wait may be any text, a lone surrogate in it too. */
 const key = z.string({ error: 'a text' })
 const id = z.string({ error: 'an id' })
@@ -258,11 +260,11 @@ const writes: { readonly [K in WriteKind]: Shape<Writes[K]['fields']> } = {
   },
   triggerSchedule: { name },
   putClient: {
-    name,
+    name: client,
     credits: amount.max(1e9, { error: 'at most 1e9' }).optional(),
     tier: z.enum(clientTiers).optional(),
   },
-  removeClient: { name },
+  removeClient: { name: client },
   evaluate: {
     agentId: name,
     domain: name,

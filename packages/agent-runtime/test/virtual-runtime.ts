@@ -42,7 +42,7 @@ export async function virtualRuntime({
   readonly environment?: VirtualEnvironment
 }): Promise<VirtualRuntime> {
   const { config } = parseExecutionConfig(options.config)
-  const store = await openStore(`sqlite:${database}`, { config, environment })
+  const store = await openStore(`sqlite:${database}`, { config, environment, checked: false })
   const log: LogLine[] = []
   const runtime = await createRuntime({
     telemetry: false,

@@ -43,6 +43,7 @@ export class TestProcess {
     const inner = await openStore(url, {
       config: parseExecutionConfig(given).config,
       durability: 'normal',
+      checked: false,
       environment: { ...environment, timers: storeTimers },
     })
     const store = new MortalStore(inner, life, { events: shared.heard, commit: shared.committed })

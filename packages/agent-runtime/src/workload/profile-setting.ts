@@ -101,7 +101,8 @@ function configProblems(given: unknown, path: string): ConfigProblem[] {
   })
 }
 
-function limitProblems(given: unknown, path: string): ConfigProblem[] {
+/** What is wrong with limits that are given for a profile which is known already. */
+export function limitProblems(given: unknown, path: string): ConfigProblem[] {
   if (given === undefined) return []
   if (!isRecord(given)) return [{ path, allowed: 'an object of soft and hard limits', given }]
   const problems = problemsIn(given, limitsRules, { path: `${path}.` })

@@ -79,7 +79,7 @@ export class Routes {
     assertOptions('route', options, routeRules)
     assertOptions('route telemetry', telemetry, telemetryRules)
     const { profile: setting, limits } = options
-    if (setting !== undefined) assertFields(profileProblems(setting, limits, 'route option '))
+    assertFields(profileProblems(setting, limits, 'route option '))
     const { profile, config } =
       setting === undefined ? this.profileOf(route, 'LIGHT') : profileOf(setting, limits)
     const { latencyMs } = telemetry ?? {}

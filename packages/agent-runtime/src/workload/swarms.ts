@@ -25,7 +25,7 @@ import {
   wholeNumber,
 } from '../rules.ts'
 import { assertRoute, controllerRule, type LeaseDesk } from './lease-desk.ts'
-import { profileOf, profileProblems, type TaskProfile, termsOf } from './profile-setting.ts'
+import { limitProblems, profileOf, profileProblems, type TaskProfile, termsOf } from './profile-setting.ts'
 import type { HeldAgentOptions, Swarm, SwarmOptions, TaskAgentOptions } from './swarm.ts'
 import type { TaskLease } from './task-lease.ts'
 
@@ -56,7 +56,9 @@ export async function createSwarm(
     threshold = 0.8,
   } = options
   assertFields([
-    ...(setting === undefined ? [] : profileProblems(setting, limits, 'createSwarm option ')),
+    ...(setting === undefined
+      ? limitProblems(limits, 'createSwarm option limits')
+      : profileProblems(setting, limits, 'createSwarm option ')),
     ...(isRecord(sharedBudget)
       ? problemsIn(sharedBudget, budgetRules, { path: 'createSwarm option sharedBudget.' })
       : []),

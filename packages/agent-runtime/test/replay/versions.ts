@@ -44,7 +44,7 @@ export async function begun(
 ): Promise<Versions> {
   const environment = virtualEnvironment()
   const { config } = parseExecutionConfig(options.config)
-  const store = await openStore('sqlite::memory:', { config, environment })
+  const store = await openStore('sqlite::memory:', { config, environment, checked: false })
   const open = (version: Version, replay: 'by-key' | 'strict' = 'by-key', workers = 1) =>
     createRuntime({
       workers,

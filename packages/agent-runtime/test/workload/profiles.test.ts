@@ -42,6 +42,17 @@ describe('a task type with a profile (docs/semantics.md 10.1, 10.5)', () => {
     expect(define).toThrow(message)
   })
 
+  test('limits of work without a lease are those of a profile that it names', async () => {
+    const { runtime } = await virtualRuntime({ tasks: [] })
+    const limits = { hard: { memoryBytes: 1 } }
+    await expect(runtime.route('api', undefined, { limits })).rejects.toThrow(
+      'route option limits: limits are those of a profile: name one',
+    )
+    expect(await runtime.route('api', undefined, { profile: 'LIGHT', limits })).toMatchObject({
+      admitted: true,
+    })
+  })
+
   test('has none unless it names one: it may take as long as it likes, and leaves nothing behind', async () => {
     const door = gate()
     const task = defineTask({ type: 'long', input: z.null() }, () => door.promise)

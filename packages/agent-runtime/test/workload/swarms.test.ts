@@ -20,6 +20,10 @@ describe('swarms (docs/semantics.md 10.6)', () => {
       { limits: { soft: { cpuTimeUs: 2 }, hard: { cpuTimeUs: 1 } }, profile: 'HEAVY' },
       'at most the hard limit',
     ],
+    [
+      { limits: { hard: { memoryBytes: -1 } } },
+      'createSwarm option limits.hard.memoryBytes: a whole number of bytes',
+    ],
   ])('bad settings are refused: %j', async (options, message) => {
     const { runtime } = await virtualRuntime({ tasks: [] })
     await expect(runtime.createSwarm('ai', options as never)).rejects.toThrow(message)
