@@ -85,6 +85,7 @@ export class Waits implements Dependant {
       wait,
       begunAt: this.#monotonic(),
       asked: false,
+      isOnItsWay: false,
       dueAt: undefined,
       abandon: (reason) => this.#end(pending)?.refuse(reason),
       ...(wait.question === undefined ? {} : { question: wait.question }),
@@ -120,7 +121,9 @@ export class Waits implements Dependant {
 
   /** The store hears of all of them at the latest now: the pass is about to end in another way. */
   keepOpen(): void {
-    if ([...this.#pending.values()].some(({ asked }) => !asked)) this.#ask('while staying')
+    // What is on its way is not asked again: what the store resolves of it would begin anew.
+    const fresh = [...this.#pending.values()].filter(({ asked, isOnItsWay }) => !asked && !isOnItsWay)
+    if (fresh.length > 0) this.#ask('while staying', fresh)
   }
 
   /** The attempt has to stop, or has ended. */
@@ -153,9 +156,9 @@ export class Waits implements Dependant {
     else this.#lookIn(leftMs)
   }
 
-  #ask(asking: 'whether to end' | 'while staying'): void {
-    const all = [...this.#pending.values()]
+  #ask(asking: 'whether to end' | 'while staying', all = [...this.#pending.values()]): void {
     this.#asking = asking
+    for (const pending of all) pending.isOnItsWay = true
     this.#attempt
       .write({
         kind: 'suspend',
@@ -178,6 +181,7 @@ export class Waits implements Dependant {
 
   #answered(asked: readonly Pending[], outcome: OutcomeOf<'suspend'>): void {
     this.#asking = undefined
+    for (const pending of asked) pending.isOnItsWay = false
     if (outcome.fenced === 'stale') this.#attempt.lose()
     else if (outcome.suspended) {
       this.#tellCut()
@@ -267,6 +271,8 @@ interface Pending extends Member {
   readonly begunAt: number
   /** The store knows of it. */
   asked: boolean
+  /** The store is asked about it, and has not answered. */
+  isOnItsWay: boolean
   /** Epoch ms; undefined as long as nobody knows, or for ever. */
   dueAt: number | undefined
 }
