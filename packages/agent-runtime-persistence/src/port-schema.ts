@@ -15,10 +15,19 @@ import {
   rejectionPolicies,
   SwarmTerms,
   taskStates,
+  type ApprovalRequest,
+  type BackOff,
+  type BudgetTerms,
   type ReadKind,
   type Reads,
+  type ScheduledRun,
+  type ScheduleDefinition,
+  type ScheduleFilter,
   type Settlement,
   type Submission,
+  type TaskFilter,
+  type UsageSample,
+  type UsageSum,
   type Write,
   type WriteKind,
   type Writes,
@@ -55,11 +64,11 @@ const json = z.string({ error: codecForm }).refine(isEncoded, { error: codecForm
 const page = z.int({ error: 'a whole number' })
 
 const hash = z.string({ error: 'a hash' }).regex(/^[\w-]+$/, { error: 'a hash, of letters and digits' })
-const usage = z.strictObject({ tokens: whole, money: whole, cost: whole })
+const usage = z.strictObject({ tokens: whole, money: whole, cost: whole } satisfies Shape<UsageSum>)
 const sum = z.strictObject(optionalEach(budgetFields, whole))
-const budget = z.strictObject({ limits: sum, soft: sum, cut: flag.optional() })
+const budget = z.strictObject({ limits: sum, soft: sum, cut: flag.optional() } satisfies Shape<BudgetTerms>)
 const texts = z.record(name, text)
-const backOff = z.strictObject({ keys: z.array(text), retryAfterMs: ms })
+const backOff = z.strictObject({ keys: z.array(text), retryAfterMs: ms } satisfies Shape<BackOff>)
 const scores = z.strictObject(each(dimensions, share))
 const timing = z.union([
   z.strictObject({ cron: text, timeZone: text }),
@@ -114,11 +123,11 @@ const definition = z.strictObject({
     tokens: submitted.tokens,
     cost: submitted.cost,
     budget: submitted.budget,
-  }),
+  } satisfies Shape<ScheduledRun>),
   catchUp: z.enum(catchUps),
   graceMs: ms,
   overlap: z.enum(overlaps),
-})
+} satisfies Shape<ScheduleDefinition>)
 
 const completed = { as: z.literal('completed'), output: json } satisfies Shape<Ended<'completed'>>
 const failed = {
@@ -162,7 +171,7 @@ const wait = z.discriminatedUnion('kind', [
       maxRetries: whole,
       onReject: z.enum(rejectionPolicies),
       onTimeout: z.enum(approvalTimeouts),
-    }),
+    } satisfies Shape<ApprovalRequest>),
   }),
 ])
 
@@ -236,7 +245,7 @@ const writes: { readonly [K in WriteKind]: Shape<Writes[K]['fields']> } = {
       trace: submitted.trace,
       idempotencyKey: submitted.idempotencyKey,
       budget: submitted.budget,
-    }),
+    } satisfies Shape<Write<'fork'>['change']>),
   },
   release: { leaseId, reason: z.enum(['yielded', 'drained']), charged: usage.optional() },
   cancel: { taskId, reason: text.optional() },
@@ -282,7 +291,7 @@ const writes: { readonly [K in WriteKind]: Shape<Writes[K]['fields']> } = {
       memoryBytes: amount.optional(),
       errorRate: share.optional(),
       saturation: share.optional(),
-    }),
+    } satisfies Shape<UsageSample>),
     heartbeat: flag,
     progress: json.optional(),
     share: share.optional(),
@@ -323,7 +332,7 @@ const reads: { readonly [K in ReadKind]: Shape<Reads[K]['fields']> } = {
       parent: id.optional(),
       limit: page.optional(),
       cursor: whole.optional(),
-    }),
+    } satisfies Shape<TaskFilter>),
   },
   events: { taskId, after: whole, limit: page },
   steps: { taskId },
@@ -339,7 +348,7 @@ const reads: { readonly [K in ReadKind]: Shape<Reads[K]['fields']> } = {
       after: text.optional(),
       dueBy: amount.optional(),
       limit: page.optional(),
-    }),
+    } satisfies Shape<ScheduleFilter>),
   },
   clients: { name: text.optional(), after: text.optional(), limit: page.optional() },
   reputation: { agentId: text },
