@@ -18,6 +18,8 @@ const conformance = (name: string) =>
 const decide = (file: string, name: string) =>
   [`packages/agent-runtime-core/test/decide/${file}.test.ts`, name] as const
 
+const model = (name: string) => ['packages/agent-runtime-persistence/test/model.test.ts', name] as const
+
 /** By the invariant or rule that each breaks. Source: `docs/reliability.md`. */
 export const mutants: readonly Mutant[] = [
   {
@@ -306,9 +308,70 @@ export const mutants: readonly Mutant[] = [
     killedBy: ['packages/agent-runtime-persistence/test/engine.test.ts', '4.8'],
   },
   {
+    name: 'T1 an acknowledged commit is not synced to the disk',
+    file: `${persistence}sqlite/open.ts`,
+    edits: [['{ normal: 1, full: 2 }', '{ normal: 1, full: 1 }']],
+    killedBy: ['packages/agent-runtime-persistence/test/durability.test.ts', 'T1'],
+  },
+  {
+    name: 'T6 the anchor is told of the first commit only',
+    file: `${persistence}sqlite/anchor.ts`,
+    edits: [
+      [
+        '    this.on(() => writeSync(this.file, this.slot, 0, slotBytes, (number % slots) * slotBytes))',
+        '    if (number < 2) this.on(() => writeSync(this.file, this.slot, 0, slotBytes, (number % slots) * slotBytes))',
+      ],
+    ],
+    killedBy: ['packages/agent-runtime-persistence/test/lost-tail.test.ts', 'the anchor of an open store'],
+  },
+  {
+    name: 'T7 a store goes on after a commit that failed in the disk',
+    file: `${persistence}sqlite/errors.ts`,
+    edits: [
+      [
+        "code.startsWith('SQLITE_IOERR') || code.startsWith('SQLITE_CORRUPT')",
+        "code.startsWith('SQLITE_CORRUPT')",
+      ],
+    ],
+    killedBy: ['packages/agent-runtime-persistence/test/durability.test.ts', 'T7'],
+  },
+  {
+    name: 'B07 a holder hears of the end of its lease when it comes, not before',
+    file: `${persistence}engine.ts`,
+    edits: [['const margin = this.options.config.leaseTtlMs / 10', 'const margin = 0']],
+    killedBy: ['packages/agent-runtime-persistence/test/two-stores.test.ts', 'B07'],
+  },
+  {
+    name: 'H08 a commit is believed of which a record was deleted',
+    file: `${persistence}verify/journal-rules.ts`,
+    edits: [
+      ['      if (kept !== undefined) {\n        digest.update(kept)\n        continue\n      }\n', ''],
+      ['      if (!isBelieved)', '      if (!isBelieved && found.length > 0)'],
+    ],
+    killedBy: ['packages/agent-runtime-persistence/test/verify.test.ts', 'beside refused submissions'],
+  },
+  {
+    name: '10.3 a scar while a task is the probe of its circuit breaks the commit',
+    file: `${core}transition/circuits.ts`,
+    edits: [["row.state === 'half_open' ? row : { ...row, probe: null }", 'row']],
+    killedBy: conformance('10.3 a scar while'),
+  },
+  {
     name: '7.7 jitter makes waits longer, not shorter',
     file: `${core}decide/backoff.ts`,
     edits: [['(1 - backoff.jitter * random)', '(1 + backoff.jitter * random)']],
     killedBy: decide('backoff', ''),
+  },
+  {
+    name: '6.3 a fork keeps the step that it is forked from',
+    file: `${core}transition/fork.ts`,
+    edits: [['from === undefined || position < from.data', 'from === undefined || position <= from.data']],
+    killedBy: model('forked again and again'),
+  },
+  {
+    name: '11.3 a client that comes back begins where it was, and is served until it has caught up',
+    file: `${core}decide/fairness.ts`,
+    edits: [['undefined ? own : Math.max(own, leastActive)', 'undefined ? own : own']],
+    killedBy: model('share what slots there are'),
   },
 ]

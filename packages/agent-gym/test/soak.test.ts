@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { soakCommand } from '../src/cli/soak-command.ts'
-import { slopeOf } from '../src/soak/slope.ts'
+import { isBelow, slopeOf } from '../src/soak/slope.ts'
 
 async function soaked(...args: readonly string[]) {
   const said = { out: '', err: '' }
@@ -30,6 +30,18 @@ describe('the soak', () => {
       err: expect.stringContaining("no leak 'leek'") as string,
     })
     expect(await soaked('--minutes', 'many')).toMatchObject({ code: 2 })
+  })
+
+  test.each([
+    ['0.3 ± 0.1', 0.3, 0.05, 3, true],
+    ['0.45 ± 0.1, which may be above', 0.45, 0.05, 3, false],
+    ['0.9 ± 0.25', 0.9, 0.125, 3, false],
+    ['0.7 ± 0.16, of so short a run that it rose by nothing', 0.7, 0.08, 0.05, true],
+    ['0.9 ± 0.6, of a short run', 0.9, 0.3, 1, true],
+    ['1.5 ± 0.6, of a short run', 1.5, 0.3, 1, false],
+    ['1.5 ± 0.6, of so short a run that it rose by nothing', 1.5, 0.3, 0.05, true],
+  ])('a slope of %s: below 0.5 as far as the run tells', (_, perUnit, error, rise, below) => {
+    expect(isBelow({ perUnit, error, rise }, 0.5, 0.1)).toBe(below)
   })
 
   test('a slope is that of the line through the points, and says how sure it is', () => {

@@ -1,4 +1,5 @@
 import { RuntimeError } from './errors.ts'
+import { hasMethods } from './readable.ts'
 
 /**
  * Time, as a process sees it. The store's clock judges leases; this one dates what a process does on its own.
@@ -59,6 +60,24 @@ export interface Environment {
   readonly ids: Ids
   readonly random: Random
   readonly digest: Digest
+}
+
+/** Whether a value has all that an {@link Environment} has to have. Never throws. */
+export function isEnvironment(value: unknown): value is Environment {
+  const has = (part: string, ...names: readonly string[]) =>
+    hasMethods((value as Readonly<Record<string, unknown>>)[part], ...names)
+  try {
+    return (
+      has('clock', 'now', 'monotonic') &&
+      has('timers', 'after') &&
+      has('ids', 'uuid') &&
+      has('random', 'next') &&
+      has('digest', 'sha256', 'sha256Hex')
+    )
+  } catch {
+    // Nothing, which has no parts, or a getter that throws.
+    return false
+  }
 }
 
 /** The longest delay, in ms, that callers arm a timer for in one go. Source: `docs/reliability.md` T11. */

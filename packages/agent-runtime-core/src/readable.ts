@@ -29,3 +29,13 @@ export function isList(value: unknown): value is readonly unknown[] {
     return false
   }
 }
+
+/** Whether `value` has all of these methods, of whichever class it is. Never throws. */
+export function hasMethods(value: unknown, ...names: readonly string[]): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  try {
+    return names.every((name) => typeof (value as Record<string, unknown>)[name] === 'function')
+  } catch {
+    return false
+  }
+}

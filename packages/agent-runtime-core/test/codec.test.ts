@@ -237,6 +237,10 @@ describe('encode refuses', () => {
     expect((error as Error).message).toContain(reason)
   })
 
+  test('G02 the limit is 64 levels, which every version of a history goes by', () => {
+    expect(MAX_DEPTH).toBe(64)
+  })
+
   test(`G02 more than ${MAX_DEPTH} levels, not ${MAX_DEPTH}`, () => {
     const nest = (levels: number, wrap: (inner: unknown) => unknown) => {
       let value: unknown = 1

@@ -83,6 +83,7 @@ describe('describeError', () => {
     huge.name = 'n'.repeat(5_000)
     huge.stack = 'ä'.repeat(50_000)
     const record = describeError(huge)
+    expect(errorLimits.messageBytes).toBe(16_384)
     expect(bytes(record.message)).toBeLessThanOrEqual(errorLimits.messageBytes)
     expect(bytes(record.message)).toBeGreaterThan(errorLimits.messageBytes - 8)
     expect(record.message.isWellFormed()).toBe(true)

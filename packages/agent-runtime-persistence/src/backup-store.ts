@@ -1,9 +1,21 @@
 // oxlint-disable-next-line house/database-files -- names of files that nothing has open
-import { chmodSync, existsSync, linkSync, renameSync, rmSync, statSync } from 'node:fs'
-import { dirname, resolve } from 'node:path'
-import { RuntimeError, StoreError } from '@ku0/agent-runtime-core'
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  linkSync,
+  lstatSync,
+  openSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { RuntimeError, show, StoreError } from '@ku0/agent-runtime-core'
 import Database from 'better-sqlite3'
+import { parseOptions } from './call-options.ts'
 import { parseStoreUrl } from './open-store.ts'
+import { invalid } from './parse-given.ts'
 import { readAnchor } from './sqlite/anchor.ts'
 import { compareWithAnchor, dataLossError } from './sqlite/data-loss.ts'
 import { storeErrorOf } from './sqlite/errors.ts'
@@ -26,7 +38,7 @@ export interface Backup {
 }
 
 export interface BackupOptions {
-  /** Told after each slice: pages copied, and pages in all. */
+  /** Told after each slice: pages copied, and pages in all. What it throws ends the backup, which rejects with it. */
   readonly onProgress?: (copied: number, pages: number) => void
   /** Ends it early: nothing is left of the copy, and it rejects with the signal's reason. */
   readonly signal?: AbortSignal
@@ -38,26 +50,36 @@ export interface BackupOptions {
  * file, with `store_corrupt` when the copy does not verify, with `store_data_loss` when the store is behind its anchor, and as `verifyStore` does; nothing is left behind then. Source: `docs/operating.md`,
  * Backup.
  */
-export async function backupStore(
-  url: string,
-  target: string,
-  { onProgress, signal }: BackupOptions = {},
-): Promise<Backup> {
+export async function backupStore(url: string, target: string, options: BackupOptions = {}): Promise<Backup> {
+  const { onProgress, signal } = parseOptions('backupStore', options)
+  if (typeof target !== 'string' || target === '' || target.includes('\0') || !target.isWellFormed())
+    throw invalid(`backupStore target: the path of a file that is made; given ${show(target)}`)
   const path = resolve(target)
   assertFree(path)
   const { db, path: source } = openForReading(parseStoreUrl(url))
   const anchor = readAnchor(source)
-  const partial = `${path}.${systemEnvironment().ids.uuid()}.partial`
+  const partial = join(dirname(path), `backup-${systemEnvironment().ids.uuid()}.partial`)
+  let theirs: { readonly error: unknown } | undefined
+  const tell = (copied: number, pages: number) => {
+    try {
+      signal?.throwIfAborted()
+      onProgress?.(copied, pages)
+    } catch (error) {
+      theirs = { error }
+      throw error
+    }
+  }
   try {
     // What is read first is what is copied: the snapshot stays, whoever commits meanwhile.
     db.exec('BEGIN')
     const loss = anchor === undefined ? undefined : compareWithAnchor(db, anchor)
     if (loss !== undefined) throw dataLossError(source, loss)
     db.prepare('SELECT count(*) FROM meta').get()
+    // It is nobody else's while it is made, either, nor what a crash leaves of it.
+    closeSync(openSync(partial, 'wx', 0o600))
     await db.backup(partial, {
       progress: ({ totalPages, remainingPages }) => {
-        signal?.throwIfAborted()
-        onProgress?.(totalPages - remainingPages, totalPages)
+        tell(totalPages - remainingPages, totalPages)
         return slicePages
       },
     })
@@ -72,7 +94,7 @@ export async function backupStore(
     const { storeId, tasks, events, lastGood } = found
     return { path, bytes, storeId, commit: lastGood.commit, at: lastGood.at, tasks, events }
   } catch (error) {
-    if (signal?.aborted === true) throw error
+    if (signal?.aborted === true || theirs?.error === error) throw error
     throw storeErrorOf(error, source)
   } finally {
     db.close()
@@ -81,12 +103,16 @@ export async function backupStore(
 }
 
 function assertFree(path: string): void {
-  for (const name of [path, `${path}-wal`, `${path}-anchor`])
-    if (existsSync(name))
-      throw new RuntimeError('already_exists', `${name} exists; a backup never replaces a file`)
   const folder = dirname(path)
-  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true)
-    throw new StoreError('store_folder_missing', `${folder} does not exist; create the folder`)
+  try {
+    if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true)
+      throw new StoreError('store_folder_missing', `${folder} does not exist; create the folder`)
+    for (const name of [path, `${path}-wal`, `${path}-anchor`])
+      if (lstatSync(name, { throwIfNoEntry: false }) !== undefined)
+        throw new RuntimeError('already_exists', `${name} exists; a backup never replaces a file`)
+  } catch (error) {
+    throw storeErrorOf(error, path)
+  }
 }
 
 /** Without a log of its own the copy can be read where nothing may be written. Whoever opens it as a store gives it one. */

@@ -1,11 +1,9 @@
 import {
   type ExecutionStore,
-  firstLines,
   type Interest,
   type Read,
   type ReadKind,
   type Reads,
-  RuntimeError,
   show,
   type StoreListener,
   suggestionFor,
@@ -14,6 +12,7 @@ import {
   type Writes,
 } from '@ku0/agent-runtime-core'
 import type { z } from 'zod'
+import { invalid, parseGiven as parse } from './parse-given.ts'
 import { contradictionIn, demand, interest, operations, queries } from './port-schema.ts'
 
 /**
@@ -96,22 +95,4 @@ function kindOf(given: unknown): unknown {
   } catch {
     return undefined
   }
-}
-
-/** A copy that is plain data: what crosses to the store cannot change under it, nor throw when it is read. */
-function parse(call: string, schema: z.ZodType, given: unknown): unknown {
-  let lines: readonly string[]
-  try {
-    const { success, data, error } = schema.safeParse(given)
-    if (success) return data
-    lines = error.issues.map(({ path, message }) => `${[call, ...path.map(String)].join(' ')}: ${message}`)
-  } catch {
-    // A getter threw, or the trap of a proxy.
-    throw invalid(`${call}: it cannot be read; given ${show(given)}`)
-  }
-  throw invalid(firstLines(lines).join('\n'))
-}
-
-function invalid(message: string): RuntimeError {
-  return new RuntimeError('invalid_argument', message)
 }

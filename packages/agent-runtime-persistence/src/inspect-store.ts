@@ -28,8 +28,11 @@ export interface Inspection {
   readonly durability: {
     /** Of the file, which is kept in it. */
     readonly journalMode: string
-    /** What this program gets for each mode, read back after a write: of `full` 2, of `normal` 1. */
-    readonly synchronous: Readonly<Record<Durability, number>>
+    /**
+     * What this program gets for each mode, read back after a write to a scratch database in the folder of temporary files: of `full` 2, of
+     * `normal` 1; null where none could be made there.
+     */
+    readonly synchronous: Readonly<Record<Durability, number | null>>
     /** What the process that wrote last had; null where no anchor tells. */
     readonly lastWriter: Durability | null
   }
@@ -179,8 +182,9 @@ function fileAt(path: string): StoreFile {
 }
 
 /** What a store gets that is opened by this program: the setting is each connection's own, so it is tried on one. */
-function settingsHere(): Record<Durability, number> {
-  const folder = mkdtempSync(join(tmpdir(), 'ku0-doctor-'))
+function settingsHere(): Record<Durability, number | null> {
+  const folder = scratchFolder()
+  if (folder === undefined) return { full: null, normal: null }
   const settingOf = (durability: Durability): number => {
     const { db } = openDatabase(join(folder, `${durability}.db`), durability)
     try {
@@ -194,6 +198,15 @@ function settingsHere(): Record<Durability, number> {
     return { full: settingOf('full'), normal: settingOf('normal') }
   } finally {
     rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** Nothing where there can be none: that says nothing of the store. */
+function scratchFolder(): string | undefined {
+  try {
+    return mkdtempSync(join(tmpdir(), 'ku0-doctor-'))
+  } catch {
+    return undefined
   }
 }
 
@@ -232,12 +245,18 @@ function* problemsIn(
     ['full', 2],
     ['normal', 1],
   ] as const)
-    if (durability.synchronous[mode] !== expected)
+    if (durability.synchronous[mode] !== null && durability.synchronous[mode] !== expected)
       yield {
         level: 'error',
         message: `with durability ${mode} synchronous is ${durability.synchronous[mode]}, not ${expected}`,
         remedy: 'A store would not open here: use the better-sqlite3 that this package asks for.',
       }
+  if (durability.synchronous.full === null)
+    yield {
+      level: 'warning',
+      message: `the settings of a store could not be tried: no folder can be made in ${tmpdir()}`,
+      remedy: 'Set TMPDIR to a folder that this user may write to.',
+    }
   if (durability.lastWriter === 'normal')
     yield {
       level: 'warning',

@@ -1,20 +1,22 @@
 import {
-  parseExecutionConfig,
-  RuntimeError,
   type Environment,
-  type ExecutionConfig,
+  type ExecutionConfigInput,
   type ExecutionStore,
+  parseExecutionConfig,
+  show,
 } from '@ku0/agent-runtime-core'
+import { parseOptions } from './call-options.ts'
 import { openInlineStore } from './inline-store.ts'
 import { assertNodeSupported } from './node-version.ts'
+import { invalid } from './parse-given.ts'
 import type { Durability } from './sqlite/open.ts'
 import type { StoreFront } from './front.ts'
 import { openThreadStore } from './store-thread.ts'
 import { chainDigest, systemEnvironment, systemIdentity } from './system.ts'
 
 export interface OpenStoreOptions {
-  /** Track AA's defaults when left out. */
-  readonly config?: ExecutionConfig
+  /** Track AA's settings and the rest; each has a default. */
+  readonly config?: ExecutionConfigInput
   /** `full` (default): an acknowledged write survives a power loss on storage that honours fsync. `normal`: a crash of the process only. */
   readonly durability?: Durability
   /**
@@ -35,11 +37,13 @@ export interface OpenStoreOptions {
 
 /**
  * Opens a store: `sqlite:PATH` (made when missing, its folder must exist) or `sqlite::memory:`. Rejects with a StoreError that
- * names what was wrong and what to do; an existing file that is not a store is left as it is.
+ * names what was wrong and what to do; an existing file that is not a store is left as it is. Options that are not as they should be are
+ * refused before anything is opened: with `invalid_argument`, and settings with a ConfigError.
  */
 export async function openStore(url: string, options: OpenStoreOptions = {}): Promise<ExecutionStore> {
-  const store = await openUnchecked(url, options)
-  if (options.checked === false) return store
+  const given = parseOptions('openStore', options)
+  const store = await openUnchecked(url, given)
+  if (given.checked === false) return store
   // A runtime does not need it: it starts without.
   const { CheckedStore } = await import('./checked-store.ts')
   return new CheckedStore(store)
@@ -48,7 +52,7 @@ export async function openStore(url: string, options: OpenStoreOptions = {}): Pr
 function openUnchecked(url: string, options: OpenStoreOptions): StoreFront | Promise<StoreFront> {
   const path = parseStoreUrl(url)
   assertNodeSupported()
-  const config = options.config ?? parseExecutionConfig({}).config
+  const { config } = parseExecutionConfig(options.config)
   const environment = options.environment ?? systemEnvironment()
   const identity = options.environment
     ? { processId: environment.ids.uuid(), host: 'virtual', bootId: 'virtual', pid: 0 }
@@ -67,10 +71,10 @@ function openUnchecked(url: string, options: OpenStoreOptions): StoreFront | Pro
 
 /** The path behind a store's URL. Throws `invalid_argument` with the forms that are known. */
 export function parseStoreUrl(url: string): string {
-  const match = /^sqlite:(?!file:|\/\/[^/])([^?]+)$/s.exec(url)
+  const isText = typeof url === 'string' && url.isWellFormed()
+  const match = isText ? /^sqlite:(?!file:|\/\/[^/])([^?]+)$/s.exec(url) : null
   if (match?.[1] !== undefined) return match[1].replace(/^\/\/(?=\/)/, '')
-  throw new RuntimeError(
-    'invalid_argument',
-    `unknown store ${JSON.stringify(url)}: use sqlite:PATH (for example sqlite:runtime.db or sqlite:/var/lib/runtime.db, without options) or sqlite::memory:`,
+  throw invalid(
+    `unknown store ${show(url)}: use sqlite:PATH (for example sqlite:runtime.db or sqlite:/var/lib/runtime.db, without options) or sqlite::memory:`,
   )
 }

@@ -1,4 +1,4 @@
-import { RuntimeError } from '@ku0/agent-runtime-core'
+import { parseOptions } from './call-options.ts'
 import { readAnchor } from './sqlite/anchor.ts'
 import { openForReading } from './sqlite/reading.ts'
 import { storeErrorOf } from './sqlite/errors.ts'
@@ -21,7 +21,7 @@ export interface VerifyOptions {
  * Source: `docs/operating.md`, Verify.
  */
 export async function verifyStore(url: string, options: VerifyOptions = {}): Promise<Verification> {
-  return verifyFile(parseStoreUrl(url), options)
+  return verifyFile(parseStoreUrl(url), parseOptions('verifyStore', options))
 }
 
 /** The same by the path of the file. */
@@ -29,11 +29,6 @@ export async function verifyFile(
   given: string,
   { maxFaults = 100, signal }: VerifyOptions = {},
 ): Promise<Verification> {
-  if (!Number.isInteger(maxFaults) || maxFaults < 1 || maxFaults > 10_000)
-    throw new RuntimeError(
-      'invalid_argument',
-      `maxFaults is a whole number from 1 to 10 000, not ${maxFaults}`,
-    )
   const { db, path } = openForReading(given)
   const { digest } = systemEnvironment()
   try {

@@ -10,7 +10,7 @@ import {
 import { join } from 'node:path'
 import { parseExecutionConfig } from '@ku0/agent-runtime-core'
 import Database from 'better-sqlite3'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { backupStore, openStore, verifyStore } from '../src/index.ts'
 import { ChildStore } from './child-store.ts'
 import { scratchFolder } from './scratch-folder.ts'
@@ -20,6 +20,7 @@ const limits = { queueDepthLimit: 1_000_000, batchBackpressureThreshold: 1_000_0
 const { config } = parseExecutionConfig(limits)
 const task = { type: 'work', lane: 'normal', input: JSON.stringify('x'.repeat(300)) } as const
 const backup = (path: string, target: string) => backupStore(`sqlite:${path}`, target)
+const copiesIn = (folder: string) => readdirSync(folder).filter((name) => /^(?:copy|backup)/.test(name))
 
 describe('a backup (docs/reliability.md D25)', () => {
   test(
@@ -83,10 +84,10 @@ describe('a backup (docs/reliability.md D25)', () => {
     chmodSync(path, 0o600)
     const made = await backup(path, join(folder, 'copy.db'))
     expect(statSync(made.path).mode & 0o777).toBe(0o600)
-    expect(readdirSync(folder).filter((name) => name.startsWith('copy'))).toEqual(['copy.db'])
+    expect(copiesIn(folder)).toEqual(['copy.db'])
     expect(made.bytes).toBe(statSync(made.path).size)
     await verifyStore(`sqlite:${made.path}`)
-    expect(readdirSync(folder).filter((name) => name.startsWith('copy'))).toEqual(['copy.db'])
+    expect(copiesIn(folder)).toEqual(['copy.db'])
   })
 
   test.each(['', '-wal', '-anchor'])('never replaces a file: copy.db%s', async (suffix) => {
@@ -109,7 +110,7 @@ describe('a backup (docs/reliability.md D25)', () => {
       code: 'store_corrupt',
       message: expect.stringContaining('task 2, event 1') as string,
     })
-    expect(readdirSync(folder).filter((name) => name.startsWith('copy'))).toEqual([])
+    expect(copiesIn(folder)).toEqual([])
   })
 
   test('of a store that has lost commits is none either', async () => {
@@ -122,7 +123,7 @@ describe('a backup (docs/reliability.md D25)', () => {
     await store.close()
     copyFileSync(join(folder, 'older.db'), path)
     await expect(backup(path, join(folder, 'copy.db'))).rejects.toMatchObject({ code: 'store_data_loss' })
-    expect(readdirSync(folder).filter((name) => name.startsWith('copy'))).toEqual([])
+    expect(copiesIn(folder)).toEqual([])
   })
 
   test('that is ended early leaves nothing', async () => {
@@ -131,7 +132,48 @@ describe('a backup (docs/reliability.md D25)', () => {
     await live(path)
     const signal = AbortSignal.abort(new Error('enough'))
     await expect(backupStore(`sqlite:${path}`, join(folder, 'copy.db'), { signal })).rejects.toThrow('enough')
-    expect(readdirSync(folder).filter((name) => name.startsWith('copy'))).toEqual([])
+    expect(copiesIn(folder)).toEqual([])
+  })
+
+  test('X11 is its owner’s alone from the beginning, whatever the umask', async () => {
+    const folder = scratchFolder()
+    const path = join(folder, 'it.db')
+    await live(path)
+    const umask = process.umask(0)
+    onTestFinished(() => void process.umask(umask))
+    const modes = new Set<number>()
+    const onProgress = () => {
+      for (const name of readdirSync(folder))
+        if (name.startsWith('backup-')) modes.add(statSync(join(folder, name)).mode & 0o777)
+    }
+    await backupStore(`sqlite:${path}`, join(folder, 'copy.db'), { onProgress })
+    expect([...modes]).toEqual([0o600])
+    expect(statSync(join(folder, 'copy.db')).mode & 0o777).toBe(0o600)
+  })
+
+  test('ends with what onProgress throws', async () => {
+    const folder = scratchFolder()
+    const path = join(folder, 'it.db')
+    await live(path)
+    const thrown = new SyntaxError('theirs')
+    const onProgress = () => {
+      throw thrown
+    }
+    await expect(backupStore(`sqlite:${path}`, join(folder, 'copy.db'), { onProgress })).rejects.toBe(thrown)
+    expect(copiesIn(folder)).toEqual([])
+  })
+
+  test('has a name that the folder takes, as long as any; a longer one is refused before a page is copied', async () => {
+    const folder = scratchFolder()
+    const path = join(folder, 'it.db')
+    await live(path)
+    const name = `copy${'x'.repeat(244)}`
+    expect(await backup(path, join(folder, name))).toMatchObject({ path: join(folder, name) })
+    await expect(backup(path, join(folder, 'x'.repeat(300)))).rejects.toMatchObject({
+      code: 'store_read_only',
+      message: expect.stringContaining('name too long') as string,
+    })
+    expect(copiesIn(folder)).toEqual([name])
   })
 
   test('of nothing, or into a missing folder', async () => {

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { chmodSync, copyFileSync, readFileSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { backupStore, inspectStore, openStore, verifyStore } from '../src/index.ts'
 import { schemaVersion } from '../src/sqlite/schema.ts'
 import { ChildStore } from './child-store.ts'
@@ -52,6 +52,21 @@ describe('an inspection', () => {
     })
     expect(found.files[0]).toEqual({ path, bytes: before.length, mode: '600' })
     expect(Math.abs(found.clock.offsetMs ?? Number.NaN)).toBeLessThan(1_000)
+  })
+
+  test('where no scratch database can be made, the settings are untried, and that is no error of the store', async () => {
+    const path = await closed()
+    const { TMPDIR } = process.env
+    onTestFinished(() => {
+      if (TMPDIR === undefined) delete process.env['TMPDIR']
+      else process.env['TMPDIR'] = TMPDIR
+    })
+    process.env['TMPDIR'] = join(path, 'no folder')
+    expect(await inspect(path)).toMatchObject({
+      ok: true,
+      durability: { synchronous: { full: null, normal: null } },
+      problems: [{ level: 'warning', message: expect.stringContaining(join(path, 'no folder')) as string }],
+    })
   })
 
   test('of a store in use tells its processes, and which of them are dead', async () => {

@@ -1,4 +1,4 @@
-import {
+import fs, {
   copyFileSync,
   existsSync,
   readFileSync,
@@ -8,12 +8,13 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
 import { parseExecutionConfig, StoreError, type ExecutionStore } from '@ku0/agent-runtime-core'
 import { createVirtualEnvironment, Scene } from '@ku0/agent-runtime-core/testing'
 import Database from 'better-sqlite3'
-import { describe, expect, test } from 'vitest'
-import { openStore, type OpenStoreOptions } from '../src/index.ts'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { backupStore, inspectStore, openStore, type OpenStoreOptions, verifyStore } from '../src/index.ts'
 import { readAnchor } from '../src/sqlite/anchor.ts'
 import { ChildStore } from './child-store.ts'
 import { nodeDigest, scratchFolder } from './scratch-folder.ts'
@@ -127,6 +128,22 @@ describe('T6 a log whose end is gone (docs/reliability.md T6, D05)', () => {
     expect(await store.read({ kind: 'stats' })).toMatchObject({ totals: { submitted: acknowledged } })
     expect(store.info.acceptedLoss).toBeUndefined()
     await store.close()
+  })
+
+  test('before its first checkpoint, when all is in the log: whoever only reads it says so, too', async () => {
+    const folder = scratchFolder()
+    const whole = await killed(folder, 3)
+    const cut = copied(whole, join(folder, 'cut.db'))
+    truncateSync(`${cut}-wal`, 100)
+    expect(statSync(cut).size).toBeLessThan(5_000)
+    const url = `sqlite:${cut}`
+    const readers = [verifyStore(url), inspectStore(url), backupStore(url, join(folder, 'copy.db'))]
+    for (const reading of readers)
+      await expect(reading).rejects.toMatchObject({
+        code: 'store_data_loss',
+        details: { anchored: 3, lastGood: 0 },
+      })
+    expect(existsSync(join(folder, 'copy.db'))).toBe(false)
   })
 
   test('an anchor that is behind, missing or no anchor says nothing against the store', async () => {
@@ -313,6 +330,34 @@ describe('the anchor of an open store', () => {
     await scene.pass(1_500)
     expect(readAnchor(path)).toMatchObject({ commit: 2 })
     await store.close()
+  })
+
+  test.each([
+    ['full', 5],
+    ['normal', 0],
+  ] as const)('with durability %s: synced %i times in five seconds of commits', async (durability, times) => {
+    const environment = { ...createVirtualEnvironment('synced'), digest: nodeDigest }
+    const path = join(scratchFolder(), 'it.db')
+    const store = await openStore(`sqlite:${path}`, { environment, durability })
+    const scene = new Scene(store, parseExecutionConfig().config, environment.clock, { digest: nodeDigest })
+    const real = fs.fdatasyncSync
+    let synced = 0
+    onTestFinished(() => {
+      fs.fdatasyncSync = real
+      syncBuiltinESMExports()
+    })
+    fs.fdatasyncSync = (file) => {
+      synced += 1
+      real(file)
+    }
+    syncBuiltinESMExports()
+    // SQLite syncs its own files by itself.
+    for (let n = 0; n < 20; n += 1) {
+      await scene.submit()
+      await scene.pass(250)
+    }
+    await store.close()
+    expect(Math.abs(synced - times)).toBeLessThanOrEqual(times === 0 ? 0 : 1)
   })
 
   test('a store in memory has none, and a store that may not write it is not opened', async () => {

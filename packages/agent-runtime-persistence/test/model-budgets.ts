@@ -6,7 +6,7 @@ import {
   type ModelTask,
   type ReferenceModel,
 } from '@ku0/agent-runtime-core/testing'
-import { Command, leaseOf, pick } from './model-command.ts'
+import { Command, leaseOf, pick, placeOf } from './model-command.ts'
 import { count, type Real } from './model-real.ts'
 
 // Commands of budgets.
@@ -46,15 +46,15 @@ export class SpawnWithBudget extends Command {
   async act(model: ReferenceModel, real: Real): Promise<void> {
     const lease = leaseOf(model, this.which)
     const { key, policy, terms } = this
+    const call = { key, position: placeOf(key) }
     const budget = terms === undefined ? {} : { budget: terms }
     const submission = { lane: 'interactive', type: 'b', input: '1' } as const
     const before = model.tasks.length
-    const expected = model.spawn(lease, { ...submission, key, policy, ...budget })
+    const expected = model.spawn(lease, { ...submission, ...call, policy, ...budget })
     const outcome = await real.scene.write({
       kind: 'spawn',
       leaseId: real.leaseId(lease),
-      key,
-      position: 0,
+      ...call,
       policy,
       submission: { ...submission, ...budget },
     })

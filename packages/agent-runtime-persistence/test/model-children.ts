@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { ChildPolicy, Lane } from '@ku0/agent-runtime-core'
 import type { ReferenceModel } from '@ku0/agent-runtime-core/testing'
-import { Command, leaseOf } from './model-command.ts'
+import { Command, leaseOf, placeOf } from './model-command.ts'
 import { count, type Real } from './model-real.ts'
 
 /** A holder submits a child, or gets the one that it has under the key. */
@@ -22,12 +22,13 @@ export class Spawn extends Command {
   async act(model: ReferenceModel, real: Real): Promise<void> {
     const lease = leaseOf(model, this.which)
     const { key, policy, lane, type } = this
+    const call = { key, position: placeOf(key) }
     const before = model.tasks.length
     const names = key === 'c3' ? { model: 'big', labels: { run: '1' } } : {}
-    const expected = model.spawn(lease, { key, policy, lane, type, input: '1', names })
+    const expected = model.spawn(lease, { ...call, policy, lane, type, input: '1', names })
     const submission = { lane, type, input: '1', ...names }
     const leaseId = real.leaseId(lease)
-    const outcome = await real.scene.write({ kind: 'spawn', leaseId, key, position: 0, policy, submission })
+    const outcome = await real.scene.write({ kind: 'spawn', leaseId, ...call, policy, submission })
     if (expected === 'stale') assert.deepEqual(outcome, { fenced: 'stale' })
     else if (expected.as === 'refused') {
       const { receipt } = outcome as Extract<typeof outcome, { as: 'refused' }>
@@ -47,5 +48,26 @@ export class Spawn extends Command {
             ? 'spawn'
             : 'spawned before',
     )
+  }
+}
+
+/** A child that runs completes, and its parent hears of it. */
+export class EndChild extends Command {
+  readonly which: number
+  constructor(which: number) {
+    super()
+    this.which = which
+  }
+  async act(model: ReferenceModel, real: Real): Promise<void> {
+    const running = model.leases.filter(({ state, task }) => state === 'running' && task.parent !== undefined)
+    const lease = running[this.which % Math.max(1, running.length)]
+    if (lease === undefined) return
+    const expected = model.settle(lease, { as: 'completed', value: '1' })
+    const settlement = { as: 'completed', output: '1' } as const
+    assert.equal(
+      await real.scene.write({ kind: 'settle', leaseId: real.leaseId(lease), settlement }),
+      expected,
+    )
+    count('child completed')
   }
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import type { ModelTask, ReferenceModel } from '@ku0/agent-runtime-core/testing'
 import type fc from 'fast-check'
 import { compare } from './model-compare.ts'
+import { countTurn } from './model-compare-shares.ts'
 import { count, type Real } from './model-real.ts'
 
 // What the model and a store are told alike: each command does the same to both and compares what they say.
@@ -45,6 +46,7 @@ export abstract class Command implements fc.AsyncCommand<ReferenceModel, Real> {
         })),
     )
     await compare(model, real)
+    for (const lease of model.leases.slice(leases)) countTurn(model, lease)
     if (model.tasks.some((task) => task.state === 'queued' && model.isQuarantined(task)))
       count('suspect held')
   }
@@ -64,6 +66,14 @@ export function pick<T>(all: readonly T[], which: number, isLive: (it: T) => boo
 }
 export const leaseOf = (model: ReferenceModel, which: number) =>
   pick(model.leases, which, ({ state }) => state === 'running')
+
+/** Where a step or a child is called, by its key: always at the same place, so that it is told what comes before it. */
+export function placeOf(key: string): number {
+  const place = CALLS.indexOf(key)
+  return place < 0 ? 0 : 2 * place
+}
+
+const CALLS = ['s3', 's1', 'c1', 's2', 'c2', '\ud800', 'c3', 's4']
 
 /** What a rejection may make void, as far as it is of steps. */
 export function memosOf(task: ModelTask | undefined): number {

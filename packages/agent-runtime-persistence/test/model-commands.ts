@@ -7,7 +7,7 @@ import {
   type ModelWorker,
   type ReferenceModel,
 } from '@ku0/agent-runtime-core/testing'
-import { Command, leaseOf, pick } from './model-command.ts'
+import { Command, leaseOf, pick, placeOf } from './model-command.ts'
 import { count, type Real } from './model-real.ts'
 
 // Commands of tasks, workers and time.
@@ -139,14 +139,14 @@ export class Step extends Command {
   async act(model: ReferenceModel, real: Real): Promise<void> {
     const lease = leaseOf(model, this.which)
     const open = [...(lease?.task.children.values() ?? [])].filter(({ isOpen }) => isOpen).length
-    const expected = model.step(lease, this.key, this.value, this.drops)
+    const expected = model.step(lease, { key: this.key, position: placeOf(this.key) }, this.value, this.drops)
     const left = [...(lease?.task.children.values() ?? [])].filter(({ isOpen }) => isOpen).length
     count('child dropped', open - left)
     const outcome = await real.scene.write({
       kind: 'recordStep',
       leaseId: real.leaseId(lease),
       key: this.key,
-      position: 0,
+      position: placeOf(this.key),
       durationMs: 1,
       result: this.value,
       ...(this.drops.length === 0 ? {} : { dropsChildren: this.drops }),
@@ -208,6 +208,7 @@ function settlementOf(it: ModelSettlement): Settlement {
         kind: it.kind,
         error: it.value,
         ...(it.breach === undefined ? {} : { breach: it.breach }),
+        ...(it.waits === undefined ? {} : { waits: it.waits }),
       }
     case 'retry':
     case 'rate_limited':

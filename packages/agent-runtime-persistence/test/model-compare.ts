@@ -1,21 +1,24 @@
 import assert from 'node:assert/strict'
-import type { TaskRecord } from '@ku0/agent-runtime-core'
+import { idempotencyKey, type TaskRecord } from '@ku0/agent-runtime-core'
 import {
   BUDGET_ERROR,
   countedKeys,
   doubtsOf,
   holdOf,
   inOrder,
+  type ModelEffect,
   type ModelTask,
   pendingApprovals,
   type ReferenceModel,
   rejectionsSinceApproval,
+  startsOf,
   type StoreSnapshot,
   takeSnapshot,
   violationsIn,
 } from '@ku0/agent-runtime-core/testing'
 import { compareBudgets } from './model-compare-budgets.ts'
-import { config, type Real } from './model-real.ts'
+import type { Real } from './model-real.ts'
+import { compareShares } from './model-compare-shares.ts'
 import { nodeDigest } from './scratch-folder.ts'
 
 /** The projected state of both is the same, and the store breaks no invariant. */
@@ -77,11 +80,12 @@ export async function compare(model: ReferenceModel, real: Real): Promise<void> 
   await compareBudgets(model, real)
   await compareQuotas(model, real)
   await compareCircuits(model, real)
+  await compareShares(model, real)
   assert.deepEqual(real.scene.failures, [])
 }
 
 /** A route that nothing is to be remembered of has no circuit in either. */
-async function compareCircuits(model: ReferenceModel, { scene }: Real): Promise<void> {
+async function compareCircuits(model: ReferenceModel, { scene, config }: Real): Promise<void> {
   const routes = await scene.read({ kind: 'routes' })
   const open = routes.filter(({ circuit }) => circuit !== 'closed')
   const rests = (openedAt: number) => model.now - openedAt < config.circuitOpenMs
@@ -103,7 +107,11 @@ async function compareCircuits(model: ReferenceModel, { scene }: Real): Promise<
 /** Everything that there is, in which no invariant is broken. */
 async function search(real: Real): Promise<StoreSnapshot> {
   const snapshot = await takeSnapshot(real.scene.store)
-  const it = { config, digest: nodeDigest, ...(real.before === undefined ? {} : { before: real.before }) }
+  const it = {
+    config: real.config,
+    digest: nodeDigest,
+    ...(real.before === undefined ? {} : { before: real.before }),
+  }
   assert.deepEqual(violationsIn(snapshot, it), [])
   real.before = snapshot
   return snapshot
@@ -159,6 +167,7 @@ async function compareMemos(model: ReferenceModel, { scene, taskIds }: Real, tas
       inDoubt: memos.inDoubt
         .map(({ key, starts }) => `${starts} ${key}`)
         .toSorted((a, b) => (a < b ? -1 : 1)),
+      effects: memos.effectKeys.map(({ key, effectKey }) => `${effectKey} ${key}`).toSorted(),
       children: memos.children.map((it) => [it.key, it.taskId, it.policy, it.seq]),
       rejections: memos.rejections.map(({ key, since, seq, value }) => ({ key, since, seq, value })),
     },
@@ -169,6 +178,11 @@ async function compareMemos(model: ReferenceModel, { scene, taskIds }: Real, tas
       inDoubt: doubtsOf(task)
         .map(({ key, starts }) => `${starts} ${key}`)
         .toSorted((a, b) => (a < b ? -1 : 1)),
+      effects: startsOf(task)
+        .flatMap(({ key, effect }) =>
+          effect === undefined ? [] : `${effectKeyOf(key, effect, taskIds.get(effect.task.sequence))} ${key}`,
+        )
+        .toSorted(),
       children: [...task.children.values()].map((it) => [
         it.key,
         taskIds.get(it.task.sequence),
@@ -186,6 +200,11 @@ async function compareMemos(model: ReferenceModel, { scene, taskIds }: Real, tas
       .filter(({ dueAt }) => (dueAt ?? model.now) >= model.now)
       .map(({ key, terms, dueAt }) => [key, terms?.request, dueAt, rejectionsSinceApproval(task)]),
   )
+}
+
+/** By which whoever is called knows the step again. Source: `docs/semantics.md 4.6`. */
+function effectKeyOf(key: string, { generation }: ModelEffect, taskId = ''): string {
+  return idempotencyKey(nodeDigest, taskId, key, null, generation)
 }
 
 async function compareSchedules(model: ReferenceModel, real: Real): Promise<void> {

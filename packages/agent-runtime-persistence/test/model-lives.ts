@@ -10,7 +10,7 @@ import {
 import type { ModelRequest, ModelSettlement } from '@ku0/agent-runtime-core/testing'
 import fc from 'fast-check'
 import { AdvanceToLine, Answer, SpawnWithBudget, SubmitWithBudget } from './model-budgets.ts'
-import { Spawn } from './model-children.ts'
+import { EndChild, Spawn } from './model-children.ts'
 import { Breach, FRAGILE } from './model-circuits.ts'
 import type { Command } from './model-command.ts'
 import {
@@ -27,8 +27,10 @@ import {
   Submit,
 } from './model-commands.ts'
 import { Evaluate } from './model-evaluations.ts'
+import { Fork } from './model-forks.ts'
 import { Refuse, SubmitNamed, Spend } from './model-quotas.ts'
 import { PutSchedule, UseSchedule } from './model-schedules.ts'
+import { Charge, RemoveClient, SetClient, SubmitFor } from './model-shares.ts'
 import { FailStep, Intend, Resolve } from './model-verdicts.ts'
 import { Diverge, Signal, Suspend, Unpark } from './model-waits.ts'
 
@@ -45,13 +47,21 @@ const settlement = fc.oneof<fc.Arbitrary<ModelSettlement>[]>(
     value,
     kind: fc.constantFrom('error' as const, 'timeout' as const),
   }),
+  // A handler that says which wait it failed of.
+  fc.record({
+    as: fc.constant('failed' as const),
+    value,
+    kind: fc.constant('error' as const),
+    waits: fc.subarray(['w1', 'w2', 'w5', 'a1', 'a2'], { minLength: 1 }),
+  }),
   fc.record({ as: fc.constant('retry' as const), value, delayMs: delay }),
 )
 const keys = ['w1', 'w2', 'w3', 'w4', 'w5', 'w6', 'w7', 'w8']
+const waitAt = (n: number) => ({ key: keys[n] ?? '', position: n })
 const request = fc
   .tuple(fc.nat(keys.length - 1), fc.boolean(), fc.constantFrom(0, 1, 250, 1_000, 5_000), fc.boolean())
   .map(([n, isTimer, delayMs, hasPatience]): ModelRequest => {
-    const wait = { key: keys[n] ?? '', position: n }
+    const wait = waitAt(n)
     if (isTimer) return { ...wait, kind: 'timer', delayMs }
     return {
       ...wait,
@@ -92,6 +102,29 @@ const requests = fc.uniqueArray(fc.oneof(request, request, childRequest, backOff
   minLength: 1,
   maxLength: 3,
   selector: ({ key }) => key,
+})
+const fork = fc.record({
+  from: fc.oneof(fc.constant(undefined), fc.nat(9)),
+  edits: fc.oneof(
+    { weight: 2, arbitrary: fc.constant([]) },
+    { weight: 1, arbitrary: fc.array(fc.tuple(fc.nat(9), value), { minLength: 1, maxLength: 2 }) },
+  ),
+  onlyOver: fc.constantFrom(true, false, false),
+  change: fc.oneof(
+    { weight: 2, arbitrary: fc.constant({}) },
+    {
+      weight: 1,
+      arbitrary: fc.record(
+        {
+          key: fc.constantFrom('k1', 'k4'),
+          taskId: fc.constant('mine'),
+          input: fc.constantFrom('1', '3'),
+          lane: fc.constantFrom(...lanes),
+        },
+        { requiredKeys: [] },
+      ),
+    },
+  ),
 })
 const names = fc.record(
   {
@@ -217,6 +250,10 @@ const commands = [
   ...often(
     1,
     which.map((it) => new Cancel(it)),
+  ),
+  ...often(
+    1,
+    fc.tuple(which, fork).map((it) => new Fork(...it)),
   ),
   ...often(
     1,
@@ -358,6 +395,10 @@ const familyCommands = [
   ),
   ...often(
     1,
+    fc.tuple(member, fork).map((it) => new Fork(...it)),
+  ),
+  ...often(
+    1,
     member.map((it) => new Diverge(it)),
   ),
   ...often(
@@ -369,6 +410,81 @@ const familyCommands = [
     fc
       .tuple(fc.constantFrom(1, 300, 1_000), fc.constantFrom(undefined, 0, 1))
       .map((it) => new Advance(...it)),
+  ),
+]
+
+/** Tasks that have done something, and are forked again and again. */
+const stepKey = fc.constantFrom('s1', 's2', 's3', 's4')
+/** One that nobody will answer in time. */
+const late = fc.nat(3).map((n): ModelRequest => ({ ...waitAt(n), kind: 'signal', name: 'late', delayMs: 0 }))
+/** Approvals that nobody is asked for, and rejections that come by themselves. */
+const verdictAt = (n: number, asked: boolean): ModelRequest => {
+  const key = approvals[n] ?? ''
+  const terms = { asked, maxRetries: 5, onReject: 'rerun', onTimeout: 'reject' } as const
+  return { key, position: n, kind: 'approval', name: approvalName(key), delayMs: 0, approval: terms }
+}
+const settled = fc.constantFrom(verdictAt(0, false), verdictAt(1, true), verdictAt(2, true))
+const forkingRequests = fc.oneof(request, late, late, backOff, rerun, settled, settled).map((it) => [it])
+const forkingCommands = [
+  ...often(
+    2,
+    fc.constantFrom(1, 2, 3).map((capacity) => new Register(capacity, ['*'])),
+  ),
+  ...often(
+    4,
+    fc
+      .constantFrom('interactive' as const, 'normal' as const)
+      .map((lane) => new Submit(lane, 'a', '1', undefined, 0)),
+  ),
+  ...often(
+    8,
+    member.map((it) => new Free(it)),
+  ),
+  ...often(
+    8,
+    fc.tuple(member, stepKey, value).map(([n, key, result]) => new Step(n, key, result, [])),
+  ),
+  ...often(
+    4,
+    fc.tuple(member, stepKey).map((it) => new Intend(...it)),
+  ),
+  fc
+    .tuple(member, stepKey, fc.constantFrom('error' as const, 'timeout' as const))
+    .map((it) => new FailStep(...it, [])),
+  ...often(
+    4,
+    fc
+      .tuple(member, fc.constantFrom(...childKeys))
+      .map((it) => new Spawn(...it, 'cancel', 'interactive', 'b')),
+  ),
+  ...often(
+    6,
+    fc.tuple(member, forkingRequests, fc.boolean()).map((it) => new Suspend(...it)),
+  ),
+  ...often(
+    4,
+    fc
+      .tuple(member, fc.constantFrom('approved' as const, 'rejected' as const, 'rejected' as const), said)
+      .map((it) => new Resolve(...it)),
+  ),
+  ...often(
+    3,
+    member.map((it) => new EndChild(it)),
+  ),
+  ...often(
+    4,
+    fc.tuple(member, settlement).map((it) => new Settle(...it)),
+  ),
+  ...often(
+    9,
+    fc.tuple(member, fork).map((it) => new Fork(...it)),
+  ),
+  fc.tuple(member, fc.constantFrom('even', 'odd'), value).map((it) => new Signal(...it)),
+  member.map((it) => new Cancel(it)),
+  member.map((it) => new Diverge(it)),
+  ...often(
+    3,
+    fc.tuple(fc.constantFrom(1, 300), fc.constantFrom(undefined, 0, 0)).map((it) => new Advance(...it)),
   ),
 ]
 
@@ -443,6 +559,7 @@ const spendingCommands = [
     2,
     fc.tuple(member, settlement).map((it) => new Settle(...it)),
   ),
+  fc.tuple(member, fork).map((it) => new Fork(...it)),
   fc.tuple(member, fc.constantFrom('even', 'odd'), value).map((it) => new Signal(...it)),
   fc
     .tuple(member, fc.constantFrom('approved' as const, 'rejected' as const), said)
@@ -484,7 +601,83 @@ const losingCommands = [
   which.map((it) => new Cancel(it)),
 ]
 
-/** A life begins with a worker, so that there is something to lose. `more`: commands that both kinds of lives have. */
+/** Clients that share a slot or two. */
+const client = fc.constantFrom('', 'ada', 'bob', 'eve')
+const sharingCommands = [
+  fc.constantFrom(1, 2).map((capacity) => new Register(capacity, ['*'])),
+  ...often(
+    9,
+    fc
+      .tuple(
+        client,
+        fc.constantFrom('normal' as const, 'normal' as const, 'normal' as const, ...lanes),
+        fc.constantFrom('a', 'a', 'a', 'b'),
+        fc.constantFrom(0, 0.5, 1, 1, 7),
+        fc.constantFrom(0, 0, 0, 0, 250),
+      )
+      .map((it) => new SubmitFor(...it)),
+  ),
+  ...often(
+    2,
+    fc
+      .tuple(
+        client,
+        fc.record(
+          {
+            credits: fc.constantFrom(0.5, 2, 500, 4_000),
+            tier: fc.constantFrom('contracted' as const, 'marketplace' as const),
+          },
+          { requiredKeys: [] },
+        ),
+      )
+      .map((it) => new SetClient(...it)),
+  ),
+  client.map((name) => new RemoveClient(name)),
+  ...often(
+    6,
+    member.map((it) => new Free(it)),
+  ),
+  ...often(
+    14,
+    fc
+      .tuple(member, fc.constantFrom('s1', undefined, undefined, undefined), fc.constantFrom(0, 0.25, 30))
+      .map((it) => new Charge(...it)),
+  ),
+  ...often(
+    3,
+    fc.tuple(member, settlement).map((it) => new Settle(...it)),
+  ),
+  ...often(
+    2,
+    fc.tuple(member, requests, fc.boolean()).map((it) => new Suspend(...it)),
+  ),
+  ...often(
+    2,
+    fc.tuple(member, fc.constantFrom('even', 'odd'), value).map((it) => new Signal(...it)),
+  ),
+  ...often(
+    2,
+    fc.constantFrom('yielded' as const, 'drained' as const).map((reason) => new Release(0, reason)),
+  ),
+  fc.tuple(member, fork).map((it) => new Fork(...it)),
+  fc.tuple(member, fc.constantFrom(...childKeys)).map((it) => new Spawn(...it, 'cancel', 'interactive', 'b')),
+  fc.constantFrom(...lanes).map((lane) => new Hold(lane, 'a')),
+  ...often(
+    2,
+    which.map((it) => new Cancel(it)),
+  ),
+  which.map((it) => new Diverge(it)),
+  which.map((it) => new Unpark(it)),
+  fc.tuple(which, fc.constantFrom('drain' as const, 'remove' as const)).map((it) => new Leave(...it)),
+  ...often(
+    3,
+    fc
+      .tuple(fc.constantFrom(1, 400, 900), fc.constantFrom(undefined, undefined, 0))
+      .map((it) => new Advance(...it)),
+  ),
+]
+
+/** A life begins with a worker, so that there is something to lose. `more`: commands that all kinds of lives have. */
 export const lifeOf = (more: readonly fc.Arbitrary<Command>[]) =>
   fc
     .oneof(
@@ -504,3 +697,21 @@ export const losingLifeOf = (more: readonly fc.Arbitrary<Command>[]) =>
   fc
     .commands([...losingCommands, ...more], { maxCommands: 120, size: 'max' })
     .map((list) => [new Register(3, ['*']), ...list])
+
+/** The same of tasks that are forked again and again. */
+export const forkingLifeOf = (more: readonly fc.Arbitrary<Command>[]) =>
+  fc
+    .commands([...forkingCommands, ...more], { maxCommands: 150, size: 'max' })
+    .map((list) => [new Register(3, ['*']), new Submit('normal', 'a', '1', undefined, 0), ...list])
+
+/** The same of clients that share what slots there are: some have tasks queued at once. */
+export const sharingLifeOf = (more: readonly fc.Arbitrary<Command>[]) =>
+  fc
+    .commands([...sharingCommands, ...more], { maxCommands: 150, size: 'max' })
+    .map((list) => [
+      new Register(1, ['*']),
+      ...['ada', 'ada', 'ada', 'ada', 'bob', 'eve', 'bob'].map(
+        (name, n) => new SubmitFor(name, n === 3 ? 'batch' : 'normal', 'a', 1, 0),
+      ),
+      ...list,
+    ])

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Lane, QuotaNames } from '@ku0/agent-runtime-core'
 import { BLOCK_MS, type ReferenceModel } from '@ku0/agent-runtime-core/testing'
-import { Command, leaseOf } from './model-command.ts'
+import { Command, leaseOf, placeOf } from './model-command.ts'
 import { count, type Real } from './model-real.ts'
 
 // Commands of quotas: submissions that name what is limited, charges, and providers that refuse.
@@ -53,12 +53,12 @@ export class Spend extends Command {
   async act(model: ReferenceModel, real: Real): Promise<void> {
     const { key, tokens } = this
     const lease = leaseOf(model, this.which)
-    const expected = model.step(lease, key, '1', [], tokens)
+    const expected = model.step(lease, { key, position: placeOf(key) }, '1', [], { tokens })
     const outcome = await real.scene.write({
       kind: 'recordStep',
       leaseId: real.leaseId(lease),
       key,
-      position: 0,
+      position: placeOf(key),
       durationMs: 1,
       result: '1',
       charged: { tokens, money: 0, cost: 0 },
@@ -86,8 +86,8 @@ export class Refuse extends Command {
     const lease = leaseOf(model, this.which)
     const wasLive = lease?.state === 'running'
     const expected = this.isLast
-      ? model.settle(lease, { as: 'failed', kind: 'error', value: '{}' }, tokens, keys)
-      : model.settle(lease, { as: 'rate_limited', value: '{}', delayMs: BLOCK_MS }, tokens, keys)
+      ? model.settle(lease, { as: 'failed', kind: 'error', value: '{}' }, { tokens }, keys)
+      : model.settle(lease, { as: 'rate_limited', value: '{}', delayMs: BLOCK_MS }, { tokens }, keys)
     const outcome = await real.scene.write({
       kind: 'settle',
       leaseId: real.leaseId(lease),

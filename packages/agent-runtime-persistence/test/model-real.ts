@@ -8,7 +8,7 @@ import {
 } from '@ku0/agent-runtime-core/testing'
 import { nodeDigest } from './scratch-folder.ts'
 
-export const { config } = parseExecutionConfig({
+const settings = {
   leaseTtlMs: 1_000,
   heartbeatIntervalMs: 300,
   queueDepthLimit: 4,
@@ -28,6 +28,23 @@ export const { config } = parseExecutionConfig({
     },
     windowMs: 2_000,
   },
+} as const
+
+export const { config } = parseExecutionConfig(settings)
+
+/** Stores with shares, and room for queues. Quotas would hold clients back, which the model does not know. */
+export const sharingConfigs = (
+  [
+    { shares: {} },
+    { shares: { tierPolicy: 'weighted', ledger: true } },
+    { shares: { ledger: true }, agingMs: 400 },
+    { shares: { tierPolicy: 'weighted', placement: 'zero' }, agingMs: 1_000 },
+    { shares: { keying: 'enqueue' } },
+  ] as const
+).map((given) => {
+  const { quotaConfig: _, ...others } = settings
+  const limits = { queueDepthLimit: 12, batchBackpressureThreshold: 10, maxDelayed: 6 }
+  return parseExecutionConfig({ ...others, ...limits, ...given }).config
 })
 
 /** What happened in all runs together: a property that nothing interesting happened in proves nothing. */
@@ -42,16 +59,21 @@ export class Real {
   private readonly reopen: () => Promise<ExecutionStore>
   readonly environment
   private claimed = 0
+  readonly config: ExecutionConfig
   before: StoreSnapshot | undefined
   commands = 0
 
-  constructor(open: (config: ExecutionConfig, environment: Real['environment']) => Promise<ExecutionStore>) {
+  constructor(
+    open: (config: ExecutionConfig, environment: Real['environment']) => Promise<ExecutionStore>,
+    given: ExecutionConfig = config,
+  ) {
+    this.config = given
     this.environment = { ...createVirtualEnvironment('model'), digest: nodeDigest }
-    this.reopen = () => open(config, this.environment)
+    this.reopen = () => open(given, this.environment)
   }
 
   async open(): Promise<void> {
-    this.scene = new Scene(await this.reopen(), config, this.environment.clock, { digest: nodeDigest })
+    this.scene = new Scene(await this.reopen(), this.config, this.environment.clock, { digest: nodeDigest })
     this.claimed = 0
     await this.scene.idle()
   }

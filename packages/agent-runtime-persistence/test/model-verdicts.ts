@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type ModelTask, pendingApprovals, type ReferenceModel } from '@ku0/agent-runtime-core/testing'
-import { Command, leaseOf, memosOf, pick } from './model-command.ts'
+import { Command, leaseOf, memosOf, pick, placeOf } from './model-command.ts'
 import { count, type Real } from './model-real.ts'
 
 // Commands of approvals, and of steps that may be in doubt.
@@ -51,8 +51,9 @@ export class Intend extends Command {
   async act(model: ReferenceModel, real: Real): Promise<void> {
     const lease = leaseOf(model, this.which)
     const { key } = this
-    const expected = model.intend(lease, key)
-    const step = { leaseId: real.leaseId(lease), key, position: 0 }
+    const call = { key, position: placeOf(key) }
+    const expected = model.intend(lease, call)
+    const step = { leaseId: real.leaseId(lease), ...call }
     assert.equal(await real.scene.write({ kind: 'startStep', ...step }), expected)
     count(expected === 'stale' ? 'stale intent' : 'intent')
   }
@@ -74,12 +75,13 @@ export class FailStep extends Command {
   async act(model: ReferenceModel, real: Real): Promise<void> {
     const lease = leaseOf(model, this.which)
     const { key, failed, drops } = this
+    const call = { key, position: placeOf(key) }
     const open = lease?.task.children.size ?? 0
-    const expected = model.failStep(lease, key, failed, drops)
+    const expected = model.failStep(lease, call, failed, drops)
     count('child dropped', open - (lease?.task.children.size ?? 0))
     const error =
       failed === 'timeout' ? '{"code":"timeout","message":"m","name":"n"}' : '{"message":"m","name":"n"}'
-    const step = { leaseId: real.leaseId(lease), key, position: 0, durationMs: 1, error }
+    const step = { leaseId: real.leaseId(lease), ...call, durationMs: 1, error }
     const dropsChildren = drops.length === 0 ? {} : { dropsChildren: drops }
     assert.equal(await real.scene.write({ kind: 'failStep', ...step, ...dropsChildren }), expected)
     count(expected === 'stale' ? 'stale failure' : 'failed try')

@@ -4,8 +4,8 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { openStore } from '../src/index.ts'
 import { Restart } from './model-commands.ts'
-import { lifeOf, losingLifeOf, spendingLifeOf } from './model-lives.ts'
-import { config, Real, seen } from './model-real.ts'
+import { forkingLifeOf, lifeOf, losingLifeOf, sharingLifeOf, spendingLifeOf } from './model-lives.ts'
+import { config, Real, seen, sharingConfigs } from './model-real.ts'
 import { scratchFolder } from './scratch-folder.ts'
 import { assertTables } from './tables.ts'
 
@@ -48,30 +48,38 @@ describe('whatever is done to a store, it does what the reference model does (do
   })
 
   test.each([
-    ['in a file that is closed and opened again at any time', lifeOf, 2],
-    ['and trees that spend their budgets', spendingLifeOf, 4],
-    ['and tasks that are lost again and again', losingLifeOf, 2],
-  ] as const)('%s', { timeout: 600_000 }, async (_, kind, part) => {
+    ['in a file that is closed and opened again at any time', lifeOf, 2, [config]],
+    ['and trees that spend their budgets', spendingLifeOf, 4, [config]],
+    ['and tasks that are lost again and again', losingLifeOf, 2, [config]],
+    ['and tasks that are forked again and again', forkingLifeOf, 2, [config]],
+    ['and clients that share what slots there are', sharingLifeOf, 3, sharingConfigs],
+  ] as const)('%s', { timeout: 600_000 }, async (_, kind, part, configs) => {
     const folder = scratchFolder()
     let files = 0
     await fc.assert(
-      fc.asyncProperty(kind([fc.constant(new Restart())]), async (list) => {
-        const path = join(folder, `${files++}.db`)
-        const real = new Real((given, environment) =>
-          openStore(`sqlite:${path}`, { config: given, environment, durability: 'normal' }),
-        )
-        await real.open()
-        try {
-          await fc.asyncModelRun(
-            () => ({ model: new ReferenceModel(config, real.environment.clock.now()), real }),
-            list,
+      fc.asyncProperty(
+        kind([fc.constant(new Restart())]),
+        fc.constantFrom(...configs),
+        async (list, given) => {
+          const path = join(folder, `${files++}.db`)
+          const real = new Real(
+            (own, environment) =>
+              openStore(`sqlite:${path}`, { config: own, environment, durability: 'normal' }),
+            given,
           )
-          expect(await heldAfterAll(real)).toEqual([])
-        } finally {
-          await real.scene.store.close()
-        }
-        await assertTables(path, config)
-      }),
+          await real.open()
+          try {
+            await fc.asyncModelRun(
+              () => ({ model: new ReferenceModel(given, real.environment.clock.now()), real }),
+              list,
+            )
+            expect(await heldAfterAll(real)).toEqual([])
+          } finally {
+            await real.scene.store.close()
+          }
+          await assertTables(path, given)
+        },
+      ),
       { numRuns: Math.ceil(runs / part), seed },
     )
   })
@@ -89,6 +97,33 @@ describe('whatever is done to a store, it does what the reference model does (do
       completed: 0.5,
       failed: 0.5,
       retry: 0.5,
+      forked: 0.8,
+      retried: 0.2,
+      'forked from a step': 0.2,
+      edited: 0.1,
+      'fork of a fork': 0.2,
+      'child inherited': 0.05,
+      'doubt inherited': 0.1,
+      'rejection inherited': 0.02,
+      'wait inherited': 0.1,
+      'asked anew': 0.02,
+      'fork: held': 0.05,
+      'fork: idempotency_conflict': 0.05,
+      'fork: already_exists': 0.02,
+      'fork: not_editable': 0.2,
+      'fork: not_over': 0.3,
+      'fork: queue_full': 0.1,
+      'fork: unknown_step': 0.3,
+      'fork: unknown_task': 0.1,
+      'of a client': 2,
+      'client set': 0.4,
+      'client removed': 0.02,
+      'client busy': 0.1,
+      charged: 0.1,
+      'settled at its cost': 1,
+      'clients wait side by side': 6,
+      'before others': 0.4,
+      'lifted by waiting': 0.02,
       breach: 0.2,
       'breach of a probe': 0.01,
       circuit_open: 0.2,

@@ -1,4 +1,5 @@
 import { type ClientTier, clientTiers, laneRank, type Lane, type SharesConfig } from '@ku0/agent-runtime-core'
+import { increment, type ModelClient, newModelClient, settleCharge } from '@ku0/agent-runtime-core/testing'
 
 // Fair shares as a few lines that look at everything each time. Source: `docs/semantics.md 11`, C5.
 
@@ -16,13 +17,7 @@ export interface OracleTask {
   used: number
 }
 
-export interface OracleClient {
-  readonly name: string
-  credits: number
-  tier: ClientTier
-  time: number
-  floor: number
-  spent: number
+export interface OracleClient extends ModelClient {
   /** What could hold back all that it has queued, by kinds of quotas that are shared; '' when there is none such. */
   pool: string
   /** A quota of its own holds it back. */
@@ -71,12 +66,7 @@ export class SharesOracle {
     const known = this.clients.get(name)
     if (known !== undefined) return known
     const client: OracleClient = {
-      name,
-      credits: 1e9,
-      tier: 'marketplace',
-      time: 0,
-      floor: 0,
-      spent: 0,
+      ...newModelClient(name),
       pool: '',
       stalled: false,
       written: 0,
@@ -169,7 +159,7 @@ export class SharesOracle {
     this.started.push(next.sequence)
     for (const key of next.keys) this.windowOf(key).count += 1
     if (next.charge === undefined) {
-      next.charge = this.increment(next.cost, client)
+      next.charge = increment(next.cost, client)
       client.time += next.charge
       if (this.shares.ledger) client.credits -= next.cost
     }
@@ -304,11 +294,6 @@ export class SharesOracle {
     return this.shares.tierPolicy === 'weighted' ? 0 : clientTiers.indexOf(tier)
   }
 
-  private increment(cost: number, { credits, tier }: OracleClient): number {
-    const weight = tier === 'contracted' ? 4 : 1
-    return Math.max(1, Math.round((cost * 1000) / (Math.max(credits / 1e6, 1) * weight)))
-  }
-
   private arrive(client: OracleClient, keys: readonly string[]): void {
     const queued = this.queuedOf(client)
     if (queued.length === 0) this.begin(client, this.poolOf([keys]))
@@ -361,11 +346,7 @@ export class SharesOracle {
     if (task.charge === undefined) return
     const { client } = task
     const cost = task.used > 0 ? task.used : task.cost
-    const settled =
-      task.charge >= 1_000 ? Math.round(task.charge * (cost / task.cost)) : this.increment(cost, client)
-    const time = client.time + settled - task.charge
-    client.time = settled >= task.charge ? time : Math.max(Math.min(client.time, client.floor), time)
-    client.spent += cost
+    settleCharge(client, { charge: task.charge, estimate: task.cost, cost })
     if (this.shares.ledger) client.credits -= cost - task.cost
     client.written = client.time
   }

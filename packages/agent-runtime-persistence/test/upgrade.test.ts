@@ -46,8 +46,8 @@ function asOfVersion(version: number, from: string, to: string): void {
       `DELETE FROM main.${table}; INSERT INTO main.${table} (${names}) SELECT ${names} FROM later.${table}`,
     )
   }
-  // The one row of its own that a later schema brings.
-  db.exec("DETACH later; DELETE FROM meta WHERE key = 'clients_removed'")
+  // Rows of their own that later schemas bring.
+  db.exec("DETACH later; DELETE FROM meta WHERE key IN ('clients_removed', 'pruned_unhashed_until')")
   db.pragma(`application_id = ${applicationId}`)
   db.pragma(`user_version = ${version}`)
   db.close()

@@ -183,6 +183,50 @@ describe('every edit of a stored event is found, where it is (docs/reliability.m
     }
   })
 
+  describe('beside refused submissions whose records were deleted', () => {
+    /** Two commits of an accepted submission and a refused one; of the refused ones only the last is kept. */
+    async function pruned(): Promise<string> {
+      const path = join(scratchFolder(), 'pruned.db')
+      const { config } = parseExecutionConfig({ maxRejectedKept: 1 })
+      const store = await openStore(`sqlite:${path}`, { config, thread: false, durability: 'normal' })
+      const refused = { reason: 'invalid_payload', message: 'no' } as const
+      const work = { type: 'work', lane: 'normal', input: '1' } as const
+      for (let n = 0; n < 2; n += 1)
+        await store.write({ kind: 'submit', tasks: [work, { ...work, refused }] })
+      await store.close()
+      return path
+    }
+
+    test('the journal is gone through all the same', async () => {
+      const path = await pruned()
+      const db = new Database(path, { readonly: true })
+      expect(db.prepare('SELECT id FROM task').pluck().all()).toEqual([1, 3, 4])
+      db.close()
+      expect(await verify(path)).toMatchObject({ ...good, tasks: 3 })
+    })
+
+    test('an edit in the same commit, with a chain that was made to fit it, is found', async () => {
+      const it = new Spoiled(await pruned())
+      const event = it.events.find(({ task }) => task === 1)!
+      const found = await it.after((db) => forge(db, event))
+      expect(found?.faults).toContainEqual(expect.objectContaining({ what: 'journal', where: 'commit 1' }))
+    })
+
+    test.each([
+      ['another hash', 'UPDATE pruned SET hash = zeroblob(32)', 'commit 1'],
+      ['no hash', 'DELETE FROM pruned', 'commit 1'],
+      ['a hash of one that is there', 'UPDATE pruned SET task = 4', 'pruned records'],
+      [
+        'an accepted task that is deleted as if it had been refused',
+        'DELETE FROM event WHERE task = 3; DELETE FROM task WHERE id = 3; UPDATE totals SET rejected = rejected + 1, rejected_pruned = rejected_pruned + 1, submitted = submitted - 1',
+        'commit 2',
+      ],
+    ])('%s is found', async (_, sql, where) => {
+      const it = new Spoiled(await pruned())
+      expect(places(await it.after((db) => db.exec(sql)))).toContain(where)
+    })
+  })
+
   test('and with a journal that was made to fit that: the anchor tells', async () => {
     const it = new Spoiled(await lived())
     const event = it.events.find(({ type }) => type === 'task.started')
@@ -471,6 +515,36 @@ describe('a log that was damaged (docs/reliability.md T6, D05)', () => {
 })
 
 describe('a file that is damaged', () => {
+  test.each([
+    [
+      'index evaluation_key',
+      'DROP INDEX evaluation_key; CREATE INDEX evaluation_key ON evaluation (agent, key)',
+    ],
+    ['view tasks', 'DROP VIEW tasks; CREATE VIEW tasks AS SELECT 1 AS id'],
+  ])('%s, made as something else', async (name, sql) => {
+    const it = new Spoiled(await lived())
+    expect((await it.after((db) => db.exec(sql)))?.faults).toMatchObject([
+      { what: 'file', where: name, expected: 'as it was made' },
+    ])
+  })
+
+  test('what is committed after the last commit that was looked at is not said to be good', async () => {
+    const path = await lived()
+    const store = await openStore(`sqlite:${path}`, { thread: false, durability: 'normal' })
+    onTestFinished(() => store.close())
+    const found = verify(path)
+    const over = found.then(() => 'over')
+    const turn = () => new Promise((resolve) => setImmediate(resolve))
+    let written = 0
+    while ((await Promise.race([over, turn()])) !== 'over') {
+      await store.write({ kind: 'submit', tasks: [{ type: 'work', lane: 'normal', input: '1' }] })
+      written += 1
+    }
+    const { commits, lastGood, ok } = await found
+    expect({ ok, good: lastGood.commit }).toEqual({ ok: true, good: commits })
+    expect(written).toBeGreaterThan(5)
+  })
+
   test('pages, a missing index, a trigger that somebody added', async () => {
     const path = await lived()
     const it = new Spoiled(path)

@@ -1,5 +1,14 @@
 import type { Meter, MeterProvider, Tracer, TracerProvider } from '@opentelemetry/api'
-import type { Clock, EventType, Timer, Timers } from '@ku0/agent-runtime-core'
+import {
+  type Clock,
+  type EventType,
+  hasMethods,
+  RuntimeError,
+  show,
+  type Timer,
+  type Timers,
+} from '@ku0/agent-runtime-core'
+import { checkOptions, ofMethods, type OptionRule } from './check-options.ts'
 import { logEvents, Logs, type LineLogger } from './logs.ts'
 import { droppedLines } from './logger.ts'
 import { metricEvents, Metrics } from './metrics.ts'
@@ -39,14 +48,29 @@ export interface Telemetry extends Disposable {
 /**
  * Turns what a runtime publishes into metrics, spans and log lines. It listens, and nothing else: no task waits for it, and
  * whatever a sink does, the runtime never hears of it. While no OpenTelemetry SDK is registered it subscribes to nothing but
- * the rare events of log lines; it looks again every {@link LOOK_AGAIN_MS}. Source: `docs/semantics.md 16`.
+ * the rare events of log lines; it looks again every {@link LOOK_AGAIN_MS}. Throws `invalid_argument` for what it cannot use. Source: `docs/semantics.md 16`.
  */
 export function attachTelemetry(
   source: TelemetrySource,
   options: TelemetryEnvironment & TelemetryOptions,
 ): Telemetry {
+  if (!hasMethods(source, 'on', 'stats', 'workers'))
+    throw new RuntimeError(
+      'invalid_argument',
+      `attachTelemetry source: an object with the methods on, stats, workers; given ${show(source)}`,
+    )
+  checkOptions('attachTelemetry', options, telemetryRules)
   return new AttachedTelemetry(source, options)
 }
+
+const telemetryRules = {
+  clock: ['a clock with the method now', (value) => hasMethods(value, 'now'), 'required'],
+  timers: ['timers with the method after', (value) => hasMethods(value, 'after'), 'required'],
+  meterProvider: ofMethods('a MeterProvider', 'getMeter'),
+  tracerProvider: ofMethods('a TracerProvider', 'getTracer'),
+  logger: ofMethods('a logger with the methods warn, error', 'warn', 'error'),
+  logPayloads: ['true or false', (value) => typeof value === 'boolean'],
+} satisfies Record<keyof (TelemetryEnvironment & TelemetryOptions), OptionRule>
 
 /** How soon an SDK is noticed that was registered, or shut down, after telemetry was attached. */
 export const LOOK_AGAIN_MS = 10_000

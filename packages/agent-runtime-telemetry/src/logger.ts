@@ -1,6 +1,7 @@
 import process from 'node:process'
 import type { Writable } from 'node:stream'
-import type { Clock } from '@ku0/agent-runtime-core'
+import { type Clock, hasMethods } from '@ku0/agent-runtime-core'
+import { checkOptions, ofMethods, type OptionRule } from './check-options.ts'
 import { pino, symbols, type LevelWithSilent, type Logger } from 'pino'
 
 /** Where and how log lines are written. */
@@ -17,18 +18,32 @@ export interface LoggerOptions {
 /**
  * A pino logger that never blocks and never throws: lines wait in memory while the reader of a pipe is slow, up to a limit,
  * and beyond it are dropped and counted. pino's own destination would wait for the reader instead, and with it the event loop.
- * Source: `docs/reliability.md` F11.
+ * Throws `invalid_argument` for options that are not as they should be. Source: `docs/reliability.md` F11.
  */
 export function createLogger(options: LoggerOptions): Logger {
+  checkOptions('createLogger', options, loggerRules)
   const { clock, stream = process.stderr, level = 'info', maxWaitingBytes = 1_048_576 } = options
   const timestamp = () => `,"time":${clock.now()}`
   return pino({ level, timestamp, base: { pid: process.pid } }, new BoundedSink(stream, maxWaitingBytes))
 }
 
+const levels: readonly unknown[] = [...Object.keys(pino.levels.values), 'silent']
+const loggerRules = {
+  clock: ['a clock with the method now', (value) => hasMethods(value, 'now'), 'required'],
+  stream: ofMethods('a stream that can be written to', 'write', 'on', 'listeners'),
+  level: [levels.join(' | '), (value) => levels.includes(value)],
+  maxWaitingBytes: ['a number of bytes, 0 or more', (value) => typeof value === 'number' && value >= 0],
+} satisfies Record<keyof LoggerOptions, OptionRule>
+
 /** The lines that a logger of {@link createLogger}, or a child of it, has dropped; 0 for any other. */
 export function droppedLines(logger: object | undefined): number {
-  const sink = (logger as Readonly<Record<symbol, unknown>> | undefined)?.[symbols.streamSym]
-  return sink instanceof BoundedSink ? sink.dropped : 0
+  try {
+    const sink = (logger as Readonly<Record<symbol, unknown>> | undefined)?.[symbols.streamSym]
+    return sink instanceof BoundedSink ? sink.dropped : 0
+  } catch {
+    // Nothing, or what cannot be looked at.
+    return 0
+  }
 }
 
 /**

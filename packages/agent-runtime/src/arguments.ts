@@ -1,6 +1,7 @@
 import {
   eventCatalogue,
   type EventType,
+  hasMethods,
   Lane,
   lanes,
   rejectionReasons,
@@ -13,7 +14,6 @@ import {
   assertOptions,
   delayRule,
   flagRule,
-  hasMethods,
   instead,
   invalid,
   isName,

@@ -1,6 +1,7 @@
 import {
   type ConfigProblem,
   firstLines,
+  hasMethods,
   isReadable,
   RESERVED,
   RuntimeError,
@@ -139,16 +140,6 @@ export function isAmount(value: unknown): value is number {
 /** A share: 0 to 1. */
 export function isWithinOne(value: unknown): value is number {
   return isAmount(value) && value <= 1
-}
-
-/** Whether `value` has all of these methods, of whichever class it is. */
-export function hasMethods(value: unknown, ...names: readonly string[]): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  try {
-    return names.every((name) => typeof (value as Record<string, unknown>)[name] === 'function')
-  } catch {
-    return false
-  }
 }
 
 /** A list, each item of which is what `holds` says. */

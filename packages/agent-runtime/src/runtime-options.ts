@@ -4,6 +4,8 @@ import {
   type ConfigWarning,
   describeError,
   type ExecutionConfig,
+  hasMethods,
+  isEnvironment,
   isList,
   parseExecutionConfig,
   RESERVED,
@@ -12,16 +14,7 @@ import type { RuntimeOptions, WorkerOptions } from './create-runtime.ts'
 import { evaluationProblems } from './evaluation/settings.ts'
 import type { WorkerSpec } from './execution/index.ts'
 import { GRAPH_TYPE, graphTask } from './graph/graph-task.ts'
-import {
-  flagRule,
-  functionRule,
-  hasMethods,
-  isName,
-  isRecord,
-  problemsIn,
-  type Rules,
-  wholeNumber,
-} from './rules.ts'
+import { flagRule, functionRule, isName, isRecord, problemsIn, type Rules, wholeNumber } from './rules.ts'
 import { isDefinition, type TaskDefinition } from './task-definition.ts'
 
 /** The workers of one process: each is a row of the store, and what one of them can do, its capacity can. */
@@ -107,16 +100,7 @@ const optionRules: Rules<RuntimeOptions> = {
     (value) => value === false || hasMethods(value, ...levels),
   ],
   start: flagRule,
-  environment: [
-    'an object of clock, timers, ids, random, digest',
-    (value) =>
-      isObject(value) &&
-      hasMethods(value['clock'], 'now', 'monotonic') &&
-      hasMethods(value['timers'], 'after') &&
-      hasMethods(value['ids'], 'uuid') &&
-      hasMethods(value['random'], 'next') &&
-      hasMethods(value['digest'], 'sha256', 'sha256Hex'),
-  ],
+  environment: ['an object of clock, timers, ids, random, digest', isEnvironment],
   onFailure: functionRule,
 }
 
@@ -195,10 +179,6 @@ function readConfig(given: unknown, problems: ConfigProblem[]) {
     problems.push(...error.problems.map((problem) => ({ ...problem, path: settingPath(problem.path) })))
     return undefined
   }
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null
 }
 
 /** Core speaks of the settings by themselves; here they stand in `config`. */

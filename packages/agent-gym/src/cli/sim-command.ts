@@ -1,4 +1,6 @@
+import { accessSync, constants, existsSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
+import { dirname, resolve } from 'node:path'
 import { Command, InvalidArgumentError } from 'commander'
 import { counted, type Counts } from '../simulation/findings.ts'
 import { missing } from '../simulation/minimums.ts'
@@ -16,6 +18,7 @@ interface Flags {
   readonly seeds?: SeedRange
   readonly trace?: boolean
   readonly plant?: string
+  readonly plain?: boolean
   readonly threads: number
   readonly evidence?: boolean
   readonly keep?: string
@@ -35,8 +38,8 @@ export async function simCommand(
     if (flags.seed !== undefined && flags.seeds !== undefined)
       throw new UsageError('--seed and --seeds: name one seed, or a range of them')
     if (flags.seed !== undefined) return await playOne(flags.seed, flags, console)
-    if (flags.trace === true || flags.plant !== undefined)
-      throw new UsageError('--trace and --plant are for one seed: add --seed N')
+    if (flags.trace === true || flags.plant !== undefined || flags.plain === true)
+      throw new UsageError('--trace, --plant and --plain are for one seed: add --seed N')
     return await playMany(flags.seeds ?? { first: 1, last: 200 }, flags, console, signal)
   } catch (error) {
     return codeOf(error, console)
@@ -49,6 +52,7 @@ function simOptions(): Command {
     .option('--seed <n>', 'that life, again and again the same', wholeNumber)
     .option('--trace', 'with --seed: print what happened')
     .option('--plant <bug>', 'with --seed: plant a bug, to see it found')
+    .option('--plain', 'with --seed: without measured work and forks, as it was played before there were any')
     .option('--seeds <range>', 'every seed of a range, such as 1..2000 (default 1..200)', range)
     .option('--threads <n>', 'how many at a time', wholeNumber, availableParallelism())
     .option('--evidence', 'print the result as a page for docs/evidence/')
@@ -59,13 +63,23 @@ function simOptions(): Command {
     )
 }
 
-async function playOne(seed: number, { trace, plant: name }: Flags, console: Console): Promise<ExitCode> {
-  const plant = name === undefined ? undefined : plants[name]
+async function playOne(
+  seed: number,
+  { trace, plant: name, plain }: Flags,
+  console: Console,
+): Promise<ExitCode> {
+  const plant = name !== undefined && Object.hasOwn(plants, name) ? plants[name] : undefined
   if (name !== undefined && plant === undefined)
     throw new UsageError(`--plant: no bug '${name}'${didYouMean(name, Object.keys(plants))}`)
-  const life = await simulate(seed, { trace: trace === true, ...(plant === undefined ? {} : { plant }) })
+  const life = await simulate(seed, {
+    trace: trace === true,
+    isPlain: plain === true,
+    ...(plant === undefined ? {} : { plant }),
+  })
   for (const line of life.lines) console.out.write(`${line}\n`)
-  console.out.write(`${textOf(life, name)}\n${countsText(life.counts)}\n`)
+  console.out.write(
+    `${textOf(life, [...(plain === true ? ['--plain'] : []), ...(name === undefined ? [] : [`--plant '${name}'`])])}\n${countsText(life.counts)}\n`,
+  )
   return life.violations.length === 0 ? exitCode.ok : exitCode.failed
 }
 
@@ -77,6 +91,7 @@ async function playMany(
 ): Promise<ExitCode> {
   const before = file === undefined ? [] : keptIn(file)
   if (before === undefined) throw new UsageError(`--keep: ${file} holds no runs of the simulation`)
+  if (file !== undefined) assertKeepable(file)
   // As it is now: the sources may change while it runs.
   const commit = evidence === true || file !== undefined ? currentCommit() : ''
   const begunAt = performance.now()
@@ -99,6 +114,15 @@ async function playMany(
   return run.broken.length === 0 && lacks.length === 0 ? exitCode.ok : exitCode.failed
 }
 
+/** What is played for hours is not lost for want of a folder. */
+function assertKeepable(file: string): void {
+  try {
+    accessSync(existsSync(file) ? file : dirname(resolve(file)), constants.W_OK)
+  } catch {
+    throw new UsageError(`--keep: ${file} cannot be written; name a file in a folder that there is`)
+  }
+}
+
 function summary(run: SeedsRun, seconds: number): string {
   const { seeds, broken, counts, modes, virtualMs } = run
   const rate = (seeds / seconds).toFixed(1)
@@ -110,13 +134,17 @@ function summary(run: SeedsRun, seconds: number): string {
   ].join('\n')
 }
 
-function textOf({ seed, mode, faults, violations, hash, virtualMs }: Simulated, plant?: string): string {
+/** `flags`: what it was played with besides. */
+function textOf(
+  { seed, mode, faults, violations, hash, virtualMs }: Simulated,
+  flags: readonly string[] = [],
+): string {
   const head = `seed ${seed} (${mode}; ${faults.join(', ')}): ${violations.length === 0 ? 'every rule held' : 'BROKEN'}, ${Math.round(virtualMs)} ms, trace ${hash.slice(0, 16)}`
   const lines = violations.map(({ rule, text, atMs }) => `  ${atMs.toFixed(1)} ms  ${rule}  ${text}`)
   const again =
     violations.length === 0
       ? []
-      : [`  again: pnpm sim --seed ${seed} --trace${plant === undefined ? '' : ` --plant '${plant}'`}`]
+      : [`  again: ${['pnpm sim', `--seed ${seed}`, '--trace', ...flags].join(' ')}`]
   return [head, ...lines, ...again].join('\n')
 }
 

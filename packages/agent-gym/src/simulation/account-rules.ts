@@ -56,8 +56,10 @@ export function* shareRules(
   clients: readonly { readonly name: string; readonly spent: number }[],
 ): Iterable<Broken> {
   const costs = new Map<string, number>()
-  for (const { client, paid, estimate, row } of tasks.values())
-    if (row.fence > 0) costs.set(client, (costs.get(client) ?? 0) + (paid > 0 ? paid : estimate * MICRO))
+  for (const { client, paid, estimate, row, measured } of tasks.values())
+    // What a caller holds is on nobody's account.
+    if (row.fence > 0 && measured?.held === undefined)
+      costs.set(client, (costs.get(client) ?? 0) + (paid > 0 ? paid : estimate * MICRO))
   for (const { name, spent } of clients)
     if (spent !== (costs.get(name) ?? 0))
       yield ['I19', `client '${name}' has paid ${spent} millionths, its tasks cost ${costs.get(name) ?? 0}`]

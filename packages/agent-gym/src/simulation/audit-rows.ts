@@ -1,5 +1,6 @@
 import Database from 'better-sqlite3'
 import type { BudgetState } from './account-rules.ts'
+import type { Judgement, WorkRows } from './work-audit.ts'
 
 /** A task as the audit knows it: its row, read by SQL alone. */
 export interface TaskState {
@@ -45,6 +46,28 @@ export interface AuditedEvent {
   data: string
 }
 
+/** How a route stands. */
+export interface CircuitState {
+  readonly route: string
+  /** 0 closed, 1 open, 2 half open. */
+  readonly state: number
+  readonly openedAt: number | null
+  readonly probeAt: number | null
+  readonly probe: number | null
+}
+
+/** What of a swarm's agents, and of others that are measured, is counted. */
+export interface UsageState {
+  readonly task: number
+  readonly swarm: string | null
+}
+
+export interface SwarmState {
+  readonly name: string
+  readonly spentUs: number
+  readonly createdAt: number
+}
+
 /** The data of an event with the value in it that was too large to stand there. */
 const wholeData = `coalesce((SELECT replace(event.data, '{"$blob":"' || sha256 || '","size":' || length(blob.data) || '}', blob.data) FROM blob WHERE sha256 = event.blob), event.data)`
 
@@ -62,6 +85,10 @@ export class AuditRows {
   readonly #workers
   readonly #processes
   readonly #budgets
+  readonly #circuits
+  readonly #usages
+  readonly #swarms
+  readonly #judgements
   #seenVersion = -1
 
   constructor(path: string) {
@@ -89,6 +116,14 @@ export class AuditRows {
       'SELECT id, worker_id AS name, process FROM worker',
     )
     this.#budgets = db.prepare<[], BudgetState>('SELECT task, limits, used FROM budget')
+    this.#circuits = db.prepare<[], CircuitState>(
+      'SELECT route, state, opened_at AS openedAt, probe_at AS probeAt, probe FROM circuit',
+    )
+    this.#usages = db.prepare<[], UsageState>('SELECT task, swarm FROM usage')
+    this.#swarms = db.prepare<[], SwarmState>(
+      'SELECT name, spent_us AS spentUs, created_at AS createdAt FROM swarm',
+    )
+    this.#judgements = db.prepare<[], Judgement>('SELECT agent, seq, key FROM evaluation ORDER BY agent, seq')
     this.#processes = db.prepare<[], { id: number; processId: string }>(
       'SELECT id, process_id AS processId FROM process',
     )
@@ -154,6 +189,16 @@ export class AuditRows {
 
   budgets(): BudgetState[] {
     return this.#budgets.all()
+  }
+
+  /** All that has to do with work that is measured. */
+  work(): WorkRows {
+    return {
+      circuits: this.#circuits.all(),
+      usages: this.#usages.all(),
+      swarms: this.#swarms.all(),
+      judgements: this.#judgements.all(),
+    }
   }
 
   clients(): { name: string; spent: number }[] {

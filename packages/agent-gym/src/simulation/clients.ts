@@ -4,9 +4,12 @@ import type { Audit } from './audit.ts'
 import type { Findings } from './findings.ts'
 import type { SimulatedProcess } from './process.ts'
 import { drawProgram, type Program } from './program.ts'
+import { Holders } from './holders.ts'
 import type { Accounts } from './swarm.ts'
+import { MEASURED, reporting, type Workload } from './workload.ts'
 
 interface Submission {
+  readonly type: string
   readonly program: Program
   readonly lane: 'interactive' | 'normal' | 'batch'
   readonly key: string | undefined
@@ -32,19 +35,39 @@ export class Clients {
   readonly #submissions: Submission[] = []
   readonly #accounts: Accounts
   readonly #purse: SeededRandom
+  readonly #work: SeededRandom
+  readonly #workload: Workload
+  readonly #holders: Holders
   /** What schedules submit, by their names. */
   readonly #scheduled = new Map<string, Program>()
   #signals = 0
 
-  /** `purse` draws what has to do with accounts. */
+  /** `purse` draws what has to do with accounts, `work` what has to do with work that is measured. */
   constructor(
-    { random, purse, accounts }: { random: SeededRandom; purse: SeededRandom; accounts: Accounts },
+    {
+      random,
+      purse,
+      accounts,
+      work,
+      workload,
+    }: {
+      readonly random: SeededRandom
+      readonly purse: SeededRandom
+      readonly accounts: Accounts
+      readonly work: SeededRandom
+      readonly workload: Workload
+    },
     audit: Audit,
     findings: Findings,
   ) {
     this.#random = random
     this.#purse = purse
     this.#accounts = accounts
+    this.#work = work
+    this.#workload = workload
+    this.#holders = new Holders(work.fork('holders'), workload, audit, (process, what, call) =>
+      this.#call(process, what, call),
+    )
     this.#audit = audit
     this.#findings = findings
   }
@@ -65,6 +88,7 @@ export class Clients {
     else if (roll < 19) this.#answer(process)
     else this.#look(process)
     this.#keepAccounts(process)
+    this.#holders.act(process)
   }
 
   /** What is left to do when no more faults come: everything that waits for somebody hears from him. */
@@ -89,8 +113,11 @@ export class Clients {
 
   #draw(): Submission {
     const name = String(this.#submissions.length + 1)
+    const program = drawProgram(this.#random, name, this.#accounts.budgets ? this.#purse : undefined)
+    const isMeasured = this.#workload.profiles && this.#work.int(2) === 0
     const it: Submission = {
-      program: drawProgram(this.#random, name, this.#accounts.budgets ? this.#purse : undefined),
+      type: isMeasured ? MEASURED : 'program',
+      program: isMeasured ? reporting(program, this.#work) : program,
       lane: this.#random.pick(lanes),
       key: this.#random.int(2) === 0 ? `key ${name}` : undefined,
       model: this.#random.int(3) === 0 ? 'big' : undefined,
@@ -100,15 +127,15 @@ export class Clients {
       answered: false,
     }
     this.#submissions.push(it)
-    this.#audit.submits(name)
+    this.#audit.tasks.submits(name)
     return it
   }
 
   #submit(process: SimulatedProcess, it: Submission): void {
-    const { program, lane, key, model, delayMs, account } = it
+    const { type, program, lane, key, model, delayMs, account } = it
     this.#findings.count('submissions')
     this.#call(process, `submit ${program.name} (${lane})`, async (runtime) => {
-      const receipt = await runtime.submit('program', program, {
+      const receipt = await runtime.submit(type, program, {
         lane,
         ...account,
         ...(key === undefined ? {} : { idempotencyKey: key }),
@@ -129,7 +156,7 @@ export class Clients {
     if (open.length === 0) return
     const task = this.#random.pick(open)
     const taskId = this.#audit.taskId(task)
-    this.#audit.cancelAsked(taskId)
+    this.#audit.tasks.cancelAsked(taskId)
     this.#call(process, `cancel task ${task}`, async (runtime) => {
       if (await runtime.cancel(taskId)) this.#audit.cancelAnswered(taskId)
     })
@@ -194,7 +221,7 @@ export class Clients {
       const { budgets } = await runtime.budgets.list()
       for (const { taskId } of budgets) {
         if (all === undefined && this.#purse.int(4) === 0) {
-          this.#audit.stopAsked(taskId)
+          this.#audit.tasks.stopAsked(taskId)
           await runtime.budgets.stop(taskId)
         } else await runtime.budgets.continue(taskId, { raise: { tokens: 100 } })
       }
@@ -206,7 +233,7 @@ export class Clients {
     const name = purse.pick(['hourly', 'daily'])
     const program = this.#scheduled.get(name) ?? drawProgram(purse.fork(name), name, undefined, 2)
     this.#scheduled.set(name, program)
-    this.#audit.schedules(name)
+    this.#audit.tasks.schedules(name)
     const options = {
       catchUp: purse.pick(['one', 'all', 'skip'] as const),
       overlap: purse.pick(['allow', 'skip'] as const),
@@ -251,6 +278,13 @@ export class Clients {
   }
 }
 
+/** A call that somebody makes by way of a process. */
+export type ClientCall = (
+  process: SimulatedProcess,
+  what: string,
+  call: (runtime: Runtime) => Promise<unknown>,
+) => void
+
 const clients = ['', 'ann', 'bob', 'cyd'] as const
 
 const bearable: ReadonlySet<string> = new Set([
@@ -260,6 +294,9 @@ const bearable: ReadonlySet<string> = new Set([
   'shutdown',
   'already_resolved',
   'limit_exceeded',
+  // An open circuit, a swarm that is full, presses too much or has nothing left.
+  'circuit_open',
+  'budget_exceeded',
   // There is no such schedule yet, or no more.
   'not_found',
   // Over before the call came.

@@ -27,6 +27,13 @@ export const counted = [
   'budgets asked',
   'budgets exceeded',
   'scheduled runs',
+  'held leases',
+  'agents',
+  'reports',
+  'circuits opened',
+  'judgements',
+  'forks',
+  'inherited memos',
 ] as const
 export type Counted = (typeof counted)[number]
 export type Counts = Readonly<Record<Counted, number>>

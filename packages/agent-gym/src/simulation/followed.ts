@@ -1,5 +1,6 @@
 import type { Spent } from './account-rules.ts'
 import type { TaskState } from './audit-rows.ts'
+import type { Measured } from './work-audit.ts'
 
 /** The states of a task as they stand in its row. */
 export const [QUEUED, RUNNING, WAITING, COMPLETED, FAILED, CANCELED, REJECTED] = [
@@ -19,7 +20,9 @@ export interface Followed {
   name: string
   /** By an error of its own. */
   mayFail: boolean
-  memos: Map<string, { seq: number; result: string }>
+  memos: Map<string, { seq: number; position: number; result: string }>
+  /** The task that it began with the memos of. */
+  forkOf?: number
   /** When its waits are due, by key; what a timer has ended. */
   due: Map<string, number>
   fired: Set<string>
@@ -38,4 +41,8 @@ export interface Followed {
   /** The part of the cost that was told until its end. */
   paid: number
   isBudgeted: boolean
+  /** When its lease began, ms since the beginning. */
+  leasedAt: number
+  /** Only where it is measured. */
+  measured?: Measured
 }

@@ -28,6 +28,13 @@ export const minimumPer100: Readonly<Partial<Record<Counted, number>>> = {
   'budgets asked': 10,
   'budgets exceeded': 8,
   'scheduled runs': 20,
+  'held leases': 80,
+  agents: 55,
+  reports: 190,
+  'circuits opened': 30,
+  judgements: 60,
+  forks: 50,
+  'inherited memos': 60,
 }
 
 /** Fewer seeds than that differ too much among themselves to be held to the minimums. */

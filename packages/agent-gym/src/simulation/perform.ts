@@ -1,5 +1,7 @@
 import {
   defineTask,
+  type ProfileSetting,
+  type ResourceLimits,
   TaskCanceled,
   type TaskContext,
   type TaskDefinition,
@@ -9,6 +11,7 @@ import {
 } from '@ku0/agent-runtime'
 import { z } from 'zod'
 import { type Call, MAX_ATTEMPTS, type Program } from './program.ts'
+import { limits, MEASURED, profile } from './workload.ts'
 
 /** What the functions of steps do outside: they take time, and are seen. */
 export interface Outside {
@@ -27,11 +30,26 @@ type Came = readonly (readonly [key: string, value: unknown])[]
 /** The version of the code of a process: the second begins with one step more, behind `ctx.patched`. */
 export type CodeVersion = 1 | 2
 
-/** The task type of all simulated tasks, as the code of one process defines it. */
-export function simulatedTask(outside: Outside, version: CodeVersion): TaskDefinition {
+/** The task types of a life, as the code of one process defines them: one, and a measured one where anything is measured. */
+export function simulatedTasks(
+  outside: Outside,
+  version: CodeVersion,
+  isMeasured: boolean,
+): TaskDefinition[] {
+  const plain = simulatedTask('program', {}, outside, version)
+  return isMeasured ? [plain, simulatedTask(MEASURED, { profile, limits }, outside, version)] : [plain]
+}
+
+function simulatedTask(
+  type: string,
+  measure: { readonly profile?: ProfileSetting; readonly limits?: ResourceLimits },
+  outside: Outside,
+  version: CodeVersion,
+): TaskDefinition {
   return defineTask(
     {
-      type: 'program',
+      type,
+      ...measure,
       input: z.custom<Program>(),
       retry: { attempts: MAX_ATTEMPTS, backoff: { initialMs: 20, maxMs: 60 } },
     },
@@ -106,6 +124,9 @@ async function perform(ctx: TaskContext, outside: Outside, call: Call): Promise<
       return []
     case 'checkpoint':
       await ctx.checkpoint(call.data)
+      return []
+    case 'report':
+      await ctx.heartbeat({ memoryBytes: call.memoryBytes, computeUs: call.computeUs })
       return []
     case 'throw':
       if (ctx.attempt <= call.attempts) throw new Error('as planned')

@@ -221,6 +221,50 @@ export const plants: Readonly<Record<string, (ground: Ground) => Planted>> = {
           ? [{ ...message, operation: { ...message.operation, policy: 'abandon' } }]
           : [message],
     }),
+  "a caller's task that goes back to the queue": (ground) =>
+    onTables(ground, (tables) => ({
+      beforeTurn() {
+        for (const { task, lease } of tables.lapsed('of callers')) tables.requeueBlindly(task, lease)
+      },
+    })),
+  'a swarm with an agent too many': () =>
+    plain({
+      send(message) {
+        if (!isWrite(message, 'putSwarm')) return [message]
+        const { operation } = message
+        const terms = { ...operation.terms, maxAgents: operation.terms.maxAgents + 1 }
+        return [{ ...message, operation: { ...operation, terms } }]
+      },
+    }),
+  'use that is halved': () =>
+    plain({
+      send(message) {
+        if (!isWrite(message, 'report')) return [message]
+        const { operation } = message
+        const sample = { ...operation.sample, computeUs: (operation.sample.computeUs ?? 0) / 2 }
+        return [{ ...message, operation: { ...operation, sample } }]
+      },
+    }),
+  'a circuit that closes early': () => plain({ config: (given) => ({ ...given, circuitOpenMs: 50 }) }),
+  'a fork with what came later': () =>
+    plain({
+      send(message) {
+        if (!isWrite(message, 'fork')) return [message]
+        const operation: { -readonly [K in keyof typeof message.operation]: (typeof message.operation)[K] } =
+          {
+            ...message.operation,
+          }
+        delete operation.fromStep
+        return [{ ...message, operation }]
+      },
+    }),
+  'a judgement that is lost': ({ random }) =>
+    plain({
+      send: (message) =>
+        isWrite(message, 'evaluate') && random.int(3) === 0
+          ? [{ ...message, operation: { ...message.operation, key: `other ${random.bits()}` } }]
+          : [message],
+    }),
 }
 
 type WriteMessage<K extends Write['kind']> = {
@@ -337,10 +381,11 @@ class Tables {
     )
   }
 
-  lapsed(): { lease: number; task: number }[] {
+  lapsed(which?: 'of callers'): { lease: number; task: number }[] {
+    const those = which === undefined ? '' : ' AND worker = 0'
     return this.#db
       .prepare<[number], { lease: number; task: number }>(
-        'SELECT id AS lease, task FROM lease WHERE state = 0 AND expires_at <= ?',
+        `SELECT id AS lease, task FROM lease WHERE state = 0 AND expires_at <= ?${those}`,
       )
       .all(this.#leaseNow)
   }

@@ -9,7 +9,7 @@ import type { SimulatedClock } from './clock.ts'
 import type { Findings } from './findings.ts'
 import { SimulatedLine } from './line.ts'
 import { Loop } from './loop.ts'
-import { type CodeVersion, type Outside, simulatedTask } from './perform.ts'
+import { type CodeVersion, type Outside, simulatedTasks } from './perform.ts'
 import { configOf, type Plant } from './plants.ts'
 import { leaseTtlMs } from './swarm.ts'
 
@@ -33,6 +33,8 @@ export interface Machine {
   readonly pace: { msEach: number }
   /** Runs of steps charge what they use up. */
   readonly charges: boolean
+  /** Some work is measured. */
+  readonly isMeasured: boolean
   /** Something has happened that may have set off more. */
   readonly stirred: () => void
 }
@@ -84,7 +86,7 @@ export class SimulatedProcess implements Audited {
     this.main = new Loop(clock, machine.stirred)
     this.thread = new Loop(clock)
     this.#work = new Loop(clock, machine.stirred)
-    audit.knows(this)
+    audit.leases.knows(this)
     const time = { now: () => this.wall(), monotonic: () => clock.elapsed }
     this.engine = StoreEngine.open({
       path: machine.path,
@@ -202,6 +204,13 @@ export class SimulatedProcess implements Audited {
     this.#endLoops()
   }
 
+  /** What takes time outside of the runtime; never over when it is dead. */
+  sleep(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      this.#work.after(ms * this.#machine.pace.msEach, resolve)
+    })
+  }
+
   #endLoops(): void {
     this.main.die()
     this.thread.die()
@@ -213,7 +222,7 @@ export class SimulatedProcess implements Audited {
     try {
       const runtime = await createRuntime({
         store: this.#front,
-        tasks: [simulatedTask(this.#outside(), this.version)],
+        tasks: simulatedTasks(this.#outside(), this.version, this.#machine.isMeasured),
         config: given,
         workers: { count: workers, capacity: this.capacity, ids: this.workerIds },
         environment,
@@ -228,7 +237,7 @@ export class SimulatedProcess implements Audited {
   }
 
   #outside(): Outside {
-    const { runs, audit, findings, clock, pace, charges } = this.#machine
+    const { runs, audit, findings, clock, charges } = this.#machine
     return {
       charges,
       began: (ctx: TaskContext, key: string, idempotencyKey: string) => {
@@ -250,7 +259,7 @@ export class SimulatedProcess implements Audited {
         return true
       },
       runsOf: (taskId, key) => runs.get(`${taskId} ${key}`)?.runs ?? 0,
-      sleep: (ms) => new Promise((resolve) => this.#work.after(ms * pace.msEach, resolve)),
+      sleep: (ms) => this.sleep(ms),
     }
   }
 }

@@ -40,6 +40,8 @@ export type Call =
   | { readonly call: 'work'; readonly ms: number }
   | { readonly call: 'emit'; readonly chunk: string }
   | { readonly call: 'checkpoint'; readonly data: string }
+  /** Says what it uses. */
+  | { readonly call: 'report'; readonly memoryBytes: number; readonly computeUs: number }
   /** Throws in its first so many attempts. */
   | { readonly call: 'throw'; readonly attempts: number }
 

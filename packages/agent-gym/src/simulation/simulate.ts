@@ -18,6 +18,7 @@ import { noTrouble } from './line.ts'
 import type { CodeVersion } from './perform.ts'
 import type { Ground, Planted } from './plants.ts'
 import { digest, type Machine, SimulatedProcess } from './process.ts'
+import { measures, noWorkload } from './workload.ts'
 import { drawSwarm, type Fault, leaseTtlMs, type Swarm } from './swarm.ts'
 
 /** How a seed is played. */
@@ -26,6 +27,8 @@ export interface SimulateOptions {
   readonly trace?: boolean
   /** A bug that is planted: one of {@link plants}. */
   readonly plant?: (ground: Ground) => Planted
+  /** Nothing but tasks of the queue, as the seed was played before there was more; false by default. */
+  readonly isPlain?: boolean
 }
 
 /** What came of a seed. */
@@ -47,9 +50,13 @@ export interface Simulated {
  */
 export async function simulate(seed: number, options: SimulateOptions = {}): Promise<Simulated> {
   const folder = mkdtempSync(join(memoryFolder, 'ku0-simulation-'))
+  const { stackTraceLimit } = Error
+  // Stacks are stored, and name the folder of the sources: where a disk is full would depend on it.
+  Error.stackTraceLimit = 0
   try {
     return await new Life(seed, join(folder, 'store.db'), options).play()
   } finally {
+    Error.stackTraceLimit = stackTraceLimit
     rmSync(folder, { recursive: true, force: true })
   }
 }
@@ -90,7 +97,8 @@ class Life {
   constructor(seed: number, path: string, options: SimulateOptions) {
     this.#seed = seed
     const random = new SeededRandom(seed)
-    this.#swarm = drawSwarm(random.fork('swarm'), random.fork('accounts'))
+    this.#swarm = drawSwarm(random.fork('swarm'), random.fork('accounts'), random.fork('workload'))
+    const workload = options.isPlain === true ? noWorkload : this.#swarm.workload
     this.#random = random.fork('faults')
     const { config } = parseExecutionConfig(this.#swarm.config)
     this.#findings = new Findings(() => this.#clock.elapsed, options.trace === true)
@@ -116,6 +124,7 @@ class Life {
       capacity: this.#swarm.capacity,
       runs: new Map(),
       pace: { msEach: 1 },
+      isMeasured: measures(workload),
       charges: this.#swarm.accounts.shares || this.#swarm.accounts.budgets,
       unlock: () => this.#releaseLock(),
       stirred: () => {
@@ -126,6 +135,8 @@ class Life {
       random: random.fork('clients'),
       purse: random.fork('purse'),
       accounts: this.#swarm.accounts,
+      work: random.fork('work'),
+      workload,
     }
     this.#clients = new Clients(drawn, audit, this.#findings)
   }
@@ -384,7 +395,7 @@ class Life {
     const slots = this.#up().length * capacity * workers
     const isIdle =
       queued > 0 &&
-      audit.liveLeases < slots &&
+      audit.leases.ofWorkers < slots &&
       this.#up().every((process) => process.inFlight < capacity * workers)
     const now = this.#clock.elapsed
     if (!isIdle) this.#idleSince.clear()
@@ -392,7 +403,7 @@ class Life {
     else if (now - (this.#idleSince.get('all') ?? now) > 1_000) {
       findings.violated(
         'I25',
-        `${queued} tasks are queued for more than 1000 ms while ${slots - audit.liveLeases} slots are free`,
+        `${queued} tasks are queued for more than 1000 ms while ${slots - audit.leases.ofWorkers} slots are free`,
       )
       this.#idleSince.clear()
     }

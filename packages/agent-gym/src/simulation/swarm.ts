@@ -1,5 +1,6 @@
 import type { ExecutionConfigInput } from '@ku0/agent-runtime-core'
 import type { SeededRandom } from '@ku0/agent-runtime-core/testing'
+import { drawWorkload, type Workload } from './workload.ts'
 
 /** What can go wrong in a simulated life. */
 const faults = [
@@ -33,6 +34,7 @@ export interface Swarm {
   readonly faultsMs: number
   readonly submissions: number
   readonly accounts: Accounts
+  readonly workload: Workload
   readonly config: ExecutionConfigInput
 }
 
@@ -49,8 +51,8 @@ export interface Accounts {
 /** Times are a sixtieth of the defaults: nothing but fixed times of the product, such as half a second between two looks around, knows. */
 export const leaseTtlMs = 500
 
-/** `purse` draws what has to do with accounts: without any a seed draws the rest as it does with them. */
-export function drawSwarm(random: SeededRandom, purse: SeededRandom): Swarm {
+/** `purse` draws what has to do with accounts, `work` what else is asked for: without any a seed draws the rest as it does with them. */
+export function drawSwarm(random: SeededRandom, purse: SeededRandom, work: SeededRandom): Swarm {
   const accounts = {
     shares: purse.int(4) === 0,
     budgets: purse.int(4) === 0,
@@ -69,6 +71,7 @@ export function drawSwarm(random: SeededRandom, purse: SeededRandom): Swarm {
     faultsMs: 1_500 + random.int(2_500),
     submissions: 10 + random.int(12),
     accounts,
+    workload: drawWorkload(work),
     config: {
       leaseTtlMs,
       heartbeatIntervalMs: 160,
@@ -85,6 +88,8 @@ export function drawSwarm(random: SeededRandom, purse: SeededRandom): Swarm {
       presenceIntervalMs: 500,
       presenceTtlMs: 3_000,
       preemption: random.int(3) === 0,
+      circuitOpenMs: 600,
+      scarFactor: 0.2,
       maxInlineBytes: random.pick([200, 10_000]),
       ...(accounts.shares
         ? {

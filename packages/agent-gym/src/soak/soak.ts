@@ -5,7 +5,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { verifyStore } from '@ku0/agent-runtime-persistence'
 import { type Leak, Load } from './load.ts'
 import { type Sample, Sampler } from './sample.ts'
-import { slopeOf } from './slope.ts'
+import { isBelow, type Rise, slopeOf } from './slope.ts'
 
 /** How long a soak is. */
 export interface SoakPlan {
@@ -104,22 +104,15 @@ function figuresOf(
   const late = samples.slice(Math.floor(samples.length / 3))
   const span = ((late.at(-1)?.tasks ?? 0) - (late[0]?.tasks ?? 0)) / 10_000
   const per = (of: (sample: Sample) => number) => {
-    const { perUnit, error } = slopeOf(late.map((sample) => [sample.tasks / 10_000, of(sample)]))
-    return { value: perUnit, error, rise: perUnit * span }
+    const slope = slopeOf(late.map((sample) => [sample.tasks / 10_000, of(sample)]))
+    return { ...slope, rise: slope.perUnit * span }
   }
-  const judged = (
-    what: string,
-    { value, error, rise }: { value: number; error: number; rise: number },
-    unit: string,
-    bar: number,
-    noise: number,
-  ) => ({
+  const judged = (what: string, slope: Rise, unit: string, bar: number, noise: number) => ({
     what,
-    value,
-    unit: `${unit} (± ${(2 * error).toFixed(2)})`,
+    value: slope.perUnit,
+    unit: `${unit} (± ${(2 * slope.error).toFixed(2)})`,
     bar,
-    // What is within twice its error of the bar, or rose by less than it does by chance, cannot be told from noise.
-    holds: value - 2 * error < bar || rise < noise,
+    holds: isBelow(slope, bar, noise),
   })
   const told = (what: string, value: number, unit: string) => ({
     what,
@@ -132,7 +125,7 @@ function figuresOf(
   const listeners = late.map(({ listeners: it }) => it)
   const growth = (listeners.at(-1) ?? 0) - (listeners[0] ?? 0)
   return [
-    judged('heap after a collection', heap, 'MB per 10 000 tasks', bars.heapMb, 0.1),
+    judged('heap after a collection', heap, 'MB per 10 000 tasks', bars.heapMb, 0.15),
     judged(
       'handles, descriptors and timers',
       per(({ handles }) => handles),
@@ -148,10 +141,10 @@ function figuresOf(
       bar: bars.walMib,
       holds: longestWal <= bars.walMib * MIB,
     },
-    told('memory outside of the heap', per(({ external }) => external / 1e6).value, 'MB per 10 000 tasks'),
-    told('of it buffers', per(({ buffers }) => buffers / 1e6).value, 'MB per 10 000 tasks'),
-    told('resident memory', per(({ rss }) => rss / 1e6).value, 'MB per 10 000 tasks'),
-    told('database', per(({ database }) => database / 1e6).value, 'MB per 10 000 tasks'),
+    told('memory outside of the heap', per(({ external }) => external / 1e6).perUnit, 'MB per 10 000 tasks'),
+    told('of it buffers', per(({ buffers }) => buffers / 1e6).perUnit, 'MB per 10 000 tasks'),
+    told('resident memory', per(({ rss }) => rss / 1e6).perUnit, 'MB per 10 000 tasks'),
+    told('database', per(({ database }) => database / 1e6).perUnit, 'MB per 10 000 tasks'),
     told('delay of the event loop, median', delay.percentile(50) / 1e6, 'ms'),
     told('99th percentile', delay.percentile(99) / 1e6, 'ms'),
     told('longest', delay.max / 1e6, 'ms'),

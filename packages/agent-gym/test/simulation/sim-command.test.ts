@@ -37,6 +37,18 @@ describe('pnpm sim', () => {
     expect(out).toContain('again: pnpm sim --seed 1 --trace')
   })
 
+  test(
+    '--plain plays a life without measured work, and says so in how to see it again',
+    { timeout },
+    async () => {
+      const plain = await sim('--seed', '2', '--plain')
+      expect(plain.out).toContain('held leases 0, agents 0')
+      expect((await sim('--seed', '2')).out).not.toContain('held leases 0')
+      const { out } = await sim('--seed', '1', '--plain', '--plant', 'a cancel that is lost')
+      expect(out).toContain("again: pnpm sim --seed 1 --trace --plain --plant 'a cancel that is lost'")
+    },
+  )
+
   test('--seeds plays a range, and says what happened', { timeout }, async () => {
     const { code, out } = await sim('--seeds', '4..6', '--threads', '2')
     expect(code).toBe(0)
@@ -86,6 +98,9 @@ describe('pnpm sim', () => {
     [['--seed', '1', '--seeds', '1..2'], 'one seed, or a range'],
     [['--trace'], 'add --seed N'],
     [['--seed', '1', '--plant', 'a cancel that is los'], 'did you mean "a cancel that is lost"?'],
+    [['--seed', '1', '--plant', 'constructor'], "--plant: no bug 'constructor'"],
+    [['--plain'], 'add --seed N'],
+    [['--seeds', '4..4', '--keep', '/no/such/folder/runs.json'], 'cannot be written'],
     [['--sed', '1'], 'unknown option'],
   ])('%j is refused, saying why', async (args, why) => {
     const { code, err } = await sim(...args)

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { counted } from '../../src/simulation/findings.ts'
 import { addCounts, leastSeeds, minimumPer100, missing, noCounts } from '../../src/simulation/minimums.ts'
 import { plants } from '../../src/simulation/plants.ts'
@@ -26,6 +26,20 @@ describe('a simulated life', () => {
     },
   )
 
+  test('I21 is the same wherever its sources lie: what stacks say is not in it', { timeout }, async () => {
+    // The disk is full in it, and steps throw.
+    const seed = 2
+    const { hash, faults } = await simulate(seed)
+    expect(faults).toContain('full disk')
+    const { stackTraceLimit } = Error
+    onTestFinished(() => {
+      Error.stackTraceLimit = stackTraceLimit
+    })
+    Error.stackTraceLimit = 1
+    expect((await simulate(seed)).hash).toBe(hash)
+    expect(Error.stackTraceLimit).toBe(1)
+  })
+
   test('keeps every rule, and enough happens in it', { timeout }, async () => {
     const { seeds, broken, counts, modes } = await runSeeds({ first: 10_001, last: 10_000 + leastSeeds }, 2)
     expect(
@@ -39,8 +53,8 @@ describe('a simulated life', () => {
   test.each(brokenOnce)(
     'keeps every rule with seed $seed, which broke one, or seemed to: $why',
     { timeout },
-    async ({ seed }) => {
-      expect((await simulate(seed)).violations).toEqual([])
+    async ({ seed, isMeasured = false }) => {
+      expect((await simulate(seed, { isPlain: !isMeasured })).violations).toEqual([])
     },
   )
 })
@@ -95,6 +109,12 @@ describe('a planted bug is found within 300 seeds', () => {
     'the living taken for dead': 'I9',
     'a claim that nobody hears of': 'I25',
     'children that outlive their parents': 'I22',
+    "a caller's task that goes back to the queue": '10.1',
+    'a swarm with an agent too many': '10.6',
+    'use that is halved': '10.6',
+    'a circuit that closes early': '10.3',
+    'a fork with what came later': '6.3',
+    'a judgement that is lost': 'I1',
   }
 
   test('each has its rule', () => {

@@ -21,7 +21,7 @@ export const doctor: Command = {
       lines: [
         `${report.path}: ${errors === 0 ? 'well' : `${errors} ${errors === 1 ? 'error' : 'errors'}`}`,
         `  store ${report.storeId}, schema ${versions.schema} of ${versions.schemaKnown}; SQLite ${versions.sqlite}, Node ${versions.node}`,
-        `  journal mode ${durability.journalMode}; synchronous ${full} with durability full, ${normal} with normal; last writer ${durability.lastWriter ?? 'unknown'}`,
+        `  journal mode ${durability.journalMode}; synchronous ${full ?? 'untried'} with durability full, ${normal ?? 'untried'} with normal; last writer ${durability.lastWriter ?? 'unknown'}`,
         `  tasks ${count(counts.tasks)}, ${count(counts.running)} running, ${count(counts.waiting)} waiting; commits ${count(counts.commits)}, anchor ${anchor.commit === null ? 'none' : count(anchor.commit)}`,
         `  pages ${count(report.size.pages)} of ${size(report.size.pageBytes)}, ${count(report.size.freePages)} free`,
         ...files.map(({ path, bytes, mode }) =>

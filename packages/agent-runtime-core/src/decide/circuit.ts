@@ -63,7 +63,7 @@ export function circuitStateAt(it: Circuit, now: number, settings: CircuitSettin
 
 /** The scar of a route at a moment. */
 export function scarNow({ scar, scarAt }: Circuit, now: number): number {
-  return scar === 0 ? 0 : decayedScar(scar, now - scarAt)
+  return decayedScar(scar, now - scarAt)
 }
 
 /** Work of the route left a scar; it opens the circuit when they are too many, also one that would let a probe through. */

@@ -187,7 +187,7 @@ function refused(problems: readonly string[]): RuntimeError {
 }
 
 function isFinite(value: unknown): value is number {
-  return typeof value === 'number' && Number.isFinite(value)
+  return Number.isFinite(value)
 }
 
 function clamp(value: number): number {

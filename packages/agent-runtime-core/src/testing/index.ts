@@ -6,9 +6,11 @@ export {
   type TaskSnapshot,
 } from './invariants.ts'
 export { countedKeys, holdOf } from './model-quotas.ts'
+export type { ModelFork, ModelForked } from './model-forks.ts'
 export type {
   ModelAgent,
   ModelConfig,
+  ModelEffect,
   ModelLease,
   ModelReceipt,
   ModelRequest,
@@ -20,7 +22,8 @@ export type {
   ModelWorker,
 } from './model-records.ts'
 export { BUDGET_ERROR, lineOf } from './model-budgets.ts'
-export { doubtsOf, inOrder, pendingApprovals, rejectionsSinceApproval } from './model-waits.ts'
+export { increment, type ModelClient, newModelClient, settleCharge } from './model-shares.ts'
+export { doubtsOf, inOrder, pendingApprovals, rejectionsSinceApproval, startsOf } from './model-waits.ts'
 export { BLOCK_MS, ReferenceModel } from './reference-model.ts'
 export { SeededRandom } from './seeded-random.ts'
 export { testDigest, utf8 } from './sha256.ts'

@@ -1,5 +1,5 @@
 import { isFinal } from '../states.ts'
-import { fail } from './model-moves.ts'
+import { fail, putBack } from './model-moves.ts'
 import type { ModelAmounts, ModelBudget, ModelSubmission, ModelTask } from './model-records.ts'
 
 // The reference model's rules of budgets: of steps and of wall time. Source: `docs/semantics.md 11.5`.
@@ -109,7 +109,7 @@ export function answer(
   const resumed = parked.filter((it) => !isAsked(it))
   for (const it of resumed) {
     it.parked = false
-    it.state = 'queued'
+    putBack(it, now)
     it.events.push('task.resumed')
   }
   return { as: 'answered', resumed: resumed.length }

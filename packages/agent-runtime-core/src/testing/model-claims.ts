@@ -11,19 +11,24 @@ export function nextClaim(
     readonly mayStart: (task: ModelTask) => boolean
     /** What is behind a task that may not start waits with it when it is of the same stream. */
     readonly streamOf: (task: ModelTask) => string
+    /** What comes first of these. */
+    readonly first: (queued: readonly ModelTask[]) => ModelTask | undefined
   },
 ): readonly [ModelTask, ModelWorker] | undefined {
   const held = new Set<string>()
-  const inOrder = queued
-    .filter(({ dueAt }) => dueAt === undefined)
-    .toSorted((a, b) => laneRank[a.lane] - laneRank[b.lane] || a.sequence - b.sequence)
-  for (const task of inOrder) {
-    const worker = placeFor(task, workers)
-    if (worker === undefined || held.has(quotas.streamOf(task))) continue
+  const due = queued.filter((task) => task.dueAt === undefined && placeFor(task, workers) !== undefined)
+  for (;;) {
+    const task = quotas.first(due.filter((it) => !held.has(quotas.streamOf(it))))
+    const worker = task === undefined ? undefined : placeFor(task, workers)
+    if (task === undefined || worker === undefined) return undefined
     if (quotas.mayStart(task)) return [task, worker]
     held.add(quotas.streamOf(task))
   }
-  return undefined
+}
+
+/** Where there are no shares: by lane, then by submission. */
+export function firstInOrder(queued: readonly ModelTask[]): ModelTask | undefined {
+  return queued.toSorted((a, b) => laneRank[a.lane] - laneRank[b.lane] || a.sequence - b.sequence)[0]
 }
 
 /** The least busy worker; of those, the one that was seen longest ago. */

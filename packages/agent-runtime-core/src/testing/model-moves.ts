@@ -5,6 +5,7 @@ import type { LeaseEndReason } from '../lease.ts'
 import type { LeaseState } from '../states.ts'
 import { asChild, closeChildren, sendBackChildren } from './model-children.ts'
 import { giveBack, type ModelQuota } from './model-quotas.ts'
+import type { ModelShares } from './model-shares.ts'
 import type {
   ModelLease,
   ModelRequest,
@@ -20,18 +21,23 @@ import { inOrder, refusal, sendBack, sendsBack, valueOf } from './model-waits.ts
 
 /** A task that was accepted. */
 export function queue(
-  { lane, type, input, key, names = {}, tokens = 0 }: ModelSubmission,
+  it: ModelSubmission,
   sequence: number,
   dueAt: number | undefined,
   parent: ModelTask | undefined,
-  quotas: ModelQuota[] = [],
+  { quotas = [], shares }: { readonly quotas?: ModelQuota[]; readonly shares?: ModelShares | undefined } = {},
 ): ModelTask {
+  const { key, delayMs: _, taskId: __, ...submission } = it
+  const { lane, type, input, names = {}, tokens = 0, client = '', cost = 1 } = submission
+  const account = { client, cost: cost * 1e6, used: 0, charge: undefined, place: undefined, queuedAt: 0 }
   return {
     sequence,
     lane,
     type,
     input,
     key,
+    submission,
+    isHeld: false,
     state: 'queued',
     attempt: 1,
     crashes: 0,
@@ -42,6 +48,8 @@ export function queue(
     said: undefined,
     parked: false,
     budget: undefined,
+    account,
+    shares,
     recorded: 0,
     memos: new Map(),
     waits: [],
@@ -50,6 +58,7 @@ export function queue(
     intents: [],
     approvedSeq: 0,
     rejections: [],
+    failedOf: [],
     events: ['task.queued'],
     parent,
     names,
@@ -71,6 +80,7 @@ export function park(lease: ModelLease): void {
 export function requeue(
   lease: ModelLease,
   reason: 'expired' | 'retry' | 'rate_limited' | 'yielded' | 'drained',
+  now: number,
   dueAt?: number,
 ): void {
   const { task } = lease
@@ -78,8 +88,8 @@ export function requeue(
   if (isRise) task.attempt += 1
   if (reason === 'retry') tryAnew(task)
   end(lease, isRise || reason === 'rate_limited' ? 'failed' : 'canceled', reason)
-  task.state = 'queued'
   task.dueAt = dueAt
+  putBack(task, now)
   task.events.push('task.requeued')
 }
 
@@ -134,6 +144,12 @@ export function conclude(task: ModelTask, it: OverWait, now: number): void {
   const error = refusal(task, it)
   if (error !== undefined) return fail(task, error, 'not_approved', now)
   endWait(task, it, task.events.push('task.resumed'), now)
+  putBack(task, now)
+}
+
+/** It is queued, and counts as that for its client unless it is to come later. */
+export function putBack(task: ModelTask, now: number): void {
+  if (task.dueAt === undefined) task.shares?.arrive(task, now)
   task.state = 'queued'
 }
 
@@ -146,7 +162,8 @@ export function endWait(task: ModelTask, it: OverWait, seq: number, now: number)
     sendBack(task, it, seq)
     return cancelAll(sendBackChildren(task, task.approvedSeq), now)
   }
-  task.ended.push({ key: wait.key, kind: wait.kind, outcome, value: valueOf(it), seq })
+  const { key, kind, position } = wait
+  task.ended.push({ key, kind, position, outcome, value: valueOf(it), seq })
   if (outcome === 'approved' || outcome === 'passed') task.approvedSeq = seq
 }
 
@@ -165,6 +182,7 @@ function finish(
   task.state = state
   task.told = told
   giveBack(task, now)
+  task.shares?.settle(task)
   task.dueAt = undefined
   task.parked = false
   task.waits.length = 0
@@ -173,7 +191,7 @@ function finish(
   const child = asChild(task)
   if (task.parent === undefined || child === undefined) return
   child.isOpen = false
-  task.parent.events.push('child.ended')
+  child.ended = task.parent.events.push('child.ended')
   deliver(task.parent, { name: childName(child.key), value: told, at: now, outcome: 'received' })
 }
 

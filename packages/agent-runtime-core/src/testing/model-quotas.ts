@@ -78,12 +78,13 @@ export function mayStart(
 
 /** Tasks of one stream hold one another up. */
 export function streamOf(
-  { lane, type, names, quotas }: ModelTask,
+  { lane, type, names, quotas, shares, account }: ModelTask,
   blocked: ReadonlyMap<string, number>,
 ): string {
   const limited = new Set(quotas.map(({ key }) => key))
   const keys = quotaKeysOf(names).filter((key) => limited.has(key) || blocked.has(key))
-  return JSON.stringify([laneRank[lane], type, ...keys])
+  const client = shares === undefined ? '' : account.client
+  return JSON.stringify([laneRank[lane], type, client, ...keys])
 }
 
 /** It starts: `fence` is that of this start. */

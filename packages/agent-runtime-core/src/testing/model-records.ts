@@ -7,7 +7,9 @@ import type { QuotaConfig, QuotaNames } from '../quota.ts'
 import type { Overlap } from '../schedule.ts'
 import type { LeaseState, TaskState } from '../states.ts'
 import type { WaitKind, WaitOutcome } from '../wait.ts'
+import type { SharesConfig } from '../shares.ts'
 import type { ModelQuota } from './model-quotas.ts'
+import type { ModelAccount, ModelShares } from './model-shares.ts'
 
 // What the reference model keeps, and what it is told and answers.
 
@@ -23,6 +25,8 @@ export interface ModelConfig {
   readonly maxEvaluationsKept: number
   readonly maxEvaluatedAgents: number
   readonly quotaConfig?: QuotaConfig | undefined
+  readonly shares?: SharesConfig | undefined
+  readonly agingMs?: number | undefined
 }
 
 export interface ModelTask {
@@ -31,6 +35,10 @@ export interface ModelTask {
   readonly type: string
   readonly input: string
   readonly key: string | undefined
+  /** What it was submitted with, as a fork of it is. */
+  readonly submission: ModelSubmission
+  /** Its caller runs it. */
+  isHeld: boolean
   state: TaskState
   attempt: number
   crashes: number
@@ -44,10 +52,13 @@ export interface ModelTask {
   /** It waits because its code and its history part, or because a budget asks. */
   parked: false | 'divergence' | 'budget'
   budget: ModelBudget | undefined
+  readonly account: ModelAccount
+  /** The shares that this account is of, where there are any. */
+  readonly shares: ModelShares | undefined
   /** Steps that were recorded, those that a rejection made void among them. */
   recorded: number
   /** Of steps, by key: the result, and the seq of its event. What is void is not among them. */
-  readonly memos: Map<string, { readonly value: string; readonly seq: number }>
+  readonly memos: Map<string, { readonly value: string; readonly position: number; readonly seq: number }>
   readonly waits: ModelWait[]
   readonly signals: ModelSignal[]
   /** How its waits ended, as far as that answers later passes. */
@@ -63,6 +74,8 @@ export interface ModelTask {
     readonly seq: number
     readonly value: string
   }[]
+  /** The waits that its failure tells the end of, by key. */
+  failedOf: readonly string[]
   /** Types; the seq of the last is their number. */
   readonly events: string[]
   readonly parent: ModelTask | undefined
@@ -97,25 +110,48 @@ export interface ModelBudget {
 export interface ModelChild {
   readonly key: string
   readonly task: ModelTask
+  readonly position: number
   readonly policy: ChildPolicy
   /** The seq of the event that tells of it. */
   readonly seq: number
   isOpen: boolean
+  /** The seq of the event that tells its parent of its end. */
+  ended: number | undefined
 }
 
 export interface ModelEnd {
   readonly key: string
   readonly kind: WaitKind
+  readonly position: number
   readonly outcome: WaitOutcome
   readonly value: string | undefined
   readonly seq: number
 }
 
-export interface ModelIntent {
-  readonly key: string
+export interface ModelIntent extends ModelCall {
   readonly seq: number
   /** How it failed; undefined for a start. */
   readonly failed?: 'error' | 'timeout'
+  /** Of starts that a fork was told of. */
+  readonly told?: { readonly starts: number; readonly effect: ModelEffect }
+}
+
+/** Where an effect was begun: in which task, and after how many rejections. */
+export interface ModelEffect {
+  readonly task: ModelTask
+  readonly generation: number
+}
+
+/** What a pass charges; the cost in millionths. */
+export interface ModelCharge {
+  readonly tokens?: number
+  readonly cost?: number
+}
+
+/** A step or a child as its task calls it. */
+export interface ModelCall {
+  readonly key: string
+  readonly position: number
 }
 
 export interface ModelWait {
@@ -226,11 +262,20 @@ export interface ModelSubmission {
   readonly budget?: { readonly limits: Readonly<ModelAmounts>; readonly soft: Readonly<ModelAmounts> }
   readonly names?: QuotaNames
   readonly tokens?: number
+  readonly client?: string
+  readonly cost?: number
+  /** Given by its submitter. */
+  readonly taskId?: string
+  /** Of a fork: of what, from where and with which edits. */
+  readonly forkedAt?: string
 }
 
 export type ModelReceipt =
   | { readonly accepted: true; readonly sequence: number; readonly deduplicated: boolean }
   | { readonly accepted: false; readonly sequence: number; readonly reason: string }
+
+/** How a run or a fork is submitted: what the front says, and the task that it means. */
+export type SubmitNew = (it: ModelSubmission) => readonly [ModelReceipt, ModelTask | undefined]
 
 export type ModelSpawn =
   | 'stale'
@@ -240,6 +285,12 @@ export type ModelSpawn =
 
 export type ModelSettlement =
   | { readonly as: 'completed'; readonly value: string }
-  | { readonly as: 'failed'; readonly value: string; readonly kind: FailureKind; readonly breach?: 'hard' }
+  | {
+      readonly as: 'failed'
+      readonly value: string
+      readonly kind: FailureKind
+      readonly breach?: 'hard'
+      readonly waits?: readonly string[]
+    }
   | { readonly as: 'retry'; readonly value: string; readonly delayMs: number }
   | { readonly as: 'rate_limited'; readonly value: string; readonly delayMs: number }

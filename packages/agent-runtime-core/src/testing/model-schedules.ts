@@ -1,11 +1,8 @@
 import { type Overlap, runKeyOf } from '../schedule.ts'
 import { isFinal } from '../states.ts'
-import type { ModelReceipt, ModelSchedule, ModelSubmission, ModelTask } from './model-records.ts'
+import type { ModelReceipt, ModelSchedule, ModelSubmission, ModelTask, SubmitNew } from './model-records.ts'
 
 // The reference model's rules of schedules. Source: `docs/schedules.md`.
-
-/** How a run is submitted: what the front says, and the task that it means. */
-export type SubmitRun = (it: ModelSubmission) => readonly [ModelReceipt, ModelTask | undefined]
 
 /** A schedule keeps its next time unless its interval changes. */
 export function putSchedule(
@@ -24,7 +21,7 @@ export function fireSchedule(
   schedule: ModelSchedule | undefined,
   dueAt: number,
   times: number,
-  submit: SubmitRun,
+  submit: SubmitNew,
 ): boolean {
   if (schedule === undefined || schedule.paused || schedule.nextAt !== dueAt) return false
   for (let n = 0; n < times; n += 1) runAt(schedule, dueAt + n * schedule.everyMs, submit)
@@ -33,12 +30,12 @@ export function fireSchedule(
 }
 
 /** A run out of turn. */
-export function triggerSchedule(schedule: ModelSchedule | undefined, submit: SubmitRun): boolean {
+export function triggerSchedule(schedule: ModelSchedule | undefined, submit: SubmitNew): boolean {
   if (schedule !== undefined) countRun(schedule, ...submit(runOf(schedule)))
   return schedule !== undefined
 }
 
-function runAt(schedule: ModelSchedule, dueAt: number, submit: SubmitRun): void {
+function runAt(schedule: ModelSchedule, dueAt: number, submit: SubmitNew): void {
   const { overlap, lastTask, name } = schedule
   if (overlap === 'skip' && lastTask !== undefined && !isFinal(lastTask.state)) schedule.skipped += 1
   else countRun(schedule, ...submit({ ...runOf(schedule), key: runKeyOf(name, dueAt) }))

@@ -2,7 +2,15 @@ import { endsWithRejection } from '../approval.ts'
 import { childKeyOf } from '../child.ts'
 import { isLimit } from '../decide/replay.ts'
 import { RESERVED, type WaitOutcome } from '../wait.ts'
-import type { ModelEnd, ModelIntent, ModelTask, ModelWait, OverWait } from './model-records.ts'
+import type {
+  ModelCall,
+  ModelEffect,
+  ModelEnd,
+  ModelIntent,
+  ModelTask,
+  ModelWait,
+  OverWait,
+} from './model-records.ts'
 
 // The reference model's rules of waits and verdicts. Source: `docs/semantics.md 7.6, 12`.
 
@@ -111,15 +119,28 @@ function isSentFromOutside({ key, kind }: ModelEnd, hasChild: (key: string) => b
   return kind === 'approval' || !key.startsWith(RESERVED)
 }
 
-/** Steps of which nobody knows how they ended, by key, and how often they were started. */
-export function doubtsOf({
-  intents,
-  memos,
-}: ModelTask): readonly { readonly key: string; readonly starts: number }[] {
+/** Steps of which nobody knows how they ended: how often they were started, the last time by the event `seq`, and what they began. */
+export function doubtsOf(task: ModelTask): readonly ModelDoubt[] {
+  return startsOf(task).filter(({ isInDoubt }) => isInDoubt)
+}
+
+/** The steps without a memo that were started, here or in the task that this one is a fork of. */
+export function startsOf({ intents, memos }: ModelTask): readonly (ModelDoubt & { isInDoubt: boolean })[] {
   return [...Map.groupBy(intents, ({ key }) => key)].flatMap(([key, own]) => {
-    const starts = own.filter(({ failed }) => failed === undefined).length
-    return starts > 0 && !memos.has(key) && isOpen(own) ? [{ key, starts }] : []
+    const begun = own.filter(({ failed }) => failed === undefined)
+    const last = begun.at(-1)
+    if (last === undefined || memos.has(key)) return []
+    const starts = begun.reduce((sum, { told }) => sum + (told?.starts ?? 1), 0)
+    const effect = begun.find(({ told }) => told !== undefined)?.told?.effect
+    return [{ key, position: last.position, seq: last.seq, starts, effect, isInDoubt: isOpen(own) }]
   })
+}
+
+interface ModelDoubt extends ModelCall {
+  readonly seq: number
+  readonly starts: number
+  /** Of what a fork was told of. */
+  readonly effect: ModelEffect | undefined
 }
 
 /** A try that threw has ended; one whose time was over may not have. */

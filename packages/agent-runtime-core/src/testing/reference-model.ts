@@ -1,6 +1,7 @@
 import type { ChildPolicy } from '../child.ts'
 import type { Lane } from '../lane.ts'
 import type { Overlap } from '../schedule.ts'
+import type { ClientTier } from '../shares.ts'
 import { isFinal, type TaskState } from '../states.ts'
 import {
   answer,
@@ -14,8 +15,9 @@ import {
 } from './model-budgets.ts'
 import { dropChildren } from './model-children.ts'
 import { answerProbes, breach, isOpen, takeProbe } from './model-circuits.ts'
-import { nextClaim } from './model-claims.ts'
+import { firstInOrder, nextClaim } from './model-claims.ts'
 import { evaluate } from './model-evaluations.ts'
+import { fork, type ModelFork, type ModelForked } from './model-forks.ts'
 import {
   begin,
   cancel,
@@ -26,6 +28,7 @@ import {
   endWait,
   fail,
   park,
+  putBack,
   queue,
   requeue,
 } from './model-moves.ts'
@@ -41,6 +44,8 @@ import {
 } from './model-quotas.ts'
 import type {
   ModelAgent,
+  ModelCall,
+  ModelCharge,
   ModelCircuit,
   ModelConfig,
   ModelLease,
@@ -52,8 +57,10 @@ import type {
   ModelSubmission,
   ModelTask,
   ModelWorker,
+  SubmitNew,
 } from './model-records.ts'
-import { fireSchedule, putSchedule, type SubmitRun, triggerSchedule } from './model-schedules.ts'
+import { fireSchedule, putSchedule, triggerSchedule } from './model-schedules.ts'
+import { ModelShares } from './model-shares.ts'
 import { pendingApprovals, sendsBack, whatIsDue, whatIsOver } from './model-waits.ts'
 
 /**
@@ -66,6 +73,7 @@ export class ReferenceModel {
   readonly leases: ModelLease[] = []
   workers: ModelWorker[] = []
   readonly keys = new Map<string, ModelTask>()
+  readonly taskIds = new Map<string, ModelTask>()
   readonly schedules = new Map<string, ModelSchedule>()
   readonly agents = new Map<string, ModelAgent>()
   readonly circuits = new Map<string, ModelCircuit>()
@@ -74,6 +82,7 @@ export class ReferenceModel {
   readonly blocked = new Map<string, number>()
   /** Sequences given out, to rejected submissions too. */
   sequence = 0
+  readonly shares: ModelShares | undefined
   private renewAt: number
   /** How many processes there were. */
   private process = 1
@@ -83,6 +92,8 @@ export class ReferenceModel {
     this.config = config
     this.now = now
     this.renewAt = now
+    const { shares, agingMs } = config
+    this.shares = shares === undefined ? undefined : new ModelShares(shares, agingMs, this.tasks)
   }
 
   get depth(): number {
@@ -99,11 +110,11 @@ export class ReferenceModel {
 
   spawn(
     lease: ModelLease | undefined,
-    it: Omit<ModelSubmission, 'key'> & { readonly key: string; readonly policy: ChildPolicy },
+    it: Omit<ModelSubmission, 'key'> & ModelCall & { readonly policy: ChildPolicy },
   ): ModelSpawn {
     return this.turn(() => {
       if (lease?.state !== 'running') return 'stale'
-      const { key, policy, ...submission } = it
+      const { key, position, policy, ...submission } = it
       const { budget } = it
       const parent = lease.task
       const before = parent.children.get(key)
@@ -117,7 +128,7 @@ export class ReferenceModel {
       const task = this.admit(submission, parent)
       if (typeof task === 'string') return { as: 'refused', sequence: this.sequence, reason: task }
       const seq = parent.events.push('child.spawned')
-      parent.children.set(key, { key, task, policy, seq, isOpen: true })
+      parent.children.set(key, { key, task, position, policy, seq, isOpen: true, ended: undefined })
       return { as: 'spawned', sequence: task.sequence }
     })
   }
@@ -140,7 +151,9 @@ export class ReferenceModel {
   /** A task that its caller runs. It is admitted whatever the depth. */
   hold(lane: Lane, type: string): ModelLease {
     return this.turn(() => {
-      const task = queue({ lane, type, input: 'null' }, ++this.sequence, undefined, undefined)
+      const held = { lane, type, input: 'null' }
+      const task = queue(held, ++this.sequence, undefined, undefined, { shares: this.shares })
+      task.isHeld = true
       this.tasks.push(task)
       return this.start(task, undefined)
     })
@@ -152,7 +165,7 @@ export class ReferenceModel {
 
   remove(worker: ModelWorker): void {
     this.turn(() => {
-      for (const lease of this.live()) if (lease.worker === worker) requeue(lease, 'drained')
+      for (const lease of this.live()) if (lease.worker === worker) requeue(lease, 'drained', this.now)
       worker.registered = false
     })
   }
@@ -167,10 +180,10 @@ export class ReferenceModel {
   /** `drops`: the keys of children whose branch the step decides against. */
   step(
     lease: ModelLease | undefined,
-    key: string,
+    { key, position }: ModelCall,
     value: string,
     drops: readonly string[] = [],
-    tokens = 0,
+    { tokens = 0, cost = 0 }: ModelCharge = {},
   ): 'stale' | { memo?: string } {
     return this.turn(() => {
       if (lease?.state !== 'running') return 'stale'
@@ -178,7 +191,8 @@ export class ReferenceModel {
       const memo = task.memos.get(key)?.value
       if (memo !== undefined) return { memo }
       charge(task, tokens, this.now)
-      task.memos.set(key, { value, seq: task.events.push('step.completed') })
+      task.account.used += cost
+      task.memos.set(key, { value, position, seq: task.events.push('step.completed') })
       task.recorded += 1
       cancelAll(dropChildren(task, drops), this.now)
       spend(task, this.now)
@@ -187,11 +201,11 @@ export class ReferenceModel {
   }
 
   /** The intent of a step, before it runs. */
-  intend(lease: ModelLease | undefined, key: string): 'ok' | 'stale' {
+  intend(lease: ModelLease | undefined, call: ModelCall): 'ok' | 'stale' {
     return this.turn(() => {
       if (lease?.state !== 'running') return 'stale'
       const { intents, events } = lease.task
-      intents.push({ key, seq: events.push('step.started') })
+      intents.push({ ...call, seq: events.push('step.started') })
       return 'ok'
     })
   }
@@ -199,39 +213,42 @@ export class ReferenceModel {
   /** How a try of a step failed; it may have been a branch with children. */
   failStep(
     lease: ModelLease | undefined,
-    key: string,
+    call: ModelCall,
     failed: 'error' | 'timeout',
     drops: readonly string[] = [],
   ): 'ok' | 'stale' {
     return this.turn(() => {
       if (lease?.state !== 'running') return 'stale'
       const { task } = lease
-      task.intents.push({ key, seq: task.events.push('step.failed'), failed })
+      task.intents.push({ ...call, seq: task.events.push('step.failed'), failed })
       cancelAll(dropChildren(task, drops), this.now)
       return 'ok'
     })
   }
 
-  /** `tokens`: what the pass charged; `blocks`: keys that a provider refused for as long as it is to wait, or a second. */
+  /** What the pass charged; `blocks`: keys that a provider refused for as long as it is to wait, or a second. */
   settle(
     lease: ModelLease | undefined,
     it: ModelSettlement,
-    tokens = 0,
+    { tokens = 0, cost = 0 }: ModelCharge = {},
     blocks: readonly string[] = [],
   ): 'ok' | 'stale' {
     return this.turn(() => {
       if (lease === undefined) return 'stale'
-      const { delayMs: _, ...rest } = { delayMs: 0, ...it }
+      const { delayMs: _, waits: __, ...rest } = { delayMs: 0, waits: [], ...it }
       const settlement = JSON.stringify(rest)
       if (lease.state !== 'running') return lease.settlement === settlement ? 'ok' : 'stale'
       const goesBack = it.as === 'retry' || it.as === 'rate_limited'
       if (goesBack && lease.worker === undefined) return 'stale'
       lease.settlement = settlement
       charge(lease.task, tokens, this.now)
-      if (it.as === 'rate_limited') requeue(lease, 'rate_limited', this.now + it.delayMs)
-      else if (it.as === 'retry') requeue(lease, 'retry', it.delayMs > 0 ? this.now + it.delayMs : undefined)
+      lease.task.account.used += cost
+      if (it.as === 'rate_limited') requeue(lease, 'rate_limited', this.now, this.now + it.delayMs)
+      else if (it.as === 'retry')
+        requeue(lease, 'retry', this.now, it.delayMs > 0 ? this.now + it.delayMs : undefined)
       else if (it.as === 'completed') complete(lease.task, it.value, this.now)
       else {
+        lease.task.failedOf = it.waits ?? []
         fail(lease.task, it.value, it.kind, this.now)
         if (it.breach === 'hard') breach(this.circuits, lease.task, this.now)
       }
@@ -312,7 +329,7 @@ export class ReferenceModel {
       if (task === undefined) return { resumed: false }
       if (task.parked !== 'divergence') return { resumed: false, state: task.state }
       task.parked = false
-      task.state = 'queued'
+      putBack(task, this.now)
       task.events.push('task.resumed')
       return { resumed: true, state: 'queued' }
     })
@@ -324,7 +341,7 @@ export class ReferenceModel {
       if (reason === 'yielded' && isAsked(lease.task)) {
         park(lease)
         lease.task.parked = 'budget'
-      } else requeue(lease, reason)
+      } else requeue(lease, reason, this.now)
       return 'ok'
     })
   }
@@ -365,11 +382,37 @@ export class ReferenceModel {
 
   /** False when the schedule is not due at this time any more. */
   fireSchedule(name: string, dueAt: number, times: number): boolean {
-    return this.turn(() => fireSchedule(this.schedules.get(name), dueAt, times, this.submitRun))
+    return this.turn(() => fireSchedule(this.schedules.get(name), dueAt, times, this.submitNew))
   }
 
   triggerSchedule(name: string): boolean {
-    return this.turn(() => triggerSchedule(this.schedules.get(name), this.submitRun))
+    return this.turn(() => triggerSchedule(this.schedules.get(name), this.submitNew))
+  }
+
+  /** A new task with the submission of another, and what that one had before a call. */
+  fork(task: ModelTask | undefined, it: ModelFork): ModelForked {
+    return this.turn(() => fork(task, it, this.submitNew, this.now))
+  }
+
+  /** What a client's share goes by; credits in whole ones. */
+  putClient(name: string, terms: { readonly credits?: number; readonly tier?: ClientTier }): void {
+    this.turn(() => {
+      const client = this.shares?.client(name)
+      if (client === undefined) return
+      const { credits = client.credits / 1e6, tier = client.tier } = terms
+      Object.assign(client, { credits: credits * 1e6, tier })
+    })
+  }
+
+  removeClient(name: string): 'removed' | 'busy' | 'unknown' {
+    return this.turn(() => {
+      if (this.shares?.clients.has(name) !== true) return 'unknown'
+      const isBusy = ({ state, account }: ModelTask) =>
+        account.client === name && (state === 'queued' || state === 'running')
+      if (this.tasks.some(isBusy)) return 'busy'
+      this.shares.clients.delete(name)
+      return 'removed'
+    })
   }
 
   evaluate(agentId: string, composite: number, key: string | undefined): ReturnType<typeof evaluate> {
@@ -419,7 +462,7 @@ export class ReferenceModel {
       }
       const error = `{"code":"poisoned","message":"the task lost its lease to crashes ${crashes} times (maxCrashes ${maxCrashes})","name":"RuntimeError"}`
       if (crashes >= maxCrashes) fail(lease.task, error, 'poisoned', this.now, 'expired')
-      else requeue(lease, 'expired')
+      else requeue(lease, 'expired', this.now)
     }
   }
 
@@ -430,7 +473,10 @@ export class ReferenceModel {
       .filter(({ at }) => at <= this.now)
       .toSorted((a, b) => a.at - b.at || a.task.sequence - b.task.sequence)
     for (const { task } of due) {
-      if (task.state === 'queued') task.dueAt = undefined
+      if (task.state === 'queued') {
+        task.shares?.arrive(task, task.dueAt ?? this.now)
+        task.dueAt = undefined
+      }
       const over = task.state === 'waiting' ? whatIsDue(task, this.now) : undefined
       if (over !== undefined) conclude(task, over, this.now)
     }
@@ -452,7 +498,9 @@ export class ReferenceModel {
         mayStart: (it: ModelTask) => mayStart(it, tasks, blocked, now) && !this.isQuarantined(it),
         streamOf: (it: ModelTask) => streamOf(it, blocked),
       }
-      const [task, worker] = nextClaim(this.queued(), this.workers.filter(isAwake), quotas) ?? []
+      const first = (queued: readonly ModelTask[]) => this.shares?.first(queued, now) ?? firstInOrder(queued)
+      const [task, worker] =
+        nextClaim(this.queued(), this.workers.filter(isAwake), { ...quotas, first }) ?? []
       if (task === undefined || worker === undefined) return
       worker.given += 1
       this.start(task, worker)
@@ -490,6 +538,7 @@ export class ReferenceModel {
     this.leases.push(lease)
     task.state = 'running'
     if (task.budget !== undefined) task.budget.startedAt ??= this.now
+    this.shares?.start(task)
     task.events.push('task.started')
     started(task, this.now)
     return lease
@@ -499,17 +548,20 @@ export class ReferenceModel {
     const known = it.key === undefined ? undefined : this.keys.get(it.key)
     if (known !== undefined) {
       const { sequence } = known
-      return known.type === it.type && known.input === it.input
+      return known.type === it.type && known.input === it.input && known.submission.forkedAt === it.forkedAt
         ? { accepted: true, sequence, deduplicated: true }
         : { accepted: false, sequence, reason: 'idempotency_conflict' }
     }
+    const taken = it.taskId === undefined ? undefined : this.taskIds.get(it.taskId)
+    if (taken !== undefined) return { accepted: false, sequence: taken.sequence, reason: 'already_exists' }
     const task = this.admit(it)
     if (typeof task === 'string') return { accepted: false, sequence: this.sequence, reason: task }
+    if (it.taskId !== undefined) this.taskIds.set(it.taskId, task)
     if (it.key !== undefined) this.keys.set(it.key, task)
     return { accepted: true, sequence: task.sequence, deduplicated: false }
   }
 
-  private readonly submitRun: SubmitRun = (it) => {
+  private readonly submitNew: SubmitNew = (it) => {
     const receipt = this.submitOne(it)
     return [receipt, this.tasks.find(({ sequence }) => sequence === receipt.sequence)]
   }
@@ -535,9 +587,10 @@ export class ReferenceModel {
       this.rejected += 1
       return reason
     }
-    const task = queue(it, sequence, dueAt, parent, quotas)
+    const task = queue(it, sequence, dueAt, parent, { quotas, shares: this.shares })
     if (it.budget !== undefined) giveBudget(task, it.budget)
     admitted(task, this.now)
+    putBack(task, this.now)
     this.tasks.push(task)
     takeProbe(this.circuits, task, this.now)
     return task

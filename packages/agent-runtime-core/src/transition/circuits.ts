@@ -55,7 +55,10 @@ export function takeProbe(ws: WorkingSet, route: string, task: number): void {
 /** Work of the route left a scar, if its cause is worth one. */
 export function leaveScar(ws: WorkingSet, route: string, cause: ScarCause): number {
   const size = scarOf(cause, ws.config.scarFactor)
-  if (size > 0) ws.putCircuit(scarred(circuitOf(ws, route), size, ws.now.leaseAt, ws.config))
+  if (size === 0) return size
+  const row = scarred(circuitOf(ws, route), size, ws.now.leaseAt, ws.config)
+  // What opens it anew leaves a probe that is under way behind.
+  ws.putCircuit(row.state === 'half_open' ? row : { ...row, probe: null })
   return size
 }
 
@@ -137,7 +140,7 @@ function circuitNow(ws: WorkingSet, route: string): CircuitRow | undefined {
   const row = ws.circuit(route)
   if (row?.state !== 'half_open' || hasBegun(ws, row)) return row
   const isGivenUp = ws.now.leaseAt - (row.probeAt ?? 0) >= ws.config.circuitOpenMs
-  return isGivenUp ? probed(row, 'none', ws.now.leaseAt) : row
+  return isGivenUp ? { ...probed(row, 'none', ws.now.leaseAt), probe: null } : row
 }
 
 /** A probe that waits in the queue, behind others or for room in a quota, finds nothing out. */

@@ -227,12 +227,13 @@ export class ClaimRound {
     for (const stream of streams) this.merged.delete(stream)
   }
 
-  /** Which quotas have no room for the first of a stream. */
+  /** Which quotas have no room for the first of a stream. That it wants more tokens than are left does not count: the next may want fewer. */
   private heldBy({ id, quotaKeys }: StreamRow): 'shared' | 'own' | undefined {
-    const first = this.firstOf(id) ?? anyTask
+    const { fence, tokens } = this.firstOf(id) ?? anyTask
+    const first = { fence, tokens: Math.min(1, tokens) }
     const shared = sharedKeys(quotaKeys)
     if (!mayStart(this.ws, shared, first)) return 'shared'
-    return shared.length < quotaKeys.length && !mayStart(this.ws, quotaKeys, first) ? 'own' : undefined
+    return mayStart(this.ws, quotaKeys, first) ? undefined : 'own'
   }
 
   private isRunnable(task: TaskRow): boolean {

@@ -270,7 +270,7 @@ function durationOf(ws: WorkingSet, task: TaskRow): number {
 function isSameSettlement(ws: WorkingSet, leaseId: string, it: Settlement): boolean {
   const number = ws.ids.leaseNumber(leaseId)
   const lease = number === undefined ? undefined : ws.lease(number)
-  if (lease === undefined || lease.endSeq === null || lease.endReason !== it.as) return false
+  if (lease === undefined || lease.endReason !== it.as) return false
   const text =
     ws.events.find((event) => event.task === lease.task && event.seq === lease.endSeq)?.data ??
     ws.base.events.get(`${lease.task}:${lease.endSeq}`)

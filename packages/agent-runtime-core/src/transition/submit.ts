@@ -63,9 +63,7 @@ function admit<R>(
 
   const stream = streamFor(ws, it, keys)
   const budget =
-    it.budget?.cut === true && above !== null
-      ? cutToLeft(ws, budgetsOf(ws, { budget: above }), it.budget)
-      : it.budget
+    it.budget?.cut === true ? cutToLeft(ws, budgetsOf(ws, { budget: above }), it.budget) : it.budget
   const input = ws.inline(it.input)
   const id = ws.nextTask++
   if (budget !== undefined) openBudget(ws, id, above, budget)

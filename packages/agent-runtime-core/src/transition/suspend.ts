@@ -73,7 +73,7 @@ function whatIsOver(ws: WorkingSet, task: TaskRow, asked: readonly WaitRow[]): O
   const over: Over[] = []
   for (const wait of asked.toSorted((a, b) => a.position - b.position)) {
     const { name, dueAt, terms } = wait
-    const index = name === null ? -1 : unread.findIndex((it) => it.name === name)
+    const index = unread.findIndex((it) => it.name === name)
     const kept = unread[index]
     if (terms?.asked === false) over.push({ wait, outcome: 'passed', at: ws.now.at })
     else if (kept !== undefined && (dueAt === null || kept.at <= dueAt)) {

@@ -67,6 +67,18 @@ describe('admission (docs/semantics.md 2.1, 2.2, 2.4)', () => {
     expect(verdict(at(0, 'batch', { delayedCount: 100_000 }))).toBe('accept')
   })
 
+  test('11.3 one more client than maxClients finds no room; what names a client that is known does', () => {
+    const clients = (count?: number) =>
+      decideAdmission(at(0, 'batch', count === undefined ? {} : { clients: count }))
+    expect([clients(), clients(9)]).toEqual([{ accepted: true }, { accepted: true }])
+    expect(clients(10)).toStrictEqual({
+      accepted: false,
+      reason: 'quota_exceeded',
+      message: 'there are 10 clients, maxClients is 10; remove those that are gone',
+      verdict: { by: 'limit', limit: 'maxClients', max: 10, value: 10 },
+    })
+  })
+
   test('2.1 what the front door found wrong comes before the depth, the depth before the quota', () => {
     const refused = { reason: 'unknown_task_type', message: 'no such type' } as const
     const exceededQuota = () => full('model:big')

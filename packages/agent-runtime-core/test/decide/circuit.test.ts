@@ -80,4 +80,26 @@ describe('10.3 the circuit of a route', () => {
     expect(isForgotten(well, 80_000)).toBe(true)
     expect(isForgotten(scarred(healthyCircuit, 0.01, 0, settings), 80_000)).toBe(false)
   })
+  test('10.3 a failed probe leaves its route unhealthy, a good one does not, one without an end changes nothing', () => {
+    const half = { ...healthyCircuit, state: 'half_open', openedAt: 0, probeAt: 5 } as const
+    expect(probed(half, 'failure', 9)).toStrictEqual({
+      ...half,
+      state: 'open',
+      openedAt: 9,
+      probeAt: null,
+      unhealthy: true,
+    })
+    expect(probed({ ...half, unhealthy: true }, 'success', 9)).toStrictEqual(healthyCircuit)
+    expect(probed(half, 'none', 9)).toStrictEqual({ ...half, state: 'open', probeAt: null })
+  })
+
+  test.each([
+    ['a closed one without a scar is', {}, true],
+    ['an open one is not, whatever its scar', { state: 'open', openedAt: 0 } as const, false],
+    ['an unhealthy one is not', { unhealthy: true }, false],
+    ['one with a scar of 0.001 is not', { scar: 0.001, scarAt: 9 }, false],
+    ['one with a smaller scar is', { scar: 0.00099, scarAt: 9 }, true],
+  ])('10.3 %s forgotten', (_, more, isGone) => {
+    expect(isForgotten({ ...healthyCircuit, ...more }, 9)).toBe(isGone)
+  })
 })

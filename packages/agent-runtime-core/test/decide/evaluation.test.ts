@@ -67,6 +67,11 @@ describe('weights (docs/semantics.md 15.1)', () => {
     ['none', { quality: Number.NaN }, 'weights.quality: a finite number, 0 or more; given NaN'],
     ['a text', { quality: '1' }, 'weights.quality: a finite number, 0 or more; given "1"'],
     ['a slip', { qualty: 1 }, 'weights.qualty: no such dimension, did you mean quality?'],
+    [
+      'another name',
+      { mood: 1 },
+      'weights.mood: no such dimension; there are quality, adherence, speed, cost, errors, revisions',
+    ],
     ['a list', [1], 'weights: an object of quality, adherence, speed, cost, errors, revisions; given [1]'],
     ['nothing', null, 'weights: an object of quality, adherence, speed, cost, errors, revisions; given null'],
   ])('15.1 %s is refused', (_, given, message) => {
@@ -107,6 +112,9 @@ describe('composites (docs/semantics.md 15.2, C15)', () => {
   test('C15 revisions count against maxRevisions', () => {
     const revisionsOf = (revisions: number) => readRaw({ revisions }, { maxRevisions: 4 }).scores.revisions
     expect([0, 1, 4, 9].map(revisionsOf)).toEqual([1, 0.75, 0, 0])
+    expect(readRaw(of(0.8, 0.7, 0.6, 0.5, 0.25, 1), { maxRevisions: 4 }).scores).toEqual(
+      of(0.8, 0.7, 0.6, 0.5, 0.75, 0.75),
+    )
   })
 
   test('15.2 a composite is 0 to 1, whatever the weights', () => {
@@ -146,6 +154,10 @@ describe('reading scores (docs/semantics.md 15.4)', () => {
       'scores.errors: a number from 0 to 1; given 1.5',
     ])
     expect(() => readNormalised({ ...cases.web, speed: -0.1 }, { strict: true })).toThrow('scores.speed')
+    expect(() => readNormalised({ ...cases.web, speed: 1.1 }, { strict: true })).toThrow(
+      'scores.speed: a number from 0 to 1; given 1.1',
+    )
+    expect(readNormalised(of(0, 1, 0, 1, 0, 1), { strict: true }).scores).toEqual(of(0, 1, 0, 1, 0, 1))
     expect(readRaw({ ...cases.web, revisions: 3 }, { strict: true, maxRevisions: 3 }).scores.revisions).toBe(
       0,
     )
@@ -197,6 +209,26 @@ describe('distances (docs/semantics.md 15.3)', () => {
     expect(ids(10)).toEqual(['itself', 'a', 'b', 'far'])
     expect(ids(2)).toEqual(['itself', 'a'])
     expect(nearestTo(cases.web, agents, domainWeights.default, 1)[0]?.distance).toBe(0)
+  })
+
+  test.each<readonly string[]>([
+    ['a', 'b', 'c', 'near', 'far'],
+    ['far', 'near', 'c', 'b', 'a'],
+    ['near', 'far', 'b', 'c', 'a'],
+  ])('15.3 whatever order they are looked at in: %s, %s, %s, %s, %s', (...order) => {
+    const agents = order.map((agentId) => ({
+      agentId,
+      average: of({ near: 0.9, far: 0 }[agentId] ?? 0.5),
+    }))
+    const ids = (limit: number) =>
+      nearestTo(of(1), agents, readWeights({ quality: 1 }), limit).map(({ agentId }) => agentId)
+    expect([1, 2, 3, 4, 5].map(ids)).toEqual([
+      ['near'],
+      ['near', 'a'],
+      ['near', 'a', 'b'],
+      ['near', 'a', 'b', 'c'],
+      ['near', 'a', 'b', 'c', 'far'],
+    ])
   })
 
   test('15.3 the weights say what nearness is', () => {

@@ -18,13 +18,13 @@ describe('the tasks before a queued one (docs/semantics.md C5, 11.2)', () => {
     const streams = [
       stream('', 5, { laneRank: 0 }),
       stream('', 7, { earlier: 3 }),
-      stream('', 9, { laneRank: 2 }),
+      stream('', 9, { laneRank: 2, earlier: 4 }),
     ]
     expect(aheadByLane(own, streams)).toBe(8)
   })
 
   test('of a higher tier all come before, of a lower one none', () => {
-    const streams = [stream('own', 1), stream('high', 4), stream('low', 4)]
+    const streams = [stream('own', 1), stream('high', 4), stream('low', 5)]
     const at = (tier: number) => ({ tier, time: 0 })
     const standings = new Map([
       ['own', at(1)],
@@ -37,12 +37,45 @@ describe('the tasks before a queued one (docs/semantics.md C5, 11.2)', () => {
   test('what a client has in more urgent lanes is charged before its turn comes in this one', () => {
     const streams = [
       stream('own', 1),
-      stream('other', 2, { laneRank: 0 }),
-      stream('other', 3, { earlier: 3 }),
+      stream('other', 3, { laneRank: 0 }),
+      stream('other', 4, { earlier: 4 }),
+      stream('other', 6, { laneRank: 2, earlier: 6 }),
     ]
     const standings = new Map([['own', { tier: 0, time: 15 }]])
-    // Two go first and take it to 20, beyond 15.
+    // Three go first and take it to 30, beyond 15; what is less urgent does not count.
+    expect(aheadByShares(own, streams, standings, 'dispatch')).toBe(3)
+  })
+
+  test('of a client that has nothing queued are those whose turn comes before its own would', () => {
+    const streams = [stream('other', 4), stream('unknown', 1)]
+    const standings = new Map([
+      ['own', { tier: 0, time: 15 }],
+      ['other', { tier: 0, time: 5 }],
+    ])
+    // At 5; at 15, when its own comes first by its sequence; and the one of a client that nobody has heard of, at 0.
     expect(aheadByShares(own, streams, standings, 'dispatch')).toBe(2)
+  })
+
+  test('by the places that were given when they were queued: those of its own client, and those placed before', () => {
+    const at = (time: number) => ({ tier: 0, time })
+    const placed = { ...own, place: 10 }
+    const ahead = (...streams: readonly QueuedStream[]) =>
+      aheadByShares(
+        placed,
+        streams,
+        new Map([
+          ['own', at(5)],
+          ['before', at(9)],
+          ['level', at(10)],
+        ]),
+        'enqueue',
+      )
+    expect(ahead(stream('own', 4, { earlier: 2, place: 5 }))).toBe(2)
+    // No task has a place above what its client's time is now: all of them were placed before.
+    expect(ahead(stream('before', 4, { earlier: 1 }), stream('before', 3))).toBe(7)
+    // At the very same place it is the sequence that says which comes first.
+    expect(ahead(stream('level', 4, { earlier: 1, place: 10 }), stream('level', 3, { earlier: 2 }))).toBe(3)
+    expect(ahead(stream('level', 4, { earlier: 1, place: 11 }))).toBe(0)
   })
 
   test('are those that a drain starts before it, whatever times, increments and depths', () => {

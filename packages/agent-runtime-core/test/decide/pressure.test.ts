@@ -32,6 +32,11 @@ describe('10.2 pressure is deviation from expectation', () => {
     const minute = { latencyMs: 60_000 }
     expect(pressureOf(minute, profileConfigs.LIGHT)).toEqual({ latency: 1, compute: 0, memory: 0 })
     expect(pressureOf(minute, profileConfigs.EXTREME)).toEqual({ latency: 0, compute: 0, memory: 0 })
+    expect(pressureOf({ computeUs: 18 * 10, memoryBytes: 18 * 100 }, profileConfigs.LIGHT)).toEqual({
+      latency: 0,
+      compute: normalize(18, 10),
+      memory: normalize(18, 10),
+    })
   })
 
   test('10.6 the scalar is the length of the positive parts, over that of the largest vector', () => {

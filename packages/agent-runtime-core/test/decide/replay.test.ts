@@ -53,6 +53,11 @@ describe('replay', () => {
     expect(decideReplay({ key: 'a', inputHash: 'aa', memos, used: none })).toMatchObject({ as: 'memo' })
     expect(decideReplay({ key: 'a', memos, used: none })).toMatchObject({ as: 'memo' })
   })
+
+  test('a memo that was made without a declared input is not compared', () => {
+    const memos = new Map([['a', memo('a', '1')]])
+    expect(decideReplay({ key: 'a', inputHash: 'bb', memos, used: none })).toMatchObject({ as: 'memo' })
+  })
 })
 
 const step = (key: string, position: number, seq = position + 3): RecordedCall => ({
@@ -131,6 +136,40 @@ describe('divergence (docs/semantics.md 6.4)', () => {
     expect(at({ call: undefined, recorded, used: ['a'] })).toBe(undefined)
   })
 
+  test('what was recorded before another call of its own position had its memo does', () => {
+    const recorded = [step('b', 0, 4), step('a', 0, 7)]
+    expect(at({ call: call('x', 1), recorded, used: ['a'] })).toMatchObject({
+      kind: 'missing_step',
+      expected: 'b',
+    })
+  })
+
+  test('an open wait has no memo: what is open behind it is missing', () => {
+    const recorded = [step('nap', 0, 0), step('late', 1, 0)]
+    expect(at({ call: call('x', 2), recorded, used: ['nap'] })).toMatchObject({ expected: 'late' })
+  })
+
+  test('of several that are missing the one of the lowest position is named, of one position the oldest', () => {
+    const [b, c, d] = [step('b', 1, 7), step('c', 1, 8), step('d', 2, 4)]
+    for (const recorded of [
+      [b, c, d],
+      [d, c, b],
+      [c, d, b],
+    ])
+      expect(at({ call: call('x', 3), recorded })).toMatchObject({ position: 1, expected: 'b' })
+  })
+
+  test('what stands before a race is missing at the race, too', () => {
+    expect(at({ call: call('r', 1, { branches: true }), recorded: [step('a', 0)] })).toMatchObject({
+      kind: 'missing_step',
+      expected: 'a',
+    })
+  })
+
+  test.each(['$ku0/retry/1/a', '$ku0/patched/p', '$ku0/limit/r'])('%s is no call of the handler', (key) => {
+    expect(at({ call: call('x', 1), recorded: [step(key, 0)] })).toBe(undefined)
+  })
+
   test('nor do branches, back-offs, marks, and what runs side by side', () => {
     const more = [step('$ku0/retry/1/a', 0), step('$ku0/patched/p', 0)]
     const recorded = [...more, step('lost', 0), step('won', 0), step('b', 1)]
@@ -153,6 +192,35 @@ describe('divergence (docs/semantics.md 6.4)', () => {
     expect(beyond(0, [step('$ku0/patched/p', 0)])).toBe(false)
     expect(beyond(0, [step('$ku0/limit/a/b', 0)])).toBe(true)
     expect(beyond(0, [step('$ku0/limit/a/b', 5)], ['a/b'])).toBe(false)
+  })
+
+  test('it does not for what was earlier, nor for what branches recorded', () => {
+    const beyond = (branchesAt: readonly number[]) =>
+      goesBeyond(2, {
+        recorded: [step('a', 1), step('b', 2)],
+        used: new Set(),
+        branchesAt: new Set(branchesAt),
+      })
+    expect([beyond([]), beyond([2])]).toEqual([true, false])
+  })
+
+  test('at its decision a race is parted from what was recorded last at its place, and was not called', () => {
+    const decided = (...recorded: readonly RecordedCall[]) =>
+      decideAtDecision({ key: 'race', position: 1 }, { recorded, used: new Set(['in a']) })
+    const [inA, other] = [step('in a', 1, 5), step('other', 1, 7)]
+    const parted = { kind: 'unexpected_step', key: 'race', position: 1, expected: 'other', actual: 'race' }
+    expect([decided(inA, other), decided(other, inA)]).toEqual([parted, parted])
+    // Nothing, a call of its branches, and what stands elsewhere, is open, or is the runtime's own.
+    expect(decided()).toBeUndefined()
+    expect(decided(inA)).toBeUndefined()
+    expect(decided(step('other', 1, 4), inA)).toBeUndefined()
+    expect(decided(inA, step('other', 2, 7), step('another', 0, 8))).toBeUndefined()
+    expect(decided(inA, step('open', 1, Number.POSITIVE_INFINITY), step('as well', 1, 0))).toBeUndefined()
+    expect(decided(step('as well', 1, 0))).toBeUndefined()
+    expect(decided(inA, step('$ku0/retry/1/in a', 1, 9))).toBeUndefined()
+    // The end of its time counts where it was.
+    expect(decided(other, step('$ku0/limit/race', 2, 9))).toEqual(parted)
+    expect(decided(other, step('$ku0/limit/race', 1, 9))).toBeUndefined()
   })
 
   test('a race whose time is over at its place is the one of the history, however far its branches have come', () => {

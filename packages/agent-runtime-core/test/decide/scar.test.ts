@@ -38,4 +38,23 @@ describe('scars', () => {
     expect(decayedScar(5, ms - 2)).toBeGreaterThanOrEqual(1)
     expect(scarFadesInMs(0.99, 1)).toBe(0)
   })
+  test.each([
+    [1, 1],
+    [4, 2],
+    [0.9, 0.3],
+  ])(
+    '10.3 a scar of %d is below %d when it has faded for so long, and was not 2 ms before',
+    (scar, limit) => {
+      const ms = scarFadesInMs(scar, limit)
+      expect(ms).toBeGreaterThan(0)
+      expect(decayedScar(scar, ms)).toBeLessThan(limit)
+      expect(decayedScar(scar, ms - 2)).toBeGreaterThanOrEqual(limit)
+    },
+  )
+
+  test('C9 a lease that was granted no time leaves none, however long it went on', () => {
+    expect(scarOf({ as: 'overrun', overrunMs: 5, grantedMs: 0 }, 5)).toBe(0)
+    expect(scarOf({ as: 'overrun', overrunMs: 1, grantedMs: 1 }, 5)).toBe(5)
+    expect(scarOf({ as: 'overrun', overrunMs: -1, grantedMs: 1 }, 5)).toBe(0)
+  })
 })

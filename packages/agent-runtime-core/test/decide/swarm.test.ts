@@ -30,6 +30,7 @@ describe('10.6 swarms', () => {
       { pressure: 0.9, order: 3, laneRank: 1 },
     ]
     expect(decideShedding(mixed, 0.8)).toBe(mixed[1])
+    expect(decideShedding(mixed.slice(1), 0.8)).toBe(mixed[1])
     expect(decideShedding(mixed.slice(2), 0.8)).toBeUndefined()
     expect(decideShedding(mixed, 0.9)).toBeUndefined()
   })
@@ -39,6 +40,11 @@ describe('10.6 swarms', () => {
     const promised = { ...share, promisedCpuUs: 40, promisedMemoryBytes: 2 }
     const total = { totalCpuTimeUs: 100, totalMemoryBytes: 20 }
     expect(sharedRest([share, promised], total, 25)).toEqual({ cpuTimeUs: 25, memoryBytes: 10 })
+    // What is promised beyond what is held is kept back, too.
+    expect(sharedRest([{ ...promised, promisedMemoryBytes: 7 }], total, 0)).toEqual({
+      cpuTimeUs: 60,
+      memoryBytes: 13,
+    })
     expect(sharedRest([share], {}, 25)).toEqual({ cpuTimeUs: Infinity, memoryBytes: Infinity })
   })
 })

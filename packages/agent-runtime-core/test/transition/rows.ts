@@ -1,10 +1,13 @@
 import { createHash } from 'node:crypto'
-import { parseExecutionConfig } from '../../src/config.ts'
+import { type ExecutionConfig, parseExecutionConfig } from '../../src/config.ts'
 import { createIdCodec } from '../../src/ids.ts'
 import {
   type Base,
+  childKey,
+  type ChildRow,
   type Instant,
   type LeaseRow,
+  type QuotaRow,
   noTotals,
   type StreamRow,
   type TaskRow,
@@ -18,37 +21,46 @@ export const ids = createIdCodec('0123456789abcdef0')
 export const now: Instant = { at: 50_000, leaseAt: 10_000 }
 export const { config } = parseExecutionConfig()
 
-/** Committed rows, and a flush over them that has changed nothing yet. */
-export function workingSet(rows: {
+/** The stream of tasks of the type `work`: it has three that are queued, and three that are delayed. */
+export const stream: StreamRow = {
+  id: 1,
+  key: 'key',
+  laneRank: 2,
+  type: 'work',
+  quotaKeys: [],
+  depth: 3,
+  delayed: 3,
+  client: '',
+  group: 'group',
+  head: 0,
+  place: 0,
+}
+
+/** What a test says of committed rows; what it says nothing of there is not. */
+export interface Rows extends Partial<Omit<Base, 'tasks' | 'leases' | 'workers' | 'streams'>> {
   readonly tasks?: readonly TaskRow[]
   readonly leases?: readonly LeaseRow[]
   readonly workers?: readonly WorkerRow[]
-}): WorkingSet {
+  readonly streams?: readonly StreamRow[]
+}
+
+/** Committed rows, and a flush over them that has changed nothing yet. */
+export function workingSet(
+  { tasks, leases, workers, streams = [stream], ...rest }: Rows,
+  settings: ExecutionConfig = config,
+): WorkingSet {
   const byId = <R extends { readonly id: number }>(all: readonly R[] = []) =>
     new Map(all.map((row) => [row.id, row]))
-  const stream: StreamRow = {
-    id: 1,
-    key: 'key',
-    laneRank: 2,
-    type: 'work',
-    quotaKeys: [],
-    depth: 3,
-    delayed: 3,
-    client: '',
-    group: 'group',
-    head: 0,
-    place: 0,
-  }
   const base: Base = {
     process: own,
-    tasks: byId(rows.tasks),
-    leases: byId(rows.leases),
-    streams: byId([stream]),
-    streamsByKey: new Map([[stream.key, stream]]),
+    tasks: byId(tasks),
+    leases: byId(leases),
+    streams: byId(streams),
+    streamsByKey: new Map(streams.map((row) => [row.key, row])),
     clients: new Map(),
     streamsByClient: new Map(),
     shares: { trees: new Map(), ages: new Map(), entries: new Map(), pools: new Map() },
-    workers: byId(rows.workers),
+    workers: byId(workers),
     quotas: new Map(),
     keys: new Map(),
     explicitIds: new Map(),
@@ -78,9 +90,10 @@ export function workingSet(rows: {
     depth: 3,
     delayed: 3,
     next: { task: 100, lease: 100, stream: 2, worker: 100, client: 1 },
+    ...rest,
   }
   return new WorkingSet(base, now, {
-    config,
+    config: settings,
     ids,
     chain: (previous, text) => createHash('sha256').update(previous).update(text).digest(),
     sha256Hex: (text) => createHash('sha256').update(text).digest('hex'),
@@ -144,4 +157,49 @@ export const worker: WorkerRow = {
   types: ['work'],
   lastSeenAt: 9_500,
   registered: true,
+}
+
+/** An open child of a task, under a key of its number. */
+export function childRow(parent: number, id: number, changes: Partial<ChildRow> = {}): ChildRow {
+  return { parent, key: `c${id}`, task: id, position: 0, policy: 'cancel', seq: 2, state: 'open', ...changes }
+}
+
+/** Children as they were loaded: all of them by their keys, and those that are open by their parents. */
+export function family(...rows: readonly ChildRow[]): Pick<Base, 'children' | 'childKeys'> {
+  const children = new Map<number, Map<number, ChildRow>>()
+  for (const row of rows.filter(({ state }) => state === 'open')) {
+    const siblings = children.get(row.parent) ?? new Map<number, ChildRow>()
+    children.set(row.parent, siblings.set(row.task, row))
+  }
+  return { children, childKeys: new Map(rows.map((row) => [childKey(row.parent, row.key), row])) }
+}
+
+/** A quota with one task running and two in line. */
+export const quota: QuotaRow = {
+  key: 'model:big',
+  queued: 2,
+  running: 1,
+  windowStart: 0,
+  windowCount: 1,
+  windowTokens: 10,
+  blockedUntil: 0,
+}
+
+/** Task 7 is the probe that finds out whether its route is well again. */
+export const probing: Rows = {
+  circuits: new Map([
+    [
+      'work',
+      {
+        route: 'work',
+        state: 'half_open',
+        scar: 0,
+        scarAt: 0,
+        openedAt: 1,
+        probeAt: 2,
+        unhealthy: true,
+        probe: 7,
+      },
+    ],
+  ]),
 }

@@ -98,6 +98,7 @@ export function prepareApply(db: Statements) {
   const applyEvaluations = prepareEvaluationApply(db)
   const deleteTask = db.prepare('DELETE FROM task WHERE id = ?')
   const deleteEvents = db.prepare('DELETE FROM event WHERE task = ?')
+  const keepHash = db.prepare('INSERT INTO pruned SELECT task, hash FROM event WHERE task = ? AND seq = 1')
 
   /** `commit`: the number of the journal's next row, by which other processes find what has changed. */
   return function apply(ws: WorkingSet, commit: number): void {
@@ -390,6 +391,8 @@ export function prepareApply(db: Statements) {
     if (excess <= 0) return
     const ids = oldestRejected.all(Math.min(excess, 1000))
     for (const id of ids) {
+      // The journal is gone through by it, when its event is no more.
+      keepHash.run(id)
       deleteEvents.run(id)
       deleteTask.run(id)
     }

@@ -15,6 +15,7 @@ export const columns: Readonly<Record<string, string>> = {
   meta: 'key value',
   output: 'task seq attempt at data',
   process: 'id process_id host boot_id pid started_at last_seen_at ended_at',
+  pruned: 'task hash',
   quota: 'key queued running window_start window_count window_tokens blocked_until',
   reputation: 'agent reputation evaluations average latest last_at',
   schedule:

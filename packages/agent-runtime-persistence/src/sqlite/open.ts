@@ -146,7 +146,8 @@ function assertOpenable(path: string): void {
       )
 }
 
-function statOf(path: string): Stats | undefined {
+/** Nothing where there is no file; a StoreError for a name that no file can have, and where nobody may look. */
+export function statOf(path: string): Stats | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false })
   } catch (cause) {

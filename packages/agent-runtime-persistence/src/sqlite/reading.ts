@@ -1,15 +1,16 @@
-import { realpathSync, statSync } from 'node:fs'
+import { realpathSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { RuntimeError, StoreError } from '@ku0/agent-runtime-core'
 import Database from 'better-sqlite3'
 import { assertNodeSupported } from '../node-version.ts'
+import { dataLossError, findDataLoss } from './data-loss.ts'
 import { storeErrorOf } from './errors.ts'
-import { assertOurs, type Db } from './open.ts'
+import { assertOurs, type Db, statOf } from './open.ts'
 import { schemaVersion } from './schema.ts'
 
 /**
  * A connection of its own for long reads, which never writes: closing it leaves a log as it is. Throws `not_found` where there is no file, and
- * a StoreError for one that is no store of this version.
+ * a StoreError for one that is no store of this version, or is empty although its anchor tells of commits.
  */
 export function openForReading(given: string): { readonly db: Db; readonly path: string } {
   assertNodeSupported()
@@ -19,6 +20,9 @@ export function openForReading(given: string): { readonly db: Db; readonly path:
     db = new Database(path, { readonly: true, fileMustExist: true, timeout: 10_000 })
     assertOurs(db, path)
     const version = db.pragma('user_version', { simple: true }) as number
+    // A young store whose whole log is lost is an empty file: that is no older version.
+    const lost = version === 0 ? findDataLoss(path) : undefined
+    if (lost !== undefined) throw dataLossError(path, lost.loss)
     if (version < schemaVersion)
       throw new StoreError(
         'store_schema',
@@ -36,7 +40,7 @@ function existing(given: string): string {
   if (given === ':memory:')
     throw new RuntimeError('invalid_argument', 'a store in memory is known to its own process only')
   const path = resolve(given)
-  const stat = statSync(path, { throwIfNoEntry: false })
+  const stat = statOf(path)
   if (stat === undefined) throw new RuntimeError('not_found', `there is no store at ${path}`)
   if (!stat.isFile()) throw new StoreError('store_not_a_database', `${path} is not a regular file`)
   return realpathSync(path)

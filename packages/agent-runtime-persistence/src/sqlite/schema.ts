@@ -367,6 +367,14 @@ CREATE INDEX budget_asked ON budget (task) WHERE asked IS NOT NULL;
 
 ALTER TABLE quota ADD COLUMN blocked_until INTEGER NOT NULL DEFAULT 0;
 `,
+  // What the journal named of rejected submissions whose records were deleted. Those before are believed.
+  `
+CREATE TABLE pruned (
+  task INTEGER PRIMARY KEY,
+  hash BLOB NOT NULL
+) STRICT;
+INSERT INTO meta SELECT 'pruned_unhashed_until', CAST(coalesce(max(number), 0) AS TEXT) FROM journal;
+`,
 ]
 
 /** The version this code writes and understands. */

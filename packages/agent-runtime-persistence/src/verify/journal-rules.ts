@@ -5,7 +5,7 @@ import type { Faults } from './faults.ts'
 
 /**
  * Goes through the journal in slices: no number is missing, and each hash is that of the commit before and of the events that the row
- * names. What it named of rejected submissions that were deleted since cannot be hashed again: such a row is believed.
+ * names. Of rejected submissions whose records were deleted since their hashes are kept.
  */
 export class JournalWalk {
   /** The number of the last commit that was looked at. */
@@ -17,7 +17,8 @@ export class JournalWalk {
   private readonly rows
   private readonly hashes
   private readonly one
-  private readonly taskExists
+  private readonly pruned
+  private readonly believedUntil: number
 
   constructor(db: Db, faults: Faults) {
     this.faults = faults
@@ -34,7 +35,10 @@ export class JournalWalk {
         'SELECT type, hash FROM event WHERE task = ? AND seq = ?',
       )
       .raw()
-    this.taskExists = db.prepare<[number], number>('SELECT 1 FROM task WHERE id = ?').pluck()
+    this.pruned = db.prepare<[number], Buffer>('SELECT hash FROM pruned WHERE task = ?').pluck()
+    // Before there were hashes of them, such a commit is believed.
+    const until = db.prepare<[], string>("SELECT value FROM meta WHERE key = 'pruned_unhashed_until'").pluck()
+    this.believedUntil = Number(until.get() ?? 0)
   }
 
   /** One slice, up to a commit at the most; false when there is no more. In a transaction. */
@@ -67,8 +71,15 @@ export class JournalWalk {
         if (type !== 'task.rejected') this.named += 1
       }
       if (found.length === last - first + 1) continue
+      // A rejected submission has one event.
+      const kept = first === 1 && last === 1 ? this.pruned.get(task) : undefined
+      if (kept !== undefined) {
+        digest.update(kept)
+        continue
+      }
       isWhole = false
-      if (found.length > 0 || this.taskExists.get(task) !== undefined)
+      const isBelieved = found.length === 0 && first === 1 && last === 1 && number <= this.believedUntil
+      if (!isBelieved)
         this.faults.commit(number, `events ${first} to ${last} of task ${task}`, `${found.length} of them`)
     }
     return isWhole

@@ -152,6 +152,11 @@ export function checkCounters(db: Db, load: Load, faults: Faults): void {
   // A task's number is the next; only a record of a rejection is ever deleted.
   const last = count('SELECT max(id) FROM task')
   sum('tasks', last, count('SELECT count(*) FROM task') + totals.rejectedPruned)
+  const hashes = count('SELECT count(*) FROM pruned')
+  const isSince = count("SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'pruned_unhashed_until'") === 0
+  if (isSince || hashes > totals.rejectedPruned)
+    sum('hashes of pruned records', totals.rejectedPruned, hashes)
+  sum('pruned records', count('SELECT count(*) FROM pruned WHERE task IN (SELECT id FROM task)'), 0)
 
   function sum(where: string, counted: number | undefined, kept: number): void {
     if (counted !== kept) faults.add('sum', where, counted, kept)

@@ -156,7 +156,7 @@ export function* verifyDatabase({
       .prepare<[number], { number: number; at: number }>(
         'SELECT number, at FROM journal WHERE number < ? ORDER BY number DESC LIMIT 1',
       )
-      .get(Number.isFinite(first) ? first : Number.MAX_SAFE_INTEGER)
+      .get(Math.min(first, (walk?.number ?? 0) + 1))
     return { commit: row?.number ?? 0, at: row?.at ?? null }
   }
 }
@@ -165,42 +165,52 @@ export function* verifyDatabase({
 function* checkFile(db: Db, faults: Faults, slice: <T>(run: () => T) => T): Generator<void, void> {
   const expected = expectedObjects()
   const actual = objectsOf(db)
-  for (const name of expected.keys())
-    if (!actual.has(name)) faults.add('file', name, 'to be there', 'missing')
-  for (const name of actual)
+  for (const [name, { sql }] of expected) {
+    const own = actual.get(name)
+    if (own === undefined) faults.add('file', name, 'to be there', 'missing')
+    else if (own !== sql) faults.add('file', name, 'as it was made', own)
+  }
+  for (const name of actual.keys())
     if (name.startsWith('trigger ')) faults.add('file', name, 'no trigger', 'something else writes here')
   yield
-  for (const name of actual) {
+  for (const name of actual.keys()) {
     if (!name.startsWith('table ') || !expected.has(name)) continue
     const table = name.slice('table '.length)
     const lines = slice(() => db.pragma(`integrity_check('${table}')`)) as { integrity_check: string }[]
     for (const { integrity_check: line } of lines) if (line !== 'ok') faults.add('file', table, 'ok', line)
-    for (const { check, rows } of slice(() => brokenChecks(db, table, expected.get(name) ?? [])))
+    for (const { check, rows } of slice(() => brokenChecks(db, table, expected.get(name)?.checks ?? [])))
       faults.add('file', table, `every row with ${check}`, `${rows} without`)
     yield
   }
 }
 
-function objectsOf(db: Db): ReadonlySet<string> {
+/** By type and name, how each was made. */
+function objectsOf(db: Db): ReadonlyMap<string, string> {
   const all = db
-    .prepare<[], string>("SELECT type || ' ' || name FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%'")
-    .pluck()
+    .prepare<[], [name: string, sql: string]>(
+      "SELECT type || ' ' || name, coalesce(sql, '') FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%'",
+    )
+    .raw()
     .all()
-  return new Set(all)
+  return new Map(all)
 }
 
-let made: ReadonlyMap<string, readonly string[]> | undefined
+interface Made {
+  readonly sql: string
+  readonly checks: readonly string[]
+}
 
-/** What this version makes, with the constraints of tables. */
-function expectedObjects(): ReadonlyMap<string, readonly string[]> {
+let made: ReadonlyMap<string, Made> | undefined
+
+/** What this version makes, as it is written in the schema, with the constraints of tables. */
+function expectedObjects(): ReadonlyMap<string, Made> {
   if (made !== undefined) return made
   const db = new Database(':memory:')
   for (const sql of migrations) db.exec(sql)
-  const sqlOf = db.prepare<[string], string | null>('SELECT sql FROM sqlite_schema WHERE name = ?').pluck()
   made = new Map(
-    [...objectsOf(db)].map((name) => [
+    [...objectsOf(db)].map(([name, sql]) => [
       name,
-      name.startsWith('table ') ? checksIn(sqlOf.get(name.slice('table '.length)) ?? '') : [],
+      { sql, checks: name.startsWith('table ') ? checksIn(sql) : [] },
     ]),
   )
   db.close()

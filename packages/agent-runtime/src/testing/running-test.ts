@@ -1,5 +1,6 @@
 import {
   isFinal,
+  isReadable,
   parseExecutionConfig,
   show,
   type StoredEvent,
@@ -121,7 +122,7 @@ export class RunningTest implements TestRuntime {
   }
 
   async result(task: TaskLike): Promise<never> {
-    const isRefused = typeof task !== 'string' && !task.accepted
+    const isRefused = isReadable(task) && task['accepted'] === false
     if (!isRefused) await this.until(task, ({ state }) => isFinal(state))
     return (await this.runtime.result(task as Receipt)) as never
   }
@@ -149,9 +150,9 @@ export class RunningTest implements TestRuntime {
   }
 
   async advance(by: number | Date): Promise<void> {
-    const at = by instanceof Date ? by.getTime() : this.#shared.clock.now() + by
+    const at = typeof by === 'number' ? this.#shared.clock.now() + by : timeOf(by)
     if (!(at >= this.now && at <= MAX_TIME))
-      throw invalid(`advance: ms, 0 or more, or a date that is not over; given ${String(by)}`)
+      throw invalid(`advance: ms, 0 or more, or a date that is not over; given ${show(by)}`)
     await this.#restarting
     if (this.#process.life.dead && !this.#goesOn) {
       this.#shared.clock.advanceTo(at)
@@ -198,7 +199,7 @@ export class RunningTest implements TestRuntime {
   crashAfter(commits: number): void {
     this.#assertCrashable('crashAfter')
     if (!Number.isSafeInteger(commits) || commits < 1)
-      throw invalid(`crashAfter: a whole number, 1 or more; given ${String(commits)}`)
+      throw invalid(`crashAfter: a whole number, 1 or more; given ${show(commits)}`)
     this.#crashAt = this.#commits + commits
   }
 
@@ -265,6 +266,15 @@ export class RunningTest implements TestRuntime {
 
   async #stuck(task: TaskLike, why: string): Promise<TaskStuck> {
     return new TaskStuck(why, await this.history(task))
+  }
+}
+
+/** NaN for what is no date, or cannot be looked at. */
+function timeOf(date: unknown): number {
+  try {
+    return date instanceof Date ? date.getTime() : Number.NaN
+  } catch {
+    return Number.NaN
   }
 }
 

@@ -48,15 +48,18 @@ export interface LeaseRequest {
 export class LeaseDesk {
   readonly #parts: LeaseDeskParts
   readonly #leases = new Map<string, CallerLease>()
+  /** Those that were asked for and have not been answered. */
+  readonly #starting = new Set<Promise<TaskLease>>()
+  #isAbandoned = false
   #idle: (() => void)[] = []
 
   constructor(parts: LeaseDeskParts) {
     this.#parts = parts
   }
 
-  /** Leases whose work has not stopped. */
+  /** Leases whose work has not stopped, and those that are about to begin. */
   get size(): number {
-    return this.#leases.size
+    return this.#leases.size + this.#starting.size
   }
 
   /** Those that were not given back within `abortGraceMs` of their end. */
@@ -95,7 +98,18 @@ export class LeaseDesk {
   }
 
   /** Throws `TaskRejected` when the route or a swarm refuses it. */
-  async start({ route, terms, controller, measure, submission }: LeaseRequest): Promise<TaskLease> {
+  async start(request: LeaseRequest): Promise<TaskLease> {
+    const started = this.#start(request)
+    this.#starting.add(started)
+    try {
+      return await started
+    } finally {
+      this.#starting.delete(started)
+      this.#wake()
+    }
+  }
+
+  async #start({ route, terms, controller, measure, submission }: LeaseRequest): Promise<TaskLease> {
     const trace = this.#parts.trace()
     const outcome = await this.#parts.store.write({
       kind: 'startLease',
@@ -126,6 +140,7 @@ export class LeaseDesk {
       onGone,
     })
     this.#leases.set(leaseId, lease)
+    if (this.#isAbandoned) await lease.abandon()
     return lease
   }
 
@@ -140,17 +155,23 @@ export class LeaseDesk {
 
   /** Resolves when every lease was released; at once if there is none. */
   idle(): Promise<void> {
-    return this.#leases.size === 0 ? Promise.resolve() : new Promise((resolve) => this.#idle.push(resolve))
+    return this.size === 0 ? Promise.resolve() : new Promise((resolve) => this.#idle.push(resolve))
   }
 
-  /** Whoever holds a lease is told to stop. */
+  /** Whoever holds a lease is told to stop, and so is who is given one that was asked for before. */
   async abandon(): Promise<void> {
-    await Promise.all([...this.#leases.values()].map((lease) => lease.abandon()))
+    this.#isAbandoned = true
+    const leases = [...this.#leases.values()].map((lease) => lease.abandon())
+    await Promise.allSettled([...leases, ...this.#starting])
   }
 
   #gone(leaseId: string): void {
     this.#leases.delete(leaseId)
-    if (this.#leases.size > 0) return
+    this.#wake()
+  }
+
+  #wake(): void {
+    if (this.size > 0) return
     for (const wake of this.#idle.splice(0)) wake()
   }
 }

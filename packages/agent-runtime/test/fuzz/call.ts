@@ -5,18 +5,18 @@ import type { Door } from './calls.ts'
 import type { World } from './world.ts'
 
 /** A call with all that it is given, told as one would write it. */
-export class Call {
+export class Call<W = World> {
   readonly #name: string
-  readonly #door: Door
+  readonly #door: Door<W>
   readonly #given: readonly Piece[]
 
-  constructor(name: string, door: Door, given: readonly Piece[]) {
+  constructor(name: string, door: Door<W>, given: readonly Piece[]) {
     this.#name = name
     this.#door = door
     this.#given = given
   }
 
-  async make(world: World): Promise<'answered' | 'refused' | 'waits'> {
+  async make(world: W): Promise<'answered' | 'refused' | 'waits'> {
     const given = this.#given.map(({ make }) => make()) as never[]
     const outcome = await within(
       (async () => {
@@ -63,7 +63,7 @@ async function within(call: Promise<void>): Promise<'answered' | 'waits' | { rea
   }
 }
 
-export function callsOf(table: Readonly<Record<string, Door>>): fc.Arbitrary<Call> {
+export function callsOf<W>(table: Readonly<Record<string, Door<W>>>): fc.Arbitrary<Call<W>> {
   return fc.oneof(
     ...Object.entries(table).map(([name, door]) =>
       fc.tuple(...door.given).map((given) => new Call(name, door, given)),

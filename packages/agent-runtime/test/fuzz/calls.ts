@@ -26,11 +26,11 @@ import {
 import type { World } from './world.ts'
 
 /** How a call is made, and with what. */
-export interface Door {
+export interface Door<W = World> {
   readonly given: readonly fc.Arbitrary<Piece>[]
-  readonly open: (world: World, ...given: never[]) => unknown
+  readonly open: (world: W, ...given: never[]) => unknown
   /** After it has succeeded: what a following read gives is what was given, or it throws. */
-  readonly keeps?: (world: World, answer: never, ...given: never[]) => Promise<void>
+  readonly keeps?: (world: W, answer: never, ...given: never[]) => Promise<void>
 }
 
 const schema = piece('anything', () => ({

@@ -306,6 +306,22 @@ describe('leases that callers hold (docs/semantics.md 10.1, 10.4)', () => {
     await expect(runtime.startTask('c')).rejects.toMatchObject({ code: 'shutdown' })
   })
 
+  test.each([true, false])(
+    '5.6 one that was asked for before a stop is canceled with the others (drain: %s)',
+    async (drain) => {
+      const { runtime, store, elapse } = await virtualRuntime({ tasks: [] })
+      const starting = runtime.startTask('report')
+      const stopping = runtime.stop({ drain, graceMs: 1_000 })
+      const lease = await starting
+      await elapse(1_001)
+      expect(lease.signal.reason).toMatchObject({ code: 'shutdown' })
+      await lease.release()
+      expect(await stopping).toMatchObject({ drained: false })
+      const { taskId } = lease
+      expect(await store.read({ kind: 'task', taskId })).toMatchObject({ state: 'canceled' })
+    },
+  )
+
   test('6.3 a lease cannot be retried: nobody else could run it', async () => {
     const { runtime } = await virtualRuntime({ tasks: [] })
     const lease = await runtime.startTask('report')

@@ -116,6 +116,23 @@ export function circuits({ rule, timed, expect }: Suite): void {
     expect(await scene.submit()).toMatchObject({ reason: 'circuit_open' })
   })
 
+  timed(
+    '10.3 a scar while a probe is under way opens it anew, and that probe closes nothing',
+    async (scene) => {
+      const { leaseId } = await opened(scene)
+      await scene.pass(30_000)
+      await scene.accepted()
+      const probe = await scene.claim()
+      expect(await route(scene)).toMatchObject({ circuit: 'half_open' })
+      const overrun = { as: 'overrun', overrunMs: 1_000, grantedMs: 1_000 } as const
+      expect(await scene.write({ kind: 'scar', leaseId, cause: overrun })).toBe(5)
+      expect(await route(scene)).toMatchObject({ circuit: 'open', healthy: false })
+      await scene.settle(probe)
+      expect(await route(scene)).toMatchObject({ circuit: 'open' })
+      expect(await scene.submit()).toMatchObject({ reason: 'circuit_open' })
+    },
+  )
+
   timed('10.3, 11.5 a probe that uses up more than its budget opens it anew', async (scene) => {
     await opened(scene)
     await scene.pass(30_000)
