@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { type ConfigProblem, RuntimeError } from './errors.ts'
+import type { ConfigProblem } from './errors.ts'
 import { isReadable } from './readable.ts'
+import { assertFields } from './rules.ts'
 import { MAX_COUNT } from './setting.ts'
-import { firstLines, show } from './show.ts'
 import { suggestionFor } from './suggestion.ts'
 import { MICRO, type UsageSum } from './usage.ts'
 
@@ -134,7 +134,7 @@ export function budgetProblems(path: string, given: unknown): ConfigProblem[] {
 
 /** A budget in whole numbers. Throws `invalid_argument` with everything that is wrong. */
 export function budgetTerms(path: string, given: unknown): BudgetTerms {
-  assertNone(budgetProblems(path, given))
+  assertFields(budgetProblems(path, given))
   const { soft = {}, ...limits } = given as BudgetOptions
   const whole = wholeSum(limits)
   return { limits: whole, soft: typeof soft === 'number' ? partOf(whole, soft) : wholeSum(soft) }
@@ -142,8 +142,8 @@ export function budgetTerms(path: string, given: unknown): BudgetTerms {
 
 /** What a budget is raised by, in whole numbers. Throws `invalid_argument` with everything that is wrong. */
 export function budgetRaise(path: string, given: unknown): BudgetSum {
-  if (!isReadable(given)) assertNone([{ path, allowed: `an object of ${budgetFields.join(', ')}`, given }])
-  assertNone(amountProblems(path, given as Readonly<Record<string, unknown>>, budgetFields))
+  if (!isReadable(given)) assertFields([{ path, allowed: `an object of ${budgetFields.join(', ')}`, given }])
+  assertFields(amountProblems(path, given as Readonly<Record<string, unknown>>, budgetFields))
   return wholeSum(given as BudgetLimits)
 }
 
@@ -222,13 +222,4 @@ function softProblems(
 function isAmount(field: BudgetField, value: unknown): boolean {
   if (typeof value !== 'number' || !(value > 0) || value > bounds[field][0]) return false
   return scale[field] === 1 ? Number.isInteger(value) : Math.round(value * scale[field]) > 0
-}
-
-function assertNone(problems: readonly ConfigProblem[]): void {
-  if (problems.length === 0) return
-  const lines = problems.map(
-    ({ path, allowed, given }) =>
-      `${path}: ${allowed}; ${given === undefined ? 'not given' : `given ${show(given)}`}`,
-  )
-  throw new RuntimeError('invalid_argument', firstLines(lines).join('\n'))
 }

@@ -1,6 +1,7 @@
 import { isList } from './readable.ts'
 import { type ErrorDetails, RuntimeError } from './errors.ts'
 import { quotaKeysOf } from './quota.ts'
+import { isName } from './rules.ts'
 import { MAX_DURATION_MS } from './setting.ts'
 import { show } from './show.ts'
 import { suggestionFor } from './suggestion.ts'
@@ -94,10 +95,6 @@ function readLimit(limit: unknown): { readonly retryAfterMs: number; readonly qu
     throw refused(`retryAfterMs is a number of ms from 0 to ${MAX_DURATION_MS}, not ${show(retryAfterMs)}`)
   const tools = tool === undefined ? [] : [tool]
   return { retryAfterMs: Math.ceil(retryAfterMs), quotaKeys: quotaKeysOf({ model, tools, client, labels }) }
-}
-
-function isName(value: unknown): boolean {
-  return typeof value === 'string' && value !== '' && value.length <= 255 && value.isWellFormed()
 }
 
 function isLabels(value: unknown): boolean {

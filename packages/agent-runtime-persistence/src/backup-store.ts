@@ -11,11 +11,18 @@ import {
   statSync,
 } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { RuntimeError, show, StoreError } from '@ku0/agent-runtime-core'
+import {
+  assertOptions,
+  functionRule,
+  invalid,
+  RuntimeError,
+  type Rules,
+  show,
+  signalRule,
+  StoreError,
+} from '@ku0/agent-runtime-core'
 import Database from 'better-sqlite3'
-import { parseOptions } from './call-options.ts'
 import { parseStoreUrl } from './open-store.ts'
-import { invalid } from './parse-given.ts'
 import { readAnchor } from './sqlite/anchor.ts'
 import { compareWithAnchor, dataLossError } from './sqlite/data-loss.ts'
 import { storeErrorOf } from './sqlite/errors.ts'
@@ -44,6 +51,8 @@ export interface BackupOptions {
   readonly signal?: AbortSignal
 }
 
+const backupRules: Rules<BackupOptions> = { onProgress: functionRule, signal: signalRule }
+
 /**
  * Copies the store at a URL into a new file, as it is at one moment, while this and other processes go on writing to it; then verifies the
  * copy, and only then gives it its name. Slices of 2 MiB, between which the event loop runs. Rejects with `already_exists` when there is such a
@@ -51,7 +60,8 @@ export interface BackupOptions {
  * Backup.
  */
 export async function backupStore(url: string, target: string, options: BackupOptions = {}): Promise<Backup> {
-  const { onProgress, signal } = parseOptions('backupStore', options)
+  assertOptions('backupStore', options, backupRules)
+  const { onProgress, signal } = options
   if (typeof target !== 'string' || target === '' || target.includes('\0') || !target.isWellFormed())
     throw invalid(`backupStore target: the path of a file that is made; given ${show(target)}`)
   const path = resolve(target)

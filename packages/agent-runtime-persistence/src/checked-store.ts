@@ -1,6 +1,7 @@
 import {
   type ExecutionStore,
   type Interest,
+  invalid,
   type Read,
   type ReadKind,
   type Reads,
@@ -12,7 +13,7 @@ import {
   type Writes,
 } from '@ku0/agent-runtime-core'
 import type { z } from 'zod'
-import { invalid, parseGiven as parse } from './parse-given.ts'
+import { parseGiven as parse } from './parse-given.ts'
 import { contradictionIn, demand, interest, operations, queries } from './port-schema.ts'
 
 /**

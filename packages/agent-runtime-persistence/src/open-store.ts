@@ -1,14 +1,18 @@
 import {
+  assertOptions,
   type Environment,
   type ExecutionConfigInput,
   type ExecutionStore,
+  flagRule,
+  invalid,
+  isEnvironment,
+  isOneOf,
   parseExecutionConfig,
+  type Rules,
   show,
 } from '@ku0/agent-runtime-core'
-import { parseOptions } from './call-options.ts'
 import { openInlineStore } from './inline-store.ts'
 import { assertNodeSupported } from './node-version.ts'
-import { invalid } from './parse-given.ts'
 import type { Durability } from './sqlite/open.ts'
 import type { StoreFront } from './front.ts'
 import { openThreadStore } from './store-thread.ts'
@@ -41,12 +45,23 @@ export interface OpenStoreOptions {
  * refused before anything is opened: with `invalid_argument`, and settings with a ConfigError.
  */
 export async function openStore(url: string, options: OpenStoreOptions = {}): Promise<ExecutionStore> {
-  const given = parseOptions('openStore', options)
-  const store = await openUnchecked(url, given)
-  if (given.checked === false) return store
+  assertOptions('openStore', options, openRules)
+  const { checked = true, ...rest } = options
+  const store = await openUnchecked(url, rest)
+  if (!checked) return store
   // A runtime does not need it: it starts without.
   const { CheckedStore } = await import('./checked-store.ts')
   return new CheckedStore(store)
+}
+
+const openRules: Rules<OpenStoreOptions> = {
+  // Whoever reads the settings says what is wrong with them.
+  config: ['settings', () => true],
+  durability: isOneOf(['full', 'normal']),
+  acceptLoss: flagRule,
+  thread: flagRule,
+  checked: flagRule,
+  environment: ['an object of clock, timers, ids, random, digest', isEnvironment],
 }
 
 function openUnchecked(url: string, options: OpenStoreOptions): StoreFront | Promise<StoreFront> {

@@ -1,4 +1,4 @@
-import { firstLines, RuntimeError, show } from '@ku0/agent-runtime-core'
+import { firstLines, invalid, show } from '@ku0/agent-runtime-core'
 import type { z } from 'zod'
 
 /**
@@ -16,9 +16,4 @@ export function parseGiven<S extends z.ZodType>(call: string, schema: S, given: 
     throw invalid(`${call}: it cannot be read; given ${show(given)}`)
   }
   throw invalid(firstLines(lines).join('\n'))
-}
-
-/** The error for a call that was given something outside what it documents. */
-export function invalid(message: string): RuntimeError {
-  return new RuntimeError('invalid_argument', message)
 }

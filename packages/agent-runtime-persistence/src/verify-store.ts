@@ -1,4 +1,4 @@
-import { parseOptions } from './call-options.ts'
+import { assertOptions, type Rules, signalRule, wholeNumber } from '@ku0/agent-runtime-core'
 import { readAnchor } from './sqlite/anchor.ts'
 import { openForReading } from './sqlite/reading.ts'
 import { storeErrorOf } from './sqlite/errors.ts'
@@ -13,6 +13,8 @@ export interface VerifyOptions {
   readonly signal?: AbortSignal
 }
 
+const verifyRules: Rules<VerifyOptions> = { maxFaults: wholeNumber(1, 10_000), signal: signalRule }
+
 /**
  * Verifies the store at a URL: pages and indexes, every task's events against their hash chain and every row against what the events make of
  * it, sums against counts, the journal against its own chain, and its end against the anchor. Changes nothing, and may be used while other
@@ -21,7 +23,8 @@ export interface VerifyOptions {
  * Source: `docs/operating.md`, Verify.
  */
 export async function verifyStore(url: string, options: VerifyOptions = {}): Promise<Verification> {
-  return verifyFile(parseStoreUrl(url), parseOptions('verifyStore', options))
+  assertOptions('verifyStore', options, verifyRules)
+  return verifyFile(parseStoreUrl(url), options)
 }
 
 /** The same by the path of the file. */

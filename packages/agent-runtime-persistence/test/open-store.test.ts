@@ -38,10 +38,10 @@ describe('the URL of a store', () => {
 describe('what a store is opened with', () => {
   test.each<readonly [unknown, string]>([
     [null, 'openStore options: an object of config, durability'],
-    [{ durability: 'ful' }, "openStore options durability: 'full' or 'normal'"],
-    [{ acceptLos: true }, 'no such option "acceptLos", did you mean acceptLoss?'],
-    [{ checked: 0 }, 'openStore options checked: true or false'],
-    [{ environment: {} }, 'openStore options environment: an object of clock, timers'],
+    [{ durability: 'ful' }, 'openStore option durability: full | normal; given "ful"'],
+    [{ acceptLos: true }, 'openStore option acceptLos: no such option, did you mean acceptLoss?'],
+    [{ checked: 0 }, 'openStore option checked: true or false'],
+    [{ environment: {} }, 'openStore option environment: an object of clock, timers'],
     [{ config: { leaseTtlM: 5 } }, 'leaseTtlM'],
     [{ config: null }, 'the configuration'],
   ])('%j is refused, and nothing is made', async (options, told) => {

@@ -1,14 +1,17 @@
 import type { Meter, MeterProvider, Tracer, TracerProvider } from '@opentelemetry/api'
 import {
+  assertOptions,
   type Clock,
   type EventType,
+  flagRule,
+  hasAll,
   hasMethods,
-  RuntimeError,
+  invalid,
+  type Rules,
   show,
   type Timer,
   type Timers,
 } from '@ku0/agent-runtime-core'
-import { checkOptions, ofMethods, type OptionRule } from './check-options.ts'
 import { logEvents, Logs, type LineLogger } from './logs.ts'
 import { droppedLines } from './logger.ts'
 import { metricEvents, Metrics } from './metrics.ts'
@@ -55,22 +58,21 @@ export function attachTelemetry(
   options: TelemetryEnvironment & TelemetryOptions,
 ): Telemetry {
   if (!hasMethods(source, 'on', 'stats', 'workers'))
-    throw new RuntimeError(
-      'invalid_argument',
+    throw invalid(
       `attachTelemetry source: an object with the methods on, stats, workers; given ${show(source)}`,
     )
-  checkOptions('attachTelemetry', options, telemetryRules)
+  assertOptions('attachTelemetry', options, telemetryRules, ['clock', 'timers'])
   return new AttachedTelemetry(source, options)
 }
 
-const telemetryRules = {
-  clock: ['a clock with the method now', (value) => hasMethods(value, 'now'), 'required'],
-  timers: ['timers with the method after', (value) => hasMethods(value, 'after'), 'required'],
-  meterProvider: ofMethods('a MeterProvider', 'getMeter'),
-  tracerProvider: ofMethods('a TracerProvider', 'getTracer'),
-  logger: ofMethods('a logger with the methods warn, error', 'warn', 'error'),
-  logPayloads: ['true or false', (value) => typeof value === 'boolean'],
-} satisfies Record<keyof (TelemetryEnvironment & TelemetryOptions), OptionRule>
+const telemetryRules: Rules<TelemetryEnvironment & TelemetryOptions> = {
+  clock: hasAll('a clock with the method now', 'now'),
+  timers: hasAll('timers with the method after', 'after'),
+  meterProvider: hasAll('a MeterProvider', 'getMeter'),
+  tracerProvider: hasAll('a TracerProvider', 'getTracer'),
+  logger: hasAll('a logger with the methods warn, error', 'warn', 'error'),
+  logPayloads: flagRule,
+}
 
 /** How soon an SDK is noticed that was registered, or shut down, after telemetry was attached. */
 export const LOOK_AGAIN_MS = 10_000

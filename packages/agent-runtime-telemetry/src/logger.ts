@@ -1,7 +1,6 @@
 import process from 'node:process'
 import type { Writable } from 'node:stream'
-import { type Clock, hasMethods } from '@ku0/agent-runtime-core'
-import { checkOptions, ofMethods, type OptionRule } from './check-options.ts'
+import { assertOptions, type Clock, hasAll, isAmount, isOneOf, type Rules } from '@ku0/agent-runtime-core'
 import { pino, symbols, type LevelWithSilent, type Logger } from 'pino'
 
 /** Where and how log lines are written. */
@@ -21,19 +20,19 @@ export interface LoggerOptions {
  * Throws `invalid_argument` for options that are not as they should be. Source: `docs/reliability.md` F11.
  */
 export function createLogger(options: LoggerOptions): Logger {
-  checkOptions('createLogger', options, loggerRules)
+  assertOptions('createLogger', options, loggerRules, ['clock'])
   const { clock, stream = process.stderr, level = 'info', maxWaitingBytes = 1_048_576 } = options
   const timestamp = () => `,"time":${clock.now()}`
   return pino({ level, timestamp, base: { pid: process.pid } }, new BoundedSink(stream, maxWaitingBytes))
 }
 
-const levels: readonly unknown[] = [...Object.keys(pino.levels.values), 'silent']
-const loggerRules = {
-  clock: ['a clock with the method now', (value) => hasMethods(value, 'now'), 'required'],
-  stream: ofMethods('a stream that can be written to', 'write', 'on', 'listeners'),
-  level: [levels.join(' | '), (value) => levels.includes(value)],
-  maxWaitingBytes: ['a number of bytes, 0 or more', (value) => typeof value === 'number' && value >= 0],
-} satisfies Record<keyof LoggerOptions, OptionRule>
+const loggerRules: Rules<LoggerOptions> = {
+  clock: hasAll('a clock with the method now', 'now'),
+  stream: hasAll('a stream that can be written to', 'write', 'on', 'listeners'),
+  level: isOneOf([...Object.keys(pino.levels.values), 'silent']),
+  // May be Infinity.
+  maxWaitingBytes: ['a number of bytes, 0 or more', (value) => isAmount(value) || value === Infinity],
+}
 
 /** The lines that a logger of {@link createLogger}, or a child of it, has dropped; 0 for any other. */
 export function droppedLines(logger: object | undefined): number {

@@ -1,12 +1,18 @@
 import {
+  assertOptions,
   decode,
   encode,
   type EventData,
   type ExecutionConfig,
   type ExecutionStore,
+  flagRule,
+  invalid,
   keyText,
+  nameRule,
   type OversightMode,
   type PendingApproval as StoredApproval,
+  type Rule,
+  type Rules,
   RuntimeError,
   show,
   type TaskState,
@@ -14,7 +20,6 @@ import {
 import { taskIdOf } from './arguments.ts'
 import type { Receipt } from './receipts.ts'
 import { noTask } from './result.ts'
-import { assertOptions, flagRule, invalid, nameRule, type Rule, type Rules } from './rules.ts'
 
 /**
  * What waits for a human, and the humans' verdicts; any process on the store may give one. Each throws what a closed runtime

@@ -1,29 +1,27 @@
 import {
-  eventCatalogue,
-  type EventType,
-  hasMethods,
-  Lane,
-  lanes,
-  rejectionReasons,
-  show,
-  type TaskFilter,
-  taskStates,
-} from '@ku0/agent-runtime-core'
-import type { Receipt } from './receipts.ts'
-import {
   assertOptions,
   delayRule,
+  eventCatalogue,
+  type EventType,
   flagRule,
+  hasMethods,
   instead,
   invalid,
   isName,
   isRecord,
+  Lane,
+  lanes,
   listOf,
   namesRule,
+  rejectionReasons,
   type Rules,
+  show,
   signalRule,
+  type TaskFilter,
+  taskStates,
   wholeNumber,
-} from './rules.ts'
+} from '@ku0/agent-runtime-core'
+import type { Receipt } from './receipts.ts'
 import type { LeaseObserver } from './workload/lease-observer.ts'
 import type { CancelOptions, FollowOptions, ListFilter, StopOptions, WaitOptions } from './runtime.ts'
 

@@ -1,17 +1,20 @@
 import {
+  assertOptions,
   budgetAmount,
   type BudgetLimits,
   budgetRaise,
   type BudgetRecord,
   type ExecutionStore,
+  invalid,
   type OutcomeOf,
+  type Rules,
   RuntimeError,
+  wholeNumber,
   type Write,
 } from '@ku0/agent-runtime-core'
 import { taskIdOf } from './arguments.ts'
 import type { Receipt } from './receipts.ts'
 import { noTask } from './result.ts'
-import { assertOptions, invalid, type Rules, wholeNumber } from './rules.ts'
 
 /**
  * What tasks, and all below them, may use up, and the answers to those that ask for more; any process on the store may answer. Each

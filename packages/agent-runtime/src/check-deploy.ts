@@ -1,9 +1,18 @@
 import { existsSync } from 'node:fs'
-import { type Divergence, RuntimeError, show } from '@ku0/agent-runtime-core'
+import {
+  assertOptions,
+  delayRule,
+  type Divergence,
+  invalid,
+  isRecord,
+  type Rules,
+  RuntimeError,
+  show,
+  wholeNumber,
+} from '@ku0/agent-runtime-core'
 import { createRuntime, parseStoreUrl, type RuntimeOptions } from './create-runtime.ts'
 import type { ReplayReport } from './replay/report.ts'
 import type { Runtime } from './runtime.ts'
-import { assertOptions, delayRule, invalid, isRecord, type Rules, wholeNumber } from './rules.ts'
 
 /** What {@link checkDeploy} takes. */
 export interface DeployCheck extends Pick<

@@ -1,13 +1,19 @@
 import {
+  assertOptions,
   type ClientRecord,
-  clientTiers,
   type ClientTier,
+  clientTiers,
   type ExecutionConfig,
   type ExecutionStore,
+  invalid,
+  isAmount,
+  isName,
+  isOneOf,
+  type Rule,
+  type Rules,
   RuntimeError,
   show,
 } from '@ku0/agent-runtime-core'
-import { assertOptions, invalid, isAmount, isName, isOneOf, type Rule, type Rules } from './rules.ts'
 
 /** What a client's share goes by; what is left out stays as it is. */
 export interface ClientSettings {

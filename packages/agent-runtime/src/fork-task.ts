@@ -1,15 +1,19 @@
 import {
+  assertOptions,
   budgetTerms,
   encode,
   type ExecutionConfig,
   type ExecutionStore,
   historyEdited,
+  invalid,
+  isRecord,
+  nameRule,
   type OutcomeOf,
-  RuntimeError,
   type Receipt as StoreReceipt,
+  type Rules,
+  RuntimeError,
   type Write,
 } from '@ku0/agent-runtime-core'
-import { assertOptions, invalid, isRecord, nameRule, type Rules } from './rules.ts'
 import type { ForkOptions, RetryOptions } from './runtime.ts'
 
 /** What a fork needs of its runtime. */

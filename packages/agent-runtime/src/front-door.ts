@@ -1,4 +1,5 @@
 import {
+  assertOptions,
   describeError,
   type Environment,
   type ExecutionConfig,
@@ -50,7 +51,6 @@ import { replayTask, type ReplayOptions } from './replay/replay-task.ts'
 import type { ReplayReport } from './replay/report.ts'
 import { resumeTask } from './resume-task.ts'
 import { awaitResult } from './result.ts'
-import { assertOptions } from './rules.ts'
 import { ScheduleKeeper } from './scheduling/keeper.ts'
 import { ScheduleBook } from './scheduling/schedule-book.ts'
 import type {

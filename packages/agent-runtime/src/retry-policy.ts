@@ -1,5 +1,14 @@
-import { type Backoff, type ConfigProblem, defaultBackoff, type RetryPolicy } from '@ku0/agent-runtime-core'
-import { isAmount, isRecord, problemsIn, type Rule, type Rules } from './rules.ts'
+import {
+  type Backoff,
+  type ConfigProblem,
+  defaultBackoff,
+  isAmount,
+  isRecord,
+  problemsIn,
+  type RetryPolicy,
+  type Rule,
+  type Rules,
+} from '@ku0/agent-runtime-core'
 
 /** How a retry is given, of a task type or of a step. */
 interface Retry {

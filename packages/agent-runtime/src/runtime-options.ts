@@ -4,17 +4,23 @@ import {
   type ConfigWarning,
   describeError,
   type ExecutionConfig,
+  flagRule,
+  functionRule,
   hasMethods,
   isEnvironment,
   isList,
+  isName,
+  isRecord,
   parseExecutionConfig,
+  problemsIn,
   RESERVED,
+  type Rules,
+  wholeNumber,
 } from '@ku0/agent-runtime-core'
 import type { RuntimeOptions, WorkerOptions } from './create-runtime.ts'
 import { evaluationProblems } from './evaluation/settings.ts'
 import type { WorkerSpec } from './execution/index.ts'
 import { GRAPH_TYPE, graphTask } from './graph/graph-task.ts'
-import { flagRule, functionRule, isName, isRecord, problemsIn, type Rules, wholeNumber } from './rules.ts'
 import { isDefinition, type TaskDefinition } from './task-definition.ts'
 
 /** The workers of one process: each is a row of the store, and what one of them can do, its capacity can. */

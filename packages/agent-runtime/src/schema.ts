@@ -1,5 +1,4 @@
-import { show } from '@ku0/agent-runtime-core'
-import { invalid } from './rules.ts'
+import { invalid, show } from '@ku0/agent-runtime-core'
 
 /**
  * What a task type takes and gives, as a schema of any library that speaks Standard Schema (zod, valibot, arktype, …).

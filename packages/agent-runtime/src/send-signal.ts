@@ -6,7 +6,7 @@ import {
   type TaskState,
 } from '@ku0/agent-runtime-core'
 import { noTask } from './result.ts'
-import { assertSignalName } from './rules.ts'
+import { assertSignalName } from './signal-name.ts'
 import type { SignalReceipt } from './runtime.ts'
 
 /** Sends a task a signal. Source: `docs/semantics.md 12.4`. */

@@ -5,26 +5,24 @@ import {
   ConfigError,
   type ConfigProblem,
   defaultOversightMode,
-  Lane,
-  lanes,
-  type OversightMode,
-  oversightModes,
-  type ResourceLimits,
-  type RetryPolicy,
-} from '@ku0/agent-runtime-core'
-import { isPolicy, policyOf, retryProblems, retryRule } from './retry-policy.ts'
-import {
   functionRule,
   isName,
   isOneOf,
   isRecord,
+  Lane,
+  lanes,
   limitRule,
   nameRule,
   namesRule,
+  type OversightMode,
+  oversightModes,
   problemsIn,
+  type ResourceLimits,
+  type RetryPolicy,
   type Rule,
   type Rules,
-} from './rules.ts'
+} from '@ku0/agent-runtime-core'
+import { isPolicy, policyOf, retryProblems, retryRule } from './retry-policy.ts'
 import type { InputOf, OutputOf, Schema } from './schema.ts'
 import type { TaskContext } from './task-context.ts'
 import {

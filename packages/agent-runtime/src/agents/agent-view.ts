@@ -1,5 +1,4 @@
-import { type AgentState, agentState, show } from '@ku0/agent-runtime-core'
-import { invalid, isRecord } from '../rules.ts'
+import { agentState, type AgentState, invalid, isRecord, show } from '@ku0/agent-runtime-core'
 import type { TaskStatus } from '../task-status.ts'
 
 /** A task as an agent of the scheduler paper. Times are epoch ms. Source: `docs/semantics.md 12.0`. */

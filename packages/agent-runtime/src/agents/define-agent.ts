@@ -2,10 +2,13 @@ import {
   ConfigError,
   type ConfigProblem,
   defaultOversightMode,
+  isName,
+  isRecord,
   type OversightMode,
   oversightModes,
+  problemsIn,
+  type Rule,
 } from '@ku0/agent-runtime-core'
-import { isName, isRecord, problemsIn, type Rule } from '../rules.ts'
 import type { InputOf, OutputOf, Schema } from '../schema.ts'
 import type { TaskContext } from '../task-context.ts'
 import { defineTask, type TaskDefinition, type TaskDefinitionOptions } from '../task-definition.ts'

@@ -1,5 +1,12 @@
-import { type ConfigProblem, ConfigError, isList } from '@ku0/agent-runtime-core'
-import { functionRule, isRecord, problemsIn, type Rules } from '../rules.ts'
+import {
+  ConfigError,
+  type ConfigProblem,
+  functionRule,
+  isList,
+  isRecord,
+  problemsIn,
+  type Rules,
+} from '@ku0/agent-runtime-core'
 import type { OutputOf, Schema } from '../schema.ts'
 import { isDefinition, type TaskDefinition } from '../task-definition.ts'
 

@@ -1,5 +1,4 @@
-import { ConfigError, RuntimeError } from '@ku0/agent-runtime-core'
-import { isName, isRecord } from '../rules.ts'
+import { ConfigError, isName, isRecord, RuntimeError } from '@ku0/agent-runtime-core'
 import { check, describeIssues, type Schema } from '../schema.ts'
 import type { TaskContext } from '../task-context.ts'
 import { defineTask, type TaskDefinition, type TaskDefinitionOptions } from '../task-definition.ts'

@@ -1,4 +1,4 @@
-import { isName } from '../rules.ts'
+import { isName } from '@ku0/agent-runtime-core'
 import type { Call, Scope } from './scope.ts'
 
 /**

@@ -1,18 +1,21 @@
 import {
-  type ApprovalRequest,
   approvalName,
+  type ApprovalRequest,
   approvalTimeouts,
+  assertOptions,
   decode,
   encode,
+  invalid,
+  isOneOf,
   type OversightMode,
   oversightModes,
   rejectionPolicies,
+  type Rules,
   show,
   SPOT_CHECK_SHARE,
   type WaitRecord,
 } from '@ku0/agent-runtime-core'
 import { endOfWait } from '../execution/ended-waits.ts'
-import { assertOptions, invalid, isOneOf, type Rules } from '../rules.ts'
 import type { Approval, ApprovalOptions, Feedback } from '../task-context.ts'
 import { ApprovalRejected, TimeoutError } from '../task-errors.ts'
 import { refused } from './answer.ts'

@@ -1,14 +1,15 @@
 import {
+  assertOptions,
   decode,
   describeError,
   encode,
   limitKey,
   type OutcomeOf,
+  type Rules,
   RuntimeError,
   show,
   type StepRecord,
 } from '@ku0/agent-runtime-core'
-import { assertOptions, type Rules } from '../rules.ts'
 import type { BranchesOptions, TaskContext } from '../task-context.ts'
 import { endOfWait } from '../execution/ended-waits.ts'
 import { TimeoutError } from '../task-errors.ts'

@@ -1,16 +1,18 @@
 import {
+  assertOptions,
   type ChildEnd,
   childName,
   type ChildRecord,
   decode,
   type ErrorRecord,
+  invalid,
   patienceKey,
+  type Rules,
   show,
   TaskCanceled,
   type WaitRecord,
 } from '@ku0/agent-runtime-core'
 import { endOfWait } from '../execution/ended-waits.ts'
-import { assertOptions, invalid, type Rules } from '../rules.ts'
 import type { ChildTask, ChildWaitOptions } from '../task-context.ts'
 import { TaskFailed, TimeoutError } from '../task-errors.ts'
 import { Answer } from './answer.ts'

@@ -1,9 +1,14 @@
 import {
+  assertOptions,
   budgetAmount,
-  type ChildPolicy,
   childPolicies,
+  type ChildPolicy,
   type ChildRecord,
+  invalid,
+  isOneOf,
+  isRecord,
   type OutcomeOf,
+  type Rules,
   RuntimeError,
   show,
   type Submission,
@@ -11,7 +16,6 @@ import {
 import { type SubmitItem, type SubmitOptions, submitRules } from '../execution/queue.ts'
 import type { SubmissionData } from '../execution/worker.ts'
 import { openReceipt } from '../receipts.ts'
-import { assertOptions, invalid, isOneOf, isRecord, type Rules } from '../rules.ts'
 import type { ChildTask, SpawnOptions } from '../task-context.ts'
 import { TaskRejected } from '../task-errors.ts'
 import { Answer, refused } from './answer.ts'

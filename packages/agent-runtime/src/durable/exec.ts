@@ -1,7 +1,19 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { describeError, isA, RuntimeError, show, isList } from '@ku0/agent-runtime-core'
+import {
+  assertOptions,
+  delayRule,
+  describeError,
+  invalid,
+  isA,
+  isAmount,
+  isList,
+  isOneOf,
+  type Rules,
+  RuntimeError,
+  show,
+  signalRule,
+} from '@ku0/agent-runtime-core'
 import type { Attempt, Dependant } from '../execution/attempt.ts'
-import { assertOptions, delayRule, invalid, isAmount, isOneOf, type Rules, signalRule } from '../rules.ts'
 import type { ExecOptions, ExecResult } from '../task-context.ts'
 import { TimeoutError } from '../task-errors.ts'
 import { ignore } from './answer.ts'

@@ -2,6 +2,7 @@ import {
   decideReplay,
   type Divergence,
   DuplicateStepKey,
+  isName,
   PATCH_KEY,
   RESERVED,
   RuntimeError,
@@ -12,7 +13,6 @@ import {
 } from '@ku0/agent-runtime-core'
 import type { Attempt } from '../execution/attempt.ts'
 import type { HistoryEnd, ReplayTrail } from '../execution/replay-watch.ts'
-import { isName } from '../rules.ts'
 import type { TaskDefinition } from '../task-definition.ts'
 import { parted } from './answer.ts'
 import { assertOwnContext } from './inside-branch.ts'

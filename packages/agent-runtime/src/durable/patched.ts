@@ -1,5 +1,4 @@
-import { RuntimeError, show } from '@ku0/agent-runtime-core'
-import { isName } from '../rules.ts'
+import { isName, RuntimeError, show } from '@ku0/agent-runtime-core'
 import { refused } from './answer.ts'
 import type { Callee, Pass } from './pass.ts'
 import type { Scope } from './scope.ts'

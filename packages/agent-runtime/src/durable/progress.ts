@@ -1,4 +1,4 @@
-import { assertOptions } from '../rules.ts'
+import { assertOptions } from '@ku0/agent-runtime-core'
 import { type Heartbeat, heartbeatRules, readHeartbeat } from '../workload/heartbeat.ts'
 import { guarded } from './guarded.ts'
 import type { Scope } from './scope.ts'

@@ -1,6 +1,12 @@
-import type { RetryPolicy } from '@ku0/agent-runtime-core'
+import {
+  assertFields,
+  assertIsOptions,
+  limitRule,
+  problemsIn,
+  type RetryPolicy,
+  type Rules,
+} from '@ku0/agent-runtime-core'
 import { policyOf, retryProblems, retryRule } from '../retry-policy.ts'
-import { assertFields, assertIsOptions, limitRule, problemsIn, type Rules } from '../rules.ts'
 import type { StepOptions } from '../task-context.ts'
 import { type DoubtPolicy, readDoubtPolicy } from './in-doubt.ts'
 

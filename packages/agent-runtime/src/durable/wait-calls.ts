@@ -1,6 +1,15 @@
-import { decode, RuntimeError, show, type WaitRecord, type WaitRequest } from '@ku0/agent-runtime-core'
+import {
+  assertOptions,
+  decode,
+  type Rule,
+  type Rules,
+  RuntimeError,
+  show,
+  type WaitRecord,
+  type WaitRequest,
+} from '@ku0/agent-runtime-core'
 import { endOfWait } from '../execution/ended-waits.ts'
-import { assertOptions, assertSignalName, type Rule, type Rules } from '../rules.ts'
+import { assertSignalName } from '../signal-name.ts'
 import type { SignalWaitOptions } from '../task-context.ts'
 import { TimeoutError } from '../task-errors.ts'
 import { Answer, refused } from './answer.ts'

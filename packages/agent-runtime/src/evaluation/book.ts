@@ -1,16 +1,26 @@
 import {
+  assertOptions,
   type EvaluationRecord,
   type EventType,
   type ExecutionConfig,
   type ExecutionStore,
+  flagRule,
+  instead,
+  invalid,
+  isAmount,
+  isName,
+  isOneOf,
+  nameRule,
   readNormalised,
   readRaw,
   readWeights,
   type ReputationRecord,
+  type Rules,
   RuntimeError,
   show,
   type SimilarAgent,
   type Weights,
+  wholeNumber,
 } from '@ku0/agent-runtime-core'
 import type {
   Drift,
@@ -23,18 +33,6 @@ import type {
   ScoresInput,
   SimilarOptions,
 } from '../evaluations.ts'
-import {
-  assertOptions,
-  flagRule,
-  instead,
-  invalid,
-  isAmount,
-  isName,
-  isOneOf,
-  nameRule,
-  type Rules,
-  wholeNumber,
-} from '../rules.ts'
 import { domainsOf, DRIFT_THRESHOLD, thresholdRule } from './settings.ts'
 
 /** What the book needs of its runtime. */

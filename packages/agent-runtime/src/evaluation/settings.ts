@@ -1,12 +1,17 @@
 import {
   type ConfigProblem,
   domainWeights,
+  isName,
+  isRecord,
+  nameRule,
+  problemsIn,
   readWeights,
+  type Rule,
+  type Rules,
   RuntimeError,
   type Weights,
 } from '@ku0/agent-runtime-core'
 import type { EvaluationSettings } from '../evaluations.ts'
-import { isName, isRecord, nameRule, problemsIn, type Rule, type Rules } from '../rules.ts'
 
 /** The distance beyond which an agent has drifted. */
 export const DRIFT_THRESHOLD = 0.2

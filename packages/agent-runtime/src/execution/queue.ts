@@ -1,32 +1,30 @@
 import {
+  assertOptions,
   type BudgetOptions,
-  type BudgetTerms,
   budgetTerms,
+  type BudgetTerms,
   describeError,
   encode,
-  isList,
   type ExecutionStore,
-  Lane,
-  lanes,
-  type Receipt,
-  RESERVED,
-  RuntimeError,
-  show,
-  type Submission,
-} from '@ku0/agent-runtime-core'
-import {
-  assertOptions,
   instead,
   invalid,
   isAmount,
+  isList,
   isName,
   isRecord,
+  Lane,
+  lanes,
   limitRule,
   nameRule,
   namesRule,
   problemsIn,
+  type Receipt,
+  RESERVED,
   type Rules,
-} from '../rules.ts'
+  RuntimeError,
+  show,
+  type Submission,
+} from '@ku0/agent-runtime-core'
 import { check, describeIssues } from '../schema.ts'
 import type { TaskDefinition } from '../task-definition.ts'
 

@@ -1,5 +1,4 @@
-import { ConfigError } from '@ku0/agent-runtime-core'
-import { invalid, isRecord } from '../rules.ts'
+import { ConfigError, invalid, isRecord } from '@ku0/agent-runtime-core'
 import type { InputOf, OutputOf, Schema } from '../schema.ts'
 import { defineTask, type TaskDefinition, type TaskDefinitionOptions } from '../task-definition.ts'
 import type { GraphSettings, NodeOptions } from './graph.ts'

@@ -1,6 +1,16 @@
-import { RESERVED, show, isList } from '@ku0/agent-runtime-core'
+import {
+  isList,
+  isName,
+  isRecord,
+  nameRule,
+  namesRule,
+  problemsIn,
+  RESERVED,
+  type Rules,
+  show,
+  wholeNumber,
+} from '@ku0/agent-runtime-core'
 import { submitRules } from '../execution/queue.ts'
-import { isName, isRecord, nameRule, namesRule, problemsIn, type Rules, wholeNumber } from '../rules.ts'
 import { isDefinition, type TaskDefinition } from '../task-definition.ts'
 import type { Graph, GraphNode, GraphSettings, NodeOptions } from './graph.ts'
 import { orderProblems } from './order.ts'

@@ -1,6 +1,5 @@
-import { describeError, firstLines } from '@ku0/agent-runtime-core'
+import { describeError, firstLines, instead, invalid } from '@ku0/agent-runtime-core'
 import type { SubmitItem, SubmitOptions } from '../execution/index.ts'
-import { invalid, instead } from '../rules.ts'
 import { check, describeIssues } from '../schema.ts'
 import type { TaskDefinition } from '../task-definition.ts'
 import { graphTask } from './graph-task.ts'

@@ -1,13 +1,16 @@
 import {
+  assertOptions,
+  delayRule,
   describeError,
   type ExecutionConfig,
   type ExecutionStore,
   historyEdited,
+  invalid,
+  type Rules,
   RuntimeError,
   type StoredEvent,
 } from '@ku0/agent-runtime-core'
 import { noTask } from '../result.ts'
-import { assertOptions, delayRule, invalid, type Rules } from '../rules.ts'
 import type { TaskDefinition } from '../task-definition.ts'
 import { pastOf } from './past.ts'
 import type { ReplayReport } from './report.ts'

@@ -1,13 +1,21 @@
 import {
+  assertOptions,
   budgetAmounts,
   budgetTerms,
   catchUps,
   type Clock,
   decode,
+  delayRule,
   encode,
   type ExecutionConfig,
   type ExecutionStore,
+  instead,
+  invalid,
+  isName,
+  isRecord,
+  nameRule,
   overlaps,
+  type Rules,
   RuntimeError,
   type ScheduledRun,
   type ScheduleRecord,
@@ -16,16 +24,6 @@ import {
 } from '@ku0/agent-runtime-core'
 import { type SubmitOptions, submitRules, type SubmissionQueue } from '../execution/index.ts'
 import { openReceipt, type Receipt } from '../receipts.ts'
-import {
-  assertOptions,
-  delayRule,
-  instead,
-  invalid,
-  isName,
-  isRecord,
-  nameRule,
-  type Rules,
-} from '../rules.ts'
 import type { ScheduleOptions, Schedules, ScheduleStatus, Timing } from '../schedules.ts'
 import type { TaskDefinition } from '../task-definition.ts'
 import { firstAfter, isTimeZone, problemOfCron } from './timing.ts'

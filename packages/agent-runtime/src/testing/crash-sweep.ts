@@ -1,6 +1,13 @@
 import { inspect, isDeepStrictEqual } from 'node:util'
-import { describeError } from '@ku0/agent-runtime-core'
-import { assertFields, assertIsOptions, functionRule, problemsIn, type Rules, wholeNumber } from '../rules.ts'
+import {
+  assertFields,
+  assertIsOptions,
+  describeError,
+  functionRule,
+  problemsIn,
+  type Rules,
+  wholeNumber,
+} from '@ku0/agent-runtime-core'
 import { differenceOf, type Outcome, outcomesOf } from './outcome.ts'
 import { RunningTest } from './running-test.ts'
 import type { TestRuntime, TestRuntimeOptions } from './test-runtime.ts'

@@ -1,8 +1,12 @@
 import { createHash } from 'node:crypto'
 import {
+  assertOptions,
   canonical,
+  delayRule,
   type ExecutionStore,
   historyEdited,
+  invalid,
+  isRecord,
   parseExecutionConfig,
   show,
 } from '@ku0/agent-runtime-core'
@@ -10,7 +14,6 @@ import { type PastEvent, pastOf } from '../replay/past.ts'
 import { DEFAULT_TIMEOUT_MS, readEvents } from '../replay/replay-task.ts'
 import type { ReplayReport } from '../replay/report.ts'
 import { verify } from '../replay/verification.ts'
-import { assertOptions, delayRule, invalid, isRecord } from '../rules.ts'
 import type { TaskDefinition } from '../task-definition.ts'
 
 /** A task's history as plain JSON, to be kept in a file: what was submitted, and every event since. */

@@ -1,4 +1,5 @@
 import {
+  invalid,
   isFinal,
   isReadable,
   parseExecutionConfig,
@@ -12,7 +13,6 @@ import { taskIdOf } from '../arguments.ts'
 import type { SubmitOptions } from '../execution/index.ts'
 import { noTask } from '../result.ts'
 import type { Receipt } from '../receipts.ts'
-import { invalid } from '../rules.ts'
 import type { Runtime } from '../runtime.ts'
 import type { TaskDefinition } from '../task-definition.ts'
 import type { TaskStatus } from '../task-status.ts'

@@ -1,5 +1,12 @@
-import { ConfigError } from '@ku0/agent-runtime-core'
-import { delayRule, flagRule, isRecord, problemsIn, type Rules, wholeNumber } from '../rules.ts'
+import {
+  ConfigError,
+  delayRule,
+  flagRule,
+  isRecord,
+  problemsIn,
+  type Rules,
+  wholeNumber,
+} from '@ku0/agent-runtime-core'
 import type { TestRuntimeOptions } from './test-runtime.ts'
 
 /** Throws a `ConfigError` for what is wrong with the options, save what `createRuntime` checks itself. */

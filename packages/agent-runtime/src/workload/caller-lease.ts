@@ -1,13 +1,17 @@
 import {
+  assertOptions,
   type Clock,
   describeError,
   encode,
   type ExecutionStore,
+  invalid,
+  isRecord,
   type LeaseNotice,
   type OutcomeOf,
   type ProfileTerms,
   type ResourceBudget,
   type ResourcesLeft,
+  type Rules,
   RuntimeError,
   type Settlement,
   type WorkTelemetry,
@@ -17,7 +21,6 @@ import { canceled, exceeded, lost, type Stop } from '../execution/cancellation.t
 import type { Deadline } from '../execution/deadlines.ts'
 import { insist } from '../execution/insist.ts'
 import type { LeakedHandler } from '../execution/scheduler.ts'
-import { assertOptions, invalid, isRecord, type Rules } from '../rules.ts'
 import { heartbeatRules } from './heartbeat.ts'
 import type { LeaseHeartbeat, LeaseOutcome, TaskLease } from './task-lease.ts'
 import type { UsageProbe } from './usage-probe.ts'

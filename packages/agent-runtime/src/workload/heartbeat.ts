@@ -1,5 +1,11 @@
-import { encode, type UsageSample } from '@ku0/agent-runtime-core'
-import { isAmount, isWithinOne, type Rule, type Rules } from '../rules.ts'
+import {
+  encode,
+  isAmount,
+  isWithinOne,
+  type Rule,
+  type Rules,
+  type UsageSample,
+} from '@ku0/agent-runtime-core'
 
 /**
  * What a holder reports. `progress` is kept with the lease for people to see: a number is a share of the work, from 0 to 1; anything else

@@ -1,27 +1,25 @@
 import {
+  assertFields,
+  assertOptions,
   encode,
   type ExecutionStore,
+  functionRule,
+  invalid,
+  isName,
   Lane,
   lanes,
   type LeaseNotice,
+  limitRule,
+  nameRule,
   needsAbortController,
   type ProfileTerms,
   RESERVED,
+  type Rules,
   show,
   type Submission,
 } from '@ku0/agent-runtime-core'
 import { type LeakedHandler, submitRules } from '../execution/index.ts'
 import { openReceipt } from '../receipts.ts'
-import {
-  assertFields,
-  assertOptions,
-  functionRule,
-  invalid,
-  isName,
-  limitRule,
-  nameRule,
-  type Rules,
-} from '../rules.ts'
 import { TaskRejected } from '../task-errors.ts'
 import { CallerLease, type CallerLeaseParts } from './caller-lease.ts'
 import { profileOf, profileProblems, type TaskProfile, termsOf } from './profile-setting.ts'

@@ -1,17 +1,19 @@
 import {
   type ConfigProblem,
+  isRecord,
   limitedAmounts,
+  problemsIn,
   ProfileConfig,
   profileConfigs,
   type ProfileTerms,
   ResourceLimit,
   type ResourceLimits,
+  type Rule,
   softAboveHard,
   suggestionFor,
   type WorkloadProfile,
   workloadProfiles,
 } from '@ku0/agent-runtime-core'
-import { isRecord, problemsIn, type Rule } from '../rules.ts'
 
 /**
  * A profile as it is named: by its word, or with limits, and with a config where it is `CUSTOM`. Source:

@@ -1,15 +1,20 @@
 import {
+  assertFields,
+  assertOptions,
   type ExecutionStore,
+  isAmount,
+  isWithinOne,
   pressureOf,
   type PressureVector,
   resistanceOf,
   type ResourceLimits,
   type RouteRecord,
+  type Rule,
+  type Rules,
   scalarPressure,
   type WorkloadProfile,
   type WorkTelemetry,
 } from '@ku0/agent-runtime-core'
-import { assertFields, assertOptions, isAmount, isWithinOne, type Rule, type Rules } from '../rules.ts'
 import { assertRoute } from './lease-desk.ts'
 import { profileOf, profileProblems, type ProfileSetting, type TaskProfile } from './profile-setting.ts'
 

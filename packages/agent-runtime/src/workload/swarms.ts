@@ -1,29 +1,27 @@
 import {
-  budgetTerms,
-  type ExecutionStore,
-  MAX_AGENTS,
-  RuntimeError,
-  show,
-  type Submission,
-  SwarmTerms,
-  type SwarmRecord,
-} from '@ku0/agent-runtime-core'
-import { type SubmissionQueue, submitRules } from '../execution/index.ts'
-import { openReceipt, type Receipt } from '../receipts.ts'
-import {
   assertFields,
   assertOptions,
+  budgetTerms,
+  type ExecutionStore,
   functionRule,
   invalid,
   isName,
   isRecord,
   limitRule,
+  MAX_AGENTS,
   nameRule,
   problemsIn,
   type Rule,
   type Rules,
+  RuntimeError,
+  show,
+  type Submission,
+  type SwarmRecord,
+  SwarmTerms,
   wholeNumber,
-} from '../rules.ts'
+} from '@ku0/agent-runtime-core'
+import { type SubmissionQueue, submitRules } from '../execution/index.ts'
+import { openReceipt, type Receipt } from '../receipts.ts'
 import { assertRoute, controllerRule, type LeaseDesk } from './lease-desk.ts'
 import { limitProblems, profileOf, profileProblems, type TaskProfile, termsOf } from './profile-setting.ts'
 import type { HeldAgentOptions, Swarm, SwarmOptions, TaskAgentOptions } from './swarm.ts'

@@ -1,13 +1,7 @@
-import {
-  type ConfigProblem,
-  firstLines,
-  hasMethods,
-  isReadable,
-  RESERVED,
-  RuntimeError,
-  show,
-  suggestionFor,
-} from '@ku0/agent-runtime-core'
+import { type ConfigProblem, RuntimeError } from './errors.ts'
+import { hasMethods, isReadable } from './readable.ts'
+import { firstLines, show } from './show.ts'
+import { suggestionFor } from './suggestion.ts'
 
 /** What a value has to be, for people, and whether it is. */
 export type Rule = readonly [allowed: string, holds: (value: unknown) => boolean]
@@ -53,11 +47,16 @@ function allHold(
   return true
 }
 
-/** Throws `invalid_argument` with everything that is wrong with the options of a call; none given is none wrong. */
-export function assertOptions(call: string, given: unknown, rules: Readonly<Record<string, Rule>>): void {
-  if (given === undefined) return
+/** Throws `invalid_argument` with everything that is wrong with the options of a call; none given is none wrong, unless some are required. */
+export function assertOptions(
+  call: string,
+  given: unknown,
+  rules: Readonly<Record<string, Rule>>,
+  required: readonly string[] = [],
+): void {
+  if (given === undefined && required.length === 0) return
   assertIsOptions(call, given, rules)
-  assertFields(problemsIn(given, rules, { path: `${call} option ` }))
+  assertFields(problemsIn(given, rules, { path: `${call} option `, required }))
 }
 
 /** Throws `invalid_argument` for what is no object, which the options of a call are. */
@@ -79,15 +78,6 @@ export function assertFields(problems: readonly ConfigProblem[]): void {
 /** One of these words. */
 export function isOneOf(words: readonly string[]): Rule {
   return [words.join(' | '), (value) => typeof value === 'string' && words.includes(value)]
-}
-
-/** Throws `invalid_argument` for what cannot be a signal's name. */
-export function assertSignalName(name: unknown, what: string): asserts name is string {
-  if (!isName(name)) throw invalid(`${what} has ${nameRule[0]}; given ${show(name)}`)
-  if (name.startsWith(RESERVED))
-    throw invalid(
-      `${what} does not begin with '${RESERVED}', which is the runtime's own; given ${show(name)}`,
-    )
 }
 
 /** The error for a call that was given something outside what it documents. */
@@ -157,12 +147,24 @@ function isWithin(value: number, least: number, most: number): boolean {
   return value >= least && value <= most
 }
 
+/** A name: {@link isName}. */
 export const nameRule: Rule = ['1 to 255 characters, no lone surrogates', isName]
+/** Names; the list may be empty. */
 export const namesRule: Rule = listOf('a list of names', isName)
+/** A boolean. */
 export const flagRule: Rule = ['true or false', (value) => typeof value === 'boolean']
+/** A function, of any parameters. */
 export const functionRule: Rule = ['a function', (value) => typeof value === 'function']
+/** Ms that can be waited; 0 is none. */
 export const delayRule: Rule = ['a finite number of ms, 0 or more', isAmount]
+/** Ms that something may take. */
 export const limitRule: Rule = ['a number of ms above 0', (value) => isAmount(value) && value > 0]
+/** A value with all of these methods, of whichever class it is. */
+export function hasAll(what: string, ...methods: readonly string[]): Rule {
+  return [what, (value) => hasMethods(value, ...methods)]
+}
+
+/** An AbortSignal, or what behaves as one. */
 export const signalRule: Rule = [
   'an AbortSignal',
   (value) => hasMethods(value, 'addEventListener', 'removeEventListener', 'throwIfAborted'),
