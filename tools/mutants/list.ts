@@ -342,6 +342,30 @@ export const mutants: readonly Mutant[] = [
     killedBy: ['packages/agent-runtime-persistence/test/two-stores.test.ts', 'B07'],
   },
   {
+    name: 'D25 a copy that is restored goes on as the store it was made of',
+    file: `${persistence}engine.ts`,
+    edits: [['if (isMarkedCopy(db) || read.get() === lostBy)', 'if (read.get() === lostBy)']],
+    killedBy: ['packages/agent-runtime-persistence/test/backup.test.ts', 'D25'],
+  },
+  {
+    name: 'D25 a store that lost commits goes on as the one that it was',
+    file: `${persistence}engine.ts`,
+    edits: [['if (isMarkedCopy(db) || read.get() === lostBy)', 'if (isMarkedCopy(db))']],
+    killedBy: ['packages/agent-runtime-persistence/test/lost-tail.test.ts', 'is a new incarnation'],
+  },
+  {
+    name: 'D25 leases that lived in a copy live on where it is restored',
+    file: `${persistence}sqlite/incarnations.ts`,
+    edits: [['UPDATE lease SET expires_at = last_heartbeat_at WHERE state = 0; ', '']],
+    killedBy: ['packages/agent-runtime-persistence/test/backup.test.ts', 'who held a lease before'],
+  },
+  {
+    name: 'D25 fencing tokens of a restored copy go on where they were',
+    file: `${core}transition/claim.ts`,
+    edits: [['Math.max(task.fence, ws.around.fenceFloor) + 1', 'task.fence + 1']],
+    killedBy: ['packages/agent-runtime-persistence/test/backup.test.ts', 'its fencing tokens'],
+  },
+  {
     name: 'H08 a commit is believed of which a record was deleted',
     file: `${persistence}verify/journal-rules.ts`,
     edits: [

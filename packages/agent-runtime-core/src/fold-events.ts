@@ -8,8 +8,14 @@ import { canMove, isFinal, type TaskState } from './states.ts'
 import { addUsage, usageOf, type UsageSum } from './usage.ts'
 import type { OpenWait } from './wait.ts'
 
-/** The row that a task's events make, and the moves that the table of states does not have. */
-export function foldEvents(events: readonly Pick<StoredEvent, 'seq' | 'type' | 'at' | 'data'>[]): {
+/**
+ * The row that a task's events make, and the moves that the table of states does not have. `fenceFloors`: above which the tokens of each
+ * incarnation after the first began.
+ */
+export function foldEvents(
+  events: readonly Pick<StoredEvent, 'seq' | 'type' | 'at' | 'data'>[],
+  fenceFloors: readonly number[] = [],
+): {
   readonly row: Readonly<Record<string, unknown>>
   /** The open waits, in the order of their calls, and the signals not taken, by seq. */
   readonly waits: readonly OpenWait[]
@@ -104,7 +110,8 @@ export function foldEvents(events: readonly Pick<StoredEvent, 'seq' | 'type' | '
       case 'task.started': {
         const started = it as unknown as EventData['task.started']
         move('running', seq)
-        if (started.fencingToken !== ++fence)
+        fence = Math.max(fence, ...fenceFloors.filter((floor) => floor < started.fencingToken)) + 1
+        if (started.fencingToken !== fence)
           problems.push(`I10 start ${seq} has fencing token ${started.fencingToken}, not ${fence}`)
         if (started.attempt !== row.attempt)
           problems.push(`I10 start ${seq} is of attempt ${started.attempt}, not ${row.attempt}`)

@@ -11,29 +11,63 @@ export interface IdCodec {
   leaseNumber(id: string): number | undefined
 }
 
-/** The codec of one store. `storeId` is 17 hex digits drawn at random when the store was made. */
-export function createIdCodec(storeId: string): IdCodec {
-  if (!/^[0-9a-f]{17}$/.test(storeId)) throw new TypeError('a store id is 17 hex digits')
-  const prefix = (kind: string) =>
-    `${storeId.slice(0, 8)}-${storeId.slice(8, 12)}-8${kind}${storeId.slice(12, 14)}-8${storeId.slice(14, 17)}-`
-  const taskPrefix = prefix('1')
-  const leasePrefix = prefix('2')
+/**
+ * A life of a store that is over: its copy was restored, or it went on without commits that it had lost. What it numbered up to here keeps
+ * the ids that it had; ids that it gave for higher numbers are of what was lost, and mean nothing any more. Source: `docs/reliability.md` D25.
+ */
+export interface PastIncarnation {
+  readonly storeId: string
+  /** The last task, and the last lease, that there is of it. */
+  readonly tasks: number
+  readonly leases: number
+}
+
+/**
+ * The codec of one store. `storeId` is 17 hex digits, drawn at random when the store was made, and anew with each incarnation; `past` are
+ * those before, the oldest first.
+ */
+export function createIdCodec(storeId: string, past: readonly PastIncarnation[] = []): IdCodec {
+  const task = codecOf('1', storeId, past, 'tasks')
+  const lease = codecOf('2', storeId, past, 'leases')
+  return { task: task.idOf, lease: lease.idOf, taskNumber: task.numberOf, leaseNumber: lease.numberOf }
+}
+
+function codecOf(
+  kind: string,
+  storeId: string,
+  past: readonly PastIncarnation[],
+  counted: 'tasks' | 'leases',
+): { readonly idOf: (number: number) => string; readonly numberOf: (id: string) => number | undefined } {
+  const own = { prefix: prefixOf(storeId, kind), after: past.at(-1)?.[counted] ?? 0 }
+  const older = past
+    .map((it, at) => ({
+      prefix: prefixOf(it.storeId, kind),
+      after: past[at - 1]?.[counted] ?? 0,
+      last: it[counted],
+    }))
+    .toReversed()
   return {
-    task: (number) => taskPrefix + digits(number),
-    lease: (number) => leasePrefix + digits(number),
-    taskNumber: (id) => numberOf(id, taskPrefix),
-    leaseNumber: (id) => numberOf(id, leasePrefix),
+    idOf: (number) => {
+      const of = number > own.after ? own : older.findLast(({ last }) => number <= last)
+      return (of ?? own).prefix + number.toString(16).padStart(12, '0')
+    },
+    numberOf: (id) => {
+      if (id.startsWith(own.prefix)) return numberIn(id, own.after)
+      const of = older.find(({ prefix }) => id.startsWith(prefix))
+      return of === undefined ? undefined : numberIn(id, of.after, of.last)
+    },
   }
 }
 
-function digits(number: number): string {
-  return number.toString(16).padStart(12, '0')
+function prefixOf(storeId: string, kind: string): string {
+  if (!/^[0-9a-f]{17}$/.test(storeId)) throw new TypeError('a store id is 17 hex digits')
+  return `${storeId.slice(0, 8)}-${storeId.slice(8, 12)}-8${kind}${storeId.slice(12, 14)}-8${storeId.slice(14, 17)}-`
 }
 
-function numberOf(id: string, prefix: string): number | undefined {
-  if (id.length !== 36 || !id.startsWith(prefix)) return undefined
+function numberIn(id: string, after: number, last = Number.MAX_SAFE_INTEGER): number | undefined {
+  if (id.length !== 36) return undefined
   const text = id.slice(24)
   if (!/^[0-9a-f]{12}$/.test(text)) return undefined
   const number = Number.parseInt(text, 16)
-  return number > 0 ? number : undefined
+  return number > after && number <= last ? number : undefined
 }

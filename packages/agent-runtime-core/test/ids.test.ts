@@ -82,3 +82,41 @@ describe('ids: numbers inside, UUIDs outside', () => {
     },
   )
 })
+
+describe('the ids of a store in its third incarnation (docs/reliability.md D25)', () => {
+  const first = { storeId, tasks: 10, leases: 4 }
+  const second = { storeId: '0123456789abcdef1', tasks: 12, leases: 4 }
+  const third = '0123456789abcdef2'
+  const codec = createIdCodec(third, [first, second])
+  const inFirst = createIdCodec(storeId)
+  const inSecond = createIdCodec(second.storeId, [first])
+
+  test('are what they were in the one that gave them', () => {
+    const tasks = [1, 10, 11, 12, 13].map((number) => codec.task(number))
+    expect(tasks).toEqual([
+      inFirst.task(1),
+      inFirst.task(10),
+      inSecond.task(11),
+      inSecond.task(12),
+      createIdCodec(third).task(13),
+    ])
+    expect(tasks.map((id) => codec.taskNumber(id))).toEqual([1, 10, 11, 12, 13])
+    expect([4, 5].map((number) => codec.lease(number))).toEqual([
+      inFirst.lease(4),
+      createIdCodec(third).lease(5),
+    ])
+    expect([4, 5].map((number) => codec.leaseNumber(codec.lease(number)))).toEqual([4, 5])
+  })
+
+  test('are none of those that an earlier one gave to what was lost', () => {
+    for (const lost of [inFirst.task(11), inSecond.task(13), createIdCodec(third).task(12)])
+      expect(codec.taskNumber(lost)).toBeUndefined()
+    for (const lost of [inFirst.lease(5), createIdCodec(second.storeId).lease(4), inSecond.lease(5)])
+      expect(codec.leaseNumber(lost)).toBeUndefined()
+  })
+
+  test('have the form of any', () => {
+    expect(codec.taskNumber(`${inFirst.task(1)}0`)).toBeUndefined()
+    expect(() => createIdCodec(third, [{ ...first, storeId: 'x' }])).toThrow(TypeError)
+  })
+})

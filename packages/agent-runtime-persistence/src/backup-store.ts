@@ -26,6 +26,7 @@ import { parseStoreUrl } from './open-store.ts'
 import { readAnchor } from './sqlite/anchor.ts'
 import { compareWithAnchor, dataLossError } from './sqlite/data-loss.ts'
 import { storeErrorOf } from './sqlite/errors.ts'
+import { markCopy } from './sqlite/incarnations.ts'
 import { openForReading } from './sqlite/reading.ts'
 import { nextTurn, systemEnvironment } from './system.ts'
 import { type Verification } from './verify/verify-database.ts'
@@ -94,7 +95,7 @@ export async function backupStore(url: string, target: string, options: BackupOp
       },
     })
     db.exec('COMMIT')
-    makeOneFile(partial)
+    finish(partial)
     chmodSync(partial, statSync(source).mode & 0o777)
     await nextTurn()
     const found = await verifyFile(partial, { maxFaults: 1, ...(signal === undefined ? {} : { signal }) })
@@ -125,10 +126,11 @@ function assertFree(path: string): void {
   }
 }
 
-/** Without a log of its own the copy can be read where nothing may be written. Whoever opens it as a store gives it one. */
-function makeOneFile(path: string): void {
+/** Marked as a copy. Without a log of its own it can be read where nothing may be written. Whoever opens it as a store gives it one. */
+function finish(path: string): void {
   const copy = new Database(path)
   try {
+    markCopy(copy)
     copy.pragma('journal_mode = DELETE')
   } finally {
     copy.close()

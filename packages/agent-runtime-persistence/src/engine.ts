@@ -2,7 +2,6 @@ import {
   createIdCodec,
   StoreError,
   type Claim,
-  type DataLoss,
   type Environment,
   type ExecutionConfig,
   type Instant,
@@ -22,7 +21,8 @@ import { Publisher } from './publisher.ts'
 import type { Answer, Turn } from './port.ts'
 import { AnchorFile, bootWord } from './sqlite/anchor.ts'
 import { openLeaseClock } from './sqlite/clock.ts'
-import { dataLossError, findDataLoss, recordLoss } from './sqlite/data-loss.ts'
+import { dataLossError, findDataLoss, type FoundLoss, recordLoss } from './sqlite/data-loss.ts'
+import { beginIncarnation, isMarkedCopy, pastIncarnations } from './sqlite/incarnations.ts'
 import { isBusy, isFatal, storeErrorOf } from './sqlite/errors.ts'
 import {
   assertKnown,
@@ -119,7 +119,7 @@ export class StoreEngine {
 
   /** Opens the database, registers this process. Throws a StoreError; nothing is left open then. */
   static open(options: EngineOptions): StoreEngine {
-    let loss: DataLoss | undefined
+    let loss: FoundLoss | undefined
     const opened = openDatabase(options.path, options.durability, (path) => {
       loss = bearableLoss(path, options)
     })
@@ -131,14 +131,20 @@ export class StoreEngine {
     }
   }
 
-  private constructor(options: EngineOptions, opened: OpenedDatabase, loss: DataLoss | undefined) {
+  private constructor(options: EngineOptions, opened: OpenedDatabase, found: FoundLoss | undefined) {
     this.options = options
     const { config, environment } = options
+    const loss = found?.loss
     this.opened = opened
     const { db } = this.opened
-    const storeId = storeIdOf(this.opened, environment)
-    const ids = createIdCodec(storeId)
     this.now = openLeaseClock(db, environment.clock, options.identity.bootId)
+    const fresh = environment.ids.uuid().replaceAll('-', '').slice(0, 17)
+    const { storeId, past } = incarnationOf(this.opened, {
+      fresh,
+      at: this.now().at,
+      lostBy: found?.anchor.storeId,
+    })
+    const ids = createIdCodec(storeId, past)
     const { chain } = options
     const sha256Hex = (text: string) => environment.digest.sha256Hex(text)
     const statements = new Statements(db)
@@ -150,6 +156,7 @@ export class StoreEngine {
       ids,
       chain,
       sha256Hex,
+      fenceFloor: past.at(-1)?.fenceFloor ?? 0,
     }
     this.answerRead = prepareReads({
       db: statements,
@@ -681,18 +688,38 @@ function warm(cache: Cache, tables: SqliteTables, it: Warming): void {
 }
 
 /** What a store may open without: nothing, unless that was accepted, now or by a durability that does not outlast a power loss. */
-function bearableLoss(path: string, { acceptLoss, identity }: EngineOptions): DataLoss | undefined {
+function bearableLoss(path: string, { acceptLoss, identity }: EngineOptions): FoundLoss | undefined {
   const found = findDataLoss(path)
   if (found === undefined) return undefined
   const { loss, anchor } = found
   const isExpected =
     loss.kind === 'lost_tail' && anchor.durability === 'normal' && anchor.boot !== bootWord(identity.bootId)
   if (!acceptLoss && !isExpected) throw dataLossError(path, loss)
-  return loss
+  return found
 }
 
-function storeIdOf({ db }: OpenedDatabase, environment: Environment): string {
-  const fresh = environment.ids.uuid().replaceAll('-', '').slice(0, 17)
-  db.prepare("INSERT INTO meta (key, value) VALUES ('store_id', ?) ON CONFLICT DO NOTHING").run(fresh)
-  return db.prepare("SELECT value FROM meta WHERE key = 'store_id'").pluck().get() as string
+interface IncarnationCase {
+  /** The id of one that begins now. */
+  readonly fresh: string
+  readonly at: number
+  /** Which one lost commits that its anchor tells of, and goes on without them. */
+  readonly lostBy: string | undefined
+}
+
+/** The incarnation that is opened. A new one begins with a new store, a copy, and a loss; when several processes open it, with the first. */
+function incarnationOf({ db, path }: OpenedDatabase, { fresh, at, lostBy }: IncarnationCase) {
+  return db
+    .transaction(() => {
+      db.prepare("INSERT INTO meta (key, value) VALUES ('store_id', ?) ON CONFLICT DO NOTHING").run(fresh)
+      const read = db.prepare<[], string>("SELECT value FROM meta WHERE key = 'store_id'").pluck()
+      if (isMarkedCopy(db) || read.get() === lostBy) beginIncarnation(db, fresh, at)
+      const past = pastIncarnations(db)
+      if (past === undefined)
+        throw new StoreError(
+          'store_corrupt',
+          `${path}: its earlier incarnations (meta, incarnations) cannot be read; restore a backup`,
+        )
+      return { storeId: read.get() as string, past }
+    })
+    .immediate()
 }

@@ -9,11 +9,13 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { parseExecutionConfig } from '@ku0/agent-runtime-core'
+import { createVirtualEnvironment, Scene } from '@ku0/agent-runtime-core/testing'
 import Database from 'better-sqlite3'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { backupStore, openStore, verifyStore } from '../src/index.ts'
 import { ChildStore } from './child-store.ts'
-import { scratchFolder } from './scratch-folder.ts'
+import { OwnStore } from './own-store.ts'
+import { nodeDigest, scratchFolder } from './scratch-folder.ts'
 import { live } from './whole-life.ts'
 
 const limits = { queueDepthLimit: 1_000_000, batchBackpressureThreshold: 1_000_000 }
@@ -184,5 +186,132 @@ describe('a backup (docs/reliability.md D25)', () => {
     const target = join(folder, 'no', 'copy.db')
     await expect(backup(path, target)).rejects.toMatchObject({ code: 'store_folder_missing' })
     expect(existsSync(join(folder, 'no'))).toBe(false)
+  })
+})
+
+/** A store with two queued tasks and one that runs, a copy of it, and what it went on to do afterwards. */
+async function goneOn(folder: string) {
+  const path = join(folder, 'it.db')
+  const own = await OwnStore.open(path)
+  const tasks = await own.submit(3)
+  await own.worker('w', 1)
+  await own.until(() => own.claims.length === 1, 'a claim')
+  const copy = join(folder, 'copy.db')
+  const made = await backup(path, copy)
+  const [held] = own.claims
+  const [lost = ''] = await own.submit(1)
+  await own.worker('w', 4)
+  await own.until(() => own.claims.length === 4, 'the rest')
+  await own.store.close()
+  return { copy, made, tasks, lost, held: held!, claims: own.claims }
+}
+
+describe('a copy that is restored is a new incarnation of its store (docs/reliability.md D25)', () => {
+  const settle = (own: OwnStore, leaseId: string) =>
+    own.store.write({ kind: 'settle', leaseId, settlement: { as: 'completed', output: '"late"' } })
+
+  test('who held a lease before can write no more, whatever has been claimed since', async () => {
+    const { copy, made, tasks, claims } = await goneOn(scratchFolder())
+    const restored = await OwnStore.open(copy)
+    expect(restored.store.info.storeId).not.toBe(made.storeId)
+    for (const { leaseId } of claims) expect(await settle(restored, leaseId)).toBe('stale')
+    await restored.worker('w', 4)
+    await restored.until(() => restored.claims.length === tasks.length, 'all of its tasks')
+    for (const { leaseId } of claims) expect(await settle(restored, leaseId)).toBe('stale')
+    expect(restored.claims.map(({ leaseId }) => leaseId)).not.toContain(claims.at(-1)?.leaseId)
+    for (const claim of restored.claims) expect(await restored.complete(claim)).toBe('ok')
+    await restored.store.close()
+    expect(await verifyStore(`sqlite:${copy}`)).toMatchObject({ ok: true, faults: [] })
+  })
+
+  test('its tasks keep their ids; what was submitted after the copy is not found, and its id is never given again', async () => {
+    const { copy, tasks, lost } = await goneOn(scratchFolder())
+    const restored = await OwnStore.open(copy)
+    const stateOf = async (taskId: string) => (await restored.store.read({ kind: 'task', taskId }))?.state
+    for (const taskId of tasks) expect(await stateOf(taskId)).toBeDefined()
+    expect(await stateOf(lost)).toBeUndefined()
+    const [next = ''] = await restored.submit(1)
+    expect(next).not.toBe(lost)
+    expect(next.slice(-12)).toBe(lost.slice(-12))
+    expect([await stateOf(next), await stateOf(lost)]).toEqual(['queued', undefined])
+    await restored.store.close()
+    const again = await OwnStore.open(copy)
+    expect((await again.store.read({ kind: 'task', taskId: next }))?.state).toBe('queued')
+    expect(again.store.info.storeId).toBe(restored.store.info.storeId)
+  })
+
+  test('its fencing tokens are above all of those before, also of another copy that was restored earlier', async () => {
+    const folder = scratchFolder()
+    const { copy, tasks, claims } = await goneOn(folder)
+    copyFileSync(copy, join(folder, 'other.db'))
+    const environment = createVirtualEnvironment('restored')
+    environment.clock.advanceBy(Date.parse('2026-01-01'))
+    const tokensOf = async (path: string) => {
+      const store = await openStore(`sqlite:${path}`, {
+        environment: { ...environment, digest: nodeDigest },
+        durability: 'normal',
+      })
+      const scene = new Scene(store, config, environment.clock, { digest: nodeDigest })
+      await scene.worker('w', 4)
+      const tokens = []
+      for (const _ of tasks) tokens.push((await scene.claim()).fencingToken)
+      await store.close()
+      expect(await verifyStore(`sqlite:${path}`)).toMatchObject({ ok: true })
+      return tokens
+    }
+    const early = await tokensOf(copy)
+    environment.clock.advanceBy(1_000)
+    const late = await tokensOf(join(folder, 'other.db'))
+    expect(Math.min(...early)).toBeGreaterThan(Math.max(...claims.map((claim) => claim.fencingToken)))
+    expect(Math.min(...late)).toBeGreaterThan(Math.max(...early) + 1_000_000)
+  })
+
+  test('and a copy of a copy, another one', async () => {
+    const folder = scratchFolder()
+    const { copy, tasks, claims } = await goneOn(folder)
+    const restored = await OwnStore.open(copy)
+    const [second = ''] = await restored.submit(1)
+    await backup(copy, join(folder, 'copy 2.db'))
+    const [lost = ''] = await restored.submit(1)
+    await restored.store.close()
+    const third = await OwnStore.open(join(folder, 'copy 2.db'))
+    const isThere = async (taskId: string) => (await third.store.read({ kind: 'task', taskId })) !== undefined
+    expect(await Promise.all([...tasks, second, lost].map(isThere))).toEqual([true, true, true, true, false])
+    for (const { leaseId } of claims) expect(await settle(third, leaseId)).toBe('stale')
+    await third.store.close()
+    expect(await verifyStore(`sqlite:${join(folder, 'copy 2.db')}`)).toMatchObject({ ok: true })
+  })
+
+  test('several processes that open it at once begin one', async () => {
+    const { copy } = await goneOn(scratchFolder())
+    const children = await Promise.all([1, 2, 3].map(() => ChildStore.open({ path: copy })))
+    const own = await OwnStore.open(copy)
+    await own.submit(1)
+    for (const child of children) {
+      child.send({ kind: 'submit', tasks: [task] })
+      await child.heard(({ answer }) => answer !== undefined)
+      await child.kill()
+    }
+    await own.store.close()
+    const db = new Database(copy, { readonly: true })
+    const past = db.prepare<[], string>("SELECT value FROM meta WHERE key = 'incarnations'").pluck().get()
+    db.close()
+    expect(JSON.parse(past ?? '')).toHaveLength(1)
+    expect(await verifyStore(`sqlite:${copy}`)).toMatchObject({ ok: true })
+  })
+
+  test.each(['nonsense', '{}', '[{"storeId":"x"}]'])('whose earlier ones are %s is damaged', async (text) => {
+    const { copy } = await goneOn(scratchFolder())
+    const restored = await OwnStore.open(copy)
+    await restored.store.close()
+    const db = new Database(copy)
+    db.prepare("UPDATE meta SET value = ? WHERE key = 'incarnations'").run(text)
+    db.close()
+    const { faults } = await verifyStore(`sqlite:${copy}`)
+    expect(faults.map(({ where }) => where)).toContain('meta, incarnations')
+    await expect(openStore(`sqlite:${copy}`)).rejects.toMatchObject({
+      code: 'store_corrupt',
+      message: expect.stringContaining('incarnations') as string,
+    })
   })
 })

@@ -144,6 +144,7 @@ describe('an agent in a flush', () => {
       ids: createIdCodec('0'.repeat(17)),
       chain: (it: Uint8Array) => it,
       sha256Hex: () => '',
+      fenceFloor: 0,
     }
     return { read, cache, flush: () => new WorkingSet(cache, { at: 1, leaseAt: 1 }, around) }
   }

@@ -208,6 +208,35 @@ describe('a store that is opened although commits are missing', () => {
     db.close()
   })
 
+  test('is a new incarnation: an id that was lost is never given again, also when the first start breaks off', async () => {
+    const path = join(scratchFolder(), 'killed.db')
+    const child = await ChildStore.open({ path })
+    const given: string[] = []
+    for (const n of [1, 2, 3]) {
+      child.send(submission(n))
+      const { answer } = await child.heard((line) => line.answer !== undefined, n)
+      given.push((answer as readonly { readonly taskId: string }[])[0]!.taskId)
+    }
+    await child.kill()
+    truncateSync(`${path}-wal`, statSync(`${path}-wal`).size - frame)
+    const anchor = readFileSync(`${path}-anchor`)
+    await (await open(path, { acceptLoss: true })).close()
+    // As where it was killed before it had an anchor of its own: the loss is still to be accepted, and then all is as before.
+    writeFileSync(`${path}-anchor`, anchor)
+    expect((await refusal(path)).details).toMatchObject({ kind: 'lost_tail', anchored: 3, lastGood: 2 })
+    const store = await open(path, { acceptLoss: true })
+    const [receipt] = await store.write(submission(4))
+    const isThere = async (taskId = '') => (await store.read({ kind: 'task', taskId })) !== undefined
+    expect(await Promise.all(given.map(isThere))).toEqual([true, true, false])
+    expect([given.includes(receipt!.taskId), await isThere(receipt!.taskId)]).toEqual([false, true])
+    await store.close()
+    const db = new Database(path, { readonly: true })
+    const past = db.prepare<[], string>("SELECT value FROM meta WHERE key = 'incarnations'").pluck().get()
+    db.close()
+    expect(JSON.parse(past ?? '')).toMatchObject([{ tasks: 2, leases: 0 }])
+    expect(await verifyStore(`sqlite:${path}`)).toMatchObject({ ok: true, faults: [] })
+  })
+
   test('where nothing is missing the option changes nothing', async () => {
     const path = await killed(scratchFolder(), 2)
     const store = await open(path, { acceptLoss: true })

@@ -281,7 +281,7 @@ export class ClaimRound {
     const worker = decidePlacement(this.workers, stream.type, leaseAt, ws.config.leaseTtlMs)
     if (worker === undefined) throw new Error(`no worker for ${stream.type}, although one was eligible`)
     const id = ws.nextLease++
-    const fence = task.fence + 1
+    const fence = Math.max(task.fence, ws.around.fenceFloor) + 1
     dequeue(ws, task)
     hold(ws, task, 'queued', 'running')
     const reserved = { ...task, ...startQuotas(ws, task, stream) }

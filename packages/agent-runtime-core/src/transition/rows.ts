@@ -25,7 +25,7 @@ export interface TaskRow {
   readonly stream: number | null
   readonly state: TaskState
   readonly attempt: number
-  /** Claims so far; the next lease's fencing token is one more. */
+  /** The last lease's fencing token, 0 before the first: the next is one more, unless a new incarnation begins higher. */
   readonly fence: number
   /** The live lease, when running. */
   readonly lease: number | null

@@ -21,11 +21,12 @@ export function startLease(ws: WorkingSet, it: Write<'startLease'>): OutcomeOf<'
   const { lane, type } = it.submission
   const id = ws.nextLease++
   const leaseId = ws.ids.lease(id)
+  const fence = ws.around.fenceFloor + 1
   const task = ws.move(
     queued,
-    { state: 'running', lease: id, fence: 1, startedAt: at },
+    { state: 'running', lease: id, fence, startedAt: at },
     'task.started',
-    `{"attempt":1,"dispatch":${id},"fencingToken":1,"lane":"${lane}","leaseId":"${leaseId}","type":${JSON.stringify(type)},"waitMs":0,"workerId":"caller"}`,
+    `{"attempt":1,"dispatch":${id},"fencingToken":${fence},"lane":"${lane}","leaseId":"${leaseId}","type":${JSON.stringify(type)},"waitMs":0,"workerId":"caller"}`,
     ['lease.acquired'],
   )
   hold(ws, queued, 'queued', 'running')

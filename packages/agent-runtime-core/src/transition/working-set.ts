@@ -120,6 +120,8 @@ export interface Surroundings {
   readonly chain: (previous: Uint8Array, text: string) => Uint8Array
   /** sha256 of the text's UTF-8 bytes, in hex. */
   readonly sha256Hex: (text: string) => string
+  /** Every fencing token is above it: those up to it may have been given in an earlier incarnation. 0 in the first one. */
+  readonly fenceFloor: number
 }
 
 const noNames: readonly EventType[] = []

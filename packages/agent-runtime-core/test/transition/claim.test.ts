@@ -56,9 +56,13 @@ const waiting = (of: readonly (readonly [StreamRow, readonly TaskRow[]])[], rows
 const roundOf = (
   rows: Rows,
   workers: readonly Demander[],
-  { running = [], settings = config }: { running?: readonly LeaseRow[]; settings?: typeof config } = {},
+  {
+    running = [],
+    settings = config,
+    fenceFloor,
+  }: { running?: readonly LeaseRow[]; settings?: typeof config; fenceFloor?: number } = {},
 ) => {
-  const ws = workingSet(rows, settings)
+  const ws = workingSet(rows, settings, fenceFloor)
   return { ws, round: new ClaimRound(ws, workers, new Map(running.map((row) => [row.id, row]))) }
 }
 const started = (round: ClaimRound) => round.grants.map(({ task: { id } }) => id)
@@ -121,6 +125,17 @@ describe('a claim (docs/semantics.md 1.1, 1.4)', () => {
     const { ws, round } = roundOf(waiting([[stream, [queued(7, 1, { queuedAt })]]]), slots(1))
     round.run()
     expect(JSON.parse(ws.events[0]?.data ?? '{}')).toMatchObject({ waitMs })
+  })
+
+  test('in a later incarnation has a token above all of the earlier ones, and then the next (docs/reliability.md D25)', () => {
+    const tasks = [queued(7, 1, { fence: 3 }), queued(8), queued(9, 1, { fence: 1_001 })]
+    const { ws, round } = roundOf(waiting([[stream, tasks]]), slots(3), { fenceFloor: 1_000 })
+    round.run()
+    expect([7, 8, 9].map((id) => ws.task(id)?.fence)).toEqual([1_001, 1_001, 1_002])
+    expect(ws.events.map(({ data }) => (JSON.parse(data) as { fencingToken: number }).fencingToken)).toEqual([
+      1_001, 1_001, 1_002,
+    ])
+    expect(round.grants.map(({ lease: { fence } }) => fence)).toEqual([1_001, 1_001, 1_002])
   })
 
   test('each has the next number of all', () => {

@@ -48,6 +48,7 @@ export interface Rows extends Partial<Omit<Base, 'tasks' | 'leases' | 'workers' 
 export function workingSet(
   { tasks, leases, workers, streams = [stream], ...rest }: Rows,
   settings: ExecutionConfig = config,
+  fenceFloor = 0,
 ): WorkingSet {
   const byId = <R extends { readonly id: number }>(all: readonly R[] = []) =>
     new Map(all.map((row) => [row.id, row]))
@@ -97,6 +98,7 @@ export function workingSet(
     ids,
     chain: (previous, text) => createHash('sha256').update(previous).update(text).digest(),
     sha256Hex: (text) => createHash('sha256').update(text).digest('hex'),
+    fenceFloor,
   })
 }
 

@@ -15,8 +15,8 @@ const profile = {
   limits: {},
 } as const
 const submission = { type: 'work', lane: 'batch', input: '1', profile } as const
-const start = (more: Partial<Submission> = {}, rows: Rows = {}, settings = config) => {
-  const ws = workingSet({ depth: 3, ...rows }, settings)
+const start = (more: Partial<Submission> = {}, rows: Rows = {}, settings = config, fenceFloor = 0) => {
+  const ws = workingSet({ depth: 3, ...rows }, settings, fenceFloor)
   const outcome = startLease(ws, { kind: 'startLease', submission: { ...submission, ...more } })
   return { ws, outcome }
 }
@@ -68,6 +68,12 @@ describe('what its caller runs (docs/semantics.md 10.1)', () => {
       laneRank: 2,
       lease: 100,
     })
+  })
+
+  test('has in a later incarnation a token above all of the earlier ones (docs/reliability.md D25)', () => {
+    const { ws } = start({}, {}, config, 1_000)
+    expect([ws.task(100)?.fence, ws.lease(100)?.fence]).toEqual([1_001, 1_001])
+    expect(ws.events[1]?.data).toContain('"fencingToken":1001,')
   })
 
   test('holds its quotas as a task that runs, and counts in their windows (C4)', () => {

@@ -2,13 +2,20 @@ import { statSync } from 'node:fs'
 import { type AcceptedLoss, type DataLoss, StoreError } from '@ku0/agent-runtime-core'
 import Database from 'better-sqlite3'
 import { type Anchor, anchorPath, readAnchor } from './anchor.ts'
+import { pastIncarnations } from './incarnations.ts'
 import { assertOurs, type Db } from './open.ts'
+
+/** What is missing, and what tells so. */
+export interface FoundLoss {
+  readonly loss: DataLoss
+  readonly anchor: Anchor
+}
 
 /**
  * Compares a database with its anchor before anything is written to it; undefined when all is there, or there is no anchor. On a
  * connection that cannot write: one that can would, when it is closed, copy what is left of a damaged log and delete the rest.
  */
-export function findDataLoss(path: string): { readonly loss: DataLoss; readonly anchor: Anchor } | undefined {
+export function findDataLoss(path: string): FoundLoss | undefined {
   // First, since the store may be in use: the journal is never behind what was an anchor before.
   const anchor = readAnchor(path)
   if (anchor === undefined) return undefined
@@ -39,7 +46,9 @@ export function compareWithAnchor(db: Db, anchor: Anchor): DataLoss | undefined 
   const storeId = db.prepare<[], string>("SELECT value FROM meta WHERE key = 'store_id'").pluck().get()
   const last = db.prepare<[], JournalEnd>('SELECT number, at FROM journal ORDER BY number DESC LIMIT 1').get()
   const end = { lastGood: last?.number ?? 0, lastGoodAt: last?.at ?? null }
-  if (storeId !== anchor.storeId) return nothingLeft(anchor)
+  // That of the one before is the store's own: a crash came after the new one had begun, and before its anchor.
+  const own = [storeId, ...(pastIncarnations(db) ?? []).map((it) => it.storeId)]
+  if (!own.includes(anchor.storeId)) return nothingLeft(anchor)
   if (end.lastGood < anchored) return { kind: 'lost_tail', anchored, ...end }
   const hash = db.prepare<[number], Buffer>('SELECT hash FROM journal WHERE number = ?').pluck().get(anchored)
   if (hash === undefined || hash.toString('hex') === anchor.hash) return undefined

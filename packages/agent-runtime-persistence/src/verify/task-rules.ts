@@ -30,6 +30,7 @@ interface Context {
   readonly db: Db
   readonly load: Load
   readonly ids: IdCodec
+  readonly fenceFloors: readonly number[]
   readonly hashes: Hashes
   readonly faults: Faults
   readonly tally: Tally
@@ -52,7 +53,7 @@ interface ReadEvent extends PlainEvent {
  * Checks a task: its events by their chain, then its row, and whatever else is kept of it, against what the events make of it. Counts
  * what the sums of the store are compared with. Call it in a transaction. Source: `docs/reliability.md` I4, I5, I10, I15-I17, I22.
  */
-export function prepareTaskRules({ db, load, ids, hashes, faults, tally }: Context): TaskRules {
+export function prepareTaskRules({ db, load, ids, fenceFloors, hashes, faults, tally }: Context): TaskRules {
   const faultOf = prepareIntegrity({ db: new Statements(db), load, hashes })
   const workerName = db.prepare<[number], string>('SELECT worker_id FROM worker WHERE id = ?').pluck()
   const streamOf = db.prepare<[number], { lane_rank: number; type: string; client: string }>(
@@ -97,7 +98,7 @@ export function prepareTaskRules({ db, load, ids, hashes, faults, tally }: Conte
     }
     faults.reading(`task ${row.id}`, () => {
       const read = events.map((event) => ({ ...event, it: JSON.parse(event.data) as Data }))
-      const folded = foldEvents(events)
+      const folded = foldEvents(events, fenceFloors)
       for (const problem of folded.problems)
         faults.add('event', `task ${row.id}`, 'a history that can be', problem)
       for (const event of read) tally.event(event)
@@ -129,7 +130,7 @@ export function prepareTaskRules({ db, load, ids, hashes, faults, tally }: Conte
       startedAt: told['startedAt'],
       finishedAt: told['finishedAt'],
       waitReason: told['waitingFor'],
-      fence: starts.length,
+      fence: starts.at(-1)?.it['fencingToken'] ?? 0,
       lease: told['state'] === 'running' ? starts.at(-1)?.it['dispatch'] : null,
       tokens: it.tokens ?? 0,
       parent,
@@ -188,11 +189,9 @@ export function prepareTaskRules({ db, load, ids, hashes, faults, tally }: Conte
 
   /** Each start names its lease, and what came next ended it. */
   function checkLeases(row: TaskRow, events: readonly ReadEvent[]): void {
-    let fence = 0
     for (const [index, { type, it }] of events.entries()) {
       if (type !== 'task.started') continue
-      fence += 1
-      const { dispatch, attempt, workerId } = it as unknown as EventData['task.started']
+      const { dispatch, attempt, workerId, fencingToken } = it as unknown as EventData['task.started']
       const lease = load.lease(dispatch)
       const where = `task ${row.id}, lease ${dispatch}`
       if (lease === undefined) {
@@ -204,7 +203,7 @@ export function prepareTaskRules({ db, load, ids, hashes, faults, tally }: Conte
       const worker = lease.worker === CALLER ? 'caller' : workerName.get(lease.worker)
       faults.same(`${where}, task`, row.id, lease.task)
       faults.same(`${where}, attempt`, attempt, lease.attempt)
-      faults.same(`${where}, fence`, fence, lease.fence)
+      faults.same(`${where}, fence`, fencingToken, lease.fence)
       faults.same(`${where}, worker`, workerId, worker)
       faults.same(`${where}, state`, state, lease.state)
       faults.same(`${where}, endSeq`, end?.seq, lease.endSeq)

@@ -2,6 +2,7 @@ import { createIdCodec, type DataLoss } from '@ku0/agent-runtime-core'
 import Database from 'better-sqlite3'
 import type { Anchor } from '../sqlite/anchor.ts'
 import { compareWithAnchor } from '../sqlite/data-loss.ts'
+import { pastIncarnations } from '../sqlite/incarnations.ts'
 import type { Hashes } from '../sqlite/integrity.ts'
 import { prepareLoad, taskColumns, taskOf } from '../sqlite/load.ts'
 import type { Db } from '../sqlite/open.ts'
@@ -102,8 +103,12 @@ export function* verifyDatabase({
 
   /** The sums when the last task had been looked at. */
   function* checkTasks(load: ReturnType<typeof prepareLoad>): Generator<void, Sums> {
-    const ids = createIdCodec(/^[0-9a-f]{17}$/.test(storeId) ? storeId : noStoreId)
-    const { checkTask, forget } = prepareTaskRules({ db, load, ids, hashes, faults, tally })
+    const past = pastIncarnations(db)
+    if (past === undefined)
+      faults.add('row', 'meta, incarnations', 'those before this one', 'what cannot be read')
+    const ids = createIdCodec(/^[0-9a-f]{17}$/.test(storeId) ? storeId : noStoreId, past)
+    const fenceFloors = past?.map(({ fenceFloor }) => fenceFloor) ?? []
+    const { checkTask, forget } = prepareTaskRules({ db, load, ids, fenceFloors, hashes, faults, tally })
     const tasks = db
       .prepare<[number], unknown[]>(`SELECT ${taskColumns} FROM task WHERE id > ? ORDER BY id`)
       .raw()
