@@ -18,6 +18,7 @@ describe('the soak', () => {
     ['leak', 'heap after a collection'],
     ['listener', 'listeners more at the end'],
     ['timer', 'handles, descriptors and timers'],
+    ['timer', 'left 2 s after the end'],
   ])('R10 finds a planted %s: %s', { timeout: 120_000 }, async (leak, figure) => {
     const { code, out } = await soaked('--tasks', '100', '--plant', leak)
     const line = out.split('\n').find((it) => it.includes(figure))

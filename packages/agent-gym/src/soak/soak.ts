@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { verifyStore } from '@ku0/agent-runtime-persistence'
+import { leaksBetween, watchResources } from '../host/resources.ts'
 import { type Leak, Load } from './load.ts'
 import { type Sample, Sampler } from './sample.ts'
 import { isBelow, type Rise, slopeOf } from './slope.ts'
@@ -43,7 +44,9 @@ export interface Soaked {
 
 const MIB = 1024 * 1024
 /** What is judged; slopes per 10 000 tasks. */
-const bars = { heapMb: 0.5, handles: 2, listeners: 0, walMib: 64 } as const
+const bars = { heapMb: 0.5, handles: 2, listeners: 0, walMib: 64, left: 0 } as const
+/** What is not let go of by then, after the last runtime was closed, would keep a program from ending. */
+const graceMs = 2_000
 
 /** Soaks a runtime on a file of its own. When the signal aborts it ends with what there is. */
 export async function soak(
@@ -54,6 +57,8 @@ export async function soak(
   const folder = mkdtempSync(join(tmpdir(), 'gym-soak-'))
   const database = join(folder, 'soak.db')
   const began = performance.now()
+  const watch = watchResources({ timers: true })
+  const before = watch.count([])
   try {
     const delay = monitorEventLoopDelay({ resolution: 10 })
     const samples: Sample[] = []
@@ -80,6 +85,7 @@ export async function soak(
       clearInterval(wal)
       ;({ counts: kinds, comings } = load)
     }
+    const left = leaksBetween(before, await watch.countSettled([], before, graceMs))
     const { faults } = await verifyStore(`sqlite:${database}`)
     return {
       seconds: (performance.now() - began) / 1_000,
@@ -87,7 +93,16 @@ export async function soak(
       kinds,
       comings,
       samples,
-      figures: figuresOf(samples, longestWal, delay),
+      figures: [
+        ...figuresOf(samples, longestWal, delay),
+        {
+          what: 'left 2 s after the end',
+          value: left.reduce((sum, { count }) => sum + count, 0),
+          unit: left.map(({ kind, what, count }) => `${count} ${kind}: ${what}`).join(', '),
+          bar: bars.left,
+          holds: left.length === 0,
+        },
+      ],
       faults: faults.map(({ what, where, expected, actual }) => `${what}: ${where}: ${expected}, ${actual}`),
     }
   } finally {
