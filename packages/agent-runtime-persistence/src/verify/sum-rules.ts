@@ -69,6 +69,27 @@ export function compareSums(tally: Tally, before: Sums, after: Sums, faults: Fau
   compareBudgets(tally, before, after, between)
 }
 
+/** What clients have spent, by name, before their tasks are counted. Call it in a transaction. */
+export function readSpent(db: Db): ReadonlyMap<string, number> {
+  return new Map(
+    db.prepare<[], [string, number]>('SELECT name, spent FROM client WHERE spent > 0').raw().all(),
+  )
+}
+
+/**
+ * A client has spent no more than its tasks cost. It may be less: one that was removed begins anew, and what ends in a process without
+ * shares is spent by nobody. Source: `docs/semantics.md 11.5`.
+ */
+export function compareSpent(tally: Tally, spent: ReadonlyMap<string, number>, faults: Faults): void {
+  if (faults.events.size > 0) return
+  for (const [name, kept] of spent) {
+    const counted = tally.costs.get(name) ?? 0
+    // Beyond whole numbers the order of the tasks would change a sum.
+    if (kept > counted && Number.isSafeInteger(counted))
+      faults.add('sum', `client ${name}, spent`, `${counted} at most`, kept)
+  }
+}
+
 const ofEvents: ReadonlySet<RisingTotal> = new Set<RisingTotal>(['requeued', 'expired', 'preempted'])
 
 /** A budget adds up what its task and all below it used. */

@@ -10,8 +10,9 @@ import { migrations } from '../sqlite/schema.ts'
 import { brokenChecks, checksIn } from './check-rules.ts'
 import { Faults, type StoreFault } from './faults.ts'
 import { commitsOf, JournalWalk } from './journal-rules.ts'
+import { checkMeta } from './meta-rules.ts'
 import { checkEvaluations, checkOwners, checkRecords } from './record-rules.ts'
-import { checkCounters, compareSums, readSums, type Sums } from './sum-rules.ts'
+import { checkCounters, compareSpent, compareSums, readSpent, readSums, type Sums } from './sum-rules.ts'
 import { Tally } from './tally.ts'
 import { prepareTaskRules } from './task-rules.ts'
 
@@ -63,6 +64,7 @@ export function* verifyDatabase({
   const tally = new Tally()
   try {
     yield* checkFile(db, faults, slice)
+    slice(() => checkMeta(db, faults))
     storeId = db.prepare<[], string>("SELECT value FROM meta WHERE key = 'store_id'").pluck().get() ?? ''
     const loss = slice(() => (anchor === undefined ? undefined : compareWithAnchor(db, anchor)))
     if (loss !== undefined) tellLoss(loss, faults)
@@ -88,8 +90,11 @@ export function* verifyDatabase({
   function* checkAll(): Generator<void, void> {
     const load = prepareLoad(new Statements(db))
     const before = slice(() => readSums(db, load))
+    yield
+    const spent = slice(() => readSpent(db))
     const after = yield* checkTasks(load)
     compareSums(tally, before, after, faults)
+    compareSpent(tally, spent, faults)
     yield
     slice(() => faults.reading('counters', () => checkCounters(db, load, faults)))
     yield
