@@ -84,6 +84,39 @@ describe('what a store knows of itself', () => {
   })
 })
 
+describe('what is stored as JSON', () => {
+  const garbage = ['', 'x', 'null', '{}', '[]', '[1]', '7', '{"__proto__":{"x":1}}']
+  /** Of each column that no event tells of, what may stand there all the same. */
+  const columns: readonly (readonly [table: string, column: string, allowed: readonly string[]])[] = [
+    ['stream', 'quota_keys', []],
+    ['worker', 'types', ['[]']],
+    ['schedule', 'definition', []],
+    ['swarm', 'terms', []],
+    ['usage', 'data', []],
+    // What has no limits limits nothing: no name of it is known.
+    ['budget', 'limits', ['{}']],
+    ['budget', 'soft', ['{}']],
+    ['budget', 'used', []],
+    ['budget', 'own', []],
+    ['wait', 'terms', []],
+    ['task', 'account', []],
+    ['reputation', 'average', []],
+    ['reputation', 'latest', []],
+    ['evaluation', 'scores', []],
+    ['evaluation', 'missing', ['[]']],
+  ]
+
+  test.each(columns)('%s.%s that is no such thing is told', async (table, column, allowed) => {
+    const it = new Spoiled(await lived())
+    for (const text of garbage) {
+      const found = await it.after((db) =>
+        db.prepare(`UPDATE ${table} SET ${column} = ? WHERE ${column} IS NOT NULL`).run(text),
+      )
+      expect({ text, ok: found?.ok }).toEqual({ text, ok: allowed.includes(text) })
+    }
+  })
+})
+
 describe('what streams, shares and routes say of tasks', () => {
   test.each([
     [

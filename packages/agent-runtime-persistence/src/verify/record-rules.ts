@@ -141,6 +141,9 @@ export function* checkEvaluations(
   }
   const checkEvaluation = (row: EvaluationRow, before: EvaluationRow | undefined, where: string) => {
     if (before !== undefined) faults.same(where, before.seq + 1, row.seq)
+    const missing: unknown = row.missing
+    if (!Array.isArray(missing) || !missing.every((name) => typeof name === 'string'))
+      faults.add('row', `${where}, missing`, 'names', missing)
     const from = before?.reputation ?? (row.seq === 1 ? row.composite : undefined)
     if (from !== undefined && !isNear(row.reputation, 0.3 * row.composite + 0.7 * from))
       faults.add('row', `${where}, reputation`, 0.3 * row.composite + 0.7 * from, row.reputation)

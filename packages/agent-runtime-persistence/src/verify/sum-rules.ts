@@ -40,11 +40,14 @@ export function readSums(db: Db, load: Load): Sums {
 
 /** What cannot be read equals nothing. */
 function useIn(text: string): BudgetUse {
+  let read: Partial<BudgetUse> | null = null
   try {
-    return JSON.parse(text) as BudgetUse
+    read = JSON.parse(text) as Partial<BudgetUse> | null
   } catch {
-    return { tokens: Infinity, money: Infinity, cost: Infinity, steps: Infinity }
+    // Told as a column that is not of its form.
   }
+  const { tokens = Infinity, money = Infinity, cost = Infinity, steps = Infinity } = read ?? {}
+  return { tokens, money, cost, steps }
 }
 
 /** Compares what was counted with the sums before and after. I14, I16, I17, I24. */

@@ -212,6 +212,8 @@ export function prepareTaskRules({ db, load, ids, hashes, faults, tally }: Conte
     faults.same(`task ${row.id}, used`, textOf(told['used']), textOf(used))
     const charge = starts.find(({ it }) => it['charge'] !== undefined)?.it['charge']
     faults.same(`task ${row.id}, charge`, charge, account.charge)
+    for (const time of [account.place ?? 0, account.reservedAt ?? 0])
+      if (!Number.isSafeInteger(time)) faults.add('row', `task ${row.id}, account`, 'whole numbers', account)
   }
 
   /** Each start names its lease, and what came next ended it. */
@@ -263,7 +265,9 @@ export function prepareTaskRules({ db, load, ids, hashes, faults, tally }: Conte
       faults.same(`task ${row.id}, unread signals`, textOf([...signals]), textOf(unread))
     const children = ahead.children.has(row.id) ? load.openChildren(row.id).length : 0
     faults.same(`task ${row.id}, waits`, open.length + unread.length + children, row.waits)
-    for (const { key, terms } of open) if (terms !== null) checkTerms(row, events, key, terms)
+    for (const { key, kind, terms } of open)
+      if (terms !== null) checkTerms(row, events, key, terms)
+      else if (kind === 'approval') faults.add('row', `task ${row.id}, approval ${key}`, 'terms', 'none')
   }
 
   function checkTerms(row: TaskRow, events: readonly ReadEvent[], key: string, terms: ApprovalTerms): void {

@@ -9,6 +9,7 @@ import { Statements } from '../sqlite/statements.ts'
 import { migrations } from '../sqlite/schema.ts'
 import { brokenChecks, checksIn } from './check-rules.ts'
 import { Faults, type StoreFault } from './faults.ts'
+import { checkForms } from './form-rules.ts'
 import { commitsOf, JournalWalk } from './journal-rules.ts'
 import { checkMeta } from './meta-rules.ts'
 import { checkEvaluations, checkOwners, checkRecords } from './record-rules.ts'
@@ -89,6 +90,7 @@ export function* verifyDatabase({
 
   function* checkAll(): Generator<void, void> {
     const load = prepareLoad(new Statements(db))
+    yield* checkForms(db, faults, slice)
     const before = slice(() => readSums(db, load))
     yield
     const spent = slice(() => readSpent(db))
@@ -215,11 +217,20 @@ function expectedObjects(): ReadonlyMap<string, Made> {
   made = new Map(
     [...objectsOf(db)].map(([name, sql]) => [
       name,
-      { sql, checks: name.startsWith('table ') ? checksIn(sql) : [] },
+      { sql, checks: name.startsWith('table ') ? [...checksIn(sql), ...boundsOf(db, name)] : [] },
     ]),
   )
   db.close()
   return made
+}
+
+/** A whole number that JavaScript rounds to one more than SQLite can hold: whatever adds to it could not be written. */
+function boundsOf(db: Db, name: string): readonly string[] {
+  const columns = db
+    .prepare<[string], string>("SELECT name FROM pragma_table_info(?) WHERE type = 'INTEGER'")
+    .pluck()
+    .all(name.slice('table '.length))
+  return columns.map((column) => `(${column} BETWEEN -${2n ** 62n} AND ${2n ** 62n})`)
 }
 
 function tellLoss({ kind, anchored, lastGood }: DataLoss, faults: Faults): void {
