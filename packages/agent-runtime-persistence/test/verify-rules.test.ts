@@ -186,6 +186,22 @@ describe('what streams, shares and routes say of tasks', () => {
     )
   })
 
+  test('what a task reported after its end is not what its client has spent', async () => {
+    const { path, scene } = await staged({ shares: {} })
+    const claim = await scene.running({ client: 'ada', cost: 2 })
+    await scene.cancel(claim.taskId)
+    const charged = { tokens: 0, money: 0, cost: 1 }
+    const { leaseId } = claim
+    await scene.write({ kind: 'abortSettled', leaseId, how: 'acknowledged', afterMs: 1, charged })
+    await scene.store.close()
+    const it = new Spoiled(path)
+    expect(it.events.map(({ type }) => type)).toContain('task.charged')
+    expect(await verify(path)).toMatchObject(good)
+    expect(places(await it.after((db) => db.exec('UPDATE client SET spent = spent + 1')))).toEqual([
+      'client ada, spent',
+    ])
+  })
+
   test('a client that was removed may have spent less than its tasks cost, and so may one of a process without shares', async () => {
     const { path, scene } = await staged({ shares: {} })
     const pay = async (own: Scene) => own.settle(await own.running({ client: 'ada' }))
