@@ -375,6 +375,81 @@ export const mutants: readonly Mutant[] = [
     killedBy: ['packages/agent-runtime-persistence/test/verify.test.ts', 'beside refused submissions'],
   },
   {
+    name: 'H08 verify takes whatever a store knows of itself',
+    file: `${persistence}verify/meta-rules.ts`,
+    edits: [
+      ["if (since === 'made' || last > 0) faults.add('row', `meta, ${key}`, words, 'none')", ''],
+      ['!form.test(value)', 'value.length > 100'],
+    ],
+    killedBy: [
+      'packages/agent-runtime-persistence/test/verify-rules.test.ts',
+      'what a store knows of itself',
+    ],
+  },
+  {
+    name: 'H08 verify reads no record of an accepted loss',
+    file: `${persistence}verify/meta-rules.ts`,
+    edits: [["readLosses(rows.get('accepted_losses'))", 'readLosses()']],
+    killedBy: ['packages/agent-runtime-persistence/test/verify-rules.test.ts', 'of two that were accepted'],
+  },
+  {
+    name: 'H08 verify compares no quota keys with those that a task names',
+    file: `${persistence}verify/task-rules.ts`,
+    edits: [['    checkQuotaKeys(row, it, stream)\n', '']],
+    killedBy: ['packages/agent-runtime-persistence/test/verify-rules.test.ts', 'a quota key'],
+  },
+  {
+    name: 'H08 verify lets a task go without a key that its provider has blocked',
+    file: `${persistence}verify/task-rules.ts`,
+    edits: [['held.includes(key) || mustHold.includes(key)', 'held.includes(key)']],
+    killedBy: [
+      'packages/agent-runtime-persistence/test/verify-rules.test.ts',
+      'a key that a provider has blocked',
+    ],
+  },
+  {
+    name: 'H08 verify compares what clients have spent with nothing',
+    file: `${persistence}verify/verify-database.ts`,
+    edits: [['    compareSpent(tally, spent, faults)\n', '']],
+    killedBy: ['packages/agent-runtime-persistence/test/verify-rules.test.ts', 'spent'],
+  },
+  {
+    name: 'H08 verify reckons with what a task reported after its end',
+    file: `${persistence}verify/task-rules.ts`,
+    edits: [['costBy(events) || account.cost', '(account.used?.cost ?? 0) || account.cost']],
+    killedBy: ['packages/agent-runtime-persistence/test/verify-rules.test.ts', 'after its end'],
+  },
+  {
+    name: 'H08 verify takes any task for the probe of a route',
+    file: `${persistence}verify/record-rules.ts`,
+    edits: [['if (type !== route && (', 'if (type === undefined && (']],
+    killedBy: ['packages/agent-runtime-persistence/test/verify-rules.test.ts', 'prob'],
+  },
+  {
+    name: 'H08 verify takes whatever stands where JSON is kept',
+    file: `${persistence}verify/verify-database.ts`,
+    edits: [['    yield* checkForms(db, faults, slice)\n', '']],
+    killedBy: ['packages/agent-runtime-persistence/test/verify-rules.test.ts', 'that is no such thing'],
+  },
+  {
+    name: 'T1 the doctor says nothing of a synchronous that is not what was asked for',
+    file: `${persistence}inspect-store.ts`,
+    edits: [['durability.synchronous[mode] !== expected)', 'durability.synchronous[mode] === undefined)']],
+    killedBy: ['packages/agent-runtime-persistence/test/inspect.test.ts', 'is not what this program gets'],
+  },
+  {
+    name: 'T1 the doctor fails where a store would not open for its synchronous',
+    file: `${persistence}inspect-store.ts`,
+    edits: [["if (typeof got === 'number') return got", '']],
+    killedBy: ['packages/agent-runtime-persistence/test/inspect.test.ts', 'is not what this program gets'],
+  },
+  {
+    name: 'the doctor says nothing of a long log',
+    file: `${persistence}inspect-store.ts`,
+    edits: [['if (size.walBytes > maxWalBytes)', 'if (size.walBytes > 2 * maxWalBytes)']],
+    killedBy: ['packages/agent-runtime-persistence/test/inspect.test.ts', 'a long log'],
+  },
+  {
     name: '10.3 a scar while a task is the probe of its circuit breaks the commit',
     file: `${core}transition/circuits.ts`,
     edits: [["row.state === 'half_open' ? row : { ...row, probe: null }", 'row']],

@@ -8,6 +8,7 @@ import {
   parseExecutionConfig,
 } from '../../packages/agent-runtime-core/src/index.ts'
 import { cliExitCodes } from '../../packages/agent-runtime-cli/src/index.ts'
+import { untold } from '../../packages/agent-runtime-persistence/test/untold.ts'
 import { exitCodes } from '../../packages/agent-runtime/src/index.ts'
 import { conditionOf } from '../conditional-tests.ts'
 import { references, ruledPages } from '../references.ts'
@@ -149,6 +150,11 @@ describe('docs/operating.md', () => {
     expect(table('exit codes of commands').map(([number]) => number)).toEqual(
       Object.values(cliExitCodes).map(String),
     )
+  })
+
+  test('lists the columns that verify cannot tell', () => {
+    const listed = table('untold columns').map(([what, names = '']) => [what, names.split(', ')])
+    expect(listed).toEqual(Object.entries(untold).map(([what, names]) => [what, names.map(code)]))
   })
 
   test('names the versions of Node that the packages ask for', () => {

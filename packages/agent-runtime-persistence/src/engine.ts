@@ -172,7 +172,7 @@ export class StoreEngine {
     waitForLocks(db, 0)
     this.seenVersion = this.tables.load.dataVersion()
     this.publisher = new Publisher(this.tables, this.answerRead)
-    if (loss !== undefined) recordLoss(db, { ...loss, acceptedAt: this.now().at })
+    if (loss !== undefined) recordLoss(db, this.opened.path, { ...loss, acceptedAt: this.now().at })
     const { durability } = this.opened
     if (durability !== 'memory') {
       const boot = bootWord(options.identity.bootId)

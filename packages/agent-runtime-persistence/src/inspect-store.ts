@@ -1,10 +1,11 @@
 import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { hostname, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import type { AcceptedLoss, DataLoss } from '@ku0/agent-runtime-core'
+import { type AcceptedLoss, type DataLoss, StoreError } from '@ku0/agent-runtime-core'
 import { parseStoreUrl } from './open-store.ts'
 import { type Anchor, anchorPath, readAnchor } from './sqlite/anchor.ts'
-import { acceptedLosses, compareWithAnchor, describeLoss } from './sqlite/data-loss.ts'
+import { offsetIn } from './sqlite/clock.ts'
+import { acceptedLosses, compareWithAnchor, describeLoss, type LossRecords } from './sqlite/data-loss.ts'
 import { storeErrorOf } from './sqlite/errors.ts'
 import { type Db, type Durability, openDatabase } from './sqlite/open.ts'
 import { livesBy } from './sqlite/processes.ts'
@@ -55,7 +56,7 @@ export interface Inspection {
     readonly at: number
     /** Whether the store was opened in this boot of the machine; the offset is of that boot only. */
     readonly isThisBoot: boolean
-    /** By how much the wall clock has moved against the monotonic one since the store was first opened in this boot, ms. */
+    /** By how much the wall clock has moved against the monotonic one since the store was first opened in this boot, ms; null where nothing tells. */
     readonly offsetMs: number | null
   }
   readonly processes: readonly StoreProcess[]
@@ -108,8 +109,8 @@ export async function inspectStore(url: string): Promise<Inspection> {
   try {
     // First: the journal is never behind what was an anchor before.
     const anchor = readAnchor(path)
-    const seen = db.transaction(() => look(db, path, anchor))()
-    const problems = [...problemsIn(path, seen)]
+    const { lossFaults, ...seen } = db.transaction(() => look(db, path, anchor))()
+    const problems = [...problemsIn(path, { ...seen, lossFaults })]
     return { ok: !problems.some(({ level }) => level === 'error'), path, ...seen, problems }
   } catch (error) {
     throw storeErrorOf(error, path)
@@ -118,7 +119,10 @@ export async function inspectStore(url: string): Promise<Inspection> {
   }
 }
 
-type Seen = Omit<Inspection, 'ok' | 'path' | 'problems'>
+type Seen = Omit<Inspection, 'ok' | 'path' | 'problems'> & {
+  /** What is wrong with the records of accepted losses. */
+  readonly lossFaults: LossRecords['faults']
+}
 
 function look(db: Db, path: string, anchor: Anchor | undefined): Seen {
   const number = (sql: string) => db.prepare<[], number | null>(sql).pluck().get() ?? 0
@@ -130,6 +134,7 @@ function look(db: Db, path: string, anchor: Anchor | undefined): Seen {
     .get()
   const files = ['', '-wal', '-shm', '-anchor', '-owners'].map((suffix) => fileAt(path + suffix))
   const loss = anchor === undefined ? undefined : compareWithAnchor(db, anchor)
+  const accepted = acceptedLosses(db)
   return {
     storeId: meta('store_id') ?? '',
     versions: {
@@ -171,7 +176,8 @@ function look(db: Db, path: string, anchor: Anchor | undefined): Seen {
         alive: livesBy(path, processId) ?? null,
       })),
     anchor: { commit: anchor?.commit ?? null, loss: loss ?? null },
-    acceptedLosses: acceptedLosses(db),
+    acceptedLosses: accepted.losses,
+    lossFaults: accepted.faults,
   }
 }
 
@@ -185,19 +191,30 @@ function fileAt(path: string): StoreFile {
 function settingsHere(): Record<Durability, number | null> {
   const folder = scratchFolder()
   if (folder === undefined) return { full: null, normal: null }
-  const settingOf = (durability: Durability): number => {
-    const { db } = openDatabase(join(folder, `${durability}.db`), durability)
+  try {
+    return {
+      full: settingIn(join(folder, 'full.db'), 'full'),
+      normal: settingIn(join(folder, 'normal.db'), 'normal'),
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+function settingIn(path: string, durability: Durability): number {
+  try {
+    const { db } = openDatabase(path, durability)
     try {
       db.exec("INSERT INTO meta VALUES ('tried', '1')")
       return db.pragma('synchronous', { simple: true }) as number
     } finally {
       db.close()
     }
-  }
-  try {
-    return { full: settingOf('full'), normal: settingOf('normal') }
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
+  } catch (error) {
+    // A store would not open here: what it got instead is what is to be told.
+    const got = error instanceof StoreError ? error.details?.['synchronous'] : undefined
+    if (typeof got === 'number') return got
+    throw error
   }
 }
 
@@ -210,13 +227,17 @@ function scratchFolder(): string | undefined {
   }
 }
 
-function clockOf(bootId: string | undefined, offset: string | undefined): Inspection['clock'] {
+function clockOf(bootId: string | undefined, text: string | undefined): Inspection['clock'] {
   const { clock } = systemEnvironment()
   const { bootId: own } = systemIdentity('')
   const at = Math.floor(clock.now())
   const isThisBoot = bootId === own
-  const moved = isThisBoot ? Math.round(at - clock.monotonic() - Number(offset)) : null
-  return { at, isThisBoot, offsetMs: moved }
+  const offset = isThisBoot ? offsetIn(text) : undefined
+  return {
+    at,
+    isThisBoot,
+    offsetMs: offset === undefined ? null : Math.round(at - clock.monotonic() - offset),
+  }
 }
 
 function* problemsIn(
@@ -296,6 +317,12 @@ function* problemsIn(
       level: 'warning',
       message: `commits ${lastGood + 1} to ${anchored} were missing when the store was opened on ${new Date(acceptedAt).toISOString()}, and that was accepted`,
       remedy: 'None is left: it is a record.',
+    }
+  if (it.lossFaults.length > 0)
+    yield {
+      level: 'error',
+      message: 'the record of the losses that were accepted is damaged',
+      remedy: 'Something else changed the store: run verify, and restore a backup.',
     }
   if (statSync(dirname(path)).dev !== statSync(path).dev)
     yield {

@@ -35,7 +35,7 @@ import {
 import { z } from 'zod'
 
 /** A field for each field of the port, so that a new one cannot go unchecked. */
-type Shape<T> = { readonly [F in keyof T]-?: z.ZodType }
+export type Shape<T> = { readonly [F in keyof T]-?: z.ZodType }
 type Ended<As extends Settlement['as']> = Extract<Settlement, { readonly as: As }>
 
 /** What Date can show, and what is counted: whole numbers that SQLite and JSON keep as they are. */
@@ -65,8 +65,13 @@ const page = z.int({ error: 'a whole number' })
 
 const hash = z.string({ error: 'a hash' }).regex(/^[\w-]+$/, { error: 'a hash, of letters and digits' })
 const usage = z.strictObject({ tokens: whole, money: whole, cost: whole } satisfies Shape<UsageSum>)
-const sum = z.strictObject(optionalEach(budgetFields, whole))
-const budget = z.strictObject({ limits: sum, soft: sum, cut: flag.optional() } satisfies Shape<BudgetTerms>)
+/** Limits or lines of a budget. */
+export const budgetSum = z.strictObject(optionalEach(budgetFields, whole))
+const budget = z.strictObject({
+  limits: budgetSum,
+  soft: budgetSum,
+  cut: flag.optional(),
+} satisfies Shape<BudgetTerms>)
 const texts = z.record(name, text)
 const backOff = z.strictObject({ keys: z.array(text), retryAfterMs: ms } satisfies Shape<BackOff>)
 const scores = z.strictObject(each(dimensions, share))
@@ -109,7 +114,8 @@ const submitted = {
     .optional(),
 } satisfies Shape<Submission>
 
-const definition = z.strictObject({
+/** What a schedule is to do, and when. */
+export const scheduleDefinition = z.strictObject({
   timing,
   run: z.strictObject({
     type: submitted.type,
@@ -226,7 +232,7 @@ const writes: { readonly [K in WriteKind]: Shape<Writes[K]['fields']> } = {
   answerBudget: {
     taskId,
     answer: z.discriminatedUnion('as', [
-      z.strictObject({ as: z.literal('continue'), raise: sum }),
+      z.strictObject({ as: z.literal('continue'), raise: budgetSum }),
       z.strictObject({ as: z.literal('stop') }),
     ]),
   },
@@ -255,7 +261,7 @@ const writes: { readonly [K in WriteKind]: Shape<Writes[K]['fields']> } = {
     afterMs: amount,
     charged: usage.optional(),
   },
-  putSchedule: { name, definition, nextAt: instant.nullable() },
+  putSchedule: { name, definition: scheduleDefinition, nextAt: instant.nullable() },
   pauseSchedule: { name },
   resumeSchedule: { name, timing, nextAt: instant.nullable() },
   removeSchedule: { name },

@@ -18,7 +18,7 @@ describe('the checker of invariants finds what is wrong', () => {
   const check = (snapshot: StoreSnapshot, before?: StoreSnapshot) =>
     violationsIn(snapshot, { config, digest: nodeDigest, ...(before === undefined ? {} : { before }) })
   const task = (draft: Draft<StoreSnapshot>, sequence: number) =>
-    draft.tasks[sequence - 1] as Draft<TaskSnapshot>
+    draft.tasks.find(({ record }) => record.sequence === sequence) as Draft<TaskSnapshot>
 
   test('and nothing in a store that is well', () => {
     expect(check(good, good)).toEqual([])

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { chmodSync, copyFileSync, readFileSync, truncateSync } from 'node:fs'
+import { chmodSync, copyFileSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -128,9 +128,70 @@ describe('an inspection', () => {
       (path) => change(path, "UPDATE meta SET value = '00000000000000000' WHERE key = 'store_id'"),
     ],
     ['no anchor', 'warning', /there is no PATH-anchor/, (path) => truncateSync(`${path}-anchor`)],
+    [
+      'a record of accepted losses that is none',
+      'error',
+      /^the record of the losses that were accepted is damaged$/,
+      (path) => change(path, "INSERT INTO meta VALUES ('accepted_losses', '[{}]')"),
+    ],
+    [
+      'a long log',
+      'warning',
+      /^PATH-wal has 134217729 bytes$/,
+      (path) => {
+        writeFileSync(`${path}-wal`, '', { mode: 0o600 })
+        truncateSync(`${path}-wal`, 128 * 1024 * 1024 + 1)
+      },
+    ],
   ]
   test.each(cases)('tells %s as %s', async (_, level, message, spoil) => {
     expect(await problemsAfter(spoil)).toEqual([[level, expect.stringMatching(message)]])
+  })
+
+  const settings = [
+    ['full', 'synchronous = 2', 1, { full: 1, normal: 1 }],
+    ['normal', 'synchronous = 1', 0, { full: 2, normal: 0 }],
+  ] as const
+  test.each(settings)(
+    'tells as an error that durability %s is not what this program gets',
+    async (durability, asked, gotten, synchronous) => {
+      const path = await closed()
+      // A driver that was built with another default, and keeps to it.
+      const own = Object.getOwnPropertyDescriptor(Database.prototype, 'pragma') as PropertyDescriptor
+      onTestFinished(() => void Object.defineProperty(Database.prototype, 'pragma', own))
+      Object.defineProperty(Database.prototype, 'pragma', {
+        ...own,
+        value(source: string, ...options: unknown[]): unknown {
+          const pragma = own.value as (...args: unknown[]) => unknown
+          return pragma.call(this, source === asked ? `synchronous = ${gotten}` : source, ...options)
+        },
+      })
+      expect(await inspect(path)).toMatchObject({
+        ok: false,
+        durability: { synchronous },
+        problems: [
+          {
+            level: 'error',
+            message: `with durability ${durability} synchronous is ${gotten}, not ${gotten + 1}`,
+          },
+        ],
+      })
+    },
+  )
+
+  test('a log of a size that is allowed is none of its problems', async () => {
+    expect(
+      await problemsAfter((path) => {
+        writeFileSync(`${path}-wal`, '', { mode: 0o600 })
+        truncateSync(`${path}-wal`, 128 * 1024 * 1024)
+      }),
+    ).toEqual([])
+  })
+
+  test.each(['', 'x'])('whose offset of the clock cannot be read (%j) has none', async (value) => {
+    const path = await closed()
+    change(path, `UPDATE meta SET value = '${value}' WHERE key = 'boot_offset'`)
+    expect((await inspect(path)).clock.offsetMs).toBeNull()
   })
 
   test('of another boot has no offset of the clock', async () => {

@@ -237,6 +237,18 @@ describe('a store that is opened although commits are missing', () => {
     expect(await verifyStore(`sqlite:${path}`)).toMatchObject({ ok: true, faults: [] })
   })
 
+  test('but not where the record of earlier losses cannot be read: it would be gone', async () => {
+    const path = await killed(scratchFolder(), acknowledged)
+    const db = new Database(path)
+    db.exec("INSERT INTO meta VALUES ('accepted_losses', '{}')")
+    db.exec(`DELETE FROM journal WHERE number = ${acknowledged}`)
+    db.close()
+    expect(await outcome(path, { acceptLoss: true })).toMatchObject({
+      code: 'store_corrupt',
+      message: `${path}: the record of the losses that were accepted before is damaged; run verify, which tells where, and restore a backup`,
+    })
+  })
+
   test('where nothing is missing the option changes nothing', async () => {
     const path = await killed(scratchFolder(), 2)
     const store = await open(path, { acceptLoss: true })

@@ -20,10 +20,17 @@ export const { config } = parseExecutionConfig({
   maxInlineBytes: 1_000,
   queueDepthLimit: 8,
   batchBackpressureThreshold: 4,
+  circuitOpenMs: 1_000,
+  maxRejectedKept: 1,
+  shares: {},
   quotaConfig: { models: { big: { maxInFlight: 1, onExceeded: 'defer' } } },
 })
 
-/** A life that leaves something of everything: task 1 completed after a retry, 2 canceled, 3 running, 4 to 6 queued, 7 rejected, 8 waiting. */
+/**
+ * A life that leaves a row in every table: task 1 completed after a retry, 2 canceled, 3 running, 4 to 6 queued, 7 rejected
+ * and forgotten since, 8 waiting, 9 due, 10 held by its caller, 11 of a client, 12 with a budget, 13 and 14 its children, 16 the probe of a
+ * route, 18 rejected.
+ */
 export async function live(path: string): Promise<StoreSnapshot> {
   const environment = { ...createVirtualEnvironment('checked'), digest: nodeDigest }
   const store = await openStore(`sqlite:${path}`, { config, environment, durability: 'normal' })
@@ -86,7 +93,47 @@ export async function live(path: string): Promise<StoreSnapshot> {
   const swarm = { route: 'work', terms: termsOf(), maxAgents: 1, sharedBudget: {}, threshold: 0.8 }
   await scene.write({ kind: 'putSwarm', name: 's', terms: swarm })
   await hold(scene, { swarm: 's', agent: 'one' })
+  await payAndSpawn(scene)
+  await breakRoutes(scene)
+  await scene.submit({ refused: { reason: 'invalid_payload', message: 'never' } })
   const snapshot = await takeSnapshot(store)
   await store.close()
   return snapshot
+}
+
+/** A client that has paid, and a budget that a child has drawn on while another child is open. */
+async function payAndSpawn(scene: Scene): Promise<void> {
+  const charged = { tokens: 7, money: 0, cost: 3_000_000 }
+  const paid = await scene.running({ type: 'paid', client: 'ada', cost: 2 })
+  await scene.write({
+    kind: 'settle',
+    leaseId: paid.leaseId,
+    settlement: { as: 'completed', output: 'null' },
+    charged,
+  })
+  const budget = { limits: { tokens: 1_000 }, soft: { tokens: 900 } }
+  const parent = await scene.running({ type: 'parent', budget })
+  for (const [position, key] of ['one', 'two'].entries())
+    await scene.write({
+      kind: 'spawn',
+      leaseId: parent.leaseId,
+      key,
+      position,
+      policy: 'cancel',
+      submission: { type: 'child', lane: 'normal', input: 'null' },
+    })
+  await scene.worker('c', 1, ['child'])
+  const child = await scene.claim()
+  const step = { key: 'a', position: 0, result: '1', durationMs: 1, charged }
+  await scene.write({ kind: 'recordStep', leaseId: child.leaseId, ...step })
+  await scene.settle(child)
+}
+
+/** Two routes with circuits: of one a probe is queued, the other is open. */
+async function breakRoutes(scene: Scene): Promise<void> {
+  const breach = { as: 'failed', kind: 'budget_exceeded', error: '{}', breach: 'hard' } as const
+  await scene.settle(await scene.running({ type: 'shaky' }), breach)
+  await scene.pass(config.circuitOpenMs)
+  await scene.accepted({ type: 'shaky' })
+  await scene.settle(await scene.running({ type: 'frail' }), breach)
 }

@@ -11,8 +11,8 @@ export function openLeaseClock(db: Db, clock: Clock, bootId: string): () => Inst
   const write = db.prepare('INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)')
   const offset = db
     .transaction(() => {
-      const stored = read.get('boot_id') === bootId ? Number(read.get('boot_offset')) : Number.NaN
-      if (Number.isFinite(stored)) return stored
+      const stored = read.get('boot_id') === bootId ? offsetIn(read.get('boot_offset')) : undefined
+      if (stored !== undefined) return stored
       const fresh = Math.round(clock.now() - clock.monotonic())
       write.run('boot_id', bootId)
       write.run('boot_offset', String(fresh))
@@ -20,4 +20,12 @@ export function openLeaseClock(db: Db, clock: Clock, bootId: string): () => Inst
     })
     .immediate()
   return () => ({ at: Math.floor(clock.now()), leaseAt: Math.floor(clock.monotonic() + offset) })
+}
+
+/** How an offset is stored. An empty text is none: it would count as 0, and leases would be judged by it. */
+export const offsetForm = /^-?\d+$/
+
+/** The offset in a text, ms; undefined for a text that is none. */
+export function offsetIn(text: string | undefined): number | undefined {
+  return text !== undefined && offsetForm.test(text) ? Number(text) : undefined
 }

@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs'
 import { type AcceptedLoss, type DataLoss, StoreError } from '@ku0/agent-runtime-core'
 import Database from 'better-sqlite3'
+import { z } from 'zod'
 import { type Anchor, anchorPath, readAnchor } from './anchor.ts'
 import { pastIncarnations } from './incarnations.ts'
 import { assertOurs, type Db } from './open.ts'
@@ -65,17 +66,66 @@ export function compareWithAnchor(db: Db, anchor: Anchor): DataLoss | undefined 
   }
 }
 
-/** Losses that somebody has decided to live with, oldest first. */
-export function acceptedLosses(db: Db): readonly AcceptedLoss[] {
-  const text = db.prepare<[], string>("SELECT value FROM meta WHERE key = 'accepted_losses'").pluck().get()
-  return JSON.parse(text ?? '[]') as AcceptedLoss[]
+/** Losses that somebody has decided to live with, oldest first, and what is wrong with their records. */
+export function acceptedLosses(db: Db): LossRecords {
+  return readLosses(
+    db.prepare<[], string>("SELECT value FROM meta WHERE key = 'accepted_losses'").pluck().get(),
+  )
 }
 
-/** Keeps a record of what was accepted: the store goes on as if nothing were missing. */
-export function recordLoss(db: Db, loss: AcceptedLoss): void {
+/** The records in a text; one that nobody wrote so is a fault, and the others count. */
+export function readLosses(text = '[]'): LossRecords {
+  const records = listIn(text)
+  if (records === undefined)
+    return { losses: [], faults: [{ expected: 'a list of accepted losses', actual: text }] }
+  const read = records.map((it) => ({ it, record: lossRecord.safeParse(it) }))
+  return {
+    losses: read.flatMap(({ record }) => record.data ?? []),
+    faults: read
+      .filter(({ record }) => !record.success)
+      .map(({ it }) => ({ expected: 'the record of an accepted loss', actual: JSON.stringify(it) })),
+  }
+}
+
+/** What is kept of the losses that were accepted. */
+export interface LossRecords {
+  readonly losses: readonly AcceptedLoss[]
+  readonly faults: readonly { readonly expected: string; readonly actual: string }[]
+}
+
+function listIn(text: string): readonly unknown[] | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return Array.isArray(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** A time that a date can have. */
+const time = z.int().min(0).max(8.64e15)
+const lossRecord: z.ZodType<AcceptedLoss> = z.object({
+  kind: z.enum(['lost_tail', 'other_history', 'other_store']),
+  anchored: z.int().min(0),
+  lastGood: z.int().min(0),
+  lastGoodAt: time.nullable(),
+  acceptedAt: time,
+})
+
+/**
+ * Keeps a record of what was accepted: the store goes on as if nothing were missing. Throws `store_corrupt` where earlier records cannot be
+ * read: they would be gone.
+ */
+export function recordLoss(db: Db, path: string, loss: AcceptedLoss): void {
   db.transaction(() => {
-    const losses = [...acceptedLosses(db), loss].slice(-maxLosses)
-    db.prepare("INSERT OR REPLACE INTO meta VALUES ('accepted_losses', ?)").run(JSON.stringify(losses))
+    const { losses, faults } = acceptedLosses(db)
+    if (faults.length > 0)
+      throw new StoreError(
+        'store_corrupt',
+        `${path}: the record of the losses that were accepted before is damaged; run verify, which tells where, and restore a backup`,
+      )
+    const kept = [...losses, loss].slice(-maxLosses)
+    db.prepare("INSERT OR REPLACE INTO meta VALUES ('accepted_losses', ?)").run(JSON.stringify(kept))
   }).immediate()
 }
 

@@ -106,6 +106,7 @@ function configure(db: Db, path: string, memory: boolean, durability: Durability
     throw new StoreError(
       'store_not_durable',
       `${path}: synchronous is ${String(real)} although ${durability} was set`,
+      { details: { synchronous: real } },
     )
   if (memory) return { durability: 'memory' as const }
   return { durability, files: [fileId(path), fileId(`${path}-wal`)] }

@@ -4,6 +4,7 @@ import {
   type EventData,
   type EvaluationRow,
   isFinal,
+  swarmRoute,
   type TaskState,
 } from '@ku0/agent-runtime-core'
 import { prepareEvaluationLoad } from '../sqlite/evaluations.ts'
@@ -73,14 +74,18 @@ export function checkRecords(db: Db, load: Load, faults: Faults): void {
 /** Usages are of live leases, or of agents that have not ended; agents are of a swarm that there is. */
 function checkWork(load: Load, faults: Faults, stateOf: (task: number) => TaskState | undefined): void {
   const swarms = new Map(load.work.swarms().map(({ name, terms }) => [name, { terms, agents: 0 }]))
-  for (const { task, lease, swarm, agent } of load.work.usages()) {
+  const submissionOf = (task: number) =>
+    JSON.parse(load.event(task, 1)?.data ?? '{}') as Partial<EventData['task.queued']>
+  for (const { task, route, lease, swarm, agent } of load.work.usages()) {
     const where = `usage of task ${task}`
     const state = stateOf(task)
     if (state === undefined || isFinal(state)) faults.add('row', where, 'a task that is not over', state)
     if (swarm === null || lease !== null) faults.same(`${where}, lease`, load.task(task)?.lease, lease)
+    const said = submissionOf(task)
+    faults.same(`${where}, route`, said.type, route)
     if (swarm === null) continue
-    const said = JSON.parse(load.event(task, 1)?.data ?? '{}') as Partial<EventData['task.queued']>
     faults.same(`${where}, agent`, said.agent, agent)
+    faults.same(`${where}, swarm`, said.swarm, swarm)
     const own = swarms.get(swarm)
     if (own === undefined) faults.add('row', `${where}, swarm`, 'a swarm', swarm)
     else own.agents += 1
@@ -89,9 +94,13 @@ function checkWork(load: Load, faults: Faults, stateOf: (task: number) => TaskSt
     if (agents > terms.maxAgents)
       faults.add('row', `swarm ${name}`, `${terms.maxAgents} agents at most`, agents)
   for (const { route, probe } of load.work.circuits()) {
-    const state = probe === null ? undefined : stateOf(probe)
-    if (probe !== null && (state === undefined || isFinal(state)))
-      faults.add('row', `route ${route}, probe ${probe}`, 'a task that is not over', state)
+    if (probe === null) continue
+    const where = `route ${route}, probe ${probe}`
+    const state = stateOf(probe)
+    if (state === undefined || isFinal(state)) faults.add('row', where, 'a task that is not over', state)
+    const { type, swarm } = submissionOf(probe)
+    if (type !== route && (swarm === undefined || swarmRoute(swarm) !== route))
+      faults.add('row', where, 'a task of the route', type)
   }
 }
 
@@ -132,6 +141,9 @@ export function* checkEvaluations(
   }
   const checkEvaluation = (row: EvaluationRow, before: EvaluationRow | undefined, where: string) => {
     if (before !== undefined) faults.same(where, before.seq + 1, row.seq)
+    const missing: unknown = row.missing
+    if (!Array.isArray(missing) || !missing.every((name) => typeof name === 'string'))
+      faults.add('row', `${where}, missing`, 'names', missing)
     const from = before?.reputation ?? (row.seq === 1 ? row.composite : undefined)
     if (from !== undefined && !isNear(row.reputation, 0.3 * row.composite + 0.7 * from))
       faults.add('row', `${where}, reputation`, 0.3 * row.composite + 0.7 * from, row.reputation)

@@ -40,11 +40,14 @@ export function readSums(db: Db, load: Load): Sums {
 
 /** What cannot be read equals nothing. */
 function useIn(text: string): BudgetUse {
+  let read: Partial<BudgetUse> | null = null
   try {
-    return JSON.parse(text) as BudgetUse
+    read = JSON.parse(text) as Partial<BudgetUse> | null
   } catch {
-    return { tokens: Infinity, money: Infinity, cost: Infinity, steps: Infinity }
+    // Told as a column that is not of its form.
   }
+  const { tokens = Infinity, money = Infinity, cost = Infinity, steps = Infinity } = read ?? {}
+  return { tokens, money, cost, steps }
 }
 
 /** Compares what was counted with the sums before and after. I14, I16, I17, I24. */
@@ -67,6 +70,27 @@ export function compareSums(tally: Tally, before: Sums, after: Sums, faults: Fau
     if (runs > (tally.runs.get(name) ?? 0))
       faults.add('sum', `schedule ${name}, runs`, tally.runs.get(name) ?? 0, runs)
   compareBudgets(tally, before, after, between)
+}
+
+/** What clients have spent, by name, before their tasks are counted. Call it in a transaction. */
+export function readSpent(db: Db): ReadonlyMap<string, number> {
+  return new Map(
+    db.prepare<[], [string, number]>('SELECT name, spent FROM client WHERE spent > 0').raw().all(),
+  )
+}
+
+/**
+ * A client has spent no more than its tasks cost. It may be less: one that was removed begins anew, and what ends in a process without
+ * shares is spent by nobody. Source: `docs/semantics.md 11.5`.
+ */
+export function compareSpent(tally: Tally, spent: ReadonlyMap<string, number>, faults: Faults): void {
+  if (faults.events.size > 0) return
+  for (const [name, kept] of spent) {
+    const counted = tally.costs.get(name) ?? 0
+    // Beyond whole numbers the order of the tasks would change a sum.
+    if (kept > counted && Number.isSafeInteger(counted))
+      faults.add('sum', `client ${name}, spent`, `${counted} at most`, kept)
+  }
 }
 
 const ofEvents: ReadonlySet<RisingTotal> = new Set<RisingTotal>(['requeued', 'expired', 'preempted'])

@@ -16,6 +16,8 @@ export class Tally {
   readonly runs = new Map<string, number>()
   /** By budget: what the tasks that draw on it first used up. */
   readonly spent = new Map<number, BudgetUse>()
+  /** By client: what its tasks that are over cost, those that were charged at their start. */
+  readonly costs = new Map<string, number>()
 
   task({ state, seq }: TaskRow): void {
     this.tasks += 1
@@ -43,6 +45,10 @@ export class Tally {
         if (typeof schedule === 'string') this.runs.set(schedule, (this.runs.get(schedule) ?? 0) + 1)
       }
     }
+  }
+
+  cost(client: string, cost: number): void {
+    this.costs.set(client, (this.costs.get(client) ?? 0) + cost)
   }
 
   spend(budget: number, use: BudgetUse): void {

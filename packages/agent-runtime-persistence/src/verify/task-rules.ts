@@ -9,11 +9,13 @@ import {
   type EventData,
   foldEvents,
   type IdCodec,
+  isFinal,
   laneRank,
   type LeaseEndReason,
   type LeaseState,
   MICRO,
   noUse,
+  quotaKeysOf,
   rejectionPolicies,
   type TaskRow,
   usageOf,
@@ -56,9 +58,10 @@ interface ReadEvent extends PlainEvent {
 export function prepareTaskRules({ db, load, ids, fenceFloors, hashes, faults, tally }: Context): TaskRules {
   const faultOf = prepareIntegrity({ db: new Statements(db), load, hashes })
   const workerName = db.prepare<[number], string>('SELECT worker_id FROM worker WHERE id = ?').pluck()
-  const streamOf = db.prepare<[number], { lane_rank: number; type: string; client: string }>(
-    'SELECT lane_rank, type, client FROM stream WHERE id = ?',
+  const streamOf = db.prepare<[number], StreamColumns>(
+    'SELECT lane_rank, type, client, quota_keys FROM stream WHERE id = ?',
   )
+  const blocked = db.prepare<[], string>('SELECT key FROM quota WHERE blocked_until > 0').pluck()
   const signalsOf = db
     .prepare<[number], [seq: number, name: string]>(
       'SELECT seq, name FROM signal WHERE task = ? ORDER BY seq',
@@ -67,8 +70,8 @@ export function prepareTaskRules({ db, load, ids, fenceFloors, hashes, faults, t
   const checkpointOf = db.prepare<[number], { seq: number; data: string; at: number }>(
     'SELECT seq, data, at FROM checkpoint WHERE task = ?',
   )
-  const outputOf = db.prepare<[number], { count: number; last: number | null }>(
-    'SELECT count(*) AS count, max(seq) AS last FROM output WHERE task = ?',
+  const outputOf = db.prepare<[number], typeof noOutput>(
+    'SELECT count(*) AS count, coalesce(min(seq), 1) AS first, coalesce(max(seq), 0) AS last FROM output WHERE task = ?',
   )
   const childTask = db.prepare<[number], number | null>('SELECT parent FROM task WHERE id = ?').pluck()
 
@@ -81,10 +84,14 @@ export function prepareTaskRules({ db, load, ids, fenceFloors, hashes, faults, t
     outputs: lookAhead(db, 'output', 'task'),
   }
 
+  /** Quota keys that a provider has blocked, now or before. */
+  let blockedKeys: readonly string[] | undefined
+
   return {
     checkTask,
     forget: () => {
       for (const table of Object.values(ahead)) table.forget()
+      blockedKeys = undefined
     },
   }
 
@@ -108,8 +115,9 @@ export function prepareTaskRules({ db, load, ids, fenceFloors, hashes, faults, t
       checkChildren(row, read, folded)
       checkKey(row, read, folded)
       checkCheckpoint(row, read)
-      const output = ahead.outputs.has(row.id) ? outputOf.get(row.id) : noOutput
-      faults.same(`task ${row.id}, output`, output?.last ?? 0, output?.count)
+      const output = (ahead.outputs.has(row.id) ? outputOf.get(row.id) : undefined) ?? noOutput
+      faults.same(`task ${row.id}, first chunk of output`, 1, output.first)
+      faults.same(`task ${row.id}, output`, output.last, output.count)
       if (row.budget !== null) tally.spend(row.budget, spentIn(read))
     })
   }
@@ -149,12 +157,32 @@ export function prepareTaskRules({ db, load, ids, fenceFloors, hashes, faults, t
     }
     checkTimes(row, events, folded)
     checkAccount(row, it, starts, told)
-    const stream = row.stream === null ? undefined : streamOf.get(row.stream)
     if (row.state === 'rejected') return
+    const stream = row.stream === null ? undefined : streamOf.get(row.stream)
     faults.same(`task ${row.id}, type of its stream`, it.type, stream?.type)
     faults.same(`task ${row.id}, lane of its stream`, it.lane && laneRank[it.lane], stream?.lane_rank)
-    if (stream !== undefined && stream.client !== '' && stream.client !== it.client)
+    if (stream === undefined) return
+    if (stream.client !== '' && stream.client !== it.client)
       faults.add('row', `task ${row.id}, client of its stream`, it.client, stream.client)
+    checkQuotaKeys(row, it, stream)
+    const { account } = row
+    if (isFinal(row.state) && account !== null && account.charge !== null)
+      tally.cost(stream.client, costBy(events) || account.cost)
+  }
+
+  /** Keys that the task names: which of them depends on what was limited when it came, but not for one that was ever blocked. */
+  function checkQuotaKeys(
+    row: TaskRow,
+    names: Partial<EventData['task.queued']>,
+    { quota_keys: text }: StreamColumns,
+  ): void {
+    blockedKeys ??= blocked.all()
+    if (text === '[]' && blockedKeys.length === 0) return
+    const held = JSON.parse(text) as readonly string[]
+    const named = quotaKeysOf(names)
+    const mustHold = isFinal(row.state) ? [] : blockedKeys
+    const expected = named.filter((key) => held.includes(key) || mustHold.includes(key))
+    faults.same(`task ${row.id}, quota keys of its stream`, textOf(expected), textOf(held))
   }
 
   /** A time that came is forgotten: then it was queued at that time. */
@@ -185,6 +213,8 @@ export function prepareTaskRules({ db, load, ids, fenceFloors, hashes, faults, t
     faults.same(`task ${row.id}, used`, textOf(told['used']), textOf(used))
     const charge = starts.find(({ it }) => it['charge'] !== undefined)?.it['charge']
     faults.same(`task ${row.id}, charge`, charge, account.charge)
+    for (const time of [account.place ?? 0, account.reservedAt ?? 0])
+      if (!Number.isSafeInteger(time)) faults.add('row', `task ${row.id}, account`, 'whole numbers', account)
   }
 
   /** Each start names its lease, and what came next ended it. */
@@ -234,7 +264,9 @@ export function prepareTaskRules({ db, load, ids, fenceFloors, hashes, faults, t
       faults.same(`task ${row.id}, unread signals`, textOf([...signals]), textOf(unread))
     const children = ahead.children.has(row.id) ? load.openChildren(row.id).length : 0
     faults.same(`task ${row.id}, waits`, open.length + unread.length + children, row.waits)
-    for (const { key, terms } of open) if (terms !== null) checkTerms(row, events, key, terms)
+    for (const { key, kind, terms } of open)
+      if (terms !== null) checkTerms(row, events, key, terms)
+      else if (kind === 'approval') faults.add('row', `task ${row.id}, approval ${key}`, 'terms', 'none')
   }
 
   function checkTerms(row: TaskRow, events: readonly ReadEvent[], key: string, terms: ApprovalTerms): void {
@@ -297,9 +329,16 @@ export function prepareTaskRules({ db, load, ids, fenceFloors, hashes, faults, t
   }
 }
 
+interface StreamColumns {
+  readonly lane_rank: number
+  readonly type: string
+  readonly client: string
+  readonly quota_keys: string
+}
+
 type Folded = ReturnType<typeof foldEvents>
 
-const noOutput = { count: 0, last: 0 }
+const noOutput = { count: 0, first: 1, last: 0 }
 
 interface Ending {
   readonly state: LeaseState
@@ -360,15 +399,16 @@ function spentIn(events: readonly ReadEvent[]): BudgetUse {
   return spent
 }
 
+/** What a task had reported that it cost when it was over: what comes later changes no share. */
+function costBy(events: readonly ReadEvent[]): number {
+  const end = events.findIndex(({ type }) => ends.has(type))
+  return spentIn(events.slice(0, end + 1)).cost
+}
+
 function textOf(value: unknown): string | undefined {
   return value === undefined ? undefined : canonical(value)
 }
 
 const queues: ReadonlySet<string> = new Set(['task.queued', 'task.requeued', 'task.resumed'])
-const leaveRunning: ReadonlySet<string> = new Set([
-  'task.requeued',
-  'task.waiting',
-  'task.completed',
-  'task.failed',
-  'task.canceled',
-])
+const ends: ReadonlySet<string> = new Set(['task.completed', 'task.failed', 'task.canceled'])
+const leaveRunning: ReadonlySet<string> = new Set(['task.requeued', 'task.waiting', ...ends])

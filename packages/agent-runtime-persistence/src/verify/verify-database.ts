@@ -10,9 +10,11 @@ import { Statements } from '../sqlite/statements.ts'
 import { migrations } from '../sqlite/schema.ts'
 import { brokenChecks, checksIn } from './check-rules.ts'
 import { Faults, type StoreFault } from './faults.ts'
+import { checkForms } from './form-rules.ts'
 import { commitsOf, JournalWalk } from './journal-rules.ts'
+import { checkMeta } from './meta-rules.ts'
 import { checkEvaluations, checkOwners, checkRecords } from './record-rules.ts'
-import { checkCounters, compareSums, readSums, type Sums } from './sum-rules.ts'
+import { checkCounters, compareSpent, compareSums, readSpent, readSums, type Sums } from './sum-rules.ts'
 import { Tally } from './tally.ts'
 import { prepareTaskRules } from './task-rules.ts'
 
@@ -64,6 +66,7 @@ export function* verifyDatabase({
   const tally = new Tally()
   try {
     yield* checkFile(db, faults, slice)
+    slice(() => checkMeta(db, faults))
     storeId = db.prepare<[], string>("SELECT value FROM meta WHERE key = 'store_id'").pluck().get() ?? ''
     const loss = slice(() => (anchor === undefined ? undefined : compareWithAnchor(db, anchor)))
     if (loss !== undefined) tellLoss(loss, faults)
@@ -88,9 +91,13 @@ export function* verifyDatabase({
 
   function* checkAll(): Generator<void, void> {
     const load = prepareLoad(new Statements(db))
+    yield* checkForms(db, faults, slice)
     const before = slice(() => readSums(db, load))
+    yield
+    const spent = slice(() => readSpent(db))
     const after = yield* checkTasks(load)
     compareSums(tally, before, after, faults)
+    compareSpent(tally, spent, faults)
     yield
     slice(() => faults.reading('counters', () => checkCounters(db, load, faults)))
     yield
@@ -103,11 +110,9 @@ export function* verifyDatabase({
 
   /** The sums when the last task had been looked at. */
   function* checkTasks(load: ReturnType<typeof prepareLoad>): Generator<void, Sums> {
-    const past = pastIncarnations(db)
-    if (past === undefined)
-      faults.add('row', 'meta, incarnations', 'those before this one', 'what cannot be read')
+    const past = pastIncarnations(db) ?? []
     const ids = createIdCodec(/^[0-9a-f]{17}$/.test(storeId) ? storeId : noStoreId, past)
-    const fenceFloors = past?.map(({ fenceFloor }) => fenceFloor) ?? []
+    const fenceFloors = past.map(({ fenceFloor }) => fenceFloor)
     const { checkTask, forget } = prepareTaskRules({ db, load, ids, fenceFloors, hashes, faults, tally })
     const tasks = db
       .prepare<[number], unknown[]>(`SELECT ${taskColumns} FROM task WHERE id > ? ORDER BY id`)
@@ -215,11 +220,20 @@ function expectedObjects(): ReadonlyMap<string, Made> {
   made = new Map(
     [...objectsOf(db)].map(([name, sql]) => [
       name,
-      { sql, checks: name.startsWith('table ') ? checksIn(sql) : [] },
+      { sql, checks: name.startsWith('table ') ? [...checksIn(sql), ...boundsOf(db, name)] : [] },
     ]),
   )
   db.close()
   return made
+}
+
+/** A whole number that JavaScript rounds to one more than SQLite can hold: whatever adds to it could not be written. */
+function boundsOf(db: Db, name: string): readonly string[] {
+  const columns = db
+    .prepare<[string], string>("SELECT name FROM pragma_table_info(?) WHERE type = 'INTEGER'")
+    .pluck()
+    .all(name.slice('table '.length))
+  return columns.map((column) => `(${column} BETWEEN -${2n ** 62n} AND ${2n ** 62n})`)
 }
 
 function tellLoss({ kind, anchored, lastGood }: DataLoss, faults: Faults): void {

@@ -248,6 +248,17 @@ describe('a store that holds garbage (docs/reliability.md 3.7)', () => {
     ])
   })
 
+  test('that holds a number beyond all that could be added to is found out as well', async () => {
+    const path = join(scratchFolder(), 'it.db')
+    await live(path)
+    const value = 9_223_372_036_854_775_807n
+    const column = { table: 'swarm', name: 'spawned', type: 'INTEGER', row: 'all', value } as const
+    expect(overwrite(path, column)).toBe(true)
+    expect((await verifyStore(`sqlite:${path}`)).faults).toMatchObject([
+      { what: 'file', where: 'swarm', expected: expect.stringContaining('(spawned BETWEEN ') as string },
+    ])
+  })
+
   test('whatever stands in its anchor is no crash', { timeout: 60_000 }, async () => {
     const path = join(scratchFolder(), 'it.db')
     await live(path)
