@@ -342,6 +342,18 @@ export const mutants: readonly Mutant[] = [
     killedBy: ['packages/agent-runtime-persistence/test/two-stores.test.ts', 'B07'],
   },
   {
+    name: 'D03 leases that a refused write was flushed with are renewed an interval later',
+    file: `${persistence}engine.ts`,
+    edits: [["    if (end === 'refused') return\n", '']],
+    killedBy: ['packages/agent-runtime-persistence/test/engine.test.ts', 'D03 costs no lease'],
+  },
+  {
+    name: 'D03 after a refused write nothing is read again until somebody writes',
+    file: `${persistence}engine.ts`,
+    edits: [['    this.claimable = true\n    if (this.opened', '    if (this.opened']],
+    killedBy: ['packages/agent-runtime-persistence/test/engine.test.ts', 'D03 makes no schedule late'],
+  },
+  {
     name: 'H08 a commit is believed of which a record was deleted',
     file: `${persistence}verify/journal-rules.ts`,
     edits: [

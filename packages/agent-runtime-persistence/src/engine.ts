@@ -324,7 +324,9 @@ export class StoreEngine {
     }
     const beats = mono >= this.renewAt
     const alive = beats && this.options.stalledMs() < config.maxStallMs
-    const renewing = alive && (this.cache.running.size > 0 || this.cache.workers.size > 0)
+    // What a cache held that was dropped is known again once the flush has begun.
+    const hasAny = this.held !== undefined || this.cache.running.size > 0 || this.cache.workers.size > 0
+    const renewing = alive && hasAny
     const showing = renewing || mono >= this.presentAt
     const due =
       mono >= this.dueAt ||
@@ -336,11 +338,14 @@ export class StoreEngine {
     }
     const size = this.singly > 0 ? 1 : maxBatch
     const batch = this.calls.length <= size ? this.calls : this.calls.slice(0, size)
-    if (!this.flushBatch(batch, { renewing, showing }, mono)) return
-    if (showing) this.presentAt = mono + config.presenceIntervalMs
+    const end = this.flushBatch(batch, { renewing, showing }, mono)
+    if (end === 'repeat') return
     this.armDue(this.options.environment.clock.monotonic())
     this.calls = batch === this.calls ? [] : this.calls.slice(batch.length)
     this.singly = Math.max(0, this.singly - batch.length)
+    // What was refused took the renewal of its flush with it, which is due still.
+    if (end === 'refused') return
+    if (showing) this.presentAt = mono + config.presenceIntervalMs
     if (beats) this.renewAt = mono + config.heartbeatIntervalMs
   }
 
@@ -391,9 +396,9 @@ export class StoreEngine {
     return Math.max(mono + Math.max(0, at - this.now().at), this.sayDueAt)
   }
 
-  /** One transaction. True when the calls were answered; false when they stay, to be tried again. */
-  private flushBatch(batch: readonly Call[], beat: Beat, mono: number): boolean {
-    if (!this.lock(mono)) return false
+  /** One transaction. Its calls are answered, unless it is to be repeated. */
+  private flushBatch(batch: readonly Call[], beat: Beat, mono: number): FlushEnd {
+    if (!this.lock(mono)) return 'repeat'
     let flushed: Flushed
     let foreign: boolean
     try {
@@ -410,7 +415,7 @@ export class StoreEngine {
       return this.refuseOrRepeat(batch, error, mono)
     }
     this.committed(flushed, batch, foreign, mono)
-    return true
+    return 'committed'
   }
 
   /** Begins the transaction; false when another process holds the lock. */
@@ -518,20 +523,22 @@ export class StoreEngine {
     this.tables.rolledBack()
     this.held ??= new Map(this.cache.running)
     this.cache.clear()
+    // What is to be renewed, and when something is due, is read again at once: perhaps nobody writes for long.
+    this.claimable = true
     if (this.opened.db.inTransaction) this.rollback.run()
   }
 
   /** A flush that failed is repeated operation by operation, so that only the one at fault is refused. */
-  private refuseOrRepeat(batch: readonly Call[], cause: unknown, mono: number): boolean {
+  private refuseOrRepeat(batch: readonly Call[], cause: unknown, mono: number): FlushEnd {
     if (batch.length > 1) {
       this.repeated++
       this.singly = batch.length
-      return false
+      return 'repeat'
     }
     for (const { call } of batch)
       this.turn.answers.push({ call, error: storeErrorOf(cause, this.opened.path) })
     if (batch.length === 0) this.notBefore = mono + 50
-    return true
+    return 'refused'
   }
 
   private waitForLock(mono: number): void {
@@ -594,6 +601,9 @@ interface Beat {
   readonly renewing: boolean
   readonly showing: boolean
 }
+
+/** How a flush ended: its calls were told what came of them, or were refused; or nothing was said, and it is to be repeated. */
+type FlushEnd = 'committed' | 'refused' | 'repeat'
 
 /** How a holder hears of an end that another process brought about. */
 const outsideEnds: ReadonlyMap<string | null | undefined, 'canceled' | 'failed'> = new Map([
