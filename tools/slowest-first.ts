@@ -9,6 +9,7 @@ export const slow: readonly string[] = [
   'packages/agent-runtime-persistence/test/model.test.ts',
   'packages/agent-runtime-persistence/test/conformance-on-disk.test.ts',
   'packages/agent-runtime-persistence/test/conformance.test.ts',
+  'packages/agent-runtime-persistence/test/flush-of-every-kind.test.ts',
   'packages/agent-runtime-persistence/test/processes.test.ts',
   'packages/agent-runtime/test/durable/programs.test.ts',
   'tools/test/examples.test.ts',

@@ -354,6 +354,17 @@ export const mutants: readonly Mutant[] = [
     killedBy: ['packages/agent-runtime-persistence/test/engine.test.ts', 'D03 makes no schedule late'],
   },
   {
+    name: 'A18 each statement of a flush is a commit of its own',
+    file: `${persistence}engine.ts`,
+    edits: [
+      [
+        '      flushed = this.flushOnce(batch, beat)\n',
+        '      this.commit.run()\n      flushed = this.flushOnce(batch, beat)\n      this.begin.run()\n',
+      ],
+    ],
+    killedBy: ['packages/agent-runtime-persistence/test/flush-of-every-kind.test.ts', ': cancel'],
+  },
+  {
     name: 'H08 a commit is believed of which a record was deleted',
     file: `${persistence}verify/journal-rules.ts`,
     edits: [
