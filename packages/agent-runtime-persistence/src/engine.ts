@@ -27,6 +27,7 @@ import { isBusy, isFatal, storeErrorOf } from './sqlite/errors.ts'
 import {
   assertKnown,
   assertSameFile,
+  inTurn,
   openDatabase,
   pause,
   waitForLocks,
@@ -136,14 +137,14 @@ export class StoreEngine {
     const { config, environment } = options
     this.opened = opened
     const { db } = this.opened
-    const storeId = storeIdOf(this.opened, environment)
+    const { storeId, now, processes } = inTurn(db, () => enter(this.opened, options, loss))
     const ids = createIdCodec(storeId)
-    this.now = openLeaseClock(db, environment.clock, options.identity.bootId)
+    this.now = now
+    this.processes = processes
     const { chain } = options
     const sha256Hex = (text: string) => environment.digest.sha256Hex(text)
     const statements = new Statements(db)
     this.tables = new SqliteTables(statements, ids, { chain, sha256Hex })
-    this.processes = new Processes(db, this.opened.path, this.opened.memory, options.identity, this.now().at)
     this.cache = new Cache(this.processes.own, this.tables.load.evaluations.reputation)
     this.around = {
       config,
@@ -165,7 +166,6 @@ export class StoreEngine {
     waitForLocks(db, 0)
     this.seenVersion = this.tables.load.dataVersion()
     this.publisher = new Publisher(this.tables, this.answerRead)
-    if (loss !== undefined) recordLoss(db, { ...loss, acceptedAt: this.now().at })
     const { durability } = this.opened
     if (durability !== 'memory') {
       const boot = bootWord(options.identity.bootId)
@@ -281,8 +281,7 @@ export class StoreEngine {
     const { db } = this.opened
     if (this.failure === undefined && db.open) {
       try {
-        waitForLocks(db, 1_000)
-        this.processes.end(this.processes.own, this.now().at)
+        inTurn(db, () => this.processes.end(this.processes.own, this.now().at), 1_000)
       } catch {
         // The lock below goes in any case, and that says the same.
       }
@@ -699,6 +698,17 @@ function bearableLoss(path: string, { acceptLoss, identity }: EngineOptions): Da
     loss.kind === 'lost_tail' && anchor.durability === 'normal' && anchor.boot !== bootWord(identity.bootId)
   if (!acceptLoss && !isExpected) throw dataLossError(path, loss)
   return loss
+}
+
+/** Registers this process, and gives a new store its name. */
+function enter(opened: OpenedDatabase, options: EngineOptions, loss: DataLoss | undefined) {
+  const { db, path, memory } = opened
+  const { environment, identity } = options
+  const storeId = storeIdOf(opened, environment)
+  const now = openLeaseClock(db, environment.clock, identity.bootId)
+  const processes = new Processes(db, path, memory, identity, now().at)
+  if (loss !== undefined) recordLoss(db, { ...loss, acceptedAt: now().at })
+  return { storeId, now, processes }
 }
 
 function storeIdOf({ db }: OpenedDatabase, environment: Environment): string {

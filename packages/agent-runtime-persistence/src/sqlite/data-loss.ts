@@ -64,10 +64,8 @@ export function acceptedLosses(db: Db): readonly AcceptedLoss[] {
 
 /** Keeps a record of what was accepted: the store goes on as if nothing were missing. */
 export function recordLoss(db: Db, loss: AcceptedLoss): void {
-  db.transaction(() => {
-    const losses = [...acceptedLosses(db), loss].slice(-maxLosses)
-    db.prepare("INSERT OR REPLACE INTO meta VALUES ('accepted_losses', ?)").run(JSON.stringify(losses))
-  }).immediate()
+  const losses = [...acceptedLosses(db), loss].slice(-maxLosses)
+  db.prepare("INSERT OR REPLACE INTO meta VALUES ('accepted_losses', ?)").run(JSON.stringify(losses))
 }
 
 const maxLosses = 100
