@@ -6,9 +6,11 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
  * a fresh clone has not had, and then by size, which says little: the store's suite is a file of a few lines.
  */
 export const slow: readonly string[] = [
+  'packages/agent-runtime-persistence/test/everybody-at-once.test.ts',
   'packages/agent-runtime-persistence/test/model.test.ts',
   'packages/agent-runtime-persistence/test/conformance-on-disk.test.ts',
   'packages/agent-runtime-persistence/test/conformance.test.ts',
+  'packages/agent-runtime-persistence/test/flush-of-every-kind.test.ts',
   'packages/agent-runtime-persistence/test/processes.test.ts',
   'packages/agent-runtime/test/durable/programs.test.ts',
   'tools/test/examples.test.ts',

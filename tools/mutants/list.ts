@@ -366,6 +366,29 @@ export const mutants: readonly Mutant[] = [
     killedBy: ['packages/agent-runtime-persistence/test/backup.test.ts', 'its fencing tokens'],
   },
   {
+    name: 'D03 leases that a refused write was flushed with are renewed an interval later',
+    file: `${persistence}engine.ts`,
+    edits: [["    if (end === 'refused') return\n", '']],
+    killedBy: ['packages/agent-runtime-persistence/test/engine.test.ts', 'D03 costs no lease'],
+  },
+  {
+    name: 'D03 after a refused write nothing is read again until somebody writes',
+    file: `${persistence}engine.ts`,
+    edits: [['    this.claimable = true\n    if (this.opened', '    if (this.opened']],
+    killedBy: ['packages/agent-runtime-persistence/test/engine.test.ts', 'D03 makes no schedule late'],
+  },
+  {
+    name: 'A18 each statement of a flush is a commit of its own',
+    file: `${persistence}engine.ts`,
+    edits: [
+      [
+        '      flushed = this.flushOnce(batch, beat)\n',
+        '      this.commit.run()\n      flushed = this.flushOnce(batch, beat)\n      this.begin.run()\n',
+      ],
+    ],
+    killedBy: ['packages/agent-runtime-persistence/test/flush-of-every-kind.test.ts', ': cancel'],
+  },
+  {
     name: 'H08 a commit is believed of which a record was deleted',
     file: `${persistence}verify/journal-rules.ts`,
     edits: [

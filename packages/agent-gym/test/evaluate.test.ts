@@ -76,6 +76,13 @@ describe('an expectation', () => {
     expect(holds({ measure: 'completed', ...bound }, goodRun(3)).pass).toBe(met)
   })
 
+  it('on what is answered at a depth names the lane and the depth', () => {
+    const asked = { measure: 'admission', equals: 'queue_full', lane: 'batch', depth: 500 }
+    expect(Expectation.parse(asked)).toEqual(asked)
+    for (const part of ['lane', 'depth'])
+      expect(() => Expectation.parse({ ...asked, [part]: undefined })).toThrow('a lane and a depth')
+  })
+
   it('has exactly one bound', () => {
     expect(() => Expectation.parse({ measure: 'lost' })).toThrow('exactly one')
     expect(() => Expectation.parse({ measure: 'lost', equals: 0, atMost: 1 })).toThrow('exactly one')

@@ -52,6 +52,7 @@ function codecOf(
       return (of ?? own).prefix + number.toString(16).padStart(12, '0')
     },
     numberOf: (id) => {
+      if (id.length !== 36) return undefined
       if (id.startsWith(own.prefix)) return numberIn(id, own.after)
       const of = older.find(({ prefix }) => id.startsWith(prefix))
       return of === undefined ? undefined : numberIn(id, of.after, of.last)
@@ -65,7 +66,6 @@ function prefixOf(storeId: string, kind: string): string {
 }
 
 function numberIn(id: string, after: number, last = Number.MAX_SAFE_INTEGER): number | undefined {
-  if (id.length !== 36) return undefined
   const text = id.slice(24)
   if (!/^[0-9a-f]{12}$/.test(text)) return undefined
   const number = Number.parseInt(text, 16)

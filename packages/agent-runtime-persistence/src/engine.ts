@@ -27,6 +27,7 @@ import { isBusy, isFatal, storeErrorOf } from './sqlite/errors.ts'
 import {
   assertKnown,
   assertSameFile,
+  inTurn,
   openDatabase,
   pause,
   waitForLocks,
@@ -137,19 +138,14 @@ export class StoreEngine {
     const loss = found?.loss
     this.opened = opened
     const { db } = this.opened
-    this.now = openLeaseClock(db, environment.clock, options.identity.bootId)
-    const fresh = environment.ids.uuid().replaceAll('-', '').slice(0, 17)
-    const { storeId, past } = incarnationOf(this.opened, {
-      fresh,
-      at: this.now().at,
-      lostBy: found?.anchor.storeId,
-    })
+    const { storeId, past, now, processes } = inTurn(db, () => enter(this.opened, options, found))
     const ids = createIdCodec(storeId, past)
+    this.now = now
+    this.processes = processes
     const { chain } = options
     const sha256Hex = (text: string) => environment.digest.sha256Hex(text)
     const statements = new Statements(db)
     this.tables = new SqliteTables(statements, ids, { chain, sha256Hex })
-    this.processes = new Processes(db, this.opened.path, this.opened.memory, options.identity, this.now().at)
     this.cache = new Cache(this.processes.own, this.tables.load.evaluations.reputation)
     this.around = {
       config,
@@ -172,7 +168,6 @@ export class StoreEngine {
     waitForLocks(db, 0)
     this.seenVersion = this.tables.load.dataVersion()
     this.publisher = new Publisher(this.tables, this.answerRead)
-    if (loss !== undefined) recordLoss(db, this.opened.path, { ...loss, acceptedAt: this.now().at })
     const { durability } = this.opened
     if (durability !== 'memory') {
       const boot = bootWord(options.identity.bootId)
@@ -288,8 +283,7 @@ export class StoreEngine {
     const { db } = this.opened
     if (this.failure === undefined && db.open) {
       try {
-        waitForLocks(db, 1_000)
-        this.processes.end(this.processes.own, this.now().at)
+        inTurn(db, () => this.processes.end(this.processes.own, this.now().at), 1_000)
       } catch {
         // The lock below goes in any case, and that says the same.
       }
@@ -331,7 +325,9 @@ export class StoreEngine {
     }
     const beats = mono >= this.renewAt
     const alive = beats && this.options.stalledMs() < config.maxStallMs
-    const renewing = alive && (this.cache.running.size > 0 || this.cache.workers.size > 0)
+    // What a cache held that was dropped is known again once the flush has begun.
+    const hasAny = this.held !== undefined || this.cache.running.size > 0 || this.cache.workers.size > 0
+    const renewing = alive && hasAny
     const showing = renewing || mono >= this.presentAt
     const due =
       mono >= this.dueAt ||
@@ -343,11 +339,14 @@ export class StoreEngine {
     }
     const size = this.singly > 0 ? 1 : maxBatch
     const batch = this.calls.length <= size ? this.calls : this.calls.slice(0, size)
-    if (!this.flushBatch(batch, { renewing, showing }, mono)) return
-    if (showing) this.presentAt = mono + config.presenceIntervalMs
+    const end = this.flushBatch(batch, { renewing, showing }, mono)
+    if (end === 'repeat') return
     this.armDue(this.options.environment.clock.monotonic())
     this.calls = batch === this.calls ? [] : this.calls.slice(batch.length)
     this.singly = Math.max(0, this.singly - batch.length)
+    // What was refused took the renewal of its flush with it, which is due still.
+    if (end === 'refused') return
+    if (showing) this.presentAt = mono + config.presenceIntervalMs
     if (beats) this.renewAt = mono + config.heartbeatIntervalMs
   }
 
@@ -398,9 +397,9 @@ export class StoreEngine {
     return Math.max(mono + Math.max(0, at - this.now().at), this.sayDueAt)
   }
 
-  /** One transaction. True when the calls were answered; false when they stay, to be tried again. */
-  private flushBatch(batch: readonly Call[], beat: Beat, mono: number): boolean {
-    if (!this.lock(mono)) return false
+  /** One transaction. Its calls are answered, unless it is to be repeated. */
+  private flushBatch(batch: readonly Call[], beat: Beat, mono: number): FlushEnd {
+    if (!this.lock(mono)) return 'repeat'
     let flushed: Flushed
     let foreign: boolean
     try {
@@ -417,7 +416,7 @@ export class StoreEngine {
       return this.refuseOrRepeat(batch, error, mono)
     }
     this.committed(flushed, batch, foreign, mono)
-    return true
+    return 'committed'
   }
 
   /** Begins the transaction; false when another process holds the lock. */
@@ -525,20 +524,22 @@ export class StoreEngine {
     this.tables.rolledBack()
     this.held ??= new Map(this.cache.running)
     this.cache.clear()
+    // What is to be renewed, and when something is due, is read again at once: perhaps nobody writes for long.
+    this.claimable = true
     if (this.opened.db.inTransaction) this.rollback.run()
   }
 
   /** A flush that failed is repeated operation by operation, so that only the one at fault is refused. */
-  private refuseOrRepeat(batch: readonly Call[], cause: unknown, mono: number): boolean {
+  private refuseOrRepeat(batch: readonly Call[], cause: unknown, mono: number): FlushEnd {
     if (batch.length > 1) {
       this.repeated++
       this.singly = batch.length
-      return false
+      return 'repeat'
     }
     for (const { call } of batch)
       this.turn.answers.push({ call, error: storeErrorOf(cause, this.opened.path) })
     if (batch.length === 0) this.notBefore = mono + 50
-    return true
+    return 'refused'
   }
 
   private waitForLock(mono: number): void {
@@ -601,6 +602,9 @@ interface Beat {
   readonly renewing: boolean
   readonly showing: boolean
 }
+
+/** How a flush ended: its calls were told what came of them, or were refused; or nothing was said, and it is to be repeated. */
+type FlushEnd = 'committed' | 'refused' | 'repeat'
 
 /** How a holder hears of an end that another process brought about. */
 const outsideEnds: ReadonlyMap<string | null | undefined, 'canceled' | 'failed'> = new Map([
@@ -698,6 +702,19 @@ function bearableLoss(path: string, { acceptLoss, identity }: EngineOptions): Fo
   return found
 }
 
+/** Registers this process, gives a new store its name, and keeps a record of what was lost. In a transaction. */
+function enter(opened: OpenedDatabase, options: EngineOptions, found: FoundLoss | undefined) {
+  const { db, path, memory } = opened
+  const { environment, identity } = options
+  const now = openLeaseClock(db, environment.clock, identity.bootId)
+  const { at } = now()
+  const fresh = environment.ids.uuid().replaceAll('-', '').slice(0, 17)
+  const incarnation = incarnationOf(opened, { fresh, at, lostBy: found?.anchor.storeId })
+  const processes = new Processes(db, path, memory, identity, at)
+  if (found !== undefined) recordLoss(db, path, { ...found.loss, acceptedAt: at })
+  return { ...incarnation, now, processes }
+}
+
 interface IncarnationCase {
   /** The id of one that begins now. */
   readonly fresh: string
@@ -708,18 +725,14 @@ interface IncarnationCase {
 
 /** The incarnation that is opened. A new one begins with a new store, a copy, and a loss; when several processes open it, with the first. */
 function incarnationOf({ db, path }: OpenedDatabase, { fresh, at, lostBy }: IncarnationCase) {
-  return db
-    .transaction(() => {
-      db.prepare("INSERT INTO meta (key, value) VALUES ('store_id', ?) ON CONFLICT DO NOTHING").run(fresh)
-      const read = db.prepare<[], string>("SELECT value FROM meta WHERE key = 'store_id'").pluck()
-      if (isMarkedCopy(db) || read.get() === lostBy) beginIncarnation(db, fresh, at)
-      const past = pastIncarnations(db)
-      if (past === undefined)
-        throw new StoreError(
-          'store_corrupt',
-          `${path}: its earlier incarnations (meta, incarnations) cannot be read; restore a backup`,
-        )
-      return { storeId: read.get() as string, past }
-    })
-    .immediate()
+  db.prepare("INSERT INTO meta (key, value) VALUES ('store_id', ?) ON CONFLICT DO NOTHING").run(fresh)
+  const read = db.prepare<[], string>("SELECT value FROM meta WHERE key = 'store_id'").pluck()
+  if (isMarkedCopy(db) || read.get() === lostBy) beginIncarnation(db, fresh, at)
+  const past = pastIncarnations(db)
+  if (past === undefined)
+    throw new StoreError(
+      'store_corrupt',
+      `${path}: its earlier incarnations (meta, incarnations) cannot be read; restore a backup`,
+    )
+  return { storeId: read.get() as string, past }
 }

@@ -14,6 +14,7 @@ import { openStore } from '../src/index.ts'
 import { commitOf } from './connection-of.ts'
 import { contended } from './fixtures/contended.ts'
 import { clean, OwnStore } from './own-store.ts'
+import { Program } from './program.ts'
 import { scratchFolder } from './scratch-folder.ts'
 import { assertTables } from './tables.ts'
 
@@ -42,6 +43,22 @@ describe('several processes on one file', () => {
   })
 })
 
+test('J02 a store opens beside a writer that hardly ever lets go of the lock', async () => {
+  const path = join(scratchFolder(), 'store.db')
+  const own = await OwnStore.open(path)
+  const hog = new Program('hog-lock.ts', path)
+  await hog.said('began')
+  for (let n = 0; n < 3; n += 1) {
+    const began = performance.now()
+    const store = await openStore(`sqlite:${path}`)
+    expect(performance.now() - began).toBeLessThan(5_000)
+    await store.close()
+  }
+  hog.child.stdin?.end()
+  await hog.ended
+  await clean(own, path)
+})
+
 test('D02 every transaction begins as one that writes, and nothing but looks at a new file as one that reads', async () => {
   const begun: string[] = []
   for (const name of ['prepare', 'exec'] as const) {
@@ -57,8 +74,15 @@ test('D02 every transaction begins as one that writes, and nothing but looks at 
   const store = await openStore(`sqlite:${join(scratchFolder(), 'store.db')}`, { environment })
   await store.write({ kind: 'submit', tasks: [{ type: 'work', lane: 'normal', input: '1' }] })
   await store.close()
-  // The migration, the lock that shows that this process lives, and what every flush runs.
-  expect(begun).toEqual(['BEGIN IMMEDIATE', 'BEGIN EXCLUSIVE; ROLLBACK', 'BEGIN IMMEDIATE'])
+  // The migration, the first write, and the registration: within that, the lock that shows that this process lives. Then what every flush runs, and the end.
+  expect(begun).toEqual([
+    'BEGIN IMMEDIATE',
+    'BEGIN IMMEDIATE',
+    'BEGIN IMMEDIATE',
+    'BEGIN EXCLUSIVE; ROLLBACK',
+    'BEGIN IMMEDIATE',
+    'BEGIN IMMEDIATE',
+  ])
 })
 
 test('D24 a store each of whose commits takes 200 ms: the queue drains, and no lease is lost', async () => {

@@ -1,11 +1,11 @@
-import { copyFileSync, existsSync, mkdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseExecutionConfig } from '@ku0/agent-runtime-core'
 import { createVirtualEnvironment, Scene, VirtualClock } from '@ku0/agent-runtime-core/testing'
-import Database from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
 import { openStore } from '../src/index.ts'
 import { commitOf, connectionOf } from './connection-of.ts'
+import { contents, leave } from './contents.ts'
 import { nodeDigest, scratchFolder } from './scratch-folder.ts'
 
 const { config } = parseExecutionConfig({ maxInlineBytes: 500 })
@@ -32,32 +32,6 @@ async function live(scene: Scene): Promise<void> {
   await scene.settle(again, { as: 'completed', output: large })
   scene.free('w')
   await scene.cancel((await scene.claim()).taskId, 'enough')
-}
-
-/** Everything that stands in a database, as whoever opens it next finds it. */
-function contents(path: string): string {
-  const db = new Database(path)
-  try {
-    const tables = db
-      .prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
-      .pluck()
-      .all()
-    expect(db.pragma('integrity_check', { simple: true })).toBe('ok')
-    return JSON.stringify(
-      tables.map((name) => [name, db.prepare(`SELECT * FROM "${name}" ORDER BY 1, 2`).raw().all()]),
-    )
-  } finally {
-    db.close()
-  }
-}
-
-/** The files as a process leaves them that is killed now; what SQLite keeps in memory is gone. */
-function leave(path: string, folder: string): string {
-  mkdirSync(folder)
-  const copy = join(folder, 'store.db')
-  for (const suffix of ['', '-wal', '-anchor'])
-    if (existsSync(path + suffix)) copyFileSync(path + suffix, copy + suffix)
-  return copy
 }
 
 /** A page and its head in the log. */

@@ -1,4 +1,9 @@
-import { parseExecutionConfig, type Claim, type LeaseNotice } from '@ku0/agent-runtime-core'
+import {
+  type Claim,
+  type ExecutionConfigInput,
+  type LeaseNotice,
+  parseExecutionConfig,
+} from '@ku0/agent-runtime-core'
 import { createVirtualEnvironment, VirtualClock } from '@ku0/agent-runtime-core/testing'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -6,10 +11,18 @@ import { StoreEngine } from '../src/engine.ts'
 import { chainDigest } from '../src/system.ts'
 import { nodeDigest, scratchFolder } from './scratch-folder.ts'
 
+interface Given {
+  readonly path?: string
+  readonly processId?: string
+  readonly clock?: VirtualClock
+  readonly config?: ExecutionConfigInput
+}
+
 /** An engine as its thread runs it, on virtual time: the event loop of its process shows life, or does not. */
-function openEngine(path = ':memory:', processId = 'p', clock = new VirtualClock()) {
+function openEngine(given: Given = {}) {
+  const { path = ':memory:', processId = 'p', clock = new VirtualClock() } = given
   const environment = { ...createVirtualEnvironment('stall'), clock, timers: clock, digest: nodeDigest }
-  const { config } = parseExecutionConfig({})
+  const { config } = parseExecutionConfig(given.config ?? {})
   const loop = { isStalled: false, seenAt: 0 }
   const engine = StoreEngine.open({
     path,
@@ -26,10 +39,13 @@ function openEngine(path = ':memory:', processId = 'p', clock = new VirtualClock
   })
   const claims: Claim[] = []
   const notices: LeaseNotice[] = []
+  /** When it said that a schedule is due. */
+  const due: number[] = []
   const take = () => {
     const turn = engine.take()
     claims.push(...turn.claims)
     notices.push(...turn.notices)
+    if (turn.schedulesDue) due.push(environment.clock.now())
   }
   /** The engine takes its turns for so long, whatever its process does. */
   const pass = (ms: number) => {
@@ -39,7 +55,7 @@ function openEngine(path = ':memory:', processId = 'p', clock = new VirtualClock
       take()
     }
   }
-  return { engine, config, environment, loop, claims, notices, take, pass }
+  return { engine, config, environment, loop, claims, notices, due, take, pass }
 }
 
 describe('a handler that blocks the event loop (docs/semantics.md 4.8)', () => {
@@ -76,6 +92,63 @@ describe('a handler that blocks the event loop (docs/semantics.md 4.8)', () => {
     loop.isStalled = false
     pass(config.heartbeatIntervalMs)
     expect(claims).toHaveLength(1)
+    engine.close()
+  })
+})
+
+describe('a write that is refused, where nobody writes for long', () => {
+  const refusing = () => {
+    const it = openEngine({ config: { leaseTtlMs: 1_000, heartbeatIntervalMs: 600 } })
+    it.engine.connection.exec(
+      "CREATE TEMP TRIGGER refuse BEFORE INSERT ON client BEGIN SELECT RAISE(ABORT, 'no'); END",
+    )
+    const refuse = () => {
+      it.engine.write(9, { kind: 'putClient', name: 'ada' })
+      it.environment.clock.advanceBy(1)
+      expect(it.engine.take().answers).toMatchObject([{ call: 9, error: { code: 'internal' } }])
+    }
+    return { ...it, refuse }
+  }
+
+  test.each([
+    ['between two renewals', 100],
+    ['as they are to be renewed', 599],
+  ])('D03 costs no lease: %s', (_, at) => {
+    const { engine, claims, notices, take, pass, refuse } = refusing()
+    engine.write(1, { kind: 'registerWorkers', workers: [{ workerId: 'w', capacity: 1, types: ['*'] }] })
+    engine.write(2, { kind: 'submit', tasks: [{ type: 'work', lane: 'normal', input: '1' }] })
+    engine.setDemand('w', 1)
+    take()
+    expect(claims).toHaveLength(1)
+    pass(at)
+    refuse()
+    pass(2_000)
+    expect(notices).toEqual([])
+    engine.close()
+  })
+
+  test('D03 makes no schedule late', () => {
+    const { engine, environment, due, take, pass, refuse } = refusing()
+    const nextAt = environment.clock.now() + 500
+    engine.write(1, {
+      kind: 'putSchedule',
+      name: 'once',
+      definition: {
+        timing: { everyMs: 60_000, anchorAt: nextAt },
+        run: { type: 'tick', lane: 'normal', input: '1' },
+        catchUp: 'one',
+        graceMs: 0,
+        overlap: 'allow',
+      },
+      nextAt,
+    })
+    take()
+    pass(100)
+    refuse()
+    pass(398)
+    expect(due).toEqual([])
+    pass(1)
+    expect(due).toEqual([nextAt])
     engine.close()
   })
 })
@@ -129,8 +202,8 @@ describe('a tick that comes late', () => {
 test('4.10 an engine that dies leaves what the death of its process leaves: its lease is taken over, long before it ends', () => {
   const path = join(scratchFolder(), 'store.db')
   const clock = new VirtualClock()
-  const dying = openEngine(path, 'dying', clock)
-  const heir = openEngine(path, 'heir', clock)
+  const dying = openEngine({ path, processId: 'dying', clock })
+  const heir = openEngine({ path, processId: 'heir', clock })
   dying.engine.write(1, { kind: 'registerWorkers', workers: [{ workerId: 'd', capacity: 1, types: ['*'] }] })
   dying.engine.write(2, { kind: 'submit', tasks: [{ type: 'work', lane: 'normal', input: '1' }] })
   dying.engine.setDemand('d', 1)

@@ -51,7 +51,7 @@ function command(bench: Bench): Command {
     )
     .addHelpText(
       'after',
-      `\nExit codes: 0 the median rate is at least ${bench.leastShare} of that without, 1 it is not, 2 a wrong command line.`,
+      `\nExit codes: 0 the median rate is at least ${bench.leastShare} of that without, 1 it is not, 2 a wrong command line, 130 interrupted.`,
     )
 }
 

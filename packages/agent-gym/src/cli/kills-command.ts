@@ -22,13 +22,18 @@ export async function killsCommand(
   console: Console,
   signal: AbortSignal,
 ): Promise<ExitCode> {
-  const compileCache = mkdtempSync(join(tmpdir(), 'gym-kills-code-'))
+  let flags: Flags
   try {
-    const flags = parse(
+    flags = parse(
       command(),
       args.filter((arg) => arg !== '--'),
-    ) as Flags
-    const { kills = 100, submissions = 200, seed = 1 } = flags
+    )
+  } catch (error) {
+    return codeOf(error, console)
+  }
+  const { kills = 100, submissions = 200, seed = 1 } = flags
+  const compileCache = mkdtempSync(join(tmpdir(), 'gym-kills-code-'))
+  try {
     const began = performance.now()
     const stores = Array.from({ length: Math.ceil(kills / perStore) }, (_, store) => ({
       seed,
@@ -49,7 +54,8 @@ export async function killsCommand(
     console.out.write(show(killed, seed, (performance.now() - began) / 1000))
     return isProof(killed) ? exitCode.ok : exitCode.failed
   } catch (error) {
-    return codeOf(error, console)
+    // What fails once it is told to end fails of that.
+    return codeOf(signal.aborted ? signal.reason : error, console)
   } finally {
     rmSync(compileCache, { recursive: true, force: true })
   }
@@ -69,7 +75,7 @@ function command(): Command {
     .option('--seed <n>', 'draws the moments (default: 1)', number('a seed', 0, 2 ** 31 - 1, true))
     .addHelpText(
       'after',
-      '\nExit codes: 0 nothing was lost, repeated or invented, 1 something was, or too little happened, 2 a wrong command line.',
+      '\nExit codes: 0 nothing was lost, repeated or invented, 1 something was, or too little happened, 2 a wrong command line, 130 interrupted.',
     )
 }
 

@@ -16,12 +16,17 @@ export async function racesCommand(
   { out, err }: Console,
   signal: AbortSignal,
 ): Promise<ExitCode> {
+  let flags: Flags
   try {
-    const flags = parse(
+    flags = parse(
       command(),
       args.filter((arg) => arg !== '--'),
-    ) as Flags
-    const { cancels = 1_000, stops = 30, histories = 4, seed = 1, evidence = false } = flags
+    )
+  } catch (error) {
+    return codeOf(error, { out, err })
+  }
+  const { cancels = 1_000, stops = 30, histories = 4, seed = 1, evidence = false } = flags
+  try {
     const plan = { cancels, stops, histories, seed }
     // As it is now: the sources may change while it runs.
     const commit = evidence ? currentCommit() : ''
@@ -35,6 +40,7 @@ export async function racesCommand(
     out.write(evidence ? racesEvidence(plan, run, { seconds, commit }) : show(run, seed, seconds))
     return faults.length === 0 && lacks.length === 0 ? exitCode.ok : exitCode.failed
   } catch (error) {
+    // What fails once it is told to end fails of that.
     return codeOf(signal.aborted ? signal.reason : error, { out, err })
   }
 }

@@ -41,8 +41,15 @@ const about = {
   client: z.string().optional(),
 }
 
+/** Told where the scenario is read, and not when all of it has run. */
+const isAnswerable = (asked: { measure: string; lane?: unknown; depth?: unknown }) =>
+  asked.measure !== 'admission' || (asked.lane !== undefined && asked.depth !== undefined)
+const unanswerable = { message: 'admission needs a lane and a depth', path: ['measure'] }
+
 /** A measured value, and what a reader calls it. */
-export const Figure = z.strictObject({ ...about, label: z.string().min(1).max(40) })
+export const Figure = z
+  .strictObject({ ...about, label: z.string().min(1).max(40) })
+  .refine(isAnswerable, unanswerable)
 export type Figure = z.infer<typeof Figure>
 
 const bounds = ['equals', 'atMost', 'atLeast', 'below', 'above'] as const
@@ -67,4 +74,5 @@ export const Expectation = z
   .refine((expectation) => bounds.filter((bound) => expectation[bound] !== undefined).length === 1, {
     message: `an expectation has exactly one of ${bounds.join(', ')}`,
   })
+  .refine(isAnswerable, unanswerable)
 export type Expectation = z.infer<typeof Expectation>

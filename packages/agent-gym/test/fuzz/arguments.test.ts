@@ -4,9 +4,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, describe, expect, test } from 'vitest'
+import type { Bench } from '../../src/bench/bench.ts'
+import { shareCost } from '../../src/bench/share-cost.ts'
+import { stepCost } from '../../src/bench/step-cost.ts'
+import { telemetryCost } from '../../src/bench/telemetry-cost.ts'
 import { UsageError } from '../../src/cli/exit-code.ts'
 import { compareCommand } from '../../src/cli/compare-command.ts'
+import { costCommand } from '../../src/cli/cost-command.ts'
 import { killsCommand } from '../../src/cli/kills-command.ts'
+import { racesCommand } from '../../src/cli/races-command.ts'
+import { Interrupted } from '../../src/cli/run-command.ts'
 import { readRunOptions, HelpShown } from '../../src/cli/run-options.ts'
 import { simCommand } from '../../src/cli/sim-command.ts'
 import { soakCommand } from '../../src/cli/soak-command.ts'
@@ -52,6 +59,12 @@ const flags = [
   '--plant',
   '--minutes',
   '--tasks',
+  '--cancels',
+  '--stops',
+  '--histories',
+  '--evidence',
+  '--pairs',
+  '--steps',
   '--trace',
   '--plain',
   '--nope',
@@ -67,7 +80,7 @@ async function answers(
 ): Promise<number> {
   said.err = ''
   const code = await command(args)
-  assert.ok([0, 1, 2].includes(code), String(code))
+  assert.ok([0, 1, 2, 130].includes(code), String(code))
   if (code === 2) assert.match(said.err, /\S/)
   assert.doesNotMatch(said.err, /\n\s+at |TypeError|is not a function|Cannot read/)
   return code
@@ -92,11 +105,17 @@ function isReadOrRefused(file: string, read: () => unknown): 'read' | 'refused' 
 describe('whatever it is given, the gym says what is wrong with it (docs/reliability.md 3.7)', () => {
   const said = { err: '' }
   const console = { out: { write: () => true }, err: { write: (it: string) => ((said.err += it), true) } }
-  const stop = AbortSignal.abort()
+  // Whatever is right ends before it has begun.
+  const stop = AbortSignal.abort(new Interrupted())
+  const cost = (bench: Bench) => (args: readonly string[]) => costCommand(bench, args, console, stop)
   const commands = {
     'gym:kills': (args: readonly string[]) => killsCommand(args, console, stop),
     sim: (args: readonly string[]) => simCommand(args, console, stop),
     soak: (args: readonly string[]) => soakCommand(args, console, stop),
+    'gym:races': (args: readonly string[]) => racesCommand(args, console, stop),
+    'gym:telemetry-cost': cost(telemetryCost),
+    'gym:step-cost': cost(stepCost),
+    'gym:share-cost': cost(shareCost),
     'gym:compare': (args: readonly string[]) => compareCommand(args, {}, folder, console),
   }
 
@@ -116,6 +135,52 @@ describe('whatever it is given, the gym says what is wrong with it (docs/reliabi
       expect(codes.filter((code) => code === 2).length).toBeGreaterThan(numRuns / 2)
     },
   )
+
+  test.each(['gym:kills', 'gym:races', 'gym:telemetry-cost', 'gym:step-cost', 'gym:share-cost'] as const)(
+    '%s says that it was interrupted',
+    async (name) => {
+      expect(await answers(commands[name], said, [])).toBe(130)
+      expect(said.err).toContain('Interrupted')
+    },
+  )
+
+  test('a cost is measured as often as it is told, or not at all', { timeout: 120_000 }, async () => {
+    const counts: number[] = []
+    const bench: Bench = {
+      command: 'gym:turn-cost',
+      description: 'What a turn costs.',
+      what: (turns) => `runs of ${turns} turns`,
+      unit: 'turns',
+      count: 3,
+      pairs: 2,
+      leastShare: 0.5,
+      run: async (on, _, count) => {
+        counts.push(count)
+        return { perSec: on ? 3 : 4, cpuMs: 1 }
+      },
+    }
+    const argument = fc.tuple(
+      fc.constantFrom('--pairs', '--turns', '--turns', '--nope', '--'),
+      fc.oneof(odd, fc.integer({ min: -1, max: 9 }).map(String)),
+    )
+    const told = { run: 0, refused: 0 }
+    await fc.assert(
+      fc.asyncProperty(fc.array(argument, { maxLength: 2 }), async (pairs) => {
+        counts.length = 0
+        const run = (args: readonly string[]) =>
+          costCommand(bench, args, console, new AbortController().signal)
+        const code = await answers(run, said, pairs.flat())
+        const last = (flag: string, otherwise: number) =>
+          Number(pairs.findLast(([name]) => name === flag)?.[1] ?? otherwise)
+        const expected =
+          code === 2 ? [] : Array.from({ length: 4 + 2 * last('--pairs', 2) }, () => last('--turns', 3))
+        expect([pairs, counts]).toEqual([pairs, expected])
+        told[code === 2 ? 'refused' : 'run'] += 1
+      }),
+      { seed, numRuns },
+    )
+    expect(Math.min(told.run, told.refused)).toBeGreaterThan(numRuns / 20)
+  })
 
   test('gym:run reads its command line, or refuses it', () => {
     const flag = fc.constantFrom(

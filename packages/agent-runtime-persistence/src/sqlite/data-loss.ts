@@ -114,19 +114,17 @@ const lossRecord: z.ZodType<AcceptedLoss> = z.object({
 
 /**
  * Keeps a record of what was accepted: the store goes on as if nothing were missing. Throws `store_corrupt` where earlier records cannot be
- * read: they would be gone.
+ * read: they would be gone. Called in a transaction.
  */
 export function recordLoss(db: Db, path: string, loss: AcceptedLoss): void {
-  db.transaction(() => {
-    const { losses, faults } = acceptedLosses(db)
-    if (faults.length > 0)
-      throw new StoreError(
-        'store_corrupt',
-        `${path}: the record of the losses that were accepted before is damaged; run verify, which tells where, and restore a backup`,
-      )
-    const kept = [...losses, loss].slice(-maxLosses)
-    db.prepare("INSERT OR REPLACE INTO meta VALUES ('accepted_losses', ?)").run(JSON.stringify(kept))
-  }).immediate()
+  const { losses, faults } = acceptedLosses(db)
+  if (faults.length > 0)
+    throw new StoreError(
+      'store_corrupt',
+      `${path}: the record of the losses that were accepted before is damaged; run verify, which tells where, and restore a backup`,
+    )
+  const kept = [...losses, loss].slice(-maxLosses)
+  db.prepare("INSERT OR REPLACE INTO meta VALUES ('accepted_losses', ?)").run(JSON.stringify(kept))
 }
 
 const maxLosses = 100

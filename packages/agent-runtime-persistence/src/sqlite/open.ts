@@ -81,7 +81,7 @@ export function pause(ms: number): void {
 }
 
 function configure(db: Db, path: string, memory: boolean, durability: Durability) {
-  waitForLocks(db, 10_000)
+  waitForLocks(db, openingPatienceMs)
   assertOurs(db, path)
   const mode = db.pragma('journal_mode = WAL', { simple: true })
   if (!memory && mode !== 'wal')
@@ -220,18 +220,13 @@ export function assertKnown(version: number, path: string): void {
 
 function migrate(db: Db, path: string): void {
   if (db.pragma('user_version', { simple: true }) === schemaVersion) return
-  db.exec('BEGIN IMMEDIATE')
-  try {
+  inTurn(db, () => {
     assertOurs(db, path)
     const version = db.pragma('user_version', { simple: true }) as number
     for (const sql of migrations.slice(version)) db.exec(sql)
     db.pragma(`application_id = ${applicationId}`)
     db.pragma(`user_version = ${schemaVersion}`)
-    db.exec('COMMIT')
-  } catch (error) {
-    if (db.inTransaction) db.exec('ROLLBACK')
-    throw error
-  }
+  })
 }
 
 /** A table or a column that is gone is told here, and not by the first call that needs it. */
@@ -250,7 +245,43 @@ function assertWhole(db: Db, path: string): void {
 }
 
 /**
- * How long SQLite itself waits for another process's lock: at opening and closing. In between it does not (0), since its
+ * Writes in one transaction. SQLite's own waiting looks for the lock every 100 ms at last, and beside busy writers never finds it free:
+ * here it is looked for as a flush does, for so many ms at least.
+ */
+export function inTurn<T>(db: Db, write: () => T, patienceMs = openingPatienceMs): T {
+  waitForLocks(db, 0)
+  try {
+    begin(db, patienceMs)
+  } finally {
+    waitForLocks(db, openingPatienceMs)
+  }
+  try {
+    const outcome = write()
+    db.exec('COMMIT')
+    return outcome
+  } catch (error) {
+    if (db.inTransaction) db.exec('ROLLBACK')
+    throw error
+  }
+}
+
+function begin(db: Db, patienceMs: number): void {
+  for (let left = patienceMs / lookEveryMs; ; left--) {
+    try {
+      db.exec('BEGIN IMMEDIATE')
+      return
+    } catch (error) {
+      if (!isBusy(error) || left === 0) throw error
+      pause(lookEveryMs)
+    }
+  }
+}
+
+const openingPatienceMs = 10_000
+const lookEveryMs = 0.25
+
+/**
+ * How long SQLite itself waits for another process's lock: at opening. In between it does not (0), since its
  * waiting starves beside a busy writer and blocks; a flush tries again on its own (T2, T9).
  */
 export function waitForLocks(db: Db, ms: number): void {
@@ -258,9 +289,13 @@ export function waitForLocks(db: Db, ms: number): void {
 }
 
 function touch(db: Db): void {
-  db.prepare(
-    "INSERT INTO meta (key, value) VALUES ('opened', '1') ON CONFLICT DO UPDATE SET value = value + 1",
-  ).run()
+  inTurn(db, () =>
+    db
+      .prepare(
+        "INSERT INTO meta (key, value) VALUES ('opened', '1') ON CONFLICT DO UPDATE SET value = value + 1",
+      )
+      .run(),
+  )
 }
 
 /**
