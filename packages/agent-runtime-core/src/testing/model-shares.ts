@@ -77,12 +77,17 @@ export class ModelShares {
     if (this.config.ledger) client.credits -= cost - account.cost
   }
 
-  /** What comes next: of each lane and type the first by shares, at the lane's rank, and the oldest, at the one that waiting has lifted it to. */
+  /**
+   * What comes next: of each lane and type the first by shares, each client's tasks in their order, at the lane's rank, and the oldest, at
+   * the one that waiting has lifted it to.
+   */
   first(tasks: readonly ModelTask[], now: number): ModelTask | undefined {
     const ranked = [...Map.groupBy(tasks, ({ lane, type }) => `${lane} ${type}`).values()].flatMap((own) => {
       const rank = laneRank[own[0]?.lane ?? 'batch']
-      const all = own.map((task) => ({ task, rank }))
-      const oldest = own.toSorted((a, b) => a.sequence - b.sequence)[0]
+      const inOrder = own.toSorted((a, b) => a.sequence - b.sequence)
+      const heads = Map.groupBy(inOrder, ({ account }) => account.client).values()
+      const all = [...heads].flatMap(([task]) => (task === undefined ? [] : [{ task, rank }]))
+      const [oldest] = inOrder
       if (this.agingMs === undefined || oldest === undefined) return all
       const lifts = Math.floor((now - oldest.account.queuedAt) / this.agingMs)
       return [...all, { task: oldest, rank: rank - lifts }]

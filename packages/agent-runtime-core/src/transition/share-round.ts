@@ -85,6 +85,14 @@ export class ShareRound {
   }
 
   private first(): Ranked | undefined {
+    for (;;) {
+      const first = this.firstAsPlaced()
+      if (first !== 'misplaced') return first
+    }
+  }
+
+  /** `misplaced`: a stream stood where it belongs no more, and has been moved. */
+  private firstAsPlaced(): Ranked | 'misplaced' | undefined {
     const { shares } = this
     let first: Ranked | undefined
     for (const tree of shares.all()) {
@@ -95,13 +103,14 @@ export class ShareRound {
       if (!this.isOpen(group, entry.id)) continue
       first = earlier(first, { ...entry, ...shares.placeOf(entry.id), rank: laneRank })
       const lifted = this.liftedBy(group, laneRank)
+      if (lifted === 'misplaced') return lifted
       if (lifted !== undefined) first = earlier(first, lifted)
     }
     return first
   }
 
   /** The oldest head of a group, where it has waited for so long that it is lifted. */
-  private liftedBy(group: string, laneRank: number): Ranked | undefined {
+  private liftedBy(group: string, laneRank: number): Ranked | 'misplaced' | undefined {
     if (this.ws.config.agingMs === undefined || this.tooYoung.has(group)) return undefined
     const entry = this.shares.oldest(group)
     if (entry === undefined) return undefined
@@ -109,7 +118,7 @@ export class ShareRound {
     const task = this.round.headOf(entry.id)
     if (task !== 'unknown' && task !== undefined && !this.isAsExpected(row, task)) {
       this.correct(row, task)
-      return this.liftedBy(group, laneRank)
+      return 'misplaced'
     }
     // One whose head is not known, or may not run, is looked at first: then it is known, or out of the way.
     const rank = task === 'unknown' || task === undefined ? Number.NEGATIVE_INFINITY : this.rankOf(row, task)

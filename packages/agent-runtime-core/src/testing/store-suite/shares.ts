@@ -513,6 +513,22 @@ export function fairShares({ rule, timed, expect }: Suite): void {
     shares({}, { agingMs: 1_000 }),
   )
 
+  for (const [title, settings] of [
+    ['', shares()],
+    [', with agingMs', shares({}, { agingMs: 60_000 })],
+  ] as const)
+    rule(
+      `11.2 of clients that are level the one goes first whose next task is older, also when one before it was canceled${title}`,
+      async (scene) => {
+        await submit(scene, 'A')
+        const taskId = await scene.accepted({ client: 'B' })
+        await submit(scene, 'EB')
+        await scene.cancel(taskId)
+        expect(await served(scene)).toBe('AEB')
+      },
+      settings,
+    )
+
   rule(
     'two clients that always have tasks are never further apart than one task, and spend what their shares say',
     async (scene) => {
