@@ -20,6 +20,7 @@ export function report(ws: WorkingSet, it: Write<'report'>): OutcomeOf<'report'>
   const usage = used(ws, live, it, elapsedMs)
   ws.putUsage(usage)
   if (it.progress !== undefined) ws.putLease({ ...lease, progress: it.progress })
+  const rest = leftOf(ws, usage)
   const over = sharedExcess(ws, usage)
   const own = { cpuTimeUs: usage.computeUs, memoryBytes: usage.memoryBytes, durationMs: elapsedMs }
   const verdict = over === undefined ? decideLimits(own, limitsOf(usage)) : ({ as: 'hard', ...over } as const)
@@ -29,7 +30,7 @@ export function report(ws: WorkingSet, it: Write<'report'>): OutcomeOf<'report'>
     failHeld(ws, live, 'budget_exceeded', error)
     // What the agents used up together is no fault of the one that said so last, nor of its route.
     breach(ws, over === undefined || usage.swarm === null ? routeOf(ws, task) : swarmRoute(usage.swarm))
-    return { fenced: 'ok', verdict: 'hard', pressure: usage.pressure, message, ...leftOf(ws, usage) }
+    return { fenced: 'ok', verdict: 'hard', pressure: usage.pressure, message, ...rest }
   }
   const warns = verdict.as === 'soft' && !usage.warned
   if (warns) {
@@ -42,7 +43,6 @@ export function report(ws: WorkingSet, it: Write<'report'>): OutcomeOf<'report'>
       `{"amount":"${amount}","leaseId":"${it.leaseId}","limit":${limit},"used":${actual}}`,
     )
   }
-  const rest = leftOf(ws, usage)
   if (usage.swarm !== null) relieve(ws, usage.swarm)
   return {
     fenced: 'ok',
