@@ -1,6 +1,5 @@
 import { decideLimits, type Excess } from '../decide/limits.ts'
 import { pressureOf, scalarPressure } from '../decide/pressure.ts'
-import type { UsageSample } from '../profile.ts'
 import type { OutcomeOf, Write } from '../store.ts'
 import { restOf, unused } from './agents.ts'
 import { breach, leaveScar, routeOf, swarmRoute } from './circuits.ts'
@@ -74,11 +73,7 @@ function used(ws: WorkingSet, { lease, task }: Held, it: Write<'report'>, elapse
   const { sample } = it
   const computeUs = Math.max(before.computeUs, Math.round(sample.computeUs ?? 0))
   const memoryBytes = Math.round(sample.memoryBytes ?? before.memoryBytes)
-  const actual: UsageSample & { latencyMs: number } = {
-    latencyMs: elapsedMs,
-    ...(computeUs > 0 ? { computeUs } : {}),
-    ...(memoryBytes > 0 ? { memoryBytes } : {}),
-  }
+  const actual = { latencyMs: elapsedMs, computeUs, memoryBytes }
   return {
     ...before,
     lease: lease.id,
