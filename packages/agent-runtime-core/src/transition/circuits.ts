@@ -72,14 +72,13 @@ export function markUnhealthy(ws: WorkingSet, route: string): void {
   ws.putCircuit({ ...circuitOf(ws, route), unhealthy: true })
 }
 
-/** How work of the route ended: the probe decides, and any success heals. Costs a look where no route has a circuit. */
+/** How work of the route ended: the probe decides, and any success heals. */
 export function routeEnded(
   ws: WorkingSet,
   route: string,
   task: number,
   how: 'success' | 'failure' | 'none',
 ): void {
-  if (!ws.hasCircuits) return
   const row = ws.circuit(route)
   if (row === undefined) return
   if (row.state === 'half_open' && row.probe === task)
@@ -136,7 +135,6 @@ function answerProbe(ws: WorkingSet, before: CircuitRow | undefined, isGood: boo
 
 /** The row of a route; a probe is given up that has not begun for `circuitOpenMs`, or of which nobody has told how it went. */
 function circuitNow(ws: WorkingSet, route: string): CircuitRow | undefined {
-  if (!ws.hasCircuits) return undefined
   const row = ws.circuit(route)
   if (row?.state !== 'half_open' || hasBegun(ws, row)) return row
   const isGivenUp = ws.now.leaseAt - (row.probeAt ?? 0) >= ws.config.circuitOpenMs

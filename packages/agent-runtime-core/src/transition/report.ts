@@ -1,6 +1,5 @@
 import { decideLimits, type Excess } from '../decide/limits.ts'
 import { pressureOf, scalarPressure } from '../decide/pressure.ts'
-import type { UsageSample } from '../profile.ts'
 import type { OutcomeOf, Write } from '../store.ts'
 import { restOf, unused } from './agents.ts'
 import { breach, leaveScar, routeOf, swarmRoute } from './circuits.ts'
@@ -20,6 +19,7 @@ export function report(ws: WorkingSet, it: Write<'report'>): OutcomeOf<'report'>
   const usage = used(ws, live, it, elapsedMs)
   ws.putUsage(usage)
   if (it.progress !== undefined) ws.putLease({ ...lease, progress: it.progress })
+  const rest = leftOf(ws, usage)
   const over = sharedExcess(ws, usage)
   const own = { cpuTimeUs: usage.computeUs, memoryBytes: usage.memoryBytes, durationMs: elapsedMs }
   const verdict = over === undefined ? decideLimits(own, limitsOf(usage)) : ({ as: 'hard', ...over } as const)
@@ -29,7 +29,7 @@ export function report(ws: WorkingSet, it: Write<'report'>): OutcomeOf<'report'>
     failHeld(ws, live, 'budget_exceeded', error)
     // What the agents used up together is no fault of the one that said so last, nor of its route.
     breach(ws, over === undefined || usage.swarm === null ? routeOf(ws, task) : swarmRoute(usage.swarm))
-    return { fenced: 'ok', verdict: 'hard', pressure: usage.pressure, message, ...leftOf(ws, usage) }
+    return { fenced: 'ok', verdict: 'hard', pressure: usage.pressure, message, ...rest }
   }
   const warns = verdict.as === 'soft' && !usage.warned
   if (warns) {
@@ -42,7 +42,6 @@ export function report(ws: WorkingSet, it: Write<'report'>): OutcomeOf<'report'>
       `{"amount":"${amount}","leaseId":"${it.leaseId}","limit":${limit},"used":${actual}}`,
     )
   }
-  const rest = leftOf(ws, usage)
   if (usage.swarm !== null) relieve(ws, usage.swarm)
   return {
     fenced: 'ok',
@@ -74,11 +73,7 @@ function used(ws: WorkingSet, { lease, task }: Held, it: Write<'report'>, elapse
   const { sample } = it
   const computeUs = Math.max(before.computeUs, Math.round(sample.computeUs ?? 0))
   const memoryBytes = Math.round(sample.memoryBytes ?? before.memoryBytes)
-  const actual: UsageSample & { latencyMs: number } = {
-    latencyMs: elapsedMs,
-    ...(computeUs > 0 ? { computeUs } : {}),
-    ...(memoryBytes > 0 ? { memoryBytes } : {}),
-  }
+  const actual = { latencyMs: elapsedMs, computeUs, memoryBytes }
   return {
     ...before,
     lease: lease.id,

@@ -3,9 +3,8 @@ import type { LeaseRow, TaskRow } from './rows.ts'
 import { leaveSwarm } from './agents.ts'
 import type { WorkingSet } from './working-set.ts'
 
-/** A lease has ended: what it held is given back. Costs a look where nothing has a profile. */
+/** A lease has ended: what it held is given back. */
 export function leaseOver(ws: WorkingSet, lease: LeaseRow): void {
-  if (!ws.hasUsages) return
   const usage = ws.usage(lease.task)
   if (usage === undefined) return
   if (usage.swarm === null) ws.dropUsage(lease.task)
@@ -29,7 +28,6 @@ export function workEnded(
   isOver: boolean,
 ): void {
   routeEnded(ws, routeOf(ws, task), task.id, how)
-  if (!ws.hasUsages) return
   const usage = ws.usage(task.id)
   if (usage === undefined) return
   if (usage.swarm !== null) routeEnded(ws, swarmRoute(usage.swarm), task.id, how)

@@ -336,10 +336,6 @@ export class WorkingSet {
     if (this.circuit(route) !== undefined) this.circuits.set(route, undefined)
   }
 
-  /** Whether any task has a profile. */
-  get hasUsages(): boolean {
-    return this.base.usages.size > 0 || this.usages.size > 0
-  }
   usage(task: number): UsageRow | undefined {
     return this.usages.has(task) ? this.usages.get(task) : this.base.usages.get(task)
   }

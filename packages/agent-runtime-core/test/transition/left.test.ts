@@ -1,33 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { profileConfigs, type ResourceLimits } from '../../src/profile.ts'
-import { unused } from '../../src/transition/agents.ts'
 import { leftOf, limitsOf } from '../../src/transition/left.ts'
-import type { SwarmRow, UsageRow } from '../../src/transition/index.ts'
-import { workingSet } from './rows.ts'
+import type { UsageRow } from '../../src/transition/index.ts'
+import { swarm, usage, workingSet } from './rows.ts'
 
-const terms = { profile: 'STANDARD', config: profileConfigs.STANDARD, grantedMs: 30_000 } as const
-const usage = (changes: Partial<UsageRow> = {}, limits: ResourceLimits = {}): UsageRow => ({
-  ...unused,
-  task: 7,
-  route: 'work',
-  terms: { ...terms, limits },
-  ...changes,
-})
-
-/** A swarm that shares 1 000 µs and 1 000 bytes; agents that have ended took 100 µs of it. */
-const swarm: SwarmRow = {
-  name: 's',
-  terms: {
-    route: 'work',
-    terms: { ...terms, limits: {} },
-    maxAgents: 9,
-    threshold: 1,
-    sharedBudget: { totalCpuTimeUs: 1_000, totalMemoryBytes: 1_000 },
-  },
-  spentUs: 100,
-  spawned: 2,
-  createdAt: 0,
-}
 const other = usage({ task: 8, swarm: 's', agent: 'b', computeUs: 200, memoryBytes: 300 })
 
 /** What is left of it for an agent, beside another one that has used 200 µs and holds 300 bytes. */

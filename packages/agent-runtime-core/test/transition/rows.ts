@@ -1,16 +1,21 @@
 import { createHash } from 'node:crypto'
 import { type ExecutionConfig, parseExecutionConfig } from '../../src/config.ts'
 import { createIdCodec } from '../../src/ids.ts'
+import { profileConfigs, type ResourceLimits } from '../../src/profile.ts'
+import { unused } from '../../src/transition/agents.ts'
 import {
   type Base,
   childKey,
   type ChildRow,
+  type CircuitRow,
   type Instant,
   type LeaseRow,
   type QuotaRow,
   noTotals,
   type StreamRow,
+  type SwarmRow,
   type TaskRow,
+  type UsageRow,
   type WorkerRow,
   WorkingSet,
 } from '../../src/transition/index.ts'
@@ -187,21 +192,44 @@ export const quota: QuotaRow = {
   blockedUntil: 0,
 }
 
+/** The circuit of the route `work`, which is closed: something went wrong, and nothing has succeeded since. */
+export function circuit(changes: Partial<CircuitRow> = {}): CircuitRow {
+  return {
+    route: 'work',
+    state: 'closed',
+    scar: 0,
+    scarAt: 0,
+    openedAt: null,
+    probeAt: null,
+    unhealthy: true,
+    probe: null,
+    ...changes,
+  }
+}
+
 /** Task 7 is the probe that finds out whether its route is well again. */
 export const probing: Rows = {
-  circuits: new Map([
-    [
-      'work',
-      {
-        route: 'work',
-        state: 'half_open',
-        scar: 0,
-        scarAt: 0,
-        openedAt: 1,
-        probeAt: 2,
-        unhealthy: true,
-        probe: 7,
-      },
-    ],
-  ]),
+  circuits: new Map([['work', circuit({ state: 'half_open', openedAt: 1, probeAt: 2, probe: 7 })]]),
+}
+
+const terms = { profile: 'STANDARD', config: profileConfigs.STANDARD, grantedMs: 30_000 } as const
+
+/** What task 7, which is in no swarm, has used: nothing yet. */
+export function usage(changes: Partial<UsageRow> = {}, limits: ResourceLimits = {}): UsageRow {
+  return { ...unused, task: 7, route: 'work', terms: { ...terms, limits }, ...changes }
+}
+
+/** A swarm that shares 1 000 µs and 1 000 bytes; agents that have ended took 100 µs of it. */
+export const swarm: SwarmRow = {
+  name: 's',
+  terms: {
+    route: 'work',
+    terms: { ...terms, limits: {} },
+    maxAgents: 9,
+    threshold: 1,
+    sharedBudget: { totalCpuTimeUs: 1_000, totalMemoryBytes: 1_000 },
+  },
+  spentUs: 100,
+  spawned: 2,
+  createdAt: 0,
 }
