@@ -33,7 +33,7 @@ function untilOf(ws: WorkingSet, { retryAfterMs }: BackOff): number {
 /** Tasks that are not over and name a key that their stream does not have. */
 function tasksNaming(ws: WorkingSet, key: string): readonly TaskRow[] {
   const fresh = ws.events
-    .filter(({ task, type }) => type === 'task.queued' && task >= ws.base.next.task)
+    .filter(({ type }) => type === 'task.queued')
     .filter(({ data }) => quotaKeysOf(JSON.parse(data) as QuotaNames).includes(key))
     .map(({ task }) => task)
   return [...(ws.base.naming.get(key) ?? []), ...fresh].flatMap((id) => {

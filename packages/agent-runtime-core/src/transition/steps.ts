@@ -43,13 +43,16 @@ function branchesText({ branches, branchKeys }: Write<'recordStep'>): string {
   return branches === undefined ? '' : `${keys}"branches":"${branches}",`
 }
 
-/** The stored result of the memo at `seq`; the store has put blobs back into the events it loaded. */
+/**
+ * The stored result of the memo at `seq`; the store has put blobs back into the events it loaded. No key before it reads like its name:
+ * quotes in a text are escaped.
+ */
 function memoText(ws: WorkingSet, task: number, seq: number): string {
   const fresh = ws.events.find((event) => event.task === task && event.seq === seq)
   if (fresh !== undefined && fresh.blob !== null) return ws.blobs.get(fresh.blob) ?? ''
   const text = fresh?.data ?? ws.base.events.get(`${task}:${seq}`)
   if (text === undefined) throw new Error(`memo ${task}:${seq} was not loaded`)
-  return text.slice(text.indexOf('"result":', text.indexOf('"position":')) + 9, -1)
+  return text.slice(text.indexOf('"result":') + 9, -1)
 }
 
 /** The intent of a step, before it runs. Source: `docs/semantics.md 7.6`. */

@@ -206,6 +206,15 @@ export function circuit(changes: Partial<CircuitRow> = {}): CircuitRow {
     ...changes,
   }
 }
+/** The tasks of the stream hold the quota. */
+export const limited: Rows = {
+  streams: [{ ...stream, quotaKeys: [quota.key] }],
+  quotas: new Map([[quota.key, quota]]),
+}
+/** Settings by which that quota counts tokens. */
+export const { config: counting } = parseExecutionConfig({
+  quotaConfig: { models: { big: { tokensPerWindow: 100 } } },
+})
 
 /** Task 7 is the probe that finds out whether its route is well again. */
 export const probing: Rows = {

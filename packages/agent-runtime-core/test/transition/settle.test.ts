@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
 import { type BudgetSum, noUse } from '../../src/budget.ts'
-import { parseExecutionConfig } from '../../src/config.ts'
 import { RETRY_KEY } from '../../src/decide/replay.ts'
 import type { Settlement, Write } from '../../src/store.ts'
 import { CALLER } from '../../src/transition/caller.ts'
@@ -17,14 +16,15 @@ import type { WorkingSet } from '../../src/transition/working-set.ts'
 import {
   childRow,
   config,
+  counting,
   family,
   ids,
   lease,
+  limited,
   now,
   probing,
   quota,
   type Rows,
-  stream,
   task,
   workingSet,
 } from './rows.ts'
@@ -46,14 +46,6 @@ const said = (ws: WorkingSet) => {
   return [event?.type, event?.data, event?.also]
 }
 const tokens = (count: number) => ({ tokens: count, money: 0, cost: 0 })
-
-const limited: Rows = {
-  streams: [{ ...stream, quotaKeys: [quota.key] }],
-  quotas: new Map([[quota.key, quota]]),
-}
-const counting = parseExecutionConfig({
-  quotaConfig: { models: { big: { tokensPerWindow: 100 } } },
-}).config
 
 const budgetOf = (owner: number, limits: BudgetSum, changes: Partial<BudgetRow> = {}): BudgetRow => ({
   task: owner,
