@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto'
+import { noUse } from '../../src/budget.ts'
 import { type ExecutionConfig, parseExecutionConfig } from '../../src/config.ts'
 import { createIdCodec } from '../../src/ids.ts'
 import { profileConfigs, type ResourceLimits } from '../../src/profile.ts'
 import { unused } from '../../src/transition/agents.ts'
 import {
   type Base,
+  type BudgetRow,
   childKey,
   type ChildRow,
   type CircuitRow,
@@ -241,4 +243,26 @@ export const swarm: SwarmRow = {
   spentUs: 100,
   spawned: 2,
   createdAt: 0,
+}
+
+/** A budget of task 7 that limits nothing and of which nothing is used. */
+export function budget(changes: Partial<BudgetRow> = {}): BudgetRow {
+  return {
+    task: 7,
+    above: null,
+    limits: {},
+    soft: {},
+    used: noUse,
+    own: noUse,
+    startedAt: null,
+    dueAt: null,
+    asked: null,
+    asks: 0,
+    ...changes,
+  }
+}
+
+/** Budgets as they were loaded. */
+export function budgetsIn(...rows: readonly BudgetRow[]): ReadonlyMap<number, BudgetRow> {
+  return new Map(rows.map((row) => [row.task, row]))
 }
