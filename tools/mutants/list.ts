@@ -43,7 +43,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'I10 the fencing token stays when a task is claimed again',
     file: `${core}transition/claim.ts`,
-    edits: [['const fence = task.fence + 1', 'const fence = Math.max(1, task.fence)']],
+    edits: [['Math.max(task.fence, ws.around.fenceFloor) + 1', 'Math.max(1, task.fence)']],
     killedBy: conformance('4.6'),
   },
   {

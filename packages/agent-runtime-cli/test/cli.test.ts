@@ -183,7 +183,7 @@ describe('what goes wrong', () => {
     ['no store', ['verify'], 2, /^agent-runtime: it is called as: agent-runtime verify STORE;/],
     ['too much', ['verify', path, path], 2, /is called as/],
     ['an unknown option', ['verify', path, '--deep'], 2, /^agent-runtime: Unknown option '--deep'/],
-    ['a number that is none', ['verify', path, '--max-faults', 'many'], 2, /whole number from 1 to 10 000/],
+    ['a number that is none', ['verify', path, '--max-faults', 'many'], 2, /whole number from 1 to 10000/],
     ['a URL that is none', ['verify', 'postgres://x'], 2, /unknown store "postgres:\/\/x"/],
     ['a store in memory', ['doctor', 'sqlite::memory:'], 2, /in memory/],
     ['a missing store', ['verify', path], 66, /^agent-runtime: there is no store at .*it\.db\n$/],
