@@ -26,8 +26,12 @@ export function prepareMemos(
   tables: SqliteTables,
 ): {
   readonly steps: (row: TaskRow) => StepRecord[]
-  /** `events` are those of the task that are of {@link memoTypes}, in their order. */
-  readonly memos: (row: TaskRow, events: readonly PlainEvent[]) => Reads['memos']['answer']
+  /** `events` are those of the task that are of {@link memoTypes}, in their order; `hasChildren`: whether another says that it has had any. */
+  readonly memos: (
+    row: TaskRow,
+    events: readonly PlainEvent[],
+    hasChildren: boolean,
+  ) => Reads['memos']['answer']
 } {
   const { load, ids } = tables
   const settledFailures = prepareSettledFailures(db, tables)
@@ -68,15 +72,18 @@ export function prepareMemos(
     }
   }
 
-  function memosOf(row: TaskRow, events: readonly PlainEvent[]): Reads['memos']['answer'] {
+  function memosOf(
+    row: TaskRow,
+    events: readonly PlainEvent[],
+    hasChildren: boolean,
+  ): Reads['memos']['answer'] {
     const steps: StepRecord[] = []
     const waits: WaitRecord[] = []
     const found = events.filter(({ type, data }) => type !== 'task.requeued' && !PUT_BACK.has(data))
     const sentBack = found.some(({ type, data }) => isWaitEnd(type) && data.includes('"since":'))
       ? load.rejections(row.id)
       : []
-    const children = childRecords
-      .all(row.id)
+    const children = (hasChildren ? childRecords.all(row.id) : [])
       .map(({ id, explicit, policy, ...child }): ChildRecord => ({
         ...child,
         taskId: explicit ?? ids.task(id),

@@ -141,11 +141,13 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
           const row = find(query.taskId)
           if (row === undefined) return noMemos
           const passed: PlainEvent[] = []
+          let hasChildren = false
           const fault = faultOf(row, (event) => {
             if (memoTypes.has(event.type)) passed.push(event)
+            hasChildren ||= event.type === 'child.spawned' || event.type === 'child.inherited'
           })
           if (fault !== undefined) throw historyEdited(query.taskId, fault)
-          return memos.memos(row, passed)
+          return memos.memos(row, passed, hasChildren)
         })
       case 'approvals':
         return approvals(query)
