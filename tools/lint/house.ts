@@ -24,6 +24,7 @@ const mayImport: Record<string, string[]> = {
 /** The files that put the rooms together, so that a user needs one import: for programs, and for their tests. */
 const compositionRoots: ReadonlySet<string> = new Set([
   'agent-runtime/src/create-runtime.ts',
+  'agent-runtime/src/composed-runtime.ts',
   'agent-runtime/src/testing/test-process.ts',
 ])
 

@@ -68,6 +68,7 @@ const lines: Record<string, [line: string, refusedBy: string | undefined][]> = {
     [`import '@ku0/agent-runtime-persistence'`, undefined],
     [`import '@ku0/agent-runtime-telemetry'`, undefined],
   ],
+  'packages/agent-runtime/src/composed-runtime.ts': [[`import '@ku0/agent-runtime-telemetry'`, undefined]],
   'packages/agent-runtime/src/runtime.ts': [
     [`import '@ku0/agent-runtime-core/testing'`, undefined],
     [`import '@ku0/agent-gym'`, star],

@@ -16,6 +16,9 @@ export type RejectionPolicy = (typeof rejectionPolicies)[number]
 export const approvalTimeouts = ['throw', 'approve', 'reject', 'fail'] as const
 export type ApprovalTimeout = (typeof approvalTimeouts)[number]
 
+/** What a verdict says that no human gave, in canonical form. */
+export const TIMEOUT_VERDICT = '{"by":"timeout"}'
+
 /** What a handler asks a human for, as the store is told of it. */
 export interface ApprovalRequest {
   /** In the codec's form. */

@@ -1,6 +1,5 @@
-import { approvalName } from './approval.ts'
+import { approvalName, TIMEOUT_VERDICT } from './approval.ts'
 import { childName } from './child.ts'
-import { TIMEOUT_VERDICT } from './transition/approvals.ts'
 import { canonical } from './codec.ts'
 import { isRetryWait } from './decide/replay.ts'
 import type { EventData, StoredEvent } from './event.ts'

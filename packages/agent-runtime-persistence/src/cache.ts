@@ -1,3 +1,4 @@
+import { type ShareTree } from '@ku0/agent-runtime-core'
 import {
   gone,
   mergeHeads,
@@ -19,7 +20,6 @@ import {
   type ShareBook,
   type ShareOrder,
   type SharePool,
-  type ShareTree,
   type SignalRow,
   type Placed,
   type StreamRow,
@@ -30,7 +30,7 @@ import {
   type WaitRow,
   type WorkerRow,
   type WorkingSet,
-} from '@ku0/agent-runtime-core'
+} from '@ku0/agent-runtime-core/transition'
 
 /** Heads of one stream that are kept between flushes; what lies behind them is read again when they are used up. */
 const maxHeads = 512

@@ -4,17 +4,15 @@ import {
   type Claim,
   type Environment,
   type ExecutionConfig,
-  type Instant,
   type Interest,
   type OutputChunk,
   type Read,
   type StoredEvent,
   type StoreInfo,
-  type Surroundings,
   type Write,
   type LeaseNotice,
-  type LeaseRow,
 } from '@ku0/agent-runtime-core'
+import { type Instant, type Surroundings, type LeaseRow } from '@ku0/agent-runtime-core/transition'
 import { Cache } from './cache.ts'
 import { flush, type Credit, type Flushed } from './flush.ts'
 import { Publisher } from './publisher.ts'

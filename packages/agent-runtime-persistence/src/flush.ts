@@ -1,3 +1,4 @@
+import { type Claim, type OutcomeOf, type Write, type WriteKind } from '@ku0/agent-runtime-core'
 import {
   beginBudgets,
   ClaimRound,
@@ -11,16 +12,12 @@ import {
   sweep,
   takeOver,
   WorkingSet,
-  type Claim,
   type Demander,
   type Grant,
   type Instant,
   type LeaseRow,
-  type OutcomeOf,
   type Surroundings,
-  type Write,
-  type WriteKind,
-} from '@ku0/agent-runtime-core'
+} from '@ku0/agent-runtime-core/transition'
 import type { Cache } from './cache.ts'
 import {
   loadBudgets,

@@ -99,12 +99,8 @@ export interface Problem {
 const maxOffsetMs = 10_000
 const maxWalBytes = 128 * 1024 * 1024
 
-/**
- * Looks at a store and its surroundings: real durability settings, versions, file modes, sizes, the clock, processes, the anchor. Writes nothing to
- * the store, and may be used while it is in use; it tries the settings in a scratch database. Rejects as `verifyStore` does. Source:
- * `docs/operating.md`, Doctor.
- */
-export async function inspectStore(url: string): Promise<Inspection> {
+/** See `inspectStore`. */
+export async function inspect(url: string): Promise<Inspection> {
   const { db, path } = openForReading(parseStoreUrl(url))
   try {
     // First: the journal is never behind what was an anchor before.

@@ -1,17 +1,19 @@
 import {
   addUse,
-  childKey,
-  evaluationKey,
   fieldOver,
   runKeyOf,
   noUse,
-  type BudgetRow,
   type BudgetUse,
-  type LeaseRow,
   type Submission,
-  type UsageRow,
   type Write,
 } from '@ku0/agent-runtime-core'
+import {
+  childKey,
+  evaluationKey,
+  type BudgetRow,
+  type LeaseRow,
+  type UsageRow,
+} from '@ku0/agent-runtime-core/transition'
 import type { Cache } from './cache.ts'
 import type { SqliteTables } from './sqlite/tables.ts'
 

@@ -11,7 +11,6 @@ import {
   type Rules,
   show,
 } from '@ku0/agent-runtime-core'
-import { openInlineStore } from './inline-store.ts'
 import { assertNodeSupported } from './node-version.ts'
 import type { Durability } from './sqlite/open.ts'
 import type { StoreFront } from './front.ts'
@@ -64,7 +63,7 @@ const openRules: Rules<OpenStoreOptions> = {
   environment: ['an object of clock, timers, ids, random, digest', isEnvironment],
 }
 
-function openUnchecked(url: string, options: OpenStoreOptions): StoreFront | Promise<StoreFront> {
+async function openUnchecked(url: string, options: OpenStoreOptions): Promise<StoreFront> {
   const path = parseStoreUrl(url)
   assertNodeSupported()
   const { config } = parseExecutionConfig(options.config)
@@ -79,8 +78,11 @@ function openUnchecked(url: string, options: OpenStoreOptions): StoreFront | Pro
     acceptLoss: options.acceptLoss ?? false,
     identity,
   } as const
-  if (options.thread === false || options.environment !== undefined)
+  if (options.thread === false || options.environment !== undefined) {
+    // The engine is loaded only where it runs: beside a thread the process starts without it.
+    const { openInlineStore } = await import('./inline-store.ts')
     return openInlineStore({ ...shared, environment, chain: chainDigest })
+  }
   return openThreadStore(shared, environment)
 }
 

@@ -1,12 +1,5 @@
-import type {
-  Interest,
-  OutputChunk,
-  Read,
-  ReadKind,
-  Reads,
-  StoredEvent,
-  WorkingSet,
-} from '@ku0/agent-runtime-core'
+import type { Interest, OutputChunk, Read, ReadKind, Reads, StoredEvent } from '@ku0/agent-runtime-core'
+import type { WorkingSet } from '@ku0/agent-runtime-core/transition'
 import { alsoOf, wantedBy, type Wants } from './published.ts'
 import type { SqliteTables } from './sqlite/tables.ts'
 

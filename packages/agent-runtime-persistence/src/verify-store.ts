@@ -15,14 +15,8 @@ export interface VerifyOptions {
 
 const verifyRules: Rules<VerifyOptions> = { maxFaults: wholeNumber(1, 10_000), signal: signalRule }
 
-/**
- * Verifies the store at a URL: pages and indexes, every task's events against their hash chain and every row against what the events make of
- * it, sums against counts, the journal against its own chain, and its end against the anchor. Changes nothing, and may be used while other
- * processes, and this one, write to the store: it reads on its own connection, in slices of some 20 ms, between which the event loop runs.
- * What is wrong is told as data; it rejects with a StoreError when the file cannot be read at all, and with `not_found` when there is none.
- * Source: `docs/operating.md`, Verify.
- */
-export async function verifyStore(url: string, options: VerifyOptions = {}): Promise<Verification> {
+/** See `verifyStore`. */
+export async function verify(url: string, options: VerifyOptions = {}): Promise<Verification> {
   assertOptions('verifyStore', options, verifyRules)
   return verifyFile(parseStoreUrl(url), options)
 }

@@ -1,3 +1,4 @@
+import { type SharesConfig } from '@ku0/agent-runtime-core'
 import {
   newClient,
   poolAmong,
@@ -6,10 +7,9 @@ import {
   type ShareBook,
   type ClientRow,
   type Instant,
-  type SharesConfig,
   type StreamRow,
   type Surroundings,
-} from '@ku0/agent-runtime-core'
+} from '@ku0/agent-runtime-core/transition'
 import type { Cache } from './cache.ts'
 import type { Load } from './sqlite/load.ts'
 

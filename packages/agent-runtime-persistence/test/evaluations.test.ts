@@ -6,10 +6,9 @@ import {
   domainWeights,
   nextReputation,
   parseExecutionConfig,
-  type ReputationRow,
-  WorkingSet,
   type Write,
 } from '@ku0/agent-runtime-core'
+import { type ReputationRow, WorkingSet } from '@ku0/agent-runtime-core/transition'
 import { createVirtualEnvironment, Scene } from '@ku0/agent-runtime-core/testing'
 import Database from 'better-sqlite3'
 import { describe, expect, onTestFinished, test } from 'vitest'

@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { flushRank, parseExecutionConfig, type StoreError, type WriteKind } from '@ku0/agent-runtime-core'
+import { parseExecutionConfig, type StoreError, type WriteKind } from '@ku0/agent-runtime-core'
+import { flushRank } from '@ku0/agent-runtime-core/transition'
 import { createVirtualEnvironment, Scene } from '@ku0/agent-runtime-core/testing'
 import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'

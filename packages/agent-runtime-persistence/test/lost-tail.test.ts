@@ -137,9 +137,9 @@ describe('T6 a log whose end is gone (docs/reliability.md T6, D05)', () => {
     truncateSync(`${cut}-wal`, 100)
     expect(statSync(cut).size).toBeLessThan(5_000)
     const url = `sqlite:${cut}`
-    const readers = [verifyStore(url), inspectStore(url), backupStore(url, join(folder, 'copy.db'))]
-    for (const reading of readers)
-      await expect(reading).rejects.toMatchObject({
+    const readers = [verifyStore, inspectStore, (it: string) => backupStore(it, join(folder, 'copy.db'))]
+    for (const read of readers)
+      await expect(read(url)).rejects.toMatchObject({
         code: 'store_data_loss',
         details: { anchored: 3, lastGood: 0 },
       })

@@ -4,7 +4,6 @@ import {
   addUse,
   type ApprovalTerms,
   approvalTimeouts,
-  blobReference,
   canonical,
   childPolicies,
   CHAIN_START,
@@ -21,6 +20,7 @@ import {
   type UsageSum,
   waitKinds,
 } from '@ku0/agent-runtime-core'
+import { blobReference } from '@ku0/agent-runtime-core/transition'
 import Database from 'better-sqlite3'
 import { verifyStore } from '../src/index.ts'
 

@@ -42,9 +42,6 @@ export function outcomeAtTimeout({ onTimeout }: ApprovalTerms): WaitOutcome | 'f
   }
 }
 
-/** What a verdict says that no human gave. */
-export const TIMEOUT_VERDICT = '{"by":"timeout"}'
-
 /** Whether this end of an approval sends the task back to its last approval. Source: `docs/semantics.md 12.2`. */
 export function sendsBack({ terms }: WaitRow, outcome: WaitOutcome | 'fail'): boolean {
   return outcome === 'fail' || (outcome === 'rejected' && terms?.onReject === 'rerun')

@@ -1,5 +1,6 @@
+import { TIMEOUT_VERDICT } from '../approval.ts'
 import { childName } from '../child.ts'
-import { refusalOf, sendsBack, TIMEOUT_VERDICT } from './approvals.ts'
+import { refusalOf, sendsBack } from './approvals.ts'
 import { cancelChildren, dropChildren } from './cancel.ts'
 import { tellParent } from './children.ts'
 import { taskOver } from './over.ts'

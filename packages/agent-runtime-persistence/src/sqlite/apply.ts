@@ -9,7 +9,7 @@ import type {
   TaskRow,
   WaitRow,
   WorkingSet,
-} from '@ku0/agent-runtime-core'
+} from '@ku0/agent-runtime-core/transition'
 import {
   canonical,
   childPolicies,

@@ -2,10 +2,10 @@ import {
   type ApprovalTerms,
   canonical,
   type EventData,
-  type Instant,
   type PendingApproval,
   type Reads,
 } from '@ku0/agent-runtime-core'
+import { type Instant } from '@ku0/agent-runtime-core/transition'
 import type { Statements } from './statements.ts'
 import type { SqliteTables } from './tables.ts'
 

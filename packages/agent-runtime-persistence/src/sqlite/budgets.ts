@@ -5,13 +5,11 @@ import {
   type BudgetField,
   budgetFields,
   type BudgetRecord,
-  type BudgetRow,
   type BudgetSum,
   type BudgetUse,
-  type Instant,
   type Reads,
-  type TaskRow,
 } from '@ku0/agent-runtime-core'
+import { type BudgetRow, type Instant, type TaskRow } from '@ku0/agent-runtime-core/transition'
 import type { SqliteTables } from './tables.ts'
 
 /** Reads budgets as people see them. Source: `docs/semantics.md 11.5`. */

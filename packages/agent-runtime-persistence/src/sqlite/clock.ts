@@ -1,4 +1,5 @@
-import type { Clock, Instant } from '@ku0/agent-runtime-core'
+import type { Clock } from '@ku0/agent-runtime-core'
+import type { Instant } from '@ku0/agent-runtime-core/transition'
 import type { Db } from './open.ts'
 
 /**

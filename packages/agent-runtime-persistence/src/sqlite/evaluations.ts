@@ -1,17 +1,19 @@
 import {
   dimensions,
-  evaluationRecordOf,
   nearestTo,
-  reputationRecordOf,
   type Dimension,
-  type EvaluationRow,
   type Read,
   type Reads,
   type ReputationRecord,
-  type ReputationRow,
   type Scores,
-  type WorkingSet,
 } from '@ku0/agent-runtime-core'
+import {
+  evaluationRecordOf,
+  reputationRecordOf,
+  type EvaluationRow,
+  type ReputationRow,
+  type WorkingSet,
+} from '@ku0/agent-runtime-core/transition'
 import type { Statements } from './statements.ts'
 import type { SqliteTables } from './tables.ts'
 

@@ -9,10 +9,9 @@ import {
   type ExecutionConfig,
   type Explanation,
   type FailureReason,
-  type Instant,
   type TaskRecord,
-  type TaskRow,
 } from '@ku0/agent-runtime-core'
+import { type Instant, type TaskRow } from '@ku0/agent-runtime-core/transition'
 import type { SqliteTables } from './tables.ts'
 
 /** Tells why a task that is over ended as it did. */

@@ -18,9 +18,9 @@ import {
   type RequeueReason,
   type Requeues,
   type TaskRecord,
-  type TaskRow,
   type WaitReason,
 } from '@ku0/agent-runtime-core'
+import { type TaskRow } from '@ku0/agent-runtime-core/transition'
 import { prepareExplainEnd } from './explain-end.ts'
 import { prepareQueueView, type QueueContext, type QueueView } from './queue-view.ts'
 

@@ -1,12 +1,5 @@
-import {
-  blobReference,
-  CHAIN_START,
-  chainText,
-  type EventType,
-  type HistoryFault,
-  type Surroundings,
-  type TaskRow,
-} from '@ku0/agent-runtime-core'
+import { CHAIN_START, chainText, type EventType, type HistoryFault } from '@ku0/agent-runtime-core'
+import { blobReference, type Surroundings, type TaskRow } from '@ku0/agent-runtime-core/transition'
 import type { Statements } from './statements.ts'
 import type { Load } from './load.ts'
 

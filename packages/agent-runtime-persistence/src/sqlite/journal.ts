@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { EventRow } from '@ku0/agent-runtime-core'
+import type { EventRow } from '@ku0/agent-runtime-core/transition'
 import type { Statements } from './statements.ts'
 
 /** A stretch of one task's events: `[task, first seq, last seq]`. */

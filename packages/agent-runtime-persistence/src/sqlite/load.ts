@@ -1,22 +1,24 @@
 import {
   childPolicies,
   clientTiers,
-  groupOf,
-  OPEN,
   leaseStates,
-  noTotals,
   taskStates,
   isVoid,
   outlivesRejection,
   quotaKeysOf,
   waitKinds,
+  type QuotaNames,
+} from '@ku0/agent-runtime-core'
+import {
+  groupOf,
+  OPEN,
+  noTotals,
   type BudgetRow,
   type ChildRow,
   type ClientRow,
   type KeyRow,
   type LeaseRow,
   type MemoRow,
-  type QuotaNames,
   type QuotaRow,
   type ScheduleRow,
   type SignalRow,
@@ -26,7 +28,7 @@ import {
   type VerdictsRow,
   type WaitRow,
   type WorkerRow,
-} from '@ku0/agent-runtime-core'
+} from '@ku0/agent-runtime-core/transition'
 import { prepareEvaluationLoad } from './evaluations.ts'
 import type { PlainEvent } from './integrity.ts'
 import type { Statements } from './statements.ts'

@@ -9,10 +9,9 @@ import {
   type Reads,
   type StepRecord,
   type StoredEvent,
-  type TaskRow,
   type WaitRecord,
-  type WaitRow,
 } from '@ku0/agent-runtime-core'
+import { type TaskRow, type WaitRow } from '@ku0/agent-runtime-core/transition'
 import { startsIn } from './doubts.ts'
 import type { PlainEvent } from './integrity.ts'
 import { standing } from './load.ts'

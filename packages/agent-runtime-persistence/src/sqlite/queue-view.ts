@@ -13,20 +13,22 @@ import {
   shareIncrement,
   suspectFrom,
   tierWeights,
-  toReserve,
-  type ClientRow,
   type ExecutionConfig,
   type Explanation,
-  type Instant,
   type QueuedStream,
   type QueuePlace,
-  type QuotaRow,
   type Standing,
   type StartEstimate,
-  type StreamRow,
-  type TaskRow,
   type WorkerStatus,
 } from '@ku0/agent-runtime-core'
+import {
+  toReserve,
+  type ClientRow,
+  type Instant,
+  type QuotaRow,
+  type StreamRow,
+  type TaskRow,
+} from '@ku0/agent-runtime-core/transition'
 import type { Statements } from './statements.ts'
 import type { SqliteTables } from './tables.ts'
 

@@ -1,18 +1,13 @@
 import {
-  CALLER,
   canonical,
-  clientRecordOf,
   historyEdited,
   lanes,
   quotaStateOf,
-  scheduleRecordOf,
   type ClientRecord,
   type EventData,
   type ExecutionConfig,
   type ExecutionLease,
-  type Instant,
   type Lane,
-  type LeaseRow,
   type OutputChunk,
   type ProfileTerms,
   type Read,
@@ -23,10 +18,17 @@ import {
   type StoreStats,
   type TaskFilter,
   type TaskRecord,
-  type TaskRow,
   usageOf,
   type WorkerStatus,
 } from '@ku0/agent-runtime-core'
+import {
+  CALLER,
+  clientRecordOf,
+  scheduleRecordOf,
+  type Instant,
+  type LeaseRow,
+  type TaskRow,
+} from '@ku0/agent-runtime-core/transition'
 import { prepareExplain } from './explain.ts'
 import { prepareApprovals } from './approvals.ts'
 import { prepareBudgets } from './budgets.ts'

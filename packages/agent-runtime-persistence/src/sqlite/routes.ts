@@ -7,19 +7,21 @@ import {
   resistanceOf,
   scarNow,
   sharedRest,
-  shareOf,
   swarmPressure,
-  swarmRoute,
-  type CircuitRow,
   type ExecutionConfig,
   type IdCodec,
-  type Instant,
   type Reads,
   type RouteRecord,
   type SwarmRecord,
+} from '@ku0/agent-runtime-core'
+import {
+  shareOf,
+  swarmRoute,
+  type CircuitRow,
+  type Instant,
   type SwarmRow,
   type UsageRow,
-} from '@ku0/agent-runtime-core'
+} from '@ku0/agent-runtime-core/transition'
 import type { Load } from './load.ts'
 
 interface RoutesContext {

@@ -1,10 +1,5 @@
-import {
-  blobReference,
-  checkpointText,
-  type IdCodec,
-  type StartedStep,
-  type WorkingSet,
-} from '@ku0/agent-runtime-core'
+import { type IdCodec, type StartedStep } from '@ku0/agent-runtime-core'
+import { blobReference, checkpointText, type WorkingSet } from '@ku0/agent-runtime-core/transition'
 import { prepareApply } from './apply.ts'
 import { startsIn } from './doubts.ts'
 import { type Hashes, type PlainEvent, prepareIntegrity } from './integrity.ts'

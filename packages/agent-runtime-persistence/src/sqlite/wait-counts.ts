@@ -1,4 +1,5 @@
-import type { QueueReason, TaskRow, WaitCount, WaitHistogram, WaitReason } from '@ku0/agent-runtime-core'
+import type { QueueReason, WaitCount, WaitHistogram, WaitReason } from '@ku0/agent-runtime-core'
+import type { TaskRow } from '@ku0/agent-runtime-core/transition'
 import { prepareQueueView, type QueueContext } from './queue-view.ts'
 
 interface Found {

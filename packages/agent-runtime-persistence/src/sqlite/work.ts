@@ -1,11 +1,10 @@
+import { canonical, circuitStates } from '@ku0/agent-runtime-core'
 import {
-  canonical,
-  circuitStates,
   type CircuitRow,
   type SwarmRow,
   type UsageRow,
   type WorkingSet,
-} from '@ku0/agent-runtime-core'
+} from '@ku0/agent-runtime-core/transition'
 import type { Statements } from './statements.ts'
 
 /** Reads circuits, usages and swarms: all there are, which is none in most stores. */

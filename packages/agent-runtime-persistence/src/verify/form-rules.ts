@@ -1,4 +1,5 @@
-import { budgetFields, ProfileTerms, SwarmTerms, type UsageRow } from '@ku0/agent-runtime-core'
+import { budgetFields, ProfileTerms, SwarmTerms } from '@ku0/agent-runtime-core'
+import { type UsageRow } from '@ku0/agent-runtime-core/transition'
 import { z } from 'zod'
 import { budgetSum, scheduleDefinition, type Shape } from '../port-schema.ts'
 import type { Db } from '../sqlite/open.ts'

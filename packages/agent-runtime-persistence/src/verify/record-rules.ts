@@ -1,12 +1,5 @@
-import {
-  CALLER,
-  dimensions,
-  type EventData,
-  type EvaluationRow,
-  isFinal,
-  swarmRoute,
-  type TaskState,
-} from '@ku0/agent-runtime-core'
+import { dimensions, type EventData, isFinal, type TaskState } from '@ku0/agent-runtime-core'
+import { CALLER, type EvaluationRow, swarmRoute } from '@ku0/agent-runtime-core/transition'
 import { prepareEvaluationLoad } from '../sqlite/evaluations.ts'
 import type { Load } from '../sqlite/load.ts'
 import type { Db } from '../sqlite/open.ts'

@@ -1,4 +1,5 @@
-import { addUse, type BudgetUse, noUse, type StreamRow, type TotalsRow } from '@ku0/agent-runtime-core'
+import { addUse, type BudgetUse, noUse } from '@ku0/agent-runtime-core'
+import { type StreamRow, type TotalsRow } from '@ku0/agent-runtime-core/transition'
 import type { Load } from '../sqlite/load.ts'
 import type { Db } from '../sqlite/open.ts'
 import type { Faults } from './faults.ts'

@@ -1,4 +1,5 @@
-import { addUse, type BudgetUse, noTotals, noUse, type TaskRow } from '@ku0/agent-runtime-core'
+import { addUse, type BudgetUse, noUse } from '@ku0/agent-runtime-core'
+import { noTotals, type TaskRow } from '@ku0/agent-runtime-core/transition'
 
 const { rejected: _, rejectedPruned: _1, running: _2, waiting: _3, ...noneRisen } = noTotals
 /** The sums that only rise. */

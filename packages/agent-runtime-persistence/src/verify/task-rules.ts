@@ -4,7 +4,6 @@ import {
   type BudgetUse,
   addUse,
   canonical,
-  CALLER,
   childPolicies,
   type EventData,
   foldEvents,
@@ -17,10 +16,10 @@ import {
   noUse,
   quotaKeysOf,
   rejectionPolicies,
-  type TaskRow,
   usageOf,
   type UsageSum,
 } from '@ku0/agent-runtime-core'
+import { CALLER, type TaskRow } from '@ku0/agent-runtime-core/transition'
 import { type Hashes, type PlainEvent, prepareIntegrity } from '../sqlite/integrity.ts'
 import type { Load } from '../sqlite/load.ts'
 import type { Db } from '../sqlite/open.ts'

@@ -1,8 +1,10 @@
 import { parseExecutionConfig, type StoredEvent } from '@ku0/agent-runtime-core'
 import { createVirtualEnvironment, SeededRandom, type VirtualClock } from '@ku0/agent-runtime-core/testing'
-import { openStore } from '@ku0/agent-runtime-persistence'
-import { createRuntime } from '../create-runtime.ts'
+import { openStore, parseStoreUrl } from '@ku0/agent-runtime-persistence'
+import { composeRuntime } from '../composed-runtime.ts'
+import type { RuntimeOptions } from '../create-runtime.ts'
 import type { Runtime } from '../runtime.ts'
+import { readOptions } from '../runtime-options.ts'
 import { systemEnvironment } from '../system.ts'
 import { Life, MortalTimers } from './life.ts'
 import { MortalStore } from './mortal-store.ts'
@@ -48,7 +50,7 @@ export class TestProcess {
     })
     const store = new MortalStore(inner, life, { events: shared.heard, commit: shared.committed })
     try {
-      const runtime = await createRuntime({
+      const runtimeOptions: RuntimeOptions = {
         store,
         tasks: Array.isArray(tasks) ? tasks.map((task) => observedTask(task, life, ledger)) : tasks,
         ...(given === undefined ? {} : { config: given }),
@@ -57,7 +59,9 @@ export class TestProcess {
         logger: logger ?? false,
         telemetry: false,
         environment,
-      })
+      }
+      // In one go: what loads in between takes turns in which the store would begin alone.
+      const runtime = await composeRuntime(readOptions(runtimeOptions, parseStoreUrl), store)
       return new TestProcess(runtime, store, life, timers, storeTimers)
     } catch (error) {
       await inner.close()

@@ -1,0 +1,55 @@
+import { execFileSync } from 'node:child_process'
+import { expect, test } from 'vitest'
+
+// The time that a process needs to come back after a crash is mostly the time to load its modules. Source: `docs/decisions/0014-the-store-starts-first.md`.
+
+test('importing the runtime loads neither the engine of the store nor what createRuntime loads beside it', () => {
+  const modules = loadedBy(`await import('@ku0/agent-runtime')`)
+  expect(modules).toContain('agent-runtime/src/create-runtime.ts')
+  expect(modules.filter(isLate)).toEqual([])
+})
+
+test('a process whose store has a thread never loads the engine into its own', () => {
+  const modules = loadedBy(
+    `const { createRuntime } = await import('@ku0/agent-runtime')
+     const runtime = await createRuntime({ store: 'sqlite::memory:', tasks: [], workers: 0, logger: false })
+     await runtime.stop()`,
+  )
+  expect(modules).toContain('agent-runtime/src/front-door.ts')
+  expect(modules.filter(isEngine)).toEqual([])
+})
+
+/** What runs only in the store's thread. */
+function isEngine(module: string): boolean {
+  return /agent-runtime-core\/src\/transition\/|agent-runtime-persistence\/src\/(engine|sqlite\/|verify\/)|better-sqlite3/.test(
+    module,
+  )
+}
+
+function isLate(module: string): boolean {
+  return (
+    isEngine(module) ||
+    /agent-runtime-telemetry|agent-runtime\/src\/front-door|opentelemetry|pino/.test(module)
+  )
+}
+
+/** The modules that a program loads into its main thread, by their path below `packages` or `node_modules`. */
+function loadedBy(program: string): string[] {
+  const watched = `
+    import { registerHooks } from 'node:module'
+    const seen = []
+    registerHooks({
+      load(url, context, next) {
+        seen.push(url)
+        return next(url, context)
+      },
+    })
+    ${program}
+    console.log(JSON.stringify(seen))
+  `
+  const told = execFileSync(process.execPath, ['--input-type=module', '--eval', watched], {
+    cwd: new URL('..', import.meta.url),
+    encoding: 'utf8',
+  })
+  return (JSON.parse(told) as string[]).map((url) => url.replace(/^.*\/(packages|node_modules)\//, ''))
+}
