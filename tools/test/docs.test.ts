@@ -1,12 +1,8 @@
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import {
-  ConfigError,
-  errorCodes,
-  ExecutionConfig,
-  parseExecutionConfig,
-} from '../../packages/agent-runtime-core/src/index.ts'
+import { ConfigError, errorCodes } from '../../packages/agent-runtime-core/src/index.ts'
+import { ExecutionConfig, parseExecutionConfig } from '../../packages/agent-runtime-core/src/schemas/index.ts'
 import { cliExitCodes } from '../../packages/agent-runtime-cli/src/index.ts'
 import { untold } from '../../packages/agent-runtime-persistence/test/untold.ts'
 import { exitCodes } from '../../packages/agent-runtime/src/index.ts'

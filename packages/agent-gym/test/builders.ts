@@ -1,4 +1,5 @@
-import { type EventType, type Lane, parseExecutionConfig } from '@ku0/agent-runtime-core'
+import { type EventType, type Lane } from '@ku0/agent-runtime-core'
+import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import { orderHashOfTask } from '../src/measure/order-hash.ts'
 import type {
   EventFact,

@@ -1,4 +1,4 @@
-import { parseExecutionConfig } from '@ku0/agent-runtime-core'
+import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import { expect, test } from 'vitest'
 import { measure } from '../src/measure/measures.ts'
 import type { Run } from '../src/measure/measurements.ts'

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { type Claim, parseExecutionConfig } from '@ku0/agent-runtime-core'
+import { type Claim } from '@ku0/agent-runtime-core'
+import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import { createVirtualEnvironment, Scene, SeededRandom, testDigest } from '@ku0/agent-runtime-core/testing'
 import { openStore } from '@ku0/agent-runtime-persistence'
 import { expect, test } from 'vitest'

@@ -1,23 +1,9 @@
-import { z } from 'zod'
 import { RESERVED } from './wait.ts'
+export type { ChildRecord } from './schemas/child.ts'
 
 /** What becomes of a child that still runs when its parent ends, or the branch that spawned it is given up. */
 export const childPolicies = ['cancel', 'abandon'] as const
 export type ChildPolicy = (typeof childPolicies)[number]
-
-/** A child as its parent remembers it: the memo of `ctx.spawn`. Source: `docs/semantics.md 5.5`. */
-export const ChildRecord = z.strictObject({
-  /** What the parent calls it, once in its life. */
-  key: z.string(),
-  /** The place of the call in its pass through the handler, from 0. */
-  position: z.int().min(0),
-  taskId: z.string(),
-  type: z.string(),
-  policy: z.enum(childPolicies),
-  /** The seq of the event that is this memo. */
-  seq: z.int().min(1),
-})
-export type ChildRecord = z.infer<typeof ChildRecord>
 
 /** The name under which a child's end arrives at its parent. */
 export function childName(key: string): string {

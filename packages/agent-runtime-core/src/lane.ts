@@ -1,11 +1,9 @@
-import { z } from 'zod'
+import type { Lane } from './schemas/lane.ts'
+
+export type { Lane } from './schemas/lane.ts'
 
 /** The lanes, most urgent first. Source: Track AA, Queue Classification. */
 export const lanes = ['interactive', 'normal', 'batch'] as const
-
-/** One lane: `interactive` before `normal` before `batch`, strictly. */
-export const Lane = z.enum(lanes)
-export type Lane = z.infer<typeof Lane>
 
 /** The rank of a lane in the order of dispatch, 0 first. */
 export const laneRank: Readonly<Record<Lane, number>> = { interactive: 0, normal: 1, batch: 2 }

@@ -47,6 +47,11 @@ function allHold(
   return true
 }
 
+/** Whether it has these fields, each as its rule says, and no others. */
+export function fits<T>(value: unknown, rules: Rules<T>): value is T {
+  return isRecord(value) && allHold(value, rules, Object.keys(rules))
+}
+
 /** Throws `invalid_argument` with everything that is wrong with the options of a call; none given is none wrong, unless some are required. */
 export function assertOptions(
   call: string,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { ExecutionConfig, parseExecutionConfig } from '../src/config.ts'
+import { ExecutionConfig, parseExecutionConfig } from '../src/schemas/config.ts'
 import { ConfigError } from '../src/errors.ts'
 
 function problemsOf(input: unknown) {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { Lane, laneFor, laneRank, lanes } from '../src/lane.ts'
+import { laneFor, laneRank, lanes } from '../src/lane.ts'
+import { Lane } from '../src/schemas/lane.ts'
 
 describe('lanes (docs/semantics.md 2.5, 3.3)', () => {
   test('3.3 interactive before normal before batch', () => {

@@ -5,11 +5,11 @@ import {
   labelQuotaKey,
   limitFor,
   limitOfKey,
-  QuotaConfig,
   quotaKey,
   quotaKeysOf,
   windowStart,
 } from '../src/quota.ts'
+import { QuotaConfig } from '../src/schemas/quota.ts'
 
 describe('quotaConfig (docs/semantics.md 2.6, 2.8)', () => {
   const config = QuotaConfig.parse({

@@ -7,10 +7,10 @@ import {
   invalid,
   isEnvironment,
   isOneOf,
-  parseExecutionConfig,
   type Rules,
   show,
 } from '@ku0/agent-runtime-core'
+import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import { assertNodeSupported } from './node-version.ts'
 import type { Durability } from './sqlite/open.ts'
 import type { StoreFront } from './front.ts'

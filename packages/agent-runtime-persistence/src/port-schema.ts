@@ -6,14 +6,10 @@ import {
   childPolicies,
   clientTiers,
   dimensions,
-  Divergence,
   failureKinds,
-  Lane,
   oversightModes,
   overlaps,
-  ProfileTerms,
   rejectionPolicies,
-  SwarmTerms,
   taskStates,
   type ApprovalRequest,
   type BackOff,
@@ -32,6 +28,7 @@ import {
   type WriteKind,
   type Writes,
 } from '@ku0/agent-runtime-core'
+import { Divergence, Lane, ProfileTerms, SwarmTerms } from '@ku0/agent-runtime-core/schemas'
 import { z } from 'zod'
 
 /** A field for each field of the port, so that a new one cannot go unchecked. */

@@ -1,4 +1,4 @@
-import { parseExecutionConfig } from '@ku0/agent-runtime-core'
+import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 
 /** What a process of fixtures/at-once.ts does. */
 export type Part = 'submit' | 'work' | 'back-up' | 'verify'

@@ -1,12 +1,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
-import {
-  type BudgetSum,
-  type Claim,
-  type ExecutionStore,
-  parseExecutionConfig,
-  type Submission,
-} from '@ku0/agent-runtime-core'
+import { type BudgetSum, type Claim, type ExecutionStore, type Submission } from '@ku0/agent-runtime-core'
+import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import { createVirtualEnvironment, Scene, VirtualClock } from '@ku0/agent-runtime-core/testing'
 import { expect, onTestFinished, test } from 'vitest'
 import { openStore } from '../src/index.ts'

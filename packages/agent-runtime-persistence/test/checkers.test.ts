@@ -1,6 +1,6 @@
 import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { parseExecutionConfig } from '@ku0/agent-runtime-core'
+import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import { type StoreSnapshot, type TaskSnapshot, violationsIn } from '@ku0/agent-runtime-core/testing'
 import Database from 'better-sqlite3'
 import { beforeAll, describe, expect, test } from 'vitest'

@@ -1,6 +1,7 @@
 import { copyFileSync, existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Claim, parseExecutionConfig } from '@ku0/agent-runtime-core'
+import { type Claim } from '@ku0/agent-runtime-core'
+import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import {
   createVirtualEnvironment,
   Scene,

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
-import { parseExecutionConfig, StoreError } from '@ku0/agent-runtime-core'
+import { StoreError } from '@ku0/agent-runtime-core'
+import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import { createVirtualEnvironment, Scene } from '@ku0/agent-runtime-core/testing'
 import type Database from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'

@@ -1,9 +1,5 @@
-import {
-  type Claim,
-  type ExecutionConfigInput,
-  type LeaseNotice,
-  parseExecutionConfig,
-} from '@ku0/agent-runtime-core'
+import { type Claim, type ExecutionConfigInput, type LeaseNotice } from '@ku0/agent-runtime-core'
+import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import { createVirtualEnvironment, VirtualClock } from '@ku0/agent-runtime-core/testing'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'

@@ -5,9 +5,9 @@ import {
   dimensions,
   domainWeights,
   nextReputation,
-  parseExecutionConfig,
   type Write,
 } from '@ku0/agent-runtime-core'
+import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import { type ReputationRow, WorkingSet } from '@ku0/agent-runtime-core/transition'
 import { createVirtualEnvironment, Scene } from '@ku0/agent-runtime-core/testing'
 import Database from 'better-sqlite3'

@@ -1,4 +1,5 @@
-import { parseExecutionConfig, type TaskFilter } from '@ku0/agent-runtime-core'
+import { type TaskFilter } from '@ku0/agent-runtime-core'
+import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import { createVirtualEnvironment, Scene } from '@ku0/agent-runtime-core/testing'
 import { describe, expect, test } from 'vitest'
 import { openStore } from '../src/index.ts'

@@ -1,6 +1,7 @@
 import { copyFileSync, existsSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { parseExecutionConfig, type StoreError } from '@ku0/agent-runtime-core'
+import { type StoreError } from '@ku0/agent-runtime-core'
+import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import { createVirtualEnvironment, Scene } from '@ku0/agent-runtime-core/testing'
 import { describe, expect, test } from 'vitest'
 import { openStore } from '../src/index.ts'

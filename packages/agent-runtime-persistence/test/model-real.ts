@@ -1,4 +1,5 @@
-import { type ExecutionConfig, type ExecutionStore, parseExecutionConfig } from '@ku0/agent-runtime-core'
+import { type ExecutionConfig, type ExecutionStore } from '@ku0/agent-runtime-core'
+import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import {
   createVirtualEnvironment,
   type ModelLease,

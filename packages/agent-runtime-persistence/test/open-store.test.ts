@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { parseExecutionConfig } from '@ku0/agent-runtime-core'
+import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { openStore, type OpenStoreOptions, parseStoreUrl } from '../src/index.ts'
 import { scratchFolder } from './scratch-folder.ts'

@@ -4,9 +4,9 @@ import {
   type ExecutionConfigInput,
   type ExecutionStore,
   type LeaseNotice,
-  parseExecutionConfig,
   type StoredEvent,
 } from '@ku0/agent-runtime-core'
+import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import { takeSnapshot, violationsIn } from '@ku0/agent-runtime-core/testing'
 import { onTestFinished } from 'vitest'
 import { openStore } from '../src/index.ts'

@@ -1,6 +1,6 @@
 import { copyFileSync, existsSync, readFileSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
-import { parseExecutionConfig } from '@ku0/agent-runtime-core'
+import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import { describe, expect, test } from 'vitest'
 import { openStore } from '../src/index.ts'
 import { ChildStore } from './child-store.ts'

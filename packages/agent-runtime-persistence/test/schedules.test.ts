@@ -1,5 +1,6 @@
 import { join } from 'node:path'
-import { parseExecutionConfig, type ScheduleRecord, type Write } from '@ku0/agent-runtime-core'
+import { type ScheduleRecord, type Write } from '@ku0/agent-runtime-core'
+import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import { createVirtualEnvironment, Scene } from '@ku0/agent-runtime-core/testing'
 import Database from 'better-sqlite3'
 import { describe, expect, onTestFinished, test } from 'vitest'

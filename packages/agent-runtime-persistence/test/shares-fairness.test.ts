@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { type Claim, parseExecutionConfig } from '@ku0/agent-runtime-core'
+import { type Claim } from '@ku0/agent-runtime-core'
+import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import { createVirtualEnvironment, Scene } from '@ku0/agent-runtime-core/testing'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
-import { type Claim, type ExecutionConfigInput, parseExecutionConfig } from '@ku0/agent-runtime-core'
+import { type Claim, type ExecutionConfigInput } from '@ku0/agent-runtime-core'
+import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import Database from 'better-sqlite3'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { openStore } from '../src/index.ts'

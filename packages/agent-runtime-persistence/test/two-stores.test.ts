@@ -7,11 +7,11 @@ import {
   type Claim,
   type Environment,
   type ExecutionConfigInput,
-  parseExecutionConfig,
   type StoredEvent,
   type Timer,
   type Timers,
 } from '@ku0/agent-runtime-core'
+import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import {
   createVirtualEnvironment,
   hold,

@@ -1,10 +1,5 @@
-import {
-  approvalName,
-  dimensions,
-  domainWeights,
-  parseExecutionConfig,
-  type Scores,
-} from '@ku0/agent-runtime-core'
+import { approvalName, dimensions, domainWeights, type Scores } from '@ku0/agent-runtime-core'
+import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import {
   createVirtualEnvironment,
   hold,

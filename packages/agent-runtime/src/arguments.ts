@@ -9,7 +9,6 @@ import {
   invalid,
   isName,
   isRecord,
-  Lane,
   lanes,
   listOf,
   namesRule,
@@ -21,6 +20,7 @@ import {
   taskStates,
   wholeNumber,
 } from '@ku0/agent-runtime-core'
+import { Lane } from '@ku0/agent-runtime-core/schemas'
 import type { Receipt } from './receipts.ts'
 import type { LeaseObserver } from './workload/lease-observer.ts'
 import type { CancelOptions, FollowOptions, ListFilter, StopOptions, WaitOptions } from './runtime.ts'

@@ -11,12 +11,12 @@ import {
   isList,
   isName,
   isRecord,
-  parseExecutionConfig,
   problemsIn,
   RESERVED,
   type Rules,
   wholeNumber,
 } from '@ku0/agent-runtime-core'
+import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import type { RuntimeOptions, WorkerOptions } from './create-runtime.ts'
 import { evaluationProblems } from './evaluation/settings.ts'
 import type { WorkerSpec } from './execution/index.ts'

@@ -9,7 +9,6 @@ import {
   isName,
   isOneOf,
   isRecord,
-  Lane,
   lanes,
   limitRule,
   nameRule,
@@ -22,6 +21,7 @@ import {
   type Rule,
   type Rules,
 } from '@ku0/agent-runtime-core'
+import { Lane } from '@ku0/agent-runtime-core/schemas'
 import { isPolicy, policyOf, retryProblems, retryRule } from './retry-policy.ts'
 import type { InputOf, OutputOf, Schema } from './schema.ts'
 import type { TaskContext } from './task-context.ts'

@@ -19,6 +19,17 @@ test('a process whose store has a thread never loads the engine into its own', (
   expect(modules.filter(isEngine)).toEqual([])
 })
 
+test('the thread of a store loads its engine and no schemas: what comes to it was looked at before', () => {
+  const modules = loadedBy(
+    `await import('@ku0/agent-runtime-persistence/store-worker')`,
+    new URL('../../agent-runtime-persistence/', import.meta.url),
+  )
+  expect(modules).toContain('agent-runtime-persistence/src/engine.ts')
+  expect(modules.filter((module) => /zod|schema/.test(module))).toEqual([
+    'agent-runtime-persistence/src/sqlite/schema.ts',
+  ])
+})
+
 /** What runs only in the store's thread. */
 function isEngine(module: string): boolean {
   return /agent-runtime-core\/src\/transition\/|agent-runtime-persistence\/src\/(engine|sqlite\/|verify\/)|better-sqlite3/.test(
@@ -34,7 +45,7 @@ function isLate(module: string): boolean {
 }
 
 /** The modules that a program loads into its main thread, by their path below `packages` or `node_modules`. */
-function loadedBy(program: string): string[] {
+function loadedBy(program: string, cwd = new URL('..', import.meta.url)): string[] {
   const watched = `
     import { registerHooks } from 'node:module'
     const seen = []
@@ -48,7 +59,7 @@ function loadedBy(program: string): string[] {
     console.log(JSON.stringify(seen))
   `
   const told = execFileSync(process.execPath, ['--input-type=module', '--eval', watched], {
-    cwd: new URL('..', import.meta.url),
+    cwd,
     encoding: 'utf8',
   })
   return (JSON.parse(told) as string[]).map((url) => url.replace(/^.*\/(packages|node_modules)\//, ''))

@@ -1,6 +1,7 @@
 import { createVirtualEnvironment, type VirtualEnvironment } from '@ku0/agent-runtime-core/testing'
 import { openStore } from '@ku0/agent-runtime-persistence'
-import { type ExecutionConfigInput, type ExecutionStore, parseExecutionConfig } from '@ku0/agent-runtime-core'
+import { type ExecutionConfigInput, type ExecutionStore } from '@ku0/agent-runtime-core'
+import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import { onTestFinished } from 'vitest'
 import { createRuntime, type Runtime, type RuntimeOptions } from '../src/index.ts'
 import { systemEnvironment } from '../src/system.ts'

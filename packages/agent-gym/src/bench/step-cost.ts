@@ -1,5 +1,6 @@
 import { createRuntime, defineTask } from '@ku0/agent-runtime'
-import { type Claim, parseExecutionConfig } from '@ku0/agent-runtime-core'
+import { type Claim } from '@ku0/agent-runtime-core'
+import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import { openStore } from '@ku0/agent-runtime-persistence'
 import { z } from 'zod'
 import type { Bench } from './bench.ts'

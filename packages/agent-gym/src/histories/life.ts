@@ -2,7 +2,7 @@
 // unless its parent kills it first. Without calls to make it brings everything to its end.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createRuntime } from '@ku0/agent-runtime'
-import { parseExecutionConfig } from '@ku0/agent-runtime-core'
+import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import { openStore } from '@ku0/agent-runtime-persistence'
 import { seededRandom } from '../work/random.ts'
 import { HistoryClient, historyTask } from './client.ts'

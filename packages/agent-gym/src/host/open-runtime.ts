@@ -1,5 +1,6 @@
 import { createRuntime, type Runtime, type TaskDefinition } from '@ku0/agent-runtime'
-import { type ExecutionStore, parseExecutionConfig } from '@ku0/agent-runtime-core'
+import { type ExecutionStore } from '@ku0/agent-runtime-core'
+import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import { openStore } from '@ku0/agent-runtime-persistence'
 import type { HostOptions } from './protocol.ts'
 

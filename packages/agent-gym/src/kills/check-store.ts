@@ -1,5 +1,6 @@
 import { join } from 'node:path'
-import { decode, isFinal, parseExecutionConfig } from '@ku0/agent-runtime-core'
+import { decode, isFinal } from '@ku0/agent-runtime-core'
+import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import { openStore } from '@ku0/agent-runtime-persistence'
 import { collectFacts } from '../host/collect.ts'
 import { changedIdempotencyKeys, duplicateEffects } from '../measure/effects.ts'

@@ -3,7 +3,8 @@
 // meet who was stopped, until that one has had its say.
 import { createInterface } from 'node:readline'
 import { createRuntime, defineTask } from '@ku0/agent-runtime'
-import { type Claim, type ExecutionStore, parseExecutionConfig, type Write } from '@ku0/agent-runtime-core'
+import { type Claim, type ExecutionStore, type Write } from '@ku0/agent-runtime-core'
+import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import { openStore } from '@ku0/agent-runtime-persistence'
 import { z } from 'zod'
 import { openLedger } from '../work/ledger.ts'

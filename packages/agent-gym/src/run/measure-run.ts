@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { parseExecutionConfig, type StoreStats } from '@ku0/agent-runtime-core'
+import { type StoreStats } from '@ku0/agent-runtime-core'
+import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import type { StoreEnd } from '../host/collect.ts'
 import type { Leak } from '../host/resources.ts'
 import type { Run, TaskFact } from '../measure/measurements.ts'

@@ -1,4 +1,5 @@
-import { failureKinds, Lane, leaseEndReasons, rejectionReasons, waitReasons } from '@ku0/agent-runtime-core'
+import { failureKinds, leaseEndReasons, rejectionReasons, waitReasons } from '@ku0/agent-runtime-core'
+import { Lane } from '@ku0/agent-runtime-core/schemas'
 import { z } from 'zod'
 import { didYouMean } from '../cli/suggest.ts'
 import { callOutcomes } from './call.ts'

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { ConfigError, parseExecutionConfig } from '@ku0/agent-runtime-core'
+import { ConfigError } from '@ku0/agent-runtime-core'
+import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import { UsageError } from '../cli/exit-code.ts'
 import { difficulties, Scenario } from './scenario.ts'
 

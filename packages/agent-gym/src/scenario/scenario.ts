@@ -1,4 +1,5 @@
-import { clientTiers, defaultCredits, Lane } from '@ku0/agent-runtime-core'
+import { clientTiers, defaultCredits } from '@ku0/agent-runtime-core'
+import { Lane } from '@ku0/agent-runtime-core/schemas'
 import { z } from 'zod'
 import { Call } from './call.ts'
 import { Expectation, Figure } from './expectation.ts'

@@ -6,10 +6,10 @@ import {
   type ExecutionConfig,
   type ExecutionConfigInput,
   type IdCodec,
-  parseExecutionConfig,
   type Submission,
   type Write,
 } from '@ku0/agent-runtime-core'
+import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import type { SeededRandom } from '@ku0/agent-runtime-core/testing'
 import { type Answer, chainDigest, type Message, type Turn } from '@ku0/agent-runtime-persistence/testing'
 import Database from 'better-sqlite3'

@@ -1,7 +1,8 @@
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type ExecutionStore, parseExecutionConfig, type Read } from '@ku0/agent-runtime-core'
+import { type ExecutionStore, type Read } from '@ku0/agent-runtime-core'
+import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import {
   createVirtualEnvironment,
   SeededRandom,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { quotaObstacle, quotaStateOf } from '../../src/decide/quota-state.ts'
-import { QuotaConfig } from '../../src/quota.ts'
+import { QuotaConfig } from '../../src/schemas/quota.ts'
 
 const config = QuotaConfig.parse({
   windowMs: 10_000,

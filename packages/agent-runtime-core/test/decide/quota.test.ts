@@ -12,7 +12,8 @@ import {
   tokensBeyond,
   tokensLeft,
 } from '../../src/decide/quota.ts'
-import { QuotaConfig, windowStart } from '../../src/quota.ts'
+import { windowStart } from '../../src/quota.ts'
+import { QuotaConfig } from '../../src/schemas/quota.ts'
 
 const none: QuotaCounters = {
   queued: 0,

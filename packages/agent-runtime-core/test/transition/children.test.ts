@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { type BudgetTerms, noUse } from '../../src/budget.ts'
 import { childName } from '../../src/child.ts'
-import { parseExecutionConfig } from '../../src/config.ts'
+import { parseExecutionConfig } from '../../src/schemas/config.ts'
 import type { Write } from '../../src/store.ts'
 import { spawn, tellParent } from '../../src/transition/children.ts'
 import type { BudgetRow, ChildRow, TaskRow, WaitRow } from '../../src/transition/index.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { parseExecutionConfig } from '../../src/config.ts'
+import { parseExecutionConfig } from '../../src/schemas/config.ts'
 import type { Write } from '../../src/store.ts'
 import { clientRecordOf, putClient, removeClient } from '../../src/transition/clients.ts'
 import { type ClientRow, newClient } from '../../src/transition/index.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { parseExecutionConfig } from '../../src/config.ts'
+import { parseExecutionConfig } from '../../src/schemas/config.ts'
 import { noUse } from '../../src/budget.ts'
 import { exceed, exceededText, stop } from '../../src/transition/exceed.ts'
 import { blobReference, type MemoRow, type TaskRow } from '../../src/transition/index.ts'

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { noUse } from '../../src/budget.ts'
-import { type ExecutionConfig, parseExecutionConfig } from '../../src/config.ts'
+import { type ExecutionConfig } from '../../src/config.ts'
+import { parseExecutionConfig } from '../../src/schemas/config.ts'
 import { createIdCodec } from '../../src/ids.ts'
 import { profileConfigs, type ResourceLimits } from '../../src/profile.ts'
 import { unused } from '../../src/transition/agents.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { parseExecutionConfig } from '../../src/config.ts'
+import { parseExecutionConfig } from '../../src/schemas/config.ts'
 import { runKeyOf, type ScheduleDefinition, type ScheduleRecord } from '../../src/schedule.ts'
 import type { Write } from '../../src/store.ts'
 import type { KeyRow, ScheduleRow } from '../../src/transition/index.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { parseExecutionConfig } from '../../src/config.ts'
+import { parseExecutionConfig } from '../../src/schemas/config.ts'
 import { profileConfigs } from '../../src/profile.ts'
 import type { Submission } from '../../src/store.ts'
 import { unused } from '../../src/transition/agents.ts'

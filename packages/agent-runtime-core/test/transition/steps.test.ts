@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { parseExecutionConfig } from '../../src/config.ts'
+import { parseExecutionConfig } from '../../src/schemas/config.ts'
 import type { Write } from '../../src/store.ts'
 import type { TaskRow, WaitRow } from '../../src/transition/index.ts'
 import {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { noUse } from '../../src/budget.ts'
-import { parseExecutionConfig } from '../../src/config.ts'
+import { parseExecutionConfig } from '../../src/schemas/config.ts'
 import { profileConfigs } from '../../src/profile.ts'
 import type { Submission } from '../../src/store.ts'
 import { swarmRoute } from '../../src/transition/circuits.ts'

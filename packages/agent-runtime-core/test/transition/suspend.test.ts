@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { type ApprovalTerms, approvalName } from '../../src/approval.ts'
 import { noUse } from '../../src/budget.ts'
-import { parseExecutionConfig } from '../../src/config.ts'
+import { parseExecutionConfig } from '../../src/schemas/config.ts'
 import { limitKey } from '../../src/decide/replay.ts'
 import type { Write } from '../../src/store.ts'
 import {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { approvalName, type ApprovalTerms } from '../../src/approval.ts'
 import { childName } from '../../src/child.ts'
-import { parseExecutionConfig } from '../../src/config.ts'
+import { parseExecutionConfig } from '../../src/schemas/config.ts'
 import { RETRY_KEY } from '../../src/decide/replay.ts'
 import { noTotals, type SignalRow, type TaskRow, type WaitRow } from '../../src/transition/index.ts'
 import {

@@ -1,7 +1,15 @@
 import { statSync } from 'node:fs'
-import { type AcceptedLoss, type DataLoss, StoreError } from '@ku0/agent-runtime-core'
+import {
+  type AcceptedLoss,
+  type DataLoss,
+  fits,
+  isOneOf,
+  isRecord,
+  type Rules,
+  StoreError,
+  wholeNumber,
+} from '@ku0/agent-runtime-core'
 import Database from 'better-sqlite3'
-import { z } from 'zod'
 import { type Anchor, anchorPath, readAnchor } from './anchor.ts'
 import { pastIncarnations } from './incarnations.ts'
 import { assertOurs, type Db } from './open.ts'
@@ -78,11 +86,11 @@ export function readLosses(text = '[]'): LossRecords {
   const records = listIn(text)
   if (records === undefined)
     return { losses: [], faults: [{ expected: 'a list of accepted losses', actual: text }] }
-  const read = records.map((it) => ({ it, record: lossRecord.safeParse(it) }))
+  const read = records.map((it) => ({ it, record: recordOf(it) }))
   return {
-    losses: read.flatMap(({ record }) => record.data ?? []),
+    losses: read.flatMap(({ record }) => record ?? []),
     faults: read
-      .filter(({ record }) => !record.success)
+      .filter(({ record }) => record === undefined)
       .map(({ it }) => ({ expected: 'the record of an accepted loss', actual: JSON.stringify(it) })),
   }
 }
@@ -103,14 +111,22 @@ function listIn(text: string): readonly unknown[] | undefined {
 }
 
 /** A time that a date can have. */
-const time = z.int().min(0).max(8.64e15)
-const lossRecord: z.ZodType<AcceptedLoss> = z.object({
-  kind: z.enum(['lost_tail', 'other_history', 'other_store']),
-  anchored: z.int().min(0),
-  lastGood: z.int().min(0),
-  lastGoodAt: time.nullable(),
+const time = wholeNumber(0, 8.64e15)
+const number = wholeNumber(0, Number.MAX_SAFE_INTEGER)
+const lossRules: Rules<AcceptedLoss> = {
+  kind: isOneOf(['lost_tail', 'other_history', 'other_store']),
+  anchored: number,
+  lastGood: number,
+  lastGoodAt: [`${time[0]}, or null`, (value) => value === null || time[1](value)],
   acceptedAt: time,
-})
+}
+
+/** The record as far as it is known: a later version may add to it. */
+function recordOf(it: unknown): AcceptedLoss | undefined {
+  if (!isRecord(it)) return undefined
+  const known = Object.fromEntries(Object.keys(lossRules).map((field) => [field, it[field]]))
+  return fits(known, lossRules) ? known : undefined
+}
 
 /**
  * Keeps a record of what was accepted: the store goes on as if nothing were missing. Throws `store_corrupt` where earlier records cannot be

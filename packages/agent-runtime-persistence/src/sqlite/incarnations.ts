@@ -1,26 +1,28 @@
-import type { PastIncarnation } from '@ku0/agent-runtime-core'
-import { z } from 'zod'
+import { fits, type PastIncarnation, type Rules, wholeNumber } from '@ku0/agent-runtime-core'
 import type { Db } from './open.ts'
 
 /** One that is over, and what the next began with. */
-const incarnation = z.strictObject({
-  storeId: z.string().regex(/^[0-9a-f]{17}$/),
-  tasks: z.int().min(0),
-  leases: z.int().min(0),
+export interface Incarnation extends PastIncarnation {
   /** When the next began, epoch ms. */
-  at: z.int(),
+  readonly at: number
   /** Above which the fencing tokens of the next are. */
-  fenceFloor: z.int().min(1),
-})
-const incarnations = z.array(incarnation)
+  readonly fenceFloor: number
+}
 
-export type Incarnation = PastIncarnation & z.output<typeof incarnation>
+const incarnationRules: Rules<Incarnation> = {
+  storeId: ['17 hex digits', (value) => typeof value === 'string' && /^[0-9a-f]{17}$/.test(value)],
+  tasks: wholeNumber(0, Number.MAX_SAFE_INTEGER),
+  leases: wholeNumber(0, Number.MAX_SAFE_INTEGER),
+  at: wholeNumber(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER),
+  fenceFloor: wholeNumber(1, Number.MAX_SAFE_INTEGER),
+}
 
 /** Those before this one, the oldest first; undefined when what is written there cannot be read. */
 export function pastIncarnations(db: Db): readonly Incarnation[] | undefined {
   const text = db.prepare<[], string>("SELECT value FROM meta WHERE key = 'incarnations'").pluck().get()
   try {
-    return incarnations.safeParse(JSON.parse(text ?? '[]')).data
+    const past: unknown = JSON.parse(text ?? '[]')
+    return Array.isArray(past) && past.every((it) => fits(it, incarnationRules)) ? past : undefined
   } catch {
     return undefined
   }

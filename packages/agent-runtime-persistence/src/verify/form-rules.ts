@@ -1,4 +1,5 @@
-import { budgetFields, ProfileTerms, SwarmTerms } from '@ku0/agent-runtime-core'
+import { budgetFields } from '@ku0/agent-runtime-core'
+import { ProfileTerms, SwarmTerms } from '@ku0/agent-runtime-core/schemas'
 import { type UsageRow } from '@ku0/agent-runtime-core/transition'
 import { z } from 'zod'
 import { budgetSum, scheduleDefinition, type Shape } from '../port-schema.ts'

@@ -1,4 +1,5 @@
-import { parseExecutionConfig, profileConfigs } from '@ku0/agent-runtime-core'
+import { profileConfigs } from '@ku0/agent-runtime-core'
+import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import {
   createVirtualEnvironment,
   takeSnapshot,

@@ -12,7 +12,6 @@ import {
   isList,
   isName,
   isRecord,
-  Lane,
   lanes,
   limitRule,
   nameRule,
@@ -25,6 +24,7 @@ import {
   show,
   type Submission,
 } from '@ku0/agent-runtime-core'
+import { Lane } from '@ku0/agent-runtime-core/schemas'
 import { check, describeIssues } from '../schema.ts'
 import type { TaskDefinition } from '../task-definition.ts'
 

@@ -7,9 +7,9 @@ import {
   historyEdited,
   invalid,
   isRecord,
-  parseExecutionConfig,
   show,
 } from '@ku0/agent-runtime-core'
+import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import { type PastEvent, pastOf } from '../replay/past.ts'
 import { DEFAULT_TIMEOUT_MS, readEvents } from '../replay/replay-task.ts'
 import type { ReplayReport } from '../replay/report.ts'

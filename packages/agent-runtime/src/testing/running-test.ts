@@ -2,12 +2,12 @@ import {
   invalid,
   isFinal,
   isReadable,
-  parseExecutionConfig,
   show,
   type StoredEvent,
   type TaskState,
   taskStates,
 } from '@ku0/agent-runtime-core'
+import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import { VirtualClock } from '@ku0/agent-runtime-core/testing'
 import { taskIdOf } from '../arguments.ts'
 import type { SubmitOptions } from '../execution/index.ts'

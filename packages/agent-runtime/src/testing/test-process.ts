@@ -1,4 +1,5 @@
-import { parseExecutionConfig, type StoredEvent } from '@ku0/agent-runtime-core'
+import { type StoredEvent } from '@ku0/agent-runtime-core'
+import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import { createVirtualEnvironment, SeededRandom, type VirtualClock } from '@ku0/agent-runtime-core/testing'
 import { openStore, parseStoreUrl } from '@ku0/agent-runtime-persistence'
 import { composeRuntime } from '../composed-runtime.ts'

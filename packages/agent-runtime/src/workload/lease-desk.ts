@@ -6,7 +6,6 @@ import {
   functionRule,
   invalid,
   isName,
-  Lane,
   lanes,
   type LeaseNotice,
   limitRule,
@@ -18,6 +17,7 @@ import {
   show,
   type Submission,
 } from '@ku0/agent-runtime-core'
+import { Lane } from '@ku0/agent-runtime-core/schemas'
 import { type LeakedHandler, submitRules } from '../execution/index.ts'
 import { openReceipt } from '../receipts.ts'
 import { TaskRejected } from '../task-errors.ts'

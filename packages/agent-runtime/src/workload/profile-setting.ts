@@ -3,10 +3,8 @@ import {
   isRecord,
   limitedAmounts,
   problemsIn,
-  ProfileConfig,
   profileConfigs,
   type ProfileTerms,
-  ResourceLimit,
   type ResourceLimits,
   type Rule,
   softAboveHard,
@@ -14,6 +12,7 @@ import {
   type WorkloadProfile,
   workloadProfiles,
 } from '@ku0/agent-runtime-core'
+import { ProfileConfig, ResourceLimit } from '@ku0/agent-runtime-core/schemas'
 
 /**
  * A profile as it is named: by its word, or with limits, and with a config where it is `CUSTOM`. Source:

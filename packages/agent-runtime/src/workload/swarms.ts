@@ -17,9 +17,9 @@ import {
   show,
   type Submission,
   type SwarmRecord,
-  SwarmTerms,
   wholeNumber,
 } from '@ku0/agent-runtime-core'
+import { SwarmTerms } from '@ku0/agent-runtime-core/schemas'
 import { type SubmissionQueue, submitRules } from '../execution/index.ts'
 import { openReceipt, type Receipt } from '../receipts.ts'
 import { assertRoute, controllerRule, type LeaseDesk } from './lease-desk.ts'

@@ -1,4 +1,5 @@
-import { type ExecutionConfigInput, parseExecutionConfig } from '@ku0/agent-runtime-core'
+import { type ExecutionConfigInput } from '@ku0/agent-runtime-core'
+import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import { openStore } from '@ku0/agent-runtime-persistence'
 import type { VirtualEnvironment } from '@ku0/agent-runtime-core/testing'
 import { onTestFinished } from 'vitest'

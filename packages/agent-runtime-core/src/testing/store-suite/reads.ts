@@ -1,7 +1,7 @@
-import { TaskRecord } from '../../task.ts'
-import { ExecutionLease } from '../../lease.ts'
+import { TaskRecord } from '../../schemas/task.ts'
+import { ExecutionLease } from '../../schemas/lease.ts'
 import type { TaskFilter } from '../../store.ts'
-import { WorkerStatus } from '../../worker.ts'
+import { WorkerStatus } from '../../schemas/worker.ts'
 import type { Scene } from './scene.ts'
 import type { Suite } from './suite.ts'
 

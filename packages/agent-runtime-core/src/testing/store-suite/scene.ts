@@ -1,4 +1,8 @@
-import { parseExecutionConfig, type ExecutionConfig, type ExecutionConfigInput } from '../../config.ts'
+import {
+  parseExecutionConfig,
+  type ExecutionConfig,
+  type ExecutionConfigInput,
+} from '../../schemas/config.ts'
 import type { Digest } from '../../environment.ts'
 import { StoreError } from '../../errors.ts'
 import type { EventType, OutputChunk, StoredEvent } from '../../event.ts'
