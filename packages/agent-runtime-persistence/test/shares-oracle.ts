@@ -296,8 +296,10 @@ export class SharesOracle {
 
   private arrive(client: OracleClient, keys: readonly string[]): void {
     const queued = this.queuedOf(client)
-    if (queued.length === 0) this.begin(client, this.poolOf([keys]))
-    else if (client.stalled && this.hasRoom(keys)) this.begin(client, client.pool)
+    if (queued.length === 0) {
+      this.moveOn(this.poolOf([keys]))
+      this.begin(client, this.poolOf([keys]))
+    } else if (client.stalled && this.hasRoom(keys)) this.begin(client, client.pool)
     this.join(client, this.poolOf([...queued.map((it) => it.keys), keys]))
     client.written = client.time
   }

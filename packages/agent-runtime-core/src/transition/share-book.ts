@@ -109,7 +109,7 @@ export class ShareBook implements ShareOrder {
     const { ws } = this
     const row = ws.draftStream(stream)
     const client = ws.client(row.client)
-    if (client.queued === 0) this.begin(client, poolOf([row]))
+    if (client.queued === 0) this.join(client, poolOf([row]))
     else if (client.stalled && mayStart(ws, row.quotaKeys, task)) this.begin(client, client.pool)
     let placed = task
     if (this.config.keying === 'enqueue') {
@@ -259,6 +259,12 @@ export class ShareBook implements ShareOrder {
     this.trees.set(entry.tree, withoutEntry(this.tree(entry.tree), entry))
     if (this.ws.config.agingMs !== undefined)
       this.ages.set(row.group, withoutEntry(this.age(row.group), ageOf(entry)))
+  }
+
+  /** Those that it comes to go on first, as they do when it is one of them: whoever waited is not behind it for that. */
+  private join(client: ClientRow, pool: string): void {
+    this.clocks.sync(pool)
+    this.begin(client, pool)
   }
 
   /** Places a client beside the active. */
