@@ -149,6 +149,7 @@ describe('why a quota refuses a submission (docs/semantics.md C4, 2.8)', () => {
     })
     // Those in line come after it.
     expect(ask(having(), deferring({ maxInFlight: 2 }), { held })).toBeUndefined()
+    expect(ask(having(), big({ maxInFlight: 3 }), { held })?.verdict).toMatchObject({ ...inFlight, value: 3 })
     expect(ask(having(), deferring({ perWindow: 1 }), { held })?.verdict).toMatchObject({ resetsAt: 60_000 })
     expect(ask(having(), deferring({ tokensPerWindow: 9 }), { tokens: 10 })).toMatchObject({ forGood: true })
   })

@@ -1,0 +1,236 @@
+import { describe, expect, test } from 'vitest'
+import type { Lane } from '../../src/lane.ts'
+import { ClaimRound, type Heads } from '../../src/transition/index.ts'
+import { now, worker } from './rows.ts'
+import { SharedStore } from './shared-store.ts'
+
+const defer = { onExceeded: 'defer' }
+
+describe('which task comes next where there are shares (docs/semantics.md C5)', () => {
+  test('lanes come before tiers, and these before times', () => {
+    const store = new SharedStore()
+    store.put('C', { tier: 'contracted' })
+    store.submit('CC', { lane: 'batch' })
+    store.submit('MMN')
+    store.submit('C')
+    store.submit('M', { lane: 'interactive' })
+    expect(store.served()).toBe('MCNMMCC')
+  })
+
+  test('of several groups of one lane the first of all, whatever their quotas', () => {
+    const store = new SharedStore({}, { quotaConfig: { models: { m: { maxInFlight: 9, ...defer } } } })
+    store.submit('AB', { model: 'm' })
+    store.submit('CA')
+    store.submit('B', { model: 'm' })
+    expect(store.claim(9)).toBe('ABCAB')
+  })
+
+  test('a group that nothing of could start is passed over, with its clients in their place', () => {
+    const store = new SharedStore()
+    store.submit('A', { type: 'mail' })
+    store.submit('AB')
+    store.submit('B', { type: 'mail', lane: 'interactive' })
+    expect(store.claim(9)).toBe('AB')
+    expect(store.claim(9)).toBe('')
+    expect(['A', 'B'].map((name) => store.client(name).queued)).toEqual([1, 1])
+    store.submit('B')
+    expect(store.claim(9)).toBe('B')
+  })
+
+  test('a quota that is full by a start of this round closes its groups, in every lane, and no others', () => {
+    const store = new SharedStore({}, { quotaConfig: { models: { m: { maxInFlight: 2, ...defer } } } })
+    store.submit('AA', { model: 'm' })
+    store.submit('BB', { model: 'm', lane: 'batch' })
+    store.submit('C', { lane: 'batch' })
+    expect(store.claim(9)).toBe('AAC')
+    store.settle('A')
+    store.settle('A')
+    expect(store.claim(9)).toBe('BB')
+  })
+
+  test('a client whose head may not start is left out for the round, and is back for the next', () => {
+    const store = new SharedStore({}, { quotaConfig: { clients: { S: { maxInFlight: 1, ...defer } } } })
+    store.submit('SSBBB')
+    expect(store.claim(3)).toBe('SBB')
+    store.settle('S')
+    expect(store.claim(3)).toBe('SB')
+  })
+})
+
+describe('what is held back as a round ends (docs/semantics.md 11.3)', () => {
+  const stalledOf = (store: SharedStore, names: string) =>
+    [...names].filter((name) => store.client(name).stalled).join('')
+
+  test('a client none of whose tasks could start, of all its lanes', () => {
+    const store = new SharedStore({}, { quotaConfig: { clients: { S: { maxInFlight: 1, ...defer } } } })
+    store.submit('SS')
+    store.submit('S', { lane: 'batch' })
+    expect(store.claim(9)).toBe('S')
+    expect(stalledOf(store, 'S')).toBe('S')
+  })
+
+  test('not one that also waits for what no worker here runs', () => {
+    const store = new SharedStore({}, { quotaConfig: { defaults: { client: { maxInFlight: 1, ...defer } } } })
+    store.submit('ST')
+    expect(store.claim(9)).toBe('ST')
+    store.settle('T')
+    store.submit('T', { type: 'mail' })
+    store.submit('S')
+    expect(store.claim(9)).toBe('')
+    expect(stalledOf(store, 'ST')).toBe('S')
+  })
+
+  test('a pool is held where its quota has no room, and another is not', () => {
+    const store = new SharedStore(
+      {},
+      { quotaConfig: { models: { m: { maxInFlight: 1, ...defer }, n: { maxInFlight: 9, ...defer } } } },
+    )
+    store.submit('AA', { model: 'm' })
+    store.submit('BB', { model: 'n' })
+    expect(store.claim(3)).toBe('ABB')
+    store.submit('B', { model: 'n' })
+    expect(store.claim(0)).toBe('')
+    store.submit('C', { model: 'n', type: 'mail' })
+    expect(store.claim(9)).toBe('B')
+    expect(['["model:m"]', '["model:n"]'].map((name) => store.pool(name)?.held)).toEqual([true, false])
+  })
+
+  test('a pool is held with all of its streams left out, also for quotas of their own', () => {
+    const store = new SharedStore(
+      {},
+      {
+        quotaConfig: {
+          models: { m: { maxInFlight: 9, ...defer } },
+          clients: { S: { maxInFlight: 1, ...defer } },
+        },
+      },
+    )
+    store.submit('SSS', { model: 'm' })
+    expect(store.claim(9)).toBe('S')
+    expect(stalledOf(store, 'S')).toBe('S')
+    expect(store.pool('["model:m"]')).toMatchObject({ members: 1, held: true })
+  })
+})
+
+describe('waiting lifts the oldest of a group (docs/semantics.md C5)', () => {
+  const aging = (shares: object = {}) => new SharedStore(shares, { agingMs: 1_000 })
+  const later = (store: SharedStore, ms: number) => {
+    store.at += ms
+    return store
+  }
+  const lane = (of: Lane) => ({ lane: of })
+
+  test.each([
+    [999, 'NB'],
+    [1_000, 'BN'],
+    [2_000, 'BN'],
+  ])('a batch task that waited %i ms, beside a normal one of a client that is level', (ms, order) => {
+    const store = aging()
+    store.submit('B', lane('batch'))
+    later(store, ms).submit('N')
+    expect(store.claim(9)).toBe(order)
+  })
+
+  test.each([
+    [1_999, 'NB'],
+    [2_000, 'BN'],
+  ])('a batch task that waited %i ms, beside a normal one of a higher tier', (ms, order) => {
+    const store = aging()
+    store.put('N', { tier: 'contracted' })
+    store.submit('B', lane('batch'))
+    later(store, ms).submit('N')
+    expect(store.claim(9)).toBe(order)
+  })
+
+  test('it is the one that was submitted first, whoever comes first by shares', () => {
+    const store = aging()
+    store.submit('OO', lane('batch'))
+    expect(store.claim()).toBe('O')
+    later(store, 2_500)
+    store.put('Y', { tier: 'contracted' })
+    store.submit('YN', lane('batch'))
+    store.submit('N')
+    expect(store.claim(9)).toBe('ONYN')
+  })
+
+  test('one after the other, each as long as it has waited', () => {
+    const store = aging()
+    store.submit('A', lane('batch'))
+    later(store, 1_000).submit('B', lane('batch'))
+    later(store, 1_000).submit('I', lane('interactive'))
+    later(store, 0).submit('N')
+    // A has waited two periods, and B one.
+    expect(store.claim(9)).toBe('AIBN')
+  })
+
+  test('one that was canceled before it lifts nobody: it is the next that is looked at', () => {
+    const store = aging()
+    store.submit('A', lane('batch'))
+    later(store, 2_500).submit('A', lane('batch'))
+    store.submit('N')
+    store.cancel('A')
+    expect(store.claim(9)).toBe('NA')
+  })
+
+  test('one that may not run is left out, and the next of its group is lifted', () => {
+    const store = new SharedStore(
+      {},
+      { agingMs: 1_000, quotaConfig: { clients: { A: { maxInFlight: 1, ...defer } } } },
+    )
+    store.submit('A')
+    expect(store.claim()).toBe('A')
+    store.submit('AB', lane('batch'))
+    later(store, 2_500).submit('NN')
+    expect(store.claim(9)).toBe('BNN')
+    store.settle('A')
+    expect(store.claim(9)).toBe('A')
+  })
+
+  test('by the place that tasks were given when they were queued, too', () => {
+    const store = aging({ keying: 'enqueue' })
+    store.submit('AB', lane('batch'))
+    later(store, 1_500).submit('N')
+    store.cancel('A')
+    expect(store.claim(9)).toBe('BN')
+  })
+})
+
+describe('heads that are not known yet where there are shares (docs/semantics.md 11.7)', () => {
+  const names = (count: number) =>
+    Array.from({ length: count }, (_, n) => String.fromCodePoint(0x4e00 + n)).join('')
+  /** Those that a round asks for, where it knows the heads of all but these; by their place. */
+  const asked = (count: number, isKnown: (place: number) => boolean, more: object = {}) => {
+    const store = new SharedStore({}, more)
+    store.submit(names(count))
+    const heads = new Map<number, Heads>(
+      [...store.base.heads].filter(([, { upTo }], n) => upTo > 0 && isKnown(n)),
+    )
+    const streams = [...store.base.streams.keys()]
+    store.base = { ...store.base, heads }
+    const ws = store.workingSet()
+    const demander = { ...worker, worker: worker.id, capacity: 1, inFlight: 0, lastSeenAt: now.leaseAt }
+    const round = new ClaimRound(ws, [demander], new Map())
+    return round.run()?.map((id) => streams.indexOf(id))
+  }
+
+  test('64 are asked for at once, in the order in which they would come', () => {
+    expect(asked(3, () => false)).toEqual([0, 1, 2])
+    expect(asked(64, () => false)).toHaveLength(64)
+    const most = asked(70, () => false)
+    expect([most?.length, most?.at(0), most?.at(-1)]).toEqual([64, 0, 63])
+  })
+
+  test('those that are known are passed over, and no more than 128 are looked at for that', () => {
+    expect(asked(5, (n) => n === 1 || n === 3)).toEqual([0, 2, 4])
+    expect(asked(140, (n) => n > 0 && n < 127)).toEqual([0, 127])
+    expect(asked(140, (n) => n > 0 && n < 128)).toEqual([0])
+  })
+
+  test('where the first is known nobody is asked for', () => {
+    expect(asked(3, (n) => n === 0)).toBeUndefined()
+  })
+
+  test('where waiting lifts tasks the oldest is asked for first', () => {
+    expect(asked(3, () => false, { agingMs: 1_000 })).toEqual([0, 1, 2])
+  })
+})
