@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { parseExecutionConfig } from '../../src/schemas/config.ts'
+import { entriesOf } from '../../src/share-tree.ts'
 import { removeClient } from '../../src/transition/clients.ts'
 import { newClient, OPEN, poolAmong, shareOrderOf } from '../../src/transition/index.ts'
 import { MICRO } from '../../src/usage.ts'
@@ -433,10 +434,6 @@ describe('what is known of clients', () => {
   })
 })
 
-function never(): never {
-  throw new Error('there are no shares')
-}
-
 describe('clients that quotas hold back (docs/semantics.md 11.3)', () => {
   /** A has one task of the model under way, and one that waits for it. */
   const held = () => {
@@ -622,3 +619,127 @@ describe('a client that a quota of its own holds back (docs/semantics.md 11.3)',
     expect(store.client('S')).toMatchObject({ stalled: false, queued: 0, running: 1 })
   })
 })
+
+describe('reputation in the schedule (docs/semantics.md 11.6)', () => {
+  /** What each of so many starts adds to a client whose reputation is 1, or which was never evaluated. */
+  const added = (shares: object, starts = 1, reputation: number | null = 1) => {
+    const store = new SharedStore(shares)
+    const scores = { quality: 1, adherence: 1, speed: 1, cost: 1, errors: 1, revisions: 1 }
+    const row = { evaluations: 1, average: scores, latest: scores, lastAt: 0 }
+    store.base = {
+      ...store.base,
+      reputationOf: (agent) => (reputation === null ? undefined : { ...row, agent, reputation }),
+    }
+    store.submit('A'.repeat(starts))
+    expect(store.claim(starts)).toHaveLength(starts)
+    return Array.from(store.base.tasks.values(), ({ account }) => account?.charge)
+  }
+
+  test('raises the weight, where it has a say', () => {
+    expect(added({})).toEqual([1_000_000])
+    expect(added({ reputationBeta: 1, exploration: 0 })).toEqual([500_000])
+    expect(added({ reputationBeta: 3, exploration: 0 }, 1, 0.5)).toEqual([400_000])
+    expect(added({ reputationBeta: 3, exploration: 0 }, 1, null)).toEqual([1_000_000])
+    expect(added({ reputationBeta: 1, exploration: 1 })).toEqual([1_000_000])
+  })
+
+  test('has none in a share of the starts, which are spread evenly', () => {
+    const without = added({ reputationBeta: 1, exploration: 0.25 }, 40).flatMap((charge, n) =>
+      charge === 1_000_000 ? [n] : [],
+    )
+    expect(Math.abs(without.length - 10)).toBeLessThan(2)
+    const apart = without.slice(1).map((n, i) => n - (without[i] ?? 0))
+    expect([Math.min(...apart), Math.max(...apart)]).toEqual([3, 5])
+  })
+})
+
+describe('what another process has written of a client', () => {
+  test('is taken as it is, beside what is under way here', () => {
+    const store = limited({ maxInFlight: 1 })
+    store.submit('AA', ofM)
+    expect(store.claim(9)).toBe('A')
+    store.submit('BBBB')
+    store.served(2)
+    store.submit('C', ofM)
+    expect(store.times('AC')).toEqual([3, 3])
+    const before = store.client('A')
+    const theirs = {
+      ...newClient(70, 'A'),
+      credits: 5,
+      time: 8 * MICRO,
+      floor: 2,
+      spent: 3,
+      tier: 'contracted' as const,
+    }
+    store.flush((ws) => ws.shares?.takeOver(theirs, before))
+    expect(store.client('A')).toStrictEqual({
+      ...theirs,
+      queued: 1,
+      running: 1,
+      pool: poolOfM,
+      // By the clock of its new tier, which did not go on.
+      seen: 0,
+      stalled: false,
+    })
+    const again = { ...store.client('C'), time: 6 * MICRO }
+    store.flush((ws) => ws.shares?.takeOver(again, store.client('C')))
+    expect(store.times('AC')).toEqual([8, 6])
+  })
+})
+
+describe('where a stream stands', () => {
+  const streamsOf = (store: SharedStore) => [...store.base.streams.values()]
+
+  test('by the clock of all, also in a pool that went on', () => {
+    const store = limited({ maxInFlight: 1 })
+    store.submit('AA', ofM)
+    expect(store.claim(9)).toBe('A')
+    store.submit('BBBB')
+    store.served(2)
+    store.submit('C', ofM)
+    const { shares } = store.workingSet()
+    const told = streamsOf(store).map(({ id, client }) => [client, shares?.placeOf(id)])
+    expect(told).toEqual([
+      ['A', { tier: 1, time: 3 * MICRO, sequence: 101, id: 2, tree: expect.any(String) as string }],
+      ['B', { tier: 1, time: 3 * MICRO, sequence: 104, id: 3, tree: expect.any(String) as string }],
+      ['C', { tier: 1, time: 3 * MICRO, sequence: 106, id: 4, tree: expect.any(String) as string }],
+    ])
+    expect(shares?.placeOf(99)).toBeUndefined()
+    const [a, b] = streamsOf(store)
+    const beside = (row = a) => Array.from(entriesOf(shares?.beside(row ?? stream)), ({ id }) => id)
+    expect([beside(a), beside(b)]).toEqual([[2, 4], [3]])
+  })
+
+  test('nowhere with nothing queued', () => {
+    const store = new SharedStore({}, { agingMs: 1_000 })
+    store.submit('AB')
+    const [{ group } = stream] = streamsOf(store)
+    const oldest = () => store.workingSet().shares?.oldest(group)
+    expect(oldest()).toEqual({ tier: 0, time: 0, sequence: 100, id: 2 })
+    expect(store.claim()).toBe('A')
+    expect(oldest()).toEqual({ tier: 0, time: 0, sequence: 101, id: 3 })
+    expect(store.workingSet().shares?.placeOf(2)).toBeUndefined()
+    expect(store.claim()).toBe('B')
+    expect(oldest()).toBeUndefined()
+  })
+
+  test('out of the order until it is put back', () => {
+    const store = new SharedStore({}, { agingMs: 1_000 })
+    store.submit('AB')
+    store.flush(({ shares }) => {
+      const [a = stream, b = stream] = streamsOf(store)
+      const all = () => Array.from(shares?.all() ?? [], (tree) => Array.from(entriesOf(tree), ({ id }) => id))
+      shares?.park(a)
+      shares?.park(a)
+      expect([all(), shares?.placeOf(2), shares?.oldest(a.group)?.id]).toEqual([[[3]], undefined, 3])
+      shares?.park(b)
+      expect([all(), shares?.oldest(a.group)]).toEqual([[[]], undefined])
+      for (const row of [a, b]) shares?.replace(row)
+      expect([all(), shares?.oldest(a.group)?.id]).toEqual([[[2, 3]], 2])
+    })
+  })
+})
+
+function never(): never {
+  throw new Error('there are no shares')
+}

@@ -59,7 +59,9 @@ describe('which task comes next where there are shares (docs/semantics.md C5)', 
 
 describe('what is held back as a round ends (docs/semantics.md 11.3)', () => {
   const stalledOf = (store: SharedStore, names: string) =>
-    [...names].filter((name) => store.client(name).stalled).join('')
+    Array.from(names)
+      .filter((name) => store.client(name).stalled)
+      .join('')
 
   test('a client none of whose tasks could start, of all its lanes', () => {
     const store = new SharedStore({}, { quotaConfig: { clients: { S: { maxInFlight: 1, ...defer } } } })
