@@ -496,4 +496,13 @@ export const mutants: readonly Mutant[] = [
     edits: [['undefined ? own : Math.max(own, leastActive)', 'undefined ? own : own']],
     killedBy: model('share what slots there are'),
   },
+  {
+    name: '11.3 a client that joins others at a quota begins where they were before they waited',
+    file: `${core}transition/share-book.ts`,
+    edits: [['    this.clocks.sync(pool)\n    this.begin(client, pool)', '    this.begin(client, pool)']],
+    killedBy: [
+      'packages/agent-runtime-core/test/transition/share-book.test.ts',
+      'is not served before them for what they waited',
+    ],
+  },
 ]
