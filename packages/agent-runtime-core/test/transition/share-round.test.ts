@@ -57,6 +57,27 @@ describe('which task comes next where there are shares (docs/semantics.md C5)', 
   })
 })
 
+describe('a client that is held back no more (docs/semantics.md 11.3)', () => {
+  test.each([
+    ['that others share', { models: { m: { maxInFlight: 1, ...defer } } }],
+    ['of its own', { clients: { S: { maxInFlight: 1, ...defer } } }],
+  ])(
+    'by a quota %s goes on before it starts: of those that are level the older is first',
+    (_, quotaConfig) => {
+      const store = new SharedStore({}, { quotaConfig })
+      store.submit('S', { model: 'm' })
+      expect(store.claim()).toBe('S')
+      store.submit('BBBBBBB')
+      store.submit('S', { model: 'm' })
+      expect([store.claim(), store.claim(), store.claim()]).toEqual(['B', 'B', 'B'])
+      expect(store.times('SB')).toEqual([1, 4])
+      store.settle('S')
+      expect(store.claim(2)).toBe('BS')
+      expect(store.times('SB')).toEqual([5, 5])
+    },
+  )
+})
+
 describe('what is held back as a round ends (docs/semantics.md 11.3)', () => {
   const stalledOf = (store: SharedStore, names: string) =>
     Array.from(names)
