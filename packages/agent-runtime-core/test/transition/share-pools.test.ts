@@ -215,8 +215,10 @@ describe('who comes into a pool, and who leaves it', () => {
       [{ time: 5, queued: 0, running: 1 }, ['', 'b:4'], ['', 'a:5']],
       [{ time: 5, queued: 1, running: 1 }, ['', 'b:4,a:5'], ['', '']],
       [{ time: 5, stalled: true, running: 1 }, ['', 'b:4'], ['', 'a:5']],
+      [{ time: 6 }, ['', 'b:4,a:6'], ['', '']],
       [{ time: 6, tier: 'contracted' }, ['a:6', 'b:4'], ['', '']],
       [{ time: 6, queued: 0 }, ['', 'b:4'], ['', '']],
+      [{ time: 6 }, ['', 'b:4,a:6'], ['', '']],
       [{ time: 6, id: 'c'.charCodeAt(0) }, ['', 'b:4,c:6'], ['', '']],
     ]
     let row = before
