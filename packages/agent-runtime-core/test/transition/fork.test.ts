@@ -344,6 +344,14 @@ describe('edits of a fork (docs/semantics.md 6.3)', () => {
     )
   })
 
+  test.each(['$$', '$&', '$`', "$'", '$0', '$<a>'])(
+    'a result is what is given, dollar signs and all: %s',
+    (text) => {
+      const { inherited } = edit([step('a', 0, 2)], { a: JSON.stringify({ text }) })
+      expect(inherited[0]?.[1]).toMatchObject({ result: { text } })
+    },
+  )
+
   test('a step that is called like what every object has is edited only by name', () => {
     expect(edit([step('toString', 0, 2)], {}).inherited[0]?.[1]).toMatchObject({ result: 'toString' })
   })
