@@ -273,7 +273,7 @@ describe('what a fork has of the other (docs/semantics.md 6.3)', () => {
   })
 
   test('from a step that it does not have: nothing is forked, and it says if the step is in doubt', () => {
-    const history = past(memos, { doubts: [doubt('x', 4, 9)] })
+    const history = past(memos, { doubts: [doubt('x', 4, 9), doubt('z', 5, 10)] })
     expect(forked(history, { fromStep: 'y' })).toMatchObject({
       outcome: { as: 'unknown_step', key: 'y' },
       submission: undefined,
@@ -351,6 +351,11 @@ describe('edits of a fork (docs/semantics.md 6.3)', () => {
       expect(inherited[0]?.[1]).toMatchObject({ result: { text } })
     },
   )
+
+  test('its key may look like what the result takes the place of', () => {
+    const { inherited } = edit([step('null}', 0, 2)], { 'null}': '3' })
+    expect(inherited[0]?.[1]).toStrictEqual({ key: 'null}', position: 0, durationMs: 5, result: 3 })
+  })
 
   test('a step that is called like what every object has is edited only by name', () => {
     expect(edit([step('toString', 0, 2)], {}).inherited[0]?.[1]).toMatchObject({ result: 'toString' })
@@ -468,12 +473,13 @@ describe('edits of a fork (docs/semantics.md 6.3)', () => {
     test('of an all whose result stands elsewhere: any by branches will do, and nothing else', () => {
       const long = { ...all, blob: 'sha' }
       expect(edit([long], { r: '{"c":1}' }).outcome.as).toBe('submitted')
-      expect(edit([long], { r: '[]' }).outcome).toStrictEqual({
-        as: 'no_decision',
-        key: 'r',
-        branches: 'all',
-        names: [],
-      })
+      for (const r of ['[]', '1', '"a"'])
+        expect(edit([long], { r }).outcome).toStrictEqual({
+          as: 'no_decision',
+          key: 'r',
+          branches: 'all',
+          names: [],
+        })
     })
 
     test('of other steps asks for nothing', () => {
@@ -714,6 +720,19 @@ describe('rejections, in a fork (docs/semantics.md 6.3, 12.2)', () => {
       step('c', 4, 8),
     ]
     expect(forked(past(memos), { fromStep: 'c' }).keys).toEqual(['a', 'b'])
+  })
+
+  test('a step in doubt is kept, too, wherever it stands among the others', () => {
+    const kept = (seq: number) =>
+      sinceOf(
+        forked(
+          past([rejection(2, 0), rejection(6, 0), step('a', 1, 5), step('b', 2, 8)], {
+            doubts: [doubt('x', 3, seq)],
+          }),
+        ),
+      ).map(([key]) => key)
+    expect(kept(3)).toEqual(['ok', 'x', 'a', 'ok', 'b'])
+    expect(kept(9)).toEqual(['ok', 'a', 'ok', 'b', 'x'])
   })
 
   test('one after all that is kept is not, nor is one where nothing is', () => {

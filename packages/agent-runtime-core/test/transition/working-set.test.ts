@@ -99,7 +99,7 @@ describe('what a flush sees: its own changes, and committed rows below them', ()
     expect([ws.nextTask, ws.nextLease, ws.nextStream, ws.nextWorker, ws.nextClient]).toEqual([
       11, 12, 13, 14, 15,
     ])
-    expect(ws.staleWrites).toBe(0)
+    expect([ws.staleWrites, ws.events, ws.outputs, ws.notices, ws.evaluations]).toEqual([0, [], [], [], []])
   })
 
   test('sums rise in a draft: what is committed stays as it is', () => {
