@@ -491,6 +491,12 @@ export const mutants: readonly Mutant[] = [
     killedBy: model('forked again and again'),
   },
   {
+    name: '6.3 what is given for a result is taken for a pattern',
+    file: `${core}transition/fork.ts`,
+    edits: [['() => `${value.text}}`', '`${value.text}}`']],
+    killedBy: ['packages/agent-runtime-core/test/transition/fork.test.ts', 'dollar signs and all'],
+  },
+  {
     name: '11.3 a client that comes back begins where it was, and is served until it has caught up',
     file: `${core}decide/fairness.ts`,
     edits: [['undefined ? own : Math.max(own, leastActive)', 'undefined ? own : own']],

@@ -341,7 +341,7 @@ function inherit(
   const text =
     value === undefined
       ? canonical(own)
-      : canonical({ ...own, result: null }).replace(/null}$/, `${value.text}}`)
+      : canonical({ ...own, result: null }).replace(/null}$/, () => `${value.text}}`)
   const row = ws.move(
     task,
     { steps: task.steps + 1 },

@@ -152,4 +152,19 @@ describe('a rejection that sends the task back (docs/semantics.md 12.2)', () => 
     expect(ws.task(7)).toMatchObject({ state: 'queued', waits: 3 })
     expect(ws.verdictsOf({ id: 7 })).toStrictEqual({ approvedSeq: 5, rejections: 1 })
   })
+
+  test('an approval takes nothing back: what was spawned since the last one goes on', () => {
+    const ws = workingSet({
+      tasks: [
+        { ...waiting, waits: 2 },
+        { ...spawned, id: 12 },
+      ],
+      waits: new Map([[7, [again]]]),
+      ...family(childRow(7, 12, { seq: 6 })),
+    })
+    const taken = { ...verdict, outcome: 'approved' } as const
+    conclude(ws, ws.taskNow({ id: 7 }), { wait: again, outcome: 'approved', at: now.at, taken })
+    expect(ws.events.map(({ task: of, type }) => [of, type])).toEqual([[7, 'task.resumed']])
+    expect([...ws.childrenOf({ id: 7 }).keys()]).toEqual([12])
+  })
 })
