@@ -153,6 +153,11 @@ describe('decode(encode(x))', () => {
     expect(roundTrip(foreign)).toStrictEqual({ a: [1, { b: 2 }] })
   })
 
+  test('drops keys that are symbols where they are not enumerable', () => {
+    const value = Object.defineProperty({ a: 1 }, Symbol('s'), { value: 2 })
+    expect(roundTrip(value)).toStrictEqual({ a: 1 })
+  })
+
   test('takes getters for their values and drops what is not data', () => {
     const value = Object.defineProperty(
       {
@@ -330,6 +335,24 @@ describe('encode refuses', () => {
     expect(error).toMatchObject({ code: 'payload_too_large', limit: 20, size: 22 })
   })
 
+  test('a text above maxBytes tells its size, or what it had come to when it was broken off', () => {
+    const sizeAt = (value: unknown, maxBytes: number) => {
+      const error = catchError(() => encode(value, { what, maxBytes }))
+      return error instanceof PayloadTooLarge ? [error.limit, error.size] : error
+    }
+    expect(encode('a'.repeat(8), { what, maxBytes: 10 })).toHaveLength(10)
+    expect(sizeAt('a'.repeat(9), 10)).toEqual([10, 11])
+    expect(sizeAt('a'.repeat(10), 10)).toEqual([10, 12])
+    expect(sizeAt('a'.repeat(11), 10)).toEqual([10, 11])
+    expect(sizeAt(['a'.repeat(10)], 10)).toEqual([10, 11])
+    expect(sizeAt({ ['k'.repeat(11)]: 1 }, 10)).toEqual([10, 11])
+    expect(sizeAt(new Uint8Array(11), 10)).toEqual([10, 11])
+    expect(sizeAt([1, 2, 3, 4, 5, 6], 10)).toEqual([10, 11])
+    expect((catchError(() => encode('abc', { what, maxBytes: 2 })) as Error).message).toBe(
+      `${what} is too large: 3 bytes, 2 are allowed`,
+    )
+  })
+
   test('G02 a text that would never end, before it has cost much', () => {
     let bomb: unknown = 'boom'
     for (let i = 0; i < 60; i += 1) bomb = [bomb, bomb]
@@ -464,6 +487,7 @@ describe('an error that was stored', () => {
 describe('canonical', () => {
   test('leaves out undefined properties and writes -0 as 0', () => {
     expect(canonical({ b: undefined, a: [-0, { d: undefined }] })).toBe('{"a":[0,{}]}')
+    expect(canonical({ a: undefined, b: 1, c: 2 })).toBe('{"b":1,"c":2}')
   })
 
   test('writes tags as the data they are', () => {
