@@ -154,6 +154,7 @@ describe('the row that the events of a task make', () => {
     const { row, problems } = fold(
       queued,
       ['step.inherited', { key: 'a', position: 0 }],
+      ['wait.inherited', { key: 'w', position: 1 }],
       start(),
       ['step.started', { key: 'b', position: 1 }],
       ['step.failed', { key: 'b', position: 1 }],
