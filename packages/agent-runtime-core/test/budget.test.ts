@@ -52,6 +52,10 @@ describe('the limits of a budget (docs/semantics.md 11.5)', () => {
       ])
   })
 
+  test('are not asked for where a name was not known', () => {
+    expect(budgetProblems('b', { token: 1 }).map(({ path }) => path)).toEqual(['b.token'])
+  })
+
   test('are told of each when they are wrong, and names that there are not with what was meant', () => {
     expect(budgetProblems('budget', { token: 1, wallMs: 0, anything: 2 })).toEqual([
       { path: 'budget.token', allowed: 'no such field, did you mean tokens?', given: 1 },

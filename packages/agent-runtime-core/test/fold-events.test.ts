@@ -80,6 +80,7 @@ describe('the fencing tokens of a history (docs/reliability.md I10, D25)', () =>
       [1, 201],
     ])
       expect(problemsWith(tokens, floors)).toEqual([])
+    expect(problemsWith([1, 2, 3], [2])).toEqual([])
     expect(problemsWith([1, 102], floors)).toEqual(['I10 start 4 has fencing token 102, not 101'])
     expect(problemsWith([201, 102], floors)).toEqual(['I10 start 4 has fencing token 102, not 202'])
   })
@@ -553,8 +554,8 @@ describe('a rejection that sends a task back', () => {
       ['approval.resolved', { key: 'd' }],
       verdict,
     ]
-    const after = fold(...both, back(0, ['d']))
-    expect([keysOf(after), signalsOf(after)]).toEqual([['t'], []])
+    const after = fold(...both, signal('go'), back(0, ['d']))
+    expect([keysOf(after), signalsOf(after)]).toEqual([['t'], [[8, 'go']]])
     const kept = fold(...both, back(0))
     expect([keysOf(kept), signalsOf(kept)]).toEqual([['d', 't'], [[6, approvalName('d')]]])
   })
