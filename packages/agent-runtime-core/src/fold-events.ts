@@ -74,7 +74,6 @@ export function foldEvents(
     if (row.state !== undefined && !canMove(row.state, to))
       problems.push(`I4 event ${seq} moves ${row.state} to ${to}`)
     row.state = to
-    delete row['dueAt']
     delete row['waitingFor']
     delete row['checkpointed']
     if (to === 'running') row['checkpointed'] = false

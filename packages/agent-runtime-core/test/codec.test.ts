@@ -153,6 +153,11 @@ describe('decode(encode(x))', () => {
     expect(roundTrip(foreign)).toStrictEqual({ a: [1, { b: 2 }] })
   })
 
+  test('drops keys that are symbols where they are not enumerable', () => {
+    const value = Object.defineProperty({ a: 1 }, Symbol('s'), { value: 2 })
+    expect(roundTrip(value)).toStrictEqual({ a: 1 })
+  })
+
   test('takes getters for their values and drops what is not data', () => {
     const value = Object.defineProperty(
       {
@@ -207,6 +212,66 @@ describe('encode refuses', () => {
     ['a promise', { p: Promise.resolve(1) }, '$.p', 'a promise: await it first'],
     ['a web stream', new Map([['s', new ReadableStream()]]), '$[0]', 'a stream'],
     ['a Buffer', { a: 1, b: Buffer.from('x') }, '$.b', 'Buffer: give new Uint8Array'],
+    [
+      'a promise of a class of its own',
+      [new (class Later extends Promise<number> {})((resolve) => resolve(1))],
+      '$[0]',
+      'a promise: await it first',
+    ],
+    [
+      'a stream of Node’s',
+      [
+        new (class Pipe {
+          pipe() {}
+        })(),
+      ],
+      '$[0]',
+      'a stream: read it first',
+    ],
+    [
+      'an instance of a class without a name',
+      [
+        new (class {
+          x = 1
+        })(),
+      ],
+      '$[0]',
+      'an instance of a class: give plain data',
+    ],
+    [
+      'what inherits from no class',
+      [Object.create(Object.create(null) as object)],
+      '$[0]',
+      'an instance of a class: give plain data',
+    ],
+    [
+      'an object with a prototype of its own',
+      [Object.create({ a: 1 })],
+      '$[0]',
+      'an instance of Object: give plain data',
+    ],
+    [
+      'a symbol as a key beside others',
+      { a: 1, [Symbol('s')]: 1 },
+      '$',
+      'an object with a symbol as a key: Symbol(s)',
+    ],
+    [
+      'a getter of an error that throws',
+      Object.assign(new Error('x'), { deep: throwing }),
+      '$.deep.secret',
+      'unreadable: reading it threw',
+    ],
+    [
+      'a function as the key of a map',
+      new Map([
+        [1, 1],
+        [() => 1, 2],
+      ] as [unknown, number][]),
+      '$[1]',
+      'a function',
+    ],
+    ['a function in a set', new Set([1, () => 1]), '$[1]', 'a function'],
     ['a RegExp', [/x/], '$[0]', 'an instance of RegExp'],
     ['a subclass of Array', new (class List extends Array {})(), '$', 'an instance of List'],
     ['a hole', { a: holes }, '$.a[1]', 'a hole in an array'],
@@ -270,6 +335,24 @@ describe('encode refuses', () => {
     expect(error).toMatchObject({ code: 'payload_too_large', limit: 20, size: 22 })
   })
 
+  test('a text above maxBytes tells its size, or what it had come to when it was broken off', () => {
+    const sizeAt = (value: unknown, maxBytes: number) => {
+      const error = catchError(() => encode(value, { what, maxBytes }))
+      return error instanceof PayloadTooLarge ? [error.limit, error.size] : error
+    }
+    expect(encode('a'.repeat(8), { what, maxBytes: 10 })).toHaveLength(10)
+    expect(sizeAt('a'.repeat(9), 10)).toEqual([10, 11])
+    expect(sizeAt('a'.repeat(10), 10)).toEqual([10, 12])
+    expect(sizeAt('a'.repeat(11), 10)).toEqual([10, 11])
+    expect(sizeAt(['a'.repeat(10)], 10)).toEqual([10, 11])
+    expect(sizeAt({ ['k'.repeat(11)]: 1 }, 10)).toEqual([10, 11])
+    expect(sizeAt(new Uint8Array(11), 10)).toEqual([10, 11])
+    expect(sizeAt([1, 2, 3, 4, 5, 6], 10)).toEqual([10, 11])
+    expect((catchError(() => encode('abc', { what, maxBytes: 2 })) as Error).message).toBe(
+      `${what} is too large: 3 bytes, 2 are allowed`,
+    )
+  })
+
   test('G02 a text that would never end, before it has cost much', () => {
     let bomb: unknown = 'boom'
     for (let i = 0; i < 60; i += 1) bomb = [bomb, bomb]
@@ -317,13 +400,112 @@ describe('decode refuses', () => {
   })
 })
 
+describe('what decode refuses it names', () => {
+  test.each([
+    ['{"$ku0":["undefined"],"more":1}', 'a tag stands beside other keys'],
+    ['{"$ku0":1}', 'a tag is not an array'],
+    ['{"$ku0":["Date"]}', 'the tag "Date" has the wrong length'],
+    ['{"$ku0":["undefined",null]}', 'the tag "undefined" has the wrong length'],
+    ['{"$ku0":[]}', 'the tag undefined has the wrong length'],
+    ['{"$ku0":["Date","1"]}', 'the tag "Date" holds "1"'],
+    ['{"$ku0":["Number",5]}', 'the tag "Number" holds 5'],
+    ['{"$ku0":["BigInt","1 "]}', 'the tag "BigInt" holds "1 "'],
+    ['{"$ku0":["BigInt"," 1"]}', 'the tag "BigInt" holds " 1"'],
+    ['{"$ku0":["BigInt",""]}', 'the tag "BigInt" holds ""'],
+    ['{"$ku0":["Map",[[1,2],[1]]]}', 'the tag "Map" holds [[1,2],[1]]'],
+    ['{"$ku0":["Map",[{"length":2}]]}', 'the tag "Map" holds [{"length":2}]'],
+    ['{"$ku0":["Object",null]}', 'the tag "Object" holds null'],
+    ['{"$ku0":["Object","x"]}', 'the tag "Object" holds "x"'],
+    ['{"$ku0":["Error",null]}', 'the tag "Error" holds null'],
+    ['{"$ku0":["Uint8Array",[1]]}', 'the tag "Uint8Array" holds [1]'],
+    ['{"$ku0":["RegExp","x"]}', 'the tag "RegExp" holds "x"'],
+    ['{"$ku0":["Error",{"name":"E"}]}', 'an error has no name or message'],
+    ['{"$ku0":["Error",{"message":"m"}]}', 'an error has no name or message'],
+    ['{"$ku0":["Error",{"name":5,"message":"m"}]}', 'an error has no name or message'],
+  ])('%s', (malformed, reason) => {
+    expect(() => decode(malformed)).toThrow(
+      expect.objectContaining({
+        code: 'invalid_encoding',
+        message: `a stored value was not written by the codec: ${reason}`,
+      }),
+    )
+  })
+
+  test('what is no JSON is shown, with what the parser said', () => {
+    const error = catchError(() => decode('{nope'))
+    expect(error).toMatchObject({ code: 'invalid_encoding', message: 'a stored value is not JSON: "{nope"' })
+    expect((error as Error).cause).toBeInstanceOf(SyntaxError)
+  })
+
+  test('what is nested more deeply than the deepest value could be', () => {
+    const nested = (levels: number) => `${'['.repeat(levels)}{"$ku0":["undefined"]}${']'.repeat(levels)}`
+    expect(() => decode(nested(MAX_DEPTH * 8 - 1))).not.toThrow()
+    expect(() => decode(nested(MAX_DEPTH * 8))).toThrow(
+      'a stored value was not written by the codec: it is nested too deeply',
+    )
+    const objects = (levels: number) => `${'{"a":'.repeat(levels)}{"$ku0":["undefined"]}${'}'.repeat(levels)}`
+    expect(() => decode(objects(MAX_DEPTH * 8 - 1))).not.toThrow()
+    expect(() => decode(objects(MAX_DEPTH * 8))).toThrow('it is nested too deeply')
+  })
+})
+
+describe('an error that was stored', () => {
+  test.each([Error, EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError])(
+    'is of the built-in class %o again',
+    (Class) => {
+      const back = roundTrip(new Class('m')) as Error
+      expect([Object.getPrototypeOf(back), back.message, back.stack]).toEqual([
+        Class.prototype,
+        'm',
+        `${Class.name}: m`,
+      ])
+      expect(Object.hasOwn(back, 'name')).toBe(false)
+    },
+  )
+
+  test('has properties that are seen or not as they were, and can be set', () => {
+    const error = Object.assign(new Error('m', { cause: 1 }), { code: 'E' })
+    error.name = 'Own'
+    const back = roundTrip(error) as Error
+    expect([Object.keys(back), back.name, back.cause]).toEqual([['code'], 'Own', 1])
+    for (const key of ['stack', 'name', 'cause', 'code'])
+      expect(Object.getOwnPropertyDescriptor(back, key)).toMatchObject({
+        writable: true,
+        configurable: true,
+        enumerable: key === 'code',
+      })
+    const several = roundTrip(new AggregateError([1, 2], 'all')) as AggregateError
+    expect([several.errors, Object.keys(several), several.message]).toEqual([[1, 2], [], 'all'])
+  })
+
+  test('without a name or a message that is a text has the ordinary ones', () => {
+    const odd = Object.defineProperties(new Error('m'), { name: { value: 5 }, message: { value: undefined } })
+    expect(text(odd)).toBe('{"$ku0":["Error",{"message":"","name":"Error"}]}')
+  })
+})
+
 describe('canonical', () => {
   test('leaves out undefined properties and writes -0 as 0', () => {
     expect(canonical({ b: undefined, a: [-0, { d: undefined }] })).toBe('{"a":[0,{}]}')
+    expect(canonical({ a: undefined, b: 1, c: 2 })).toBe('{"b":1,"c":2}')
   })
 
   test('writes tags as the data they are', () => {
     expect(canonical({ $ku0: ['Date', 1] })).toBe('{"$ku0":["Date",1]}')
+  })
+
+  test.each<[unknown, string]>([
+    [undefined, '$ is undefined'],
+    [[Number.NaN], '$[0] is NaN'],
+    [[Number.NEGATIVE_INFINITY], '$[0] is -Infinity'],
+    [{ a: 1n }, '$.a is a BigInt'],
+    [new Date(1), '$ is an instance of Date: give plain data'],
+    [[new Map()], '$[0] is an instance of Map: give plain data'],
+    [() => 1, '$ is a function'],
+  ])('%#: says what it refuses, and where', (value, reason) => {
+    const error = catchError(() => canonical(value))
+    expect((error as Error).message).toBe(`not plain data: canonical JSON cannot be stored: ${reason}`)
+    expect((error as Error).cause).toBeInstanceOf(StepNotSerializable)
   })
 
   test.each([
@@ -343,6 +525,26 @@ describe('canonical', () => {
 })
 
 describe('the size of a text', () => {
+  test.each([
+    ['\u007f', 1],
+    ['\u0080', 2],
+    ['\u07ff', 2],
+    ['\u0800', 3],
+    ['\uffff', 3],
+    ['\ud800\udc00', 4],
+    ['\udbff\udfff', 4],
+    ['\ud800', 3],
+    ['\udbff\udbff', 6],
+    ['\ud800\ue000', 6],
+    ['\udc00\udfff', 6],
+    ['\ud7ff\udc00', 6],
+    ['', 0],
+  ])('of %j is %i bytes', (value, bytes) => {
+    expect(sizeOf(value)).toBe(bytes)
+    expect(sizeOf(`a${value}a`)).toBe(bytes + 2)
+    expect([exceeds(value, bytes), exceeds(value, bytes - 1)]).toEqual([false, true])
+  })
+
   test('is that of its UTF-8 bytes', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), fc.nat(40), (value, limit) => {

@@ -224,6 +224,109 @@ describe('parseExecutionConfig', () => {
     expect(problemsOf(input)).toStrictEqual([{ path, allowed, given }])
   })
 
+  const shares = 'tierPolicy, keying, placement, ledger, reputationBeta, exploration'
+  const quotas = 'models, tools, clients, labels, defaults, windowMs'
+  const limits = 'maxInFlight, perWindow, tokensPerWindow, onExceeded'
+  test.each<[input: unknown, path: string, known: string]>([
+    [{ shares: { anything: 5 } }, 'shares.anything', shares],
+    [{ quotaConfig: { something: 5 } }, 'quotaConfig.something', quotas],
+    [
+      { quotaConfig: { defaults: { something: 5 } } },
+      'quotaConfig.defaults.something',
+      'model, tool, client, labels',
+    ],
+    [
+      { quotaConfig: { defaults: { tool: { something: 5 } } } },
+      'quotaConfig.defaults.tool.something',
+      limits,
+    ],
+    [{ quotaConfig: { models: { m: { something: 5 } } } }, 'quotaConfig.models.m.something', limits],
+  ])('%#: names what there is where nothing like what was given is', (input, path, known) => {
+    expect(problemsOf(input)).toStrictEqual([
+      { path, allowed: `no such setting; there are ${known}`, given: 5 },
+    ])
+  })
+
+  test('names of quotas have 1 to 255 characters', () => {
+    const named = (length: number) => problemsOf({ quotaConfig: { models: { ['m'.repeat(length)]: {} } } })
+    expect([named(1), named(255)]).toEqual([[], []])
+    expect(named(256)).toMatchObject([{ allowed: names }])
+    const labelled = (length: number) => problemsOf({ quotaConfig: { labels: { ['l'.repeat(length)]: {} } } })
+    expect([labelled(1), labelled(255)]).toEqual([[], []])
+    expect(labelled(256)).toMatchObject([{ allowed: labelNames }])
+  })
+
+  test('a limit of 0 forbids where it rejects, and is refused by each name where it defers', () => {
+    const none = { maxInFlight: 0, perWindow: 0, tokensPerWindow: 0 }
+    expect(problemsOf({ quotaConfig: { tools: { t: { ...none, onExceeded: 'reject' } } } })).toEqual([])
+    expect(
+      problemsOf({ quotaConfig: { tools: { t: { ...none, onExceeded: 'defer' } } } }).map(({ path }) => path),
+    ).toEqual([
+      'quotaConfig.tools.t.maxInFlight',
+      'quotaConfig.tools.t.perWindow',
+      'quotaConfig.tools.t.tokensPerWindow',
+    ])
+    expect(problemsOf({ quotaConfig: { tools: { t: { maxInFlight: 1, onExceeded: 'defer' } } } })).toEqual([])
+  })
+
+  test('what cannot be read is refused as a whole', () => {
+    const trap = {
+      get leaseTtlMs() {
+        throw new Error('no')
+      },
+    }
+    expect(problemsOf(trap)).toEqual([
+      { path: 'the configuration', allowed: 'settings that can be read', given: trap },
+    ])
+  })
+
+  test('names every relation that does not hold, also those between a field and the default of another', () => {
+    const wrong = { heartbeatIntervalMs: 30_000, presenceTtlMs: 30_000, queueDepthLimit: 499 }
+    const relations = [
+      { path: 'heartbeatIntervalMs', allowed: 'less than leaseTtlMs, 30000', given: 30_000 },
+      {
+        path: 'presenceIntervalMs',
+        allowed: 'less than presenceTtlMs, 30000, which the default is not',
+        given: undefined,
+      },
+      {
+        path: 'batchBackpressureThreshold',
+        allowed: 'at most queueDepthLimit, 499, which the default is not',
+        given: undefined,
+      },
+    ]
+    expect(problemsOf(wrong)).toEqual(relations)
+    expect(problemsOf({ ...wrong, maxCrashes: 0 }).slice(1)).toEqual(relations)
+    expect(problemsOf({ ...wrong, maxCrash: 1 }).slice(1)).toEqual(relations)
+    const deferred = { quotaConfig: { models: { m: { perWindow: 0, onExceeded: 'defer' } } } }
+    expect(problemsOf({ ...wrong, ...deferred }).slice(1)).toEqual(relations)
+    expect(problemsOf({ ...wrong, presenceTtlMs: 'x' }).map(({ path }) => path)).toEqual([
+      'presenceTtlMs',
+      'heartbeatIntervalMs',
+      'batchBackpressureThreshold',
+    ])
+    expect(problemsOf({ ...wrong, presenceIntervalMs: 0 }).map(({ path }) => path)).toEqual([
+      'presenceIntervalMs',
+      'heartbeatIntervalMs',
+      'batchBackpressureThreshold',
+    ])
+  })
+
+  test('allows a queue whose threshold is its limit', () => {
+    expect(problemsOf({ queueDepthLimit: 7, batchBackpressureThreshold: 7 })).toEqual([])
+    expect(problemsOf({ queueDepthLimit: 7, batchBackpressureThreshold: 8 })).toHaveLength(1)
+  })
+
+  test('warns in words that name both settings', () => {
+    expect(parseExecutionConfig({ heartbeatIntervalMs: 10_001 }).warnings).toEqual([
+      {
+        path: 'heartbeatIntervalMs',
+        message:
+          'heartbeatIntervalMs 10001 is more than a third of leaseTtlMs 30000: one late renewal may lose it',
+      },
+    ])
+  })
+
   test('G11 names every bad field at once', () => {
     const problems = problemsOf({
       leaseTtlMs: 0,

@@ -98,6 +98,60 @@ describe('describeError', () => {
     expect(describeError('ä'.repeat(11), limits).message).toBe(`${'ä'.repeat(5)}… (cut)`)
   })
 
+  test.each([
+    ['a', 1],
+    ['\u007f', 1],
+    ['\u0080', 2],
+    ['\u07ff', 2],
+    ['\u0800', 3],
+    ['\uffff', 3],
+    ['\u{10000}', 4],
+  ])('counts %j as %i bytes', (character, size) => {
+    const limits = { messageBytes: 36 }
+    const whole = character.repeat(36 / size)
+    expect(describeError(whole, limits).message).toBe(whole)
+    const cut = `${character.repeat(Math.floor(27 / size))}… (cut)`
+    expect(describeError(whole + character, limits).message).toBe(cut)
+    expect(bytes(cut)).toBeLessThanOrEqual(36)
+  })
+
+  test('is named by itself, or else by its class', () => {
+    class Refused extends Error {}
+    const named = (name: unknown, error: object = new Refused('m')) =>
+      describeError(Object.defineProperty(error, 'name', { value: name, configurable: true })).name
+    expect([named('Own'), named('Error'), named(''), named(5)]).toEqual([
+      'Own',
+      'Refused',
+      'Refused',
+      'Refused',
+    ])
+    expect(describeError(new Refused('m')).name).toBe('Refused')
+    expect(describeError({ message: 'm', constructor: { name: '' } }).name).toBe('Error')
+    expect(describeError({ message: 'm', constructor: { name: 5 } }).name).toBe('Error')
+    expect(describeError({ message: 'm', constructor: undefined }).name).toBe('Error')
+    expect(describeError(Object.assign(() => 1, { message: 'm' })).message).toBe('m')
+  })
+
+  test('has a code that is a text, cut to 255 bytes, and no other', () => {
+    const codeOf = (code: unknown) => describeError(Object.assign(new Error('m'), { code }))
+    expect(codeOf('EIO').code).toBe('EIO')
+    for (const other of ['', 5, null]) expect(codeOf(other)).not.toHaveProperty('code')
+    expect(bytes(codeOf('c'.repeat(300)).code ?? '')).toBe(255)
+    expect(bytes(describeError(Object.assign(new Error('m'), { name: 'n'.repeat(300) })).name)).toBe(255)
+    expect(describeError(Object.assign(new Error('m'), { stack: 5 }))).not.toHaveProperty('stack')
+  })
+
+  test('has as many levels of causes as it is told, and a cause of its own before several errors', () => {
+    const error = new Error('a', { cause: new Error('b', { cause: new Error('c') }) })
+    expect(describeError(error, { causes: 0 })).not.toHaveProperty('cause')
+    expect(describeError(error, { causes: 1 }).cause?.message).toBe('b')
+    expect(describeError(error, { causes: 1 }).cause).not.toHaveProperty('cause')
+    expect(
+      describeError(new AggregateError([error], 'all', { cause: new Error('own') })).cause?.message,
+    ).toBe('own')
+    expect(describeError(new AggregateError([], 'all'))).not.toHaveProperty('cause')
+  })
+
   test('ends a circle of causes', () => {
     const circular = new Error('again')
     circular.cause = circular
@@ -154,5 +208,34 @@ describe('toRuntimeError', () => {
 
   test('gives a stack to a record without', () => {
     expect(toRuntimeError({ name: 'NonError', message: 'x' }).stack).toBe('NonError: x')
+  })
+
+  test('keeps details, and beside them a code that is not the runtime’s', () => {
+    const details = { status: 5 }
+    expect(toRuntimeError({ name: 'E', message: 'x', code: 'timeout', details }).details).toStrictEqual(
+      details,
+    )
+    expect(toRuntimeError({ name: 'E', message: 'x', code: 'EIO', details })).toMatchObject({
+      code: 'handler_failed',
+      details: { status: 5, code: 'EIO' },
+    })
+    expect(toRuntimeError({ name: 'E', message: 'x' }).details).toStrictEqual({})
+  })
+
+  test('looks as an error does: its name and stack are not listed, and can be set', () => {
+    const error = toRuntimeError({ name: 'E', message: 'x', stack: 's' })
+    expect(Object.keys(error).toSorted()).toEqual(['code', 'details'])
+    expect(Object.hasOwn(error, 'cause')).toBe(false)
+    error.name = 'F'
+    error.stack = 't'
+    expect([error.name, error.stack]).toEqual(['F', 't'])
+    expect(Object.hasOwn(toRuntimeError({ name: 'RuntimeError', message: 'x' }), 'name')).toBe(false)
+    const restored = toRuntimeError({
+      name: 'NonRetryableError',
+      message: 'x',
+      code: 'non_retryable',
+      details: { a: 1 },
+    })
+    expect([restored.message, restored.details]).toEqual(['x', { a: 1 }])
   })
 })

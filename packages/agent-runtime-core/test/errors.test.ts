@@ -109,6 +109,53 @@ describe('an error of the runtime', () => {
     expect(error.message).toBe(message)
   })
 
+  test.each<[RuntimeError, object]>([
+    [new InvalidTransition({ from: 'a', to: 'b', expected: ['c'] }), { from: 'a', to: 'b', expected: ['c'] }],
+    [new LeaseLost('l1'), { leaseId: 'l1' }],
+    [new TaskCanceled('t1'), { taskId: 't1' }],
+    [
+      new DuplicateStepKey({ key: 'k', firstPlace: 'a', secondPlace: 'b' }),
+      { key: 'k', firstPlace: 'a', secondPlace: 'b' },
+    ],
+    [new StepNotSerializable({ step: 's', path: '$', reason: 'r' }), { step: 's', path: '$', reason: 'r' }],
+    [new PayloadTooLarge({ what: 'w', limit: 1, size: 2 }), { what: 'w', limit: 1, size: 2 }],
+    [new NonRetryableError('m', { details: { a: 1 } }), { a: 1 }],
+    [new NonRetryableError('m'), {}],
+    [new StoreError('store_full', 'm'), {}],
+    [new ConfigError([{ path: 'p', allowed: 'a' }]), { problems: [{ path: 'p', allowed: 'a' }] }],
+  ])('%s has these details, and no cause that was not given', (error, details) => {
+    expect(error.details).toStrictEqual(details)
+    expect(Object.hasOwn(error, 'cause')).toBe(false)
+  })
+
+  test('has the cause that it was given', () => {
+    const cause = new Error('beneath')
+    const value = { step: 's', path: '$', reason: 'r', cause }
+    for (const error of [
+      new LeaseLost('l1', { cause }),
+      new LeaseLost('l1', { taskId: 't1', cause }),
+      new StepNotSerializable(value),
+      new NonRetryableError('m', { cause }),
+      new StoreError('store_full', 'm', { cause }),
+    ])
+      expect(error.cause).toBe(cause)
+    expect(new StepNotSerializable(value).details).toStrictEqual({ step: 's', path: '$', reason: 'r' })
+    expect(Object.hasOwn(new RuntimeError('timeout', 'm', { cause: undefined }), 'cause')).toBe(true)
+  })
+
+  test('says nothing of a reason, or of what was given, that there is not', () => {
+    expect(new TaskCanceled('t1').message).toBe('task t1 was canceled')
+    const problems = [
+      { path: 'a', allowed: 'x' },
+      { path: 'b', allowed: 'y', given: undefined },
+    ]
+    const error = new ConfigError(problems)
+    expect(error.message).toBe('invalid configuration\n  a: x\n  b: y; not given')
+    expect(error.problems).toBe(problems)
+    const many = Array.from({ length: 22 }, (_, at) => ({ path: `p${at}`, allowed: 'x' }))
+    expect(new ConfigError(many).message.split('\n').slice(20)).toEqual(['  p19: x', '  and 2 more'])
+  })
+
   test('shows a huge or hostile setting in one short line', () => {
     const hostile = {
       toJSON: () => {

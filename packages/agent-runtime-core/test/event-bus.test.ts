@@ -50,7 +50,10 @@ describe('EventBus', () => {
     (pattern) => {
       const { bus } = createBus()
       expect(() => bus.subscribe(pattern, () => {})).toThrow(
-        expect.objectContaining({ code: 'invalid_argument' }),
+        expect.objectContaining({
+          code: 'invalid_argument',
+          message: `a pattern is a name, 'prefix.*', 'prefix:*' or '*', not '${pattern}'`,
+        }),
       )
       expect(bus.size).toBe(0)
     },
@@ -112,6 +115,32 @@ describe('EventBus', () => {
     bus.subscribe('*', ({ id }) => heard.push(id))
     bus.publish(queued(1))
     expect(heard).toStrictEqual([1])
+  })
+
+  test('survives an error callback that throws of what a promise was rejected with', async () => {
+    const told: unknown[] = []
+    const bus = new EventBus<Event>({
+      onListenerError: (error) => {
+        told.push(error)
+        throw new Error('again')
+      },
+    })
+    // oxlint-disable-next-line typescript/no-misused-promises -- what users do
+    bus.subscribe('*', () => Promise.reject(new Error('late')))
+    bus.publish(queued(1))
+    await Promise.resolve()
+    expect(told).toEqual([new Error('late')])
+  })
+
+  test('keeps nothing for who comes later', () => {
+    const { bus } = createBus()
+    const heard: number[] = []
+    bus.publish(queued(1))
+    bus.subscribe('*', ({ id }) => heard.push(id))
+    bus.publish(queued(2))
+    bus.subscribe('*', ({ id }) => heard.push(-id))
+    bus.publish(queued(3))
+    expect(heard).toStrictEqual([2, 3, -3])
   })
 
   test('gives all listeners one order when a listener publishes', () => {

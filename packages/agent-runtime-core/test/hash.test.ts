@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { childName } from '../src/child.ts'
+import { doubtKey } from '../src/doubt.ts'
 import type { Digest } from '../src/environment.ts'
 import {
   behaviourOf,
@@ -123,6 +125,68 @@ describe('the order hash (docs/semantics.md 6.2)', () => {
       hashOf(['task.started'], step(0), failed, step(1)),
     )
     expect(hashOf(['task.started'], step(1), failed)).not.toBe(hashOf(['task.started'], failed, step(1)))
+  })
+
+  test('takes what runs within one call in the order of its keys, however it finishes', () => {
+    const branch = (key: unknown, type = 'step.completed'): [string, Record<string, unknown>] => [
+      type,
+      { key, position: 1 },
+    ]
+    expect(hashOf(['task.started'], branch('b'), branch('a'), step(0))).toBe(
+      hashOf(['task.started'], step(0), branch('a'), branch('b')),
+    )
+    const order = (...events: Parameters<typeof history>) =>
+      orderOfHistory(history(...events), digest).perEvent.map(({ storedSeq }) => storedSeq)
+    expect(order(branch('c'), branch('a'), branch('b'))).toEqual([2, 3, 1])
+    expect(order(branch('a', 'step.failed'), branch('a'))).toEqual([1, 2])
+    expect(order(branch('b'), branch(5))).toEqual([1, 2])
+    expect(order(branch(5), branch('b'))).toEqual([1, 2])
+    expect(order(['signal.received', { key: 'b' }], ['signal.received', { key: 'a' }])).toEqual([1, 2])
+  })
+
+  test('leaves what moves the task where it is, and puts the start of a pass first', () => {
+    const order = (...events: Parameters<typeof history>) =>
+      orderOfHistory(history(...events), digest).perEvent.map(({ type }) => type)
+    expect(order(['signal.received'], ['task.waiting', { position: 0 }], step(1))).toEqual([
+      'step.completed',
+      'signal.received',
+      'task.waiting',
+    ])
+    expect(order(['task.started', { position: 9 }], step(1))).toEqual(['task.started', 'step.completed'])
+    expect(order(['signal.received', { position: '0' }], step(1))).toEqual([
+      'step.completed',
+      'signal.received',
+    ])
+  })
+
+  test('covers how a child ended without the stacks of its error', () => {
+    const error = { message: 'm', stack: 'a.ts:1', cause: { message: 'c', stack: 'b.ts:2' } }
+    const end = (name: string, value: unknown) => behaviourOf({ name, value })['value']
+    expect(end(childName('c'), { state: 'failed', error })).toStrictEqual({
+      state: 'failed',
+      error: { message: 'm', cause: { message: 'c' } },
+    })
+    expect(end('go', { state: 'failed', error })).toStrictEqual({ state: 'failed', error })
+    for (const other of [{ state: 'completed' }, null, 5, 'error'])
+      expect(end(childName('c'), other)).toStrictEqual(other)
+    expect(behaviourOf({ name: childName('c'), result: { error } })).toStrictEqual({
+      name: childName('c'),
+      result: { error },
+    })
+  })
+
+  test('covers an error that is no object as it is, and a question about a step that has no artifact as empty', () => {
+    for (const error of ['text', null, 5, [{ stack: 's' }]])
+      expect(behaviourOf({ error })).toStrictEqual({ error })
+    const key = doubtKey('pay', 1)
+    expect(behaviourOf({ artifact: null, key })).toStrictEqual({
+      artifact: { inDoubt: undefined, starts: undefined },
+      key,
+    })
+    expect(behaviourOf({ result: { inDoubt: 'pay', more: 1 }, key })).toStrictEqual({
+      result: { inDoubt: 'pay', more: 1 },
+      key,
+    })
   })
 
   test('tells one pass from the next', () => {

@@ -57,6 +57,8 @@ describe('ids: numbers inside, UUIDs outside', () => {
     ['a sign', `${good.slice(0, 24)}-00000000001`],
     ['capitals', ids.task(0xabcdef).toUpperCase()],
     ['no hex', `${good.slice(0, 24)}00000000000g`],
+    ['two numbers', `${good}${good}`],
+    ['a number before it', `0${good.slice(0, -1)}`],
     ['one too many', `${good}0`],
     ['one too few', good.slice(0, -1)],
     ['white space', ` ${good}`],
@@ -113,6 +115,22 @@ describe('the ids of a store in its third incarnation (docs/reliability.md D25)'
       expect(codec.taskNumber(lost)).toBeUndefined()
     for (const lost of [inFirst.lease(5), createIdCodec(second.storeId).lease(4), inSecond.lease(5)])
       expect(codec.leaseNumber(lost)).toBeUndefined()
+  })
+
+  test('begin anew above what each had, and end with what it had', () => {
+    const bounds = [10, 11, 12, 13].map((number) =>
+      createIdCodec(third, [first, second]).task(number).slice(0, 23),
+    )
+    const prefixes = [storeId, second.storeId, third].map((id) => createIdCodec(id).task(1).slice(0, 23))
+    expect(bounds).toEqual([prefixes[0], prefixes[1], prefixes[1], prefixes[2]])
+    expect(codec.taskNumber(createIdCodec(second.storeId).task(10))).toBeUndefined()
+    expect(codec.taskNumber(createIdCodec(second.storeId).task(11))).toBe(11)
+  })
+
+  test('say what a store id is when one is not', () => {
+    expect(() => createIdCodec('x')).toThrow('a store id is 17 hex digits')
+    expect(() => createIdCodec(`${storeId}\n`)).toThrow(TypeError)
+    expect(() => createIdCodec(`x${storeId}`)).toThrow(TypeError)
   })
 
   test('have the form of any', () => {

@@ -91,6 +91,31 @@ describe('quotaConfig (docs/semantics.md 2.6, 2.8)', () => {
     )
   })
 
+  test('a submission that names nothing holds no key', () => {
+    expect(quotaKeysOf({})).toEqual([])
+    expect([
+      quotaKeysOf({ model: 'm' }),
+      quotaKeysOf({ client: 'c' }),
+      quotaKeysOf({ tools: ['t'] }),
+    ]).toEqual([['model:m'], ['client:c'], ['tool:t']])
+  })
+
+  test('a key is of its kind and the whole of the name behind it', () => {
+    const named = QuotaConfig.parse({
+      models: { 'a:b': { maxInFlight: 4 } },
+      tools: { b: { maxInFlight: 5 } },
+    })
+    expect(limitOfKey(named, 'model:a:b')).toMatchObject({ maxInFlight: 4 })
+    expect(limitOfKey(named, 'tool:b')).toMatchObject({ maxInFlight: 5 })
+    expect([
+      limitOfKey(named, 'tool:a:b'),
+      limitOfKey(named, 'model:b'),
+      limitOfKey(named, 'label:b=c'),
+    ]).toEqual([undefined, undefined, undefined])
+    expect(limitOfKey(labelled, 'label:team=alpha')).toMatchObject({ maxInFlight: 2 })
+    expect(limitOfKey(labelled, 'label:team=a=b')).toMatchObject({ maxInFlight: 8 })
+  })
+
   test('a submission holds each key once, in one order', () => {
     const labels = { team: 'alpha', env: 'prod' }
     expect(quotaKeysOf({ model: 'm', tools: ['t', 's', 't'], client: 'c', labels })).toEqual([

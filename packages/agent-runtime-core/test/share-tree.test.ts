@@ -6,6 +6,7 @@ import {
   firstOf,
   type ShareEntry,
   type ShareTree,
+  sortedTree,
   treeOf,
   treeSize,
   withEntry,
@@ -42,6 +43,54 @@ describe('the tree of shares', () => {
         }
       }),
     )
+  })
+
+  test('compares by tier, time, sequence and id, in that order', () => {
+    const at = (tier: number, time: number, sequence: number, id: number) => ({ tier, time, sequence, id })
+    const all = [at(0, 9, 9, 9), at(1, 0, 9, 9), at(1, 1, 0, 9), at(1, 1, 1, 0), at(1, 1, 1, 1)]
+    expect(all.toReversed().toSorted(compareShares)).toEqual(all)
+    expect([...entriesOf(sortedTree(all.toReversed()))]).toEqual(all)
+    expect(compareShares(at(1, 1, 1, 1), at(1, 1, 1, 1))).toBe(0)
+  })
+
+  test('without an entry that is not there, and with one that is, holds the same', () => {
+    const all = Array.from({ length: 9 }, (_, id) => ({ tier: 0, time: 2 * id, sequence: 0, id }))
+    const tree = treeOf(all)
+    for (const it of all) expect([...entriesOf(withEntry(tree, it))]).toEqual(all)
+    for (const time of [-1, 5, 99])
+      expect([...entriesOf(withoutEntry(tree, { tier: 0, time, sequence: 0, id: 1 }))]).toEqual(all)
+    expect(treeSize(undefined)).toBe(0)
+    expect(firstOf(undefined)).toBeUndefined()
+    expect(withoutEntry(undefined, all[0] as ShareEntry)).toBeUndefined()
+  })
+
+  test('no side weighs more than three times the other, however entries come and go', () => {
+    const weightsHold = (tree: ShareTree): boolean => {
+      if (tree === undefined) return true
+      const [left, right] = [treeSize(tree.left) + 1, treeSize(tree.right) + 1]
+      return left <= 3 * right && right <= 3 * left && weightsHold(tree.left) && weightsHold(tree.right)
+    }
+    const ids = Array.from({ length: 64 }, (_, id) => id)
+    const orders = [
+      ids,
+      ids.toReversed(),
+      ids.map((id) => (id % 2 === 0 ? id / 2 : 63 - (id - 1) / 2)),
+      ids.map((id) => (id * 37) % 64),
+    ]
+    const entryOf = (id: number) => ({ tier: 0, time: id, sequence: 0, id })
+    for (const coming of orders)
+      for (const going of orders) {
+        let tree: ShareTree
+        for (const id of coming) {
+          tree = withEntry(tree, entryOf(id))
+          expect(weightsHold(tree)).toBe(true)
+        }
+        for (const id of going) {
+          tree = withoutEntry(tree, entryOf(id))
+          expect(weightsHold(tree)).toBe(true)
+        }
+        expect(tree).toBeUndefined()
+      }
   })
 
   test('a tree that was handed out never changes', () => {
