@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { backgroundTimers, systemEnvironment } from '../src/system.ts'
 
 const { clock, timers, ids, random, digest } = systemEnvironment
@@ -12,13 +12,17 @@ describe('execution: the real environment', () => {
     }
   })
 
-  test('a timer of months waits, and can be cancelled more than once', async () => {
+  test('T11 a timer of months waits, is nothing that the platform warns of, and can be cancelled more than once', async () => {
+    const warnings: string[] = []
+    const hear = ({ name }: Error) => void warnings.push(name)
+    process.on('warning', hear)
+    onTestFinished(() => void process.off('warning', hear))
     let runs = 0
     const timer = timers.after(2 ** 31, () => (runs += 1))
     await new Promise<void>((resolve) => timers.after(20, resolve))
     timer.cancel()
     timer.cancel()
-    expect(runs).toBe(0)
+    expect([runs, warnings]).toEqual([0, []])
   })
 
   test.each([-1, Number.NaN, Number.POSITIVE_INFINITY])('%s ms is no delay', (delayMs) => {

@@ -1,3 +1,4 @@
+import { MAX_ARMED_MS, type Timers } from '@ku0/agent-runtime-core'
 import { VirtualClock } from '@ku0/agent-runtime-core/testing'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -39,15 +40,21 @@ describe('execution: deadlines', () => {
     expect([deadlines.size, clock.pending]).toEqual([0, 0])
   })
 
-  test('of months are kept, armed a minute at a time', () => {
+  test('T11 of months are kept, armed a minute at a time', () => {
     const clock = new VirtualClock()
-    const deadlines = new Deadlines(clock, clock)
+    const armed: number[] = []
+    const after: Timers['after'] = (delayMs, run) => {
+      armed.push(delayMs)
+      return clock.after(delayMs, run)
+    }
+    const deadlines = new Deadlines(clock, { after })
     let met = 0
     deadlines.after(2 ** 31 + 5, () => (met += 1))
     clock.advanceBy(2 ** 31)
     expect(met).toBe(0)
     clock.advanceBy(5)
     expect(met).toBe(1)
+    expect(Math.max(...armed)).toBe(MAX_ARMED_MS)
   })
 
   test('one that is added or cancelled by another is minded', () => {
