@@ -15,6 +15,11 @@ export function commitOf(store: ExecutionStore): Database.Statement {
   return inner(store, ['line', 'engine', 'commit']) as Database.Statement
 }
 
+/** The statement that begins them: a test takes the transaction away behind it. */
+export function beginOf(store: ExecutionStore): Database.Statement {
+  return inner(store, ['line', 'engine', 'begin']) as Database.Statement
+}
+
 /** The thread of a store that has one: a test ends it as nothing else does. */
 export function threadOf(store: ExecutionStore): Worker {
   return inner(store, ['line', 'worker']) as Worker

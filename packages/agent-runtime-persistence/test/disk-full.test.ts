@@ -5,7 +5,7 @@ import { createVirtualEnvironment, Scene } from '@ku0/agent-runtime-core/testing
 import type Database from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
 import { openStore } from '../src/index.ts'
-import { connectionOf } from './connection-of.ts'
+import { beginOf, connectionOf } from './connection-of.ts'
 import { nodeDigest, scratchFolder } from './scratch-folder.ts'
 import { assertTables } from './tables.ts'
 
@@ -158,6 +158,23 @@ describe('a disk that is full at any moment (docs/reliability.md T3, D03)', () =
     expect((await scene.task(taskId)).input).toBe(large)
     expect(await scene.eventTypes(taskId)).toEqual(['task.queued'])
     expect((await scene.stats()).totals.submitted).toBe(await scene.depth())
+    await scene.store.close()
+  })
+
+  test('T3 a transaction that is gone although nothing has failed is not taken for a commit: the store stops for good', async () => {
+    const { scene, db } = await openScene(join(scratchFolder(), 'it.db'))
+    await scene.accepted()
+    const begin = beginOf(scene.store)
+    const run = begin.run.bind(begin)
+    begin.run = () => {
+      const begun = run()
+      db.exec('ROLLBACK')
+      return begun
+    }
+    await expect(scene.submit()).rejects.toMatchObject({ code: 'store_io' })
+    begin.run = run
+    expect(scene.failures).toMatchObject([{ code: 'store_io' }])
+    await expect(scene.submit()).rejects.toMatchObject({ code: 'store_io' })
     await scene.store.close()
   })
 })
