@@ -1,6 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createRuntime } from '@ku0/agent-runtime'
 import { type ExecutionStore, type Read } from '@ku0/agent-runtime-core'
 import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import {
@@ -50,6 +51,7 @@ export interface Simulated {
  * on virtual time. Source: `docs/simulation.md`.
  */
 export async function simulate(seed: number, options: SimulateOptions = {}): Promise<Simulated> {
+  await (loading ??= loadRuntime())
   const folder = mkdtempSync(join(memoryFolder, 'ku0-simulation-'))
   const { stackTraceLimit } = Error
   // Stacks are stored, and name the folder of the sources: where a disk is full would depend on it.
@@ -60,6 +62,14 @@ export async function simulate(seed: number, options: SimulateOptions = {}): Pro
     Error.stackTraceLimit = stackTraceLimit
     rmSync(folder, { recursive: true, force: true })
   }
+}
+
+let loading: Promise<void> | undefined
+
+/** What the first runtime of a program loads from the disk takes real time, in which the virtual one would go on without it. */
+async function loadRuntime(): Promise<void> {
+  const options = { tasks: [], workers: 0, thread: false, logger: false, telemetry: false } as const
+  await (await createRuntime({ store: 'sqlite::memory:', ...options })).stop()
 }
 
 /** In memory where there is such a folder: nothing here is to survive a power loss. */
@@ -86,6 +96,8 @@ class Life {
   #started = 0
   #isStirred = false
   #version: CodeVersion = 1
+  /** A process was there to be asked for something. */
+  #hasBegun = false
   /** No more faults. */
   #isHealing = false
   #lockHolder: Database.Database | undefined
@@ -150,6 +162,7 @@ class Life {
       this.#clientActs()
       this.#faultActs()
       await this.#runUntil(faultsMs, () => false)
+      if (!this.#hasBegun) this.#findings.violated('I25', 'no process has come up: nothing was tried')
       this.#heal()
       if (mode === 'liveness') await this.#comeToRest()
       await this.#stopAll()
@@ -217,7 +230,10 @@ class Life {
     const next = () => {
       if (this.#isHealing) return
       const up = this.#up()
-      if (up.length > 0) this.#clients.act(rhythm.pick(up), this.#swarm.submissions - this.#clients.submitted)
+      if (up.length > 0) {
+        this.#hasBegun = true
+        this.#clients.act(rhythm.pick(up), this.#swarm.submissions - this.#clients.submitted)
+      }
       this.#clock.after(rhythm.pick([0, 5, 20, 60, 120]), next)
     }
     this.#clock.after(20, next)

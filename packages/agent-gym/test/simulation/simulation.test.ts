@@ -59,6 +59,14 @@ describe('a simulated life', () => {
   )
 })
 
+test('a life in which no process comes up is a fault, and no proof', { timeout }, async () => {
+  const deaf = () => ({ send: () => [], [Symbol.dispose]() {} })
+  const { violations } = await simulate(1, { plant: deaf })
+  expect(violations.map(({ rule, text }) => [rule, text])).toEqual([
+    ['I25', 'no process has come up: nothing was tried'],
+  ])
+})
+
 describe('a range of seeds in which too little happens', () => {
   test('fails, naming what there was too little of', () => {
     expect(missing(100, noCounts).length).toBe(Object.keys(minimumPer100).length)
