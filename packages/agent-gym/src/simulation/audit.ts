@@ -249,7 +249,7 @@ export class Audit {
     return rows.toSorted((a, b) => a.id - b.id)
   }
 
-  /** At the end: what was promised has been kept, and every task stems from somewhere (I1, I2, I3). */
+  /** At the end: what was promised has been kept, and every task stems from somewhere (I1, I2, I3, I6). */
   end(): void {
     this.#look(undefined, [])
     const there = new Map(this.rows.tasks().map((row) => [row.id, row]))
@@ -257,6 +257,7 @@ export class Audit {
       const row = there.get(id)
       if (row === undefined) this.#findings.violated('I1', `task ${id} is gone`)
       else this.tasks.unchanged(found, row)
+      this.tasks.memosKept(found)
     }
     if (this.#config.shares !== undefined && this.openTasks === 0)
       this.#broken(shareRules(this.followed, this.rows.clients()))

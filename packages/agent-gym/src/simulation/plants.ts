@@ -406,16 +406,35 @@ class Tables {
     this.#run('UPDATE stream SET depth = depth + 1 WHERE id = (SELECT stream FROM task WHERE id = ?)', task)
   }
 
+  /** As a store would that keeps the last result: with the chain of all that comes after it. */
   overwriteMemo({ leaseId, key, result }: Extract<Write, { kind: 'recordStep' }>): void {
-    const lease = this.ids.leaseNumber(leaseId) ?? 0
-    this.#run(
-      `UPDATE event SET data = json_set(data, '$.result', json(?)) WHERE type = 'step.completed' AND json_extract(data, '$.key') = ?
+    const memo = this.#get(
+      `SELECT task, seq FROM event WHERE type = 'step.completed' AND blob IS NULL AND json_extract(data, '$.key') = ?
         AND json_extract(data, '$.result') <> json_extract(?, '$') AND task = (SELECT task FROM lease WHERE id = ?)`,
-      result,
       key,
       result,
-      lease,
+      this.ids.leaseNumber(leaseId) ?? 0,
     )
+    if (memo === undefined) return
+    const overwrite = this.#db.transaction(() => {
+      this.#db
+        .prepare("UPDATE event SET data = json_set(data, '$.result', json(?)) WHERE task = ? AND seq = ?")
+        .run(result, memo.task, memo.seq)
+      this.#chainAnew(memo.task)
+    })
+    this.#unlessBusy(() => overwrite.immediate())
+  }
+
+  #chainAnew(task: number): void {
+    let hash: Uint8Array = CHAIN_START
+    const events = this.#db.prepare<[number], { seq: number; type: string; at: number; data: string }>(
+      'SELECT seq, type, at, data FROM event WHERE task = ? ORDER BY seq',
+    )
+    for (const { seq, type, at, data } of events.all(task)) {
+      hash = chainDigest(hash, chainText(task, seq, type, at, data))
+      this.#db.prepare('UPDATE event SET hash = ? WHERE task = ? AND seq = ?').run(hash, task, seq)
+    }
+    this.#db.prepare('UPDATE task SET tail = ? WHERE id = ?').run(hash, task)
   }
 
   hurryTimers(): void {
@@ -489,10 +508,14 @@ class Tables {
     return this.#db.prepare<unknown[], Row>(sql).get(...values)
   }
 
-  /** Where another has the lock the bug does not show this time. */
   #run(sql: string, ...values: unknown[]): void {
+    this.#unlessBusy(() => this.#db.prepare(sql).run(...values))
+  }
+
+  /** Where another has the lock the bug does not show this time. */
+  #unlessBusy(act: () => void): void {
     try {
-      this.#db.prepare(sql).run(...values)
+      act()
     } catch (error) {
       if (!String((error as { code?: string }).code).startsWith('SQLITE_BUSY')) throw error
     }

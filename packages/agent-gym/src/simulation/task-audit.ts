@@ -88,6 +88,21 @@ export class TaskAudit {
     found.row = row
   }
 
+  /** I6: what was recorded of a step stands where it stood, as it was. */
+  memosKept({ row, memos }: Followed): void {
+    const results = new Map(
+      this.#parts.rows
+        .events(row.id, 0)
+        .map(({ seq, data }) => [seq, JSON.stringify((JSON.parse(data) as { result?: unknown }).result)]),
+    )
+    for (const [key, { seq, result }] of memos)
+      if (results.get(seq) !== result)
+        this.#findings.violated(
+          'I6',
+          `the memo of '${key}' of task ${row.id} was ${result}, and is ${results.get(seq) ?? 'not there'}`,
+        )
+  }
+
   /** Goes through what happened to a task, one event after the other, and compares where that leads with its row. */
   follow(
     process: Audited | undefined,

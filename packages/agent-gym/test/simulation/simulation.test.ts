@@ -97,7 +97,7 @@ describe('a planted bug is found within 300 seeds', () => {
     'a heartbeat without its fence': 'I9',
     'a lease that is renewed after its end': 'I9',
     'a sweep that does not look again': 'I3',
-    'a memo that is overwritten': 'at the end',
+    'a memo that is overwritten': 'I6',
     'the same workers after a crash': 'I11',
     'a cancel that is lost': 'I18',
     'a submission that is lost': 'I1',
