@@ -16,7 +16,7 @@ import { didYouMean } from './suggest.ts'
 interface Flags {
   readonly seed?: number
   readonly seeds?: SeedRange
-  readonly trace?: boolean
+  readonly trace: boolean
   readonly plant?: string
   readonly plain?: boolean
   readonly threads: number
@@ -38,8 +38,8 @@ export async function simCommand(
     if (flags.seed !== undefined && flags.seeds !== undefined)
       throw new UsageError('--seed and --seeds: name one seed, or a range of them')
     if (flags.seed !== undefined) return await playOne(flags.seed, flags, console)
-    if (flags.trace === true || flags.plant !== undefined || flags.plain === true)
-      throw new UsageError('--trace, --plant and --plain are for one seed: add --seed N')
+    if (!flags.trace || flags.plant !== undefined || flags.plain === true)
+      throw new UsageError('--no-trace, --plant and --plain are for one seed: add --seed N')
     return await playMany(flags.seeds ?? { first: 1, last: 200 }, flags, console, signal)
   } catch (error) {
     return codeOf(error, console)
@@ -49,8 +49,8 @@ export async function simCommand(
 function simOptions(): Command {
   return new Command('sim')
     .description('Plays simulated lives of processes on one store, each drawn from its seed.')
-    .option('--seed <n>', 'that life, again and again the same', wholeNumber)
-    .option('--trace', 'with --seed: print what happened')
+    .option('--seed <n>', 'that life, again and again the same, with what happened in it', wholeNumber)
+    .option('--no-trace', 'with --seed: say only what came of it')
     .option('--plant <bug>', 'with --seed: plant a bug, to see it found')
     .option('--plain', 'with --seed: without measured work and forks, as it was played before there were any')
     .option('--seeds <range>', 'every seed of a range, such as 1..2000 (default 1..200)', range)
@@ -72,7 +72,7 @@ async function playOne(
   if (name !== undefined && plant === undefined)
     throw new UsageError(`--plant: no bug '${name}'${didYouMean(name, Object.keys(plants))}`)
   const life = await simulate(seed, {
-    trace: trace === true,
+    trace,
     isPlain: plain === true,
     ...(plant === undefined ? {} : { plant }),
   })
@@ -142,9 +142,7 @@ function textOf(
   const head = `seed ${seed} (${mode}; ${faults.join(', ')}): ${violations.length === 0 ? 'every rule held' : 'BROKEN'}, ${Math.round(virtualMs)} ms, trace ${hash.slice(0, 16)}`
   const lines = violations.map(({ rule, text, atMs }) => `  ${atMs.toFixed(1)} ms  ${rule}  ${text}`)
   const again =
-    violations.length === 0
-      ? []
-      : [`  again: ${['pnpm sim', `--seed ${seed}`, '--trace', ...flags].join(' ')}`]
+    violations.length === 0 ? [] : [`  again: ${['pnpm sim', `--seed ${seed}`, ...flags].join(' ')}`]
   return [head, ...lines, ...again].join('\n')
 }
 
