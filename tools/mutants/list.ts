@@ -5,7 +5,7 @@ export interface Mutant {
   readonly file: string
   /** Each text stands in the file exactly once, and is replaced. */
   readonly edits: readonly (readonly [find: string, replace: string])[]
-  /** A test file, and what the names of its tests that have to fail hold. */
+  /** A test file, and what the names of its tests hold that hold the rule: one of them has to fail. */
   readonly killedBy: readonly [file: string, name: string]
 }
 
@@ -86,13 +86,13 @@ export const mutants: readonly Mutant[] = [
     name: 'I11 a worker is given one task more than it has slots',
     file: `${core}decide/placement.ts`,
     edits: [['worker.inFlight < worker.capacity &&', 'worker.inFlight <= worker.capacity &&']],
-    killedBy: decide('placement', ''),
+    killedBy: decide('placement', 'I11|3.2 a full worker'),
   },
   {
     name: 'I11 a worker unseen for the whole TTL is given a task',
     file: `${core}decide/placement.ts`,
     edits: [['now - worker.lastSeenAt < leaseTtlMs', 'now - worker.lastSeenAt <= leaseTtlMs']],
-    killedBy: decide('placement', ''),
+    killedBy: decide('placement', '3.2 a worker unseen'),
   },
   {
     name: 'I12 of one lane the last submitted comes first',
@@ -104,7 +104,7 @@ export const mutants: readonly Mutant[] = [
     name: 'I12 the batch lane goes before the others',
     file: `${core}decide/order.ts`,
     edits: [['a.laneRank < b.laneRank', 'a.laneRank > b.laneRank']],
-    killedBy: decide('order', ''),
+    killedBy: decide('order', 'I12'),
   },
   {
     name: 'I13 one more is accepted than the queue may hold',
@@ -132,19 +132,19 @@ export const mutants: readonly Mutant[] = [
     edits: [
       ['if (memo === undefined) return run', "if (memo === undefined || memo.result === 'null') return run"],
     ],
-    killedBy: ['packages/agent-runtime/test/durable/steps.test.ts', ''],
+    killedBy: ['packages/agent-runtime/test/durable/steps.test.ts', 'a memo of null answers'],
   },
   {
     name: 'C14 a step whose input has changed is answered with the old result',
     file: `${core}decide/replay.ts`,
     edits: [['inputHash !== memo.inputHash', 'inputHash.length !== memo.inputHash.length']],
-    killedBy: ['packages/agent-runtime/test/durable/steps.test.ts', ''],
+    killedBy: ['packages/agent-runtime/test/durable/steps.test.ts', 'H13'],
   },
   {
     name: '7.1 a second use of a key in one pass gets the memo of the first',
     file: `${runtime}durable/pass.ts`,
     edits: [['used: this.#used })', 'used: new Map<string, Place>() })']],
-    killedBy: ['packages/agent-runtime/test/durable/steps.test.ts', ''],
+    killedBy: ['packages/agent-runtime/test/durable/steps.test.ts', 'G08'],
   },
   {
     name: 'E03 what a handler made whose value came too late is left behind',
@@ -166,13 +166,13 @@ export const mutants: readonly Mutant[] = [
     edits: [
       ['    this.#controller?.abort(stop.error)\n    this.#stopDependants', '    this.#stopDependants'],
     ],
-    killedBy: ['packages/agent-runtime/test/execution/cancellation.test.ts', ''],
+    killedBy: ['packages/agent-runtime/test/execution/cancellation.test.ts', 'E02'],
   },
   {
     name: '7.4 the keys of a record are stored as they come',
     file: `${core}codec-write.ts`,
     edits: [['if (!isSorted(keys)) keys.sort()', '']],
-    killedBy: ['packages/agent-runtime-core/test/codec.test.ts', ''],
+    killedBy: ['packages/agent-runtime-core/test/codec.test.ts', 'whatever the order of keys'],
   },
   {
     name: 'I17 a key answers for another payload',
@@ -202,7 +202,7 @@ export const mutants: readonly Mutant[] = [
     name: 'I19 a quota leaves its last place empty',
     file: `${core}decide/quota.ts`,
     edits: [['value + asked <= max', 'value + asked < max']],
-    killedBy: decide('quota', ''),
+    killedBy: decide('quota', 'C4 reject|2.8 a window'),
   },
   {
     name: 'I19 a window of a quota never ends',
@@ -266,7 +266,7 @@ export const mutants: readonly Mutant[] = [
     name: '11.5 a refund takes a client below its floor',
     file: `${core}decide/fairness.ts`,
     edits: [['Math.max(Math.min(it.time, it.floor), it.time + difference)', 'it.time + difference']],
-    killedBy: decide('fairness', ''),
+    killedBy: decide('fairness', '11.5 a refund'),
   },
   {
     name: '11.5 a budget ends its tree at the line, not beyond it',
@@ -291,13 +291,13 @@ export const mutants: readonly Mutant[] = [
     name: 'I15 the chain does not cover the time of an event',
     file: `${core}hash.ts`,
     edits: [['\\n${type}\\n${at}\\n${data}', '\\n${type}\\n${data}']],
-    killedBy: ['packages/agent-runtime-core/test/hash.test.ts', ''],
+    killedBy: ['packages/agent-runtime-core/test/hash.test.ts', '6.2'],
   },
   {
     name: '6.2 an edited history is not noticed',
     file: `${persistence}sqlite/integrity.ts`,
     edits: [['if (!isSame(hash, stored))', 'if (hash.length !== stored.length)']],
-    killedBy: ['packages/agent-runtime/test/replay/edited.test.ts', ''],
+    killedBy: ['packages/agent-runtime/test/replay/edited.test.ts', 'H08'],
   },
   {
     name: '4.8 a blocked event loop keeps its leases for ever',
@@ -482,7 +482,7 @@ export const mutants: readonly Mutant[] = [
     name: '7.7 jitter makes waits longer, not shorter',
     file: `${core}decide/backoff.ts`,
     edits: [['(1 - backoff.jitter * random)', '(1 + backoff.jitter * random)']],
-    killedBy: decide('backoff', ''),
+    killedBy: decide('backoff', 'jitter'),
   },
   {
     name: '6.3 a fork keeps the step that it is forked from',
