@@ -1,4 +1,4 @@
-// Where the pages name the tests that hold their rules: `→ path "part of a title"`.
+// Where the pages name the tests that hold their rules: `→ path "part of a title"`, or as a link, `["part of a title"](path)`.
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 
@@ -18,14 +18,14 @@ const workspace = resolve(import.meta.dirname, '..')
 
 export function references(page: string): Reference[] {
   const lines = readFileSync(join(workspace, page), 'utf8').split('\n')
-  return lines.flatMap((text, index) =>
-    [...text.matchAll(/→ `?([^\s`]+)`? "([^"]+)"/g)].map(([, path = '', title = '']) => ({
-      page,
-      line: index + 1,
-      path,
-      title,
-    })),
-  )
+  return lines.flatMap((text, index) => {
+    const arrows = [...text.matchAll(/→ `?([^\s`]+)`? "([^"]+)"/g)]
+    const links = [...text.matchAll(/\["([^"]+)"\]\(([^)]+)\)/g)]
+    return [
+      ...arrows.map(([, path = '', title = '']) => ({ path, title })),
+      ...links.map(([, title = '', path = '']) => ({ path, title })),
+    ].map((named) => ({ page, line: index + 1, ...named }))
+  })
 }
 
 /** Whether a test that ran, or should have, is one that the reference means. A suite that several files run has tests in each. */

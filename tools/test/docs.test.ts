@@ -40,7 +40,12 @@ describe('every rule, trap and fault', () => {
     }
   })
 
-  test.each([...ruledPages, 'docs/guarantees.md'].flatMap(references))(
+  test('every promise of the README does so', () => {
+    const promises = table('guarantees', 'README.md')
+    expect(promises.filter(([, , test = '']) => !/\["[^"]+"\]\(/.test(test))).toEqual([])
+  })
+
+  test.each([...ruledPages, 'docs/guarantees.md', 'README.md'].flatMap(references))(
     '$page:$line names a test that is there: $path "$title"',
     ({ path, title }) => {
       expect(existsSync(join(root, path)), `${path} exists`).toBe(true)
