@@ -40,8 +40,8 @@ describe('execution: results', () => {
     })
   })
 
-  test('waiting ends with the caller: its timeout, its signal', async () => {
-    const { runtime, elapse, environment } = await virtualRuntime({ tasks: [quick], workers: 0 })
+  test('E10 waiting ends with the caller: its timeout, its signal; the task goes on', async () => {
+    const { runtime, elapse, environment } = await virtualRuntime({ tasks: [quick], start: false })
     const receipt = await runtime.submit(quick, 1)
     const idle = environment.clock.pending
     const late = runtime.result(receipt, { timeoutMs: 1_000 })
@@ -55,6 +55,8 @@ describe('execution: results', () => {
     expect(await given).toBe('enough')
     await expect(runtime.result(receipt, { signal: controller.signal })).rejects.toBe('enough')
     expect(environment.clock.pending).toBe(idle)
+    await runtime.start()
+    expect(await runtime.result(receipt)).toBe(1)
   })
 })
 

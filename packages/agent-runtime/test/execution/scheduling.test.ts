@@ -1,3 +1,4 @@
+import { SeededRandom } from '@ku0/agent-runtime-core/testing'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { defineTask, type RuntimeEvent } from '../../src/index.ts'
@@ -139,10 +140,10 @@ describe('execution: scheduling', () => {
     )
   })
 
-  test('H12 the same tasks in the same order give the same starts, twice', async () => {
-    const run = async () => {
+  test('H12 the same tasks in the same order give the same starts, twice, and on a machine that takes its time', async () => {
+    const run = async (restMs: () => number) => {
       const { task, started, open } = held()
-      const { runtime } = await virtualRuntime({
+      const { runtime, elapse } = await virtualRuntime({
         tasks: [task],
         start: false,
         workers: { ids: ['a', 'b'], capacity: 2 },
@@ -152,15 +153,20 @@ describe('execution: scheduling', () => {
       const lanes = ['batch', 'normal', 'interactive'] as const
       for (let index = 0; index < 30; index += 1) {
         await runtime.submit(task, `t${index}`, { lane: lanes[(index * 7) % 3] ?? 'normal' })
+        await elapse(restMs())
       }
       await runtime.start()
       for (let index = 0; index < 30; index += 1) {
         await until(() => started.length > index)
+        await elapse(restMs())
         open(started[index] ?? '')
       }
       return { starts, started }
     }
-    expect(await run()).toEqual(await run())
+    const first = await run(() => 0)
+    expect(await run(() => 0)).toEqual(first)
+    const random = new SeededRandom('slow')
+    expect(await run(() => random.int(40))).toEqual(first)
   })
 })
 
