@@ -42,7 +42,7 @@ describe('every rule, trap and fault', () => {
 
   test('every promise of the README does so', () => {
     const promises = table('guarantees', 'README.md')
-    expect(promises.filter(([, , test = '']) => !/\["[^"]+"\]\(/.test(test))).toEqual([])
+    expect(promises.filter(([, , proof = '']) => !/\["[^"]+"\]\(/.test(proof))).toEqual([])
   })
 
   test.each([...ruledPages, 'docs/guarantees.md', 'README.md'].flatMap(references))(

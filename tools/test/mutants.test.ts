@@ -12,8 +12,8 @@ describe('planted faults (docs/reliability.md 3.4)', () => {
     ({ name, file, edits, killedBy }) => {
       const text = readFileSync(resolve(root, file), 'utf8')
       expect(edits.reduce((left, [find, replace]) => edited(left, find, replace, name), text)).not.toBe(text)
-      const [test, rule] = killedBy
-      expect(existsSync(resolve(root, test))).toBe(true)
+      const [testFile, rule] = killedBy
+      expect(existsSync(resolve(root, testFile))).toBe(true)
       // Tests of anything else may fail of it too: those of its rule have to.
       expect(rule).not.toBe('')
     },
