@@ -83,9 +83,10 @@ describe('a backup (docs/reliability.md D25)', () => {
     const folder = scratchFolder()
     const path = join(folder, 'it.db')
     await live(path)
-    chmodSync(path, 0o600)
+    // Others than those that a file is made with here.
+    chmodSync(path, 0o640)
     const made = await backup(path, join(folder, 'copy.db'))
-    expect(statSync(made.path).mode & 0o777).toBe(0o600)
+    expect(statSync(made.path).mode & 0o777).toBe(0o640)
     expect(copiesIn(folder)).toEqual(['copy.db'])
     expect(made.bytes).toBe(statSync(made.path).size)
     await verifyStore(`sqlite:${made.path}`)
