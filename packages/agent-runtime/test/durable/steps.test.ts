@@ -72,7 +72,7 @@ describe('execution: steps', () => {
   })
 
   test.each([[null], [undefined], [false], [0], ['']])(
-    'a memo of %s answers, and counts as one',
+    'H05 a memo of %s answers, and counts as one',
     async (value) => {
       let calls = 0
       const { runtime, receipt } = await resumed(async (ctx, pass) => {
