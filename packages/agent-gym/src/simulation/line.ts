@@ -132,11 +132,11 @@ export class SimulatedLine implements Line {
   }
 
   #arrive(): void {
-    const { engine, process } = this.#parts
+    const { engine, process, plant } = this.#parts
     if (this.#ended || process.isDead) return
     for (const message of this.#inbox.splice(0)) deliver(engine, message)
     const reads = engine.takeReads()
-    if (reads.answers.length > 0) this.#tell(reads)
+    if (reads.answers.length > 0) this.#tell(plant?.tell?.(reads) ?? reads)
     this.#turn()
   }
 

@@ -23,7 +23,7 @@ export interface Plant {
   send?(message: Message, process: Audited): readonly (Message | Answer)[]
   beforeTurn?(process: Audited): void
   afterTurn?(process: Audited, turn: Turn): void
-  /** What of a turn reaches its process. */
+  /** What of a turn, or of what was read, reaches its process. */
   tell?(turn: Turn): Turn
   /** The ids of the workers of the n-th process, from 1. */
   workerIds?(count: number, process: number): readonly string[]
@@ -99,6 +99,17 @@ export const plants: Readonly<Record<string, (ground: Ground) => Planted>> = {
         return [message]
       },
     })),
+  'a memo that is not told of': ({ random }) =>
+    plain({
+      tell: (turn) => ({
+        ...turn,
+        answers: turn.answers.map((answer) =>
+          'value' in answer && isMemos(answer.value) && random.int(3) === 0
+            ? { ...answer, value: { ...answer.value, steps: [] } }
+            : answer,
+        ),
+      }),
+    }),
   'the same workers after a crash': ({ processes }) =>
     plain({
       workerIds: (count, process) =>
@@ -149,6 +160,18 @@ export const plants: Readonly<Record<string, (ground: Ground) => Planted>> = {
     onTables(ground, (tables) => ({
       afterTurn() {
         if (ground.random.int(200) === 0) tables.skipEvent()
+      },
+    })),
+  'an attempt without an event': (ground) =>
+    onTables(ground, (tables) => ({
+      afterTurn() {
+        if (ground.random.int(200) === 0) tables.countAttempt()
+      },
+    })),
+  'a queue that is counted wrong': (ground) =>
+    onTables(ground, (tables) => ({
+      afterTurn() {
+        if (ground.random.int(100) === 0) tables.miscountQueue()
       },
     })),
   'a capacity that is ignored': () =>
@@ -275,6 +298,10 @@ type WriteMessage<K extends Write['kind']> = {
 
 function isWrite<K extends Write['kind']>(message: Message, kind: K): message is WriteMessage<K> {
   return message.to === 'write' && message.operation.kind === kind
+}
+
+function isMemos(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && 'steps' in value && 'waits' in value
 }
 
 function plain(plant: Plant): Planted {
@@ -474,6 +501,14 @@ class Tables {
 
   skipEvent(): void {
     this.#run('UPDATE task SET seq = seq + 1 WHERE id = (SELECT max(id) FROM task WHERE state < 2)')
+  }
+
+  countAttempt(): void {
+    this.#run('UPDATE task SET attempt = attempt + 1 WHERE id = (SELECT max(id) FROM task WHERE state < 2)')
+  }
+
+  miscountQueue(): void {
+    this.#run('UPDATE stream SET depth = depth + 1')
   }
 
   leakQuota(): void {
