@@ -84,6 +84,14 @@ describe('the catalogue of faults', () => {
     expect(places.filter(Boolean), 'in the page, or in the table').toHaveLength(1)
   })
 
+  test.each([...held].filter((name) => catalogue.includes(name)))('%s has a test named after it', (name) => {
+    const { text = '' } = rules(page).find((rule) => rule.name === name) ?? {}
+    const files = [...text.matchAll(/→ `([^`]+)`/g)].map(([, file = '']) => file)
+    // A title of its own, or that of the group around it; not a comment.
+    const title = new RegExp(String.raw`(?:'|"|\x60)[^\n]*\b${name}\b`)
+    expect(files.filter((file) => title.test(read(file)))).not.toEqual([])
+  })
+
   test('every case that does not apply has its reason, and is one', () => {
     const rows = table('faults that do not apply', page)
     expect(rows.filter(([, why = '']) => why === '')).toEqual([])
