@@ -59,8 +59,8 @@ export class CheckedStore implements ExecutionStore {
     return this.inner.listen(listener)
   }
 
-  mayHaveSlept(): boolean {
-    return this.inner.mayHaveSlept?.() ?? false
+  mayHaveSlept(since?: number): boolean {
+    return this.inner.mayHaveSlept?.(since) ?? false
   }
 
   close(): Promise<void> {

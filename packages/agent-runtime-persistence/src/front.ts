@@ -25,7 +25,7 @@ export interface Line {
   readonly info: StoreInfo
   send(message: Message): void
   /** See {@link ExecutionStore.mayHaveSlept}. */
-  mayHaveSlept?(): boolean
+  mayHaveSlept?(since?: number): boolean
   /** Ends the engine after what was sent; resolves once the database is closed. */
   end(): Promise<void>
 }
@@ -74,8 +74,8 @@ export class StoreFront implements ExecutionStore {
     return { [Symbol.dispose]: () => void this.listeners.delete(listener) }
   }
 
-  mayHaveSlept(): boolean {
-    return this.line?.mayHaveSlept?.() ?? false
+  mayHaveSlept(since?: number): boolean {
+    return this.line?.mayHaveSlept?.(since) ?? false
   }
 
   close(): Promise<void> {

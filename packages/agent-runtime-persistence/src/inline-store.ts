@@ -1,6 +1,7 @@
 import { MAX_ARMED_MS, type Environment, type Timer } from '@ku0/agent-runtime-core'
 import { StoreEngine, type EngineOptions } from './engine.ts'
 import { StoreFront, type Line, type Message } from './front.ts'
+import { SleepWatch } from './sleep-watch.ts'
 
 /**
  * A store in the thread of its callers. Calls made in one turn of the event loop share a commit. Time comes from the
@@ -9,22 +10,28 @@ import { StoreFront, type Line, type Message } from './front.ts'
 export function openInlineStore(options: Omit<EngineOptions, 'stalledMs'>): StoreFront {
   const engine = StoreEngine.open({ ...options, stalledMs: () => 0 })
   const front = new StoreFront()
-  return front.connect(new InlineLine(engine, front, options.environment))
+  return front.connect(new InlineLine(engine, front, options))
 }
 
 class InlineLine implements Line {
   private readonly engine: StoreEngine
   private readonly front: StoreFront
   private readonly environment: Environment
+  private readonly sleep: SleepWatch
   private timer: Timer | undefined
   private armedFor = Number.POSITIVE_INFINITY
   private scheduled = false
   private ended = false
 
-  constructor(engine: StoreEngine, front: StoreFront, environment: Environment) {
+  constructor(
+    engine: StoreEngine,
+    front: StoreFront,
+    { environment, config }: Pick<EngineOptions, 'environment' | 'config'>,
+  ) {
     this.engine = engine
     this.front = front
     this.environment = environment
+    this.sleep = new SleepWatch(environment.clock, config)
     // The first turn takes over from the dead: by then the process should have said what it wants to hear.
     this.armIn(firstTurnMs)
   }
@@ -36,6 +43,11 @@ class InlineLine implements Line {
   send(message: Message): void {
     deliver(this.engine, message)
     this.schedule()
+  }
+
+  /** While there are leases a timer is armed for their renewal: one that is overdue shows how long nothing has run. */
+  mayHaveSlept(since?: number): boolean {
+    return this.sleep.hasSlept(this.sleep.awake(this.armedFor), since)
   }
 
   async end(): Promise<void> {
@@ -74,7 +86,9 @@ class InlineLine implements Line {
     this.timer?.cancel()
     this.armedFor = at
     this.timer = this.environment.timers.after(Math.min(Math.ceil(rest), MAX_ARMED_MS), () => {
+      this.sleep.awake(this.armedFor)
       this.timer = undefined
+      this.armedFor = Number.POSITIVE_INFINITY
       this.schedule()
     })
   }

@@ -9,11 +9,10 @@ import {
 } from '@ku0/agent-runtime-core'
 import { StoreFront, type Line, type Message } from './front.ts'
 import { beatWord, revived, unpack, wakeWord, type FromThread, type ThreadStart } from './port.ts'
+import { SleepWatch } from './sleep-watch.ts'
 
 /** How often the process shows its store thread that its event loop lives. */
 const beatMs = 500
-/** So long after its process woke the store has told it of the leases that ran out meanwhile. */
-const newsMs = 1_000
 /** So many calls cross without waiting for more: the store works on them while the process goes on. Half of it drained a third slower. */
 const fullMessage = 128
 
@@ -58,24 +57,22 @@ class ThreadLine implements Line {
   private readonly environment: Environment
   private outbox: Message[] = []
   private beatTimer: Timer | undefined
-  /** Of a process that showed no life for this long the leases may have run out: they were renewed at most an interval before. */
-  private readonly sleepMs: number
+  private readonly sleep: SleepWatch
   private seenAt: number
-  private wokeAt = Number.NEGATIVE_INFINITY
   private readonly whenClosed = Promise.withResolvers<void>()
 
   constructor(
     worker: Worker,
     info: StoreInfo,
     signal: Int32Array,
-    { leaseTtlMs, heartbeatIntervalMs }: ExecutionConfig,
+    config: ExecutionConfig,
     environment: Environment,
   ) {
     this.worker = worker
     this.info = info
     this.signal = signal
     this.environment = environment
-    this.sleepMs = leaseTtlMs - heartbeatIntervalMs
+    this.sleep = new SleepWatch(environment.clock, config)
     this.seenAt = environment.clock.monotonic()
     this.beat()
   }
@@ -87,8 +84,8 @@ class ThreadLine implements Line {
     else if (this.outbox.length === fullMessage) this.post()
   }
 
-  mayHaveSlept(): boolean {
-    return this.look() - this.wokeAt < newsMs
+  mayHaveSlept(since?: number): boolean {
+    return this.sleep.hasSlept(this.look(), since)
   }
 
   end(): Promise<void> {
@@ -118,12 +115,10 @@ class ThreadLine implements Line {
     Atomics.notify(this.signal, wakeWord)
   }
 
-  /** A sign of life, and whether there was one lately. Gives the time. */
+  /** A sign of life; there should be one with every beat. Gives the time. */
   private look(): number {
-    const now = this.environment.clock.monotonic()
-    if (now - this.seenAt >= this.sleepMs) this.wokeAt = now
-    this.seenAt = now
-    return now
+    this.seenAt = this.sleep.awake(this.seenAt)
+    return this.seenAt
   }
 
   private beat(): void {

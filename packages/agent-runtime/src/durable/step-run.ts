@@ -122,16 +122,16 @@ export class StepRun implements StepHandle, Start, Member {
     this.#pass.begin()
     this.#pass.wentLive()
     this.#counted = true
-    if (this.#attempt.mayHaveSlept) this.#confirm()
+    if (this.#attempt.mayHaveSlept()) this.#confirm(() => this.#go())
     else this.#go()
   }
 
-  /** Only a step whose lease is live may begin: the news that it is not may be on its way. */
-  #confirm(): void {
+  /** Only a step whose lease is live may go on: the news that it is not may be on its way. */
+  #confirm(go: () => void): void {
     const confirmed = () => {
       if (this.#ended) return
       if (this.#isOver()) this.refuse()
-      else this.#go()
+      else go()
     }
     this.#attempt.confirm().then(confirmed, (error: unknown) => this.#end(error))
   }
@@ -175,13 +175,14 @@ export class StepRun implements StepHandle, Start, Member {
     const { key, position, inputHash } = this.#facts
     const { leaseId } = this.#attempt.claim
     const input = inputHash === undefined ? {} : { inputHash }
+    const askedAt = this.#attempt.parts.environment.clock.monotonic()
     this.#attempt.write({ kind: 'startStep', leaseId, key, position, ...input }).then(
-      (fenced) => this.#intended(fenced),
+      (fenced) => this.#intended(fenced, askedAt),
       (error: unknown) => this.#end(error),
     )
   }
 
-  #intended(fenced: OutcomeOf<'startStep'>): void {
+  #intended(fenced: OutcomeOf<'startStep'>, askedAt: number): void {
     if (fenced === 'stale') this.#attempt.lose()
     if (this.#ended) return
     if (fenced === 'stale' || this.#isOver()) return this.refuse()
@@ -189,7 +190,8 @@ export class StepRun implements StepHandle, Start, Member {
     this.#startedAt = Math.floor(this.#attempt.parts.environment.clock.now())
     this.#startSeq = LIVE
     this.#doubtful = false
-    this.#run()
+    if (this.#attempt.mayHaveSlept(askedAt)) this.#confirm(() => this.#run())
+    else this.#run()
   }
 
   /** It was started before, and nobody knows how that ended. */

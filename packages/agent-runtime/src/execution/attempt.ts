@@ -145,15 +145,26 @@ export class Attempt {
     })
   }
 
-  /** Whether its lease may have run out while its process slept, unheard of. Source: `docs/reliability.md` C03. */
-  get mayHaveSlept(): boolean {
-    return this.parts.store.mayHaveSlept?.() ?? false
+  /**
+   * Whether its lease may have run out while its process slept, unheard of: a moment ago, or since a moment of the monotonic clock.
+   * Source: `docs/reliability.md` C03.
+   */
+  mayHaveSlept(since?: number): boolean {
+    return this.parts.store.mayHaveSlept?.(since) ?? false
   }
 
-  /** Asks whether its lease is live, by a write of nothing under it. Resolves when that is known: to be lost, or not. */
+  /**
+   * Asks whether its lease is live, by a write of nothing under it, until the answer is from after the last sleep. Resolves when that is
+   * known: to be lost, or not.
+   */
   async confirm(): Promise<void> {
-    const fenced = await this.write({ kind: 'appendOutput', leaseId: this.claim.leaseId, chunks: [] })
-    if (fenced === 'stale') this.lose()
+    const { clock } = this.parts.environment
+    let askedAt: number
+    do {
+      askedAt = clock.monotonic()
+      const fenced = await this.write({ kind: 'appendOutput', leaseId: this.claim.leaseId, chunks: [] })
+      if (fenced === 'stale') this.lose()
+    } while (this.stopped === undefined && this.mayHaveSlept(askedAt))
   }
 
   /** The task was canceled: that is committed already. Source: `docs/semantics.md 5.1`. */

@@ -9,11 +9,17 @@ const config = { leaseTtlMs: 2_000, heartbeatIntervalMs: 1_200 }
 const sleepy = defineTask({ type: 'sleepy', input: z.null() }, (ctx) => `attempt ${ctx.attempt}`)
 
 /** A process that sleeps in the middle of a task, and another that sees the store. */
-async function asleep() {
+async function asleep(sleeps = 'at once', thread = true) {
   const path = folder()
   const [database, ledger] = [join(path, 'store.db'), join(path, 'ledger')]
   const others = { store: `sqlite:${database}`, tasks: [sleepy], logger: false, config } as const
-  const sleeper = run(new URL('../processes/sleeper.ts', import.meta.url), database, ledger)
+  const sleeper = run(
+    new URL('../processes/sleeper.ts', import.meta.url),
+    database,
+    ledger,
+    sleeps,
+    String(thread),
+  )
   await sleeper.said('ready')
   const seeing = await createRuntime({ ...others, workers: 0 })
   const receipt = await seeing.submit(sleepy, null)
@@ -29,17 +35,25 @@ async function asleep() {
   }
 }
 
-test('C03, B01 a process that sleeps past its leases and wakes begins nothing before it knows that it lost them', async () => {
-  const { sleeper, seeing, receipt, others, outcomes, ledger } = await asleep()
-  await using _ = seeing
-  await using awake = await createRuntime(others)
-  expect(await awake.result(receipt)).toBe('attempt 2')
-  sleeper.process.kill('SIGCONT')
-  await eventually(() => outcomes().length === 3, 20_000)
-  expect(outcomes()).toEqual(['rejected LeaseLost', 'rejected LeaseLost', 'rejected LeaseLost'])
-  expect(ledger()).toEqual(['before'])
-  expect(await awake.status(receipt)).toMatchObject({ state: 'completed', attempt: 2, crashes: 1 })
-})
+test.each([
+  ['before it asks for anything', 'at once', true, 3],
+  ['before it asks for anything, with its store in its own thread', 'at once', false, 3],
+  ['when it was told that its lease is live, and has not heard it', 'confirmed', true, 3],
+  ['when a step of its that is to begin has been recorded, and it has not heard it', 'intended', true, 1],
+])(
+  'C03, B01 a process that sleeps past its leases and wakes begins nothing before it knows that it lost them: %s',
+  async (_when, sleeps, thread, count) => {
+    const { sleeper, seeing, receipt, others, outcomes, ledger } = await asleep(sleeps, thread)
+    await using _ = seeing
+    await using awake = await createRuntime(others)
+    expect(await awake.result(receipt)).toBe('attempt 2')
+    sleeper.process.kill('SIGCONT')
+    await eventually(() => outcomes().length === count, 20_000)
+    expect(outcomes()).toEqual(Array(count).fill('rejected LeaseLost'))
+    expect(ledger()).toEqual(['before'])
+    expect(await awake.status(receipt)).toMatchObject({ state: 'completed', attempt: 2, crashes: 1 })
+  },
+)
 
 test('C03 one that nobody took its task from meanwhile has lost it all the same; it is alive, and runs it again', async () => {
   const { sleeper, seeing, receipt, outcomes, ledger } = await asleep()
