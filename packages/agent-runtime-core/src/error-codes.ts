@@ -180,8 +180,9 @@ export const errorCodes = {
     retryable: false,
   },
   store_unlinked: {
-    meaning: 'The database file was deleted or replaced under the open store. Nothing more is acknowledged.',
-    remedy: 'Restore the file and restart the process.',
+    meaning:
+      'The database file, its `-wal` or its `-shm` was deleted or replaced under the open store. Nothing more is acknowledged.',
+    remedy: 'Restore the file (but for `-shm`) and restart the process.',
     retryable: false,
   },
   store_full: {

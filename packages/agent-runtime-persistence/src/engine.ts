@@ -402,7 +402,7 @@ export class StoreEngine {
     let foreign: boolean
     try {
       foreign = this.refresh()
-      if (batch.some(({ operation }) => submitting.has(operation.kind))) assertSameFile(this.opened)
+      assertSameFile(this.opened)
       flushed = this.flushOnce(batch, beat)
       if (!this.opened.db.inTransaction)
         throw new StoreError('store_io', 'the transaction was rolled back by SQLite itself')
@@ -610,15 +610,6 @@ const outsideEnds: ReadonlyMap<string | null | undefined, 'canceled' | 'failed'>
   ['failed', 'failed'],
 ])
 
-/** What promises a task, now or at its times. */
-const submitting: ReadonlySet<Write['kind']> = new Set<Write['kind']>([
-  'submit',
-  'startLease',
-  'putSwarm',
-  'putSchedule',
-  'fireSchedule',
-  'triggerSchedule',
-])
 /** While other processes are registered, their writes are looked for this often. */
 const foreignPollMs = 10
 /** How often the processes and the file are looked at. */

@@ -1,10 +1,11 @@
-import { copyFileSync, existsSync, renameSync, rmSync } from 'node:fs'
+import { copyFileSync, existsSync, renameSync, rmSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { type StoreError } from '@ku0/agent-runtime-core'
 import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import { createVirtualEnvironment, Scene } from '@ku0/agent-runtime-core/testing'
 import { describe, expect, test } from 'vitest'
-import { openStore } from '../src/index.ts'
+import { openStore, verifyStore } from '../src/index.ts'
+import { ChildStore } from './child-store.ts'
 import { nodeDigest, scratchFolder } from './scratch-folder.ts'
 
 async function openScene(path: string, seed = 'lost'): Promise<Scene> {
@@ -23,6 +24,7 @@ const files = (path: string) => [path, `${path}-wal`, `${path}-shm`]
 const thefts: readonly [string, (path: string) => void][] = [
   ['deleted', (path) => files(path).forEach((file) => rmSync(file, { force: true }))],
   ['deprived of its log', (path) => rmSync(`${path}-wal`)],
+  ['deprived of the index of its log', (path) => rmSync(`${path}-shm`)],
   ['moved away', (path) => renameSync(path, `${path}.old`)],
   [
     'replaced by a copy',
@@ -63,6 +65,36 @@ describe('a database file that is gone from under the open store (docs/reliabili
       expect(await codeOf(scene.submit())).toBe('store_unlinked')
     })
   }
+
+  test('without its index no other process finds its locks: once one has come, the first writes nothing any more', async () => {
+    const path = join(scratchFolder(), 'it.db')
+    const scene = await openScene(path)
+    const claim = await scene.running()
+    rmSync(`${path}-shm`)
+    const child = await ChildStore.open({ path })
+    child.send({ kind: 'submit', tasks: [{ type: 'work', lane: 'normal', input: '1' }] })
+    await child.heard(({ answer }) => answer !== undefined)
+    expect(await codeOf(scene.settle(claim))).toBe('store_unlinked')
+    child.send({ kind: 'submit', tasks: [{ type: 'work', lane: 'normal', input: '2' }] })
+    await child.heard(({ answer }) => answer !== undefined, 2)
+    await scene.store.close()
+    await child.kill()
+    expect(await verifyStore(`sqlite:${path}`)).toMatchObject({ ok: true, tasks: 3 })
+  })
+
+  test('a log that is cut under the open store takes nothing more, and the next open says what is lost', async () => {
+    const path = join(scratchFolder(), 'it.db')
+    const scene = await openScene(path)
+    const claim = await scene.running()
+    truncateSync(`${path}-wal`, 0)
+    expect(await codeOf(scene.settle(claim))).toBe('store_corrupt')
+    expect(scene.failures).toMatchObject([
+      { code: 'store_corrupt', message: expect.stringContaining('was cut while it was open') as string },
+    ])
+    expect(await codeOf(scene.submit())).toBe('store_corrupt')
+    await scene.store.close()
+    expect(await codeOf(openStore(`sqlite:${path}`))).toBe('store_data_loss')
+  })
 
   test('what was acknowledged before is in the file that was moved away', async () => {
     const path = join(scratchFolder(), 'it.db')

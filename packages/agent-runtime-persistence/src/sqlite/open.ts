@@ -18,7 +18,7 @@ export interface OpenedDatabase {
   /** The absolute path, or `:memory:`. */
   readonly path: string
   readonly durability: 'full' | 'normal' | 'memory'
-  /** The files at opening, the database's and its log's: they must stay these (T8). */
+  /** The files at opening, the database's, its log's and its index's: they must stay these (T8). */
   readonly files?: readonly FileId[]
 }
 
@@ -26,6 +26,8 @@ interface FileId {
   readonly path: string
   readonly dev: number
   readonly ino: number
+  /** Of the log: how long it was when it was last looked at. */
+  length: number
 }
 
 const synchronousOf: Record<Durability, number> = { normal: 1, full: 2 }
@@ -94,7 +96,7 @@ function configure(db: Db, path: string, memory: boolean, durability: Durability
   db.pragma('foreign_keys = 0')
   db.pragma('cache_size = -65536')
   db.pragma('wal_autocheckpoint = 15000')
-  db.pragma('journal_size_limit = 67108864')
+  db.pragma(`journal_size_limit = ${logLimit}`)
   db.pragma('temp_store = 2')
   migrate(db, path)
   assertWhole(db, path)
@@ -109,12 +111,15 @@ function configure(db: Db, path: string, memory: boolean, durability: Durability
       { details: { synchronous: real } },
     )
   if (memory) return { durability: 'memory' as const }
-  return { durability, files: [fileId(path), fileId(`${path}-wal`)] }
+  return { durability, files: [path, `${path}-wal`, `${path}-shm`].map(fileId) }
 }
+
+/** SQLite shortens a log that is longer when it begins it anew, and no other. */
+const logLimit = 67_108_864
 
 function fileId(path: string): FileId {
   const { dev, ino } = statSync(path)
-  return { path, dev, ino }
+  return { path, dev, ino, length: 0 }
 }
 
 /** What can be said before SQLite touches anything. Only `stat`: opening the file here would drop SQLite's locks (T5). */
@@ -300,15 +305,28 @@ function touch(db: Db): void {
 
 /**
  * Fails when a file under the store's names is not the one that was opened any more: SQLite would go on writing to a file that
- * nobody can find (T8). The log counts: what was acknowledged since the last checkpoint is in it alone.
+ * nobody can find (T8). The log counts: what was acknowledged since the last checkpoint is in it alone, and when somebody cuts it, SQLite
+ * goes on behind the hole.
  */
 export function assertSameFile({ files = [] }: OpenedDatabase): void {
-  for (const { path, dev, ino } of files) {
+  for (const file of files) {
+    const { path } = file
     const stat = statSync(path, { throwIfNoEntry: false })
-    if (stat?.ino === ino && stat.dev === dev) continue
+    if (stat?.ino === file.ino && stat.dev === file.dev) {
+      if (!path.endsWith('-wal')) continue
+      if (stat.size < Math.min(file.length, logLimit))
+        throw new StoreError(
+          'store_corrupt',
+          `${path} was cut while it was open, from ${file.length} bytes to ${stat.size}; stop every process, then run verify`,
+        )
+      file.length = stat.size
+      continue
+    }
     throw new StoreError(
       'store_unlinked',
-      `${path} was removed or replaced while it was open; stop, put the file back, start again`,
+      `${path} was removed or replaced while it was open; ` +
+        // The index of the log is made anew.
+        (path.endsWith('-shm') ? 'start again' : 'stop, put the file back, start again'),
     )
   }
 }
