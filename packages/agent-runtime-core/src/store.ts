@@ -53,11 +53,13 @@ export interface ExecutionStore {
   /** Hears what the store publishes after each commit. */
   listen(listener: StoreListener): Disposable
   /**
-   * Whether this process slept, or did nothing else, for so long that its leases may have run out before it hears of it: a moment ago, or
-   * since a moment of its monotonic clock. A holder then asks by a write under its lease before it acts, and asks again when it has slept
-   * since it asked. A store that cannot tell has no such method. Source: `docs/reliability.md` C03.
+   * Whether this process slept a moment ago, or did nothing else, for so long that its leases may have run out before it hears of it.
+   * A holder then asks by a write under its lease before it acts. A store that cannot tell has no such method. Source:
+   * `docs/reliability.md` C03.
    */
-  mayHaveSlept?(since?: number): boolean
+  mayHaveSlept?(): boolean
+  /** How often it did so: an answer to what was asked before the last time says nothing of a lease any more. */
+  timesSlept?(): number
   /** Ends the process's registration after the writes handed over so far; later calls reject with `store_closed`. */
   close(): Promise<void>
 }

@@ -59,8 +59,12 @@ export class CheckedStore implements ExecutionStore {
     return this.inner.listen(listener)
   }
 
-  mayHaveSlept(since?: number): boolean {
-    return this.inner.mayHaveSlept?.(since) ?? false
+  mayHaveSlept(): boolean {
+    return this.inner.mayHaveSlept?.() ?? false
+  }
+
+  timesSlept(): number {
+    return this.inner.timesSlept?.() ?? 0
   }
 
   close(): Promise<void> {

@@ -25,7 +25,9 @@ export interface Line {
   readonly info: StoreInfo
   send(message: Message): void
   /** See {@link ExecutionStore.mayHaveSlept}. */
-  mayHaveSlept?(since?: number): boolean
+  mayHaveSlept?(): boolean
+  /** See {@link ExecutionStore.timesSlept}. */
+  timesSlept?(): number
   /** Ends the engine after what was sent; resolves once the database is closed. */
   end(): Promise<void>
 }
@@ -74,8 +76,12 @@ export class StoreFront implements ExecutionStore {
     return { [Symbol.dispose]: () => void this.listeners.delete(listener) }
   }
 
-  mayHaveSlept(since?: number): boolean {
-    return this.line?.mayHaveSlept?.(since) ?? false
+  mayHaveSlept(): boolean {
+    return this.line?.mayHaveSlept?.() ?? false
+  }
+
+  timesSlept(): number {
+    return this.line?.timesSlept?.() ?? 0
   }
 
   close(): Promise<void> {

@@ -46,8 +46,13 @@ class InlineLine implements Line {
   }
 
   /** While there are leases a timer is armed for their renewal: one that is overdue shows how long nothing has run. */
-  mayHaveSlept(since?: number): boolean {
-    return this.sleep.hasSlept(this.sleep.awake(this.armedFor), since)
+  mayHaveSlept(): boolean {
+    return this.sleep.isFresh(this.look())
+  }
+
+  timesSlept(): number {
+    this.look()
+    return this.sleep.times
   }
 
   async end(): Promise<void> {
@@ -55,6 +60,13 @@ class InlineLine implements Line {
     this.ended = true
     this.timer?.cancel()
     this.engine.close()
+  }
+
+  private look(): number {
+    const now = this.sleep.awake(this.armedFor)
+    // Seen: the timer may have to wait until those who ask now let go of the thread.
+    this.armedFor = Math.max(this.armedFor, now)
+    return now
   }
 
   private schedule(): void {
@@ -86,7 +98,7 @@ class InlineLine implements Line {
     this.timer?.cancel()
     this.armedFor = at
     this.timer = this.environment.timers.after(Math.min(Math.ceil(rest), MAX_ARMED_MS), () => {
-      this.sleep.awake(this.armedFor)
+      this.look()
       this.timer = undefined
       this.armedFor = Number.POSITIVE_INFINITY
       this.schedule()

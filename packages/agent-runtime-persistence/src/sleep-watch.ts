@@ -11,6 +11,8 @@ export class SleepWatch {
   private readonly clock: Clock
   private readonly sleepMs: number
   private wokeAt = Number.NEGATIVE_INFINITY
+  /** How often it slept so. */
+  times = 0
 
   constructor(clock: Clock, { leaseTtlMs, heartbeatIntervalMs }: ExecutionConfig) {
     this.clock = clock
@@ -20,12 +22,15 @@ export class SleepWatch {
   /** It is awake; had it been all the time, it would have shown that at the moment given. Gives the time. */
   awake(expectedAt: number): number {
     const now = this.clock.monotonic()
-    if (now - expectedAt >= this.sleepMs) this.wokeAt = now
+    if (now - expectedAt >= this.sleepMs) {
+      this.wokeAt = now
+      this.times += 1
+    }
     return now
   }
 
-  /** Whether it woke since then; by itself so lately that what it lost may still be unheard of. */
-  hasSlept(now: number, since = now - newsMs): boolean {
-    return this.wokeAt > since
+  /** Whether it woke so lately that what it lost may still be unheard of. */
+  isFresh(now: number): boolean {
+    return now - this.wokeAt < newsMs
   }
 }

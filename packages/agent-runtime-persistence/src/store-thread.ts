@@ -84,8 +84,13 @@ class ThreadLine implements Line {
     else if (this.outbox.length === fullMessage) this.post()
   }
 
-  mayHaveSlept(since?: number): boolean {
-    return this.sleep.hasSlept(this.look(), since)
+  mayHaveSlept(): boolean {
+    return this.sleep.isFresh(this.look())
+  }
+
+  timesSlept(): number {
+    this.look()
+    return this.sleep.times
   }
 
   end(): Promise<void> {

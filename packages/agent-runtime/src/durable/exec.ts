@@ -32,7 +32,7 @@ export function exec(
     checkCall(command, args, options)
     const reason = reasonOf(options.signal)
     if (reason !== undefined) throw reason
-    if (scope.attempt.mayHaveSlept()) return execConfirmed(scope, command, args, options)
+    if (scope.attempt.mayHaveSlept) return execConfirmed(scope, command, args, options)
     return new Command(scope, command, args, options).result
   } catch (error) {
     return Promise.reject(error)

@@ -122,7 +122,7 @@ export class StepRun implements StepHandle, Start, Member {
     this.#pass.begin()
     this.#pass.wentLive()
     this.#counted = true
-    if (this.#attempt.mayHaveSlept()) this.#confirm(() => this.#go())
+    if (this.#attempt.mayHaveSlept) this.#confirm(() => this.#go())
     else this.#go()
   }
 
@@ -175,14 +175,14 @@ export class StepRun implements StepHandle, Start, Member {
     const { key, position, inputHash } = this.#facts
     const { leaseId } = this.#attempt.claim
     const input = inputHash === undefined ? {} : { inputHash }
-    const askedAt = this.#attempt.parts.environment.clock.monotonic()
+    const asked = this.#attempt.timesSlept
     this.#attempt.write({ kind: 'startStep', leaseId, key, position, ...input }).then(
-      (fenced) => this.#intended(fenced, askedAt),
+      (fenced) => this.#intended(fenced, asked),
       (error: unknown) => this.#end(error),
     )
   }
 
-  #intended(fenced: OutcomeOf<'startStep'>, askedAt: number): void {
+  #intended(fenced: OutcomeOf<'startStep'>, timesSlept: number): void {
     if (fenced === 'stale') this.#attempt.lose()
     if (this.#ended) return
     if (fenced === 'stale' || this.#isOver()) return this.refuse()
@@ -190,7 +190,7 @@ export class StepRun implements StepHandle, Start, Member {
     this.#startedAt = Math.floor(this.#attempt.parts.environment.clock.now())
     this.#startSeq = LIVE
     this.#doubtful = false
-    if (this.#attempt.mayHaveSlept(askedAt)) this.#confirm(() => this.#run())
+    if (this.#attempt.timesSlept !== timesSlept) this.#confirm(() => this.#run())
     else this.#run()
   }
 

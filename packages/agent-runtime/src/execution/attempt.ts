@@ -145,26 +145,27 @@ export class Attempt {
     })
   }
 
-  /**
-   * Whether its lease may have run out while its process slept, unheard of: a moment ago, or since a moment of the monotonic clock.
-   * Source: `docs/reliability.md` C03.
-   */
-  mayHaveSlept(since?: number): boolean {
-    return this.parts.store.mayHaveSlept?.(since) ?? false
+  /** Whether its lease may have run out while its process slept, unheard of. Source: `docs/reliability.md` C03. */
+  get mayHaveSlept(): boolean {
+    return this.parts.store.mayHaveSlept?.() ?? false
+  }
+
+  /** How often its process slept so: an answer from before the last time says nothing of the lease any more. */
+  get timesSlept(): number {
+    return this.parts.store.timesSlept?.() ?? 0
   }
 
   /**
-   * Asks whether its lease is live, by a write of nothing under it, until the answer is from after the last sleep. Resolves when that is
-   * known: to be lost, or not.
+   * Asks whether its lease is live, by a write of nothing under it, until there is an answer from after the last sleep. Resolves when that
+   * is known: to be lost, or not.
    */
   async confirm(): Promise<void> {
-    const { clock } = this.parts.environment
-    let askedAt: number
+    let asked: number
     do {
-      askedAt = clock.monotonic()
+      asked = this.timesSlept
       const fenced = await this.write({ kind: 'appendOutput', leaseId: this.claim.leaseId, chunks: [] })
       if (fenced === 'stale') this.lose()
-    } while (this.stopped === undefined && this.mayHaveSlept(askedAt))
+    } while (this.stopped === undefined && this.timesSlept !== asked)
   }
 
   /** The task was canceled: that is committed already. Source: `docs/semantics.md 5.1`. */

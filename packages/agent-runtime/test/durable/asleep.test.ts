@@ -66,3 +66,18 @@ test('C03 one that nobody took its task from meanwhile has lost it all the same;
   expect(await seeing.result(receipt)).toBe('attempt 2')
   expect(ledger()).toEqual(['before'])
 })
+
+test.each([
+  ['in a thread of its own', true],
+  ["in the program's", false],
+])(
+  'B03 one that was as good as asleep, and kept its lease, goes on: its store %s',
+  async (_where, thread) => {
+    const { seeing, receipt, outcomes, ledger } = await asleep('busy', thread)
+    await using _ = seeing
+    expect(await seeing.result(receipt)).toBe('not stopped')
+    await eventually(() => outcomes().length === 3, 20_000)
+    expect(outcomes()).toEqual(Array(3).fill('fulfilled nothing'))
+    expect(ledger().toSorted()).toEqual(['before', 'one', 'three', 'two'])
+  },
+)

@@ -1,0 +1,45 @@
+import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
+import { createVirtualEnvironment, Scene } from '@ku0/agent-runtime-core/testing'
+import { expect, test } from 'vitest'
+import { openStore } from '../src/index.ts'
+import { nodeDigest } from './scratch-folder.ts'
+
+const { config } = parseExecutionConfig()
+
+/** A store in this thread, whose clock goes on while no timer runs. */
+async function sleeping() {
+  const environment = { ...createVirtualEnvironment('asleep'), digest: nodeDigest }
+  let asleepMs = 0
+  const clock = {
+    now: () => environment.clock.now() + asleepMs,
+    monotonic: () => environment.clock.monotonic() + asleepMs,
+  }
+  const store = await openStore('sqlite::memory:', { environment: { ...environment, clock } })
+  const scene = new Scene(store, config, environment.clock)
+  await scene.running()
+  return { scene, store, sleep: (ms: number) => void (asleepMs += ms) }
+}
+
+test('C03 a sleep in which leases may have run out is told, once, for a second', async () => {
+  const { scene, store, sleep } = await sleeping()
+  const told = () => [store.mayHaveSlept?.(), store.timesSlept?.()]
+  expect(told()).toEqual([false, 0])
+  sleep(config.leaseTtlMs)
+  expect(told()).toEqual([true, 1])
+  expect(told()).toEqual([true, 1])
+  await scene.pass(999)
+  expect(told()).toEqual([true, 1])
+  await scene.pass(1)
+  expect(told()).toEqual([false, 1])
+  sleep(config.leaseTtlMs)
+  expect(told()).toEqual([true, 2])
+  await store.close()
+})
+
+test('C03 one that is shorter than that is none', async () => {
+  const { scene, store, sleep } = await sleeping()
+  await scene.pass(1)
+  sleep(config.leaseTtlMs - config.heartbeatIntervalMs - 1)
+  expect([store.mayHaveSlept?.(), store.timesSlept?.()]).toEqual([false, 0])
+  await store.close()
+})
