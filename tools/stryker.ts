@@ -1,8 +1,12 @@
 // Changes the core at every place that means something, one place at a time, and lets its tests find it. Takes hours for all of the core,
 // so it is no part of continuous integration. The sources are changed in a copy of the last commit: yours stay as they are.
 //
-//   node tools/stryker.ts [--keep FILE] [PATTERN…]    files of packages/agent-runtime-core/src, such as 'decide/*.ts'; all of them
-//                                                     by default; FILE keeps the results of several runs, each file's last one
+//   node tools/stryker.ts [--keep FILE] [--direct] [PATTERN…]
+//
+// PATTERN: files of packages/agent-runtime-core/src, such as 'decide/*.ts'; all of them by default.
+// --keep FILE: keeps the results of several runs, each file's last one.
+// --direct: the core's own tests alone have to notice, not the rules of the stores as well. For what every one of those rests on: there each
+// change is met by thousands of tests.
 //
 // What came of it is printed as a page for docs/evidence/, all else goes where errors go.
 import { execFileSync, spawnSync } from 'node:child_process'
@@ -14,9 +18,10 @@ import { evidenceOf, kept, type KeptScore, type Report, scoresOf, shortfalls } f
 const workspace = resolve(import.meta.dirname, '..')
 const given = process.argv.slice(2).filter((arg) => arg !== '--')
 const [keep] = given[0] === '--keep' ? given.splice(0, 2).slice(1) : []
+const direct = given[0] === '--direct' && given.shift() !== undefined
 const patterns = given
 if (patterns.some((arg) => arg.startsWith('-'))) {
-  console.error('usage: node tools/stryker.ts [--keep FILE] [PATTERN…], such as decide/*.ts')
+  console.error('usage: node tools/stryker.ts [--keep FILE] [--direct] [PATTERN…], such as decide/*.ts')
   process.exit(2)
 }
 
@@ -50,7 +55,7 @@ try {
   const scores = scoresOf(JSON.parse(readFileSync(report, 'utf8')) as Report, core)
   const machine = `${cpus().length} cores (${cpus()[0]?.model ?? 'unknown'}), Node ${process.versions.node}`
   const date = new Date().toISOString().slice(0, 10)
-  const run = scores.map((score): KeptScore => ({ ...score, commit, date, machine }))
+  const run = scores.map((score): KeptScore => ({ ...score, direct, commit, date, machine }))
   const all = keep === undefined ? run : kept(keptIn(keep), run)
   if (keep !== undefined) writeFileSync(keep, `${JSON.stringify(all, undefined, 2)}\n`)
   console.log(evidenceOf(all))
@@ -63,7 +68,11 @@ try {
 
 /** What it says goes where errors go: the page alone is printed. */
 function call(command: string, args: readonly string[]): void {
-  const { status } = spawnSync(command, args, { cwd: copy, stdio: ['ignore', process.stderr.fd, 'inherit'] })
+  const { status } = spawnSync(command, args, {
+    cwd: copy,
+    env: { ...process.env, DIRECT_TESTS: direct ? '1' : '' },
+    stdio: ['ignore', process.stderr.fd, 'inherit'],
+  })
   if (status !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${status}`)
 }
 

@@ -1,3 +1,5 @@
+import { sameComparisons } from './comparisons.ts'
+
 /** The part of Stryker's report that counts here. */
 export interface Report {
   readonly files: Readonly<Record<string, { readonly mutants: readonly ReportedMutant[] }>>
@@ -21,7 +23,10 @@ export interface FileScore {
 /** Of all changes so many percent have to be noticed. */
 const least = 85
 
-/** Where a change that nobody notices is a rule that nobody holds: every one has to be. */
+/**
+ * Where a change that nobody notices is a rule that nobody holds: every one has to be. Of all other files every comparison has to be, except
+ * for those of {@link SameComparisons}.
+ */
 const exact: ReadonlySet<string> = new Set([
   'states.ts',
   'decide/expiry.ts',
@@ -46,18 +51,46 @@ export function scoresOf({ files }: Report, folder: string): readonly FileScore[
 }
 
 /** What of it is not as it has to be, one line each. */
-export function shortfalls(scores: readonly FileScore[]): readonly string[] {
+export function shortfalls(
+  scores: readonly FileScore[],
+  same: SameComparisons = sameComparisons,
+): readonly string[] {
   const all = percentOf(scores)
   return [
     ...(all < least ? [`${all.toFixed(1)} % of the changes are noticed, ${least} % have to be`] : []),
-    ...scores
-      .filter(({ file, unnoticed }) => exact.has(file) && unnoticed.length > 0)
-      .flatMap(({ file, unnoticed }) => unnoticed.map((it) => `nobody notices ${file}:${it}`)),
+    ...scores.flatMap(({ file, unnoticed }) => {
+      const known = new Map(Object.entries(same[file] ?? {}))
+      const found = new Set(unnoticed.map(comparisonIn))
+      return [
+        ...unnoticed
+          .filter((it) => {
+            const comparison = comparisonIn(it)
+            return exact.has(file) || (comparison !== undefined && !known.has(comparison))
+          })
+          .map((it) => `nobody notices ${file}:${it}`),
+        ...[...known.keys()]
+          .filter((it) => !found.has(it))
+          .map(
+            (it) =>
+              `${file}: \`${it}\` is noticed, or is no more: take it from the list of those that cannot be`,
+          ),
+      ]
+    }),
   ]
+}
+
+/** Changes to comparisons by file, as {@link FileScore} tells them, and why nothing that can come tells them from what stands there. */
+export type SameComparisons = Readonly<Record<string, Readonly<Record<string, string>>>>
+
+/** What a comparison was changed to, if that is what was changed. */
+function comparisonIn(unnoticed: string): string | undefined {
+  return /^\d+: EqualityOperator, `(.*)`$/.exec(unnoticed)?.[1]
 }
 
 /** The score of a file, and of which run. */
 export interface KeptScore extends FileScore {
+  /** The core's own tests alone had to notice. */
+  readonly direct?: boolean
   readonly commit: string
   readonly date: string
   readonly machine: string
@@ -72,7 +105,7 @@ export function kept(before: readonly KeptScore[], run: readonly KeptScore[]): r
 }
 
 /** The results as a page. */
-export function evidenceOf(scores: readonly KeptScore[]): string {
+export function evidenceOf(scores: readonly KeptScore[], same: SameComparisons = sameComparisons): string {
   const noticed = scores.reduce((sum, file) => sum + file.noticed, 0)
   const all = scores.reduce((sum, file) => sum + file.noticed + file.unnoticed.length, 0)
   const machines = [...new Set(scores.map(({ machine }) => machine))].join('; ')
@@ -87,11 +120,21 @@ export function evidenceOf(scores: readonly KeptScore[]): string {
     `| noticed  | ${noticed}: ${percentOf(scores).toFixed(1)} % |`,
     `| machine  | ${machines} |`,
     '',
-    '| file | changes | noticed | commit | date |',
-    '| ---- | ------- | ------- | ------ | ---- |',
+    '| file | changes | noticed | by | commit | date |',
+    '| ---- | ------- | ------- | -- | ------ | ---- |',
     ...scores.map(
       (it) =>
-        `| ${it.file} | ${it.noticed + it.unnoticed.length} | ${percentOf([it]).toFixed(1)} % | ${it.commit.slice(0, 12)} | ${it.date} |`,
+        `| ${it.file} | ${it.noticed + it.unnoticed.length} | ${percentOf([it]).toFixed(1)} % | ${it.direct === true ? 'direct tests' : 'all'} | ${it.commit.slice(0, 12)} | ${it.date} |`,
+    ),
+    '',
+    '## Comparisons that nothing can notice',
+    '',
+    'Every other change to a comparison is noticed.',
+    '',
+    '| file | changed to | why it is the same |',
+    '| ---- | ---------- | ------------------ |',
+    ...scores.flatMap(({ file }) =>
+      Object.entries(same[file] ?? {}).map(([change, why]) => `| ${file} | \`${change}\` | ${why} |`),
     ),
     '',
     '## Not noticed',

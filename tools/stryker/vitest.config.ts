@@ -14,7 +14,9 @@ export default defineConfig({
   test: {
     include: [
       'packages/agent-runtime-core/test/**/*.test.ts',
-      'packages/agent-runtime-persistence/test/conformance.test.ts',
+      ...(process.env['DIRECT_TESTS'] === '1'
+        ? []
+        : ['packages/agent-runtime-persistence/test/conformance.test.ts']),
     ],
     exclude: ['**/node_modules/**', '**/fuzz/**'],
     testTimeout: 30_000,

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { evidenceOf, kept, scoresOf, shortfalls } from '../stryker/scores.ts'
 
-const mutant = (status: string, line = 1) => ({
-  mutatorName: 'EqualityOperator',
+const mutant = (status: string, line = 1, mutatorName = 'BooleanLiteral') => ({
+  mutatorName,
   replacement: 'a | b',
   status,
   location: { start: { line } },
@@ -44,12 +44,12 @@ test('what was noticed counts, what cannot be told does not, and what nobody not
     {
       file: 'decide/order.ts',
       noticed: 2,
-      unnoticed: ['3: EqualityOperator, `a \\| b`', '4: EqualityOperator, `a \\| b`'],
+      unnoticed: ['3: BooleanLiteral, `a \\| b`', '4: BooleanLiteral, `a \\| b`'],
     },
   ])
   const page = evidenceOf(of('abc', scores))
   expect(page).toContain('| noticed  | 2: 50.0 % |')
-  expect(page).toContain('- decide/order.ts:3: EqualityOperator')
+  expect(page).toContain('- decide/order.ts:3: BooleanLiteral')
 })
 
 test('too few changes that are noticed are said, and each that nobody notices where all have to be', () => {
@@ -61,6 +61,22 @@ test('too few changes that are noticed are said, and each that nobody notices wh
     '50.0 % of the changes are noticed, 85 % have to be',
   ])
   expect(shortfalls(scores(reported('states.ts', ...killed, 'Survived')))).toEqual([
-    'nobody notices states.ts:21: EqualityOperator, `a \\| b`',
+    'nobody notices states.ts:21: BooleanLiteral, `a \\| b`',
+  ])
+})
+
+test('a change to a comparison that nobody notices is said, unless it is known to be the same; one that is not there is not known', () => {
+  const killed = Array.from({ length: 20 }, () => mutant('Killed'))
+  const scores = scoresOf(
+    { files: { [`${folder}/lane.ts`]: { mutants: [...killed, mutant('Survived', 7, 'EqualityOperator')] } } },
+    folder,
+  )
+  expect(shortfalls(scores, {})).toEqual(['nobody notices lane.ts:7: EqualityOperator, `a \\| b`'])
+  const known = { 'lane.ts': { 'a \\| b': 'they are never equal' }, 'other.ts': { 'a < b': 'nor are they' } }
+  expect(shortfalls(scores, known)).toEqual([])
+  expect(evidenceOf(of('abc', scores), known)).toContain('| lane.ts | `a \\| b` | they are never equal |')
+  const two = { 'lane.ts': { ...known['lane.ts'], 'c <= d': 'they are always equal' } }
+  expect(shortfalls(scores, two)).toEqual([
+    'lane.ts: `c <= d` is noticed, or is no more: take it from the list of those that cannot be',
   ])
 })

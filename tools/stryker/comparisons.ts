@@ -1,0 +1,24 @@
+import type { SameComparisons } from './scores.ts'
+
+/** The changes to comparisons that nothing that can come tells from what stands there. */
+export const sameComparisons: SameComparisons = {
+  'decide/evaluation.ts': {
+    'Math.abs(sum - 1) < sumTolerance':
+      'no sum of doubles is that far from 1: the difference has too few digits',
+    'agent.agentId <= other.agentId': 'no two of them are one agent',
+    'found.length > limit': 'what is put behind the last one is cut off at once',
+  },
+  'decide/fairness.ts': { 'difference > 0': 'a difference of 0 leaves the time as it is, either way' },
+  'decide/order.ts': { 'a.laneRank <= b.laneRank': 'the two are not equal there' },
+  'decide/place.ts': { 'demand.tier <= mine.tier': 'the two are not equal there' },
+  'decide/placement.ts': {
+    'a.inFlight <= b.inFlight': 'the two are not equal there',
+    'a.lastSeenAt <= b.lastSeenAt': 'the two are not equal there',
+    'a.workerId <= b.workerId': 'no two of them are one worker',
+  },
+  'decide/preemption.ts': { 'open < 0': 'the first 0 of them are none' },
+  'decide/replay.ts': {
+    'it.seq >= seq': 'no two calls share a sequence that is finite',
+    'it.seq >= (last?.seq ?? 0)': 'no two calls share a sequence, and the first is 1',
+  },
+}
