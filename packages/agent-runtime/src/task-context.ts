@@ -181,8 +181,8 @@ export interface TaskContext {
 
   /**
    * Calls `hook` when the pass ends in any way but completion: canceled, timed out, failed, lease lost, waiting, yielded, shutdown.
-   * Hooks run once each, in reverse order of registration, after the signal has aborted; each has `cleanupTimeoutMs`. Their
-   * errors are logged. Returns a function that takes the hook back. Source: `docs/semantics.md 5.1`.
+   * Hooks run once each, in reverse order of registration, after the signal has aborted and the commands of {@link exec} are over; each
+   * has `cleanupTimeoutMs`, which begins with it. Their errors are logged. Returns a function that takes the hook back. Source: `docs/semantics.md 5.1`.
    */
   onCleanup(hook: CleanupHook): () => void
 
