@@ -27,6 +27,13 @@ export function storeErrorOf(cause: unknown, path: string): Error {
     return new StoreError('store_busy', `${path} is held by another process; try again`, { cause })
   if (code.startsWith('SQLITE_CORRUPT'))
     return new StoreError('store_corrupt', `${path} is damaged (${detail}); restore a backup`, { cause })
+  // It fails to grow where the disk is full, or the user's quota of it.
+  if (code === 'SQLITE_IOERR_SHMSIZE')
+    return new StoreError(
+      'store_full',
+      `${path}: there is no room for its -shm file, the disk is full or this user's quota of it; free space, then try again`,
+      { cause },
+    )
   if (code.startsWith('SQLITE_IOERR_SHM'))
     return new StoreError(
       'store_not_durable',
