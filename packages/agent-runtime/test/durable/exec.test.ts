@@ -105,12 +105,12 @@ describe('execution: commands', () => {
         ctx.onCleanup((reason) => void found.push([reason, pids.filter(isAlive)]))
         return ctx.exec('sh', family(file, true))
       },
-      { killGraceMs: 200, cleanupTimeoutMs: 50 },
+      { killGraceMs: 500, cleanupTimeoutMs: 50 },
     )
     pids = await pidsIn(file, 2)
     await runtime.cancel(taskId)
     expect([found, pids.every(isAlive)]).toEqual([[], true])
-    await eventually(() => found.length > 0, 2_000)
+    await eventually(() => found.length > 0, 5_000)
     expect(found).toEqual([['canceled', []]])
     await expect.poll(async () => (await runtime.stats()).inFlight).toBe(0)
   })
@@ -124,7 +124,7 @@ describe('execution: commands', () => {
         ctx.onCleanup((reason) => void found.push([reason, pids.filter(isAlive)]))
         return ctx.exec('sh', family(file, true))
       },
-      { killGraceMs: 300, cleanupTimeoutMs: 200 },
+      { killGraceMs: 1_200, cleanupTimeoutMs: 1_000 },
     )
     pids = await pidsIn(file, 2)
     expect(await runtime.stop({ drain: false })).toEqual({ drained: false, released: 1 })
