@@ -169,6 +169,35 @@ export const mutants: readonly Mutant[] = [
     killedBy: ['packages/agent-runtime/test/execution/cancellation.test.ts', 'E02'],
   },
   {
+    name: '5.1 clean-up hooks run beside the commands that are being stopped',
+    file: `${runtime}execution/attempt.ts`,
+    edits: [
+      [
+        'if (this.#stopping === undefined) return this.#startHooks(this.#hooks, reason)',
+        'return this.#startHooks(this.#hooks, reason)',
+      ],
+    ],
+    killedBy: ['packages/agent-runtime/test/durable/exec.test.ts', '5.1'],
+  },
+  {
+    name: '5.6 a stop gives hooks no time after the commands',
+    file: `${runtime}shutdown.ts`,
+    edits: [['config.killGraceMs + config.cleanupTimeoutMs', 'config.cleanupTimeoutMs']],
+    killedBy: ['packages/agent-runtime/test/durable/exec.test.ts', '5.6'],
+  },
+  {
+    name: '5.5 a child of an unknown type, given by name, is accepted',
+    file: `${runtime}execution/queue.ts`,
+    edits: [['parentType.startsWith(RESERVED)', "typeof item.task === 'string'"]],
+    killedBy: ['packages/agent-runtime/test/durable/children.test.ts', 'refused in every pass'],
+  },
+  {
+    name: '13.3 the coordinator of a graph has to define its nodes',
+    file: `${runtime}execution/queue.ts`,
+    edits: [['parentType.startsWith(RESERVED)', "parentType === ''"]],
+    killedBy: ['packages/agent-runtime/test/graph/graph.test.ts', 'need not define'],
+  },
+  {
     name: '7.4 the keys of a record are stored as they come',
     file: `${core}codec-write.ts`,
     edits: [['if (!isSorted(keys)) keys.sort()', '']],

@@ -307,6 +307,20 @@ describe('a file system that is no local disk (docs/reliability.md D09)', () => 
   })
 })
 
+describe('a disk that is full when a store is opened (docs/reliability.md D03)', () => {
+  test.skipIf(!canTrace)(
+    'D03 no room for the file beside the database is store_full, with what to do',
+    () => {
+      const path = join(scratchFolder(), 'it.db')
+      const fixture = join(import.meta.dirname, 'fixtures/open-once.ts')
+      const inject = ['-P', `${path}-shm`, '-e', 'inject=pwrite64:error=ENOSPC']
+      expect(traced(['-o', '/dev/null', ...inject], fixture, path)).toMatch(
+        /^refused store_full .*it\.db: there is no room for its -shm file.*; free space, then try again/,
+      )
+    },
+  )
+})
+
 /** A user whom rights stop: the one who runs the tests, or `nobody` when that is root. */
 const ordinaryUser = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
 

@@ -1,4 +1,4 @@
-import { describeError, type Environment, type ExecutionStore } from '@ku0/agent-runtime-core'
+import { ConfigError, describeError, type Environment, type ExecutionStore } from '@ku0/agent-runtime-core'
 import {
   attachTelemetry,
   captureTraceContext,
@@ -28,6 +28,7 @@ export async function composeRuntime(
   for (const { path, message } of warnings) log('warn', message, { setting: path })
 
   const ownsStore = given instanceof Promise
+  if (!ownsStore) assertFree(given)
   const store = given instanceof Promise ? await given : given
   const { acceptedLoss } = store.info
   if (ownsStore && acceptedLoss !== undefined)
@@ -44,6 +45,7 @@ export async function composeRuntime(
     trace: options.telemetry === false ? () => undefined : captureTraceContext,
     onFailure: (error) => void opened.failed(error, options, log),
   })
+  if (!ownsStore) opened.take(store)
   try {
     opened.attach(options, environment, logger)
     if (options.start !== false) await opened.start()
@@ -54,9 +56,26 @@ export async function composeRuntime(
   return opened
 }
 
+/** Opened stores that a runtime has which has not stopped. */
+const taken = new WeakSet<ExecutionStore>()
+
+/** Who stops ends its process in the store, whoever else is on it. */
+function assertFree(store: ExecutionStore): void {
+  if (!taken.has(store)) return
+  const instead =
+    "open it once more, by its URL 'sqlite:PATH' or by openStore, or stop the other runtime first; in memory one runtime takes all tasks"
+  throw new ConfigError([{ path: 'store', allowed: `an opened store that no other runtime has: ${instead}` }])
+}
+
 /** The front door together with what watches it, so that both end together. */
 class ComposedRuntime extends FrontDoor {
   readonly #watchers: Disposable[] = []
+
+  /** Until it has stopped. */
+  take(store: ExecutionStore): void {
+    taken.add(store)
+    this.#watchers.push({ [Symbol.dispose]: () => taken.delete(store) })
+  }
 
   attach(
     { telemetry, signals }: RuntimeOptions,

@@ -16,8 +16,8 @@ export { parseStoreUrl }
 /** What {@link createRuntime} takes. */
 export interface RuntimeOptions {
   /**
-   * `sqlite:runtime.db`, `sqlite::memory:`, or a store that was opened elsewhere: it is one runtime's at a time, and stays open
-   * when that one stops.
+   * `sqlite:runtime.db`, `sqlite::memory:`, or a store that was opened elsewhere: it is one runtime's at a time (a second
+   * is refused until that one has stopped), and stays open when that one stops.
    */
   readonly store: string | ExecutionStore
   readonly tasks: readonly TaskDefinition[]
@@ -74,7 +74,7 @@ export interface RuntimeLogger {
 
 /**
  * Puts a runtime together: opens the store, attaches telemetry, registers the workers. Throws a `ConfigError` naming every bad
- * option and setting, and `store_*` when the store cannot be opened; nothing is left open then.
+ * option and setting, or an opened store that another runtime has, and `store_*` when the store cannot be opened; nothing is left open then.
  */
 export async function createRuntime(given: RuntimeOptions): Promise<Runtime> {
   const checked = readOptions(given, parseStoreUrl)

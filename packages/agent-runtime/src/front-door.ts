@@ -177,7 +177,8 @@ export class FrontDoor implements Runtime {
       environment,
       deadlines: this.#deadlines,
       warden: this.#warden,
-      prepareChild: (item: SubmitItem, call: string) => this.#queue.prepareChild(item, call),
+      prepareChild: (item: SubmitItem, call: string, parentType: string) =>
+        this.#queue.prepareChild(item, call, parentType),
       log,
       announce,
     }

@@ -49,8 +49,8 @@ export function patienceOf(hurry: Promise<void>, timers: Timers): Patience {
 
 /**
  * Stops the workers of this process: no more claims; running tasks have their grace; what is left is aborted and goes back to
- * the queue, same attempt; then handlers, hooks and commands have `cleanupTimeoutMs` to be over. Who is in a hurry waits for none
- * of it.
+ * the queue, same attempt; then handlers and commands, and the hooks after these, have `killGraceMs` and `cleanupTimeoutMs` together to be over.
+ * Who is in a hurry waits for none of it.
  * Nothing that runs is ever marked as failed. Source: `docs/semantics.md 5.6`; `docs/reliability.md` A22.
  */
 export async function shutDownWorkers(
@@ -65,7 +65,8 @@ export async function shutDownWorkers(
     await idleWithin(scheduler, deadlines, graceMs, hurry)
   }
   const released = scheduler.abandon()
-  await idleWithin(scheduler, deadlines, config.cleanupTimeoutMs, hurry)
+  // Hooks come after the commands, however long these take.
+  await idleWithin(scheduler, deadlines, config.killGraceMs + config.cleanupTimeoutMs, hurry)
   await Promise.race([attempt(registry.remove(), log), over])
   return { drained: released === 0, released }
 }

@@ -154,7 +154,7 @@ export interface TaskContext {
   /**
    * Submits a task as a child of this one, once in the life of the task: in a later pass the key stands for the same child, and
    * nothing is submitted. Resolves when that is committed. The child runs like any task, on any process of the store, in this
-   * task's lane unless told otherwise; a type that this process does not define is not checked here. When this task ends, in whatever
+   * task's lane unless told otherwise; as in `runtime.submit`, its type is one that this process defines. When this task ends, in whatever
    * way, the children that have not ended are canceled in the same commit, and their children: `onParentEnd: 'abandon'` lets one go on.
    *
    * While the queue is full it waits for room, see {@link SpawnOptions.whenFull}. Throws {@link DuplicateStepKey}, `TaskRejected` when the
@@ -181,8 +181,8 @@ export interface TaskContext {
 
   /**
    * Calls `hook` when the pass ends in any way but completion: canceled, timed out, failed, lease lost, waiting, yielded, shutdown.
-   * Hooks run once each, in reverse order of registration, after the signal has aborted; each has `cleanupTimeoutMs`. Their
-   * errors are logged. Returns a function that takes the hook back. Source: `docs/semantics.md 5.1`.
+   * Hooks run once each, in reverse order of registration, after the signal has aborted and the commands of {@link exec} are over; each
+   * has `cleanupTimeoutMs`, which begins with it. Their errors are logged. Returns a function that takes the hook back. Source: `docs/semantics.md 5.1`.
    */
   onCleanup(hook: CleanupHook): () => void
 

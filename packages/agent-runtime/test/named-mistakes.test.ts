@@ -91,7 +91,7 @@ describe('mistakes are named', () => {
     expect(await failing((ctx) => ctx.race('a', { b: Promise.resolve(1) as never }))).toContain(
       "branch 'b' of race 'a' is a function, not a promise",
     )
-    const wrong = await failing((ctx) => ctx.spawn('sum', 'elsewhere', Symbol('no') as never))
+    const wrong = await failing((ctx) => ctx.spawn('sum', known, Symbol('no') as never))
     expect(wrong).not.toContain("'sum'the")
   })
 

@@ -1,5 +1,6 @@
 import { ConfigError } from '@ku0/agent-runtime-core'
 import { createVirtualEnvironment } from '@ku0/agent-runtime-core/testing'
+import { openStore } from '@ku0/agent-runtime-persistence'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { createRuntime, defineAgent, defineTask, MAX_WORKERS } from '../src/index.ts'
@@ -19,6 +20,26 @@ const refused = (...given: unknown[]) =>
   )
 
 describe('execution: the options of createRuntime', () => {
+  test('an opened store is one runtime’s at a time: another is refused until that has stopped', async () => {
+    await using stack = new AsyncDisposableStack()
+    const store = await openStore('sqlite::memory:', { thread: false })
+    stack.defer(() => store.close())
+    const options = { store, tasks: [task], logger: false, telemetry: false } as const
+    const first = stack.use(await createRuntime(options))
+    const error = await refused(options)
+    expect(error).toBeInstanceOf(ConfigError)
+    expect(error.message).toContain(
+      "store: an opened store that no other runtime has: open it once more, by its URL 'sqlite:PATH' or by openStore, or stop the other runtime first",
+    )
+    expect(await first.result(await first.submit(task, null))).toBe(1)
+    await first.stop()
+    const second = stack.use(await createRuntime(options))
+    // A stop that is repeated takes nothing from who has the store now.
+    await first.stop()
+    await refused(options)
+    expect(await second.result(await second.submit(task, null))).toBe(1)
+  })
+
   test.each([[[]], [[null]], [['sqlite::memory:']], [[5]], [[[task]]]])(
     'are an object, which %j is not',
     async (given) => {

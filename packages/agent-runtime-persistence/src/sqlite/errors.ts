@@ -1,4 +1,5 @@
 import { RuntimeError, StoreError } from '@ku0/agent-runtime-core'
+import { adviceOnStrangers } from './rights.ts'
 
 /** SQLite's error as the store's: a code to act upon, the path, and what to do. */
 export function storeErrorOf(cause: unknown, path: string): Error {
@@ -11,6 +12,9 @@ export function storeErrorOf(cause: unknown, path: string): Error {
     })
   if (code.startsWith('SQLITE_FULL'))
     return new StoreError('store_full', `${path}: the disk is full; free space, then try again`, { cause })
+  const advice = /^SQLITE_(?:READONLY|CANTOPEN)/.test(code) ? adviceOnStrangers(path) : undefined
+  if (advice !== undefined)
+    return new StoreError('store_read_only', `${path} cannot be written: ${advice}`, { cause })
   if (code.startsWith('SQLITE_READONLY') || code === 'SQLITE_PERM')
     return new StoreError(
       'store_read_only',
@@ -27,6 +31,13 @@ export function storeErrorOf(cause: unknown, path: string): Error {
     return new StoreError('store_busy', `${path} is held by another process; try again`, { cause })
   if (code.startsWith('SQLITE_CORRUPT'))
     return new StoreError('store_corrupt', `${path} is damaged (${detail}); restore a backup`, { cause })
+  // It fails to grow where the disk is full, or the user's quota of it.
+  if (code === 'SQLITE_IOERR_SHMSIZE')
+    return new StoreError(
+      'store_full',
+      `${path}: there is no room for its -shm file, the disk is full or this user's quota of it; free space, then try again`,
+      { cause },
+    )
   if (code.startsWith('SQLITE_IOERR_SHM'))
     return new StoreError(
       'store_not_durable',

@@ -6,6 +6,7 @@ import { assertNodeSupported } from '../node-version.ts'
 import { dataLossError, findDataLoss } from './data-loss.ts'
 import { storeErrorOf } from './errors.ts'
 import { assertOurs, type Db, statOf } from './open.ts'
+import { assertOwnerStaysIn } from './rights.ts'
 import { schemaVersion } from './schema.ts'
 
 /**
@@ -15,6 +16,7 @@ import { schemaVersion } from './schema.ts'
 export function openForReading(given: string): { readonly db: Db; readonly path: string } {
   assertNodeSupported()
   const path = existing(given)
+  assertOwnerStaysIn(path)
   let db: Db | undefined
   try {
     db = new Database(path, { readonly: true, fileMustExist: true, timeout: 10_000 })

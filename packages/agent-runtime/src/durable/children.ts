@@ -195,7 +195,8 @@ class Spawn<T> implements Start, Member, Seeker {
     this.#counted = true
     if (this.#prepared !== undefined) return this.#hand(this.#prepared)
     try {
-      const prepared = pass.attempt.parts.prepareChild(item, `${name} '${key}'`)
+      const { parts, claim } = pass.attempt
+      const prepared = parts.prepareChild(item, `${name} '${key}'`, claim.type)
       if (prepared instanceof Promise)
         prepared.then(
           (later) => this.#hand(later),

@@ -90,6 +90,8 @@ class Command implements Dependant {
   readonly #err: Collected = { chunks: [], size: 0 }
   readonly #answer = Promise.withResolvers<ExecResult>()
   readonly #ends: (() => void)[] = []
+  /** Nothing of it runs any more, or nothing that a KILL still ends. */
+  readonly #over = Promise.withResolvers<void>()
   /** Why it was stopped, when it was. */
   #reason: Error | undefined
   #exit: { readonly code: number | null; readonly signal: NodeJS.Signals | null } | undefined
@@ -119,14 +121,20 @@ class Command implements Dependant {
   }
 
   /** TERM to the whole group, and KILL once the grace is over. The first reason counts. */
-  stop(reason: Error): void {
-    if (this.#reason !== undefined) return
+  stop(reason: Error): Promise<void> {
+    if (this.#reason === undefined) this.#terminate(reason)
+    return this.#over.promise
+  }
+
+  #terminate(reason: Error): void {
     this.#reason = reason
     signalGroup(this.#child, 'SIGTERM')
     const { deadlines, config } = this.#attempt.parts
     const grace = deadlines.after(this.#options.killGraceMs ?? config.killGraceMs, () => {
       this.#graceOver = true
       this.#kill()
+      const late = deadlines.after(KILL_GRACE_MS, () => this.#outliveKill())
+      this.#ends.push(() => late.cancel())
     })
     this.#ends.push(() => grace.cancel())
   }
@@ -160,7 +168,7 @@ class Command implements Dependant {
       into.size += chunk.length
       if (into.size <= limit) into.chunks.push(chunk)
       else
-        this.stop(
+        void this.stop(
           new RuntimeError(
             'limit_exceeded',
             `${name} of '${this.#command}' is larger than maxBufferBytes ${limit}`,
@@ -172,14 +180,14 @@ class Command implements Dependant {
   #limitTime(): void {
     const { timeoutMs } = this.#options
     if (timeoutMs === undefined) return
-    const late = () => this.stop(new TimeoutError(`command '${this.#command}'`, timeoutMs))
+    const late = () => void this.stop(new TimeoutError(`command '${this.#command}'`, timeoutMs))
     const deadline = this.#attempt.parts.deadlines.after(timeoutMs, late)
     this.#ends.push(() => deadline.cancel())
   }
 
   #follow(signal: AbortSignal | undefined): void {
     if (signal === undefined) return
-    const abort = () => this.stop(reasonOf(signal) as Error)
+    const abort = () => void this.stop(reasonOf(signal) as Error)
     signal.addEventListener('abort', abort, { once: true })
     this.#ends.push(() => signal.removeEventListener('abort', abort))
   }
@@ -202,6 +210,14 @@ class Command implements Dependant {
 
   #kill(): void {
     signalGroup(this.#child, 'SIGKILL')
+    if (this.#exit === undefined) return
+    if (this.#reason === undefined) this.#groupEnded()
+    else this.#awaitGroup()
+  }
+
+  /** It hangs in the kernel: hooks that wait for its end might never run. */
+  #outliveKill(): void {
+    this.#over.resolve()
     if (this.#exit !== undefined) this.#groupEnded()
   }
 
@@ -209,6 +225,7 @@ class Command implements Dependant {
   #groupEnded(): void {
     if (this.#groupGone) return
     this.#groupGone = true
+    this.#over.resolve()
     if (!this.#closed) {
       const close = this.#attempt.parts.deadlines.after(STREAM_GRACE_MS, () => {
         this.#child.stdout?.destroy()
@@ -244,5 +261,7 @@ const DEFAULT_BUFFER_BYTES = 1_048_576
 /** How soon a group that was asked to end is looked at once its leader has, and how often at the least: a look costs milliseconds. */
 const GROUP_POLL_MS = 20
 const MAX_GROUP_POLL_MS = 200
+/** From KILL to the end of what it ends. */
+const KILL_GRACE_MS = 1_000
 /** From the end of the group to the end of streams that something outside it still holds. */
 const STREAM_GRACE_MS = 1_000

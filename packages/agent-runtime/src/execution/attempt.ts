@@ -33,7 +33,8 @@ import type { ReplayWatch } from './replay-watch.ts'
 
 /** Something that goes on on behalf of an attempt and must not outlive it: a command, open waits. */
 export interface Dependant {
-  stop(reason: Error): void
+  /** What does not stop at once says when clean-up hooks may take it for over. */
+  stop(reason: Error): Promise<void> | void
 }
 
 /** Told of the two ends of an attempt: its handler's, which frees the slot, and that of all it set off. */
@@ -75,6 +76,8 @@ export class Attempt {
   #controller: AbortController | undefined
   #hooks: CleanupHooks | undefined
   #dependants: Set<Dependant> | undefined
+  /** Commands that were told to stop. */
+  #stopping: Promise<void>[] | undefined
   /** The handler, its settlement, running hooks, commands: the attempt is gone when it reaches 0. */
   #holds = 1
   /** It was told of, or brought about, the end of its lease. */
@@ -236,7 +239,7 @@ export class Attempt {
     this.stop(shutDown())
   }
 
-  /** Abort signal, then commands, then clean-up hooks. What ends the lease has been handed to the store by now. */
+  /** Abort signal, then commands, then, when these are over, clean-up hooks. What ends the lease has been handed to the store by now. */
   stop(stop: Stop): void {
     if (this.stopped !== undefined || this.handlerEnded) return
     const { deadlines, config, environment } = this.parts
@@ -398,11 +401,27 @@ export class Attempt {
   }
 
   #stopDependants(reason: Error): void {
-    for (const dependant of this.#dependants ?? []) dependant.stop(reason)
+    for (const dependant of this.#dependants ?? []) {
+      const over = dependant.stop(reason)
+      if (over !== undefined) (this.#stopping ??= []).push(over)
+    }
   }
 
+  /** Hooks remove what commands work on: not before these are over. */
   #runHooks(reason: Stop['kind'] | 'failed'): void {
-    this.#hooks?.start(reason, {
+    if (this.#hooks === undefined) return
+    if (this.#stopping === undefined) return this.#startHooks(this.#hooks, reason)
+    const hooks = this.#hooks
+    this.#holds += 1
+    const go = () => {
+      this.#startHooks(hooks, reason)
+      this.#letGo()
+    }
+    void Promise.all(this.#stopping).then(go)
+  }
+
+  #startHooks(hooks: CleanupHooks, reason: Stop['kind'] | 'failed'): void {
+    hooks.start(reason, {
       deadlines: this.parts.deadlines,
       timeoutMs: this.parts.config.cleanupTimeoutMs,
       onError: (error) => this.log('error', 'a clean-up hook failed', { error: describeError(error) }),

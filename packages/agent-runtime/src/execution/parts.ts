@@ -18,7 +18,11 @@ export interface Parts {
   readonly deadlines: Deadlines
   readonly warden: Warden
   /** A submission, checked as far as this process knows its type. Throws `invalid_argument`. */
-  readonly prepareChild: (item: SubmitItem, call: string) => Submission | Promise<Submission>
+  readonly prepareChild: (
+    item: SubmitItem,
+    call: string,
+    parentType: string,
+  ) => Submission | Promise<Submission>
   readonly observers: LeaseObservers
   readonly log: LogLine
   /** Tells this process's listeners of something that is no row of the store. Builds nothing when nobody listens. */

@@ -113,10 +113,13 @@ export class SubmissionQueue {
     )
   }
 
-  /** What a handler submits: a type given by name may be defined somewhere else, and is not checked then. */
-  prepareChild(item: SubmitItem, call: string): Submission | Promise<Submission> {
+  /**
+   * What a handler submits. The nodes of a graph were checked where it was submitted: whoever coordinates it, in a type that is the
+   * runtime's own, need not define them.
+   */
+  prepareChild(item: SubmitItem, call: string, parentType: string): Submission | Promise<Submission> {
     return this.#prepare(item, call, (type) =>
-      typeof item.task === 'string'
+      parentType.startsWith(RESERVED)
         ? this.#unchecked(type, item)
         : this.#refuse(type, item.options, 'unknown_task_type', this.#unknown(type)),
     )

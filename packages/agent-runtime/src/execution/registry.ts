@@ -25,7 +25,7 @@ export class WorkerRegistry {
     return [...this.#credits.keys()]
   }
 
-  /** Whether a worker is of this registry: several may share one store. */
+  /** Whether a worker is of this registry: the store may have gone from one runtime to the next. */
   has(workerId: string): boolean {
     return this.#credits.has(workerId)
   }

@@ -10,6 +10,7 @@ import {
   TaskFailed,
 } from '../../src/index.ts'
 import { createTestRuntime, sweepCrashes, TaskStuck } from '../../src/testing/index.ts'
+import { folder } from '../real-processes.ts'
 import { turns, virtualRuntime } from '../virtual-runtime.ts'
 
 const spend = (ctx: TaskContext, key: string, tokens: number) =>
@@ -668,14 +669,17 @@ test('after every commit of a tree with nothing left for its next child: the sam
 }, 60_000)
 
 test('a process answers a budget that asks in another', async () => {
-  const { runtime, submit, store } = await started(async (ctx) => {
+  const agent = defineTask({ type: 'agent', input: z.null() }, async (ctx) => {
     await spend(ctx, 'a', 5)
     return spend(ctx, 'b', 1)
   })
-  const taskId = await submit({ budget: { tokens: 10, soft: 0.5 } })
-  await turns()
-  const other = await createRuntime({ store, tasks: [], workers: 0, telemetry: false, logger: false })
-  expect((await other.budgets.list()).budgets.map((it) => it.taskId)).toEqual([taskId])
+  const options = { store: `sqlite:${folder()}/store.db`, telemetry: false, logger: false } as const
+  await using runtime = await createRuntime({ ...options, tasks: [agent] })
+  await using other = await createRuntime({ ...options, tasks: [], workers: 0 })
+  const { taskId } = await runtime.submit(agent, null, { budget: { tokens: 10, soft: 0.5 } })
+  await expect
+    .poll(async () => (await other.budgets.list()).budgets.map((it) => it.taskId), { timeout: 10_000 })
+    .toEqual([taskId])
   await other.budgets.continue(taskId)
   expect(await runtime.result(taskId)).toBe('b')
 })

@@ -315,14 +315,29 @@ describe('children (docs/semantics.md 5.5)', () => {
     expect((await it.runtime.replay(receipt, { mode: 'verify' })).verdict).toBe('agreed')
   })
 
-  test('a type that this process does not define is not checked here; another process runs it', async () => {
+  test('a type that this process does not define is refused in every pass, also by its name, as in submit', async () => {
+    const refusals: unknown[] = []
     const parent = defineTask({ type: 'parent', input: z.null() }, async (ctx) => {
-      const child = await ctx.spawn('child', 'elsewhere', { any: 'thing' })
-      return child.taskId
+      for (const key of ['spawned', 'called']) {
+        const child: Promise<unknown> =
+          key === 'spawned' ? ctx.spawn(key, 'doubel', 1) : ctx.call(key, 'doubel', 1)
+        refusals.push(await child.catch((error: unknown) => error))
+      }
+      await ctx.waitForSignal('go')
     })
-    await using it = await createTestRuntime({ tasks: [parent] })
-    const taskId = await it.run(parent, null)
-    expect(await it.runtime.status(taskId)).toMatchObject({ type: 'elsewhere', input: { any: 'thing' } })
+    await using it = await createTestRuntime({ tasks: [parent, double] })
+    const receipt = await it.runtime.submit(parent, null)
+    await it.until(receipt, 'waiting')
+    await it.runtime.signal(receipt, 'go')
+    expect(await it.result(receipt)).toBeUndefined()
+    const submitted = await it.runtime.submit('doubel', 1)
+    expect(submitted).toMatchObject({ accepted: false, reason: 'unknown_task_type' })
+    const { reason, message } = submitted as { reason: string; message: string }
+    expect(refusals).toHaveLength(4)
+    for (const refusal of refusals) {
+      expect(refusal).toBeInstanceOf(TaskRejected)
+      expect(refusal).toMatchObject({ reason, message: expect.stringContaining(message) as string })
+    }
   })
 
   test('a parent that ends takes its children with it; an abandoned one goes on', async () => {

@@ -6,7 +6,10 @@ import { createRuntime, defineTask, type TaskContext } from '../../src/index.ts'
 import { eventually, folder, isAlive, pidsIn, run } from '../real-processes.ts'
 
 /** A runtime in real time whose one task type does `body`. */
-async function started(body: (ctx: TaskContext) => Promise<unknown>, config: { killGraceMs?: number } = {}) {
+async function started(
+  body: (ctx: TaskContext) => Promise<unknown>,
+  config: { killGraceMs?: number; cleanupTimeoutMs?: number } = {},
+) {
   const task = defineTask({ type: 'tool', input: z.null() }, (ctx) => body(ctx))
   const runtime = await createRuntime({
     store: 'sqlite::memory:',
@@ -91,6 +94,41 @@ describe('execution: commands', () => {
     await eventually(() => errors.length === 1, 1_000)
     expect(errors).toMatchObject([{ code: 'task_canceled' }])
     await expect.poll(async () => (await runtime.stats()).inFlight).toBe(0)
+  })
+
+  test('5.1 clean-up hooks find nothing of a command left', async () => {
+    const file = join(folder(), 'pids')
+    const found: unknown[] = []
+    let pids: number[] = []
+    const { runtime, taskId } = await started(
+      (ctx) => {
+        ctx.onCleanup((reason) => void found.push([reason, pids.filter(isAlive)]))
+        return ctx.exec('sh', family(file, true))
+      },
+      { killGraceMs: 500, cleanupTimeoutMs: 50 },
+    )
+    pids = await pidsIn(file, 2)
+    await runtime.cancel(taskId)
+    expect([found, pids.every(isAlive)]).toEqual([[], true])
+    await eventually(() => found.length > 0, 5_000)
+    expect(found).toEqual([['canceled', []]])
+    await expect.poll(async () => (await runtime.stats()).inFlight).toBe(0)
+  })
+
+  test('5.6 a stop that does not wait for handlers waits for commands, and for the hooks after them', async () => {
+    const file = join(folder(), 'pids')
+    const found: unknown[] = []
+    let pids: number[] = []
+    const { runtime } = await started(
+      (ctx) => {
+        ctx.onCleanup((reason) => void found.push([reason, pids.filter(isAlive)]))
+        return ctx.exec('sh', family(file, true))
+      },
+      { killGraceMs: 1_200, cleanupTimeoutMs: 1_000 },
+    )
+    pids = await pidsIn(file, 2)
+    expect(await runtime.stop({ drain: false })).toEqual({ drained: false, released: 1 })
+    expect(found).toEqual([['shutdown', []]])
   })
 
   test('a grandchild has the rest of the grace when its parent has left', async () => {

@@ -93,14 +93,14 @@ describe('execution: stop', () => {
     expect(heard).toEqual(['signal: shutdown', 'hook: shutdown'])
   })
 
-  test('a handler that ignores the abort holds the stop up for cleanupTimeoutMs at most', async () => {
+  test('a handler that ignores the abort holds the stop up for killGraceMs and cleanupTimeoutMs at most', async () => {
     const { task } = held()
     const { runtime, elapse } = await virtualRuntime({ tasks: [task] })
     await runtime.submit(task, null)
     await turns()
     let ended = false
     void runtime.stop({ drain: false }).then(() => (ended = true))
-    await elapse(9_999)
+    await elapse(14_999)
     expect(ended).toBe(false)
     await elapse(1)
     expect(ended).toBe(true)

@@ -346,6 +346,7 @@ describe('execution: stored input that no longer fits', () => {
     )
     const { runtime, store, environment } = await virtualRuntime({ tasks: [before], workers: 0 })
     const receipt = await runtime.submit(before, { old: 'x' })
+    await runtime.stop()
     const deployed = await createRuntime({
       store,
       environment,

@@ -2,9 +2,10 @@ import { SeededRandom } from '@ku0/agent-runtime-core/testing'
 import { ConfigError } from '@ku0/agent-runtime-core'
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
-import { defineGraph, defineTask, type GraphNode } from '../../src/index.ts'
+import { createRuntime, defineGraph, defineTask, type GraphNode } from '../../src/index.ts'
 import { createTestRuntime, sweepCrashes, type TestRuntime } from '../../src/testing/index.ts'
 import { GRAPH_TYPE } from '../../src/graph/graph-task.ts'
+import { folder } from '../real-processes.ts'
 
 const START = Date.UTC(2026, 0, 1)
 /** Works for so many seconds without a slot. */
@@ -143,6 +144,18 @@ describe('graphs (docs/semantics.md 13.3)', () => {
     await expect(createTestRuntime({ tasks: [own] })).rejects.toThrow(
       "a type that does not begin with '$ku0/'",
     )
+  })
+
+  test('the process that coordinates a graph need not define its nodes', async () => {
+    const options = { store: `sqlite:${folder()}/store.db`, logger: false, telemetry: false } as const
+    await using coordinator = await createRuntime({ ...options, tasks: [] })
+    await using client = await createRuntime({ ...options, tasks, workers: 0 })
+    const receipt = await client.submitGraph({ nodes: { a: { task: double, input: 2 } } })
+    await expect
+      .poll(() => coordinator.status(receipt.taskId), { timeout: 10_000 })
+      .toMatchObject({ state: 'waiting' })
+    await using worker = await createRuntime({ ...options, tasks })
+    expect(await worker.result(receipt.taskId)).toEqual({ a: 4 })
   })
 
   test('a failed node fails the graph and cancels the others; a retry keeps what is done', async () => {
