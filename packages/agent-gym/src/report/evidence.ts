@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process'
-import { cpus, release, totalmem, type } from 'node:os'
+import { cpus, loadavg, release, totalmem, type } from 'node:os'
 import Database from 'better-sqlite3'
 
-/** What a page of evidence says of a run beside its figures: what was checked out, when and on what it ran, and how long. */
+/** What a page of evidence says of a run beside its figures: what was checked out, when and on what it ran, how long, and beside how much. */
 export function circumstances({
   commit,
   seconds,
@@ -16,6 +16,7 @@ export function circumstances({
     ['machine', machineNow()],
     ['versions', `${versionsNow()}, \`synchronous=FULL\``],
     ['time', `${Math.round(seconds)} s`],
+    ['load', `${loadavg()[0]?.toFixed(1)} in its last minute, its own processes among it`],
   ]
 }
 
