@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import { createRuntime } from '@ku0/agent-runtime'
 import Database from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { exitCode } from '../src/cli/exit-code.ts'
+import { killsCommand } from '../src/cli/kills-command.ts'
 import { checkStore } from '../src/kills/check-store.ts'
 import { Acknowledgements, killStore } from '../src/kills/kill-store.ts'
 import { killTasks } from '../src/kills/work.ts'
@@ -40,7 +42,8 @@ describe('a process that is killed again and again', () => {
     db.prepare("UPDATE event SET at = at + 1 WHERE task = ? AND type = 'task.started'").run(id)
     db.close()
     acks.next = 15
-    const { faults } = await checkStore(folder, acks)
+    const { faults, ...counts } = await checkStore(folder, acks)
+    expect(counts).toMatchObject({ lost: 0, doubled: 6, recordedAgain: 1 })
     expect(faults).toEqual(
       expect.arrayContaining([
         expect.stringMatching(/^3 was acknowledged as .* and another$/),
@@ -51,8 +54,25 @@ describe('a process that is killed again and again', () => {
       ]),
     )
     acks.heard('ack 99 nowhere')
-    expect((await checkStore(folder, acks)).faults).toContain('99 was acknowledged as nowhere, which is lost')
+    const lost = await checkStore(folder, acks)
+    expect(lost.faults).toContain('99 was acknowledged as nowhere, which is lost')
+    expect(lost.lost).toBe(1)
   })
+
+  test('its command prints the result as a page, and fails when too little happened', async () => {
+    const said = { out: '', err: '' }
+    const screen = (name: 'out' | 'err') => ({ write: (text: string) => void (said[name] += text) })
+    const args = ['--kills', '1', '--submissions', '1', '--seed', '5', '--evidence']
+    const code = await killsCommand(
+      args,
+      { out: screen('out'), err: screen('err') },
+      new AbortController().signal,
+    )
+    expect(said.out).toMatch(/^# Evidence: kills\n/)
+    expect(said.out).toContain('| kills (SIGKILL) | 1 |')
+    expect(said.out).toContain('| acknowledged and lost | 0 |')
+    expect(code).toBe(exitCode.failed)
+  }, 60_000)
 })
 
 /** Nineteen tasks, two of them with a child, in a store whose process nobody kills. */

@@ -2,7 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Command } from 'commander'
+import { figures, isProof, killsEvidence } from '../kills/evidence.ts'
 import { killStore, type KilledStore } from '../kills/kill-store.ts'
+import { currentCommit } from '../report/evidence.ts'
 import { type ExitCode, exitCode } from './exit-code.ts'
 import { codeOf, type Console } from './run-command.ts'
 import { number, parse } from './run-options.ts'
@@ -14,6 +16,7 @@ interface Flags {
   readonly kills?: number
   readonly submissions?: number
   readonly seed?: number
+  readonly evidence?: boolean
 }
 
 /** `gym:kills`. Answers with its exit code. */
@@ -31,9 +34,11 @@ export async function killsCommand(
   } catch (error) {
     return codeOf(error, console)
   }
-  const { kills = 100, submissions = 200, seed = 1 } = flags
+  const { kills = 100, submissions = 200, seed = 1, evidence = false } = flags
   const compileCache = mkdtempSync(join(tmpdir(), 'gym-kills-code-'))
   try {
+    // As it is now: the sources may change while it runs.
+    const commit = evidence ? currentCommit() : ''
     const began = performance.now()
     const stores = Array.from({ length: Math.ceil(kills / perStore) }, (_, store) => ({
       seed,
@@ -47,11 +52,17 @@ export async function killsCommand(
       for (const plan of stores) {
         const store = await killStore(plan, signal)
         killed.push(store)
-        for (const fault of store.faults.slice(0, 20)) console.out.write(`store ${plan.store}: ${fault}\n`)
+        for (const fault of store.faults.slice(0, 20)) console.err.write(`store ${plan.store}: ${fault}\n`)
       }
     }
-    await Promise.all(Array.from({ length: Math.max(2, availableParallelism()) }, work))
-    console.out.write(show(killed, seed, (performance.now() - began) / 1000))
+    const atOnce = Math.max(2, availableParallelism())
+    await Promise.all(Array.from({ length: atOnce }, work))
+    const seconds = (performance.now() - began) / 1000
+    console.out.write(
+      evidence
+        ? killsEvidence({ kills, submissions, seed }, killed, { seconds, commit, atOnce })
+        : show(killed, seed, seconds),
+    )
     return isProof(killed) ? exitCode.ok : exitCode.failed
   } catch (error) {
     // What fails once it is told to end fails of that.
@@ -73,39 +84,14 @@ function command(): Command {
       number('a number of submissions', 1, 100_000, true),
     )
     .option('--seed <n>', 'draws the moments (default: 1)', number('a seed', 0, 2 ** 31 - 1, true))
+    .option('--evidence', 'print the result as a page for docs/evidence/')
     .addHelpText(
       'after',
       '\nExit codes: 0 nothing was lost, repeated or invented, 1 something was, or too little happened, 2 a wrong command line, 130 interrupted.',
     )
 }
 
-/** Nothing is wrong, and enough happened for that to mean something. */
-function isProof(stores: readonly KilledStore[]): boolean {
-  const kills = sum(stores, (it) => it.kills)
-  return (
-    stores.every(({ faults }) => faults.length === 0) &&
-    sum(stores, (it) => it.acknowledged) >= kills &&
-    sum(stores, (it) => it.takenOver) >= kills / 4 &&
-    sum(stores, (it) => it.killedOpening) >= kills / 50
-  )
-}
-
 function show(stores: readonly KilledStore[], seed: number, seconds: number): string {
-  const rows: readonly (readonly [string, number])[] = [
-    ['kills', sum(stores, (it) => it.kills)],
-    ['of them before the store was open', sum(stores, (it) => it.killedOpening)],
-    ['submissions acknowledged', sum(stores, (it) => it.acknowledged)],
-    ['submissions in doubt, made again', sum(stores, (it) => it.inDoubt)],
-    ['tasks, with their children', sum(stores, (it) => it.tasks)],
-    ['events', sum(stores, (it) => it.events)],
-    ['leases taken over', sum(stores, (it) => it.takenOver)],
-    ['steps under way at a kill, run again', sum(stores, (it) => it.repeatedSteps)],
-    ['faults', sum(stores, (it) => it.faults.length)],
-  ]
-  const lines = rows.map(([what, count]) => `  ${what.padEnd(38)} ${String(count).padStart(9)}`)
+  const lines = figures(stores).map(([what, count]) => `  ${what.padEnd(38)} ${String(count).padStart(9)}`)
   return `seed ${seed}, ${stores.length} stores, ${seconds.toFixed(0)} s\n${lines.join('\n')}\n`
-}
-
-function sum(stores: readonly KilledStore[], of: (store: KilledStore) => number): number {
-  return stores.reduce((total, store) => total + of(store), 0)
 }

@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { racesEvidence } from '../races/evidence.ts'
 import { faultsIn, figures, type RacesPlan, type RacesRun, runRaces, tooLittle } from '../races/run-races.ts'
-import { currentCommit } from '../simulation/evidence.ts'
+import { currentCommit } from '../report/evidence.ts'
 import { type ExitCode, exitCode } from './exit-code.ts'
 import { codeOf, type Console } from './run-command.ts'
 import { number, parse } from './run-options.ts'

@@ -160,7 +160,8 @@ function choice(flags: string, description: string, choices: readonly string[]):
   })
 }
 
-function collect(value: string, before: string[] | undefined): string[] {
+/** A flag that may be repeated: all that it was given. */
+export function collect(value: string, before: string[] | undefined): string[] {
   return [...(before ?? []), value]
 }
 

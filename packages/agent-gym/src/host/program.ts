@@ -14,14 +14,18 @@ export interface StartedProgram {
   succeeded(): Promise<void>
 }
 
-/** Starts one that this package exports under a name. It is killed when the signal aborts. */
+/** Starts one that this package exports under a name, on the Node that runs or on another. It is killed when the signal aborts. */
 export function startProgram(
   name: string,
   args: readonly string[],
-  { compileCache, signal }: { readonly compileCache: string; readonly signal: AbortSignal },
+  {
+    compileCache,
+    signal,
+    node = process.execPath,
+  }: { readonly compileCache: string; readonly signal: AbortSignal; readonly node?: string },
 ): StartedProgram {
   const program = new URL(import.meta.resolve(name)).pathname
-  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', program, ...args], {
+  const child = spawn(node, ['--disable-warning=ExperimentalWarning', program, ...args], {
     stdio: ['pipe', 'pipe', 'pipe'],
     env: { ...process.env, NODE_COMPILE_CACHE: compileCache },
     signal,

@@ -20,6 +20,12 @@ export interface StoreCheck {
   readonly takenOver: number
   /** Steps that ran again, since they were under way at a kill. */
   readonly repeatedSteps: number
+  /** Of the faults, submissions that were acknowledged and are not there. */
+  readonly lost: number
+  /** Of the faults, submissions that are more than one task. */
+  readonly doubled: number
+  /** Of the faults, steps that ran again although they were recorded. */
+  readonly recordedAgain: number
 }
 
 /** Compares a store with what its processes were told, and with what was witnessed. Source: `docs/reliability.md` A, 3.1. */
@@ -33,13 +39,15 @@ export async function checkStore(folder: string, acks: Acknowledgements): Promis
     const tasks = readFacts(factsFile, () => undefined)
     const byId = new Map(tasks.map((task) => [task.taskId, task]))
     const called = new Set<number>()
+    const lost: string[] = []
+    const doubled: string[] = []
     for (const { taskId, type, state, parent, output, events } of tasks) {
       const { n } = decodeInput(events[0]?.data['input'])
       if (!isFinal(state)) faults.push(`${taskId} is ${state} when all is over`)
       else if (type === 'parent' && output !== expectedOutput(n))
         faults.push(`${taskId} came to another result`)
       if (type === 'parent' && (called.has(n) || n >= acks.next))
-        faults.push(`${taskId}: nobody submitted a second ${n}`)
+        doubled.push(`${taskId}: nobody submitted a second ${n}`)
       if (type === 'parent') called.add(n)
       else if (parent === null || !byId.has(parent)) faults.push(`${taskId} has no parent`)
       const fault = await store.read({ kind: 'integrity', taskId })
@@ -47,8 +55,8 @@ export async function checkStore(folder: string, acks: Acknowledgements): Promis
     }
     for (const [n, ids] of acks.ids) {
       const [taskId = ''] = ids
-      if (ids.size > 1) faults.push(`${n} was acknowledged as ${[...ids].join(' and ')}`)
-      if (!byId.has(taskId)) faults.push(`${n} was acknowledged as ${taskId}, which is lost`)
+      if (ids.size > 1) doubled.push(`${n} was acknowledged as ${[...ids].join(' and ')}`)
+      if (!byId.has(taskId)) lost.push(`${n} was acknowledged as ${taskId}, which is lost`)
     }
     const { entries: ledger, malformed } = readLedger(join(folder, 'ledger.txt'))
     const witnessed = new Set(ledger.map(({ taskId, stepKey }) => `${taskId} ${stepKey}`))
@@ -58,12 +66,16 @@ export async function checkStore(folder: string, acks: Acknowledgements): Promis
         if (!witnessed.has(`${taskId} ${key}`)) faults.push(`${taskId} is over and its step ${key} never ran`)
     const seen = { tasks, ledger }
     faults.push(...historyFaults(seen))
-    for (const { taskId, stepKey } of duplicateEffects(seen))
-      faults.push(`${taskId}: ${stepKey} ran after it was recorded`)
+    const recordedAgain = duplicateEffects(seen).map(
+      ({ taskId, stepKey }) => `${taskId}: ${stepKey} ran after it was recorded`,
+    )
     for (const { taskId, stepKey } of changedIdempotencyKeys(seen))
       faults.push(`${taskId}: ${stepKey} ran under another key`)
     return {
-      faults,
+      faults: [...lost, ...doubled, ...recordedAgain, ...faults],
+      lost: lost.length,
+      doubled: doubled.length,
+      recordedAgain: recordedAgain.length,
       tasks: tasks.length,
       events: tasks.reduce((sum, { events }) => sum + events.length, 0),
       takenOver: tasks.reduce(

@@ -1,5 +1,4 @@
-import { cpus, release, totalmem, type } from 'node:os'
-import { sqliteVersion, table } from '../simulation/evidence.ts'
+import { circumstances, table } from '../report/evidence.ts'
 import { figures, type RacesPlan, type RacesRun } from './run-races.ts'
 
 /** The result of a run as a page: what was run, on what, and what came of it. */
@@ -9,7 +8,6 @@ export function racesEvidence(
   { seconds, commit }: { readonly seconds: number; readonly commit: string },
 ): string {
   const { cancels, stops, histories, seed } = plan
-  const [cpu] = cpus()
   const flags = `--cancels ${cancels} --stops ${stops} --histories ${histories} --seed ${seed}`
   return [
     '# Evidence: races',
@@ -18,17 +16,7 @@ export function racesEvidence(
     '',
     ...table(
       ['', ''],
-      [
-        ['command', `\`pnpm races ${flags} --evidence\``],
-        ['commit', commit],
-        ['date', new Date().toISOString().slice(0, 10)],
-        [
-          'machine',
-          `${cpus().length} cores (${cpu?.model ?? 'unknown'}), ${Math.round(totalmem() / 2 ** 30)} GiB, ${type()} ${release()}`,
-        ],
-        ['versions', `Node ${process.versions.node}, SQLite ${sqliteVersion()}, \`synchronous=FULL\``],
-        ['time', `${Math.round(seconds)} s`],
-      ],
+      [['command', `\`pnpm races ${flags} --evidence\``], ...circumstances({ commit, seconds })],
     ),
     ...Object.entries(figures(run)).flatMap(([kind, rows]) => [
       '',

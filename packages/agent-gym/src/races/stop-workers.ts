@@ -60,7 +60,10 @@ export async function stopWorkers(
   const random = seededRandom(seed, 'stops')
   const folder = mkdtempSync(join(tmpdir(), 'gym-stops-'))
   const workers = Array.from({ length: processes }, () =>
-    startProgram('@ku0/agent-gym/zombie-worker', [folder], { compileCache, signal }),
+    startProgram('@ku0/agent-gym/zombie-worker', [folder, JSON.stringify(zombieConfig)], {
+      compileCache,
+      signal,
+    }),
   )
   try {
     await Promise.all(workers.map((worker) => worker.said('open')))

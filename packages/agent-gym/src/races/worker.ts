@@ -1,16 +1,21 @@
-// A process that works on a store under short leases. In the first attempt of a task it says where it is, for its parent to stop it there; when
+// A process that works on a store under leases that it is told of. In the first attempt of a task it says where it is, for its parent to stop it there; when
 // it is told to go on it tries everything that a holder may do, and says what became of it. In a later attempt it waits in the same step, if it is to
 // meet who was stopped, until that one has had its say.
 import { createInterface } from 'node:readline'
 import { createRuntime, defineTask } from '@ku0/agent-runtime'
-import { type Claim, type ExecutionStore, type Write } from '@ku0/agent-runtime-core'
+import {
+  type Claim,
+  type ExecutionConfigInput,
+  type ExecutionStore,
+  type Write,
+} from '@ku0/agent-runtime-core'
 import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import { openStore } from '@ku0/agent-runtime-persistence'
 import { z } from 'zod'
 import { openLedger } from '../work/ledger.ts'
-import { zombieConfig, type ZombieEnd, type ZombieTold } from './zombie.ts'
+import { type ZombieEnd, type ZombieTold } from './zombie.ts'
 
-const [folder = ''] = process.argv.slice(2)
+const [folder = '', settings = '{}', capacity = '1'] = process.argv.slice(2)
 const ledger = openLedger(`${folder}/ledger.txt`, { sync: false })
 const say = (line: string) => void process.stdout.write(`${line}\n`)
 /** Lines that its parent has said, or will. */
@@ -60,13 +65,15 @@ const task = defineTask(
   },
 )
 
-const { config } = parseExecutionConfig(zombieConfig)
+const given = JSON.parse(settings) as ExecutionConfigInput
+const { config } = parseExecutionConfig(given)
 const store: ExecutionStore = await openStore(`sqlite:${folder}/runtime.db`, { config })
 store.listen({ claimed: (claims) => claims.forEach(remember) })
 const runtime = await createRuntime({
   store,
   tasks: [task],
-  workers: { count: 1, capacity: 1 },
+  config: given,
+  workers: { count: 1, capacity: Number(capacity) },
   logger: false,
 })
 say('open')

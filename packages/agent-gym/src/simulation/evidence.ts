@@ -1,8 +1,6 @@
-import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { cpus, release, totalmem, type } from 'node:os'
-import Database from 'better-sqlite3'
 import { z } from 'zod'
+import { machineNow, table, today, versionsNow } from '../report/evidence.ts'
 import { counted } from './findings.ts'
 import { addCounts, noCounts } from './minimums.ts'
 import type { SeedRange, SeedsRun } from './run-seeds.ts'
@@ -32,7 +30,6 @@ export function keptRun(
   { counts, broken, modes, virtualMs }: SeedsRun,
   rest: Pick<KeptRun, 'seconds' | 'threads' | 'commit'>,
 ): KeptRun {
-  const [cpu] = cpus()
   return {
     first,
     last,
@@ -42,9 +39,9 @@ export function keptRun(
     virtualMs: Math.round(virtualMs),
     ...rest,
     seconds: Math.round(rest.seconds),
-    date: new Date().toISOString().slice(0, 10),
-    machine: `${cpus().length} cores (${cpu?.model ?? 'unknown'}), ${Math.round(totalmem() / 2 ** 30)} GiB, ${type()} ${release()}`,
-    versions: `Node ${process.versions.node}, SQLite ${sqliteVersion()}`,
+    date: today(),
+    machine: machineNow(),
+    versions: versionsNow(),
   }
 }
 
@@ -111,34 +108,4 @@ export function evidenceOf(runs: readonly KeptRun[]): string {
     ),
     '',
   ].join('\n')
-}
-
-/** What is checked out now, and whether it is all of it; the page that is being written does not count. */
-export function currentCommit(): string {
-  const changes = git('status', '--porcelain', '--', ':/', ':(top,exclude)docs/evidence')
-  return git('rev-parse', 'HEAD') + (changes === '' ? '' : ', with changes')
-}
-
-/** That of the SQLite which the stores are on. */
-export function sqliteVersion(): string {
-  const db = new Database(':memory:')
-  try {
-    return db.prepare<[], string>('SELECT sqlite_version()').pluck().get() ?? 'unknown'
-  } finally {
-    db.close()
-  }
-}
-
-/** A table in Markdown. */
-export function table(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
-  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`
-  return [line(head), line(head.map(() => '---')), ...rows.map(line)]
-}
-
-function git(...args: readonly string[]): string {
-  try {
-    return execFileSync('git', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()
-  } catch {
-    return 'unknown'
-  }
 }

@@ -1,11 +1,10 @@
-import { cpus, release, totalmem, type } from 'node:os'
+import { circumstances, table } from '../report/evidence.ts'
 import { showNumber } from '../report/numbers.ts'
 import type { Soaked, SoakPlan } from './soak.ts'
 
 /** The result of a soak as a page: what ran, on what, and what came of it. */
 export function evidenceOf(plan: SoakPlan, soaked: Soaked, commit: string): string {
   const { seconds, tasks, comings, figures, faults, samples, kinds } = soaked
-  const [cpu] = cpus()
   const every = Math.max(1, Math.ceil(samples.length / 12))
   const shown = samples.filter((_, at) => at % every === 0 || at === samples.length - 1)
   const mb = (bytes: number) => (bytes / 1e6).toFixed(2)
@@ -18,14 +17,7 @@ export function evidenceOf(plan: SoakPlan, soaked: Soaked, commit: string): stri
       ['', ''],
       [
         ['command', `\`pnpm soak --minutes ${plan.minutes} --seed ${plan.seed}\``],
-        ['commit', commit],
-        ['date', new Date().toISOString().slice(0, 10)],
-        [
-          'machine',
-          `${cpus().length} cores (${cpu?.model ?? 'unknown'}), ${Math.round(totalmem() / 2 ** 30)} GiB, ${type()} ${release()}`,
-        ],
-        ['versions', `Node ${process.versions.node}, SQLite by better-sqlite3, \`synchronous=FULL\``],
-        ['time', `${(seconds / 60).toFixed(1)} minutes`],
+        ...circumstances({ commit, seconds }),
         ['tasks', `${showNumber(tasks)}, without their children`],
         ['runtimes that came and went', showNumber(comings)],
         ['faults found by verify', faults.length === 0 ? 'none' : String(faults.length)],
@@ -80,9 +72,4 @@ export function evidenceOf(plan: SoakPlan, soaked: Soaked, commit: string): stri
     ),
     '',
   ].join('\n')
-}
-
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
-  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`
-  return [line(head), line(head.map(() => '---')), ...rows.map(line)]
 }

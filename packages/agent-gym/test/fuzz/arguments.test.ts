@@ -12,6 +12,7 @@ import { UsageError } from '../../src/cli/exit-code.ts'
 import { compareCommand } from '../../src/cli/compare-command.ts'
 import { costCommand } from '../../src/cli/cost-command.ts'
 import { killsCommand } from '../../src/cli/kills-command.ts'
+import { promisesCommand } from '../../src/cli/promises-command.ts'
 import { racesCommand } from '../../src/cli/races-command.ts'
 import { Interrupted } from '../../src/cli/run-command.ts'
 import { readRunOptions, HelpShown } from '../../src/cli/run-options.ts'
@@ -62,6 +63,10 @@ const flags = [
   '--cancels',
   '--stops',
   '--histories',
+  '--restarts',
+  '--in-flight',
+  '--ttl',
+  '--node',
   '--evidence',
   '--pairs',
   '--steps',
@@ -113,6 +118,7 @@ describe('whatever it is given, the gym says what is wrong with it (docs/reliabi
     sim: (args: readonly string[]) => simCommand(args, console, stop),
     soak: (args: readonly string[]) => soakCommand(args, console, stop),
     'gym:races': (args: readonly string[]) => racesCommand(args, console, stop),
+    'gym:promises': (args: readonly string[]) => promisesCommand(args, console, stop),
     'gym:telemetry-cost': cost(telemetryCost),
     'gym:step-cost': cost(stepCost),
     'gym:share-cost': cost(shareCost),
@@ -136,13 +142,17 @@ describe('whatever it is given, the gym says what is wrong with it (docs/reliabi
     },
   )
 
-  test.each(['gym:kills', 'gym:races', 'gym:telemetry-cost', 'gym:step-cost', 'gym:share-cost'] as const)(
-    '%s says that it was interrupted',
-    async (name) => {
-      expect(await answers(commands[name], said, [])).toBe(130)
-      expect(said.err).toContain('Interrupted')
-    },
-  )
+  test.each([
+    'gym:kills',
+    'gym:races',
+    'gym:promises',
+    'gym:telemetry-cost',
+    'gym:step-cost',
+    'gym:share-cost',
+  ] as const)('%s says that it was interrupted', async (name) => {
+    expect(await answers(commands[name], said, [])).toBe(130)
+    expect(said.err).toContain('Interrupted')
+  })
 
   test('a cost is measured as often as it is told, or not at all', { timeout: 120_000 }, async () => {
     const counts: number[] = []
