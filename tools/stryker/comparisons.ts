@@ -21,4 +21,13 @@ export const sameComparisons: SameComparisons = {
     'it.seq >= seq': 'no two calls share a sequence that is finite',
     'it.seq >= (last?.seq ?? 0)': 'no two calls share a sequence, and the first is 1',
   },
+  'transition/claim.ts': {
+    '(within[0] as TaskRow).id >= last.id': 'no task is both loaded and queued since',
+  },
+  'transition/conclude.ts': { 'seq >= since': 'no child is spawned by the event of a verdict' },
+  'transition/fork.ts': {
+    'rejection.seq <= seq': 'no step begins in the event of a rejection',
+    'seq <= last': 'no rejection is among what is kept',
+  },
+  'transition/suspend.ts': { 'a.key <= b.key': 'no two waits of a task share a key' },
 }

@@ -229,7 +229,7 @@ export function foldEvents(
       case 'budget.continued':
         if (isOver()) problems.push(`I4 ${type} ${seq} for a task that is ${row.state}`)
         if (isAsking !== (type === 'budget.continued'))
-          problems.push(`I24 ${type} ${seq} although it ${isAsking ? 'asks already' : 'has not asked'}`)
+          problems.push(`I25 ${type} ${seq} although it ${isAsking ? 'asks already' : 'has not asked'}`)
         isAsking = type === 'budget.asked'
         break
       default:

@@ -621,15 +621,15 @@ describe('a task that is parked', () => {
   })
 })
 
-describe('a budget (docs/reliability.md I24)', () => {
+describe('a budget (docs/reliability.md I25)', () => {
   test('asks, and is answered, in turn', () => {
     const [ask, answer]: readonly Told[] = [['budget.asked'], ['budget.continued']]
     const problems = (...events: readonly Told[]) => fold(queued, ...events).problems
     expect(problems(ask as Told, answer as Told, ask as Told)).toEqual([])
-    expect(problems(ask as Told, ask as Told)).toEqual(['I24 budget.asked 3 although it asks already'])
-    expect(problems(answer as Told)).toEqual(['I24 budget.continued 2 although it has not asked'])
+    expect(problems(ask as Told, ask as Told)).toEqual(['I25 budget.asked 3 although it asks already'])
+    expect(problems(answer as Told)).toEqual(['I25 budget.continued 2 although it has not asked'])
     expect(problems(ask as Told, answer as Told, answer as Told)).toEqual([
-      'I24 budget.continued 4 although it has not asked',
+      'I25 budget.continued 4 although it has not asked',
     ])
   })
 })

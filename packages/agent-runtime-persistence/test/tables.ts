@@ -146,7 +146,7 @@ function* usageRules(db: Database.Database, { tasks, leases, eventsOf }: Tables)
   }
 }
 
-/** I24: a budget's row adds up what the events of its tree charged, and no task is under a budget that is not there. */
+/** I25: a budget's row adds up what the events of its tree charged, and no task is under a budget that is not there. */
 function* budgetRules({ budgets, tasks, eventsOf }: Tables): Iterable<string> {
   const rows = new Map(budgets.map((row) => [row.task, row]))
   const sums = new Map(budgets.map(({ task }) => [task, { ...noUse }]))

@@ -162,7 +162,7 @@ class Life {
       this.#clientActs()
       this.#faultActs()
       await this.#runUntil(faultsMs, () => false)
-      if (!this.#hasBegun) this.#findings.violated('I25', 'no process has come up: nothing was tried')
+      if (!this.#hasBegun) this.#findings.violated('I24', 'no process has come up: nothing was tried')
       this.#heal()
       if (mode === 'liveness') await this.#comeToRest()
       await this.#stopAll()
@@ -195,14 +195,14 @@ class Life {
     }
   }
 
-  /** I25: what goes round in circles, each time at once, comes to no end. */
+  /** I24: what goes round in circles, each time at once, comes to no end. */
   #lookForCircles(): void {
     const ms = Math.floor(this.#clock.elapsed)
     this.#steps = ms === this.#stepsSince ? this.#steps + 1 : 0
     this.#stepsSince = ms
     if (this.#steps !== maxStepsEachMs) return
     this.#findings.violated(
-      'I25',
+      'I24',
       `${maxStepsEachMs} things have happened within 1 ms, and none of them is the last`,
     )
     this.#isCircling = true
@@ -398,14 +398,14 @@ class Life {
     for (const [id, { row, name }] of audit.followed)
       if (row.state < 3)
         this.#findings.violated(
-          'I25',
+          'I24',
           `task ${id} (${name}) has not ended ${livenessMs} ms after the last fault: state ${row.state}, lease ${row.lease}`,
         )
     if (audit.liveLeases > 0 && audit.openTasks === 0)
       this.#findings.violated('I23', `${audit.liveLeases} leases are live at the end`)
   }
 
-  /** I25: a task that could start and a worker that is free do not wait beside each other. */
+  /** I24: a task that could start and a worker that is free do not wait beside each other. */
   #lookForIdleness(): void {
     const { audit, capacity, workers, findings } = this.#machine
     const queued = audit.startable(this.#up())
@@ -419,7 +419,7 @@ class Life {
     else if (!this.#idleSince.has('all')) this.#idleSince.set('all', now)
     else if (now - (this.#idleSince.get('all') ?? now) > 1_000) {
       findings.violated(
-        'I25',
+        'I24',
         `${queued} tasks are queued for more than 1000 ms while ${slots - audit.leases.ofWorkers} slots are free`,
       )
       this.#idleSince.clear()

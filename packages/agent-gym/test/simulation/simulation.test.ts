@@ -63,7 +63,7 @@ test('a life in which no process comes up is a fault, and no proof', { timeout }
   const deaf = () => ({ send: () => [], [Symbol.dispose]() {} })
   const { violations } = await simulate(1, { plant: deaf })
   expect(violations.map(({ rule, text }) => [rule, text])).toEqual([
-    ['I25', 'no process has come up: nothing was tried'],
+    ['I24', 'no process has come up: nothing was tried'],
   ])
 })
 
@@ -118,7 +118,7 @@ describe('a planted bug is found within 300 seeds', () => {
     'lanes that are not strict': 'I12',
     'poison that is never found': 'C17',
     'the living taken for dead': 'I9',
-    'a claim that nobody hears of': 'I25',
+    'a claim that nobody hears of': 'I24',
     'children that outlive their parents': 'I22',
     "a caller's task that goes back to the queue": '10.1',
     'a swarm with an agent too many': '10.6',

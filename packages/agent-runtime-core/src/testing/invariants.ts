@@ -228,7 +228,7 @@ function* familyRules({ tasks }: StoreSnapshot): Iterable<string> {
       yield `I2 task ${record.sequence} is not a child of ${record.parent}`
 }
 
-/** I24: a budget's use is what the task and those below it charged and recorded; nothing parks for one that does not ask. */
+/** I25: a budget's use is what the task and those below it charged and recorded; nothing parks for one that does not ask. */
 function* budgetRules({ tasks }: StoreSnapshot): Iterable<string> {
   const used = new Map<string, BudgetUse>()
   const parked = new Map<string, number>()
@@ -245,23 +245,23 @@ function* budgetRules({ tasks }: StoreSnapshot): Iterable<string> {
       asks ||= budgets.get(next)?.asks !== undefined
     }
     if (record.state === 'waiting' && record.waitingFor === 'budget' && !asks)
-      yield `I24 task ${record.sequence} is parked, and no budget above it asks`
+      yield `I25 task ${record.sequence} is parked, and no budget above it asks`
   }
   for (const [taskId, budget] of budgets) {
     const sum = used.get(taskId) ?? noUse
     const expected = { ...usageOf(sum), steps: sum.steps }
     const { wallMs: _, ...actual } = budget.used
     if (canonical(actual) !== canonical(expected))
-      yield `I24 the budget of task ${taskId} has used ${canonical(actual)}, its tree ${canonical(expected)}`
+      yield `I25 the budget of task ${taskId} has used ${canonical(actual)}, its tree ${canonical(expected)}`
     if (budget.parked !== (parked.get(taskId) ?? 0))
-      yield `I24 ${budget.parked} are parked for the budget of task ${taskId}, counted ${parked.get(taskId) ?? 0}`
+      yield `I25 ${budget.parked} are parked for the budget of task ${taskId}, counted ${parked.get(taskId) ?? 0}`
   }
   for (const { record } of tasks) {
     const { limits, used: spent } = budgets.get(record.taskId) ?? {}
     if (limits === undefined || spent === undefined || isFinal(record.state)) continue
     const crossed = budgetFields.find((field) => spent[field] > (limits[field] ?? Number.POSITIVE_INFINITY))
     if (crossed !== undefined && crossed !== 'wallMs')
-      yield `I24 task ${record.sequence} is ${record.state} although its budget of ${crossed} is crossed`
+      yield `I25 task ${record.sequence} is ${record.state} although its budget of ${crossed} is crossed`
   }
 }
 

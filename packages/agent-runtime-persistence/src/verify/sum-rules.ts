@@ -51,7 +51,7 @@ function useIn(text: string): BudgetUse {
   return { tokens, money, cost, steps }
 }
 
-/** Compares what was counted with the sums before and after. I14, I16, I17, I24. */
+/** Compares what was counted with the sums before and after. I14, I16, I17, I25. */
 export function compareSums(tally: Tally, before: Sums, after: Sums, faults: Faults): void {
   const between = (where: string, counted: number, low: number, high: number) => {
     // What is no number equals nothing.
