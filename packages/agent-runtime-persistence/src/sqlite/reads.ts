@@ -83,8 +83,8 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
     .pluck()
   const chunks = db.prepare<
     [number, number, number],
-    { seq: number; attempt: number; at: number; data: string }
-  >('SELECT seq, attempt, at, data FROM output WHERE task = ? AND seq > ? ORDER BY seq LIMIT ? + 0')
+    { seq: number; attempt: number; at: number; data: string; round: number | null }
+  >('SELECT seq, attempt, at, data, round FROM output WHERE task = ? AND seq > ? ORDER BY seq LIMIT ? + 0')
   const allWorkers = db.prepare<
     [],
     {
@@ -162,9 +162,11 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
       case 'output': {
         const row = find(query.taskId)
         if (row === undefined) return undefined
-        return chunks
-          .all(row.id, query.after, query.limit)
-          .map((it): OutputChunk => ({ taskId: query.taskId, ...it }))
+        return chunks.all(row.id, query.after, query.limit).map(({ round, ...it }): OutputChunk => ({
+          taskId: query.taskId,
+          ...it,
+          ...(round === null ? {} : { round }),
+        }))
       }
       case 'leases': {
         const row = find(query.taskId)

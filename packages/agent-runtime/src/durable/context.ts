@@ -105,8 +105,7 @@ export class HandlerContext implements TaskContext {
   get restored(): unknown {
     const { checkpoint } = this.#attempt.claim
     if (checkpoint === undefined) return undefined
-    // A handler that starts from a snapshot may leave out what it has done before.
-    this.#pass.wentLive()
+    this.#pass.startsFromSnapshot()
     return decode(checkpoint)
   }
   get signal(): AbortSignal {
@@ -193,7 +192,7 @@ export class HandlerContext implements TaskContext {
   }
 
   emit(chunk: unknown): Promise<void> {
-    return this.#pass.during(() => emit(this.#scope, chunk))
+    return this.#pass.during(() => emit(this.#pass, this.#scope, chunk))
   }
 
   checkpoint(data: unknown): Promise<void> {
