@@ -23,7 +23,7 @@ import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import { createVirtualEnvironment, Scene } from '@ku0/agent-runtime-core/testing'
 import Database from 'better-sqlite3'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { openStore } from '../src/index.ts'
+import { backupStore, inspectStore, openStore, verifyStore } from '../src/index.ts'
 import { assertOurs, openDatabase } from '../src/sqlite/open.ts'
 import { applicationId, schemaVersion } from '../src/sqlite/schema.ts'
 import { nodeDigest, scratchFolder } from './scratch-folder.ts'
@@ -121,6 +121,22 @@ describe('a file that is no store is refused with its path and what to do, and l
       false,
     ])
     expect(contents(folder)).toEqual(before)
+  })
+
+  test('a few bytes, or none: whoever only reads says the same as whoever opens', async () => {
+    const path = join(scratchFolder(), 'it.db')
+    const readers = [verifyStore, inspectStore, (url: string) => backupStore(url, `${path}-copy`)]
+    for (const [bytes, error] of [
+      [
+        'x',
+        { code: 'store_not_a_database', message: `${path} is not a SQLite database; choose another file` },
+      ],
+      ['', { code: 'not_found', message: expect.stringContaining('the file is empty') as string }],
+    ] as const) {
+      writeFileSync(path, bytes)
+      for (const read of readers) await expect(read(`sqlite:${path}`)).rejects.toMatchObject(error)
+      expect(readFileSync(path, 'utf8')).toBe(bytes)
+    }
   })
 
   test('a missing folder: it is named, and not made', async () => {

@@ -124,9 +124,7 @@ function assertOpenable(path: string): void {
     throw new StoreError('store_not_a_database', `${path} is a folder; name a file in it`)
   if (stat !== undefined && !stat.isFile())
     throw new StoreError('store_not_a_database', `${path} is not a regular file`)
-  // SQLite takes a file of one byte for an empty one, and would write over it.
-  if (stat !== undefined && stat.size > 0 && stat.size < smallestPage)
-    throw new StoreError('store_not_a_database', `${path} is not a SQLite database; choose another file`)
+  if (stat !== undefined) assertLargeEnough(path, stat)
   const folder = dirname(path)
   if (stat === undefined && !statOf(folder)?.isDirectory())
     throw new StoreError(
@@ -145,6 +143,12 @@ function assertOpenable(path: string): void {
         'store_not_a_database',
         `${beside} is not a regular file; SQLite keeps its log there`,
       )
+}
+
+/** SQLite takes a file of one byte for an empty one, and would write over it. */
+export function assertLargeEnough(path: string, { size }: Stats): void {
+  if (size > 0 && size < smallestPage)
+    throw new StoreError('store_not_a_database', `${path} is not a SQLite database; choose another file`)
 }
 
 /** Nothing where there is no file; a StoreError for a name that no file can have, and where nobody may look. */
