@@ -35,8 +35,21 @@ export function anchorPath(path: string): string {
   return `${path}-anchor`
 }
 
-/** What the anchor file beside a database says; undefined where there is none, or nothing in it that can be believed. */
+/**
+ * What the anchor file beside a database says; undefined where there is none, or nothing in it. Throws `store_corrupt` where nothing of what is in
+ * it can be believed: whether commits are missing cannot be told then.
+ */
 export function readAnchor(path: string): Anchor | undefined {
+  const anchor = lookForAnchor(path)
+  if (anchor !== 'unreadable') return anchor
+  throw new StoreError(
+    'store_corrupt',
+    `${anchorPath(path)} is damaged, so that nothing tells whether ${path} lacks commits. Keep a copy of the files and restore a backup; to go on with what is there, remove the anchor`,
+  )
+}
+
+/** The same for whoever goes on without one. */
+export function lookForAnchor(path: string): Anchor | 'unreadable' | undefined {
   const file = anchorPath(path)
   if (statSync(file, { throwIfNoEntry: false })?.isFile() !== true) return undefined
   let last: Anchor | undefined
@@ -45,6 +58,8 @@ export function readAnchor(path: string): Anchor | undefined {
     const anchor = anchorIn(text.slice(at, at + slotBytes))
     if (anchor !== undefined && anchor.commit >= (last?.commit ?? 0)) last = anchor
   }
+  // Zeros are what a power loss leaves of a file that was made just before.
+  if (last === undefined && /[^\0]/.test(text)) return 'unreadable'
   return last
 }
 
