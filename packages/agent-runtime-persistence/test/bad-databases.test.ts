@@ -123,6 +123,26 @@ describe('a file that is no store is refused with its path and what to do, and l
     expect(contents(folder)).toEqual(before)
   })
 
+  test.each([' ', '\n', '\t', '\u00a0'])(
+    'a name that ends in %j, which the driver would cut off: nothing is made',
+    async (end) => {
+      const folder = scratchFolder()
+      const url = `sqlite:${join(folder, 'it.db')}${end}`
+      const refused = {
+        code: 'invalid_argument',
+        message: expect.stringContaining('does not end in white space') as string,
+      }
+      await expect(open(url.slice('sqlite:'.length))).rejects.toMatchObject(refused)
+      symlinkSync(`it.db${end}`, join(folder, 'link.db'))
+      await expect(open(join(folder, 'link.db'))).rejects.toMatchObject(refused)
+      expect(readdirSync(folder)).toEqual(['link.db'])
+      // Somebody else may have made such a file.
+      writeFileSync(join(folder, `it.db${end}`), '')
+      await goodStore(join(folder, 'it.db'))
+      await expect(verifyStore(url)).rejects.toMatchObject(refused)
+    },
+  )
+
   test('a few bytes, or none: whoever only reads says the same as whoever opens', async () => {
     const path = join(scratchFolder(), 'it.db')
     const readers = [verifyStore, inspectStore, (url: string) => backupStore(url, `${path}-copy`)]

@@ -1,6 +1,6 @@
 import { chmodSync, readlinkSync, realpathSync, type Stats, statfsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { StoreError } from '@ku0/agent-runtime-core'
+import { RuntimeError, show, StoreError } from '@ku0/agent-runtime-core'
 import Database from 'better-sqlite3'
 import { assertNodeSupported } from '../node-version.ts'
 import { applicationId, migrations, schemaVersion } from './schema.ts'
@@ -43,6 +43,7 @@ export function openDatabase(
   assertNodeSupported()
   const memory = path === ':memory:' || path === ''
   const full = memory ? ':memory:' : realPathOf(resolve(path))
+  if (!memory) assertNameKept(full)
   const isNew = !memory && statOf(full) === undefined
   if (!memory) assertOpenable(full)
   for (let left = openingTries; ; left--) {
@@ -143,6 +144,15 @@ function assertOpenable(path: string): void {
         'store_not_a_database',
         `${beside} is not a regular file; SQLite keeps its log there`,
       )
+}
+
+/** The driver cuts white space off the end of a name, and would open another file. */
+export function assertNameKept(path: string): void {
+  if (path === path.trimEnd()) return
+  throw new RuntimeError(
+    'invalid_argument',
+    `the path of a store does not end in white space; given ${show(path)}`,
+  )
 }
 
 /** SQLite takes a file of one byte for an empty one, and would write over it. */

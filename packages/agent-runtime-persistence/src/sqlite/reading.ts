@@ -5,7 +5,7 @@ import Database from 'better-sqlite3'
 import { assertNodeSupported } from '../node-version.ts'
 import { dataLossError, findDataLoss } from './data-loss.ts'
 import { storeErrorOf } from './errors.ts'
-import { assertLargeEnough, assertOurs, type Db, statOf } from './open.ts'
+import { assertLargeEnough, assertNameKept, assertOurs, type Db, statOf } from './open.ts'
 import { schemaVersion } from './schema.ts'
 
 /**
@@ -50,5 +50,7 @@ function existing(given: string): string {
   if (stat === undefined) throw new RuntimeError('not_found', `there is no store at ${path}`)
   if (!stat.isFile()) throw new StoreError('store_not_a_database', `${path} is not a regular file`)
   assertLargeEnough(path, stat)
-  return realpathSync(path)
+  const real = realpathSync(path)
+  assertNameKept(real)
+  return real
 }
