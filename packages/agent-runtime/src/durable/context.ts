@@ -42,7 +42,7 @@ import { emit } from './output.ts'
 import { heartbeat } from './progress.ts'
 import { type Memos, noMemos } from './memos.ts'
 import { patched } from './patched.ts'
-import { type Callee, Pass, type PassRules } from './pass.ts'
+import { type Callee, checkKey, Pass, type PassRules } from './pass.ts'
 import type { Scope } from './scope.ts'
 import { runStep } from './steps.ts'
 import { sleep, sleepUntil, type WaitCaller, waitForSignal } from './wait-calls.ts'
@@ -213,6 +213,7 @@ export class HandlerContext implements TaskContext {
   }
 
   idempotencyKey(stepKey: string, input?: unknown): string {
+    checkKey(stepKey, 'step')
     const known = this.#memos.effectKeys.get(stepKey)
     if (known !== undefined) return known
     const { digest } = this.#attempt.parts.environment
