@@ -12,6 +12,7 @@ import {
 } from 'node:fs'
 import { StoreError } from '@ku0/agent-runtime-core'
 import type { Durability } from './open.ts'
+import { rightsAsOf } from './rights.ts'
 
 /** The last commit that a store is known to have had, told outside its database (T6). */
 export interface Anchor {
@@ -128,8 +129,13 @@ export class AnchorFile {
 
   /** With the rights of the database: whoever may write that may write this. */
   private open(): number {
-    const mode = (statSync(this.path, { throwIfNoEntry: false })?.mode ?? 0o600) & 0o666
-    return this.on(() => openSync(anchorPath(this.path), constants.O_RDWR | constants.O_CREAT, mode))
+    const file = anchorPath(this.path)
+    return this.on(() => {
+      const isNew = statSync(file, { throwIfNoEntry: false }) === undefined
+      const opened = openSync(file, constants.O_RDWR | constants.O_CREAT, 0o600)
+      if (isNew) rightsAsOf(this.path, file)
+      return opened
+    })
   }
 
   private on<T>(act: () => T): T {
