@@ -7,7 +7,7 @@ import { type Anchor, anchorPath, lookForAnchor } from './sqlite/anchor.ts'
 import { offsetIn } from './sqlite/clock.ts'
 import { acceptedLosses, compareWithAnchor, describeLoss, type LossRecords } from './sqlite/data-loss.ts'
 import { storeErrorOf } from './sqlite/errors.ts'
-import { type Db, type Durability, openDatabase } from './sqlite/open.ts'
+import { type Db, type Durability, openDatabase, severalNames } from './sqlite/open.ts'
 import { livesBy } from './sqlite/processes.ts'
 import { openForReading } from './sqlite/reading.ts'
 import { schemaVersion } from './sqlite/schema.ts'
@@ -328,7 +328,14 @@ function* problemsIn(
       message: 'the record of the losses that were accepted is damaged',
       remedy: 'Something else changed the store: run verify, and restore a backup.',
     }
-  if (statSync(dirname(path)).dev !== statSync(path).dev)
+  const stat = statSync(path)
+  if (stat.nlink > 1)
+    yield {
+      level: 'error',
+      message: `${path} ${severalNames(stat)}`,
+      remedy: 'Stop every process that has it open, remove the other names, run verify.',
+    }
+  if (statSync(dirname(path)).dev !== stat.dev)
     yield {
       level: 'warning',
       message: `${path} is on another file system than its folder`,

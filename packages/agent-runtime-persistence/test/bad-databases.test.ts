@@ -4,6 +4,7 @@ import fs, {
   closeSync,
   copyFileSync,
   existsSync,
+  linkSync,
   lstatSync,
   mkdirSync,
   openSync,
@@ -142,6 +143,28 @@ describe('a file that is no store is refused with its path and what to do, and l
       await expect(verifyStore(url)).rejects.toMatchObject(refused)
     },
   )
+
+  test('one with two names is refused by both, and told of: each would have a log of its own', async () => {
+    const folder = scratchFolder()
+    const [path, other] = [join(folder, 'it.db'), join(folder, 'other.db')]
+    await goodStore(path)
+    linkSync(path, other)
+    const before = contents(folder)
+    for (const name of [path, other]) {
+      const error = await refusal(name)
+      expect(error.code).toBe('store_not_durable')
+      expect(error.message).toContain(`${name} has 2 names (hard links)`)
+    }
+    expect(contents(folder)).toEqual(before)
+    expect(await inspectStore(`sqlite:${path}`)).toMatchObject({
+      ok: false,
+      problems: expect.arrayContaining([
+        expect.objectContaining({ level: 'error', message: expect.stringContaining('2 names') as string }),
+      ]) as unknown,
+    })
+    rmSync(other)
+    await (await open(path)).close()
+  })
 
   test('a few bytes, or none: whoever only reads says the same as whoever opens', async () => {
     const path = join(scratchFolder(), 'it.db')

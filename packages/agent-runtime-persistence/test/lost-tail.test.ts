@@ -171,14 +171,14 @@ describe('T6 a log whose end is gone (docs/reliability.md T6, D05)', () => {
   test('an anchor that cannot be read is told of, and the store is left as it is: it may lack what was written last', async () => {
     const folder = scratchFolder()
     const path = await killed(folder, 3)
-    for (const [index, bytes] of [
+    for (const [index, text] of [
       'ku0.anchor.1 nonsense\n'.repeat(50),
       '\u0007'.repeat(2_048),
       'x',
     ].entries()) {
       const copy = copied(path, join(folder, `copy ${index}.db`))
       const url = `sqlite:${copy}`
-      writeFileSync(`${copy}-anchor`, bytes)
+      writeFileSync(`${copy}-anchor`, text)
       const refused = {
         code: 'store_corrupt',
         message: expect.stringMatching(
@@ -187,7 +187,7 @@ describe('T6 a log whose end is gone (docs/reliability.md T6, D05)', () => {
       }
       await expect(open(copy)).rejects.toMatchObject(refused)
       await expect(backupStore(url, join(folder, 'backup.db'))).rejects.toMatchObject(refused)
-      expect(readFileSync(`${copy}-anchor`, 'utf8')).toBe(bytes)
+      expect(readFileSync(`${copy}-anchor`, 'utf8')).toBe(text)
       expect(await verifyStore(url)).toMatchObject({
         ok: false,
         anchored: null,

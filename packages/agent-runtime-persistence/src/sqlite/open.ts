@@ -126,6 +126,9 @@ function assertOpenable(path: string): void {
   if (stat !== undefined && !stat.isFile())
     throw new StoreError('store_not_a_database', `${path} is not a regular file`)
   if (stat !== undefined) assertLargeEnough(path, stat)
+  // SQLite finds the log, and we the locks of processes, by the name: whoever comes by another would overwrite what is acknowledged here.
+  if (stat !== undefined && stat.nlink > 1)
+    throw new StoreError('store_not_durable', `${path} ${severalNames(stat)}`)
   const folder = dirname(path)
   if (stat === undefined && !statOf(folder)?.isDirectory())
     throw new StoreError(
@@ -144,6 +147,11 @@ function assertOpenable(path: string): void {
         'store_not_a_database',
         `${beside} is not a regular file; SQLite keeps its log there`,
       )
+}
+
+/** What is wrong with a file of several hard links, and what to do; the path goes before it. */
+export function severalNames({ nlink, ino }: Stats): string {
+  return `has ${nlink} names (hard links), and a process that opens it by another would overwrite its commits; remove the others (find -inum ${ino}) or open a copy`
 }
 
 /** The driver cuts white space off the end of a name, and would open another file. */
