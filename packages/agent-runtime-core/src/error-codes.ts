@@ -222,7 +222,7 @@ export const errorCodes = {
     retryable: false,
   },
   store_not_durable: {
-    meaning: 'The database does not sync as configured.',
+    meaning: 'The database does not sync as configured, or has hard links.',
     remedy: 'Run doctor; change the setting or the file system.',
     retryable: false,
   },

@@ -363,4 +363,9 @@ export interface OutputChunk {
   readonly at: number
   /** The emitted value in the codec's form. */
   readonly data: string
+  /**
+   * How many rejections the handler had had when it emitted this itself, so that a later pass would emit it again; absent of what a
+   * step emitted. Source: `docs/semantics.md 9.4`.
+   */
+  readonly round?: number
 }

@@ -342,7 +342,15 @@ export interface Writes {
       | { readonly fenced: 'stale' }
   }
   checkpoint: { fields: { readonly leaseId: string; readonly data: string }; outcome: Fenced }
-  appendOutput: { fields: { readonly leaseId: string; readonly chunks: readonly string[] }; outcome: Fenced }
+  appendOutput: {
+    fields: {
+      readonly leaseId: string
+      readonly chunks: readonly string[]
+      /** See {@link OutputChunk.round}. */
+      readonly round?: number
+    }
+    outcome: Fenced
+  }
   /** Progress of a handler; kept with the lease, not an event. */
   progress: { fields: { readonly leaseId: string; readonly progress: string }; outcome: Fenced }
   /** Ends a lease. The same settlement again gets the first answer. Source: `docs/semantics.md 4.4`. */

@@ -3,11 +3,11 @@ import { hostname, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { type AcceptedLoss, type DataLoss, StoreError } from '@ku0/agent-runtime-core'
 import { parseStoreUrl } from './open-store.ts'
-import { type Anchor, anchorPath, readAnchor } from './sqlite/anchor.ts'
+import { type Anchor, anchorPath, lookForAnchor } from './sqlite/anchor.ts'
 import { offsetIn } from './sqlite/clock.ts'
 import { acceptedLosses, compareWithAnchor, describeLoss, type LossRecords } from './sqlite/data-loss.ts'
 import { storeErrorOf } from './sqlite/errors.ts'
-import { type Db, type Durability, openDatabase } from './sqlite/open.ts'
+import { type Db, type Durability, openDatabase, severalNames } from './sqlite/open.ts'
 import { livesBy } from './sqlite/processes.ts'
 import { openForReading } from './sqlite/reading.ts'
 import { schemaVersion } from './sqlite/schema.ts'
@@ -104,9 +104,11 @@ export async function inspect(url: string): Promise<Inspection> {
   const { db, path } = openForReading(parseStoreUrl(url))
   try {
     // First: the journal is never behind what was an anchor before.
-    const anchor = readAnchor(path)
+    const found = lookForAnchor(path)
+    const anchor = found === 'unreadable' ? undefined : found
     const { lossFaults, ...seen } = db.transaction(() => look(db, path, anchor))()
-    const problems = [...problemsIn(path, { ...seen, lossFaults })]
+    const isAnchorDamaged = found === 'unreadable'
+    const problems = [...problemsIn(path, { ...seen, lossFaults, isAnchorDamaged })]
     return { ok: !problems.some(({ level }) => level === 'error'), path, ...seen, problems }
   } catch (error) {
     throw storeErrorOf(error, path)
@@ -238,7 +240,7 @@ function clockOf(bootId: string | undefined, text: string | undefined): Inspecti
 
 function* problemsIn(
   path: string,
-  { durability, files, size, clock, processes, anchor, ...it }: Seen,
+  { durability, files, size, clock, processes, anchor, ...it }: Seen & { readonly isAnchorDamaged: boolean },
 ): Iterable<Problem> {
   if (anchor.loss !== null)
     yield {
@@ -246,7 +248,13 @@ function* problemsIn(
       message: describeLoss(path, anchor.loss),
       remedy: 'Keep a copy of the files; restore a backup, or open it once with acceptLoss: true.',
     }
-  if (anchor.commit === null)
+  if (it.isAnchorDamaged)
+    yield {
+      level: 'error',
+      message: `${anchorPath(path)} is damaged: nothing tells whether commits are missing`,
+      remedy: 'Keep a copy of the files; restore a backup, or remove the anchor to go on with what is there.',
+    }
+  else if (anchor.commit === null)
     yield {
       level: 'warning',
       message: `there is no ${anchorPath(path)} to tell whether commits are missing`,
@@ -320,7 +328,14 @@ function* problemsIn(
       message: 'the record of the losses that were accepted is damaged',
       remedy: 'Something else changed the store: run verify, and restore a backup.',
     }
-  if (statSync(dirname(path)).dev !== statSync(path).dev)
+  const stat = statSync(path)
+  if (stat.nlink > 1)
+    yield {
+      level: 'error',
+      message: `${path} ${severalNames(stat)}`,
+      remedy: 'Stop every process that has it open, remove the other names, run verify.',
+    }
+  if (statSync(dirname(path)).dev !== stat.dev)
     yield {
       level: 'warning',
       message: `${path} is on another file system than its folder`,

@@ -220,7 +220,7 @@ const writes: { readonly [K in WriteKind]: Shape<Writes[K]['fields']> } = {
     drops: key.optional(),
   },
   checkpoint: { leaseId, data: json },
-  appendOutput: { leaseId, chunks: z.array(json) },
+  appendOutput: { leaseId, chunks: z.array(json), round: whole.optional() },
   progress: { leaseId, progress: json },
   settle: { leaseId, settlement, charged: usage.optional(), backOff: backOff.optional() },
   suspend: { leaseId, waits: z.array(wait), stay: flag, charged: usage.optional() },

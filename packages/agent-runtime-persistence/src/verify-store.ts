@@ -1,5 +1,5 @@
 import { assertOptions, type Rules, signalRule, wholeNumber } from '@ku0/agent-runtime-core'
-import { readAnchor } from './sqlite/anchor.ts'
+import { lookForAnchor } from './sqlite/anchor.ts'
 import { openForReading } from './sqlite/reading.ts'
 import { storeErrorOf } from './sqlite/errors.ts'
 import { chainDigest, nextTurn, systemEnvironment } from './system.ts'
@@ -31,7 +31,7 @@ export async function verifyFile(
   try {
     const hashes = { chain: chainDigest, sha256Hex: (text: string) => digest.sha256Hex(text) }
     // Read before the first slice: the journal is never behind what was an anchor before.
-    const slices = verifyDatabase({ db, anchor: readAnchor(path), hashes, maxFaults })
+    const slices = verifyDatabase({ db, anchor: lookForAnchor(path), hashes, maxFaults })
     for (;;) {
       signal?.throwIfAborted()
       const { done, value } = slices.next()

@@ -4,6 +4,7 @@ import fs, {
   closeSync,
   copyFileSync,
   existsSync,
+  linkSync,
   lstatSync,
   mkdirSync,
   openSync,
@@ -23,7 +24,7 @@ import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import { createVirtualEnvironment, Scene } from '@ku0/agent-runtime-core/testing'
 import Database from 'better-sqlite3'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { openStore } from '../src/index.ts'
+import { backupStore, inspectStore, openStore, verifyStore } from '../src/index.ts'
 import { assertOurs, openDatabase } from '../src/sqlite/open.ts'
 import { applicationId, schemaVersion } from '../src/sqlite/schema.ts'
 import { nodeDigest, scratchFolder } from './scratch-folder.ts'
@@ -121,6 +122,64 @@ describe('a file that is no store is refused with its path and what to do, and l
       false,
     ])
     expect(contents(folder)).toEqual(before)
+  })
+
+  test.each([' ', '\n', '\t', '\u00a0'])(
+    'a name that ends in %j, which the driver would cut off: nothing is made',
+    async (end) => {
+      const folder = scratchFolder()
+      const url = `sqlite:${join(folder, 'it.db')}${end}`
+      const refused = {
+        code: 'invalid_argument',
+        message: expect.stringContaining('does not end in white space') as string,
+      }
+      await expect(open(url.slice('sqlite:'.length))).rejects.toMatchObject(refused)
+      symlinkSync(`it.db${end}`, join(folder, 'link.db'))
+      await expect(open(join(folder, 'link.db'))).rejects.toMatchObject(refused)
+      expect(readdirSync(folder)).toEqual(['link.db'])
+      // Somebody else may have made such a file.
+      writeFileSync(join(folder, `it.db${end}`), '')
+      await goodStore(join(folder, 'it.db'))
+      await expect(verifyStore(url)).rejects.toMatchObject(refused)
+    },
+  )
+
+  test('one with two names is refused by both, and told of: each would have a log of its own', async () => {
+    const folder = scratchFolder()
+    const [path, other] = [join(folder, 'it.db'), join(folder, 'other.db')]
+    await goodStore(path)
+    linkSync(path, other)
+    const before = contents(folder)
+    for (const name of [path, other]) {
+      const error = await refusal(name)
+      expect(error.code).toBe('store_not_durable')
+      expect(error.message).toContain(`${name} has 2 names (hard links)`)
+    }
+    expect(contents(folder)).toEqual(before)
+    expect(await inspectStore(`sqlite:${path}`)).toMatchObject({
+      ok: false,
+      problems: expect.arrayContaining([
+        expect.objectContaining({ level: 'error', message: expect.stringContaining('2 names') as string }),
+      ]) as unknown,
+    })
+    rmSync(other)
+    await (await open(path)).close()
+  })
+
+  test('a few bytes, or none: whoever only reads says the same as whoever opens', async () => {
+    const path = join(scratchFolder(), 'it.db')
+    const readers = [verifyStore, inspectStore, (url: string) => backupStore(url, `${path}-copy`)]
+    for (const [bytes, error] of [
+      [
+        'x',
+        { code: 'store_not_a_database', message: `${path} is not a SQLite database; choose another file` },
+      ],
+      ['', { code: 'not_found', message: expect.stringContaining('the file is empty') as string }],
+    ] as const) {
+      writeFileSync(path, bytes)
+      for (const read of readers) await expect(read(`sqlite:${path}`)).rejects.toMatchObject(error)
+      expect(readFileSync(path, 'utf8')).toBe(bytes)
+    }
   })
 
   test('a missing folder: it is named, and not made', async () => {

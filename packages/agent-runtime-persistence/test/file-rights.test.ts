@@ -6,12 +6,12 @@ import { backupStore, inspectStore, openStore, verifyStore } from '../src/index.
 import { storeErrorOf } from '../src/sqlite/errors.ts'
 import { scratchFolder } from './scratch-folder.ts'
 
-/** The rights that a process sees which leaves all of them to everybody. */
-function rightsOf(path: string): string[] {
+/** The rights that a process gives, which leaves all of them to everybody unless its umask says otherwise. */
+function rightsOf(path: string, umask = '0'): string[] {
   const program = join(import.meta.dirname, 'fixtures/file-rights.ts')
   const { stdout, stderr } = spawnSync(
     'sh',
-    ['-c', 'umask 0; exec "$0" "$@"', process.execPath, program, path],
+    ['-c', `umask ${umask}; exec "$0" "$@"`, process.execPath, program, path],
     {
       encoding: 'utf8',
     },
@@ -27,6 +27,7 @@ test('X11 a new store is its owner’s alone, whatever the umask: the file, its 
     'it.db-owners 700',
     'it.db-shm 600',
     'it.db-wal 600',
+    'lock 600',
   ])
 })
 
@@ -37,9 +38,10 @@ test('X11 a file that is there keeps the rights it has', () => {
   expect(rightsOf(path)).toEqual([
     'it.db 640',
     'it.db-anchor 640',
-    'it.db-owners 700',
+    'it.db-owners 750',
     'it.db-shm 640',
     'it.db-wal 640',
+    'lock 640',
   ])
 })
 
@@ -109,4 +111,19 @@ test('X11 a store that the files of another user keep from being written says wh
       code: 'store_read_only',
       message: `${path} cannot be written: user ${stranger} may not write ${path}-wal (user ${uid}, mode 600) and ${path}-shm (user ${uid}, mode 640); keep them, the log may hold commits, and make the database's owner theirs: chown ${uid}:${gid} ${path}-wal ${path}-shm`,
     })
+})
+
+test('X11 whoever may write a file that is there may write all beside it, whatever the umask', () => {
+  const path = join(scratchFolder(), 'it.db')
+  writeFileSync(path, '')
+  chmodSync(path, 0o664)
+  const expected = [
+    'it.db 664',
+    'it.db-anchor 664',
+    'it.db-owners 775',
+    'it.db-shm 664',
+    'it.db-wal 664',
+    'lock 664',
+  ]
+  expect(rightsOf(path, '077')).toEqual(expected)
 })

@@ -147,7 +147,7 @@ describe('T6 a log whose end is gone (docs/reliability.md T6, D05)', () => {
     expect(existsSync(join(folder, 'copy.db'))).toBe(false)
   })
 
-  test('an anchor that is behind, missing or no anchor says nothing against the store', async () => {
+  test('an anchor that is behind, missing or empty says nothing against the store', async () => {
     const folder = scratchFolder()
     const path = await killed(folder, 3)
     const behind = readFileSync(`${path}-anchor`)
@@ -158,13 +158,52 @@ describe('T6 a log whose end is gone (docs/reliability.md T6, D05)', () => {
       (copy: string) => writeFileSync(`${copy}-anchor`, behind),
       (copy: string) => rmSync(`${copy}-anchor`),
       (copy: string) => writeFileSync(`${copy}-anchor`, ''),
-      (copy: string) => writeFileSync(`${copy}-anchor`, 'ku0.anchor.1 nonsense\n'.repeat(50)),
+      (copy: string) => writeFileSync(`${copy}-anchor`, Buffer.alloc(2_048)),
       (copy: string) => truncateSync(`${copy}-anchor`, 300),
     ]) {
       const copy = copied(path, join(folder, 'copy.db'))
       spoil(copy)
       await (await open(copy)).close()
       expect(readAnchor(copy)).toMatchObject({ commit: 4 })
+    }
+  })
+
+  test('an anchor that cannot be read is told of, and the store is left as it is: it may lack what was written last', async () => {
+    const folder = scratchFolder()
+    const path = await killed(folder, 3)
+    for (const [index, text] of [
+      'ku0.anchor.1 nonsense\n'.repeat(50),
+      '\u0007'.repeat(2_048),
+      'x',
+    ].entries()) {
+      const copy = copied(path, join(folder, `copy ${index}.db`))
+      const url = `sqlite:${copy}`
+      writeFileSync(`${copy}-anchor`, text)
+      const refused = {
+        code: 'store_corrupt',
+        message: expect.stringMatching(
+          /^.*-anchor is damaged.* restore a backup; .* remove the anchor$/,
+        ) as string,
+      }
+      await expect(open(copy)).rejects.toMatchObject(refused)
+      await expect(backupStore(url, join(folder, 'backup.db'))).rejects.toMatchObject(refused)
+      expect(readFileSync(`${copy}-anchor`, 'utf8')).toBe(text)
+      expect(await verifyStore(url)).toMatchObject({
+        ok: false,
+        anchored: null,
+        faults: [{ what: 'anchor' }],
+      })
+      expect(await inspectStore(url)).toMatchObject({
+        ok: false,
+        problems: expect.arrayContaining([
+          expect.objectContaining({
+            level: 'error',
+            message: expect.stringContaining('-anchor is damaged') as string,
+          }),
+        ]) as unknown,
+      })
+      rmSync(`${copy}-anchor`)
+      await (await open(copy)).close()
     }
   })
 

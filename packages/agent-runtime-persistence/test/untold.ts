@@ -28,7 +28,7 @@ export const untold: Readonly<Record<string, readonly string[]>> = {
     'lease.yield_asked_at',
     'usage.data',
   ],
-  'chunks of output': ['output.at', 'output.attempt', 'output.data'],
+  'chunks of output': ['output.at', 'output.attempt', 'output.data', 'output.round'],
   'windows and blocks of quotas': [
     'quota.blocked_until',
     'quota.window_count',

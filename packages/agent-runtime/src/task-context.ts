@@ -203,7 +203,11 @@ export interface TaskContext {
    */
   charge(usage: Usage): void
 
-  /** Appends a value to the task's output stream; resolves when it is stored. Source: `docs/semantics.md 9`. */
+  /**
+   * Appends a value to the task's output stream; resolves when it is stored. What an earlier pass of the attempt has stored is not
+   * stored again. A chunk fails no task: one that nobody awaited and that fails is a line of the log.
+   * Source: `docs/semantics.md 9`.
+   */
   emit(chunk: unknown): Promise<void>
 
   /** Stores a snapshot that the next pass finds in `ctx.restored`. A cache: what must not be lost belongs into a step. */

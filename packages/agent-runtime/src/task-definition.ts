@@ -2,6 +2,7 @@ import {
   type Backoff,
   type BudgetOptions,
   budgetProblems,
+  RESERVED,
   ConfigError,
   type ConfigProblem,
   defaultOversightMode,
@@ -127,7 +128,26 @@ export function defineTask<
   handler: (ctx: TaskContext, input: OutputOf<Input>) => Returned,
 ): TaskDefinition<Type, InputOf<Input>, ResultOf<Output, Returned>> {
   const problems = findProblems(definition, handler)
+  if (problems.length === 0 && definition.type.startsWith(RESERVED)) {
+    const allowed = `a type that does not begin with '${RESERVED}', which is the runtime's own`
+    problems.push({ path: 'task: type', allowed, given: definition.type })
+  }
   if (problems.length > 0) throw new ConfigError(problems)
+  return madeOf(definition, handler)
+}
+
+/** A task type of the runtime's own, whose name is reserved. */
+export function defineOwnTask<Input extends Schema>(
+  definition: TaskDefinitionOptions<string, Input, undefined>,
+  handler: (ctx: TaskContext, input: OutputOf<Input>) => unknown,
+): TaskDefinition {
+  return madeOf(definition, handler) as TaskDefinition
+}
+
+function madeOf<Type extends string, Input extends Schema, Output extends Schema | undefined, Handler>(
+  definition: TaskDefinitionOptions<Type, Input, Output>,
+  handler: Handler,
+) {
   const { type, input, output, timeoutMs, model, budget, tools, retry } = definition
   const { lane = 'normal', lane: delayedLane = 'batch' } = definition
   const { replay = 'by-key', errors = [], oversight = defaultOversightMode } = definition

@@ -1,6 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { defineTask, type OutputItem, type RuntimeEvent, TimeoutError } from '../src/index.ts'
+import {
+  defineTask,
+  type OutputItem,
+  type RuntimeEvent,
+  type TaskContext,
+  TimeoutError,
+} from '../src/index.ts'
 import { all, gate, turns, until, virtualRuntime } from './virtual-runtime.ts'
 
 const quick = defineTask({ type: 'quick', input: z.number() }, (_, n) => n)
@@ -193,6 +199,111 @@ describe('execution: output of a task', () => {
     ])
     expect((await all(runtime.output(receipt.taskId, { after: 2 }))).map(chunk)).toEqual(['2b'])
   })
+})
+
+describe('execution: output of a handler that is gone through again', () => {
+  /** What the output of a task of `body` is when it has ended, `waits` waits of a second later. */
+  async function emitted(body: (ctx: TaskContext) => unknown, { config = {}, seconds = 10 } = {}) {
+    const task = defineTask({ type: 'talks', input: z.null(), retry: { attempts: 3 } }, (ctx) => body(ctx))
+    const virtual = await virtualRuntime({ tasks: [task], config })
+    const receipt = await virtual.runtime.submit(task, null)
+    for (let second = 0; second < seconds; second += 1) await virtual.elapse(1_000)
+    await virtual.runtime.result(receipt)
+    return (await all(virtual.runtime.output(receipt.taskId))).map(chunk)
+  }
+
+  test('what it has emitted before a wait is stored once', async () => {
+    const said = await emitted(async (ctx) => {
+      await ctx.emit('one')
+      await ctx.sleep('a', 1_000)
+      await ctx.emit({ two: [new Date(0)] })
+      void ctx.emit('one')
+      await ctx.sleep('b', 1_000)
+      await ctx.emit('three')
+    })
+    expect(said).toEqual(['one', { two: [new Date(0)] }, 'one', 'three'])
+  })
+
+  test('branches that come in another order lose and repeat nothing', async () => {
+    const said = await emitted((ctx) =>
+      ctx.all('both', {
+        left: async (c) => {
+          await c.emit('left 1')
+          await c.sleep('l1', 3_000)
+          await c.emit('left 2')
+        },
+        right: async (c) => {
+          await c.sleep('r1', 1_000)
+          await c.emit('right 1')
+          await c.sleep('r2', 1_000)
+          await c.emit('right 2')
+        },
+      }),
+    )
+    expect(said).toEqual(['left 1', 'right 1', 'right 2', 'left 2'])
+  })
+
+  test('what a step has emitted is not taken for what the handler emits for the first time', async () => {
+    const said = await emitted(async (ctx) => {
+      await ctx.step('work', () => ctx.emit('working').then(() => null))
+      await ctx.sleep('a', 1_000)
+      await ctx.emit('working')
+    })
+    expect(said).toEqual(['working', 'working'])
+  })
+
+  test('a later attempt emits all of it again, once', async () => {
+    const said = await emitted(
+      async (ctx) => {
+        await ctx.emit('one')
+        await ctx.sleep('a', 1_000)
+        await ctx.emit('two')
+        if (ctx.attempt === 1) throw new Error('once')
+        await ctx.sleep('b', 1_000)
+      },
+      { seconds: 60 },
+    )
+    expect(said).toEqual(['one', 'two', { type: 'attempt.restarted', attempt: 2 }, 'one', 'two'])
+  })
+
+  test('a handler that starts from a snapshot emits what it emits', async () => {
+    const said = await emitted(async (ctx) => {
+      for (let n = (ctx.restored as number | undefined) ?? 0; n < 3; n += 1) {
+        await ctx.emit('tick')
+        await ctx.checkpoint(n + 1)
+        await ctx.sleep(`nap ${n}`, 1_000)
+      }
+    })
+    expect(said).toEqual(['tick', 'tick', 'tick'])
+  })
+
+  test('after a rejection it emits again, once', async () => {
+    const task = defineTask({ type: 'asks', input: z.null() }, async (ctx) => {
+      await ctx.emit('drafting')
+      await ctx.sleep(`nap ${ctx.feedback.length}`, 1_000)
+      await ctx.requestApproval('send', null)
+    })
+    const { runtime, elapse } = await virtualRuntime({ tasks: [task] })
+    const { taskId } = await runtime.submit(task, null)
+    await elapse(1_000)
+    const open = async () => (await runtime.approvals.list({ task: taskId })).approvals[0]?.approvalId ?? ''
+    await runtime.approvals.reject(await open(), { by: 'Ann' })
+    await elapse(1_000)
+    await runtime.approvals.approve(await open(), { by: 'Ann' })
+    await runtime.result(taskId)
+    expect((await all(runtime.output(taskId))).map(chunk)).toEqual(['drafting', 'drafting'])
+  })
+
+  test('one that nobody awaited and that fails is a line of the log: a chunk fails no task', async () => {
+    const { runtime, log } = await virtualRuntime({ tasks: [careless] })
+    expect(await runtime.result(await runtime.submit(careless, null))).toBe('done')
+    expect(log).toContainEqual(expect.objectContaining({ level: 'warn', message: 'a write was refused' }))
+  })
+})
+
+const careless = defineTask({ type: 'careless', input: z.null() }, (ctx) => {
+  void ctx.emit(() => 'lost')
+  return 'done'
 })
 
 describe('execution: the event bus', () => {

@@ -16,6 +16,7 @@ export const verify: Command = {
     const report = await verifyStore(storeUrl(store), { ...maxFaults, signal })
     const { ok, tasks, events, commits, faults, faultCount, lastGood, anchored } = report
     const end = lastGood.at === null ? 'none' : `${count(lastGood.commit)} of ${dated(lastGood.at)}`
+    const noAnchor = faults.some(({ what }) => what === 'anchor') ? 'damaged' : 'none'
     return {
       exitCode: ok ? cliExitCodes.ok : cliExitCodes.damaged,
       report,
@@ -29,7 +30,7 @@ export const verify: Command = {
         ...(faultCount > faults.length ? [`  and ${count(faultCount - faults.length)} more`] : []),
         `  tasks ${count(tasks)}, events ${count(events)}, commits ${count(commits)}`,
         `  last good commit: ${end}`,
-        `  anchor: ${anchored === null ? 'none' : `commit ${count(anchored)}`}`,
+        `  anchor: ${anchored === null ? noAnchor : `commit ${count(anchored)}`}`,
       ],
     }
   },

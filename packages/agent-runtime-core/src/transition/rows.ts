@@ -296,6 +296,8 @@ export interface OutputRow {
   readonly attempt: number
   readonly at: number
   readonly data: string
+  /** Null where no later pass would emit it again. */
+  readonly round: number | null
 }
 
 /** A schedule and what became of it. Source: `docs/schedules.md`. */

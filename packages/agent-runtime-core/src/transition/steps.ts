@@ -1,4 +1,4 @@
-import type { Fenced, OutcomeOf, Write } from '../store.ts'
+import type { Fenced, OutcomeOf, Write, Writes } from '../store.ts'
 import { backOffText, block } from './back-off.ts'
 import { debit } from './budget.ts'
 import { childrenToDrop, dropChildren } from './cancel.ts'
@@ -115,12 +115,13 @@ export function checkpointText(data: string, sha256Hex: (text: string) => string
 }
 
 /** Chunks of the task's output stream, numbered from 1 in their own sequence. Source: `docs/semantics.md 9`. */
-export function appendOutput(ws: WorkingSet, it: { leaseId: string; chunks: readonly string[] }): Fenced {
+export function appendOutput(ws: WorkingSet, it: Writes['appendOutput']['fields']): Fenced {
   const live = held(ws, it.leaseId)
   if (live === undefined) return 'stale'
   const { id, attempt } = live.task
   let seq = ws.outputCounts.get(id) ?? ws.base.outputs.get(id) ?? 0
-  for (const data of it.chunks) ws.outputs.push({ task: id, seq: ++seq, attempt, at: ws.now.at, data })
+  const round = it.round ?? null
+  for (const data of it.chunks) ws.outputs.push({ task: id, seq: ++seq, attempt, at: ws.now.at, data, round })
   ws.outputCounts.set(id, seq)
   return 'ok'
 }

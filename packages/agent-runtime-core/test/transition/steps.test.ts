@@ -245,12 +245,12 @@ test('of checkpoints the newest stays, and its event keeps hash and size', () =>
 test('output is numbered on from what there is, call by call (docs/semantics.md 9.3)', () => {
   const ws = running({ outputs: new Map([[7, 4]]) })
   expect(appendOutput(ws, { leaseId, chunks: ['"a"', '"b"'] })).toBe('ok')
-  expect(appendOutput(ws, { leaseId, chunks: ['"c"'] })).toBe('ok')
-  const chunk = { task: 7, attempt: 1, at: now.at }
+  expect(appendOutput(ws, { leaseId, chunks: ['"c"'], round: 2 })).toBe('ok')
+  const chunk = { task: 7, attempt: 1, at: now.at, round: null }
   expect(ws.outputs).toStrictEqual([
     { ...chunk, seq: 5, data: '"a"' },
     { ...chunk, seq: 6, data: '"b"' },
-    { ...chunk, seq: 7, data: '"c"' },
+    { ...chunk, seq: 7, data: '"c"', round: 2 },
   ])
   expect(appendOutput(ws, { leaseId: gone, chunks: ['"d"'] })).toBe('stale')
 })

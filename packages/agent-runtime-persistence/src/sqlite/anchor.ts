@@ -12,6 +12,7 @@ import {
 } from 'node:fs'
 import { StoreError } from '@ku0/agent-runtime-core'
 import type { Durability } from './open.ts'
+import { rightsAsOf } from './rights.ts'
 
 /** The last commit that a store is known to have had, told outside its database (T6). */
 export interface Anchor {
@@ -35,8 +36,21 @@ export function anchorPath(path: string): string {
   return `${path}-anchor`
 }
 
-/** What the anchor file beside a database says; undefined where there is none, or nothing in it that can be believed. */
+/**
+ * What the anchor file beside a database says; undefined where there is none, or nothing in it. Throws `store_corrupt` where nothing of what is in
+ * it can be believed: whether commits are missing cannot be told then.
+ */
 export function readAnchor(path: string): Anchor | undefined {
+  const anchor = lookForAnchor(path)
+  if (anchor !== 'unreadable') return anchor
+  throw new StoreError(
+    'store_corrupt',
+    `${anchorPath(path)} is damaged, so that nothing tells whether ${path} lacks commits. Keep a copy of the files and restore a backup; to go on with what is there, remove the anchor`,
+  )
+}
+
+/** The same for whoever goes on without one. */
+export function lookForAnchor(path: string): Anchor | 'unreadable' | undefined {
   const file = anchorPath(path)
   if (statSync(file, { throwIfNoEntry: false })?.isFile() !== true) return undefined
   let last: Anchor | undefined
@@ -45,6 +59,8 @@ export function readAnchor(path: string): Anchor | undefined {
     const anchor = anchorIn(text.slice(at, at + slotBytes))
     if (anchor !== undefined && anchor.commit >= (last?.commit ?? 0)) last = anchor
   }
+  // Zeros are what a power loss leaves of a file that was made just before.
+  if (last === undefined && /[^\0]/.test(text)) return 'unreadable'
   return last
 }
 
@@ -113,8 +129,13 @@ export class AnchorFile {
 
   /** With the rights of the database: whoever may write that may write this. */
   private open(): number {
-    const mode = (statSync(this.path, { throwIfNoEntry: false })?.mode ?? 0o600) & 0o666
-    return this.on(() => openSync(anchorPath(this.path), constants.O_RDWR | constants.O_CREAT, mode))
+    const file = anchorPath(this.path)
+    return this.on(() => {
+      const isNew = statSync(file, { throwIfNoEntry: false }) === undefined
+      const opened = openSync(file, constants.O_RDWR | constants.O_CREAT, 0o600)
+      if (isNew) rightsAsOf(this.path, file)
+      return opened
+    })
   }
 
   private on<T>(act: () => T): T {

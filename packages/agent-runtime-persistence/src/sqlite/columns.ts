@@ -13,7 +13,7 @@ export const columns: Readonly<Record<string, string>> = {
   lease:
     'id task worker process attempt fence state acquired_at expires_at last_heartbeat_at ended_at end_reason end_seq yield_asked_at abort_acknowledged_at abort_grace_expired_at progress',
   meta: 'key value',
-  output: 'task seq attempt at data',
+  output: 'task seq attempt at data round',
   process: 'id process_id host boot_id pid started_at last_seen_at ended_at',
   pruned: 'task hash',
   quota: 'key queued running window_start window_count window_tokens blocked_until',

@@ -1,5 +1,6 @@
 import { RuntimeError, StoreError } from '@ku0/agent-runtime-core'
-import { adviceOnStrangers } from './rights.ts'
+import { adviceOnStrangers } from './other-users.ts'
+import { DamagedRow } from './stored.ts'
 
 /** SQLite's error as the store's: a code to act upon, the path, and what to do. */
 export function storeErrorOf(cause: unknown, path: string): Error {
@@ -61,7 +62,7 @@ export function storeErrorOf(cause: unknown, path: string): Error {
       },
     )
   // Nothing but what is stored is parsed here.
-  if (cause instanceof SyntaxError)
+  if (cause instanceof SyntaxError || cause instanceof DamagedRow)
     return new StoreError(
       'store_corrupt',
       `${path} holds a value that nobody wrote there (${detail}); run verify, which tells where, and restore a backup`,

@@ -33,6 +33,7 @@ import { prepareEvaluationLoad } from './evaluations.ts'
 import type { PlainEvent } from './integrity.ts'
 import type { Statements } from './statements.ts'
 import { prepareWorkLoad } from './work.ts'
+import { storedList, storedObject } from './stored.ts'
 
 /** The statements that read a working set; each says what it reads, prepared once. All run inside the flush's transaction. */
 export type Load = ReturnType<typeof prepareLoad>
@@ -384,7 +385,7 @@ export function taskOf(row: unknown[]): TaskRow {
     tokens,
     explicitId,
     parent,
-    account: typeof account === 'string' ? JSON.parse(account) : null,
+    account: typeof account === 'string' ? storedObject(account, 'task.account') : null,
     budget: budget ?? null,
   } as TaskRow
 }
@@ -434,7 +435,7 @@ function waitOf([task, key, position, kind, name, dueAt, terms]: unknown[]): Wai
     kind: waitKinds[kind as number],
     name,
     dueAt,
-    terms: terms === null ? null : JSON.parse(terms as string),
+    terms: terms === null ? null : storedObject(terms as string, 'wait.terms'),
   } as WaitRow
 }
 
@@ -450,7 +451,10 @@ function scheduleOf(row: unknown[]): ScheduleRow {
   const [runs, rejected, missed, skipped] = row.slice(9)
   return {
     name,
-    definition: JSON.parse(definition as string) as ScheduleRow['definition'],
+    definition: storedObject(
+      definition as string,
+      'schedule.definition',
+    ) as unknown as ScheduleRow['definition'],
     paused: paused === 1,
     createdAt,
     changedAt,
@@ -480,13 +484,13 @@ function budgetOf([
   return {
     task,
     above,
-    limits: JSON.parse(limits as string),
-    soft: JSON.parse(soft as string),
-    used: JSON.parse(used as string),
-    own: JSON.parse(own as string),
+    limits: storedObject(limits as string, 'budget.limits'),
+    soft: storedObject(soft as string, 'budget.soft'),
+    used: storedObject(used as string, 'budget.used') as unknown,
+    own: storedObject(own as string, 'budget.own') as unknown,
     startedAt,
     dueAt,
-    asked: asked === null ? null : JSON.parse(asked as string),
+    asked: asked === null ? null : storedObject(asked as string, 'budget.asked'),
     asks,
   } as BudgetRow
 }
@@ -509,7 +513,7 @@ function keyOf([key, task, payloadHash]: unknown[]): KeyRow {
 
 function streamOf(row: unknown[]): StreamRow {
   const [id, key, laneRank, type, quotaKeys, depth, delayed, client, head, place] = row
-  const keys = JSON.parse(quotaKeys as string) as string[]
+  const keys = storedList<string>(quotaKeys as string, 'stream.quota_keys')
   const group = groupOf(laneRank as number, type as string, keys)
   return { id, key, laneRank, type, quotaKeys: keys, depth, delayed, client, group, head, place } as StreamRow
 }
@@ -551,7 +555,7 @@ function addTo(naming: Map<string, number[]>, key: string, task: number): void {
 
 /** What stands in a submission of that which quotas go by; what it does not name is null. */
 function namesIn(text: string): QuotaNames {
-  const named = Object.entries(JSON.parse(text) as Record<string, unknown>)
+  const named = Object.entries(storedObject(text, 'event.data'))
   return Object.fromEntries(named.filter(([, value]) => value !== null)) as QuotaNames
 }
 
@@ -571,7 +575,7 @@ function workerOf([
     process,
     capacity,
     draining: draining === 1,
-    types: JSON.parse(types as string),
+    types: storedList(types as string, 'worker.types'),
     lastSeenAt,
     registered: registered === 1,
   } as WorkerRow

@@ -1,6 +1,6 @@
 import { chmodSync, readlinkSync, realpathSync, type Stats, statfsSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import { StoreError } from '@ku0/agent-runtime-core'
+import { RuntimeError, show, StoreError } from '@ku0/agent-runtime-core'
 import Database from 'better-sqlite3'
 import { assertNodeSupported } from '../node-version.ts'
 import { applicationId, migrations, schemaVersion } from './schema.ts'
@@ -45,6 +45,7 @@ export function openDatabase(
   assertNodeSupported()
   const memory = path === ':memory:' || path === ''
   const full = memory ? ':memory:' : realPathOf(resolve(path))
+  if (!memory) assertNameKept(full)
   const isNew = !memory && statOf(full) === undefined
   if (!memory) assertOpenable(full)
   for (let left = openingTries; ; left--) {
@@ -129,9 +130,10 @@ function assertOpenable(path: string): void {
     throw new StoreError('store_not_a_database', `${path} is a folder; name a file in it`)
   if (stat !== undefined && !stat.isFile())
     throw new StoreError('store_not_a_database', `${path} is not a regular file`)
-  // SQLite takes a file of one byte for an empty one, and would write over it.
-  if (stat !== undefined && stat.size > 0 && stat.size < smallestPage)
-    throw new StoreError('store_not_a_database', `${path} is not a SQLite database; choose another file`)
+  if (stat !== undefined) assertLargeEnough(path, stat)
+  // SQLite finds the log, and we the locks of processes, by the name: whoever comes by another would overwrite what is acknowledged here.
+  if (stat !== undefined && stat.nlink > 1)
+    throw new StoreError('store_not_durable', `${path} ${severalNames(stat)}`)
   const folder = dirname(path)
   if (stat === undefined && !statOf(folder)?.isDirectory())
     throw new StoreError(
@@ -150,6 +152,26 @@ function assertOpenable(path: string): void {
         'store_not_a_database',
         `${beside} is not a regular file; SQLite keeps its log there`,
       )
+}
+
+/** What is wrong with a file of several hard links, and what to do; the path goes before it. */
+export function severalNames({ nlink, ino }: Stats): string {
+  return `has ${nlink} names (hard links), and a process that opens it by another would overwrite its commits; remove the others (find -inum ${ino}) or open a copy`
+}
+
+/** The driver cuts white space off the end of a name, and would open another file. */
+export function assertNameKept(path: string): void {
+  if (path === path.trimEnd()) return
+  throw new RuntimeError(
+    'invalid_argument',
+    `the path of a store does not end in white space; given ${show(path)}`,
+  )
+}
+
+/** SQLite takes a file of one byte for an empty one, and would write over it. */
+export function assertLargeEnough(path: string, { size }: Stats): void {
+  if (size > 0 && size < smallestPage)
+    throw new StoreError('store_not_a_database', `${path} is not a SQLite database; choose another file`)
 }
 
 /** Nothing where there is no file; a StoreError for a name that no file can have, and where nobody may look. */

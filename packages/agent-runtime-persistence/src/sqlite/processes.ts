@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { isBusy } from './errors.ts'
 import type { Db } from './open.ts'
+import { rightsAsOf } from './rights.ts'
 
 /** Who opens a store: enough to tell two processes apart, even with the same pid. */
 export interface ProcessIdentity {
@@ -29,7 +30,7 @@ export class Processes {
   constructor(db: Db, path: string, memory: boolean, identity: ProcessIdentity, now: number) {
     this.db = db
     this.folder = memory ? undefined : ownersFolder(path)
-    this.lock = this.folder === undefined ? undefined : holdLock(this.folder, identity.processId)
+    this.lock = this.folder === undefined ? undefined : holdLock(path, this.folder, identity.processId)
     this.own = Number(
       db
         .prepare(
@@ -106,12 +107,14 @@ function lockPath(folder: string, processId: string): string {
 }
 
 /** In this mode the lock outlives the transaction that took it. The file stays empty: there is nothing to sync, and nothing to damage. */
-function holdLock(folder: string, processId: string): Db {
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
+function holdLock(path: string, folder: string, processId: string): Db {
+  if (mkdirSync(folder, { recursive: true, mode: 0o700 }) !== undefined) rightsAsOf(path, folder, true)
   const lock = new Database(lockPath(folder, processId), { timeout: 0 })
   lock.pragma('locking_mode = EXCLUSIVE')
   lock.pragma('journal_mode = MEMORY')
   lock.exec('BEGIN EXCLUSIVE; ROLLBACK')
+  // The others look whether it is held: for that they write.
+  rightsAsOf(path, lock.name)
   return lock
 }
 

@@ -5,13 +5,13 @@ import Database from 'better-sqlite3'
 import { assertNodeSupported } from '../node-version.ts'
 import { dataLossError, findDataLoss } from './data-loss.ts'
 import { storeErrorOf } from './errors.ts'
-import { assertOurs, type Db, statOf } from './open.ts'
-import { assertOwnerStaysIn } from './rights.ts'
+import { assertLargeEnough, assertNameKept, assertOurs, type Db, statOf } from './open.ts'
+import { assertOwnerStaysIn } from './other-users.ts'
 import { schemaVersion } from './schema.ts'
 
 /**
- * A connection of its own for long reads, which never writes: closing it leaves a log as it is. Throws `not_found` where there is no file, and
- * a StoreError for one that is no store of this version, or is empty although its anchor tells of commits.
+ * A connection of its own for long reads, which never writes: closing it leaves a log as it is. Throws `not_found` where there is no file or an
+ * empty one, and a StoreError for one that is no store of this version, or is empty although its anchor tells of commits.
  */
 export function openForReading(given: string): { readonly db: Db; readonly path: string } {
   assertNodeSupported()
@@ -25,6 +25,12 @@ export function openForReading(given: string): { readonly db: Db; readonly path:
     // A young store whose whole log is lost is an empty file: that is no older version.
     const lost = version === 0 ? findDataLoss(path) : undefined
     if (lost !== undefined) throw dataLossError(path, lost.loss)
+    // A young store is in its log, and its file may be empty.
+    if (version === 0)
+      throw new RuntimeError(
+        'not_found',
+        `there is no store at ${path}: the file is empty, and the next process that opens it as a store makes one`,
+      )
     if (version < schemaVersion)
       throw new StoreError(
         'store_schema',
@@ -45,5 +51,8 @@ function existing(given: string): string {
   const stat = statOf(path)
   if (stat === undefined) throw new RuntimeError('not_found', `there is no store at ${path}`)
   if (!stat.isFile()) throw new StoreError('store_not_a_database', `${path} is not a regular file`)
-  return realpathSync(path)
+  assertLargeEnough(path, stat)
+  const real = realpathSync(path)
+  assertNameKept(real)
+  return real
 }

@@ -42,6 +42,7 @@ import { prepareRoutes } from './routes.ts'
 import { prepareQueueView } from './queue-view.ts'
 import { compileTaskPage } from './task-page.ts'
 import { prepareWaitCounts } from './wait-counts.ts'
+import { DamagedRow, storedList, storedObject } from './stored.ts'
 
 export interface ReadContext {
   readonly db: Statements
@@ -83,8 +84,8 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
     .pluck()
   const chunks = db.prepare<
     [number, number, number],
-    { seq: number; attempt: number; at: number; data: string }
-  >('SELECT seq, attempt, at, data FROM output WHERE task = ? AND seq > ? ORDER BY seq LIMIT ? + 0')
+    { seq: number; attempt: number; at: number; data: string; round: number | null }
+  >('SELECT seq, attempt, at, data, round FROM output WHERE task = ? AND seq > ? ORDER BY seq LIMIT ? + 0')
   const allWorkers = db.prepare<
     [],
     {
@@ -162,9 +163,11 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
       case 'output': {
         const row = find(query.taskId)
         if (row === undefined) return undefined
-        return chunks
-          .all(row.id, query.after, query.limit)
-          .map((it): OutputChunk => ({ taskId: query.taskId, ...it }))
+        return chunks.all(row.id, query.after, query.limit).map(({ round, ...it }): OutputChunk => ({
+          taskId: query.taskId,
+          ...it,
+          ...(round === null ? {} : { round }),
+        }))
       }
       case 'leases': {
         const row = find(query.taskId)
@@ -252,7 +255,8 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
       ...(row.startedAt === null ? {} : { startedAt: row.startedAt }),
       finishedAt: row.finishedAt ?? 0,
     }
-    const end = () => JSON.parse(finalText(row)) as Record<string, unknown>
+    const end = () => storedObject(finalText(row), 'event.data')
+    const ended = (name: string) => storedValue(end(), name, row)
     switch (row.state) {
       case 'queued':
         return { ...base, state: 'queued', ...(row.dueAt === null ? {} : { dueAt: row.dueAt }) }
@@ -274,7 +278,7 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
           ...(row.waitReason === 'divergence' ? divergenceOf(row) : {}),
         }
       case 'completed':
-        return { ...base, ...finished, state: 'completed', output: canonical(end()['output']) }
+        return { ...base, ...finished, state: 'completed', output: ended('output') }
       case 'failed': {
         const data = end()
         return {
@@ -282,7 +286,7 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
           ...finished,
           state: 'failed',
           kind: data['kind'] as never,
-          error: canonical(data['error']),
+          error: ended('error'),
         }
       }
       case 'canceled': {
@@ -309,6 +313,13 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
         }
       }
     }
+  }
+
+  function storedValue(data: Record<string, unknown>, name: string, row: TaskRow): string {
+    if (name in data) return canonical(data[name])
+    throw new DamagedRow(
+      `task ${row.id} has ended, and event ${row.seq} of it does not say with what ${name}`,
+    )
   }
 
   /** Somebody changed the row of the submission: the task is still listed, as far as its other rows tell of it. */
@@ -387,7 +398,7 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
       capacity: row.capacity,
       inFlight: row.in_flight,
       lastSeenAt: row.last_seen_at,
-      types: JSON.parse(row.types) as string[],
+      types: storedList<string>(row.types, 'worker.types'),
       processId: context.processId(row.process) ?? String(row.process),
     }))
   }

@@ -375,6 +375,10 @@ CREATE TABLE pruned (
 ) STRICT;
 INSERT INTO meta SELECT 'pruned_unhashed_until', CAST(coalesce(max(number), 0) AS TEXT) FROM journal;
 `,
+  // What a handler itself emitted, so that a later pass of the attempt knows it again.
+  `
+ALTER TABLE output ADD COLUMN round INTEGER;
+`,
 ]
 
 /** The version this code writes and understands. */

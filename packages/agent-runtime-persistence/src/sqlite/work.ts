@@ -6,6 +6,7 @@ import {
   type WorkingSet,
 } from '@ku0/agent-runtime-core/transition'
 import type { Statements } from './statements.ts'
+import { storedObject } from './stored.ts'
 
 /** Reads circuits, usages and swarms: all there are, which is none in most stores. */
 export function prepareWorkLoad(db: Statements) {
@@ -78,9 +79,16 @@ function circuitOf([route, state, scar, scarAt, openedAt, probeAt, unhealthy, pr
 }
 
 function usageOf([task, route, swarm, agent, lease, data]: unknown[]): UsageRow {
-  return { task, route, swarm, agent, lease, ...(JSON.parse(data as string) as object) } as UsageRow
+  const used: object = storedObject(data as string, 'usage.data')
+  return { task, route, swarm, agent, lease, ...used } as UsageRow
 }
 
 function swarmOf([name, terms, spentUs, spawned, createdAt]: unknown[]): SwarmRow {
-  return { name, terms: JSON.parse(terms as string), spentUs, spawned, createdAt } as SwarmRow
+  return {
+    name,
+    terms: storedObject(terms as string, 'swarm.terms'),
+    spentUs,
+    spawned,
+    createdAt,
+  } as SwarmRow
 }

@@ -42,7 +42,7 @@ export interface Verification {
 interface VerifyCase {
   readonly db: Db
   /** As it was before the first slice. */
-  readonly anchor: Anchor | undefined
+  readonly anchor: Anchor | 'unreadable' | undefined
   readonly hashes: Hashes
   readonly maxFaults: number
 }
@@ -53,7 +53,7 @@ interface VerifyCase {
  */
 export function* verifyDatabase({
   db,
-  anchor,
+  anchor: found,
   hashes,
   maxFaults,
 }: VerifyCase): Generator<void, Verification> {
@@ -64,6 +64,9 @@ export function* verifyDatabase({
   /** Whether all could be read. */
   let isWhole = false
   const tally = new Tally()
+  const anchor = found === 'unreadable' ? undefined : found
+  if (found === 'unreadable')
+    faults.add('anchor', 'the anchor', 'one that can be read', 'nothing that can be believed')
   try {
     yield* checkFile(db, faults, slice)
     slice(() => checkMeta(db, faults))

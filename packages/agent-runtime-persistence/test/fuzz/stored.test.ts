@@ -238,6 +238,30 @@ describe('a store that holds garbage (docs/reliability.md 3.7)', () => {
     expect(counts.refused).toBeGreaterThan(0)
   })
 
+  test.each([
+    ['stream', 'quota_keys', 'null', 'stats', 'stream.quota_keys holds null, which is no list'],
+    ['schedule', 'definition', '7', 'schedules', 'schedule.definition holds 7, which is no object'],
+    ['swarm', 'terms', '[]', 'swarms', 'swarm.terms holds [], which is no object'],
+    ['event', 'data', 'null', 'tasks', 'event.data holds null, which is no object'],
+    ['event', 'data', '{}', 'tasks', 'does not say with what'],
+  ] as const)(
+    'in %s.%s, %s: store_corrupt, with what is wrong and what to do',
+    async (table, name, value, kind, what) => {
+      const path = join(scratchFolder(), 'it.db')
+      await live(path)
+      expect(overwrite(path, { table, name, type: 'TEXT', row: 'all', value })).toBe(true)
+      const environment = { ...createVirtualEnvironment('garbage'), digest: nodeDigest }
+      const store = await openStore(`sqlite:${path}`, { config, environment, durability: 'normal' })
+      const error: unknown = await store
+        .read(kind === 'tasks' || kind === 'schedules' ? { kind, filter: {} } : { kind })
+        .catch((caught: unknown) => caught)
+      await store.close()
+      expect(error).toMatchObject({ code: 'store_corrupt' })
+      for (const part of [path, what, 'run verify', 'restore a backup'])
+        expect((error as Error).message).toContain(part)
+    },
+  )
+
   test('that breaks a constraint is found out by verify, which only reads', async () => {
     const path = join(scratchFolder(), 'it.db')
     await live(path)

@@ -67,7 +67,9 @@ type Branch = (ctx: TaskContext) => unknown
 
 function readBranches(kind: Kind, key: string, branches: unknown): readonly (readonly [string, Branch])[] {
   const entries: [string, unknown][] =
-    typeof branches === 'object' && branches !== null ? Object.entries(branches) : []
+    typeof branches === 'object' && branches !== null && !Array.isArray(branches)
+      ? Object.entries(branches)
+      : []
   if (entries.length === 0) {
     throw new RuntimeError(
       'invalid_argument',

@@ -42,7 +42,7 @@ import { emit } from './output.ts'
 import { heartbeat } from './progress.ts'
 import { type Memos, noMemos } from './memos.ts'
 import { patched } from './patched.ts'
-import { type Callee, Pass, type PassRules } from './pass.ts'
+import { type Callee, checkKey, Pass, type PassRules } from './pass.ts'
 import type { Scope } from './scope.ts'
 import { runStep } from './steps.ts'
 import { sleep, sleepUntil, type WaitCaller, waitForSignal } from './wait-calls.ts'
@@ -105,8 +105,7 @@ export class HandlerContext implements TaskContext {
   get restored(): unknown {
     const { checkpoint } = this.#attempt.claim
     if (checkpoint === undefined) return undefined
-    // A handler that starts from a snapshot may leave out what it has done before.
-    this.#pass.wentLive()
+    this.#pass.startsFromSnapshot()
     return decode(checkpoint)
   }
   get signal(): AbortSignal {
@@ -193,7 +192,7 @@ export class HandlerContext implements TaskContext {
   }
 
   emit(chunk: unknown): Promise<void> {
-    return this.#pass.during(() => emit(this.#scope, chunk))
+    return this.#pass.during(() => emit(this.#pass, this.#scope, chunk))
   }
 
   checkpoint(data: unknown): Promise<void> {
@@ -214,6 +213,7 @@ export class HandlerContext implements TaskContext {
   }
 
   idempotencyKey(stepKey: string, input?: unknown): string {
+    checkKey(stepKey, 'step')
     const known = this.#memos.effectKeys.get(stepKey)
     if (known !== undefined) return known
     const { digest } = this.#attempt.parts.environment

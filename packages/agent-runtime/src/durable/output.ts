@@ -1,14 +1,67 @@
-import { encode } from '@ku0/agent-runtime-core'
+import { encode, type Fenced } from '@ku0/agent-runtime-core'
 import { guarded } from './guarded.ts'
+import { surroundingStep } from './inside-step.ts'
+import { noMemos } from './memos.ts'
+import type { Pass } from './pass.ts'
 import type { Scope } from './scope.ts'
 
 /** `ctx.emit`: appends to the task's output stream. Source: `docs/semantics.md 9`. */
-export function emit(scope: Scope, chunk: unknown): Promise<void> {
+export function emit(pass: Pass, scope: Scope, chunk: unknown): Promise<void> {
   return guarded(scope, () => {
     const text = encode(chunk, {
       what: 'an emitted value',
       maxBytes: scope.attempt.parts.config.maxPayloadBytes,
     })
-    return scope.attempt.write({ kind: 'appendOutput', leaseId: scope.attempt.claim.leaseId, chunks: [text] })
+    // A later pass does not go into the step, and a handler that starts from a snapshot leaves out what it has done before.
+    const comesAgain = surroundingStep(pass) === undefined && !pass.isFromSnapshot
+    return pass.output.append(text, comesAgain)
   })
 }
+
+/**
+ * What a pass emits. A handler that is gone through again emits again what earlier passes have stored: of that, nothing is written.
+ * Chunks are known again by their values, since what runs side by side comes in any order. When they cannot be read, rather twice than not. Source: `docs/semantics.md 9.4`.
+ */
+export class Output {
+  readonly #pass: Pass
+  /** Chunks of earlier passes that have not come again: how many, by the hash of the value. */
+  #earlier: Promise<Map<string, number>> | undefined
+
+  constructor(pass: Pass) {
+    this.#pass = pass
+  }
+
+  async append(text: string, comesAgain: boolean): Promise<Fenced> {
+    const { attempt, memos } = this.#pass
+    if (comesAgain && memos !== noMemos) this.#earlier ??= this.#readEarlier().catch(() => new Map())
+    // Once it is asked for, whatever is emitted waits for it, so that the order of the calls stays.
+    const earlier = await this.#earlier
+    if (comesAgain && earlier !== undefined) {
+      const hash = attempt.parts.environment.digest.sha256Hex(text)
+      const left = earlier.get(hash) ?? 0
+      earlier.set(hash, left - 1)
+      if (left > 0) return 'ok'
+    }
+    const round = comesAgain ? { round: memos.rejections.length } : {}
+    return attempt.write({ kind: 'appendOutput', leaseId: attempt.claim.leaseId, chunks: [text], ...round })
+  }
+
+  async #readEarlier(): Promise<Map<string, number>> {
+    const { attempt, memos } = this.#pass
+    const { claim, parts } = attempt
+    const earlier = new Map<string, number>()
+    for (let after = 0; ;) {
+      const chunks = await parts.store.read({ kind: 'output', taskId: claim.taskId, after, limit: STRETCH })
+      for (const { attempt: of, round, data } of chunks ?? []) {
+        if (of !== claim.attempt || round !== memos.rejections.length) continue
+        const hash = parts.environment.digest.sha256Hex(data)
+        earlier.set(hash, (earlier.get(hash) ?? 0) + 1)
+      }
+      const last = chunks?.at(-1)
+      if (last === undefined) return earlier
+      after = last.seq
+    }
+  }
+}
+
+const STRETCH = 256

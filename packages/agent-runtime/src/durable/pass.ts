@@ -18,6 +18,7 @@ import { parted } from './answer.ts'
 import { assertOwnContext } from './inside-branch.ts'
 import { assertOutsideSteps } from './inside-step.ts'
 import type { Memos } from './memos.ts'
+import { Output } from './output.ts'
 import { nameOfPlace, type Place, placeOf } from './place.ts'
 import { Rooms } from './room.ts'
 import { isWithin, type Scope } from './scope.ts'
@@ -67,6 +68,7 @@ export class Pass {
   readonly memos: Memos
   readonly waits: Waits
   readonly rooms = new Rooms(this)
+  readonly output = new Output(this)
   /** Where the children of this pass were spawned, by key. */
   readonly children = new Map<string, Scope>()
   readonly #used = new Map<string, Place>()
@@ -80,6 +82,7 @@ export class Pass {
   #busy = 0
   #parked: Start[] = []
   #approvedSeq = 0
+  #isFromSnapshot = false
   readonly #rules: PassRules
   readonly #trail: Trail
   /** A call that tells that code and history part, unless what it misses still comes in this turn. */
@@ -117,6 +120,17 @@ export class Pass {
 
   wentLive(): void {
     this.#trail.wentLive()
+  }
+
+  /** True once the handler has a snapshot of an earlier pass. */
+  get isFromSnapshot(): boolean {
+    return this.#isFromSnapshot
+  }
+
+  /** A handler that starts from a snapshot may leave out what it has done before. */
+  startsFromSnapshot(): void {
+    this.#isFromSnapshot = true
+    this.wentLive()
   }
 
   /**

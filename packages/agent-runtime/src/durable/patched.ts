@@ -1,4 +1,4 @@
-import { isName, RuntimeError, show } from '@ku0/agent-runtime-core'
+import { isName, RESERVED, RuntimeError, show } from '@ku0/agent-runtime-core'
 import { refused } from './answer.ts'
 import type { Callee, Pass } from './pass.ts'
 import type { Scope } from './scope.ts'
@@ -18,6 +18,10 @@ export function patched(caller: PatchCaller, id: unknown): Promise<boolean> {
     if (scope.closedBy !== undefined) throw scope.closedBy
     if (!isName(id)) {
       const message = `the id of a patch is a string of 1 to 255 characters, not ${show(id)}`
+      throw new RuntimeError('invalid_argument', message)
+    }
+    if (id.startsWith(RESERVED)) {
+      const message = `the id of a patch does not begin with '${RESERVED}', which is the runtime's own; given ${show(id)}`
       throw new RuntimeError('invalid_argument', message)
     }
     if (scope.parent !== undefined) {

@@ -1,6 +1,6 @@
 import { RESERVED } from '@ku0/agent-runtime-core'
 import type { Checked, Schema } from '../schema.ts'
-import { defineTask, type TaskDefinition } from '../task-definition.ts'
+import { defineOwnTask } from '../task-definition.ts'
 import type { GraphSettings } from './graph.ts'
 import { parseGraph, type PlanNode } from './plan.ts'
 import { runGraph, type RunnableNode } from './run-graph.ts'
@@ -17,9 +17,11 @@ interface Plan extends GraphSettings {
 }
 
 /** Coordinates a graph that was submitted as data. Source: `docs/semantics.md 13.3`. */
-export const graphTask = defineTask({ type: GRAPH_TYPE, input: graphSchema }, (ctx, { nodes, ...settings }) =>
-  runGraph(ctx, new Map([...nodes].map(([name, node]) => [name, runnable(node)])), settings),
-) as TaskDefinition
+export const graphTask = defineOwnTask(
+  { type: GRAPH_TYPE, input: graphSchema },
+  (ctx, { nodes, ...settings }) =>
+    runGraph(ctx, new Map([...nodes].map(([name, node]) => [name, runnable(node)])), settings),
+)
 
 function planOf(value: unknown): Checked<Plan> {
   const { plan, problems } = parseGraph(value)

@@ -68,7 +68,7 @@ function bound(value: unknown, target: object): unknown {
 }
 
 function observedBranches(branches: unknown, observe: (ctx: TaskContext) => TaskContext): unknown {
-  if (typeof branches !== 'object' || branches === null) return branches
+  if (typeof branches !== 'object' || branches === null || Array.isArray(branches)) return branches
   const entries = Object.entries(branches as Branches).map(([name, branch]) => [
     name,
     typeof branch === 'function' ? (ctx: TaskContext) => branch(observe(ctx)) : branch,

@@ -160,3 +160,26 @@ test('arguments of exec that throw when they are only looked at are refused as a
     /^invalid_argument: exec 'true': its arguments/,
   )
 })
+
+test.each([
+  ['idempotencyKey', 5, 'a step key is a string of 1 to 255 characters, not 5'],
+  ['idempotencyKey', '$ku0/x', "a step key does not begin with '$ku0/', which is the runtime's own; given"],
+  ['patched', '$ku0/x', "the id of a patch does not begin with '$ku0/', which is the runtime's own; given"],
+] as const)('%s(%j) is refused', async (method, given, message) => {
+  expect(await refusal(async (ctx) => await ctx[method](given as never))).toContain(
+    `invalid_argument: ${message}`,
+  )
+})
+
+test.each(['race', 'all'] as const)('%s takes branches by name, and no list of them', async (kind) => {
+  const branches = [() => 1, () => 2]
+  expect(await refusal((ctx) => ctx[kind]('a', branches as never))).toContain(
+    `invalid_argument: ${kind} 'a' needs an object of branches by name, one at least, not `,
+  )
+})
+
+test('a task type with a reserved name is refused where it is defined', () => {
+  expect(() => defineTask({ type: '$ku0/x', input: z.null() }, () => 1)).toThrow(
+    "task: type: a type that does not begin with '$ku0/', which is the runtime's own",
+  )
+})
