@@ -209,6 +209,23 @@ describe('waiting lifts the oldest of a group (docs/semantics.md C5)', () => {
     expect(store.claim(9)).toBe('A')
   })
 
+  test('one that went back to the queue lifts nobody until it has started: then the next does, of one round or of many', () => {
+    const started = (slots: readonly number[]) => {
+      const store = new SharedStore(
+        {},
+        { agingMs: 1_000, quotaConfig: { models: { m: { maxInFlight: 9, ...defer } } } },
+      )
+      store.submit('A', lane('batch'))
+      store.submit('C', { model: 'm', ...lane('batch') })
+      expect(store.claim(2)).toBe('AC')
+      store.submit('B', lane('batch'))
+      later(store, 5_000)
+      for (const client of 'AC') store.release(client)
+      return slots.map((count) => store.claim(count)).join('')
+    }
+    expect([started([1, 1, 1]), started([3])]).toEqual(['ABC', 'ABC'])
+  })
+
   test('by the place that tasks were given when they were queued, too', () => {
     const store = aging({ keying: 'enqueue' })
     store.submit('AB', lane('batch'))
