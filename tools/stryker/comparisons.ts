@@ -29,5 +29,12 @@ export const sameComparisons: SameComparisons = {
     'rejection.seq <= seq': 'no step begins in the event of a rejection',
     'seq <= last': 'no rejection is among what is kept',
   },
+  'transition/share-book.ts': {
+    'row.depth >= 0': 'a stream with nothing queued stands nowhere, or is about to leave',
+    'streams.length >= 0': 'the pool of no streams is the open one',
+  },
+  'transition/share-round.ts': {
+    'compareShares(b, a) <= 0': 'those that are level are one stream, of one rank',
+  },
   'transition/suspend.ts': { 'a.key <= b.key': 'no two waits of a task share a key' },
 }

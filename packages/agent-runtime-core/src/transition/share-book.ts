@@ -410,10 +410,9 @@ function ageOf({ sequence, id }: ShareEntry): ShareEntry {
   return { tier: 0, time: 0, sequence, id }
 }
 
+/** Of one stream. */
 function isSame(a: Placed, b: Placed): boolean {
-  return (
-    a.time === b.time && a.sequence === b.sequence && a.tier === b.tier && a.id === b.id && a.tree === b.tree
-  )
+  return a.time === b.time && a.sequence === b.sequence && a.tier === b.tier && a.tree === b.tree
 }
 
 /** The row of a client that nobody has set and that has no tasks yet. */

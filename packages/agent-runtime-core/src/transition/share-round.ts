@@ -38,9 +38,9 @@ export class ShareRound {
   private readonly round: RoundOfClaims
   /** Of groups that nothing of could start: as of which grant. */
   private readonly closed = new Map<string, number>()
-  /** Groups whose oldest head has not waited long enough to be lifted. */
-  private readonly tooYoung = new Set<string>()
-  private parked: number[] = []
+  /** By group: its oldest head, where that has not waited long enough to be lifted. */
+  private readonly tooYoung = new Map<string, number>()
+  private readonly parked: number[] = []
 
   constructor(ws: WorkingSet, shares: ShareBook, round: RoundOfClaims) {
     this.ws = ws
@@ -65,10 +65,8 @@ export class ShareRound {
         this.parked.push(row.id)
       } else if (!this.isAsExpected(row, task)) {
         this.correct(row, task)
-      } else if (first.rank === row.laneRank || first.rank === this.rankOf(row, task)) {
-        if (!shares.release(row.client)) return { task, row }
-      } else {
-        this.tooYoung.add(row.group)
+      } else if (!shares.release(row.client)) {
+        return { task, row }
       }
     }
   }
@@ -111,9 +109,10 @@ export class ShareRound {
 
   /** The oldest head of a group, where it has waited for so long that it is lifted. */
   private liftedBy(group: string, laneRank: number): Ranked | 'misplaced' | undefined {
-    if (this.ws.config.agingMs === undefined || this.tooYoung.has(group)) return undefined
+    const { config, now } = this.ws
+    if (config.agingMs === undefined) return undefined
     const entry = this.shares.oldest(group)
-    if (entry === undefined) return undefined
+    if (entry === undefined || this.tooYoung.get(group) === entry.sequence) return undefined
     const row = this.ws.stream(entry.id)
     const task = this.round.headOf(entry.id)
     if (task !== 'unknown' && task !== undefined && !this.isAsExpected(row, task)) {
@@ -121,18 +120,16 @@ export class ShareRound {
       return 'misplaced'
     }
     // One whose head is not known, or may not run, is looked at first: then it is known, or out of the way.
-    const rank = task === 'unknown' || task === undefined ? Number.NEGATIVE_INFINITY : this.rankOf(row, task)
+    const rank =
+      task === 'unknown' || task === undefined
+        ? Number.NEGATIVE_INFINITY
+        : agedRank(laneRank, now.at - task.queuedAt, config.agingMs)
     if (rank === laneRank) {
-      this.tooYoung.add(group)
+      this.tooYoung.set(group, entry.sequence)
       return undefined
     }
     const place = this.shares.placeOf(entry.id)
     return place === undefined ? undefined : { ...place, rank }
-  }
-
-  private rankOf({ laneRank }: StreamRow, { queuedAt }: TaskRow): number {
-    const { config, now } = this.ws
-    return config.agingMs === undefined ? laneRank : agedRank(laneRank, now.at - queuedAt, config.agingMs)
   }
 
   /** The place that its stream was given is the head's. */
@@ -155,7 +152,6 @@ export class ShareRound {
   end(): void {
     if (this.shares.looksAtQuotas) this.lookAtQuotas()
     for (const stream of this.parked) this.shares.replace(this.ws.stream(stream))
-    this.parked = []
   }
 
   /** A pool is held back when each of its streams was left out for quotas, or is in a group for which they have no room. */

@@ -128,6 +128,23 @@ describe('where places are told when tasks are queued (docs/semantics.md 11.2)',
     expect(store.first('A', 'queued').account).toMatchObject({ place: MICRO })
   })
 
+  test('a head that comes back with another place takes its stream there', () => {
+    const store = new SharedStore(enqueue)
+    store.submit('AA')
+    const task = store.first('A', 'queued')
+    const of = task.stream ?? 0
+    const standing = (id: number) => {
+      const ws = store.workingSet()
+      const account = { cost: MICRO, used: null, charge: null, place: -1 }
+      ws.shares?.arrive(of, { ...task, id, account })
+      return [ws.stream(of).head, ws.stream(of).place]
+    }
+    expect([standing(task.id), standing(task.id + 1)]).toEqual([
+      [task.id, -1],
+      [task.id, 0],
+    ])
+  })
+
   test('where it is told at dispatch no place is kept', () => {
     const store = new SharedStore()
     store.submit('A')
@@ -488,6 +505,29 @@ describe('clients that quotas hold back (docs/semantics.md 11.3)', () => {
     expect(store.client('A')).toMatchObject({ pool: poolOfM })
   })
 
+  test('a task that is held back as well moves nobody on', () => {
+    const store = held()
+    store.submit('BBBB')
+    store.served(3)
+    store.submit('A', ofM)
+    expect(store.times('AB')).toEqual([1, 4])
+  })
+
+  test('pools go on by themselves, also where their tasks are of one kind', () => {
+    const quotaConfig = { models: { m: { maxInFlight: 2, ...defer }, n: { maxInFlight: 2, ...defer } } }
+    const store = new SharedStore({}, { quotaConfig })
+    store.submit('AAAA', ofM)
+    expect(store.claim(9)).toBe('AA')
+    store.submit('B', ofM)
+    store.submit('BBBBB', { model: 'n' })
+    expect(store.served(4)).toBe('BBBB')
+    for (const client of 'AA') store.settle(client)
+    expect(store.times('AB')).toEqual([2, 6])
+    // A goes on to 6 and is older; then it is at 7, and B comes with its task of m.
+    expect(store.claim(3)).toBe('ABB')
+    expect(store.times('AB')).toEqual([7, 8])
+  })
+
   test('those of one pool stay as far apart as they are', () => {
     const store = limited({ maxInFlight: 1 })
     store.put('X', { credits: 4_000 })
@@ -544,6 +584,15 @@ describe('clients that quotas hold back (docs/semantics.md 11.3)', () => {
     expect(store.times('AB')).toEqual([7, 6])
     expect(store.client('A')).toMatchObject({ time: 7 * MICRO, credits: 500 * MICRO })
     store.settle('A', 3)
+    expect(store.times('A')).toEqual([9])
+    // By twice what its pool went on, up and down: its streams move along.
+    const { seen } = store.client('A')
+    expect(seen).toBe(4 * MICRO)
+    for (const by of [2 * seen, -2 * seen])
+      store.flush((ws) => {
+        const row = ws.client('A')
+        ws.shares?.putClient({ ...row, time: row.time + by }, row)
+      })
     expect(store.times('A')).toEqual([9])
   })
 
@@ -617,6 +666,15 @@ describe('a client that a quota of its own holds back (docs/semantics.md 11.3)',
     expect(store.client('S')).toMatchObject({ stalled: true })
     store.cancel('S')
     expect(store.client('S')).toMatchObject({ stalled: false, queued: 0, running: 1 })
+    const ws = store.workingSet()
+    ws.shares?.holdBack(new Set(), new Set('S'))
+    expect(ws.client('S')).toMatchObject({ stalled: false })
+  })
+
+  test('is noted once', () => {
+    const ws = stalled().workingSet()
+    ws.shares?.holdBack(new Set(), new Set('S'))
+    expect(ws.clients.size).toBe(0)
   })
 })
 
@@ -721,6 +779,14 @@ describe('where a stream stands', () => {
     expect(store.workingSet().shares?.placeOf(2)).toBeUndefined()
     expect(store.claim()).toBe('B')
     expect(oldest()).toBeUndefined()
+  })
+
+  test('is kept as long as it is the same', () => {
+    const store = new SharedStore({}, { agingMs: 1_000 })
+    store.submit('AB')
+    const { shares } = store.workingSet()
+    for (const row of streamsOf(store)) shares?.replace(row)
+    expect([shares?.entries.size, shares?.trees.size, shares?.ages.size]).toEqual([0, 0, 0])
   })
 
   test('out of the order until it is put back', () => {

@@ -94,13 +94,51 @@ describe('what is held back as a round ends (docs/semantics.md 11.3)', () => {
 
   test('not one that also waits for what no worker here runs', () => {
     const store = new SharedStore({}, { quotaConfig: { defaults: { client: { maxInFlight: 1, ...defer } } } })
-    store.submit('ST')
-    expect(store.claim(9)).toBe('ST')
+    store.submit('STU')
+    expect(store.claim(9)).toBe('STU')
     store.settle('T')
-    store.submit('T', { type: 'mail' })
+    // T has room, and U has none.
+    store.submit('UT', { type: 'mail' })
     store.submit('S')
     expect(store.claim(9)).toBe('')
-    expect(stalledOf(store, 'ST')).toBe('S')
+    expect(stalledOf(store, 'STU')).toBe('S')
+  })
+
+  test('not one that has a task beside for which there is room; a stream with nothing queued is none', () => {
+    const stalled = (beside: object) => {
+      const store = new SharedStore({}, { quotaConfig: { clients: { S: { tokensPerWindow: 9, ...defer } } } })
+      store.submit('S', { lane: 'interactive' })
+      expect(store.served()).toBe('S')
+      store.submit('S', { tokens: 9 })
+      expect(store.claim()).toBe('S')
+      store.submit('S', { tokens: 5 })
+      store.submit('S', { type: 'mail', ...beside })
+      expect(store.claim(9)).toBe('')
+      return store.client('S').stalled
+    }
+    expect([stalled({}), stalled({ tokens: 1 })]).toEqual([false, true])
+  })
+
+  test('no pool whose task only wants more tokens than are left', () => {
+    const held = (used: number) => {
+      const store = new SharedStore({}, { quotaConfig: { models: { m: { tokensPerWindow: 9, ...defer } } } })
+      store.submit('A', { model: 'm', tokens: used })
+      expect(store.claim()).toBe('A')
+      store.submit('A', { model: 'm', tokens: 5 })
+      expect(store.claim(9)).toBe('')
+      expect(stalledOf(store, 'A')).toBe('')
+      return store.pool('["model:m"]')?.held
+    }
+    expect([held(8), held(9)]).toEqual([false, true])
+  })
+
+  test('nobody where places are told when tasks are queued, nor where all begin at nothing', () => {
+    for (const shares of [{ keying: 'enqueue' }, { placement: 'zero' }]) {
+      const store = new SharedStore(shares, { quotaConfig: { clients: { S: { maxInFlight: 1, ...defer } } } })
+      store.submit('SS')
+      expect(store.claim(9)).toBe('S')
+      expect(stalledOf(store, 'S')).toBe('')
+    }
   })
 
   test('a pool is held where its quota has no room, and another is not', () => {
@@ -195,6 +233,15 @@ describe('waiting lifts the oldest of a group (docs/semantics.md C5)', () => {
     expect(store.claim(9)).toBe('NA')
   })
 
+  test('nor does what came of its client since: one of another that waited is lifted', () => {
+    const store = aging()
+    store.submit('AB', lane('batch'))
+    later(store, 2_500).submit('A', lane('batch'))
+    store.submit('N')
+    store.cancel('A')
+    expect(store.claim(9)).toBe('BNA')
+  })
+
   test('one that may not run is left out, and the next of its group is lifted', () => {
     const store = new SharedStore(
       {},
@@ -209,6 +256,23 @@ describe('waiting lifts the oldest of a group (docs/semantics.md C5)', () => {
     expect(store.claim(9)).toBe('A')
   })
 
+  test('one that went back to the queue lifts nobody until it has started: then the next does, of one round or of many', () => {
+    const started = (slots: readonly number[]) => {
+      const store = new SharedStore(
+        {},
+        { agingMs: 1_000, quotaConfig: { models: { m: { maxInFlight: 9, ...defer } } } },
+      )
+      store.submit('A', lane('batch'))
+      store.submit('C', { model: 'm', ...lane('batch') })
+      expect(store.claim(2)).toBe('AC')
+      store.submit('B', lane('batch'))
+      later(store, 5_000)
+      for (const client of 'AC') store.release(client)
+      return slots.map((count) => store.claim(count)).join('')
+    }
+    expect([started([1, 1, 1]), started([3])]).toEqual(['ABC', 'ABC'])
+  })
+
   test('by the place that tasks were given when they were queued, too', () => {
     const store = aging({ keying: 'enqueue' })
     store.submit('AB', lane('batch'))
@@ -221,19 +285,28 @@ describe('waiting lifts the oldest of a group (docs/semantics.md C5)', () => {
 describe('heads that are not known yet where there are shares (docs/semantics.md 11.7)', () => {
   const names = (count: number) =>
     Array.from({ length: count }, (_, n) => String.fromCodePoint(0x4e00 + n)).join('')
+  const demander = { ...worker, worker: worker.id, inFlight: 0, lastSeenAt: now.leaseAt }
   /** Those that a round asks for, where it knows the heads of all but these; by their place. */
-  const asked = (count: number, isKnown: (place: number) => boolean, more: object = {}) => {
+  const asked = (
+    count: number,
+    isKnown: (place: number) => boolean,
+    more: object = {},
+    prepare?: (store: SharedStore) => void,
+  ) => {
     const store = new SharedStore({}, more)
     store.submit(names(count))
+    prepare?.(store)
     const heads = new Map<number, Heads>(
       [...store.base.heads].filter(([, { upTo }], n) => upTo > 0 && isKnown(n)),
     )
     const streams = [...store.base.streams.keys()]
     store.base = { ...store.base, heads }
     const ws = store.workingSet()
-    const demander = { ...worker, worker: worker.id, capacity: 1, inFlight: 0, lastSeenAt: now.leaseAt }
-    const round = new ClaimRound(ws, [demander], new Map())
-    return round.run()?.map((id) => streams.indexOf(id))
+    const round = new ClaimRound(ws, [{ ...demander, capacity: 1 }], new Map())
+    const told = round.run()
+    // Nothing is moved for what is not known.
+    if (told !== undefined) expect(ws.streams.size).toBe(0)
+    return told?.map((id) => streams.indexOf(id))
   }
 
   test('64 are asked for at once, in the order in which they would come', () => {
@@ -255,5 +328,43 @@ describe('heads that are not known yet where there are shares (docs/semantics.md
 
   test('where waiting lifts tasks the oldest is asked for first', () => {
     expect(asked(3, () => false, { agingMs: 1_000 })).toEqual([0, 1, 2])
+    const last = (store: SharedStore) => {
+      store.flush((ws) => {
+        const row = ws.client(names(1))
+        ws.shares?.putClient({ ...row, time: 1 }, row)
+      })
+    }
+    const most = asked(70, () => false, { agingMs: 1_000 }, last)
+    expect([most?.length, most?.at(0), most?.at(1), most?.at(-1)]).toEqual([64, 0, 1, 63])
+  })
+
+  test('a head stands by its own place once it is known, not by that of the one before it', () => {
+    const store = new SharedStore({ keying: 'enqueue', placement: 'zero' })
+    store.submit('A', { cost: 5, lane: 'interactive' })
+    store.submit('B', { cost: 3, lane: 'interactive' })
+    store.submit('A')
+    expect(store.claim(2)).toBe('AB')
+    store.submit('AB')
+    const first = store.first('A', 'queued')
+    const stream = first.stream ?? 0
+    const all = store.base.heads
+    const heads = new Map(all).set(stream, { rows: [first], upTo: first.id, complete: false })
+    store.base = { ...store.base, heads }
+    const ws = store.workingSet()
+    const round = new ClaimRound(ws, [{ ...demander, capacity: 3 }], new Map())
+    expect(round.run()).toEqual([stream])
+    heads.set(stream, all.get(stream) ?? { rows: [], upTo: 0, complete: true })
+    round.loaded([stream])
+    expect(round.run()).toBeUndefined()
+    // The places are 0, 3 and 5.
+    expect(round.grants.map(({ task }) => ws.stream(task.stream ?? 0).client).join('')).toBe('ABA')
+  })
+
+  test('what was queued before places were told stands where its stream does', () => {
+    const before = new SharedStore()
+    before.submit('AB')
+    const store = new SharedStore({ keying: 'enqueue' })
+    store.base = before.base
+    expect(store.claim(2)).toBe('AB')
   })
 })
