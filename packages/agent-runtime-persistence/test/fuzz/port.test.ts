@@ -155,6 +155,7 @@ const byName: Readonly<Record<string, fc.Arbitrary<Piece>>> = {
   name,
   key,
   position: count,
+  round: count,
   durationMs: time,
   result: json,
   charged: use,

@@ -46,7 +46,7 @@ function methodsOf(it: object): readonly string[] {
   return [...new Set([...names, ...inherited])].filter((name) => !inner.has(name))
 }
 
-const inner = new Set(['constructor', 'attach', 'failed', 'onHandlerStopped', 'traceOf'])
+const inner = new Set(['constructor', 'attach', 'take', 'failed', 'onHandlerStopped', 'traceOf'])
 
 describe('whatever a call is given, it is answered, or refused by an error of the house (docs/reliability.md 3.7)', () => {
   test('every call of a runtime is tried, and so is all that the package exports', async () => {
