@@ -1,4 +1,5 @@
 import { invalid, show } from '@ku0/agent-runtime-core'
+import { isThenable } from './thenable.ts'
 
 /**
  * What a task type takes and gives, as a schema of any library that speaks Standard Schema (zod, valibot, arktype, …).
@@ -54,10 +55,6 @@ function checkedBy<Output>(answer: unknown): Checked<Output> {
 
 function isIssue(issue: unknown): issue is Issue {
   return typeof (issue as Partial<Issue> | null | undefined)?.message === 'string'
-}
-
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return typeof (value as Partial<PromiseLike<unknown>> | null | undefined)?.then === 'function'
 }
 
 /** The issues as one line for people: `input.repo: Invalid input: expected string, received number; …`. */

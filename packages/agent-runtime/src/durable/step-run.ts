@@ -28,6 +28,7 @@ import { insideStep, type Surrounding } from './inside-step.ts'
 import type { Callee, Pass, Start } from './pass.ts'
 import { limitKey, limitsIn, retriesIn, retryKey } from './retries.ts'
 import { LIVE, type Member, type Scope } from './scope.ts'
+import { isThenable } from '../thenable.ts'
 
 /** What is known of a step before it runs. */
 export interface StepFacts {
@@ -537,10 +538,4 @@ interface Limit {
   readonly controller: AbortController
   /** The function is done: neither the time nor the task's signal aborts it any more. */
   end(): void
-}
-
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return (
-    typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
-  )
 }

@@ -18,6 +18,7 @@ import type { TaskDefinition } from '../task-definition.ts'
 import type { Attempt } from './attempt.ts'
 import type { Deadline } from './deadlines.ts'
 import { judgeReturn, settle, threw } from './settle.ts'
+import { isThenable } from '../thenable.ts'
 
 /**
  * Runs one claim to its settlement: memos, input, handler, outcome. Returns at once; the attempt's observer hears of the end.
@@ -226,10 +227,4 @@ function unknownType(attempt: Attempt): HandlerEnd {
 
 function messageOf(error: unknown): string {
   return describeError(error).message
-}
-
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return (
-    typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
-  )
 }

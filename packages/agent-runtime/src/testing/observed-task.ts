@@ -2,6 +2,7 @@ import type { Branches, TaskContext } from '../task-context.ts'
 import type { TaskDefinition } from '../task-definition.ts'
 import type { Life } from './life.ts'
 import type { StepLedger } from './step-ledger.ts'
+import { isThenable } from '../thenable.ts'
 
 type Method = (...args: readonly unknown[]) => unknown
 
@@ -102,8 +103,4 @@ function duringOf(work: PromiseLike<unknown>, life: Life): PromiseLike<unknown> 
 
 function never(): Promise<never> {
   return new Promise(() => {})
-}
-
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return typeof (value as Partial<PromiseLike<unknown>> | null | undefined)?.then === 'function'
 }

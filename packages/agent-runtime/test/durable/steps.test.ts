@@ -239,6 +239,27 @@ describe('execution: step values', () => {
     })
   })
 
+  test('what cannot even be looked at fails the step and the task as what cannot be stored does', async () => {
+    const { proxy, revoke } = Proxy.revocable({}, {})
+    revoke()
+    const thrower = new Proxy(
+      { a: 1 },
+      {
+        get() {
+          throw new Error('not this one')
+        },
+      },
+    )
+    const ofStep = (value: unknown) =>
+      runOnce((ctx) => ctx.step('s', () => value).catch((thrown: unknown) => told(thrown)))
+    for (const value of [proxy, thrower])
+      expect(await ofStep(value)).toMatchObject({
+        name: 'StepNotSerializable',
+        step: "the result of step 's'",
+      })
+    await expect(runOnce(() => proxy as never)).rejects.toMatchObject({ code: 'step_not_serializable' })
+  })
+
   test('what is too large fails the step, and the task is not retried for it', async () => {
     const task = defineTask({ type: 'large', input: z.null(), retry: { attempts: 5 } }, (ctx) =>
       ctx.step('s', () => 'x'.repeat(2_000)),
