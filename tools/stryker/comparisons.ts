@@ -29,6 +29,7 @@ export const sameComparisons: SameComparisons = {
     'rejection.seq <= seq': 'no step begins in the event of a rejection',
     'seq <= last': 'no rejection is among what is kept',
   },
+  'transition/quotas.ts': { 'count < 0': 'taking none leaves the rooms as they are' },
   'transition/share-book.ts': {
     'row.depth >= 0': 'a stream with nothing queued stands nowhere, or is about to leave',
     'streams.length >= 0': 'the pool of no streams is the open one',
@@ -36,5 +37,7 @@ export const sameComparisons: SameComparisons = {
   'transition/share-round.ts': {
     'compareShares(b, a) <= 0': 'those that are level are one stream, of one rank',
   },
+  'transition/submit.ts': { 'keys.length >= 0': 'no quotas are taken by no keys' },
   'transition/suspend.ts': { 'a.key <= b.key': 'no two waits of a task share a key' },
+  'transition/waits.ts': { 'left.length <= open.length': 'all of the waits are put back as they were' },
 }

@@ -195,6 +195,8 @@ export class Audit {
     const accepted: number[] = []
     const refused: { id: number; reason: string }[] = []
     let others = 0
+    let children = 0
+    let requeued = 0
     for (const row of rows) {
       const found = this.followed.get(row.id)
       if (found !== undefined && found.row.seq === row.seq) {
@@ -207,7 +209,9 @@ export class Audit {
         if (first?.type === 'task.rejected')
           refused.push({ id: row.id, reason: (JSON.parse(first.data) as { reason: string }).reason })
         else if (entersQueue(first)) accepted.push(row.id)
+        if (isChild(first)) children += 1
       } else if (events.some(({ type }) => type === 'task.canceled' || type === 'task.resumed')) others += 1
+      if (events.some(({ type }) => type === 'task.requeued')) requeued += 1
       const now = this.tasks.follow(process, found, row, events, work.swarms)
       if (
         events.some(({ type }) => type === 'task.started') &&
@@ -228,7 +232,8 @@ export class Audit {
     this.work.look(this.followed, work, this.leases.now)
     if (process === undefined) return
     this.#broken(orderRules(this.followed, started, this.#config))
-    if (others > 0 || accepted.length + refused.length === 0) return
+    // Tasks are spawned and given back in the order in which that was asked for, which the events do not tell.
+    if (others > 0 || children * requeued > 0 || accepted.length + refused.length === 0) return
     const depth = streams.reduce((sum, stream) => sum + stream.depth, 0) + started.length - accepted.length
     this.#broken(depthRules(this.followed, { accepted, refused, depth }, this.#config))
   }
@@ -272,6 +277,10 @@ export class Audit {
 }
 
 /** Whether a task that is new came into the queue at once. */
+function isChild(first: AuditedEvent | undefined): boolean {
+  return (JSON.parse(first?.data ?? '{}') as { parentId?: unknown }).parentId !== undefined
+}
+
 function entersQueue(first: AuditedEvent | undefined): boolean {
   const { dueAt, held } = JSON.parse(first?.data ?? '{}') as { dueAt?: number; held?: true }
   return dueAt === undefined && held !== true

@@ -37,4 +37,9 @@ export const brokenOnce: readonly BrokenOnce[] = [
     why: 'a lease that was asked for when its runtime stopped came after the stop',
     isMeasured: true,
   },
+  {
+    seed: 65_108,
+    why: 'a child was taken for spawned after tasks were given back that were given back after it',
+    isMeasured: true,
+  },
 ]
