@@ -2,10 +2,13 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { createRuntime, defineTask } from '../../src/index.ts'
+import { createRuntime, defineTask, type Receipt } from '../../src/index.ts'
 import { eventually, folder, run } from '../real-processes.ts'
 
 const workerProgram = new URL('../processes/worker.ts', import.meta.url)
+
+/** How often one of four processes is replaced; more often by RESTARTS. */
+const restarts = Number(process.env['RESTARTS'] ?? 4)
 
 /** How often each step ran, by `task step`. */
 function runsIn(ledger: string): Map<string, { readonly count: number; readonly keys: ReadonlySet<string> }> {
@@ -109,6 +112,53 @@ describe('execution: resume after a crash', () => {
     }
     expect([...runs.values()].filter(({ keys }) => keys.size !== 1)).toEqual([])
   })
+
+  test(
+    'J03 one of four is told to go, again and again, while tasks come: each has its one end, and no recorded step runs again',
+    { timeout: 60_000 + restarts * 10_000 },
+    async () => {
+      const path = folder()
+      const files = [join(path, 'store.db'), join(path, 'ledger')] as const
+      await using runtime = await look(files[0])
+      const start = () => run(workerProgram, ...files, '--forever', '--grace', '1')
+      const running = [start(), start(), start(), start()]
+      const receipts: Receipt[] = []
+      const results: Promise<unknown>[] = []
+      for (let round = 0; round < restarts; round++) {
+        const more = Array.from({ length: 100 }, (_, n) => ({
+          task: 'work',
+          input: { name: `t${round * 100 + n}` },
+        }))
+        const taken = await runtime.submitMany(more)
+        const ends = taken.map((receipt) => runtime.result(receipt))
+        receipts.push(...taken)
+        results.push(...ends)
+        const stopped = running.shift()
+        // Before that it does not listen.
+        await stopped?.said('submitted')
+        await Promise.any(ends)
+        stopped?.process.kill('SIGTERM')
+        running.push(start())
+        expect(await stopped?.ended).toMatchObject({ signal: null })
+      }
+      expect(await Promise.all(results)).toEqual(receipts.map((_, n) => `t${n} done`))
+
+      const runs = runsIn(files[1])
+      expect(runs.size).toBe(receipts.length * 10)
+      expect([...runs.values()].filter(({ keys }) => keys.size !== 1)).toEqual([])
+      let handedOn = 0
+      for (const [n, { taskId }] of receipts.entries()) {
+        const leases = await runtime.leases(taskId)
+        // A step can have been under way only where a lease was given up.
+        const again = Array.from({ length: 10 }, (_, step) => (runs.get(`t${n} ${step}`)?.count ?? 0) - 1)
+        expect(again.reduce((sum, more) => sum + more)).toBeLessThan(leases.length)
+        expect(leases.filter(({ endReason }) => endReason === 'completed')).toHaveLength(1)
+        handedOn += leases.length - 1
+        expect(await runtime.status(taskId)).toMatchObject({ state: 'completed', attempt: 1, crashes: 0 })
+      }
+      expect(handedOn).toBeGreaterThan(0)
+    },
+  )
 
   test('a result is heard of by a process that does not run the task', async () => {
     const path = folder()
