@@ -140,6 +140,19 @@ describe('agent-runtime doctor', () => {
     expect(code).toBe(cliExitCodes.damaged)
     expect(out).toMatch(/error: .*it\.db is not the store that was here/)
   })
+
+  test('of an anchor that cannot be read does not say that there is none, nor does verify', async () => {
+    const path = await storeOf(2)
+    const told = async () => [(await run('doctor', path)).out, (await run('verify', path)).out]
+    writeFileSync(`${path}-anchor`, 'x')
+    const [doctor, verify] = await told()
+    expect(doctor).toContain('commits 2, anchor damaged\n')
+    expect(verify).toContain('anchor: damaged\n')
+    rmSync(`${path}-anchor`)
+    const [without, alike] = await told()
+    expect(without).toContain('commits 2, anchor none\n')
+    expect(alike).toContain('anchor: none\n')
+  })
 })
 
 describe('agent-runtime backup', () => {
