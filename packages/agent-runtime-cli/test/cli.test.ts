@@ -170,6 +170,16 @@ describe('agent-runtime backup', () => {
     expect(again.err).toMatch(/^agent-runtime: .*copy exists; a backup never replaces a file\n$/)
   })
 
+  test('has no name that ends in white space, as no store has', async () => {
+    const path = await storeOf(1)
+    expect(await run('backup', path, `${path}.copy `)).toEqual({
+      code: cliExitCodes.usage,
+      out: '',
+      err: expect.stringContaining(`does not end in white space; given "${path}.copy "`) as string,
+    })
+    expect(existsSync(`${path}.copy `)).toBe(false)
+  })
+
   test('that is ended by a signal leaves nothing, and exits with 128 and its number', async () => {
     const path = await storeOf(1)
     const db = new Database(path)
