@@ -540,4 +540,63 @@ export const mutants: readonly Mutant[] = [
       'is not served before them for what they waited',
     ],
   },
+  {
+    name: 'a database with several hard links is opened',
+    file: `${persistence}sqlite/open.ts`,
+    edits: [['stat !== undefined && stat.nlink > 1', 'false']],
+    killedBy: ['packages/agent-runtime-persistence/test/bad-databases.test.ts', 'one with two names'],
+  },
+  {
+    name: 'a name is opened of which the driver cuts white space off',
+    file: `${persistence}sqlite/open.ts`,
+    edits: [['if (!memory) assertNameKept(full)', '']],
+    killedBy: ['packages/agent-runtime-persistence/test/bad-databases.test.ts', 'a name that ends in'],
+  },
+  {
+    name: 'T6 an anchor that cannot be read is taken for none',
+    file: `${persistence}sqlite/anchor.ts`,
+    edits: [["if (last === undefined && /[^\\0]/.test(text)) return 'unreadable'", '']],
+    killedBy: [
+      'packages/agent-runtime-persistence/test/lost-tail.test.ts',
+      'an anchor that cannot be read is told of',
+    ],
+  },
+  {
+    name: 'X11 whoever reads a closed store leaves files that lock its owner out',
+    file: `${persistence}sqlite/reading.ts`,
+    edits: [['  assertOwnerStaysIn(path)\n', '']],
+    killedBy: ['packages/agent-runtime-persistence/test/file-rights.test.ts', 'X11 a user whose files would'],
+  },
+  {
+    name: 'a row that nobody wrote so is an internal error',
+    file: `${persistence}sqlite/errors.ts`,
+    edits: [[' || cause instanceof DamagedRow', '']],
+    killedBy: [
+      'packages/agent-runtime-persistence/test/fuzz/stored.test.ts',
+      'store_corrupt, with what is wrong',
+    ],
+  },
+  {
+    name: 'T8 only a submission looks whether the files are still those that were opened',
+    file: `${persistence}engine.ts`,
+    edits: [
+      [
+        '      assertSameFile(this.opened)\n      flushed',
+        "      if (batch.some(({ operation }) => operation.kind === 'submit')) assertSameFile(this.opened)\n      flushed",
+      ],
+    ],
+    killedBy: ['packages/agent-runtime-persistence/test/lost-file.test.ts', 'a log that is cut under'],
+  },
+  {
+    name: '9.4 what an earlier pass has emitted is stored again',
+    file: `${runtime}durable/output.ts`,
+    edits: [["      if (left > 0) return 'ok'\n", '']],
+    killedBy: ['packages/agent-runtime/test/following.test.ts', 'before a wait is stored once'],
+  },
+  {
+    name: 'an opened store is taken by a second runtime',
+    file: `${runtime}composed-runtime.ts`,
+    edits: [['if (!taken.has(store)) return', 'if (taken !== undefined) return']],
+    killedBy: ['packages/agent-runtime/test/options.test.ts', 'one runtime’s at a time'],
+  },
 ]

@@ -6,6 +6,7 @@ import { ExecutionConfig, parseExecutionConfig } from '../../packages/agent-runt
 import { cliExitCodes } from '../../packages/agent-runtime-cli/src/index.ts'
 import { untold } from '../../packages/agent-runtime-persistence/test/untold.ts'
 import { exitCodes } from '../../packages/agent-runtime/src/index.ts'
+import { tellers } from '../../packages/agent-runtime/test/replay/tellers.ts'
 import { conditionOf } from '../conditional-tests.ts'
 import { references, ruledPages } from '../references.ts'
 
@@ -165,6 +166,10 @@ describe('docs/operating.md', () => {
   test('lists the columns that verify cannot tell', () => {
     const listed = table('untold columns').map(([what, names = '']) => [what, names.split(', ')])
     expect(listed).toEqual(Object.entries(untold).map(([what, names]) => [what, names.map(code)]))
+  })
+
+  test('lists who tells of a changed event', () => {
+    expect(table('changed events')).toEqual(Object.entries(tellers).map(([who, told]) => [who, ...told]))
   })
 
   test('names the versions of Node that the packages ask for', () => {

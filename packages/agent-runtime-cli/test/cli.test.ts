@@ -140,6 +140,19 @@ describe('agent-runtime doctor', () => {
     expect(code).toBe(cliExitCodes.damaged)
     expect(out).toMatch(/error: .*it\.db is not the store that was here/)
   })
+
+  test('of an anchor that cannot be read does not say that there is none, nor does verify', async () => {
+    const path = await storeOf(2)
+    const told = async () => [(await run('doctor', path)).out, (await run('verify', path)).out]
+    writeFileSync(`${path}-anchor`, 'x')
+    const [doctor, verify] = await told()
+    expect(doctor).toContain('commits 2, anchor damaged\n')
+    expect(verify).toContain('anchor: damaged\n')
+    rmSync(`${path}-anchor`)
+    const [without, alike] = await told()
+    expect(without).toContain('commits 2, anchor none\n')
+    expect(alike).toContain('anchor: none\n')
+  })
 })
 
 describe('agent-runtime backup', () => {
@@ -155,6 +168,16 @@ describe('agent-runtime backup', () => {
     const again = await run('backup', path, copy)
     expect(again).toMatchObject({ code: cliExitCodes.cannotCreate, out: '' })
     expect(again.err).toMatch(/^agent-runtime: .*copy exists; a backup never replaces a file\n$/)
+  })
+
+  test('has no name that ends in white space, as no store has', async () => {
+    const path = await storeOf(1)
+    expect(await run('backup', path, `${path}.copy `)).toEqual({
+      code: cliExitCodes.usage,
+      out: '',
+      err: expect.stringContaining(`does not end in white space; given "${path}.copy "`) as string,
+    })
+    expect(existsSync(`${path}.copy `)).toBe(false)
   })
 
   test('that is ended by a signal leaves nothing, and exits with 128 and its number', async () => {

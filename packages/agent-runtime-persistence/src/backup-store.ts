@@ -27,6 +27,7 @@ import { readAnchor } from './sqlite/anchor.ts'
 import { compareWithAnchor, dataLossError } from './sqlite/data-loss.ts'
 import { storeErrorOf } from './sqlite/errors.ts'
 import { markCopy } from './sqlite/incarnations.ts'
+import { assertNameKept } from './sqlite/open.ts'
 import { openForReading } from './sqlite/reading.ts'
 import { nextTurn, systemEnvironment } from './system.ts'
 import { type Verification } from './verify/verify-database.ts'
@@ -61,6 +62,7 @@ export async function backup(url: string, target: string, options: BackupOptions
   if (typeof target !== 'string' || target === '' || target.includes('\0') || !target.isWellFormed())
     throw invalid(`backupStore target: the path of a file that is made; given ${show(target)}`)
   const path = resolve(target)
+  assertNameKept(path)
   assertFree(path)
   const { db, path: source } = openForReading(parseStoreUrl(url))
   const anchor = readAnchor(source)

@@ -61,8 +61,10 @@ export interface Inspection {
   }
   readonly processes: readonly StoreProcess[]
   readonly anchor: {
-    /** The commit that it tells of; null where there is none. */
+    /** The commit that it tells of; null where there is none, or it cannot be read. */
     readonly commit: number | null
+    /** It is there and cannot be read: nothing tells whether commits are missing. */
+    readonly isDamaged: boolean
     readonly loss: DataLoss | null
   }
   readonly acceptedLosses: readonly AcceptedLoss[]
@@ -104,11 +106,9 @@ export async function inspect(url: string): Promise<Inspection> {
   const { db, path } = openForReading(parseStoreUrl(url))
   try {
     // First: the journal is never behind what was an anchor before.
-    const found = lookForAnchor(path)
-    const anchor = found === 'unreadable' ? undefined : found
+    const anchor = lookForAnchor(path)
     const { lossFaults, ...seen } = db.transaction(() => look(db, path, anchor))()
-    const isAnchorDamaged = found === 'unreadable'
-    const problems = [...problemsIn(path, { ...seen, lossFaults, isAnchorDamaged })]
+    const problems = [...problemsIn(path, { ...seen, lossFaults })]
     return { ok: !problems.some(({ level }) => level === 'error'), path, ...seen, problems }
   } catch (error) {
     throw storeErrorOf(error, path)
@@ -122,7 +122,9 @@ type Seen = Omit<Inspection, 'ok' | 'path' | 'problems'> & {
   readonly lossFaults: LossRecords['faults']
 }
 
-function look(db: Db, path: string, anchor: Anchor | undefined): Seen {
+function look(db: Db, path: string, found: Anchor | 'unreadable' | undefined): Seen {
+  const isDamaged = found === 'unreadable'
+  const anchor = isDamaged ? undefined : found
   const number = (sql: string) => db.prepare<[], number | null>(sql).pluck().get() ?? 0
   const meta = (key: string) =>
     db.prepare<[string], string>('SELECT value FROM meta WHERE key = ?').pluck().get(key)
@@ -173,7 +175,7 @@ function look(db: Db, path: string, anchor: Anchor | undefined): Seen {
         lastSeenAt,
         alive: livesBy(path, processId) ?? null,
       })),
-    anchor: { commit: anchor?.commit ?? null, loss: loss ?? null },
+    anchor: { commit: anchor?.commit ?? null, isDamaged, loss: loss ?? null },
     acceptedLosses: accepted.losses,
     lossFaults: accepted.faults,
   }
@@ -240,7 +242,7 @@ function clockOf(bootId: string | undefined, text: string | undefined): Inspecti
 
 function* problemsIn(
   path: string,
-  { durability, files, size, clock, processes, anchor, ...it }: Seen & { readonly isAnchorDamaged: boolean },
+  { durability, files, size, clock, processes, anchor, ...it }: Seen,
 ): Iterable<Problem> {
   if (anchor.loss !== null)
     yield {
@@ -248,7 +250,7 @@ function* problemsIn(
       message: describeLoss(path, anchor.loss),
       remedy: 'Keep a copy of the files; restore a backup, or open it once with acceptLoss: true.',
     }
-  if (it.isAnchorDamaged)
+  if (anchor.isDamaged)
     yield {
       level: 'error',
       message: `${anchorPath(path)} is damaged: nothing tells whether commits are missing`,

@@ -21,7 +21,7 @@ export async function verifyStore(url: string, options: VerifyOptions = {}): Pro
 /**
  * Copies the store at a URL into a new file, as it is at one moment, while this and other processes go on writing to it; then verifies the
  * copy, and only then gives it its name. Slices of 2 MiB, between which the event loop runs. Rejects with `already_exists` when there is such a
- * file, with `store_corrupt` when the copy does not verify, with `store_data_loss` when the store is behind its anchor, and as `verifyStore` does; nothing is left behind then. Source: `docs/operating.md`,
+ * file, with `invalid_argument` when its name ends in white space, with `store_corrupt` when the copy does not verify, with `store_data_loss` when the store is behind its anchor, and as `verifyStore` does; nothing is left behind then. Source: `docs/operating.md`,
  * Backup.
  */
 export async function backupStore(url: string, target: string, options: BackupOptions = {}): Promise<Backup> {

@@ -179,6 +179,20 @@ describe('a backup (docs/reliability.md D25)', () => {
     expect(copiesIn(folder)).toEqual([name])
   })
 
+  test.each([' ', '\n', '\u00a0'])(
+    'has no name that ends in %j, by which it could not be opened',
+    async (end) => {
+      const folder = scratchFolder()
+      const path = join(folder, 'it.db')
+      await live(path)
+      await expect(backup(path, `${join(folder, 'copy.db')}${end}`)).rejects.toMatchObject({
+        code: 'invalid_argument',
+        message: expect.stringContaining('does not end in white space') as string,
+      })
+      expect(copiesIn(folder)).toEqual([])
+    },
+  )
+
   test('of nothing, or into a missing folder', async () => {
     const folder = scratchFolder()
     const path = join(folder, 'it.db')

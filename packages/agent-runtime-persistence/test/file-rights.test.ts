@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { chmodSync, existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, existsSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { backupStore, inspectStore, openStore, verifyStore } from '../src/index.ts'
@@ -126,4 +126,32 @@ test('X11 whoever may write a file that is there may write all beside it, whatev
     'lock 664',
   ]
   expect(rightsOf(path, '077')).toEqual(expected)
+})
+
+const isRoot = process.getuid?.() === 0
+
+test('X11 what stands beside a file that is there has its group, and what root makes there its owner', async () => {
+  const path = join(scratchFolder(), 'it.db')
+  writeFileSync(path, '')
+  const own = statSync(path)
+  // Root gives a file to anybody, others to the groups that they are in: who is in one only sees no difference.
+  const group = isRoot ? stranger : process.getgroups?.().find((it) => it !== own.gid)
+  chownSync(path, isRoot ? stranger : own.uid, group ?? own.gid)
+  const store = await openStore(`sqlite:${path}`, { thread: false })
+  const owners = `${path}-owners`
+  const locks = readdirSync(owners).map((name) => join(owners, name))
+  expect(locks).not.toEqual([])
+  const { uid, gid } = statSync(path)
+  for (const file of [`${path}-anchor`, owners, ...locks])
+    expect([file, statSync(file)]).toMatchObject([file, { uid, gid }])
+  await store.close()
+})
+
+test('X11 root reads a closed store of another user: what SQLite makes then is that user’s', async () => {
+  const path = await closedStore(0o600)
+  if (isRoot) chownSync(path, stranger, stranger)
+  becomeUser(0, 0)
+  expect(await verifyStore(`sqlite:${path}`)).toMatchObject({ ok: true })
+  const { uid } = statSync(path)
+  expect(['-wal', '-shm'].map((suffix) => statSync(path + suffix).uid)).toEqual([uid, uid])
 })

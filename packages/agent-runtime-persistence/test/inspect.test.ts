@@ -46,7 +46,7 @@ describe('an inspection', () => {
       counts: { tasks: 3, running: 0, waiting: 0, commits: 3 },
       clock: { isThisBoot: true },
       processes: [],
-      anchor: { commit: 3, loss: null },
+      anchor: { commit: 3, isDamaged: false, loss: null },
       acceptedLosses: [],
       problems: [],
     })

@@ -1,8 +1,9 @@
-import { copyFileSync, existsSync, renameSync, rmSync, truncateSync } from 'node:fs'
+import { copyFileSync, existsSync, renameSync, rmSync, statSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { type StoreError } from '@ku0/agent-runtime-core'
 import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import { createVirtualEnvironment, Scene } from '@ku0/agent-runtime-core/testing'
+import Database from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
 import { openStore, verifyStore } from '../src/index.ts'
 import { ChildStore } from './child-store.ts'
@@ -94,6 +95,26 @@ describe('a database file that is gone from under the open store (docs/reliabili
     expect(await codeOf(scene.submit())).toBe('store_corrupt')
     await scene.store.close()
     expect(await codeOf(openStore(`sqlite:${path}`))).toBe('store_data_loss')
+  })
+
+  test('a log that SQLite itself shortens, since it had become very long, takes what comes', async () => {
+    const path = join(scratchFolder(), 'it.db')
+    const scene = await openScene(path)
+    await scene.submit()
+    const [long, limit] = [200 * 1024 * 1024, 64 * 1024 * 1024]
+    // What is behind its last frame is nobody's; the file system keeps no room for it.
+    truncateSync(`${path}-wal`, long)
+    await scene.submit()
+    expect(statSync(`${path}-wal`).size).toBe(long)
+    const other = new Database(path)
+    other.pragma('wal_checkpoint(RESTART)')
+    other.close()
+    await scene.submit()
+    expect(statSync(`${path}-wal`).size).toBe(limit)
+    await scene.submit()
+    expect(scene.failures).toEqual([])
+    expect(await scene.depth()).toBe(4)
+    await scene.store.close()
   })
 
   test('what was acknowledged before is in the file that was moved away', async () => {

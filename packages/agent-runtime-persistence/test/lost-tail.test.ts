@@ -195,6 +195,7 @@ describe('T6 a log whose end is gone (docs/reliability.md T6, D05)', () => {
       })
       expect(await inspectStore(url)).toMatchObject({
         ok: false,
+        anchor: { commit: null, isDamaged: true },
         problems: expect.arrayContaining([
           expect.objectContaining({
             level: 'error',

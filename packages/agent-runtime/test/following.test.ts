@@ -224,6 +224,16 @@ describe('execution: output of a handler that is gone through again', () => {
     expect(said).toEqual(['one', { two: [new Date(0)] }, 'one', 'three'])
   })
 
+  test('however much it was: all of it is known again', async () => {
+    const words = Array.from({ length: 1_000 }, (_, index) => `word ${index}`)
+    const said = await emitted(async (ctx) => {
+      for (const word of words) void ctx.emit(word)
+      await ctx.sleep('a', 1_000)
+      await ctx.emit('end')
+    })
+    expect(said).toEqual([...words, 'end'])
+  })
+
   test('branches that come in another order lose and repeat nothing', async () => {
     const said = await emitted((ctx) =>
       ctx.all('both', {

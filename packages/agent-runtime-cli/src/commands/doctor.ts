@@ -14,6 +14,7 @@ export const doctor: Command = {
     const report = await inspectStore(storeUrl(store))
     const { versions, durability, files, counts, clock, processes, anchor, problems } = report
     const { full, normal } = durability.synchronous
+    const told = anchor.isDamaged ? 'damaged' : anchor.commit === null ? 'none' : count(anchor.commit)
     const errors = problems.filter(({ level }) => level === 'error').length
     return {
       exitCode: report.ok ? cliExitCodes.ok : cliExitCodes.damaged,
@@ -22,7 +23,7 @@ export const doctor: Command = {
         `${report.path}: ${errors === 0 ? 'well' : `${errors} ${errors === 1 ? 'error' : 'errors'}`}`,
         `  store ${report.storeId}, schema ${versions.schema} of ${versions.schemaKnown}; SQLite ${versions.sqlite}, Node ${versions.node}`,
         `  journal mode ${durability.journalMode}; synchronous ${full ?? 'untried'} with durability full, ${normal ?? 'untried'} with normal; last writer ${durability.lastWriter ?? 'unknown'}`,
-        `  tasks ${count(counts.tasks)}, ${count(counts.running)} running, ${count(counts.waiting)} waiting; commits ${count(counts.commits)}, anchor ${anchor.commit === null ? 'none' : count(anchor.commit)}`,
+        `  tasks ${count(counts.tasks)}, ${count(counts.running)} running, ${count(counts.waiting)} waiting; commits ${count(counts.commits)}, anchor ${told}`,
         `  pages ${count(report.size.pages)} of ${size(report.size.pageBytes)}, ${count(report.size.freePages)} free`,
         ...files.map(({ path, bytes, mode }) =>
           bytes === null ? `  ${path}: none` : `  ${path}: ${size(bytes)}, mode ${mode ?? ''}`,

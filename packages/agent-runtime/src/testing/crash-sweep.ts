@@ -8,7 +8,7 @@ import {
   type Rules,
   wholeNumber,
 } from '@ku0/agent-runtime-core'
-import { differenceOf, type Outcome, outcomesOf } from './outcome.ts'
+import { differenceOf, type Outcome, outcomesOf, withoutRepeats } from './outcome.ts'
 import { RunningTest } from './running-test.ts'
 import type { TestRuntime, TestRuntimeOptions } from './test-runtime.ts'
 
@@ -39,8 +39,8 @@ export interface CrashSweepReport {
 
 /**
  * Runs a script once without a crash, then once for each commit of that run with a crash right after it and a restart. Each has to
- * come to the same end: what the script returns, and the state and output or error of every task. And no function of a step may have
- * run again once its result was recorded. Throws {@link CrashSweepFailed} at the first commit where that is not so.
+ * come to the same end: what the script returns, and the state and output or error of every task. A child that is refused for the same
+ * reason once more after a crash counts once. And no function of a step may have run again once its result was recorded. Throws {@link CrashSweepFailed} at the first commit where that is not so.
  *
  * A function under way at a crash runs again, so what it does outside should bear that; what handlers keep in variables should not
  * outlive a run.
@@ -103,7 +103,8 @@ async function play<Result>(run: {
   }
   const result = await attempted('script', () => run.script(test))
   await test.settle()
-  const played = { result, outcomes: await outcomesOf(test), commits: test.commits }
+  const outcomes = withoutRepeats(await outcomesOf(test), test.refusedChildren)
+  const played = { result, outcomes, commits: test.commits }
   const [rerun] = test.ledger.reruns
   if (rerun !== undefined)
     throw await fail(

@@ -17,6 +17,8 @@ export interface CommitListener {
   readonly events: NonNullable<StoreListener['published']>
   /** A commit that added an event or output. The process may die of it. */
   readonly commit: () => void
+  /** A child was refused, by a record that has this id. */
+  readonly refusedChild: (taskId: string) => void
 }
 
 /**
@@ -70,6 +72,8 @@ export class MortalStore implements ExecutionStore {
       const answered = (outcome: Writes[K]['outcome']) => {
         // Output that no test follows is told of by nothing but its answer.
         if (operation.kind === 'appendOutput') this.#count()
+        // It is stored, also where the process has died of it.
+        if (operation.kind === 'spawn') this.#noteRefusal(outcome as Writes['spawn']['outcome'])
         if (!this.#life.dead) resolve(outcome)
       }
       const refused = (error: unknown) => {
@@ -133,6 +137,10 @@ export class MortalStore implements ExecutionStore {
         }
       call(this.#inner).then(ifOpen(resolve), ifOpen(reject))
     })
+  }
+
+  #noteRefusal(outcome: Writes['spawn']['outcome']): void {
+    if (outcome.fenced === 'ok' && outcome.as === 'refused') this.#heard.refusedChild(outcome.receipt.taskId)
   }
 
   /** Once a commit, however much it has to say: all of that is said in one turn. */

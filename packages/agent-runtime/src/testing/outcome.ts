@@ -20,6 +20,20 @@ export async function outcomesOf(test: TestRuntime): Promise<Outcome[]> {
   return outcomes.toReversed()
 }
 
+/**
+ * Leaves out refusals of children, but for the first that ended so: a parent goes through its code again after a crash or a wait, and is refused
+ * again, by a record of its own.
+ */
+export function withoutRepeats(outcomes: readonly Outcome[], refused: ReadonlySet<string>): Outcome[] {
+  const seen: Outcome['end'][] = []
+  return outcomes.filter(({ taskId, end }) => {
+    if (!refused.has(taskId)) return true
+    if (seen.some((other) => isDeepStrictEqual(other, end))) return false
+    seen.push(end)
+    return true
+  })
+}
+
 /** The first way in which two runs differ, in words; undefined when they ended alike. */
 export function differenceOf(actual: readonly Outcome[], expected: readonly Outcome[]): string | undefined {
   for (const [index, { taskId, end }] of actual.entries()) {

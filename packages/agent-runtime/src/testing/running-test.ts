@@ -48,6 +48,8 @@ export function createTestRuntime(options: TestRuntimeOptions): Promise<TestRunt
 /** A test under way: its processes, one after the other, its time, and what was seen of both. */
 export class RunningTest implements TestRuntime {
   readonly ledger: StepLedger
+  /** The records of children that were refused. */
+  readonly refusedChildren = new Set<string>()
   readonly #shared: Shared
   readonly #data: DataFolder
   readonly #time: VirtualTime
@@ -75,7 +77,14 @@ export class RunningTest implements TestRuntime {
         ledger.hear(event)
       }
     }
-    const shared: Shared = { options, clock, ledger, heard, committed: () => test?.committed() }
+    const shared: Shared = {
+      options,
+      clock,
+      ledger,
+      heard,
+      committed: () => test?.committed(),
+      refusedChild: (taskId) => test?.refusedChildren.add(taskId),
+    }
     const time = new VirtualTime(clock, due, { patienceMs, leaseTtlMs, heartbeatIntervalMs })
     try {
       const process = await TestProcess.start(shared, data.url, 1)

@@ -21,6 +21,7 @@ export interface Shared {
   readonly heard: (events: readonly StoredEvent[]) => void
   /** After each commit of the process that lives. */
   readonly committed: () => void
+  readonly refusedChild: (taskId: string) => void
 }
 
 /** One process of a test, from its start to its end or crash. */
@@ -49,7 +50,11 @@ export class TestProcess {
       checked: false,
       environment: { ...environment, timers: storeTimers },
     })
-    const store = new MortalStore(inner, life, { events: shared.heard, commit: shared.committed })
+    const store = new MortalStore(inner, life, {
+      events: shared.heard,
+      commit: shared.committed,
+      refusedChild: shared.refusedChild,
+    })
     try {
       const runtimeOptions: RuntimeOptions = {
         store,

@@ -633,7 +633,6 @@ describe('crashes', () => {
   }, 60_000)
 })
 
-// No sweep: a refusal that a crash forgets is a second record.
 test('after every commit of a tree with nothing left for its next child: the same end', async () => {
   const first = defineTask({ type: 'first', input: z.null() }, (ctx) => spend(ctx, 'write', 30))
   const pair = defineTask({ type: 'pair', input: z.null() }, async (ctx) => {
@@ -641,31 +640,26 @@ test('after every commit of a tree with nothing left for its next child: the sam
     return [await ctx.call('first', first, null), await ctx.call('second', first, null)]
   })
   const whole = defineTask({ type: 'whole', input: z.null() }, (ctx) => ctx.call('pair', pair, null))
-  let crashes = 0
-  for (let commit = 1; commit === crashes + 1; commit += 1) {
-    await using virtual = await createTestRuntime({ tasks: [first, pair, whole], crashAfterCommit: commit })
-    const given = { taskId: 'whole', budget: { tokens: 40 } }
-    const result = async () => {
-      if ((await virtual.runtime.status('whole')) === undefined)
-        await virtual.runtime.submit(whole, null, given)
-      return virtual.result('whole')
-    }
-    const crashed = async (error: Error) => {
-      if (error.name !== 'ProcessCrashed') throw error
-      crashes += 1
-      await virtual.restart()
-      return result()
-    }
-    const { kind, details } = await failure(result().catch(crashed))
-    expect([kind, details]).toMatchObject(['budget_exceeded', { used: 40, partial: [] }])
-    const [child] = (await virtual.runtime.list({ parent: 'whole' })).tasks
-    expect(await failure(virtual.result(child?.taskId ?? ''))).toMatchObject({
-      kind: 'budget_exceeded',
-      details: { used: 40, partial: [{ key: 'plan' }, { key: 'first' }] },
-    })
-    expect(await virtual.runtime.budgets.get('whole')).toMatchObject({ used: { tokens: 40, steps: 2 } })
-  }
-  expect(crashes).toBeGreaterThan(5)
+  const { commits } = await sweepCrashes({
+    tasks: [first, pair, whole],
+    script: async (virtual) => {
+      const receipt = await virtual.runtime.submit(whole, null, { budget: { tokens: 40 } })
+      const { kind, details } = await failure(virtual.result(receipt))
+      const [child] = (await virtual.runtime.list({ parent: receipt.taskId })).tasks
+      const below = await failure(virtual.result(child?.taskId ?? ''))
+      const { used } = (await virtual.runtime.budgets.get(receipt)) ?? {}
+      return { kind, details, below: below.details, tokens: used?.tokens, steps: used?.steps }
+    },
+    check: (_, found) =>
+      expect(found).toMatchObject({
+        kind: 'budget_exceeded',
+        details: { used: 40, partial: [] },
+        below: { used: 40, partial: [{ key: 'plan' }, { key: 'first' }] },
+        tokens: 40,
+        steps: 2,
+      }),
+  })
+  expect(commits).toBeGreaterThan(5)
 }, 60_000)
 
 test('a process answers a budget that asks in another', async () => {

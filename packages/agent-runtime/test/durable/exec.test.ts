@@ -4,6 +4,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import { createRuntime, defineTask, type TaskContext } from '../../src/index.ts'
 import { eventually, folder, isAlive, pidsIn, run } from '../real-processes.ts'
+import { virtualRuntime } from '../virtual-runtime.ts'
 
 /** A runtime in real time whose one task type does `body`. */
 async function started(
@@ -113,6 +114,28 @@ describe('execution: commands', () => {
     await eventually(() => found.length > 0, 5_000)
     expect(found).toEqual([['canceled', []]])
     await expect.poll(async () => (await runtime.stats()).inFlight).toBe(0)
+  })
+
+  test('5.1 clean-up hooks wait a second for a command to end that was killed, and no longer', async () => {
+    const file = join(folder(), 'pids')
+    const found: unknown[] = []
+    const task = defineTask({ type: 'tool', input: z.null() }, (ctx) => {
+      ctx.onCleanup((reason) => void found.push(reason))
+      return ctx.exec('sh', family(file, true), { killGraceMs: 5_000 })
+    })
+    const { runtime, environment } = await virtualRuntime({ tasks: [task] })
+    const { taskId } = await runtime.submit(task, null)
+    await pidsIn(file, 2)
+    await runtime.cancel(taskId)
+    // No turn of the event loop is left to it: as if it hung in the kernel, its end is not told.
+    const passed = async (ms: number) => {
+      environment.clock.advanceBy(ms)
+      for (let n = 0; n < 100; n += 1) await Promise.resolve()
+      return [...found]
+    }
+    expect(await passed(5_000)).toEqual([])
+    expect(await passed(999)).toEqual([])
+    expect(await passed(1)).toEqual(['canceled'])
   })
 
   test('5.6 a stop that does not wait for handlers waits for commands, and for the hooks after them', async () => {

@@ -3,10 +3,12 @@ import { DatabaseSync } from 'node:sqlite'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { backupStore, inspectStore, verifyStore } from '@ku0/agent-runtime-persistence'
 import { z } from 'zod'
 import { checkDeploy, createRuntime, defineTask } from '../../src/index.ts'
 import { createTestRuntime, type RecordedHistory, replayHistory } from '../../src/testing/index.ts'
 import { recordHistory } from '../../src/testing/recorded-history.ts'
+import { tellers } from './tellers.ts'
 import { turns, virtualEnvironment, type VirtualRuntime, virtualRuntime } from '../virtual-runtime.ts'
 
 const ran: string[] = []
@@ -55,6 +57,15 @@ async function end({ runtime, store }: VirtualRuntime): Promise<void> {
   await stopped
   await store.close()
 }
+
+const refused = (call: Promise<unknown>) =>
+  call.then(
+    () => false,
+    (error: unknown) => {
+      expect(error).toMatchObject({ code: 'store_corrupt' })
+      return true
+    },
+  )
 
 const edits = [
   ['a result', `UPDATE event SET data = replace(data, '"result":1', '"result":7') WHERE task = 1`, 3],
@@ -176,6 +187,55 @@ describe('a history that was changed in the database (docs/semantics.md 6.4)', (
       const key = { taskId: 'mine', idempotencyKey: 'once' }
       expect(await runtime.submit(order, null, key)).toMatchObject({ accepted: true, deduplicated: false })
       expect((await store.read({ kind: 'stats' })).repeatedFlushes).toBe(0)
+    },
+  )
+
+  test.each([0, 1] as const)(
+    'H08 who tells of it, of a task that is not over (0) or is (1)',
+    async (isOver) => {
+      const it = await left()
+      if (isOver) {
+        const before = await it.open()
+        await before.runtime.signal(it.taskId, 'go')
+        await before.elapse(10)
+        await end(before)
+      }
+      it.sql(edits[0][1])
+      const { runtime, store, log, elapse } = await it.open()
+      const url = `sqlite:${it.database}`
+      const status = async () => (await runtime.status(it.taskId)) as { waitingFor?: string } | undefined
+      const told: Record<keyof typeof tellers, readonly (() => Promise<boolean>)[]> = {
+        '`inspectStore`, opening the store': [
+          async () => log.length > 0,
+          async () => (await inspectStore(url)).problems.some(({ level }) => level === 'error'),
+        ],
+        '`runtime.status`, `runtime.list`, `runtime.result`, `runtime.events`': [
+          () => refused(runtime.status(it.taskId)),
+          () => refused(runtime.list()),
+          () => refused(runtime.events(it.taskId)[Symbol.asyncIterator]().next()),
+          ...(isOver ? [() => refused(runtime.result(it.taskId))] : []),
+        ],
+        '`verifyStore`, `backupStore`': [
+          async () => !(await verifyStore(url)).ok,
+          () => refused(backupStore(url, `${it.database}.copy`)),
+        ],
+        '`runtime.replay`, `runtime.fork`, `runtime.retry`, `test.record`': [
+          async () => (await runtime.replay(it.taskId, { mode: 'verify' })).verdict === 'edited',
+          () => refused(runtime.fork(it.taskId)),
+          () => refused(recordHistory(store, it.taskId)),
+        ],
+        '`checkDeploy`': [async () => !(await checkDeploy({ store: url, tasks: [order] })).ok],
+        'the next pass of its handler': [
+          async () => {
+            if (!isOver) await runtime.signal(it.taskId, 'go')
+            await elapse(10)
+            return (await status())?.waitingFor === 'divergence'
+          },
+        ],
+      }
+      for (const [who, ways] of Object.entries(told))
+        for (const way of ways)
+          expect([who, await way()]).toEqual([who, tellers[who as keyof typeof tellers][isOver] === 'yes'])
     },
   )
 

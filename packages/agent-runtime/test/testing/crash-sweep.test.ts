@@ -135,6 +135,23 @@ describe('sweepCrashes', () => {
     await expect(checked).rejects.toThrow(/^without a crash: the check threw Error: not so/)
   })
 
+  test('counts what a client is refused, each time', async () => {
+    const quick = defineTask({ type: 'quick', input: z.null() }, () => null)
+    let refusals = 1
+    const sweep = sweepCrashes({
+      tasks: [quick],
+      config: { maxDelayed: 1 },
+      script: async (it) => {
+        refusals += 1
+        for (let n = 0; n <= refusals; n += 1) {
+          const receipt = await it.runtime.submit(quick, null, { delayMs: 60_000 })
+          expect(receipt.accepted).toBe(n === 0)
+        }
+      },
+    })
+    await expect(sweep).rejects.toThrow('crashed after commit 1: there are 4 tasks instead of 3')
+  })
+
   test('says what is wrong with its bounds', async () => {
     await expect(sweepCrashes({ tasks: [example], script: approveTwice, every: 0 })).rejects.toThrow('every')
   })
