@@ -21,6 +21,21 @@ export const sameComparisons: SameComparisons = {
     'it.seq >= seq': 'no two calls share a sequence that is finite',
     'it.seq >= (last?.seq ?? 0)': 'no two calls share a sequence, and the first is 1',
   },
+  'error-record.ts': { 'text.length * 3 < maxBytes': 'a text that may just fit does, when it is counted' },
+  'event-bus.ts': {
+    'this.#matching.size > MAX_CACHED_TYPES': 'who listens is the same, kept or found anew',
+    'this.#matching.size < MAX_CACHED_TYPES': 'who listens is the same, kept or found anew',
+  },
+  'share-tree.ts': {
+    'order <= 0': 'the two are not equal there',
+    'weights[1] >= 3 * weights[0]': 'turned or not, the tree is balanced, and its order the same',
+    'weights[0] >= 3 * weights[1]': 'turned or not, the tree is balanced, and its order the same',
+    'treeSize(inner) + 1 <= 2 * (treeSize(right.right) + 1)':
+      'turned once or twice, the tree is balanced, and its order the same',
+    'treeSize(inner) + 1 <= 2 * (treeSize(left.left) + 1)':
+      'turned once or twice, the tree is balanced, and its order the same',
+  },
+  'text-size.ts': { 'text.length * 3 >= maxBytes': 'a text that may just fit does, when it is counted' },
   'transition/claim.ts': {
     '(within[0] as TaskRow).id >= last.id': 'no task is both loaded and queued since',
   },

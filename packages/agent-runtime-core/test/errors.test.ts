@@ -34,7 +34,7 @@ describe('an error of the runtime', () => {
 
   test.each([
     [
-      new InvalidTransition({ from: 'completed', to: 'running', expected: [] }),
+      () => new InvalidTransition({ from: 'completed', to: 'running', expected: [] }),
       {
         name: 'InvalidTransition',
         code: 'invalid_transition',
@@ -45,17 +45,17 @@ describe('an error of the runtime', () => {
       'completed cannot become running: it is final',
     ],
     [
-      new InvalidTransition({ from: 'queued', to: 'failed', expected: ['running', 'canceled'] }),
+      () => new InvalidTransition({ from: 'queued', to: 'failed', expected: ['running', 'canceled'] }),
       { expected: ['running', 'canceled'] },
       'queued cannot become failed: expected running or canceled',
     ],
     [
-      new LeaseLost('l1', { taskId: 't1' }),
+      () => new LeaseLost('l1', { taskId: 't1' }),
       { name: 'LeaseLost', code: 'lease_lost', leaseId: 'l1', details: { leaseId: 'l1', taskId: 't1' } },
       'lease l1 is lost',
     ],
     [
-      new TaskCanceled('t1', 'user'),
+      () => new TaskCanceled('t1', 'user'),
       {
         name: 'TaskCanceled',
         code: 'task_canceled',
@@ -65,7 +65,7 @@ describe('an error of the runtime', () => {
       'task t1 was canceled: user',
     ],
     [
-      new DuplicateStepKey({ key: 'k', firstPlace: 'a.ts:1', secondPlace: 'a.ts:9' }),
+      () => new DuplicateStepKey({ key: 'k', firstPlace: 'a.ts:1', secondPlace: 'a.ts:9' }),
       {
         name: 'DuplicateStepKey',
         code: 'duplicate_step_key',
@@ -76,54 +76,63 @@ describe('an error of the runtime', () => {
       "step 'k' is used twice: at a.ts:1 and at a.ts:9",
     ],
     [
-      new StepNotSerializable({ step: "step 'k'", path: '$.a', reason: 'a function' }),
+      () => new StepNotSerializable({ step: "step 'k'", path: '$.a', reason: 'a function' }),
       { name: 'StepNotSerializable', code: 'step_not_serializable', step: "step 'k'", path: '$.a' },
       "step 'k' cannot be stored: $.a is a function",
     ],
     [
-      new PayloadTooLarge({ what: 'the input', limit: 10, size: 11 }),
+      () => new PayloadTooLarge({ what: 'the input', limit: 10, size: 11 }),
       { name: 'PayloadTooLarge', code: 'payload_too_large', limit: 10, size: 11 },
       'the input is too large: 11 bytes, 10 are allowed',
     ],
     [
-      new NonRetryableError('card refused'),
+      () => new NonRetryableError('card refused'),
       { name: 'NonRetryableError', code: 'non_retryable' },
       'card refused',
     ],
     [
-      new StoreError('store_full', 'disk full', { details: { path: 'a.db' } }),
+      () => new StoreError('store_full', 'disk full', { details: { path: 'a.db' } }),
       { name: 'StoreError', code: 'store_full', details: { path: 'a.db' } },
       'disk full',
     ],
     [
-      new ConfigError([
-        { path: 'leaseTtlMs', allowed: 'a number', given: 'x' },
-        { path: 'queueDepthLimit', allowed: 'another', given: undefined },
-      ]),
+      () =>
+        new ConfigError([
+          { path: 'leaseTtlMs', allowed: 'a number', given: 'x' },
+          { path: 'queueDepthLimit', allowed: 'another', given: undefined },
+        ]),
       { name: 'ConfigError', code: 'invalid_config' },
       'invalid configuration\n  leaseTtlMs: a number; given "x"\n  queueDepthLimit: another; not given',
     ],
-  ])('%s', (error, fields, message) => {
+  ])('number %# of them is what it says', (make, fields, message) => {
+    const error = make()
     expect(error).toBeInstanceOf(RuntimeError)
     expect(error).toMatchObject(fields)
     expect(error.message).toBe(message)
   })
 
-  test.each<[RuntimeError, object]>([
-    [new InvalidTransition({ from: 'a', to: 'b', expected: ['c'] }), { from: 'a', to: 'b', expected: ['c'] }],
-    [new LeaseLost('l1'), { leaseId: 'l1' }],
-    [new TaskCanceled('t1'), { taskId: 't1' }],
+  test.each<[() => RuntimeError, object]>([
     [
-      new DuplicateStepKey({ key: 'k', firstPlace: 'a', secondPlace: 'b' }),
+      () => new InvalidTransition({ from: 'a', to: 'b', expected: ['c'] }),
+      { from: 'a', to: 'b', expected: ['c'] },
+    ],
+    [() => new LeaseLost('l1'), { leaseId: 'l1' }],
+    [() => new TaskCanceled('t1'), { taskId: 't1' }],
+    [
+      () => new DuplicateStepKey({ key: 'k', firstPlace: 'a', secondPlace: 'b' }),
       { key: 'k', firstPlace: 'a', secondPlace: 'b' },
     ],
-    [new StepNotSerializable({ step: 's', path: '$', reason: 'r' }), { step: 's', path: '$', reason: 'r' }],
-    [new PayloadTooLarge({ what: 'w', limit: 1, size: 2 }), { what: 'w', limit: 1, size: 2 }],
-    [new NonRetryableError('m', { details: { a: 1 } }), { a: 1 }],
-    [new NonRetryableError('m'), {}],
-    [new StoreError('store_full', 'm'), {}],
-    [new ConfigError([{ path: 'p', allowed: 'a' }]), { problems: [{ path: 'p', allowed: 'a' }] }],
-  ])('%s has these details, and no cause that was not given', (error, details) => {
+    [
+      () => new StepNotSerializable({ step: 's', path: '$', reason: 'r' }),
+      { step: 's', path: '$', reason: 'r' },
+    ],
+    [() => new PayloadTooLarge({ what: 'w', limit: 1, size: 2 }), { what: 'w', limit: 1, size: 2 }],
+    [() => new NonRetryableError('m', { details: { a: 1 } }), { a: 1 }],
+    [() => new NonRetryableError('m'), {}],
+    [() => new StoreError('store_full', 'm'), {}],
+    [() => new ConfigError([{ path: 'p', allowed: 'a' }]), { problems: [{ path: 'p', allowed: 'a' }] }],
+  ])('number %# of them has these details, and no cause that was not given', (make, details) => {
+    const error = make()
     expect(error.details).toStrictEqual(details)
     expect(Object.hasOwn(error, 'cause')).toBe(false)
   })
