@@ -241,6 +241,13 @@ export const plants: Readonly<Record<string, (ground: Ground) => Planted>> = {
       }),
     }),
   'lanes that are not strict': () => plain({ config: (given) => ({ ...given, agingMs: 30 }) }),
+  'a worker that is passed over': (ground) =>
+    onTables(ground, (tables) => ({
+      beforeTurn(process) {
+        if (ground.random.int(4) === 0) tables.hideWorker(ground.random.pick(process.workerIds))
+      },
+      afterTurn: () => tables.showWorker(),
+    })),
   'poison that is never found': () => plain({ config: (given) => ({ ...given, maxCrashes: 100 }) }),
   'the living taken for dead': ({ path }) =>
     plain({
@@ -389,6 +396,7 @@ class Tables {
   readonly #ground: Ground
   #timers = new Map<string, { task: number; key: string; position: number; due_at: number }>()
   #lowered: { task: number; fence: number }[] = []
+  #hidden: { id: number; types: string } | undefined
 
   constructor(ground: Ground) {
     this.#ground = ground
@@ -562,6 +570,23 @@ class Tables {
   restoreTokens(): void {
     for (const { task, fence } of this.#lowered.splice(0))
       this.#run('UPDATE task SET fence = ? WHERE id = ? AND fence = ? AND state <> 1', fence, task, fence - 1)
+  }
+
+  /** As one that runs nothing it is given nothing. */
+  hideWorker(name: string): void {
+    const worker = this.#get(
+      'SELECT id AS task, types AS value FROM worker WHERE worker_id = ? AND registered = 1',
+      name,
+    )
+    if (worker === undefined) return
+    this.#hidden = { id: worker.task, types: worker.value }
+    this.#run("UPDATE worker SET types = '[]' WHERE id = ?", worker.task)
+  }
+
+  showWorker(): void {
+    if (this.#hidden === undefined) return
+    this.#run('UPDATE worker SET types = ? WHERE id = ?', this.#hidden.types, this.#hidden.id)
+    this.#hidden = undefined
   }
 
   miscountQueue(): void {

@@ -118,6 +118,7 @@ describe('a planted bug is found within 300 seeds', () => {
     'a schedule that runs again': 'I2',
     'backpressure off by one': 'I13',
     'lanes that are not strict': 'I12',
+    'a worker that is passed over': 'I12',
     'poison that is never found': 'C17',
     'the living taken for dead': 'I9',
     'a claim that nobody hears of': 'I24',
