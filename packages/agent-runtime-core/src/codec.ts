@@ -56,6 +56,9 @@ export function encode(value: unknown, options: EncodeOptions): string {
  * too deeply.
  */
 export function decode(text: string): unknown {
+  // JSON.parse takes a number, too, for the text of one.
+  if (typeof text !== 'string')
+    throw new RuntimeError('invalid_encoding', `a stored value is a text, not ${show(text)}`)
   let parsed: unknown
   try {
     parsed = JSON.parse(text)

@@ -1,5 +1,6 @@
 import { RuntimeError } from './errors.ts'
 import { hasMethods } from './readable.ts'
+import { show } from './show.ts'
 
 /**
  * Time, as a process sees it. The store's clock judges leases; this one dates what a process does on its own.
@@ -88,5 +89,8 @@ export const MAX_ARMED_MS = 60_000
  */
 export function assertDelay(delayMs: number): void {
   if (Number.isFinite(delayMs) && delayMs >= 0) return
-  throw new RuntimeError('invalid_argument', `a delay is a finite number of ms, 0 or more, not ${delayMs}`)
+  throw new RuntimeError(
+    'invalid_argument',
+    `a delay is a finite number of ms, 0 or more, not ${show(delayMs)}`,
+  )
 }

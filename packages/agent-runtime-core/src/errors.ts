@@ -1,5 +1,6 @@
 import type { ErrorCode, StoreErrorCode } from './error-codes.ts'
-import { firstLines, show } from './show.ts'
+import { isReadable } from './readable.ts'
+import { firstLines, show, textOf } from './show.ts'
 
 /**
  * An error that the runtime throws, told apart by its `code`. `details` is plain data about this case, the
@@ -14,10 +15,12 @@ export class RuntimeError extends Error {
   readonly code: ErrorCode
   readonly details: Readonly<Record<string, unknown>>
 
+  /** Never throws, since what it is to tell of would be lost: what cannot be read of the options is left out. */
   constructor(code: ErrorCode, message: string, options: ErrorDetails = {}) {
-    super(message, 'cause' in options ? { cause: options.cause } : undefined)
+    const { details, ...rest }: ErrorDetails = isReadable(options) ? options : {}
+    super(typeof message === 'string' ? message : textOf(message), rest)
     this.code = code
-    this.details = Object.freeze({ ...options.details })
+    this.details = Object.freeze(isReadable(details) ? { ...details } : {})
   }
 }
 

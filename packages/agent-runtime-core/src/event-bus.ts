@@ -1,4 +1,5 @@
 import { RuntimeError } from './errors.ts'
+import { show } from './show.ts'
 
 /** The events of `E` that a pattern selects, as far as the types can tell. */
 export type EventsMatching<E extends { readonly type: string }, P extends string> = string extends E['type']
@@ -131,14 +132,17 @@ interface Subscription<E> {
 const MAX_CACHED_TYPES = 1_024
 
 function matcherOf(pattern: string): (type: string) => boolean {
+  if (typeof pattern !== 'string') throw refused(pattern)
   if (pattern === '*') return () => true
   const prefix = /^([^*]+)[.:]\*$/.exec(pattern)?.[1]
   if (prefix !== undefined) return (type) => type.startsWith(`${prefix}.`)
-  if (pattern === '' || pattern.includes('*')) {
-    throw new RuntimeError(
-      'invalid_argument',
-      `a pattern is a name, 'prefix.*', 'prefix:*' or '*', not '${pattern}'`,
-    )
-  }
+  if (pattern === '' || pattern.includes('*')) throw refused(pattern)
   return (type) => type === pattern
+}
+
+function refused(pattern: unknown): RuntimeError {
+  return new RuntimeError(
+    'invalid_argument',
+    `a pattern is a name, 'prefix.*', 'prefix:*' or '*', not ${show(pattern)}`,
+  )
 }

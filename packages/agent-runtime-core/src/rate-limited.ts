@@ -1,4 +1,4 @@
-import { isList } from './readable.ts'
+import { isReadable } from './readable.ts'
 import { type ErrorDetails, RuntimeError } from './errors.ts'
 import { quotaKeysOf } from './quota.ts'
 import { isName } from './rules.ts'
@@ -38,10 +38,12 @@ export class RateLimited extends RuntimeError {
 
   constructor(limit: RateLimit, options: ErrorDetails & { readonly message?: string } = {}) {
     const { retryAfterMs, quotaKeys } = readLimit(limit)
+    const given: ErrorDetails & { readonly message?: string } = isReadable(options) ? options : {}
+    const { message, details, ...rest } = given
     const of = quotaKeys.length === 0 ? '' : ` for ${quotaKeys.join(', ')}`
-    super('rate_limited', options.message ?? `rate limited${of}: try again in ${retryAfterMs} ms`, {
-      ...options,
-      details: { ...options.details, retryAfterMs, quotaKeys },
+    super('rate_limited', message ?? `rate limited${of}: try again in ${retryAfterMs} ms`, {
+      ...rest,
+      details: { ...(isReadable(details) ? details : {}), retryAfterMs, quotaKeys },
     })
     this.retryAfterMs = retryAfterMs
     this.quotaKeys = quotaKeys
@@ -76,7 +78,7 @@ const MAX_CAUSES = 4
 export const MIN_RETRY_AFTER_MS = 100
 
 function readLimit(limit: unknown): { readonly retryAfterMs: number; readonly quotaKeys: readonly string[] } {
-  if (typeof limit !== 'object' || limit === null || isList(limit))
+  if (!isReadable(limit))
     throw refused(`takes { model, tool, client, labels, retryAfterMs }, not ${show(limit)}`)
   for (const name of Object.keys(limit)) {
     if ((fields as readonly string[]).includes(name)) continue
@@ -98,9 +100,11 @@ function readLimit(limit: unknown): { readonly retryAfterMs: number; readonly qu
 }
 
 function isLabels(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null || isList(value)) return false
-  return Object.entries(value).every(
-    ([label, text]) => isName(label) && typeof text === 'string' && text.isWellFormed(),
+  return (
+    isReadable(value) &&
+    Object.entries(value).every(
+      ([label, text]) => isName(label) && typeof text === 'string' && text.isWellFormed(),
+    )
   )
 }
 

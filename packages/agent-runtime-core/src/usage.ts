@@ -1,4 +1,4 @@
-import { isList } from './readable.ts'
+import { isReadable } from './readable.ts'
 import { RuntimeError } from './errors.ts'
 import { MAX_COUNT } from './setting.ts'
 import { show } from './show.ts'
@@ -28,7 +28,7 @@ const fields = ['tokens', 'money', 'cost'] as const
 
 /** A usage in whole numbers. Throws `invalid_argument` that names what is wrong. */
 export function usageSum(call: string, usage: unknown): UsageSum {
-  if (typeof usage !== 'object' || usage === null || isList(usage))
+  if (!isReadable(usage))
     throw new RuntimeError('invalid_argument', `${call} takes { tokens, money, cost }, not ${show(usage)}`)
   for (const name of Object.keys(usage)) {
     if ((fields as readonly string[]).includes(name)) continue

@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { canonical, decode, encode, exceeds, MAX_DEPTH, sizeOf } from '../src/codec.ts'
 import { PayloadTooLarge, RuntimeError, StepNotSerializable } from '../src/errors.ts'
+import { show } from '../src/show.ts'
 
 const what = "step 'list files'"
 const text = (value: unknown) => encode(value, { what })
@@ -436,6 +437,16 @@ describe('what decode refuses it names', () => {
     expect(error).toMatchObject({ code: 'invalid_encoding', message: 'a stored value is not JSON: "{nope"' })
     expect((error as Error).cause).toBeInstanceOf(SyntaxError)
   })
+
+  test.each([[0], [true], [null], [undefined], [[]], [['1']]])(
+    'what is no text is no stored value: %j',
+    (given) => {
+      expect(catchError(() => decode(given as never))).toMatchObject({
+        code: 'invalid_encoding',
+        message: `a stored value is a text, not ${show(given)}`,
+      })
+    },
+  )
 
   test('what is nested more deeply than the deepest value could be', () => {
     const nested = (levels: number) => `${'['.repeat(levels)}{"$ku0":["undefined"]}${']'.repeat(levels)}`

@@ -12,8 +12,27 @@ import {
   StoreError,
   TaskCanceled,
 } from '../src/errors.ts'
+import { RateLimited } from '../src/rate-limited.ts'
+import { guarded } from './guarded.ts'
 
 describe('an error of the runtime', () => {
+  test.each<[unknown, unknown, string, object]>([
+    ['m', null, 'm', {}],
+    ['m', 5, 'm', {}],
+    ['m', 'text', 'm', {}],
+    ['m', { details: 5 }, 'm', {}],
+    ['m', { details: { a: 1 } }, 'm', { a: 1 }],
+    ['m', guarded('cause'), 'm', {}],
+    ['m', { details: guarded('a') }, 'm', {}],
+    [Symbol('m'), {}, 'Symbol(m)', {}],
+    [{ a: 1 }, {}, '{"a":1}', {}],
+  ])('is made of whatever it is given: %#', (message, options, told, details) => {
+    const plain = new RuntimeError('timeout', message as never, options as never)
+    const limited = new RateLimited({ retryAfterMs: 5 }, options as never)
+    expect([plain.message, plain.details]).toStrictEqual([told, details])
+    expect(limited.details).toStrictEqual({ ...details, retryAfterMs: 5, quotaKeys: [] })
+  })
+
   test('has a code, a name of its own, frozen details and its cause', () => {
     const cause = new Error('beneath')
     const error = new RuntimeError('timeout', 'too late', { details: { limitMs: 5 }, cause })

@@ -45,14 +45,14 @@ describe('EventBus', () => {
     expect(heard).toStrictEqual(['a.b.c', 'a.b.c.d'])
   })
 
-  test.each(['', '**', 'task.*.x', '*.queued', 'task*', '.*', 'task.**'])(
+  test.each(['', '**', 'task.*.x', '*.queued', 'task*', '.*', 'task.**', 5, null])(
     'refuses the pattern %o',
     (pattern) => {
       const { bus } = createBus()
-      expect(() => bus.subscribe(pattern, () => {})).toThrow(
+      expect(() => bus.subscribe(pattern as string, () => {})).toThrow(
         expect.objectContaining({
           code: 'invalid_argument',
-          message: `a pattern is a name, 'prefix.*', 'prefix:*' or '*', not '${pattern}'`,
+          message: `a pattern is a name, 'prefix.*', 'prefix:*' or '*', not ${JSON.stringify(pattern)}`,
         }),
       )
       expect(bus.size).toBe(0)

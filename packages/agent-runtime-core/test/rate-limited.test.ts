@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { RateLimited, rateLimitIn } from '../src/rate-limited.ts'
+import { guarded } from './guarded.ts'
 
 describe('what a provider refuses for now (docs/semantics.md 2.8)', () => {
   test('has the quota keys of all that it names, and says for how long', () => {
@@ -48,6 +49,8 @@ describe('what a provider refuses for now (docs/semantics.md 2.8)', () => {
     [{ labels: { team: 5 } }, 'labels is an object of texts, not {"team":5}'],
     [{ labels: { ok: 'a', '': 'b' } }, 'labels is an object of texts, not {"ok":"a","":"b"}'],
     [{ labels: { team: '\ud800' } }, String.raw`labels is an object of texts, not {"team":"\ud800"}`],
+    [guarded('model'), 'takes { model, tool, client, labels, retryAfterMs }, not something unreadable'],
+    [{ labels: guarded('team') }, 'labels is an object of texts, not something unreadable'],
     [{}, `${ms} undefined`],
     [{ retryAfterMs: '5' }, `${ms} "5"`],
     [{ retryAfterMs: -1 }, `${ms} -1`],

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { addUsage, micro, usageOf, usageSum, usageText } from '../src/usage.ts'
+import { guarded } from './guarded.ts'
 
 const invalid = (message: string) => expect.objectContaining({ code: 'invalid_argument', message }) as Error
 
@@ -20,6 +21,7 @@ describe('a usage (docs/semantics.md 11.5, C4)', () => {
     [null, 'charge takes { tokens, money, cost }, not null'],
     [5, 'charge takes { tokens, money, cost }, not 5'],
     [[1], 'charge takes { tokens, money, cost }, not [1]'],
+    [guarded('cost'), 'charge takes { tokens, money, cost }, not something unreadable'],
     [{ token: 1 }, 'charge: there is no token, did you mean tokens?'],
     [{ anything: 1 }, 'charge: there is no anything; there are tokens, money, cost'],
     [{ tokens: 1.5 }, 'charge: tokens is a whole number from 0 to 1000000000, not 1.5'],

@@ -102,7 +102,7 @@ describe('VirtualClock', () => {
     expect(clock.monotonic()).toBe(25)
   })
 
-  test.each([-1, Number.NaN, Number.POSITIVE_INFINITY])(
+  test.each([-1, Number.NaN, Number.POSITIVE_INFINITY, Symbol('soon') as never])(
     'refuses a delay of %d (docs/reliability.md T11)',
     (delay) => {
       const clock = new VirtualClock()

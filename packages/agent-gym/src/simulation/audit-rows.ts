@@ -56,6 +56,15 @@ export interface CircuitState {
   readonly probe: number | null
 }
 
+/** A worker, and when it was seen last by the clock of leases. */
+export interface WorkerState {
+  readonly id: number
+  readonly name: string
+  readonly process: number
+  readonly lastSeenAt: number
+  readonly isRegistered: 0 | 1
+}
+
 /** What of a swarm's agents, and of others that are measured, is counted. */
 export interface UsageState {
   readonly task: number
@@ -112,8 +121,8 @@ export class AuditRows {
     this.#quotas = db.prepare<[], { key: string; queued: number; running: number }>(
       'SELECT key, queued, running FROM quota',
     )
-    this.#workers = db.prepare<[], { id: number; name: string; process: number }>(
-      'SELECT id, worker_id AS name, process FROM worker',
+    this.#workers = db.prepare<[], WorkerState>(
+      'SELECT id, worker_id AS name, process, last_seen_at AS lastSeenAt, registered AS isRegistered FROM worker',
     )
     this.#budgets = db.prepare<[], BudgetState>('SELECT task, limits, used FROM budget')
     this.#circuits = db.prepare<[], CircuitState>(
@@ -170,7 +179,7 @@ export class AuditRows {
     return this.#quotas.all()
   }
 
-  workers(): { id: number; name: string; process: number }[] {
+  workers(): WorkerState[] {
     return this.#workers.all()
   }
 

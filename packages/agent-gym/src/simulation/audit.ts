@@ -15,6 +15,7 @@ import {
   type Started,
   suspectRules,
 } from './row-rules.ts'
+import { PlacementAudit } from './placement-audit.ts'
 import { TaskAudit } from './task-audit.ts'
 import { WorkAudit } from './work-audit.ts'
 
@@ -62,6 +63,7 @@ export class Audit {
   readonly tasks: TaskAudit
   readonly leases: LeaseAudit
   readonly work: WorkAudit
+  readonly placement = new PlacementAudit()
   readonly #findings: Findings
   readonly #config: ExecutionConfig
   readonly #ids: IdCodec
@@ -176,6 +178,7 @@ export class Audit {
     for (const { operation, value } of answered) {
       if (operation.kind === 'spawn') this.tasks.spawns(operation.leaseId, operation.key, operation.policy)
       this.leases.operation(process, operation, value)
+      this.placement.answered(process, { operation, value })
     }
     if (changed) this.#look(process, answered)
     else this.leases.refusals(answered)
@@ -191,6 +194,7 @@ export class Audit {
     const leases = new Map(this.rows.leases().map((lease) => [lease.id, lease]))
     this.leases.learnNames()
     const work = this.rows.work()
+    const streams = this.rows.streams()
     const started: Started[] = []
     const accepted: number[] = []
     const refused: { id: number; reason: string }[] = []
@@ -218,13 +222,17 @@ export class Audit {
         row.lease !== null &&
         now.measured?.held === undefined
       )
-        started.push({ id: row.id, lane: now.lane, lease: row.lease })
+        started.push({
+          id: row.id,
+          lane: now.lane,
+          type: streams.find(({ id }) => id === row.stream)?.type ?? '',
+          lease: row.lease,
+        })
     }
     this.#lastTask = Math.max(this.#lastTask, rows.at(-1)?.id ?? 0)
     this.leases.follow(process, leases)
     this.leases.refusals(answered)
     this.#broken(suspectRules(this.followed, leases.values(), this.#config))
-    const streams = this.rows.streams()
     this.#broken(countRules(this.followed, streams))
     if (this.#quotaMax.size > 0) this.#broken(quotaRules(this.followed, this.rows.quotas(), this.#quotaMax))
     this.#broken(budgetRules(this.followed, budgets))
@@ -232,6 +240,11 @@ export class Audit {
     this.work.look(this.followed, work, this.leases.now)
     if (process === undefined) return
     this.#broken(orderRules(this.followed, started, this.#config))
+    const { leaseTtlMs } = this.#config
+    const workers = started.length === 0 ? [] : this.leases.workersOf(process)
+    this.#broken(
+      this.placement.rules(process, { started, leases, workers, now: this.leases.now, leaseTtlMs }),
+    )
     // Tasks are spawned and given back in the order in which that was asked for, which the events do not tell.
     if (others > 0 || children * requeued > 0 || accepted.length + refused.length === 0) return
     const depth = streams.reduce((sum, stream) => sum + stream.depth, 0) + started.length - accepted.length

@@ -1,6 +1,6 @@
 import type { ExecutionConfig, IdCodec, Write } from '@ku0/agent-runtime-core'
 import type { Answered, Audited } from './audit.ts'
-import type { AuditRows, LiveLease } from './audit-rows.ts'
+import type { AuditRows, LiveLease, WorkerState } from './audit-rows.ts'
 import type { Findings } from './findings.ts'
 import { type Followed, nameOf, RUNNING } from './followed.ts'
 import { suspectFrom } from './row-rules.ts'
@@ -221,6 +221,11 @@ export class LeaseAudit {
       )
     if (lease.expiresAt !== this.now + this.#parts.config.leaseTtlMs)
       this.#findings.violated('I9', `lease ${lease.id} was renewed for ${lease.expiresAt - this.now} ms`)
+  }
+
+  /** The workers of a process as their rows stand. */
+  workersOf(process: Audited): readonly WorkerState[] {
+    return this.#parts.rows.workers().filter((row) => this.#processes.get(row.process) === process)
   }
 
   learnNames(): void {

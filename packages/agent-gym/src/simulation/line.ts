@@ -121,6 +121,7 @@ export class SimulatedLine implements Line {
     if (!process.isDead) {
       this.#parts.unlock()
       for (const message of this.#inbox.splice(0)) deliver(engine, message)
+      audit.placement.ends(process)
       audit.before()
       const turn = engine.finish()
       audit.after(process, this.#answeredBy(turn))
@@ -132,9 +133,12 @@ export class SimulatedLine implements Line {
   }
 
   #arrive(): void {
-    const { engine, process, plant } = this.#parts
+    const { engine, audit, process, plant } = this.#parts
     if (this.#ended || process.isDead) return
-    for (const message of this.#inbox.splice(0)) deliver(engine, message)
+    for (const message of this.#inbox.splice(0)) {
+      audit.placement.arrives(process, message)
+      deliver(engine, message)
+    }
     const reads = engine.takeReads()
     if (reads.answers.length > 0) this.#tell(plant?.tell?.(reads) ?? reads)
     this.#turn()

@@ -7,6 +7,7 @@ import {
   type ExecutionConfigInput,
   type IdCodec,
   type Submission,
+  type Timers,
   type Write,
 } from '@ku0/agent-runtime-core'
 import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
@@ -15,7 +16,7 @@ import { type Answer, chainDigest, type Message, type Turn } from '@ku0/agent-ru
 import Database from 'better-sqlite3'
 import type { Audited } from './audit.ts'
 
-/** A bug that is planted into a simulated life from outside: on the line, in the tables, or in what an engine is opened with. */
+/** A bug that is planted into a simulated life from outside: on the line, in the tables, in the timers, or in what an engine is opened with. */
 export interface Plant {
   /** What an engine goes by instead of the configuration that it should. */
   config?(given: ExecutionConfigInput): ExecutionConfigInput
@@ -27,6 +28,8 @@ export interface Plant {
   tell?(turn: Turn): Turn
   /** The ids of the workers of the n-th process, from 1. */
   workerIds?(count: number, process: number): readonly string[]
+  /** What a runtime arms its timers with instead of what it should. */
+  timers?(given: Timers): Timers
 }
 
 /** What a planted bug works on. */
@@ -168,6 +171,17 @@ export const plants: Readonly<Record<string, (ground: Ground) => Planted>> = {
         if (ground.random.int(200) === 0) tables.countAttempt()
       },
     })),
+  'a task that is resumed twice': (ground) =>
+    onTables(ground, (tables) => ({
+      afterTurn() {
+        if (ground.random.int(20) === 0) tables.resumeAgain()
+      },
+    })),
+  'a token that is used again': (ground) =>
+    onTables(ground, (tables) => ({
+      beforeTurn: () => tables.takeBackTokens(),
+      afterTurn: () => tables.restoreTokens(),
+    })),
   'a queue that is counted wrong': (ground) =>
     onTables(ground, (tables) => ({
       afterTurn() {
@@ -227,6 +241,13 @@ export const plants: Readonly<Record<string, (ground: Ground) => Planted>> = {
       }),
     }),
   'lanes that are not strict': () => plain({ config: (given) => ({ ...given, agingMs: 30 }) }),
+  'a worker that is passed over': (ground) =>
+    onTables(ground, (tables) => ({
+      beforeTurn(process) {
+        if (ground.random.int(4) === 0) tables.hideWorker(ground.random.pick(process.workerIds))
+      },
+      afterTurn: () => tables.showWorker(),
+    })),
   'poison that is never found': () => plain({ config: (given) => ({ ...given, maxCrashes: 100 }) }),
   'the living taken for dead': ({ path }) =>
     plain({
@@ -237,6 +258,22 @@ export const plants: Readonly<Record<string, (ground: Ground) => Planted>> = {
     }),
   'a claim that nobody hears of': ({ random }) =>
     plain({ tell: (turn) => (random.int(8) === 0 ? { ...turn, claims: [] } : turn) }),
+  'a timer that outlives its cancel': () =>
+    plain({
+      timers: (given) => ({
+        after(delayMs, run) {
+          let isCanceled = false
+          given.after(delayMs, () => {
+            if (!isCanceled) run()
+          })
+          return {
+            cancel() {
+              isCanceled = true
+            },
+          }
+        },
+      }),
+    }),
   'children that outlive their parents': () =>
     plain({
       send: (message) =>
@@ -358,6 +395,8 @@ class Tables {
   readonly #db: Database.Database
   readonly #ground: Ground
   #timers = new Map<string, { task: number; key: string; position: number; due_at: number }>()
+  #lowered: { task: number; fence: number }[] = []
+  #hidden: { id: number; types: string } | undefined
 
   constructor(ground: Ground) {
     this.#ground = ground
@@ -505,6 +544,49 @@ class Tables {
 
   countAttempt(): void {
     this.#run('UPDATE task SET attempt = attempt + 1 WHERE id = (SELECT max(id) FROM task WHERE state < 2)')
+  }
+
+  /** As by a store that does not look whether a task still waits. */
+  resumeAgain(): void {
+    const last = this.#get(
+      "SELECT task, data AS value FROM event JOIN task ON task.id = event.task AND task.seq = event.seq WHERE type = 'task.resumed' AND state = 0 LIMIT 1 + 0",
+    )
+    if (last !== undefined) this.#append(last.task, 'task.resumed', JSON.parse(last.value) as object)
+  }
+
+  /** What starts next has the token that its task had before. */
+  takeBackTokens(): void {
+    const rows = this.#db
+      .prepare<[], { task: number; fence: number }>(
+        'SELECT id AS task, fence FROM task WHERE state = 0 AND fence > 0',
+      )
+      .all()
+    if (rows.length === 0) return
+    this.#lowered = rows
+    this.#run('UPDATE task SET fence = fence - 1 WHERE state = 0 AND fence > 0')
+  }
+
+  /** Those that did not start have theirs again. */
+  restoreTokens(): void {
+    for (const { task, fence } of this.#lowered.splice(0))
+      this.#run('UPDATE task SET fence = ? WHERE id = ? AND fence = ? AND state <> 1', fence, task, fence - 1)
+  }
+
+  /** As one that runs nothing it is given nothing. */
+  hideWorker(name: string): void {
+    const worker = this.#get(
+      'SELECT id AS task, types AS value FROM worker WHERE worker_id = ? AND registered = 1',
+      name,
+    )
+    if (worker === undefined) return
+    this.#hidden = { id: worker.task, types: worker.value }
+    this.#run("UPDATE worker SET types = '[]' WHERE id = ?", worker.task)
+  }
+
+  showWorker(): void {
+    if (this.#hidden === undefined) return
+    this.#run('UPDATE worker SET types = ? WHERE id = ?', this.#hidden.types, this.#hidden.id)
+    this.#hidden = undefined
   }
 
   miscountQueue(): void {

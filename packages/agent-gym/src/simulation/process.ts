@@ -116,7 +116,9 @@ export class SimulatedProcess implements Audited {
     )
     this.#front.connect(this.line)
     findings.note(this.name, `starts, code ${version}`)
-    this.main.enter(() => void this.#start({ ...drawn, clock: time, timers: this.main }))
+    this.main.enter(
+      () => void this.#start({ ...drawn, clock: time, timers: plant?.timers?.(this.main) ?? this.main }),
+    )
   }
 
   get isUp(): boolean {

@@ -64,6 +64,7 @@ export function* familyRules(
 export interface Started {
   readonly id: number
   readonly lane: number
+  readonly type: string
   readonly lease: number
 }
 

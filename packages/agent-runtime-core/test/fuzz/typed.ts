@@ -1,0 +1,161 @@
+import fc from 'fast-check'
+import * as core from '../../src/index.ts'
+import { fields, listOf, mostly, type Piece, piece, values } from './pieces.ts'
+
+/**
+ * What trusts its types: it is given what was checked before, or what was read from a store. Nothing is promised of its answer to
+ * anything else, but that there is an end to it, and that it changes nothing of what it was given.
+ */
+export const typed: readonly string[] = wordsOf(`
+  ConfigError DuplicateStepKey InvalidTransition LeaseLost PayloadTooLarge StepNotSerializable StoreError
+  TaskCanceled addUsage addUse agedRank aheadByLane aheadByShares approvalName assertFields assertMove
+  averageWith behaviourOf breached budgetAmount budgetAmounts callOf canAgentMove canMove canMoveLease chainText
+  childKeyOf childName circuitStateAt comesBefore compareShares compositeOf createIdCodec decayedScar
+  decideAdmission decideAtDecision decideBackoff decideCatchUp decideCircuit decideDivergence decideExpiry decideLimits
+  decideOrder decideOutcome decidePlacement decidePreemption decideReplay decideSettlement decideShedding decideSpawn
+  decideStart departureFrom describeDivergence distanceBetween divergenceOfFault doubtKey doubted effectiveWeight
+  endsWithRejection entriesOf exceeds expiryOrder fieldOver firstLines firstOf foldEvents foldRunOrder goesBeyond hasAll
+  hasRoomAtAdmission hasRoomAtDispatch historyEdited idempotencyKey ignoresReputation instead invalid isEligible isExpired
+  isFinal isFinalError isForgotten isInternal isLimit isOneOf isPatience isRetryWait isRetryable isSameTiming isSuspect
+  isVoid keyText labelLimitFor labelQuotaKey laneFor limitFor limitKey limitOfKey limitedBy listOf mapSum nearestTo
+  needsAbortController nextReputation normalize orderHash orderOfHistory outlivesRejection patienceKey patientFor
+  pressureOf probed probing problemsIn quotaKey quotaKeysOf quotaObstacle quotaRule quotaRules quotaStateOf resistanceOf
+  runKeyOf runsType scalarPressure scarFadesInMs scarNow scarOf scarred settledIncrement shareIncrement sharedRest sizeOf
+  softAboveHard sortedTree suggestionFor suspectFrom swarmPressure toRuntimeError treeOf treeSize usageOf usageText
+  waitFor wantsRoom wholeNumber windowStart withEntry withoutEntry
+`)
+
+function wordsOf(text: string): readonly string[] {
+  return text.trim().split(/\s+/)
+}
+
+/** What a function is given that answers, as a rule; of most any values of their parts will do. */
+export function givenTo(name: string, parameters: number): fc.Arbitrary<readonly Piece[]> {
+  const given = shaped[name] ?? Array.from({ length: Math.max(2, parameters) }, () => anything)
+  return fc.tuple(...given).filter((pieces) => !pieces.some(({ text }) => isLong.test(text)))
+}
+
+/** Where an object is meant, each of its millions of characters is a field: to copy those takes longer than a call may. */
+const isLong = /a million times|2 MB/
+
+const number = values(0, 1, 2, 3, 100, 1_000_000, -1, 0.5, Number.MAX_SAFE_INTEGER, 2 ** 1_023)
+const word = values('a', 'b', 'queued', 'running', 'model:big', 'all', 'one', 'limit-1/a', '$ku0/child/a')
+const words = wordsOf(`
+  key kind id type name state reason workerId taskId model message
+`)
+const numbers = wordsOf(`
+  seq at now since position attempt crashes laneRank sequence depth size inFlight capacity lastSeenAt expiresAt
+  scar scarAt openedAt probeAt count running tokens money cost steps wallMs windowMs windowStart windowCount
+  graceMs maxCatchUp maxAgents threshold pressure weight credits retryAfterMs latency compute memory initialMs
+  maxMs factor jitter
+`)
+const lists = wordsOf('types due used memos recorded events tools expected problems')
+const objects = wordsOf('limits soft hard error models average')
+const each = (names: readonly string[], part: fc.Arbitrary<Piece>) =>
+  Object.fromEntries(names.map((name) => [name, part]))
+const parts = { ...each(words, word), ...each([...numbers, ...core.dimensions], number) }
+const flat = fields(parts)
+const record = fields({
+  ...parts,
+  ...each(lists, listOf(fc.oneof(number, word, flat))),
+  ...each(objects, flat),
+})
+const anything = mostly(number, word, record, listOf(fc.oneof(number, word, record)))
+
+const made = (text: string, make: () => unknown) => fc.constant(piece(text, make))
+const digest = made('a digest', () => ({ sha256: () => new Uint8Array(32), sha256Hex: (it: string) => it }))
+const event = fields(
+  { seq: number, type: word, at: number, data: values({ key: 'a' }, {}) },
+  'seq',
+  'type',
+  'data',
+)
+const state = values(...core.taskStates)
+const entry = fields(
+  { tier: number, time: number, sequence: number, id: number },
+  'tier',
+  'time',
+  'sequence',
+  'id',
+)
+const tree = made('a tree', () =>
+  core.treeOf([1, 2, 3].map((id) => ({ tier: 0, time: id, sequence: id, id }))),
+)
+const map = made('a map', () => new Map([['a', { tier: 0, time: 1, key: 'a' }]]))
+const stream = fields(
+  {
+    laneRank: number,
+    client: values('a', 'b'),
+    depth: number,
+    earlier: number,
+    increment: number,
+    place: number,
+  },
+  'client',
+)
+
+const quota = mostly(values({ models: { big: { maxInFlight: 1, perWindow: 2 } }, windowMs: 60_000 }))
+const counters = values({
+  key: 'model:big',
+  queued: 1,
+  running: 1,
+  blockedUntil: 0,
+  windowStart: 0,
+  windowCount: 2,
+  windowTokens: 5,
+})
+const pass = made('a pass', () => ({
+  recorded: [],
+  used: new Map(),
+  branchesAt: new Map(),
+  certainBelow: 1,
+  call: { key: 'a', position: 1, isOpen: false, branches: false },
+}))
+const score = values({ quality: 1 }, Object.fromEntries(core.dimensions.map((name) => [name, 0.5])))
+const leaseState = values(...core.leaseStates)
+const wait = fields(
+  { key: word, kind: values('step', 'timer'), seq: number, terms: values(null) },
+  'key',
+  'kind',
+)
+
+const shaped: Readonly<Record<string, readonly fc.Arbitrary<Piece>[]>> = {
+  aheadByShares: [stream, listOf(stream), map, values('dispatch', 'enqueue')],
+  assertMove: [state, state],
+  canMove: [state, state],
+  canMoveLease: [leaseState, leaseState],
+  describeDivergence: [
+    fields(
+      { kind: values(...core.divergenceKinds), key: word, position: number, expected: word, actual: word },
+      'kind',
+      'key',
+      'expected',
+      'actual',
+    ),
+  ],
+  endsWithRejection: [wait, number],
+  outlivesRejection: [wait],
+  foldEvents: [listOf(event), listOf(number)],
+  goesBeyond: [number, pass],
+  decideDivergence: [pass],
+  decideAtDecision: [fields({ key: word, position: number }), pass],
+  instead: [word, listOf(word)],
+  isFinal: [state],
+  nearestTo: [score, listOf(fields({ agentId: word, average: score }, 'agentId', 'average')), score, number],
+  quotaObstacle: [quota, counters, number, number],
+  quotaStateOf: [quota, counters, number],
+  suggestionFor: [word, listOf(word)],
+  createIdCodec: [mostly(values('0123456789abcdef0'))],
+  decideReplay: [made('a case', () => ({ key: 'a', memos: new Map(), used: new Map() }))],
+  foldRunOrder: [listOf(word), digest],
+  idempotencyKey: [digest, word, word, mostly(word), number],
+  isRetryable: [values('store_busy', 'lease_lost')],
+  orderHash: [word, event, digest],
+  orderOfHistory: [listOf(event), digest],
+  // The rules are ours: it looks for what each name that is not among them may have meant.
+  problemsIn: [record, made('rules', () => ({ key: core.nameRule, at: core.delayRule }))],
+  // Its other parameters are where it stands, for itself.
+  treeOf: [listOf(entry)],
+  withEntry: [tree, entry],
+  withoutEntry: [tree, entry],
+}
