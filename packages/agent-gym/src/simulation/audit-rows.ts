@@ -74,6 +74,7 @@ export interface UsageState {
 export interface SwarmState {
   readonly name: string
   readonly spentUs: number
+  readonly spawned: number
   readonly createdAt: number
 }
 
@@ -130,7 +131,7 @@ export class AuditRows {
     )
     this.#usages = db.prepare<[], UsageState>('SELECT task, swarm FROM usage')
     this.#swarms = db.prepare<[], SwarmState>(
-      'SELECT name, spent_us AS spentUs, created_at AS createdAt FROM swarm',
+      'SELECT name, spent_us AS spentUs, spawned, created_at AS createdAt FROM swarm',
     )
     this.#judgements = db.prepare<[], Judgement>('SELECT agent, seq, key FROM evaluation ORDER BY agent, seq')
     this.#processes = db.prepare<[], { id: number; processId: string }>(

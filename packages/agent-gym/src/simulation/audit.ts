@@ -194,6 +194,7 @@ export class Audit {
     const leases = new Map(this.rows.leases().map((lease) => [lease.id, lease]))
     this.leases.learnNames()
     const work = this.rows.work()
+    this.work.see(work.swarms)
     const streams = this.rows.streams()
     const started: Started[] = []
     const accepted: number[] = []
@@ -216,7 +217,7 @@ export class Audit {
         if (isChild(first)) children += 1
       } else if (events.some(({ type }) => type === 'task.canceled' || type === 'task.resumed')) others += 1
       if (events.some(({ type }) => type === 'task.requeued')) requeued += 1
-      const now = this.tasks.follow(process, found, row, events, work.swarms)
+      const now = this.tasks.follow(process, found, row, events)
       if (
         events.some(({ type }) => type === 'task.started') &&
         row.lease !== null &&

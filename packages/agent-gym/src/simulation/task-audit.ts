@@ -16,7 +16,6 @@ import {
 import type { AuditParts, LeaseAudit } from './lease-audit.ts'
 import { mayFail, type Program } from './program.ts'
 import { suspectFrom } from './row-rules.ts'
-import type { WorkRows } from './work-audit.ts'
 
 /** The part of the audit that goes through the events of tasks: where they lead, and whether they were asked for. */
 export class TaskAudit {
@@ -109,7 +108,6 @@ export class TaskAudit {
     known: Followed | undefined,
     row: TaskState,
     events: readonly AuditedEvent[],
-    swarms: WorkRows['swarms'],
   ): Followed {
     const stream = this.#parts.rows.streams().find(({ id }) => id === row.stream)
     const found: Followed = known ?? {
@@ -137,7 +135,7 @@ export class TaskAudit {
       if (event.seq !== walk.seq + 1)
         this.#findings.violated('I15', `task ${row.id}: event ${event.seq} follows ${walk.seq}`)
       walk.seq = event.seq
-      this.#event(process, found, walk, event, swarms)
+      this.#event(process, found, walk, event)
     }
     if (walk.seq !== row.seq)
       this.#findings.violated('I15', `task ${row.id} is at ${row.seq}, its last event is ${walk.seq}`)
@@ -157,13 +155,7 @@ export class TaskAudit {
     return found
   }
 
-  #event(
-    process: Audited | undefined,
-    found: Followed,
-    walk: Walk,
-    event: AuditedEvent,
-    swarms: WorkRows['swarms'],
-  ): void {
+  #event(process: Audited | undefined, found: Followed, walk: Walk, event: AuditedEvent): void {
     const { type } = event
     const data = JSON.parse(event.data) as Record<string, unknown>
     const task = walk.id
@@ -192,7 +184,7 @@ export class TaskAudit {
         move(-1)
         walk.state = QUEUED
         const it = data as unknown as EventData['task.queued']
-        this.#parts.work.queued(found, task, it, swarms)
+        this.#parts.work.queued(found, task, it)
         if (found.measured?.held !== undefined) {
           found.name = found.measured.held
           found.mayFail = true

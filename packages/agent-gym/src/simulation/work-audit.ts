@@ -59,6 +59,9 @@ export class WorkAudit {
   readonly #judgements = new Map<string, string>()
   readonly #admitted: Admitted[] = []
   #circuits = new Map<string, CircuitState>()
+  /** The swarms that there are, numbered as they came. */
+  #swarms = new Map<string, SwarmState & { readonly of: number }>()
+  #swarmsSeen = 0
   #isClosed = false
 
   constructor(findings: Findings, circuitOpenMs: number) {
@@ -103,13 +106,27 @@ export class WorkAudit {
     measured.memoryBytes = Math.round(sample.memoryBytes ?? measured.memoryBytes)
   }
 
+  /** The swarms of a commit. One that was closed and made anew is another, also where its time is the same, since a clock was set back. */
+  see(swarms: readonly SwarmState[]): void {
+    const seen = swarms.map((swarm) => {
+      const before = this.#swarms.get(swarm.name)
+      const isSame =
+        before !== undefined &&
+        before.createdAt === swarm.createdAt &&
+        before.spawned <= swarm.spawned &&
+        before.spentUs <= swarm.spentUs
+      return [swarm.name, { ...swarm, of: isSame ? before.of : (this.#swarmsSeen += 1) }] as const
+    })
+    this.#swarms = new Map(seen)
+  }
+
   /** A task came into the store. What a client holds was asked for, and by nobody twice (I2). */
-  queued(found: Followed, task: number, it: EventData['task.queued'], swarms: readonly SwarmState[]): void {
+  queued(found: Followed, task: number, it: EventData['task.queued']): void {
     const { held, labels, swarm, type, share } = it
     this.#admitted.push({ task, type, swarm, isTaken: true })
     if (held !== true && swarm === undefined) return
     const name = held === true ? (labels?.['held'] ?? '') : undefined
-    const of = swarms.find((row) => row.name === swarm)?.createdAt
+    const of = this.#swarms.get(swarm ?? '')?.of
     found.measured = { held: name, swarm, of, share, ...nothing }
     if (swarm !== undefined) this.#findings.count('agents')
     if (name === undefined) return
@@ -225,10 +242,10 @@ export class WorkAudit {
   }
 
   /** 10.6: a swarm has no more agents than it may, and what they have spent is what they said. */
-  #swarmRules({ swarms, usages }: WorkRows, tasks: ReadonlyMap<number, Followed>): void {
-    for (const { name, createdAt, spentUs } of swarms) {
+  #swarmRules({ usages }: WorkRows, tasks: ReadonlyMap<number, Followed>): void {
+    for (const { name, of, spentUs } of this.#swarms.values()) {
       const agents = [...tasks.values()].filter(
-        ({ measured }) => measured?.swarm === name && measured.of === createdAt,
+        ({ measured }) => measured?.swarm === name && measured.of === of,
       )
       const living = agents.filter(({ row }) => row.state < COMPLETED).map(({ row }) => row.id)
       const counted = usages.filter(({ swarm }) => swarm === name).map(({ task }) => task)

@@ -38,6 +38,11 @@ export const brokenOnce: readonly BrokenOnce[] = [
     isMeasured: true,
   },
   {
+    seed: 64_377,
+    why: 'two swarms of one name and one time, since a clock was set back, were taken for one',
+    isMeasured: true,
+  },
+  {
     seed: 65_108,
     why: 'a child was taken for spawned after tasks were given back that were given back after it',
     isMeasured: true,
