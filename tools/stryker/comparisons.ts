@@ -17,10 +17,6 @@ export const sameComparisons: SameComparisons = {
     'a.workerId <= b.workerId': 'no two of them are one worker',
   },
   'decide/preemption.ts': { 'open < 0': 'the first 0 of them are none' },
-  'decide/replay.ts': {
-    'it.seq >= seq': 'no two calls share a sequence that is finite',
-    'it.seq >= (last?.seq ?? 0)': 'no two calls share a sequence, and the first is 1',
-  },
   'error-record.ts': { 'text.length * 3 < maxBytes': 'a text that may just fit does, when it is counted' },
   'event-bus.ts': {
     'this.#matching.size > MAX_CACHED_TYPES': 'who listens is the same, kept or found anew',
@@ -54,5 +50,4 @@ export const sameComparisons: SameComparisons = {
   },
   'transition/submit.ts': { 'keys.length >= 0': 'no quotas are taken by no keys' },
   'transition/suspend.ts': { 'a.key <= b.key': 'no two waits of a task share a key' },
-  'transition/waits.ts': { 'left.length <= open.length': 'all of the waits are put back as they were' },
 }

@@ -298,6 +298,9 @@ describe('parseExecutionConfig', () => {
     expect(problemsOf(wrong)).toEqual(relations)
     expect(problemsOf({ ...wrong, maxCrashes: 0 }).slice(1)).toEqual(relations)
     expect(problemsOf({ ...wrong, maxCrash: 1 }).slice(1)).toEqual(relations)
+    // Limits of quotas have relations of their own.
+    const none = { maxInFlight: 0, onExceeded: 'defer' }
+    expect(problemsOf({ ...wrong, quotaConfig: { tools: { t: none } } }).slice(1)).toEqual(relations)
     const deferred = { quotaConfig: { models: { m: { perWindow: 0, onExceeded: 'defer' } } } }
     expect(problemsOf({ ...wrong, ...deferred }).slice(1)).toEqual(relations)
     expect(problemsOf({ ...wrong, presenceTtlMs: 'x' }).map(({ path }) => path)).toEqual([
