@@ -2,7 +2,9 @@
 // fail. They pass without it, or the mutant proves nothing.
 //
 //   node tools/mutants.ts [TEXT]    those whose name holds the text, or all
+import { fork } from 'node:child_process'
 import { readFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import { startVitest } from 'vitest/node'
 import { type Mutant, mutants } from './mutants/list.ts'
@@ -16,30 +18,73 @@ if (chosen.length === 0) {
   process.exit(2)
 }
 
-for (const { file, edits, name } of chosen) {
-  const text = readFileSync(resolve(workspace, file), 'utf8')
-  edits.reduce((left, [find, replace]) => edited(left, find, replace, name), text)
+/** What came of some of the mutants. */
+interface Outcome {
+  readonly survivors: readonly string[]
+  /** Of their tests without any mutant. */
+  readonly passed: number
+  readonly failed: number
 }
 
-const survivors: string[] = []
-for (const mutant of chosen) {
-  const began = performance.now()
-  const { failed, passed } = await run(mutant)
-  const killed = failed > 0
-  if (!killed) survivors.push(mutant.name)
-  const seconds = ((performance.now() - began) / 1000).toFixed(1)
+// A process told so plants a part of them: the first message that it gets says which.
+if (process.send !== undefined) {
+  process.once('message', (names: readonly string[]) => {
+    void plant(mutants.filter(({ name }) => names.includes(name))).then((outcome) =>
+      process.send?.(outcome, () => process.exit(0)),
+    )
+  })
+} else {
+  const outcomes = await Promise.all(partsOf(chosen, availableParallelism()).map(inProcess))
+  const survivors = outcomes.flatMap((outcome) => outcome.survivors)
+  const [passed, failed] = [sumOf(outcomes.map((it) => it.passed)), sumOf(outcomes.map((it) => it.failed))]
   console.log(
-    `${killed ? 'killed  ' : 'SURVIVED'} ${seconds.padStart(5)} s  ${mutant.name}: ${failed} of ${failed + passed} tests fail`,
+    `${chosen.length - survivors.length} of ${chosen.length} mutants killed; without them ${passed} tests pass, ${failed} fail`,
   )
+  if (survivors.length > 0) console.error(`Not noticed: ${survivors.join('; ')}`)
+  process.exit(survivors.length > 0 || failed > 0 || passed === 0 ? 1 : 0)
 }
 
-const sound = await baseline(chosen)
-console.log(
-  `${chosen.length - survivors.length} of ${chosen.length} mutants killed; without them ${sound.passed} tests pass, ${sound.failed} fail`,
-)
-if (survivors.length > 0) console.error(`Not noticed: ${survivors.join('; ')}`)
-if (survivors.length > 0 || sound.failed > 0 || sound.passed === 0) process.exit(1)
-process.exit(0)
+/** As many parts as given, at most; mutants of one file of tests stay together. */
+function partsOf(all: readonly Mutant[], count: number): readonly (readonly Mutant[])[] {
+  const parts: Mutant[][] = Array.from({ length: count }, () => [])
+  const byFile = [...Map.groupBy(all, ({ killedBy: [file] }) => file).values()]
+  for (const those of byFile.toSorted((a, b) => b.length - a.length))
+    parts.toSorted((a, b) => a.length - b.length)[0]?.push(...those)
+  return parts.filter(({ length }) => length > 0)
+}
+
+async function inProcess(part: readonly Mutant[]): Promise<Outcome> {
+  const child = fork(import.meta.filename)
+  const outcome = new Promise<Outcome>((told, failed) => {
+    child.once('message', (message) => told(message as Outcome))
+    child.once('exit', (code) => failed(new Error(`a process that plants mutants ended with ${code}`)))
+  })
+  child.send(part.map(({ name }) => name))
+  return outcome
+}
+
+function sumOf(numbers: readonly number[]): number {
+  return numbers.reduce((sum, number) => sum + number, 0)
+}
+
+async function plant(some: readonly Mutant[]): Promise<Outcome> {
+  for (const { file, edits, name } of some) {
+    const text = readFileSync(resolve(workspace, file), 'utf8')
+    edits.reduce((left, [find, replace]) => edited(left, find, replace, name), text)
+  }
+  const survivors: string[] = []
+  for (const mutant of some) {
+    const began = performance.now()
+    const { failed, passed } = await run(mutant)
+    const killed = failed > 0
+    if (!killed) survivors.push(mutant.name)
+    const seconds = ((performance.now() - began) / 1000).toFixed(1)
+    console.log(
+      `${killed ? 'killed  ' : 'SURVIVED'} ${seconds.padStart(5)} s  ${mutant.name}: ${failed} of ${failed + passed} tests fail`,
+    )
+  }
+  return { survivors, ...(await baseline(some)) }
+}
 
 function run(mutant: Mutant) {
   const [file, name] = mutant.killedBy
