@@ -104,7 +104,7 @@ describe('decode(encode(x))', () => {
         expect(text(decode(once))).toBe(once)
         expect(canonical(JSON.parse(once))).toBe(once)
       }),
-      { numRuns: 1_000 },
+      { numRuns: 1_000, includeErrorInReport: true },
     )
   })
 
