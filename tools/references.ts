@@ -14,6 +14,9 @@ export interface Reference {
 /** The pages whose rules each name a test. */
 export const ruledPages = ['docs/semantics.md', 'docs/reliability.md']
 
+/** All pages that name tests: those of the rules, and what is promised of them. */
+export const provenPages = [...ruledPages, 'docs/guarantees.md', 'README.md']
+
 const workspace = resolve(import.meta.dirname, '..')
 
 export function references(page: string): Reference[] {

@@ -1,8 +1,8 @@
-// Says which tests a run of tools/test.ts has skipped, and fails when a rule rests on one of them.
+// Says which tests a run of tools/test.ts has skipped, and fails when a rule or a promise rests on one of them.
 //
 //   node tools/skipped-tests.ts TEST_REPORT
 import { readFileSync } from 'node:fs'
-import { means, type Reference, references, ruledPages } from './references.ts'
+import { means, provenPages, type Reference, references } from './references.ts'
 
 export interface SkippedTest {
   /** From the root of the workspace. */
@@ -15,7 +15,7 @@ if (import.meta.main) {
   const [file = ''] = process.argv.slice(2)
   const { skippedTests } = JSON.parse(readFileSync(file, 'utf8')) as { skippedTests: SkippedTest[] }
   console.log(showSkipped(skippedTests))
-  const missed = unheldRules(skippedTests, ruledPages.flatMap(references))
+  const missed = unheldRules(skippedTests, provenPages.flatMap(references))
   for (const complaint of missed) console.log(complaint)
   if (missed.length > 0) process.exitCode = 1
 }

@@ -8,7 +8,7 @@ import { untold } from '../../packages/agent-runtime-persistence/test/untold.ts'
 import { exitCodes } from '../../packages/agent-runtime/src/index.ts'
 import { tellers } from '../../packages/agent-runtime/test/replay/tellers.ts'
 import { conditionOf } from '../conditional-tests.ts'
-import { references, ruledPages } from '../references.ts'
+import { provenPages, references, ruledPages } from '../references.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const everyPage = ['*.md', 'docs/**/*.md', 'examples/*/README.md', 'packages/*/README.md']
@@ -47,7 +47,7 @@ describe('every rule, trap and fault', () => {
     expect(promises.filter(([, , proof = '']) => !/\["[^"]+"\]\(/.test(proof))).toEqual([])
   })
 
-  test.each([...ruledPages, 'docs/guarantees.md', 'README.md'].flatMap(references))(
+  test.each(provenPages.flatMap(references))(
     '$page:$line names a test that is there: $path "$title"',
     ({ path, title }) => {
       expect(existsSync(join(root, path)), `${path} exists`).toBe(true)

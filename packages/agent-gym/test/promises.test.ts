@@ -41,7 +41,7 @@ describe('promises with a figure, measured on real processes', { timeout: 120_00
     expect(times(measured).filter((ms) => ms === null || ms > 30_000)).toEqual([])
   })
 
-  test('R6 the same tasks are started in the same order, by the published rule, on another Node too', async () => {
+  test('R6 the same tasks are started in the same order, by the published rule, in each process, whichever Node is named for it', async () => {
     const measured = await measureOrder({ orders: 1, tasks: 40, nodes: [process.execPath] }, means)
     expect(missesIn([measured])).toEqual([])
     expect(valueOf(measured, 'runs from scratch')).toBe(2)

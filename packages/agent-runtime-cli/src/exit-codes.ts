@@ -8,7 +8,7 @@ export const cliExitCodes = {
   failed: 1,
   /** It was called wrongly; nothing was done. */
   usage: 2,
-  /** The store is damaged, has lost commits, or is no store. */
+  /** The store is damaged, has lost commits, or is no store; or `doctor` found an error. */
   damaged: 65,
   /** There is no such store. */
   missing: 66,
@@ -18,9 +18,9 @@ export const cliExitCodes = {
   io: 74,
   /** The store was busy: try again. */
   busy: 75,
-  /** This user may not read or write it. */
+  /** This user may not read it, or not write there. */
   denied: 77,
-  /** Another version of the program or of Node is needed. */
+  /** Another version is needed: of the program, of Node, or of the store. */
   version: 78,
 } as const
 

@@ -74,7 +74,7 @@ describe('agent-runtime verify', () => {
     expect(await run('verify', `sqlite:${path}`)).toMatchObject({ code: 0 })
   })
 
-  test('of a damaged one tells the faults and the last good commit, and exits with 65', async () => {
+  test('H08 of a damaged one tells the faults and the last good commit, and exits with 65', async () => {
     const path = await storeOf(3)
     edit(path)
     const { code, out } = await run('verify', path)
@@ -87,7 +87,7 @@ describe('agent-runtime verify', () => {
     expect(JSON.parse(json)).toEqual(await verifyStore(`sqlite:${path}`))
   })
 
-  test('of one that lost commits too', async () => {
+  test('D05 of one that lost commits too', async () => {
     const path = await storeOf(2)
     copyFileSync(path, `${path}.older`)
     await storeOf(1, path)
@@ -108,7 +108,7 @@ describe('agent-runtime verify', () => {
     expect(out).toMatch(/damaged, 3 faults\n {2}event:.*\n {2}and 2 more\n/)
   })
 
-  test('lets no control character of a store through', async () => {
+  test('X10 lets no control character of a store through', async () => {
     const path = await storeOf(1)
     new Database(path).exec("UPDATE stream SET key = key || char(27) || '[2J' || char(10)").close()
     const { out } = await run('verify', path)
@@ -180,7 +180,7 @@ describe('agent-runtime backup', () => {
     expect(existsSync(`${path}.copy `)).toBe(false)
   })
 
-  test('that is ended by a signal leaves nothing, and exits with 128 and its number', async () => {
+  test('G12 that is ended by a signal leaves nothing, and exits with 128 and its number', async () => {
     const path = await storeOf(1)
     const db = new Database(path)
     db.exec('CREATE TABLE mine (data)')
@@ -197,7 +197,7 @@ describe('agent-runtime backup', () => {
   })
 })
 
-describe('what goes wrong', () => {
+describe('what goes wrong (docs/reliability.md G12)', () => {
   const folder = mkdtempSync(join(tmpdir(), 'cli-wrong-'))
   const path = join(folder, 'it.db')
   const cases: readonly [string, readonly string[], number, RegExp][] = [
@@ -218,7 +218,7 @@ describe('what goes wrong', () => {
       /does not exist; create the folder/,
     ],
   ]
-  test.each(cases)('%s', async (_, args, code, message) => {
+  test.each(cases)('is said in one line, with its code: %s', async (_, args, code, message) => {
     const found = await run(...args)
     expect(found).toEqual({ code, out: '', err: expect.stringMatching(message) as string })
     expect(found.err.trimEnd()).not.toContain('\n')
@@ -240,7 +240,7 @@ describe('the program', () => {
     expect(shell('--version').stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
   })
 
-  test('exits as its command does', async () => {
+  test('G12 exits as its command does', async () => {
     const path = await storeOf(1)
     expect(shell('verify', path)).toMatchObject({ status: 0, stderr: '' })
     edit(path)
@@ -249,7 +249,7 @@ describe('the program', () => {
     expect(shell()).toMatchObject({ status: 2, stdout: '' })
   })
 
-  test('is quiet when nobody reads on', async () => {
+  test('G12 is quiet when nobody reads on', async () => {
     const path = await storeOf(1)
     const child = spawn(process.execPath, [bin, 'doctor', path], { stdio: ['ignore', 'pipe', 'pipe'] })
     child.stdout.destroy()

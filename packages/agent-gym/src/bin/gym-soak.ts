@@ -1,8 +1,9 @@
+import { Interrupted } from '../cli/run-command.ts'
 import { soakCommand } from '../cli/soak-command.ts'
 import { endQuietlyWithoutReader } from '../cli/streams.ts'
 
 const stop = new AbortController()
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort())
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort(new Interrupted()))
 endQuietlyWithoutReader(process.stdout, process.stderr)
 process.exitCode = await soakCommand(
   process.argv.slice(2),

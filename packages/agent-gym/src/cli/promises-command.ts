@@ -82,7 +82,7 @@ function command(): Command {
     .option(...times('--cancels', 'R8: times that seventy running tasks with tools are canceled', 1))
     .option(...times('--reconnects', 'R9: times that a reader of events leaves and comes back', 100))
     .option(...times('--edits', 'R9: events edited, one at a time', 100))
-    .option('--seed <n>', 'draws the moments (default: 1)', number('a seed', 0, 2 ** 31 - 1, true), 1)
+    .option('--seed <n>', 'draws the moments', number('a seed', 0, 2 ** 31 - 1, true), 1)
     .option('--evidence', 'print the result as a page for docs/evidence/')
     .addHelpText(
       'after',

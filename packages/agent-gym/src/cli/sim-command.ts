@@ -60,7 +60,7 @@ function simOptions(): Command {
     .option('--keep <file>', 'add the result to those in this file; the page is of all of them then')
     .addHelpText(
       'after',
-      `\nBugs to plant: ${Object.keys(plants).join('; ')}.\n\nExit codes: 0 every rule held and enough happened, 1 not so, 2 a wrong command line.`,
+      `\nBugs to plant: ${Object.keys(plants).join('; ')}.\n\nExit codes: 0 every rule held and enough happened, 1 not so, 2 a wrong command line, 130 interrupted: what was played is told and kept.`,
     )
 }
 
@@ -93,6 +93,12 @@ async function playMany(
   const before = file === undefined ? [] : keptIn(file)
   if (before === undefined) throw new UsageError(`--keep: ${file} holds no runs of the simulation`)
   if (file !== undefined) assertKeepable(file)
+  // A seed counts once.
+  const played = before.find(({ first, last }) => first <= asked.last && asked.first <= last)
+  if (played !== undefined)
+    throw new UsageError(
+      `--keep: ${file} holds the seeds ${played.first} to ${played.last} already; name others, or take that run out of it`,
+    )
   // As it is now: the sources may change while it runs.
   const commit = evidence === true || file !== undefined ? currentCommit() : ''
   const begunAt = performance.now()
@@ -105,14 +111,16 @@ async function playMany(
   }
   const run = await runSeeds(asked, threads, tell, signal)
   const seeds = { first: asked.first, last: asked.first + run.seeds - 1 }
-  if (seeds.last < asked.last) console.err.write(`ended early, after seed ${seeds.last}\n`)
+  const isWhole = seeds.last === asked.last
+  if (!isWhole) console.err.write(`ended early, after seed ${seeds.last}\n`)
   const seconds = (performance.now() - begunAt) / 1_000
   const lacks = missing(run.seeds, run.counts)
   for (const line of lacks) console.err.write(`too little happened: ${line}\n`)
-  const played = keptRun(seeds, run, { seconds, threads, commit })
-  const runs = file === undefined ? [played] : keep(file, before, played)
+  const done = keptRun(seeds, run, { seconds, threads, commit })
+  const runs = file === undefined ? [done] : keep(file, before, done)
   console.out.write(evidence === true ? evidenceOf(runs) : summary(run, seconds))
-  return run.broken.length === 0 && lacks.length === 0 ? exitCode.ok : exitCode.failed
+  if (run.broken.length > 0 || lacks.length > 0) return exitCode.failed
+  return isWhole ? exitCode.ok : exitCode.interrupted
 }
 
 /** What is played for hours is not lost for want of a folder. */

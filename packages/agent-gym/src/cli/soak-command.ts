@@ -2,7 +2,7 @@ import { Command } from 'commander'
 import { evidenceOf } from '../soak/evidence.ts'
 import { type Leak, leaks } from '../soak/load.ts'
 import type { Sample } from '../soak/sample.ts'
-import { soak, type Soaked } from '../soak/soak.ts'
+import { soak, type Soaked, type SoakPlan } from '../soak/soak.ts'
 import { currentCommit } from '../report/evidence.ts'
 import { showNumber } from '../report/numbers.ts'
 import { type ExitCode, exitCode, UsageError } from './exit-code.ts'
@@ -18,34 +18,45 @@ interface Flags {
   readonly evidence?: boolean
 }
 
-/** `pnpm soak`. Answers with its exit code. When the signal aborts it ends after the round that runs. */
+/** `pnpm soak`. Answers with its exit code. When the signal aborts it ends after the round that runs, and judges nothing. */
 export async function soakCommand(
   args: readonly string[],
   console: Console,
   signal: AbortSignal,
 ): Promise<ExitCode> {
+  let read: ReturnType<typeof readPlan>
   try {
-    const flags = parse(
-      soakOptions(),
-      args.filter((arg) => arg !== '--'),
-    ) as Flags
-    const { minutes = 0, tasks = flags.minutes === undefined ? 2_000 : 0, seed } = flags
-    const commit = flags.evidence === true ? currentCommit() : ''
-    // Ten samples at least, and not many hundred.
-    const round = minutes > 5 ? 1_000 : Math.max(20, Math.min(1_000, Math.floor(tasks / 10)))
-    const plan = {
-      seed,
-      tasks,
-      minutes,
-      leak: leakNamed(flags.plant),
-      warmUp: minutes > 0 ? 2_000 : Math.min(500, tasks),
-      round,
-    }
-    const soaked = await soak(plan, signal, (sample) => console.err.write(`${lineOf(sample)}\n`))
-    console.out.write(flags.evidence === true ? evidenceOf(plan, soaked, commit) : show(soaked, seed))
-    return isSound(soaked) ? exitCode.ok : exitCode.failed
+    read = readPlan(args)
   } catch (error) {
     return codeOf(error, console)
+  }
+  const { evidence, ...plan } = read
+  try {
+    const commit = evidence ? currentCommit() : ''
+    const soaked = await soak(plan, signal, (sample) => console.err.write(`${lineOf(sample)}\n`))
+    console.out.write(evidence ? evidenceOf(plan, soaked, commit) : show(soaked, plan.seed))
+    return isSound(soaked) ? exitCode.ok : exitCode.failed
+  } catch (error) {
+    // What fails once it is told to end fails of that.
+    return codeOf(signal.aborted ? signal.reason : error, console)
+  }
+}
+
+function readPlan(args: readonly string[]): SoakPlan & { readonly evidence: boolean } {
+  const flags = parse(
+    soakOptions(),
+    args.filter((arg) => arg !== '--'),
+  ) as Flags
+  const { minutes = 0, tasks = flags.minutes === undefined ? 2_000 : 0, seed } = flags
+  return {
+    seed,
+    tasks,
+    minutes,
+    leak: leakNamed(flags.plant),
+    warmUp: minutes > 0 ? 2_000 : Math.min(500, tasks),
+    // Ten samples at least, and not many hundred.
+    round: minutes > 5 ? 1_000 : Math.max(20, Math.min(1_000, Math.floor(tasks / 10))),
+    evidence: flags.evidence === true,
   }
 }
 
@@ -60,14 +71,16 @@ function soakOptions(): Command {
       'how many tasks at least (default: 2000, unless --minutes is given)',
       number('a number of tasks', 1, 1_000_000_000, true),
     )
-    .option('--seed <n>', 'draws the load (default: 1)', number('a seed', 0, 2 ** 31 - 1, true), 1)
+    .option('--seed <n>', 'draws the load', number('a seed', 0, 2 ** 31 - 1, true), 1)
     .option('--plant <leak>', 'plant a leak, to see it found')
     .option('--evidence', 'print the result as a page for docs/evidence/')
     .addHelpText(
       'after',
       `\nLeaks to plant: ${Object.entries(leaks)
         .map(([name, what]) => `${name} (${what})`)
-        .join('; ')}.\n\nExit codes: 0 nothing grows, 1 something does, 2 a wrong command line.`,
+        .join(
+          '; ',
+        )}.\n\nExit codes: 0 nothing grows, 1 something does, 2 a wrong command line, 130 interrupted.`,
     )
 }
 

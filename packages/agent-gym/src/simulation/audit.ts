@@ -290,11 +290,11 @@ export class Audit {
   }
 }
 
-/** Whether a task that is new came into the queue at once. */
 function isChild(first: AuditedEvent | undefined): boolean {
   return (JSON.parse(first?.data ?? '{}') as { parentId?: unknown }).parentId !== undefined
 }
 
+/** Whether a task that is new came into the queue at once. */
 function entersQueue(first: AuditedEvent | undefined): boolean {
   const { dueAt, held } = JSON.parse(first?.data ?? '{}') as { dueAt?: number; held?: true }
   return dueAt === undefined && held !== true

@@ -113,6 +113,18 @@ export const plants: Readonly<Record<string, (ground: Ground) => Planted>> = {
         ),
       }),
     }),
+  'a memo of a task that nobody holds': (ground) =>
+    onTables(ground, (tables) => ({
+      afterTurn() {
+        if (ground.random.int(50) === 0) tables.recordForNobody()
+      },
+    })),
+  'a lease that ends without its task': (ground) =>
+    onTables(ground, (tables) => ({
+      afterTurn() {
+        if (ground.random.int(50) === 0) tables.endLease()
+      },
+    })),
   'the same workers after a crash': ({ processes }) =>
     plain({
       workerIds: (count, process) =>
@@ -489,6 +501,21 @@ class Tables {
       this.#chainAnew(memo.task)
     })
     this.#unlessBusy(() => overwrite.immediate())
+  }
+
+  /** As by a store that records a step and does not look who asks. */
+  recordForNobody(): void {
+    const queued = this.#get('SELECT id AS task FROM task WHERE state = 0 ORDER BY id DESC LIMIT 1 + 0')
+    const data = { key: 'of nobody', position: 1_000, durationMs: 0, result: null }
+    if (queued !== undefined) this.#append(queued.task, 'step.completed', data)
+  }
+
+  /** Its task runs on under it. */
+  endLease(): void {
+    this.#run(
+      "UPDATE lease SET state = 2, ended_at = ?, end_reason = 'expired', end_seq = 0 WHERE id = (SELECT max(id) FROM lease WHERE state = 0)",
+      Math.floor(Date.UTC(2026, 0, 1) + this.#ground.now()),
+    )
   }
 
   #chainAnew(task: number): void {

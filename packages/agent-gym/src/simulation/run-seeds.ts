@@ -42,7 +42,9 @@ export async function runSeeds(
   signal?: AbortSignal,
 ): Promise<SeedsRun> {
   const stretches: SeedRange[] = []
-  for (let from = first; from <= last; from += STRETCH)
+  // Who was told to end before there was anything to listen is not told again.
+  const end = signal?.aborted === true ? first - 1 : last
+  for (let from = first; from <= end; from += STRETCH)
     stretches.push({ first: from, last: Math.min(last, from + STRETCH - 1) })
   signal?.addEventListener('abort', () => stretches.splice(0), { once: true })
   let run: SeedsRun = {

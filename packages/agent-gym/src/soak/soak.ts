@@ -48,12 +48,13 @@ const bars = { heapMb: 0.5, handles: 2, listeners: 0, walMib: 64, left: 0 } as c
 /** What is not let go of by then, after the last runtime was closed, would keep a program from ending. */
 const graceMs = 2_000
 
-/** Soaks a runtime on a file of its own. When the signal aborts it ends with what there is. */
+/** Soaks a runtime on a file of its own. Rejects when the signal aborts: of less than was asked for nothing is known. */
 export async function soak(
   plan: SoakPlan,
   signal: AbortSignal,
   tell: (sample: Sample) => void,
 ): Promise<Soaked> {
+  signal.throwIfAborted()
   const folder = mkdtempSync(join(tmpdir(), 'gym-soak-'))
   const database = join(folder, 'soak.db')
   const began = performance.now()
@@ -71,18 +72,24 @@ export async function soak(
       const wal = setInterval(() => {
         longestWal = Math.max(longestWal, sampler.walSize)
       }, 100)
-      await load.round(plan.warmUp)
-      delay.enable()
-      const isLongEnough = () =>
-        samples.length >= 9 && load.ended >= plan.tasks && performance.now() - began >= plan.minutes * 60_000
-      while (!isLongEnough() && !signal.aborted) {
-        await load.round(plan.round)
-        const sample = await sampler.take(load.ended)
-        samples.push(sample)
-        tell(sample)
+      try {
+        await load.round(plan.warmUp)
+        delay.enable()
+        const isLongEnough = () =>
+          samples.length >= 9 &&
+          load.ended >= plan.tasks &&
+          performance.now() - began >= plan.minutes * 60_000
+        while (!isLongEnough()) {
+          signal.throwIfAborted()
+          await load.round(plan.round)
+          const sample = await sampler.take(load.ended)
+          samples.push(sample)
+          tell(sample)
+        }
+      } finally {
+        delay.disable()
+        clearInterval(wal)
       }
-      delay.disable()
-      clearInterval(wal)
       ;({ counts: kinds, comings } = load)
     }
     const left = leaksBetween(before, await watch.countSettled([], before, graceMs))

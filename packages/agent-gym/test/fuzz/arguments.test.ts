@@ -116,7 +116,7 @@ describe('whatever it is given, the gym says what is wrong with it (docs/reliabi
   const commands = {
     'gym:kills': (args: readonly string[]) => killsCommand(args, console, stop),
     sim: (args: readonly string[]) => simCommand(args, console, stop),
-    soak: (args: readonly string[]) => soakCommand(args, console, stop),
+    'gym:soak': (args: readonly string[]) => soakCommand(args, console, stop),
     'gym:races': (args: readonly string[]) => racesCommand(args, console, stop),
     'gym:promises': (args: readonly string[]) => promisesCommand(args, console, stop),
     'gym:telemetry-cost': cost(telemetryCost),
@@ -146,6 +146,7 @@ describe('whatever it is given, the gym says what is wrong with it (docs/reliabi
     'gym:kills',
     'gym:races',
     'gym:promises',
+    'gym:soak',
     'gym:telemetry-cost',
     'gym:step-cost',
     'gym:share-cost',

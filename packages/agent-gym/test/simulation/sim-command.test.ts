@@ -60,11 +60,27 @@ describe('pnpm sim', () => {
     expect(out).toMatch(/claims [1-9]/)
   })
 
-  test('a range that is interrupted ends with what was played of it', { timeout }, async () => {
-    const { code, out, err } = await simUntil(AbortSignal.timeout(1), '--seeds', '1..4000', '--threads', '1')
-    expect(code).toBe(0)
-    expect(out).toMatch(/^20 seeds \(/)
-    expect(err).toBe('ended early, after seed 20\n')
+  test(
+    'a range that is interrupted ends with what was played of it, and is not what was asked for',
+    { timeout },
+    async () => {
+      const { code, out, err } = await simUntil(
+        AbortSignal.timeout(1),
+        '--seeds',
+        '1..4000',
+        '--threads',
+        '1',
+      )
+      expect(code).toBe(130)
+      expect(out).toMatch(/^20 seeds \(/)
+      expect(err).toBe('ended early, after seed 20\n')
+    },
+  )
+
+  test('a range that is interrupted before it begins plays nothing', async () => {
+    const { code, out } = await simUntil(AbortSignal.abort(), '--seeds', '1..4000')
+    expect(code).toBe(130)
+    expect(out).toMatch(/^0 seeds \(/)
   })
 
   test('--evidence makes a page of it', { timeout }, async () => {
@@ -83,6 +99,9 @@ describe('pnpm sim', () => {
     const { code, out } = await sim('--seeds', '4..4', '--keep', file, '--evidence')
     expect(code).toBe(0)
     expect(out).toMatch(/\| seeds \| 2 \|[^]+\| 4 to 4 \| none \|[^]+\| 5 to 5 \| none \|/)
+    const again = await sim('--seeds', '5..6', '--keep', file)
+    expect([again.code, again.out]).toEqual([2, ''])
+    expect(again.err).toContain('holds the seeds 5 to 5 already')
   })
 
   test('--keep takes no file that holds something else', { timeout }, async () => {

@@ -163,7 +163,6 @@ function* leaseRules({ record, events, leases }: TaskSnapshot): Iterable<string>
   }
 }
 
-/** I6: a key has one memo, and the memos are what their events say. */
 /** What sent the task back, as its events say. */
 function rejectionsIn(events: TaskSnapshot['events']): { since: number; seq: number }[] {
   return events.flatMap(({ type, seq, data }) => {
@@ -173,6 +172,7 @@ function rejectionsIn(events: TaskSnapshot['events']): { since: number; seq: num
   })
 }
 
+/** I6: a key has one memo, and the memos are what their events say. */
 function* memoRules({ events, steps }: TaskSnapshot): Iterable<string> {
   const sentBack = rejectionsIn(events)
   const recorded = events.filter(
