@@ -30,6 +30,12 @@ describe('a process that is killed again and again', () => {
     expect(counts.tasks).toBeGreaterThanOrEqual(counts.acknowledged)
   })
 
+  test('is killed also where it has nothing left to do: each kill that is counted is one', async () => {
+    const plan = { seed: 36, store: 0, kills: 1, submissions: 0, compileCache: folder }
+    const { faults, kills, killedOpening } = await killStore(plan, new AbortController().signal)
+    expect([faults, kills, killedOpening]).toEqual([[], 1, 0])
+  })
+
   test('would be found out: what is lost, invented, repeated or changed is a fault', async () => {
     const ids = await livePeacefully()
     expect(await checkStore(folder, acks)).toMatchObject({ faults: [], tasks: 21 })

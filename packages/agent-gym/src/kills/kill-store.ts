@@ -76,7 +76,14 @@ async function live(
   const first = acks.firstUnknown
   const child = spawn(
     process.execPath,
-    ['--disable-warning=ExperimentalWarning', program, folder, String(first), String(submissions)],
+    [
+      '--disable-warning=ExperimentalWarning',
+      program,
+      folder,
+      String(first),
+      String(submissions),
+      kill === undefined ? 'last' : 'killed',
+    ],
     { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, NODE_COMPILE_CACHE: compileCache }, signal },
   )
   const ended = endOf(child)
@@ -96,6 +103,8 @@ async function live(
   if (code !== null && code !== 0) throw new Error(`a life ended with code ${code}: ${stderr}`)
   if (code === null && kill === undefined)
     throw new Error(`the last life was killed by something else: ${stderr}`)
+  // Or it would count as a kill.
+  if (code === 0 && kill !== undefined) throw new Error(`a life ended before it was killed: ${stderr}`)
   return code === 0 ? 'done' : isOpen ? 'killed' : 'killed opening'
 }
 

@@ -1,12 +1,12 @@
-// One life of a process that is killed: it submits, says what was acknowledged, and works, until its parent kills it. In its last life it
-// submits nothing and ends when nothing is left to do.
+// One life of a process that is killed: it submits, says what was acknowledged, and works, until its parent kills it. The last
+// life submits what no life was told of, and ends when nothing is left to do.
 import { openSync, writeSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createRuntime } from '@ku0/agent-runtime'
 import { openLedger } from '../work/ledger.ts'
 import { killTasks } from './work.ts'
 
-const [folder = '', first = '0', count = '0'] = process.argv.slice(2)
+const [folder = '', first = '0', count = '0', which = ''] = process.argv.slice(2)
 const told = openSync(`${folder}/told.txt`, 'a')
 /** The system has what is written at once: what was said stays said when the process is killed in the next moment. */
 const say = (line: string) => void writeSync(told, `${line}\n`)
@@ -32,6 +32,8 @@ for (;;) {
   if (Object.values(depth).reduce((sum, queued) => sum + queued, delayed + running + waiting) === 0) break
   await sleep(20)
 }
+// Whoever is to be killed is there for it, however quick the machine is; who is left behind by its parent goes by itself.
+if (which !== 'last') await sleep(60_000)
 await runtime.stop()
 await ledger.close()
 
