@@ -52,7 +52,11 @@ export function startProgram(
           const at = lines.findIndex((line) => line.startsWith(beginning))
           if (at !== -1) found(lines.splice(at, 1)[0] ?? '')
           else if (child.exitCode === null && child.signalCode === null) return
-          else failed(new Error(`${name} ended and never said '${beginning}': ${lines.join(' / ')}`))
+          else {
+            const why = (stderr: string) =>
+              new Error(`${name} ended and never said '${beginning}': ${[...lines, stderr].join(' / ')}`)
+            void ended.then(({ stderr }) => failed(why(stderr)), failed)
+          }
           waiting.delete(wake)
         }
         waiting.add(wake)
