@@ -37,7 +37,7 @@ async function asleep(sleeps = 'at once', thread = true) {
 
 test.each([
   ['before it asks for anything', 'at once', true, 3],
-  ['before it asks for anything, with its store in its own thread', 'at once', false, 3],
+  ['before it asks for anything, with its store in the thread of the program', 'at once', false, 3],
   ['when it was told that its lease is live, and has not heard it', 'confirmed', true, 3],
   ['when a step of its that is to begin has been recorded, and it has not heard it', 'intended', true, 1],
 ])(
