@@ -180,6 +180,55 @@ describe('docs/operating.md', () => {
   })
 })
 
+describe('figures that stand in other pages, too, are those of the evidence', () => {
+  const kills = evidence('kills')
+  const races = evidence('races')
+  const simulation = evidence('simulation')
+  const soak = evidence('soak')
+  const [, noticed = ''] = /^\| noticed +\| \d+: ([\d.]+ %)/m.exec(read('docs/evidence/stryker.md')) ?? []
+
+  test.each([
+    ['README.md', `0 lost of ${kills('submissions acknowledged')} over ${kills('kills (SIGKILL)')} SIGKILLs`],
+    ['README.md', `0 of the steps of ${kills('tasks, with their children')} tasks`],
+    ['README.md', `${races('stopped in a step, woken when another had taken over')} SIGSTOPs`],
+    ['README.md', `${simulation('seeds')} simulated lives`],
+    ['README.md', `${races('races')} with the end`],
+    [
+      'README.md',
+      `heap: ${soak('heap after a collection', 2)} MB more for 10 000 tasks, over ${soak('tasks')}`,
+    ],
+    ['docs/reliability.md', `[The last ones](evidence/stryker.md): ${noticed}`],
+  ])('%s: %s', (page, figure) => {
+    expect(read(page).includes(figure), `${page} says: ${figure}`).toBe(true)
+  })
+
+  test('and nothing was lost, repeated or broken', () => {
+    const lines = [
+      'acknowledged and lost',
+      'recorded steps that ran again',
+      'submissions that became two tasks',
+    ]
+    expect(lines.map((what) => kills(what))).toEqual(['0', '0', '0'])
+    const faults = read('docs/evidence/races.md').match(/^\| faults\b.*$/gm) ?? []
+    expect(faults).toHaveLength(3)
+    expect(faults.filter((line) => !/\| 0 +\|$/.test(line))).toEqual([])
+    expect(read('docs/evidence/simulation.md')).toMatch(/^\| broken +\| none +\|$/m)
+  })
+})
+
+/** The number that a page of evidence has in a row, as pages show it. */
+function evidence(page: string) {
+  const rows = read(`docs/evidence/${page}.md`).matchAll(/^\| ([^|]+?) +\| (-?[\d ]*\d(?:\.\d+)?)/gm)
+  const numbers = new Map(
+    [...rows].map(([, what = '', number = '']) => [what, Number(number.replaceAll(' ', ''))]),
+  )
+  return (what: string, digits = 0) => {
+    const number = numbers.get(what)
+    if (number === undefined) throw new Error(`docs/evidence/${page}.md has no row '${what}'`)
+    return number.toFixed(digits).replaceAll(/\B(?=(?:\d{3})+$)/g, digits === 0 ? ' ' : '')
+  }
+}
+
 interface Section {
   readonly name: string
   readonly text: string
