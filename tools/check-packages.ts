@@ -1,5 +1,6 @@
 // Checks what users will install: packs each public package, lints the tarballs, installs them into an empty
-// project with npm, and imports every entry point there, on each version of Node that is promised.
+// project with npm, and imports every entry point there, on each version of Node that is promised. What is recorded, hashed and ordered
+// there has to be the same on all of them.
 //
 //   pnpm check:packages
 import { execFileSync } from 'node:child_process'
@@ -48,8 +49,22 @@ try {
   )
   if (program !== undefined) writeFileSync(join(project, 'readme.ts'), program.code)
 
+  writeFileSync(
+    join(project, 'behaviour.ts'),
+    asUserOf('packages/agent-runtime', 'test/processes/behaviour.ts'),
+  )
+  let behaviour: string | undefined
+
   for (const node of [process.execPath, ...oldestNodes.map(fetchNode)]) {
     execFileSync(node, ['import.mjs'], { cwd: project, stdio: 'inherit' })
+    const said = execFileSync(node, ['--disable-warning=ExperimentalWarning', 'behaviour.ts'], {
+      cwd: project,
+      encoding: 'utf8',
+    })
+    behaviour ??= said
+    if (said.split('\n').length < 18 || said !== behaviour)
+      throw new Error(`what is recorded, hashed and ordered is not the same on ${node}:\n${said}`)
+    console.log('  what is recorded, hashed and ordered is the same')
     for (const command of packages.flatMap(({ manifest }) => Object.keys(manifest.bin ?? {}))) {
       execFileSync(node, [join(project, 'node_modules/.bin', command), '--help'], { cwd: project })
       console.log(`  ${command} --help runs`)
@@ -116,6 +131,19 @@ function install(tarballs: string[]): string {
     stdio: 'inherit',
   })
   return project
+}
+
+/** A program of a package's tests, as one who has installed the package writes it. */
+function asUserOf(folder: string, file: string): string {
+  const { name, exports } = readManifest(join(workspace, folder, 'package.json'))
+  return readFileSync(join(workspace, folder, file), 'utf8').replaceAll(
+    /'(?:\.\.\/)+src\/(?:(\w+)\/)?index\.ts'/g,
+    (source, door?: string) => {
+      const subpath = door === undefined ? '.' : `./${door}`
+      if (exports[subpath] === undefined) throw new Error(`${name} has no door for ${source}`)
+      return `'${name}${subpath.slice(1)}'`
+    },
+  )
 }
 
 /** A worker's entry is only resolved: it runs in a thread. */

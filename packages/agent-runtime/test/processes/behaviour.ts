@@ -1,5 +1,5 @@
 // Says all that a task left behind, and in which order tasks and workers come, as text: to be the same whatever the machine's language,
-// place and time zone.
+// place and time zone. Plain enough for the oldest Node that the packages are for: `pnpm check:packages` runs it there, too.
 import { z } from 'zod'
 import { defineTask } from '../../src/index.ts'
 import { createTestRuntime } from '../../src/testing/index.ts'
@@ -33,7 +33,7 @@ const task = defineTask({ type: 'behaviour', input: z.any() }, async (ctx, input
   await ctx.sleepUntil('dawn', new Date('2026-10-25T00:30:00Z'))
   return { ...(input as object), at: new Date('2026-03-29T01:30:00Z'), size: 12345678901234567890n }
 })
-await using test = await createTestRuntime({
+const test = await createTestRuntime({
   tasks: [task],
   now: new Date('2026-10-24T23:30:00Z'),
   seed: 'places',
@@ -52,3 +52,4 @@ for (const receipt of receipts) {
   console.log(receipt.taskId, lease?.workerId, hash, JSON.stringify(events))
 }
 console.log(JSON.stringify(await test.runtime.schedules.list()))
+await test[Symbol.asyncDispose]()
