@@ -2,6 +2,10 @@ import type { SameComparisons } from './scores.ts'
 
 /** The changes to comparisons that nothing that can come tells from what stands there. */
 export const sameComparisons: SameComparisons = {
+  'codec-write.ts': {
+    'i <= keys.length': 'nothing is greater than what is not there',
+    'keys[i - 1] as string >= (keys[i] as string)': 'no two keys of an object are equal',
+  },
   'decide/evaluation.ts': {
     'Math.abs(sum - 1) < sumTolerance':
       'no sum of doubles is that far from 1: the difference has too few digits',
@@ -22,6 +26,8 @@ export const sameComparisons: SameComparisons = {
     'this.#matching.size > MAX_CACHED_TYPES': 'who listens is the same, kept or found anew',
     'this.#matching.size < MAX_CACHED_TYPES': 'who listens is the same, kept or found anew',
   },
+  'fold-events.ts': { 'a.key <= b.key': 'no two waits of a task share a key' },
+  'hash.ts': { 'one <= other': 'the two are not equal there' },
   'share-tree.ts': {
     'order <= 0': 'the two are not equal there',
     'weights[1] >= 3 * weights[0]': 'turned or not, the tree is balanced, and its order the same',

@@ -303,6 +303,17 @@ describe('encode refuses', () => {
     expect((error as Error).message).toContain(reason)
   })
 
+  test('G09 with what was thrown as the cause, where something was', () => {
+    const thrown = new Error('no')
+    const value = {
+      get secret() {
+        throw thrown
+      },
+    }
+    expect(catchError(() => text(value))).toHaveProperty('cause', thrown)
+    expect(catchError(() => text({ a: () => 1 }))).not.toHaveProperty('cause')
+  })
+
   test('G02 the limit is 64 levels, which every version of a history goes by', () => {
     expect(MAX_DEPTH).toBe(64)
   })

@@ -155,13 +155,14 @@ describe('the row that the events of a task make', () => {
     const { row, problems } = fold(
       queued,
       ['step.inherited', { key: 'a', position: 0 }],
-      ['wait.inherited', { key: 'w', position: 1 }],
+      ['step.inherited', { key: 'b', position: 1 }],
+      ['wait.inherited', { key: 'w', position: 2 }],
       start(),
-      ['step.started', { key: 'b', position: 1 }],
-      ['step.failed', { key: 'b', position: 1 }],
-      ['step.completed', { key: 'b', position: 1 }],
+      ['step.started', { key: 'c', position: 3 }],
+      ['step.failed', { key: 'c', position: 3 }],
+      ['step.completed', { key: 'c', position: 3 }],
     )
-    expect([row['steps'], problems]).toEqual([2, []])
+    expect([row['steps'], problems]).toEqual([3, []])
   })
 
   test('has a checkpoint while that is the last thing that the pass recorded', () => {

@@ -134,8 +134,8 @@ export function parseExecutionConfig(input: unknown = {}): {
 /** What the fields say, and the relations between fields that are well in themselves: zod leaves those out when any field is not. */
 function allProblems(issues: readonly z.core.$ZodIssue[], input: unknown): ConfigProblem[] {
   const problems = issues.flatMap((issue) => problemsOf(issue, input))
-  const isRelation = issues.every(({ code, path }) => code === 'custom' && path.length === 1)
-  if (isRelation || typeof input !== 'object' || input === null) return problems
+  const areRelations = issues.every(({ code }) => code === 'custom')
+  if (areRelations || typeof input !== 'object' || input === null) return problems
   const bad = new Set(issues.map(({ path }) => path[0]))
   const good = Object.entries(input).filter(([key]) => knownKeys([]).includes(key) && !bad.has(key))
   const rest = ExecutionConfig.safeParse(Object.fromEntries(good))
