@@ -56,7 +56,7 @@ try {
   const machine = `${cpus().length} cores (${cpus()[0]?.model ?? 'unknown'}), Node ${process.versions.node}`
   const date = new Date().toISOString().slice(0, 10)
   const run = scores.map((score): KeptScore => ({ ...score, direct, commit, date, machine }))
-  const all = keep === undefined ? run : kept(keptIn(keep), run)
+  const all = kept(keep === undefined ? [] : keptIn(keep), run)
   if (keep !== undefined) writeFileSync(keep, `${JSON.stringify(all, undefined, 2)}\n`)
   console.log(evidenceOf(all))
   const lacks = shortfalls(scores)

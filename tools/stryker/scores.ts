@@ -46,7 +46,6 @@ export function scoresOf({ files }: Report, folder: string): readonly FileScore[
             `${location.start.line}: ${mutatorName}${replacement === undefined ? '' : `, ${shortened(replacement)}`}`,
         ),
     }))
-    .filter(({ noticed, unnoticed }) => noticed + unnoticed.length > 0)
     .toSorted((a, b) => (a.file < b.file ? -1 : 1))
 }
 
@@ -96,12 +95,12 @@ export interface KeptScore extends FileScore {
   readonly machine: string
 }
 
-/** Scores of a run take the place of those that files had before. */
+/** Scores of a run take the place of those that files had before; a file of which nothing counts has none. */
 export function kept(before: readonly KeptScore[], run: readonly KeptScore[]): readonly KeptScore[] {
   const isNew = new Set(run.map(({ file }) => file))
-  return [...before.filter(({ file }) => !isNew.has(file)), ...run].toSorted((a, b) =>
-    a.file < b.file ? -1 : 1,
-  )
+  return [...before.filter(({ file }) => !isNew.has(file)), ...run]
+    .filter(({ noticed, unnoticed }) => noticed + unnoticed.length > 0)
+    .toSorted((a, b) => (a.file < b.file ? -1 : 1))
 }
 
 /** The results as a page. */

@@ -29,6 +29,14 @@ test('of several runs each file counts as in its last one', () => {
   expect(evidenceOf(all)).toContain('| noticed  | 3: 100.0 % |')
 })
 
+test('a file of which nothing counted in its last run has no score any more', () => {
+  const files = (...all: readonly ReturnType<typeof reported>[]) =>
+    scoresOf({ files: Object.assign({}, ...all) }, folder)
+  const first = of('a', files(reported('a.ts', 'Killed'), reported('b.ts', 'Survived')))
+  const second = of('b', files(reported('b.ts', 'Ignored')))
+  expect(kept(first, second).map(({ file }) => file)).toEqual(['a.ts'])
+})
+
 test('what was noticed counts, what cannot be told does not, and what nobody noticed is named', () => {
   const files = reported(
     'decide/order.ts',
@@ -46,6 +54,7 @@ test('what was noticed counts, what cannot be told does not, and what nobody not
       noticed: 2,
       unnoticed: ['3: BooleanLiteral, `a \\| b`', '4: BooleanLiteral, `a \\| b`'],
     },
+    { file: 'index.ts', noticed: 0, unnoticed: [] },
   ])
   const page = evidenceOf(of('abc', scores))
   expect(page).toContain('| noticed  | 2: 50.0 % |')
