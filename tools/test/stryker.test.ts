@@ -1,5 +1,7 @@
+import { existsSync, readFileSync } from 'node:fs'
+import path from 'node:path'
 import { expect, test } from 'vitest'
-import { evidenceOf, kept, scoresOf, shortfalls } from '../stryker/scores.ts'
+import { evidenceOf, kept, scoresOf, shortfalls, type KeptScore } from '../stryker/scores.ts'
 
 const mutant = (status: string, line = 1, mutatorName = 'BooleanLiteral') => ({
   mutatorName,
@@ -88,4 +90,15 @@ test('a change to a comparison that nobody notices is said, unless it is known t
   expect(shortfalls(scores, two)).toEqual([
     'lane.ts: `c <= d` is noticed, or is no more: take it from the list of those that cannot be',
   ])
+})
+
+test('the results of the last long runs fall short of nothing, and are of files that there are', () => {
+  const root = path.join(import.meta.dirname, '../..')
+  const last = JSON.parse(
+    readFileSync(path.join(root, 'docs/evidence/stryker.json'), 'utf8'),
+  ) as readonly KeptScore[]
+  expect(last.length).toBeGreaterThan(90)
+  expect(shortfalls(last)).toEqual([])
+  const sources = path.join(root, 'packages/agent-runtime-core/src')
+  expect(last.map(({ file }) => file).filter((file) => !existsSync(path.join(sources, file)))).toEqual([])
 })
