@@ -36,13 +36,24 @@ describe('a process that is killed again and again', () => {
     expect([faults, kills, killedOpening]).toEqual([[], 1, 0])
   })
 
+  test('is not taken at a word that a kill has cut, and its successor at every one', () => {
+    const told = join(folder, 'told.txt')
+    appendFileSync(told, '\ncall 0;\nack 0 67e825c0-8c0a-814a')
+    acks.read(told)
+    expect([acks.count, acks.next, acks.firstUnknown]).toEqual([0, 1, 0])
+    appendFileSync(told, '\ncall 0;\nack 0 67e825c0-8c0a-814a-8721;\nca')
+    acks.read(told)
+    expect([...acks.ids]).toEqual([[0, new Set(['67e825c0-8c0a-814a-8721'])]])
+    expect([acks.next, acks.inDoubt]).toEqual([1, 1])
+  })
+
   test('would be found out: what is lost, invented, repeated or changed is a fault', async () => {
     const ids = await livePeacefully()
     expect(await checkStore(folder, acks)).toMatchObject({ faults: [], tasks: 21 })
     const [first = '', second = ''] = ids
 
     acks.heard('ack 3 another')
-    appendFileSync(join(folder, 'ledger.txt'), `${first} one 1 2 ${first}/one\n`)
+    appendFileSync(join(folder, 'ledger.txt'), `\n${first} one 1 2 ${first}/one;`)
     const db = new Database(join(folder, 'runtime.db'))
     const { id } = db.prepare('SELECT id FROM task ORDER BY id LIMIT 1 OFFSET 1').get() as { id: number }
     db.prepare("UPDATE event SET at = at + 1 WHERE task = ? AND type = 'task.started'").run(id)

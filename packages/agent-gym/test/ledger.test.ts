@@ -28,20 +28,21 @@ it('gives back what was witnessed, in order, of several writers', async () => {
 
 it('is appended to, never written anew', async () => {
   const file = ledgerFile()
-  writeFileSync(file, 'task-0 step 1 1 key\n')
+  writeFileSync(file, '\ntask-0 step 1 1 key;')
   const ledger = openLedger(file, { sync: true })
   await ledger.witness(effect(1, 'one'))
   await ledger.close()
-  expect(readFileSync(file, 'utf8')).toBe('task-0 step 1 1 key\ntask-1 one 1 1 key-1-one\n')
+  expect(readFileSync(file, 'utf8')).toBe('\ntask-0 step 1 1 key;\ntask-1 one 1 1 key-1-one;')
 })
 
-it('names lines it cannot read, the torn last one too', () => {
+it('names lines it cannot read, and leaves out what a kill has cut', () => {
   const file = ledgerFile()
-  writeFileSync(file, 'task-1 one 1 1 key\ntask-1 two x 1 key\n\n')
-  appendFileSync(file, 'task-1 three 1')
+  writeFileSync(file, '\ntask-1 one 1 1 key;\ntask-1 two x 1 key;\n;\ntask-1 three 1\ntask-1 four 1 2 ke')
+  appendFileSync(file, '\ntask-1 four 2 3 key;')
+  const entry = { taskId: 'task-1', stepKey: 'one', attempt: 1, fencingToken: 1, idempotencyKey: 'key' }
   expect(readLedger(file)).toEqual({
-    entries: [{ taskId: 'task-1', stepKey: 'one', attempt: 1, fencingToken: 1, idempotencyKey: 'key' }],
-    malformed: ['task-1 three 1', 'task-1 two x 1 key', ''],
+    entries: [entry, { ...entry, stepKey: 'four', attempt: 2, fencingToken: 3 }],
+    malformed: ['task-1 two x 1 key', ''],
   })
 })
 

@@ -60,7 +60,7 @@ export async function checkStore(folder: string, acks: Acknowledgements): Promis
     }
     const { entries: ledger, malformed } = readLedger(join(folder, 'ledger.txt'))
     const witnessed = new Set(ledger.map(({ taskId, stepKey }) => `${taskId} ${stepKey}`))
-    for (const line of malformed) faults.push(`a torn line of the ledger: ${line}`)
+    for (const line of malformed) faults.push(`the ledger has '${line}'`)
     for (const { taskId } of tasks)
       for (const key of stepKeys)
         if (!witnessed.has(`${taskId} ${key}`)) faults.push(`${taskId} is over and its step ${key} never ran`)

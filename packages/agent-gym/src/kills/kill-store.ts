@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type SeededRandom, seededRandom } from '../work/random.ts'
+import { wholeLines } from '../work/lines.ts'
 import { checkStore, type StoreCheck } from './check-store.ts'
 
 /** How one store is treated. */
@@ -142,13 +143,12 @@ export class Acknowledgements {
   }
   #known = 0
 
-  /** Hears what was said in a file since it was read last. A line that is cut was not said. */
+  /** Hears what dead processes said in a file since it was read last. A line that is cut was not said. */
   read(file: string): void {
     if (!existsSync(file)) return
     const text = readFileSync(file, 'utf8')
-    const end = text.lastIndexOf('\n') + 1
-    for (const line of text.slice(this.#read, end).split('\n')) this.heard(line)
-    this.#read = end
+    for (const line of wholeLines(text.slice(this.#read))) this.heard(line)
+    this.#read = text.length
   }
   #read = 0
 

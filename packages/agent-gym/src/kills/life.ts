@@ -1,15 +1,16 @@
 // One life of a process that is killed: it submits, says what was acknowledged, and works, until its parent kills it. The last
 // life submits what no life was told of, and ends when nothing is left to do.
-import { openSync, writeSync } from 'node:fs'
+import { openSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createRuntime } from '@ku0/agent-runtime'
 import { openLedger } from '../work/ledger.ts'
+import { appendLine } from '../work/lines.ts'
 import { killTasks } from './work.ts'
 
 const [folder = '', first = '0', count = '0', which = ''] = process.argv.slice(2)
 const told = openSync(`${folder}/told.txt`, 'a')
 /** The system has what is written at once: what was said stays said when the process is killed in the next moment. */
-const say = (line: string) => void writeSync(told, `${line}\n`)
+const say = (line: string) => appendLine(told, line)
 
 // A task's effects are witnessed before its step is recorded, so that one that is missing tells on the store. The disk need not
 // have them: only the process dies.

@@ -56,7 +56,7 @@ const task = defineTask(
       heartbeat: await nameOf(ctx.heartbeat({ progress: 1 })),
       output: await nameOf(ctx.emit(fencingToken)),
       checkpoint: await nameOf(ctx.checkpoint(fencingToken)),
-      command: await nameOf(ctx.exec('sh', ['-c', 'echo a command >> "$0"', `${folder}/ledger.txt`])),
+      command: await nameOf(ctx.exec('sh', ['-c', 'printf "\\na command;" >> "$0"', `${folder}/ledger.txt`])),
       signal: ctx.signal.aborted ? (ctx.signal.reason as Error).name : 'none',
       writes,
     }

@@ -1,5 +1,6 @@
-import { closeSync, fsync, openSync, readFileSync, writeSync } from 'node:fs'
+import { closeSync, fsync, openSync, readFileSync } from 'node:fs'
 import { promisify } from 'node:util'
+import { appendLine, wholeLines } from './lines.ts'
 
 /** One effect, as its witness recorded it. */
 export interface LedgerEntry {
@@ -26,7 +27,7 @@ export function openLedger(file: string, options: { readonly sync: boolean }): L
   const syncShared = sharedSync(descriptor)
   return {
     async witness(entry) {
-      writeSync(descriptor, formatEntry(entry))
+      appendLine(descriptor, formatEntry(entry))
       if (options.sync) await syncShared()
     },
     async close() {
@@ -36,17 +37,14 @@ export function openLedger(file: string, options: { readonly sync: boolean }): L
   }
 }
 
-/** What a ledger says, in the order of its lines, and the lines that say nothing. */
+/** What a ledger says, in the order of its lines, and the lines that say nothing. One that was cut by a kill was not witnessed. */
 export function readLedger(file: string): {
   readonly entries: readonly LedgerEntry[]
   readonly malformed: readonly string[]
 } {
-  const lines = readFileSync(file, 'utf8').split('\n')
-  // A complete ledger ends with a newline; what follows the last one is a torn write.
-  const torn = lines.pop()
   const entries: LedgerEntry[] = []
-  const malformed = torn === undefined || torn === '' ? [] : [torn]
-  for (const line of lines) {
+  const malformed: string[] = []
+  for (const line of wholeLines(readFileSync(file, 'utf8'))) {
     const entry = parseEntry(line)
     if (entry === undefined) malformed.push(line)
     else entries.push(entry)
@@ -59,7 +57,7 @@ function formatEntry(entry: LedgerEntry): string {
   if (words.some((word) => /\s/.test(String(word)) || word === '')) {
     throw new TypeError(`a ledger's words have no spaces: ${JSON.stringify(entry)}`)
   }
-  return `${words.join(' ')}\n`
+  return words.join(' ')
 }
 
 function parseEntry(line: string): LedgerEntry | undefined {
