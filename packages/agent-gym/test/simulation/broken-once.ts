@@ -47,4 +47,9 @@ export const brokenOnce: readonly BrokenOnce[] = [
     why: 'a child was taken for spawned after tasks were given back that were given back after it',
     isMeasured: true,
   },
+  {
+    seed: 88_345,
+    why: 'a clock that had jumped ahead kept a wait from its time for most of what is given to end all',
+    isMeasured: true,
+  },
 ]
