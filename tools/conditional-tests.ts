@@ -15,7 +15,7 @@ const leavingOut = new Set(['skip', 'skipIf', 'runIf', 'todo', 'fails'])
  * Undefined when nothing does that.
  */
 export function conditionOf(source: string, title: string): string | undefined {
-  const program = parseAst(source, { lang: 'ts' }) as Node
+  const program = parsed(source)
   for (const path of pathsToTitle(program, source, title)) {
     for (const node of path) {
       const skip = skipOf(node)
@@ -29,19 +29,38 @@ export function conditionOf(source: string, title: string): string | undefined {
   return undefined
 }
 
+/** A source is asked about many titles, one after the other. */
+const parsedSources = new Map<string, Node>()
+
+function parsed(source: string): Node {
+  const known = parsedSources.get(source)
+  if (known !== undefined) return known
+  const program = parseAst(source, { lang: 'ts' }) as Node
+  parsedSources.set(source, program)
+  return program
+}
+
 const branching = new Set(['IfStatement', 'ConditionalExpression', 'LogicalExpression', 'SwitchStatement'])
 
 /** From the program down to each string with the text in it. */
 function pathsToTitle(program: Node, source: string, title: string): Node[][] {
   const found: Node[][] = []
+  const places = placesOf(title, source)
   const visit = (node: Node, path: Node[]) => {
-    if (!source.slice(node.start, node.end).includes(title)) return
+    if (!places.some((place) => node.start <= place && place + title.length <= node.end)) return
     const here = [...path, node]
     if (strings.has(node.type)) found.push(here)
     else for (const child of childrenOf(node)) visit(child, here)
   }
   visit(program, [])
   return found
+}
+
+function placesOf(title: string, source: string): number[] {
+  const places: number[] = []
+  for (let place = source.indexOf(title); place !== -1; place = source.indexOf(title, place + 1))
+    places.push(place)
+  return places
 }
 
 const strings = new Set(['Literal', 'TemplateLiteral'])

@@ -1,6 +1,6 @@
-// Says which tests a run of tools/test.ts has skipped, and fails when a rule or a promise rests on one of them.
+// Says which tests runs of tools/test.ts have skipped, and fails when a rule or a promise rests on one of them.
 //
-//   node tools/skipped-tests.ts TEST_REPORT
+//   node tools/skipped-tests.ts TEST_REPORT...
 import { readFileSync } from 'node:fs'
 import { means, provenPages, type Reference, references } from './references.ts'
 
@@ -12,8 +12,11 @@ export interface SkippedTest {
 }
 
 if (import.meta.main) {
-  const [file = ''] = process.argv.slice(2)
-  const { skippedTests } = JSON.parse(readFileSync(file, 'utf8')) as { skippedTests: SkippedTest[] }
+  const skippedTests = process.argv
+    .slice(2)
+    .flatMap(
+      (file) => (JSON.parse(readFileSync(file, 'utf8')) as { skippedTests: SkippedTest[] }).skippedTests,
+    )
   console.log(showSkipped(skippedTests))
   const missed = unheldRules(skippedTests, provenPages.flatMap(references))
   for (const complaint of missed) console.log(complaint)

@@ -1,25 +1,37 @@
-// Runs the tests of the folder it is called in: a package's own, or all of them at the root.
+// Runs the quick tests of the folder it is called in: a package's own, or all of them at the root.
 //
-//   node tools/test.ts [FILE...] [--grep TEXT] [--watch]
+//   node tools/test.ts [FILE...] [--grep TEXT] [--watch] [--proof]
 //
+// --proof: the long ones, `*.proof.test.ts`, and not the quick ones. A FILE is run whichever it is.
 // A literal `--`, which pnpm hands through, is dropped. A run in which no test ran has failed.
+// The environment variable TEST_CPU_SECONDS is what a file may take of the processors, with the processes that it starts; a run in which one takes more
+// has failed.
 // What was skipped is named at the end. The environment variable TEST_REPORT names a file for the counts and the names, as JSON.
 import { writeFileSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { startVitest, type TestModule } from 'vitest/node'
+import { cpuOf, showCpu } from './cpu/show.ts'
 import { showSkipped, type SkippedTest } from './skipped-tests.ts'
 
-const usage = 'usage: test [FILE...] [--grep TEXT | -t TEXT] [--watch]'
+const limit = Number(process.env['TEST_CPU_SECONDS'] ?? Infinity)
+const usage = 'usage: test [FILE...] [--grep TEXT | -t TEXT] [--watch] [--proof]'
 const workspace = resolve(import.meta.dirname, '..')
 
 // Workers, and the processes that tests start, take the compiled code of those before them: a start costs half as much.
 process.env['NODE_COMPILE_CACHE'] ??= join(workspace, 'node_modules/.cache/compiled')
 
+// What is given to Vitest beside its configuration does not come to its projects.
+process.env['TEST_FOLDER'] = process.cwd()
+
 const { values: flags, positionals: files } = readFlags(process.argv.slice(2).filter((arg) => arg !== '--'))
 const vitest = await startVitest('test', files, {
   root: workspace,
-  dir: process.cwd(),
+  project: flags.proof
+    ? ['proof']
+    : files.some((file) => file.includes('.proof.'))
+      ? ['fast', 'proof']
+      : ['fast'],
   run: !flags.watch,
   watch: flags.watch,
   passWithNoTests: true,
@@ -35,13 +47,21 @@ if (!flags.watch) {
   }
   const report = process.env['TEST_REPORT']
   if (report !== undefined) writeFileSync(report, `${JSON.stringify({ ...counts, skippedTests })}\n`)
+  const cpu = cpuOf(modules)
+  console.log(showCpu(cpu))
   console.log(showSkipped(skippedTests))
   if (counts.passed + counts.failed === 0) {
     console.error(
       flags.grep === undefined ? 'No test ran.' : `No test ran: none is named like "${flags.grep}".`,
     )
   }
-  if (counts.passed === 0 || counts.failed > 0) process.exitCode = 1
+  const slow = cpu.filter(({ seconds }) => seconds > limit)
+  for (const { file, seconds } of slow) {
+    console.error(
+      `${file} took ${seconds.toFixed(1)} s of the processors, ${limit} s are allowed: make its tests cheaper, or move them to a *.proof.test.ts`,
+    )
+  }
+  if (counts.passed === 0 || counts.failed > 0 || slow.length > 0) process.exitCode = 1
 }
 
 function readFlags(args: string[]) {
@@ -52,6 +72,7 @@ function readFlags(args: string[]) {
       options: {
         grep: { type: 'string', short: 't' },
         watch: { type: 'boolean', default: false },
+        proof: { type: 'boolean', default: false },
       },
     })
   } catch (error) {

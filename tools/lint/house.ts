@@ -23,8 +23,9 @@ const mayImport: Record<string, string[]> = {
 }
 /** The files that put the rooms together, so that a user needs one import: for programs, and for their tests. */
 const compositionRoots: ReadonlySet<string> = new Set([
-  'agent-runtime/src/create-runtime.ts',
-  'agent-runtime/src/composed-runtime.ts',
+  'agent-runtime/src/opened-store.ts',
+  'agent-runtime/src/options.ts',
+  'agent-runtime/src/surroundings.ts',
   'agent-runtime/src/testing/test-process.ts',
 ])
 
@@ -62,6 +63,49 @@ const importStar: Rule = {
       if (room === 'agent-runtime-core' && !/^(\.|@ku0\/agent-runtime-core(\/|$)|zod(\/|$))/.test(source)) {
         context.report({ node, message: `Core imports only zod and itself, not ${source}.` })
       }
+    })
+  },
+}
+
+/**
+ * The folders of a room and those that each imports, types included. Each names only folders that stand before it, so there is no circle
+ * between folders. The files beside the folders put them together and are imported by none of them, save `system.ts`, which imports nothing.
+ */
+export const foldersBelow: Readonly<
+  Record<string, readonly (readonly [folder: string, below: readonly string[]])[]>
+> = {
+  'agent-runtime': [
+    ['api', []],
+    ['terms', ['api']],
+    ['lease', ['api', 'terms']],
+    ['client', ['api', 'terms', 'lease']],
+    // A pass knows its host by an interface, whoever that is.
+    ['durable', ['api', 'terms', 'lease']],
+    ['execution', ['api', 'terms', 'lease', 'durable']],
+    ['worker', ['api', 'terms', 'lease', 'durable', 'execution']],
+    ['profile', ['api', 'terms', 'lease', 'client']],
+    ['replay', ['api', 'terms', 'lease', 'client', 'durable', 'execution']],
+    ['graph', ['api', 'terms', 'durable', 'execution']],
+    ['agents', ['api', 'terms']],
+    ['composition', ['api', 'terms']],
+  ],
+}
+
+const importsDown: Rule = {
+  create(context) {
+    const [, room, folder] =
+      /packages\/([^/]+)\/src\/([^/]+)\//.exec(context.filename.replaceAll('\\', '/')) ?? []
+    const file = /packages\/([^/]+\/.*)$/.exec(context.filename.replaceAll('\\', '/'))?.[1]
+    const [, below] = foldersBelow[room ?? '']?.find(([name]) => name === folder) ?? []
+    if (file === undefined || below === undefined) return {}
+
+    return eachImport((source, node) => {
+      if (!source.startsWith('.')) return
+      const [, , target] = new URL(source, `file:///${file}`).pathname.slice(1).split('/')
+      if (target === undefined || target === folder || target === 'system.ts' || below.includes(target))
+        return
+      const allowed = below.length === 0 ? 'nothing beside it' : below.join(', ')
+      context.report({ node, message: `${folder}/ must not import ${target}: it imports ${allowed}.` })
     })
   },
 }
@@ -138,6 +182,7 @@ export default definePlugin({
   meta: { name: 'house' },
   rules: {
     'import-star': importStar,
+    'imports-down': importsDown,
     'ambient-imports': ambientImports,
     'current-date': currentDate,
     'database-files': databaseFiles,

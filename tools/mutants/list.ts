@@ -15,8 +15,8 @@ const runtime = 'packages/agent-runtime/src/'
 
 const conformance = (name: string) =>
   ['packages/agent-runtime-persistence/test/conformance.test.ts', name] as const
-const decide = (file: string, name: string) =>
-  [`packages/agent-runtime-core/test/decide/${file}.test.ts`, name] as const
+const coreTest = (file: string, name: string) =>
+  [`packages/agent-runtime-core/test/${file}.test.ts`, name] as const
 
 const model = (name: string) => ['packages/agent-runtime-persistence/test/model.test.ts', name] as const
 
@@ -24,7 +24,7 @@ const model = (name: string) => ['packages/agent-runtime-persistence/test/model.
 export const mutants: readonly Mutant[] = [
   {
     name: 'I9 any lease that a task ever had may write',
-    file: `${core}transition/fence.ts`,
+    file: `${core}lease/fence.ts`,
     edits: [
       [
         "if (lease === undefined || lease.state !== 'running' || isExpired(lease.expiresAt, ws.now.leaseAt))",
@@ -36,91 +36,91 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'I9 a lease counts for a millisecond after its end',
-    file: `${core}decide/expiry.ts`,
+    file: `${core}lease/expiry.ts`,
     edits: [['return expiresAt <= now', 'return expiresAt < now']],
-    killedBy: decide('expiry', '4.2'),
+    killedBy: coreTest('lease/expiry', '4.2'),
   },
   {
     name: 'I10 the fencing token stays when a task is claimed again',
-    file: `${core}transition/claim.ts`,
+    file: `${core}queue/claim.ts`,
     edits: [['Math.max(task.fence, ws.around.fenceFloor) + 1', 'Math.max(1, task.fence)']],
     killedBy: conformance('4.6'),
   },
   {
     name: 'I10 an expiry does not count as an attempt',
-    file: `${core}decide/expiry.ts`,
+    file: `${core}lease/expiry.ts`,
     edits: [['attempt: task.attempt + 1, crashes', 'attempt: task.attempt, crashes']],
     killedBy: conformance('C7'),
   },
   {
     name: 'I10 a retry does not count as an attempt',
-    file: `${core}transition/settle.ts`,
+    file: `${core}task/settle.ts`,
     edits: [['const attempt = task.attempt + 1', 'const attempt = task.attempt']],
     killedBy: conformance('1.1 a retry'),
   },
   {
     name: 'C17 a task that kills its process gets one life more',
-    file: `${core}decide/expiry.ts`,
+    file: `${core}lease/expiry.ts`,
     edits: [['crashes >= maxCrashes', 'crashes > maxCrashes']],
     killedBy: conformance('C17'),
   },
   {
     name: '3.9 suspects run side by side',
-    file: `${core}transition/claim.ts`,
+    file: `${core}queue/claim.ts`,
     edits: [['if (!this.isSuspect(task)) return false', 'return false']],
     killedBy: conformance('3.9 of tasks that lost'),
   },
   {
     name: '3.9 suspects of one flush run side by side',
-    file: `${core}transition/claim.ts`,
+    file: `${core}queue/claim.ts`,
     edits: [['if (this.isSuspect(task)) this.suspectRuns = true', '']],
     killedBy: conformance('3.9 of tasks that lost'),
   },
   {
     name: '3.9 running tasks give way to a suspect that could not start',
-    file: `${core}transition/claim.ts`,
+    file: `${core}queue/claim.ts`,
     edits: [['return first === undefined || !this.isQuarantined(first)', 'return true']],
     killedBy: conformance('3.9 an interactive suspect'),
   },
   {
     name: 'I11 a worker is given one task more than it has slots',
-    file: `${core}decide/placement.ts`,
+    file: `${core}queue/placement.ts`,
     edits: [['worker.inFlight < worker.capacity &&', 'worker.inFlight <= worker.capacity &&']],
-    killedBy: decide('placement', 'I11|3.2 a full worker'),
+    killedBy: coreTest('queue/placement', 'I11|3.2 a full worker'),
   },
   {
     name: 'I11 a worker unseen for the whole TTL is given a task',
-    file: `${core}decide/placement.ts`,
+    file: `${core}queue/placement.ts`,
     edits: [['now - worker.lastSeenAt < leaseTtlMs', 'now - worker.lastSeenAt <= leaseTtlMs']],
-    killedBy: decide('placement', '3.2 a worker unseen'),
+    killedBy: coreTest('queue/placement', '3.2 a worker unseen'),
   },
   {
     name: 'I12 of one lane the last submitted comes first',
-    file: `${core}decide/order.ts`,
+    file: `${core}queue/order.ts`,
     edits: [['a.sequence < b.sequence', 'a.sequence > b.sequence']],
     killedBy: conformance('3.3'),
   },
   {
     name: 'I12 the batch lane goes before the others',
-    file: `${core}decide/order.ts`,
+    file: `${core}queue/order.ts`,
     edits: [['a.laneRank < b.laneRank', 'a.laneRank > b.laneRank']],
-    killedBy: decide('order', 'I12'),
+    killedBy: coreTest('queue/order', 'I12'),
   },
   {
     name: 'I13 one more is accepted than the queue may hold',
-    file: `${core}decide/admission.ts`,
+    file: `${core}submit/admission.ts`,
     edits: [['if (it.depth >= limits.queueDepthLimit)', 'if (it.depth > limits.queueDepthLimit)']],
     killedBy: conformance('2.2'),
   },
   {
     name: 'I13 one more batch task is accepted than backpressure allows',
-    file: `${core}decide/admission.ts`,
+    file: `${core}submit/admission.ts`,
     edits: [["it.depth >= threshold && it.lane === 'batch'", "it.depth > threshold && it.lane === 'batch'"]],
     killedBy: conformance('2.4'),
   },
   {
     name: 'I6 a memo is written anew by whoever records last',
-    file: `${core}transition/steps.ts`,
+    file: `${core}step/record.ts`,
     edits: [
       ['if (before !== undefined && before > 0) return', 'if (before !== undefined && before < 0) return'],
     ],
@@ -128,7 +128,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'C18 a step whose result was null runs again',
-    file: `${core}decide/replay.ts`,
+    file: `${core}history/replay.ts`,
     edits: [
       ['if (memo === undefined) return run', "if (memo === undefined || memo.result === 'null') return run"],
     ],
@@ -136,7 +136,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'C14 a step whose input has changed is answered with the old result',
-    file: `${core}decide/replay.ts`,
+    file: `${core}history/replay.ts`,
     edits: [['inputHash !== memo.inputHash', 'inputHash.length !== memo.inputHash.length']],
     killedBy: ['packages/agent-runtime/test/durable/steps.test.ts', 'H13'],
   },
@@ -169,6 +169,72 @@ export const mutants: readonly Mutant[] = [
     killedBy: ['packages/agent-runtime/test/execution/cancellation.test.ts', 'E02'],
   },
   {
+    name: '5.1 the hooks of a handler that failed run beside a command that still runs',
+    file: `${runtime}execution/attempt.ts`,
+    edits: [
+      [
+        '    if (this.#dependants !== undefined)\n',
+        "    if (failed) this.#runHooks('failed')\n    if (this.#dependants !== undefined)\n",
+      ],
+    ],
+    killedBy: ['packages/agent-runtime/test/durable/exec.test.ts', '5.1 the hooks of a handler that failed'],
+  },
+  {
+    name: '11.5 what a step charged whose result came too late for its lease is dropped',
+    file: `${runtime}execution/lease-writer.ts`,
+    edits: [['this.#usage.owe(operation.charged)', '{}']],
+    killedBy: ['packages/agent-runtime/test/durable/charges.test.ts', 'came too late for its lease'],
+  },
+  {
+    name: '11.5 a try that ran out of time goes on charging',
+    file: `${runtime}durable/step-moves.ts`,
+    edits: [
+      ['return hears(step, { tried }) && step.state.as', "return step.state.as !== 'ended' && step.state.as"],
+    ],
+    killedBy: ['packages/agent-runtime/test/durable/charges.test.ts', 'ran out of time charges nothing more'],
+  },
+  {
+    name: '12.4 a wait on its way to the store is asked for again when the pass yields',
+    file: `${runtime}durable/waits.ts`,
+    edits: [['filter(({ asked, isOnItsWay }) => !asked && !isOnItsWay)', 'filter(({ asked }) => !asked)']],
+    killedBy: ['packages/agent-runtime/test/durable/waits.test.ts', 'it takes one signal'],
+  },
+  {
+    name: '12.4 the command of a branch that lost its race runs on',
+    file: `${runtime}durable/exec.ts`,
+    edits: [['if (scope.parent !== undefined) this.#follow(scope.signal)', '']],
+    killedBy: ['packages/agent-runtime/test/durable/exec.test.ts', 'a branch that lost its race'],
+  },
+  {
+    name: '5.5 the end of a child does not move the line for room in a pass that stays',
+    file: `${runtime}durable/child.ts`,
+    edits: [['        this.#pass.rooms.tryAgain()\n', '']],
+    killedBy: ['packages/agent-runtime/test/durable/room.test.ts', 'lets the first in line try again'],
+  },
+  {
+    name: '7.7 what a try says is heard that has run out of time',
+    file: `${runtime}durable/step-moves.ts`,
+    edits: [["!('tried' in news && news.tried !== tried)", 'tried >= 0']],
+    killedBy: ['packages/agent-runtime/test/durable/step-moves.test.ts', 'nothing that an earlier try says'],
+  },
+  {
+    name: '7.6 a try that ran out of time is not in doubt',
+    file: `${runtime}durable/step-moves.ts`,
+    edits: [
+      [
+        'const isLate = isA(reason, TimeoutError)',
+        'const isLate = isA(reason, TimeoutError) && given.tried < 0',
+      ],
+    ],
+    killedBy: ['packages/agent-runtime/test/durable/in-doubt.test.ts', 'ran out of time is in doubt'],
+  },
+  {
+    name: '12.4 what memos answered before the time of a race was over does not count',
+    file: `${runtime}durable/branch-moves.ts`,
+    edits: [['index < late.results || seq < late.seq', 'index < late.results']],
+    killedBy: ['packages/agent-runtime/test/durable/branch-moves.test.ts', 'its time decides'],
+  },
+  {
     name: '5.1 clean-up hooks run beside the commands that are being stopped',
     file: `${runtime}execution/attempt.ts`,
     edits: [
@@ -181,67 +247,67 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: '5.6 a stop gives hooks no time after the commands',
-    file: `${runtime}shutdown.ts`,
+    file: `${runtime}worker/shutdown.ts`,
     edits: [['config.killGraceMs + config.cleanupTimeoutMs', 'config.cleanupTimeoutMs']],
     killedBy: ['packages/agent-runtime/test/durable/exec.test.ts', '5.6'],
   },
   {
     name: '5.5 a child of an unknown type, given by name, is accepted',
-    file: `${runtime}execution/queue.ts`,
+    file: `${runtime}client/submissions.ts`,
     edits: [['parentType.startsWith(RESERVED)', "typeof item.task === 'string'"]],
     killedBy: ['packages/agent-runtime/test/durable/children.test.ts', 'refused in every pass'],
   },
   {
     name: '13.3 the coordinator of a graph has to define its nodes',
-    file: `${runtime}execution/queue.ts`,
+    file: `${runtime}client/submissions.ts`,
     edits: [['parentType.startsWith(RESERVED)', "parentType === ''"]],
     killedBy: ['packages/agent-runtime/test/graph/graph.test.ts', 'need not define'],
   },
   {
     name: '7.4 the keys of a record are stored as they come',
-    file: `${core}codec-write.ts`,
+    file: `${core}codec/write.ts`,
     edits: [['if (!isSorted(keys)) keys.sort()', '']],
-    killedBy: ['packages/agent-runtime-core/test/codec.test.ts', 'whatever the order of keys'],
+    killedBy: ['packages/agent-runtime-core/test/codec/codec.test.ts', 'whatever the order of keys'],
   },
   {
     name: 'I17 a key answers for another payload',
-    file: `${core}transition/submit.ts`,
+    file: `${core}submit/submit.ts`,
     edits: [['if (bound.payloadHash === payloadHash(ws, it))', "if (bound.payloadHash !== '')"]],
     killedBy: conformance('2.7'),
   },
   {
     name: 'I18 the holder of a canceled task is not told',
-    file: `${core}transition/cancel.ts`,
+    file: `${core}task/cancel.ts`,
     edits: [["    notice(ws, lease, 'canceled', reason)\n", '']],
     killedBy: conformance('cancel'),
   },
   {
     name: 'I22 children outlive a parent that has ended',
-    file: `${core}transition/settle.ts`,
+    file: `${core}task/settle.ts`,
     edits: [['  cancelChildren(ws, task, `its parent has ${state}`)\n', '']],
     killedBy: conformance('5.5'),
   },
   {
     name: 'I19 a task that has ended keeps its quotas',
-    file: `${core}transition/settle.ts`,
+    file: `${core}task/settle.ts`,
     edits: [["  hold(ws, row, 'running', 'none')\n", '']],
     killedBy: conformance('2.6|C4'),
   },
   {
     name: 'I19 a quota leaves its last place empty',
-    file: `${core}decide/quota.ts`,
+    file: `${core}quota/room.ts`,
     edits: [['value + asked <= max', 'value + asked < max']],
-    killedBy: decide('quota', 'C4 reject|2.8 a window'),
+    killedBy: coreTest('quota/room', 'C4 reject|2.8 a window'),
   },
   {
     name: 'I19 a window of a quota never ends',
-    file: `${core}decide/quota.ts`,
+    file: `${core}quota/room.ts`,
     edits: [['counters.windowStart === window ? counters : emptyWindow', 'counters']],
     killedBy: conformance('2.8'),
   },
   {
     name: 'I20 timers fire a millisecond early',
-    file: `${core}transition/suspend.ts`,
+    file: `${core}wait/suspend.ts`,
     edits: [
       [
         'dueAt ?? (it.delayMs === undefined ? null : Math.ceil(ws.now.at + it.delayMs))',
@@ -252,31 +318,31 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: '12.4 a wait takes the newest signal',
-    file: `${core}transition/suspend.ts`,
+    file: `${core}wait/suspend.ts`,
     edits: [['unread.findIndex((it)', 'unread.findLastIndex((it)']],
     killedBy: conformance('12.4'),
   },
   {
     name: '12.2 the fifth rejection fails a task, not the fourth',
-    file: `${core}transition/approvals.ts`,
+    file: `${core}approval/review.ts`,
     edits: [['if (rejections < terms.maxRetries)', 'if (rejections <= terms.maxRetries)']],
     killedBy: conformance('12.2'),
   },
   {
     name: '12.2 a rejection leaves the steps since the last approval',
-    file: `${core}transition/approvals.ts`,
+    file: `${core}approval/review.ts`,
     edits: [['    ws.forget(task.id, before.approvedSeq)\n', '']],
     killedBy: conformance('12.2'),
   },
   {
     name: '12.3 a second verdict counts as well',
-    file: `${core}transition/verdicts.ts`,
+    file: `${core}approval/resolve.ts`,
     edits: [['name === null || isAnswered || isLate', 'name === null || isLate']],
     killedBy: conformance('12.3'),
   },
   {
     name: '4.1 a heartbeat does not move the end of its lease',
-    file: `${core}transition/upkeep.ts`,
+    file: `${core}lease/upkeep.ts`,
     edits: [
       [
         'expiresAt: leaseAt + ws.config.leaseTtlMs, lastHeartbeatAt',
@@ -287,19 +353,19 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: '11.1 credits do not count',
-    file: `${core}decide/fairness.ts`,
+    file: `${core}share/fairness.ts`,
     edits: [['Math.max(credits / MICRO, 1)', 'Math.max(defaultCredits, 1)']],
     killedBy: conformance('11.4'),
   },
   {
     name: '11.5 a refund takes a client below its floor',
-    file: `${core}decide/fairness.ts`,
+    file: `${core}share/fairness.ts`,
     edits: [['Math.max(Math.min(it.time, it.floor), it.time + difference)', 'it.time + difference']],
-    killedBy: decide('fairness', '11.5 a refund'),
+    killedBy: coreTest('share/fairness', '11.5 a refund'),
   },
   {
     name: '11.5 a budget ends its tree at the line, not beyond it',
-    file: `${core}transition/budget.ts`,
+    file: `${core}budget/debit.ts`,
     edits: [
       ['const used = addUse(row.used, spent)\n', 'const used = addUse(row.used, addUse(spent, spent))\n'],
     ],
@@ -307,7 +373,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: '10.3 a half-open circuit lets every probe through',
-    file: `${core}decide/circuit.ts`,
+    file: `${core}route/circuit.ts`,
     edits: [
       [
         "if (it.state === 'half_open') return { admitted: false, retryAfterMs: 0, probing: true }",
@@ -318,9 +384,9 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'I15 the chain does not cover the time of an event',
-    file: `${core}hash.ts`,
+    file: `${core}history/hash.ts`,
     edits: [['\\n${type}\\n${at}\\n${data}', '\\n${type}\\n${data}']],
-    killedBy: ['packages/agent-runtime-core/test/hash.test.ts', '6.2'],
+    killedBy: ['packages/agent-runtime-core/test/history/hash.test.ts', '6.2'],
   },
   {
     name: '6.2 an edited history is not noticed',
@@ -330,9 +396,9 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: '4.8 a blocked event loop keeps its leases for ever',
-    file: `${persistence}engine.ts`,
+    file: `${persistence}engine/engine.ts`,
     edits: [
-      ['this.options.stalledMs() < config.maxStallMs', 'this.options.stalledMs() < Number.POSITIVE_INFINITY'],
+      ['this.setting.stalledMs() < config.maxStallMs', 'this.setting.stalledMs() < Number.POSITIVE_INFINITY'],
     ],
     killedBy: ['packages/agent-runtime-persistence/test/engine.test.ts', '4.8'],
   },
@@ -347,11 +413,14 @@ export const mutants: readonly Mutant[] = [
     file: `${persistence}sqlite/anchor.ts`,
     edits: [
       [
-        '    this.on(() => writeSync(this.file, this.slot, 0, slotBytes, (number % slots) * slotBytes))',
-        '    if (number < 2) this.on(() => writeSync(this.file, this.slot, 0, slotBytes, (number % slots) * slotBytes))',
+        '    this.on(() => writeSync(file, this.slot, 0, slotBytes, (number % slots) * slotBytes))',
+        '    if (number < 2) this.on(() => writeSync(file, this.slot, 0, slotBytes, (number % slots) * slotBytes))',
       ],
     ],
-    killedBy: ['packages/agent-runtime-persistence/test/lost-tail.test.ts', 'the anchor of an open store'],
+    killedBy: [
+      'packages/agent-runtime-persistence/test/lost-tail.proof.test.ts',
+      'the anchor of an open store',
+    ],
   },
   {
     name: 'T7 a store goes on after a commit that failed in the disk',
@@ -366,21 +435,21 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'B07 a holder hears of the end of its lease when it comes, not before',
-    file: `${persistence}engine.ts`,
-    edits: [['const margin = this.options.config.leaseTtlMs / 10', 'const margin = 0']],
+    file: `${persistence}engine/held-leases.ts`,
+    edits: [['const margin = this.config.leaseTtlMs / 10', 'const margin = 0']],
     killedBy: ['packages/agent-runtime-persistence/test/two-stores.test.ts', 'B07'],
   },
   {
     name: 'D25 a copy that is restored goes on as the store it was made of',
-    file: `${persistence}engine.ts`,
+    file: `${persistence}sqlite/store-engine.ts`,
     edits: [['if (isMarkedCopy(db) || read.get() === lostBy)', 'if (read.get() === lostBy)']],
     killedBy: ['packages/agent-runtime-persistence/test/backup.test.ts', 'D25'],
   },
   {
     name: 'D25 a store that lost commits goes on as the one that it was',
-    file: `${persistence}engine.ts`,
+    file: `${persistence}sqlite/store-engine.ts`,
     edits: [['if (isMarkedCopy(db) || read.get() === lostBy)', 'if (isMarkedCopy(db))']],
-    killedBy: ['packages/agent-runtime-persistence/test/lost-tail.test.ts', 'is a new incarnation'],
+    killedBy: ['packages/agent-runtime-persistence/test/lost-tail.proof.test.ts', 'is a new incarnation'],
   },
   {
     name: 'D25 leases that lived in a copy live on where it is restored',
@@ -390,36 +459,36 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'D25 fencing tokens of a restored copy go on where they were',
-    file: `${core}transition/claim.ts`,
+    file: `${core}queue/claim.ts`,
     edits: [['Math.max(task.fence, ws.around.fenceFloor) + 1', 'task.fence + 1']],
     killedBy: ['packages/agent-runtime-persistence/test/backup.test.ts', 'its fencing tokens'],
   },
   {
     name: 'D03 leases that a refused write was flushed with are renewed an interval later',
-    file: `${persistence}engine.ts`,
+    file: `${persistence}engine/engine.ts`,
     edits: [["    if (end === 'refused') return\n", '']],
     killedBy: ['packages/agent-runtime-persistence/test/engine.test.ts', 'D03 costs no lease'],
   },
   {
     name: 'D03 after a refused write nothing is read again until somebody writes',
-    file: `${persistence}engine.ts`,
-    edits: [['    this.claimable = true\n    if (this.opened', '    if (this.opened']],
+    file: `${persistence}engine/engine.ts`,
+    edits: [['    this.claimable = true\n    const { error } = end', '    const { error } = end']],
     killedBy: ['packages/agent-runtime-persistence/test/engine.test.ts', 'D03 makes no schedule late'],
   },
   {
     name: 'A18 each statement of a flush is a commit of its own',
-    file: `${persistence}engine.ts`,
+    file: `${persistence}engine/transaction.ts`,
     edits: [
       [
-        '      flushed = this.flushOnce(batch, beat)\n',
-        '      this.commit.run()\n      flushed = this.flushOnce(batch, beat)\n      this.begin.run()\n',
+        '    const flushed = yield* flush(db, it.cache, it.around, now, work)\n',
+        '    yield* got(db.commit())\n    const flushed = yield* flush(db, it.cache, it.around, now, work)\n    yield* got(db.begin())\n',
       ],
     ],
-    killedBy: ['packages/agent-runtime-persistence/test/flush-of-every-kind.test.ts', ': cancel'],
+    killedBy: ['packages/agent-runtime-persistence/test/flush-of-every-kind.proof.test.ts', ': cancel'],
   },
   {
     name: 'H08 a commit is believed of which a record was deleted',
-    file: `${persistence}verify/journal-rules.ts`,
+    file: `${persistence}care/verify/journal-rules.ts`,
     edits: [
       ['      if (kept !== undefined) {\n        digest.update(kept)\n        continue\n      }\n', ''],
       ['      if (!isBelieved)', '      if (!isBelieved && found.length > 0)'],
@@ -428,7 +497,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'H08 verify takes whatever a store knows of itself',
-    file: `${persistence}verify/meta-rules.ts`,
+    file: `${persistence}care/verify/meta-rules.ts`,
     edits: [
       ["if (since === 'made' || last > 0) faults.add('row', `meta, ${key}`, words, 'none')", ''],
       ['!form.test(value)', 'value.length > 100'],
@@ -440,19 +509,19 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'H08 verify reads no record of an accepted loss',
-    file: `${persistence}verify/meta-rules.ts`,
+    file: `${persistence}care/verify/meta-rules.ts`,
     edits: [["readLosses(rows.get('accepted_losses'))", 'readLosses()']],
     killedBy: ['packages/agent-runtime-persistence/test/verify-rules.test.ts', 'of two that were accepted'],
   },
   {
     name: 'H08 verify compares no quota keys with those that a task names',
-    file: `${persistence}verify/task-rules.ts`,
+    file: `${persistence}care/verify/task-rules.ts`,
     edits: [['    checkQuotaKeys(row, it, stream)\n', '']],
     killedBy: ['packages/agent-runtime-persistence/test/verify-rules.test.ts', 'a quota key'],
   },
   {
     name: 'H08 verify lets a task go without a key that its provider has blocked',
-    file: `${persistence}verify/task-rules.ts`,
+    file: `${persistence}care/verify/task-rules.ts`,
     edits: [['held.includes(key) || mustHold.includes(key)', 'held.includes(key)']],
     killedBy: [
       'packages/agent-runtime-persistence/test/verify-rules.test.ts',
@@ -461,82 +530,82 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'H08 verify compares what clients have spent with nothing',
-    file: `${persistence}verify/verify-database.ts`,
+    file: `${persistence}care/verify/verify-database.ts`,
     edits: [['    compareSpent(tally, spent, faults)\n', '']],
     killedBy: ['packages/agent-runtime-persistence/test/verify-rules.test.ts', 'spent'],
   },
   {
     name: 'H08 verify reckons with what a task reported after its end',
-    file: `${persistence}verify/task-rules.ts`,
+    file: `${persistence}care/verify/task-rules.ts`,
     edits: [['costBy(events) || account.cost', '(account.used?.cost ?? 0) || account.cost']],
     killedBy: ['packages/agent-runtime-persistence/test/verify-rules.test.ts', 'after its end'],
   },
   {
     name: 'H08 verify takes any task for the probe of a route',
-    file: `${persistence}verify/record-rules.ts`,
+    file: `${persistence}care/verify/record-rules.ts`,
     edits: [['if (type !== route && (', 'if (type === undefined && (']],
     killedBy: ['packages/agent-runtime-persistence/test/verify-rules.test.ts', 'prob'],
   },
   {
     name: 'H08 verify takes whatever stands where JSON is kept',
-    file: `${persistence}verify/verify-database.ts`,
+    file: `${persistence}care/verify/verify-database.ts`,
     edits: [['    yield* checkForms(db, faults, slice)\n', '']],
     killedBy: ['packages/agent-runtime-persistence/test/verify-rules.test.ts', 'that is no such thing'],
   },
   {
     name: 'T1 the doctor says nothing of a synchronous that is not what was asked for',
-    file: `${persistence}inspect-store.ts`,
+    file: `${persistence}care/inspect-store.ts`,
     edits: [['durability.synchronous[mode] !== expected)', 'durability.synchronous[mode] === undefined)']],
     killedBy: ['packages/agent-runtime-persistence/test/inspect.test.ts', 'is not what this program gets'],
   },
   {
     name: 'T1 the doctor fails where a store would not open for its synchronous',
-    file: `${persistence}inspect-store.ts`,
+    file: `${persistence}care/inspect-store.ts`,
     edits: [["if (typeof got === 'number') return got", '']],
     killedBy: ['packages/agent-runtime-persistence/test/inspect.test.ts', 'is not what this program gets'],
   },
   {
     name: 'the doctor says nothing of a long log',
-    file: `${persistence}inspect-store.ts`,
+    file: `${persistence}care/inspect-store.ts`,
     edits: [['if (size.walBytes > maxWalBytes)', 'if (size.walBytes > 2 * maxWalBytes)']],
     killedBy: ['packages/agent-runtime-persistence/test/inspect.test.ts', 'a long log'],
   },
   {
     name: '10.3 a scar while a task is the probe of its circuit breaks the commit',
-    file: `${core}transition/circuits.ts`,
+    file: `${core}route/observe.ts`,
     edits: [["row.state === 'half_open' ? row : { ...row, probe: null }", 'row']],
     killedBy: conformance('10.3 a scar while'),
   },
   {
     name: '7.7 jitter makes waits longer, not shorter',
-    file: `${core}decide/backoff.ts`,
+    file: `${core}task/backoff.ts`,
     edits: [['(1 - backoff.jitter * random)', '(1 + backoff.jitter * random)']],
-    killedBy: decide('backoff', 'jitter'),
+    killedBy: coreTest('task/backoff', 'jitter'),
   },
   {
     name: '6.3 a fork keeps the step that it is forked from',
-    file: `${core}transition/fork.ts`,
+    file: `${core}history/fork.ts`,
     edits: [['from === undefined || position < from.data', 'from === undefined || position <= from.data']],
     killedBy: model('forked again and again'),
   },
   {
     name: '6.3 what is given for a result is taken for a pattern',
-    file: `${core}transition/fork.ts`,
+    file: `${core}history/fork.ts`,
     edits: [['() => `${value.text}}`', '`${value.text}}`']],
-    killedBy: ['packages/agent-runtime-core/test/transition/fork.test.ts', 'dollar signs and all'],
+    killedBy: ['packages/agent-runtime-core/test/history/fork.test.ts', 'dollar signs and all'],
   },
   {
     name: '11.3 a client that comes back begins where it was, and is served until it has caught up',
-    file: `${core}decide/fairness.ts`,
+    file: `${core}share/fairness.ts`,
     edits: [['undefined ? own : Math.max(own, leastActive)', 'undefined ? own : own']],
     killedBy: model('share what slots there are'),
   },
   {
     name: '11.3 a client that joins others at a quota begins where they were before they waited',
-    file: `${core}transition/share-book.ts`,
+    file: `${core}share/share-book.ts`,
     edits: [['    this.clocks.sync(pool)\n    this.begin(client, pool)', '    this.begin(client, pool)']],
     killedBy: [
-      'packages/agent-runtime-core/test/transition/share-book.test.ts',
+      'packages/agent-runtime-core/test/share/share-book.test.ts',
       'is not served before them for what they waited',
     ],
   },
@@ -557,7 +626,7 @@ export const mutants: readonly Mutant[] = [
     file: `${persistence}sqlite/anchor.ts`,
     edits: [["if (last === undefined && /[^\\0]/.test(text)) return 'unreadable'", '']],
     killedBy: [
-      'packages/agent-runtime-persistence/test/lost-tail.test.ts',
+      'packages/agent-runtime-persistence/test/lost-tail.proof.test.ts',
       'an anchor that cannot be read is told of',
     ],
   },
@@ -577,25 +646,20 @@ export const mutants: readonly Mutant[] = [
     ],
   },
   {
-    name: 'T8 only a submission looks whether the files are still those that were opened',
-    file: `${persistence}engine.ts`,
-    edits: [
-      [
-        '      assertSameFile(this.opened)\n      flushed',
-        "      if (batch.some(({ operation }) => operation.kind === 'submit')) assertSameFile(this.opened)\n      flushed",
-      ],
-    ],
+    name: 'T8 a flush does not look whether the files are still those that were opened',
+    file: `${persistence}sqlite/database.ts`,
+    edits: [['    assertSameFile(this.opened)\n    const version', '    const version']],
     killedBy: ['packages/agent-runtime-persistence/test/lost-file.test.ts', 'a log that is cut under'],
   },
   {
     name: '9.4 what an earlier pass has emitted is stored again',
     file: `${runtime}durable/output.ts`,
-    edits: [["      if (left > 0) return 'ok'\n", '']],
+    edits: [['      if (left > 0) return\n', '']],
     killedBy: ['packages/agent-runtime/test/following.test.ts', 'before a wait is stored once'],
   },
   {
     name: 'an opened store is taken by a second runtime',
-    file: `${runtime}composed-runtime.ts`,
+    file: `${runtime}store-handle.ts`,
     edits: [['if (!taken.has(store)) return', 'if (taken !== undefined) return']],
     killedBy: ['packages/agent-runtime/test/options.test.ts', 'one runtime’s at a time'],
   },

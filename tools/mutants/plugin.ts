@@ -4,14 +4,16 @@ import type { Mutant } from './list.ts'
 
 const workspace = resolve(import.meta.dirname, '../..')
 
-/** Runs tests on sources with the mutant's edits. Nothing is written; what runs in a thread or process of its own is not changed. */
-export function mutating({ name, file, edits }: Mutant): Plugin {
+/** Runs tests on sources with the edits of the mutant that is planted, if one is. Nothing is written; what runs in a thread or process of its own is not changed. */
+export function mutating(planted: () => Mutant | undefined): Plugin {
   return {
     name: 'mutant',
     enforce: 'pre',
     transform(code, id) {
-      if (relative(workspace, id.split('?')[0] ?? id) !== file) return undefined
-      return edits.reduce((text, [find, replace]) => edited(text, find, replace, name), code)
+      const mutant = planted()
+      if (mutant === undefined || relative(workspace, id.split('?')[0] ?? id) !== mutant.file)
+        return undefined
+      return mutant.edits.reduce((text, [find, replace]) => edited(text, find, replace, mutant.name), code)
     },
   }
 }

@@ -28,10 +28,10 @@ const least = 85
  * for those of {@link SameComparisons}.
  */
 const exact: ReadonlySet<string> = new Set([
-  'states.ts',
-  'decide/expiry.ts',
-  'decide/quarantine.ts',
-  'transition/fence.ts',
+  'task/states.ts',
+  'lease/expiry.ts',
+  'queue/quarantine.ts',
+  'lease/fence.ts',
 ])
 
 export function scoresOf({ files }: Report, folder: string): readonly FileScore[] {

@@ -1,8 +1,9 @@
 import { spawnSync } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { foldersBelow } from '../lint/house.ts'
 
 type Finding = { file: string; line: number; rule: string }
 
@@ -11,35 +12,36 @@ const star = 'house(import-star)'
 const ambient = 'house(ambient-imports)'
 const date = 'house(current-date)'
 const database = 'house(database-files)'
+const down = 'house(imports-down)'
 const property = 'eslint(no-restricted-properties)'
 const global = 'eslint(no-restricted-globals)'
 const async = 'oxc(no-async-await)'
 const limit = 'house(bare-limit)'
 const output = 'eslint(no-console)'
-const everyBan = new Set([star, ambient, date, database, limit, property, global, async, output])
+const everyBan = new Set([star, down, ambient, date, database, limit, property, global, async, output])
 
 /** By file: a line, and the rule that refuses it there, if any. */
 const lines: Record<string, [line: string, refusedBy: string | undefined][]> = {
-  'packages/agent-runtime-core/src/task.ts': [
+  'packages/agent-runtime-core/src/schemas.ts': [
     [`import 'zod'`, undefined],
     [`import './lane.ts'`, undefined],
     [`import 'node:fs'`, star],
     [`import 'kysely'`, star],
     [`import '@ku0/agent-runtime'`, star],
-    [`import '../../agent-runtime/src/runtime.ts'`, star],
+    [`import '../../agent-runtime/src/index.ts'`, star],
   ],
   'packages/agent-runtime-core/src/testing/clock.ts': [
     [`import '../../package.json'`, undefined],
     [`import 'node:timers'`, star],
     [`void Date.now()`, property],
   ],
-  'packages/agent-runtime-core/src/decide/order.ts': [
+  'packages/agent-runtime-core/src/queue/order.ts': [
     [`import '../lane.ts'`, undefined],
     [`void Date.now()`, property],
     [`export async function decideOrder() {}`, async],
     [`void Promise.resolve()`, global],
   ],
-  'packages/agent-runtime-core/src/transition/claim.ts': [
+  'packages/agent-runtime-core/src/queue/claim.ts': [
     [`export const claim = async () => 1`, async],
     [`setTimeout(() => {}, 1)`, global],
   ],
@@ -64,12 +66,34 @@ const lines: Record<string, [line: string, refusedBy: string | undefined][]> = {
   'packages/agent-runtime/src/testing/test-process.ts': [
     [`import '@ku0/agent-runtime-persistence'`, undefined],
   ],
-  'packages/agent-runtime/src/create-runtime.ts': [
-    [`import '@ku0/agent-runtime-persistence'`, undefined],
-    [`import '@ku0/agent-runtime-telemetry'`, undefined],
+  'packages/agent-runtime/src/opened-store.ts': [[`import '@ku0/agent-runtime-persistence'`, undefined]],
+  'packages/agent-runtime/src/surroundings.ts': [[`import '@ku0/agent-runtime-telemetry'`, undefined]],
+  'packages/agent-runtime/src/api/receipts.ts': [
+    [`import '@ku0/agent-runtime-core'`, undefined],
+    [`import type { Receipt } from './status.ts'`, undefined],
+    [`import type { Scheduler } from '../worker/scheduler.ts'`, down],
+    [`import { system } from '../terms/arguments.ts'`, down],
   ],
-  'packages/agent-runtime/src/composed-runtime.ts': [[`import '@ku0/agent-runtime-telemetry'`, undefined]],
-  'packages/agent-runtime/src/runtime.ts': [
+  'packages/agent-runtime/src/client/client.ts': [
+    [`import '../terms/arguments.ts'`, undefined],
+    [`import type { Pass } from '../durable/pass.ts'`, down],
+    [`export type { Workers } from '../worker/workers.ts'`, down],
+    [`void import('../profile/swarms.ts')`, down],
+    [`import type { Options } from '../options.ts'`, down],
+  ],
+  'packages/agent-runtime/src/durable/gate.ts': [
+    [`import './host.ts'`, undefined],
+    [`import '../terms/thenable.ts'`, undefined],
+    [`import type { Attempt } from '../execution/attempt.ts'`, down],
+    [`export * from '../worker/scheduler.ts'`, down],
+  ],
+  'packages/agent-runtime/src/execution/attempt.ts': [[`import '../durable/gate.ts'`, undefined]],
+  'packages/agent-runtime/src/replay/verification.ts': [
+    [`import '../system.ts'`, undefined],
+    [`import '../execution/attempt.ts'`, undefined],
+    [`import '../worker/workers.ts'`, down],
+  ],
+  'packages/agent-runtime/src/index.ts': [
     [`import '@ku0/agent-runtime-core/testing'`, undefined],
     [`import '@ku0/agent-gym'`, star],
     [`export { openStore } from '@ku0/agent-runtime-persistence'`, star],
@@ -134,6 +158,26 @@ describe.each(Object.entries(lines))('%s', (file, content) => {
     const bans = new Set(found.map(({ rule }) => rule).filter((rule) => everyBan.has(rule)))
     expect([...bans]).toEqual(refusedBy === undefined ? [] : [refusedBy])
   })
+})
+
+test('each folder of a room imports only folders that stand before it, so that no circle can be', () => {
+  for (const [room, folders] of Object.entries(foldersBelow))
+    for (const [index, [folder, below]] of folders.entries()) {
+      const before = new Set(folders.slice(0, index).map(([name]) => name))
+      expect({ room, folder, after: below.filter((name) => !before.has(name)) }).toEqual({
+        room,
+        folder,
+        after: [],
+      })
+    }
+  const names = foldersBelow['agent-runtime']?.map(([name]) => name) ?? []
+  const there = readdirSync(join(root, 'packages/agent-runtime/src'), { withFileTypes: true })
+  expect(names.toSorted()).toEqual(
+    there
+      .filter((it) => it.isDirectory() && it.name !== 'testing')
+      .map(({ name }) => name)
+      .toSorted(),
+  )
 })
 
 function lint(): Finding[] {

@@ -71,8 +71,8 @@ test('too few changes that are noticed are said, and each that nobody notices wh
   expect(shortfalls(scores(reported('lane.ts', 'Killed', 'Survived')))).toEqual([
     '50.0 % of the changes are noticed, 85 % have to be',
   ])
-  expect(shortfalls(scores(reported('states.ts', ...killed, 'Survived')))).toEqual([
-    'nobody notices states.ts:21: BooleanLiteral, `a \\| b`',
+  expect(shortfalls(scores(reported('task/states.ts', ...killed, 'Survived')))).toEqual([
+    'nobody notices task/states.ts:21: BooleanLiteral, `a \\| b`',
   ])
 })
 

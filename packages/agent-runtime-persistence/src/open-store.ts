@@ -11,11 +11,12 @@ import {
   show,
 } from '@ku0/agent-runtime-core'
 import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
+import { assertClockSinceBoot } from './clock-since-boot.ts'
 import { assertNodeSupported } from './node-version.ts'
-import type { Durability } from './sqlite/open.ts'
-import type { StoreFront } from './front.ts'
-import { openThreadStore } from './store-thread.ts'
-import { chainDigest, systemEnvironment, systemIdentity } from './system.ts'
+import type { Durability } from './durability.ts'
+import type { StoreFront } from './line/front.ts'
+import { openThreadStore } from './line/store-thread.ts'
+import { chainDigest, systemClocks, systemEnvironment, systemIdentity } from './system.ts'
 
 export interface OpenStoreOptions {
   /** Track AA's settings and the rest; each has a default. */
@@ -49,7 +50,7 @@ export async function openStore(url: string, options: OpenStoreOptions = {}): Pr
   const store = await openUnchecked(url, rest)
   if (!checked) return store
   // A runtime does not need it: it starts without.
-  const { CheckedStore } = await import('./checked-store.ts')
+  const { CheckedStore } = await import('./checked/checked-store.ts')
   return new CheckedStore(store)
 }
 
@@ -66,6 +67,10 @@ const openRules: Rules<OpenStoreOptions> = {
 async function openUnchecked(url: string, options: OpenStoreOptions): Promise<StoreFront> {
   const path = parseStoreUrl(url)
   assertNodeSupported()
+  if (options.environment === undefined) {
+    const clocks = systemClocks()
+    if (clocks !== undefined) assertClockSinceBoot(clocks)
+  }
   const { config } = parseExecutionConfig(options.config)
   const environment = options.environment ?? systemEnvironment()
   const identity = options.environment
@@ -80,7 +85,7 @@ async function openUnchecked(url: string, options: OpenStoreOptions): Promise<St
   } as const
   if (options.thread === false || options.environment !== undefined) {
     // The engine is loaded only where it runs: beside a thread the process starts without it.
-    const { openInlineStore } = await import('./inline-store.ts')
+    const { openInlineStore } = await import('./line/inline-store.ts')
     return openInlineStore({ ...shared, environment, chain: chainDigest })
   }
   return openThreadStore(shared, environment)

@@ -3,7 +3,8 @@ import { createHash, hash, randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { hostname, uptime } from 'node:os'
 import { assertDelay, type Environment } from '@ku0/agent-runtime-core'
-import type { ProcessIdentity } from './sqlite/processes.ts'
+import type { Clocks } from './clock-since-boot.ts'
+import type { ProcessIdentity } from './process-identity.ts'
 
 /** The real environment of a store: the only place here that reads the clock, draws chance or arms timers. */
 export function systemEnvironment(): Environment {
@@ -28,6 +29,21 @@ export function systemEnvironment(): Environment {
 /** Who this process is on this machine. */
 export function systemIdentity(processId: string): ProcessIdentity {
   return { processId, host: hostname(), bootId: bootId(), pid: process.pid }
+}
+
+/** What the clocks here say at this moment; undefined where the machine does not say how long it has run. */
+export function systemClocks(): Clocks | undefined {
+  try {
+    const machineMs = uptime() * 1000
+    return {
+      machineMs,
+      processMs: process.uptime() * 1000,
+      monotonicMs: systemEnvironment().clock.monotonic(),
+    }
+  } catch {
+    // A sandbox may hide it.
+    return undefined
+  }
 }
 
 /** Lets the event loop run what waits for it. */

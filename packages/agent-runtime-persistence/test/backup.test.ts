@@ -13,72 +13,17 @@ import { createVirtualEnvironment, Scene } from '@ku0/agent-runtime-core/testing
 import Database from 'better-sqlite3'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { backupStore, openStore, verifyStore } from '../src/index.ts'
-import { ChildStore } from './child-store.ts'
 import { OwnStore } from './own-store.ts'
 import { nodeDigest, scratchFolder } from './scratch-folder.ts'
 import { live } from './whole-life.ts'
 
-const limits = { queueDepthLimit: 1_000_000, batchBackpressureThreshold: 1_000_000 }
-const { config } = parseExecutionConfig(limits)
-const task = { type: 'work', lane: 'normal', input: JSON.stringify('x'.repeat(300)) } as const
+export const limits = { queueDepthLimit: 1_000_000, batchBackpressureThreshold: 1_000_000 }
+export const { config } = parseExecutionConfig(limits)
+export const task = { type: 'work', lane: 'normal', input: JSON.stringify('x'.repeat(300)) } as const
 const backup = (path: string, target: string) => backupStore(`sqlite:${path}`, target)
 const copiesIn = (folder: string) => readdirSync(folder).filter((name) => /^(?:copy|backup)/.test(name))
 
 describe('a backup (docs/reliability.md D25)', () => {
-  test(
-    'of a store in use is as the store was at one moment, verifies, and opens',
-    { timeout: 120_000 },
-    async () => {
-      const folder = scratchFolder()
-      const path = join(folder, 'it.db')
-      const store = await openStore(`sqlite:${path}`, { config, durability: 'normal' })
-      const submit = () => store.write({ kind: 'submit', tasks: Array.from({ length: 20 }, () => task) })
-      while ((await store.read({ kind: 'stats' })).totals.submitted < 10_000) await submit()
-      const other = await ChildStore.open({
-        path,
-        config: limits,
-        worker: { workerId: 'w', capacity: 8 },
-        settles: true,
-      })
-      const control = new AbortController()
-      let turns = 0
-      const writing = (async () => {
-        while (!control.signal.aborted) {
-          await submit()
-          turns += 1
-        }
-      })()
-      const slices: number[] = []
-      const before = await store.read({ kind: 'stats' })
-      const made = await backupStore(`sqlite:${path}`, join(folder, 'copy.db'), {
-        onProgress: (copied, pages) => void slices.push(copied / pages),
-      })
-      control.abort()
-      await writing
-      const after = await store.read({ kind: 'stats' })
-      await other.kill()
-      await store.close()
-
-      expect(made.tasks).toBeGreaterThanOrEqual(before.totals.submitted)
-      expect(made.tasks).toBeLessThan(after.totals.submitted)
-      expect(slices.length).toBeGreaterThan(2)
-      expect(slices).toEqual(slices.toSorted((a, b) => a - b))
-      expect(turns).toBeGreaterThan(3)
-      const found = await verifyStore(`sqlite:${made.path}`)
-      expect(found).toMatchObject({
-        ok: true,
-        tasks: made.tasks,
-        events: made.events,
-        storeId: made.storeId,
-        lastGood: { commit: made.commit, at: made.at },
-        anchored: null,
-      })
-      const restored = await openStore(`sqlite:${made.path}`, { config, durability: 'normal' })
-      expect((await restored.read({ kind: 'stats' })).totals.submitted).toBe(made.tasks)
-      await restored.close()
-    },
-  )
-
   test('has the rights of the store, and leaves nothing else behind', async () => {
     const folder = scratchFolder()
     const path = join(folder, 'it.db')
@@ -205,7 +150,7 @@ describe('a backup (docs/reliability.md D25)', () => {
 })
 
 /** A store with two queued tasks and one that runs, a copy of it, and what it went on to do afterwards. */
-async function goneOn(folder: string) {
+export async function goneOn(folder: string) {
   const path = join(folder, 'it.db')
   const own = await OwnStore.open(path)
   const tasks = await own.submit(3)
@@ -295,24 +240,6 @@ describe('a copy that is restored is a new incarnation of its store (docs/reliab
     for (const { leaseId } of claims) expect(await settle(third, leaseId)).toBe('stale')
     await third.store.close()
     expect(await verifyStore(`sqlite:${join(folder, 'copy 2.db')}`)).toMatchObject({ ok: true })
-  })
-
-  test('several processes that open it at once begin one', async () => {
-    const { copy } = await goneOn(scratchFolder())
-    const children = await Promise.all([1, 2, 3].map(() => ChildStore.open({ path: copy })))
-    const own = await OwnStore.open(copy)
-    await own.submit(1)
-    for (const child of children) {
-      child.send({ kind: 'submit', tasks: [task] })
-      await child.heard(({ answer }) => answer !== undefined)
-      await child.kill()
-    }
-    await own.store.close()
-    const db = new Database(copy, { readonly: true })
-    const past = db.prepare<[], string>("SELECT value FROM meta WHERE key = 'incarnations'").pluck().get()
-    db.close()
-    expect(JSON.parse(past ?? '')).toHaveLength(1)
-    expect(await verifyStore(`sqlite:${copy}`)).toMatchObject({ ok: true })
   })
 
   test.each(['nonsense', '{}', '[{"storeId":"x"}]'])('whose earlier ones are %s is damaged', async (text) => {

@@ -1,12 +1,11 @@
-import { copyFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { rmSync } from 'node:fs'
 import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import { type StoreSnapshot, type TaskSnapshot, violationsIn } from '@ku0/agent-runtime-core/testing'
 import Database from 'better-sqlite3'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { nodeDigest, scratchFolder } from './scratch-folder.ts'
+import { nodeDigest } from './scratch-folder.ts'
 import { tableViolations } from './tables.ts'
-import { config, live } from './whole-life.ts'
+import { config, live, lived } from './whole-life.ts'
 
 type Draft<T> = { -readonly [K in keyof T]: T[K] extends object ? Draft<T[K]> : T[K] }
 
@@ -72,8 +71,7 @@ describe('the checker of invariants finds what is wrong', () => {
 
 describe('the checker of tables finds what is wrong', () => {
   test('and nothing in a store that is well', async () => {
-    const path = join(scratchFolder(), 'it.db')
-    await live(path)
+    const path = await lived()
     expect(tableViolations(path, config)).toEqual([])
   })
 
@@ -139,20 +137,17 @@ describe('the checker of tables finds what is wrong', () => {
     'UPDATE worker SET registered = 1',
   ]
   test.each(faults)('%s', async (sql) => {
-    const folder = scratchFolder()
-    const path = join(folder, 'it.db')
-    await live(path)
-    copyFileSync(path, join(folder, 'spoiled.db'))
-    const db = new Database(join(folder, 'spoiled.db'))
+    const path = await lived()
+    rmSync(`${path}-anchor`)
+    const db = new Database(path)
     const { changes } = db.prepare(sql).run()
     db.close()
     expect(changes).toBeGreaterThan(0)
-    expect(tableViolations(join(folder, 'spoiled.db'), config)).not.toEqual([])
+    expect(tableViolations(path, config)).not.toEqual([])
   })
 
   test('I13 an admission that the limits did not allow', async () => {
-    const path = join(scratchFolder(), 'it.db')
-    await live(path)
+    const path = await lived()
     const strict = parseExecutionConfig({ queueDepthLimit: 1, batchBackpressureThreshold: 1 })
     expect(tableViolations(path, strict.config).filter((line) => line.startsWith('I13'))).not.toEqual([])
   })

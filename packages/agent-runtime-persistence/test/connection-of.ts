@@ -12,12 +12,12 @@ export function connectionOf(store: ExecutionStore): Database.Database {
 
 /** The statement that commits its flushes: a test makes it fail as a disk does. */
 export function commitOf(store: ExecutionStore): Database.Statement {
-  return inner(store, ['line', 'engine', 'commit']) as Database.Statement
+  return inner(store, ['line', 'engine', 'database', 'commitNow']) as Database.Statement
 }
 
 /** The statement that begins them: a test takes the transaction away behind it. */
 export function beginOf(store: ExecutionStore): Database.Statement {
-  return inner(store, ['line', 'engine', 'begin']) as Database.Statement
+  return inner(store, ['line', 'engine', 'database', 'beginNow']) as Database.Statement
 }
 
 /** The thread of a store that has one: a test ends it as nothing else does. */

@@ -3,7 +3,9 @@ import { join } from 'node:path'
 import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import { createVirtualEnvironment, Scene } from '@ku0/agent-runtime-core/testing'
 import { describe, expect, test } from 'vitest'
+import { draws, everyNth } from '../../../tools/draws.ts'
 import { openStore } from '../src/index.ts'
+import { readAnchor } from '../src/sqlite/anchor.ts'
 import { openDatabase } from '../src/sqlite/open.ts'
 import { commitOf, connectionOf } from './connection-of.ts'
 import { scratchFolder } from './scratch-folder.ts'
@@ -56,7 +58,7 @@ describe('what an acknowledgement means (docs/reliability.md T1, T7)', () => {
     await memory.close()
   })
 
-  for (const durability of ['full', 'normal'] as const)
+  for (const durability of draws(['full'], ['full', 'normal']))
     test.skipIf(!canTrace)(
       `T1 ${durability}: between two acknowledgements there is ${durability === 'full' ? 'an fsync of the log' : 'none'}`,
       () => {
@@ -103,7 +105,7 @@ describe('what an acknowledgement means (docs/reliability.md T1, T7)', () => {
     await store.close()
   })
 
-  for (const nth of [1, 2, 5, 12])
+  for (const nth of draws([2], [1, 2, 5, 12]))
     test.skipIf(!canTrace)(
       `D04 T7 an fsync that fails (number ${nth} of the log) stops the store for good; what was acknowledged is there`,
       async () => {
@@ -131,12 +133,15 @@ describe('what an acknowledgement means (docs/reliability.md T1, T7)', () => {
       },
     )
 
-  for (const [error, nth] of [
-    ['EIO', 2],
-    ['EIO', 30],
-    ['ENOSPC', 9],
-    ['ENOSPC', 30],
-  ] as const)
+  for (const [error, nth] of everyNth(
+    [
+      ['EIO', 2],
+      ['EIO', 30],
+      ['ENOSPC', 9],
+      ['ENOSPC', 30],
+    ] as const,
+    draws(2, 1),
+  ))
     test.skipIf(!canTrace)(
       `D04 a write to the log that fails (${error}, number ${nth}) is never acknowledged; what was acknowledged is there`,
       async () => {
@@ -159,6 +164,39 @@ describe('what an acknowledgement means (docs/reliability.md T1, T7)', () => {
         await again.close()
       },
     )
+})
+
+describe('an anchor that there is no room for (docs/reliability.md D03)', () => {
+  const tried = (call: string, when: string) => {
+    const path = join(scratchFolder(), 'it.db')
+    const inject = ['-P', `${path}-anchor`, '-e', `inject=${call}:error=ENOSPC:when=${when}`]
+    const lines = traced(['-o', '/dev/null', ...inject], fixture, path, 'full', '40')
+    return { path, lines: lines.trim().split('\n') }
+  }
+
+  const passing: readonly [call: string, when: string][] = [
+    ['pwrite64', '5'],
+    ['fdatasync', '1'],
+  ]
+  test.skipIf(!canTrace).each(draws([], passing))(
+    'D03 costs nothing where there is room again before the next commit (%s)',
+    (call, when) => {
+      const { path, lines } = tried(call, when)
+      expect(lines).toEqual(Array.from({ length: 40 }, (_, n) => `ok ${n + 1}`))
+      expect(readAnchor(path)).toMatchObject({ commit: 40 })
+    },
+  )
+
+  test.skipIf(!canTrace)('D03 refuses what comes after one commit, and the store goes on', async () => {
+    const { path, lines } = tried('pwrite64', '5+')
+    // The first write is of the opening.
+    expect(lines).toEqual(['ok 1', 'ok 2', 'ok 3', 'ok 4', 'no store_full', 'no store_full'])
+    expect(readAnchor(path)).toMatchObject({ commit: 3 })
+    const store = await openStore(`sqlite:${path}`, { thread: false })
+    expect(await store.read({ kind: 'stats' })).toMatchObject({ totals: { submitted: 4 } })
+    await store.close()
+    expect(readAnchor(path)).toMatchObject({ commit: 4 })
+  })
 })
 
 describe('time that a timer cannot hold (docs/reliability.md T11)', () => {

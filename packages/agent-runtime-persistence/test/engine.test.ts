@@ -1,10 +1,12 @@
 import { type Claim, type ExecutionConfigInput, type LeaseNotice } from '@ku0/agent-runtime-core'
 import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import { createVirtualEnvironment, VirtualClock } from '@ku0/agent-runtime-core/testing'
+import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { StoreEngine } from '../src/engine.ts'
+import { StoreEngine } from '../src/sqlite/store-engine.ts'
 import { chainDigest } from '../src/system.ts'
+import { openFiles } from './open-files.ts'
 import { nodeDigest, scratchFolder } from './scratch-folder.ts'
 
 interface Given {
@@ -193,6 +195,74 @@ describe('a tick that comes late', () => {
     expect(commits()).toBe(before + 1)
     engine.close()
   })
+})
+
+test('an engine that dies leaves no file open, nor does one that closes: one process plays many lives', () => {
+  const path = join(scratchFolder(), 'store.db')
+  for (const end of ['die', 'close'] as const) {
+    const { engine, take } = openEngine({ path, processId: end })
+    engine.write(1, { kind: 'submit', tasks: [{ type: 'work', lane: 'normal', input: '1' }] })
+    take()
+    expect(openFiles(path)).toContain(`${path}-anchor`)
+    engine[end]()
+    expect(openFiles(path)).toEqual([])
+  }
+})
+
+test('4.10 a lock file that was removed proves nothing: its process is gone when it has been silent for presenceTtlMs, and no sooner', () => {
+  const path = join(scratchFolder(), 'store.db')
+  const clock = new VirtualClock()
+  const config = { leaseTtlMs: 600_000, heartbeatIntervalMs: 20_000, maxStallMs: 600_000 } as const
+  const bare = openEngine({ path, processId: 'bare', clock, config })
+  const heir = openEngine({ path, processId: 'heir', clock, config })
+  bare.engine.write(1, { kind: 'registerWorkers', workers: [{ workerId: 'b', capacity: 1, types: ['*'] }] })
+  bare.engine.write(2, { kind: 'submit', tasks: [{ type: 'work', lane: 'normal', input: '1' }] })
+  bare.engine.setDemand('b', 1)
+  bare.take()
+  expect(bare.claims).toHaveLength(1)
+  heir.engine.write(1, { kind: 'registerWorkers', workers: [{ workerId: 'h', capacity: 1, types: ['*'] }] })
+  heir.engine.setDemand('h', 1)
+
+  rmSync(`${path}-owners/bare.lock`)
+  const both = (ms: number) => {
+    for (let passed = 0; passed < ms; passed += 1_000) {
+      heir.pass(1_000)
+      bare.take()
+    }
+  }
+  // While it lives it says so, whatever became of its lock.
+  both(3 * heir.config.presenceTtlMs)
+  expect([heir.claims, bare.notices]).toEqual([[], []])
+
+  const silentAt = clock.now()
+  bare.engine.die()
+  heir.pass(heir.config.presenceTtlMs - config.heartbeatIntervalMs - 1_000)
+  expect(heir.claims).toEqual([])
+  heir.pass(config.heartbeatIntervalMs + 2_000)
+  expect(heir.claims).toMatchObject([{ taskId: bare.claims[0]?.taskId, attempt: 2, crashes: 1 }])
+  expect(clock.now() - silentAt).toBeLessThan(config.leaseTtlMs)
+  heir.engine.close()
+})
+
+test('4.10 a lock file that cannot be removed stops nobody: its process has ended, and nobody looks at it', () => {
+  const path = join(scratchFolder(), 'store.db')
+  const clock = new VirtualClock()
+  const dying = openEngine({ path, processId: 'dying', clock })
+  const heir = openEngine({ path, processId: 'heir', clock })
+  // Nothing can be a lock, or be removed as a file, where a folder stands.
+  const block = (processId: string) => {
+    const lock = `${path}-owners/${processId}.lock`
+    rmSync(lock)
+    mkdirSync(join(lock, 'full'), { recursive: true })
+  }
+  block('dying')
+  dying.engine.die()
+  heir.engine.write(1, { kind: 'submit', tasks: [{ type: 'work', lane: 'normal', input: '1' }] })
+  heir.pass(2 * heir.config.presenceTtlMs)
+  heir.engine.read(2, { kind: 'stats' })
+  expect(heir.engine.take().answers).toMatchObject([{ call: 2, value: { totals: { submitted: 1 } } }])
+  block('heir')
+  expect(() => heir.engine.close()).not.toThrow()
 })
 
 test('4.10 an engine that dies leaves what the death of its process leaves: its lease is taken over, long before it ends', () => {

@@ -1,28 +1,20 @@
 import { join } from 'node:path'
-import {
-  createIdCodec,
-  type Dimension,
-  dimensions,
-  domainWeights,
-  nextReputation,
-  type Write,
-} from '@ku0/agent-runtime-core'
+import { createIdCodec, type Dimension, dimensions, domainWeights, type Write } from '@ku0/agent-runtime-core'
 import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import { type ReputationRow, WorkingSet } from '@ku0/agent-runtime-core/transition'
 import { createVirtualEnvironment, Scene } from '@ku0/agent-runtime-core/testing'
 import Database from 'better-sqlite3'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { Cache } from '../src/cache.ts'
+import { Cache } from '../src/engine/cache.ts'
 import { openStore } from '../src/index.ts'
 import { applicationId, migrations } from '../src/sqlite/schema.ts'
-import { ChildStore } from './child-store.ts'
 import { nodeDigest, scratchFolder } from './scratch-folder.ts'
 import { assertTables } from './tables.ts'
 
 const { config } = parseExecutionConfig()
 
 /** Processes of one file, one after the other, on one clock. */
-function stage() {
+export function stage() {
   const path = join(scratchFolder(), 'store.db')
   const environment = { ...createVirtualEnvironment('evaluations'), digest: nodeDigest }
   onTestFinished(() => assertTables(path, config))
@@ -35,7 +27,7 @@ function stage() {
 }
 
 /** A judgement whose every number has digits to lose. */
-function judged(n: number, more: Partial<Write<'evaluate'>> = {}): Write<'evaluate'> {
+export function judged(n: number, more: Partial<Write<'evaluate'>> = {}): Write<'evaluate'> {
   const scores = Object.fromEntries(
     dimensions.map((dimension, index) => [dimension, Math.abs(Math.sin(n * 7 + index))]),
   ) as Record<Dimension, number>
@@ -43,7 +35,7 @@ function judged(n: number, more: Partial<Write<'evaluate'>> = {}): Write<'evalua
   return { kind: 'evaluate', agentId: 'ada', domain: 'legal', weights, scores, missing: [], ...more }
 }
 
-async function historyOf(scene: Scene) {
+export async function historyOf(scene: Scene) {
   const kept = await scene.read({ kind: 'evaluations', agentId: 'ada', limit: 1_000 })
   return kept.toReversed()
 }
@@ -73,46 +65,6 @@ describe('evaluations of a file', () => {
     expect(await second.write(judged(4))).toMatchObject({ evaluation: { seq: 4 } })
   })
 
-  test('15.3 of two processes at once are folded one after another, none lost', async () => {
-    const { path, open } = stage()
-    const [one, two] = await Promise.all([ChildStore.open({ path }), ChildStore.open({ path })])
-    for (let n = 1; n <= 100; n += 1) {
-      one.send(judged(n, { taskId: 'one' }))
-      two.send(judged(-n, { taskId: 'two' }))
-    }
-    for (const child of [one, two]) {
-      await child.heard(({ answer }) => answer !== undefined, 100)
-      expect(await child.end()).toBe(0)
-    }
-    const scene = await open()
-    const all = await historyOf(scene)
-    expect(all.map(({ seq }) => seq)).toEqual(Array.from({ length: 200 }, (_, index) => index + 1))
-    expect(all.filter(({ taskId }) => taskId === 'one')).toHaveLength(100)
-    let reputation: number | undefined
-    for (const it of all) {
-      reputation = nextReputation(reputation, it.composite)
-      expect(it.reputation).toBe(reputation)
-    }
-    expect(await scene.read({ kind: 'reputation', agentId: 'ada' })).toMatchObject({
-      reputation,
-      evaluations: 200,
-    })
-  })
-
-  test('15.3 count once when a process dies before it could answer and another says them again', async () => {
-    const { path, open } = stage()
-    const first = await ChildStore.open({ path })
-    for (let n = 1; n <= 60; n += 1) first.send(judged(n, { key: `review ${n}` }))
-    await first.heard(({ answer }) => answer !== undefined, 10)
-    await first.kill()
-    const second = await ChildStore.open({ path })
-    for (let n = 1; n <= 60; n += 1) second.send(judged(n, { key: `review ${n}` }))
-    await second.heard(({ answer }) => answer !== undefined, 60)
-    expect(await second.end()).toBe(0)
-    const all = await historyOf(await open())
-    expect(all.map(({ key }) => key)).toEqual(Array.from({ length: 60 }, (_, index) => `review ${index + 1}`))
-  })
-
   test('a file of the version before has them from its next opening on', async () => {
     const { path, open } = stage()
     const db = new Database(path)
@@ -131,40 +83,36 @@ describe('an agent in a flush', () => {
     const { scores } = judged(1)
     return { agent: 'ada', reputation, evaluations: 1, average: scores, latest: scores, lastAt: 1 }
   }
-  /** A cache that says which agents it read. */
-  function watched() {
-    const read: string[] = []
-    const cache = new Cache(1, (agent) => {
-      read.push(agent)
-      return agent === 'ada' ? row(0.5) : undefined
-    })
-    const around = {
-      config,
-      ids: createIdCodec('0'.repeat(17)),
-      chain: (it: Uint8Array) => it,
-      sha256Hex: () => '',
-      fenceFloor: 0,
-    }
-    return { read, cache, flush: () => new WorkingSet(cache, { at: 1, leaseAt: 1 }, around) }
+  const rows = (agents: Iterable<string>) => ({
+    reputations: [...agents].map((agent) => [agent, agent === 'ada' ? row(0.5) : undefined] as const),
+  })
+  const around = {
+    config,
+    ids: createIdCodec('0'.repeat(17)),
+    chain: (it: Uint8Array) => it,
+    sha256Hex: () => '',
+    fenceFloor: 0,
   }
+  const flush = (cache: Cache) => new WorkingSet(cache, { at: 1, leaseAt: 1 }, around)
 
-  test('11.6 is read when its reputation is asked for, and once', () => {
-    const { read, cache, flush } = watched()
-    const first = flush()
-    expect(read).toEqual([])
-    expect([first.reputation('ada'), first.reputation('bob'), first.reputation('ada')]).toEqual([
-      0.5,
-      undefined,
-      0.5,
-    ])
-    cache.absorb(first)
-    expect(flush().reputation('ada')).toBe(0.5)
-    expect(read).toEqual(['ada', 'bob'])
+  test('11.6 is wanted when its reputation is asked for and not known, and once', () => {
+    const cache = new Cache(1)
+    const first = flush(cache)
+    expect([...cache.unknownAgents]).toEqual([])
+    for (const agent of ['ada', 'bob', 'ada']) first.reputation(agent)
+    expect([...cache.unknownAgents]).toEqual(['ada', 'bob'])
+    cache.take(rows(cache.unknownAgents))
+    const second = flush(cache)
+    expect([second.reputation('ada'), second.reputation('bob')]).toEqual([0.5, undefined])
+    expect([...cache.unknownAgents]).toEqual([])
+    cache.absorb(second)
+    expect(flush(cache).reputation('ada')).toBe(0.5)
+    expect([...cache.unknownAgents]).toEqual([])
   })
 
   test('11.6 has the reputation that the flush itself gave it, and keeps it when that is committed', () => {
-    const { read, cache, flush } = watched()
-    const ws = flush()
+    const cache = new Cache(1)
+    const ws = flush(cache)
     const { kind: _, ...it } = judged(2)
     ws.addEvaluation(
       {
@@ -183,10 +131,11 @@ describe('an agent in a flush', () => {
     )
     expect(ws.reputation('ada')).toBe(0.65)
     cache.absorb(ws)
-    expect(flush().reputation('ada')).toBe(0.65)
-    expect(read).toEqual([])
+    expect(flush(cache).reputation('ada')).toBe(0.65)
+    expect([...cache.unknownAgents]).toEqual([])
     // Another process wrote, or the flush failed.
     cache.clear()
-    expect(flush().reputation('ada')).toBe(0.5)
+    expect(flush(cache).reputation('ada')).toBeUndefined()
+    expect([...cache.unknownAgents]).toEqual(['ada'])
   })
 })

@@ -8,8 +8,8 @@ import { schemaVersion } from '../src/sqlite/schema.ts'
 import { ChildStore } from './child-store.ts'
 import { scratchFolder } from './scratch-folder.ts'
 
-const inspect = (path: string) => inspectStore(`sqlite:${path}`)
-const submission = { kind: 'submit', tasks: [{ type: 'work', lane: 'normal', input: '1' }] } as const
+export const inspect = (path: string) => inspectStore(`sqlite:${path}`)
+export const submission = { kind: 'submit', tasks: [{ type: 'work', lane: 'normal', input: '1' }] } as const
 
 /** A closed store of its own boot, with three tasks, that only its user may read. */
 async function closed(): Promise<string> {
@@ -67,22 +67,6 @@ describe('an inspection', () => {
       durability: { synchronous: { full: null, normal: null } },
       problems: [{ level: 'warning', message: expect.stringContaining(join(path, 'no folder')) as string }],
     })
-  })
-
-  test('of a store in use tells its processes, and which of them are dead', async () => {
-    const path = join(scratchFolder(), 'it.db')
-    const [one, two] = [await ChildStore.open({ path }), await ChildStore.open({ path })]
-    one.send(submission)
-    await one.heard(({ answer }) => answer !== undefined)
-    expect((await inspect(path)).processes).toMatchObject([{ alive: true }, { alive: true }])
-    await one.kill()
-    await two.kill()
-    const found = await inspect(path)
-    expect(found.processes).toMatchObject([{ alive: false }, { alive: false }])
-    expect(found.size.walBytes).toBeGreaterThan(0)
-    expect(found.problems.map(({ message }) => message)).toContainEqual(
-      expect.stringContaining('2 processes ended without closing the store'),
-    )
   })
 
   test('tells lost commits as an error, and a loss that was accepted ever after', async () => {

@@ -5,16 +5,15 @@ import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import { createVirtualEnvironment, Scene } from '@ku0/agent-runtime-core/testing'
 import Database from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
-import { openStore, verifyStore } from '../src/index.ts'
-import { ChildStore } from './child-store.ts'
+import { openStore } from '../src/index.ts'
 import { nodeDigest, scratchFolder } from './scratch-folder.ts'
 
-async function openScene(path: string, seed = 'lost'): Promise<Scene> {
+export async function openScene(path: string, seed = 'lost'): Promise<Scene> {
   const environment = { ...createVirtualEnvironment(seed), digest: nodeDigest }
   const store = await openStore(`sqlite:${path}`, { environment })
   return new Scene(store, parseExecutionConfig().config, environment.clock)
 }
-const codeOf = (promise: Promise<unknown>) =>
+export const codeOf = (promise: Promise<unknown>) =>
   promise.then(
     () => 'done',
     (error: StoreError) => error.code,
@@ -66,22 +65,6 @@ describe('a database file that is gone from under the open store (docs/reliabili
       expect(await codeOf(scene.submit())).toBe('store_unlinked')
     })
   }
-
-  test('without its index no other process finds its locks: once one has come, the first writes nothing any more', async () => {
-    const path = join(scratchFolder(), 'it.db')
-    const scene = await openScene(path)
-    const claim = await scene.running()
-    rmSync(`${path}-shm`)
-    const child = await ChildStore.open({ path })
-    child.send({ kind: 'submit', tasks: [{ type: 'work', lane: 'normal', input: '1' }] })
-    await child.heard(({ answer }) => answer !== undefined)
-    expect(await codeOf(scene.settle(claim))).toBe('store_unlinked')
-    child.send({ kind: 'submit', tasks: [{ type: 'work', lane: 'normal', input: '2' }] })
-    await child.heard(({ answer }) => answer !== undefined, 2)
-    await scene.store.close()
-    await child.kill()
-    expect(await verifyStore(`sqlite:${path}`)).toMatchObject({ ok: true, tasks: 3 })
-  })
 
   test('a log that is cut under the open store takes nothing more, and the next open says what is lost', async () => {
     const path = join(scratchFolder(), 'it.db')

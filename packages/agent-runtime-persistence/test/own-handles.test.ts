@@ -1,34 +1,19 @@
-import { fork } from 'node:child_process'
-import { once } from 'node:events'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import { describe, expect, test } from 'vitest'
+import { draws } from '../../../tools/draws.ts'
 import { openStore } from '../src/index.ts'
 import { scratchFolder } from './scratch-folder.ts'
 import { tableViolations } from './tables.ts'
 
-const { config } = parseExecutionConfig()
-const submission = { kind: 'submit', tasks: [{ type: 'work', lane: 'normal', input: '1' }] } as const
+export const { config } = parseExecutionConfig()
+export const submission = { kind: 'submit', tasks: [{ type: 'work', lane: 'normal', input: '1' }] } as const
 
 /** How often threads are ended; more often by THREAD_CYCLES. */
-const cycles = Number(process.env['THREAD_CYCLES'] ?? 10)
+const cycles = Number(process.env['THREAD_CYCLES'] ?? draws(2, 10))
 
 describe('processes and threads made while a store is open (docs/reliability.md D11)', () => {
-  test('D11 a process that is forked has none of its files open, and opens its own', async () => {
-    const path = join(scratchFolder(), 'it.db')
-    const store = await openStore(`sqlite:${path}`, { config })
-    await store.write(submission)
-    const child = fork(join(import.meta.dirname, 'fixtures/forked.ts'), [path])
-    const [said] = (await once(child, 'message')) as [unknown]
-    const [code] = (await once(child, 'exit')) as [number | null]
-    expect([said, code]).toEqual([{ inherited: [], accepted: true }, 0])
-    await store.write(submission)
-    expect((await store.read({ kind: 'stats' })).depth.normal).toBe(3)
-    await store.close()
-    expect(tableViolations(path, config)).toEqual([])
-  })
-
   test('D11 a store is not handed to a thread by mistake', async () => {
     const store = await openStore('sqlite::memory:', { thread: false })
     expect(() => structuredClone(store)).toThrow(/could not be cloned/)

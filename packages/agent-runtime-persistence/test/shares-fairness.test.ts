@@ -4,10 +4,11 @@ import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import { createVirtualEnvironment, Scene } from '@ku0/agent-runtime-core/testing'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { draws } from '../../../tools/draws.ts'
 import { openStore } from '../src/index.ts'
 import { nodeDigest } from './scratch-folder.ts'
 
-const runs = Number(process.env['FAIRNESS_RUNS'] ?? 40)
+const runs = Number(process.env['FAIRNESS_RUNS'] ?? draws(5, 40))
 const seed = Number(process.env['FAIRNESS_SEED'] ?? 1)
 
 /** They always have tasks queued, which nothing holds back. */

@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict'
-import { spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
 import { join } from 'node:path'
 import {
   childName,
@@ -21,8 +19,8 @@ import {
   termsOf,
   VirtualClock,
 } from '@ku0/agent-runtime-core/testing'
-import Database from 'better-sqlite3'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { draws, everyNth } from '../../../tools/draws.ts'
 import { openStore } from '../src/index.ts'
 import { nodeDigest, scratchFolder } from './scratch-folder.ts'
 import { assertTables } from './tables.ts'
@@ -69,7 +67,7 @@ class StoppableTimers implements Timers {
 }
 
 /** Two stores on one file in one virtual boot: one monotonic time, a wall clock each. */
-async function twoProcesses(
+export async function twoProcesses(
   options: { skews?: readonly [number, number]; config?: ExecutionConfigInput } = {},
 ): Promise<[Process, Process]> {
   const path = join(scratchFolder(), 'store.db')
@@ -186,12 +184,15 @@ describe('two processes on one file (docs/semantics.md 4.7, 4.10, 5.7)', () => {
     expect(last()).toEqual([[1, 3], [2]])
   })
 
-  for (const skews of [
-    [fiveMinutes, -fiveMinutes],
-    [-fiveMinutes, fiveMinutes],
-    [0, fiveMinutes],
-    [0, -fiveMinutes],
-  ] as const)
+  for (const skews of everyNth(
+    [
+      [fiveMinutes, -fiveMinutes],
+      [-fiveMinutes, fiveMinutes],
+      [0, fiveMinutes],
+      [0, -fiveMinutes],
+    ] as const,
+    draws(4, 1),
+  ))
     test(`4.7 with wall clocks off by ${skews.join(' and ')} ms, a lease that is renewed is taken from nobody`, async () => {
       const [{ scene: a }, { scene: b }] = await twoProcesses({ skews })
       await a.worker('a', 1)
@@ -204,10 +205,13 @@ describe('two processes on one file (docs/semantics.md 4.7, 4.10, 5.7)', () => {
         for (const claim of scene.claims) expect(await scene.settle(claim)).toBe('ok')
     })
 
-  for (const skews of [
-    [fiveMinutes, -fiveMinutes],
-    [-fiveMinutes, fiveMinutes],
-  ] as const)
+  for (const skews of everyNth(
+    [
+      [fiveMinutes, -fiveMinutes],
+      [-fiveMinutes, fiveMinutes],
+    ] as const,
+    draws(2, 1),
+  ))
     test(`4.7 with wall clocks off by ${skews.join(' and ')} ms, one that is not renewed expires after its TTL and one tick`, async () => {
       const [first, { scene: b }] = await twoProcesses({ skews })
       const a = first.scene
@@ -609,155 +613,6 @@ describe('two processes on one file (docs/semantics.md 4.7, 4.10, 5.7)', () => {
     expect(await b.depth()).toBe(2)
   })
 
-  test('D01 a write waits while another holds the lock, without blocking the process, and is done after', async () => {
-    const [{ scene: a }, { scene: b }] = await twoProcesses()
-    const intruder = new Database(a.store.info.location)
-    intruder.exec('BEGIN IMMEDIATE')
-    const started = performance.now()
-    let done = false
-    const written = a.store.write({ kind: 'submit', tasks: [{ type: 'work', lane: 'normal', input: '1' }] })
-    void written.then(() => (done = true))
-    await a.pass(200)
-    expect(done).toBe(false)
-    expect(await b.depth()).toBe(0)
-    expect(performance.now() - started).toBeLessThan(5_000)
-    intruder.exec('ROLLBACK')
-    expect(await a.settled(written)).toMatchObject([{ accepted: true }])
-    intruder.close()
-  })
-
-  test('D01 after ten seconds it is told store_busy, and nothing of it is done; the next is done', async () => {
-    const [{ scene: a }] = await twoProcesses()
-    const intruder = new Database(a.store.info.location)
-    intruder.exec('BEGIN IMMEDIATE')
-    let told: unknown
-    a.store.write({ kind: 'submit', tasks: [{ type: 'work', lane: 'normal', input: '1' }] }).then(
-      () => (told = 'done'),
-      (error: { code: string }) => (told = error.code),
-    )
-    await a.pass(9_900)
-    expect(told).toBeUndefined()
-    await a.pass(200)
-    expect(told).toBe('store_busy')
-    intruder.exec('ROLLBACK')
-    intruder.close()
-    await a.pass(1_000)
-    expect(await a.depth()).toBe(0)
-    expect(await a.submit()).toMatchObject({ accepted: true, sequence: 1 })
-    expect(a.failures).toEqual([])
-  })
-
-  test('J06 a process that is stopped in a transaction keeps everybody waiting, loses nobody a task, and goes on', async () => {
-    const [{ scene: a }, { scene: b }] = await twoProcesses()
-    await b.worker('b', 1)
-    await b.accepted()
-    const claim = await b.claim()
-    const path = a.store.info.location
-    const holder = spawn(process.execPath, [join(import.meta.dirname, 'fixtures/hold-lock.ts'), path], {
-      stdio: ['pipe', 'pipe', 'inherit'],
-    })
-    onTestFinished(() => void holder.kill('SIGKILL'))
-    const ended = once(holder, 'close')
-    await once(holder.stdout, 'data')
-    holder.kill('SIGSTOP')
-    const told = a.submit().then(
-      () => 'done',
-      (error: { code: string }) => error.code,
-    )
-    const settled = b.settle(claim).then(
-      () => 'done',
-      (error: { code: string }) => error.code,
-    )
-    await a.pass(11_000)
-    expect(await Promise.all([told, settled])).toEqual(['store_busy', 'store_busy'])
-    // Reads go on beside it.
-    expect(await a.depth()).toBe(0)
-
-    holder.kill('SIGCONT')
-    holder.stdin.end()
-    expect(await ended).toEqual([0, null])
-    await a.pass(1_000)
-    expect(await a.submit()).toMatchObject({ accepted: true })
-    expect(await b.settle(claim)).toBe('ok')
-    const db = new Database(path, { readonly: true })
-    expect(db.prepare("SELECT value FROM meta WHERE key = 'held'").pluck().get()).toBe('1')
-    db.close()
-  })
-
-  test('B07 a holder that cannot renew is told before another could start the task, and the lease is renewed no more', async () => {
-    const [{ scene: a }, { scene: b }] = await twoProcesses()
-    await a.worker('a', 1)
-    const taskId = await a.accepted()
-    const claim = await a.claim()
-    const intruder = new Database(a.store.info.location)
-    intruder.exec('BEGIN IMMEDIATE')
-    await a.pass(claim.expiresAt - a.now - 2_000)
-    expect(a.notices).toMatchObject([{ leaseId: claim.leaseId, taskId, verdict: 'lost' }])
-    intruder.exec('ROLLBACK')
-    intruder.close()
-
-    // Its handler was told to stop. Were the lease renewed now, nobody would ever end it.
-    await b.worker('b', 1)
-    await b.pass(40_000)
-    expect(b.claims).toMatchObject([{ taskId, attempt: 2 }])
-  })
-
-  test('D01 heartbeats go on as soon as the lock is free: a lock held for less than the TTL costs nobody a lease', async () => {
-    const [{ scene: a }] = await twoProcesses()
-    await a.worker('a', 1)
-    await a.accepted()
-    const claim = await a.claim()
-    const intruder = new Database(a.store.info.location)
-    intruder.exec('BEGIN IMMEDIATE')
-    await a.pass(20_000)
-    intruder.exec('ROLLBACK')
-    intruder.close()
-    await a.pass(20_000)
-    expect(a.notices).toEqual([])
-    expect(await a.settle(claim)).toBe('ok')
-  })
-
-  test('T5 a look around does not drop the locks of this process: another cannot get in', async () => {
-    const [{ scene: a }] = await twoProcesses()
-    const holder = new Database(a.store.info.location)
-    holder.exec("BEGIN IMMEDIATE; INSERT INTO meta (key, value) VALUES ('mine', '1')")
-    await a.pass(3_000)
-    await a.stats()
-    const other = spawnSync(
-      process.execPath,
-      [join(import.meta.dirname, 'fixtures/try-lock.ts'), a.store.info.location],
-      {
-        encoding: 'utf8',
-      },
-    )
-    expect([other.stdout.trim(), other.stderr]).toEqual(['SQLITE_BUSY', ''])
-    holder.exec('COMMIT')
-    expect(holder.prepare("SELECT value FROM meta WHERE key = 'mine'").pluck().get()).toBe('1')
-    holder.close()
-    await a.pass(1_000)
-  })
-
-  test('B02 a process that wakes while another runs its task: one live lease, and one memo, of who holds it', async () => {
-    const [first, { scene: b }] = await twoProcesses()
-    const { scene: a } = first
-    await a.worker('a', 1)
-    const taskId = await a.accepted()
-    const zombie = await a.claim()
-    await b.worker('b', 1)
-    first.stop()
-    await b.pass(31_000)
-    const holder = await b.claim()
-    first.wake()
-    // Both have run the step that was in flight.
-    expect(await a.step(zombie, 'one', '"of the zombie"')).toEqual({ fenced: 'stale' })
-    expect(await b.step(holder, 'one', '"of the holder"')).toEqual({ fenced: 'ok' })
-    const all = await b.read({ kind: 'leases', taskId })
-    expect(all.filter(({ status }) => status === 'running')).toMatchObject([{ leaseId: holder.leaseId }])
-    expect(await a.read({ kind: 'steps', taskId })).toMatchObject([{ key: 'one', result: '"of the holder"' }])
-    expect(a.notices).toMatchObject([{ leaseId: zombie.leaseId, verdict: 'lost' }])
-    expect(await b.settle(holder)).toBe('ok')
-  })
-
   test('B08 a worker whose process fell silent right after it came is no black hole: all tasks go to the living', async () => {
     const [first, { scene: b }] = await twoProcesses()
     await first.scene.worker('a', 4)
@@ -771,6 +626,33 @@ describe('two processes on one file (docs/semantics.md 4.7, 4.10, 5.7)', () => {
     expect(first.scene.claims).toEqual([])
     expect(await b.stats()).toMatchObject({ totals: { completed: 100, expired: 0 } })
   })
+
+  const delays = [
+    { skews: [0, 0], alone: 60_000, together: 60_000 },
+    // Of two clocks the one that shows the time first is believed.
+    { skews: [fiveMinutes, 0], alone: fiveMinutes + 60_000, together: 60_000 },
+    { skews: [-fiveMinutes, 0], alone: 0, together: 0 },
+  ] as const
+  test.each(everyNth(delays, draws(2, 1)))(
+    '4.7 a delay of 60 s is counted by the wall clock of who submits, and over when that of anybody shows it: $skews',
+    async ({ skews, alone, together }) => {
+      for (const [submitterStops, afterMs] of [
+        [true, alone],
+        [false, together],
+      ] as const) {
+        const [first, { scene: b }] = await twoProcesses({ skews })
+        await b.worker('b', 1)
+        await first.scene.accepted({ delayMs: 60_000 })
+        if (submitterStops) first.stop()
+        if (afterMs > 0) await b.pass(afterMs - 1)
+        const early = afterMs > 0 && (await b.hasClaim())
+        expect(early).toBe(false)
+        await b.pass(200)
+        expect(await b.hasClaim()).toBe(true)
+        if (submitterStops) first.wake()
+      }
+    },
+  )
 
   for (const [id, jump] of [
     ['C01', 3_600_000],

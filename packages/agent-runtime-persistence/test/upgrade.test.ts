@@ -8,11 +8,10 @@ import { openStore } from '../src/index.ts'
 import { columns } from '../src/sqlite/columns.ts'
 import { openDatabase } from '../src/sqlite/open.ts'
 import { applicationId, migrations, schemaVersion } from '../src/sqlite/schema.ts'
-import { Program } from './program.ts'
 import { nodeDigest, scratchFolder } from './scratch-folder.ts'
 import { assertTables } from './tables.ts'
 
-const { config } = parseExecutionConfig()
+export const { config } = parseExecutionConfig()
 
 test('the columns that a store is held against are those that the migrations make', () => {
   const db = new Database(':memory:')
@@ -28,7 +27,7 @@ test('the columns that a store is held against are those that the migrations mak
 })
 
 /** The rows of a store, as a version with fewer migrations has them: in its own tables, without the columns that it does not know. */
-function asOfVersion(version: number, from: string, to: string): void {
+export function asOfVersion(version: number, from: string, to: string): void {
   const db = new Database(to)
   for (const sql of migrations.slice(0, version)) db.exec(sql)
   db.exec(`ATTACH '${from}' AS later`)
@@ -226,21 +225,4 @@ describe('a migration that is cut (docs/reliability.md A16)', () => {
     const before = Array.from({ length: schemaVersion }, () => 1)
     expect(versions).toEqual([...before, schemaVersion, schemaVersion, schemaVersion])
   })
-
-  test.each(['SIGCONT', 'SIGKILL'] as const)(
-    'A16 another process waits for it, and goes on when the one that migrates gets %s',
-    async (signal) => {
-      const path = await firstVersion(scratchFolder())
-      const half = new Program('migrate.ts', path, '2')
-      await half.said('half')
-      const other = new Program('migrate.ts', path)
-      await other.said('begins')
-      expect(new Set(other.lines)).toEqual(new Set(['begins']))
-      half.child.kill(signal)
-      await other.said('opened')
-      await half.ended
-      expect(half.lines.at(-1)).toBe(signal === 'SIGCONT' ? 'opened' : 'half')
-      await assertTables(path, config)
-    },
-  )
 })

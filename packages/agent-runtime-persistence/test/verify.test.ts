@@ -1,26 +1,16 @@
-import { createHash } from 'node:crypto'
 import { readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { CHAIN_START, chainText, type StoreError } from '@ku0/agent-runtime-core'
+import type { StoreError } from '@ku0/agent-runtime-core'
 import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
-import { ReferenceModel } from '@ku0/agent-runtime-core/testing'
 import Database from 'better-sqlite3'
-import fc from 'fast-check'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { draws } from '../../../tools/draws.ts'
 import { openStore, verifyStore, type Verification } from '../src/index.ts'
-import { columns } from '../src/sqlite/columns.ts'
 import { ChildStore } from './child-store.ts'
-import { lifeOf } from './model-lives.ts'
-import { config as modelConfig, Real } from './model-real.ts'
+import { forge, forgeJournal } from './forged.ts'
 import { scratchFolder } from './scratch-folder.ts'
-import { changed, editEach, type EventRow, good, places, Spoiled, verify } from './spoiled-store.ts'
-import { untold } from './untold.ts'
-import { live } from './whole-life.ts'
-
-const placeOf = ({ task, seq }: Pick<EventRow, 'task' | 'seq'>) => `task ${task}, event ${seq}`
-/** Those of an event, among the places of what was found. */
-const placesIn = (found: Verification | undefined, event: EventRow) =>
-  (places(found) ?? []).filter((place) => place === placeOf(event)).slice(0, 1)
+import { good, places, Spoiled, verify } from './spoiled-store.ts'
+import { lived } from './whole-life.ts'
 
 describe('every edit of a stored event is found, where it is (docs/reliability.md H08, R9)', () => {
   test('a store that nobody edited is well, and looking at it changes nothing', async () => {
@@ -28,86 +18,6 @@ describe('every edit of a stored event is found, where it is (docs/reliability.m
     const before = readFileSync(path)
     expect(await verify(path)).toMatchObject({ ...good, tasks: 17, anchored: expect.any(Number) as number })
     expect(readFileSync(path).equals(before)).toBe(true)
-  })
-
-  test('each column of each event', { timeout: 120_000 }, async () => {
-    const it = new Spoiled(await lived())
-    expect(it.events.length).toBeGreaterThan(20)
-    const edits: readonly [string, (event: EventRow) => unknown][] = [
-      ['type', ({ type }) => (type === 'task.queued' ? 'task.rejected' : 'task.queued')],
-      ['at', ({ at }) => at + 1],
-      ['data', ({ data }) => changed(data)],
-      ['data', ({ data }) => `${data} `],
-      ['data', () => 'no JSON'],
-      ['blob', ({ blob }) => (blob === null ? 'a'.repeat(64) : null)],
-      ['hash', ({ hash }) => Buffer.from(hash.map((byte, index) => (index === 31 ? byte ^ 1 : byte)))],
-      ['task', ({ task }) => task + 1_000],
-      ['seq', ({ seq }) => seq + 1_000],
-    ]
-    for (const event of it.events)
-      for (const [column, edit] of edits) {
-        const found = await it.after((db) => {
-          const { changes } = db
-            .prepare(`UPDATE event SET ${column} = ? WHERE task = ? AND seq = ?`)
-            .run(edit(event), event.task, event.seq)
-          expect(changes).toBe(1)
-        })
-        const what = `${column} of event ${event.task}:${event.seq}`
-        expect({ what, at: placesIn(found, event), good: found?.lastGood.commit }).toEqual({
-          what,
-          at: [placeOf(event)],
-          good: it.commitOf(event) - 1,
-        })
-      }
-  })
-
-  test(
-    'each event removed, repeated, put in the place of the next, or followed by one too many',
-    { timeout: 120_000 },
-    async () => {
-      const it = new Spoiled(await lived())
-      for (const event of it.events) {
-        const { task, seq } = event
-        const removed = await it.after((db) =>
-          db.prepare('DELETE FROM event WHERE task = ? AND seq = ?').run(task, seq),
-        )
-        expect(places(removed)).toContain(placeOf(event))
-        expect(removed?.lastGood.commit).toBe(it.commitOf(event) - 1)
-
-        const last = it.events.filter((other) => other.task === task).length
-        const repeated = await it.after((db) =>
-          db
-            .prepare(
-              'INSERT INTO event SELECT task, ?, type, at, data, blob, hash FROM event WHERE task = ? AND seq = ?',
-            )
-            .run(last + 1, task, seq),
-        )
-        expect(places(repeated)).toEqual([placeOf({ task, seq: last + 1 })])
-
-        const next = it.events.find((other) => other.task === task && other.seq === seq + 1)
-        if (next === undefined) continue
-        const swapped = await it.after((db) => {
-          const put = db.prepare(
-            'UPDATE event SET type = ?, at = ?, data = ?, blob = ?, hash = ? WHERE task = ? AND seq = ?',
-          )
-          put.run(next.type, next.at, next.data, next.blob, next.hash, task, seq)
-          put.run(event.type, event.at, event.data, event.blob, event.hash, task, seq + 1)
-        })
-        expect(places(swapped)).toContain(placeOf(event))
-        expect(swapped?.lastGood.commit).toBe(it.commitOf(event) - 1)
-      }
-    },
-  )
-
-  test('an edit with a chain that was made to fit it: the journal tells', { timeout: 120_000 }, async () => {
-    const it = new Spoiled(await lived())
-    for (const event of it.events) {
-      const found = await it.after((db) => forge(db, event))
-      expect(found?.faults).toContainEqual(
-        expect.objectContaining({ what: 'journal', where: `commit ${it.commitOf(event)}` }),
-      )
-      expect(found?.lastGood.commit).toBe(it.commitOf(event) - 1)
-    }
   })
 
   describe('beside refused submissions whose records were deleted', () => {
@@ -166,88 +76,6 @@ describe('every edit of a stored event is found, where it is (docs/reliability.m
       expect.objectContaining({ what: 'anchor', where: `commit ${it.lastCommit}`, actual: 'another commit' }),
     )
   })
-
-  test('each row of the journal, each column of it', { timeout: 60_000 }, async () => {
-    const it = new Spoiled(await lived())
-    // What a row without events names instead changes nothing that it stands for.
-    const hasEvents = new Set(it.commits.values())
-    for (let number = 1; number <= it.lastCommit; number++) {
-      const edits = [
-        `UPDATE journal SET at = at + 1 WHERE number = ${number}`,
-        `UPDATE journal SET hash = zeroblob(32) WHERE number = ${number}`,
-        `DELETE FROM journal WHERE number = ${number}`,
-        `UPDATE journal SET number = number + 1000 WHERE number = ${number}`,
-        `UPDATE journal SET touched = '[[1,1,1],[2,1,1],[3,1,1],[4,1,1]]' WHERE number = ${number}`,
-        ...(hasEvents.has(number) ? [`UPDATE journal SET touched = 'x' WHERE number = ${number}`] : []),
-      ]
-      for (const sql of edits) {
-        const found = await it.after((db) => db.exec(sql))
-        expect({ sql, ok: found?.ok, good: found?.lastGood.commit }).toEqual({
-          sql,
-          ok: false,
-          good: number - 1,
-        })
-      }
-    }
-  })
-})
-
-describe('whatever else is edited', () => {
-  /** What constraints keep as it is as long as the other columns of its row stay. */
-  const kept = ['budget.asked', 'circuit.state', 'stream.id', 'totals.id', 'wait.kind']
-
-  test(
-    'each column of each row is what its events say, or one of those that no event tells of',
-    { timeout: 300_000 },
-    async () => {
-      const it = new Spoiled(await lived())
-      // Of these two each row has tests of its own.
-      const tables = Object.keys(columns).filter((table) => table !== 'event' && table !== 'journal')
-      const { silent, edited } = await editEach(it, tables)
-      expect([...silent].toSorted()).toEqual(Object.values(untold).flat().toSorted())
-      const all = tables.flatMap((table) =>
-        (columns[table] ?? '').split(' ').map((column) => `${table}.${column}`),
-      )
-      expect(all.filter((column) => !edited.has(column))).toEqual(kept)
-    },
-  )
-})
-
-describe('what a random life wrote', () => {
-  test('is well, and any event of it that is edited is found', { timeout: 300_000 }, async () => {
-    let edited = 0
-    const types = new Set<string>()
-    await fc.assert(
-      fc.asyncProperty(lifeOf([]), fc.nat(), async (list, seed) => {
-        const path = join(scratchFolder(), 'it.db')
-        const real = new Real((config, environment) =>
-          openStore(`sqlite:${path}`, { config, environment, durability: 'normal' }),
-        )
-        await real.open()
-        await fc.asyncModelRun(
-          () => ({ model: new ReferenceModel(modelConfig, real.environment.clock.now()), real }),
-          list,
-        )
-        await real.scene.store.close()
-        expect(await verify(path)).toMatchObject(good)
-        const it = new Spoiled(path)
-        const event = it.events[seed % Math.max(1, it.events.length)]
-        if (event === undefined) return
-        edited += 1
-        types.add(event.type)
-        const found = await it.after((db) =>
-          db
-            .prepare('UPDATE event SET data = ? WHERE task = ? AND seq = ?')
-            .run(changed(event.data), event.task, event.seq),
-        )
-        expect(places(found)).toContain(placeOf(event))
-        expect(found?.lastGood.commit).toBe(it.commitOf(event) - 1)
-      }),
-      { numRuns: 25, seed: 3 },
-    )
-    expect(edited).toBeGreaterThan(15)
-    expect(types.size).toBeGreaterThan(4)
-  })
 })
 
 describe('a store that others write to meanwhile', () => {
@@ -265,7 +93,7 @@ describe('a store that others write to meanwhile', () => {
         kind: 'submit',
         tasks: Array.from({ length: count }, () => ({ ...task, idempotencyKey: `key ${keys++}` })),
       })
-    await submit(4_000)
+    await submit(draws(500, 4_000))
     const other = await ChildStore.open({
       path,
       config: { queueDepthLimit: 1_000_000, batchBackpressureThreshold: 1_000_000 },
@@ -277,15 +105,15 @@ describe('a store that others write to meanwhile', () => {
       while (!control.signal.aborted) await submit(3)
     })()
     const seen: Verification[] = []
-    for (let n = 0; n < 5; n++) seen.push(await verify(path))
+    for (let n = 0; n < draws(2, 5); n++) seen.push(await verify(path))
     control.abort()
     await writing
     const settled = other.lines.filter(({ answer }) => answer !== undefined).length
     await other.kill()
     await store.close()
     for (const found of seen) expect(found).toMatchObject(good)
-    expect(settled).toBeGreaterThan(100)
-    expect(seen[4]?.commits).toBeGreaterThan((seen[0]?.commits ?? 0) + 50)
+    expect(settled).toBeGreaterThan(draws(0, 100))
+    expect(seen.at(-1)?.commits).toBeGreaterThan((seen[0]?.commits ?? 0) + draws(0, 50))
     const last = await verify(path)
     expect(last).toMatchObject({ ...good, tasks: keys })
     expect(last.events).toBeGreaterThan(keys)
@@ -366,7 +194,7 @@ describe('a file that is damaged', () => {
     expect(trigger?.faults).toMatchObject([{ what: 'file', where: 'trigger mine' }])
     const outcomes: string[] = []
     const { size } = statSync(path)
-    for (let page = 1; page < size / 4_096; page++) {
+    for (let page = 1; page < size / 4_096; page += draws(5, 1)) {
       const copy = join(scratchFolder(), 'copy.db')
       const content = readFileSync(path)
       content.fill(0xa5, page * 4_096, page * 4_096 + 200)
@@ -382,8 +210,10 @@ describe('a file that is damaged', () => {
     }
     const free = readFileSync(path).readUInt32BE(36)
     expect(outcomes.filter((outcome) => outcome === 'well').length).toBeLessThanOrEqual(free)
-    expect(outcomes.length).toBeGreaterThan(20)
-    expect(new Set(outcomes)).toEqual(new Set(['damaged', 'damaged beside events', 'store_corrupt']))
+    expect(outcomes.length).toBeGreaterThan(draws(4, 20))
+    const kinds = ['damaged', 'damaged beside events', 'store_corrupt']
+    expect(outcomes.filter((outcome) => !kinds.includes(outcome))).toEqual([])
+    expect(new Set(outcomes).size).toBeGreaterThanOrEqual(draws(1, kinds.length))
   })
 
   test('of many faults so many are told, and all are counted', async () => {
@@ -431,46 +261,3 @@ describe('what is no store', () => {
     })
   })
 })
-
-/** A closed store that has something of everything. */
-async function lived(): Promise<string> {
-  const path = join(scratchFolder(), 'it.db')
-  await live(path)
-  return path
-}
-
-/** Changes an event, and every hash after it to fit. */
-function forge(db: Database.Database, { task, seq, data }: EventRow): void {
-  db.prepare('UPDATE event SET data = ? WHERE task = ? AND seq = ?').run(changed(data), task, seq)
-  let hash: Buffer = Buffer.from(CHAIN_START)
-  const events = db.prepare<[number], EventRow>('SELECT * FROM event WHERE task = ? ORDER BY seq').all(task)
-  for (const event of events) {
-    hash = createHash('sha256')
-      .update(hash)
-      .update(chainText(task, event.seq, event.type, event.at, event.data))
-      .digest()
-    db.prepare('UPDATE event SET hash = ? WHERE task = ? AND seq = ?').run(hash, task, event.seq)
-  }
-  db.prepare('UPDATE task SET tail = ? WHERE id = ?').run(hash, task)
-}
-
-/** Makes the journal one of the events as they are. */
-function forgeJournal(db: Database.Database): void {
-  let tail: Buffer = Buffer.alloc(32)
-  const rows = db
-    .prepare<[], { number: number; at: number; touched: string }>('SELECT * FROM journal ORDER BY number')
-    .all()
-  for (const { number, at, touched } of rows) {
-    const digest = createHash('sha256').update(tail).update(`ku0.journal.1\n${number}\n${at}\n`)
-    for (const [task = 0, first = 0, last = 0] of JSON.parse(touched) as number[][])
-      for (const hash of db
-        .prepare<[number, number, number], Buffer>(
-          'SELECT hash FROM event WHERE task = ? AND seq BETWEEN ? AND ? ORDER BY seq',
-        )
-        .pluck()
-        .all(task, first, last))
-        digest.update(hash)
-    tail = digest.digest()
-    db.prepare('UPDATE journal SET hash = ? WHERE number = ?').run(tail, number)
-  }
-}

@@ -1,3 +1,5 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { approvalName, dimensions, domainWeights, type Scores } from '@ku0/agent-runtime-core'
 import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import {
@@ -9,7 +11,7 @@ import {
   termsOf,
 } from '@ku0/agent-runtime-core/testing'
 import { openStore } from '../src/index.ts'
-import { nodeDigest } from './scratch-folder.ts'
+import { nodeDigest, scratchFolder } from './scratch-folder.ts'
 
 export const { config } = parseExecutionConfig({
   maxInlineBytes: 1_000,
@@ -131,4 +133,18 @@ async function breakRoutes(scene: Scene): Promise<void> {
   await scene.pass(config.circuitOpenMs)
   await scene.accepted({ type: 'shaky' })
   await scene.settle(await scene.running({ type: 'frail' }), breach)
+}
+
+/** What `live` left in the files of its store, by their suffix: a life takes longer than most tests of one. */
+let left: ReadonlyMap<string, Buffer> | undefined
+
+/** A closed store of the test's own that has something of everything. */
+export async function lived(): Promise<string> {
+  const path = join(scratchFolder(), 'it.db')
+  if (left === undefined) {
+    await live(path)
+    const suffixes = ['', '-wal', '-anchor'].filter((suffix) => existsSync(path + suffix))
+    left = new Map(suffixes.map((suffix) => [suffix, readFileSync(path + suffix)]))
+  } else for (const [suffix, content] of left) writeFileSync(path + suffix, content)
+  return path
 }

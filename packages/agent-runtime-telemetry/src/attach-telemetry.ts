@@ -17,7 +17,7 @@ import { droppedLines } from './logger.ts'
 import { metricEvents, Metrics } from './metrics.ts'
 import type { Dropped } from './observed-metrics.ts'
 import { OpenTasks, type OpenTask } from './open-tasks.ts'
-import { registeredMeter, registeredTracer } from './providers.ts'
+import { registeredMeter, registeredTracer, unreadableGlobal } from './providers.ts'
 import type { HandlerStop, KnownEvent, TelemetryEvent, TelemetrySource } from './source.ts'
 import { traceEvents, Traces } from './traces.ts'
 
@@ -92,6 +92,7 @@ class AttachedTelemetry implements Telemetry {
   #meter: Meter | undefined
   #metrics: Metrics | undefined
   #nextLook: Timer | undefined
+  #hasWarned = false
 
   constructor(source: TelemetrySource, options: TelemetryEnvironment & TelemetryOptions) {
     const { logger, logPayloads: withPayloads = false } = options
@@ -130,6 +131,7 @@ class AttachedTelemetry implements Telemetry {
   #look(): void {
     this.#useMeter(orNone(() => registeredMeter(this.#options.meterProvider)))
     this.#useTracer(orNone(() => registeredTracer(this.#options.tracerProvider)))
+    orNone(() => this.#warnOfUnreadable())
     const { metrics, traces, logs } = this.recording
     if (!metrics && !traces) this.#tasks.clear()
     this.#subscribe([
@@ -137,6 +139,23 @@ class AttachedTelemetry implements Telemetry {
       ...(metrics ? metricEvents : []),
       ...(traces ? traceEvents : []),
     ])
+  }
+
+  /** Says once that the application's providers cannot be seen from here: nothing else would show why nothing is recorded. */
+  #warnOfUnreadable(): void {
+    const { logger, meterProvider, tracerProvider } = this.#options
+    if (this.#hasWarned || logger === undefined) return
+    const unreadable = unreadableGlobal()
+    const given = { metrics: meterProvider, traces: tracerProvider }
+    const signals = unreadable?.signals.filter((signal) => given[signal] === undefined) ?? []
+    if (unreadable === undefined || signals.length === 0) return
+    this.#hasWarned = true
+    logger.warn(
+      { signals, apiVersion: unreadable.version },
+      `no ${signals.join(' and no ')} are recorded: the provider is registered with @opentelemetry/api ${unreadable.version}, and another ` +
+        'copy of it is installed for the runtime, which cannot read it; install one version for both (npm ls @opentelemetry/api), ' +
+        'or give the providers to the runtime (telemetry.meterProvider, telemetry.tracerProvider)',
+    )
   }
 
   #lookAgain(): void {

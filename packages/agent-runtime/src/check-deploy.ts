@@ -10,9 +10,11 @@ import {
   show,
   wholeNumber,
 } from '@ku0/agent-runtime-core'
-import { createRuntime, parseStoreUrl, type RuntimeOptions } from './create-runtime.ts'
-import type { ReplayReport } from './replay/report.ts'
-import type { Runtime } from './runtime.ts'
+import { createRuntime } from './create-runtime.ts'
+import { parseStoreUrl } from './opened-store.ts'
+import type { RuntimeOptions } from './options.ts'
+import type { ReplayReport } from './api/replay.ts'
+import type { Runtime } from './api/runtime.ts'
 
 /** What {@link checkDeploy} takes. */
 export interface DeployCheck extends Pick<

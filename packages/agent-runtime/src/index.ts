@@ -1,28 +1,46 @@
+// Programs: a client, a worker, a runtime and their options
+export { createClient } from './create-client.ts'
+export { createWorker } from './create-worker.ts'
+export { createRuntime } from './create-runtime.ts'
 export type {
-  ApprovalEntry,
-  ApprovalFilter,
-  Approvals,
-  PendingApproval,
-  Verdict,
-  VerdictReceipt,
-} from './approvals.ts'
-export type { Clients, ClientSettings } from './clients.ts'
-export type { BudgetFilter, BudgetReceipt, Budgets, ContinueOptions } from './budgets.ts'
-export { type AgentView, toAgentView } from './agents/agent-view.ts'
+  ClientOptions,
+  RuntimeOptions,
+  StoreOptions,
+  WorkerOptions,
+  WorkerProcessOptions,
+} from './options.ts'
+export { MAX_WORKERS } from './checked-options.ts'
+export type {
+  CancelOptions,
+  Client,
+  FollowOptions,
+  ForkOptions,
+  ItemsOf,
+  ListFilter,
+  OutputItem,
+  ReceiptsOf,
+  RetryOptions,
+  SignalReceipt,
+  WaitOptions,
+} from './api/client.ts'
+export type { LeakedHandler, RuntimeStats, StopOptions, StopReport, Worker } from './api/worker.ts'
+export type { Runtime } from './api/runtime.ts'
+export type { RuntimeLogger } from './api/logger.ts'
+export { exitCodes } from './process-signals.ts'
+
+// Task types: definitions, contracts, schemas, agents, compositions, graphs
+export { type AgentState, agentState } from '@ku0/agent-runtime-core'
+export { defineContract, defineTask } from './terms/task-definition.ts'
+export type { ErrorClass, TaskContract, TaskDefinitionOptions, TaskType } from './api/task-type.ts'
+export type { ResultOf, TaskDefinition } from './api/task-definition.ts'
+export type { InputOf, OutputOf, Schema } from './api/schema.ts'
 export {
   type AgentDefinition,
   type AgentOptions,
   type AgentProfile,
   defineAgent,
 } from './agents/define-agent.ts'
-export { checkDeploy, type DeployCheck, type DeployProblem, type DeployReport } from './check-deploy.ts'
-export {
-  createRuntime,
-  type RuntimeLogger,
-  type RuntimeOptions,
-  type WorkerOptions,
-} from './create-runtime.ts'
-export type { LeakedHandler, SubmitOptions, WorkerSpec } from './execution/index.ts'
+export { type AgentView, toAgentView } from './agents/agent-view.ts'
 export {
   type Agent,
   compose,
@@ -36,12 +54,13 @@ export {
 } from './composition/compose.ts'
 export { type CompositionOptions, defineComposition } from './composition/define-composition.ts'
 export {
-  defineGraph,
   type DefinedNode,
+  defineGraph,
   type GraphDefinition,
   type GraphResults,
   type GraphTasks,
 } from './graph/define-graph.ts'
+export { GraphFailed } from './graph/run-graph.ts'
 export type {
   Graph,
   GraphNode,
@@ -50,59 +69,24 @@ export type {
   GraphSettings,
   NodeOptions,
   NodesWithin,
-} from './graph/graph.ts'
-export { GraphFailed } from './graph/run-graph.ts'
-export type { Accepted, Receipt, Rejected, TaskId } from './receipts.ts'
-export type {
-  CancelOptions,
-  FollowOptions,
-  ForkOptions,
-  ItemsOf,
-  ListFilter,
-  OutputItem,
-  ReceiptsOf,
-  RetryOptions,
-  Runtime,
-  RuntimeStats,
-  SignalReceipt,
-  StopOptions,
-  StopReport,
-  WaitOptions,
-} from './runtime.ts'
-export type { HistoryEnd } from './execution/replay-watch.ts'
-export type { ReplayOptions } from './replay/replay-task.ts'
-export type { ReplayReport, ReplayVerdict } from './replay/report.ts'
-export type { EventOf, RuntimeEvent } from './runtime-event.ts'
-export { MAX_WORKERS } from './runtime-options.ts'
-export type { InputOf, OutputOf, Schema } from './schema.ts'
-export type {
-  CronTiming,
-  IntervalTiming,
-  ScheduleOptions,
-  Schedules,
-  ScheduleStatus,
-  Timing,
-} from './schedules.ts'
-export type {
-  Drift,
-  DriftOptions,
-  EvaluationOptions,
-  EvaluationPage,
-  Evaluations,
-  EvaluationSettings,
-  RecordedEvaluation,
-  ScoresInput,
-  SimilarOptions,
-  WeightsInput,
-} from './evaluations.ts'
-export { exitCodes } from './signals.ts'
+} from './api/graphs.ts'
+
+// What a handler works with
+export {
+  compareOversight,
+  NonRetryableError,
+  type OversightMode,
+  oversightModes,
+  type RateLimit,
+  RateLimited,
+} from '@ku0/agent-runtime-core'
 export type {
   AllResults,
   Approval,
   ApprovalOptions,
   Branches,
-  ChildTask,
   BranchesOptions,
+  ChildTask,
   ChildWaitOptions,
   CleanupHook,
   CleanupReason,
@@ -118,26 +102,39 @@ export type {
   StepOptions,
   TaskContext,
   TaskLog,
-} from './task-context.ts'
+} from './api/task-context.ts'
+
+// Submissions and tasks: receipts, status, events, errors, replay
 export {
-  defineTask,
-  type ErrorClass,
-  type ResultOf,
-  type TaskDefinition,
-  type TaskDefinitionOptions,
-} from './task-definition.ts'
-export { ApprovalRejected, StepInDoubt, TaskFailed, TaskRejected, TimeoutError } from './task-errors.ts'
-export type { TaskStatus } from './task-status.ts'
-export type {
-  AdmissionVerdict,
-  Explanation,
-  QueueReason,
-  StartEstimate,
-  WaitCount,
-  WaitHistogram,
+  type AdmissionVerdict,
+  type Divergence,
+  type DivergenceKind,
+  type Doubt,
+  type Explanation,
+  LeaseLost,
+  type QueueReason,
+  RuntimeError,
+  type StartEstimate,
+  TaskCanceled,
+  type WaitCount,
+  type WaitHistogram,
 } from '@ku0/agent-runtime-core'
-export type { ClientRecord, ClientTier, SharesConfig, Usage } from '@ku0/agent-runtime-core'
-export type { Divergence, DivergenceKind, Doubt } from '@ku0/agent-runtime-core'
+export type { SubmitOptions } from './api/submissions.ts'
+export type { Accepted, Receipt, Rejected, TaskId } from './api/receipts.ts'
+export type { TaskStatus } from './api/status.ts'
+export type { EventOf, RuntimeEvent } from './api/events.ts'
+export {
+  ApprovalRejected,
+  StepInDoubt,
+  TaskDiverged,
+  TaskFailed,
+  TaskRejected,
+  TimeoutError,
+} from './api/errors.ts'
+export type { HistoryEnd, ReplayOptions, ReplayReport, ReplayVerdict } from './api/replay.ts'
+export { checkDeploy, type DeployCheck, type DeployProblem, type DeployReport } from './check-deploy.ts'
+
+// Approvals, schedules, evaluations
 export type {
   Dimension,
   EvaluationRecord,
@@ -146,10 +143,64 @@ export type {
   SimilarAgent,
   Weights,
 } from '@ku0/agent-runtime-core'
-export type { Heartbeat } from './workload/heartbeat.ts'
-export type { LeaseEnding, LeaseObserver } from './workload/lease-observer.ts'
-export type { ProfileSetting } from './workload/profile-setting.ts'
-export type { RouteOptions, RouteStatus, RouteVerdict } from './workload/routes.ts'
+export type {
+  ApprovalEntry,
+  ApprovalFilter,
+  Approvals,
+  PendingApproval,
+  Verdict,
+  VerdictReceipt,
+} from './api/approvals.ts'
+export type {
+  CronTiming,
+  IntervalTiming,
+  ScheduleOptions,
+  Schedules,
+  ScheduleStatus,
+  Timing,
+} from './api/schedules.ts'
+export type {
+  Drift,
+  DriftOptions,
+  EvaluationOptions,
+  EvaluationPage,
+  Evaluations,
+  EvaluationSettings,
+  RecordedEvaluation,
+  ScoresInput,
+  SimilarOptions,
+  WeightsInput,
+} from './api/evaluations.ts'
+
+// Limits: budgets, clients, profiles, leases, routes, swarms
+export type {
+  BudgetField,
+  BudgetLimits,
+  BudgetOptions,
+  BudgetRecord,
+  ClientRecord,
+  ClientTier,
+  ProfileConfig,
+  ResourceBudget,
+  ResourceLimits,
+  SharesConfig,
+  SwarmRecord,
+  Usage,
+  WorkloadProfile,
+  WorkTelemetry,
+} from '@ku0/agent-runtime-core'
+export type { BudgetFilter, BudgetReceipt, Budgets, ContinueOptions } from './api/budgets.ts'
+export type { Clients, ClientSettings } from './api/clients.ts'
+export type { Heartbeat, ProfileSetting, UsageProbe } from './api/profiles.ts'
+export type {
+  LeaseEnding,
+  LeaseHeartbeat,
+  LeaseObserver,
+  LeaseOutcome,
+  StartTaskOptions,
+  TaskLease,
+} from './api/leases.ts'
+export type { RouteOptions, RouteStatus, RouteVerdict } from './api/routes.ts'
 export type {
   AgentAccount,
   AgentSettings,
@@ -157,30 +208,4 @@ export type {
   Swarm,
   SwarmOptions,
   TaskAgentOptions,
-} from './workload/swarm.ts'
-export type { LeaseHeartbeat, LeaseOutcome, StartTaskOptions, TaskLease } from './workload/task-lease.ts'
-export type { UsageProbe } from './workload/usage-probe.ts'
-export type {
-  ProfileConfig,
-  ResourceBudget,
-  ResourceLimits,
-  SwarmRecord,
-  WorkloadProfile,
-  WorkTelemetry,
-} from '@ku0/agent-runtime-core'
-export type { BudgetField, BudgetLimits, BudgetOptions, BudgetRecord } from '@ku0/agent-runtime-core'
-export {
-  LeaseLost,
-  NonRetryableError,
-  type RateLimit,
-  RateLimited,
-  RuntimeError,
-  TaskCanceled,
-} from '@ku0/agent-runtime-core'
-export {
-  type AgentState,
-  agentState,
-  compareOversight,
-  type OversightMode,
-  oversightModes,
-} from '@ku0/agent-runtime-core'
+} from './api/swarms.ts'

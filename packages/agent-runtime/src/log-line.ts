@@ -1,6 +1,5 @@
 import type { ErrorRecord } from '@ku0/agent-runtime-core'
-import type { RuntimeLogger } from './create-runtime.ts'
-import type { LogLine } from './execution/index.ts'
+import type { LogLine, RuntimeLogger } from './api/logger.ts'
 
 /**
  * Where the runtime's own log lines and those of `ctx.log` go. What a handler, a hook or a listener threw is told by name and

@@ -131,7 +131,7 @@ describe('execution: calls with something outside what they document', () => {
     ['stop', [{ drian: true }], 'stop option drian: no such option, did you mean drain?'],
     ['stop', [{ drain: 'x' }], 'stop option drain: true or false; given "x"'],
     ['stop', [{ graceMs: -1 }], 'stop option graceMs: a finite number of ms, 0 or more'],
-    ['submit', [], 'submit: what defineTask gives, or a task type'],
+    ['submit', [], 'submit: what defineTask or defineContract returns, or a task type'],
     ['submit', [quick, 1, 5], 'submit options: an object of lane,'],
     ['submit', [quick, 1, null], 'submit options: an object of lane,'],
     ['submitMany', [], 'submitMany: a list of { task, input, options }; given undefined'],

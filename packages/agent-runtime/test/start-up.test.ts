@@ -15,8 +15,19 @@ test('a process whose store has a thread never loads the engine into its own', (
      const runtime = await createRuntime({ store: 'sqlite::memory:', tasks: [], workers: 0, logger: false })
      await runtime.stop()`,
   )
-  expect(modules).toContain('agent-runtime/src/front-door.ts')
+  expect(modules).toContain('agent-runtime/src/store-runtime.ts')
   expect(modules.filter(isEngine)).toEqual([])
+})
+
+test('a client loads neither handlers nor what runs them', () => {
+  const modules = loadedBy(
+    `const { createClient } = await import('@ku0/agent-runtime')
+     const client = await createClient({ store: 'sqlite::memory:', logger: false })
+     await client.submit('review', { repo: 'a/b' })
+     await client.close()`,
+  )
+  expect(modules).toContain('agent-runtime/src/client/client.ts')
+  expect(modules.filter(runsHandlers)).toEqual([])
 })
 
 test('the thread of a store loads its engine and no schemas: what comes to it was looked at before', () => {
@@ -24,7 +35,7 @@ test('the thread of a store loads its engine and no schemas: what comes to it wa
     `await import('@ku0/agent-runtime-persistence/store-worker')`,
     new URL('../../agent-runtime-persistence/', import.meta.url),
   )
-  expect(modules).toContain('agent-runtime-persistence/src/engine.ts')
+  expect(modules).toContain('agent-runtime-persistence/src/engine/engine.ts')
   expect(modules.filter((module) => /zod|schema/.test(module))).toEqual([
     'agent-runtime-persistence/src/sqlite/schema.ts',
   ])
@@ -37,10 +48,22 @@ function isEngine(module: string): boolean {
   )
 }
 
+/** What only a process with workers needs. */
+function runsHandlers(module: string): boolean {
+  return (
+    isEngine(module) ||
+    /agent-runtime\/src\/(worker|profile|replay)\/|agent-runtime\/src\/execution\/(attempt|worker|settle)|agent-runtime\/src\/durable\/(context|pass|step|waits|warden)|agent-runtime\/src\/store-(runtime|worker)/.test(
+      module,
+    )
+  )
+}
+
 function isLate(module: string): boolean {
   return (
     isEngine(module) ||
-    /agent-runtime-telemetry|agent-runtime\/src\/front-door|opentelemetry|pino/.test(module)
+    /agent-runtime-telemetry|agent-runtime\/src\/(store-runtime|client\/client|worker\/)|opentelemetry|pino/.test(
+      module,
+    )
   )
 }
 

@@ -69,7 +69,11 @@ export class RecordedStore implements ExecutionStore {
   }
 
   mayHaveSlept(): boolean {
-    return this.#store.mayHaveSlept?.() ?? false
+    return this.#store.mayHaveSlept()
+  }
+
+  timesSlept(): number {
+    return this.#store.timesSlept()
   }
 
   close(): Promise<void> {

@@ -65,8 +65,8 @@ export const Expectation = z
     below: z.number().optional(),
     above: z.number().optional(),
     /**
-     * With `atLeast`, of a rate: what plain SQLite has to do beside the run, in tasks a second, for the bound to hold in full. A run in
-     * a slower moment of the machine is held to the same share of it.
+     * With `atLeast` of a rate or `below` of a time: what plain SQLite has to do beside the run, in tasks a second, for the bound to hold in
+     * full. A run in a slower moment of the machine is held to the same share of the rate, or given as much more time.
      */
     atSqliteRate: z.number().positive().optional(),
     /** The fewest samples it must rest on. Fewer fail, whatever they say. */

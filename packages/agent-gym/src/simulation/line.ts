@@ -113,6 +113,15 @@ export class SimulatedLine implements Line {
     if (this.#inbox.length > 0) this.#parts.thread.after(0, () => this.#arrive())
   }
 
+  /** A simulated process stops and goes on; that its machine sleeps is not simulated. */
+  mayHaveSlept(): boolean {
+    return false
+  }
+
+  timesSlept(): number {
+    return 0
+  }
+
   /** The process ends in order: what was sent is done, then the files are let go. */
   end(): Promise<void> {
     const { engine, audit, process } = this.#parts

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, describe, expect, test } from 'vitest'
+import { draws } from '../../../../tools/draws.ts'
 import type { Bench } from '../../src/bench/bench.ts'
 import { shareCost } from '../../src/bench/share-cost.ts'
 import { stepCost } from '../../src/bench/step-cost.ts'
@@ -24,7 +25,7 @@ import { readTrace } from '../../src/work/trace.ts'
 
 /** Other arguments and files by FUZZ_SEED, more of them by FUZZ_RUNS. */
 const seed = Number(process.env['FUZZ_SEED'] ?? 1)
-const numRuns = Number(process.env['FUZZ_RUNS'] ?? 150)
+const numRuns = Number(process.env['FUZZ_RUNS'] ?? draws(30, 150))
 
 const folder = mkdtempSync(join(tmpdir(), 'gym-fuzz-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, describe, expect, test } from 'vitest'
+import { draws } from '../../../../tools/draws.ts'
 import { compareCommand } from '../../src/cli/compare-command.ts'
 import { UsageError } from '../../src/cli/exit-code.ts'
 import {
@@ -25,7 +26,7 @@ import { report, scenarioReport } from '../report-builders.ts'
 
 /** Other data by FUZZ_SEED, more of them by FUZZ_RUNS. */
 const seed = Number(process.env['FUZZ_SEED'] ?? 1)
-const numRuns = Number(process.env['FUZZ_RUNS'] ?? 300)
+const numRuns = Number(process.env['FUZZ_RUNS'] ?? draws(60, 300))
 
 const folder = mkdtempSync(join(tmpdir(), 'gym-fuzz-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

@@ -4,11 +4,12 @@ import { join } from 'node:path'
 import { openStore, verifyStore } from '@ku0/agent-runtime-persistence'
 import fc from 'fast-check'
 import { expect, onTestFinished, test } from 'vitest'
+import { draws } from '../../../../tools/draws.ts'
 import { cliExitCodes, runCommand } from '../../src/index.ts'
 
 /** Other arguments by FUZZ_SEED, more of them by FUZZ_RUNS. */
 const seed = Number(process.env['FUZZ_SEED'] ?? 1)
-const runs = Number(process.env['FUZZ_RUNS'] ?? 150)
+const runs = Number(process.env['FUZZ_RUNS'] ?? draws(30, 150))
 
 /** A backup writes wherever it is told to: only to places of the test's own. */
 function within(args: readonly string[]): readonly string[] {

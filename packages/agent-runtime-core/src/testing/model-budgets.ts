@@ -1,4 +1,4 @@
-import { isFinal } from '../states.ts'
+import { isFinal } from '../task/states.ts'
 import { fail, putBack } from './model-moves.ts'
 import type { ModelAmounts, ModelBudget, ModelSubmission, ModelTask } from './model-records.ts'
 

@@ -1,4 +1,4 @@
-import { childName } from '../child.ts'
+import { childName } from '../child/child.ts'
 import type { ModelChild, ModelTask } from './model-records.ts'
 
 // The reference model's rules of children. Source: `docs/semantics.md 5.5`.

@@ -1,4 +1,4 @@
-import { laneRank } from '../lane.ts'
+import { laneRank } from '../task/lane.ts'
 import type { ModelTask, ModelWorker } from './model-records.ts'
 
 // The reference model's rules of who is given what. Source: `docs/semantics.md 3.1-3.4`.

@@ -1,7 +1,7 @@
-import { isRetryWait } from '../decide/replay.ts'
-import { childName } from '../child.ts'
-import type { TaskState } from '../states.ts'
-import type { WaitKind } from '../wait.ts'
+import { isRetryWait } from '../history/replay.ts'
+import { childName } from '../child/child.ts'
+import type { TaskState } from '../task/states.ts'
+import type { WaitKind } from '../wait/wait.ts'
 import { deliver } from './model-moves.ts'
 import type {
   ModelChild,

@@ -1,6 +1,12 @@
-import { laneRank } from '../lane.ts'
-import { limitOfKey, type QuotaConfig, quotaKeysOf, type QuotaLimit, type QuotaNames } from '../quota.ts'
-import { isFinal } from '../states.ts'
+import { laneRank } from '../task/lane.ts'
+import {
+  limitOfKey,
+  type QuotaConfig,
+  quotaKeysOf,
+  type QuotaLimit,
+  type QuotaNames,
+} from '../quota/quota.ts'
+import { isFinal } from '../task/states.ts'
 import type { ModelTask } from './model-records.ts'
 
 // The reference model's quotas: what a window holds is the sum of what its tasks have on their accounts. Source: `docs/semantics.md 2.6, 2.8`.

@@ -1,5 +1,5 @@
-import { type Overlap, runKeyOf } from '../schedule.ts'
-import { isFinal } from '../states.ts'
+import { type Overlap, runKeyOf } from '../schedule/schedule.ts'
+import { isFinal } from '../task/states.ts'
 import type { ModelReceipt, ModelSchedule, ModelSubmission, ModelTask, SubmitNew } from './model-records.ts'
 
 // The reference model's rules of schedules. Source: `docs/schedules.md`.

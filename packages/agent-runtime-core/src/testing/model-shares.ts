@@ -1,5 +1,5 @@
-import { laneRank } from '../lane.ts'
-import { type ClientTier, clientTiers, type SharesConfig } from '../shares.ts'
+import { laneRank } from '../task/lane.ts'
+import { type ClientTier, clientTiers, type SharesConfig } from '../share/client.ts'
 import type { ModelTask } from './model-records.ts'
 
 // The reference model's shares, where no quota holds anybody back: virtual times by their definition. Source: `docs/semantics.md 11`, C5.

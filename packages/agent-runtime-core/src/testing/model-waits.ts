@@ -1,7 +1,7 @@
-import { endsWithRejection } from '../approval.ts'
-import { childKeyOf } from '../child.ts'
-import { isLimit } from '../decide/replay.ts'
-import { RESERVED, type WaitOutcome } from '../wait.ts'
+import { endsWithRejection } from '../approval/approval.ts'
+import { childKeyOf } from '../child/child.ts'
+import { isLimit } from '../history/replay.ts'
+import { RESERVED, type WaitOutcome } from '../wait/wait.ts'
 import type {
   ModelCall,
   ModelEffect,

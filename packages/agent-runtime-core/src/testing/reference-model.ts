@@ -1,8 +1,8 @@
-import type { ChildPolicy } from '../child.ts'
-import type { Lane } from '../lane.ts'
-import type { Overlap } from '../schedule.ts'
-import type { ClientTier } from '../shares.ts'
-import { isFinal, type TaskState } from '../states.ts'
+import type { ChildPolicy } from '../child/child.ts'
+import type { Lane } from '../task/lane.ts'
+import type { Overlap } from '../schedule/schedule.ts'
+import type { ClientTier } from '../share/client.ts'
+import { isFinal, type TaskState } from '../task/states.ts'
 import {
   answer,
   budgetsOf,

@@ -1,5 +1,5 @@
-import type { Random } from '../environment.ts'
-import { RuntimeError } from '../errors.ts'
+import type { Random } from '../config/environment.ts'
+import { RuntimeError } from '../error/errors.ts'
 
 /**
  * Chance that repeats: the same seed gives the same draws on every machine and version. The generator is

@@ -1,4 +1,4 @@
-import type { Digest } from '../environment.ts'
+import type { Digest } from '../config/environment.ts'
 
 /**
  * SHA-256 (FIPS 180-4) without the platform, so that core's own tests and simulations need nothing from

@@ -1,4 +1,4 @@
-import type { Digest } from '../environment.ts'
+import type { Digest } from '../config/environment.ts'
 import { testDigest } from './sha256.ts'
 import { admission } from './store-suite/admission.ts'
 import { approvals } from './store-suite/approvals.ts'

@@ -1,5 +1,5 @@
-import { assertDelay, type Clock, type Timer, type Timers } from '../environment.ts'
-import { RuntimeError } from '../errors.ts'
+import { assertDelay, type Clock, type Timer, type Timers } from '../config/environment.ts'
+import { RuntimeError } from '../error/errors.ts'
 
 /**
  * Time that stands still until a test moves it, and the timers on it. Timers run while it is moved, in the

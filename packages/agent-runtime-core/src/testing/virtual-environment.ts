@@ -1,4 +1,4 @@
-import type { Digest, Environment, Ids } from '../environment.ts'
+import type { Digest, Environment, Ids } from '../config/environment.ts'
 import { SeededRandom } from './seeded-random.ts'
 import { testDigest } from './sha256.ts'
 import { VirtualClock } from './virtual-clock.ts'

@@ -1,37 +1,33 @@
-import { exceeds } from '../text-size.ts'
-import { outlivesRejection } from '../approval.ts'
-import type { ExecutionConfig } from '../config.ts'
-import type { EventType } from '../event.ts'
-import { chainText } from '../hash.ts'
-import type { IdCodec } from '../ids.ts'
-import { assertMove, canMoveLease } from '../states.ts'
-import type { LeaseNotice } from '../store.ts'
-import { newClient, ShareBook, type ShareOrder } from './share-book.ts'
-import type {
-  BudgetRow,
-  CheckpointRow,
-  ChildRow,
-  CircuitRow,
-  ClientRow,
-  EvaluationRow,
-  EventRow,
-  History,
-  KeyRow,
-  LeaseRow,
-  OutputRow,
-  QuotaRow,
-  ReputationRow,
-  ScheduleRow,
-  SignalRow,
-  StreamRow,
-  SwarmRow,
-  TaskRow,
-  TotalsRow,
-  UsageRow,
-  VerdictsRow,
-  WaitRow,
-  WorkerRow,
-} from './rows.ts'
+import { exceeds } from '../codec/text-size.ts'
+import { outlivesRejection } from '../approval/approval.ts'
+import type { ExecutionConfig } from '../config/schema.ts'
+import type { EventType } from '../event/event.ts'
+import { chainText } from '../history/hash.ts'
+import type { IdCodec } from '../store/ids.ts'
+import { assertMove, canMoveLease } from '../task/states.ts'
+import type { LeaseNotice } from '../lease/lease.ts'
+import { newClient, ShareBook, type ShareOrder } from '../share/share-book.ts'
+import type { BudgetRow } from '../budget/row.ts'
+import type { CheckpointRow, OutputRow } from '../step/row.ts'
+import type { ChildRow } from '../child/row.ts'
+import type { CircuitRow } from '../route/row.ts'
+import type { ClientRow } from '../share/row.ts'
+import type { EvaluationRow, ReputationRow } from '../evaluation/row.ts'
+import type { EventRow } from '../event/row.ts'
+import type { History } from '../history/row.ts'
+import type { KeyRow } from '../submit/row.ts'
+import type { LeaseRow } from '../lease/row.ts'
+import type { QuotaRow } from '../quota/row.ts'
+import type { ScheduleRow } from '../schedule/row.ts'
+import type { SignalRow, WaitRow } from '../wait/row.ts'
+import type { StreamRow } from '../queue/row.ts'
+import type { SwarmRow } from '../swarm/row.ts'
+import type { TaskRow } from '../task/row.ts'
+import type { TotalsRow } from '../store/totals.ts'
+import type { UsageRow } from '../profile/row.ts'
+import type { VerdictsRow } from '../approval/row.ts'
+import type { WorkerRow } from '../worker/row.ts'
+import { Rows } from './rows.ts'
 
 /** The instant of a flush: `at` dates events and due times, `leaseAt` judges leases. Source: `docs/semantics.md 4.7`. */
 export interface Instant {
@@ -139,44 +135,41 @@ export class WorkingSet {
   readonly ids: IdCodec
   readonly around: Surroundings
 
-  readonly tasks = new Map<number, TaskRow>()
-  readonly leases = new Map<number, LeaseRow>()
-  readonly streams = new Map<number, StreamRow>()
-  readonly streamsByKey = new Map<string, StreamRow>()
-  readonly clients = new Map<string, ClientRow>()
+  readonly tasks: Rows<number, TaskRow>
+  readonly leases: Rows<number, LeaseRow>
+  readonly streams: Rows<number, StreamRow>
+  readonly streamsByKey: Rows<string, StreamRow>
+  readonly clients: Rows<string, ClientRow, undefined>
   /** How many more clients there are than before. */
   private newClients = 0
-  /** Clients that are forgotten. */
-  readonly droppedClients = new Set<string>()
   private readonly newStreams = new Map<string, number[]>()
   /** Undefined where there are no shares. */
   readonly shares: ShareBook | undefined
-  readonly workers = new Map<number, WorkerRow>()
-  readonly quotas = new Map<string, QuotaRow>()
-  readonly keys = new Map<string, KeyRow>()
-  readonly explicitIds = new Map<string, number>()
+  readonly workers: Rows<number, WorkerRow>
+  readonly quotas: Rows<string, QuotaRow>
+  readonly keys: Rows<string, KeyRow>
+  readonly explicitIds: Rows<string, number>
   readonly memos = new Map<number, Map<string, number>>()
-  readonly outputCounts = new Map<number, number>()
-  readonly waits = new Map<number, readonly WaitRow[]>()
-  readonly signals = new Map<number, readonly SignalRow[]>()
-  readonly verdicts = new Map<number, VerdictsRow>()
+  readonly outputCounts: Rows<number, number>
+  readonly waits: Rows<number, readonly WaitRow[]>
+  readonly signals: Rows<number, readonly SignalRow[]>
+  readonly verdicts: Rows<number, VerdictsRow>
   readonly children = new Map<number, Map<number, ChildRow>>()
   /** The rows of children that changed, by {@link childKey}. */
-  readonly childRows = new Map<string, ChildRow>()
+  readonly childRows: Rows<string, ChildRow>
   readonly checkpoints = new Map<number, CheckpointRow>()
-  readonly budgets = new Map<number, BudgetRow>()
-  /** Undefined: removed. */
-  readonly schedules = new Map<string, ScheduleRow | undefined>()
+  readonly budgets: Rows<number, BudgetRow>
+  readonly schedules: Rows<string, ScheduleRow, undefined>
   readonly reputations = new Map<string, ReputationRow>()
   /** Those that are new, in order. */
   readonly evaluations: EvaluationRow[] = []
-  readonly evaluationKeys = new Map<string, EvaluationRow>()
-  readonly circuits = new Map<string, CircuitRow | undefined>()
-  readonly usages = new Map<number, UsageRow | undefined>()
-  readonly swarms = new Map<string, SwarmRow | undefined>()
+  readonly evaluationKeys: Rows<string, EvaluationRow>
+  readonly circuits: Rows<string, CircuitRow, undefined>
+  readonly usages: Rows<number, UsageRow, undefined>
+  readonly swarms: Rows<string, SwarmRow, undefined>
   readonly events: EventRow[] = []
   readonly outputs: OutputRow[] = []
-  readonly blobs = new Map<string, string>()
+  readonly blobs: Rows<string, string>
   readonly notices: LeaseNotice[] = []
   /** Tasks that became claimable in this flush, by stream. */
   readonly queued = new Map<number, TaskRow[]>()
@@ -202,6 +195,27 @@ export class WorkingSet {
     this.config = around.config
     this.ids = around.ids
     this.around = around
+    this.tasks = new Rows(base.tasks)
+    this.leases = new Rows(base.leases)
+    this.streams = new Rows(base.streams)
+    this.streamsByKey = new Rows(base.streamsByKey)
+    this.clients = new Rows(base.clients)
+    this.workers = new Rows(base.workers)
+    this.quotas = new Rows(base.quotas)
+    this.keys = new Rows(base.keys)
+    this.explicitIds = new Rows(base.explicitIds)
+    this.waits = new Rows(base.waits)
+    this.signals = new Rows(base.signals)
+    this.verdicts = new Rows(base.verdicts)
+    this.budgets = new Rows(base.budgets)
+    this.schedules = new Rows(base.schedules)
+    this.circuits = new Rows(base.circuits)
+    this.usages = new Rows(base.usages)
+    this.swarms = new Rows(base.swarms)
+    this.blobs = new Rows(base.blobs)
+    this.outputCounts = new Rows(base.outputs)
+    this.childRows = new Rows(base.childKeys)
+    this.evaluationKeys = new Rows(base.evaluations)
     this.totals = base.totals
     this.depth = base.depth
     this.delayed = base.delayed
@@ -217,18 +231,18 @@ export class WorkingSet {
   }
 
   task(id: number): TaskRow | undefined {
-    return this.tasks.get(id) ?? this.base.tasks.get(id)
+    return this.tasks.get(id)
   }
   lease(id: number): LeaseRow | undefined {
-    return this.leases.get(id) ?? this.base.leases.get(id)
+    return this.leases.get(id)
   }
   stream(id: number): StreamRow {
-    const row = this.streams.get(id) ?? this.base.streams.get(id)
+    const row = this.streams.get(id)
     if (row === undefined) throw new Error(`stream ${id} was not loaded`)
     return row
   }
   worker(id: number): WorkerRow | undefined {
-    return this.workers.get(id) ?? this.base.workers.get(id)
+    return this.workers.get(id)
   }
   quota(key: string): QuotaRow {
     return (
@@ -245,17 +259,16 @@ export class WorkingSet {
   }
   /** Undefined when nothing was ever counted for the key. */
   quotaRow(key: string): QuotaRow | undefined {
-    return this.quotas.get(key) ?? this.base.quotas.get(key)
+    return this.quotas.get(key)
   }
 
   /** The client of a name, made when new. */
   client(name: string): ClientRow {
-    const known = this.knownClient(name)
+    const known = this.clients.get(name)
     if (known !== undefined) return known
     const row = newClient(this.nextClient++, name)
     this.newClients += 1
-    this.clients.set(name, row)
-    this.droppedClients.delete(name)
+    this.clients.put(name, row)
     return row
   }
   get clientCount(): number {
@@ -263,19 +276,10 @@ export class WorkingSet {
   }
   /** The client is forgotten. */
   dropClient(name: string): void {
-    this.clients.delete(name)
-    this.droppedClients.add(name)
+    this.clients.drop(name)
     this.newClients -= 1
   }
-  knownClient(name: string): ClientRow | undefined {
-    if (this.droppedClients.has(name)) return undefined
-    return this.clients.get(name) ?? this.base.clients.get(name)
-  }
-  *allClients(): Iterable<ClientRow> {
-    yield* this.clients.values()
-    for (const row of this.base.clients.values())
-      if (!this.clients.has(row.name) && !this.droppedClients.has(row.name)) yield row
-  }
+
   /** The streams of a client, open or not. */
   *streamsOf(client: string): Iterable<number> {
     yield* this.base.streamsByClient.get(client) ?? none
@@ -283,21 +287,21 @@ export class WorkingSet {
   }
 
   budget(task: number): BudgetRow {
-    const row = this.budgets.get(task) ?? this.base.budgets.get(task)
+    const row = this.budgets.get(task)
     if (row === undefined) throw new Error(`the budget of task ${task} was not loaded`)
     return row
   }
 
   schedule(name: string): ScheduleRow | undefined {
-    return this.schedules.has(name) ? this.schedules.get(name) : this.base.schedules.get(name)
+    return this.schedules.get(name)
   }
   putSchedule(row: ScheduleRow): void {
     if (this.schedule(row.name) === undefined) this.scheduleCount += 1
-    this.schedules.set(row.name, row)
+    this.schedules.put(row.name, row)
   }
   dropSchedule(name: string): void {
     this.scheduleCount -= 1
-    this.schedules.set(name, undefined)
+    this.schedules.drop(name)
   }
 
   /**
@@ -313,60 +317,51 @@ export class WorkingSet {
   /** The evaluation that a key of an agent stands for. */
   evaluation(agent: string, key: string): EvaluationRow | undefined {
     const name = evaluationKey(agent, key)
-    return this.evaluationKeys.get(name) ?? this.base.evaluations.get(name)
+    return this.evaluationKeys.get(name)
   }
   addEvaluation(row: EvaluationRow, standing: ReputationRow): void {
     if (row.seq === 1) this.agentCount += 1
     this.evaluations.push(row)
-    if (row.key !== null) this.evaluationKeys.set(evaluationKey(row.agent, row.key), row)
+    if (row.key !== null) this.evaluationKeys.put(evaluationKey(row.agent, row.key), row)
     this.reputations.set(row.agent, standing)
   }
 
   /** Whether any route has a circuit: most stores have none, and nothing is looked for then. */
   get hasCircuits(): boolean {
-    return this.base.circuits.size > 0 || this.circuits.size > 0
+    return this.base.circuits.size > 0 || this.circuits.changed.size > 0
   }
   circuit(route: string): CircuitRow | undefined {
-    return this.circuits.has(route) ? this.circuits.get(route) : this.base.circuits.get(route)
+    return this.circuits.get(route)
   }
   putCircuit(row: CircuitRow): void {
-    this.circuits.set(row.route, row)
+    this.circuits.put(row.route, row)
   }
   dropCircuit(route: string): void {
-    if (this.circuit(route) !== undefined) this.circuits.set(route, undefined)
+    if (this.circuit(route) !== undefined) this.circuits.drop(route)
   }
 
   usage(task: number): UsageRow | undefined {
-    return this.usages.has(task) ? this.usages.get(task) : this.base.usages.get(task)
+    return this.usages.get(task)
   }
   putUsage(row: UsageRow): void {
-    this.usages.set(row.task, row)
+    this.usages.put(row.task, row)
   }
   dropUsage(task: number): void {
-    this.usages.set(task, undefined)
+    this.usages.drop(task)
   }
   /** The agents of a swarm, in the order in which they were spawned. */
   agentsOf(swarm: string): readonly UsageRow[] {
-    const rows = new Map<number, UsageRow | undefined>([...this.base.usages, ...this.usages])
-    return [...rows.values()]
-      .flatMap((row) => (row?.swarm === swarm ? [row] : []))
-      .toSorted((a, b) => a.order - b.order)
+    return [...this.usages.all()].filter((row) => row.swarm === swarm).toSorted((a, b) => a.order - b.order)
   }
 
   swarm(name: string): SwarmRow | undefined {
-    return this.swarms.has(name) ? this.swarms.get(name) : this.base.swarms.get(name)
+    return this.swarms.get(name)
   }
   putSwarm(row: SwarmRow): void {
-    this.swarms.set(row.name, row)
+    this.swarms.put(row.name, row)
   }
   dropSwarm(name: string): void {
-    this.swarms.set(name, undefined)
-  }
-
-  /** Every stream there is, with the changes of this flush. */
-  *allStreams(): Iterable<StreamRow> {
-    for (const id of this.base.streams.keys()) yield this.stream(id)
-    for (const row of this.streams.values()) if (!this.base.streams.has(row.id)) yield row
+    this.swarms.drop(name)
   }
 
   /**
@@ -386,14 +381,14 @@ export class WorkingSet {
     const { at } = this.now
     const hash = this.around.chain(task.tail, chainText(task.id, seq, type, at, data))
     const row: TaskRow = { ...task, ...changes, seq, tail: hash }
-    this.tasks.set(row.id, row)
+    this.tasks.put(row.id, row)
     this.events.push({ task: row.id, seq, type, at, data, blob, hash, also })
     return row
   }
 
   /** The number behind a task's id, the store's own or the submitter's; there may be no such task. */
   taskNumber(taskId: string): number | undefined {
-    return this.explicitIds.get(taskId) ?? this.base.explicitIds.get(taskId) ?? this.ids.taskNumber(taskId)
+    return this.explicitIds.get(taskId) ?? this.ids.taskNumber(taskId)
   }
 
   /** The task's step of this key has its memo in the event `seq`. */
@@ -411,22 +406,22 @@ export class WorkingSet {
   }
 
   waitsOf({ id }: { readonly id: number }): readonly WaitRow[] {
-    return this.waits.get(id) ?? this.base.waits.get(id) ?? none
+    return this.waits.get(id) ?? none
   }
   signalsOf({ id }: { readonly id: number }): readonly SignalRow[] {
-    return this.signals.get(id) ?? this.base.signals.get(id) ?? none
+    return this.signals.get(id) ?? none
   }
   /** The open waits of a task from now on. */
   putWaits(task: { readonly id: number }, waits: readonly WaitRow[]): void {
-    this.waits.set(task.id, waits)
+    this.waits.put(task.id, waits)
     this.recount(task)
   }
   keepSignal(task: { readonly id: number }, signal: SignalRow): void {
-    this.signals.set(task.id, [...this.signalsOf(task), signal])
+    this.signals.put(task.id, [...this.signalsOf(task), signal])
     this.recount(task)
   }
   takeSignal(task: { readonly id: number }, { seq }: SignalRow): void {
-    this.signals.set(
+    this.signals.put(
       task.id,
       this.signalsOf(task).filter((signal) => signal.seq !== seq),
     )
@@ -434,7 +429,7 @@ export class WorkingSet {
   }
 
   verdictsOf({ id }: { readonly id: number }): VerdictsRow {
-    return this.verdicts.get(id) ?? this.base.verdicts.get(id) ?? { approvedSeq: 0, rejections: 0 }
+    return this.verdicts.get(id) ?? { approvedSeq: 0, rejections: 0 }
   }
 
   /** The memos that a task made after the event `since` count no more, marks of patches aside. */
@@ -450,13 +445,12 @@ export class WorkingSet {
   }
   /** The children of a task that were not dropped, as far as they were loaded. */
   allChildren({ id }: { readonly id: number }): readonly ChildRow[] {
-    const rows = new Map([...this.base.childKeys, ...this.childRows])
-    return [...rows.values()].filter(({ parent, state }) => parent === id && state !== 'dropped')
+    return [...this.childRows.all()].filter(({ parent, state }) => parent === id && state !== 'dropped')
   }
   /** The child that a key of a task stands for. */
   child(parent: number, key: string): ChildRow | undefined {
     const name = childKey(parent, key)
-    const row = this.childRows.get(name) ?? this.base.childKeys.get(name)
+    const row = this.childRows.get(name)
     return row?.state === 'dropped' ? undefined : row
   }
   putChild(row: ChildRow): void {
@@ -467,14 +461,14 @@ export class WorkingSet {
     }
     if (row.state === 'open') open.set(row.task, row)
     else open.delete(row.task)
-    this.childRows.set(childKey(row.parent, row.key), row)
+    this.childRows.put(childKey(row.parent, row.key), row)
     this.recount({ id: row.parent })
   }
 
   private recount(task: { readonly id: number }): void {
     const row = this.taskNow(task)
     const waits = this.waitsOf(row).length + this.signalsOf(row).length + this.childrenOf(row).size
-    this.tasks.set(row.id, { ...row, waits })
+    this.tasks.put(row.id, { ...row, waits })
   }
 
   /** The whole value of a signal, or of a child's end, whose output or error may be the blob. */
@@ -482,7 +476,7 @@ export class WorkingSet {
     const { blob } = signal
     const value = storedText(signal)
     if (blob === null) return value
-    const text = this.blobs.get(blob) ?? this.base.blobs.get(blob)
+    const text = this.blobs.get(blob)
     if (text === undefined) throw new Error(`blob ${blob} was not loaded`)
     return value.replace(blobReference(blob, text.length), () => text)
   }
@@ -491,19 +485,19 @@ export class WorkingSet {
     const before = this.lease(row.id)
     if (before !== undefined && before.state !== row.state && !canMoveLease(before.state, row.state))
       throw new Error(`lease ${row.id} cannot move from ${before.state} to ${row.state}`)
-    this.leases.set(row.id, row)
+    this.leases.put(row.id, row)
   }
   /** A stream that is new. */
   addStream(row: StreamRow): void {
-    this.streams.set(row.id, row)
-    this.streamsByKey.set(row.key, row)
+    this.streams.put(row.id, row)
+    this.streamsByKey.put(row.key, row)
     if (this.shares === undefined) return
     const others = this.newStreams.get(row.client)
     if (others === undefined) this.newStreams.set(row.client, [row.id])
     else others.push(row.id)
   }
   putQuota(row: QuotaRow): void {
-    this.quotas.set(row.key, row)
+    this.quotas.put(row.key, row)
   }
   /** Adds to the sums. */
   count(name: keyof TotalsRow, by = 1): void {
@@ -528,22 +522,40 @@ export class WorkingSet {
 
   /** A stream's row as a draft of this flush. */
   draftStream(id: number): StreamRow {
-    let row = this.streams.get(id)
+    let row = this.streams.changed.get(id)
     if (row === undefined) {
       row = { ...this.stream(id) }
-      this.streams.set(id, row)
-      this.streamsByKey.set(row.key, row)
+      this.streams.put(id, row)
+      this.streamsByKey.put(row.key, row)
     }
     return row
+  }
+
+  /**
+   * Whether there is anything to write. The rows of other tables change with these, but for places of streams: they are looked for again
+   * when they are lost.
+   */
+  get hasChanges(): boolean {
+    return (
+      this.events.length + this.outputs.length + this.evaluations.length > 0 || this.written.some(isChanged)
+    )
+  }
+  private get written(): readonly { readonly changed: ReadonlyMap<unknown, unknown> }[] {
+    const { tasks, leases, workers, schedules, clients, circuits, usages, swarms, budgets, quotas } = this
+    return [tasks, leases, workers, schedules, clients, circuits, usages, swarms, budgets, quotas]
   }
 
   /** A value as it stands in an event: itself, or a reference to a blob when it is larger than `maxInlineBytes`. */
   inline(text: string): { readonly text: string; readonly blob: string | null } {
     if (!exceeds(text, this.config.maxInlineBytes)) return { text, blob: null }
     const sha = this.around.sha256Hex(text)
-    this.blobs.set(sha, text)
+    this.blobs.put(sha, text)
     return { text: blobReference(sha, text.length), blob: sha }
   }
+}
+
+function isChanged({ changed }: { readonly changed: ReadonlyMap<unknown, unknown> }): boolean {
+  return changed.size > 0
 }
 
 /** The value of a signal as it stands in its event. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import * as core from '../../src/index.ts'
-import { parseExecutionConfig } from '../../src/schemas/index.ts'
+import { parseExecutionConfig } from '../../src/schemas.ts'
 import { guarded } from '../guarded.ts'
 import { fields, hostile, listOf, mostly, type Piece, piece, values } from './pieces.ts'
 
@@ -113,7 +113,6 @@ export const inputs: Readonly<Record<string, Input>> = {
   isName: tells([text], core.isName),
   isAmount: tells([number], core.isAmount),
   isWithinOne: tells([number], core.isWithinOne),
-  isChildName: tells([text], core.isChildName),
   isDoubt: tells([text], core.isDoubt),
   fits: tells([hostile, rules], core.fits),
   assertOptions: { given: [path, orUnreadable({ name: text, ms: number }), rules], open: core.assertOptions },
@@ -123,7 +122,6 @@ export const inputs: Readonly<Record<string, Input>> = {
   budgetTerms: { given: [path, orUnreadable(amounts)], open: core.budgetTerms },
   budgetRaise: { given: [path, orUnreadable(amounts)], open: core.budgetRaise },
   usageSum: { given: [path, usage], open: core.usageSum },
-  micro: { given: [path, path, number], open: core.micro },
   readNormalised: { given: [scores, values({}, { strict: true })], open: core.readNormalised },
   readRaw: { given: [scores, values({}, { strict: true, maxRevisions: 3 })], open: core.readRaw },
   readWeights: { given: [scores], open: core.readWeights },

@@ -1,5 +1,5 @@
-import { isErrorCode } from '../../src/error-codes.ts'
-import { RuntimeError } from '../../src/errors.ts'
+import { isErrorCode } from '../../src/error/codes.ts'
+import { RuntimeError } from '../../src/error/errors.ts'
 
 /**
  * What is wrong with an error that a call threw, or undefined: it has to be the house's own, with a code of the list other than

@@ -7,22 +7,18 @@ import { fields, listOf, mostly, type Piece, piece, values } from './pieces.ts'
  * anything else, but that there is an end to it, and that it changes nothing of what it was given.
  */
 export const typed: readonly string[] = wordsOf(`
-  ConfigError DuplicateStepKey InvalidTransition LeaseLost PayloadTooLarge StepNotSerializable StoreError
-  TaskCanceled addUsage addUse agedRank aheadByLane aheadByShares approvalName assertFields assertMove
-  averageWith behaviourOf breached budgetAmount budgetAmounts callOf canAgentMove canMove canMoveLease chainText
-  childKeyOf childName circuitStateAt comesBefore compareShares compositeOf createIdCodec decayedScar
-  decideAdmission decideAtDecision decideBackoff decideCatchUp decideCircuit decideDivergence decideExpiry decideLimits
-  decideOrder decideOutcome decidePlacement decidePreemption decideReplay decideSettlement decideShedding decideSpawn
-  decideStart departureFrom describeDivergence distanceBetween divergenceOfFault doubtKey doubted effectiveWeight
-  endsWithRejection entriesOf exceeds expiryOrder fieldOver firstLines firstOf foldEvents foldRunOrder goesBeyond hasAll
-  hasRoomAtAdmission hasRoomAtDispatch historyEdited idempotencyKey ignoresReputation instead invalid isEligible isExpired
-  isFinal isFinalError isForgotten isInternal isLimit isOneOf isPatience isRetryWait isRetryable isSameTiming isSuspect
-  isVoid keyText labelLimitFor labelQuotaKey laneFor limitFor limitKey limitOfKey limitedBy listOf mapSum nearestTo
-  needsAbortController nextReputation normalize orderHash orderOfHistory outlivesRejection patienceKey patientFor
-  pressureOf probed probing problemsIn quotaKey quotaKeysOf quotaObstacle quotaRule quotaRules quotaStateOf resistanceOf
-  runKeyOf runsType scalarPressure scarFadesInMs scarNow scarOf scarred settledIncrement shareIncrement sharedRest sizeOf
-  softAboveHard sortedTree suggestionFor suspectFrom swarmPressure toRuntimeError treeOf treeSize usageOf usageText
-  waitFor wantsRoom wholeNumber windowStart withEntry withoutEntry
+  ConfigError DuplicateStepKey InvalidTransition LeaseLost PayloadTooLarge StepNotSerializable StoreError TaskCanceled
+  addUsage addUse agedRank aheadByLane aheadByShares approvalName assertFields assertMove branchLimitKey breached budgetAmount
+  budgetAmounts callOf canAgentMove canMove canMoveLease chainText childKeyOf childName circuitStateAt createIdCodec
+  decayedScar decideAdmission decideAtDecision decideBackoff decideCatchUp decideCircuit decideDivergence decideExpiry
+  decideLimits decideOrder decideOutcome decidePlacement decidePreemption decideReplay decideSettlement decideShedding
+  decideSpawn decideStart describeDivergence divergenceOfFault doubtKey effectiveWeight fieldOver firstLines
+  foldEvents foldRunOrder goesBeyond hasAll historyEdited idempotencyKey instead invalid isAmong isExpired isFinal
+  isFinalError isForgotten isInternal isOneOf isPatience isRetryWait isRetryable isVoid keyText laneFor
+  listOf nearestTo needsAbortController nextReputation normalize orderHash orderOfHistory outlivesRejection
+  patienceKey pressureOf probed probing problemsIn quotaKeysOf quotaObstacle quotaStateOf resistanceOf runKeyOf
+  runsType scalarPressure scarFadesInMs scarNow scarOf scarred shareIncrement sharedRest softAboveHard suggestionFor
+  suspectFrom swarmPressure toRuntimeError usageOf waitFor wantsRoom wholeNumber
 `)
 
 function wordsOf(text: string): readonly string[] {
@@ -71,16 +67,6 @@ const event = fields(
   'data',
 )
 const state = values(...core.taskStates)
-const entry = fields(
-  { tier: number, time: number, sequence: number, id: number },
-  'tier',
-  'time',
-  'sequence',
-  'id',
-)
-const tree = made('a tree', () =>
-  core.treeOf([1, 2, 3].map((id) => ({ tier: 0, time: id, sequence: id, id }))),
-)
 const map = made('a map', () => new Map([['a', { tier: 0, time: 1, key: 'a' }]]))
 const stream = fields(
   {
@@ -133,7 +119,6 @@ const shaped: Readonly<Record<string, readonly fc.Arbitrary<Piece>[]>> = {
       'actual',
     ),
   ],
-  endsWithRejection: [wait, number],
   outlivesRejection: [wait],
   foldEvents: [listOf(event), listOf(number)],
   goesBeyond: [number, pass],
@@ -154,8 +139,4 @@ const shaped: Readonly<Record<string, readonly fc.Arbitrary<Piece>[]>> = {
   orderOfHistory: [listOf(event), digest],
   // The rules are ours: it looks for what each name that is not among them may have meant.
   problemsIn: [record, made('rules', () => ({ key: core.nameRule, at: core.delayRule }))],
-  // Its other parameters are where it stands, for itself.
-  treeOf: [listOf(entry)],
-  withEntry: [tree, entry],
-  withoutEntry: [tree, entry],
 }

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { approvalName } from '../../src/approval.ts'
-import { noUse } from '../../src/budget.ts'
-import { dimensions, domainWeights, type Scores } from '../../src/evaluation.ts'
-import type { ScheduleDefinition } from '../../src/schedule.ts'
-import type { Submission, Write, WriteKind } from '../../src/store.ts'
+import { approvalName } from '../../src/approval/approval.ts'
+import { noUse } from '../../src/budget/budget.ts'
+import { dimensions, domainWeights, type Scores } from '../../src/evaluation/evaluation.ts'
+import type { ScheduleDefinition } from '../../src/schedule/schedule.ts'
+import type { Write, WriteKind } from '../../src/store/port.ts'
+import type { Submission } from '../../src/submit/submission.ts'
 import { flushRank, fold, lastRank } from '../../src/transition/fold.ts'
 import {
   type LeaseRow,
@@ -11,7 +12,7 @@ import {
   type ScheduleRow,
   type TaskRow,
   type WaitRow,
-} from '../../src/transition/index.ts'
+} from '../../src/transition.ts'
 import {
   budget,
   budgetsIn,
@@ -211,7 +212,7 @@ describe('an operation of a flush', () => {
   test('of which nothing is told leaves its row', () => {
     expect(apply('progress').ws.lease(3)?.progress).toBe('0.5')
     expect(apply('appendOutput').ws.outputs).toMatchObject([{ task: 7, data: '1' }])
-    expect([...apply('registerWorkers').ws.workers.values()]).toMatchObject([{ workerId: 'v' }])
+    expect([...apply('registerWorkers').ws.workers.changed.values()]).toMatchObject([{ workerId: 'v' }])
     expect(apply('drainWorkers').ws.worker(4)).toMatchObject({ draining: true, registered: true })
     expect(apply('removeWorkers').ws.worker(4)).toMatchObject({ registered: false })
     expect(apply('removeSchedule').ws.schedule('tidy')).toBeUndefined()
@@ -221,7 +222,7 @@ describe('an operation of a flush', () => {
   test('that removes workers ends the leases of this process, and no others', () => {
     const ws = workingSet(running)
     fold(ws, { kind: 'removeWorkers', workerIds: ['w'] }, [])
-    expect([ws.events, [...ws.leases]]).toEqual([[], []])
+    expect([ws.events, [...ws.leases.changed]]).toEqual([[], []])
   })
 })
 

@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto'
-import { noUse } from '../../src/budget.ts'
-import { type ExecutionConfig } from '../../src/config.ts'
-import { parseExecutionConfig } from '../../src/schemas/config.ts'
-import { createIdCodec } from '../../src/ids.ts'
-import { profileConfigs, type ResourceLimits } from '../../src/profile.ts'
-import { unused } from '../../src/transition/agents.ts'
+import { noUse } from '../../src/budget/budget.ts'
+import { type ExecutionConfig, parseExecutionConfig } from '../../src/config/schema.ts'
+import { createIdCodec } from '../../src/store/ids.ts'
+import { profileConfigs, type ResourceLimits } from '../../src/profile/profile.ts'
+import { unused } from '../../src/swarm/agents.ts'
 import {
   type Base,
   type BudgetRow,
@@ -13,15 +12,15 @@ import {
   type CircuitRow,
   type Instant,
   type LeaseRow,
-  type QuotaRow,
   noTotals,
+  type QuotaRow,
   type StreamRow,
   type SwarmRow,
   type TaskRow,
   type UsageRow,
   type WorkerRow,
   WorkingSet,
-} from '../../src/transition/index.ts'
+} from '../../src/transition.ts'
 
 /** The process whose flush it is. */
 export const own = 1

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { PATCH_KEY } from '../../src/decide/replay.ts'
-import { InvalidTransition } from '../../src/errors.ts'
-import { parseExecutionConfig } from '../../src/schemas/config.ts'
-import { canMove, canMoveLease, leaseStates, type TaskState, taskStates } from '../../src/states.ts'
+import { PATCH_KEY } from '../../src/history/replay.ts'
+import { InvalidTransition } from '../../src/error/errors.ts'
+import { parseExecutionConfig } from '../../src/config/schema.ts'
+import { canMove, canMoveLease, leaseStates, type TaskState, taskStates } from '../../src/task/states.ts'
 import {
   type EvaluationRow,
   newClient,
@@ -13,7 +13,7 @@ import {
   type SignalRow,
   type TaskRow,
   type WaitRow,
-} from '../../src/transition/index.ts'
+} from '../../src/transition.ts'
 import { blobReference, childKey, evaluationKey, storedText } from '../../src/transition/working-set.ts'
 import {
   budget,
@@ -42,9 +42,9 @@ describe('what a flush sees: its own changes, and committed rows below them', ()
     const ws = workingSet({ tasks: [task, other], leases: [lease], workers: [worker] })
     expect([ws.task(7), ws.lease(3), ws.worker(4), ws.stream(1)]).toEqual([task, lease, worker, stream])
     expect([ws.task(9), ws.lease(9), ws.worker(9)]).toEqual([undefined, undefined, undefined])
-    ws.tasks.set(7, { ...task, seq: 9 })
+    ws.tasks.put(7, { ...task, seq: 9 })
     ws.putLease({ ...lease, fence: 2 })
-    ws.workers.set(4, { ...worker, capacity: 9 })
+    ws.workers.put(4, { ...worker, capacity: 9 })
     expect([ws.task(7)?.seq, ws.lease(3)?.fence, ws.worker(4)?.capacity]).toEqual([9, 2, 9])
     expect(ws.taskNow({ id: 7 }).seq).toBe(9)
     expect(ws.task(8)).toBe(other)
@@ -60,7 +60,7 @@ describe('what a flush sees: its own changes, and committed rows below them', ()
   test('a budget', () => {
     const ws = workingSet({ budgets: budgetsIn(budget()) })
     expect(ws.budget(7)).toStrictEqual(budget())
-    ws.budgets.set(7, budget({ asks: 1 }))
+    ws.budgets.put(7, budget({ asks: 1 }))
     expect(ws.budget(7).asks).toBe(1)
   })
 
@@ -83,7 +83,7 @@ describe('what a flush sees: its own changes, and committed rows below them', ()
 
   test('the number behind an id, of the submitter in this flush or before, or of the store', () => {
     const ws = workingSet({ explicitIds: new Map([['mine', 7]]) })
-    ws.explicitIds.set('new', 100)
+    ws.explicitIds.put('new', 100)
     expect(['mine', 'new', ids.task(9), 'none'].map((id) => ws.taskNumber(id))).toEqual([
       7,
       100,
@@ -196,7 +196,7 @@ describe('a lease', () => {
 })
 
 describe('clients', () => {
-  const names = (ws: ReturnType<typeof workingSet>) => [...ws.allClients()].map(({ name }) => name)
+  const names = (ws: ReturnType<typeof workingSet>) => [...ws.clients.all()].map(({ name }) => name)
   const ada = newClient(1, 'ada')
   const clients = new Map([
     ['ada', ada],
@@ -208,35 +208,35 @@ describe('clients', () => {
     const ws = workingSet({ clients, next })
     expect(ws.client('ada')).toBe(ada)
     expect([ws.clientCount, ws.nextClient]).toEqual([2, 3])
-    expect(ws.knownClient('cy')).toBeUndefined()
+    expect(ws.clients.get('cy')).toBeUndefined()
     expect(ws.client('cy')).toStrictEqual(newClient(3, 'cy'))
     expect(ws.client('cy').id).toBe(3)
     expect([ws.clientCount, ws.nextClient]).toEqual([3, 4])
-    expect(names(ws)).toEqual(['cy', 'ada', 'bob'])
+    expect(names(ws)).toEqual(['ada', 'bob', 'cy'])
   })
 
   test('a change goes before what is committed, and is told once', () => {
     const ws = workingSet({ clients, next })
-    ws.clients.set('ada', { ...ada, credits: 5 })
-    expect(ws.knownClient('ada')?.credits).toBe(5)
+    ws.clients.put('ada', { ...ada, credits: 5 })
+    expect(ws.clients.get('ada')?.credits).toBe(5)
     expect(names(ws)).toEqual(['ada', 'bob'])
   })
 
   test('one that is forgotten is unknown, and is made anew by what comes later', () => {
     const ws = workingSet({ clients, next })
-    ws.clients.set('ada', { ...ada, credits: 5 })
+    ws.clients.put('ada', { ...ada, credits: 5 })
     ws.dropClient('ada')
-    expect(ws.knownClient('ada')).toBeUndefined()
-    expect([ws.clientCount, names(ws), [...ws.droppedClients]]).toEqual([1, ['bob'], ['ada']])
+    expect(ws.clients.get('ada')).toBeUndefined()
+    expect([ws.clientCount, names(ws), [...ws.clients.changed]]).toEqual([1, ['bob'], [['ada', undefined]]])
     expect(ws.client('ada')).toStrictEqual(newClient(3, 'ada'))
-    expect([ws.clientCount, names(ws), [...ws.droppedClients]]).toEqual([2, ['ada', 'bob'], []])
+    expect([ws.clientCount, names(ws), [...ws.clients.changed.keys()]]).toEqual([2, ['ada', 'bob'], ['ada']])
   })
 
   test('one that came in this flush can be forgotten in it', () => {
     const ws = workingSet({ clients, next })
     ws.client('cy')
     ws.dropClient('cy')
-    expect([ws.knownClient('cy'), ws.clientCount, names(ws)]).toEqual([undefined, 2, ['ada', 'bob']])
+    expect([ws.clients.get('cy'), ws.clientCount, names(ws)]).toEqual([undefined, 2, ['ada', 'bob']])
   })
 })
 
@@ -247,12 +247,12 @@ describe('streams', () => {
     const ws = workingSet({ streams: [stream, { ...stream, id: 3, key: 'third' }] })
     ws.addStream(added)
     ws.shift(1, 'depth', 2)
-    expect([...ws.allStreams()].map(({ id, depth }) => [id, depth])).toEqual([
+    expect([...ws.streams.all()].map(({ id, depth }) => [id, depth])).toEqual([
       [1, 5],
       [3, 3],
       [2, 3],
     ])
-    expect(ws.streamsByKey.get('other')).toBe(added)
+    expect(ws.streamsByKey.changed.get('other')).toBe(added)
     expect([...ws.streamsOf('ada')]).toEqual([])
   })
 
@@ -273,7 +273,7 @@ describe('streams', () => {
     expect(draft).toStrictEqual(stream)
     expect(draft).not.toBe(stream)
     expect(ws.draftStream(1)).toBe(draft)
-    expect(ws.streamsByKey.get('key')).toBe(draft)
+    expect(ws.streamsByKey.changed.get('key')).toBe(draft)
     ws.shift(1, 'delayed', -1)
     ws.shift(1, 'depth', 2)
     expect(ws.stream(1)).toMatchObject({ depth: 5, delayed: 2 })
@@ -283,9 +283,9 @@ describe('streams', () => {
   test('where there are shares, a client counts what is queued, and not what is delayed', () => {
     const ws = workingSet({}, shared)
     ws.shift(1, 'delayed', 1)
-    expect(ws.knownClient('')).toBeUndefined()
+    expect(ws.clients.get('')).toBeUndefined()
     ws.shift(1, 'depth', 1)
-    expect(ws.knownClient('')?.queued).toBe(1)
+    expect(ws.clients.get('')?.queued).toBe(1)
   })
 
   test('its head is a task and that task’s place, where it has one', () => {
@@ -310,7 +310,7 @@ describe('rows that can be removed', () => {
     ws.putSchedule({ ...row, name: 't' })
     expect([ws.schedule('t')?.name, ws.scheduleCount]).toEqual(['t', 5])
     ws.dropSchedule('s')
-    expect([ws.schedule('s'), ws.scheduleCount, ws.schedules.has('s')]).toEqual([undefined, 4, true])
+    expect([ws.schedule('s'), ws.scheduleCount, ws.schedules.changed.has('s')]).toEqual([undefined, 4, true])
     ws.putSchedule(row)
     expect([ws.schedule('s'), ws.scheduleCount]).toEqual([row, 5])
   })
@@ -319,11 +319,11 @@ describe('rows that can be removed', () => {
     const ws = workingSet({ circuits: new Map([['work', circuit()]]) })
     expect(ws.circuit('work')).toStrictEqual(circuit())
     ws.dropCircuit('none')
-    expect(ws.circuits.size).toBe(0)
+    expect(ws.circuits.changed.size).toBe(0)
     ws.putCircuit(circuit({ scar: 1 }))
     expect(ws.circuit('work')?.scar).toBe(1)
     ws.dropCircuit('work')
-    expect([ws.circuit('work'), ws.circuits.has('work')]).toEqual([undefined, true])
+    expect([ws.circuit('work'), ws.circuits.changed.has('work')]).toEqual([undefined, true])
   })
 
   test('whether there are circuits', () => {
@@ -394,7 +394,7 @@ describe('evaluations', () => {
       row,
       undefined,
     ])
-    expect(ws.evaluationKeys.size).toBe(1)
+    expect(ws.evaluationKeys.changed.size).toBe(1)
     // No agent's name can run into a key.
     expect(evaluationKey('a', 'b')).toBe('["a","b"]')
   })
@@ -440,7 +440,7 @@ describe('what a task waits for', () => {
     expect([ws.waitsOf(other), ws.signalsOf(other), [...ws.childrenOf(other)]]).toEqual([[], [], []])
     expect(ws.verdictsOf(task)).toStrictEqual({ approvedSeq: 5, rejections: 2 })
     expect(ws.verdictsOf(other)).toStrictEqual({ approvedSeq: 0, rejections: 0 })
-    ws.verdicts.set(7, { approvedSeq: 6, rejections: 0 })
+    ws.verdicts.put(7, { approvedSeq: 6, rejections: 0 })
     expect(ws.verdictsOf(task).approvedSeq).toBe(6)
     ws.keepSignal(task, letter(4))
     expect(ws.signalsOf(task)).toEqual([letter(3), letter(4)])
@@ -537,17 +537,17 @@ describe('values', () => {
     const [fits, long] = [config.maxInlineBytes, config.maxInlineBytes + 1].map((size) => 'x'.repeat(size))
     if (fits === undefined || long === undefined) throw new Error('no texts')
     expect(ws.inline(fits)).toStrictEqual({ text: fits, blob: null })
-    expect(ws.blobs.size).toBe(0)
+    expect(ws.blobs.changed.size).toBe(0)
     const sha = createHash('sha256').update(long).digest('hex')
     const text = `{"$blob":"${sha}","size":${long.length}}`
     expect(ws.inline(long)).toStrictEqual({ text, blob: sha })
-    expect([...ws.blobs]).toEqual([[sha, long]])
+    expect([...ws.blobs.changed]).toEqual([[sha, long]])
   })
 
   test('of a signal are whole again when they are read, wherever in them the blob stands', () => {
     const blob = (sha: string, size: number) => `{"output":${blobReference(sha, size)},"state":"completed"}`
     const ws = workingSet({ blobs: new Map([['old', '"$&"']]) })
-    ws.blobs.set('new', '"n"')
+    ws.blobs.put('new', '"n"')
     expect(ws.textOf(letter('1', null))).toBe('1')
     expect(ws.textOf(letter(blob('old', 4), 'old'))).toBe('{"output":"$&","state":"completed"}')
     expect(ws.textOf(letter(blob('new', 3), 'new'))).toBe('{"output":"n","state":"completed"}')

@@ -11,7 +11,8 @@ import {
   writeSync,
 } from 'node:fs'
 import { StoreError } from '@ku0/agent-runtime-core'
-import type { Durability } from './open.ts'
+import type { Durability } from '../durability.ts'
+import { isFull } from './full-disk.ts'
 import { rightsAsOf } from './rights.ts'
 
 /** The last commit that a store is known to have had, told outside its database (T6). */
@@ -74,12 +75,15 @@ export class AnchorFile {
   private readonly suffix: string
   private readonly syncs: boolean
   private readonly slot = Buffer.alloc(slotBytes, ' ')
-  private file: number
-  private inode: number
+  /** Undefined while there is no room for one. */
+  private file: number | undefined
+  private inode = 0
   private last: { readonly number: number; readonly hash: Uint8Array } | undefined
   /** When it was synced last, or first had something to sync, on the monotonic clock. */
   private syncedAt = Number.NEGATIVE_INFINITY
   private isDirty = false
+  /** The last commit is not in it: there was no room. */
+  private isBehind = false
 
   /** `isEmpty`: what it says is not to count any more. */
   constructor(
@@ -93,38 +97,56 @@ export class AnchorFile {
     // Where a power loss may take the last commits anyway, nothing is gained by a sync.
     this.syncs = durability === 'full'
     this.slot[slotBytes - 1] = 0x0a
-    this.file = this.open()
-    this.inode = statSync(anchorPath(path)).ino
-    if (isEmpty) ftruncateSync(this.file)
+    const file = this.open()
+    if (isEmpty) ftruncateSync(file)
   }
 
+  /** Where there is no room for it, what was committed stands all the same. Nothing more is to be committed before {@link AnchorFile.catchUp} has made up for it. */
   write(last: { readonly number: number; readonly hash: Uint8Array }): void {
-    const { number } = last
-    const digits = Buffer.from(last.hash).toString('hex')
+    this.last = last
+    this.isDirty = true
+    this.isBehind = true
+    this.whereThereIsRoom(() => this.catchUp())
+  }
+
+  /** Throws `store_full` where there is still no room for the last commit. */
+  catchUp(): void {
+    if (!this.isBehind || this.last === undefined) return
+    const { number, hash: digest } = this.last
+    const digits = Buffer.from(digest).toString('hex')
     const text = `${this.prefix}${number} ${digits}${this.suffix}`
     const line = `${text} ${checkOf(text)}`
     this.slot.fill(' ', this.slot.write(line, 'latin1'), slotBytes - 1)
-    this.on(() => writeSync(this.file, this.slot, 0, slotBytes, (number % slots) * slotBytes))
-    this.last = last
-    this.isDirty = true
+    const file = this.file ?? this.open()
+    this.on(() => writeSync(file, this.slot, 0, slotBytes, (number % slots) * slotBytes))
+    this.isBehind = false
   }
 
-  /** Puts what was written on the disk, once a second at most; makes the file anew when somebody has removed it. */
+  /** Puts what was written on the disk, once a second at most; makes the file anew when somebody has removed it. A full disk makes it wait. */
   care(mono: number): void {
     if (!this.isDirty || mono - this.syncedAt < syncEveryMs) return
-    if (statSync(anchorPath(this.path), { throwIfNoEntry: false })?.ino !== this.inode) {
-      closeSync(this.file)
-      this.file = this.open()
-      this.inode = statSync(anchorPath(this.path)).ino
-      if (this.last !== undefined) this.write(this.last)
-    }
-    if (this.syncs) this.on(() => fdatasyncSync(this.file))
     this.syncedAt = mono
-    this.isDirty = false
+    this.whereThereIsRoom(() => {
+      if (statSync(anchorPath(this.path), { throwIfNoEntry: false })?.ino !== this.inode) {
+        this.close()
+        this.isBehind = true
+      }
+      this.catchUp()
+      const { file } = this
+      if (this.syncs && file !== undefined) this.on(() => fdatasyncSync(file))
+      this.isDirty = false
+    })
   }
 
   close(): void {
-    closeSync(this.file)
+    if (this.file === undefined) return
+    const { file } = this
+    this.file = undefined
+    try {
+      closeSync(file)
+    } catch {
+      // It is closed all the same, and what was synced is on the disk.
+    }
   }
 
   /** With the rights of the database: whoever may write that may write this. */
@@ -133,9 +155,21 @@ export class AnchorFile {
     return this.on(() => {
       const isNew = statSync(file, { throwIfNoEntry: false }) === undefined
       const opened = openSync(file, constants.O_RDWR | constants.O_CREAT, 0o600)
+      this.file = opened
+      this.inode = statSync(file).ino
       if (isNew) rightsAsOf(this.path, file)
       return opened
     })
+  }
+
+  /** What a full disk refuses is tried again later: it may be on no disk, even if it was written. */
+  private whereThereIsRoom(act: () => void): void {
+    try {
+      act()
+    } catch (error) {
+      if (!isFull(error)) throw error
+      this.isBehind = true
+    }
   }
 
   private on<T>(act: () => T): T {
@@ -150,23 +184,19 @@ export class AnchorFile {
 /** Without its anchor a store does not go on: the next start could not tell what is missing. */
 function anchorError(file: string, cause: unknown): StoreError {
   const detail = cause instanceof Error ? cause.message : String(cause)
-  switch ((cause as { code?: unknown }).code) {
-    case 'ENOSPC':
-    case 'EDQUOT':
-      return new StoreError('store_full', `${file}: the disk is full; free space, then try again`, { cause })
-    case 'EIO':
-      return new StoreError(
-        'store_io',
-        `${file}: reading or writing failed (${detail}); check the disk, then start again`,
-        { cause },
-      )
-    default:
-      return new StoreError(
-        'store_read_only',
-        `${file} cannot be written (${detail}); give this user write access to it`,
-        { cause },
-      )
-  }
+  if (isFull(cause))
+    return new StoreError('store_full', `${file}: the disk is full; free space, then try again`, { cause })
+  if ((cause as { code?: unknown }).code === 'EIO')
+    return new StoreError(
+      'store_io',
+      `${file}: reading or writing failed (${detail}); check the disk, then start again`,
+      { cause },
+    )
+  return new StoreError(
+    'store_read_only',
+    `${file} cannot be written (${detail}); give this user write access to it`,
+    { cause },
+  )
 }
 
 function anchorIn(line: string): Anchor | undefined {

@@ -105,7 +105,7 @@ export function prepareApply(db: Statements) {
     // What a flush that failed left behind is not this one's.
     const inserters = [newTasks, newRareTasks, newLeases, newEvents]
     for (const inserter of inserters) inserter.drop()
-    for (const row of ws.streams.values()) {
+    for (const row of ws.streams.changed.values()) {
       if (ws.base.streams.has(row.id))
         updateStream.run(row.depth, row.delayed, row.head, row.place, commit, row.id)
       else
@@ -123,8 +123,11 @@ export function prepareApply(db: Statements) {
           commit,
         )
     }
-    for (const row of ws.clients.values())
-      if (isChanged(ws.base.clients.get(row.name), row))
+    for (const [name, row] of ws.clients.changed)
+      if (row === undefined) {
+        deleteClient.run(name)
+        countRemoval.run()
+      } else if (isChanged(ws.base.clients.get(name), row))
         putClient.run(
           row.id,
           row.name,
@@ -135,29 +138,25 @@ export function prepareApply(db: Statements) {
           row.spent,
           commit,
         )
-    for (const name of ws.droppedClients) {
-      deleteClient.run(name)
-      countRemoval.run()
-    }
-    for (const row of ws.tasks.values()) writeTask(ws.base, row)
-    for (const row of ws.leases.values()) writeLease(ws.base, row)
+    for (const row of ws.tasks.changed.values()) writeTask(ws.base, row)
+    for (const row of ws.leases.changed.values()) writeLease(ws.base, row)
     for (const row of ws.events) {
       if (row.blob === null) newEvents.add(row.task, row.seq, row.type, row.at, row.data, row.hash)
       else insertEvent.run(row.task, row.seq, row.type, row.at, row.data, row.blob, row.hash)
     }
     for (const inserter of inserters) inserter.flush()
-    for (const [sha256, data] of ws.blobs) insertBlob.run(sha256, data)
-    for (const row of ws.keys.values()) insertKey.run(row.key, row.task, row.payloadHash)
+    for (const [sha256, data] of ws.blobs.changed) insertBlob.run(sha256, data)
+    for (const row of ws.keys.changed.values()) insertKey.run(row.key, row.task, row.payloadHash)
     for (const row of ws.checkpoints.values()) putCheckpoint.run(row.task, row.seq, row.data, row.at)
     for (const row of ws.outputs)
       insertOutput.run(row.task, row.seq, row.attempt, row.at, row.data, row.round)
-    for (const [name, row] of ws.schedules) writeSchedule(name, row)
-    for (const row of ws.budgets.values()) writeBudget(row)
-    for (const [task, rows] of ws.waits) writeWaits(ws.base, task, rows)
-    for (const [task, rows] of ws.signals) writeSignals(ws.base, task, rows)
-    for (const row of ws.childRows.values()) writeChild(row)
-    if (ws.circuits.size + ws.usages.size + ws.swarms.size > 0) applyWork(ws)
-    for (const row of ws.quotas.values())
+    for (const [name, row] of ws.schedules.changed) writeSchedule(name, row)
+    for (const row of ws.budgets.changed.values()) writeBudget(row)
+    for (const [task, rows] of ws.waits.changed) writeWaits(ws.base, task, rows)
+    for (const [task, rows] of ws.signals.changed) writeSignals(ws.base, task, rows)
+    for (const row of ws.childRows.changed.values()) writeChild(row)
+    if (ws.circuits.changed.size + ws.usages.changed.size + ws.swarms.changed.size > 0) applyWork(ws)
+    for (const row of ws.quotas.changed.values())
       putQuota.run(
         row.key,
         row.queued,
@@ -167,7 +166,7 @@ export function prepareApply(db: Statements) {
         row.windowTokens,
         row.blockedUntil,
       )
-    for (const row of ws.workers.values())
+    for (const row of ws.workers.changed.values())
       putWorker.run(
         row.id,
         row.workerId,

@@ -1,4 +1,5 @@
 import { RuntimeError, StoreError } from '@ku0/agent-runtime-core'
+import { isFull } from './full-disk.ts'
 import { adviceOnStrangers } from './other-users.ts'
 import { DamagedRow } from './stored.ts'
 
@@ -11,7 +12,7 @@ export function storeErrorOf(cause: unknown, path: string): Error {
     return new StoreError('store_not_a_database', `${path} is not a SQLite database; choose another file`, {
       cause,
     })
-  if (code.startsWith('SQLITE_FULL'))
+  if (isFull(cause) && code !== 'SQLITE_IOERR_SHMSIZE')
     return new StoreError('store_full', `${path}: the disk is full; free space, then try again`, { cause })
   const advice = /^SQLITE_(?:READONLY|CANTOPEN)/.test(code) ? adviceOnStrangers(path) : undefined
   if (advice !== undefined)
@@ -32,7 +33,6 @@ export function storeErrorOf(cause: unknown, path: string): Error {
     return new StoreError('store_busy', `${path} is held by another process; try again`, { cause })
   if (code.startsWith('SQLITE_CORRUPT'))
     return new StoreError('store_corrupt', `${path} is damaged (${detail}); restore a backup`, { cause })
-  // It fails to grow where the disk is full, or the user's quota of it.
   if (code === 'SQLITE_IOERR_SHMSIZE')
     return new StoreError(
       'store_full',
@@ -82,6 +82,7 @@ export function isBusy(error: unknown): boolean {
 
 /** After these nothing the connection says can be trusted: the store stops for good (T7). */
 export function isFatal(error: unknown): boolean {
+  if (isFull(error)) return false
   const code = codeOf(error)
   return (
     code.startsWith('SQLITE_IOERR') || code.startsWith('SQLITE_CORRUPT') || code.startsWith('SQLITE_NOTADB')

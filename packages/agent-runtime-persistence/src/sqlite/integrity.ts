@@ -1,5 +1,10 @@
 import { CHAIN_START, chainText, type EventType, type HistoryFault } from '@ku0/agent-runtime-core'
-import { blobReference, type Surroundings, type TaskRow } from '@ku0/agent-runtime-core/transition'
+import {
+  blobReference,
+  type PlainEvent,
+  type Surroundings,
+  type TaskRow,
+} from '@ku0/agent-runtime-core/transition'
 import type { Statements } from './statements.ts'
 import type { Load } from './load.ts'
 
@@ -64,15 +69,6 @@ export function prepareIntegrity({
     if (actual === blob && data.includes(blobReference(blob, text.length))) return undefined
     return { expected: `blob ${blob.slice(0, BRIEF)}`, actual: `blob ${actual.slice(0, BRIEF)}` }
   }
-}
-
-/** An event as it is stored, a long value still in its blob. */
-export interface PlainEvent {
-  readonly seq: number
-  readonly type: EventType
-  readonly at: number
-  readonly data: string
-  readonly blob: string | null
 }
 
 type EventRow = [seq: number, type: EventType, at: number, data: string, blob: string | null, hash: Buffer]

@@ -3,22 +3,25 @@ import {
   clientTiers,
   leaseStates,
   taskStates,
-  isVoid,
-  outlivesRejection,
   quotaKeysOf,
   waitKinds,
   type QuotaNames,
 } from '@ku0/agent-runtime-core'
 import {
   groupOf,
-  OPEN,
+  memoSeqs,
   noTotals,
+  OPEN,
+  standing,
+  standingMemos,
+  verdictsOf,
   type BudgetRow,
   type ChildRow,
   type ClientRow,
   type KeyRow,
   type LeaseRow,
   type MemoRow,
+  type PlainEvent,
   type QuotaRow,
   type ScheduleRow,
   type SignalRow,
@@ -30,10 +33,10 @@ import {
   type WorkerRow,
 } from '@ku0/agent-runtime-core/transition'
 import { prepareEvaluationLoad } from './evaluations.ts'
-import type { PlainEvent } from './integrity.ts'
 import type { Statements } from './statements.ts'
 import { prepareWorkLoad } from './work.ts'
 import { storedList, storedObject } from './stored.ts'
+import { WAITING_BY_INDEX } from './schema.ts'
 
 /** The statements that read a working set; each says what it reads, prepared once. All run inside the flush's transaction. */
 export type Load = ReturnType<typeof prepareLoad>
@@ -192,7 +195,7 @@ export function prepareLoad(db: Statements) {
      FROM event WHERE seq = 1 AND task IN (
        SELECT id FROM task WHERE state = 0 AND due_at IS NULL AND stream IS NOT NULL
        UNION ALL SELECT id FROM task WHERE due_at IS NOT NULL
-       UNION ALL SELECT id FROM task WHERE (state > 3 OR state = 2) AND state = 2
+       UNION ALL SELECT id FROM task WHERE ${WAITING_BY_INDEX}
        UNION ALL SELECT task FROM lease WHERE state = 0)`,
   )
   const next = rows(
@@ -249,22 +252,14 @@ export function prepareLoad(db: Statements) {
     totals: () => one(totals.get(), totalsOf) ?? noTotals,
     event: (taskId: number, seq: number) => event.get(taskId, seq),
     memoKeys: (taskId: number) => {
-      const sentBack = rejections.all(taskId)
-      return new Map(
-        (memoKeys.all(taskId) as [string, number][]).map(([text, seq]) => {
-          const memo = { key: JSON.parse(text) as string, kind: 'step', seq } as const
-          return [memo.key, isVoid(seq, sentBack) && !outlivesRejection(memo) ? 0 : seq]
-        }),
+      const steps = (memoKeys.all(taskId) as [string, number][]).map(
+        ([text, seq]) => [JSON.parse(text) as string, seq] as const,
       )
+      return memoSeqs(steps, rejections.all(taskId))
     },
     /** Those that count, with the rejections that count them. */
-    memos: (taskId: number) => {
-      const [all, sentBack] = [memos.all(taskId), rejections.all(taskId)]
-      const spawned = children.all(taskId).map(childOf)
-      const spawnedAt = new Map(spawned.map(({ key: name, seq }) => [name, seq]))
-      const counting = new Set(standing(all, sentBack, (name) => spawnedAt.get(name)))
-      return all.filter((memo) => counting.has(memo) || sentBack.some(({ seq }) => seq === memo.seq))
-    },
+    memos: (taskId: number) =>
+      standingMemos(memos.all(taskId), rejections.all(taskId), children.all(taskId).map(childOf)),
     /** What counts of the starts and ends of its steps. */
     stepEvents: (taskId: number) => standing(stepEvents.all(taskId), rejections.all(taskId), () => undefined),
     /** What a task failed of, as far as it says. */
@@ -273,13 +268,8 @@ export function prepareLoad(db: Statements) {
       return { failedOf, lastFailure: lastFailure.get(taskId) ?? 0 }
     },
     rejections: (taskId: number) => rejections.all(taskId),
-    verdicts: (taskId: number): VerdictsRow => {
-      const approvedSeq = lastApproval.get(taskId) ?? 0
-      return {
-        approvedSeq,
-        rejections: rejections.all(taskId).filter(({ since }) => since === approvedSeq).length,
-      }
-    },
+    verdicts: (taskId: number): VerdictsRow =>
+      verdictsOf(lastApproval.get(taskId) ?? 0, rejections.all(taskId)),
     outputs: (taskId: number) => outputs.get(taskId) ?? 0,
     waits: (taskId: number) => waits.all(taskId).map(waitOf),
     signals: (taskId: number): SignalRow[] =>
@@ -316,33 +306,6 @@ export function prepareLoad(db: Statements) {
     version: () => version.get() as number,
     dataVersion: () => dataVersion.get() as number,
   }
-}
-
-/**
- * The memos that count: of what a rejection sent back, only the answers of the handler's own timers and signals do, which
- * nobody would send again, the ends of the children that it still has, and the marks of patches.
- */
-export function standing<M extends Pick<MemoRow, 'type' | 'data'> & { readonly seq: number }>(
-  memos: readonly M[],
-  rejections: readonly { readonly since: number; readonly seq: number }[],
-  childAt: (key: string) => number | undefined,
-): M[] {
-  if (rejections.length === 0) return [...memos]
-  return memos.filter(({ seq, type, data }) => {
-    if (rejections.some((rejection) => rejection.seq === seq)) return false
-    return !isVoid(seq, rejections) || outlives({ seq, type, data }, childAt)
-  })
-}
-
-function outlives(
-  { seq, type, data }: Pick<MemoRow, 'type' | 'data'> & { readonly seq: number },
-  childAt: (key: string) => number | undefined,
-): boolean {
-  if (type === 'step.started' || type === 'step.failed' || type === 'doubt.inherited') return false
-  const { key, kind } = JSON.parse(data) as { key?: string; kind: WaitRow['kind'] }
-  if (key === undefined) return false
-  if (type.startsWith('child.')) return (childAt(key) ?? Number.POSITIVE_INFINITY) <= seq
-  return outlivesRejection({ key, kind: type.startsWith('step.') ? 'step' : kind, seq }, childAt)
 }
 
 export function taskOf(row: unknown[]): TaskRow {

@@ -4,13 +4,11 @@ import { RuntimeError, show, StoreError } from '@ku0/agent-runtime-core'
 import Database from 'better-sqlite3'
 import { assertNodeSupported } from '../node-version.ts'
 import { applicationId, migrations, schemaVersion } from './schema.ts'
+import type { Durability } from '../durability.ts'
 import { columns } from './columns.ts'
 import { isBusy, lacking, storeErrorOf } from './errors.ts'
 
 export type Db = Database.Database
-
-/** What an acknowledgement survives: `full` also a power loss (on storage that honours fsync), `normal` a crash of the process. */
-export type Durability = 'full' | 'normal'
 
 export interface OpenedDatabase {
   readonly db: Db

@@ -1,17 +1,10 @@
-import { existsSync, mkdirSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
+import type { ProcessIdentity } from '../process-identity.ts'
 import { isBusy } from './errors.ts'
 import type { Db } from './open.ts'
 import { rightsAsOf } from './rights.ts'
-
-/** Who opens a store: enough to tell two processes apart, even with the same pid. */
-export interface ProcessIdentity {
-  readonly processId: string
-  readonly host: string
-  readonly bootId: string
-  readonly pid: number
-}
 
 /**
  * The processes of one database. Each holds an exclusive lock on a small sidecar database for as long as it lives: the
@@ -31,13 +24,12 @@ export class Processes {
     this.db = db
     this.folder = memory ? undefined : ownersFolder(path)
     this.lock = this.folder === undefined ? undefined : holdLock(path, this.folder, identity.processId)
-    this.own = Number(
-      db
-        .prepare(
-          'INSERT INTO process (process_id, host, boot_id, pid, started_at, last_seen_at) VALUES (?, ?, ?, ?, ?, ?)',
-        )
-        .run(identity.processId, identity.host, identity.bootId, identity.pid, now, now).lastInsertRowid,
-    )
+    try {
+      this.own = register(db, identity, now)
+    } catch (error) {
+      this.close()
+      throw error
+    }
     this.others = db.prepare<[number], Other>(
       'SELECT id, process_id, last_seen_at FROM process WHERE ended_at IS NULL AND id <> ?',
     )
@@ -102,6 +94,13 @@ export class Processes {
   }
 }
 
+function register(db: Db, { processId, host, bootId, pid }: ProcessIdentity, now: number): number {
+  const insert = db.prepare(
+    'INSERT INTO process (process_id, host, boot_id, pid, started_at, last_seen_at) VALUES (?, ?, ?, ?, ?, ?)',
+  )
+  return Number(insert.run(processId, host, bootId, pid, now, now).lastInsertRowid)
+}
+
 function lockPath(folder: string, processId: string): string {
   return join(folder, `${processId}.lock`)
 }
@@ -110,18 +109,30 @@ function lockPath(folder: string, processId: string): string {
 function holdLock(path: string, folder: string, processId: string): Db {
   if (mkdirSync(folder, { recursive: true, mode: 0o700 }) !== undefined) rightsAsOf(path, folder, true)
   const lock = new Database(lockPath(folder, processId), { timeout: 0 })
-  lock.pragma('locking_mode = EXCLUSIVE')
-  lock.pragma('journal_mode = MEMORY')
-  lock.exec('BEGIN EXCLUSIVE; ROLLBACK')
-  // The others look whether it is held: for that they write.
-  rightsAsOf(path, lock.name)
-  return lock
+  try {
+    lock.pragma('locking_mode = EXCLUSIVE')
+    lock.pragma('journal_mode = MEMORY')
+    lock.exec('BEGIN EXCLUSIVE; ROLLBACK')
+    // The others look whether it is held: for that they write.
+    rightsAsOf(path, lock.name)
+    return lock
+  } catch (error) {
+    lock.close()
+    throw error
+  }
 }
 
 /** Whether a process that has a store open lives: undefined where no lock tells. */
 export function livesBy(path: string, processId: string): boolean | undefined {
   const free = isFree(lockPath(ownersFolder(path), processId))
   return free === undefined ? undefined : !free
+}
+
+/** Whether a process that lives has the store open. */
+export function isInUse(path: string): boolean {
+  const folder = ownersFolder(path)
+  if (!existsSync(folder)) return false
+  return readdirSync(folder).some((name) => name.endsWith('.lock') && isFree(join(folder, name)) === false)
 }
 
 /** Where the locks of a store's processes are. */
@@ -150,6 +161,11 @@ interface Other {
   readonly last_seen_at: number
 }
 
+/** Once its process has ended nobody looks at it: where it cannot be removed, it stays. */
 function removeLock(path: string): void {
-  for (const suffix of ['', '-journal', '-wal', '-shm']) rmSync(path + suffix, { force: true })
+  try {
+    for (const suffix of ['', '-journal', '-wal', '-shm']) rmSync(path + suffix, { force: true })
+  } catch {
+    // A store goes on, and closes, without that.
+  }
 }

@@ -386,3 +386,6 @@ export const schemaVersion = migrations.length
 
 /** Marks a SQLite file as a store of this runtime ("ku0r"). */
 export const applicationId = 0x6b753072
+
+/** Tasks that wait, found by the index `task_notable`: SQLite takes it only where the condition of the index stands in the query, word for word. */
+export const WAITING_BY_INDEX = '(state > 3 OR state = 2) AND state = 2'

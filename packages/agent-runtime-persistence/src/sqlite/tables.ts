@@ -1,8 +1,13 @@
 import { type IdCodec, type StartedStep } from '@ku0/agent-runtime-core'
-import { blobReference, checkpointText, type WorkingSet } from '@ku0/agent-runtime-core/transition'
+import {
+  blobReference,
+  checkpointText,
+  type PlainEvent,
+  startsIn,
+  type WorkingSet,
+} from '@ku0/agent-runtime-core/transition'
 import { prepareApply } from './apply.ts'
-import { startsIn } from './doubts.ts'
-import { type Hashes, type PlainEvent, prepareIntegrity } from './integrity.ts'
+import { type Hashes, prepareIntegrity } from './integrity.ts'
 import { prepareJournal } from './journal.ts'
 import { prepareLoad, type Load } from './load.ts'
 import type { Statements } from './statements.ts'

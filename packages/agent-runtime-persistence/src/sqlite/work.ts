@@ -36,7 +36,7 @@ export function prepareWorkApply(db: Statements): (ws: WorkingSet) => void {
   const deleteSwarm = db.prepare('DELETE FROM swarm WHERE name = ?')
 
   return ({ circuits, usages, swarms }) => {
-    for (const [route, row] of circuits) {
+    for (const [route, row] of circuits.changed) {
       if (row === undefined) deleteCircuit.run(route)
       else
         putCircuit.run(
@@ -50,7 +50,7 @@ export function prepareWorkApply(db: Statements): (ws: WorkingSet) => void {
           row.probe,
         )
     }
-    for (const [task, row] of usages) {
+    for (const [task, row] of usages.changed) {
       if (row === undefined) {
         deleteUsage.run(task)
         continue
@@ -58,7 +58,7 @@ export function prepareWorkApply(db: Statements): (ws: WorkingSet) => void {
       const { task: _, route, swarm, agent, lease, ...data } = row
       putUsage.run(task, route, swarm, agent, lease, canonical(data))
     }
-    for (const [name, row] of swarms) {
+    for (const [name, row] of swarms.changed) {
       if (row === undefined) deleteSwarm.run(name)
       else putSwarm.run(name, canonical(row.terms), row.spentUs, row.spawned, row.createdAt)
     }

@@ -2,6 +2,7 @@ import { mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { draws } from '../../../../tools/draws.ts'
 import { fields, mostly, type Piece, piece, values } from '../../../agent-runtime-core/test/fuzz/pieces.ts'
 import { wrongWith } from '../../../agent-runtime-core/test/fuzz/told.ts'
 import { backupStore, inspectStore, openStore, type OpenStoreOptions, verifyStore } from '../../src/index.ts'
@@ -10,7 +11,7 @@ import { scratchFolder } from '../scratch-folder.ts'
 
 /** Other values by FUZZ_SEED, more of them by FUZZ_RUNS. */
 const seed = Number(process.env['FUZZ_SEED'] ?? 1)
-const numRuns = Number(process.env['FUZZ_RUNS'] ?? 60)
+const numRuns = Number(process.env['FUZZ_RUNS'] ?? draws(12, 60))
 
 const stop = new Error('stop')
 const strange = ['a\0b', '\ud800', 'x'.repeat(300), 'none/it.db', '.', '%s', "it's.db", 'it.db?x=1', 'new.db']

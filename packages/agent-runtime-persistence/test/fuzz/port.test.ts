@@ -16,14 +16,15 @@ import {
   type Piece,
   values,
 } from '../../../agent-runtime-core/test/fuzz/pieces.ts'
+import { draws } from '../../../../tools/draws.ts'
 import { wrongWith } from '../../../agent-runtime-core/test/fuzz/told.ts'
 import { openStore } from '../../src/index.ts'
-import { operations, queries } from '../../src/port-schema.ts'
+import { operations, queries } from '../../src/checked/port-schema.ts'
 import { nodeDigest } from '../scratch-folder.ts'
 
 /** Other values by FUZZ_SEED, more of them by FUZZ_RUNS. */
 const seed = Number(process.env['FUZZ_SEED'] ?? 1)
-const runs = Number(process.env['FUZZ_RUNS'] ?? 40)
+export const runs = Number(process.env['FUZZ_RUNS'] ?? draws(5, 40))
 
 const { config } = parseExecutionConfig({
   shares: {},
@@ -310,9 +311,10 @@ function put(it: unknown, now: { lease: string; task: string }): unknown {
   return it
 }
 
-describe('whatever a store is asked, it answers, or refuses with an error of the house (docs/reliability.md 3.7)', () => {
-  const told = new Map<string, { answered: number; refused: number }>()
+/** How often each kind of call was answered and refused. */
+export const told = new Map<string, { answered: number; refused: number }>()
 
+describe('whatever a store is asked, it answers, or refuses with an error of the house (docs/reliability.md 3.7)', () => {
   test.each([
     ['in its thread', true],
     ["in its caller's thread", false],
@@ -372,13 +374,6 @@ describe('whatever a store is asked, it answers, or refuses with an error of the
       }),
       { seed, numRuns: runs, endOnFailure: true },
     )
-  })
-
-  test('and each kind of call was answered, and many were refused', () => {
-    const never = [...told].filter(([, { answered }]) => answered === 0)
-    const refused = [...told.values()].reduce((total, counts) => total + counts.refused, 0)
-    expect([told.size, never]).toEqual([operations.size + queries.size, []])
-    expect(refused).toBeGreaterThan(runs * 10)
   })
 
   test.each([

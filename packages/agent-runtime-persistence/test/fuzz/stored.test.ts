@@ -5,6 +5,7 @@ import { createVirtualEnvironment, type VirtualEnvironment } from '@ku0/agent-ru
 import Database from 'better-sqlite3'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { draws } from '../../../../tools/draws.ts'
 import { wrongWith } from '../../../agent-runtime-core/test/fuzz/told.ts'
 import { inspectStore, openStore, verifyStore } from '../../src/index.ts'
 import { nodeDigest, scratchFolder } from '../scratch-folder.ts'
@@ -12,7 +13,7 @@ import { config, live } from '../whole-life.ts'
 
 /** Other garbage by FUZZ_SEED, more of it by FUZZ_RUNS. */
 const seed = Number(process.env['FUZZ_SEED'] ?? 1)
-const runs = Number(process.env['FUZZ_RUNS'] ?? 30)
+const runs = Number(process.env['FUZZ_RUNS'] ?? draws(4, 30))
 
 /** A column of a table that has rows. */
 interface Column {

@@ -1,6 +1,7 @@
 import { VirtualClock } from '@ku0/agent-runtime-core/testing'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { draws } from '../../../../tools/draws.ts'
 import { fields, hostile, mostly, piece, values } from '../../../agent-runtime-core/test/fuzz/pieces.ts'
 import { wrongWith } from '../../../agent-runtime-core/test/fuzz/told.ts'
 import * as everything from '../../src/index.ts'
@@ -9,7 +10,7 @@ const { attachTelemetry, captureTraceContext, createLogger, droppedLines } = eve
 
 /** Other values by FUZZ_SEED, more of them by FUZZ_RUNS. */
 const seed = Number(process.env['FUZZ_SEED'] ?? 1)
-const numRuns = Number(process.env['FUZZ_RUNS'] ?? 300)
+const numRuns = Number(process.env['FUZZ_RUNS'] ?? draws(60, 300))
 
 const made = (text: string, make: () => unknown) => mostly(fc.constant(piece(text, make)))
 const clock = made('a clock', () => new VirtualClock())

@@ -1,5 +1,5 @@
 import { agentState, type AgentState, invalid, isRecord, show } from '@ku0/agent-runtime-core'
-import type { TaskStatus } from '../task-status.ts'
+import type { TaskStatus } from '../api/status.ts'
 
 /** A task as an agent of the scheduler paper. Times are epoch ms. Source: `docs/semantics.md 12.0`. */
 export interface AgentView {

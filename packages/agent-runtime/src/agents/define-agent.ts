@@ -9,9 +9,11 @@ import {
   problemsIn,
   type Rule,
 } from '@ku0/agent-runtime-core'
-import type { InputOf, OutputOf, Schema } from '../schema.ts'
-import type { TaskContext } from '../task-context.ts'
-import { defineTask, type TaskDefinition, type TaskDefinitionOptions } from '../task-definition.ts'
+import type { InputOf, OutputOf, Schema } from '../api/schema.ts'
+import type { TaskContext } from '../api/task-context.ts'
+import { defineTask } from '../terms/task-definition.ts'
+import type { TaskDefinition } from '../api/task-definition.ts'
+import type { TaskDefinitionOptions } from '../api/task-type.ts'
 
 /** What an agent is, besides its handler; the rest is its task's. Source: agent-scheduler-paper 3.1. */
 export interface AgentOptions<Name extends string, Input extends Schema, Output extends Schema> extends Omit<

@@ -7,8 +7,9 @@ import {
   problemsIn,
   type Rules,
 } from '@ku0/agent-runtime-core'
-import type { OutputOf, Schema } from '../schema.ts'
-import { isDefinition, type TaskDefinition } from '../task-definition.ts'
+import type { OutputOf, Schema } from '../api/schema.ts'
+import { isDefinition } from '../terms/task-definition.ts'
+import type { TaskDefinition } from '../api/task-definition.ts'
 
 /** What goes along with a value through a composition, for the edges behind to see. Plain data. */
 export type Metadata = Readonly<Record<string, unknown>>

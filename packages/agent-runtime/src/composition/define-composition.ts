@@ -1,7 +1,10 @@
 import { ConfigError, isName, isRecord, RuntimeError } from '@ku0/agent-runtime-core'
-import { check, describeIssues, type Schema } from '../schema.ts'
-import type { TaskContext } from '../task-context.ts'
-import { defineTask, type TaskDefinition, type TaskDefinitionOptions } from '../task-definition.ts'
+import { check, describeIssues } from '../terms/schema.ts'
+import type { Schema } from '../api/schema.ts'
+import type { TaskContext } from '../api/task-context.ts'
+import { defineTask } from '../terms/task-definition.ts'
+import type { TaskDefinition } from '../api/task-definition.ts'
+import type { TaskDefinitionOptions } from '../api/task-type.ts'
 import { type Composition, type EdgePart, isComposition, type Metadata } from './compose.ts'
 
 /** What {@link defineComposition} takes besides the composition. */

@@ -15,9 +15,9 @@ import {
   SPOT_CHECK_SHARE,
   type WaitRecord,
 } from '@ku0/agent-runtime-core'
-import { endOfWait } from '../execution/ended-waits.ts'
-import type { Approval, ApprovalOptions, Feedback } from '../task-context.ts'
-import { ApprovalRejected, TimeoutError } from '../task-errors.ts'
+import { endOfWait } from './ended-waits.ts'
+import type { Approval, ApprovalOptions, Feedback } from '../api/task-context.ts'
+import { ApprovalRejected, TimeoutError } from '../api/errors.ts'
 import { refused } from './answer.ts'
 import { checkKey, type Pass } from './pass.ts'
 import { awaitRecord, isWait, type WaitCaller } from './wait-calls.ts'

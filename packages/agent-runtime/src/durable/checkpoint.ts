@@ -6,6 +6,6 @@ import type { Scope } from './scope.ts'
 export function saveCheckpoint(scope: Scope, data: unknown): Promise<void> {
   return guarded(scope, () => {
     const text = encode(data, { what: 'a checkpoint', maxBytes: scope.attempt.parts.config.maxPayloadBytes })
-    return scope.attempt.write({ kind: 'checkpoint', leaseId: scope.attempt.claim.leaseId, data: text })
+    return scope.attempt.lease.write({ kind: 'checkpoint', leaseId: scope.attempt.claim.leaseId, data: text })
   })
 }

@@ -12,9 +12,9 @@ import {
   TaskCanceled,
   type WaitRecord,
 } from '@ku0/agent-runtime-core'
-import { endOfWait } from '../execution/ended-waits.ts'
-import type { ChildTask, ChildWaitOptions } from '../task-context.ts'
-import { TaskFailed, TimeoutError } from '../task-errors.ts'
+import { endOfWait } from './ended-waits.ts'
+import type { ChildTask, ChildWaitOptions } from '../api/task-context.ts'
+import { TaskFailed, TimeoutError } from '../api/errors.ts'
 import { Answer } from './answer.ts'
 import { assertOutsideSteps } from './inside-step.ts'
 import type { Pass } from './pass.ts'
@@ -77,13 +77,13 @@ export class Child implements ChildTask {
       throw invalid(`the reason to cancel child '${this.#key}' is a text; given ${show(reason)}`)
     const { store } = this.#pass.attempt.parts
     const { taskId } = this
-    this.#pass.begin()
+    this.#pass.gate.begin()
     try {
       const why = reason === undefined ? {} : { reason }
       const { canceled } = await store.write({ kind: 'cancel', taskId, ...why })
       return canceled
     } finally {
-      this.#pass.end()
+      this.#pass.gate.end()
     }
   }
 

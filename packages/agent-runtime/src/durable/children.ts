@@ -7,20 +7,22 @@ import {
   invalid,
   isOneOf,
   isRecord,
-  type OutcomeOf,
   type Rules,
   RuntimeError,
   show,
   type Submission,
 } from '@ku0/agent-runtime-core'
-import { type SubmitItem, type SubmitOptions, submitRules } from '../execution/queue.ts'
-import type { SubmissionData } from '../execution/worker.ts'
-import { openReceipt } from '../receipts.ts'
-import type { ChildTask, SpawnOptions } from '../task-context.ts'
-import { TaskRejected } from '../task-errors.ts'
+import type { SubmitItem, SubmitOptions } from '../api/submissions.ts'
+import { submitRules } from '../terms/submit-rules.ts'
+import type { SubmissionData } from './submission-data.ts'
+import { openReceipt } from '../terms/receipts.ts'
+import type { ChildTask, SpawnOptions } from '../api/task-context.ts'
+import { TaskRejected } from '../api/errors.ts'
 import { Answer, refused } from './answer.ts'
 import { Child } from './child.ts'
-import { type Callee, checkKey, type Pass, type Start } from './pass.ts'
+import { type Callee, checkKey, type Pass } from './pass.ts'
+import type { Start } from './gate.ts'
+import type { Taken } from './host.ts'
 import type { Room, Seeker } from './room.ts'
 import { LIVE, type Member, type Scope } from './scope.ts'
 
@@ -183,15 +185,15 @@ class Spawn<T> implements Start, Member, Seeker {
   }
 
   seek(): void {
-    this.#it.pass.admit(this)
+    this.#it.pass.gate.admit(this)
   }
 
   start(): void {
     if (this.#ended) return
     const { name, pass, scope, key, item } = this.#it
     if (scope.closedBy !== undefined) return this.refuse()
-    pass.wentLive()
-    pass.begin()
+    pass.begun()
+    pass.gate.begin()
     this.#counted = true
     if (this.#prepared !== undefined) return this.#hand(this.#prepared)
     try {
@@ -230,30 +232,27 @@ class Spawn<T> implements Start, Member, Seeker {
     }
     const drops = this.#room?.openWait(this)
     const inLine = this.#room === undefined ? {} : { inLine: true, ...(drops === undefined ? {} : { drops }) }
-    pass.attempt.write({ kind: 'spawn', leaseId, key, position, policy, submission, ...inLine }).then(
+    pass.attempt.lease.write({ kind: 'spawn', leaseId, key, position, policy, submission, ...inLine }).then(
       (outcome) => this.#answered(outcome),
       (error: unknown) => this.#end(error),
     )
   }
 
-  #answered(outcome: OutcomeOf<'spawn'>): void {
+  #answered(outcome: Taken<'spawn'> | undefined): void {
     const { pass, scope, resultAt } = this.#it
-    if (outcome.fenced === 'stale') pass.attempt.lose()
     if (this.#ended) return
-    if (outcome.fenced === 'stale' || scope.closedBy !== undefined) return this.refuse()
+    if (outcome === undefined || scope.closedBy !== undefined) return this.refuse()
     if (outcome.as === 'no_room') {
       this.#counted = false
       this.#room?.refused(this)
-      return pass.endInWait()
+      return pass.gate.endInWait()
     }
     if (outcome.as !== 'spawned') return this.#end(this.#refusal(outcome))
     this.#room?.accepted(this)
     if (!this.#leave()) this.#spawned(this.answer, new Child(pass, scope, outcome.child, resultAt))
   }
 
-  #refusal(
-    outcome: Exclude<OutcomeOf<'spawn'>, { fenced: 'stale' } | { as: 'spawned' | 'no_room' }>,
-  ): unknown {
+  #refusal(outcome: Exclude<Taken<'spawn'>, { as: 'spawned' | 'no_room' }>): unknown {
     const { pass, key } = this.#it
     if (outcome.as === 'full') {
       const { maxChildren } = pass.attempt.parts.config
@@ -295,7 +294,7 @@ class Spawn<T> implements Start, Member, Seeker {
     scope.answered(LIVE)
     if (!this.#counted) return false
     this.#counted = false
-    return pass.end()
+    return pass.gate.end()
   }
 }
 

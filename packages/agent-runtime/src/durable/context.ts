@@ -7,9 +7,9 @@ import {
   type Usage,
   usageSum,
 } from '@ku0/agent-runtime-core'
-import type { Attempt } from '../execution/attempt.ts'
-import type { ReplayTrail } from '../execution/replay-watch.ts'
-import type { SubmissionData } from '../execution/worker.ts'
+import type { Host } from './host.ts'
+import type { ReplayTrail } from './replay-watch.ts'
+import type { SubmissionData } from './submission-data.ts'
 import type {
   AllResults,
   Approval,
@@ -28,8 +28,8 @@ import type {
   StepOptions,
   TaskContext,
   TaskLog,
-} from '../task-context.ts'
-import type { Heartbeat } from '../workload/heartbeat.ts'
+} from '../api/task-context.ts'
+import type { Heartbeat } from '../api/profiles.ts'
 import { Answer } from './answer.ts'
 import { feedbackOf, requestApproval } from './approvals.ts'
 import { type BranchCaller, runBranches } from './branches.ts'
@@ -44,14 +44,14 @@ import { type Memos, noMemos } from './memos.ts'
 import { patched } from './patched.ts'
 import { type Callee, checkKey, Pass, type PassRules } from './pass.ts'
 import type { Scope } from './scope.ts'
-import { runStep } from './steps.ts'
+import { runStep } from './step.ts'
 import { sleep, sleepUntil, type WaitCaller, waitForSignal } from './wait-calls.ts'
 
 /**
  * The context of one pass through a handler, or of a branch in it. Whatever is not always needed is made on first use.
  */
 export class HandlerContext implements TaskContext {
-  readonly #attempt: Attempt
+  readonly #attempt: Host
   readonly #submission: SubmissionData
   readonly #memos: Memos
   readonly #rules: PassRules
@@ -180,7 +180,7 @@ export class HandlerContext implements TaskContext {
   }
 
   heartbeat(report?: Heartbeat): Promise<void> {
-    return this.#pass.during(() => heartbeat(this.#scope, report))
+    return this.#pass.gate.during(() => heartbeat(this.#scope, report))
   }
 
   charge(usage: Usage): void {
@@ -188,15 +188,15 @@ export class HandlerContext implements TaskContext {
     if (step !== undefined) return step.charge(usage)
     const sum = usageSum('charge', usage)
     if (this.#scope.closedBy !== undefined) throw this.#scope.closedBy
-    this.#attempt.charge(sum)
+    this.#attempt.usage.charge(sum)
   }
 
   emit(chunk: unknown): Promise<void> {
-    return this.#pass.during(() => emit(this.#pass, this.#scope, chunk))
+    return this.#pass.gate.during(() => emit(this.#pass, this.#scope, chunk))
   }
 
   checkpoint(data: unknown): Promise<void> {
-    return this.#pass.during(() => saveCheckpoint(this.#scope, data))
+    return this.#pass.gate.during(() => saveCheckpoint(this.#scope, data))
   }
 
   exec(command: string, args: readonly string[] = [], options: ExecOptions = {}): Promise<ExecResult> {
@@ -209,7 +209,7 @@ export class HandlerContext implements TaskContext {
       return exec(this.#scope, command, args, options)
     }
     const hasPast = this.#madePass !== undefined || this.#memos !== noMemos
-    return answer.follow(hasPast ? this.#pass.hold(start) : start())
+    return answer.follow(hasPast ? this.#pass.gate.hold(start) : start())
   }
 
   idempotencyKey(stepKey: string, input?: unknown): string {
@@ -273,7 +273,7 @@ export class HandlerContext implements TaskContext {
   }
 }
 
-function logOf(attempt: Attempt): TaskLog {
+function logOf(attempt: Host): TaskLog {
   return {
     debug: (message, fields) => attempt.logForHandler('debug', message, fields),
     info: (message, fields) => attempt.logForHandler('info', message, fields),

@@ -13,9 +13,9 @@ import {
   show,
   signalRule,
 } from '@ku0/agent-runtime-core'
-import type { Attempt, Dependant } from '../execution/attempt.ts'
-import type { ExecOptions, ExecResult } from '../task-context.ts'
-import { TimeoutError } from '../task-errors.ts'
+import type { Dependant, Host } from './host.ts'
+import type { ExecOptions, ExecResult } from '../api/task-context.ts'
+import { TimeoutError } from '../api/errors.ts'
 import { ignore } from './answer.ts'
 import { isGroupAlive, signalGroup } from './process-group.ts'
 import type { Scope } from './scope.ts'
@@ -32,7 +32,7 @@ export function exec(
     checkCall(command, args, options)
     const reason = reasonOf(options.signal)
     if (reason !== undefined) throw reason
-    if (scope.attempt.mayHaveSlept) return execConfirmed(scope, command, args, options)
+    if (scope.attempt.lease.mayHaveSlept) return execConfirmed(scope, command, args, options)
     return new Command(scope, command, args, options).result
   } catch (error) {
     return Promise.reject(error)
@@ -46,7 +46,7 @@ async function execConfirmed(
   args: readonly string[],
   options: ExecOptions,
 ): Promise<ExecResult> {
-  await scope.attempt.confirm()
+  await scope.attempt.lease.confirm()
   const reason = scope.closedBy ?? reasonOf(options.signal)
   if (reason !== undefined) throw reason
   return new Command(scope, command, args, options).result
@@ -82,7 +82,7 @@ function reasonOf(signal: AbortSignal | undefined): Error | undefined {
 
 /** One command and its process group, from its start until nothing of it is left. */
 class Command implements Dependant {
-  readonly #attempt: Attempt
+  readonly #attempt: Host
   readonly #command: string
   readonly #options: ExecOptions
   readonly #child: ChildProcess

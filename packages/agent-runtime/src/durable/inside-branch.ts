@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { RuntimeError } from '@ku0/agent-runtime-core'
+import { insideHandler } from '../lease/inside-handler.ts'
 import { isWithin, type Scope } from './scope.ts'
 import { type CallOrName, nameOfCall } from './call-name.ts'
 
@@ -7,7 +8,7 @@ const around = new AsyncLocalStorage<Scope>()
 
 /** Calls a branch, so that it is known of whatever it calls on whose behalf it should be. */
 export function insideBranch(branch: Scope, run: () => unknown): unknown {
-  return around.run(branch, run)
+  return around.run(branch, () => insideHandler(branch.attempt, run))
 }
 
 /**

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { RuntimeError, type Usage } from '@ku0/agent-runtime-core'
+import { insideHandler } from '../lease/inside-handler.ts'
 import type { Pass } from './pass.ts'
 import { type CallOrName, nameOfCall } from './call-name.ts'
 
@@ -14,7 +15,7 @@ export interface Surrounding {
 
 /** Calls a step's function, so that it is known of whatever it calls that it stands inside the step. */
 export function insideStep(step: Surrounding, run: () => unknown): unknown {
-  return around.run(step, run)
+  return around.run(step, () => insideHandler(step.pass.attempt, run))
 }
 
 /** The step of the pass that a call is made in; undefined outside of them. */

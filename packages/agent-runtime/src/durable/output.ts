@@ -1,4 +1,4 @@
-import { encode, type Fenced } from '@ku0/agent-runtime-core'
+import { encode } from '@ku0/agent-runtime-core'
 import { guarded } from './guarded.ts'
 import { surroundingStep } from './inside-step.ts'
 import { noMemos } from './memos.ts'
@@ -31,7 +31,7 @@ export class Output {
     this.#pass = pass
   }
 
-  async append(text: string, comesAgain: boolean): Promise<Fenced> {
+  async append(text: string, comesAgain: boolean): Promise<void> {
     const { attempt, memos } = this.#pass
     if (comesAgain && memos !== noMemos) this.#earlier ??= this.#readEarlier().catch(() => new Map())
     // Once it is asked for, whatever is emitted waits for it, so that the order of the calls stays.
@@ -40,10 +40,15 @@ export class Output {
       const hash = attempt.parts.environment.digest.sha256Hex(text)
       const left = earlier.get(hash) ?? 0
       earlier.set(hash, left - 1)
-      if (left > 0) return 'ok'
+      if (left > 0) return
     }
     const round = comesAgain ? { round: memos.rejections.length } : {}
-    return attempt.write({ kind: 'appendOutput', leaseId: attempt.claim.leaseId, chunks: [text], ...round })
+    await attempt.lease.write({
+      kind: 'appendOutput',
+      leaseId: attempt.claim.leaseId,
+      chunks: [text],
+      ...round,
+    })
   }
 
   async #readEarlier(): Promise<Map<string, number>> {

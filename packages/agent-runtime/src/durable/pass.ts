@@ -11,10 +11,12 @@ import {
   type WaitKind,
   type WaitRecord,
 } from '@ku0/agent-runtime-core'
-import type { Attempt } from '../execution/attempt.ts'
-import type { HistoryEnd, ReplayTrail } from '../execution/replay-watch.ts'
-import type { TaskDefinition } from '../task-definition.ts'
+import type { Host } from './host.ts'
+import type { HistoryEnd } from '../api/replay.ts'
+import type { ReplayTrail } from './replay-watch.ts'
+import type { TaskDefinition } from '../api/task-definition.ts'
 import { parted } from './answer.ts'
+import { Gate } from './gate.ts'
 import { assertOwnContext } from './inside-branch.ts'
 import { assertOutsideSteps } from './inside-step.ts'
 import type { Memos } from './memos.ts'
@@ -46,12 +48,6 @@ export interface KeyUse {
   readonly callee: Callee
 }
 
-/** Something that may have to wait before it starts, and may be refused instead. */
-export interface Start {
-  start(): void
-  refuse(): void
-}
-
 /** Where a call stands in its pass, and what the history answers it with. */
 export interface Use {
   readonly position: number
@@ -60,12 +56,13 @@ export interface Use {
 }
 
 /**
- * What one pass through a handler keeps: the keys it has used, the positions of its calls, what is under way, and what it waits
- * for. Source: `docs/semantics.md 3.6, 7, 12`.
+ * What one pass through a handler keeps: the keys it has used and the positions of its calls, against the history; its gate, and what it
+ * waits for. Source: `docs/semantics.md 3.6, 7, 12`.
  */
 export class Pass {
-  readonly attempt: Attempt
+  readonly attempt: Host
   readonly memos: Memos
+  readonly gate = new Gate(this)
   readonly waits: Waits
   readonly rooms = new Rooms(this)
   readonly output = new Output(this)
@@ -78,22 +75,19 @@ export class Pass {
   readonly #returned = new Map<string, number>()
   /** Calls of the handler itself so far. */
   #calls = 0
-  /** Steps and decisions under way: while there are any, the task neither yields nor waits. */
-  #busy = 0
-  #parked: Start[] = []
   #approvedSeq = 0
   #isFromSnapshot = false
   readonly #rules: PassRules
   readonly #trail: Trail
-  /** A call that tells that code and history part, unless what it misses still comes in this turn. */
-  #held: NewCall | undefined
+  /** Calls that tell that code and history part, unless what they miss still comes in this turn. */
+  readonly #held: NewCall[] = []
   /** Where they part: the pass ends when what runs is over. */
   #parting: Divergence | undefined
   /** Races of the handler itself that the history has no decision of, by position. */
   readonly #undecided = new Map<number, string>()
   readonly #patches = new Map<string, Promise<boolean>>()
 
-  constructor(attempt: Attempt, memos: Memos, rules: PassRules) {
+  constructor(attempt: Host, memos: Memos, rules: PassRules) {
     this.attempt = attempt
     this.memos = memos
     this.#rules = rules
@@ -110,16 +104,17 @@ export class Pass {
     this.#approvedSeq = Math.max(this.#approvedSeq, seq)
   }
 
-  get isBusy(): boolean {
-    return this.#busy > 0
-  }
-
   get isHeld(): boolean {
-    return this.#held !== undefined || this.#parting !== undefined
+    return this.#held.length > 0 || this.#parting !== undefined
   }
 
   wentLive(): void {
     this.#trail.wentLive()
+  }
+
+  /** A step or a child is begun, and has not answered anything yet. */
+  begun(): void {
+    this.#trail.begun()
   }
 
   /** True once the handler has a snapshot of an earlier pass. */
@@ -207,11 +202,17 @@ export class Pass {
   #follow(call: KeyUse, position: number, recordedAt: number | undefined, isAnswered: boolean): void {
     const { key, scope, branches } = call
     const trail = this.#trail
-    if (trail.isLive) return
+    if (!trail.isJudging) return
     if (scope.parent !== undefined || branches !== undefined) trail.branchesAt(recordedAt ?? position)
-    if (scope.parent !== undefined) return isAnswered ? undefined : this.#startInBranch(position)
-    trail.called(position, isAnswered)
-    if (this.#rules.replay === 'strict' && recordedAt !== undefined && recordedAt !== position) {
+    if (scope.parent !== undefined)
+      return isAnswered || trail.isLive ? undefined : this.#startInBranch(position)
+    trail.called(position, isAnswered, recordedAt)
+    if (
+      this.#rules.replay === 'strict' &&
+      !trail.isLive &&
+      recordedAt !== undefined &&
+      recordedAt !== position
+    ) {
       const places = { expected: String(recordedAt), actual: String(position) }
       this.part({ kind: 'order_changed', key, position, ...places })
     }
@@ -309,13 +310,19 @@ export class Pass {
   part(divergence: Divergence): never {
     this.#parting ??= divergence
     if (this.attempt.replay !== undefined) this.attempt.replay.diverged(divergence)
-    else if (this.#busy === 0) this.#partNow(this.#parting)
+    else if (!this.gate.isBusy) this.endWhereParted()
     throw parted
+  }
+
+  endWhereParted(): boolean {
+    if (this.#parting === undefined) return false
+    this.#partNow(this.#parting)
+    return true
   }
 
   #partNow(divergence: Divergence): void {
     this.attempt.diverge(divergence)
-    for (const call of this.#parked.splice(0)) call.refuse()
+    this.gate.refuseAll()
   }
 
   /** Where the history has decided another race or all at the place, nothing new starts in the branches of this one. */
@@ -329,16 +336,30 @@ export class Pass {
 
   /** One turn later everything has been called that memos alone bring about. */
   #hold(call: NewCall): void {
-    if (this.#held !== undefined) return
-    this.#held = call
+    if (this.#held.length > 0 && !this.#trail.isTogether(call)) return
+    if (this.#held.push(call) > 1) return
     this.attempt.parts.deadlines.after(0, () => {
-      this.#held = undefined
-      const isOpen = this.attempt.closedBy === undefined && !this.#trail.isLive
-      const divergence = isOpen ? this.#trail.divergenceAt(call, true) : undefined
-      if (divergence !== undefined) return this.#partNow(divergence)
-      this.resume()
+      const held = this.#held.splice(0)
+      const divergence = this.attempt.closedBy === undefined ? this.#divergenceIn(held) : undefined
+      if (divergence !== undefined) return this.#partAfterSteps(divergence)
+      this.gate.resume()
       this.waits.idle()
     })
+  }
+
+  #divergenceIn(held: readonly NewCall[]): Divergence | undefined {
+    for (const call of held) {
+      if (this.#trail.isLive && !this.#trail.isTogether(call)) continue
+      const divergence = this.#trail.divergenceAt(call, true)
+      if (divergence !== undefined) return divergence
+    }
+    return undefined
+  }
+
+  /** Where nothing has begun the pass ends at once, whatever it still writes. */
+  #partAfterSteps(divergence: Divergence): void {
+    this.#parting ??= divergence
+    if (!this.#trail.isLive || !this.gate.isBusy) this.endWhereParted()
   }
 
   /** How a wait ended, in an earlier pass or before the handler came to it in this one. */
@@ -356,74 +377,6 @@ export class Pass {
     this.#used.delete(key)
     this.#branchKeys.delete(key)
     this.#returned.set(key, position)
-  }
-
-  /** Starts something now, or when it is known that the pass goes on; nothing starts once the task is to yield. */
-  admit(call: Start): void {
-    if (!this.attempt.yieldAsked && !this.waits.isEnding && !this.isHeld) return call.start()
-    this.#parked.push(call)
-    this.#yieldIfIdle()
-  }
-
-  /** The same for what answers with a promise, and does not wait for a yield. */
-  hold<T>(run: () => Promise<T>): Promise<T> {
-    if (!this.waits.isEnding && !this.isHeld) return run()
-    const held = Promise.withResolvers<T>()
-    const go = () => held.resolve(run())
-    this.#parked.push({ start: go, refuse: go })
-    return held.promise
-  }
-
-  /** A write that answers nothing: the pass does not end at its waits before the store has it. */
-  during<T>(write: () => Promise<T>): Promise<T> {
-    this.begin()
-    const written = this.hold(write)
-    const over = () => this.endInWait()
-    written.then(over, over)
-    return written
-  }
-
-  /** Something is under way that keeps the pass alive until {@link end}. */
-  begin(): void {
-    this.#busy += 1
-  }
-
-  /** It is over: the boundary at which the task may yield. True when it does. */
-  end(): boolean {
-    this.#busy -= 1
-    if (this.#busy > 0) return false
-    if (this.#parting !== undefined) this.#partNow(this.#parting)
-    else if (this.attempt.yieldAsked) this.#yield()
-    else this.waits.idle()
-    return this.attempt.stopped !== undefined
-  }
-
-  /** It is over and no boundary at which the task may yield, such as where a wait follows. */
-  endInWait(): void {
-    this.#busy -= 1
-    if (this.#busy === 0 && this.#parting !== undefined) return this.#partNow(this.#parting)
-    this.#yieldIfIdle()
-    this.waits.idle()
-  }
-
-  /** The store has answered whether the pass ends. */
-  resume(): void {
-    for (const call of this.#parked.splice(0)) {
-      if (this.attempt.closedBy === undefined) this.admit(call)
-      else call.refuse()
-    }
-  }
-
-  #yieldIfIdle(): void {
-    const isIdle = this.#busy === 0 && !this.waits.isEnding && !this.isHeld
-    if (this.attempt.yieldAsked && this.#parked.length > 0 && isIdle) this.#yield()
-  }
-
-  /** Those that run are never cut. Source: `docs/semantics.md 3.6`. */
-  #yield(): void {
-    this.waits.keepOpen()
-    this.attempt.yield()
-    for (const call of this.#parked.splice(0)) call.refuse()
   }
 
   #recordedAs(key: string): { readonly as: KeyUse['as']; readonly position: number } | undefined {

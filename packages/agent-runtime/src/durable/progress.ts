@@ -1,5 +1,6 @@
 import { assertOptions } from '@ku0/agent-runtime-core'
-import { type Heartbeat, heartbeatRules, readHeartbeat } from '../workload/heartbeat.ts'
+import type { Heartbeat } from '../api/profiles.ts'
+import { heartbeatRules } from '../terms/heartbeat.ts'
 import { guarded } from './guarded.ts'
 import type { Scope } from './scope.ts'
 
@@ -7,10 +8,6 @@ import type { Scope } from './scope.ts'
 export function heartbeat(scope: Scope, report: Heartbeat = {}): Promise<void> {
   return guarded(scope, async () => {
     assertOptions('heartbeat', report, heartbeatRules)
-    const { attempt } = scope
-    if (attempt.watch !== undefined) return attempt.watch.heartbeat(report)
-    const { progress } = readHeartbeat(report, attempt.parts.config.maxInlineBytes)
-    if (progress === undefined) return 'ok'
-    return attempt.write({ kind: 'progress', leaseId: attempt.claim.leaseId, progress })
+    await scope.attempt.heartbeat(report)
   })
 }

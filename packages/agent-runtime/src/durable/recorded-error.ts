@@ -1,6 +1,6 @@
 import { type ErrorRecord, NonRetryableError, toRuntimeError } from '@ku0/agent-runtime-core'
-import type { ErrorClass } from '../task-definition.ts'
-import { ApprovalRejected, StepInDoubt, TaskFailed, TaskRejected, TimeoutError } from '../task-errors.ts'
+import type { ErrorClass } from '../api/task-type.ts'
+import { ApprovalRejected, StepInDoubt, TaskFailed, TaskRejected, TimeoutError } from '../api/errors.ts'
 
 /**
  * The error that a step failed with, as the history tells it: with its name, message, code and causes. Its class is told by its

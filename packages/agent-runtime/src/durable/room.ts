@@ -1,5 +1,5 @@
 import type { Pass } from './pass.ts'
-import { retriesIn, retryKey } from './retries.ts'
+import { retriesBefore, retryKey } from './retry.ts'
 import type { Scope } from './scope.ts'
 
 /** A child that is to be submitted, and waits for room when there is none. */
@@ -170,7 +170,7 @@ export class Room {
   }
 
   #refusalsOf({ key }: Seeker): number {
-    let refusals = this.#refusals.get(key) ?? retriesIn(this.#pass.memos, key)
+    let refusals = this.#refusals.get(key) ?? retriesBefore(this.#pass.memos, key).retries
     while (this.#pass.waits.early(retryKey(key, refusals + 1)) !== undefined) refusals += 1
     this.#refusals.set(key, refusals)
     return refusals

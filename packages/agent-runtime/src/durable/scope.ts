@@ -1,11 +1,11 @@
-import type { Attempt } from '../execution/attempt.ts'
-import { linkedController } from '../execution/cancellation.ts'
+import type { Host } from './host.ts'
+import { linkedController } from './linked-controller.ts'
 
 /** On whose behalf a context acts: the handler's, or that of one branch of a race or an all. */
 export interface Scope {
   /** Who acts in it, for messages: `the handler`. */
   readonly name: string
-  readonly attempt: Attempt
+  readonly attempt: Host
   /** The scope around it; the handler's has none. */
   readonly parent: Scope | undefined
   /** The position of everything that is called in it; undefined where each call has its own. */
@@ -90,12 +90,12 @@ class Calls {
 /** What the handler itself calls; it ends with the attempt, which stops what is under way. */
 export class HandlerScope extends Calls implements Scope {
   readonly name = 'the handler'
-  readonly attempt: Attempt
+  readonly attempt: Host
   readonly parent = undefined
   readonly position = undefined
   readonly isLate = false
 
-  constructor(attempt: Attempt) {
+  constructor(attempt: Host) {
     super()
     this.attempt = attempt
   }
@@ -114,7 +114,7 @@ export class HandlerScope extends Calls implements Scope {
 /** What one branch calls. It may close before the handler ends: the others went on without it. */
 export class BranchScope extends Calls implements Scope {
   readonly branch: string
-  readonly attempt: Attempt
+  readonly attempt: Host
   readonly parent: Scope
   readonly position: number
   #abort: ReturnType<typeof linkedController> | undefined

@@ -6,9 +6,9 @@ import {
   type RetryPolicy,
   type Rules,
 } from '@ku0/agent-runtime-core'
-import { policyOf, retryProblems, retryRule } from '../retry-policy.ts'
-import type { StepOptions } from '../task-context.ts'
-import { type DoubtPolicy, readDoubtPolicy } from './in-doubt.ts'
+import { policyOf, retryProblems, retryRule } from '../terms/retry-policy.ts'
+import type { StepOptions } from '../api/task-context.ts'
+import { type DoubtPolicy, readDoubtPolicy } from './doubt.ts'
 
 /** The options of a step, checked. */
 export interface CheckedStepOptions {

@@ -1,34 +1,34 @@
 import {
-  decideBackoff,
   decode,
   describeError,
   encode,
-  type ErrorRecord,
   idempotencyKey,
-  isA,
-  isFinalError,
-  type OutcomeOf,
-  type RateLimited,
-  rateLimitIn,
   type RetryPolicy,
-  RuntimeError,
   type Usage,
-  usageSum,
-  waitFor,
   type WaitRecord,
+  type WaitRequest,
 } from '@ku0/agent-runtime-core'
-import type { Attempt } from '../execution/attempt.ts'
-import { linkedController } from '../execution/cancellation.ts'
-import { endOfWait } from '../execution/ended-waits.ts'
-import type { Feedback, StepHandle } from '../task-context.ts'
-import { StepInDoubt, TimeoutError } from '../task-errors.ts'
+import { StepInDoubt } from '../api/errors.ts'
+import type { StepHandle } from '../api/task-context.ts'
 import { Answer } from './answer.ts'
-import { type DoubtPolicy, doubtRequest, readAnswer } from './in-doubt.ts'
+import { chargeTry } from './charge.ts'
+import { type Doubt, doubtBefore, type DoubtPolicy, doubtRequest, readAnswer } from './doubt.ts'
+import type { Start } from './gate.ts'
+import type { Host } from './host.ts'
 import { insideStep, type Surrounding } from './inside-step.ts'
-import type { Callee, Pass, Start } from './pass.ts'
-import { limitKey, limitsIn, retriesIn, retryKey } from './retries.ts'
+import type { Callee, Pass } from './pass.ts'
+import { delayBefore, keyOf, openRetry, retriesBefore, type Retry } from './retry.ts'
 import { LIVE, type Member, type Scope } from './scope.ts'
-import { isThenable } from '../thenable.ts'
+import {
+  hears,
+  moveStep,
+  type Step,
+  type StepEffect,
+  type StepEvent,
+  type StepFailure,
+  type StepRules,
+} from './step-moves.ts'
+import { callProgram, limitTime, type TimeLimit } from './try.ts'
 
 /** What is known of a step before it runs. */
 export interface StepFacts {
@@ -43,52 +43,40 @@ export interface StepFacts {
 }
 
 /**
- * One call of a step that no memo answers: its function, tried as often as its policy allows, its commit, its answer. It
- * answers with what the store holds, or with the function's last error; never with a value once whoever called it has to stop.
- * Source: `docs/semantics.md 4.4, 7.1-7.7`.
+ * One call of a step that no memo answers. Its moves decide what comes next; this does it, and says what came of it. It answers with what
+ * the store holds, or with the function's last error; never with a value once whoever called it has to stop. Source:
+ * `docs/semantics.md 4.4, 7.1-7.7`.
  */
 export class StepRun implements StepHandle, Start, Member {
+  readonly answer: Answer
   readonly #pass: Pass
-  readonly #attempt: Attempt
+  readonly #attempt: Host
   readonly #scope: Scope
   readonly #facts: StepFacts
   readonly #fn: Callee
-  readonly answer: Answer
-  /** The try under way; what an earlier one still says is not heard. */
-  #try = 0
-  /** Retries come to so far, those of earlier passes included. */
-  #retries = 0
-  /** The same of waits that a provider asked for. */
-  #limits = 0
+  readonly #rules: StepRules
+  #step: Step
+  /** The running time of the try under way. */
+  #limit: TimeLimit | undefined
+  /** It keeps the pass alive. */
+  #isCounted = false
   #begunAt = 0
-  #limit: Limit | undefined
-  /** How often it was started, and whether nobody knows how that ended. */
-  #starts = 0
-  /** When it was last. */
-  #startedAt = 0
-  /** What was said before it is about an earlier start, in the task that this one is a fork of. */
-  #startSeq = LIVE
-  #doubtful = false
-  /** What a human said of it. */
-  #verdict: WaitRecord | undefined
-  /** A try is under way, which keeps the pass alive. */
-  #counted = false
-  #ended = false
-  /** The function has returned. */
-  #isRecording = false
 
   constructor(pass: Pass, scope: Scope, facts: StepFacts, fn: Callee) {
+    const { key, retry, inDoubt } = facts
+    const { memos, attempt } = pass
+    this.answer = new Answer(scope, 'step', key)
     this.#pass = pass
-    this.#attempt = pass.attempt
+    this.#attempt = attempt
     this.#scope = scope
-    this.answer = new Answer(scope, 'step', facts.key)
     this.#facts = facts
     this.#fn = fn
-    const { starts = 0, startedAt = 0, seq = LIVE } = pass.memos.inDoubt.get(facts.key) ?? {}
-    this.#starts = starts
-    this.#startedAt = startedAt
-    this.#startSeq = seq
-    this.#doubtful = this.#starts > 0
+    const { maxPayloadBytes: maxBytes } = attempt.parts.config
+    const encodeResult = (value: unknown) => encode(value, { what: `the result of step '${key}'`, maxBytes })
+    this.#rules = { key, retry, inDoubt, verdicts: memos.waits, encode: encodeResult }
+    const { retries, limits } = retry === undefined ? noRetries : retriesBefore(memos, key)
+    const doubt = doubtBefore(memos, key)
+    this.#step = { state: { as: 'ready' }, tried: 0, retries, limits, doubt, verdict: undefined }
   }
 
   get signal(): AbortSignal {
@@ -108,211 +96,166 @@ export class StepRun implements StepHandle, Start, Member {
   begin(): void {
     this.#scope.keep(this)
     const { key, retry } = this.#facts
-    if (retry === undefined) return this.#pass.admit(this)
-    const { memos } = this.#pass
-    this.#retries = retriesIn(memos, key)
-    this.#limits = limitsIn(memos, key)
-    const open = [this.#nextRetry(0), this.#nextLimit(0)].find((it) => memos.open.has(it.key))
-    if (open === undefined) this.#pass.admit(this)
-    else this.#awaitRetry(open)
+    const open = retry === undefined ? undefined : openRetry(this.#pass.memos, key, this.#step)
+    if (open === undefined) this.#pass.gate.admit(this)
+    else this.#on({ is: 'resumed', retry: open })
   }
 
   start(): void {
-    if (this.#ended) return
-    if (this.#isOver()) return this.refuse()
-    this.#pass.begin()
-    this.#pass.wentLive()
-    this.#counted = true
-    if (this.#attempt.mayHaveSlept) this.#confirm(() => this.#go())
-    else this.#go()
+    this.#hear({ is: 'admitted', mayHaveSlept: this.#attempt.lease.mayHaveSlept })
   }
 
-  /** Only a step whose lease is live may go on: the news that it is not may be on its way. */
-  #confirm(go: () => void): void {
-    const confirmed = () => {
-      if (this.#ended) return
-      if (this.#isOver()) this.refuse()
-      else go()
-    }
-    this.#attempt.confirm().then(confirmed, (error: unknown) => this.#end(error))
+  /** The handler has to stop, or has ended without waiting for this step. */
+  refuse(): void {
+    this.#on({ is: 'stopped', reason: this.#scope.closedBy })
   }
 
-  #go(): void {
-    this.#begunAt = this.#attempt.parts.environment.clock.monotonic()
-    const { inDoubt } = this.#facts
-    if (inDoubt === undefined) this.#run()
-    else if (this.#doubtful) this.#settleDoubt(inDoubt)
-    else this.#intend()
+  /** The branch that called it has lost: what the function still does is not recorded. */
+  abandon(reason: Error): void {
+    if (this.#step.state.as === 'ended') return
+    const limit = this.#limit
+    this.#on({ is: 'stopped', reason })
+    limit?.controller.abort(reason)
   }
 
-  #run(): void {
-    const { timeoutMs } = this.#facts
-    if (timeoutMs !== undefined) this.#limit = this.#startLimit(timeoutMs)
-    const tried = ++this.#try
-    this.#hear(
-      tried,
-      () =>
-        insideStep(this.#surrounding(tried), () =>
-          (this.#fn as (step: StepHandle) => unknown)(this.#handle()),
-        ),
-      (value) => this.#returned(tried, value),
-    )
+  charge(usage: Usage): void {
+    this.#charge(this.#step.tried, usage)
   }
 
-  /** Calls one of the user's functions. */
-  #hear(tried: number, call: () => unknown, returned: (value: unknown) => void): void {
-    try {
-      const result = call()
-      if (isThenable(result))
-        Promise.resolve(result).then(returned, (error: unknown) => this.#threw(tried, error))
-      else returned(result)
-    } catch (error) {
-      this.#threw(tried, error)
+  #charge(tried: number, usage: Usage): void {
+    const { key } = this.#facts
+    chargeTry(this.#attempt.usage, this, { key, step: this.#step, tried }, usage)
+  }
+
+  /** Something has come of what the step had under way. Whoever called it may have to stop by now. */
+  #hear(event: StepEvent): void {
+    if (!hears(this.#step, event)) return
+    const reason = this.#scope.closedBy
+    this.#on(reason === undefined ? event : { is: 'stopped', reason })
+  }
+
+  #on(event: StepEvent): void {
+    const { step, effects } = moveStep(this.#rules, this.#step, event)
+    this.#step = step
+    for (const effect of effects) this.#do(effect)
+  }
+
+  /** The store, or the pass, did not take what the step asked for. */
+  readonly #broken = (reason: unknown) => this.#on({ is: 'stopped', reason })
+
+  #do(effect: StepEffect): void {
+    switch (effect.do) {
+      case 'admit':
+        return this.#pass.gate.admit(this)
+      case 'enter':
+        this.#pass.gate.begin()
+        this.#pass.begun()
+        this.#isCounted = true
+        return
+      case 'confirm':
+        // Only a step whose lease is live may go on: the news that it is not may be on its way.
+        return void this.#attempt.lease.confirm().then(() => this.#hear({ is: 'confirmed' }), this.#broken)
+      case 'begin':
+        this.#begunAt = this.#attempt.parts.environment.clock.monotonic()
+        return
+      case 'intend':
+        return this.#intend()
+      case 'call':
+        return this.#call(effect.tried)
+      case 'verify':
+        return this.#verify(effect.tried)
+      case 'endTry':
+        return this.#limit?.end()
+      case 'dropTry':
+        this.#limit?.end()
+        this.#limit = undefined
+        return
+      case 'ask':
+        return this.#ask(effect.doubt)
+      case 'wait':
+        return this.#waitForRetry(effect.retry, effect.delayMs)
+      case 'record':
+        return this.#record(effect.result)
+      case 'recordFailure':
+        return this.#recordFailure(effect.failure, effect.isLast)
+      case 'resolve':
+        if (!this.#close()) this.answer.resolve(decode(effect.result))
+        return
+      case 'reject':
+        this.#close()
+        return this.answer.reject(effect.reason)
     }
   }
 
   /** The intent on disk, then the function. Source: `docs/semantics.md 7.6`. */
   #intend(): void {
     const { key, position, inputHash } = this.#facts
-    const { leaseId } = this.#attempt.claim
+    const { lease, claim, parts } = this.#attempt
     const input = inputHash === undefined ? {} : { inputHash }
-    const asked = this.#attempt.timesSlept
-    this.#attempt.write({ kind: 'startStep', leaseId, key, position, ...input }).then(
-      (fenced) => this.#intended(fenced, asked),
-      (error: unknown) => this.#end(error),
+    const before = lease.timesSlept
+    const intended = () => {
+      const at = Math.floor(parts.environment.clock.now())
+      this.#hear({ is: 'intended', at, hasSlept: lease.timesSlept !== before })
+    }
+    lease
+      .write({ kind: 'startStep', leaseId: claim.leaseId, key, position, ...input })
+      .then(intended, this.#broken)
+  }
+
+  #call(tried: number): void {
+    const { key, timeoutMs } = this.#facts
+    if (timeoutMs !== undefined) {
+      this.#limit = limitTime(this.#scope, key, timeoutMs, (reason) => {
+        if (this.#scope.closedBy === undefined) this.#on({ is: 'failed', tried, reason })
+      })
+    }
+    const charge = (usage: Usage) => this.#charge(tried, usage)
+    const surrounding: Surrounding = { pass: this.#pass, key, charge }
+    const fn = this.#fn as (step: StepHandle) => unknown
+    callProgram(
+      () => insideStep(surrounding, () => fn(this.#handle(tried))),
+      (value) => this.#returned(tried, value),
+      (reason) => this.#hear({ is: 'failed', tried, reason }),
     )
   }
 
-  #intended(fenced: OutcomeOf<'startStep'>, timesSlept: number): void {
-    if (fenced === 'stale') this.#attempt.lose()
-    if (this.#ended) return
-    if (fenced === 'stale' || this.#isOver()) return this.refuse()
-    this.#starts += 1
-    this.#startedAt = Math.floor(this.#attempt.parts.environment.clock.now())
-    this.#startSeq = LIVE
-    this.#doubtful = false
-    if (this.#attempt.timesSlept !== timesSlept) this.#confirm(() => this.#run())
-    else this.#run()
-  }
-
-  /** It was started before, and nobody knows how that ended. */
-  #settleDoubt(policy: DoubtPolicy): void {
-    const { key } = this.#facts
-    switch (policy.as) {
-      case 'fail':
-        return this.#fail(new StepInDoubt(key, 'its policy is to fail then', { retryable: false }))
-      case 'verify':
-        return this.#verify(policy.verify)
-      case 'ask':
-        return this.#verdict === undefined ? this.#askHuman() : this.#heed(this.#verdict)
-    }
-  }
-
-  /** `undone`: it did not take effect. */
-  #verify(verify: (step: StepHandle) => unknown, undone: () => void = () => this.#intend()): void {
-    const { key } = this.#facts
-    const tried = ++this.#try
-    const failed = (cause: unknown) =>
-      new StepInDoubt(key, 'verify could not tell', { cause, retryable: true })
-    const ask = async () => readAnswer(key, await verify(this.#handle()))
-    this.#hear(
-      tried,
-      () => ask().catch((cause: unknown) => Promise.reject(failed(cause))),
-      (answer) => {
-        if (this.#ended || tried !== this.#try) return
-        if (this.#isOver()) return this.refuse()
-        const { done, result } = answer as { done: boolean; result?: unknown }
-        if (done) this.#returned(tried, result)
-        else undone()
+  #verify(tried: number): void {
+    const { key, inDoubt } = this.#facts
+    if (inDoubt?.as !== 'verify') return
+    const ask = async () => readAnswer(key, await inDoubt.verify(this.#handle(tried)))
+    ask().then(
+      (answer) => (answer.done ? this.#returned(tried, answer.result) : this.#hear({ is: 'undone', tried })),
+      (cause: unknown) => {
+        const reason = new StepInDoubt(key, 'verify could not tell', { cause, retryable: true })
+        this.#hear({ is: 'failed', tried, reason })
       },
     )
   }
 
-  /** Waits for a human as the task's own wait, without a slot. */
-  #askHuman(): void {
-    const { key, position } = this.#facts
-    const { idempotencyKey: given } = this
-    const { attempt } = this.#attempt.claim
-    const doubt = { inDoubt: key, starts: this.#starts, startedAt: this.#startedAt, attempt }
-    const request = doubtRequest({ ...doubt, idempotencyKey: given }, position)
-    const memo = this.#pass.memos.waits.get(request.key)
-    if (memo !== undefined && memo.seq > this.#startSeq) return this.#heed(memo)
-    this.#counted = false
+  #returned(tried: number, value: unknown): void {
+    if (!hears(this.#step, { tried })) return
+    const stop = this.#scope.closedBy
+    if (stop !== undefined) return this.#on({ is: 'stopped', reason: stop })
+    let result: string
     try {
-      this.#pass.waits.add({
-        request,
-        scope: this.#scope,
-        over: (record) => {
-          this.#verdict = record
-          this.#pass.admit(this)
-        },
-        refuse: (reason) => this.#end(reason),
-      })
-    } catch (error) {
-      this.#end(error)
+      result = this.#rules.encode(value)
+    } catch (reason) {
+      return this.#on({ is: 'failed', tried, reason })
     }
-    this.#pass.endInWait()
-  }
-
-  #heed({ key, outcome, value }: WaitRecord): void {
-    const said = (value === undefined ? {} : decode(value)) as Partial<Feedback>
-    this.#verdict = undefined
-    if (outcome === 'rejected') {
-      const why = `it was given up${said.by === undefined ? '' : ` by ${said.by}`}${said.feedback === undefined ? '' : `: ${said.feedback}`}`
-      return this.#fail(endOfWait(key, new StepInDoubt(this.#facts.key, why, { retryable: false })))
-    }
-    if ('value' in said) this.#returned(++this.#try, said.value)
-    else this.#intend()
-  }
-
-  /** The handler has to stop, or has ended without waiting for this step. */
-  refuse(): void {
-    this.#end(this.#scope.closedBy)
-  }
-
-  /** The branch that called it has lost: what the function still does is not recorded. */
-  abandon(reason: Error): void {
-    if (this.#ended) return
-    const limit = this.#limit
-    this.#end(reason)
-    limit?.controller.abort(reason)
+    this.#on({ is: 'returned', tried, result })
   }
 
   /** Each try has a signal of its own, which an earlier try that goes on does not get to see. */
-  #handle(): StepHandle {
+  #handle(tried: number): StepHandle {
     if (this.#facts.retry === undefined && this.#facts.inDoubt === undefined) return this
-    const charge = (usage: Usage) => this.#charge(this.#try, usage)
+    const charge = (usage: Usage) => this.#charge(tried, usage)
     return { signal: this.signal, idempotencyKey: this.idempotencyKey, charge }
   }
 
-  charge(usage: Usage): void {
-    this.#charge(this.#try, usage)
-  }
-
-  #surrounding(tried: number): Surrounding {
-    return { pass: this.#pass, key: this.#facts.key, charge: (usage) => this.#charge(tried, usage) }
-  }
-
-  #charge(tried: number, usage: Usage): void {
-    const sum = usageSum('charge', usage)
-    if (this.#ended || tried !== this.#try || this.#isRecording) throw chargedLate(this.#facts.key)
-    this.#attempt.chargeRun(this, sum)
-  }
-
-  #returned(tried: number, value: unknown): void {
-    if (this.#ended || tried !== this.#try) return
-    if (this.#isOver()) return this.refuse()
+  #record(result: string): void {
     const { key, position, inputHash } = this.#facts
-    const { claim, parts } = this.#attempt
-    let result: string
-    try {
-      result = encode(value, { what: `the result of step '${key}'`, maxBytes: parts.config.maxPayloadBytes })
-    } catch (error) {
-      return this.#fail(error)
-    }
-    this.#limit?.end()
-    this.#isRecording = true
-    this.#attempt
+    const { lease, claim, usage } = this.#attempt
+    lease
       .write({
         kind: 'recordStep',
         leaseId: claim.leaseId,
@@ -320,197 +263,72 @@ export class StepRun implements StepHandle, Start, Member {
         position,
         durationMs: this.#durationMs(),
         result,
-        ...this.#attempt.takeRun(this),
+        ...usage.takeRun(this),
         ...(inputHash === undefined ? {} : { inputHash }),
       })
-      .then(
-        (outcome) => this.#recorded(outcome, result),
-        (error: unknown) => this.#end(error),
-      )
+      .then((recorded) => this.#hear({ is: 'recorded', memo: recorded?.memo }), this.#broken)
   }
 
-  #recorded(outcome: OutcomeOf<'recordStep'>, result: string): void {
-    if (outcome.fenced === 'stale') this.#attempt.lose()
-    if (this.#ended) return
-    if (outcome.fenced === 'stale' || this.#isOver()) return this.refuse()
-    if (!this.#close()) this.answer.resolve(decode(outcome.memo ?? result))
-  }
-
-  #threw(tried: number, error: unknown): void {
-    if (this.#ended || tried !== this.#try) return
-    if (this.#isOver()) return this.refuse()
-    this.#fail(error)
-  }
-
-  #fail(reason: unknown): void {
-    if (isA(reason, TimeoutError)) this.#doubtful = true
-    const error = describeError(reason)
-    const retry = this.#retryAfter(error, rateLimitIn(reason))
-    const { inDoubt } = this.#facts
-    if (retry === undefined && inDoubt !== undefined && isA(reason, TimeoutError))
-      return this.#settleLate(reason, inDoubt)
-    this.#failAs(reason, error, retry)
-  }
-
-  #failAs(reason: unknown, error: ErrorRecord, retry: Retry | undefined): void {
-    const { key } = this.#facts
-    const { parts } = this.#attempt
-    const number = retry === undefined ? undefined : this.#retries + this.#limits + 1
-    const written = this.#writeFailure(error, number, rateLimitIn(reason))
-    if (retry !== undefined) return this.#retryOnceWritten(retry, written)
-    written
-      .then((fenced) => (fenced === 'stale' ? this.#attempt.lose() : undefined))
-      .catch((cause: unknown) =>
-        parts.log('warn', 'the store did not take a failed step', { key, error: describeError(cause) }),
-      )
-    this.#end(reason)
-  }
-
-  #writeFailure(
-    error: ErrorRecord,
-    retry: number | undefined,
-    rateLimit?: RateLimited,
-  ): Promise<OutcomeOf<'failStep'>> {
+  #recordFailure({ error, rateLimit, retry, number }: StepFailure, isLast: boolean): void {
     const { key, position } = this.#facts
-    return this.#attempt.write({
+    const { lease, claim, usage, parts } = this.#attempt
+    const { random } = parts.environment
+    const delayMs = retry === undefined ? 0 : delayBefore(retry, this.#facts.retry, () => random.next())
+    const written = lease.write({
       kind: 'failStep',
-      leaseId: this.#attempt.claim.leaseId,
+      leaseId: claim.leaseId,
       key,
       position,
       durationMs: this.#durationMs(),
       error: encode(error, { what: 'an error' }),
-      ...this.#attempt.takeRun(this),
-      ...this.#attempt.backOff(rateLimit),
-      ...(retry === undefined ? {} : { retry }),
+      ...usage.takeRun(this),
+      ...usage.backOff(rateLimit),
+      ...(number === undefined ? {} : { retry: number }),
     })
-  }
-
-  /** Its last try ran out of time: whether that took effect is settled before the step fails of it. Source: `docs/semantics.md 7.6`. */
-  #settleLate(late: Error, policy: DoubtPolicy): void {
-    const { key } = this.#facts
-    if (policy.as === 'fail') {
-      const why = 'its time ran out, and its policy is to fail then'
-      const error = new StepInDoubt(key, why, { cause: late, retryable: false })
-      return this.#failAs(error, describeError(error), undefined)
-    }
-    this.#dropTry()
-    this.#writeFailure(describeError(late), this.#retries + this.#limits + 1).then(
-      (fenced) => this.#settleIfHeld(late, policy, fenced),
-      (error: unknown) => this.#end(error),
+    if (!isLast) return void written.then(() => this.#hear({ is: 'failureRecorded', delayMs }), this.#broken)
+    written.catch((cause: unknown) =>
+      parts.log('warn', 'the store did not take a failed step', { key, error: describeError(cause) }),
     )
   }
 
-  #settleIfHeld(late: Error, policy: DoubtPolicy, fenced: OutcomeOf<'failStep'>): void {
-    if (fenced === 'stale') this.#attempt.lose()
-    if (this.#ended) return
-    if (this.#isOver()) return this.refuse()
-    if (policy.as !== 'verify') return this.#askHuman()
-    this.#verify(policy.verify, () => this.#failAs(late, describeError(late), undefined))
-  }
-
-  #retryAfter(error: ErrorRecord, rateLimit: RateLimited | undefined): Retry | undefined {
-    const policy = this.#facts.retry
-    if (policy === undefined || isFinalError(error)) return undefined
-    if (rateLimit !== undefined) return this.#nextLimit(waitFor(rateLimit))
-    const number = this.#retries + 1
-    if (number >= policy.attempts) return undefined
-    return this.#nextRetry(
-      decideBackoff(policy.backoff, number, this.#attempt.parts.environment.random.next()),
+  /** Waits for a human, as the task's own wait. */
+  #ask({ starts, startedAt }: Doubt): void {
+    const { key: inDoubt, position } = this.#facts
+    const { attempt } = this.#attempt.claim
+    const request = doubtRequest(
+      { inDoubt, starts, startedAt, attempt, idempotencyKey: this.idempotencyKey },
+      position,
     )
-  }
-
-  #nextRetry(delayMs: number): Retry {
-    const over = () => {
-      this.#retries += 1
-    }
-    return { key: retryKey(this.#facts.key, this.#retries + 1), delayMs, over }
-  }
-
-  /** What a provider refused for now is not one of the tries. */
-  #nextLimit(delayMs: number): Retry {
-    const over = () => {
-      this.#limits += 1
-    }
-    return { key: limitKey(this.#facts.key, this.#limits + 1), delayMs, over }
-  }
-
-  #retryOnceWritten(retry: Retry, written: Promise<OutcomeOf<'failStep'>>): void {
-    this.#dropTry()
-    written.then(
-      (fenced) => this.#retryIfHeld(retry, fenced),
-      (error: unknown) => this.#end(error),
-    )
-  }
-
-  /** What it still says is not heard, and its time is over. */
-  #dropTry(): void {
-    this.#try += 1
-    this.#limit?.end()
-    this.#limit = undefined
-  }
-
-  #retryIfHeld(retry: Retry, fenced: OutcomeOf<'failStep'>): void {
-    if (fenced === 'stale') this.#attempt.lose()
-    if (this.#ended) return
-    if (this.#isOver()) return this.refuse()
-    this.#counted = false
-    this.#awaitRetry(retry)
-    this.#pass.endInWait()
+    this.#wait(request, (verdict) => this.#on({ is: 'judged', verdict }))
   }
 
   /** The wait is the task's own, so that a long one holds no slot and what was tried is not forgotten. */
-  #awaitRetry({ key, delayMs, over }: Retry): void {
-    const { position } = this.#facts
-    try {
-      this.#pass.waits.add({
-        request: { key, position, kind: 'timer', delayMs },
-        scope: this.#scope,
-        over: () => {
-          over()
-          this.#pass.admit(this)
-        },
-        refuse: (reason) => this.#end(reason),
-      })
-    } catch (error) {
-      this.#end(error)
-    }
+  #waitForRetry(retry: Retry, delayMs: number): void {
+    const { key, position } = this.#facts
+    const request = { key: keyOf(key, retry), position, kind: 'timer', delayMs } as const
+    this.#wait(request, () => this.#on({ is: 'due' }))
   }
 
-  #end(error: unknown): void {
-    if (this.#ended) return
-    this.#close()
-    this.answer.reject(error)
+  #wait(request: WaitRequest, over: (record: WaitRecord) => void): void {
+    const wasCounted = this.#isCounted
+    this.#isCounted = false
+    try {
+      this.#pass.waits.add({ request, scope: this.#scope, over, refuse: this.#broken })
+    } catch (error) {
+      this.#broken(error)
+    }
+    if (wasCounted) this.#pass.gate.endInWait()
   }
 
   /** True when the task has yielded here. */
   #close(): boolean {
-    this.#ended = true
-    this.#attempt.endRun(this)
+    this.#attempt.usage.endRun(this)
     this.#limit?.end()
     this.#scope.drop(this)
     this.#scope.answered(LIVE)
-    if (!this.#counted) return false
-    this.#counted = false
-    return this.#pass.end()
-  }
-
-  #isOver(): boolean {
-    return this.#scope.closedBy !== undefined
-  }
-
-  #startLimit(timeoutMs: number): Limit {
-    const { controller, unlink } = linkedController(this.#scope.signal)
-    const tried = this.#try + 1
-    const deadline = this.#attempt.parts.deadlines.after(timeoutMs, () => {
-      const error = new TimeoutError(`step '${this.#facts.key}'`, timeoutMs)
-      if (!this.#ended && tried === this.#try && !this.#isOver()) this.#fail(error)
-      controller.abort(error)
-    })
-    const end = () => {
-      deadline.cancel()
-      unlink()
-    }
-    return { controller, end }
+    if (!this.#isCounted) return false
+    this.#isCounted = false
+    return this.#pass.gate.end()
   }
 
   #durationMs(): number {
@@ -518,24 +336,4 @@ export class StepRun implements StepHandle, Start, Member {
   }
 }
 
-function chargedLate(key: string): RuntimeError {
-  return new RuntimeError(
-    'step_outside_handler',
-    `step '${key}' has ended: charge what it uses before it returns`,
-  )
-}
-
-/** A try to come: the key of the wait before it, and how long that is. */
-interface Retry {
-  readonly key: string
-  readonly delayMs: number
-  /** The wait is over. */
-  readonly over: () => void
-}
-
-/** A try's own running time. */
-interface Limit {
-  readonly controller: AbortController
-  /** The function is done: neither the time nor the task's signal aborts it any more. */
-  end(): void
-}
+const noRetries = { retries: 0, limits: 0 }

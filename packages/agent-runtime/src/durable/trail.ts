@@ -3,6 +3,7 @@ import {
   decideDivergence,
   type Divergence,
   goesBeyond,
+  isAmong,
   isInternal,
   isVoid,
   outlivesRejection,
@@ -16,6 +17,18 @@ export interface NewCall {
   readonly position: number
   /** It is a race or an all, whose branches share its position. */
   readonly branches: boolean
+}
+
+/** Calls of the handler itself in one turn: no answer reaches it between them. */
+interface Turn {
+  readonly from: number
+  below: number
+  calls: number
+  /** One of them has a memo; one stands where it was recorded. */
+  isAnswered: boolean
+  isInPlace: boolean
+  /** What came before it stands where it was recorded. */
+  readonly follows: boolean
 }
 
 /**
@@ -34,6 +47,11 @@ export class Trail {
   #arriving = 0
   #arrivingFrom = 0
   #certainBelow = Number.POSITIVE_INFINITY
+  /** The last call that was answered stands where it was recorded. */
+  #isInPlace = true
+  #turn: Turn | undefined
+  /** The first turn that has several calls: what comes after them may come in any order, they themselves do not. */
+  #first: Turn | undefined
 
   /** `used`: the keys of the pass so far, kept by it. */
   constructor(memos: Memos, used: ReadonlyMap<string, unknown>) {
@@ -47,16 +65,37 @@ export class Trail {
     return this.#isLive
   }
 
+  /** Something is begun, which has not answered anything before the turn is over. */
+  begun(): void {
+    this.#isLive = true
+  }
+
   wentLive(): void {
     this.#isLive = true
+    this.#turn = undefined
+  }
+
+  /** Whether a call that is made now can tell that code and history part. */
+  get isJudging(): boolean {
+    return !this.#isLive || this.#turn !== undefined
   }
 
   /**
    * The handler itself calls something. One that does so while an answer is on its way does several things side by side: in which
-   * order they come from there on is no sign of anything.
+   * order they come from there on is no sign of anything. Only what it calls in the first such turn is certain, since nothing but its code
+   * decides that.
    */
-  called(position: number, isAnswered: boolean): void {
-    if (this.#isLive) return
+  called(position: number, isAnswered: boolean, recordedAt: number | undefined): void {
+    if (!this.isJudging) return
+    const turn = (this.#turn ??= this.#begin(position))
+    turn.below = Math.max(turn.below, position + 1)
+    turn.calls += 1
+    if (turn.calls > 1 && this.#certainBelow === Number.POSITIVE_INFINITY) this.#first ??= turn
+    if (isAnswered) {
+      this.#isInPlace = recordedAt === position
+      turn.isAnswered = true
+      turn.isInPlace ||= this.#isInPlace
+    }
     if (this.#arriving > 0) this.#certainBelow = Math.min(this.#certainBelow, this.#arrivingFrom)
     if (!isAnswered) return
     if (this.#arriving === 0) this.#arrivingFrom = position
@@ -64,6 +103,28 @@ export class Trail {
     queueMicrotask(() => {
       this.#arriving -= 1
     })
+  }
+
+  #begin(position: number): Turn {
+    const follows = position === 0 || this.#isInPlace
+    const turn = { from: position, below: position, calls: 0, isAnswered: false, isInPlace: false, follows }
+    queueMicrotask(() => {
+      if (this.#turn === turn) this.#turn = undefined
+    })
+    return turn
+  }
+
+  /** The calls that the handler makes in one go in every pass, if any are known to be. */
+  get #together(): Turn | undefined {
+    const turn = this.#first
+    if (turn === undefined) return undefined
+    const isCertain = turn.from === 0 || (turn.isAnswered ? turn.isInPlace : turn.follows)
+    return isCertain ? turn : undefined
+  }
+
+  /** Whether a call is one of those. */
+  isTogether({ position }: NewCall): boolean {
+    return this.#together !== undefined && isAmong(position, this.#together)
   }
 
   /** What is recorded at this position belongs to the branches of one call. */
@@ -93,12 +154,15 @@ export class Trail {
 
   /** `certainly`: what may still come from what runs side by side does not count. */
   divergenceAt(call: NewCall | undefined, certainly: boolean): Divergence | undefined {
+    const together = this.#together
+    const certainBelow = Math.max(this.#certainBelow, together?.below ?? 0)
     return decideDivergence({
       call: call && { ...call, isOpen: this.#memos.open.has(call.key) },
       recorded: this.#recorded(),
       used: this.#used,
       branchesAt: this.#branchesAt,
-      certainBelow: certainly ? this.#certainBelow : Number.POSITIVE_INFINITY,
+      certainBelow: certainly ? certainBelow : Number.POSITIVE_INFINITY,
+      together,
     })
   }
 

@@ -8,10 +8,10 @@ import {
   type WaitRecord,
   type WaitRequest,
 } from '@ku0/agent-runtime-core'
-import { endOfWait } from '../execution/ended-waits.ts'
-import { assertSignalName } from '../signal-name.ts'
-import type { SignalWaitOptions } from '../task-context.ts'
-import { TimeoutError } from '../task-errors.ts'
+import { endOfWait } from './ended-waits.ts'
+import { assertSignalName } from '../terms/signal-name.ts'
+import type { SignalWaitOptions } from '../api/task-context.ts'
+import { TimeoutError } from '../api/errors.ts'
 import { Answer, refused } from './answer.ts'
 import { type Callee, checkKey, type Pass } from './pass.ts'
 import type { Scope } from './scope.ts'

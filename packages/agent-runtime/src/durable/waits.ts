@@ -4,13 +4,14 @@ import {
   isA,
   isRetryWait,
   type OpenWait,
-  type OutcomeOf,
   RuntimeError,
   type WaitRecord,
   type WaitRequest,
 } from '@ku0/agent-runtime-core'
-import type { Attempt, Dependant } from '../execution/attempt.ts'
-import type { Deadline } from '../execution/deadlines.ts'
+import type { Dependant, Host } from './host.ts'
+import type { Deadline } from './host.ts'
+import type { Gate } from './gate.ts'
+import type { Taken } from './host.ts'
 import { type Call, isWithin, type Member, type Scope, silentIn } from './scope.ts'
 
 /** A wait that a pass asks for, and who hears how it ends. One of the two is called, once. */
@@ -25,12 +26,10 @@ export interface Wait {
 
 /** What the waits of a pass need to know of the rest of it. */
 export interface WaitingPass {
-  /** Something is under way that ends by itself: the pass goes on meanwhile. */
-  readonly isBusy: boolean
+  /** While it counts something under way that ends by itself, the pass goes on. */
+  readonly gate: Pick<Gate, 'isBusy' | 'resume'>
   /** It is being found out whether code and history part: until then nothing is asked for. */
   readonly isHeld: boolean
-  /** What came while the pass might have ended may go on, or is refused. */
-  resume(): void
   /** A wait was over, which the history does not tell yet. */
   wentLive(): void
 }
@@ -40,7 +39,7 @@ export interface WaitingPass {
  * the task waits without a slot. The store decides which of them are over. Source: `docs/semantics.md 12.3, 12.4`.
  */
 export class Waits implements Dependant {
-  readonly #attempt: Attempt
+  readonly #attempt: Host
   readonly #pass: WaitingPass
   /** What earlier passes left open. */
   readonly #open: Map<string, OpenWait>
@@ -54,7 +53,7 @@ export class Waits implements Dependant {
   /** When the store is to be asked again while the pass stays, by the monotonic clock. */
   #askAgainAt = 0
 
-  constructor(attempt: Attempt, pass: WaitingPass, open: Map<string, OpenWait>) {
+  constructor(attempt: Host, pass: WaitingPass, open: Map<string, OpenWait>) {
     this.#attempt = attempt
     this.#pass = pass
     this.#open = open
@@ -150,7 +149,7 @@ export class Waits implements Dependant {
 
   #lookNow(): void {
     if (this.#pending.size === 0 || this.#asking !== undefined || this.#pass.isHeld) return
-    if (!this.#pass.isBusy) return this.#ask('whether to end')
+    if (!this.#pass.gate.isBusy) return this.#ask('whether to end')
     const leftMs = this.#askAgainAt - this.#monotonic()
     if (leftMs <= 0 || [...this.#pending.values()].some(({ asked }) => !asked)) this.#ask('while staying')
     else this.#lookIn(leftMs)
@@ -159,13 +158,13 @@ export class Waits implements Dependant {
   #ask(asking: 'whether to end' | 'while staying', all = [...this.#pending.values()]): void {
     this.#asking = asking
     for (const pending of all) pending.isOnItsWay = true
-    this.#attempt
+    this.#attempt.lease
       .write({
         kind: 'suspend',
         leaseId: this.#attempt.claim.leaseId,
         waits: all.map((pending) => this.#requestOf(pending)),
         stay: asking === 'while staying',
-        ...this.#attempt.owed,
+        ...this.#attempt.usage.owed,
       })
       .then(
         (outcome) => this.#answered(all, outcome),
@@ -179,20 +178,19 @@ export class Waits implements Dependant {
     return { ...request, delayMs: Math.max(0, request.delayMs - (this.#monotonic() - begunAt)) }
   }
 
-  #answered(asked: readonly Pending[], outcome: OutcomeOf<'suspend'>): void {
+  #answered(asked: readonly Pending[], outcome: Taken<'suspend'> | undefined): void {
     this.#asking = undefined
     for (const pending of asked) pending.isOnItsWay = false
-    if (outcome.fenced === 'stale') this.#attempt.lose()
-    else if (outcome.suspended) {
+    if (outcome?.suspended === true) {
       this.#tellCut()
       this.#attempt.suspend()
-    } else {
+    } else if (outcome !== undefined) {
       for (const pending of asked) pending.asked = true
       for (const record of outcome.resolved) this.#resolve(record)
       this.#planAsking()
       this.idle()
     }
-    this.#pass.resume()
+    this.#pass.gate.resume()
   }
 
   /** What a branch awaits beside `ctx` does not keep the pass alive: whoever wonders where it went finds it in the log. */
@@ -224,7 +222,7 @@ export class Waits implements Dependant {
     const reason = isA(error, Error) ? error : new Error(describeError(error).message)
     for (const pending of asked) this.#end(pending)?.refuse(reason)
     this.idle()
-    this.#pass.resume()
+    this.#pass.gate.resume()
   }
 
   /** What is due is asked for then, signals every {@link SIGNAL_POLL_MS}. */

@@ -1,20 +1,20 @@
 import {
-  addUsage,
-  type BackOff,
   type Claim,
   type Divergence,
   describeError,
   isReadable,
-  type OutcomeOf,
   type RateLimited,
   RuntimeError,
   type Settlement,
   show,
-  type UsageSum,
-  type Write,
 } from '@ku0/agent-runtime-core'
-import type { CleanupHook } from '../task-context.ts'
-import type { ProfileWatch } from '../workload/watch.ts'
+import type { Heartbeat } from '../api/profiles.ts'
+import type { CleanupHook } from '../api/task-context.ts'
+import type { Dependant, Host } from '../durable/host.ts'
+import type { LogLevel } from '../api/logger.ts'
+import { UsageTab } from '../durable/usage-tab.ts'
+import { readHeartbeat } from '../terms/heartbeat.ts'
+import type { ProfileWatch } from '../lease/watch.ts'
 import {
   canceled,
   exceeded,
@@ -25,17 +25,11 @@ import {
   timedOut,
   waiting,
   yielded,
-} from './cancellation.ts'
+} from '../lease/cancellation.ts'
 import { CleanupHooks } from './cleanup.ts'
-import { insist } from './insist.ts'
-import type { LogLevel, Parts } from './parts.ts'
-import type { ReplayWatch } from './replay-watch.ts'
-
-/** Something that goes on on behalf of an attempt and must not outlive it: a command, open waits. */
-export interface Dependant {
-  /** What does not stop at once says when clean-up hooks may take it for over. */
-  stop(reason: Error): Promise<void> | void
-}
+import { LeaseWriter } from './lease-writer.ts'
+import type { Parts } from './parts.ts'
+import type { ReplayWatch } from '../durable/replay-watch.ts'
 
 /** Told of the two ends of an attempt: its handler's, which frees the slot, and that of all it set off. */
 export interface AttemptObserver {
@@ -57,7 +51,7 @@ export interface AttemptObserver {
  * One claim being run: whether its handler may still act, and what has to stop when it may not. A lease ends once; whatever
  * is told of its end later changes nothing.
  */
-export class Attempt {
+export class Attempt implements Host {
   readonly claim: Claim
   readonly parts: Parts
   /** Why it has to stop, from the moment that it has to. */
@@ -72,6 +66,11 @@ export class Attempt {
   /** Nothing is done on behalf of a replay: it is told where the handler comes to. */
   readonly replay: ReplayWatch | undefined
 
+  /** Writes under its lease. */
+  readonly lease: LeaseWriter
+  /** What it has used up. */
+  readonly usage = new UsageTab()
+
   readonly #observer: AttemptObserver
   #controller: AbortController | undefined
   #hooks: CleanupHooks | undefined
@@ -85,17 +84,13 @@ export class Attempt {
   /** The store waits to hear that the handler has stopped. Source: `docs/semantics.md` C3. */
   #mustAcknowledge = false
   #stoppedAt = 0
-  #charged: UsageSum | undefined
-  #told: RateLimited | undefined
-  /** What runs of steps have used up that have not been told, by run; of those that came to nothing in one sum. */
-  #runs: Map<object, UsageSum> | undefined
-  #owed: UsageSum | undefined
   #grace: { cancel(): void } | undefined
 
   constructor(parts: Parts, claim: Claim, observer: AttemptObserver, replay?: ReplayWatch) {
     this.parts = parts
     this.replay = replay
     this.claim = claim
+    this.lease = new LeaseWriter(parts, this, this.usage)
     this.#observer = observer
   }
 
@@ -127,48 +122,6 @@ export class Attempt {
   assertOpen(): void {
     const reason = this.closedBy
     if (reason !== undefined) throw reason
-  }
-
-  /**
-   * A fenced write. A store that is busy, full or away for a while is asked again for as long as the lease is not known to
-   * be lost, so that trouble of the store fails no task. Source: `docs/reliability.md` D01, D03.
-   */
-  write<K extends HolderWrite>(operation: Write<K>): Promise<OutcomeOf<K>> {
-    const written = this.parts.store
-      .write(operation)
-      .catch((error: unknown) => this.#insist(operation, error))
-    const charged = 'charged' in operation && operation.kind !== 'suspend' ? operation.charged : undefined
-    if (charged === undefined) return written
-    return written.then((outcome) => {
-      const isStale =
-        outcome === 'stale' ||
-        (typeof outcome === 'object' && 'fenced' in outcome && outcome.fenced === 'stale')
-      if (isStale) this.#owed = addUsage(this.#owed, charged)
-      return outcome
-    })
-  }
-
-  /** Whether its lease may have run out while its process slept, unheard of. Source: `docs/reliability.md` C03. */
-  get mayHaveSlept(): boolean {
-    return this.parts.store.mayHaveSlept?.() ?? false
-  }
-
-  /** How often its process slept so: an answer from before the last time says nothing of the lease any more. */
-  get timesSlept(): number {
-    return this.parts.store.timesSlept?.() ?? 0
-  }
-
-  /**
-   * Asks whether its lease is live, by a write of nothing under it, until there is an answer from after the last sleep. Resolves when that
-   * is known: to be lost, or not.
-   */
-  async confirm(): Promise<void> {
-    let asked: number
-    do {
-      asked = this.timesSlept
-      const fenced = await this.write({ kind: 'appendOutput', leaseId: this.claim.leaseId, chunks: [] })
-      if (fenced === 'stale') this.lose()
-    } while (this.stopped === undefined && this.timesSlept !== asked)
   }
 
   /** The task was canceled: that is committed already. Source: `docs/semantics.md 5.1`. */
@@ -223,9 +176,9 @@ export class Attempt {
   diverge(divergence: Divergence): void {
     if (this.stopped !== undefined || this.handlerEnded) return
     this.#leaseEnded = true
-    this.write({ kind: 'diverge', leaseId: this.claim.leaseId, divergence, ...this.#takeAll() }).catch(
-      (error: unknown) => this.#unheard('diverge', error),
-    )
+    this.lease
+      .write({ kind: 'diverge', leaseId: this.claim.leaseId, divergence, ...this.usage.takeAll() })
+      .catch((error: unknown) => this.#unheard('diverge', error))
     if (divergence.kind === 'history_edited')
       this.log('error', 'the task is parked: its history in the database was changed', { ...divergence })
     else this.log('warn', 'the task is parked: its code and its history part', { ...divergence })
@@ -292,77 +245,36 @@ export class Attempt {
     if (this.#dependants?.delete(dependant) === true) this.#letGo()
   }
 
-  /** Something was used up outside of steps; it is told with the settlement. */
-  charge(usage: UsageSum): void {
-    this.#charged = addUsage(this.#charged, usage)
-  }
-
-  /** What a provider said, as the store is told it: once, by the step that met it or with the settlement. */
-  backOff(rateLimit: RateLimited | undefined): { readonly backOff?: BackOff } {
-    if (rateLimit === undefined || rateLimit === this.#told || rateLimit.quotaKeys.length === 0) return {}
-    this.#told = rateLimit
-    return { backOff: { keys: rateLimit.quotaKeys, retryAfterMs: rateLimit.retryAfterMs } }
-  }
-
-  /** A run of a step has used something up, which is told with its end, or that of the pass. */
-  chargeRun(run: object, usage: UsageSum): void {
-    this.#runs ??= new Map()
-    this.#runs.set(run, addUsage(this.#runs.get(run), usage))
-  }
-
-  /** What a run has used up since it was asked last. */
-  takeRun(run: object): Charged {
-    const charged = this.#runs?.get(run)
-    if (charged === undefined) return {}
-    this.#runs?.delete(run)
-    return { charged }
-  }
-
-  /** A run came to nothing: what it used up is told with whatever is told next. */
-  endRun(run: object): void {
-    const { charged } = this.takeRun(run)
-    if (charged !== undefined) this.#owed = addUsage(this.#owed, charged)
-  }
-
-  /** What runs have used up that came to nothing; whoever takes it tells it. */
-  takeOwed(): Charged {
-    const { owed } = this
-    this.#owed = undefined
-    return owed
-  }
-
-  /** The same for a write that may not be the one that tells it. */
-  get owed(): Charged {
-    return this.#owed === undefined ? {} : { charged: this.#owed }
-  }
-
-  /** All that has not been told: the pass is over, and so is what runs in it. */
-  #takeAll(): Charged {
-    for (const run of this.#runs?.keys() ?? []) this.endRun(run)
-    return this.takeOwed()
-  }
-
-  /** What it used up outside of steps is told too, by the pass that ends the task. */
-  #takeAllAround(): Charged {
-    if (this.#charged !== undefined) this.#owed = addUsage(this.#owed, this.#charged)
-    this.#charged = undefined
-    return this.#takeAll()
+  /** A heartbeat of the handler's: the watch of its profile reports it; without one its progress is kept with the lease. */
+  async heartbeat(report: Heartbeat): Promise<void> {
+    if (this.watch !== undefined) {
+      this.lease.heard<'progress'>(await this.watch.heartbeat(report))
+      return
+    }
+    const { progress } = readHeartbeat(report, this.parts.config.maxInlineBytes)
+    if (progress !== undefined)
+      await this.lease.write({ kind: 'progress', leaseId: this.claim.leaseId, progress })
   }
 
   /** The attempt is not gone before the store has answered: a cancellation may have come first. */
   settle(settlement: Settlement, rateLimit?: RateLimited): void {
     this.#holds += 1
-    const charged = this.#takeAllAround()
-    this.write({
-      kind: 'settle',
-      leaseId: this.claim.leaseId,
-      settlement,
-      ...charged,
-      ...this.backOff(rateLimit),
-    }).then(
-      (fenced) => this.#settled(fenced),
-      (error: unknown) => this.#settled('ok', error),
-    )
+    const charged = this.usage.takeAllAround()
+    this.lease
+      .write({
+        kind: 'settle',
+        leaseId: this.claim.leaseId,
+        settlement,
+        ...charged,
+        ...this.usage.backOff(rateLimit),
+      })
+      .then(
+        () => this.#letGo(),
+        (error: unknown) => {
+          this.#unheard('settle', error)
+          this.#letGo()
+        },
+      )
   }
 
   log(level: LogLevel, message: string, fields?: Readonly<Record<string, unknown>>): void {
@@ -387,17 +299,11 @@ export class Attempt {
     this.endHandler(true)
   }
 
-  #settled(fenced: 'ok' | 'stale', error?: unknown): void {
-    if (error !== undefined) this.#unheard('settle', error)
-    if (fenced === 'stale') this.lose()
-    this.#letGo()
-  }
-
   #release(reason: 'yielded' | 'drained'): void {
     this.#leaseEnded = true
-    this.write({ kind: 'release', leaseId: this.claim.leaseId, reason, ...this.#takeAll() }).catch(
-      (error: unknown) => this.#unheard('release', error),
-    )
+    this.lease
+      .write({ kind: 'release', leaseId: this.claim.leaseId, reason, ...this.usage.takeAll() })
+      .catch((error: unknown) => this.#unheard('release', error))
   }
 
   #stopDependants(reason: Error): void {
@@ -467,11 +373,11 @@ export class Attempt {
   }
 
   #owesMore(): boolean {
-    return this.stopped?.kind !== 'waiting' && (this.#owed !== undefined || (this.#runs?.size ?? 0) > 0)
+    return this.stopped?.kind !== 'waiting' && this.usage.owesMore
   }
 
   #tellStore(how: 'acknowledged' | 'leaked', afterMs: number): void {
-    const charged = this.stopped?.kind === 'canceled' ? this.#takeAllAround() : this.#takeAll()
+    const charged = this.stopped?.kind === 'canceled' ? this.usage.takeAllAround() : this.usage.takeAll()
     this.parts.store
       .write({ kind: 'abortSettled', leaseId: this.claim.leaseId, how, afterMs, ...charged })
       .catch((error: unknown) => this.#unheard('abortSettled', error))
@@ -480,29 +386,4 @@ export class Attempt {
   #unheard(kind: string, error: unknown): void {
     this.log('warn', 'the store did not take a write', { kind, error: describeError(error) })
   }
-
-  #insist<K extends HolderWrite>(operation: Write<K>, first: unknown): Promise<OutcomeOf<K>> {
-    return insist(this.parts, operation, first, () => this.stopped?.kind !== 'lost')
-  }
 }
-
-/** The part of a write that tells what was used up. */
-interface Charged {
-  readonly charged?: UsageSum
-}
-
-/** The writes that name a lease and are fenced by it. */
-export type HolderWrite =
-  | 'recordStep'
-  | 'failStep'
-  | 'startStep'
-  | 'checkpoint'
-  | 'appendOutput'
-  | 'progress'
-  | 'settle'
-  | 'suspend'
-  | 'diverge'
-  | 'spawn'
-  | 'release'
-  | 'report'
-  | 'scar'

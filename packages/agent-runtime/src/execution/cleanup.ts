@@ -1,6 +1,7 @@
-import type { CleanupHook, CleanupReason } from '../task-context.ts'
-import { TimeoutError } from '../task-errors.ts'
-import type { Deadlines } from './deadlines.ts'
+import type { CleanupHook, CleanupReason } from '../api/task-context.ts'
+import { TimeoutError } from '../api/errors.ts'
+import type { Deadlines } from '../lease/deadlines.ts'
+import { outsideHandlers } from '../lease/inside-handler.ts'
 
 /** What {@link CleanupHooks} needs while it runs. */
 export interface CleanupRun {
@@ -57,7 +58,7 @@ async function call(hook: CleanupHook, reason: CleanupReason, run: CleanupRun): 
     late.reject(new TimeoutError('a clean-up hook', run.timeoutMs)),
   )
   try {
-    await Promise.race([hook(reason), late.promise])
+    await Promise.race([outsideHandlers(() => hook(reason)), late.promise])
   } catch (error) {
     run.onError(error)
   } finally {

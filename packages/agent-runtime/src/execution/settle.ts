@@ -8,11 +8,11 @@ import {
   RuntimeError,
   type Settlement,
 } from '@ku0/agent-runtime-core'
-import { check, describeIssues } from '../schema.ts'
-import type { TaskDefinition } from '../task-definition.ts'
+import { check, describeIssues } from '../terms/schema.ts'
+import type { TaskDefinition } from '../api/task-definition.ts'
 import type { Attempt } from './attempt.ts'
 import { isCollected } from './collected.ts'
-import { waitsBehind } from './ended-waits.ts'
+import { waitsBehind } from '../durable/ended-waits.ts'
 import { isForWantOfBudget } from './want-of-budget.ts'
 
 /**
@@ -54,33 +54,25 @@ export function settle(
 ): void {
   const { attempt: tried, crashes } = attempt.claim
   const retry = definition?.retry
-  const random = end.as === 'threw' && retry !== undefined ? attempt.parts.environment.random.next() : 0
+  const random = end.as !== 'returned' && retry !== undefined ? attempt.parts.environment.random.next() : 0
   const outcome = decideOutcome(end, { attempt: tried, crashes, retry, random })
-  const settlement = settlementOf(outcome)
   const limit = end.as === 'threw' ? end.rateLimit : undefined
-  attempt.settle(settlement.as === 'failed' ? { ...settlement, ...causeOf(end, breach) } : settlement, limit)
+  attempt.settle(settlementOf(outcome, end, breach), limit)
 }
 
-/** What a failure is besides an error: what the store does more of it. */
-function causeOf(
-  end: HandlerEnd,
-  breach: 'deadline' | undefined,
-): Pick<Extract<Settlement, { as: 'failed' }>, 'breach' | 'spent'> {
-  return {
-    ...(breach === undefined ? {} : { breach }),
-    ...(end.as === 'threw' && end.spent === true ? { spent: true } : {}),
-  }
-}
-
-function settlementOf(outcome: TaskOutcome): Settlement {
+function settlementOf(outcome: TaskOutcome, end: HandlerEnd, breach: 'deadline' | undefined): Settlement {
+  if (outcome.as === 'completed') return outcome
+  const error = encode(outcome.error, { what: 'an error' })
+  const late = breach === undefined ? {} : { breach }
   switch (outcome.as) {
-    case 'completed':
-      return outcome
-    case 'failed':
-      return { ...outcome, error: encode(outcome.error, { what: 'an error' }) }
+    case 'failed': {
+      const spent = end.as === 'threw' && end.spent === true ? ({ spent: true } as const) : {}
+      return { ...outcome, error, ...late, ...spent }
+    }
     case 'retry':
+      return { ...outcome, error, ...late }
     case 'rate_limited':
-      return { as: outcome.as, delayMs: outcome.delayMs, error: encode(outcome.error, { what: 'an error' }) }
+      return { ...outcome, error }
   }
 }
 

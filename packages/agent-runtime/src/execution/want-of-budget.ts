@@ -1,5 +1,5 @@
 import { RuntimeError } from '@ku0/agent-runtime-core'
-import { TaskFailed, TaskRejected } from '../task-errors.ts'
+import { TaskFailed, TaskRejected } from '../api/errors.ts'
 
 /** Whether an error says that a child was refused, or has ended, because a budget was used up. Source: `docs/semantics.md 11.5`. */
 export function isForWantOfBudget(error: unknown): boolean {

@@ -1,8 +1,6 @@
 import {
-  decode,
   describeError,
   divergenceOfFault,
-  type EventData,
   type HandlerEnd,
   type HistoryFault,
   RuntimeError,
@@ -10,15 +8,17 @@ import {
 import { HandlerContext } from '../durable/context.ts'
 import { type Memos, noMemos, readMemos } from '../durable/memos.ts'
 import { HandlerScope } from '../durable/scope.ts'
+import { readSubmission, type SubmissionData } from '../durable/submission-data.ts'
 import { tellDropped, unawaitedIn } from '../durable/unawaited.ts'
-import { check, describeIssues } from '../schema.ts'
-import { termsOf } from '../workload/profile-setting.ts'
-import { ProfileWatch, type WatchParts } from '../workload/watch.ts'
-import type { TaskDefinition } from '../task-definition.ts'
+import { check, describeIssues } from '../terms/schema.ts'
+import { termsOf } from '../terms/profile-setting.ts'
+import { ProfileWatch, type WatchParts } from '../lease/watch.ts'
+import type { TaskDefinition } from '../api/task-definition.ts'
 import type { Attempt } from './attempt.ts'
-import type { Deadline } from './deadlines.ts'
+import type { Deadline } from '../lease/deadlines.ts'
+import { insideHandler } from '../lease/inside-handler.ts'
 import { judgeReturn, settle, threw } from './settle.ts'
-import { isThenable } from '../thenable.ts'
+import { isThenable } from '../terms/thenable.ts'
 
 /**
  * Runs one claim to its settlement: memos, input, handler, outcome. Returns at once; the attempt's observer hears of the end.
@@ -52,15 +52,6 @@ async function readFault(attempt: Attempt, error: unknown): Promise<HistoryFault
 /** Goes through a handler as {@link runClaim} does, with what is known of the past at hand. The attempt's watch hears of the end. */
 export function runReplay(attempt: Attempt, definition: TaskDefinition, history: Memos): void {
   begin(attempt, definition, history)
-}
-
-/** What was submitted, as the claim brings it. */
-export type SubmissionData = EventData['task.queued']
-
-export function readSubmission(text: string): SubmissionData {
-  const data = JSON.parse(text) as SubmissionData
-  if (text.includes('"$ku0"')) data.input = decode(JSON.stringify(data.input))
-  return data
 }
 
 function begin(attempt: Attempt, definition: TaskDefinition, memos: Memos): void {
@@ -112,7 +103,7 @@ function enter(
     end(attempt, definition, threw(error), context)
   }
   try {
-    const result = definition.handler(context, checked.value as never)
+    const result = insideHandler(attempt, () => definition.handler(context, checked.value as never))
     if (isThenable(result)) Promise.resolve(result).then(returned, failed)
     else returned(result)
   } catch (error) {
@@ -159,7 +150,7 @@ function watchProfile(
   if (terms === undefined || attempt.replay !== undefined) return undefined
   const { leaseId, taskId } = attempt.claim
   const { config, environment, deadlines, log, observers } = attempt.parts
-  const write: WatchParts['write'] = (operation) => attempt.write(operation)
+  const write: WatchParts['write'] = (operation) => attempt.lease.send(operation)
   attempt.watch = new ProfileWatch(
     { config, environment, deadlines, log, observers, write },
     {

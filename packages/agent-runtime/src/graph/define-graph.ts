@@ -1,8 +1,10 @@
 import { ConfigError, invalid, isRecord } from '@ku0/agent-runtime-core'
-import type { InputOf, OutputOf, Schema } from '../schema.ts'
-import { defineTask, type TaskDefinition, type TaskDefinitionOptions } from '../task-definition.ts'
-import type { GraphSettings, NodeOptions } from './graph.ts'
-import { parseGraph } from './plan.ts'
+import type { InputOf, OutputOf, Schema } from '../api/schema.ts'
+import { defineTask } from '../terms/task-definition.ts'
+import type { TaskDefinition } from '../api/task-definition.ts'
+import type { TaskDefinitionOptions } from '../api/task-type.ts'
+import type { GraphSettings, NodeOptions } from '../api/graphs.ts'
+import { parseGraph } from '../terms/graph-plan.ts'
 import { runGraph, type RunnableNode } from './run-graph.ts'
 
 /** Task definitions by the name of their node. */

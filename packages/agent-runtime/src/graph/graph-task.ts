@@ -1,32 +1,12 @@
-import { RESERVED } from '@ku0/agent-runtime-core'
-import type { Checked, Schema } from '../schema.ts'
-import { defineOwnTask } from '../task-definition.ts'
-import type { GraphSettings } from './graph.ts'
-import { parseGraph, type PlanNode } from './plan.ts'
+import { graphContract } from '../terms/graph-contract.ts'
+import type { PlanNode } from '../terms/graph-plan.ts'
+import { defineOwnTask } from '../terms/task-definition.ts'
 import { runGraph, type RunnableNode } from './run-graph.ts'
 
-/** The type of the tasks that coordinate a graph that was submitted. Every process that runs workers runs it. */
-export const GRAPH_TYPE = `${RESERVED}graph`
-
-const graphSchema: Schema<unknown, Plan> = {
-  '~standard': { version: 1, vendor: 'ku0', validate: planOf },
-}
-
-interface Plan extends GraphSettings {
-  readonly nodes: ReadonlyMap<string, PlanNode>
-}
-
 /** Coordinates a graph that was submitted as data. Source: `docs/semantics.md 13.3`. */
-export const graphTask = defineOwnTask(
-  { type: GRAPH_TYPE, input: graphSchema },
-  (ctx, { nodes, ...settings }) =>
-    runGraph(ctx, new Map([...nodes].map(([name, node]) => [name, runnable(node)])), settings),
+export const graphTask = defineOwnTask(graphContract, (ctx, { nodes, ...settings }) =>
+  runGraph(ctx, new Map([...nodes].map(([name, node]) => [name, runnable(node)])), settings),
 )
-
-function planOf(value: unknown): Checked<Plan> {
-  const { plan, problems } = parseGraph(value)
-  return plan === undefined ? { issues: problems.map((message) => ({ message })) } : { value: plan }
-}
 
 function runnable({ task, after, input, options }: PlanNode): RunnableNode {
   return { task, after, options, input: (results) => inputOf(input, results) }

@@ -2,14 +2,14 @@ import { type ErrorCode, isErrorCode, RuntimeError, wantsRoom } from '@ku0/agent
 import type { HandlerContext } from '../durable/context.ts'
 import { roomDelay } from '../durable/room.ts'
 import { collected } from '../execution/collected.ts'
-import type { SpawnOptions, TaskContext } from '../task-context.ts'
-import type { TaskDefinition } from '../task-definition.ts'
-import { TaskRejected } from '../task-errors.ts'
-import { DEFAULT_CONCURRENCY, type GraphSettings } from './graph.ts'
+import type { SpawnOptions, TaskContext } from '../api/task-context.ts'
+import type { TaskType } from '../api/task-type.ts'
+import { TaskRejected } from '../api/errors.ts'
+import type { GraphSettings } from '../api/graphs.ts'
 
 /** A node as the engine sees it. */
 export interface RunnableNode {
-  readonly task: TaskDefinition | string
+  readonly task: TaskType | string
   readonly after: readonly string[]
   /** Called once everything before it is done; what it throws is the node's failure. */
   readonly input: (results: ReadonlyMap<string, unknown>) => unknown
@@ -47,6 +47,9 @@ export class GraphFailed extends RuntimeError {
     this.failures = failures
   }
 }
+
+/** Nodes that may be submitted and not ended at a time, where nothing else is said. */
+const DEFAULT_CONCURRENCY = 100
 
 class GraphRun {
   readonly #ctx: HandlerContext

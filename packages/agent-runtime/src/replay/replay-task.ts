@@ -10,19 +10,11 @@ import {
   RuntimeError,
   type StoredEvent,
 } from '@ku0/agent-runtime-core'
-import { noTask } from '../result.ts'
-import type { TaskDefinition } from '../task-definition.ts'
+import type { ReplayOptions, ReplayReport } from '../api/replay.ts'
+import { noTask } from '../client/result.ts'
+import type { TaskDefinition } from '../api/task-definition.ts'
 import { pastOf } from './past.ts'
-import type { ReplayReport } from './report.ts'
 import { verify } from './verification.ts'
-
-/** How a task is replayed. */
-export interface ReplayOptions {
-  /** Nothing may execute. To run a task again from one of its steps on is `runtime.fork`. */
-  readonly mode: 'verify'
-  /** How long the handler may wait for something of its own, in ms of real time; 5 000 by default. */
-  readonly timeoutMs?: number
-}
 
 /** What a replay needs of its runtime. */
 export interface ReplayDeps {

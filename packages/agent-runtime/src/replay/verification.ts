@@ -10,15 +10,16 @@ import {
 } from '@ku0/agent-runtime-core'
 import { Warden } from '../durable/warden.ts'
 import { Attempt, type AttemptObserver } from '../execution/attempt.ts'
-import { Deadlines } from '../execution/deadlines.ts'
+import { Deadlines } from '../lease/deadlines.ts'
 import type { Parts } from '../execution/parts.ts'
-import type { HistoryEnd, ReplayTrail, ReplayWatch } from '../execution/replay-watch.ts'
-import { readSubmission, runReplay } from '../execution/worker.ts'
+import type { HistoryEnd, ReplayReport, ReplayVerdict } from '../api/replay.ts'
+import type { ReplayTrail, ReplayWatch } from '../durable/replay-watch.ts'
+import { readSubmission } from '../durable/submission-data.ts'
+import { runReplay } from '../execution/worker.ts'
 import { systemEnvironment } from '../system.ts'
-import type { TaskDefinition } from '../task-definition.ts'
+import type { TaskDefinition } from '../api/task-definition.ts'
 import type { Past } from './past.ts'
-import type { ReplayReport, ReplayVerdict } from './report.ts'
-import { LeaseObservers } from '../workload/lease-observer.ts'
+import { LeaseObservers } from '../lease/observers.ts'
 
 /** What a task is gone through again with. */
 export interface VerifyCase {
@@ -292,6 +293,8 @@ const nothing: ExecutionStore = {
   demand() {},
   interest() {},
   listen: () => ({ [Symbol.dispose]() {} }),
+  mayHaveSlept: () => false,
+  timesSlept: () => 0,
   close: () => Promise.resolve(),
 }
 

@@ -8,7 +8,7 @@ import {
   PATCH_KEY,
   textOf,
 } from '@ku0/agent-runtime-core'
-import type { RuntimeEvent } from '../runtime-event.ts'
+import type { RuntimeEvent } from '../api/events.ts'
 import type { TaskHistory } from './history.ts'
 
 /** The history as a failed assertion shows it: a head, and a line for each event with the time since the submission. */

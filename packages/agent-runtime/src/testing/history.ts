@@ -9,8 +9,9 @@ import {
   type WaitOutcome,
 } from '@ku0/agent-runtime-core'
 import { readEvents } from '../replay/replay-task.ts'
-import { noTask } from '../result.ts'
-import { type RuntimeEvent, toRuntimeEvent } from '../runtime-event.ts'
+import { noTask } from '../client/result.ts'
+import type { RuntimeEvent } from '../api/events.ts'
+import { toRuntimeEvent } from '../client/stored-event.ts'
 import { systemEnvironment } from '../system.ts'
 import { textOfHistory } from './history-text.ts'
 import type { StepLedger } from './step-ledger.ts'

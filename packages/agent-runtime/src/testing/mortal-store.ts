@@ -101,6 +101,15 @@ export class MortalStore implements ExecutionStore {
     return { [Symbol.dispose]: () => void this.#listeners.delete(listener) }
   }
 
+  /** Time that a test moves on is no sleep. */
+  mayHaveSlept(): boolean {
+    return false
+  }
+
+  timesSlept(): number {
+    return 0
+  }
+
   close(): Promise<void> {
     return this.#inner.close()
   }

@@ -1,8 +1,8 @@
-import type { Branches, TaskContext } from '../task-context.ts'
-import type { TaskDefinition } from '../task-definition.ts'
+import type { Branches, TaskContext } from '../api/task-context.ts'
+import type { TaskDefinition } from '../api/task-definition.ts'
 import type { Life } from './life.ts'
 import type { StepLedger } from './step-ledger.ts'
-import { isThenable } from '../thenable.ts'
+import { isThenable } from '../terms/thenable.ts'
 
 type Method = (...args: readonly unknown[]) => unknown
 

@@ -1,5 +1,5 @@
 import { inspect, isDeepStrictEqual } from 'node:util'
-import type { TaskStatus } from '../task-status.ts'
+import type { TaskStatus } from '../api/status.ts'
 import type { TestRuntime } from './test-runtime.ts'
 
 /** How a task ended, without times and ids. */

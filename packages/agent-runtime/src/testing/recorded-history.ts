@@ -12,9 +12,9 @@ import {
 import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import { type PastEvent, pastOf } from '../replay/past.ts'
 import { DEFAULT_TIMEOUT_MS, readEvents } from '../replay/replay-task.ts'
-import type { ReplayReport } from '../replay/report.ts'
+import type { ReplayReport } from '../api/replay.ts'
 import { verify } from '../replay/verification.ts'
-import type { TaskDefinition } from '../task-definition.ts'
+import type { TaskDefinition } from '../api/task-definition.ts'
 
 /** A task's history as plain JSON, to be kept in a file: what was submitted, and every event since. */
 export interface RecordedHistory {

@@ -1,11 +1,11 @@
-import { type StoredEvent } from '@ku0/agent-runtime-core'
+import type { StoredEvent } from '@ku0/agent-runtime-core'
 import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import { createVirtualEnvironment, SeededRandom, type VirtualClock } from '@ku0/agent-runtime-core/testing'
 import { openStore, parseStoreUrl } from '@ku0/agent-runtime-persistence'
 import { composeRuntime } from '../composed-runtime.ts'
-import type { RuntimeOptions } from '../create-runtime.ts'
-import type { Runtime } from '../runtime.ts'
-import { readOptions } from '../runtime-options.ts'
+import type { RuntimeOptions } from '../options.ts'
+import type { Runtime } from '../api/runtime.ts'
+import { readRuntimeOptions } from '../checked-options.ts'
 import { systemEnvironment } from '../system.ts'
 import { Life, MortalTimers } from './life.ts'
 import { MortalStore } from './mortal-store.ts'
@@ -67,7 +67,7 @@ export class TestProcess {
         environment,
       }
       // In one go: what loads in between takes turns in which the store would begin alone.
-      const runtime = await composeRuntime(readOptions(runtimeOptions, parseStoreUrl), store)
+      const runtime = await composeRuntime(readRuntimeOptions(runtimeOptions, parseStoreUrl), store)
       return new TestProcess(runtime, store, life, timers, storeTimers)
     } catch (error) {
       await inner.close()

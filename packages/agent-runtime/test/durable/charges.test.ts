@@ -1,7 +1,8 @@
+import { AsyncResource } from 'node:async_hooks'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { defineTask, NonRetryableError, type TaskContext } from '../../src/index.ts'
-import { turns, virtualRuntime } from '../virtual-runtime.ts'
+import { gate, turns, virtualRuntime } from '../virtual-runtime.ts'
 
 async function started(
   body: (ctx: TaskContext, pass: number) => Promise<unknown>,
@@ -163,4 +164,60 @@ describe('charges', () => {
     })
     await expect(runtime.result(taskId)).rejects.toMatchObject({ code: 'step_outside_handler' })
   })
+
+  test('what a step charged whose result came too late for its lease is stored once it has stopped', async () => {
+    const door = gate()
+    const { runtime, store, taskId } = await started(async (ctx, pass) => {
+      if (pass > 1) return 'second'
+      return ctx.step('ask', async (step) => {
+        step.charge({ tokens: 40 })
+        await door.promise
+      })
+    })
+    await turns()
+    const [lease] = await runtime.leases(taskId)
+    await store.write({ kind: 'release', leaseId: lease?.leaseId ?? '', reason: 'drained' })
+    door.resolve()
+    expect(await runtime.result(taskId)).toBe('second')
+    await turns()
+    expect((await runtime.stats()).staleWrites).toBe(1)
+    expect(await runtime.status(taskId)).toMatchObject({ used: { tokens: 40 } })
+  })
+
+  test.each(['step', 'ctx'] as const)(
+    'a try that ran out of time charges nothing more, neither before the next try nor beside it: %s.charge',
+    async (way) => {
+      const late: ((tokens: number) => void)[] = []
+      const [doorOfStep, doorOfPass] = [gate(), gate()]
+      const options = { timeoutMs: 1_000, retry: { attempts: 2, backoff: { initialMs: 2_000, jitter: 0 } } }
+      const { runtime, taskId, elapse } = await started(async (ctx) => {
+        const ask = ctx.step('ask', options, (step) => {
+          const spend = AsyncResource.bind((tokens: number) =>
+            way === 'step' ? step.charge({ tokens }) : ctx.charge({ tokens }),
+          )
+          spend(1)
+          late.push(spend)
+          return doorOfStep.promise
+        })
+        await Promise.all([ask, ctx.step('beside it', () => doorOfPass.promise)])
+      })
+      const refused = expect.objectContaining({ code: 'step_outside_handler' }) as Error
+      const spendLate = () => {
+        try {
+          late[0]?.(1_000)
+          return 'charged'
+        } catch (error) {
+          return error
+        }
+      }
+      await elapse(1_500)
+      expect([late.length, spendLate()]).toEqual([1, refused])
+      await elapse(1_750)
+      expect([late.length, spendLate()]).toEqual([2, refused])
+      doorOfStep.resolve()
+      doorOfPass.resolve()
+      await runtime.result(taskId)
+      expect(await runtime.status(taskId)).toMatchObject({ used: { tokens: 2 } })
+    },
+  )
 })

@@ -9,14 +9,14 @@ import {
   TaskRejected,
   TimeoutError,
 } from '../../src/index.ts'
-import { createTestRuntime, ProcessCrashed, sweepCrashes } from '../../src/testing/index.ts'
+import { createTestRuntime } from '../../src/testing/index.ts'
 import { gate, virtualRuntime } from '../virtual-runtime.ts'
 
-const double = defineTask({ type: 'double', input: z.number() }, async (ctx, input) => {
+export const double = defineTask({ type: 'double', input: z.number() }, async (ctx, input) => {
   await ctx.sleep('think', 1_000)
   return input * 2
 })
-const broken = defineTask({ type: 'broken', input: z.string() }, (_, text) => {
+export const broken = defineTask({ type: 'broken', input: z.string() }, (_, text) => {
   throw Object.assign(new Error(text), { code: 'EBROKEN' })
 })
 const forever = defineTask({ type: 'forever', input: z.unknown() }, async (ctx) => {
@@ -150,29 +150,6 @@ describe('children (docs/semantics.md 5.5)', () => {
     expect(summary).toMatch(/^waits for the child 'first' or room for the child 'second' until /)
     expect(waits).toHaveLength(2)
     expect(await it.result(receipt)).toEqual([2, 4])
-  })
-
-  test('the wait for room survives a crash at every commit', async () => {
-    const parent = defineTask({ type: 'parent', input: z.null() }, (ctx) =>
-      Promise.all(['a', 'b', 'c', 'd'].map((key, n) => ctx.call(key, double, n))),
-    )
-    const options = { tasks: [parent, double], config: narrow, workers: { capacity: 1 } }
-    const run = async (crashAfterCommit?: number) => {
-      const crash = crashAfterCommit === undefined ? { crashes: true } : { crashAfterCommit }
-      await using it = await createTestRuntime({ ...options, ...crash })
-      const receipt = await it.runtime.submit(parent, null, { taskId: 'it' }).catch(() => undefined)
-      const result = () => it.result(receipt ?? 'it')
-      const output = await result().catch(async (error: unknown) => {
-        if (!(error instanceof ProcessCrashed)) throw error
-        await it.restart()
-        return result()
-      })
-      expect(output).toEqual([0, 2, 4, 6])
-      return it.commits
-    }
-    // How often there is no room is another thing in every run.
-    const commits = await run()
-    for (let commit = 2; commit <= commits; commit += 1) await run(commit)
   })
 
   test('a submission that is refused throws TaskRejected where it is not to wait, and the same call may be made again', async () => {
@@ -518,32 +495,4 @@ describe('children (docs/semantics.md 5.5)', () => {
     const { waits } = await it.history(receipt)
     expect(waits).toEqual([])
   })
-
-  test('crash at every commit: a parent with children comes to the same end, and runs no recorded step twice', async () => {
-    const leaf = defineTask({ type: 'leaf', input: z.number() }, async (ctx, input) => {
-      const one = await ctx.step('one', () => input + 1)
-      await ctx.sleep('nap', 100 * input)
-      return ctx.step('two', () => one * 10)
-    })
-    const middle = defineTask({ type: 'middle', input: z.number() }, async (ctx, input) =>
-      ctx.call('leaf', leaf, input),
-    )
-    const root = defineTask({ type: 'root', input: z.null() }, async (ctx) => {
-      const free = await ctx.spawn('free', leaf, 1)
-      const raced = await ctx.race('race', {
-        a: (branch) => branch.call('a', leaf, 9),
-        b: (branch) => branch.call('b', middle, 2),
-      })
-      const failed = await ctx.call('broken', broken, 'no').catch((error: Error) => error.name)
-      return [await free.result(), raced, failed, await ctx.step('end', () => 'end')]
-    })
-    const { commits } = await sweepCrashes({
-      tasks: [root, middle, leaf, broken],
-      script: (it) => it.run(root, null),
-      check: (_, result) => {
-        expect(result).toEqual([20, { winner: 'b', value: 30 }, 'TaskFailed', 'end'])
-      },
-    })
-    expect(commits).toBeGreaterThan(20)
-  }, 60_000)
 })

@@ -1,9 +1,9 @@
-import { existsSync, realpathSync } from 'node:fs'
+import { realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import { createRuntime, defineTask, type TaskContext } from '../../src/index.ts'
-import { eventually, folder, isAlive, pidsIn, run } from '../real-processes.ts'
+import { eventually, folder, isAlive, pidsIn } from '../real-processes.ts'
 import { virtualRuntime } from '../virtual-runtime.ts'
 
 /** A runtime in real time whose one task type does `body`. */
@@ -116,6 +116,25 @@ describe('execution: commands', () => {
     await expect.poll(async () => (await runtime.stats()).inFlight).toBe(0)
   })
 
+  test('5.1 the hooks of a handler that failed find nothing left of a command that it did not await', async () => {
+    const file = join(folder(), 'pids')
+    const found: unknown[] = []
+    const { result, runtime } = await started(
+      async (ctx) => {
+        let pids: number[] = []
+        ctx.onCleanup((reason) => void found.push([reason, pids.filter(isAlive)]))
+        ctx.exec('sh', family(file, true)).catch(() => {})
+        pids = await pidsIn(file, 2)
+        throw new Error('broken')
+      },
+      { killGraceMs: 300 },
+    )
+    await expect(result()).rejects.toThrow('broken')
+    await eventually(() => found.length > 0, 5_000)
+    expect(found).toEqual([['failed', []]])
+    await expect.poll(async () => (await runtime.stats()).inFlight).toBe(0)
+  })
+
   test('5.1 clean-up hooks wait a second for a command to end that was killed, and no longer', async () => {
     const file = join(folder(), 'pids')
     const found: unknown[] = []
@@ -211,6 +230,23 @@ describe('execution: commands', () => {
     await eventually(() => !pids.some(isAlive), 1_000)
   })
 
+  test('the command of a branch that lost its race is stopped with the decision, while the handler goes on', async () => {
+    const file = join(folder(), 'pids')
+    const door = Promise.withResolvers<void>()
+    const { result } = await started(async (ctx) => {
+      const { winner } = await ctx.race('race', {
+        tool: (branch) => branch.exec('sh', family(file)),
+        quick: (branch) => branch.step('quick', () => pidsIn(file, 2)),
+      })
+      await door.promise
+      return winner
+    })
+    const pids = await pidsIn(file, 2)
+    await eventually(() => !pids.some(isAlive), 2_000)
+    door.resolve()
+    expect(await result()).toBe('quick')
+  })
+
   test('more output than maxBufferBytes stops it', async () => {
     const { result } = await started((ctx) =>
       ctx
@@ -231,16 +267,5 @@ describe('execution: commands', () => {
     )
     expect(await result()).toMatchObject({ code: 0, stdout: 'started\n' })
     for (const pid of await pidsIn(file, 1)) process.kill(pid, 'SIGKILL')
-  })
-
-  test('commands die with the process, however it dies', async () => {
-    const file = join(folder(), 'pids')
-    const program = run(new URL('../processes/exec-and-wait.ts', import.meta.url), file)
-    const pids = await pidsIn(file, 2)
-    expect(pids.every(isAlive)).toBe(true)
-    await eventually(() => existsSync(`${file}.guarded`), 10_000)
-    program.process.kill('SIGKILL')
-    await program.ended
-    await eventually(() => !pids.some(isAlive), 2_000)
   })
 })

@@ -3,12 +3,12 @@ import { z } from 'zod'
 import { defineTask } from '../../src/index.ts'
 import { createTestRuntime } from '../../src/testing/index.ts'
 
-const nothing = defineTask({ type: 'nothing', input: z.number() }, (_, n) => n)
-const fanOut = defineTask({ type: 'fanOut', input: z.number() }, async (ctx, count) => {
+export const nothing = defineTask({ type: 'nothing', input: z.number() }, (_, n) => n)
+export const fanOut = defineTask({ type: 'fanOut', input: z.number() }, async (ctx, count) => {
   const calls = Array.from({ length: count }, (_, n) => ctx.call(`child ${n}`, nothing, n))
   return (await Promise.all(calls)).reduce((sum, n) => sum + n, 0)
 })
-const sumTo = (count: number) => (count * (count - 1)) / 2
+export const sumTo = (count: number) => (count * (count - 1)) / 2
 const narrow = { queueDepthLimit: 2, batchBackpressureThreshold: 1 }
 
 describe('children that find no room (docs/semantics.md 5.5)', () => {
@@ -30,33 +30,29 @@ describe('children that find no room (docs/semantics.md 5.5)', () => {
     expect(await it.result(await it.runtime.fork(receipt))).toBe(sumTo(100))
   })
 
-  test('thousands of calls side by side need no more than the settings that are there', async () => {
-    await using it = await createTestRuntime({ tasks: [fanOut, nothing] })
-    expect(await it.run(fanOut, 2_500)).toBe(sumTo(2_500))
-    expect((await it.runtime.stats()).totals.rejected).toBe(0)
-  })
-
-  test('steps that are tried again do not count among the waits of a task, but have a limit of their own', async () => {
-    let failures = 0
-    const shaky = defineTask({ type: 'shaky', input: z.number() }, async (ctx, count) => {
-      const tried = new Set<number>()
-      const step = (n: number) =>
-        ctx.step(`step ${n}`, { retry: { attempts: 2, backoff: { initialMs: 1_000, jitter: 0 } } }, () => {
-          if (failures >= count || tried.has(n)) return n
-          failures += 1
-          throw new Error('shaken')
-        })
-      return (await Promise.all(Array.from({ length: count }, (_, n) => step(n)))).length
+  test('the end of a child lets the first in line try again at once, also in a pass that a step keeps alive', async () => {
+    const door = Promise.withResolvers<void>()
+    const parent = defineTask({ type: 'parent', input: z.null() }, async (ctx) => {
+      const busy = ctx.step('busy', () => door.promise)
+      const first = ctx.call('first', nothing, 1).catch(() => 'canceled')
+      const second = ctx.call('second', nothing, 2).catch(() => 'canceled')
+      return [await busy, await first, await second]
     })
-    await using it = await createTestRuntime({ tasks: [shaky] })
-    expect(await it.run(shaky, 1_100)).toBe(1_100)
-    failures = 0
-    await using tight = await createTestRuntime({ tasks: [shaky], config: { maxBackOffs: 2 } })
-    const receipt = await tight.runtime.submit(shaky, 3)
-    await expect(tight.result(receipt)).rejects.toMatchObject({
-      code: 'limit_exceeded',
-      message: expect.stringContaining('at most maxBackOffs 2') as string,
+    await using it = await createTestRuntime({
+      tasks: [parent, nothing],
+      config: { queueDepthLimit: 1, batchBackpressureThreshold: 1 },
+      workers: { types: ['parent'] },
     })
+    const { taskId } = await it.runtime.submit(parent, null)
+    const children = async () => (await it.runtime.list({ parent: taskId })).tasks
+    // The waits before were 100 ms, 200, …, 6.4 s: the next ends after 25.5 s.
+    await it.advance(20_000)
+    const [first] = await children()
+    expect(await children()).toMatchObject([{ input: 1 }])
+    await it.runtime.cancel(first?.taskId ?? '')
+    await it.advance(1_000)
+    expect(await children()).toMatchObject([{ input: 2 }, { input: 1, state: 'canceled' }])
+    door.resolve()
   })
 
   test('who leaves the line lets the next one wait: a branch that lost, a task that is canceled', async () => {

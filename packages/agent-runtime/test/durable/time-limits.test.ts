@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { defineTask, type TaskContext, TimeoutError } from '../../src/index.ts'
-import { createTestRuntime, replayHistory, sweepCrashes, type TestRuntime } from '../../src/testing/index.ts'
+import { createTestRuntime, replayHistory, type TestRuntime } from '../../src/testing/index.ts'
 import { begun, crash as hang } from '../replay/versions.ts'
 
 const DAY = 86_400_000
@@ -14,10 +14,11 @@ const taskOf = (handler: (ctx: TaskContext) => unknown) =>
 const late = (call: Promise<unknown>) =>
   call.catch((error: unknown) => (error instanceof TimeoutError ? error.message : Promise.reject(error)))
 
-const verdictOf = (world: TestRuntime, taskId: string) => world.runtime.replay(taskId, { mode: 'verify' })
+export const verdictOf = (world: TestRuntime, taskId: string) =>
+  world.runtime.replay(taskId, { mode: 'verify' })
 
 /** A race and an `all` with limits, which run out in one and in what the other has inside. */
-const twice = (ran: string[]) =>
+export const twice = (ran: string[]) =>
   taskOf(async (ctx) => {
     const first = await late(
       ctx.race(
@@ -223,27 +224,6 @@ describe('the time limit of a race or an all', () => {
         { type: 'task.resumed' },
       ])
     }
-  })
-
-  test('whatever it was crashed after, it comes to the same end; verify and a fork agree', async () => {
-    const ran: string[] = []
-    const task = twice(ran)
-    const { commits } = await sweepCrashes({
-      tasks: [task],
-      script: async (world) => world.result(await world.runtime.submit(task, null)),
-      check: async (world, result) => {
-        expect(result).toEqual([
-          "race 'first' took longer than its 1000 ms",
-          { inner: "race 'inner' took longer than its 500 ms", step: 4 },
-        ])
-        const { taskId } = (await world.runtime.list()).tasks[0] ?? { taskId: '' }
-        expect(await verdictOf(world, taskId)).toMatchObject({ verdict: 'agreed', unused: 0 })
-        ran.splice(0)
-        expect(await world.result(await world.runtime.fork(taskId))).toEqual(result)
-        expect(ran).toEqual([])
-      },
-    })
-    expect(commits).toBeGreaterThan(8)
   })
 
   test('every beginning of its history agrees with it', async () => {

@@ -173,20 +173,6 @@ describe('execution: sleep', () => {
     expect(Math.floor((await runtime.result(receipt)) as number)).toBe(5_000)
     expect(passes).toBe(2)
   })
-
-  test('1000 tasks sleep beside one slot, and all finish', async () => {
-    const task = defineTask({ type: 'many', input: z.number() }, async (ctx, n) => {
-      await ctx.sleep('nap', 60_000)
-      return n
-    })
-    const { runtime, elapse } = await virtualRuntime({ tasks: [task], workers: { capacity: 1 } })
-    const receipts = await runtime.submitMany(Array.from({ length: 1_000 }, (_, input) => ({ task, input })))
-    for (let round = 0; round < 2_000 && (await runtime.stats()).waiting < 1_000; round += 1) await elapse(0)
-    expect(await runtime.stats()).toMatchObject({ waiting: 1_000, running: 0 })
-    await elapse(60_000)
-    const results = await Promise.all(receipts.map((receipt) => runtime.result(receipt)))
-    expect(results).toEqual(receipts.map((_, index) => index))
-  })
 })
 
 describe('execution: signals', () => {
@@ -505,6 +491,34 @@ describe('execution: waits and the end of a pass', () => {
     await elapse(9_000)
     await runtime.result(lower)
     expect(ran).toEqual(['urgent', 'two', 'done'])
+  })
+
+  test('a wait that is on its way to the store when the pass yields is asked for once: it takes one signal', async () => {
+    const [door, soon, doorOfUrgent] = [gate(), gate(), gate()]
+    const urgent = defineTask({ type: 'urgent', input: z.null() }, () => doorOfUrgent.promise)
+    const long = waiter(async (ctx) => {
+      const signals = soon.promise.then(() => ctx.waitForSignal('first', { signal: 'go' }))
+      await ctx.step('busy', () => door.promise).catch(() => {})
+      return [await signals, await ctx.waitForSignal('second', { signal: 'go' })]
+    })
+    const { runtime, elapse, environment } = await virtualRuntime({
+      tasks: [long, urgent],
+      workers: { capacity: 1 },
+      config: { preemption: true },
+    })
+    const lower = await runtime.submit(long, null, { lane: 'batch' })
+    await elapse(0)
+    await runtime.submit(urgent, null, { lane: 'interactive' })
+    for (const value of [1, 2]) await runtime.signal(lower.taskId, 'go', value)
+    soon.resolve()
+    await Promise.resolve()
+    // In the turn after the one in which the store is asked, and before it answers.
+    environment.timers.after(0, () => door.reject(new Error('broken')))
+    await elapse(0)
+    expect(await runtime.leases(lower.taskId)).toMatchObject([{ endReason: 'yielded' }])
+    doorOfUrgent.resolve()
+    await elapse(0)
+    expect(await runtime.status(lower.taskId)).toMatchObject({ state: 'completed', output: [1, 2] })
   })
 
   test('a retry that is due later keeps its time when the pass yields', async () => {

@@ -2,7 +2,7 @@ import { MAX_ARMED_MS, type Timers } from '@ku0/agent-runtime-core'
 import { VirtualClock } from '@ku0/agent-runtime-core/testing'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { Deadlines } from '../../src/execution/deadlines.ts'
+import { Deadlines } from '../../src/lease/deadlines.ts'
 
 describe('execution: deadlines', () => {
   test('are met in order of their time, those of one time in the order they were added', () => {

@@ -137,20 +137,37 @@ describe('execution: outcome', () => {
 
   test('the output schema is checked when the handler has returned, and gives the result', async () => {
     const output = z.object({ score: z.number().transform((score) => score * 2) })
-    const task = defineTask(
-      { type: 'scored', input: z.number(), output, retry: { attempts: 3 } },
-      (_, score) => ({ score }),
-    )
+    const task = defineTask({ type: 'scored', input: z.number(), output }, (_, score) => ({ score }))
     const { runtime } = await virtualRuntime({ tasks: [task] })
     expect(await runtime.result(await runtime.submit(task, 2))).toEqual({ score: 4 })
-    const lying = defineTask(
-      { type: 'lying', input: z.null(), output, retry: { attempts: 3 } },
-      () => ({ score: 'high' }) as never,
-    )
+    const lying = defineTask({ type: 'lying', input: z.null(), output }, () => ({ score: 'high' }) as never)
     const other = await virtualRuntime({ tasks: [lying] })
     const result = other.runtime.result(await other.runtime.submit(lying, null))
     await expect(result).rejects.toMatchObject({ kind: 'invalid_output', code: 'invalid_output' })
     await expect(result).rejects.toThrow('output.score: Invalid input: expected number, received string')
+  })
+
+  test('7.7 the retry policy acts when the output schema refuses what a try returned', async () => {
+    const task = defineTask(
+      {
+        type: 'moody',
+        input: z.number(),
+        output: z.string(),
+        retry: { attempts: 3, backoff: { jitter: 0 } },
+      },
+      (ctx, good) => (ctx.attempt === good ? 'fine' : (ctx.attempt as never)),
+    )
+    const { runtime, elapse } = await virtualRuntime({ tasks: [task] })
+    const [second, never] = [await runtime.submit(task, 2), await runtime.submit(task, 9)]
+    await elapse(900)
+    expect(await runtime.status(second.taskId)).toMatchObject({ state: 'queued', attempt: 2 })
+    await elapse(3_000)
+    expect(await runtime.result(second)).toBe('fine')
+    expect(await runtime.status(never.taskId)).toMatchObject({
+      state: 'failed',
+      kind: 'invalid_output',
+      attempt: 3,
+    })
   })
 
   test('an output schema that answers later, and one that throws', async () => {

@@ -1,6 +1,4 @@
-import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
 import { createRuntime, defineTask } from '../../src/index.ts'
@@ -107,19 +105,4 @@ describe('execution: a store in its own thread', () => {
     expect(await runtime.stop({ drain: false })).toEqual({ drained: false, released: 1 })
     await expect(runtime.stats()).rejects.toMatchObject({ code: 'store_closed' })
   })
-})
-
-test('F07 a process without a file descriptor left goes on with its store; what needs one fails by itself, until there are some', () => {
-  const program = fileURLToPath(new URL('../processes/crowded.ts', import.meta.url))
-  const args = [process.execPath, program, join(folder(), 'store.db')]
-  const { stdout, stderr, status } = spawnSync('sh', ['-c', 'ulimit -n 64; exec "$0" "$@"', ...args], {
-    encoding: 'utf8',
-  })
-  expect([stderr, status]).toEqual(['', 0])
-  expect(stdout.split('\n')).toEqual([
-    "some taken: EMFILE: too many open files, open '/dev/null'",
-    'full: 42, spawn true EMFILE, Worker initialization failure: EMFILE',
-    'free: 42, 0, opened',
-    '',
-  ])
 })

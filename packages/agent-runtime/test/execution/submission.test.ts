@@ -289,7 +289,9 @@ describe('execution: submission', () => {
     await expect(submit({ task: late, input: 1, options: { lane: 'fast' } })).rejects.toThrow(
       'item 1: submit option lane',
     )
-    await expect(submit({ task: 5, input: 1 })).rejects.toThrow('item 1: submit: what defineTask gives, or')
+    await expect(submit({ task: 5, input: 1 })).rejects.toThrow(
+      'item 1: submit: what defineTask or defineContract returns, or',
+    )
     await expect(submit({ task: late, inputs: 1 })).rejects.toThrow(
       'item 1: inputs: no such option, did you mean input?',
     )

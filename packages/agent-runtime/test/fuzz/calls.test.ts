@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { draws } from '../../../../tools/draws.ts'
 import * as everything from '../../src/index.ts'
 import { callsOf } from './call.ts'
 import { type Door, doors, endings, exported } from './calls.ts'
@@ -7,7 +8,7 @@ import { World } from './world.ts'
 
 /** Other values by FUZZ_SEED, more of them by FUZZ_RUNS. */
 const seed = Number(process.env['FUZZ_SEED'] ?? 1)
-const runs = Number(process.env['FUZZ_RUNS'] ?? 15)
+const runs = Number(process.env['FUZZ_RUNS'] ?? draws(3, 15))
 
 /** Plays lists of calls, each on a runtime of its own; tells how often calls were answered, and refused. */
 async function play(table: Readonly<Record<string, Door>>, calls: number, thread = false) {
@@ -33,8 +34,20 @@ async function play(table: Readonly<Record<string, Door>>, calls: number, thread
 /** The calls of a runtime, and those of its parts: `schedules.put`. */
 function* callsIn(runtime: object): Iterable<string> {
   for (const name of methodsOf(runtime)) yield name
-  for (const [name, part] of Object.entries(runtime))
-    if (name !== 'info') for (const method of methodsOf(part as object)) yield `${name}.${method}`
+  for (const name of partsOf(runtime))
+    for (const method of methodsOf((runtime as Readonly<Record<string, object>>)[name] ?? {}))
+      yield `${name}.${method}`
+}
+
+/** Fields, and what is made when it is first asked for. */
+function partsOf(whole: object): readonly string[] {
+  const own = Object.entries(Object.getOwnPropertyDescriptors(whole))
+  const prototype = Object.getPrototypeOf(whole) as object | null
+  const inherited = prototype === null || prototype === Object.prototype ? [] : partsOf(prototype)
+  const names = own
+    .filter(([, it]) => it.get !== undefined || (typeof it.value === 'object' && it.value !== null))
+    .map(([name]) => name)
+  return [...new Set([...names, ...inherited])].filter((name) => !inner.has(name))
 }
 
 /** Public ones; those that other rooms of the house use are no calls. */
@@ -46,7 +59,11 @@ function methodsOf(it: object): readonly string[] {
   return [...new Set([...names, ...inherited])].filter((name) => !inner.has(name))
 }
 
-const inner = new Set(['constructor', 'attach', 'take', 'failed', 'onHandlerStopped', 'traceOf'])
+const inner = new Set(
+  'constructor info announce deadlines feed lifetime onFailed onHandlerStopped read shut submissions traceOf'.split(
+    ' ',
+  ),
+)
 
 describe('whatever a call is given, it is answered, or refused by an error of the house (docs/reliability.md 3.7)', () => {
   test('every call of a runtime is tried, and so is all that the package exports', async () => {

@@ -13,9 +13,12 @@ import {
   checkDeploy,
   compareOversight,
   compose,
+  createClient,
   createRuntime,
+  createWorker,
   defineAgent,
   defineComposition,
+  defineContract,
   defineGraph,
   defineTask,
   edge,
@@ -54,6 +57,7 @@ const type = mostly(
   values('echo', 'echo', 'waits', 'fails', 'nobody runs this'),
   fc.constant(piece('the definition of echo', () => echo)),
 )
+const contract = defineContract({ type: 'echo', input: schema.make() as never })
 /** For a definition: the world defines it by this name. */
 const echo = defineTask(
   { type: 'echo', input: schema.make() as never, retry: { attempts: 1 } },
@@ -460,6 +464,7 @@ export const endings: Readonly<Record<string, Door>> = {
     given: [fields({ drain: flag, graceMs: mostly(values(0, 1)) })],
     open: ({ runtime }, options: never) => runtime.stop(options),
   },
+  close: { given: [], open: ({ runtime }) => runtime.close() },
 }
 
 const runtimeOptions = {
@@ -507,6 +512,31 @@ export const exported: Readonly<Record<string, Door>> = {
       await runtime.stop({ drain: false })
     },
   },
+  createClient: {
+    given: [
+      fields(
+        {
+          ...runtimeOptions,
+          tasks: mostly(fc.constant(piece('[the contract of echo]', () => [contract])), runtimeOptions.tasks),
+          trace: flag,
+        },
+        'store',
+        'logger',
+      ),
+    ],
+    open: async (_, options: never) => {
+      const client = await createClient(options)
+      await client.stats()
+      await client.close()
+    },
+  },
+  createWorker: {
+    given: [fields(runtimeOptions, 'store', 'tasks', 'logger')],
+    open: async (_, options: never) => {
+      const worker = await createWorker(options)
+      await worker.stop({ drain: false })
+    },
+  },
   checkDeploy: {
     given: [
       fields({
@@ -522,6 +552,10 @@ export const exported: Readonly<Record<string, Door>> = {
   defineTask: {
     given: [fields(taskOptions, 'type', 'input'), handler],
     open: (_, options: never, it: never) => defineTask(options, it),
+  },
+  defineContract: {
+    given: [fields(taskOptions, 'type', 'input')],
+    open: (_, options: never) => defineContract(options),
   },
   defineAgent: {
     given: [

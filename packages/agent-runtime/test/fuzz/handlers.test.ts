@@ -11,13 +11,14 @@ import {
   piece,
   values,
 } from '../../../agent-runtime-core/test/fuzz/pieces.ts'
+import { draws } from '../../../../tools/draws.ts'
 import { wrongWith } from '../../../agent-runtime-core/test/fuzz/told.ts'
 import { defineTask, type Schema, type TaskContext } from '../../src/index.ts'
 import { World } from './world.ts'
 
 /** Other values by FUZZ_SEED, more of them by FUZZ_RUNS. */
 const seed = Number(process.env['FUZZ_SEED'] ?? 1)
-const runs = Number(process.env['FUZZ_RUNS'] ?? 6)
+const runs = Number(process.env['FUZZ_RUNS'] ?? draws(1, 6))
 
 /** A call of a handler's context. */
 interface Part {

@@ -2,9 +2,10 @@ import { SeededRandom } from '@ku0/agent-runtime-core/testing'
 import { ConfigError } from '@ku0/agent-runtime-core'
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
+import { draws } from '../../../../tools/draws.ts'
 import { createRuntime, defineGraph, defineTask, type GraphNode } from '../../src/index.ts'
-import { createTestRuntime, sweepCrashes, type TestRuntime } from '../../src/testing/index.ts'
-import { GRAPH_TYPE } from '../../src/graph/graph-task.ts'
+import { createTestRuntime, type TestRuntime } from '../../src/testing/index.ts'
+import { GRAPH_TYPE } from '../../src/terms/graph-contract.ts'
 import { folder } from '../real-processes.ts'
 
 const START = Date.UTC(2026, 0, 1)
@@ -13,16 +14,16 @@ const nap = defineTask({ type: 'nap', input: z.number() }, async (ctx, seconds) 
   await ctx.sleep('nap', seconds * 1_000)
   return seconds
 })
-const add = defineTask(
+export const add = defineTask(
   { type: 'add', input: z.object({ left: z.number(), right: z.number() }) },
   (_, it) => it.left + it.right,
 )
-const double = defineTask({ type: 'double', input: z.number() }, (_, number) => number * 2)
+export const double = defineTask({ type: 'double', input: z.number() }, (_, number) => number * 2)
 const broken = defineTask({ type: 'broken', input: z.unknown() }, () => {
   throw new Error('no good')
 })
 const tasks = [nap, add, double, broken]
-const start = (options: object = {}) => createTestRuntime({ tasks, ...options })
+export const start = (options: object = {}) => createTestRuntime({ tasks, ...options })
 
 async function nodesOf(it: TestRuntime, parent: string) {
   return (await it.runtime.list({ parent, limit: 1_000 })).tasks.toReversed()
@@ -117,7 +118,7 @@ describe('graphs (docs/semantics.md 13.3)', () => {
     ],
     [
       { nodes: { a: {} } },
-      "node 'a' task: what defineTask gives, or the name of a task type; given undefined",
+      "node 'a' task: what defineTask or defineContract returns, or the name of a task type; given undefined",
     ],
     [{ nodes: { '$ku0/a': { task: nap } } }, "node '$ku0/a': a name has 1 to 255 characters"],
     [
@@ -274,38 +275,6 @@ describe('graphs (docs/semantics.md 13.3)', () => {
       message: expect.stringContaining("'big': ") as string,
     })
   })
-
-  test('a thousand nodes', { timeout: 60_000 }, async () => {
-    await using it = await start({ workers: { capacity: 4 } })
-    const node = (index: number): GraphNode =>
-      index < 500 ? { task: double, input: index } : { task: double, inputFrom: `n${index - 500}` }
-    const nodes = Object.fromEntries(Array.from({ length: 1_000 }, (_, index) => [`n${index}`, node(index)]))
-    const receipt = await it.runtime.submitGraph({ nodes })
-    expect(((await it.result(receipt)) as Record<string, number>)['n999']).toBe(499 * 4)
-    expect((await it.runtime.stats()).totals).toMatchObject({ completed: 1_001, failed: 0 })
-  })
-
-  test('a crash at every commit: the graph comes to the same end', { timeout: 60_000 }, async () => {
-    const step = defineTask({ type: 'step', input: z.number() }, async (ctx, number) => {
-      const one = await ctx.step('one', () => number + 1)
-      return ctx.step('two', () => one * 2)
-    })
-    await sweepCrashes({
-      tasks: [step, add],
-      script: async (it) => {
-        const receipt = await it.runtime.submitGraph({
-          nodes: {
-            a: { task: step, input: 1 },
-            b: { task: step, input: 2 },
-            c: { task: step, inputFrom: 'a' },
-            d: { task: add, inputFrom: { left: 'b', right: 'c' } },
-          },
-        })
-        return it.result(receipt)
-      },
-      check: (_, result) => expect(result).toEqual({ a: 4, b: 6, c: 10, d: 16 }),
-    })
-  })
 })
 
 describe('graphs that stand in code (docs/semantics.md 13.3)', () => {
@@ -361,7 +330,7 @@ describe('random graphs (docs/semantics.md 13.3, 13.4)', () => {
       timeout: 120_000,
     },
     async () => {
-      for (let seed = 0; seed < 25; seed++) {
+      for (let seed = 0; seed < draws(3, 25); seed++) {
         const random = new SeededRandom(`graph ${seed}`)
         const size = 1 + Math.floor(random.next() * 24)
         const workers = 1 + Math.floor(random.next() * 5)

@@ -9,14 +9,14 @@ import {
 } from '../../src/index.ts'
 import { createTestRuntime, type TestRuntime } from '../../src/testing/index.ts'
 import { join } from 'node:path'
-import { folder, run } from '../real-processes.ts'
+import { folder } from '../real-processes.ts'
 import { gate, virtualRuntime, type VirtualRuntime } from '../virtual-runtime.ts'
 
-const minute = 60_000
-const hour = 60 * minute
+export const minute = 60_000
+export const hour = 60 * minute
 const day = 24 * hour
 
-const report = defineTask(
+export const report = defineTask(
   { type: 'report', input: z.object({ team: z.string() }), lane: 'interactive' },
   (ctx, { team }) => `${team}: ${ctx.schedule ?? 'nobody'} ${ctx.scheduledFor ?? 'now'}`,
 )
@@ -34,7 +34,7 @@ async function runsOf({ runtime }: Pick<TestRuntime, 'runtime'>): Promise<(strin
 }
 
 /** Of two on one file each needs time to write: it is moved while one stops. */
-async function stopped(one: VirtualRuntime, other: VirtualRuntime): Promise<void> {
+export async function stopped(one: VirtualRuntime, other: VirtualRuntime): Promise<void> {
   const stop = one.runtime.stop()
   await other.elapse(minute)
   await stop
@@ -264,38 +264,6 @@ describe('after nothing ran', () => {
 })
 
 describe('several processes and crashes', () => {
-  test('two runtimes on one file run every time once', async () => {
-    const database = join(folder(), 'store.db')
-    const one = await virtualRuntime({ tasks: [report], database })
-    const two = await virtualRuntime({ tasks: [report], database, environment: one.environment })
-    await one.runtime.schedules.put('x', { everyMs: minute }, report, { team: 'a' })
-    await one.elapse(10.1 * minute)
-    const { tasks } = await two.runtime.list()
-    expect(tasks).toHaveLength(10)
-    expect(await two.runtime.schedules.get('x')).toMatchObject({ runs: 10, missed: 0, skipped: 0 })
-    // Either alone goes on.
-    await stopped(one, two)
-    expect((await two.runtime.list()).tasks).toHaveLength(11)
-    await stopped(two, one)
-  })
-
-  test('one that was put by another process is seen at once', async () => {
-    const database = join(folder(), 'store.db')
-    const worker = await virtualRuntime({ tasks: [report], database })
-    const other = await virtualRuntime({
-      tasks: [report],
-      workers: 0,
-      database,
-      environment: worker.environment,
-    })
-    await worker.elapse(1_000)
-    await other.runtime.schedules.put('x', { everyMs: 1_000 }, report, { team: 'a' })
-    await worker.elapse(1_500)
-    expect(await worker.runtime.schedules.get('x')).toMatchObject({ runs: 1 })
-    await stopped(other, worker)
-    await stopped(worker, other)
-  })
-
   test.each([1, 2, 3, 4, 5, 6])(
     'a crash after commit %i loses no time and runs none twice',
     async (commit) => {
@@ -313,17 +281,6 @@ describe('several processes and crashes', () => {
       expect(tasks.every(({ state }) => state === 'completed')).toBe(true)
     },
   )
-
-  test('the clock going back runs nothing again', async () => {
-    const { runtime, elapse, environment } = await virtualRuntime({ tasks: [report] })
-    await runtime.schedules.put('x', { everyMs: hour }, report, { team: 'a' })
-    await elapse(hour)
-    environment.clock.skew = -2 * hour
-    await elapse(2 * hour)
-    expect((await runtime.list()).tasks).toHaveLength(1)
-    await elapse(hour)
-    expect((await runtime.list()).tasks).toHaveLength(2)
-  })
 })
 
 test('in real time, with a store in its own thread', async () => {
@@ -448,23 +405,4 @@ describe('delayed tasks', () => {
     expect((await world.history(receipt)).attempts).toBe(1)
     expect(await world.runtime.status(receipt)).toMatchObject({ attempt: 1 })
   })
-})
-
-test('C06 processes whose time zones differ see the same times; a cron without a zone is in UTC', async () => {
-  const database = join(folder(), 'store.db')
-  const seen: { readonly clock: string; readonly times: string }[] = []
-  for (const zone of ['Pacific/Auckland', 'America/New_York']) {
-    const program = run(new URL('../processes/zone.ts', import.meta.url), database, zone)
-    seen.push({ clock: await program.said('hour'), times: await program.said('times') })
-    expect(await program.ended).toEqual({ code: 0, signal: null })
-  }
-  expect(seen.map(({ clock }) => clock)).toEqual(['hour 12', 'hour 19'])
-  expect(seen[0]?.times).toBe(seen[1]?.times)
-  const [, utc, later] = JSON.parse(seen[0]?.times.slice('times '.length) ?? '') as [
-    number,
-    number,
-    { dueAt: number },
-  ]
-  expect(new Date(utc).toISOString()).toMatch(/T02:30:00.000Z$/)
-  expect(later.dueAt).toBe(2_000_000_000_000)
 })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { firstAfter, isTimeZone, problemOfCron, timesUntil } from '../../src/scheduling/timing.ts'
+import { firstAfter, isTimeZone, problemOfCron, timesUntil } from '../../src/terms/schedule-times.ts'
 
 const minute = 60_000
 const hour = 60 * minute

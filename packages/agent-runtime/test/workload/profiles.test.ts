@@ -148,6 +148,23 @@ describe('a task type with a profile (docs/semantics.md 10.1, 10.5)', () => {
     expect((await runtime.routes())[0]?.scar).toBeCloseTo(2.5, 3)
   })
 
+  test('7.7, 10.3 a try that ran past its deadline and is made again leaves its scar, and its route is unhealthy', async () => {
+    const door = gate()
+    const task = defineTask(
+      { type: 'short', input: z.null(), profile: 'HEAVY', timeoutMs: 1_000, retry: { attempts: 2 } },
+      () => door.promise,
+    )
+    const { runtime, elapse } = await virtualRuntime({ tasks: [task] })
+    const { taskId } = await runtime.submit(task, null)
+    await elapse(1_050)
+    expect(await runtime.status(taskId)).toMatchObject({ state: 'queued', attempt: 2 })
+    expect(await runtime.routes()).toMatchObject([{ healthy: false, scar: 0 }])
+    await elapse(450)
+    door.resolve()
+    await turns()
+    expect((await runtime.routes())[0]?.scar).toBeCloseTo(2.5, 3)
+  })
+
   test('10.5 above a soft limit it warns once, above a hard one it ends as budget_exceeded and the circuit opens', async () => {
     const door = gate()
     let reported: unknown

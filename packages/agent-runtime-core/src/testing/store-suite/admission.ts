@@ -1,5 +1,5 @@
-import { type Lane, lanes } from '../../lane.ts'
-import type { Receipt } from '../../store.ts'
+import { type Lane, lanes } from '../../task/lane.ts'
+import type { Receipt } from '../../submit/submission.ts'
 import { submission } from './scene.ts'
 import type { Suite } from './suite.ts'
 

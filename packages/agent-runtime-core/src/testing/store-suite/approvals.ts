@@ -1,8 +1,8 @@
-import type { ApprovalRequest } from '../../approval.ts'
-import { RETRY_KEY } from '../../decide/replay.ts'
-import { doubtKey } from '../../doubt.ts'
-import type { Claim } from '../../store.ts'
-import type { WaitRequest } from '../../wait.ts'
+import type { ApprovalRequest } from '../../approval/approval.ts'
+import { RETRY_KEY } from '../../history/replay.ts'
+import { doubtKey } from '../../step/doubt.ts'
+import type { Claim } from '../../lease/lease.ts'
+import type { WaitRequest } from '../../wait/wait.ts'
 import type { Scene } from './scene.ts'
 import type { Suite } from './suite.ts'
 

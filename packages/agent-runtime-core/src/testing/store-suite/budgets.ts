@@ -1,6 +1,7 @@
-import type { BudgetSum, BudgetTerms } from '../../budget.ts'
-import type { Claim, Submission } from '../../store.ts'
-import { MICRO, type UsageSum } from '../../usage.ts'
+import type { BudgetSum, BudgetTerms } from '../../budget/budget.ts'
+import type { Claim } from '../../lease/lease.ts'
+import type { Submission } from '../../submit/submission.ts'
+import { MICRO, type UsageSum } from '../../budget/usage.ts'
 import type { Scene } from './scene.ts'
 import type { Suite } from './suite.ts'
 

@@ -1,6 +1,8 @@
-import { childName, type ChildPolicy } from '../../child.ts'
-import type { Claim, OutcomeOf, Submission } from '../../store.ts'
-import type { WaitRequest } from '../../wait.ts'
+import { childName, type ChildPolicy } from '../../child/child.ts'
+import type { OutcomeOf } from '../../store/port.ts'
+import type { Claim } from '../../lease/lease.ts'
+import type { Submission } from '../../submit/submission.ts'
+import type { WaitRequest } from '../../wait/wait.ts'
 import { type Scene, submission } from './scene.ts'
 import type { Suite } from './suite.ts'
 

@@ -1,4 +1,4 @@
-import type { Settlement } from '../../store.ts'
+import type { Settlement } from '../../task/settlement.ts'
 import type { Scene } from './scene.ts'
 import type { Suite } from './suite.ts'
 import { hold, report, route, termsOf } from './workload.ts'

@@ -1,6 +1,6 @@
-import type { Divergence } from '../../divergence.ts'
-import type { Claim } from '../../store.ts'
-import type { WaitRequest } from '../../wait.ts'
+import type { Divergence } from '../../history/divergence.ts'
+import type { Claim } from '../../lease/lease.ts'
+import type { WaitRequest } from '../../wait/wait.ts'
 import type { Scene } from './scene.ts'
 import type { Suite } from './suite.ts'
 

@@ -1,5 +1,5 @@
-import type { Settlement } from '../../store.ts'
-import { failureKinds } from '../../event.ts'
+import type { Settlement } from '../../task/settlement.ts'
+import { failureKinds } from '../../event/event.ts'
 import type { Suite } from './suite.ts'
 
 export function endings({ rule, timed, expect }: Suite): void {

@@ -1,5 +1,5 @@
-import { dimensions, domainWeights, type Scores } from '../../evaluation.ts'
-import type { OutcomeOf, Write } from '../../store.ts'
+import { dimensions, domainWeights, type Scores } from '../../evaluation/evaluation.ts'
+import type { OutcomeOf, Write } from '../../store/port.ts'
 import type { Scene } from './scene.ts'
 import type { Suite } from './suite.ts'
 

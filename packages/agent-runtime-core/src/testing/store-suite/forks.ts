@@ -1,6 +1,7 @@
-import { childName, patienceKey } from '../../child.ts'
-import type { Claim, OutcomeOf, Write } from '../../store.ts'
-import type { WaitRequest } from '../../wait.ts'
+import { childName, patienceKey } from '../../child/child.ts'
+import type { OutcomeOf, Write } from '../../store/port.ts'
+import type { Claim } from '../../lease/lease.ts'
+import type { WaitRequest } from '../../wait/wait.ts'
 import type { Scene } from './scene.ts'
 import type { Suite } from './suite.ts'
 

@@ -1,4 +1,4 @@
-import type { Receipt } from '../../store.ts'
+import type { Receipt } from '../../submit/submission.ts'
 import { submission } from './scene.ts'
 import type { Suite } from './suite.ts'
 

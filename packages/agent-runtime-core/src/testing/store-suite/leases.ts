@@ -1,4 +1,5 @@
-import type { Claim, LeaseNotice, Write } from '../../store.ts'
+import type { Write } from '../../store/port.ts'
+import type { Claim, LeaseNotice } from '../../lease/lease.ts'
 import type { Scene } from './scene.ts'
 import type { Suite } from './suite.ts'
 

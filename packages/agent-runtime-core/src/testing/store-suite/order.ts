@@ -1,4 +1,4 @@
-import type { Lane } from '../../lane.ts'
+import type { Lane } from '../../task/lane.ts'
 import { SeededRandom } from '../seeded-random.ts'
 import type { Scene } from './scene.ts'
 import type { Suite } from './suite.ts'

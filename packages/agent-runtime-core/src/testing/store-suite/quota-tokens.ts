@@ -1,4 +1,5 @@
-import type { Claim, Settlement } from '../../store.ts'
+import type { Claim } from '../../lease/lease.ts'
+import type { Settlement } from '../../task/settlement.ts'
 import type { Scene } from './scene.ts'
 import type { Suite } from './suite.ts'
 

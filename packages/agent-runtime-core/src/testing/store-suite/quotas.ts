@@ -1,4 +1,4 @@
-import type { Claim } from '../../store.ts'
+import type { Claim } from '../../lease/lease.ts'
 import { type Scene, submission } from './scene.ts'
 import type { Suite } from './suite.ts'
 

@@ -1,7 +1,7 @@
-import { TaskRecord } from '../../schemas/task.ts'
-import { ExecutionLease } from '../../schemas/lease.ts'
-import type { TaskFilter } from '../../store.ts'
-import { WorkerStatus } from '../../schemas/worker.ts'
+import { TaskRecord } from '../../task/schema.ts'
+import { ExecutionLease } from '../../lease/schema.ts'
+import type { TaskFilter } from '../../task/operations.ts'
+import { WorkerStatus } from '../../worker/schema.ts'
 import type { Scene } from './scene.ts'
 import type { Suite } from './suite.ts'
 

@@ -1,27 +1,12 @@
-import {
-  parseExecutionConfig,
-  type ExecutionConfig,
-  type ExecutionConfigInput,
-} from '../../schemas/config.ts'
-import type { Digest } from '../../environment.ts'
-import { StoreError } from '../../errors.ts'
-import type { EventType, OutputChunk, StoredEvent } from '../../event.ts'
-import type {
-  Claim,
-  ExecutionStore,
-  Fenced,
-  LeaseNotice,
-  Read,
-  ReadKind,
-  Reads,
-  Receipt,
-  Settlement,
-  Submission,
-  Write,
-  WriteKind,
-  Writes,
-} from '../../store.ts'
-import type { TaskRecord } from '../../task.ts'
+import { type ExecutionConfig, type ExecutionConfigInput, parseExecutionConfig } from '../../config/schema.ts'
+import type { Digest } from '../../config/environment.ts'
+import { StoreError } from '../../error/errors.ts'
+import type { EventType, OutputChunk, StoredEvent } from '../../event/event.ts'
+import type { ExecutionStore, Read, ReadKind, Reads, Write, WriteKind, Writes } from '../../store/port.ts'
+import type { Claim, Fenced, LeaseNotice } from '../../lease/lease.ts'
+import type { Receipt, Submission } from '../../submit/submission.ts'
+import type { Settlement } from '../../task/settlement.ts'
+import type { TaskRecord } from '../../task/schema.ts'
 import { takeSnapshot, violationsIn } from '../invariants.ts'
 import { testDigest } from '../sha256.ts'
 import type { VirtualClock } from '../virtual-clock.ts'

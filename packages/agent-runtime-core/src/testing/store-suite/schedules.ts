@@ -1,5 +1,5 @@
-import type { ScheduleDefinition } from '../../schedule.ts'
-import type { OutcomeOf, Write } from '../../store.ts'
+import type { ScheduleDefinition } from '../../schedule/schedule.ts'
+import type { OutcomeOf, Write } from '../../store/port.ts'
 import type { Scene } from './scene.ts'
 import type { Suite } from './suite.ts'
 

@@ -1,4 +1,4 @@
-import type { Submission } from '../../store.ts'
+import type { Submission } from '../../submit/submission.ts'
 import { SeededRandom } from '../seeded-random.ts'
 import type { Scene } from './scene.ts'
 import type { SceneOptions, Suite } from './suite.ts'

@@ -1,4 +1,4 @@
-import type { ExecutionConfigInput } from '../../config.ts'
+import type { ExecutionConfigInput } from '../../config/schema.ts'
 import type { Scene } from './scene.ts'
 import type { TestTools } from './tools.ts'
 

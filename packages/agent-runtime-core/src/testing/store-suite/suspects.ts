@@ -1,5 +1,5 @@
-import type { Claim } from '../../store.ts'
-import type { Lane } from '../../lane.ts'
+import type { Claim } from '../../lease/lease.ts'
+import type { Lane } from '../../task/lane.ts'
 import type { Scene } from './scene.ts'
 import type { Suite } from './suite.ts'
 

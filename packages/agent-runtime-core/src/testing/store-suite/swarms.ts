@@ -1,5 +1,5 @@
-import type { SwarmTerms } from '../../profile.ts'
-import type { Submission } from '../../store.ts'
+import type { SwarmTerms } from '../../profile/profile.ts'
+import type { Submission } from '../../submit/submission.ts'
 import type { Scene } from './scene.ts'
 import type { Suite } from './suite.ts'
 import { hold, report, startLease, termsOf } from './workload.ts'

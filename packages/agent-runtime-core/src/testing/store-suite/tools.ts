@@ -1,6 +1,6 @@
-import type { ExecutionConfig } from '../../config.ts'
-import type { Environment } from '../../environment.ts'
-import type { ExecutionStore } from '../../store.ts'
+import type { ExecutionConfig } from '../../config/schema.ts'
+import type { Environment } from '../../config/environment.ts'
+import type { ExecutionStore } from '../../store/port.ts'
 
 /** What the suite needs of a test runner, as vitest has it; core itself knows no runner. */
 export interface TestTools {

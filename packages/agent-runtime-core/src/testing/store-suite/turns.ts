@@ -1,4 +1,4 @@
-import { StoreError } from '../../errors.ts'
+import { StoreError } from '../../error/errors.ts'
 import { type Scene, submission } from './scene.ts'
 import type { Suite } from './suite.ts'
 

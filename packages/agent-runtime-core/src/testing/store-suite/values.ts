@@ -1,4 +1,4 @@
-import { decode, encode } from '../../codec.ts'
+import { decode, encode } from '../../codec/codec.ts'
 import { utf8 } from '../sha256.ts'
 import type { Scene } from './scene.ts'
 import type { Suite } from './suite.ts'

@@ -1,6 +1,7 @@
-import { limitKey } from '../../decide/replay.ts'
-import type { Claim, OutcomeOf } from '../../store.ts'
-import type { WaitRequest } from '../../wait.ts'
+import { branchLimitKey } from '../../history/replay.ts'
+import type { OutcomeOf } from '../../store/port.ts'
+import type { Claim } from '../../lease/lease.ts'
+import type { WaitRequest } from '../../wait/wait.ts'
 import type { Scene } from './scene.ts'
 import type { Suite } from './suite.ts'
 
@@ -148,7 +149,7 @@ export function waits({ rule, timed, expect }: Suite): void {
   timed(
     '12.4 a time limit says not what a task waits for, and what ends in its very ms has ended in time',
     async (scene) => {
-      const limit = timer(limitKey('race'), 1_000)
+      const limit = timer(branchLimitKey('race'), 1_000)
       const claim = await waiting(scene, [limit, timer('nap', 1_000), reply('answer', 'reply')])
       expect(await scene.task(claim.taskId)).toMatchObject({ waitingFor: 'timer' })
       const asks = await waiting(scene, [limit, reply('answer', 'reply')])

@@ -1,5 +1,7 @@
-import { profileConfigs, type ProfileTerms } from '../../profile.ts'
-import type { Claim, Submission, Writes } from '../../store.ts'
+import { profileConfigs, type ProfileTerms } from '../../profile/profile.ts'
+import type { Writes } from '../../store/port.ts'
+import type { Claim } from '../../lease/lease.ts'
+import type { Submission } from '../../submit/submission.ts'
 import { type Scene, submission } from './scene.ts'
 
 /** What an EXTREME lease is held to, unless said otherwise. */

@@ -1,0 +1,1 @@
+import './arguments.test.ts'

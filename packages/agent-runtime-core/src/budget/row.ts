@@ -1,0 +1,37 @@
+import type { BudgetField, BudgetSum, BudgetUse } from './budget.ts'
+import type { UsageSum } from './usage.ts'
+
+/** The budget of a task and all below it. Source: `docs/semantics.md 11.5`. */
+export interface BudgetRow {
+  /** The task that it was given to. */
+  readonly task: number
+  /** The task with the next budget above it. */
+  readonly above: number | null
+  readonly limits: BudgetSum
+  /** Where it asks next. */
+  readonly soft: BudgetSum
+  readonly used: BudgetUse
+  /** The part of it that the task itself used. */
+  readonly own: BudgetUse
+  readonly startedAt: number | null
+  /** When the wall time reaches its next line. */
+  readonly dueAt: number | null
+  /** The line that was passed and that nobody has answered. */
+  readonly asked: { readonly field: BudgetField; readonly at: number; readonly by: number } | null
+  /** How often it has asked. */
+  readonly asks: number
+}
+
+/** What a task costs, in millionths. Source: `docs/semantics.md 11.5`. */
+export interface AccountRow {
+  /** What it was estimated at. */
+  readonly cost: number
+  /** What it has used so far, as its handler reported it; null while it has reported nothing. */
+  readonly used: UsageSum | null
+  /** When it started first, once it has started again: its tokens are reserved in that window. */
+  readonly reservedAt?: number
+  /** What its start has added to its client's virtual time; null before, and where there are no shares. */
+  readonly charge: number | null
+  /** Its client's virtual time when it was queued, where that gives it its place. */
+  readonly place: number | null
+}

@@ -1,0 +1,71 @@
+import { isReadable } from '../check/readable.ts'
+import { RuntimeError } from '../error/errors.ts'
+import { MAX_COUNT } from '../config/setting.ts'
+import { show } from '../check/show.ts'
+import { suggestionFor } from '../check/suggestion.ts'
+
+/** What work used up; what is left out is 0. Source: `docs/semantics.md 11.5`, C4. */
+export interface Usage {
+  /** Whole tokens, 0 to 1e9. */
+  readonly tokens?: number
+  /** In the currency that all of a store's budgets are in, 0 to 1e9, to the millionth. */
+  readonly money?: number
+  /** What fair shares reckon with, 0 to 1e9, to the millionth; a task that charges none costs what it was estimated at. */
+  readonly cost?: number
+}
+
+/** The same as the store adds it up: whole tokens, millionths of money and cost. */
+export interface UsageSum {
+  readonly tokens: number
+  readonly money: number
+  readonly cost: number
+}
+
+/** Millionths in one unit of money or cost. */
+export const MICRO = 1_000_000
+
+const fields = ['tokens', 'money', 'cost'] as const
+
+/** A usage in whole numbers. Throws `invalid_argument` that names what is wrong. */
+export function usageSum(call: string, usage: unknown): UsageSum {
+  if (!isReadable(usage))
+    throw new RuntimeError('invalid_argument', `${call} takes { tokens, money, cost }, not ${show(usage)}`)
+  for (const name of Object.keys(usage)) {
+    if ((fields as readonly string[]).includes(name)) continue
+    const meant = suggestionFor(name, fields)
+    const hint = meant === undefined ? `; there are ${fields.join(', ')}` : `, did you mean ${meant}?`
+    throw new RuntimeError('invalid_argument', `${call}: there is no ${name}${hint}`)
+  }
+  const { tokens = 0, money = 0, cost = 0 } = usage as Usage
+  if (!Number.isInteger(tokens) || tokens < 0 || tokens > MAX_COUNT)
+    throw new RuntimeError(
+      'invalid_argument',
+      `${call}: tokens is a whole number from 0 to ${MAX_COUNT}, not ${show(tokens)}`,
+    )
+  return { tokens, money: micro(call, 'money', money), cost: micro(call, 'cost', cost) }
+}
+
+/** A number from 0 to 1e9 in millionths. Throws `invalid_argument`. */
+export function micro(call: string, name: string, value: unknown): number {
+  if (typeof value === 'number' && value >= 0 && value <= MAX_COUNT) return Math.round(value * MICRO)
+  throw new RuntimeError(
+    'invalid_argument',
+    `${call}: ${name} is a number from 0 to ${MAX_COUNT}, not ${show(value)}`,
+  )
+}
+
+/** Both together. */
+export function addUsage(a: UsageSum | undefined, b: UsageSum): UsageSum {
+  if (a === undefined) return b
+  return { tokens: a.tokens + b.tokens, money: a.money + b.money, cost: a.cost + b.cost }
+}
+
+/** Canonical JSON, as it stands in events. */
+export function usageText({ tokens, money, cost }: UsageSum): string {
+  return `{"cost":${cost},"money":${money},"tokens":${tokens}}`
+}
+
+/** As a person reads it. */
+export function usageOf({ tokens, money, cost }: UsageSum): Required<Usage> {
+  return { tokens, money: money / MICRO, cost: cost / MICRO }
+}

@@ -1,0 +1,80 @@
+import { childName, type ChildRecord } from './child.ts'
+import { type FinalState, isFinal } from '../task/states.ts'
+import type { OutcomeOf, Write } from '../store/port.ts'
+import { budgetsOf, excessOf, exhausted } from '../budget/debit.ts'
+import { held } from '../lease/fence.ts'
+import type { ChildRow } from './row.ts'
+import type { TaskRow } from '../task/row.ts'
+import { submitIfRoom, submitOne } from '../submit/submit.ts'
+import { deliver, dropWaits } from '../wait/signal.ts'
+import type { WorkingSet } from '../transition/working-set.ts'
+
+/** A holder submits a child, or gets the one that it has under the key. Source: `docs/semantics.md 5.5`. */
+export function spawn(ws: WorkingSet, it: Write<'spawn'>): OutcomeOf<'spawn'> {
+  const live = held(ws, it.leaseId)
+  if (live === undefined) return { fenced: 'stale' }
+  const { task } = live
+  const before = ws.child(task.id, it.key)
+  if (before !== undefined) return { fenced: 'ok', as: 'spawned', child: recordOf(ws, before) }
+  if (ws.childrenOf(task).size >= ws.config.maxChildren) return { fenced: 'ok', as: 'full' }
+
+  const { budget } = it.submission
+  const excess =
+    budget === undefined || budget.cut === true || exhausted(ws, task) !== undefined
+      ? undefined
+      : excessOf(ws, budgetsOf(ws, task), budget.limits)
+  if (excess !== undefined) return { fenced: 'ok', as: 'over_budget', ...excess }
+  const parentId = idOf(ws, task)
+  const submission = { ...it.submission, parentId }
+  const receipt =
+    it.inLine === true ? submitIfRoom(ws, submission, task.id) : submitOne(ws, submission, task.id)
+  if (receipt === undefined) return { fenced: 'ok', as: 'no_room' }
+  if (!receipt.accepted) return { fenced: 'ok', as: 'refused', receipt }
+  const { key, position, policy } = it
+  const taskId = JSON.stringify(receipt.taskId)
+  const wait = ws.waitsOf(task).find((open) => open.key === it.drops)
+  const dropped = wait === undefined ? '' : `"dropped":[${JSON.stringify(wait.key)}],`
+  const row = ws.move(
+    task,
+    {},
+    'child.spawned',
+    `{${dropped}"key":${JSON.stringify(key)},"policy":"${policy}","position":${position},"taskId":${taskId},"type":${JSON.stringify(it.submission.type)}}`,
+  )
+  if (wait !== undefined) dropWaits(ws, row, [wait.key])
+  const child = { parent: task.id, key, task: receipt.sequence, position, policy, seq: row.seq } as const
+  ws.putChild({ ...child, state: 'open' })
+  return { fenced: 'ok', as: 'spawned', child: recordOf(ws, { ...child, state: 'open' }) }
+}
+
+/**
+ * A task has ended: its parent hears of it in the same commit, unless it is over itself or has given the child up. Source:
+ * `docs/semantics.md 5.5`.
+ */
+export function tellParent(
+  ws: WorkingSet,
+  task: TaskRow,
+  end: { readonly state: FinalState; readonly text: string; readonly blob: string | null },
+): void {
+  if (task.parent === null) return
+  const parent = ws.taskNow({ id: task.parent })
+  const child = ws.childrenOf(parent).get(task.id)
+  if (child === undefined || isFinal(parent.state)) return
+  ws.putChild({ ...child, state: 'closed' })
+  const name = childName(child.key)
+  deliver(ws, ws.taskNow(parent), {
+    event: 'child.ended',
+    fields: `"key":${JSON.stringify(child.key)},"name":${JSON.stringify(name)},"state":"${end.state}","taskId":${JSON.stringify(idOf(ws, task))}`,
+    name,
+    value: { text: end.text, blob: end.blob },
+  })
+}
+
+function recordOf(ws: WorkingSet, { key, position, policy, seq, task: id }: ChildRow): ChildRecord {
+  const task = ws.taskNow({ id })
+  const type = task.stream === null ? '' : ws.stream(task.stream).type
+  return { key, position, policy, seq, taskId: idOf(ws, task), type }
+}
+
+function idOf(ws: WorkingSet, { explicitId, id }: TaskRow): string {
+  return explicitId ?? ws.ids.task(id)
+}

@@ -1,1 +1,0 @@
-export type { ConfigWarning, ExecutionConfig, ExecutionConfigInput } from './schemas/config.ts'

@@ -1,0 +1,226 @@
+import { z } from 'zod'
+import { ConfigError, type ConfigProblem } from '../error/errors.ts'
+import { pathText } from '../check/path.ts'
+import { QuotaConfig, QuotaLimit } from '../quota/schema.ts'
+import { amount, count, duration, wholeNumber } from './setting-schema.ts'
+import { SharesConfig } from '../share/schema.ts'
+import { suggestionFor } from '../check/suggestion.ts'
+
+/**
+ * How a runtime executes tasks. Durations are ms, sizes bytes of UTF-8. The first seven settings and their
+ * defaults are Track AA's. Source: Track AA, Configuration Surface and Defaults; `docs/semantics.md` C1.
+ */
+export const ExecutionConfig = z
+  .strictObject(
+    {
+      /** How long a lease lasts from its grant and from each heartbeat. */
+      leaseTtlMs: duration().default(30_000),
+      /** How often leases are renewed; less than `leaseTtlMs`. */
+      heartbeatIntervalMs: duration().default(5_000),
+      /** How often the scheduler looks when nothing nudges it. */
+      schedulerTickMs: duration().default(100),
+      /** Tasks one worker runs at once, whatever its own capacity. */
+      maxInFlightPerWorker: count('tasks').default(4),
+      /** Queued tasks from which on every submission is refused. */
+      queueDepthLimit: count('tasks').default(1_000),
+      /** Queued tasks from which on batch submissions are refused; at most `queueDepthLimit`. */
+      batchBackpressureThreshold: count('tasks').default(500),
+      /** Unset: nothing is counted. */
+      quotaConfig: QuotaConfig.optional(),
+      /** Delayed tasks that are not due yet. Source: `docs/semantics.md 2.4`. */
+      maxDelayed: count('tasks').default(100_000),
+      /** Records of refused submissions that are kept. Source: `docs/semantics.md 2.9`. */
+      maxRejectedKept: count('records').default(10_000),
+      /**
+       * Leases of one task that may end by a crash before it is failed as poisoned. Source:
+       * `docs/semantics.md` C17.
+       */
+      maxCrashes: count('leases').default(5),
+      /** How long a handler may block the event loop and keep its lease. Source: `docs/semantics.md 4.8`. */
+      maxStallMs: duration().default(600_000),
+      /** How long a shutdown waits for running tasks. Source: `docs/semantics.md 5.6`. */
+      drainGraceMs: duration().default(30_000),
+      /**
+       * How long an aborted handler may take before it is reported as leaked. Source: `docs/semantics.md
+       * 5.4`.
+       */
+      abortGraceMs: duration().default(30_000),
+      /** How long one clean-up hook may take. Source: `docs/semantics.md 5.1`. */
+      cleanupTimeoutMs: duration().default(10_000),
+      /** Between TERM and KILL of a child process. Source: `docs/semantics.md 5.1`. */
+      killGraceMs: duration().default(5_000),
+      /** Values above this go to the blob table. Source: `docs/semantics.md 7.5`. */
+      maxInlineBytes: count('bytes').default(262_144),
+      /** Inputs and results above this are refused. Source: `docs/semantics.md 7.5`. */
+      maxPayloadBytes: count('bytes').default(1_048_576),
+      /**
+       * How long a worker counts as present for the watchdog after its last sign. Source: `docs/semantics.md`
+       * C1.
+       */
+      presenceTtlMs: duration().default(90_000),
+      /** Open waits of one task; more fail the call. */
+      maxWaits: count('waits').default(1_000),
+      /** Waits of one task between the tries of its steps, and for room for its children; more fail the call. */
+      maxBackOffs: count('waits').default(10_000),
+      /** Signals of one task that it has not taken yet; more are refused. */
+      maxSignals: count('signals').default(1_000),
+      /** Schedules of the store; more are refused. */
+      maxSchedules: count('records').default(10_000),
+      /** Times of one schedule that are caught up after nothing ran, with `catchUp: 'all'`. */
+      maxCatchUp: wholeNumber(1, 1_000, 'runs').default(100),
+      /** Evaluations of one agent that are kept; the oldest go. Source: `docs/semantics.md 15.3`. */
+      maxEvaluationsKept: count('records').default(1_000),
+      /** Agents that have evaluations; more are refused. Source: `docs/semantics.md 15.3`. */
+      maxEvaluatedAgents: count('agents').default(10_000),
+      /** Children of one task that have not ended; more fail the call. */
+      maxChildren: count('children').default(10_000),
+      /** How often presence is signalled; less than `presenceTtlMs`. */
+      presenceIntervalMs: duration().default(30_000),
+      /** A scar of this size opens the circuit of its route. Source: `docs/semantics.md 10.3`. */
+      circuitScarLimit: amount('a number above 0').default(1),
+      /** How long an open circuit takes nothing before it lets a probe through. */
+      circuitOpenMs: duration().default(30_000),
+      /** What deviations are multiplied by to make scars of them. Source: `docs/semantics.md` C9, C11. */
+      scarFactor: amount('a number above 0').default(5),
+      /** Whether a waiting interactive task may ask a lower one to yield. Source: `docs/semantics.md 3.6`. */
+      preemption: z.boolean({ error: 'true or false' }).default(false),
+      /** Unset: tasks of a lane start in the order of submission, whoever's they are. Source: `docs/semantics.md 11`. */
+      shares: SharesConfig.optional(),
+      /** Clients that have shares; a submission of one more is refused. */
+      maxClients: count('clients').default(100_000),
+      /** Unset: waiting lifts no task. How long a queued task waits to be lifted by one lane. Source: `docs/semantics.md` C5. */
+      agingMs: duration().optional(),
+    },
+    { error: 'an object of settings' },
+  )
+  .superRefine((config, context) => {
+    for (const { path, allowed } of conflictsIn(config)) {
+      context.addIssue({ code: 'custom', path: [path], message: allowed })
+    }
+  })
+  .readonly()
+export type ExecutionConfig = z.output<typeof ExecutionConfig>
+/** What a user writes: every setting optional. */
+export type ExecutionConfigInput = z.input<typeof ExecutionConfig>
+
+/** A setting that is allowed and most likely a mistake. */
+export interface ConfigWarning {
+  readonly path: string
+  readonly message: string
+}
+
+/**
+ * The whole configuration, deeply frozen: what was given, and the defaults for the rest. Throws
+ * {@link ConfigError} naming every bad field with what is allowed there and what was given; an unknown key is an
+ * error, with the name that was likely meant. Warnings are returned, for the caller to log. Source:
+ * `docs/semantics.md` C1; `docs/reliability.md` G11.
+ */
+export function parseExecutionConfig(input: unknown = {}): {
+  readonly config: ExecutionConfig
+  readonly warnings: readonly ConfigWarning[]
+} {
+  let result: ReturnType<typeof ExecutionConfig.safeParse>
+  try {
+    result = ExecutionConfig.safeParse(input)
+    if (!result.success) throw new ConfigError(allProblems(result.error.issues, input))
+  } catch (error) {
+    if (error instanceof ConfigError) throw error
+    // Getters throw, and the traps of proxies.
+    throw new ConfigError([{ path: 'the configuration', allowed: 'settings that can be read', given: input }])
+  }
+  return { config: result.data, warnings: warningsFor(result.data) }
+}
+
+/** What the fields say, and the relations between fields that are well in themselves: zod leaves those out when any field is not. */
+function allProblems(issues: readonly z.core.$ZodIssue[], input: unknown): ConfigProblem[] {
+  const problems = issues.flatMap((issue) => problemsOf(issue, input))
+  const areRelations = issues.every(({ code }) => code === 'custom')
+  if (areRelations || typeof input !== 'object' || input === null) return problems
+  const bad = new Set(issues.map(({ path }) => path[0]))
+  const good = Object.entries(input).filter(([key]) => knownKeys([]).includes(key) && !bad.has(key))
+  const rest = ExecutionConfig.safeParse(Object.fromEntries(good))
+  const relations = rest.success ? [] : rest.error.issues.filter(({ code }) => code === 'custom')
+  const isSound = ({ path, message }: z.core.$ZodIssue) =>
+    !bad.has(path[0]) && ![...bad].some((key) => message.includes(String(key)))
+  return [...problems, ...relations.filter(isSound).flatMap((issue) => problemsOf(issue, input))]
+}
+
+/** What renews, and what it renews. */
+const renewals = [
+  ['heartbeatIntervalMs', 'leaseTtlMs'],
+  ['presenceIntervalMs', 'presenceTtlMs'],
+] as const
+
+function conflictsIn(config: ExecutionConfig): { path: string; allowed: string }[] {
+  const conflicts = []
+  for (const [interval, ttl] of renewals) {
+    if (config[interval] >= config[ttl]) {
+      conflicts.push({ path: interval, allowed: `less than ${ttl}, ${config[ttl]}` })
+    }
+  }
+  if (config.batchBackpressureThreshold > config.queueDepthLimit) {
+    const allowed = `at most queueDepthLimit, ${config.queueDepthLimit}`
+    conflicts.push({ path: 'batchBackpressureThreshold', allowed })
+  }
+  return conflicts
+}
+
+function warningsFor(config: ExecutionConfig): ConfigWarning[] {
+  return renewals
+    .filter(([interval, ttl]) => config[interval] * 3 > config[ttl])
+    .map(([interval, ttl]) => ({
+      path: interval,
+      message: `${interval} ${config[interval]} is more than a third of ${ttl} ${config[ttl]}: one late renewal may lose it`,
+    }))
+}
+
+function problemsOf(issue: z.core.$ZodIssue, input: unknown): ConfigProblem[] {
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((key) => {
+      const path = [...issue.path, key]
+      return {
+        path: nameOf(path),
+        allowed: unknownKey(key, knownKeys(issue.path)),
+        given: valueAt(input, path),
+      }
+    })
+  }
+  const given = valueAt(input, issue.path)
+  return [{ path: nameOf(issue.path), allowed: allowedBy(issue, given), given }]
+}
+
+/** The schemas above say in their messages what they allow. */
+function allowedBy(issue: z.core.$ZodIssue, given: unknown): string {
+  if (issue.code === 'invalid_key') return issue.issues[0]?.message ?? issue.message
+  return issue.code === 'custom' && given === undefined
+    ? `${issue.message}, which the default is not`
+    : issue.message
+}
+
+function unknownKey(key: string, known: readonly string[]): string {
+  const meant = suggestionFor(key, known)
+  return `no such setting${meant === undefined ? `; there are ${known.join(', ')}` : `, did you mean ${meant}?`}`
+}
+
+/** The settings that exist at a path. */
+function knownKeys([first, second, third]: readonly PropertyKey[]): string[] {
+  if (first === undefined) return Object.keys(ExecutionConfig.unwrap().shape)
+  if (first === 'shares') return Object.keys(SharesConfig.unwrap().shape)
+  if (second === undefined) return Object.keys(QuotaConfig.unwrap().shape)
+  if (second === 'defaults' && third === undefined) return ['model', 'tool', 'client', 'labels']
+  return Object.keys(QuotaLimit.unwrap().shape)
+}
+
+function nameOf(path: readonly PropertyKey[]): string {
+  return pathText(path).replace(/^\./, '') || 'the configuration'
+}
+
+/** What stands at a path, by own properties only. */
+function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
+  let value: unknown = input
+  for (const key of path) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined
+    value = (value as Record<PropertyKey, unknown>)[key]
+  }
+  return value
+}

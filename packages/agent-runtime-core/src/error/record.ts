@@ -1,0 +1,138 @@
+import { isErrorCode, isRetryable } from './codes.ts'
+import { NonRetryableError, RuntimeError } from './errors.ts'
+import { textOf } from '../check/show.ts'
+
+/** A failure as plain data: what is stored, logged and sent. Strings are cut, so its size is bounded. */
+export interface ErrorRecord {
+  readonly name: string
+  readonly message: string
+  /** A code of the runtime's list, or the thrower's own (`ENOENT`). */
+  readonly code?: string
+  readonly stack?: string
+  /** Absent when the error does not say: the retry policy decides. */
+  readonly retryable?: boolean
+  readonly cause?: ErrorRecord
+  /** What the runtime itself says of a failure that it decided. */
+  readonly details?: Readonly<Record<string, unknown>>
+}
+
+/** How much of an error is kept. Lengths are bytes of UTF-8. */
+export interface ErrorLimits {
+  /** Of the message, at each level. */
+  readonly messageBytes: number
+  /** Of the stack, at each level. */
+  readonly stackBytes: number
+  /** Levels of `cause` below the first. */
+  readonly causes: number
+}
+
+/** What {@link describeError} keeps unless told otherwise: under 120 KiB in all. */
+export const errorLimits: ErrorLimits = { messageBytes: 16_384, stackBytes: 4_096, causes: 4 }
+
+/**
+ * Describes whatever was thrown. Never throws itself: values that are no errors, getters that throw, revoked
+ * proxies, endless messages and circular causes all give a record. An object with a text `message` counts as
+ * an error, from whichever realm. Of several `errors` without a cause the first stands for it. `retryable` is
+ * the runtime's own word for its codes, and otherwise the error's own boolean property of that name. Source:
+ * `docs/reliability.md` G10.
+ */
+export function describeError(error: unknown, limits: Partial<ErrorLimits> = {}): ErrorRecord {
+  return describe(error, { ...errorLimits, ...limits }, 0)
+}
+
+/**
+ * The error that a record tells of, to be thrown on: with its name, message, code, stack and causes. A code
+ * that is not the runtime's becomes `handler_failed` and stays in `details.code`. Its class is
+ * {@link RuntimeError}, or {@link NonRetryableError} for that code; the other classes carry data that a record does
+ * not.
+ */
+export function toRuntimeError(record: ErrorRecord): RuntimeError {
+  const code = isErrorCode(record.code) ? record.code : 'handler_failed'
+  const options = {
+    details: {
+      ...record.details,
+      ...(record.code === undefined || record.code === code ? {} : { code: record.code }),
+    },
+    ...(record.cause === undefined ? {} : { cause: toRuntimeError(record.cause) }),
+  }
+  const error =
+    code === 'non_retryable'
+      ? new NonRetryableError(record.message, options)
+      : new RuntimeError(code, record.message, options)
+  if (error.name !== record.name) setHidden(error, 'name', record.name)
+  setHidden(error, 'stack', record.stack ?? `${record.name}: ${record.message}`)
+  return error
+}
+
+function describe(error: unknown, limits: ErrorLimits, depth: number): ErrorRecord {
+  const own = read(error, 'message')
+  if (typeof own !== 'string') {
+    return { name: 'NonError', message: cut(textOf(error), limits.messageBytes) }
+  }
+  const name = nameOf(error)
+  const code = read(error, 'code')
+  const stack = read(error, 'stack')
+  const retryable = retryableOf(error, code)
+  const cause = depth < limits.causes ? causeOf(error) : undefined
+  return {
+    name: cut(name, 255),
+    message: cut(own, limits.messageBytes),
+    ...(typeof code === 'string' && code !== '' ? { code: cut(code, 255) } : {}),
+    ...(typeof stack === 'string' ? { stack: cut(stack, limits.stackBytes) } : {}),
+    ...(retryable === undefined ? {} : { retryable }),
+    ...(cause === undefined ? {} : { cause: describe(cause, limits, depth + 1) }),
+  }
+}
+
+/** Many classes of errors have no name of their own: then it is that of the class. */
+function nameOf(error: unknown): string {
+  const name = read(error, 'name')
+  const ofClass = read(read(error, 'constructor'), 'name')
+  if (typeof name === 'string' && name !== '' && name !== 'Error') return name
+  return typeof ofClass === 'string' && ofClass !== '' && ofClass !== 'Object' ? ofClass : 'Error'
+}
+
+function retryableOf(error: unknown, code: unknown): boolean | undefined {
+  const byCode = isErrorCode(code) ? isRetryable(code) : undefined
+  if (byCode !== undefined) return byCode
+  const own = read(error, 'retryable')
+  return typeof own === 'boolean' ? own : undefined
+}
+
+function causeOf(error: unknown): unknown {
+  const cause = read(error, 'cause')
+  return cause ?? read(read(error, 'errors'), 0)
+}
+
+/** A property, or undefined if there is none or reading it throws. */
+function read(holder: unknown, key: string | number): unknown {
+  if ((typeof holder !== 'object' && typeof holder !== 'function') || holder === null) return undefined
+  try {
+    return (holder as Record<string | number, unknown>)[key]
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * The longest beginning of `text` within `maxBytes` of UTF-8, a sign that it was cut included; no character
+ * is split.
+ */
+function cut(text: string, maxBytes: number): string {
+  if (text.length * 3 <= maxBytes) return text
+  const sign = '… (cut)'
+  const room = maxBytes - 9
+  let bytes = 0
+  let kept = 0
+  for (const character of text) {
+    const code = character.codePointAt(0) ?? 0
+    bytes += code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4
+    if (bytes > maxBytes) return text.slice(0, kept) + sign
+    if (bytes <= room) kept += character.length
+  }
+  return text
+}
+
+function setHidden(error: Error, key: 'name' | 'stack', value: string): void {
+  Object.defineProperty(error, key, { value, writable: true, configurable: true })
+}

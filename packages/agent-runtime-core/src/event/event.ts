@@ -1,0 +1,371 @@
+import type { BudgetField, BudgetSum } from '../budget/budget.ts'
+import type { ChildPolicy } from '../child/child.ts'
+import type { Divergence } from '../history/divergence.ts'
+import type { Lane } from '../task/lane.ts'
+import type { LeaseEndReason } from '../lease/lease.ts'
+import type { LimitedAmount, ProfileTerms } from '../profile/profile.ts'
+import type { OversightMode } from '../approval/oversight-mode.ts'
+import type { FinalState } from '../task/states.ts'
+import type { UsageSum } from '../budget/usage.ts'
+import type { AdmissionVerdict } from '../submit/verdict.ts'
+import type { WaitKind, WaitOutcome } from '../wait/wait.ts'
+
+/** Why a submission was refused. Source: `docs/semantics.md 1.1`. */
+export const rejectionReasons = [
+  'unknown_task_type',
+  'invalid_payload',
+  'queue_full',
+  'backpressure',
+  'circuit_open',
+  'swarm_full',
+  'swarm_overloaded',
+  'budget_exceeded',
+  'quota_exceeded',
+] as const
+export type RejectionReason = (typeof rejectionReasons)[number]
+
+/** What a waiting task waits for. Source: `docs/semantics.md 1.1`. */
+export const waitReasons = ['approval', 'signal', 'timer', 'children', 'budget', 'divergence'] as const
+export type WaitReason = (typeof waitReasons)[number]
+
+/** What kind of end a failed task met. Source: `docs/semantics.md 1.1, 8.8`. */
+export const failureKinds = [
+  'error',
+  'timeout',
+  'hard_limit',
+  'poisoned',
+  'schema_mismatch',
+  'invalid_output',
+  'limit_exceeded',
+  'not_approved',
+  'budget_exceeded',
+  'lease_lost',
+] as const
+export type FailureKind = (typeof failureKinds)[number]
+
+/** Why a running task went back to the queue. */
+export type RequeueReason = Extract<
+  LeaseEndReason,
+  'expired' | 'owner_dead' | 'retry' | 'rate_limited' | 'yielded' | 'drained'
+>
+
+/**
+ * The data of each stored event, as it stands in canonical JSON. `input`, `output`, `result` and `error` hold values in the
+ * codec's form (see {@link encode}), or `{ "$blob": sha256, "size": n }` when they were too large to stand inline.
+ */
+export interface EventData {
+  'task.queued': {
+    type: string
+    lane: Lane
+    input: unknown
+    /** Its name in its swarm. */
+    agent?: string
+    /** In whole tokens, ms and steps, and millionths. */
+    budget?: { limits: BudgetSum; soft: BudgetSum }
+    client?: string
+    /** An estimate. */
+    cost?: number
+    dueAt?: number
+    /** The task whose submission and memos it began with. */
+    forkOf?: string
+    /** Its caller runs it, under a lease of its own. */
+    held?: true
+    idempotencyKey?: string
+    labels?: Record<string, string>
+    model?: string
+    /** The task that spawned it. */
+    parentId?: string
+    /** What its leases are held to, where that is not what its task type says. */
+    profile?: ProfileTerms
+    /** The schedule that submitted it, and the time that it is the run for; one that was triggered by hand is for none. */
+    schedule?: string
+    scheduledFor?: number
+    /** What it was promised of the budget of its swarm. */
+    share?: { cpuTimeUs?: number; memoryBytes?: number }
+    swarm?: string
+    tools?: string[]
+    timeoutMs?: number
+    tokens?: number
+    trace?: Record<string, string>
+  }
+  'task.rejected': {
+    type: string
+    lane: Lane
+    reason: RejectionReason
+    message: string
+    /** What it was decided on, at that instant. */
+    verdict?: AdmissionVerdict
+  }
+  'task.started': {
+    attempt: number
+    /** What it added to its client's virtual time, in millionths; where there are shares, at the first start only. */
+    charge?: number
+    lane: Lane
+    type: string
+    dispatch: number
+    fencingToken: number
+    leaseId: string
+    workerId: string
+    /** From the moment the task could be claimed to its claim. */
+    waitMs: number
+  }
+  'task.waiting': {
+    reason: WaitReason
+    leaseId: string
+    /** What runs of steps used up that came to nothing. */
+    charged?: UsageSum
+    /** All that it waits for, in the order of the calls. */
+    waits: readonly { key: string; kind: WaitKind; name?: string; position: number }[]
+    /** By key; only waits that have a time. */
+    dueAt?: Record<string, number>
+    /** Where code and history part, when that is the reason; it waits for nothing else then. */
+    divergence?: Divergence
+    /** The task whose budget asks, when that is the reason; it waits for nothing else then. */
+    budget?: string
+  }
+  /** A wait ended, and the task goes on; or somebody put back a task that was parked because code and history part. */
+  'task.resumed': ({ reason: WaitKind } & ResolvedWait) | { reason: 'divergence' | 'budget'; key?: never }
+  'task.requeued': {
+    attempt: number
+    reason: RequeueReason
+    leaseId: string
+    /** What was used up and told by no step, in whole tokens and millionths. */
+    charged?: UsageSum
+    backOff?: BlockedQuotas
+    dueAt?: number
+    error?: unknown
+  }
+  'task.completed': { output: unknown; leaseId: string; durationMs: number; charged?: UsageSum }
+  'task.failed': {
+    kind: FailureKind
+    error: unknown
+    leaseId?: string
+    durationMs?: number
+    charged?: UsageSum
+    /** By key, the waits whose end the error tells. */
+    waits?: readonly string[]
+    backOff?: BlockedQuotas
+    /** Of `not_approved`: the approval that was not given, and how it ended; `value` is said by no human. */
+    key?: string
+    outcome?: 'rejected' | 'timed_out'
+    value?: { by: string }
+  }
+  'task.canceled': { from: 'queued' | 'running' | 'waiting'; reason?: string; leaseId?: string }
+  /** A wait that began while the pass goes on with its steps. */
+  'wait.started': { key: string; kind: WaitKind; name?: string; position: number; dueAt?: number }
+  /** A wait ended in the pass in which it was asked for. */
+  'wait.resolved': ResolvedWait
+  'signal.received': { name: string; value: unknown }
+  /** A wait for a human's verdict began; `asked` is false when a spot check let it through. */
+  'approval.requested': {
+    key: string
+    position: number
+    artifact: unknown
+    asked: boolean
+    mode: OversightMode
+    maxRetries: number
+    dueAt?: number
+    draw?: number
+  }
+  /** The verdict on the request of this seq; the handler hears of it when its wait ends. */
+  'approval.resolved': {
+    key: string
+    outcome: 'approved' | 'rejected'
+    requestId: number
+    value: { by?: string; feedback?: string; value?: unknown }
+  }
+  /** The intent of a step whose effect is not to be repeated unseen. */
+  'step.started': { key: string; position: number; inputHash?: string }
+  /**
+   * A step that was started in the task that this one is a fork of, and of which nobody knows how it ended: how often, when last, and
+   * the idempotency key that it had there, and has here.
+   */
+  'doubt.inherited': {
+    effectKey: string
+    inputHash?: string
+    key: string
+    position: number
+    startedAt: number
+    starts: number
+  }
+  'step.completed': {
+    key: string
+    position: number
+    result: unknown
+    inputHash?: string
+    durationMs: number
+    charged?: UsageSum
+    /** It is the decision of branches; what they recorded stands at the same position, before it. */
+    branches?: 'race' | 'all'
+    /** The keys that its branches used up, whatever became of the calls: nothing else of the task may have one of them. */
+    branchKeys?: string[]
+    /** It was called in a branch itself. */
+    nested?: true
+    dropped?: string[]
+    /** Children of branches that were given up: they were canceled and are forgotten. */
+    droppedChildren?: string[]
+  }
+  /** A memo that a fork has of the task it was forked from. */
+  'step.inherited': EventData['step.completed']
+  'wait.inherited': ResolvedWait
+  'step.failed': {
+    key: string
+    position: number
+    error: unknown
+    durationMs: number
+    charged?: UsageSum
+    backOff?: BlockedQuotas
+    /** The retry that follows, from 1; absent when it failed for good. */
+    retry?: number
+    dropped?: string[]
+    droppedChildren?: string[]
+  }
+  /** A memo, like a step's: the key stands for this child from now on. */
+  'child.spawned': {
+    key: string
+    policy: ChildPolicy
+    position: number
+    taskId: string
+    type: string
+    /** The wait for room that it ends. */
+    dropped?: string[]
+  }
+  /** A child that a fork has of the task it was forked from; its end follows. */
+  'child.inherited': EventData['child.spawned']
+  /** `value` is what the parent's call is answered with. */
+  'child.ended': { key: string; name: string; state: FinalState; taskId: string; value: ChildEnd }
+  'checkpoint.created': { hash: string; size: number }
+  /** The lease used more than a soft limit says; told once. */
+  'limit.warned': { amount: LimitedAmount; leaseId: string; limit: number; used: number }
+  /** A soft line of the task's budget was passed; amounts as in `task.queued`. */
+  'budget.asked': { field: BudgetField; by: string; line: number; used: number }
+  /** Somebody let the tree go on: what the limits were raised by. */
+  'budget.continued': { raised: BudgetSum }
+  'task.leaked': { leaseId: string; afterMs: number }
+  /** What was used up behind a lease that had ended already. */
+  'task.charged': { charged: UsageSum; leaseId: string }
+}
+
+/** The quotas that a provider's refusal blocked, and until when, epoch ms. */
+interface BlockedQuotas {
+  keys: string[]
+  until: number
+}
+
+/** How a child ended, with its output or error in the codec's form. */
+export type ChildEnd =
+  | { state: 'completed'; output: unknown }
+  | { state: 'failed'; kind: FailureKind; error: unknown }
+  | { state: 'canceled'; reason?: string }
+
+/**
+ * How a wait ended; `value` is what came. `since`: a rejection voids the memos made after that seq. In a fork it is the seq of the
+ * last approval inherited before it.
+ */
+interface ResolvedWait {
+  key: string
+  kind: WaitKind
+  name?: string
+  outcome: WaitOutcome
+  position: number
+  since?: number
+  value?: unknown
+  /** Waits that went with a rejection: back-offs, and questions about steps in doubt. */
+  dropped?: string[]
+}
+
+/**
+ * The names of events, frozen: later versions add some and change none. `stored` ones are rows of a task's chain; the others
+ * are published only, from the row of the transition that they belong to, or, those of evaluations, in the process that wrote. Source: `docs/semantics.md 1.6`.
+ */
+export const eventCatalogue = {
+  'task.queued': { stored: true },
+  'task.rejected': { stored: true },
+  'task.started': { stored: true },
+  'task.waiting': { stored: true },
+  'task.resumed': { stored: true },
+  'task.requeued': { stored: true },
+  'task.completed': { stored: true },
+  'task.failed': { stored: true },
+  'task.canceled': { stored: true },
+  'task.preempted': { stored: false },
+  'task.leaked': { stored: true },
+  'task.charged': { stored: true },
+  'lease.acquired': { stored: false },
+  'lease.expired': { stored: false },
+  'lease.lost': { stored: false },
+  'lease.released': { stored: false },
+  'step.started': { stored: true },
+  'step.completed': { stored: true },
+  'step.replayed': { stored: false },
+  'step.failed': { stored: true },
+  'checkpoint.created': { stored: true },
+  'step.inherited': { stored: true },
+  'wait.inherited': { stored: true },
+  'doubt.inherited': { stored: true },
+  'wait.started': { stored: true },
+  'wait.resolved': { stored: true },
+  'signal.received': { stored: true },
+  'child.spawned': { stored: true },
+  'child.inherited': { stored: true },
+  'child.ended': { stored: true },
+  'approval.requested': { stored: true },
+  'approval.resolved': { stored: true },
+  'limit.warned': { stored: true },
+  'budget.asked': { stored: true },
+  'budget.continued': { stored: true },
+  'attempt.restarted': { stored: false },
+  'evaluation.recorded': { stored: false },
+  'evaluation.drifted': { stored: false },
+} as const satisfies Record<string, { stored: boolean }>
+
+/** The name of an event. */
+export type EventType = keyof typeof eventCatalogue
+
+/** The event that a scheduler paper's telemetry name stands for. Source: agent-scheduler-paper 7.7; `docs/semantics.md 1.6`. */
+export const paperEvents = {
+  agent_started: ['task.queued'],
+  step_completed: ['step.completed'],
+  step_replayed: ['step.replayed'],
+  step_failed: ['step.failed'],
+  job_assigned: ['task.started'],
+  approval_requested: ['approval.requested'],
+  checkpoint_created: ['checkpoint.created'],
+  job_completed: ['task.completed'],
+  agent_cancelled: ['task.canceled'],
+  agent_terminated: ['task.completed', 'task.failed', 'task.canceled', 'task.rejected'],
+} as const satisfies Record<string, readonly EventType[]>
+
+/**
+ * An event as the store hands it out: a fact of one task, in the past tense. `seq` rises by one within the task without a
+ * gap; published-only events carry the `seq` of the row they came from. `data` is canonical JSON text, `hash` the integrity
+ * chain up to this event in hex (64 digits).
+ */
+export interface StoredEvent {
+  readonly taskId: string
+  readonly seq: number
+  readonly type: EventType
+  /** Epoch ms by the store's clock. */
+  readonly at: number
+  readonly data: string
+  readonly hash: string
+  /** Further names this fact is published under (`lease.*`); absent when read back. Source: `docs/semantics.md 1.3`. */
+  readonly also?: readonly EventType[]
+  /** True when another process committed it; absent when read back. */
+  readonly elsewhere?: boolean
+}
+
+/** A stretch of a task's output stream; `seq` is the stream's own, from 1. Source: `docs/semantics.md 9`. */
+export interface OutputChunk {
+  readonly taskId: string
+  readonly seq: number
+  readonly attempt: number
+  readonly at: number
+  /** The emitted value in the codec's form. */
+  readonly data: string
+  /**
+   * How many rejections the handler had had when it emitted this itself, so that a later pass would emit it again; absent of what a
+   * step emitted. Source: `docs/semantics.md 9.4`.
+   */
+  readonly round?: number
+}

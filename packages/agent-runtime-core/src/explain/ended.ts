@@ -1,0 +1,94 @@
+import type { BudgetField } from '../budget/budget.ts'
+import type { ExecutionConfig } from '../config/schema.ts'
+import { circuitStateAt, decideCircuit, scarNow } from '../route/circuit.ts'
+import type { CircuitRow } from '../route/row.ts'
+import type { CanceledBy, Explanation, FailureReason } from '../store/explanation.ts'
+import type { TaskRow } from '../task/row.ts'
+import type { TaskRecord } from '../task/schema.ts'
+
+/** Why a task failed. `circuit`: that of its route, if there is one. */
+export function failureReason(
+  { attempt, crashes }: Pick<TaskRow, 'attempt' | 'crashes'>,
+  record: Extract<TaskRecord, { state: 'failed' }>,
+  circuit: CircuitRow | undefined,
+  leaseAt: number,
+  config: ExecutionConfig,
+): FailureReason {
+  const error = JSON.parse(record.error) as PlainError
+  const found = circuitOf(circuit, leaseAt, config)
+  return {
+    kind: record.kind,
+    message: messageIn(error),
+    ...(typeof error.code === 'string' ? { code: error.code } : {}),
+    attempt,
+    crashes,
+    ...budgetIn(record.kind, error),
+    ...(found === undefined ? {} : { circuit: found }),
+  }
+}
+
+/** Who canceled a task. */
+export function cancelReason({
+  reason,
+  parent,
+  swarm,
+}: Extract<TaskRecord, { state: 'canceled' }>): Explanation['canceled'] {
+  const by = canceledBy(reason, { isChild: parent !== undefined, isAgent: swarm !== undefined })
+  return {
+    by,
+    ...(parent === undefined || by === 'caller' || by === 'swarm' ? {} : { parent }),
+    ...(swarm !== undefined && by === 'swarm' ? { swarm } : {}),
+  }
+}
+
+function circuitOf(
+  row: CircuitRow | undefined,
+  leaseAt: number,
+  config: ExecutionConfig,
+): FailureReason['circuit'] {
+  if (row === undefined || row.state === 'closed') return undefined
+  const verdict = decideCircuit(row, leaseAt, config)
+  return {
+    route: row.route,
+    state: circuitStateAt(row, leaseAt, config),
+    scar: scarNow(row, leaseAt),
+    retryAfterMs: verdict.admitted ? 0 : verdict.retryAfterMs,
+  }
+}
+
+interface PlainError {
+  readonly message?: unknown
+  readonly code?: unknown
+  readonly details?: unknown
+}
+
+/** The first line of an error's message, cut where nobody reads on. */
+function messageIn({ message }: PlainError): string {
+  const [line = ''] = typeof message === 'string' ? message.trim().split(/[\r\n]/, 1) : []
+  return line.length > MAX_MESSAGE ? `${line.slice(0, MAX_MESSAGE)}…` : line
+}
+
+const MAX_MESSAGE = 300
+
+function budgetIn(
+  kind: TaskRecord['state'] | FailureReason['kind'],
+  { details }: PlainError,
+): Pick<FailureReason, 'budget'> {
+  if (kind !== 'budget_exceeded' || typeof details !== 'object' || details === null) return {}
+  const { budget, field, limit, used, stopped } = details as Readonly<Record<string, unknown>>
+  if (typeof budget !== 'string' || typeof limit !== 'number' || typeof used !== 'number') return {}
+  return { budget: { taskId: budget, field: field as BudgetField, limit, used, stopped: stopped === true } }
+}
+
+/** The runtime says in its own words why it cancels what belongs to another task or a swarm. */
+function canceledBy(
+  reason: string | undefined,
+  { isChild, isAgent }: { readonly isChild: boolean; readonly isAgent: boolean },
+): CanceledBy {
+  if (reason === undefined) return 'caller'
+  if (isAgent && /^(shed: )?the swarm '/.test(reason)) return 'swarm'
+  if (!isChild) return 'caller'
+  if (reason === 'a budget above it was exceeded') return 'budget'
+  if (reason === 'its branch was given up' || reason === 'its parent was sent back') return 'branch'
+  return /^its parent (was canceled|has )/.test(reason) ? 'parent' : 'caller'
+}

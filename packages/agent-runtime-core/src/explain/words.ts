@@ -1,0 +1,82 @@
+import { keyText } from '../step/key-text.ts'
+import { isDoubt } from '../step/doubt.ts'
+import { childKeyOf, isPatience } from '../child/child.ts'
+import type { BudgetRecord } from '../budget/budget.ts'
+import { describeDivergence, type Divergence } from '../history/divergence.ts'
+import { RETRY_KEY } from '../history/replay.ts'
+import type { OpenChildren, Requeues } from '../store/explanation.ts'
+import type { TaskRecord } from '../task/schema.ts'
+import type { OpenWait } from '../wait/wait.ts'
+
+/** Why a task that was started before is due at a time. */
+export function sinceText(last: Requeues['last'] | undefined): string {
+  if (last?.backOff !== undefined)
+    return `: the provider of ${last.backOff.keys.join(', ')} refused it until then`
+  return last?.reason === 'retry' ? ', to be tried again' : ''
+}
+
+/** What a waiting task waits for. `asks`: the budget that asks; `hasFailed`: whether a step of that key has failed. */
+export function waitingText(
+  record: Extract<TaskRecord, { state: 'waiting' }>,
+  asks: BudgetRecord | undefined,
+  children: OpenChildren | undefined,
+  hasFailed: (step: string) => boolean,
+): string {
+  if (record.waitingFor === 'budget') return budgetText(record.taskId, asks)
+  if (record.divergence !== undefined) return parkedText(record.divergence)
+  return `waits for ${waitsText(record.waits, hasFailed)}${idleText(record.waits, children)}`
+}
+
+/** Of children that are waited for: those that nothing that runs could ever start. */
+function idleText(waits: readonly OpenWait[], children: OpenChildren | undefined): string {
+  const keys = new Set(waits.flatMap(({ kind, name = '' }) => (kind === 'child' ? [childKeyOf(name)] : [])))
+  const idle = (children?.first ?? []).filter(({ key, waitsFor }) => waitsFor === 'worker' && keys.has(key))
+  const types = [...new Set(idle.map(({ type }) => type))]
+  return types.length === 0 ? '' : `; no worker runs type ${types.join(' or ')}`
+}
+
+function budgetText(taskId: string, asks: BudgetRecord | undefined): string {
+  const answer = 'answer it with budgets.continue or budgets.stop'
+  if (asks?.asks === undefined) return `is parked: a budget above it has passed a soft line; ${answer}`
+  const { field, by } = asks.asks
+  const whose = asks.taskId === taskId ? 'its budget' : `the budget of task ${asks.taskId}`
+  const passed = by === taskId ? '' : `, passed by task ${by}`
+  return `is parked: ${whose} has passed its soft line, ${asks.used[field]} of ${asks.limits[field]} ${field} are used${passed}; ${answer}`
+}
+
+function parkedText(divergence: Divergence): string {
+  const text = describeDivergence(divergence)
+  return divergence.kind === 'history_edited'
+    ? `is parked, ${text}; restore its rows of the table event from a backup, then resume it`
+    : `is parked, its code and its history part: ${text}; resume it once the code fits`
+}
+
+/** Children are counted, and the first few named. */
+function waitsText(waits: readonly OpenWait[], hasFailed: (step: string) => boolean): string {
+  const keys = waits.flatMap(({ kind, name = '' }) => (kind === 'child' ? [`'${childKeyOf(name)}'`] : []))
+  const more = keys.length > MAX_NAMED ? ` and ${keys.length - MAX_NAMED} more` : ''
+  const children = `${keys.length === 1 ? 'the child' : `${keys.length} children:`} ${keys.slice(0, MAX_NAMED).join(', ')}${more}`
+  const others = waits
+    .filter(({ kind, key }) => kind !== 'child' && !isPatience(key))
+    .map((wait) => waitText(wait, hasFailed))
+  return [...(keys.length === 0 ? [] : [children]), ...others].join(' or ')
+}
+
+/** More names than that are read by nobody. */
+const MAX_NAMED = 5
+
+/** The runtime's own timers: before a step is tried again, or a child for which there was no room is submitted again. */
+function retryText(key: string, hasFailed: (step: string) => boolean): string {
+  const [nth = '', ...rest] = key.slice(RETRY_KEY.length).split('/')
+  const tried = rest.join('/')
+  if (nth.startsWith('limit-')) return `the provider that refused '${tried}'`
+  return hasFailed(tried) ? `the next try of '${tried}'` : `room for the child '${tried}'`
+}
+
+function waitText({ key, kind, name, dueAt }: OpenWait, hasFailed: (step: string) => boolean): string {
+  const until = dueAt === undefined ? '' : ` until ${new Date(dueAt).toISOString()}`
+  if (isDoubt(key)) return `an answer to ${keyText(key)}`
+  if (kind === 'approval') return `the approval '${key}'${until}`
+  if (key.startsWith(RETRY_KEY)) return `${retryText(key, hasFailed)}${until}`
+  return kind === 'timer' ? `${keyText(key)}${until}` : `the signal '${name ?? key}'${until}`
+}

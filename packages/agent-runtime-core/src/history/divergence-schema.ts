@@ -1,0 +1,19 @@
+import { z } from 'zod'
+import { divergenceKinds } from './divergence.ts'
+
+/** The first place at which a handler's code and its task's history part. Source: `docs/semantics.md 6.4`. */
+export const Divergence = z.strictObject({
+  kind: z.enum(divergenceKinds),
+  /** The key of the call; of a `missing_step` that of the call that was recorded and did not come; empty of `history_edited`. */
+  key: z.string(),
+  /** The place of the call in its pass, from 0; of a `missing_step` its place in the history. */
+  position: z.int().min(0),
+  /**
+   * What the history has: the key there, the kind of call of that key (`step`, `timer`, `signal`), the hash of the input, the position. Of
+   * `history_edited`: which event should be there, by the start of its hash; `actual` says which is.
+   */
+  expected: z.string(),
+  /** What the code has in its place, in the same terms; absent when the handler returned instead. */
+  actual: z.string().optional(),
+})
+export type Divergence = z.infer<typeof Divergence>

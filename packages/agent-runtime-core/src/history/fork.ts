@@ -1,0 +1,383 @@
+import { childName, isPatience, patientFor } from '../child/child.ts'
+import { canonical } from '../codec/codec.ts'
+import { TAG } from '../codec/write.ts'
+import type { StartedStep } from '../step/doubt.ts'
+import { isLimit, isRetryWait, branchLimitKey } from './replay.ts'
+import type { EventData } from '../event/event.ts'
+import { idempotencyKey } from '../submit/idempotency.ts'
+import { isFinal } from '../task/states.ts'
+import type { OutcomeOf, Write } from '../store/port.ts'
+import type { Submission } from '../submit/submission.ts'
+import type { History, MemoRow } from './row.ts'
+import type { TaskRow } from '../task/row.ts'
+import type { WaitKind } from '../wait/wait.ts'
+import { submitOne } from '../submit/submit.ts'
+import { deliver } from '../wait/signal.ts'
+import type { WorkingSet } from '../transition/working-set.ts'
+
+/**
+ * A new task with the submission of another and the memos it had before a step; the other stays as it is. Source:
+ * `docs/semantics.md 1.2, 6.3`.
+ */
+export function fork(ws: WorkingSet, it: Write<'fork'>): OutcomeOf<'fork'> {
+  const number = ws.taskNumber(it.taskId)
+  const source = number === undefined ? undefined : ws.task(number)
+  const history = number === undefined ? undefined : ws.base.histories.get(number)
+  if (source === undefined || history === undefined || source.state === 'rejected')
+    return { as: 'unknown_task' }
+  const isParked = source.waitReason === 'divergence'
+  if (it.onlyOver && !isParked && (!isFinal(source.state) || source.state === 'completed'))
+    return { as: 'not_over', state: source.state }
+
+  if ('fault' in history) return { as: 'edited', fault: history.fault }
+  if ((JSON.parse(history.submission) as EventData['task.queued']).held === true) return { as: 'held' }
+
+  const { memos: all, rejections, ends } = readMemos(ws, source, history.memos)
+  const memos = it.onlyOver ? withoutWhatFailedIt(source, history, all) : all
+  const from = it.fromStep === undefined ? undefined : callOf(memos, it.fromStep)
+  if (it.fromStep !== undefined && from === undefined)
+    return { as: 'unknown_step', key: it.fromStep, ...doubtOf(history.doubts, it.fromStep) }
+  const isBefore = ({ position }: { readonly position: number }) =>
+    from === undefined || position < from.data.position
+  const kept = memos.filter(({ data }) => isBefore(data))
+  const doubts = history.doubts.filter(isBefore)
+  const steps = [
+    ...kept
+      .filter(({ type }) => isStep(type))
+      .map(({ seq, data: { key, position } }) => ({ key, position, seq })),
+    ...doubts,
+  ]
+  for (const key of Object.keys(it.edits)) {
+    const step = steps.find((known) => known.key === key)
+    if (step === undefined)
+      return { as: 'not_editable', key, ...recordedAs(history.memos, key), ...doubtOf(history.doubts, key) }
+    const decision = decisionOver(kept, step)
+    if (decision !== undefined) return { as: 'inside_decision', key, decision }
+    const wrong = wrongDecision(kept, key, it.edits[key] ?? 'null')
+    if (wrong !== undefined) return { as: 'no_decision', key, ...wrong }
+  }
+
+  const forkedAt = canonical([source.id, it.fromStep ?? null, it.edits])
+  const change = { ...it.change, forkOf: it.taskId, forkedAt }
+  const receipt = submitOne(ws, namedAnew(ws, { ...submissionOf(history.submission), ...change }))
+  if (receipt.accepted && !receipt.deduplicated) {
+    const told = kept.flatMap((memo) => ends.get(memo) ?? [])
+    const open = doubts
+      .filter((doubt) => decisionOver(kept, doubt) === undefined)
+      .map((doubt) => doubtMemo(ws, source, doubt, { rejections, edits: it.edits }))
+    const own = [...kept, ...open].toSorted((a, b) => a.seq - b.seq)
+    const inherited = [...own, ...rejectionsOver(own, rejections), ...told].toSorted((a, b) => a.seq - b.seq)
+    inheritAll(ws, source, receipt.sequence, inherited, it.edits)
+  }
+  return { as: 'submitted', receipt }
+}
+
+/** An agent stays one of its swarm; beside itself, which lives, it has a name of its own. */
+function namedAnew(ws: WorkingSet, it: Submission): Submission {
+  if (it.swarm === undefined || it.agent === undefined) return it
+  const isTaken = ws.agentsOf(it.swarm).some(({ agent }) => agent === it.agent)
+  return isTaken ? { ...it, agent: `${it.agent} ${ws.ids.task(ws.nextTask)}` } : it
+}
+
+/**
+ * A task that failed of how a wait had ended would fail of it again at once: that wait is asked anew, and so are those that ended likewise
+ * after it, unless something was recorded since. It is the one that the failure names; where that names none, the last memo, if no step
+ * failed after it. What a handler got over stays, with all that it did since.
+ */
+function withoutWhatFailedIt(
+  source: TaskRow,
+  { failedOf, lastFailure }: Exclude<History, { fault: unknown }>,
+  memos: readonly Memo[],
+): readonly Memo[] {
+  if (source.state !== 'failed') return memos
+  const last = memos.at(-1)
+  const first =
+    memos.find((memo) => isThrown(memo) && failedOf.includes(memo.data.key)) ??
+    (last !== undefined && isThrown(last) && last.seq > lastFailure ? last : undefined)
+  if (first === undefined) return memos
+  const wentOn = Math.max(lastFailure, ...memos.filter((memo) => !isThrown(memo)).map(({ seq }) => seq))
+  const isGotOver = (memo: Memo) =>
+    memo !== first && !failedOf.includes(memo.data.key) && memo.seq < Math.max(first.seq, wentOn)
+  return memos.filter((memo) => !isThrown(memo) || isGotOver(memo))
+}
+
+/** Whether the wait's end is an error for whoever asked. */
+function isThrown({ data }: Memo): boolean {
+  if (!('kind' in data)) return false
+  return (
+    data.outcome === 'timed_out' || data.outcome === 'rejected' || isPatience(data.key) || isLimit(data.key)
+  )
+}
+
+/** The race or all, decided, in a branch of which the step ran: branches have the position of the call around them. */
+function decisionOver(
+  kept: readonly Memo[],
+  step: { readonly position: number; readonly seq: number },
+): string | undefined {
+  return kept.findLast(
+    ({ seq, data }) => data.branches !== undefined && data.position === step.position && seq > step.seq,
+  )?.data.key
+}
+
+/** A step or a wait by its key; a race or an all whose time was over has the memo of its limit only. */
+function callOf(memos: readonly Memo[], key: string): Memo | undefined {
+  return (
+    memos.find(({ data }) => data.key === key) ?? memos.find(({ data }) => data.key === branchLimitKey(key))
+  )
+}
+
+/** What an edit would have to be that takes the place of a decision; undefined where it is no edit of one, or is one. */
+function wrongDecision(
+  kept: readonly Memo[],
+  key: string,
+  edit: string,
+): { readonly branches: 'race' | 'all'; readonly names: readonly string[] } | undefined {
+  const memo = kept.find(({ type, data }) => isStep(type) && data.key === key)
+  const branches = memo?.data.branches
+  if (memo === undefined || branches === undefined) return undefined
+  const given: unknown = JSON.parse(edit)
+  const keys = propertiesOf(given)
+  if (branches === 'race') {
+    const isWon =
+      keys?.length === 2 &&
+      keys.includes('value') &&
+      typeof (given as { winner?: unknown }).winner === 'string'
+    return isWon ? undefined : { branches, names: [] }
+  }
+  // What a long result is made of stands elsewhere.
+  const result = (memo.data as EventData['step.completed']).result
+  const names = memo.blob === null ? propertiesOf(result) : undefined
+  if (keys === undefined) return { branches, names: names ?? [] }
+  const isSame =
+    names === undefined || (keys.length === names.length && names.every((name) => keys.includes(name)))
+  return isSame ? undefined : { branches, names }
+}
+
+/** Of a plain object in the codec's form: its keys. */
+function propertiesOf(value: unknown): readonly string[] | undefined {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
+  const keys = Object.keys(value)
+  if (!keys.includes(TAG)) return keys
+  const [tag, own] = (value as { [TAG]: readonly unknown[] })[TAG]
+  return tag === 'Object' ? Object.keys(own as object) : undefined
+}
+
+function doubtOf(doubts: readonly StartedStep[], key: string): { readonly inDoubt?: true } {
+  return doubts.some((doubt) => doubt.key === key) ? { inDoubt: true } : {}
+}
+
+/** A step in doubt, as the fork has it: still in doubt, under the key by which its effect is known; or over, with the result that is given for it. */
+function doubtMemo(
+  ws: WorkingSet,
+  source: TaskRow,
+  it: StartedStep,
+  { rejections, edits }: { readonly rejections: readonly Memo[]; readonly edits: Write<'fork'>['edits'] },
+): Memo {
+  const { inDoubt: _, seq, ...doubt } = it
+  const { key, position, inputHash } = doubt
+  const input = inputHash === undefined ? {} : { inputHash }
+  if (Object.hasOwn(edits, key)) {
+    const data = { ...input, durationMs: 0, key, position, result: null }
+    return { seq, type: 'step.inherited', data, blob: null }
+  }
+  const taskId = source.explicitId ?? ws.ids.task(source.id)
+  const generation = rejections.filter((rejection) => rejection.seq < seq).length
+  const effectKey = doubt.effectKey ?? idempotencyKey(ws.around, taskId, key, inputHash ?? null, generation)
+  return { seq, type: 'doubt.inherited', data: { ...doubt, effectKey }, blob: null }
+}
+
+/** Those under which something kept was made. One that counts from an approval that is not kept was over before it is asked for anew. */
+function rejectionsOver(kept: readonly Memo[], rejections: readonly Memo[]): readonly Memo[] {
+  const last = kept.at(-1)?.seq ?? 0
+  const starts = new Set([0, ...kept.filter(({ data }) => isApproval(data)).map(({ seq }) => seq)])
+  return rejections.filter(({ seq, data }) => seq < last && starts.has(data.since ?? 0))
+}
+
+/** In the order of the history that they are from, so that whoever stood first in it does so here. */
+function inheritAll(
+  ws: WorkingSet,
+  source: TaskRow,
+  id: number,
+  all: readonly (Memo | ChildEnded)[],
+  edits: Write<'fork'>['edits'],
+): void {
+  let approvedSeq = 0
+  for (const memo of all)
+    if (memo.type === 'child.ended') tellEnd(ws, id, memo as ChildEnded)
+    else if (isChild(memo.type)) inheritChild(ws, source, id, memo)
+    else {
+      const { data } = memo
+      const own = data.since === undefined ? data : { ...data, since: approvedSeq }
+      inherit(ws, id, { ...memo, data: own }, edits)
+      if (isApproval(data)) approvedSeq = ws.taskNow({ id }).seq
+    }
+}
+
+function recordedAs(rows: readonly MemoRow[], key: string): { readonly recorded?: 'step' | WaitKind } {
+  for (const { type, data } of rows) {
+    const memo = JSON.parse(data) as { readonly key?: string; readonly kind?: WaitKind }
+    if (memo.key === key) return { recorded: isStep(type) ? 'step' : (memo.kind ?? 'child') }
+  }
+  return {}
+}
+
+/** The data of the events that are memos. */
+type MemoData = (
+  | EventData['step.completed']
+  | EventData['wait.resolved']
+  | EventData['child.spawned']
+  | EventData['doubt.inherited']
+) & {
+  reason?: string
+  since?: number
+  branches?: 'race' | 'all'
+  dropped?: string[]
+  droppedChildren?: string[]
+}
+
+/**
+ * The memos that a fork can have. Of the children only those that completed: the others are spawned anew, as a step that failed is run
+ * anew. That they ended is told again, so the waits for it are not kept, nor the patience that ended only after them. Steps have all
+ * their tries again, so the waits between those are not kept either.
+ */
+function readMemos(
+  ws: WorkingSet,
+  source: TaskRow,
+  rows: readonly MemoRow[],
+): {
+  readonly memos: readonly Memo[]
+  readonly rejections: readonly Memo[]
+  readonly ends: ReadonlyMap<Memo, ChildEnded>
+} {
+  const completed = new Map<string, ChildEnded>()
+  const answered = new Set<string>()
+  const rejections: Memo[] = []
+  const memos: Memo[] = []
+  for (const row of rows) {
+    const data = JSON.parse(row.data) as MemoData | EventData['child.ended']
+    if ((data as MemoData).reason === 'divergence' || (data as MemoData).reason === 'budget') continue
+    if (row.type === 'child.ended') {
+      if ((data as EventData['child.ended']).state === 'completed')
+        completed.set(data.key, { ...row, type: row.type })
+      continue
+    }
+    const memo: Memo = { ...row, data: data as MemoData }
+    if (memo.data.since !== undefined) rejections.push(memo)
+    else if (!('kind' in memo.data)) memos.push(memo)
+    else if (memo.data.kind === 'child') answered.add(data.key)
+    else if (
+      !isRetryWait(data.key) &&
+      !(isPatience(data.key) && answered.has(childName(patientFor(data.key))))
+    )
+      memos.push(memo)
+  }
+  const ends = new Map<Memo, ChildEnded>()
+  const kept = memos.filter((memo) => {
+    if (!isChild(memo.type)) return true
+    const end = completed.get(memo.data.key)
+    const child = ws.child(source.id, memo.data.key)
+    // One that was dropped has no row, or that of the child that came after it.
+    if (end === undefined || child?.seq !== memo.seq) return false
+    ends.set(memo, end)
+    return true
+  })
+  return { memos: kept, rejections, ends }
+}
+
+function isApproval(data: MemoData): boolean {
+  return (
+    'kind' in data && data.kind === 'approval' && (data.outcome === 'approved' || data.outcome === 'passed')
+  )
+}
+
+type ChildEnded = MemoRow & { readonly type: 'child.ended' }
+
+interface Memo extends Omit<MemoRow, 'data'> {
+  readonly data: MemoData
+}
+
+function isChild(type: MemoRow['type']): boolean {
+  return type === 'child.spawned' || type === 'child.inherited'
+}
+
+/** It did not run for this task, and it is over. */
+function inheritChild(ws: WorkingSet, source: TaskRow, id: number, { data }: Memo): void {
+  const { key, policy, position } = data as EventData['child.spawned']
+  const before = ws.child(source.id, key)
+  if (before === undefined) throw new Error(`child ${key} of task ${source.id} was not loaded`)
+  const { dropped: _, ...own } = data
+  const row = ws.move(ws.taskNow({ id }), {}, 'child.inherited', canonical(own))
+  const { seq } = row
+  ws.putChild({ parent: id, key, task: before.task, position, policy, seq, state: 'closed' })
+}
+
+/** The new task has it as if it had just come. */
+function tellEnd(ws: WorkingSet, id: number, { data, blob }: ChildEnded): void {
+  const { key } = JSON.parse(data) as EventData['child.ended']
+  const cut = data.indexOf(',"value":')
+  deliver(ws, ws.taskNow({ id }), {
+    event: 'child.ended',
+    fields: data.slice(1, cut),
+    name: childName(key),
+    value: { text: data.slice(cut + 9, -1), blob },
+  })
+}
+
+function isStep(type: MemoRow['type']): boolean {
+  return type === 'step.completed' || type === 'step.inherited'
+}
+
+function inherit(
+  ws: WorkingSet,
+  id: number,
+  { type, data, blob }: Memo,
+  edits: Write<'fork'>['edits'],
+): void {
+  const task = ws.taskNow({ id })
+  const { reason: _, dropped: __, droppedChildren: ___, ...own } = data
+  if (!isStep(type)) {
+    const event = type === 'doubt.inherited' ? type : 'wait.inherited'
+    ws.move(task, {}, event, canonical(own), undefined, blob)
+    return
+  }
+  const edit = Object.hasOwn(edits, own.key) ? edits[own.key] : undefined
+  const value = edit === undefined ? undefined : ws.inline(edit)
+  const text =
+    value === undefined
+      ? canonical(own)
+      : canonical({ ...own, result: null }).replace(/null}$/, () => `${value.text}}`)
+  const row = ws.move(
+    task,
+    { steps: task.steps + 1 },
+    'step.inherited',
+    text,
+    undefined,
+    value === undefined ? blob : value.blob,
+  )
+  ws.remember(id, own.key, row.seq)
+}
+
+/** What was submitted, from the event that says so; its id and its key stay the other task's. */
+function submissionOf(text: string): Submission {
+  const it = JSON.parse(text) as EventData['task.queued']
+  const { type, lane, input, budget, client, cost, labels, model, timeoutMs, tokens, tools, trace } = it
+  const { swarm, agent, profile, share } = it
+  return {
+    type,
+    lane,
+    input: canonical(input),
+    ...(client === undefined ? {} : { client }),
+    ...(labels === undefined ? {} : { labels }),
+    ...(model === undefined ? {} : { model }),
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    ...(tokens === undefined ? {} : { tokens }),
+    ...(cost === undefined ? {} : { cost }),
+    ...(budget === undefined ? {} : { budget }),
+    ...(tools === undefined ? {} : { tools }),
+    ...(trace === undefined ? {} : { trace }),
+    ...(swarm === undefined ? {} : { swarm }),
+    ...(agent === undefined ? {} : { agent }),
+    ...(profile === undefined ? {} : { profile }),
+    ...(share === undefined ? {} : { share }),
+  }
+}

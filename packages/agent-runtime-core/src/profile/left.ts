@@ -1,0 +1,33 @@
+import type { ResourceLimits, ResourcesLeft } from './profile.ts'
+import { restOf, shareOf } from '../swarm/agents.ts'
+import type { UsageRow } from './row.ts'
+import type { WorkingSet } from '../transition/working-set.ts'
+
+/** What the lease has left of CPU time and memory, as far as all that share it have said what they use. Source: `docs/semantics.md 10.6`. */
+export function leftOf(ws: WorkingSet, usage: UsageRow): ResourcesLeft {
+  const { hard = {} } = limitsOf(usage)
+  const swarm = usage.swarm === null ? undefined : ws.swarm(usage.swarm)
+  const own = shareOf(usage)
+  // What it was promised and has not used is kept for it, and no part of the rest.
+  const rest = swarm === undefined ? noLimit : restOf(ws, swarm)
+  const keptCpu = Math.max(0, (usage.promisedCpuUs ?? 0) - own.computeUs)
+  const keptMemory = Math.max(usage.memoryBytes, usage.promisedMemoryBytes ?? 0)
+  const cpu = Math.min((hard.cpuTimeUs ?? Infinity) - usage.computeUs, rest.cpuTimeUs + keptCpu)
+  const memory = Math.min(hard.memoryBytes ?? Infinity, rest.memoryBytes + keptMemory)
+  return { cpuTimeUs: amountOf(cpu), memoryBytes: amountOf(memory) }
+}
+
+const noLimit = { cpuTimeUs: Infinity, memoryBytes: Infinity }
+
+function amountOf(amount: number): number | null {
+  return Number.isFinite(amount) ? Math.max(0, amount) : null
+}
+
+/** Its own limits; an agent that was promised a share of the swarm's budget has no more than that. */
+export function limitsOf({ terms, promisedCpuUs, promisedMemoryBytes }: UsageRow): ResourceLimits {
+  if (promisedCpuUs === null && promisedMemoryBytes === null) return terms.limits
+  const { soft = {}, hard = {} } = terms.limits
+  const cpuTimeUs = Math.min(hard.cpuTimeUs ?? Infinity, promisedCpuUs ?? Infinity)
+  const memoryBytes = Math.min(hard.memoryBytes ?? Infinity, promisedMemoryBytes ?? Infinity)
+  return { soft, hard: { ...hard, cpuTimeUs, memoryBytes } }
+}

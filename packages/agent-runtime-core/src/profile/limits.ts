@@ -1,0 +1,29 @@
+import { limitedAmounts, type LimitedAmount, type ResourceLimit, type ResourceLimits } from './profile.ts'
+
+/** What a lease has used so far. */
+export type AmountsUsed = Readonly<Record<LimitedAmount, number>>
+
+/** A limit that usage is above. */
+export interface Excess {
+  readonly amount: LimitedAmount
+  readonly used: number
+  readonly limit: number
+}
+
+/** What usage makes of the limits: where both are broken, the hard one alone counts. Source: `docs/semantics.md 10.5`. */
+export type LimitVerdict =
+  | { readonly as: 'within' }
+  | ({ readonly as: 'soft' } & Excess)
+  | ({ readonly as: 'hard' } & Excess)
+
+export function decideLimits(used: AmountsUsed, { soft = {}, hard = {} }: ResourceLimits): LimitVerdict {
+  const broken = excessOf(used, hard)
+  if (broken !== undefined) return { as: 'hard', ...broken }
+  const warned = excessOf(used, soft)
+  return warned === undefined ? { as: 'within' } : { as: 'soft', ...warned }
+}
+
+function excessOf(used: AmountsUsed, limits: ResourceLimit): Excess | undefined {
+  const amount = limitedAmounts.find((name) => used[name] > (limits[name] ?? Number.POSITIVE_INFINITY))
+  return amount === undefined ? undefined : { amount, used: used[amount], limit: limits[amount] ?? 0 }
+}

@@ -1,0 +1,88 @@
+import type { ProfileConfig, ResourceLimits } from './schema.ts'
+
+export type { ProfileConfig, ResourceLimit, ResourceLimits, ProfileTerms, SwarmTerms } from './schema.ts'
+
+/** The classes of work; `CUSTOM` brings a config of its own. Source: rfc-0010-workload-profiles; `docs/semantics.md 10.1`. */
+export const workloadProfiles = ['LIGHT', 'STANDARD', 'HEAVY', 'EXTREME', 'CUSTOM'] as const
+export type WorkloadProfile = (typeof workloadProfiles)[number]
+
+/** The table of the RFC. Source: rfc-0010-workload-profiles, Profile Definitions; `docs/semantics.md 10.1`. */
+export const profileConfigs: Readonly<Record<Exclude<WorkloadProfile, 'CUSTOM'>, ProfileConfig>> = {
+  LIGHT: {
+    baselineLatencyMs: 10,
+    baselineComputeUs: 100,
+    baselineMemoryBytes: 1_000,
+    maxDurationMs: 1_000,
+    heartbeatRequired: false,
+  },
+  STANDARD: {
+    baselineLatencyMs: 100,
+    baselineComputeUs: 10_000,
+    baselineMemoryBytes: 10_000_000,
+    maxDurationMs: 30_000,
+    heartbeatRequired: false,
+  },
+  HEAVY: {
+    baselineLatencyMs: 5_000,
+    baselineComputeUs: 1_000_000,
+    baselineMemoryBytes: 100_000_000,
+    maxDurationMs: 300_000,
+    heartbeatRequired: true,
+  },
+  EXTREME: {
+    baselineLatencyMs: 60_000,
+    baselineComputeUs: 30_000_000,
+    baselineMemoryBytes: 8_000_000_000,
+    maxDurationMs: 3_600_000,
+    heartbeatRequired: true,
+  },
+}
+
+/** Whether work of a profile brings something that can stop it. Source: rfc-0010-workload-profiles, Appendix B. */
+export function needsAbortController(profile: WorkloadProfile): boolean {
+  return profile === 'HEAVY' || profile === 'EXTREME'
+}
+
+/** The amounts that can be limited. */
+export const limitedAmounts = ['cpuTimeUs', 'memoryBytes', 'durationMs'] as const
+export type LimitedAmount = (typeof limitedAmounts)[number]
+
+/** The soft limits that are above the hard one of their kind: those would never warn. */
+export function softAboveHard({ soft = {}, hard = {} }: ResourceLimits): readonly LimitedAmount[] {
+  return limitedAmounts.filter((name) => (soft[name] ?? 0) > (hard[name] ?? Number.POSITIVE_INFINITY))
+}
+
+/** What a lease has left: CPU time and memory are `Infinity` where nothing limits them, `remainingMs` is whole and never negative. */
+export interface ResourceBudget {
+  readonly cpuTimeUs: number
+  readonly memoryBytes: number
+  readonly remainingMs: number
+}
+
+/** What is reported of work: by a heartbeat, or by whoever measured it. `computeUs` is the sum of all passes so far, `memoryBytes` what it holds now. */
+export interface UsageSample {
+  readonly computeUs?: number
+  readonly memoryBytes?: number
+  /** 0 to 1. */
+  readonly errorRate?: number
+  /** 0 to 1. */
+  readonly saturation?: number
+}
+
+/** Telemetry of one piece of work. Source: rfc-0010-workload-profiles, Observability; `docs/semantics.md 10.7`. */
+export interface WorkTelemetry extends UsageSample {
+  readonly latencyMs?: number
+  /** 0 to 1. */
+  readonly progress?: number
+  /** Ms since the last heartbeat. */
+  readonly heartbeatAge?: number
+}
+
+/** How many agents a swarm may be asked to hold. */
+export const MAX_AGENTS = 10_000
+
+/** What is left of what a lease may use; null where nothing limits it. Source: `docs/semantics.md 10.6`. */
+export interface ResourcesLeft {
+  readonly cpuTimeUs: number | null
+  readonly memoryBytes: number | null
+}

@@ -1,0 +1,337 @@
+import { type Candidate, decidePlacement, isEligible } from './placement.ts'
+import { decideOrder, type Head } from './order.ts'
+import { decidePreemption } from './preemption.ts'
+import { agedRank } from '../share/fairness.ts'
+import { isSuspect } from './quarantine.ts'
+import { lanes } from '../task/lane.ts'
+import { grantLease } from './grant.ts'
+import { dequeue, hold, sharedKeys, streamOf } from './stream.ts'
+import { mayStart, QuotaRoom, startQuotas, toReserve } from '../quota/hold.ts'
+import { type Found, type Next, ShareRound } from '../share/share-round.ts'
+import type { AccountRow } from '../budget/row.ts'
+import type { LeaseRow } from '../lease/row.ts'
+import type { StreamRow } from './row.ts'
+import type { TaskRow } from '../task/row.ts'
+import { notice } from '../lease/fence.ts'
+import type { WorkingSet } from '../transition/working-set.ts'
+
+/** A worker of this process and its standing demand. `inFlight` counts its taken slots and rises with every grant. */
+export interface Demander extends Candidate {
+  readonly worker: number
+  inFlight: number
+}
+
+/** A task that was handed to a worker in this flush. */
+export interface Grant {
+  readonly task: TaskRow
+  readonly lease: LeaseRow
+  readonly workerId: string
+}
+
+/**
+ * Hands queued tasks to free slots until there are none of either; resumable: when it needs to know the heads of more
+ * streams, it says which and is called again once they are loaded. Source: Track AA, Scheduling Rules; `docs/semantics.md 3`.
+ */
+export class ClaimRound {
+  readonly grants: Grant[] = []
+  private readonly ws: WorkingSet
+  private readonly workers: readonly Demander[]
+  /** This process's leases as of the last commit. */
+  private readonly running: ReadonlyMap<number, LeaseRow>
+  /** Whether a suspect runs in this process; undefined until somebody asks. */
+  private suspectRuns: boolean | undefined
+  private readonly blocked = new Set<number>()
+  private readonly merged = new Map<number, readonly TaskRow[]>()
+  /** Undefined where there are no shares. */
+  private readonly byShares: ShareRound | undefined
+
+  constructor(ws: WorkingSet, workers: readonly Demander[], running: ReadonlyMap<number, LeaseRow>) {
+    this.ws = ws
+    this.workers = workers
+    this.running = running
+    const { shares } = ws
+    this.byShares =
+      shares &&
+      new ShareRound(ws, shares, {
+        headOf: (stream) => this.head(stream),
+        mayRun: (type, quotaKeys) => this.mayRun(type, quotaKeys, anyTask),
+        heldBy: (stream) => this.heldBy(ws.stream(stream)),
+        hasRoom: (quotaKeys) => mayStart(ws, quotaKeys, anyTask),
+        grants: () => this.grants.length,
+      })
+  }
+
+  /** Slots that could be given out now. */
+  get freeSlots(): number {
+    let sum = 0
+    for (const worker of this.workers) if (this.mayTake(worker)) sum += worker.capacity - worker.inFlight
+    return sum
+  }
+
+  /** The streams whose heads must be loaded before it can go on; undefined when the round is over. */
+  run(): readonly number[] | undefined {
+    const byLane = this.ws.shares === undefined ? this.openStreams() : noStreams
+    while (this.workers.some((worker) => this.mayTake(worker))) {
+      const next = this.next(byLane)
+      if (next === undefined) break
+      if ('unknown' in next) return next.unknown
+      this.start(next.task, next.row)
+    }
+    this.byShares?.end()
+    return undefined
+  }
+
+  /** The head that comes next, or the streams of which a head must be known first. */
+  private next(byLane: readonly (readonly StreamRow[])[]): Next | undefined {
+    if (this.byShares !== undefined) return this.byShares.next()
+    if (this.ws.config.agingMs !== undefined) return this.nextByAge(byLane.flat(), this.ws.config.agingMs)
+    for (const streams of byLane) {
+      const heads: (Head & Found)[] = []
+      const unknown: number[] = []
+      for (const row of streams) {
+        const { id: stream, laneRank } = row
+        if (this.blocked.has(stream) || this.ws.stream(stream).depth === 0) continue
+        const task = this.head(stream)
+        if (task === 'unknown') unknown.push(stream)
+        else if (task !== undefined) heads.push({ stream, laneRank, sequence: task.id, task, row })
+      }
+      if (unknown.length > 0) return { unknown }
+      const first = decideOrder(heads)
+      if (first !== undefined) return first
+    }
+    return undefined
+  }
+
+  /** Where waiting lifts tasks all lanes are looked at together. Source: `docs/semantics.md` C5. */
+  private nextByAge(streams: readonly StreamRow[], agingMs: number): Next | undefined {
+    const heads: (Head & Found)[] = []
+    const unknown: number[] = []
+    for (const row of streams) {
+      if (this.blocked.has(row.id) || this.ws.stream(row.id).depth === 0) continue
+      const task = this.head(row.id)
+      if (task === 'unknown') unknown.push(row.id)
+      else if (task !== undefined) {
+        const rank = agedRank(row.laneRank, this.ws.now.at - task.queuedAt, agingMs)
+        heads.push({ stream: row.id, laneRank: rank, sequence: task.id, task, row })
+      }
+    }
+    return unknown.length > 0 ? { unknown } : decideOrder(heads)
+  }
+
+  /**
+   * Asks running tasks to yield when interactive ones wait for nothing but a slot; only those whose slot would be of use.
+   * Source: `docs/semantics.md 3.6`.
+   */
+  preempt(): void {
+    const { ws } = this
+    if (!ws.config.preemption) return
+    const waiting = (this.openStreams()[0] ?? []).filter((row) => this.lacksOnlySlot(row))
+    const room = new QuotaRoom(ws)
+    const count = waiting.reduce((sum, row) => sum + room.take(row, row.depth, this.tokensOf(row)), 0)
+    if (count === 0) return
+    const candidates = [...this.running.values()].flatMap(({ id }) => {
+      const lease = ws.lease(id)
+      const task = lease?.state === 'running' ? ws.task(lease.task) : undefined
+      const worker = this.workers.find((it) => it.worker === lease?.worker)
+      if (lease === undefined || task === undefined || worker === undefined) return []
+      if (!waiting.some(({ type }) => this.couldTake(worker, type))) return []
+      const laneRank = ws.stream(streamOf(task)).laneRank
+      return [{ id, laneRank, dispatch: id, asked: lease.yieldAskedAt !== null, lease }]
+    })
+    for (const { lease } of decidePreemption(count, candidates)) {
+      ws.putLease({ ...lease, yieldAskedAt: ws.now.leaseAt })
+      notice(ws, lease, 'yield')
+    }
+  }
+
+  /** What the first of a stream reserves; none while it is not known, so that a slot is freed for it and it becomes known. */
+  private tokensOf({ id }: StreamRow): number {
+    const first = this.firstOf(id)
+    return first === undefined ? 0 : toReserve(first)
+  }
+
+  /** The first of a stream, as far as it is known. */
+  private firstOf(stream: number): TaskRow | undefined {
+    for (const row of this.candidates(stream)) {
+      const task = this.ws.tasks.changed.get(row.id) ?? row
+      if (this.isQueuedIn(stream, task)) return task
+    }
+    return undefined
+  }
+
+  private isQueuedIn(stream: number, task: TaskRow): boolean {
+    return task.state === 'queued' && task.dueAt === null && task.stream === stream
+  }
+
+  /** Whether a stream's type is run here, by workers that are all full. */
+  private lacksOnlySlot({ id, type }: StreamRow): boolean {
+    const able = this.workers.filter((worker) => this.couldTake(worker, type))
+    if (able.length === 0 || able.some((worker) => worker.inFlight < worker.capacity)) return false
+    const first = this.firstOf(id)
+    return first === undefined || !this.isQuarantined(first)
+  }
+
+  private couldTake(worker: Demander, type: string): boolean {
+    const { config, now } = this.ws
+    return isEligible({ ...worker, inFlight: 0 }, type, now.leaseAt, config.leaseTtlMs)
+  }
+
+  private mayTake(worker: Demander): boolean {
+    return (
+      worker.inFlight < worker.capacity &&
+      !worker.draining &&
+      this.ws.now.leaseAt - worker.lastSeenAt < this.ws.config.leaseTtlMs
+    )
+  }
+
+  private openStreams(): StreamRow[][] {
+    const byLane: StreamRow[][] = lanes.map(() => [])
+    for (const stream of this.ws.streams.all()) if (stream.depth > 0) byLane[stream.laneRank]?.push(stream)
+    return byLane
+  }
+
+  /** The first task of a stream that may run; a stream whose head may not is passed over for this round, in place. */
+  private head(stream: number): TaskRow | 'unknown' | undefined {
+    const { ws } = this
+    const loaded = ws.base.heads.get(stream)
+    if (loaded === undefined && ws.base.streams.has(stream)) return 'unknown'
+    const rows = this.candidates(stream)
+    let taken = ws.taken.get(stream) ?? 0
+    for (; taken < rows.length; taken++) {
+      const row = rows[taken] as TaskRow
+      const task = ws.tasks.changed.get(row.id) ?? row
+      if (!this.isQueuedIn(stream, task)) continue
+      ws.taken.set(stream, taken)
+      if (this.isRunnable(task)) return task
+      this.blocked.add(stream)
+      return undefined
+    }
+    ws.taken.set(stream, taken)
+    return loaded === undefined || loaded.complete ? undefined : 'unknown'
+  }
+
+  /** What is known of a stream, in order: loaded heads with the tasks queued in this flush among them. */
+  private candidates(stream: number): readonly TaskRow[] {
+    const known = this.merged.get(stream)
+    const loaded = this.ws.base.heads.get(stream)
+    if (known !== undefined) return known
+    const rows = mergeHeads(
+      loaded?.rows ?? [],
+      this.ws.queued.get(stream) ?? [],
+      loaded?.upTo ?? 0,
+      loaded?.complete ?? true,
+    )
+    this.merged.set(stream, rows)
+    return rows
+  }
+
+  /** More heads of these streams were loaded, behind those known. */
+  loaded(streams: readonly number[]): void {
+    for (const stream of streams) this.merged.delete(stream)
+  }
+
+  /** Which quotas have no room for the first of a stream. That it wants more tokens than are left does not count: the next may want fewer. */
+  private heldBy({ id, quotaKeys }: StreamRow): 'shared' | 'own' | undefined {
+    const { fence, tokens } = this.firstOf(id) ?? anyTask
+    const first = { fence, tokens: Math.min(1, tokens) }
+    const shared = sharedKeys(quotaKeys)
+    if (!mayStart(this.ws, shared, first)) return 'shared'
+    return mayStart(this.ws, quotaKeys, first) ? undefined : 'own'
+  }
+
+  private isRunnable(task: TaskRow): boolean {
+    const { type, quotaKeys } = this.ws.stream(streamOf(task))
+    return this.mayRun(type, quotaKeys, task) && !this.isQuarantined(task)
+  }
+
+  /** A suspect waits until no other runs in this process. Source: `docs/semantics.md 3.9`. */
+  private isQuarantined(task: TaskRow): boolean {
+    if (!this.isSuspect(task)) return false
+    this.suspectRuns ??= this.runsSuspect()
+    return this.suspectRuns
+  }
+
+  private runsSuspect(): boolean {
+    for (const { id, task, attempt } of this.running.values()) {
+      // The first attempt has no crash behind it.
+      if (attempt === 1 || this.ws.lease(id)?.state !== 'running') continue
+      const row = this.ws.task(task)
+      if (row !== undefined && this.isSuspect(row)) return true
+    }
+    return false
+  }
+
+  private isSuspect(task: TaskRow): boolean {
+    return isSuspect(task, this.ws.config.maxCrashes)
+  }
+
+  private mayRun(
+    type: string,
+    quotaKeys: readonly string[],
+    task: Pick<TaskRow, 'fence' | 'tokens'>,
+  ): boolean {
+    const { ws } = this
+    const { leaseAt } = ws.now
+    return (
+      this.workers.some((worker) => isEligible(worker, type, leaseAt, ws.config.leaseTtlMs)) &&
+      mayStart(ws, quotaKeys, task)
+    )
+  }
+
+  private start(task: TaskRow, stream: StreamRow): void {
+    const { ws } = this
+    const { at, leaseAt } = ws.now
+    const worker = decidePlacement(this.workers, stream.type, leaseAt, ws.config.leaseTtlMs)
+    if (worker === undefined) throw new Error(`no worker for ${stream.type}, although one was eligible`)
+    const id = ws.nextLease++
+    const fence = Math.max(task.fence, ws.around.fenceFloor) + 1
+    dequeue(ws, task)
+    hold(ws, task, 'queued', 'running')
+    const reserved = { ...task, ...startQuotas(ws, task, stream) }
+    const account = this.charge(reserved, stream, id)
+    const charge = account?.charge === reserved.account?.charge ? '' : `"charge":${account?.charge},`
+    const row = ws.move(
+      task,
+      { state: 'running', lease: id, fence, startedAt: at, account },
+      'task.started',
+      `{"attempt":${task.attempt},${charge}"dispatch":${id},"fencingToken":${fence},"lane":"${lanes[stream.laneRank]}","leaseId":"${ws.ids.lease(id)}","type":${JSON.stringify(stream.type)},"waitMs":${Math.max(0, at - task.queuedAt)},"workerId":${JSON.stringify(worker.workerId)}}`,
+      acquired,
+    )
+    const lease = grantLease(ws, row, id, worker.worker)
+    worker.inFlight++
+    if (this.isSuspect(task)) this.suspectRuns = true
+    ws.taken.set(stream.id, (ws.taken.get(stream.id) ?? 0) + 1)
+    this.grants.push({ task: row, lease, workerId: worker.workerId })
+  }
+
+  /** Where there are shares: what the start adds to its client's, and the stream's next head. */
+  private charge(task: TaskRow, stream: StreamRow, dispatch: number): AccountRow | null {
+    const { shares } = this.ws
+    if (shares === undefined) return task.account
+    const next = this.candidates(stream.id)[(this.ws.taken.get(stream.id) ?? 0) + 1]
+    this.ws.moveHead(stream.id, next ?? { id: task.id + 1, account: task.account })
+    const account = shares.charge(task, stream, dispatch)
+    shares.replace(this.ws.stream(stream.id))
+    return account
+  }
+}
+
+const acquired = ['lease.acquired'] as const
+/** A task that needs no tokens: what has no room for it has none for any. */
+const anyTask = { fence: 0, tokens: 0 } as const
+const noStreams: readonly (readonly StreamRow[])[] = []
+
+/** Loaded heads and tasks queued since, in order of submission; what lies beyond the loaded stretch is left for later. */
+export function mergeHeads(
+  rows: readonly TaskRow[],
+  queued: readonly TaskRow[],
+  upTo: number,
+  complete: boolean,
+): readonly TaskRow[] {
+  const within = queued.filter((task) => complete || task.id <= upTo).toSorted((a, b) => a.id - b.id)
+  if (within.length === 0) return rows
+  const last = rows.at(-1)
+
+  if (last === undefined || (within[0] as TaskRow).id > last.id) return [...rows, ...within]
+  return [...rows, ...within].toSorted((a, b) => a.id - b.id)
+}

@@ -1,0 +1,159 @@
+import {
+  breached,
+  type Circuit,
+  circuitStateAt,
+  decideCircuit,
+  healthyCircuit,
+  isForgotten,
+  probed,
+  probing,
+  scarNow,
+  scarred,
+} from './circuit.ts'
+import { type ScarCause, scarOf } from './scar.ts'
+import type { OutcomeOf, Write } from '../store/port.ts'
+import type { Objection } from '../submit/verdict.ts'
+import { RESERVED } from '../wait/wait.ts'
+import type { CircuitRow } from './row.ts'
+import type { TaskRow } from '../task/row.ts'
+import type { WorkingSet } from '../transition/working-set.ts'
+
+/** The name of the breaker on a whole swarm, among the routes. */
+export function swarmRoute(swarm: string): string {
+  return `${RESERVED}swarm/${swarm}`
+}
+
+/** Why a route takes nothing now; undefined when it does, or nothing is known of it. What is delayed would be a probe of another day. Source: `docs/semantics.md 10.3`. */
+export function circuitRefusal(ws: WorkingSet, route: string, isDelayed = false): Objection | undefined {
+  const row = circuitNow(ws, route)
+  if (row === undefined) return undefined
+  const { leaseAt } = ws.now
+  const verdict = decideCircuit(row, leaseAt, ws.config)
+  if (verdict.admitted && !(verdict.probe && isDelayed)) return undefined
+  const prefix = swarmRoute('')
+  const swarm = route.startsWith(prefix) ? route.slice(prefix.length) : undefined
+  const what = swarm === undefined ? `'${route}'` : `the swarm '${swarm}'`
+  const retryAfterMs = verdict.admitted ? 0 : verdict.retryAfterMs
+  const state = circuitStateAt(row, leaseAt, ws.config)
+  const standing = { state, scar: scarNow(row, leaseAt), retryAfterMs }
+  return {
+    verdict:
+      swarm === undefined ? { by: 'circuit', route, ...standing } : { by: 'circuit', swarm, ...standing },
+    message: verdict.admitted
+      ? `the circuit of ${what} is half open: what finds out whether it is well again starts at once; submit it without a delay`
+      : verdict.probing
+        ? `the circuit of ${what} is half open: a probe finds out whether it is well again; submit later`
+        : `the circuit of ${what} is open; submit again in ${retryAfterMs} ms`,
+  }
+}
+
+/** The task that was admitted is the probe of a circuit that was open. */
+export function takeProbe(ws: WorkingSet, route: string, task: number): void {
+  const row = circuitNow(ws, route)
+  if (row?.state === 'open') ws.putCircuit({ ...probing(row, ws.now.leaseAt), probe: task })
+}
+
+/** Work of the route left a scar, if its cause is worth one. */
+export function leaveScar(ws: WorkingSet, route: string, cause: ScarCause): number {
+  const size = scarOf(cause, ws.config.scarFactor)
+  if (size === 0) return size
+  const row = scarred(circuitOf(ws, route), size, ws.now.leaseAt, ws.config)
+  // What opens it anew leaves a probe that is under way behind.
+  ws.putCircuit(row.state === 'half_open' ? row : { ...row, probe: null })
+  return size
+}
+
+/** A hard limit was broken on the route. */
+export function breach(ws: WorkingSet, route: string): void {
+  ws.putCircuit({ ...breached(circuitOf(ws, route), ws.now.leaseAt), probe: null })
+}
+
+/** A lease of the route outlived its time: it is unhealthy until something of it succeeds. */
+export function markUnhealthy(ws: WorkingSet, route: string): void {
+  ws.putCircuit({ ...circuitOf(ws, route), unhealthy: true })
+}
+
+/** How work of the route ended: the probe decides, and any success heals. */
+export function routeEnded(
+  ws: WorkingSet,
+  route: string,
+  task: number,
+  how: 'success' | 'failure' | 'none',
+): void {
+  const row = ws.circuit(route)
+  if (row === undefined) return
+  if (row.state === 'half_open' && row.probe === task)
+    keep(ws, { ...probed(row, how, ws.now.leaseAt), probe: null })
+  else if (how === 'success' && row.state === 'closed') keep(ws, { ...row, unhealthy: false })
+}
+
+/** The type of a task, which is its route. */
+export function routeOf(ws: WorkingSet, { stream }: TaskRow): string {
+  return stream === null ? '' : ws.stream(stream).type
+}
+
+/**
+ * Un-leased work of a route: with a latency it is told how it went, without one it asks whether it may go. Writes nothing unless it
+ * changes something. Source: `docs/semantics.md 10.1, 10.3`, C11.
+ */
+export function observeRoute(ws: WorkingSet, it: Write<'observeRoute'>): OutcomeOf<'observeRoute'> {
+  const { route, latencyMs, baselineMs } = it
+  const before = circuitNow(ws, route)
+  const verdict = decideCircuit(before ?? healthyCircuit, ws.now.leaseAt, ws.config)
+  let scar = 0
+  if (latencyMs === undefined) {
+    if (before !== undefined && verdict.admitted && verdict.probe)
+      ws.putCircuit({ ...probing(before, ws.now.leaseAt), probe: null })
+  } else {
+    scar = leaveScar(ws, route, { as: 'slow', actualMs: latencyMs, baselineMs })
+    answerProbe(ws, before, scar === 0)
+  }
+  const row = ws.circuit(route) ?? healthyCircuit
+  const after = decideCircuit(row, ws.now.leaseAt, ws.config)
+  return {
+    admitted: latencyMs === undefined ? verdict.admitted : after.admitted,
+    probe: latencyMs === undefined && verdict.admitted && verdict.probe,
+    circuit: row.state,
+    healthy: !row.unhealthy,
+    scar,
+    totalScar: scarNow(row, ws.now.leaseAt),
+    retryAfterMs: after.admitted ? 0 : after.retryAfterMs,
+  }
+}
+
+/** Telemetry of un-leased work answers an un-leased probe, also one that nobody asked for. */
+function answerProbe(ws: WorkingSet, before: CircuitRow | undefined, isGood: boolean): void {
+  if (before === undefined) return
+  const { leaseAt } = ws.now
+  const verdict = decideCircuit(before, leaseAt, ws.config)
+  const isProbe =
+    (before.state === 'half_open' && before.probe === null) || (verdict.admitted && verdict.probe)
+  if (isProbe) {
+    const row = probed(circuitOf(ws, before.route), isGood ? 'success' : 'failure', leaseAt)
+    keep(ws, { ...row, probe: null })
+  } else if (isGood && before.state === 'closed') keep(ws, { ...before, unhealthy: false })
+}
+
+/** The row of a route; a probe is given up that has not begun for `circuitOpenMs`, or of which nobody has told how it went. */
+function circuitNow(ws: WorkingSet, route: string): CircuitRow | undefined {
+  const row = ws.circuit(route)
+  if (row?.state !== 'half_open' || hasBegun(ws, row)) return row
+  const isGivenUp = ws.now.leaseAt - (row.probeAt ?? 0) >= ws.config.circuitOpenMs
+  return isGivenUp ? { ...probed(row, 'none', ws.now.leaseAt), probe: null } : row
+}
+
+/** A probe that waits in the queue, behind others or for room in a quota, finds nothing out. */
+function hasBegun(ws: WorkingSet, { probe }: CircuitRow): boolean {
+  return probe !== null && ws.task(probe)?.state !== 'queued'
+}
+
+function circuitOf(ws: WorkingSet, route: string): CircuitRow {
+  const healthy: Circuit = healthyCircuit
+  return ws.circuit(route) ?? { ...healthy, route, probe: null }
+}
+
+/** What there is nothing to remember of goes. */
+function keep(ws: WorkingSet, row: CircuitRow): void {
+  if (isForgotten(row, ws.now.leaseAt)) ws.dropCircuit(row.route)
+  else ws.putCircuit(row)
+}

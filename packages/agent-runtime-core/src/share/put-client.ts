@@ -1,0 +1,50 @@
+import type { ClientRecord } from './client.ts'
+import type { OutcomeOf, Write } from '../store/port.ts'
+import { MICRO } from '../budget/usage.ts'
+import type { ClientRow } from './row.ts'
+import type { WorkingSet } from '../transition/working-set.ts'
+
+/** Says what a client's share goes by; what is left out stays. Source: `docs/semantics.md 11.1`. */
+export function putClient(ws: WorkingSet, it: Write<'putClient'>): OutcomeOf<'putClient'> {
+  const { name, credits, tier } = it
+  if (ws.clients.get(name) === undefined && ws.clientCount >= ws.config.maxClients) return { as: 'full' }
+  const before = ws.client(name)
+  const after = {
+    ...before,
+    ...(credits === undefined ? {} : { credits: Math.round(credits * MICRO) }),
+    ...(tier === undefined ? {} : { tier }),
+  }
+  if (ws.shares === undefined) ws.clients.put(name, after)
+  else ws.shares.putClient(after, before)
+  return { as: 'put', client: clientRecordOf(ws.client(name)) }
+}
+
+/** Forgets a client that has nothing queued, due or not, and nothing running; a task of it later makes it anew. */
+export function removeClient(ws: WorkingSet, { name }: Write<'removeClient'>): OutcomeOf<'removeClient'> {
+  const row = ws.clients.get(name)
+  if (row === undefined) return { as: 'unknown' }
+  const delayed = ws.shares === undefined ? 0 : delayedOf(ws, name)
+  if (row.queued + row.running + delayed > 0) return { as: 'busy', client: clientRecordOf(row), delayed }
+  ws.dropClient(name)
+  return { as: 'removed' }
+}
+
+function delayedOf(ws: WorkingSet, client: string): number {
+  let sum = 0
+  for (const stream of ws.streamsOf(client)) sum += ws.stream(stream).delayed
+  return sum
+}
+
+/** As a person reads it. */
+export function clientRecordOf(row: ClientRow): ClientRecord {
+  const { name, credits, tier, time, spent, queued, running } = row
+  return {
+    name,
+    credits: credits / MICRO,
+    tier,
+    virtualTime: time / MICRO,
+    spent: spent / MICRO,
+    queued,
+    running,
+  }
+}

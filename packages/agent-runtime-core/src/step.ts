@@ -1,1 +1,0 @@
-export type { StepRecord } from './schemas/step.ts'

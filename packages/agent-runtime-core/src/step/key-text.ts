@@ -1,0 +1,20 @@
+import { childKeyOf, isChildName, isPatience, patientFor } from '../child/child.ts'
+import { isLimit, limitedBy, PATCH_KEY, RETRY_KEY } from '../history/replay.ts'
+import { doubted, isDoubt } from './doubt.ts'
+
+/** The key of a call or a wait, for people: a program's own in quotes; what one of the runtime's stands for. */
+export function keyText(key: string): string {
+  if (isDoubt(key)) return `the question whether step '${doubted(key)}' took effect`
+  if (isChildName(key)) return `child '${childKeyOf(key)}'`
+  if (isPatience(key)) return `the patience for child '${patientFor(key)}'`
+  if (isLimit(key)) return `the time limit of '${limitedBy(key)}'`
+  if (key.startsWith(PATCH_KEY)) return `patch '${key.slice(PATCH_KEY.length)}'`
+  const [, limited] = key.startsWith(RETRY_KEY)
+    ? (/^limit-\d+\/(.*)$/s.exec(key.slice(RETRY_KEY.length)) ?? [])
+    : []
+  if (limited !== undefined) return `the wait that a rate limit asked of '${limited}'`
+  const [, retry, call] = key.startsWith(RETRY_KEY)
+    ? (/^(\d+)\/(.*)$/s.exec(key.slice(RETRY_KEY.length)) ?? [])
+    : []
+  return call === undefined ? `'${key}'` : `the back-off before retry ${retry} of '${call}'`
+}

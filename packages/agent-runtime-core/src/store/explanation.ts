@@ -1,0 +1,190 @@
+import type { BudgetField, BudgetRecord } from '../budget/budget.ts'
+import type { CircuitState } from '../route/circuit.ts'
+import type { QuotaState } from '../quota/state.ts'
+import type { Divergence } from '../history/divergence.ts'
+import type { FailureKind, RequeueReason, WaitReason } from '../event/event.ts'
+import type { Lane } from '../task/lane.ts'
+import type { ExecutionLease } from '../lease/lease.ts'
+import type { ClientTier } from '../share/client.ts'
+import type { TaskState } from '../task/states.ts'
+import type { AdmissionVerdict } from '../submit/verdict.ts'
+import type { OpenWait } from '../wait/wait.ts'
+
+/** What a task waits for, or why it is where it is. Times are epoch ms, but for those of leases. Source: `docs/explain.md`. */
+export interface Explanation {
+  readonly taskId: string
+  readonly state: TaskState
+  /** One sentence for a person. */
+  readonly summary: string
+  /** Why a queued task has not started. */
+  readonly waitsFor?: QueueReason
+  /** Of a delay, and of a quota: it does not start before in any case; absent when that depends on other tasks. */
+  readonly until?: number
+  /** Queued and due: the tasks that come before it, if nothing else came. Source: `docs/semantics.md` C5. */
+  readonly ahead?: number
+  /** Queued and due: where it stands. */
+  readonly place?: QueuePlace
+  /** Queued: when it is likely to start. */
+  readonly start?: StartEstimate
+  /** Queued, for a quota: that quota as it stands. */
+  readonly quota?: QuotaState
+  /** Waiting: what for. Over: of what kind, or why. */
+  readonly reason?: string
+  /** Running: the lease it runs under. */
+  readonly lease?: ExecutionLease
+  /** Running: how it came to its worker. */
+  readonly placement?: Placement
+  /** How often it went back to the queue, and why last; absent when it never did. */
+  readonly requeued?: Requeues
+  /** Waiting: all that it waits for, in the order of the calls. */
+  readonly waits?: readonly OpenWait[]
+  /** Waiting: its children that have not ended. */
+  readonly children?: OpenChildren
+  /** Not over: the budget that asks, of the task or the nearest above it. Source: `docs/semantics.md 11.5`. */
+  readonly budget?: BudgetRecord
+  /** Waiting, since its code and its history part: where. */
+  readonly divergence?: Divergence
+  /** Failed. */
+  readonly failure?: FailureReason
+  /** Canceled: who did. */
+  readonly canceled?: { readonly by: CanceledBy; readonly parent?: string; readonly swarm?: string }
+  /** Rejected: what that was decided on, as it stood then; absent for what the front door refuses. */
+  readonly verdict?: AdmissionVerdict
+}
+
+/**
+ * Why a queued task has not started. `worker`: no live worker runs its type; `suspect`: it, or the first of its stream, was often lost to
+ * crashes, and waits until another such task has run (`docs/semantics.md 3.9`); `slot`: nothing but a free slot is missing.
+ */
+export type QueueReason = 'delay' | 'slot' | 'worker' | 'suspect' | `quota:${string}`
+
+/** Where a queued task stands. Source: `docs/semantics.md` C5, 11.2. */
+export interface QueuePlace {
+  readonly lane: Lane
+  /** The rank of its lane, 0 first, less one for each `agingMs` that it has waited. */
+  readonly rank: number
+  /** With `agingMs`: when waiting lifts it next. */
+  readonly liftedAt?: number
+  /** Since when it could be claimed. */
+  readonly queuedAt: number
+  /** The tasks that come before it, and those of them that could not start now: no worker, or a quota without room. */
+  readonly ahead: number
+  readonly heldUp: number
+  /** Where there are shares: whose it is, and how that client stands. */
+  readonly client?: {
+    readonly name: string
+    readonly tier: ClientTier
+    readonly credits: number
+    readonly virtualTime: number
+    /** The least virtual time of the clients with queued tasks that it is compared with, its own among them. */
+    readonly leastVirtualTime: number
+    /** Queued tasks of the client in this lane that come before it. */
+    readonly ahead: number
+  }
+}
+
+/** When a queued task is likely to start. An estimate, never a promise. */
+export interface StartEstimate {
+  /** From now; null when nothing that is known tells. */
+  readonly startsInMs: number | null
+  /**
+   * What it rests on: its due time; the end of a quota's window or block; the recent starts of workers that run its type; or why there is
+   * none: no such worker, no recent starts, or a quota that only the end of other tasks frees.
+   */
+  readonly restsOn:
+    | { readonly as: 'delay' }
+    | { readonly as: 'quota'; readonly key: string }
+    | { readonly as: 'starts'; readonly starts: number; readonly overMs: number }
+    | { readonly as: 'nothing'; readonly because: 'no_worker' | 'no_recent_starts' | 'other_tasks' }
+}
+
+/**
+ * How a running task came to its worker. Of the claiming process's workers that run the type and have a free slot the one with the
+ * fewest taken slots got it; how many each had is not kept. Source: `docs/semantics.md 3.1`.
+ */
+export interface Placement {
+  readonly workerId: string
+  readonly lane: Lane
+  /** The number of this start among all of the store. */
+  readonly dispatch: number
+  /** From the moment it could be claimed to its claim. */
+  readonly waitMs: number
+  /** What this start added to its client's virtual time; where there are shares, at the first start only. */
+  readonly charge?: number
+  /** It is to give way to interactive tasks at its next step boundary. */
+  readonly asksToYield: boolean
+}
+
+/** How often a task went back to the queue. */
+export interface Requeues {
+  readonly times: number
+  readonly byReason: Partial<Readonly<Record<RequeueReason, number>>>
+  /** How often it gave way because interactive tasks waited for nothing but a slot. Source: `docs/semantics.md 3.6`. */
+  readonly preempted: number
+  readonly last: {
+    readonly reason: RequeueReason
+    readonly at: number
+    readonly preemptedBy?: Lane
+    /** What its provider refused for now, and until when. */
+    readonly backOff?: { readonly keys: readonly string[]; readonly until: number }
+  }
+}
+
+/** The children of a waiting task that have not ended. */
+export interface OpenChildren {
+  readonly open: number
+  /** The first of them, in the order of their submission. */
+  readonly first: readonly {
+    readonly key: string
+    readonly taskId: string
+    readonly type: string
+    readonly state: TaskState
+    /** Queued: why it has not started; waiting: what for. */
+    readonly waitsFor?: QueueReason | WaitReason
+  }[]
+}
+
+/** Why a task failed, as far as its rows tell. */
+export interface FailureReason {
+  readonly kind: FailureKind
+  readonly message: string
+  readonly code?: string
+  readonly attempt: number
+  /** Leases that ended because their holder died or fell silent. */
+  readonly crashes: number
+  /** `budget_exceeded`: which budget; amounts as they were given. `stopped`: it asked, and the answer was to stop. */
+  readonly budget?: {
+    readonly taskId: string
+    readonly field: BudgetField
+    readonly limit: number
+    readonly used: number
+    readonly stopped: boolean
+  }
+  /** The circuit of its route, where that is not closed now. */
+  readonly circuit?: {
+    readonly route: string
+    readonly state: CircuitState
+    readonly scar: number
+    readonly retryAfterMs: number
+  }
+}
+
+/** Who canceled a task: somebody who asked for it, or what it belonged to. */
+export type CanceledBy = 'caller' | 'parent' | 'branch' | 'budget' | 'swarm'
+
+/** Why tasks wait, over all that are queued or waiting. Source: `docs/explain.md`. */
+export interface WaitHistogram {
+  readonly queued: number
+  readonly waiting: number
+  /** One for each reason that there is, most tasks first. */
+  readonly reasons: readonly WaitCount[]
+}
+
+/** How many tasks wait for one reason. */
+export interface WaitCount {
+  readonly reason: QueueReason | WaitReason
+  readonly state: 'queued' | 'waiting'
+  readonly count: number
+  /** The one that was submitted first; of `delay` the one that is due first. */
+  readonly oldest: { readonly taskId: string; readonly ageMs: number }
+}

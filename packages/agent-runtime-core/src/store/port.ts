@@ -1,0 +1,150 @@
+import type { ApprovalReads, ApprovalWrites } from '../approval/operations.ts'
+import type { BudgetReads, BudgetWrites } from '../budget/operations.ts'
+import type { ChildWrites } from '../child/operations.ts'
+import type { ExecutionConfig } from '../config/schema.ts'
+import type { EvaluationReads, EvaluationWrites } from '../evaluation/operations.ts'
+import type { EventType, OutputChunk, StoredEvent } from '../event/event.ts'
+import type { HistoryReads, HistoryWrites } from '../history/operations.ts'
+import type { Claim, LeaseNotice } from '../lease/lease.ts'
+import type { LeaseReads, LeaseWrites } from '../lease/operations.ts'
+import type { ProfileWrites } from '../profile/operations.ts'
+import type { RouteReads, RouteWrites } from '../route/operations.ts'
+import type { ScheduleReads, ScheduleWrites } from '../schedule/operations.ts'
+import type { ShareReads, ShareWrites } from '../share/operations.ts'
+import type { StepReads, StepWrites } from '../step/operations.ts'
+import type { DataLoss } from './data-loss.ts'
+import type { Explanation, WaitHistogram } from './explanation.ts'
+import type { StoreStats } from './stats.ts'
+import type { SubmitWrites } from '../submit/operations.ts'
+import type { SwarmReads, SwarmWrites } from '../swarm/operations.ts'
+import type { TaskReads, TaskWrites } from '../task/operations.ts'
+import type { WaitWrites } from '../wait/operations.ts'
+import type { WorkerReads, WorkerWrites } from '../worker/operations.ts'
+
+/**
+ * The store port. A write is plain data that names one transition; its promise resolves after the commit that made it
+ * durable, with the outcome as plain data. Writes of one process are applied in the order in which they were handed over;
+ * those that arrive together share one commit. Whatever a holder writes names its lease, and the lease is the fence.
+ * Values (`input`, `output`, `result`, `error`, `data`) are texts in the codec's form.
+ */
+export interface ExecutionStore {
+  readonly info: StoreInfo
+  /** Applies one transition. Rejects with a RuntimeError (`store_*`) when the store cannot take it; nothing is half-written. */
+  write<K extends WriteKind>(operation: Write<K>): Promise<Writes[K]['outcome']>
+  /** Answers from committed state. */
+  read<K extends ReadKind>(query: Read<K>): Promise<Reads[K]['answer']>
+  /**
+   * Standing demand: how much one worker of this process may be given, as a running total (its capacity plus every slot it
+   * has had back). The store hands over claims, through {@link StoreListener.claimed}, while fewer than that were given.
+   * A later statement replaces the earlier; totals make a lost or repeated one harmless. Source: `docs/ARCHITECTURE.md`.
+   */
+  demand(workerId: string, credit: number): void
+  /** Which published events this process wants to hear of; replaces the former interest. */
+  interest(interest: Interest): void
+  /** Hears what the store publishes after each commit. */
+  listen(listener: StoreListener): Disposable
+  /**
+   * Whether this process slept a moment ago, or did nothing else, for so long that its leases may have run out, or their tasks been canceled,
+   * before it hears of it. A holder then asks by a write under its lease before it acts. A store whose process cannot sleep answers false. Source:
+   * `docs/reliability.md` C03.
+   */
+  mayHaveSlept(): boolean
+  /** How often it did so: an answer to what was asked before the last time says nothing of a lease any more. */
+  timesSlept(): number
+  /** Ends the process's registration after the writes handed over so far; later calls reject with `store_closed`. */
+  close(): Promise<void>
+}
+
+/** What a store says of itself. */
+export interface StoreInfo {
+  readonly kind: 'sqlite' | 'memory' | 'postgres'
+  /** Where it is, without credentials. */
+  readonly location: string
+  readonly storeId: string
+  readonly processId: string
+  /** What an acknowledgement means, as read back from the database. */
+  readonly durability: 'full' | 'normal' | 'memory'
+  readonly schemaVersion: number
+  readonly versions: Readonly<Record<string, string>>
+  /** What was missing when it was opened, and was accepted. */
+  readonly acceptedLoss?: DataLoss
+}
+
+/** What a store publishes, each after the commit that made it true. */
+export interface StoreListener {
+  /** Tasks handed to this process's workers. */
+  claimed?(claims: readonly Claim[]): void
+  /** What happened to leases of this process other than by its own settling. */
+  noticed?(notices: readonly LeaseNotice[]): void
+  /** Events this process is interested in, of every process, in the order of their commits. */
+  published?(events: readonly StoredEvent[]): void
+  emitted?(chunks: readonly OutputChunk[]): void
+  /** A schedule is due: said when it is, and at every tick as long as it is. Source: `docs/schedules.md`. */
+  schedulesDue?(): void
+  /** The store stopped for good (fail-stop): what was not answered was rejected, and nothing will be. */
+  failed?(error: Error): void
+}
+
+/** Which events a process wants: by name (or all), or by task. */
+export interface Interest {
+  readonly types: 'all' | readonly EventType[]
+  readonly tasks: readonly string[]
+}
+
+/** The transitions a process can ask for, each with its outcome. Sweeping, promotion, renewal and claims are the store's own. */
+export interface Writes
+  extends
+    SubmitWrites,
+    StepWrites,
+    ChildWrites,
+    TaskWrites,
+    WaitWrites,
+    HistoryWrites,
+    BudgetWrites,
+    ApprovalWrites,
+    LeaseWrites,
+    ScheduleWrites,
+    ShareWrites,
+    EvaluationWrites,
+    ProfileWrites,
+    RouteWrites,
+    SwarmWrites,
+    WorkerWrites {}
+
+export type WriteKind = keyof Writes
+
+export type Write<K extends WriteKind = WriteKind> = {
+  [P in K]: { readonly kind: P } & Writes[P]['fields']
+}[K]
+
+export type OutcomeOf<K extends WriteKind> = Writes[K]['outcome']
+
+/** The questions a store answers. */
+export interface Reads
+  extends
+    TaskReads,
+    HistoryReads,
+    StepReads,
+    ApprovalReads,
+    BudgetReads,
+    ScheduleReads,
+    ShareReads,
+    EvaluationReads,
+    LeaseReads,
+    WorkerReads,
+    RouteReads,
+    SwarmReads {
+  stats: { fields: Record<never, never>; answer: StoreStats }
+  explain: { fields: { readonly taskId: string }; answer: Explanation | undefined }
+  /** Why tasks wait; in time by streams for those that are queued. */
+  waits: { fields: Record<never, never>; answer: WaitHistogram }
+}
+
+export type ReadKind = keyof Reads
+
+export type Read<K extends ReadKind = ReadKind> = { [P in K]: { readonly kind: P } & Reads[P]['fields'] }[K]
+
+/** What every store is opened with. */
+export interface StoreOptions {
+  readonly config: ExecutionConfig
+}

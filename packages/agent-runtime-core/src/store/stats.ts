@@ -1,0 +1,30 @@
+import type { QuotaState } from '../quota/state.ts'
+import type { Lane } from '../task/lane.ts'
+
+/** Counters of a store. `depth` counts promoted queued tasks. Source: `docs/semantics.md 2.2`. */
+export interface StoreStats {
+  readonly depth: Readonly<Record<Lane, number>>
+  readonly delayed: number
+  readonly running: number
+  readonly waiting: number
+  readonly totals: Totals
+  /** Those that something was counted for. */
+  readonly quotas: readonly QuotaState[]
+  /** Writes refused because their lease was no longer live, in this process. */
+  readonly staleWrites: number
+  readonly commits: number
+  /** Flushes that failed as a whole and were repeated operation by operation, in this process. */
+  readonly repeatedFlushes: number
+}
+
+/** Sums since the store was made. */
+export interface Totals {
+  readonly submitted: number
+  readonly rejected: number
+  readonly completed: number
+  readonly failed: number
+  readonly canceled: number
+  readonly requeued: number
+  readonly expired: number
+  readonly preempted: number
+}

@@ -1,0 +1,94 @@
+import type { RejectionReason } from '../event/event.ts'
+import type { Lane } from '../task/lane.ts'
+import type { AdmissionVerdict, Objection } from './verdict.ts'
+
+/** What an admission is decided on: the limits and the counts as they stand before the insert. */
+export interface AdmissionCase {
+  readonly lane: Lane
+  /** Promoted queued tasks in all lanes. */
+  readonly depth: number
+  /** Whether the task is not to start yet; it then stays outside the depth until it is due. */
+  readonly delayed: boolean
+  readonly delayedCount: number
+  readonly limits: {
+    readonly queueDepthLimit: number
+    readonly batchBackpressureThreshold: number
+    readonly maxDelayed: number
+    readonly maxClients: number
+  }
+  /** What the front door found wrong, first of all. */
+  readonly refused?: { readonly reason: RejectionReason; readonly message: string } | undefined
+  /** What a circuit or a swarm has against it, asked after the depth. */
+  readonly tripped?: (() => (Objection & { readonly reason: RejectionReason }) | undefined) | undefined
+  /** How many clients there are, when the submission is of one more. */
+  readonly clients?: number | undefined
+  /** Why a budget above it has nothing left, asked before the quota. */
+  readonly exhaustedBudget?: (() => Objection | undefined) | undefined
+  /** What a quota has against it, asked last of all. */
+  readonly exceededQuota?: (() => Objection | undefined) | undefined
+}
+
+export type Admission =
+  | { readonly accepted: true }
+  | {
+      readonly accepted: false
+      readonly reason: RejectionReason
+      readonly message: string
+      /** What it was decided on; absent where the front door found something wrong. */
+      readonly verdict?: AdmissionVerdict
+      /** As things are set there will never be room for it. */
+      readonly forGood?: true
+    }
+
+/** Whether a submission was refused for how much there is, not for what it is: the same one is taken once there is room. */
+export function wantsRoom(it: { readonly reason: RejectionReason; readonly forGood?: boolean }): boolean {
+  return it.forGood !== true && roomReasons.has(it.reason)
+}
+
+const roomReasons: ReadonlySet<RejectionReason> = new Set(['queue_full', 'backpressure', 'quota_exceeded'])
+
+const accepted: Admission = { accepted: true }
+
+/**
+ * Whether a submission becomes a queued task. Fixed order: front door, hard depth, soft depth, circuit, swarm, budget, quota.
+ * Source: Track AA, Scheduling Rules (backpressure), Quota Rules; `docs/semantics.md 2.1, 2.2, 2.4`.
+ */
+export function decideAdmission(it: AdmissionCase): Admission {
+  const { limits } = it
+  if (it.refused) return { accepted: false, ...it.refused }
+  if (it.delayed) {
+    if (it.delayedCount >= limits.maxDelayed)
+      return refuse('queue_full', {
+        message: `${it.delayedCount} delayed tasks, maxDelayed is ${limits.maxDelayed}; submit later`,
+        verdict: { by: 'limit', limit: 'maxDelayed', max: limits.maxDelayed, value: it.delayedCount },
+      })
+  } else {
+    if (it.depth >= limits.queueDepthLimit)
+      return refuse('queue_full', {
+        message: `queue depth ${it.depth}, queueDepthLimit is ${limits.queueDepthLimit}; submit later`,
+        verdict: { by: 'limit', limit: 'queueDepthLimit', max: limits.queueDepthLimit, value: it.depth },
+      })
+    const threshold = limits.batchBackpressureThreshold
+    if (it.depth >= threshold && it.lane === 'batch')
+      return refuse('backpressure', {
+        message: `queue depth ${it.depth}, batchBackpressureThreshold is ${threshold}; batch tasks wait, submit later`,
+        verdict: { by: 'limit', limit: 'batchBackpressureThreshold', max: threshold, value: it.depth },
+      })
+  }
+  const tripped = it.tripped?.()
+  if (tripped !== undefined) return { accepted: false, ...tripped }
+  const spent = it.exhaustedBudget?.()
+  if (spent !== undefined) return refuse('budget_exceeded', spent)
+  if (it.clients !== undefined && it.clients >= limits.maxClients)
+    return refuse('quota_exceeded', {
+      message: `there are ${it.clients} clients, maxClients is ${limits.maxClients}; remove those that are gone`,
+      verdict: { by: 'limit', limit: 'maxClients', max: limits.maxClients, value: it.clients },
+    })
+  const quota = it.exceededQuota?.()
+  if (quota !== undefined) return refuse('quota_exceeded', quota)
+  return accepted
+}
+
+function refuse(reason: RejectionReason, why: Objection): Admission {
+  return { accepted: false, reason, ...why }
+}

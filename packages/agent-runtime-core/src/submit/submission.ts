@@ -1,0 +1,86 @@
+import type { BudgetTerms } from '../budget/budget.ts'
+import type { RejectionReason } from '../event/event.ts'
+import type { ProfileTerms } from '../profile/profile.ts'
+import type { Lane } from '../task/lane.ts'
+
+/** One submission, its values encoded and its limits checked. */
+export interface Submission {
+  readonly type: string
+  readonly lane: Lane
+  /** The input in the codec's form. */
+  readonly input: string
+  /** An id of the caller's own; a second submission of it is `already_exists`. */
+  readonly taskId?: string
+  readonly idempotencyKey?: string
+  readonly client?: string
+  readonly model?: string
+  readonly tools?: readonly string[]
+  readonly labels?: Readonly<Record<string, string>>
+  /** Do not start before this time, epoch ms. */
+  readonly dueAt?: number
+  /** Do not start before this many ms have passed since the store committed it, by the wall clock. Source: `docs/semantics.md 4.7`. */
+  readonly delayMs?: number
+  readonly timeoutMs?: number
+  /** An estimate, counted by `tokensPerWindow`. */
+  readonly tokens?: number
+  /** An estimate of what fair shares reckon with, to the millionth; 1 without one. Source: `docs/semantics.md 11.5`. */
+  readonly cost?: number
+  /** What its leases are held to, where that is not what its task type says. */
+  readonly profile?: ProfileTerms
+  /** The swarm that it is an agent of, and its name there. It has a `profile` then. Source: `docs/semantics.md 10.6`. */
+  readonly swarm?: string
+  readonly agent?: string
+  /** What it is promised of the swarm's budget; it draws on the rest without. */
+  readonly share?: { readonly cpuTimeUs?: number; readonly memoryBytes?: number }
+  /** Set by the store itself: its caller runs it. */
+  readonly held?: true
+  /** What the task and all below it may use up. Source: `docs/semantics.md 11.5`. */
+  readonly budget?: BudgetTerms
+  /** The submitter's trace context. */
+  readonly trace?: Readonly<Record<string, string>>
+  /** Set by the store itself. */
+  readonly forkOf?: string
+  /** Set by the store itself: what the idempotency key of a fork binds besides type and input. */
+  readonly forkedAt?: string
+  readonly schedule?: string
+  readonly scheduledFor?: number
+  /** Set by the store itself. */
+  readonly parentId?: string
+  /** What the front door found wrong; the submission is recorded as rejected. */
+  readonly refused?: { readonly reason: 'unknown_task_type' | 'invalid_payload'; readonly message: string }
+}
+
+/** What a submission got. */
+export type Receipt =
+  | {
+      readonly accepted: true
+      readonly taskId: string
+      readonly sequence: number
+      /** True when an earlier submission with the same idempotency key answered. */
+      readonly deduplicated: boolean
+    }
+  | {
+      readonly accepted: false
+      readonly taskId: string
+      readonly sequence: number
+      readonly reason: RejectionReason
+      readonly message: string
+      /** As things are set there will never be room for it. */
+      readonly forGood?: true
+    }
+  /** Refused before it became a record: the key or id is taken by another payload or task. */
+  | {
+      readonly accepted: false
+      readonly taskId: string
+      readonly sequence: number
+      readonly reason: 'idempotency_conflict' | 'already_exists'
+      readonly message: string
+    }
+  /** Refused before it became a record, so that it has no id: the swarm that it names is not there. */
+  | {
+      readonly accepted: false
+      readonly taskId: ''
+      readonly sequence: 0
+      readonly reason: 'not_found'
+      readonly message: string
+    }

@@ -1,1 +1,0 @@
-export type { TaskRecord } from './schemas/task.ts'

@@ -1,0 +1,29 @@
+import type { Lane } from './lane-schema.ts'
+
+export type { Lane } from './lane-schema.ts'
+
+/** The lanes, most urgent first. Source: Track AA, Queue Classification. */
+export const lanes = ['interactive', 'normal', 'batch'] as const
+
+/** The rank of a lane in the order of dispatch, 0 first. */
+export const laneRank: Readonly<Record<Lane, number>> = { interactive: 0, normal: 1, batch: 2 }
+
+/** What set a task off, as Track AA classifies it. */
+export type Trigger = 'chat' | 'run_button' | 'agent' | 'timer' | 'pipeline'
+
+/**
+ * The lane Track AA gives to what a trigger starts: a user's direct action is interactive, an agent's follow-up normal,
+ * a scheduled or automated run batch. Source: Track AA, Queue Classification; `docs/semantics.md 2.5`.
+ */
+export function laneFor(trigger: Trigger): Lane {
+  switch (trigger) {
+    case 'chat':
+    case 'run_button':
+      return 'interactive'
+    case 'agent':
+      return 'normal'
+    case 'timer':
+    case 'pipeline':
+      return 'batch'
+  }
+}

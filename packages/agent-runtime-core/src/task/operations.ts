@@ -1,0 +1,72 @@
+import type { UsageSum } from '../budget/usage.ts'
+import type { Fenced, LeaseEndReason } from '../lease/lease.ts'
+import type { BackOff } from '../quota/quota.ts'
+import type { Lane } from './lane.ts'
+import type { TaskRecord } from './schema.ts'
+import type { Settlement } from './settlement.ts'
+import type { TaskState } from './states.ts'
+import { settle, release } from './settle.ts'
+import { cancel } from './cancel.ts'
+import { cancelNeeds, settleNeeds } from './needs.ts'
+import { leaseNeeds } from '../transition/needs.ts'
+import type { Operations } from '../transition/operation.ts'
+
+/**
+ * Which tasks to list; newest first. `cursor` comes from the page before: as long as there is one there may be more, even after a
+ * page that is short or empty, since a page is bounded in the rows it looks at and the bytes it holds.
+ */
+export interface TaskFilter {
+  readonly states?: readonly TaskState[]
+  readonly types?: readonly string[]
+  readonly lanes?: readonly Lane[]
+  /** The children of this task. */
+  readonly parent?: string
+  /** 1 to 1000, 100 by default. */
+  readonly limit?: number
+  readonly cursor?: number
+}
+
+/** Writes about tasks. */
+export interface TaskWrites {
+  /** Ends a lease. The same settlement again gets the first answer. Source: `docs/semantics.md 4.4`. */
+  settle: {
+    fields: {
+      readonly leaseId: string
+      readonly settlement: Settlement
+      /** What the pass used up outside of steps, and in those that have not ended. */
+      readonly charged?: UsageSum
+      readonly backOff?: BackOff
+    }
+    outcome: Fenced
+  }
+  /** Gives a running task back, same attempt. One that yields while a budget above it asks is parked. Source: `docs/semantics.md 3.6, 5.6, 11.5`. */
+  release: {
+    fields: {
+      readonly leaseId: string
+      readonly reason: Extract<LeaseEndReason, 'yielded' | 'drained'>
+      /** What runs of steps used up that came to nothing. */
+      readonly charged?: UsageSum
+    }
+    outcome: Fenced
+  }
+  /** Source: `docs/semantics.md 5`. `canceled` is false for a final or unknown task. */
+  cancel: {
+    fields: { readonly taskId: string; readonly reason?: string }
+    outcome: { readonly canceled: boolean; readonly state?: TaskState }
+  }
+}
+
+/** Reads about tasks. */
+export interface TaskReads {
+  task: { fields: { readonly taskId: string }; answer: TaskRecord | undefined }
+  tasks: {
+    fields: { readonly filter: TaskFilter }
+    answer: { readonly tasks: readonly TaskRecord[]; readonly cursor?: number }
+  }
+}
+
+export const taskOperations: Operations<TaskWrites> = {
+  settle: { rank: 1, needs: settleNeeds, fold: settle },
+  release: { rank: 1, needs: leaseNeeds, fold: release },
+  cancel: { rank: 3, needs: cancelNeeds, fold: cancel },
+}

@@ -1,0 +1,290 @@
+import type { EventType, FailureKind, RequeueReason } from '../event/event.ts'
+import { canonical } from '../codec/codec.ts'
+import { decideExpiry } from '../lease/expiry.ts'
+import { isRetryWait } from '../history/replay.ts'
+import { backOffText, block } from '../quota/back-off.ts'
+import { askingOf, type Crossed, debit, spentOf } from '../budget/debit.ts'
+import { parkForBudget } from '../budget/answer.ts'
+import { cancelChildren } from './cancel.ts'
+import { tellParent } from '../child/spawn.ts'
+import type { Fenced, LeaseEndReason } from '../lease/lease.ts'
+import type { Write } from '../store/port.ts'
+import type { BackOff } from '../quota/quota.ts'
+import type { Settlement } from './settlement.ts'
+import type { UsageSum } from '../budget/usage.ts'
+import { charge, chargedText } from '../budget/account.ts'
+import { breach, markUnhealthy, routeOf } from '../route/observe.ts'
+import { exceed, exceededText } from '../budget/exceed.ts'
+import { endLease, type Held, heldByWorker, liveLease, notice } from '../lease/fence.ts'
+import { enqueue, hold } from '../queue/stream.ts'
+import { chargeQuotas } from '../quota/hold.ts'
+import { taskOver } from './task-over.ts'
+import type { LeaseRow } from '../lease/row.ts'
+import type { TaskRow } from './row.ts'
+import { CALLER } from '../lease/caller.ts'
+import { spend } from '../budget/spend.ts'
+import { dropWaits } from '../wait/signal.ts'
+import type { WorkingSet } from '../transition/working-set.ts'
+
+/** The holder reports how its attempt ended. Source: `docs/semantics.md 1.1, 4.4`. */
+export function settle(ws: WorkingSet, it: Write<'settle'>): Fenced {
+  const { leaseId, settlement, charged } = it
+  const live = liveLease(ws, leaseId)
+  if (live === undefined) {
+    if (isSameSettlement(ws, leaseId, settlement)) return 'ok'
+    ws.staleWrites++
+    return 'stale'
+  }
+  const goesBack = settlement.as === 'retry' || settlement.as === 'rate_limited'
+  if (goesBack && heldByWorker(ws, leaseId) === undefined) return 'stale'
+  const { lease } = live
+  chargeQuotas(ws, live.task, charged)
+  const charging = charge(ws, live.task, charged)
+  const crossed = debit(ws, charging, charged, 0)
+  const task = ws.taskNow(charging)
+  const own = crossed.find(({ budget }) => budget.task === task.id)
+  const ended =
+    settlement.as === 'failed'
+      ? spentEnd(ws, task, settlement)
+      : own === undefined
+        ? settlement
+        : exceededEnd(ws, task, own, settlement)
+  endPass(ws, { lease, task }, ended, it)
+  block(ws, it.backOff)
+  exceed(ws, crossed, task)
+  return 'ok'
+}
+
+/** A line that the last charge crosses ends the task all the same: what it was to return is in the details. */
+function exceededEnd(ws: WorkingSet, task: TaskRow, crossed: Crossed, settlement: Settlement): Settlement {
+  const output = settlement.as === 'completed' ? { output: settlement.output } : {}
+  return { as: 'failed', kind: 'budget_exceeded', error: exceededText(ws, task, crossed, output) }
+}
+
+/** A handler that could not go on because nothing is left, and did not catch that, ends as at a hard line: with what it has done. */
+function spentEnd(
+  ws: WorkingSet,
+  task: TaskRow,
+  settlement: Extract<Settlement, { as: 'failed' }>,
+): Settlement {
+  const spent = settlement.spent === true ? spentOf(ws, task) : undefined
+  if (spent === undefined) return settlement
+  const error = exceededText(ws, task, spent, { cause: settlement.error })
+  return { ...settlement, kind: 'budget_exceeded', error }
+}
+
+function endPass(
+  ws: WorkingSet,
+  { lease, task }: Held,
+  settlement: Settlement,
+  { leaseId, charged, backOff }: Write<'settle'>,
+): void {
+  switch (settlement.as) {
+    case 'completed': {
+      const output = ws.inline(settlement.output)
+      const data = `{${chargedText(charged)}"durationMs":${durationOf(ws, task)},"leaseId":"${leaseId}","output":${output.text}}`
+      const end = { state: 'completed', text: `{"output":${output.text},"state":"completed"}` } as const
+      finish(ws, task, lease, end, data, 'completed', released, output.blob)
+      ws.count('completed')
+      ws.count('running', -1)
+      return
+    }
+    case 'failed': {
+      fail(ws, task, lease, settlement, 'failed', released, { charged, backOff })
+      if (settlement.breach === 'hard') breach(ws, routeOf(ws, task))
+      if (settlement.breach === 'deadline') markUnhealthy(ws, routeOf(ws, task))
+      return
+    }
+    case 'retry': {
+      const attempt = task.attempt + 1
+      const dueAt = settlement.delayMs > 0 ? ws.now.at + settlement.delayMs : null
+      // The steps have all their tries again.
+      const backOffs = ws.waitsOf(task).filter(({ key }) => isRetryWait(key))
+      dropWaits(
+        ws,
+        task,
+        backOffs.map(({ key }) => key),
+      )
+      requeue(ws, ws.taskNow(task), lease, {
+        reason: 'retry',
+        attempt,
+        crashes: task.crashes,
+        dueAt,
+        error: settlement.error,
+        charged,
+        backOff,
+      })
+      if (settlement.breach === 'deadline') markUnhealthy(ws, routeOf(ws, task))
+      return
+    }
+    case 'rate_limited': {
+      const { error, delayMs } = settlement
+      const { attempt, crashes } = task
+      const dueAt = ws.now.at + delayMs
+      requeue(ws, task, lease, { reason: 'rate_limited', attempt, crashes, dueAt, error, charged, backOff })
+      return
+    }
+  }
+}
+
+/** The holder gives its task back, same attempt. Source: `docs/semantics.md 1.1, 3.6, 5.6`. */
+export function release(
+  ws: WorkingSet,
+  { leaseId, reason, charged }: Omit<Write<'release'>, 'kind'>,
+): Fenced {
+  const live = heldByWorker(ws, leaseId)
+  if (live === undefined) return 'stale'
+  const { lease } = live
+  chargeQuotas(ws, live.task, charged)
+  const task = charge(ws, live.task, charged)
+  const asking = reason === 'yielded' ? askingOf(ws, task) : undefined
+  if (asking !== undefined) parkForBudget(ws, { task, lease }, asking, charged)
+  else
+    requeue(ws, task, lease, { reason, charged, attempt: task.attempt, crashes: task.crashes, dueAt: null })
+  spend(ws, task, charged)
+  return 'ok'
+}
+
+/** A lease whose holder fell silent, or is proven dead, ends; its task goes back or fails as poisoned. Source: `docs/semantics.md` C7, C17. */
+export function expire(ws: WorkingSet, lease: LeaseRow, reason: 'expired' | 'owner_dead'): void {
+  const task = ws.task(lease.task)
+  if (task === undefined || lease.state !== 'running')
+    throw new Error(`lease ${lease.id} has no running task`)
+  const verdict = decideExpiry(task, ws.config.maxCrashes)
+  ws.count('expired')
+  if (lease.worker === CALLER) {
+    const crashes = task.crashes + 1
+    const error = `{"code":"lease_lost","message":"whoever held its lease is gone, and nobody else can run it","name":"RuntimeError"}`
+    fail(ws, { ...task, crashes }, lease, { kind: 'lease_lost', error }, reason, expired)
+    return notice(ws, lease, 'lost', reason)
+  }
+  if (verdict.to === 'failed') {
+    const error = `{"code":"poisoned","message":"the task lost its lease to crashes ${verdict.crashes} times (maxCrashes ${ws.config.maxCrashes})","name":"RuntimeError"}`
+    fail(ws, { ...task, crashes: verdict.crashes }, lease, { kind: 'poisoned', error }, reason, expired)
+  } else {
+    requeue(ws, task, lease, { reason, attempt: verdict.attempt, crashes: verdict.crashes, dueAt: null })
+  }
+  notice(ws, lease, 'lost', reason)
+}
+
+/** The runtime ends a live lease by a rule of its own. */
+export function failHeld(ws: WorkingSet, { task, lease }: Held, kind: FailureKind, error: string): void {
+  fail(ws, ws.taskNow(task), lease, { kind, error }, 'failed', released)
+}
+
+const released: readonly EventType[] = ['lease.released']
+const expired: readonly EventType[] = ['lease.expired']
+const preempted: readonly EventType[] = ['lease.released', 'task.preempted']
+
+function fail(
+  ws: WorkingSet,
+  task: TaskRow,
+  lease: LeaseRow,
+  { kind, error, waits }: Omit<Extract<Settlement, { as: 'failed' }>, 'as'>,
+  endReason: LeaseEndReason,
+  also: readonly EventType[],
+  said: Pick<Requeue, 'charged' | 'backOff'> = {},
+): void {
+  const value = ws.inline(error)
+  const data =
+    `{${backOffText(ws, said.backOff)}${chargedText(said.charged)}"durationMs":${durationOf(ws, task)},"error":${value.text},"kind":"${kind}","leaseId":"${ws.ids.lease(lease.id)}"` +
+    (waits === undefined ? '}' : `,"waits":${JSON.stringify(waits)}}`)
+  const end = { state: 'failed', text: `{"error":${value.text},"kind":"${kind}","state":"failed"}` } as const
+  finish(ws, task, lease, end, data, endReason, also, value.blob)
+  ws.count('failed')
+  ws.count('running', -1)
+}
+
+function finish(
+  ws: WorkingSet,
+  task: TaskRow,
+  lease: LeaseRow,
+  end: { readonly state: 'completed' | 'failed'; readonly text: string },
+  data: string,
+  endReason: LeaseEndReason,
+  also: readonly EventType[],
+  blob: string | null,
+): void {
+  const { state } = end
+  cancelChildren(ws, task, `its parent has ${state}`)
+  const changes = { state, lease: null, finishedAt: ws.now.at }
+  const row = ws.move(task, changes, `task.${state}`, data, also, blob)
+  endLease(ws, lease, state, endReason, row.seq)
+  hold(ws, row, 'running', 'none')
+  // A crash says nothing of the work.
+  taskOver(ws, row, state === 'completed' ? 'success' : endReason === 'failed' ? 'failure' : 'none')
+  tellParent(ws, row, { ...end, blob })
+}
+
+interface Requeue {
+  readonly reason: RequeueReason
+  readonly attempt: number
+  readonly crashes: number
+  readonly dueAt: number | null
+  readonly error?: string
+  readonly charged?: UsageSum | undefined
+  readonly backOff?: BackOff | undefined
+}
+
+function requeue(ws: WorkingSet, task: TaskRow, lease: LeaseRow, it: Requeue): void {
+  const error = it.error === undefined ? undefined : ws.inline(it.error)
+  const data =
+    `{"attempt":${it.attempt},${backOffText(ws, it.backOff)}${chargedText(it.charged)}` +
+    (it.dueAt === null ? '' : `"dueAt":${it.dueAt},`) +
+    (error === undefined ? '' : `"error":${error.text},`) +
+    `"leaseId":"${ws.ids.lease(lease.id)}","reason":"${it.reason}"}`
+  const also =
+    it.reason === 'expired' || it.reason === 'owner_dead'
+      ? expired
+      : it.reason === 'yielded'
+        ? preempted
+        : released
+  const row = ws.move(
+    task,
+    {
+      state: 'queued',
+      lease: null,
+      attempt: it.attempt,
+      crashes: it.crashes,
+      dueAt: it.dueAt,
+      queuedAt: it.dueAt ?? ws.now.at,
+    },
+    'task.requeued',
+    data,
+    also,
+    error?.blob ?? null,
+  )
+  endLease(ws, lease, ...leaseEnd(it.reason), row.seq)
+  enqueue(ws, row)
+  hold(ws, row, 'running', 'queued')
+  ws.count('requeued')
+  ws.count('running', -1)
+  if (it.reason === 'yielded') ws.count('preempted')
+}
+
+function leaseEnd(reason: RequeueReason): ['failed' | 'canceled', RequeueReason] {
+  return [reason === 'yielded' || reason === 'drained' ? 'canceled' : 'failed', reason]
+}
+
+function durationOf(ws: WorkingSet, task: TaskRow): number {
+  return Math.max(0, ws.now.at - (task.startedAt ?? ws.now.at))
+}
+
+/** Whether an ended lease was ended by this very settlement: then its sender asked twice and gets the first answer. */
+function isSameSettlement(ws: WorkingSet, leaseId: string, it: Settlement): boolean {
+  const number = ws.ids.leaseNumber(leaseId)
+  const lease = number === undefined ? undefined : ws.lease(number)
+  if (lease === undefined || lease.endReason !== it.as) return false
+  const text =
+    ws.events.find((event) => event.task === lease.task && event.seq === lease.endSeq)?.data ??
+    ws.base.events.get(`${lease.task}:${lease.endSeq}`)
+  if (text === undefined) return false
+  const data = JSON.parse(text) as { output?: unknown; error?: unknown; kind?: string }
+  if (it.as === 'completed') return sameValue(ws, data.output, it.output)
+  return sameValue(ws, data.error, it.error) && (it.as !== 'failed' || data.kind === it.kind)
+}
+
+function sameValue(ws: WorkingSet, stored: unknown, text: string): boolean {
+  const inline = canonical(stored)
+  return inline === text || inline === `{"$blob":"${ws.around.sha256Hex(text)}","size":${text.length}}`
+}

@@ -1,0 +1,16 @@
+import { settleQuotas } from '../quota/hold.ts'
+import type { TaskRow } from './row.ts'
+import { workEnded } from '../profile/work-ended.ts'
+import { clearWaits } from '../wait/signal.ts'
+import type { WorkingSet } from '../transition/working-set.ts'
+
+/**
+ * A task has come to its final state, whichever way, and no longer holds a slot or a place in a queue: whatever else it had is given
+ * back or settled. `how`: what its end says of its route. Source: `docs/semantics.md 1.1`.
+ */
+export function taskOver(ws: WorkingSet, task: TaskRow, how: 'success' | 'failure' | 'none'): void {
+  settleQuotas(ws, task)
+  ws.shares?.settle(task)
+  workEnded(ws, task, how, true)
+  clearWaits(ws, task)
+}

@@ -1,0 +1,66 @@
+export { beginBudgets, promoteBudgets } from './budget/answer.ts'
+export { ClaimRound, mergeHeads, type Demander, type Grant } from './queue/claim.ts'
+export { CALLER } from './lease/caller.ts'
+export { type BudgetFound, budgetRecordOf } from './budget/view.ts'
+export { cancelReason, failureReason } from './explain/ended.ts'
+export { sinceText, waitingText } from './explain/words.ts'
+export { routeRecords } from './route/view.ts'
+export { swarmRecordOf } from './swarm/view.ts'
+export { swarmRoute } from './route/observe.ts'
+export { clientRecordOf } from './share/put-client.ts'
+export { evaluationRecordOf, reputationRecordOf } from './evaluation/evaluate.ts'
+export { flushRank, fold, lastRank } from './transition/fold.ts'
+export { settledFailures, type PassEvent } from './history/settled-failures.ts'
+export { memoSeqs, standing, standingMemos, verdictsOf } from './history/standing.ts'
+export { startsIn } from './step/starts.ts'
+export { leftOf } from './profile/left.ts'
+export { NeedsRound } from './transition/needs-round.ts'
+export { toReserve } from './quota/hold.ts'
+export * from './approval/row.ts'
+export * from './budget/row.ts'
+export * from './child/row.ts'
+export * from './evaluation/row.ts'
+export * from './event/row.ts'
+export * from './history/row.ts'
+export * from './lease/row.ts'
+export * from './profile/row.ts'
+export * from './queue/row.ts'
+export * from './quota/row.ts'
+export * from './route/row.ts'
+export * from './schedule/row.ts'
+export * from './share/row.ts'
+export * from './step/row.ts'
+export * from './submit/row.ts'
+export * from './swarm/row.ts'
+export * from './task/row.ts'
+export * from './wait/row.ts'
+export * from './worker/row.ts'
+export { noTotals, type TotalsRow } from './store/totals.ts'
+export {
+  gone,
+  newClient,
+  poolAmong,
+  ShareBook,
+  shareOrderOf,
+  type ShareOrder,
+  type Placed,
+} from './share/share-book.ts'
+export { tablesThatAre, type TableName } from './transition/tables.ts'
+export { OPEN, type SharePool } from './share/share-pools.ts'
+export { groupOf } from './queue/stream.ts'
+export { scheduleRecordOf } from './schedule/transitions.ts'
+export { checkpointText } from './step/record.ts'
+export { shareOf } from './swarm/agents.ts'
+export { renew, sweep, takeOver } from './lease/upkeep.ts'
+export { promote } from './queue/promote.ts'
+export type { Counted, Duties, Kind, Kinds, Loaded, Wanted } from './transition/wanted.ts'
+export {
+  blobReference,
+  childKey,
+  evaluationKey,
+  WorkingSet,
+  type Base,
+  type Heads,
+  type Instant,
+  type Surroundings,
+} from './transition/working-set.ts'

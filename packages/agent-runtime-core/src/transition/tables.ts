@@ -1,0 +1,50 @@
+import type { Base } from './working-set.ts'
+
+/**
+ * How long what a store has loaded of a table counts: `lookedUp` for one flush, `kept` until another process writes. Of a table that is
+ * `whole` every row is known; after another process has written, its changes are read.
+ */
+type Lifetime = 'lookedUp' | 'kept' | 'whole'
+
+/** The tables below a flush, by their names in {@link Base}. */
+export type TableName = {
+  [K in keyof Base]: Base[K] extends ReadonlyMap<never, unknown> ? K : never
+}[keyof Base]
+
+/** Every table, named once. */
+const lifetimes: Readonly<Record<TableName, Lifetime>> = {
+  tasks: 'kept',
+  leases: 'kept',
+  streams: 'whole',
+  streamsByKey: 'whole',
+  streamsByClient: 'whole',
+  clients: 'whole',
+  workers: 'kept',
+  quotas: 'kept',
+  keys: 'lookedUp',
+  explicitIds: 'lookedUp',
+  heads: 'kept',
+  memos: 'kept',
+  outputs: 'kept',
+  waits: 'lookedUp',
+  signals: 'lookedUp',
+  verdicts: 'lookedUp',
+  children: 'lookedUp',
+  childKeys: 'lookedUp',
+  histories: 'lookedUp',
+  naming: 'lookedUp',
+  blobs: 'lookedUp',
+  events: 'lookedUp',
+  schedules: 'lookedUp',
+  budgets: 'lookedUp',
+  parked: 'lookedUp',
+  evaluations: 'lookedUp',
+  circuits: 'kept',
+  usages: 'kept',
+  swarms: 'kept',
+}
+
+/** The tables of one lifetime. */
+export function tablesThatAre(lifetime: Lifetime): readonly TableName[] {
+  return (Object.keys(lifetimes) as TableName[]).filter((name) => lifetimes[name] === lifetime)
+}

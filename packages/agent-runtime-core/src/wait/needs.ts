@@ -1,0 +1,11 @@
+import type { Write } from '../store/port.ts'
+import type { Needs } from '../transition/needs.ts'
+
+export function suspendNeeds(needs: Needs, { leaseId, waits }: Write<'suspend'>): void {
+  const lease = needs.held(leaseId)
+  const task = lease === undefined ? undefined : needs.task(lease.task)
+  if (task === undefined) return
+  // One that begins may be over at once.
+  if (waits.some(({ kind }) => kind === 'approval')) needs.verdicts(task)
+  needs.signalValues(task, waits)
+}

@@ -1,0 +1,40 @@
+import type { UsageSum } from '../budget/usage.ts'
+import type { TaskState } from '../task/states.ts'
+import type { WaitRecord, WaitRequest } from './wait.ts'
+import { suspend } from './suspend.ts'
+import { signal } from './signal.ts'
+import { suspendNeeds } from './needs.ts'
+import { taskNeeds } from '../transition/needs.ts'
+import type { Operations } from '../transition/operation.ts'
+
+/** Writes about waits and signals. */
+export interface WaitWrites {
+  /**
+   * What a pass waits for. Of the task's open waits, those of earlier passes among them, what is due, or has its signal, is
+   * resolved at once and answered. When nothing is and the
+   * pass does not `stay`, its lease ends and the task waits, without a slot, until the first of them is. A pass that stays
+   * has steps under way; its waits are open from now on and it asks again. Source: `docs/semantics.md 12.3, 12.4`.
+   */
+  suspend: {
+    fields: {
+      readonly leaseId: string
+      readonly waits: readonly WaitRequest[]
+      readonly stay: boolean
+      /** What runs of steps used up that came to nothing; it counts when the lease ends with this. */
+      readonly charged?: UsageSum
+    }
+    outcome:
+      | { readonly fenced: 'ok'; readonly suspended: boolean; readonly resolved: readonly WaitRecord[] }
+      | { readonly fenced: 'stale' }
+  }
+  /** Keeps a signal for the task, or wakes it. Final and unknown tasks take none. Source: `docs/semantics.md 12.4`. */
+  signal: {
+    fields: { readonly taskId: string; readonly name: string; readonly value: string }
+    outcome: { readonly delivered: boolean; readonly state?: TaskState; readonly full?: boolean }
+  }
+}
+
+export const waitOperations: Operations<WaitWrites> = {
+  suspend: { rank: 1, needs: suspendNeeds, fold: suspend },
+  signal: { rank: 3, needs: taskNeeds, fold: signal },
+}

@@ -1,0 +1,148 @@
+import { endsWithRejection, TIMEOUT_VERDICT } from '../approval/approval.ts'
+import { isChildName } from '../child/child.ts'
+import type { EventType, WaitReason } from '../event/event.ts'
+import { isFinal } from '../task/states.ts'
+import type { OutcomeOf, Write } from '../store/port.ts'
+import { type WaitOutcome, waitReasonOf } from './wait.ts'
+import { countVerdict, sendsBack } from '../approval/review.ts'
+import { enqueue, hold } from '../queue/stream.ts'
+import type { SignalRow, WaitRow } from './row.ts'
+import type { TaskRow } from '../task/row.ts'
+import { storedText, type WorkingSet } from '../transition/working-set.ts'
+
+/** A signal wakes the task that waits for it, or is kept until it does. Source: `docs/semantics.md 12.4`. */
+export function signal(ws: WorkingSet, it: Write<'signal'>): OutcomeOf<'signal'> {
+  const number = ws.taskNumber(it.taskId)
+  const task = number === undefined ? undefined : ws.task(number)
+  if (task === undefined) return { delivered: false }
+  if (isFinal(task.state)) return { delivered: false, state: task.state }
+  const unread = ws.signalsOf(task).filter(({ name }) => !isChildName(name))
+  if (unread.length >= ws.config.maxSignals) return { delivered: false, state: task.state, full: true }
+
+  const fields = `"name":${JSON.stringify(it.name)}`
+  const row = deliver(ws, task, {
+    event: 'signal.received',
+    fields,
+    name: it.name,
+    value: ws.inline(it.value),
+  })
+  return { delivered: true, state: row.state }
+}
+
+/** What a wait may be for. */
+export interface Arrival {
+  /** The event that it becomes. */
+  readonly event: EventType
+  /** Of the event's data, in canonical form; `value` follows them. */
+  readonly fields: string
+  readonly name: string
+  readonly value: ReturnType<WorkingSet['inline']>
+  /** How it ends the wait; `received` by default. */
+  readonly outcome?: SignalRow['outcome']
+}
+
+/** What has come ends the wait of the task that waits for it, or is kept until one does. Source: `docs/semantics.md 12.4`. */
+export function deliver(
+  ws: WorkingSet,
+  task: TaskRow,
+  arrival: Arrival,
+  end: (ws: WorkingSet, task: TaskRow, over: Over) => void = resume,
+): TaskRow {
+  const { event, fields, name, value, outcome = 'received' } = arrival
+  const row = ws.move(task, {}, event, `{${fields},"value":${value.text}}`, undefined, value.blob)
+  const arrived: SignalRow = {
+    task: row.id,
+    seq: row.seq,
+    name,
+    at: ws.now.at,
+    value: value.text,
+    blob: value.blob,
+    outcome,
+  }
+  const awaits = row.state === 'waiting' && row.waitReason !== 'divergence' && row.waitReason !== 'budget'
+  const wait = awaits ? ws.waitsOf(row).find((it) => it.name === name) : undefined
+  if (wait === undefined) ws.keepSignal(row, arrived)
+  else end(ws, row, { wait, outcome, at: ws.now.at, taken: arrived })
+  return ws.taskNow(row)
+}
+
+/** The task has no use for these waits any more. */
+export function dropWaits(ws: WorkingSet, task: TaskRow, keys: readonly string[]): void {
+  const open = ws.waitsOf(task)
+  const left = open.filter(({ key }) => !keys.includes(key))
+  if (left.length < open.length) ws.putWaits(task, left)
+}
+
+/** A task that is over waits for nothing and takes no signal. */
+export function clearWaits(ws: WorkingSet, task: TaskRow): void {
+  if (task.waits === 0) return
+  ws.putWaits(task, [])
+  for (const unread of ws.signalsOf(task)) ws.takeSignal(task, unread)
+}
+
+/** How a wait ended. `fail`: the task fails of it. */
+export interface Over {
+  readonly wait: WaitRow
+  readonly outcome: WaitOutcome | 'fail'
+  readonly at: number
+  readonly taken?: SignalRow
+}
+
+/** Back to the queue, past its limits, like a requeue; quotas are taken anew. Source: `docs/semantics.md 2.3, 12.3`. */
+export function resume(ws: WorkingSet, task: TaskRow, over: Over): void {
+  const { wait, outcome, taken } = over
+  const gone = sendsBack(wait, outcome) ? waitsSentBack(ws, task) : []
+  const row = ws.move(
+    task,
+    { state: 'queued', waitReason: null, dueAt: null, queuedAt: ws.now.at },
+    'task.resumed',
+    `{${gone.length === 0 ? '' : `"dropped":${JSON.stringify(gone.map(({ key }) => key))},`}${resolutionOf(ws, task, over, waitReasonOf[wait.kind])}}`,
+    undefined,
+    taken?.blob ?? null,
+  )
+  if (outcome !== 'fail') countVerdict(ws, row, wait, outcome)
+  ws.putWaits(
+    row,
+    ws.waitsOf(row).filter((it) => it.key !== wait.key && !gone.includes(it)),
+  )
+  for (const unread of ws.signalsOf(row))
+    if (gone.some(({ name }) => name === unread.name)) ws.takeSignal(row, unread)
+  ws.count('waiting', -1)
+  hold(ws, row, 'none', 'queued')
+  enqueue(ws, ws.taskNow(row))
+}
+
+/** The waits that a rejection leaves nothing to wait for. */
+function waitsSentBack(ws: WorkingSet, task: TaskRow): readonly WaitRow[] {
+  const { approvedSeq } = ws.verdictsOf(task)
+  return ws.waitsOf(task).filter((wait) => endsWithRejection(wait, approvedSeq))
+}
+
+/** How a wait ended, as its event says it. */
+export function resolutionOf(
+  ws: WorkingSet,
+  task: TaskRow,
+  { wait, outcome, taken }: Over,
+  reason?: WaitReason,
+): string {
+  const { key, kind, name, position } = wait
+  const value = valueOf(wait, outcome, taken)
+  return (
+    `"key":${JSON.stringify(key)},"kind":"${kind}",` +
+    (name === null ? '' : `"name":${JSON.stringify(name)},`) +
+    `"outcome":"${outcome}","position":${position}` +
+    (reason === undefined ? '' : `,"reason":"${reason}"`) +
+    (sendsBack(wait, outcome) ? `,"since":${ws.verdictsOf(task).approvedSeq}` : '') +
+    (value === undefined ? '' : `,"value":${value}`)
+  )
+}
+
+/** What came; for an approval that nobody answered, what was settled for that case. */
+export function valueOf(
+  { terms }: WaitRow,
+  outcome: Over['outcome'],
+  taken: SignalRow | undefined,
+): string | undefined {
+  if (taken !== undefined) return storedText(taken)
+  return terms !== null && (outcome === 'approved' || outcome === 'rejected') ? TIMEOUT_VERDICT : undefined
+}

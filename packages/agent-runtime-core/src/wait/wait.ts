@@ -1,0 +1,39 @@
+import type { ApprovalRequest } from '../approval/approval.ts'
+import type { WaitReason } from '../event/event.ts'
+export type { OpenWait, WaitRecord } from './schema.ts'
+
+/** What a handler may wait for without holding a slot. All but timers wait for something that arrives under a name. */
+export const waitKinds = ['timer', 'signal', 'approval', 'child'] as const
+export type WaitKind = (typeof waitKinds)[number]
+
+/** Why a task waits whose first wait is of this kind. Source: `docs/semantics.md 1.1`. */
+export const waitReasonOf = {
+  timer: 'timer',
+  signal: 'signal',
+  approval: 'approval',
+  child: 'children',
+} as const satisfies Record<WaitKind, WaitReason>
+
+/** What the names and keys of the runtime's own begin with; a program's do not. */
+export const RESERVED = '$ku0/'
+
+/**
+ * How a wait ended: its time came; what it was for arrived; its patience ended before that; and for an approval, how it was
+ * answered, or that a spot check let it through.
+ */
+export const waitOutcomes = ['fired', 'received', 'timed_out', 'approved', 'rejected', 'passed'] as const
+export type WaitOutcome = (typeof waitOutcomes)[number]
+
+/** A wait as a pass asks for it. One that is open already keeps the time it has. */
+export interface WaitRequest {
+  readonly key: string
+  readonly position: number
+  readonly kind: WaitKind
+  /** Of all but timers. */
+  readonly name?: string
+  /** A timer has this or `delayMs`, by the wall clock; the others may. Epoch ms. */
+  readonly dueAt?: number
+  readonly delayMs?: number
+  /** Of an approval. */
+  readonly approval?: ApprovalRequest
+}

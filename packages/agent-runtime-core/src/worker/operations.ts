@@ -1,0 +1,33 @@
+import type { WorkerStatus } from './worker.ts'
+import { registerWorkers, drainWorkers, removeWorkers } from './registry.ts'
+import { noNeeds } from '../transition/needs.ts'
+import type { Operations } from '../transition/operation.ts'
+
+/** Writes about workers. */
+export interface WorkerWrites {
+  registerWorkers: {
+    fields: {
+      readonly workers: readonly {
+        readonly workerId: string
+        readonly capacity: number
+        readonly types: readonly string[]
+      }[]
+    }
+    outcome: boolean
+  }
+  /** From the commit on the worker is given nothing. */
+  drainWorkers: { fields: { readonly workerIds: readonly string[] }; outcome: boolean }
+  /** The workers leave the registry; leases they still hold are released as drained. */
+  removeWorkers: { fields: { readonly workerIds: readonly string[] }; outcome: boolean }
+}
+
+/** Reads about workers. */
+export interface WorkerReads {
+  workers: { fields: Record<never, never>; answer: readonly WorkerStatus[] }
+}
+
+export const workerOperations: Operations<WorkerWrites> = {
+  registerWorkers: { rank: 2, needs: noNeeds, fold: registerWorkers },
+  drainWorkers: { rank: 2, needs: noNeeds, fold: drainWorkers },
+  removeWorkers: { rank: 2, needs: noNeeds, fold: removeWorkers },
+}

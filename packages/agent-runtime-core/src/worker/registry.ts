@@ -1,0 +1,57 @@
+import type { LeaseRow } from '../lease/row.ts'
+import type { Write } from '../store/port.ts'
+import { release } from '../task/settle.ts'
+import type { WorkingSet } from '../transition/working-set.ts'
+import type { WorkerRow } from './row.ts'
+
+/** Workers of this process enter the registry, or state a new capacity. Source: Track AA, AA1; `docs/semantics.md 3.2`. */
+export function registerWorkers(ws: WorkingSet, it: Write<'registerWorkers'>): boolean {
+  for (const { workerId, capacity, types } of it.workers) {
+    const known = ownWorker(ws, workerId)
+    const row: WorkerRow = {
+      id: known?.id ?? ws.nextWorker++,
+      workerId,
+      process: ws.base.process,
+      capacity: Math.min(capacity, ws.config.maxInFlightPerWorker),
+      types,
+      draining: false,
+      lastSeenAt: ws.now.leaseAt,
+      registered: true,
+    }
+    ws.workers.put(row.id, row)
+  }
+  return true
+}
+
+/** From this commit on the workers are given nothing. Source: `docs/semantics.md 3.2`. */
+export function drainWorkers(ws: WorkingSet, it: Write<'drainWorkers'>): boolean {
+  for (const workerId of it.workerIds) {
+    const row = ownWorker(ws, workerId)
+    if (row !== undefined) ws.workers.put(row.id, { ...row, draining: true })
+  }
+  return true
+}
+
+/** The workers leave the registry; what they still hold goes back to the queue. Source: `docs/semantics.md` C6, 5.6. */
+export function removeWorkers(
+  ws: WorkingSet,
+  it: Write<'removeWorkers'>,
+  running: Iterable<LeaseRow>,
+): boolean {
+  const leases = [...running]
+  for (const workerId of it.workerIds) {
+    const row = ownWorker(ws, workerId)
+    if (row === undefined) continue
+    for (const lease of leases)
+      if (lease.worker === row.id && ws.lease(lease.id)?.state === 'running')
+        release(ws, { leaseId: ws.ids.lease(lease.id), reason: 'drained' })
+    ws.workers.put(row.id, { ...row, registered: false })
+  }
+  return true
+}
+
+function ownWorker(ws: WorkingSet, workerId: string): WorkerRow | undefined {
+  for (const row of ws.workers.all())
+    if (row.workerId === workerId && row.process === ws.base.process && row.registered) return row
+  return undefined
+}

@@ -1,0 +1,1 @@
+import './exports.test.ts'

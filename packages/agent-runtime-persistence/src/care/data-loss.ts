@@ -1,0 +1,210 @@
+import { statSync } from 'node:fs'
+import {
+  type AcceptedLoss,
+  type DataLoss,
+  fits,
+  isOneOf,
+  isRecord,
+  type Rules,
+  StoreError,
+  wholeNumber,
+} from '@ku0/agent-runtime-core'
+import Database from 'better-sqlite3'
+import { type Anchor, anchorPath, readAnchor } from '../sqlite/anchor.ts'
+import { pastIncarnations } from '../sqlite/incarnations.ts'
+import { damageIn, type LogDamage } from '../sqlite/log-damage.ts'
+import { assertOurs, type Db } from '../sqlite/open.ts'
+import { isInUse } from '../sqlite/processes.ts'
+
+/** What is missing, and of which store. */
+export interface FoundLoss {
+  readonly loss: DataLoss
+  readonly storeId: string
+  /** The anchor beside it, where there is one. */
+  readonly anchor: Anchor | undefined
+}
+
+/**
+ * Compares a database with its anchor and with its log before anything is written to it; undefined when all is there. On a connection that
+ * cannot write: one that can would, when it is closed, copy what is left of a damaged log and delete the rest. What processes that live
+ * have opened was whole then, and their log is not gone through again.
+ */
+export function findDataLoss(path: string): FoundLoss | undefined {
+  // First, since the store may be in use: the journal is never behind what was an anchor before.
+  const anchor = readAnchor(path)
+  if (statSync(path, { throwIfNoEntry: false }) === undefined) {
+    const loss = anchor && nothingLeft(anchor)
+    return anchor && loss && { loss, anchor, storeId: anchor.storeId }
+  }
+  const damage = isInUse(path) ? undefined : damageIn(path)
+  if (anchor === undefined && damage === undefined) return undefined
+  const db = new Database(path, { readonly: true, fileMustExist: true, timeout: 10_000 })
+  try {
+    assertOurs(db, path)
+    return db.transaction(() => {
+      const byAnchor = anchor && compareWithAnchor(db, anchor)
+      if (anchor && byAnchor) return { loss: byAnchor, anchor, storeId: anchor.storeId }
+      return damage && { loss: lossBehind(db, damage), anchor, storeId: storeIdOf(db) ?? '' }
+    })()
+  } finally {
+    db.close()
+  }
+}
+
+/** The same of a database that is open. Call it in a transaction that began after the anchor was read. */
+export function lossIn(db: Db, path: string, anchor: Anchor | undefined): DataLoss | undefined {
+  const byAnchor = anchor && compareWithAnchor(db, anchor)
+  if (byAnchor !== undefined) return byAnchor
+  const damage = damageIn(path)
+  return damage && lossBehind(db, damage)
+}
+
+/** How many of the transactions were commits of the journal can only be guessed: most are. */
+function lossBehind(db: Db, { commits }: LogDamage): DataLoss {
+  const end = isMade(db) ? journalEnd(db) : { lastGood: 0, lastGoodAt: null }
+  return { kind: 'damaged_log', anchored: end.lastGood + commits, ...end }
+}
+
+/** Whether it has its tables. */
+function isMade(db: Db): boolean {
+  return db.pragma('user_version', { simple: true }) !== 0
+}
+
+function storeIdOf(db: Db): string | undefined {
+  if (!isMade(db)) return undefined
+  return db.prepare<[], string>("SELECT value FROM meta WHERE key = 'store_id'").pluck().get()
+}
+
+function journalEnd(db: Db): Pick<DataLoss, 'lastGood' | 'lastGoodAt'> {
+  const last = db.prepare<[], JournalEnd>('SELECT number, at FROM journal ORDER BY number DESC LIMIT 1').get()
+  return { lastGood: last?.number ?? 0, lastGoodAt: last?.at ?? null }
+}
+
+/** Before its first commit a store had nothing that could be lost. */
+function nothingLeft({ commit: anchored }: Anchor): DataLoss | undefined {
+  return anchored > 0 ? { kind: 'other_store', anchored, lastGood: 0, lastGoodAt: null } : undefined
+}
+
+function compareWithAnchor(db: Db, anchor: Anchor): DataLoss | undefined {
+  const { commit: anchored } = anchor
+  if (!isMade(db)) return nothingLeft(anchor)
+  const end = journalEnd(db)
+  // That of the one before is the store's own: a crash came after the new one had begun, and before its anchor.
+  const own = [storeIdOf(db), ...(pastIncarnations(db) ?? []).map((it) => it.storeId)]
+  if (!own.includes(anchor.storeId)) return nothingLeft(anchor)
+  if (end.lastGood < anchored) return { kind: 'lost_tail', anchored, ...end }
+  const hash = db.prepare<[number], Buffer>('SELECT hash FROM journal WHERE number = ?').pluck().get(anchored)
+  if (hash === undefined || hash.toString('hex') === anchor.hash) return undefined
+  const before = db
+    .prepare<[number], JournalEnd>(
+      'SELECT number, at FROM journal WHERE number < ? ORDER BY number DESC LIMIT 1',
+    )
+    .get(anchored)
+  return {
+    kind: 'other_history',
+    anchored,
+    lastGood: before?.number ?? 0,
+    lastGoodAt: before?.at ?? null,
+  }
+}
+
+/** Losses that somebody has decided to live with, oldest first, and what is wrong with their records. */
+export function acceptedLosses(db: Db): LossRecords {
+  return readLosses(
+    db.prepare<[], string>("SELECT value FROM meta WHERE key = 'accepted_losses'").pluck().get(),
+  )
+}
+
+/** The records in a text; one that nobody wrote so is a fault, and the others count. */
+export function readLosses(text = '[]'): LossRecords {
+  const records = listIn(text)
+  if (records === undefined)
+    return { losses: [], faults: [{ expected: 'a list of accepted losses', actual: text }] }
+  const read = records.map((it) => ({ it, record: recordOf(it) }))
+  return {
+    losses: read.flatMap(({ record }) => record ?? []),
+    faults: read
+      .filter(({ record }) => record === undefined)
+      .map(({ it }) => ({ expected: 'the record of an accepted loss', actual: JSON.stringify(it) })),
+  }
+}
+
+/** What is kept of the losses that were accepted. */
+export interface LossRecords {
+  readonly losses: readonly AcceptedLoss[]
+  readonly faults: readonly { readonly expected: string; readonly actual: string }[]
+}
+
+function listIn(text: string): readonly unknown[] | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return Array.isArray(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** A time that a date can have. */
+const time = wholeNumber(0, 8.64e15)
+const number = wholeNumber(0, Number.MAX_SAFE_INTEGER)
+const lossRules: Rules<AcceptedLoss> = {
+  kind: isOneOf(['lost_tail', 'other_history', 'other_store', 'damaged_log']),
+  anchored: number,
+  lastGood: number,
+  lastGoodAt: [`${time[0]}, or null`, (value) => value === null || time[1](value)],
+  acceptedAt: time,
+}
+
+/** The record as far as it is known: a later version may add to it. */
+function recordOf(it: unknown): AcceptedLoss | undefined {
+  if (!isRecord(it)) return undefined
+  const known = Object.fromEntries(Object.keys(lossRules).map((field) => [field, it[field]]))
+  return fits(known, lossRules) ? known : undefined
+}
+
+/**
+ * Keeps a record of what was accepted: the store goes on as if nothing were missing. Throws `store_corrupt` where earlier records cannot be
+ * read: they would be gone. Called in a transaction.
+ */
+export function recordLoss(db: Db, path: string, loss: AcceptedLoss): void {
+  const { losses, faults } = acceptedLosses(db)
+  if (faults.length > 0)
+    throw new StoreError(
+      'store_corrupt',
+      `${path}: the record of the losses that were accepted before is damaged; run verify, which tells where, and restore a backup`,
+    )
+  const kept = [...losses, loss].slice(-maxLosses)
+  db.prepare("INSERT OR REPLACE INTO meta VALUES ('accepted_losses', ?)").run(JSON.stringify(kept))
+}
+
+const maxLosses = 100
+
+/** The error of a store that is not opened for what it lacks. */
+export function dataLossError(path: string, loss: DataLoss): StoreError {
+  return new StoreError(
+    'store_data_loss',
+    `${describeLoss(path, loss)}. Keep a copy of its files and restore a backup; to go on with what is there, open it once with acceptLoss: true`,
+    { details: { ...loss, path } },
+  )
+}
+
+/** One sentence without its end. */
+export function describeLoss(path: string, { kind, anchored, lastGood, lastGoodAt }: DataLoss): string {
+  const good = lastGoodAt === null ? 'nothing' : `commit ${lastGood} of ${new Date(lastGoodAt).toISOString()}`
+  const told = `${anchorPath(path)} tells of commit ${anchored}`
+  switch (kind) {
+    case 'lost_tail':
+      return `${path} has lost what was written last: it ends with ${good}, and ${told}`
+    case 'other_history':
+      return `${path} is not what was written: its commit ${anchored} is another than the one that ${anchorPath(path)} tells of; the last good is ${good}`
+    case 'damaged_log':
+      return `${path}-wal is damaged, so that the store ends with ${good}, although ${anchored - lastGood} transactions come behind the damage`
+    case 'other_store':
+      return `${path} is not the store that was here: it is empty or another one, and ${told}. If it was removed or replaced on purpose, remove ${anchorPath(path)} as well`
+  }
+}
+
+interface JournalEnd {
+  readonly number: number
+  readonly at: number
+}

@@ -1,0 +1,40 @@
+import type { Backup, BackupOptions } from './backup-store.ts'
+import type { Inspection } from './inspect-store.ts'
+import type { VerifyOptions } from './verify-store.ts'
+import type { Verification } from './verify/verification.ts'
+
+// Each is loaded when it is first called: a program that runs tasks starts without them, and without the database's driver, which its store's thread loads.
+
+/**
+ * Verifies the store at a URL: pages and indexes, every task's events against their hash chain and every row against what the events make of
+ * it, sums against counts, the journal against its own chain, and its end against the anchor. Changes nothing, and may be used while other
+ * processes, and this one, write to the store: it reads on its own connection, in slices of some 20 ms, between which the event loop runs.
+ * What is wrong is told as data; it rejects with a StoreError when the file cannot be read at all, or (`store_read_only`) when nobody has it open and
+ * what SQLite leaves beside it would lock its owner out, and with `not_found` when there is none.
+ * Source: `docs/operating.md`, Verify.
+ */
+export async function verifyStore(url: string, options: VerifyOptions = {}): Promise<Verification> {
+  const { verify } = await import('./verify-store.ts')
+  return verify(url, options)
+}
+
+/**
+ * Copies the store at a URL into a new file, as it is at one moment, while this and other processes go on writing to it; then verifies the
+ * copy, and only then gives it its name. Slices of 2 MiB, between which the event loop runs. Rejects with `already_exists` when there is such a
+ * file, with `invalid_argument` when its name ends in white space, with `store_corrupt` when the copy does not verify, with `store_data_loss` when the store is behind its anchor, and as `verifyStore` does; nothing is left behind then. Source: `docs/operating.md`,
+ * Backup.
+ */
+export async function backupStore(url: string, target: string, options: BackupOptions = {}): Promise<Backup> {
+  const { backup } = await import('./backup-store.ts')
+  return backup(url, target, options)
+}
+
+/**
+ * Looks at a store and its surroundings: real durability settings, versions, file modes, sizes, the clock, processes, the anchor. Writes nothing to
+ * the store, and may be used while it is in use; it tries the settings in a scratch database. Rejects as `verifyStore` does. Source:
+ * `docs/operating.md`, Doctor.
+ */
+export async function inspectStore(url: string): Promise<Inspection> {
+  const { inspect } = await import('./inspect-store.ts')
+  return inspect(url)
+}

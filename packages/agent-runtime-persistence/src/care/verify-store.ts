@@ -1,0 +1,48 @@
+import { assertOptions, type Rules, signalRule, wholeNumber } from '@ku0/agent-runtime-core'
+import { lookForAnchor } from '../sqlite/anchor.ts'
+import { openForReading } from '../sqlite/reading.ts'
+import { storeErrorOf } from '../sqlite/errors.ts'
+import { chainDigest, nextTurn, systemEnvironment } from '../system.ts'
+import { parseStoreUrl } from '../open-store.ts'
+import type { Verification } from './verify/verification.ts'
+import { verifyDatabase } from './verify/verify-database.ts'
+
+export interface VerifyOptions {
+  /** How many faults are told in full: 1 to 10 000, 100 by default. */
+  readonly maxFaults?: number
+  /** Ends it early: it rejects with the signal's reason. */
+  readonly signal?: AbortSignal
+}
+
+const verifyRules: Rules<VerifyOptions> = { maxFaults: wholeNumber(1, 10_000), signal: signalRule }
+
+/** See `verifyStore`. */
+export async function verify(url: string, options: VerifyOptions = {}): Promise<Verification> {
+  assertOptions('verifyStore', options, verifyRules)
+  return verifyFile(parseStoreUrl(url), options)
+}
+
+/** The same by the path of the file. */
+export async function verifyFile(
+  given: string,
+  { maxFaults = 100, signal }: VerifyOptions = {},
+): Promise<Verification> {
+  const { db, path } = openForReading(given)
+  const { digest } = systemEnvironment()
+  try {
+    const hashes = { chain: chainDigest, sha256Hex: (text: string) => digest.sha256Hex(text) }
+    // Read before the first slice: the journal is never behind what was an anchor before.
+    const slices = verifyDatabase({ db, path, anchor: lookForAnchor(path), hashes, maxFaults })
+    for (;;) {
+      signal?.throwIfAborted()
+      const { done, value } = slices.next()
+      if (done === true) return value
+      await nextTurn()
+    }
+  } catch (error) {
+    if (signal?.aborted === true) throw error
+    throw storeErrorOf(error, path)
+  } finally {
+    db.close()
+  }
+}

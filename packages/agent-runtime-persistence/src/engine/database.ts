@@ -1,0 +1,129 @@
+import type { IdCodec, Read, ReadKind, Reads, StoredEvent, StoreInfo } from '@ku0/agent-runtime-core'
+import type {
+  CircuitRow,
+  ClientRow,
+  Duties,
+  Instant,
+  LeaseRow,
+  Loaded,
+  QuotaRow,
+  StreamRow,
+  SwarmRow,
+  TaskRow,
+  TotalsRow,
+  UsageRow,
+  Wanted,
+  WorkerRow,
+  WorkingSet,
+} from '@ku0/agent-runtime-core/transition'
+import type { Reply } from './steps.ts'
+
+/**
+ * The seam between the engine and a database. The engine says what it wants to know and what was decided, as data; a database hands
+ * rows over and writes rows down, and decides nothing. Each method may answer at once or later; the engine asks for one thing at a time.
+ * Source: `docs/decisions/0017-the-engine-and-its-database.md`.
+ */
+export interface Database {
+  readonly info: StoreInfo
+  readonly ids: IdCodec
+  /** The row of this process. */
+  readonly process: number
+  /** Every fencing token is above it. */
+  readonly fenceFloor: number
+  /** The journal's number of the last commit that this process has seen. */
+  readonly lastCommit: number
+  /** Processes that are registered beside this one, and those of them that are proven gone, as of the last look. */
+  readonly others: number
+  readonly gone: readonly number[]
+  /** The time that dates rows, and that by which leases are judged. */
+  now(): Instant
+
+  /**
+   * On every tick, outside a transaction: what it has to see to for itself; true when another process has written since the last
+   * transaction. `mono`: the time on the monotonic clock.
+   */
+  look(mono: number): Reply<boolean>
+  /** When the first of these is due: by the wall clock, a lease by its own. */
+  nextAt(what: 'task' | 'lease' | 'schedule' | 'budget'): Reply<number | undefined>
+
+  /** Begins a transaction in which nobody else writes; false while another process holds it. */
+  begin(): Reply<boolean>
+  /** In a transaction: whether another process has written since the last one. Throws where a later version has. */
+  hasForeignChanges(): Reply<boolean>
+  /** In a transaction: what the engine keeps between flushes; of streams and clients what changed after the commit `since`, all without it. */
+  keep(wanted: KeptWanted): Reply<Kept>
+  /** How often clients were removed. */
+  clientsRemoved(): Reply<string>
+  duties(wanted: DutiesWanted): Reply<Duties>
+  load(wanted: Wanted): Reply<Loaded>
+  /** This process shows that it lives; processes that are gone, and their workers, are registered no more. */
+  show(lives: boolean, gone: readonly number[], at: number): Reply<void>
+  /** Writes each changed row once, and a journal row when there are events or somebody will be told of the commit. */
+  apply(changes: WorkingSet, isTold: boolean): Reply<void>
+  commit(): Reply<void>
+  /** Ends the transaction without a trace, if there is one. */
+  rollback(): Reply<void>
+  /** After a commit, before anybody is told of it. */
+  afterCommit(committed: { readonly wrote: boolean; readonly mono: number }): Reply<void>
+
+  /** Events of the commits after one, up to another, in order. */
+  eventsAfter(commit: number, until: number): Reply<readonly StoredEvent[]>
+  /** Answers a question from what is committed. `counts`: what only this process knows. */
+  read(query: Read, counts: LocalCounts): Reply<Reads[ReadKind]['answer']>
+
+  /** The error as the store's: what was wrong, and what to do. */
+  errorOf(cause: unknown): Error
+  /** Whether nothing that the connection says can be trusted after it. */
+  isFatal(error: unknown): boolean
+  /** Waits, where nothing else can go on. */
+  pause(ms: number): Reply<void>
+  /** Lets go of the database; `failed`: without a last write to it. */
+  close(failed: boolean): Reply<void>
+}
+
+/** What a store's statistics say of one process. */
+export interface LocalCounts {
+  readonly staleWrites: number
+  readonly commits: number
+  readonly repeatedFlushes: number
+}
+
+export interface KeptWanted {
+  readonly since: number | undefined
+  /** Also clients and how many tasks of each stream run. */
+  readonly shares: boolean
+}
+
+/** What the engine keeps between flushes, of all processes where it is not said otherwise. */
+export interface Kept {
+  readonly streams: readonly StreamRow[]
+  readonly clients: readonly ClientRow[]
+  readonly runningByStream: readonly (readonly [stream: number, running: number])[]
+  readonly quotas: readonly QuotaRow[]
+  readonly circuits: readonly CircuitRow[]
+  readonly usages: readonly UsageRow[]
+  readonly swarms: readonly SwarmRow[]
+  /** Of this process: its registered workers, its live leases and their tasks. */
+  readonly workers: readonly WorkerRow[]
+  readonly leases: readonly LeaseRow[]
+  readonly tasks: readonly TaskRow[]
+  readonly totals: TotalsRow
+  readonly scheduleAt: number | undefined
+  readonly budgetAt: number | undefined
+  /** The numbers that new rows get. */
+  readonly next: {
+    readonly task: number
+    readonly lease: number
+    readonly stream: number
+    readonly worker: number
+    readonly client: number
+  }
+}
+
+export interface DutiesWanted extends Instant {
+  readonly gone: readonly number[]
+  /** Of each, at the most. */
+  readonly limit: number
+  /** Whether a budget may be due. */
+  readonly budgets: boolean
+}

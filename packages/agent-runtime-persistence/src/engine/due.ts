@@ -1,0 +1,101 @@
+import type { ExecutionConfig } from '@ku0/agent-runtime-core'
+import type { Cache } from './cache.ts'
+import type { Database } from './database.ts'
+import { got, type Steps } from './steps.ts'
+
+/** When a store has to do what next; all times are on the monotonic clock. */
+export class Due {
+  /** Nothing is done before: another process holds the lock, or should have a chance to. */
+  notBefore = 0
+  /** When the next delayed or waiting task is due. */
+  taskAt = Number.POSITIVE_INFINITY
+  private tickAt = 0
+  private renewAt = 0
+  /** When this process shows itself next, at the latest. */
+  private presentAt = 0
+  /** When it is said again that a schedule is due. */
+  private sayDueAt = 0
+  private readonly config: ExecutionConfig
+  private readonly db: Database
+  private readonly cache: Cache
+
+  constructor(config: ExecutionConfig, db: Database, cache: Cache) {
+    this.config = config
+    this.db = db
+    this.cache = cache
+  }
+
+  /** When the next turn has something to do, if nothing comes in. */
+  next(mono: number): number {
+    return Math.min(
+      this.tickAt,
+      this.renewAt,
+      this.presentAt,
+      this.taskAt,
+      this.budgetAt(mono),
+      this.scheduleAt(mono),
+    )
+  }
+
+  /** Whether it is to be said that a schedule is due: at its time, then at every tick until it is dealt with. */
+  saysSchedule(mono: number): boolean {
+    if (mono < this.scheduleAt(mono)) return false
+    this.sayDueAt = mono + this.config.schedulerTickMs
+    return true
+  }
+
+  /** Schedules have changed: one of them may be due at once. */
+  schedulesChanged(): void {
+    this.sayDueAt = 0
+  }
+
+  /** Whether a tick is due; the next one follows from here. */
+  ticks(mono: number): boolean {
+    if (mono < this.tickAt) return false
+    const poll = this.db.others > 0 ? foreignPollMs : Number.POSITIVE_INFINITY
+    this.tickAt = mono + Math.min(this.config.schedulerTickMs, poll)
+    return true
+  }
+
+  isHeartbeat(mono: number): boolean {
+    return mono >= this.renewAt
+  }
+
+  heartbeatDone(mono: number): void {
+    this.renewAt = mono + this.config.heartbeatIntervalMs
+  }
+
+  isPresence(mono: number): boolean {
+    return mono >= this.presentAt
+  }
+
+  presenceShown(mono: number): void {
+    this.presentAt = mono + this.config.presenceIntervalMs
+  }
+
+  /** Whether a task or a budget has come due. */
+  isTimer(mono: number): boolean {
+    return mono >= this.taskAt || mono >= this.budgetAt(mono)
+  }
+
+  /** Timers do not wait for a tick. */
+  *armTasks(mono: number): Steps<void> {
+    const due = yield* got(this.db.nextAt('task'))
+    this.taskAt = due === undefined ? Number.POSITIVE_INFINITY : mono + Math.max(0, due - this.db.now().at)
+  }
+
+  /** When the wall time of a budget reaches its next line. */
+  private budgetAt(mono: number): number {
+    const at = this.cache.budgetAt
+    return at === undefined ? Number.POSITIVE_INFINITY : mono + Math.max(0, at - this.db.now().at)
+  }
+
+  private scheduleAt(mono: number): number {
+    const at = this.cache.scheduleAt
+    if (at === undefined) return Number.POSITIVE_INFINITY
+    return Math.max(mono + Math.max(0, at - this.db.now().at), this.sayDueAt)
+  }
+}
+
+/** While other processes are registered, their writes are looked for this often. */
+const foreignPollMs = 10

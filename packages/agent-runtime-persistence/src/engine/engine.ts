@@ -1,0 +1,360 @@
+import {
+  StoreError,
+  type Environment,
+  type ExecutionConfig,
+  type Interest,
+  type Read,
+  type StoreInfo,
+  type Write,
+} from '@ku0/agent-runtime-core'
+import type { Surroundings } from '@ku0/agent-runtime-core/transition'
+import { Cache } from './cache.ts'
+import type { Database } from './database.ts'
+import { Due } from './due.ts'
+import type { Credit, Flushed } from './flush.ts'
+import { HeldLeases } from './held-leases.ts'
+import { Publisher } from './publisher.ts'
+import { got, type Steps } from './steps.ts'
+import { transact } from './transaction.ts'
+import { TurnDraft, type Turn } from './turn.ts'
+
+export interface EngineSetting {
+  readonly config: ExecutionConfig
+  readonly environment: Environment
+  /** sha256 of a digest followed by a text. */
+  readonly chain: Surroundings['chain']
+  /** Ms since the process's event loop last showed life; renewal stops when that exceeds `maxStallMs`. */
+  readonly stalledMs: () => number
+}
+
+interface Call {
+  readonly call: number
+  readonly operation: Write
+}
+
+/** A lock held by another process is tried for this long before the waiting calls are told `store_busy`. */
+const busyPatienceMs = 10_000
+/** Operations folded in one flush at the most; what is left follows in the next. */
+const maxBatch = 4_000
+
+/**
+ * A store's life over any database, one turn at a time: it takes in calls, flushes when something waits or is due, and says what came
+ * of it. It does not wait and owns no timer: whoever runs it asks when it wants its next turn. What asks the database is a generator,
+ * run at once or with waiting; one of them at a time. Source: `docs/ARCHITECTURE.md`, The store.
+ */
+export class Engine {
+  private readonly setting: EngineSetting
+  private readonly db: Database
+  private readonly cache: Cache
+  private readonly around: Surroundings
+  private readonly draft = new TurnDraft()
+  private readonly due: Due
+  private readonly held: HeldLeases
+  private readonly publisher: Publisher
+  private readonly demand = new Map<string, Credit>()
+  private calls: Call[] = []
+  private busySince: number | undefined
+  private claimable = true
+  private staleWrites = 0
+  private commits = 0
+  private repeatedFlushes = 0
+  private isClosed = false
+  /** So many of the calls are flushed one at a time, since together they failed. */
+  private singly = 0
+  private failure: Error | undefined
+
+  constructor(db: Database, setting: EngineSetting) {
+    this.db = db
+    this.setting = setting
+    const { config, environment, chain } = setting
+    this.cache = new Cache(db.process)
+    this.around = {
+      config,
+      ids: db.ids,
+      chain,
+      sha256Hex: (text) => environment.digest.sha256Hex(text),
+      fenceFloor: db.fenceFloor,
+    }
+    this.due = new Due(config, db, this.cache)
+    this.held = new HeldLeases(config, db, this.cache, this.draft)
+    this.publisher = new Publisher(db)
+  }
+
+  get info(): StoreInfo {
+    return this.db.info
+  }
+
+  write(call: number, operation: Write): void {
+    if (this.refuses(call)) return
+    // One that comes back under its name starts to count anew.
+    if (operation.kind === 'removeWorkers')
+      for (const workerId of operation.workerIds) this.demand.delete(workerId)
+    this.calls.push({ call, operation })
+  }
+
+  *read(call: number, query: Read): Steps<void> {
+    if (this.refuses(call)) return
+    const { staleWrites, commits, repeatedFlushes } = this
+    try {
+      const value = yield* got(this.db.read(query, { staleWrites, commits, repeatedFlushes }))
+      this.draft.answers.push({ call, value })
+    } catch (error) {
+      const reason = this.db.errorOf(error)
+      this.draft.answers.push({ call, error: reason })
+      if (this.db.isFatal(error)) this.stop(reason)
+    }
+  }
+
+  setDemand(workerId: string, credit: number): void {
+    this.demand.set(workerId, { credit, given: this.demand.get(workerId)?.given ?? 0 })
+    this.claimable = true
+  }
+
+  setInterest(interest: Interest): Steps<void> {
+    return this.publisher.follow(interest)
+  }
+
+  /** Whether calls wait for a flush that may begin now. */
+  get ready(): boolean {
+    return this.calls.length > 0 || this.claimable
+  }
+
+  /** Does what is due and says what came of it; run it when something came in, and after {@link Engine.restMs}. */
+  *take(): Steps<Turn> {
+    if (this.failure === undefined && !this.isClosed) yield* this.tryRun()
+    return this.draft.take()
+  }
+
+  /** The answers to what was read since the last turn: none of them has to wait for a flush. */
+  takeReads(): Turn {
+    return this.draft.takeAnswers()
+  }
+
+  /** Does what was handed over before the end, whatever pause was due; a lock is waited for. */
+  *finish(): Steps<Turn> {
+    const { due } = this
+    for (let left = 5_000; this.calls.length > 0 && this.failure === undefined && left > 0; left--) {
+      due.notBefore = 0
+      yield* this.tryRun()
+      if (due.notBefore > 0 && this.calls.length > 0) yield* got(this.db.pause(1))
+    }
+    return yield* this.take()
+  }
+
+  /** How long it may rest, in ms, when nothing comes in. */
+  restMs(): number {
+    if (this.failure !== undefined || this.isClosed) return Number.POSITIVE_INFINITY
+    const now = this.mono()
+    const next = this.ready ? now : this.due.next(now)
+    return Math.max(0, next - now, this.due.notBefore - now)
+  }
+
+  *close(): Steps<void> {
+    if (this.isClosed) return
+    this.isClosed = true
+    yield* got(this.db.close(this.failure !== undefined))
+  }
+
+  /** It takes no turn any more, and its database is let go of by somebody else. */
+  abandon(): void {
+    this.isClosed = true
+  }
+
+  private mono(): number {
+    return this.setting.environment.clock.monotonic()
+  }
+
+  private *tryRun(): Steps<void> {
+    try {
+      yield* this.run(this.mono())
+    } catch (error) {
+      this.stop(this.db.errorOf(error))
+    }
+  }
+
+  /** At most one flush: what does not fit into it follows in the next turn, after the answers to this one are out. */
+  private *run(mono: number): Steps<void> {
+    const { due, db, held } = this
+    const { config } = this.setting
+    if (mono < due.notBefore) return
+    if (due.saysSchedule(mono)) this.draft.schedulesDue = true
+    const ticked = due.ticks(mono)
+    if (ticked) yield* this.look(mono)
+    const beats = due.isHeartbeat(mono)
+    const alive = beats && this.setting.stalledMs() < config.maxStallMs
+    const renewing = alive && held.hasAny
+    const showing = renewing || due.isPresence(mono)
+    const isDue = due.isTimer(mono) || (ticked && (db.gone.length > 0 || (yield* this.hasLapsed())))
+    if (this.calls.length === 0 && !this.claimable && !showing && !isDue) {
+      if (beats) due.heartbeatDone(mono)
+      return
+    }
+    const batch = this.takeBatch()
+    let end: FlushEnd = 'repeat'
+    try {
+      end = yield* this.flush(batch, { renewing, showing }, mono)
+    } finally {
+      // They are answered when the store stops, or in a later flush.
+      if (end === 'repeat') this.calls = this.calls.length === 0 ? batch : [...batch, ...this.calls]
+    }
+    if (end === 'repeat' || end === 'busy') return
+    yield* due.armTasks(this.mono())
+    this.singly = Math.max(0, this.singly - batch.length)
+    // What was refused took the renewal of its flush with it, which is due still.
+    if (end === 'refused') return
+    if (showing) due.presenceShown(mono)
+    if (beats) due.heartbeatDone(mono)
+  }
+
+  /** The calls of the next flush. What comes in while it goes on is for the one after it. */
+  private takeBatch(): Call[] {
+    const size = this.singly > 0 ? 1 : maxBatch
+    const { calls } = this
+    this.calls = calls.length <= size ? [] : calls.slice(size)
+    return calls.length <= size ? calls : calls.slice(0, size)
+  }
+
+  /** On every tick: has another process written, died or come? */
+  private *look(mono: number): Steps<void> {
+    yield* this.due.armTasks(mono)
+    if (yield* got(this.db.look(mono))) this.claimable = true
+    if (this.cache.depth > 0 && this.hasDemand()) this.claimable = true
+  }
+
+  private hasDemand(): boolean {
+    for (const { credit, given } of this.demand.values()) if (credit > given) return true
+    return false
+  }
+
+  private *hasLapsed(): Steps<boolean> {
+    const expiry = yield* got(this.db.nextAt('lease'))
+    return expiry !== undefined && expiry <= this.db.now().leaseAt
+  }
+
+  /** One transaction. Its calls are answered, unless it is to be repeated. */
+  private *flush(batch: readonly Call[], { renewing, showing }: Beat, mono: number): Steps<FlushEnd> {
+    const { db, cache, around, held } = this
+    const wasClaimable = this.claimable
+    this.claimable = false
+    const parts = { config: this.setting.config, around, db, cache, held }
+    const end = yield* transact(parts, {
+      operations: batch.map(({ operation }) => operation),
+      renew: renewing,
+      showing,
+      abandoned: held.lapsed,
+      gone: db.gone,
+      demand: this.demand,
+      readAhead: db.others > 0 ? 8 : 256,
+    })
+    if (end.as === 'busy') {
+      this.claimable ||= wasClaimable
+      return this.waitForLock(batch, mono)
+    }
+    this.busySince = undefined
+    if (end.as === 'committed') {
+      yield* this.committed(end, batch, mono)
+      return 'committed'
+    }
+    // What is to be renewed, and when something is due, is read again at once: perhaps nobody writes for long.
+    this.claimable = true
+    const { error } = end
+    if (db.isFatal(error) || (error instanceof StoreError && error.code !== 'store_full')) throw error
+    held.tellLapsed()
+    return this.refuseOrRepeat(batch, error, mono)
+  }
+
+  /** What follows a commit. Nothing here may be repeated, and what fails here stops the store. */
+  private *committed(
+    { flushed, foreign }: { readonly flushed: Flushed; readonly foreign: boolean },
+    batch: readonly Call[],
+    mono: number,
+  ): Steps<void> {
+    const { cache, db, due, draft, publisher } = this
+    const { ws, wrote } = flushed
+    cache.absorb(ws)
+    if (ws.schedules.changed.size > 0) {
+      cache.scheduleAt = yield* got(db.nextAt('schedule'))
+      due.schedulesChanged()
+    }
+    if (ws.budgets.changed.size > 0) cache.budgetAt = yield* got(db.nextAt('budget'))
+    this.held.forgetEnded()
+    const ownWrote = ws.events.length > 0
+    if (publisher.isBehind(ownWrote, foreign)) yield* publisher.publishForeign(draft, ownWrote)
+    if (wrote) this.commits++
+    this.staleWrites += ws.staleWrites
+    for (const [index, { call }] of batch.entries())
+      draft.answers.push({ call, value: flushed.outcomes[index] })
+    this.handOver(flushed)
+    draft.notices.push(...ws.notices)
+    yield* publisher.publish(draft, ws)
+    yield* got(db.afterCommit({ wrote, mono }))
+    if (db.others > 0 && wrote) due.notBefore = this.mono() + fairnessMs
+  }
+
+  /** A flush that failed is repeated operation by operation, so that only the one at fault is refused. */
+  private refuseOrRepeat(batch: readonly Call[], cause: unknown, mono: number): FlushEnd {
+    if (batch.length > 1) {
+      this.repeatedFlushes++
+      this.singly = batch.length
+      return 'repeat'
+    }
+    for (const { call } of batch) this.draft.answers.push({ call, error: this.db.errorOf(cause) })
+    if (batch.length === 0) this.due.notBefore = mono + 50
+    return 'refused'
+  }
+
+  private waitForLock(batch: readonly Call[], mono: number): FlushEnd {
+    this.busySince ??= mono
+    this.due.notBefore = mono + 0.1 + this.setting.environment.random.next() * 0.4
+    this.held.tellLapsed()
+    if (mono - this.busySince < busyPatienceMs) return 'repeat'
+    this.busySince = undefined
+    const error = new StoreError(
+      'store_busy',
+      `${this.db.info.location} was held by another process for ${busyPatienceMs} ms; try again`,
+    )
+    for (const calls of [batch, this.calls])
+      for (const { call } of calls) this.draft.answers.push({ call, error })
+    this.calls = []
+    this.singly = 0
+    return 'busy'
+  }
+
+  private handOver({ claims }: Flushed): void {
+    for (const claim of claims) {
+      const credit = this.demand.get(claim.workerId)
+      if (credit !== undefined) this.demand.set(claim.workerId, { ...credit, given: credit.given + 1 })
+      this.draft.claims.push(claim)
+    }
+  }
+
+  private refuses(call: number): boolean {
+    const error =
+      this.failure ?? (this.isClosed ? new StoreError('store_closed', 'the store was closed') : undefined)
+    if (error !== undefined) this.draft.answers.push({ call, error })
+    return error !== undefined
+  }
+
+  /** Fail-stop: what is unknown stays unknown, so nothing more is acknowledged. */
+  private stop(error: Error): void {
+    this.failure = error
+    for (const { call } of this.calls) this.draft.answers.push({ call, error })
+    this.calls = []
+    this.draft.failed = error
+  }
+}
+
+/** What a flush does for this process itself: extend its leases, show that it lives. */
+interface Beat {
+  readonly renewing: boolean
+  readonly showing: boolean
+}
+
+/**
+ * How a flush ended: its calls were told what came of them, or were refused; or nothing was said, and it is to be repeated. `busy`: all
+ * calls were refused, since another process holds the lock for too long.
+ */
+type FlushEnd = 'committed' | 'refused' | 'repeat' | 'busy'
+
+/** After a commit the lock is left alone for this long while others may want it. */
+const fairnessMs = 0.3

@@ -1,0 +1,105 @@
+import type { ExecutionConfig } from '@ku0/agent-runtime-core'
+import type { LeaseRow } from '@ku0/agent-runtime-core/transition'
+import type { Cache } from './cache.ts'
+import type { Database } from './database.ts'
+import { got, type Steps } from './steps.ts'
+import type { TurnDraft } from './turn.ts'
+
+/** The leases that this process holds, and what it has to hear of them that none of its own flushes says. */
+export class HeldLeases {
+  /** Leases whose handlers were told that they could not be renewed. */
+  readonly lapsed = new Set<number>()
+  /** The leases held when the cache had to be dropped: what became of them is told once it is warm again. */
+  private dropped: ReadonlyMap<number, LeaseRow> | undefined
+  private readonly config: ExecutionConfig
+  private readonly db: Database
+  private readonly cache: Cache
+  private readonly draft: TurnDraft
+
+  constructor(config: ExecutionConfig, db: Database, cache: Cache, draft: TurnDraft) {
+    this.config = config
+    this.db = db
+    this.cache = cache
+    this.draft = draft
+  }
+
+  /** Whether there may be leases or workers to renew. What a cache held that was dropped is known again once the flush has begun. */
+  get hasAny(): boolean {
+    return this.dropped !== undefined || this.cache.running.size > 0 || this.cache.workers.size > 0
+  }
+
+  /** The cache is about to be dropped. */
+  drop(): void {
+    this.dropped ??= new Map(this.cache.running)
+  }
+
+  /** Those held as of the last look, for {@link noticeChanges}. */
+  takeDropped(): ReadonlyMap<number, LeaseRow> {
+    const before = this.dropped ?? new Map(this.cache.running)
+    this.dropped = undefined
+    return before
+  }
+
+  /** What is over was told of as far as it had to be. */
+  forgetEnded(): void {
+    for (const id of this.lapsed) if (!this.cache.running.has(id)) this.lapsed.delete(id)
+  }
+
+  /** What other processes did to leases of this one. */
+  *noticeChanges(before: ReadonlyMap<number, LeaseRow>): Steps<void> {
+    const changed = [...before.values()].filter(({ id, yieldAskedAt }) => {
+      const kept = this.cache.running.get(id)
+      return kept === undefined || (kept.yieldAskedAt !== null && yieldAskedAt === null)
+    })
+    if (changed.length === 0) return
+    const { ids } = this.db
+    const wanted = { tasks: changed.map(({ task }) => task), leases: changed.map(({ id }) => id) }
+    const loaded = yield* got(this.db.load(wanted))
+    const tasks = new Map((loaded.tasks ?? []).map((row) => [row.id, row]))
+    const leases = new Map((loaded.leases ?? []).map((row) => [row.id, row]))
+    for (const { id, task } of changed) {
+      const it = { leaseId: ids.lease(id), taskId: tasks.get(task)?.explicitId ?? ids.task(task) }
+      if (this.cache.running.has(id)) {
+        this.draft.notices.push({ ...it, verdict: 'yield' })
+        continue
+      }
+      const ended = leases.get(id)
+      const verdict = outsideEnds.get(ended?.endReason) ?? 'lost'
+      const reason =
+        verdict === 'canceled' ? yield* this.cancelReason(task, ended?.endSeq ?? 0) : ended?.endReason
+      this.draft.notices.push({ ...it, verdict, ...(reason ? { reason } : {}) })
+    }
+  }
+
+  /**
+   * While nothing can be written, leases cannot be renewed: one whose time is up is lost, whether or not the store can say so
+   * yet, and its handler must stop before another process starts the task. Source: `docs/reliability.md` B07.
+   */
+  tellLapsed(): void {
+    const { leaseAt } = this.db.now()
+    const margin = this.config.leaseTtlMs / 10
+    for (const lease of (this.dropped ?? this.cache.running).values()) {
+      if (lease.expiresAt - margin > leaseAt || this.lapsed.has(lease.id)) continue
+      this.lapsed.add(lease.id)
+      const { ids } = this.db
+      const taskId = this.cache.tasks.get(lease.task)?.explicitId ?? ids.task(lease.task)
+      this.draft.notices.push({
+        leaseId: ids.lease(lease.id),
+        taskId,
+        verdict: 'lost',
+        reason: 'not renewed',
+      })
+    }
+  }
+
+  private *cancelReason(task: number, seq: number): Steps<string | undefined> {
+    const { events = [] } = yield* got(this.db.load({ events: [[task, seq]] }))
+    return (JSON.parse(events[0]?.[2] ?? '{}') as { reason?: string }).reason
+  }
+}
+
+/** How a holder hears of an end that another process brought about. */
+const outsideEnds: ReadonlyMap<string | null | undefined, 'canceled' | 'failed'> = new Map([
+  ['canceled', 'canceled'],
+  ['failed', 'failed'],
+])

@@ -1,0 +1,115 @@
+import type { Interest, OutputChunk, Read, StoredEvent } from '@ku0/agent-runtime-core'
+import { blobReference, type WorkingSet } from '@ku0/agent-runtime-core/transition'
+import type { Database, LocalCounts } from './database.ts'
+import { alsoOf, wantedBy, type Wants } from './published.ts'
+import { got, type Steps } from './steps.ts'
+
+/** Where what is published goes: the turn that is being put together. */
+export interface Published {
+  readonly events: StoredEvent[]
+  readonly chunks: OutputChunk[]
+}
+
+/** Says what was committed, by this process and by others, as far as this one wants to hear of it; each commit once. */
+export class Publisher {
+  private readonly db: Database
+  private wants: Wants | undefined
+  /** The journal's number of the last commit that was published. */
+  private published: number
+  /** By task whose output is followed: the last chunk that was. */
+  private readonly outputSeen = new Map<string, number>()
+
+  constructor(db: Database) {
+    this.db = db
+    this.published = db.lastCommit
+  }
+
+  /** Of a task's output stream, what comes after this is live; the rest is history, to be read. */
+  *follow(interest: Interest): Steps<void> {
+    this.wants = wantedBy(interest)
+    for (const taskId of this.outputSeen.keys())
+      if (!interest.tasks.includes(taskId)) this.outputSeen.delete(taskId)
+    // It answers nobody, so nothing may be wrong with it: what is no id is followed by none.
+    for (const taskId of interest.tasks.filter((id) => typeof id === 'string'))
+      if (!this.outputSeen.has(taskId)) this.outputSeen.set(taskId, yield* this.lastOutput(taskId))
+  }
+
+  /** What a flush of this process committed. */
+  *publish(into: Published, ws: WorkingSet): Steps<void> {
+    const { db, wants } = this
+    if (ws.events.length > 0) this.published = db.lastCommit
+    if (wants === undefined) return
+    const nameOf = (task: number) => ws.task(task)?.explicitId ?? db.ids.task(task)
+    for (const event of ws.events) {
+      const isNamed = wants.name(event.type, event.also)
+      if (!isNamed && wants.task === undefined) continue
+      const taskId = nameOf(event.task)
+      if (!isNamed && wants.task?.(taskId) !== true) continue
+      const { seq, type, at, hash, also, blob } = event
+      let { data } = event
+      if (blob !== null) {
+        const text = ws.blobs.get(blob) ?? (yield* this.blobText(blob))
+        data = data.replace(blobReference(blob, text.length), () => text)
+      }
+      into.events.push({ taskId, seq, type, at, data, hash: Buffer.from(hash).toString('hex'), also })
+    }
+    for (const { task, seq, attempt, at, data } of ws.outputs) {
+      const taskId = nameOf(task)
+      const seen = this.outputSeen.get(taskId)
+      if (seen === undefined || seq <= seen) continue
+      this.outputSeen.set(taskId, seq)
+      into.chunks.push({ taskId, seq, attempt, at, data })
+    }
+  }
+
+  /** Whether other processes have committed something that is not published yet. `foreign`: they wrote, were it only output; `ownWrote` as below. */
+  isBehind(ownWrote: boolean, foreign: boolean): boolean {
+    return foreign || this.published < this.db.lastCommit - (ownWrote ? 1 : 0)
+  }
+
+  /**
+   * What other processes committed since the last look, by the journal. `ownWrote`: its last row is this process's own, to be
+   * published by {@link publish}.
+   */
+  *publishForeign(into: Published, ownWrote: boolean): Steps<void> {
+    const { db, wants } = this
+    const until = db.lastCommit - (ownWrote ? 1 : 0)
+    if (wants !== undefined) {
+      for (const event of yield* got(db.eventsAfter(this.published, until)))
+        if (wants.name(event.type, alsoOf(event)) || wants.task?.(event.taskId) === true)
+          into.events.push({ ...event, also: alsoOf(event), elsewhere: true })
+      yield* this.publishForeignOutput(into)
+    }
+    this.published = until
+  }
+
+  private *publishForeignOutput(into: Published): Steps<void> {
+    const limit = 1_000
+    for (const [taskId, seen] of this.outputSeen) {
+      for (let after = seen, more = true; more;) {
+        const query: Read<'output'> = { kind: 'output', taskId, after, limit }
+        const chunks =
+          ((yield* got(this.db.read(query, noCounts))) as readonly OutputChunk[] | undefined) ?? []
+        into.chunks.push(...chunks)
+        after = chunks.at(-1)?.seq ?? after
+        more = chunks.length === limit
+        this.outputSeen.set(taskId, after)
+      }
+    }
+  }
+
+  private *blobText(sha256: string): Steps<string> {
+    const { blobs = [] } = yield* got(this.db.load({ blobs: [sha256] }))
+    return blobs[0]?.[1] ?? ''
+  }
+
+  private *lastOutput(taskId: string): Steps<number> {
+    const { explicitIds = [] } = yield* got(this.db.load({ explicitIds: [taskId] }))
+    const number = explicitIds[0]?.[1] ?? this.db.ids.taskNumber(taskId)
+    if (number === undefined) return 0
+    const { outputs = [] } = yield* got(this.db.load({ outputs: [number] }))
+    return outputs[0]?.[1] ?? 0
+  }
+}
+
+const noCounts: LocalCounts = { staleWrites: 0, commits: 0, repeatedFlushes: 0 }

@@ -1,0 +1,60 @@
+import type { ExecutionConfig } from '@ku0/agent-runtime-core'
+import type { Surroundings } from '@ku0/agent-runtime-core/transition'
+import type { Cache } from './cache.ts'
+import type { Database } from './database.ts'
+import { flush, type Flushed, type FlushWork } from './flush.ts'
+import type { HeldLeases } from './held-leases.ts'
+import { got, type Steps } from './steps.ts'
+import { warm } from './warm.ts'
+
+interface TransactionParts {
+  readonly config: ExecutionConfig
+  readonly around: Surroundings
+  readonly db: Database
+  readonly cache: Cache
+  readonly held: HeldLeases
+}
+
+/** What a flush does besides: this process shows that it lives. */
+export interface TransactionWork extends FlushWork {
+  readonly showing: boolean
+}
+
+/** How a transaction ended. `foreign`: another process had written since the one before. */
+export type TransactionEnd =
+  | { readonly as: 'committed'; readonly flushed: Flushed; readonly foreign: boolean }
+  /** Another process holds the lock: nothing was done. */
+  | { readonly as: 'busy' }
+  /** Nothing of it has happened. */
+  | { readonly as: 'failed'; readonly error: unknown }
+
+/** One flush in one transaction: begun, brought up to date with what others wrote, flushed, committed; or undone. */
+export function* transact(it: TransactionParts, work: TransactionWork): Steps<TransactionEnd> {
+  const { db } = it
+  if (!(yield* got(db.begin()))) return { as: 'busy' }
+  try {
+    const foreign = yield* catchUp(it)
+    const now = db.now()
+    if (work.showing || work.gone.length > 0) yield* got(db.show(work.showing, work.gone, now.at))
+    const flushed = yield* flush(db, it.cache, it.around, now, work)
+    yield* got(db.commit())
+    return { as: 'committed', flushed, foreign }
+  } catch (error) {
+    it.held.drop()
+    it.cache.clear()
+    yield* got(db.rollback())
+    return { as: 'failed', error }
+  }
+}
+
+/** When another process wrote since the last look, perhaps of a later version, what is kept is read anew. True if so. */
+function* catchUp({ config, around, db, cache, held }: TransactionParts): Steps<boolean> {
+  const since = cache.warm ? db.lastCommit : undefined
+  const foreign = yield* got(db.hasForeignChanges())
+  if (cache.warm && !foreign) return false
+  const before = held.takeDropped()
+  cache.clear(since !== undefined)
+  yield* warm(cache, db, { since, config, now: db.now(), around })
+  yield* held.noticeChanges(before)
+  return foreign
+}

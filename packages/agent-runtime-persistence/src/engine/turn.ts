@@ -1,0 +1,51 @@
+import type { Claim, LeaseNotice, OutputChunk, StoredEvent } from '@ku0/agent-runtime-core'
+
+/** What one turn of a store has to say to its process: plain data, so that it crosses a thread as it is. */
+export interface Turn {
+  readonly answers: readonly Answer[]
+  readonly claims: readonly Claim[]
+  readonly notices: readonly LeaseNotice[]
+  readonly events: readonly StoredEvent[]
+  readonly chunks: readonly OutputChunk[]
+  /** A schedule is due. */
+  readonly schedulesDue: boolean
+  /** Set when the store stopped for good. */
+  readonly failed?: Error
+}
+
+/** The answer to one call: its outcome or its error. */
+export type Answer =
+  | { readonly call: number; readonly value: unknown }
+  | { readonly call: number; readonly error: Error }
+
+/** A turn that is being put together. */
+export class TurnDraft {
+  answers: Answer[] = []
+  claims: Claim[] = []
+  notices: LeaseNotice[] = []
+  events: StoredEvent[] = []
+  chunks: OutputChunk[] = []
+  schedulesDue = false
+  failed: Error | undefined
+
+  /** All that was said since the last time. */
+  take(): Turn {
+    const { answers, claims, notices, events, chunks, schedulesDue, failed } = this
+    this.answers = []
+    this.claims = []
+    this.notices = []
+    this.events = []
+    this.chunks = []
+    this.schedulesDue = false
+    this.failed = undefined
+    const turn = { answers, claims, notices, events, chunks, schedulesDue }
+    return failed === undefined ? turn : { ...turn, failed }
+  }
+
+  /** The answers alone. */
+  takeAnswers(): Turn {
+    const { answers } = this
+    this.answers = []
+    return { answers, claims: [], notices: [], events: [], chunks: [], schedulesDue: false }
+  }
+}

@@ -1,0 +1,141 @@
+import {
+  StoreError,
+  type ExecutionStore,
+  type Interest,
+  type Read,
+  type ReadKind,
+  type Reads,
+  type StoreInfo,
+  type StoreListener,
+  type Write,
+  type WriteKind,
+  type Writes,
+} from '@ku0/agent-runtime-core'
+import type { Turn } from '../engine/turn.ts'
+import type { Message } from './message.ts'
+
+/** The way to an engine, wherever it runs. */
+export interface Line {
+  readonly info: StoreInfo
+  send(message: Message): void
+  /** See {@link ExecutionStore.mayHaveSlept}. */
+  mayHaveSlept(): boolean
+  /** See {@link ExecutionStore.timesSlept}. */
+  timesSlept(): number
+  /** Ends the engine after what was sent; resolves once the database is closed. */
+  end(): Promise<void>
+}
+
+interface Waiting {
+  readonly resolve: (value: never) => void
+  readonly reject: (error: Error) => void
+}
+
+/** A store as its process sees it: calls out, turns in. The same for an engine in this thread and for one in its own. */
+export class StoreFront implements ExecutionStore {
+  private line: Line | undefined
+  private readonly waiting = new Map<number, Waiting>()
+  private readonly listeners = new Set<StoreListener>()
+  private lastCall = 0
+  private ended: Error | undefined
+  private closing: Promise<void> | undefined
+
+  connect(line: Line): this {
+    this.line = line
+    return this
+  }
+
+  get info(): StoreInfo {
+    return this.open().info
+  }
+
+  write<K extends WriteKind>(operation: Write<K>): Promise<Writes[K]['outcome']> {
+    return this.call((call) => ({ to: 'write', call, operation: operation as Write }))
+  }
+
+  read<K extends ReadKind>(query: Read<K>): Promise<Reads[K]['answer']> {
+    return this.call((call) => ({ to: 'read', call, query: query as Read }))
+  }
+
+  demand(workerId: string, credit: number): void {
+    if (this.ended === undefined) this.open().send({ to: 'demand', workerId, credit })
+  }
+
+  interest(interest: Interest): void {
+    if (this.ended === undefined) this.open().send({ to: 'interest', interest })
+  }
+
+  listen(listener: StoreListener): Disposable {
+    this.listeners.add(listener)
+    return { [Symbol.dispose]: () => void this.listeners.delete(listener) }
+  }
+
+  mayHaveSlept(): boolean {
+    return this.line?.mayHaveSlept() ?? false
+  }
+
+  timesSlept(): number {
+    return this.line?.timesSlept() ?? 0
+  }
+
+  close(): Promise<void> {
+    this.closing ??= this.shut()
+    return this.closing
+  }
+
+  /** Takes in what the engine has to say: first what happened to leases, then answers, then what may start new work. */
+  receive(turn: Turn): void {
+    if (turn.notices.length > 0) this.tell((listener) => listener.noticed?.(turn.notices))
+    for (const answer of turn.answers) {
+      const waiting = this.waiting.get(answer.call)
+      this.waiting.delete(answer.call)
+      if ('error' in answer) waiting?.reject(answer.error)
+      else waiting?.resolve(answer.value as never)
+    }
+    if (turn.claims.length > 0) this.tell((listener) => listener.claimed?.(turn.claims))
+    if (turn.events.length > 0) this.tell((listener) => listener.published?.(turn.events))
+    if (turn.chunks.length > 0) this.tell((listener) => listener.emitted?.(turn.chunks))
+    if (turn.schedulesDue) this.tell((listener) => listener.schedulesDue?.())
+    if (turn.failed !== undefined) this.fail(turn.failed)
+  }
+
+  /** The engine is gone for good: every open call is rejected with the reason. */
+  fail(error: Error): void {
+    if (this.ended !== undefined) return
+    this.ended = error
+    this.rejectAll(error)
+    this.tell((listener) => listener.failed?.(error))
+  }
+
+  private call<T>(message: (call: number) => Message): Promise<T> {
+    if (this.ended !== undefined) return Promise.reject(this.ended)
+    const call = ++this.lastCall
+    return new Promise<T>((resolve, reject) => {
+      this.waiting.set(call, { resolve, reject })
+      this.open().send(message(call))
+    })
+  }
+
+  private async shut(): Promise<void> {
+    const failed = this.ended
+    const line = this.open()
+    await line.end()
+    this.ended = failed ?? new StoreError('store_closed', 'the store was closed')
+    this.rejectAll(this.ended)
+  }
+
+  private rejectAll(error: Error): void {
+    const open = [...this.waiting.values()]
+    this.waiting.clear()
+    for (const { reject } of open) reject(error)
+  }
+
+  private tell(say: (listener: StoreListener) => void): void {
+    for (const listener of this.listeners) say(listener)
+  }
+
+  private open(): Line {
+    if (this.line === undefined) throw new StoreError('store_closed', 'the store is not open')
+    return this.line
+  }
+}

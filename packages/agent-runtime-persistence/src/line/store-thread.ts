@@ -1,0 +1,140 @@
+import { createRequire } from 'node:module'
+import { Worker } from 'node:worker_threads'
+import { StoreError, type Environment, type StoreInfo, type Timer } from '@ku0/agent-runtime-core'
+import { StoreFront, type Line } from './front.ts'
+import type { Message } from './message.ts'
+import { beatWord, revived, unpack, wakeWord, type FromThread, type ThreadStart } from './thread-messages.ts'
+import { SleepWatch } from './sleep-watch.ts'
+
+/** How often the process shows its store thread that its event loop lives. */
+/** Half of the silence that counts: a beat that comes in time shows that there was none. */
+const beatMs = 50
+/** So many calls cross without waiting for more: the store works on them while the process goes on. Half of it drained a third slower. */
+const fullMessage = 128
+
+/**
+ * Opens a store in a thread of its own, behind the same port: fsync, waiting for locks, renewal and sweeping never wait for a
+ * handler that hogs the event loop, nor it for them. Source: `docs/ARCHITECTURE.md`; `docs/semantics.md 4.8`.
+ */
+export async function openThreadStore(
+  start: Omit<ThreadStart, 'signal'>,
+  environment: Environment,
+): Promise<StoreFront> {
+  const front = new StoreFront()
+  const signal = new SharedArrayBuffer(8)
+  const worker = new Worker(
+    createRequire(import.meta.url).resolve('@ku0/agent-runtime-persistence/store-worker'),
+    {
+      workerData: { ...start, signal } satisfies ThreadStart,
+      execArgv: [],
+      name: 'ku0-store',
+    },
+  )
+  const info = await opened(worker)
+  const line = new ThreadLine(worker, info, new Int32Array(signal), environment)
+  worker.on('message', (message: FromThread) => {
+    if (message.kind === 'turn') front.receive(unpack(message.turn))
+    if (message.kind === 'closed') line.closed()
+  })
+  const lost = (cause?: unknown) => {
+    line.closed()
+    front.fail(new StoreError('store_io', `the store's thread ended; start the process again`, { cause }))
+  }
+  worker.on('error', lost)
+  worker.on('exit', () => (line.ending ? line.closed() : lost()))
+  return front.connect(line)
+}
+
+class ThreadLine implements Line {
+  readonly info: StoreInfo
+  ending = false
+  private readonly worker: Worker
+  private readonly signal: Int32Array
+  private readonly environment: Environment
+  private outbox: Message[] = []
+  private beatTimer: Timer | undefined
+  private readonly sleep: SleepWatch
+  private seenAt: number
+  private readonly whenClosed = Promise.withResolvers<void>()
+
+  constructor(worker: Worker, info: StoreInfo, signal: Int32Array, environment: Environment) {
+    this.worker = worker
+    this.info = info
+    this.signal = signal
+    this.environment = environment
+    this.sleep = new SleepWatch(environment.clock)
+    this.seenAt = environment.clock.monotonic()
+    this.beat()
+  }
+
+  /** What is sent in one turn of the event loop crosses as one message; of a long one the store begins with the first part. */
+  send(message: Message): void {
+    this.outbox.push(message)
+    if (this.outbox.length === 1) queueMicrotask(() => this.post())
+    else if (this.outbox.length === fullMessage) this.post()
+  }
+
+  mayHaveSlept(): boolean {
+    return this.sleep.isFresh(this.look())
+  }
+
+  timesSlept(): number {
+    this.look()
+    return this.sleep.times
+  }
+
+  end(): Promise<void> {
+    if (!this.ending) {
+      this.ending = true
+      this.post()
+      this.worker.postMessage('end')
+      this.wake()
+    }
+    return this.whenClosed.promise
+  }
+
+  closed(): void {
+    this.beatTimer?.cancel()
+    this.whenClosed.resolve()
+  }
+
+  private post(): void {
+    if (this.outbox.length === 0) return
+    this.worker.postMessage(this.outbox)
+    this.outbox = []
+    this.wake()
+  }
+
+  private wake(): void {
+    Atomics.add(this.signal, wakeWord, 1)
+    Atomics.notify(this.signal, wakeWord)
+  }
+
+  /** A sign of life; there should be one with every beat. Gives the time. */
+  private look(): number {
+    this.seenAt = this.sleep.awake(this.seenAt)
+    return this.seenAt
+  }
+
+  private beat(): void {
+    this.look()
+    Atomics.add(this.signal, beatWord, 1)
+    this.beatTimer = this.environment.timers.after(beatMs, () => this.beat())
+  }
+}
+
+/** The thread's first word: that the store is open, or why it is not. */
+function opened(worker: Worker): Promise<StoreInfo> {
+  return new Promise((resolve, reject) => {
+    const settle = (act: () => void) => {
+      worker.off('message', heard).off('error', failed)
+      act()
+    }
+    const heard = (message: FromThread) => {
+      if (message.kind === 'opened') settle(() => resolve(message.info))
+      if (message.kind === 'refused') settle(() => reject(revived(message.error)))
+    }
+    const failed = (error: Error) => settle(() => reject(error))
+    worker.on('message', heard).on('error', failed)
+  })
+}

@@ -1,0 +1,88 @@
+import {
+  describeError,
+  RuntimeError,
+  StoreError,
+  toRuntimeError,
+  type ErrorRecord,
+  type ExecutionConfig,
+  type StoreErrorCode,
+  type StoreInfo,
+} from '@ku0/agent-runtime-core'
+import type { Answer, Turn } from '../engine/turn.ts'
+import type { Durability } from '../durability.ts'
+import type { ProcessIdentity } from '../process-identity.ts'
+
+/** What a store's thread is started with. */
+export interface ThreadStart {
+  readonly path: string
+  readonly config: ExecutionConfig
+  readonly durability: Durability
+  readonly acceptLoss: boolean
+  readonly identity: ProcessIdentity
+  /** Two 32-bit words: `wake` rises with every message to the thread, `beat` while the process's event loop lives. */
+  readonly signal: SharedArrayBuffer
+}
+
+export const wakeWord = 0
+export const beatWord = 1
+
+/** What a store's thread says. An error crosses as its record, since a copy of it would lose its class and code. */
+export type FromThread =
+  | { readonly kind: 'opened'; readonly info: StoreInfo }
+  | { readonly kind: 'refused'; readonly error: ErrorRecord }
+  /** A PackedTurn as JSON: one text is cloned in a third of the time that its objects take. */
+  | { readonly kind: 'turn'; readonly turn: string }
+  | { readonly kind: 'closed' }
+
+interface PackedTurn extends Omit<Turn, 'answers' | 'failed'> {
+  readonly answers: readonly Exclude<Answer, { readonly error: Error }>[]
+  readonly errors: readonly { readonly call: number; readonly error: ErrorRecord }[]
+  readonly failed?: ErrorRecord
+}
+
+/** A turn as it crosses to the process's main thread; undefined when it says nothing. */
+export function pack({ failed, answers, ...turn }: Turn): string | undefined {
+  const good: Exclude<Answer, { error: Error }>[] = []
+  const errors: { call: number; error: ErrorRecord }[] = []
+  for (const answer of answers)
+    if ('error' in answer) errors.push({ call: answer.call, error: recordOf(answer.error) })
+    else good.push(answer)
+  const says =
+    answers.length + turn.claims.length + turn.notices.length + turn.events.length + turn.chunks.length > 0 ||
+    turn.schedulesDue ||
+    failed !== undefined
+  if (!says) return undefined
+  const packed: PackedTurn = {
+    ...turn,
+    answers: good,
+    errors,
+    ...(failed === undefined ? {} : { failed: recordOf(failed) }),
+  }
+  return JSON.stringify(packed)
+}
+
+/** What {@link pack} packed. An answer that was `undefined` has lost its `value`, and so is undefined again. */
+export function unpack(text: string): Turn {
+  const { errors, failed, answers, ...turn } = JSON.parse(text) as PackedTurn
+  return {
+    ...turn,
+    answers: [...answers, ...errors.map(({ call, error }) => ({ call, error: revived(error) }))],
+    ...(failed === undefined ? {} : { failed: revived(failed) }),
+  }
+}
+
+/** An error as it crosses: with its details, which the store itself made of plain data. */
+export function recordOf(error: unknown): ErrorRecord {
+  const record = describeError(error)
+  return error instanceof RuntimeError ? { ...record, details: error.details } : record
+}
+
+/** The error a record tells of, with the store's class where the code is the store's. */
+export function revived(record: ErrorRecord): Error {
+  const error = toRuntimeError(record)
+  if (!error.code.startsWith('store_')) return error
+  return new StoreError(error.code as StoreErrorCode, record.message, {
+    details: error.details,
+    cause: error.cause,
+  })
+}

@@ -1,0 +1,272 @@
+import {
+  StoreError,
+  type ExecutionConfig,
+  type IdCodec,
+  type Read,
+  type StoredEvent,
+  type StoreInfo,
+} from '@ku0/agent-runtime-core'
+import type { Duties, Instant, Loaded, Wanted, WorkingSet } from '@ku0/agent-runtime-core/transition'
+import type { Database, DutiesWanted, Kept, KeptWanted, LocalCounts } from '../engine/database.ts'
+import { prepareReads } from '../views/reads.ts'
+import type { AnchorFile } from './anchor.ts'
+import { isBusy, isFatal, storeErrorOf } from './errors.ts'
+import { isFull } from './full-disk.ts'
+import { prepareKeep } from './keep.ts'
+import { prepareWanted } from './wanted.ts'
+import { assertKnown, assertSameFile, inTurn, pause, waitForLocks, type OpenedDatabase } from './open.ts'
+import type { Hashes } from './integrity.ts'
+import type { Processes } from './processes.ts'
+import { Statements } from './statements.ts'
+import { SqliteTables } from './tables.ts'
+
+export interface SqliteParts {
+  readonly opened: OpenedDatabase
+  readonly info: StoreInfo
+  readonly ids: IdCodec
+  readonly fenceFloor: number
+  readonly config: ExecutionConfig
+  readonly hashes: Hashes
+  readonly processes: Processes
+  readonly now: () => Instant
+}
+
+/** The engine's database on SQLite: one connection, one thread; every answer is there at once. */
+export class SqliteDatabase implements Database {
+  readonly info: StoreInfo
+  readonly ids: IdCodec
+  readonly fenceFloor: number
+  readonly now: () => Instant
+  others = 0
+  gone: readonly number[] = []
+  private readonly opened: OpenedDatabase
+  private readonly config: ExecutionConfig
+  private readonly tables: SqliteTables
+  private readonly processes: Processes
+  private readonly answer
+  private readonly wanted
+  private readonly kept
+  private readonly beginNow
+  private readonly commitNow
+  private readonly rollbackNow
+  /** Of a store in memory there is none. */
+  private anchor: AnchorFile | undefined
+  private seenVersion: number
+  private counts: LocalCounts = { staleWrites: 0, commits: 0, repeatedFlushes: 0 }
+  private careAt = 0
+  /** When the log last grew, until it has been copied into the database file. */
+  private wroteAt: number | undefined
+  /** The commit has a row in the journal, that the anchor is to be told of. */
+  private isTold = false
+
+  constructor({ opened, info, ids, fenceFloor, config, hashes, processes, now }: SqliteParts) {
+    this.opened = opened
+    this.info = info
+    this.ids = ids
+    this.fenceFloor = fenceFloor
+    this.config = config
+    this.processes = processes
+    this.now = now
+    const { db } = opened
+    const statements = new Statements(db)
+    this.tables = new SqliteTables(statements, ids, hashes)
+    this.wanted = prepareWanted(this.tables)
+    this.kept = prepareKeep(this.tables, processes.own)
+    this.answer = prepareReads({
+      db: statements,
+      tables: this.tables,
+      config,
+      now,
+      processId: (process) => processes.processId(process),
+      local: () => this.counts,
+    })
+    this.beginNow = db.prepare('BEGIN IMMEDIATE')
+    this.commitNow = db.prepare('COMMIT')
+    this.rollbackNow = db.prepare('ROLLBACK')
+    waitForLocks(db, 0)
+    this.seenVersion = this.tables.load.dataVersion()
+  }
+
+  /** From now on the anchor is told of each commit. */
+  fasten(anchor: AnchorFile): void {
+    anchor.write(this.tables.last)
+    anchor.catchUp()
+    this.anchor = anchor
+  }
+
+  get process(): number {
+    return this.processes.own
+  }
+
+  get lastCommit(): number {
+    return this.tables.last.number
+  }
+
+  /** Also: is the file still the one that was opened, and who has died or come? */
+  look(mono: number): boolean {
+    const { processes } = this
+    const hasChanged = this.tables.load.dataVersion() !== this.seenVersion
+    if (mono >= this.careAt) {
+      this.careAt = mono + careMs
+      assertSameFile(this.opened)
+      this.others = processes.count()
+      this.gone = processes.gone(this.now().at, this.config.presenceTtlMs)
+    }
+    this.anchor?.care(mono)
+    if (this.wroteAt !== undefined && mono - this.wroteAt > idleMs) {
+      this.wroteAt = undefined
+      this.copyLog()
+    }
+    return hasChanged
+  }
+
+  /** What the database file has no room for stays in the log, where it is safe. The next commit shows that it is worth another try. */
+  private copyLog(): void {
+    try {
+      this.opened.db.pragma('wal_checkpoint(PASSIVE)')
+    } catch (error) {
+      if (!isFull(error)) throw error
+    }
+  }
+
+  nextAt(what: 'task' | 'lease' | 'schedule' | 'budget'): number | undefined {
+    const { load } = this.tables
+    switch (what) {
+      case 'task':
+        return load.nextDue()
+      case 'lease':
+        return load.nextExpiry()
+      case 'schedule':
+        return load.nextSchedule()
+      case 'budget':
+        return load.nextBudget()
+    }
+  }
+
+  begin(): boolean {
+    try {
+      this.beginNow.run()
+      return true
+    } catch (error) {
+      if (!isBusy(error)) throw error
+      return false
+    }
+  }
+
+  hasForeignChanges(): boolean {
+    this.anchor?.catchUp()
+    assertSameFile(this.opened)
+    const version = this.tables.load.dataVersion()
+    if (version === this.seenVersion) return false
+    assertKnown(this.tables.load.version(), this.opened.path)
+    this.seenVersion = version
+    return true
+  }
+
+  keep(wanted: KeptWanted): Kept {
+    this.tables.reload()
+    return this.kept(wanted)
+  }
+
+  clientsRemoved(): string {
+    return this.tables.load.clientsRemoved()
+  }
+
+  duties({ at, leaseAt, gone, limit, budgets }: DutiesWanted): Duties {
+    const { load } = this.tables
+    return {
+      lapsed: load.lapsed(leaseAt, limit),
+      due: load.due(at, limit),
+      orphans: gone.flatMap((process) => load.running(process)),
+      budgets: budgets ? load.budgetsDue(at, limit) : [],
+    }
+  }
+
+  load(wanted: Wanted): Loaded {
+    return this.wanted(wanted)
+  }
+
+  show(lives: boolean, gone: readonly number[], at: number): void {
+    if (lives) this.processes.beat(at)
+    for (const process of gone) this.processes.end(process, at)
+  }
+
+  apply(changes: WorkingSet, isTold: boolean): void {
+    this.tables.write(changes, isTold)
+  }
+
+  commit(): void {
+    if (!this.opened.db.inTransaction)
+      throw new StoreError('store_io', 'the transaction was rolled back by SQLite itself')
+    this.commitNow.run()
+    this.isTold = this.tables.committed()
+  }
+
+  rollback(): void {
+    this.tables.rolledBack()
+    if (this.opened.db.inTransaction) this.rollbackNow.run()
+  }
+
+  afterCommit({ wrote, mono }: { readonly wrote: boolean; readonly mono: number }): void {
+    if (wrote) this.wroteAt = mono
+    this.processes.forgetLocks(this.gone)
+    this.gone = []
+    if (this.isTold) this.anchor?.write(this.tables.last)
+  }
+
+  eventsAfter(commit: number, until: number): readonly StoredEvent[] {
+    const events: StoredEvent[] = []
+    for (const { number, touched } of this.tables.journal.after(commit, until - commit)) {
+      if (number > until) break
+      for (const [task, first, last] of touched) {
+        const taskId = this.tables.load.task(task)?.explicitId ?? this.ids.task(task)
+        const query: Read<'events'> = { kind: 'events', taskId, after: first - 1, limit: last - first + 1 }
+        events.push(...((this.answer(query) as readonly StoredEvent[] | undefined) ?? []))
+      }
+    }
+    return events
+  }
+
+  read(query: Read, counts: LocalCounts): ReturnType<typeof this.answer> {
+    this.counts = counts
+    return this.answer(query)
+  }
+
+  errorOf(cause: unknown): Error {
+    return storeErrorOf(cause, this.opened.path)
+  }
+
+  isFatal(error: unknown): boolean {
+    return isFatal(error)
+  }
+
+  pause(ms: number): void {
+    pause(ms)
+  }
+
+  close(failed: boolean): void {
+    const { db } = this.opened
+    if (!failed && db.open) {
+      try {
+        inTurn(db, () => this.processes.end(this.processes.own, this.now().at), 1_000)
+      } catch {
+        // The lock below goes in any case, and that says the same.
+      }
+    }
+    db.close()
+    this.anchor?.close()
+    this.processes.close()
+  }
+
+  /** Lets go of the files as the death of this process would: the lock that proved its life can be had. */
+  die(): void {
+    this.opened.db.close()
+    this.anchor?.close()
+    this.processes.die()
+  }
+}
+
+/** How often the processes and the file are looked at. */
+const careMs = 500
+/** After this long without a commit the log is copied into the database file, so that no busy moment has to. */
+const idleMs = 2_000

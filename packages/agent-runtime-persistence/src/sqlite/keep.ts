@@ -1,0 +1,33 @@
+import type { LeaseRow } from '@ku0/agent-runtime-core/transition'
+import type { Kept, KeptWanted } from '../engine/database.ts'
+import type { SqliteTables } from './tables.ts'
+
+/** Reads what the engine keeps between flushes. */
+export function prepareKeep({ load }: SqliteTables, process: number): (wanted: KeptWanted) => Kept {
+  return ({ since, shares }) => {
+    const leases = load.running(process)
+    const [task, lease, stream, worker] = load.next()
+    return {
+      streams: since === undefined ? load.streams() : load.streamsSince(since),
+      clients: shares ? (since === undefined ? load.clients() : load.clientsSince(since)) : [],
+      runningByStream: shares ? load.runningByStream() : [],
+      quotas: load.quotas(),
+      circuits: load.work.circuits(),
+      usages: load.work.usages(),
+      swarms: load.work.swarms(),
+      workers: load.workers(process),
+      leases,
+      tasks: leases.flatMap((it: LeaseRow) => load.task(it.task) ?? []),
+      totals: load.totals(),
+      scheduleAt: load.nextSchedule(),
+      budgetAt: load.nextBudget(),
+      next: {
+        task: (task ?? 0) + 1,
+        lease: (lease ?? 0) + 1,
+        stream: (stream ?? 0) + 1,
+        worker: (worker ?? 0) + 1,
+        client: shares ? load.nextClient() : 1,
+      },
+    }
+  }
+}

@@ -1,0 +1,243 @@
+import {
+  createIdCodec,
+  StoreError,
+  type Interest,
+  type Read,
+  type StoreInfo,
+  type Write,
+} from '@ku0/agent-runtime-core'
+import { dataLossError, findDataLoss, type FoundLoss, recordLoss } from '../care/data-loss.ts'
+import { Engine, type EngineSetting } from '../engine/engine.ts'
+import { runNow } from '../engine/steps.ts'
+import type { Turn } from '../engine/turn.ts'
+import { AnchorFile, bootWord } from './anchor.ts'
+import { openLeaseClock } from './clock.ts'
+import { SqliteDatabase } from './database.ts'
+import { storeErrorOf } from './errors.ts'
+import { isFull } from './full-disk.ts'
+import { beginIncarnation, isMarkedCopy, pastIncarnations } from './incarnations.ts'
+import type { Durability } from '../durability.ts'
+import type { ProcessIdentity } from '../process-identity.ts'
+import { inTurn, openDatabase, type Db, type OpenedDatabase } from './open.ts'
+import { Processes } from './processes.ts'
+import { schemaVersion } from './schema.ts'
+
+export interface EngineOptions extends EngineSetting {
+  readonly path: string
+  readonly durability: Durability
+  /** Go on although commits are missing that the anchor tells of. */
+  readonly acceptLoss: boolean
+  readonly identity: ProcessIdentity
+}
+
+/** A connection to the database, as far as a simulation needs it. */
+export interface Connection {
+  exec(sql: string): unknown
+  pragma(source: string, options?: { readonly simple?: boolean }): unknown
+}
+
+/** The engine of a store on SQLite: whatever is asked of it is done when the call returns. */
+export class StoreEngine {
+  private readonly engine: Engine
+  private readonly database: SqliteDatabase
+  private readonly opened: OpenedDatabase
+  private isOver = false
+
+  /** Opens the database, registers this process. Throws a StoreError; nothing is left open then. */
+  static open(options: EngineOptions): StoreEngine {
+    let loss: FoundLoss | undefined
+    const opened = openDatabase(options.path, options.durability, (path) => {
+      loss = bearableLoss(path, options)
+    })
+    const letGo: (() => void)[] = []
+    try {
+      return new StoreEngine(options, opened, loss, letGo)
+    } catch (error) {
+      opened.db.close()
+      for (const release of letGo) release()
+      throw storeErrorOf(error, opened.path)
+    }
+  }
+
+  /** `letGo` receives what the caller releases, in order, if this throws. */
+  private constructor(
+    options: EngineOptions,
+    opened: OpenedDatabase,
+    found: FoundLoss | undefined,
+    letGo: (() => void)[],
+  ) {
+    this.opened = opened
+    const { db, path, durability } = opened
+    const { chain, config, environment } = options
+    const { storeId, past, now, processes } = enterInTurn(opened, options, found)
+    letGo.push(() => processes.die())
+    const loss = found?.loss
+    if (loss !== undefined) beginLogAnew(db)
+    const info: StoreInfo = {
+      kind: opened.memory ? 'memory' : 'sqlite',
+      location: path,
+      storeId,
+      processId: options.identity.processId,
+      durability,
+      schemaVersion,
+      versions: {
+        sqlite: db.prepare('SELECT sqlite_version()').pluck().get() as string,
+        node: process.versions.node,
+      },
+      ...(loss === undefined ? {} : { acceptedLoss: loss }),
+    }
+    this.database = new SqliteDatabase({
+      opened,
+      info,
+      ids: createIdCodec(storeId, past),
+      fenceFloor: past.at(-1)?.fenceFloor ?? 0,
+      config,
+      hashes: { chain, sha256Hex: (text) => environment.digest.sha256Hex(text) },
+      processes,
+      now,
+    })
+    this.engine = new Engine(this.database, options)
+    if (durability !== 'memory') {
+      const boot = bootWord(options.identity.bootId)
+      const anchor = new AnchorFile(path, { storeId, durability, boot }, loss !== undefined)
+      letGo.push(() => anchor.close())
+      this.database.fasten(anchor)
+    }
+  }
+
+  get info(): StoreInfo {
+    return this.engine.info
+  }
+
+  write(call: number, operation: Write): void {
+    this.engine.write(call, operation)
+  }
+
+  read(call: number, query: Read): void {
+    runNow(this.engine.read(call, query))
+  }
+
+  setDemand(workerId: string, credit: number): void {
+    this.engine.setDemand(workerId, credit)
+  }
+
+  setInterest(interest: Interest): void {
+    runNow(this.engine.setInterest(interest))
+  }
+
+  /** Whether calls wait for a flush that may begin now. */
+  get ready(): boolean {
+    return this.engine.ready
+  }
+
+  /** See {@link Engine.take}. */
+  take(): Turn {
+    return runNow(this.engine.take())
+  }
+
+  /** See {@link Engine.takeReads}. */
+  takeReads(): Turn {
+    return this.engine.takeReads()
+  }
+
+  /** See {@link Engine.finish}. */
+  finish(): Turn {
+    return runNow(this.engine.finish())
+  }
+
+  /** How long it may rest, in ms, when nothing comes in. */
+  restMs(): number {
+    return this.engine.restMs()
+  }
+
+  close(): void {
+    this.isOver = true
+    runNow(this.engine.close())
+  }
+
+  /**
+   * Lets go of the files without a word, as the death of its process would: the lock that proved its life can be had, and its leases
+   * are as they were. For simulations, where one process plays many.
+   */
+  die(): void {
+    if (this.isOver) return
+    this.isOver = true
+    this.engine.abandon()
+    this.database.die()
+  }
+
+  /** The connection: a simulation sets limits on it that elsewhere a disk sets by itself. Nothing else should want it. */
+  get connection(): Connection {
+    return this.opened.db
+  }
+}
+
+/** What a store may open without: nothing, unless that was accepted, now or by a durability that does not outlast a power loss. */
+function bearableLoss(path: string, { acceptLoss, identity }: EngineOptions): FoundLoss | undefined {
+  const found = findDataLoss(path)
+  if (found === undefined) return undefined
+  const { loss, anchor } = found
+  const isOfTail = loss.kind === 'lost_tail' || loss.kind === 'damaged_log'
+  const isExpected = isOfTail && anchor?.durability === 'normal' && anchor.boot !== bootWord(identity.bootId)
+  if (!acceptLoss && !isExpected) throw dataLossError(path, loss)
+  return found
+}
+
+/** What is lost is told once: behind its end the log would go on telling of it. Where there is no room it does. */
+function beginLogAnew(db: Db): void {
+  try {
+    db.pragma('wal_checkpoint(TRUNCATE)')
+  } catch (error) {
+    if (!isFull(error)) throw error
+  }
+}
+
+/** One transaction. Where it is not committed, this process lets its lock go again. */
+function enterInTurn(opened: OpenedDatabase, options: EngineOptions, found: FoundLoss | undefined) {
+  let processes: Processes | undefined
+  try {
+    return inTurn(opened.db, () => {
+      const entered = enter(opened, options, found)
+      ;({ processes } = entered)
+      return entered
+    })
+  } catch (error) {
+    processes?.close()
+    throw error
+  }
+}
+
+/** Gives a new store its name, keeps a record of what was lost, and registers this process. In a transaction. */
+function enter(opened: OpenedDatabase, options: EngineOptions, found: FoundLoss | undefined) {
+  const { db, path, memory } = opened
+  const { environment, identity } = options
+  const now = openLeaseClock(db, environment.clock, identity.bootId)
+  const { at } = now()
+  const fresh = environment.ids.uuid().replaceAll('-', '').slice(0, 17)
+  const incarnation = incarnationOf(opened, { fresh, at, lostBy: found?.storeId })
+  if (found !== undefined) recordLoss(db, path, { ...found.loss, acceptedAt: at })
+  const processes = new Processes(db, path, memory, identity, at)
+  return { ...incarnation, now, processes }
+}
+
+interface IncarnationCase {
+  /** The id of one that begins now. */
+  readonly fresh: string
+  readonly at: number
+  /** Which one lost commits that its anchor tells of, and goes on without them. */
+  readonly lostBy: string | undefined
+}
+
+/** The incarnation that is opened. A new one begins with a new store, a copy, and a loss; when several processes open it, with the first. */
+function incarnationOf({ db, path }: OpenedDatabase, { fresh, at, lostBy }: IncarnationCase) {
+  db.prepare("INSERT INTO meta (key, value) VALUES ('store_id', ?) ON CONFLICT DO NOTHING").run(fresh)
+  const read = db.prepare<[], string>("SELECT value FROM meta WHERE key = 'store_id'").pluck()
+  if (isMarkedCopy(db) || read.get() === lostBy) beginIncarnation(db, fresh, at)
+  const past = pastIncarnations(db)
+  if (past === undefined)
+    throw new StoreError(
+      'store_corrupt',
+      `${path}: its earlier incarnations (meta, incarnations) cannot be read; restore a backup`,
+    )
+  return { storeId: read.get() as string, past }
+}

@@ -1,0 +1,245 @@
+import {
+  MICRO,
+  type BudgetRecord,
+  type EventData,
+  type Explanation,
+  type Lane,
+  type OpenChildren,
+  type Placement,
+  type QueueReason,
+  type RequeueReason,
+  type Requeues,
+  type TaskRecord,
+  type WaitReason,
+} from '@ku0/agent-runtime-core'
+import {
+  cancelReason,
+  failureReason,
+  sinceText,
+  type TaskRow,
+  waitingText,
+} from '@ku0/agent-runtime-core/transition'
+import { prepareQueueView, type QueueContext, type QueueView } from './queue-view.ts'
+
+/** Children that are named. */
+const MAX_CHILDREN = 20
+
+/** Says why a task is where it is, in words and in data. Source: `docs/explain.md`. */
+export function prepareExplain(
+  context: QueueContext,
+  view: ReturnType<typeof prepareQueueView>,
+  askingAbove: (row: TaskRow) => BudgetRecord | undefined,
+): (row: TaskRow, record: TaskRecord) => Explanation {
+  const { db, tables } = context
+  const { load, ids } = tables
+  const circuitOf = (route: string) => load.work.circuits().find((it) => it.route === route)
+  /** What a rejection was decided on; those of earlier versions do not say. */
+  const verdictOf = (row: TaskRow) => {
+    const data = tables.event(row.id, 1)
+    return data === undefined ? undefined : (JSON.parse(data) as EventData['task.rejected']).verdict
+  }
+  const requeues = db.prepare<[number], { at: number; data: string }>(
+    "SELECT at, data FROM event WHERE task = ? AND type = 'task.requeued' ORDER BY seq",
+  )
+  const lastStart = db
+    .prepare<[number], string>(
+      "SELECT data FROM event WHERE task = ? AND type = 'task.started' ORDER BY seq DESC LIMIT 1",
+    )
+    .pluck()
+
+  const failed = db
+    .prepare<[number, string], number>(
+      "SELECT 1 FROM event WHERE task = ? AND type = 'step.failed' AND json_extract(data, '$.key') = ? LIMIT 1",
+    )
+    .pluck()
+
+  return function explain(row: TaskRow, record: TaskRecord): Explanation {
+    const base = { taskId: record.taskId, state: record.state }
+    switch (record.state) {
+      case 'queued': {
+        const { summary, ...queued } = explainQueued(row, record.dueAt)
+        const { budget } = asking(row)
+        const parks =
+          budget === undefined
+            ? ''
+            : `; a budget asks, that of task ${budget.taskId}: once started it parks at its first step boundary`
+        return {
+          ...base,
+          summary: `${summary}${parks}`,
+          ...queued,
+          ...(budget === undefined ? {} : { budget }),
+          ...requeued(row),
+        }
+      }
+      case 'running':
+        return {
+          ...base,
+          summary: record.held === true ? 'is run by its caller' : runningText(row, record),
+          lease: record.lease,
+          ...placement(row, record),
+          ...asking(row),
+          ...requeued(row),
+        }
+      case 'waiting': {
+        const children = childrenOf(row)
+        return {
+          ...base,
+          summary: waitingText(record, askingAbove(row), children, (key) => failed.get(row.id, key) === 1),
+          reason: record.waitingFor,
+          waits: record.waits,
+          ...(children === undefined ? {} : { children }),
+          ...asking(row),
+          ...(record.divergence === undefined ? {} : { divergence: record.divergence }),
+          ...requeued(row),
+        }
+      }
+      case 'completed':
+        return { ...base, summary: `completed in attempt ${row.attempt}`, ...requeued(row) }
+      case 'failed': {
+        const failure = failureReason(
+          row,
+          record,
+          circuitOf(record.type),
+          context.now().leaseAt,
+          context.config,
+        )
+        const message = failure.message === '' ? '' : `: ${failure.message}`
+        const circuit =
+          failure.circuit === undefined ? '' : `; the circuit of ${record.type} is ${failure.circuit.state}`
+        return {
+          ...base,
+          summary: `failed (${record.kind}) in attempt ${row.attempt}${message}${circuit}`,
+          reason: record.kind,
+          failure,
+          ...requeued(row),
+        }
+      }
+      case 'canceled': {
+        const canceled = cancelReason(record)
+        const why = record.reason === undefined ? '' : `: ${record.reason}`
+        return {
+          ...base,
+          summary: `was canceled${why}`,
+          ...(record.reason === undefined ? {} : { reason: record.reason }),
+          ...(canceled === undefined ? {} : { canceled }),
+          ...requeued(row),
+        }
+      }
+      case 'rejected': {
+        const verdict = verdictOf(row)
+        return {
+          ...base,
+          summary: `was rejected: ${record.message}`,
+          reason: record.reason,
+          ...(verdict === undefined ? {} : { verdict }),
+        }
+      }
+    }
+  }
+
+  function explainQueued(
+    row: TaskRow,
+    dueAt: number | undefined,
+  ): Pick<Explanation, 'summary' | 'waitsFor' | 'until' | 'ahead' | 'place' | 'start' | 'quota'> {
+    const queue = view()
+    if (dueAt !== undefined)
+      return {
+        summary: `is due at ${new Date(dueAt).toISOString()}${sinceText(requeued(row).requeued?.last)}`,
+        waitsFor: 'delay',
+        until: dueAt,
+        start: { startsInMs: Math.max(0, dueAt - queue.at), restsOn: { as: 'delay' } },
+      }
+    const own = queue.streamOf(row)
+    if (own === undefined) throw new Error(`queued task ${row.id} is in no stream`)
+    const hindered = queue.obstacle(own, row)
+    const { place, start } = queue.placeOf(row, own, hindered)
+    const { ahead } = place
+    const slot = { summary: `waits for a free slot, ${ahead} before it`, waitsFor: 'slot' } as const
+    return { ...(hindered ?? slot), ahead, place, start }
+  }
+
+  function placement(
+    row: TaskRow,
+    { lease, held }: Extract<TaskRecord, { state: 'running' }>,
+  ): Pick<Explanation, 'placement'> {
+    const text = held === true ? undefined : lastStart.get(row.id)
+    if (text === undefined) return {}
+    const { lane, dispatch, waitMs, charge } = JSON.parse(text) as EventData['task.started']
+    const found: Placement = {
+      workerId: lease.workerId,
+      lane,
+      dispatch,
+      waitMs,
+      ...(charge === undefined ? {} : { charge: charge / MICRO }),
+      asksToYield: load.lease(dispatch)?.yieldAskedAt !== null,
+    }
+    return { placement: found }
+  }
+
+  function runningText(row: TaskRow, { lease }: Extract<TaskRecord, { state: 'running' }>): string {
+    const yields = load.lease(lease.dispatch)?.yieldAskedAt !== null
+    return `runs on ${lease.workerId}, attempt ${row.attempt}${yields ? '; it is to give way to interactive tasks at its next step boundary' : ''}`
+  }
+
+  /** The budget that asks, if one does that the task draws on. */
+  function asking(row: TaskRow): Pick<Explanation, 'budget'> {
+    const budget = askingAbove(row)
+    return budget === undefined ? {} : { budget }
+  }
+
+  function requeued(row: TaskRow): Pick<Explanation, 'requeued'> {
+    const byReason: Partial<Record<RequeueReason, number>> = {}
+    let preempted = 0
+    let last: Requeues['last'] | undefined
+    const all = requeues.all(row.id)
+    for (const { at, data } of all) {
+      const { reason, leaseId, backOff } = JSON.parse(data) as EventData['task.requeued']
+      byReason[reason] = (byReason[reason] ?? 0) + 1
+      const by = reason === 'yielded' && wasPreempted(leaseId)
+      if (by) preempted += 1
+      last = {
+        reason,
+        at,
+        ...(by ? { preemptedBy: INTERACTIVE } : {}),
+        ...(backOff === undefined ? {} : { backOff }),
+      }
+    }
+    return last === undefined ? {} : { requeued: { times: all.length, byReason, preempted, last } }
+  }
+
+  /** Only interactive tasks ask others to yield. */
+  function wasPreempted(leaseId: string): boolean {
+    const lease = load.lease(ids.leaseNumber(leaseId) ?? 0)
+    return lease !== undefined && lease.yieldAskedAt !== null
+  }
+
+  function childrenOf(row: TaskRow): OpenChildren | undefined {
+    const open = load.openChildren(row.id)
+    if (open.length === 0) return undefined
+    const queue = view()
+    return {
+      open: open.length,
+      first: open.slice(0, MAX_CHILDREN).map(({ key, task }) => {
+        const child = load.task(task) as TaskRow
+        const waitsFor = childWaitsFor(queue, child)
+        return {
+          key,
+          taskId: child.explicitId ?? ids.task(task),
+          type: queue.streamOf(child)?.type ?? '',
+          state: child.state,
+          ...(waitsFor === undefined ? {} : { waitsFor }),
+        }
+      }),
+    }
+  }
+}
+
+const INTERACTIVE: Lane = 'interactive'
+
+function childWaitsFor(queue: QueueView, child: TaskRow): QueueReason | WaitReason | undefined {
+  if (child.state === 'waiting') return child.waitReason ?? undefined
+  if (child.state !== 'queued') return undefined
+  const stream = queue.streamOf(child)
+  if (child.dueAt !== null || stream === undefined) return 'delay'
+  return queue.obstacle(stream, child)?.waitsFor ?? 'slot'
+}

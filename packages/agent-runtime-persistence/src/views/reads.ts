@@ -1,0 +1,141 @@
+import {
+  historyEdited,
+  type OutputChunk,
+  type Read,
+  type ReadKind,
+  type Reads,
+  type StoredEvent,
+} from '@ku0/agent-runtime-core'
+import { type PlainEvent, type TaskRow } from '@ku0/agent-runtime-core/transition'
+import { prepareExplain } from './explain.ts'
+import { prepareApprovals } from './approvals.ts'
+import { prepareBudgets } from './budgets.ts'
+import { prepareEvaluationReads } from '../sqlite/evaluations.ts'
+import { memoTypes, noMemos, prepareMemos } from './memos.ts'
+import { prepareRoutes } from './routes.ts'
+import { prepareQueueView } from './queue-view.ts'
+import { prepareWaitCounts } from './wait-counts.ts'
+import type { ReadContext } from './read-context.ts'
+import { prepareStoreRecords } from './store-records.ts'
+import { prepareTaskRecords } from './task-records.ts'
+
+/** Answers questions from committed state, between flushes. */
+export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadKind]['answer'] {
+  const { db, tables } = context
+  const { load, faultOf } = tables
+  const events = db.prepare<[number, number, number], EventColumns>(
+    'SELECT seq, type, at, data, blob, hash FROM event WHERE task = ? AND seq > ? ORDER BY seq LIMIT ? + 0',
+  )
+  const chunks = db.prepare<
+    [number, number, number],
+    { seq: number; attempt: number; at: number; data: string; round: number | null }
+  >('SELECT seq, attempt, at, data, round FROM output WHERE task = ? AND seq > ? ORDER BY seq LIMIT ? + 0')
+
+  const approvals = prepareApprovals(db, tables, context.now)
+  const evaluations = prepareEvaluationReads(db, tables)
+  const budgets = prepareBudgets(tables, context.now)
+  const { find, nameOf, recordOf, leasesOf, page } = prepareTaskRecords(context, budgets)
+  const { workers, stats, schedules, clients } = prepareStoreRecords(context)
+  const queueView = prepareQueueView(context, workers)
+  const explain = prepareExplain(context, queueView, (row) => budgets.askingAbove(row))
+  const waitCounts = prepareWaitCounts(context, queueView)
+  const memos = prepareMemos(db, tables)
+  const { routes, swarms } = prepareRoutes(context)
+
+  return (query) => {
+    switch (query.kind) {
+      case 'task': {
+        const row = find(query.taskId)
+        return row === undefined ? undefined : recordOf(row)
+      }
+      case 'tasks':
+        return page(query.filter)
+      case 'events': {
+        const row = find(query.taskId)
+        return row === undefined
+          ? undefined
+          : events.all(row.id, query.after, query.limit).map((it) => eventOf(row, it))
+      }
+      case 'steps': {
+        const row = find(query.taskId)
+        return row === undefined ? [] : memos.steps(row)
+      }
+      case 'integrity':
+        return db.atOnce(() => {
+          const row = find(query.taskId)
+          return row === undefined ? undefined : faultOf(row)
+        })
+      case 'memos':
+        return db.atOnce(() => {
+          const row = find(query.taskId)
+          if (row === undefined) return noMemos
+          const passed: PlainEvent[] = []
+          let hasChildren = false
+          const fault = faultOf(row, (event) => {
+            if (memoTypes.has(event.type)) passed.push(event)
+            hasChildren ||= event.type === 'child.spawned' || event.type === 'child.inherited'
+          })
+          if (fault !== undefined) throw historyEdited(query.taskId, fault)
+          return memos.memos(row, passed, hasChildren)
+        })
+      case 'approvals':
+        return approvals(query)
+      case 'budget': {
+        const row = find(query.taskId)
+        return row === undefined ? undefined : budgets.of(row)
+      }
+      case 'budgets':
+        return budgets.asking(query)
+      case 'output': {
+        const row = find(query.taskId)
+        if (row === undefined) return undefined
+        return chunks.all(row.id, query.after, query.limit).map(({ round, ...it }): OutputChunk => ({
+          taskId: query.taskId,
+          ...it,
+          ...(round === null ? {} : { round }),
+        }))
+      }
+      case 'leases': {
+        const row = find(query.taskId)
+        return row === undefined ? [] : leasesOf(row)
+      }
+      case 'schedules':
+        return schedules(query.filter)
+      case 'clients':
+        return clients(query)
+      case 'reputation':
+      case 'evaluations':
+      case 'similar':
+        return evaluations(query)
+      case 'workers':
+        return workers()
+      case 'stats':
+        return stats()
+      case 'routes':
+        return routes()
+      case 'swarms':
+        return swarms(query.name)
+      case 'explain':
+        return db.atOnce(() => {
+          const row = find(query.taskId)
+          return row === undefined ? undefined : explain(row, recordOf(row))
+        })
+      case 'waits':
+        return db.atOnce(waitCounts)
+    }
+  }
+
+  function eventOf(row: TaskRow, it: EventColumns): StoredEvent {
+    const data = it.blob === null ? it.data : tables.withBlob(it.data, it.blob, load.blob(it.blob) ?? '')
+    return { taskId: nameOf(row), seq: it.seq, type: it.type, at: it.at, data, hash: it.hash.toString('hex') }
+  }
+}
+
+interface EventColumns {
+  readonly seq: number
+  readonly type: StoredEvent['type']
+  readonly at: number
+  readonly data: string
+  readonly blob: string | null
+  readonly hash: Buffer
+}

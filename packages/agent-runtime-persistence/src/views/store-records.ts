@@ -1,0 +1,92 @@
+import {
+  lanes,
+  quotaStateOf,
+  type ClientRecord,
+  type Lane,
+  type Read,
+  type Reads,
+  type ScheduleFilter,
+  type StoreStats,
+  type WorkerStatus,
+} from '@ku0/agent-runtime-core'
+import { clientRecordOf, scheduleRecordOf } from '@ku0/agent-runtime-core/transition'
+import { storedList } from '../sqlite/stored.ts'
+import type { ReadContext } from './read-context.ts'
+
+/** Answers what is asked of a store as a whole: its workers, counters, schedules and clients. */
+export function prepareStoreRecords(context: ReadContext) {
+  const { db, tables } = context
+  const { load, ids } = tables
+  const allWorkers = db.prepare<
+    [],
+    {
+      id: number
+      worker_id: string
+      process: number
+      capacity: number
+      draining: number
+      types: string
+      last_seen_at: number
+      in_flight: number
+    }
+  >(
+    'SELECT *, (SELECT count(*) FROM lease WHERE lease.worker = worker.id AND lease.state = 0) AS in_flight FROM worker WHERE registered = 1 ORDER BY worker_id, id',
+  )
+  const streamsOf = db.prepare<[string, string], { id: number; depth: number }>(
+    "SELECT id, depth FROM stream WHERE client = ? AND client <> '' UNION ALL SELECT id, depth FROM stream WHERE client = '' AND ? = ''",
+  )
+
+  return { workers, stats, schedules, clients }
+
+  function workers(): WorkerStatus[] {
+    return allWorkers.all().map((row) => ({
+      workerId: row.worker_id,
+      state: row.draining === 1 ? 'draining' : row.in_flight > 0 ? 'busy' : 'idle',
+      capacity: row.capacity,
+      inFlight: row.in_flight,
+      lastSeenAt: row.last_seen_at,
+      types: storedList<string>(row.types, 'worker.types'),
+      processId: context.processId(row.process) ?? String(row.process),
+    }))
+  }
+
+  function stats(): StoreStats {
+    const depth = { interactive: 0, normal: 0, batch: 0 }
+    let delayed = 0
+    for (const stream of load.streams()) {
+      depth[lanes[stream.laneRank] as Lane] += stream.depth
+      delayed += stream.delayed
+    }
+    const { running, waiting, rejectedPruned: _, ...totals } = load.totals()
+    const { at } = context.now()
+    const quotas = load.quotas().map((row) => quotaStateOf(context.config.quotaConfig, row, at))
+    return { depth, delayed, running, waiting, totals, quotas, ...context.local() }
+  }
+
+  function schedules({ name, after = '', dueBy, limit = 100 }: ScheduleFilter): Reads['schedules']['answer'] {
+    const most = Math.min(1000, Math.max(1, limit))
+    const one = name === undefined ? undefined : load.schedule(name)
+    const rows =
+      name !== undefined
+        ? one === undefined
+          ? []
+          : [one]
+        : dueBy === undefined
+          ? load.schedulesAfter(after, most)
+          : load.schedulesDue(dueBy, most)
+    return rows.map((row) => scheduleRecordOf(row, (task) => ids.task(task)))
+  }
+
+  function clients({ name, after, limit = 100 }: Read<'clients'>): readonly ClientRecord[] {
+    const one = name === undefined ? undefined : load.client(name)
+    const most = Math.min(1000, Math.max(1, limit))
+    const rows = name === undefined ? load.clientsAfter(after, most) : one === undefined ? [] : [one]
+    const inUse = new Map(load.runningByStream())
+    return rows.map((row) => {
+      const streams = streamsOf.all(row.name, row.name)
+      const queued = streams.reduce((sum, { depth }) => sum + depth, 0)
+      const running = streams.reduce((sum, { id }) => sum + (inUse.get(id) ?? 0), 0)
+      return clientRecordOf({ ...row, queued, running })
+    })
+  }
+}

@@ -1,0 +1,261 @@
+import {
+  canonical,
+  lanes,
+  type EventData,
+  type ExecutionLease,
+  type Lane,
+  type ProfileTerms,
+  type Reads,
+  type TaskFilter,
+  type TaskRecord,
+  usageOf,
+} from '@ku0/agent-runtime-core'
+import { CALLER, type LeaseRow, type TaskRow } from '@ku0/agent-runtime-core/transition'
+import { taskOf } from '../sqlite/load.ts'
+import { openWaitOf } from './memos.ts'
+import { compileTaskPage } from './task-page.ts'
+import { DamagedRow, storedObject } from '../sqlite/stored.ts'
+import type { prepareBudgets } from './budgets.ts'
+import type { ReadContext } from './read-context.ts'
+
+/** Answers what is asked of single tasks and of pages of them. */
+export function prepareTaskRecords({ db, tables }: ReadContext, budgets: ReturnType<typeof prepareBudgets>) {
+  const { load, ids } = tables
+  const finalEvent = db.prepare<[number, number], { seq: number; data: string; blob: string | null }>(
+    "SELECT seq, data, blob FROM event WHERE task = ? AND seq <= ? AND type IN ('task.completed', 'task.failed', 'task.canceled', 'task.rejected') ORDER BY seq DESC LIMIT 1",
+  )
+  const lastWaiting = db
+    .prepare<[number], string>(
+      "SELECT data FROM event WHERE task = ? AND type = 'task.waiting' ORDER BY seq DESC LIMIT 1",
+    )
+    .pluck()
+  const starts = db
+    .prepare<[number], string>("SELECT data FROM event WHERE task = ? AND type = 'task.started' ORDER BY seq")
+    .pluck()
+  const checkpointSeq = db.prepare<[number], number>('SELECT seq FROM checkpoint WHERE task = ?').pluck()
+  const progressAfter = db
+    .prepare<[number, number], number>(
+      "SELECT seq FROM event WHERE task = ? AND seq > ? AND type IN ('task.started', 'step.started', 'step.completed', 'step.failed', 'child.spawned', 'wait.started', 'wait.resolved', 'approval.requested') LIMIT 1",
+    )
+    .pluck()
+  const newestTask = db.prepare<[], number | null>('SELECT max(id) FROM task').pluck()
+  const workerName = db.prepare<[number], string>('SELECT worker_id FROM worker WHERE id = ?').pluck()
+
+  return { find, nameOf, recordOf, leasesOf, page }
+
+  function find(taskId: string): TaskRow | undefined {
+    const number = load.explicit(taskId) ?? ids.taskNumber(taskId)
+    return number === undefined ? undefined : load.task(number)
+  }
+
+  function nameOf(row: TaskRow): string {
+    return row.explicitId ?? ids.task(row.id)
+  }
+
+  function recordOf(row: TaskRow): TaskRecord {
+    const first = readable(tables.event(row.id, 1)) ?? submissionLost(row)
+    const budget = budgets.of(row)
+    const text = (name: string) => (typeof first[name] === 'string' ? { [name]: first[name] } : {})
+    const base = {
+      taskId: nameOf(row),
+      sequence: row.id,
+      type: first['type'] as string,
+      lane: first['lane'] as Lane,
+      attempt: row.attempt,
+      crashes: row.crashes,
+      steps: row.steps,
+      submittedAt: row.submittedAt,
+      ...text('client'),
+      ...(typeof first['cost'] === 'number' ? { cost: first['cost'] } : {}),
+      ...(row.account?.used ? { used: usageOf(row.account.used) } : {}),
+      ...text('swarm'),
+      ...text('agent'),
+      ...(first['held'] === true ? { held: true as const } : {}),
+      ...(first['profile'] === undefined ? {} : { profile: first['profile'] as ProfileTerms }),
+      ...(budget === undefined ? {} : { budget }),
+      ...text('model'),
+      ...text('schedule'),
+      ...(typeof first['scheduledFor'] === 'number' ? { scheduledFor: first['scheduledFor'] } : {}),
+      ...(row.parent === null ? {} : { parent: first['parentId'] as string }),
+      tools: (first['tools'] as string[] | undefined) ?? [],
+      labels: (first['labels'] as Record<string, string> | undefined) ?? {},
+      ...('input' in first ? { input: canonical(first['input']) } : {}),
+    }
+    const started = row.startedAt ?? row.submittedAt
+    const finished = {
+      ...(row.startedAt === null ? {} : { startedAt: row.startedAt }),
+      finishedAt: row.finishedAt ?? 0,
+    }
+    const end = () => storedObject(finalText(row), 'event.data')
+    const ended = (name: string) => storedValue(end(), name, row)
+    switch (row.state) {
+      case 'queued':
+        return { ...base, state: 'queued', ...(row.dueAt === null ? {} : { dueAt: row.dueAt }) }
+      case 'running':
+        return {
+          ...base,
+          state: 'running',
+          startedAt: started,
+          lease: leaseRecord(load.lease(row.lease as number) as LeaseRow, row),
+          checkpointed: isCheckpointed(row),
+        }
+      case 'waiting':
+        return {
+          ...base,
+          state: 'waiting',
+          startedAt: started,
+          waitingFor: row.waitReason as never,
+          waits: load.waits(row.id).map(openWaitOf),
+          ...(row.waitReason === 'divergence' ? divergenceOf(row) : {}),
+        }
+      case 'completed':
+        return { ...base, ...finished, state: 'completed', output: ended('output') }
+      case 'failed': {
+        const data = end()
+        return {
+          ...base,
+          ...finished,
+          state: 'failed',
+          kind: data['kind'] as never,
+          error: ended('error'),
+        }
+      }
+      case 'canceled': {
+        const data = end()
+        const lease =
+          typeof data['leaseId'] === 'string' ? load.lease(ids.leaseNumber(data['leaseId']) ?? 0) : undefined
+        const abort = lease === undefined ? undefined : leaseRecord(lease, row).abort
+        return {
+          ...base,
+          ...finished,
+          state: 'canceled',
+          ...(typeof data['reason'] === 'string' ? { reason: data['reason'] } : {}),
+          ...(abort === undefined ? {} : { abort }),
+        }
+      }
+      case 'rejected': {
+        const data = end()
+        return {
+          ...base,
+          ...finished,
+          state: 'rejected',
+          reason: data['reason'] as never,
+          message: data['message'] as string,
+        }
+      }
+    }
+  }
+
+  function storedValue(data: Record<string, unknown>, name: string, row: TaskRow): string {
+    if (name in data) return canonical(data[name])
+    throw new DamagedRow(
+      `task ${row.id} has ended, and event ${row.seq} of it does not say with what ${name}`,
+    )
+  }
+
+  /** Somebody changed the row of the submission: the task is still listed, as far as its other rows tell of it. */
+  function submissionLost(row: TaskRow): Record<string, unknown> {
+    const stream = load.streams().find(({ id }) => id === row.stream)
+    return { type: stream?.type ?? '', lane: lanes[stream?.laneRank ?? 1] }
+  }
+
+  /** Signals, verdicts, ends of children, and handlers of earlier leases are no progress of the pass. */
+  function isCheckpointed(row: TaskRow): boolean {
+    const seq = checkpointSeq.get(row.id)
+    return seq !== undefined && progressAfter.get(row.id, seq) === undefined
+  }
+
+  function divergenceOf(row: TaskRow): Pick<EventData['task.waiting'], 'divergence'> {
+    const { divergence } = JSON.parse(lastWaiting.get(row.id) ?? '{}') as Partial<EventData['task.waiting']>
+    return divergence === undefined ? {} : { divergence }
+  }
+
+  function finalText(row: TaskRow): string {
+    const event = finalEvent.get(row.id, row.seq)
+    if (event === undefined) return '{}'
+    return event.blob === null
+      ? event.data
+      : tables.withBlob(event.data, event.blob, load.blob(event.blob) ?? '')
+  }
+
+  function leasesOf(row: TaskRow): ExecutionLease[] {
+    return starts.all(row.id).flatMap((data) => {
+      const { dispatch } = JSON.parse(data) as { dispatch: number }
+      const lease = load.lease(dispatch)
+      return lease === undefined ? [] : [leaseRecord(lease, row)]
+    })
+  }
+
+  function leaseRecord(lease: LeaseRow, row: TaskRow): ExecutionLease {
+    const abort =
+      lease.endReason === 'canceled' ||
+      lease.abortAcknowledgedAt !== null ||
+      lease.abortGraceExpiredAt !== null
+        ? {
+            abort: {
+              requestedAt: lease.endedAt ?? lease.acquiredAt,
+              ...(lease.abortAcknowledgedAt === null ? {} : { acknowledgedAt: lease.abortAcknowledgedAt }),
+              ...(lease.abortGraceExpiredAt === null ? {} : { graceExpiredAt: lease.abortGraceExpiredAt }),
+            },
+          }
+        : {}
+    return {
+      leaseId: ids.lease(lease.id),
+      taskId: nameOf(row),
+      workerId: lease.worker === CALLER ? 'caller' : (workerName.get(lease.worker) ?? String(lease.worker)),
+      status: lease.state,
+      acquiredAt: lease.acquiredAt,
+      expiresAt: lease.expiresAt,
+      lastHeartbeatAt: lease.lastHeartbeatAt,
+      attempt: lease.attempt,
+      fencingToken: lease.fence,
+      dispatch: lease.id,
+      ...(lease.endedAt === null ? {} : { endedAt: lease.endedAt }),
+      ...(lease.endReason === null ? {} : { endReason: lease.endReason }),
+      ...(lease.progress === null ? {} : { progress: JSON.parse(lease.progress) as unknown }),
+      ...abort,
+    }
+  }
+
+  /** One slice of the work that a list can be: nothing else happens in this thread meanwhile, not even a renewal. */
+  function page(filter: TaskFilter): Reads['tasks']['answer'] {
+    const limit = Math.min(1000, Math.max(1, filter.limit ?? 100))
+    const parent = filter.parent === undefined ? undefined : find(filter.parent)
+    if (filter.parent !== undefined && parent === undefined) return { tasks: [] }
+    const isFiltered = !parent && (filter.states ?? filter.types ?? filter.lanes) !== undefined
+    const end = filter.cursor ?? (newestTask.get() ?? 0) + 1
+    const from = isFiltered ? Math.max(1, end - maxScanned) : 1
+    const { sql, parameters } = compileTaskPage(filter, { from, end, parent: parent?.id }, limit + 1)
+    const rows = (
+      db
+        .prepare(sql)
+        .raw()
+        .all(...parameters) as unknown[][]
+    ).map(taskOf)
+    const tasks: TaskRecord[] = []
+    let chars = 0
+    for (const row of rows.slice(0, limit)) {
+      if (chars > maxPageChars) break
+      const record = recordOf(row)
+      tasks.push(record)
+      chars += (record.input?.length ?? 0) + (record.state === 'completed' ? record.output.length : 0)
+    }
+    const cursor = rows.length > tasks.length ? tasks.at(-1)?.sequence : from > 1 ? from : undefined
+    return { tasks, ...(cursor === undefined ? {} : { cursor }) }
+  }
+}
+
+/** Undefined for a text that the store never wrote. */
+function readable(text: string | undefined): Record<string, unknown> | undefined {
+  if (text === undefined) return undefined
+  try {
+    return JSON.parse(text) as Record<string, unknown>
+  } catch {
+    return undefined
+  }
+}
+
+/** Rows that one slice of a filtered list looks at: some 20 ms. */
+const maxScanned = 20_000
+/** Characters of inputs and outputs in one slice. */
+const maxPageChars = 4_194_304

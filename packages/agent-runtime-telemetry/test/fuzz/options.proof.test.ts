@@ -1,0 +1,1 @@
+import './options.test.ts'

@@ -1,0 +1,32 @@
+import type { BudgetOptions, Lane, OversightMode, RetryPolicy } from '@ku0/agent-runtime-core'
+import type { TaskProfile } from './profiles.ts'
+import type { OutputOf, Schema } from './schema.ts'
+import type { TaskContext } from './task-context.ts'
+import type { ErrorClass, TaskType } from './task-type.ts'
+
+/** A task type: its schemas, its defaults and its handler. `Input` is what is submitted, `Output` what the result is. */
+export interface TaskDefinition<
+  Type extends string = string,
+  Input = unknown,
+  Output = unknown,
+> extends TaskType<Type, Input, Output> {
+  readonly output: Schema | undefined
+  readonly lane: Lane
+  /** Of submissions with a `dueAt` or `delayMs`. */
+  readonly delayedLane: Lane
+  readonly timeoutMs: number | undefined
+  readonly profile: TaskProfile | undefined
+  readonly model: string | undefined
+  readonly budget: BudgetOptions | undefined
+  readonly tools: readonly string[] | undefined
+  readonly retry: RetryPolicy | undefined
+  readonly replay: 'by-key' | 'strict'
+  readonly errors: readonly ErrorClass[]
+  readonly oversight: OversightMode
+  readonly handler: (ctx: TaskContext, input: never) => unknown
+}
+
+/** A task's result: what its output schema gives, or else what its handler returns. */
+export type ResultOf<Output extends Schema | undefined, Returned> = Output extends Schema
+  ? OutputOf<Output>
+  : Awaited<Returned>

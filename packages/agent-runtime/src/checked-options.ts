@@ -1,0 +1,275 @@
+import {
+  ConfigError,
+  type ConfigProblem,
+  type ConfigWarning,
+  describeError,
+  type ExecutionConfig,
+  flagRule,
+  functionRule,
+  hasMethods,
+  isEnvironment,
+  isList,
+  isName,
+  isRecord,
+  problemsIn,
+  RESERVED,
+  type Rules,
+  wholeNumber,
+} from '@ku0/agent-runtime-core'
+import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
+import type { TaskDefinition } from './api/task-definition.ts'
+import type { WorkerSpec } from './api/worker.ts'
+import { evaluationProblems } from './client/evaluation-settings.ts'
+import type {
+  ClientOptions,
+  RuntimeOptions,
+  StoreOptions,
+  WorkerOptions,
+  WorkerProcessOptions,
+} from './options.ts'
+import { isDefinition, type TaskTerms, taskTermsOf } from './terms/task-definition.ts'
+
+/** The workers of one process: each is a row of the store, and what one of them can do, its capacity can. */
+export const MAX_WORKERS = 1_000
+
+/** Options in which nothing is wrong; `types` are the task types that they name, by their names. */
+export interface CheckedOptions<Options extends StoreOptions, Type> {
+  readonly options: Options
+  readonly config: ExecutionConfig
+  readonly warnings: readonly ConfigWarning[]
+  readonly types: ReadonlyMap<string, Type>
+}
+
+/**
+ * Throws one {@link ConfigError} that names everything that is wrong with the options, the settings in `config` included.
+ * `assertUrl` throws for a store's URL that cannot be opened.
+ */
+export function readRuntimeOptions(
+  given: unknown,
+  assertUrl: (url: string) => void,
+): CheckedOptions<RuntimeOptions, TaskDefinition> {
+  return readRunningOptions<RuntimeOptions>(given, runtimeRules, 0, assertUrl)
+}
+
+/** The same for the options of a worker, which has one worker at least. */
+export function readWorkerOptions(
+  given: unknown,
+  assertUrl: (url: string) => void,
+): CheckedOptions<WorkerProcessOptions, TaskDefinition> {
+  return readRunningOptions<WorkerProcessOptions>(given, workerProcessRules, 1, assertUrl)
+}
+
+/** The same for the options of a client. */
+export function readClientOptions(
+  given: unknown,
+  assertUrl: (url: string) => void,
+): CheckedOptions<ClientOptions, TaskTerms> {
+  assertRecord(given, '{ store }')
+  const options = given as unknown as ClientOptions
+  const problems = [
+    ...problemsIn(given, clientRules),
+    ...storeProblems(options.store, assertUrl),
+    ...evaluationProblems(options.evaluation),
+  ]
+  const types = readTypes(options.tasks, 'what defineContract or defineTask returns', taskTermsOf, problems)
+  const parsed = readConfig(options.config, problems)
+  if (parsed === undefined || problems.length > 0) throw new ConfigError(problems)
+  return { options, ...parsed, types }
+}
+
+function readRunningOptions<Options extends WorkerProcessOptions>(
+  given: unknown,
+  rules: Rules<Options>,
+  leastWorkers: 0 | 1,
+  assertUrl: (url: string) => void,
+): CheckedOptions<Options, TaskDefinition> {
+  assertRecord(given, '{ store, tasks }')
+  const options = given as unknown as Options & Pick<RuntimeOptions, 'evaluation'>
+  const { store, tasks, workers, telemetry, evaluation } = options
+  const problems = problemsIn(given, rules, {
+    required: ['tasks'],
+  })
+  problems.push(...storeProblems(store, assertUrl))
+  if (isRecord(telemetry)) problems.push(...problemsIn(telemetry, telemetryRules, { path: 'telemetry.' }))
+  problems.push(...evaluationProblems(evaluation))
+  const defined = (task: unknown) => (isDefinition(task) ? task : undefined)
+  const types = readTypes(tasks, 'what defineTask gives', defined, problems)
+  const areAll = !problems.some(({ path }) => path.startsWith('tasks'))
+  problems.push(...workerProblems(workers, leastWorkers, areAll ? [...types.keys()] : undefined))
+  const parsed = readConfig(options.config, problems)
+  if (parsed === undefined || problems.length > 0) throw new ConfigError(problems)
+  return {
+    options,
+    ...parsed,
+    warnings: [...parsed.warnings, ...workerWarnings(workers, parsed.config)],
+    types,
+  }
+}
+
+function assertRecord(given: unknown, example: string): asserts given is Readonly<Record<string, unknown>> {
+  if (isRecord(given)) return
+  throw new ConfigError([{ path: 'options', allowed: `an object, such as ${example}`, given }])
+}
+
+/**
+ * The workers that the options speak of; `own` are the types of the runtime's own, which every worker runs.
+ */
+export function workersOf(
+  { options, config, types: defined }: CheckedOptions<WorkerProcessOptions, TaskDefinition>,
+  processId: string,
+  own: readonly string[],
+): WorkerSpec[] {
+  const { workers = 1 } = options
+  const { capacity, types = ['*'], ids } = typeof workers === 'number' ? {} : workers
+  return Array.from({ length: countOf(workers) }, (_, index) => ({
+    workerId: ids?.[index] ?? `${processId}/${index + 1}`,
+    capacity: Math.min(capacity ?? config.maxInFlightPerWorker, config.maxInFlightPerWorker),
+    types: [...(types.includes('*') ? defined.keys() : types), ...own],
+  }))
+}
+
+/** Source: `docs/semantics.md 3.2`. */
+function workerWarnings(
+  workers: WorkerProcessOptions['workers'],
+  { maxInFlightPerWorker }: ExecutionConfig,
+): ConfigWarning[] {
+  const capacity = typeof workers === 'object' ? workers.capacity : undefined
+  if (capacity === undefined || capacity <= maxInFlightPerWorker) return []
+  const message = `workers.capacity ${capacity} is more than maxInFlightPerWorker ${maxInFlightPerWorker}: each worker runs ${maxInFlightPerWorker} tasks at once; raise config.maxInFlightPerWorker`
+  return [{ path: 'workers.capacity', message }]
+}
+
+function countOf(workers: number | WorkerOptions): number {
+  return typeof workers === 'number' ? workers : (workers.count ?? workers.ids?.length ?? 1)
+}
+
+/** What `store`, `workers` and `evaluation` have to be depends on more than their own value: they are checked by themselves. */
+const elsewhere = ['', () => true] as const
+const levels = ['debug', 'info', 'warn', 'error'] as const
+
+const storeRules: Rules<StoreOptions> = {
+  store: elsewhere,
+  config: elsewhere,
+  durability: ["'full' or 'normal'", (value) => value === 'full' || value === 'normal'],
+  acceptLoss: flagRule,
+  thread: flagRule,
+  logger: [
+    `false, or a logger with the methods ${levels.join(', ')}, such as pino's`,
+    (value) => value === false || hasMethods(value, ...levels),
+  ],
+  environment: ['an object of clock, timers, ids, random, digest', isEnvironment],
+  onFailure: functionRule,
+}
+
+const clientRules: Rules<ClientOptions> = {
+  ...storeRules,
+  tasks: ['a list of what defineContract or defineTask returns', Array.isArray],
+  evaluation: elsewhere,
+  trace: flagRule,
+}
+
+const workerProcessRules: Rules<WorkerProcessOptions> = {
+  ...storeRules,
+  tasks: ['a list of what defineTask gives', Array.isArray],
+  workers: elsewhere,
+  signals: flagRule,
+  telemetry: [
+    'false, or an object of meterProvider, tracerProvider, logger, logPayloads',
+    (value) => value === false || isRecord(value),
+  ],
+  start: flagRule,
+}
+
+const runtimeRules: Rules<RuntimeOptions> = { ...workerProcessRules, evaluation: elsewhere }
+
+const telemetryRules: Rules<Exclude<NonNullable<WorkerProcessOptions['telemetry']>, false>> = {
+  meterProvider: ['a MeterProvider', (value) => hasMethods(value, 'getMeter')],
+  tracerProvider: ['a TracerProvider', (value) => hasMethods(value, 'getTracer')],
+  logger: ['a logger with the methods warn, error', (value) => hasMethods(value, 'warn', 'error')],
+  logPayloads: flagRule,
+}
+
+function storeProblems(given: unknown, assertUrl: (url: string) => void): ConfigProblem[] {
+  if (hasMethods(given, 'write', 'read', 'demand', 'interest', 'listen', 'close')) return []
+  if (typeof given === 'string') {
+    try {
+      assertUrl(given)
+      return []
+    } catch (error) {
+      return [{ path: 'store', allowed: describeError(error).message, given }]
+    }
+  }
+  return [{ path: 'store', allowed: "'sqlite:PATH', 'sqlite::memory:' or what openStore gives", given }]
+}
+
+/** The task types of a list, by name; `read` returns undefined for what is none. */
+function readTypes<Type extends { readonly type: string }>(
+  given: unknown,
+  allowed: string,
+  read: (task: unknown) => Type | undefined,
+  problems: ConfigProblem[],
+): ReadonlyMap<string, Type> {
+  const types = new Map<string, Type>()
+  for (const [index, task] of (isList(given) ? given : []).entries()) {
+    const known = read(task)
+    if (known === undefined) {
+      const own = isRecord(task) ? task['task'] : undefined
+      const whose = isDefinition(own) ? `, which of the agent '${own.type}' is agent.task` : ''
+      problems.push({ path: `tasks[${index}]`, allowed: `${allowed}${whose}`, given: task })
+    } else if (known.type.startsWith(RESERVED)) {
+      const other = `a type that does not begin with '${RESERVED}', which is the runtime's own`
+      problems.push({ path: `tasks[${index}].type`, allowed: other, given: known.type })
+    } else if (types.has(known.type)) {
+      problems.push({
+        path: `tasks[${index}].type`,
+        allowed: 'a type that no other task has',
+        given: known.type,
+      })
+    } else types.set(known.type, known)
+  }
+  return types
+}
+
+/** `types` are those that are defined; undefined when that is not known. */
+function workerProblems(given: unknown, least: 0 | 1, types: readonly string[] | undefined): ConfigProblem[] {
+  if (given === undefined) return []
+  const [bounds, isCount] = wholeNumber(least, MAX_WORKERS, 'MAX_WORKERS')
+  if (!isRecord(given)) {
+    const allowed = `${bounds}, or an object of count, capacity, types, ids`
+    return isCount(given) ? [] : [{ path: 'workers', allowed, given }]
+  }
+  const { count } = given
+  const isType = (type: unknown) => type === '*' || (isName(type) && (types?.includes(type) ?? true))
+  const rules: Rules<WorkerOptions> = {
+    count: [bounds, isCount],
+    capacity: wholeNumber(1, Number.MAX_SAFE_INTEGER),
+    types: [
+      `a list of '*' or of ${types?.join(', ') || 'the types in tasks'}`,
+      (value) => Array.isArray(value) && value.length > 0 && value.every(isType),
+    ],
+    ids: [
+      `${isCount(count) ? String(count) : `at most ${MAX_WORKERS}`} different ids of 1 to 255 characters, no lone surrogates`,
+      (ids) =>
+        Array.isArray(ids) &&
+        ids.every(isName) &&
+        new Set(ids).size === ids.length &&
+        (isCount(count) ? ids.length === count : isCount(ids.length)),
+    ],
+  }
+  return problemsIn(given, rules, { path: 'workers.' })
+}
+
+function readConfig(given: unknown, problems: ConfigProblem[]) {
+  try {
+    return parseExecutionConfig(given)
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    problems.push(...error.problems.map((problem) => ({ ...problem, path: settingPath(problem.path) })))
+    return undefined
+  }
+}
+
+/** Core speaks of the settings by themselves; here they stand in `config`. */
+function settingPath(path: string): string {
+  return path === 'the configuration' ? 'config' : `config.${path}`
+}

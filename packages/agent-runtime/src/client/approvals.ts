@@ -1,0 +1,237 @@
+import {
+  assertOptions,
+  decode,
+  encode,
+  type EventData,
+  type ExecutionConfig,
+  type ExecutionStore,
+  flagRule,
+  invalid,
+  keyText,
+  nameRule,
+  type PendingApproval as StoredApproval,
+  type Rule,
+  type Rules,
+  RuntimeError,
+  show,
+} from '@ku0/agent-runtime-core'
+import type {
+  ApprovalEntry,
+  ApprovalFilter,
+  Approvals,
+  PendingApproval,
+  Verdict,
+  VerdictReceipt,
+} from '../api/approvals.ts'
+import { taskIdOf } from '../terms/arguments.ts'
+import { noTask } from './result.ts'
+
+/** What approvals need of their runtime. */
+export interface ApprovalDeps {
+  readonly store: ExecutionStore
+  readonly config: ExecutionConfig
+  readonly assertOpen: () => void
+}
+
+/** The approvals of one runtime. */
+export function approvalsOf({ store, config, assertOpen }: ApprovalDeps): Approvals {
+  const resolve = async (
+    call: 'approve' | 'reject',
+    approvalId: unknown,
+    verdict: Verdict = {},
+  ): Promise<VerdictReceipt> => {
+    assertOpen()
+    const { taskId, request } = partsOf(call, approvalId)
+    assertOptions(call, verdict, verdictRules)
+    const said = Object.fromEntries(Object.entries(verdict).filter(([, it]) => it !== undefined))
+    const value = encode(said, {
+      what: `the verdict on ${String(approvalId)}`,
+      maxBytes: config.maxPayloadBytes,
+    })
+    const outcome = await store.write({
+      kind: 'resolveApproval',
+      taskId,
+      request,
+      verdict: call === 'approve' ? 'approved' : 'rejected',
+      value,
+    })
+    if (outcome.as === 'not_open') throw await notOpen(store, taskId, request, String(approvalId))
+    return { approvalId: String(approvalId), taskId, state: outcome.state }
+  }
+  return {
+    async list(filter: ApprovalFilter = {}) {
+      assertOpen()
+      assertOptions('approvals.list', filter, filterRules)
+      const { task, children, limit = 100, cursor } = filter
+      if (children === true && task === undefined)
+        throw invalid('approvals.list option children: goes with task, without which all tasks are listed')
+      const page = await store.read({
+        kind: 'approvals',
+        limit,
+        ...(task === undefined ? {} : { taskId: taskIdOf('approvals.list', task) }),
+        ...(children === undefined ? {} : { children }),
+        ...(cursor === undefined ? {} : { after: cursor }),
+      })
+      return { ...page, approvals: page.approvals.map(pendingOf) }
+    },
+    approve: (approvalId, verdict) => resolve('approve', approvalId, verdict),
+    reject: (approvalId, verdict) => resolve('reject', approvalId, verdict),
+    async trail(task) {
+      assertOpen()
+      return trailOf(store, taskIdOf('approvals.trail', task))
+    },
+  }
+}
+
+function pendingOf({ request, artifact, ...approval }: StoredApproval): PendingApproval {
+  return { approvalId: idOf(approval.taskId, request), ...approval, artifact: decode(artifact) }
+}
+
+/** Task ids may hold anything: the request is what follows the last colon. */
+function idOf(taskId: string, request: number): string {
+  return `${taskId}:${request}`
+}
+
+function partsOf(call: string, approvalId: unknown): { readonly taskId: string; readonly request: number } {
+  const [, taskId, request] =
+    typeof approvalId === 'string' ? (/^(.+):(\d{1,15})$/s.exec(approvalId) ?? []) : []
+  if (taskId === undefined)
+    throw invalid(
+      `${call} takes the approvalId that approvals.list gives, such as task:3; given ${show(approvalId)}`,
+    )
+  return { taskId, request: Number(request) }
+}
+
+async function notOpen(
+  store: ExecutionStore,
+  taskId: string,
+  request: number,
+  approvalId: string,
+): Promise<RuntimeError> {
+  const known = (await store.read({ kind: 'task', taskId })) !== undefined
+  const entry = known
+    ? (await trailOf(store, taskId)).find((it) => it.approvalId === idOf(taskId, request))
+    : undefined
+  if (entry === undefined)
+    return new RuntimeError('not_found', `there is no approval ${approvalId}`, { details: { approvalId } })
+  const { key, outcome, by } = entry
+  const who = by === undefined ? '' : ` by ${by}`
+  return new RuntimeError(
+    'already_resolved',
+    outcome === 'pending'
+      ? `approval ${approvalId} (${keyText(key)}) was answered, or its patience is over: the first verdict counts`
+      : `approval ${approvalId} (${keyText(key)}) is ${outcome}${who} already: the first verdict counts`,
+    { details: { approvalId, taskId, key, outcome } },
+  )
+}
+
+/** Source: `docs/semantics.md 12.3`. */
+async function trailOf(store: ExecutionStore, taskId: string): Promise<readonly ApprovalEntry[]> {
+  const entries = new Map<string, ApprovalEntry>()
+  const close = (key: string, end: Partial<ApprovalEntry>) => {
+    const open = entries.get(key)
+    if (open?.outcome === 'pending') entries.set(key, { ...open, ...end })
+  }
+  const all: string[] = []
+  const done: ApprovalEntry[] = []
+  for await (const { type, seq, at, data: text } of eventsOf(store, taskId)) {
+    if (!followed.has(type)) continue
+    const data = JSON.parse(text) as Partial<EventData['approval.requested'] & EventData['wait.resolved']>
+    const { key = '' } = data
+    switch (type) {
+      case 'approval.requested': {
+        const before = entries.get(key)
+        if (before !== undefined) done.push(revoked(before, at))
+        const { mode = 'supervised', artifact, draw } = data
+        entries.set(key, {
+          approvalId: idOf(taskId, seq),
+          key,
+          mode,
+          artifact: decode(JSON.stringify(artifact)),
+          requestedAt: at,
+          ...(draw === undefined ? {} : { draw }),
+          outcome: 'pending',
+        })
+        all.push(idOf(taskId, seq))
+        break
+      }
+      case 'approval.resolved':
+        close(key, {
+          outcome: data.outcome as 'approved' | 'rejected',
+          resolvedAt: at,
+          ...saidIn(data.value),
+        })
+        break
+      case 'wait.resolved':
+      case 'task.resumed':
+        for (const gone of data.dropped ?? []) close(gone, { outcome: 'revoked', resolvedAt: at })
+        if (data.kind === 'approval')
+          close(key, {
+            outcome: data.outcome as ApprovalEntry['outcome'],
+            resolvedAt: at,
+            ...saidIn(data.value),
+          })
+        break
+      case 'task.failed':
+        if (data.key !== undefined)
+          close(key, {
+            outcome: data.outcome as 'rejected' | 'timed_out',
+            resolvedAt: at,
+            ...saidIn(data.value),
+          })
+        for (const [open, entry] of entries) entries.set(open, revoked(entry, at))
+        break
+      default:
+        for (const [open, entry] of entries) entries.set(open, revoked(entry, at))
+    }
+  }
+  const found = new Map([...done, ...entries.values()].map((entry) => [entry.approvalId, entry]))
+  return all.flatMap((id) => found.get(id) ?? [])
+}
+
+const followed: ReadonlySet<string> = new Set([
+  'approval.requested',
+  'approval.resolved',
+  'wait.resolved',
+  'task.resumed',
+  'task.completed',
+  'task.failed',
+  'task.canceled',
+])
+
+function revoked(entry: ApprovalEntry, at: number): ApprovalEntry {
+  return entry.outcome === 'pending' ? { ...entry, outcome: 'revoked', resolvedAt: at } : entry
+}
+
+function saidIn(value: unknown): Verdict {
+  return value === undefined ? {} : (decode(JSON.stringify(value)) as Verdict)
+}
+
+async function* eventsOf(store: ExecutionStore, taskId: string) {
+  let after = 0
+  for (;;) {
+    const events = await store.read({ kind: 'events', taskId, after, limit: STRETCH })
+    if (events === undefined) throw noTask(taskId)
+    yield* events
+    if (events.length < STRETCH) return
+    after = events.at(-1)?.seq ?? after
+  }
+}
+
+const STRETCH = 500
+
+const anything: Rule = ['anything that can be stored', () => true]
+const verdictRules: Rules<Verdict> = {
+  by: nameRule,
+  feedback: ['a string', (value) => typeof value === 'string'],
+  value: anything,
+}
+const filterRules: Rules<ApprovalFilter> = {
+  task: ['a receipt or a task id', () => true],
+  children: flagRule,
+  limit: [
+    'a whole number from 1 to 1000',
+    (value) => Number.isSafeInteger(value) && Number(value) >= 1 && Number(value) <= 1000,
+  ],
+  cursor: ['the cursor of the page before', (value) => Number.isSafeInteger(value) && Number(value) >= 0],
+}

@@ -1,0 +1,341 @@
+import {
+  assertOptions,
+  describeError,
+  type Environment,
+  type ExecutionConfig,
+  type ExecutionStore,
+  type ReadKind,
+  type Reads,
+  type StoreInfo,
+  type StoreStats,
+} from '@ku0/agent-runtime-core'
+import type { Approvals } from '../api/approvals.ts'
+import type { Budgets } from '../api/budgets.ts'
+import type {
+  CancelOptions,
+  Client,
+  FollowOptions,
+  ForkOptions,
+  ItemsOf,
+  ListFilter,
+  OutputItem,
+  ReceiptsOf,
+  RetryOptions,
+  SignalReceipt,
+  WaitOptions,
+} from '../api/client.ts'
+import type { Clients } from '../api/clients.ts'
+import { TaskRejected } from '../api/errors.ts'
+import type { EvaluationSettings, Evaluations } from '../api/evaluations.ts'
+import type { RuntimeEvent } from '../api/events.ts'
+import type { Graph, GraphNodes, GraphOutput } from '../api/graphs.ts'
+import type { LogLine } from '../api/logger.ts'
+import type { Receipt, TaskId } from '../api/receipts.ts'
+import type { Schedules } from '../api/schedules.ts'
+import type { TaskStatus } from '../api/status.ts'
+import type { SubmitOptions } from '../api/submissions.ts'
+import type { TaskType } from '../api/task-type.ts'
+import { Deadlines } from '../lease/deadlines.ts'
+import { assertOutsideHandlers } from '../lease/inside-handler.ts'
+import { openReceipt, openReceipts } from '../terms/receipts.ts'
+import {
+  assertSubscription,
+  cancelRules,
+  filterOf,
+  followRules,
+  taskIdOf,
+  waitRules,
+} from '../terms/arguments.ts'
+import { approvalsOf } from './approvals.ts'
+import { budgetsOf } from './budgets.ts'
+import { clientsOf } from './clients.ts'
+import { EvaluationBook } from './evaluations.ts'
+import { type Announce, Feed } from './feed.ts'
+import { followEvents, followOutput } from './follow.ts'
+import { forkTask, retryTask } from './fork-task.ts'
+import type { KnownTypes } from './known-types.ts'
+import type { Lifetime } from './lifetime.ts'
+import { listTasks } from './list-tasks.ts'
+import { listWorkers } from './list-workers.ts'
+import { awaitResult } from './result.ts'
+import { resumeTask } from './resume-task.ts'
+import { ScheduleBook } from './schedules.ts'
+import { sendSignal } from './signal-task.ts'
+import { Submissions } from './submissions.ts'
+import { graphSubmission } from './submit-graph.ts'
+import { toStatus } from './task-status.ts'
+
+/** What a client is put together from. */
+export interface ClientDeps {
+  readonly store: ExecutionStore
+  readonly config: ExecutionConfig
+  readonly environment: Environment
+  readonly types: KnownTypes
+  readonly evaluation: EvaluationSettings
+  readonly lifetime: Lifetime
+  readonly log: LogLine
+  readonly trace: () => Readonly<Record<string, string>> | undefined
+  /** The store has stopped for good. */
+  readonly whenFailed: (error: Error) => void
+  /** Lets the store go, and closes it if it is the client's own. */
+  readonly release: () => Promise<void>
+}
+
+/** The way in to a store: each call goes to the submissions, the store or the feed. It builds no scheduler and knows no handler. */
+export class StoreClient implements Client {
+  readonly info: StoreInfo
+  protected readonly submissions: Submissions
+  protected readonly feed: Feed
+  protected readonly deadlines: Deadlines
+  protected readonly lifetime: Lifetime
+  readonly #deps: ClientDeps
+  readonly #store: ExecutionStore
+  readonly #listening: Disposable
+  #approvals: Approvals | undefined
+  #budgets: Budgets | undefined
+  #schedules: Schedules | undefined
+  #clients: Clients | undefined
+  #evaluations: Evaluations | undefined
+  #closing: Promise<void> | undefined
+
+  constructor(deps: ClientDeps) {
+    const { store, config, environment, types, lifetime, log, trace } = deps
+    this.#deps = deps
+    this.#store = store
+    this.info = store.info
+    this.lifetime = lifetime
+    this.deadlines = new Deadlines(environment.clock, environment.timers)
+    this.feed = new Feed(store, (error, { type }) =>
+      log('error', 'a listener failed', { event: type, error: describeError(error) }),
+    )
+    this.submissions = new Submissions({
+      store,
+      types,
+      maxPayloadBytes: config.maxPayloadBytes,
+      trace,
+      assertOpen: () => lifetime.assertTaking(),
+    })
+    this.#listening = store.listen({
+      published: (events) => this.feed.published(events),
+      emitted: (chunks) => this.feed.emitted(chunks),
+      failed: (error) => this.#fail(error),
+    })
+  }
+
+  /** Tells this process's listeners of something that is no row of the store. Builds nothing when nobody listens. */
+  protected readonly announce: Announce = (type, taskId, seq, data) =>
+    this.feed.announce(type, taskId, seq, () => this.#deps.environment.clock.now(), data)
+
+  /** What each part of the client needs. */
+  get #parts() {
+    const { store, config, lifetime } = this.#deps
+    const assertOpen = () => lifetime.assertOpen()
+    const assertTaking = () => lifetime.assertTaking()
+    return { store, config, assertOpen, assertTaking }
+  }
+
+  get approvals(): Approvals {
+    this.#approvals ??= approvalsOf(this.#parts)
+    return this.#approvals
+  }
+
+  get budgets(): Budgets {
+    this.#budgets ??= budgetsOf(this.#parts)
+    return this.#budgets
+  }
+
+  get clients(): Clients {
+    this.#clients ??= clientsOf(this.#parts)
+    return this.#clients
+  }
+
+  get schedules(): Schedules {
+    const { environment, types } = this.#deps
+    const { submissions } = this
+    this.#schedules ??= new ScheduleBook({ ...this.#parts, clock: environment.clock, types, submissions })
+    return this.#schedules
+  }
+
+  get evaluations(): Evaluations {
+    const { evaluation: settings } = this.#deps
+    this.#evaluations ??= new EvaluationBook({ ...this.#parts, settings, announce: this.announce })
+    return this.#evaluations
+  }
+
+  submit<Input, Output>(
+    task: TaskType<string, Input, Output>,
+    input: NoInfer<Input>,
+    options?: SubmitOptions,
+  ): Promise<Receipt<Output>>
+  submit(task: string, input: unknown, options?: SubmitOptions): Promise<Receipt>
+  async submit(task: TaskType | string, input: unknown, options?: SubmitOptions): Promise<Receipt> {
+    return openReceipt(await this.submissions.submit({ task, input, options }))
+  }
+
+  async submitMany<Tasks extends readonly (TaskType | string)[] | []>(
+    items: ItemsOf<Tasks>,
+  ): Promise<ReceiptsOf<Tasks>> {
+    // One receipt for each item, in their order.
+    return openReceipts(await this.submissions.submitMany(items)) as unknown as ReceiptsOf<Tasks>
+  }
+
+  submitGraph<const Nodes extends GraphNodes>(
+    graph: Graph<Nodes>,
+    options?: SubmitOptions,
+  ): Promise<Receipt<GraphOutput<Nodes>>>
+  async submitGraph(graph: unknown, options?: SubmitOptions): Promise<Receipt> {
+    this.lifetime.assertTaking()
+    const item = await graphSubmission(this.#deps.types, graph, options)
+    return openReceipt(await this.submissions.submit(item))
+  }
+
+  async status(task: Receipt | string): Promise<TaskStatus | undefined> {
+    const record = await this.read('task', { taskId: taskIdOf('status', task) })
+    return record === undefined ? undefined : toStatus(record)
+  }
+
+  result<Output>(task: Receipt<Output> | TaskId<Output>, options?: WaitOptions): Promise<Output>
+  result(taskId: string, options?: WaitOptions): Promise<unknown>
+  async result(task: Receipt | string, options: WaitOptions = {}): Promise<unknown> {
+    this.lifetime.assertOpen()
+    const taskId = taskIdOf('result', task)
+    assertOptions('result', options, waitRules)
+    assertOutsideHandlers(this.#store, taskId)
+    if (typeof task !== 'string' && !task.accepted)
+      throw new TaskRejected(taskId, task.reason, task.message, task.forGood)
+    return awaitResult({ store: this.#store, feed: this.feed, deadlines: this.deadlines }, taskId, options)
+  }
+
+  async cancel(task: Receipt | string, options: CancelOptions = {}): Promise<boolean> {
+    this.lifetime.assertOpen()
+    const taskId = taskIdOf('cancel', task)
+    assertOptions('cancel', options, cancelRules)
+    const { reason } = options
+    const { canceled } = await this.#store.write({
+      kind: 'cancel',
+      taskId,
+      ...(reason === undefined ? {} : { reason }),
+    })
+    return canceled
+  }
+
+  async signal(task: Receipt | string, name: string, value?: unknown): Promise<SignalReceipt> {
+    this.lifetime.assertOpen()
+    return sendSignal(this.#store, this.#deps.config, taskIdOf('signal', task), name, value)
+  }
+
+  retry<Output>(task: Receipt<Output> | TaskId<Output>, options?: RetryOptions): Promise<Receipt<Output>>
+  retry(taskId: string, options?: RetryOptions): Promise<Receipt>
+  async retry(task: Receipt | string, options?: RetryOptions): Promise<Receipt> {
+    this.lifetime.assertTaking()
+    return openReceipt(await retryTask(this.#deps, taskIdOf('retry', task), options))
+  }
+
+  fork<Output>(task: Receipt<Output> | TaskId<Output>, options?: ForkOptions): Promise<Receipt<Output>>
+  fork(taskId: string, options?: ForkOptions): Promise<Receipt>
+  async fork(task: Receipt | string, options?: ForkOptions): Promise<Receipt> {
+    this.lifetime.assertTaking()
+    return openReceipt(await forkTask(this.#deps, taskIdOf('fork', task), options))
+  }
+
+  async resume(task: Receipt | string): Promise<void> {
+    this.lifetime.assertOpen()
+    return resumeTask(this.#store, taskIdOf('resume', task))
+  }
+
+  async list(
+    filter: ListFilter = {},
+  ): Promise<{ readonly tasks: readonly TaskStatus[]; readonly cursor?: number }> {
+    this.lifetime.assertOpen()
+    return listTasks((given) => this.read('tasks', { filter: given }), filterOf(filter))
+  }
+
+  events(task: Receipt | string, options: FollowOptions = {}): AsyncIterable<RuntimeEvent> {
+    this.lifetime.assertOpen()
+    const taskId = taskIdOf('events', task)
+    assertOptions('events', options, followRules)
+    return followEvents({ store: this.#store, feed: this.feed }, taskId, options)
+  }
+
+  output(task: Receipt | string, options: FollowOptions = {}): AsyncIterable<OutputItem> {
+    this.lifetime.assertOpen()
+    const taskId = taskIdOf('output', task)
+    assertOptions('output', options, followRules)
+    return followOutput({ store: this.#store, feed: this.feed }, taskId, options)
+  }
+
+  async stats(): Promise<StoreStats> {
+    return this.read('stats', {})
+  }
+
+  async explain(task: Receipt | string): Promise<Reads['explain']['answer']> {
+    return this.read('explain', { taskId: taskIdOf('explain', task) })
+  }
+
+  async explainQueue(): Promise<Reads['waits']['answer']> {
+    return this.read('waits', {})
+  }
+
+  async workers(): Promise<Reads['workers']['answer']> {
+    this.lifetime.assertOpen()
+    return listWorkers(this.#store)
+  }
+
+  async leases(task: Receipt | string): Promise<Reads['leases']['answer']> {
+    return this.read('leases', { taskId: taskIdOf('leases', task) })
+  }
+
+  async routes(): Promise<Reads['routes']['answer']> {
+    return this.read('routes', {})
+  }
+
+  async swarms(): Promise<Reads['swarms']['answer']> {
+    return this.read('swarms', {})
+  }
+
+  on(pattern: string, listener: (event: never) => void): Disposable {
+    this.lifetime.assertOpen()
+    assertSubscription(pattern, listener)
+    return this.feed.on(pattern, listener as (event: RuntimeEvent) => void)
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close()
+  }
+
+  /** Whoever waits is told why nothing more comes. */
+  protected shut(why: Error): void {
+    this.feed.close(why)
+    this.deadlines.close()
+    this.#listening[Symbol.dispose]()
+  }
+
+  /** What else there is to do when the store has failed. */
+  protected onFailed(_error: Error): void {}
+
+  /** Source: `docs/reliability.md` T7, T8. */
+  #fail(error: Error): void {
+    const { lifetime, log, whenFailed } = this.#deps
+    if (!lifetime.fail(error)) return
+    log('error', `the store has failed, the ${lifetime.whose} stops`, { error: describeError(error) })
+    this.feed.close(error)
+    this.onFailed(error)
+    whenFailed(error)
+  }
+
+  async #close(): Promise<void> {
+    this.lifetime.end()
+    this.shut(this.lifetime.close())
+    await this.#deps.release()
+  }
+
+  protected async read<K extends ReadKind>(kind: K, fields: Reads[K]['fields']): Promise<Reads[K]['answer']> {
+    this.lifetime.assertOpen()
+    return this.#store.read<K>({ kind, ...fields } as never)
+  }
+}

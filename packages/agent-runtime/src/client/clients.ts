@@ -1,0 +1,90 @@
+import {
+  assertOptions,
+  clientTiers,
+  type ExecutionConfig,
+  type ExecutionStore,
+  invalid,
+  isAmount,
+  isName,
+  isOneOf,
+  type Rule,
+  type Rules,
+  RuntimeError,
+  show,
+} from '@ku0/agent-runtime-core'
+import type { Clients, ClientSettings } from '../api/clients.ts'
+
+/** The clients, as a runtime's callers see them. */
+export function clientsOf({
+  store,
+  config,
+  assertOpen,
+}: {
+  readonly store: ExecutionStore
+  readonly config: ExecutionConfig
+  /** Throws when no call is taken. */
+  readonly assertOpen: () => void
+}): Clients {
+  return {
+    async set(name, settings) {
+      assertOpen()
+      assertName('set', name)
+      if (settings === undefined) throw invalid('clients.set: an object of credits, tier; given undefined')
+      assertOptions('clients.set', settings, settingRules)
+      const outcome = await store.write({ kind: 'putClient', name, ...settings })
+      if (outcome.as === 'put') return outcome.client
+      const { maxClients } = config
+      throw new RuntimeError('limit_exceeded', `there are maxClients ${maxClients} clients already`, {
+        details: { name, maxClients },
+      })
+    },
+    async get(name) {
+      assertOpen()
+      assertName('get', name)
+      const [client] = await store.read({ kind: 'clients', name })
+      return client
+    },
+    async list(page) {
+      assertOpen()
+      assertOptions('clients.list', page, pageRules)
+      return store.read({ kind: 'clients', ...page })
+    },
+    async remove(name) {
+      assertOpen()
+      assertName('remove', name)
+      const outcome = await store.write({ kind: 'removeClient', name })
+      if (outcome.as !== 'busy') return outcome.as === 'removed'
+      const { delayed } = outcome
+      const { queued, running } = outcome.client
+      throw new RuntimeError(
+        'invalid_argument',
+        `client '${name}' has ${queued} tasks queued, ${delayed} delayed and ${running} running: remove it when they are over`,
+        { details: { name, queued, delayed, running } },
+      )
+    },
+  }
+}
+
+const settingRules: Rules<ClientSettings> = {
+  credits: ['a number from 0 to 1e9', (value) => isAmount(value) && value <= 1e9],
+  tier: isOneOf(clientTiers),
+}
+
+/** The empty name is that of the client of all tasks that name none. */
+const clientRule: Rule = [
+  "1 to 255 characters, no lone surrogates, or '' for tasks without a client",
+  (value) => value === '' || isName(value),
+]
+
+const pageRules = {
+  after: clientRule,
+  limit: [
+    'a whole number from 1 to 1000',
+    (value: unknown) => Number.isInteger(value) && (value as number) >= 1 && (value as number) <= 1_000,
+  ],
+} as const
+
+function assertName(call: string, name: unknown): asserts name is string {
+  const [expected, accepts] = clientRule
+  if (!accepts(name)) throw invalid(`clients.${call}: a name of ${expected}; given ${show(name)}`)
+}

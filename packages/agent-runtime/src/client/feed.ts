@@ -1,0 +1,202 @@
+import {
+  EventBus,
+  eventCatalogue,
+  type EventType,
+  type ExecutionStore,
+  type OutputChunk,
+  type StoredEvent,
+} from '@ku0/agent-runtime-core'
+import type { RuntimeEvent } from '../api/events.ts'
+import { outsideHandlers } from '../lease/inside-handler.ts'
+import { toRuntimeEvent } from './stored-event.ts'
+import { Tail } from './tail.ts'
+
+/** One reader of a task's events or output. */
+interface Reader {
+  readonly events?: Tail<StoredEvent>
+  readonly chunks?: Tail<OutputChunk>
+}
+
+/** Tells this process's listeners of something that is no row of the store. Builds nothing when nobody listens. */
+export type Announce = (
+  type: EventType,
+  taskId: string,
+  seq: number,
+  data: Readonly<Record<string, unknown>>,
+) => void
+
+/**
+ * Hands what the store publishes to those of this process who asked for it, and tells the store what that is: an event that
+ * nobody wants does not cross the thread. Nothing turns back from here to the path of a task.
+ */
+export class Feed {
+  readonly #store: ExecutionStore
+  readonly #bus: EventBus<RuntimeEvent>
+  /** How often each pattern is subscribed to. */
+  readonly #patterns = new Map<string, number>()
+  readonly #readers = new Map<string, Set<Reader>>()
+  /** Those who wait until a task has ended, or is parked as diverged. */
+  readonly #halts = new Map<string, Set<PromiseWithResolvers<void>>>()
+  /** The halts of so many tasks are awaited that the store is asked for all of them. */
+  #wide = false
+  #closed: { readonly error: unknown } | undefined
+  #stated = ''
+
+  constructor(store: ExecutionStore, onListenerError: (error: unknown, event: RuntimeEvent) => void) {
+    this.#store = store
+    this.#bus = new EventBus({ onListenerError })
+  }
+
+  on(pattern: string, listener: (event: RuntimeEvent) => void): Disposable {
+    const unsubscribe = this.#bus.subscribe(pattern, listener)
+    this.#patterns.set(pattern, (this.#patterns.get(pattern) ?? 0) + 1)
+    this.#state()
+    let open = true
+    const close = () => {
+      if (!open) return
+      open = false
+      unsubscribe()
+      const left = (this.#patterns.get(pattern) ?? 1) - 1
+      if (left === 0) this.#patterns.delete(pattern)
+      else this.#patterns.set(pattern, left)
+      this.#state()
+    }
+    return { [Symbol.dispose]: close }
+  }
+
+  /** Tells this process's listeners of something that is no row. */
+  announce(
+    type: EventType,
+    taskId: string,
+    seq: number,
+    at: () => number,
+    data: Readonly<Record<string, unknown>>,
+  ): void {
+    if (!this.#bus.wants(type)) return
+    const event = { type, taskId, seq, at: at(), data } as RuntimeEvent
+    outsideHandlers(() => this.#bus.publish(event))
+  }
+
+  /** `reader` hears of the task until the returned value is disposed. */
+  read(taskId: string, reader: Reader): Disposable {
+    this.#fail([reader])
+    add(this.#readers, taskId, reader)
+    this.#state()
+    const close = () => {
+      if (remove(this.#readers, taskId, reader)) this.#state()
+    }
+    return { [Symbol.dispose]: close }
+  }
+
+  /**
+   * Resolves when the task ends, or is parked as diverged, as published from now on; `dispose` when that does not matter any more.
+   */
+  awaitHalt(taskId: string): { readonly halted: Promise<void> } & Disposable {
+    const halt = Promise.withResolvers<void>()
+    halt.promise.catch(() => {})
+    if (this.#closed !== undefined) halt.reject(this.#closed.error)
+    add(this.#halts, taskId, halt)
+    if (!this.#wide) {
+      this.#wide = this.#halts.size > MAX_NAMED_TASKS
+      this.#state()
+    }
+    const close = () => {
+      if (!remove(this.#halts, taskId, halt) || (this.#wide && this.#halts.size > 0)) return
+      this.#wide = false
+      this.#state()
+    }
+    return { halted: halt.promise, [Symbol.dispose]: close }
+  }
+
+  published(events: readonly StoredEvent[]): void {
+    for (const event of events) {
+      this.#tell(event)
+      this.#publish(event, event.type)
+      for (const name of event.also ?? []) this.#publish(event, name)
+    }
+  }
+
+  emitted(chunks: readonly OutputChunk[]): void {
+    for (const chunk of chunks)
+      for (const { chunks: tail } of this.#readers.get(chunk.taskId) ?? []) tail?.push(chunk)
+  }
+
+  /** Nothing more will come: whoever waits is told why. */
+  close(error: unknown): void {
+    if (this.#closed !== undefined) return
+    this.#closed = { error }
+    for (const halts of this.#halts.values()) for (const halt of halts) halt.reject(error)
+    for (const readers of this.#readers.values()) this.#fail(readers)
+  }
+
+  #fail(readers: Iterable<Reader>): void {
+    if (this.#closed === undefined) return
+    for (const { events, chunks } of readers) {
+      events?.fail(this.#closed.error)
+      chunks?.fail(this.#closed.error)
+    }
+  }
+
+  #tell(event: StoredEvent): void {
+    const isEnd = finalEvents.has(event.type)
+    for (const { events, chunks } of this.#readers.get(event.taskId) ?? []) {
+      events?.push(event)
+      if (!isEnd) continue
+      events?.end()
+      chunks?.end()
+    }
+    if (isEnd || isParking(event)) for (const halt of this.#halts.get(event.taskId) ?? []) halt.resolve()
+  }
+
+  #publish(event: StoredEvent, name: EventType): void {
+    if (this.#bus.wants(name)) outsideHandlers(() => this.#bus.publish(toRuntimeEvent(event, name)))
+  }
+
+  /** In the same turn as the wish, so that whatever is handed to the store next is heard of. */
+  #state(): void {
+    if (this.#closed !== undefined) return
+    const types = this.#types()
+    const tasks = [...this.#readers.keys(), ...(this.#wide ? [] : this.#halts.keys())]
+    const stated = `${types === 'all' ? '*' : types.join()} ${tasks.join()}`
+    if (stated === this.#stated) return
+    this.#stated = stated
+    this.#store.interest({ types, tasks })
+  }
+
+  #types(): 'all' | readonly EventType[] {
+    if (this.#patterns.has('*')) return 'all'
+    const types = everyType.filter((type) => this.#wide && (finalEvents.has(type) || type === 'task.waiting'))
+    const heard = everyType.filter((type) => this.#bus.wants(type) && !types.includes(type))
+    return [...types, ...heard]
+  }
+}
+
+/** The halts of this many tasks are asked for by name. */
+const MAX_NAMED_TASKS = 32
+
+const everyType = Object.keys(eventCatalogue) as EventType[]
+const finalEvents: ReadonlySet<EventType> = new Set<EventType>([
+  'task.completed',
+  'task.failed',
+  'task.canceled',
+  'task.rejected',
+])
+
+/** Whether an event says that a task is parked as diverged. */
+function isParking({ type, data }: StoredEvent): boolean {
+  if (type !== 'task.waiting' || !data.includes('"divergence"')) return false
+  return (JSON.parse(data) as { readonly reason: string }).reason === 'divergence'
+}
+
+function add<T>(map: Map<string, Set<T>>, key: string, value: T): void {
+  const set = map.get(key)
+  if (set === undefined) map.set(key, new Set([value]))
+  else set.add(value)
+}
+
+function remove<T>(map: Map<string, Set<T>>, key: string, value: T): boolean {
+  const set = map.get(key)
+  if (set?.delete(value) !== true) return false
+  if (set.size === 0) map.delete(key)
+  return true
+}

@@ -1,0 +1,81 @@
+import {
+  decode,
+  type ExecutionStore,
+  isFinal,
+  type OutputChunk,
+  type StoredEvent,
+} from '@ku0/agent-runtime-core'
+import type { Feed } from './feed.ts'
+import { noTask } from './result.ts'
+import type { FollowOptions, OutputItem } from '../api/client.ts'
+import type { RuntimeEvent } from '../api/events.ts'
+import { toRuntimeEvent } from './stored-event.ts'
+import { followTail, type Numbered, type ReadStretch, Tail } from './tail.ts'
+
+/** What following a task needs. */
+export interface FollowDeps {
+  readonly store: ExecutionStore
+  readonly feed: Feed
+}
+
+/** A task's events, from history into live. Source: `docs/semantics.md 9.1`. */
+export async function* followEvents(
+  deps: FollowDeps,
+  taskId: string,
+  options: FollowOptions,
+): AsyncGenerator<RuntimeEvent, void, undefined> {
+  const events = new Tail<StoredEvent>()
+  const read: ReadStretch<StoredEvent> = async (after) =>
+    (await deps.store.read({ kind: 'events', taskId, after, limit: STRETCH })) ?? []
+  for await (const event of follow(deps, taskId, options, { events }, events, read))
+    yield toRuntimeEvent(event)
+}
+
+/** A task's output. Its attempts follow from its chunks alone, so everyone sees the same, live or later. Source: `docs/semantics.md 9.3`. */
+export async function* followOutput(
+  deps: FollowDeps,
+  taskId: string,
+  options: FollowOptions,
+): AsyncGenerator<OutputItem, void, undefined> {
+  const chunks = new Tail<OutputChunk>()
+  const read: ReadStretch<OutputChunk> = async (after) =>
+    (await deps.store.read({ kind: 'output', taskId, after, limit: STRETCH })) ?? []
+  let attempt = await attemptAt(read, options.after ?? 0)
+  for await (const chunk of follow(deps, taskId, options, { chunks }, chunks, read)) {
+    if (chunk.attempt > attempt) yield { type: 'attempt.restarted', attempt: chunk.attempt }
+    attempt = chunk.attempt
+    yield { type: 'chunk', seq: chunk.seq, attempt, at: chunk.at, data: decode(chunk.data) }
+  }
+}
+
+/** The attempt that a reader has seen who knows the chunks up to `seq`. */
+async function attemptAt(read: ReadStretch<OutputChunk>, seq: number): Promise<number> {
+  if (seq <= 0) return 1
+  const [last] = await read(seq - 1)
+  return last?.seq === seq ? last.attempt : 1
+}
+
+async function* follow<T extends Numbered>(
+  { store, feed }: FollowDeps,
+  taskId: string,
+  { after = 0, signal }: FollowOptions,
+  reader: Parameters<Feed['read']>[1],
+  tail: Tail<T>,
+  read: ReadStretch<T>,
+): AsyncGenerator<T, void, undefined> {
+  signal?.throwIfAborted()
+  const abort = () => tail.fail(signal?.reason)
+  signal?.addEventListener('abort', abort, { once: true })
+  using _ = feed.read(taskId, reader)
+  try {
+    const task = await store.read({ kind: 'task', taskId })
+    if (task === undefined) throw noTask(taskId)
+    if (isFinal(task.state)) tail.end()
+    yield* followTail(tail, after, STRETCH, read)
+  } finally {
+    signal?.removeEventListener('abort', abort)
+  }
+}
+
+/** Items read from the store at a time. */
+const STRETCH = 200

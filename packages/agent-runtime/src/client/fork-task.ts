@@ -1,0 +1,129 @@
+import {
+  assertOptions,
+  budgetTerms,
+  encode,
+  type ExecutionConfig,
+  type ExecutionStore,
+  historyEdited,
+  invalid,
+  isRecord,
+  nameRule,
+  type OutcomeOf,
+  type Receipt as StoreReceipt,
+  type Rules,
+  RuntimeError,
+  type Write,
+} from '@ku0/agent-runtime-core'
+import type { ForkOptions, RetryOptions } from '../api/client.ts'
+
+/** What a fork needs of its runtime. */
+export interface ForkDeps {
+  readonly store: ExecutionStore
+  readonly config: ExecutionConfig
+}
+
+/** Submits a failed, canceled or parked task again, with its completed steps. Source: `docs/semantics.md 1.2, 6.3`. */
+export function retryTask(deps: ForkDeps, taskId: string, options: RetryOptions = {}): Promise<StoreReceipt> {
+  assertOptions('retry', options, retryRules)
+  return submitFork(deps, 'retry', {
+    kind: 'fork',
+    taskId,
+    edits: {},
+    onlyOver: true,
+    change: changeOf('retry', options),
+  })
+}
+
+/** Submits a task again from one of its steps on. Source: `docs/semantics.md 6.3`. */
+export function forkTask(deps: ForkDeps, taskId: string, options: ForkOptions = {}): Promise<StoreReceipt> {
+  assertOptions('fork', options, forkRules)
+  const { fromStep, edits = {}, ...change } = options
+  const { maxPayloadBytes } = deps.config
+  const encoded = Object.entries(edits).map(([key, value]) => [
+    key,
+    encode(value, { what: `the result of step '${key}'`, maxBytes: maxPayloadBytes }),
+  ])
+  return submitFork(deps, 'fork', {
+    kind: 'fork',
+    taskId,
+    edits: Object.fromEntries(encoded) as Record<string, string>,
+    onlyOver: false,
+    change: changeOf('fork', change),
+    ...(fromStep === undefined ? {} : { fromStep }),
+  })
+}
+
+function changeOf(call: string, { budget, ...change }: RetryOptions): Write<'fork'>['change'] {
+  return budget === undefined ? change : { ...change, budget: budgetTerms(`${call} option budget`, budget) }
+}
+
+async function submitFork({ store }: ForkDeps, call: string, write: Write<'fork'>): Promise<StoreReceipt> {
+  const outcome = await store.write(write)
+  const { taskId } = write
+  switch (outcome.as) {
+    case 'submitted':
+      return outcome.receipt
+    case 'unknown_task':
+      throw new RuntimeError('not_found', `${call}: there is no accepted task ${taskId}`, {
+        details: { taskId },
+      })
+    case 'not_over':
+      throw invalid(
+        `${call}: task ${taskId} is ${outcome.state}; only failed, canceled and parked tasks are tried again, others can be forked`,
+      )
+    case 'held':
+      throw invalid(
+        `${call}: task ${taskId} was run by its caller, under a lease of its own; nobody else can run it`,
+      )
+    case 'unknown_step':
+      if (outcome.inDoubt === true)
+        throw invalid(
+          `${call}: step '${outcome.key}' of task ${taskId} is in doubt: nobody knows how it ended. Where it took effect, say so with ` +
+            `edits: { '${outcome.key}': RESULT }; without, its own inDoubt says what the new task does about it`,
+        )
+      throw invalid(`${call}: task ${taskId} has not completed a step '${outcome.key}'`)
+    case 'inside_decision':
+      throw invalid(
+        `${call}: step '${outcome.key}' of task ${taskId} cannot be edited: it is in a branch of '${outcome.decision}', which is decided and ` +
+          `answers for it; edit '${outcome.decision}' itself, or fork from it to decide it anew`,
+      )
+    case 'no_decision':
+      throw invalid(`${call} edit '${outcome.key}': ${decisionText(outcome)}`)
+    case 'edited':
+      throw historyEdited(taskId, outcome.fault, `${call} it again`)
+    case 'not_editable':
+      throw invalid(`${call} edit '${outcome.key}': ${whyNot(write, outcome)}`)
+  }
+}
+
+function decisionText({ branches, names }: Extract<OutcomeOf<'fork'>, { as: 'no_decision' }>): string {
+  if (branches === 'race')
+    return 'it is a race, which is decided as { winner, value }: the name of a branch, and its result'
+  const of = names.length === 0 ? '' : `: ${names.join(', ')}`
+  return `it is an all, which is decided as an object with the result of each of its branches${of}`
+}
+
+function whyNot(
+  { taskId, fromStep }: Write<'fork'>,
+  { key, recorded, inDoubt }: Extract<OutcomeOf<'fork'>, { as: 'not_editable' }>,
+): string {
+  switch (inDoubt === true ? 'step' : recorded) {
+    case undefined:
+      return `task ${taskId} has not completed a step '${key}'`
+    case 'step':
+      return `a fork from '${fromStep}' runs this step again; the results of steps before it can be edited`
+    default:
+      return `it is ${recorded === 'approval' ? 'an' : 'a'} ${recorded}; only the results of steps can be edited`
+  }
+}
+
+const retryRules: Rules<RetryOptions> = {
+  taskId: nameRule,
+  idempotencyKey: nameRule,
+  budget: ['an object of limits', isRecord],
+}
+const forkRules: Rules<ForkOptions> = {
+  ...retryRules,
+  fromStep: ['the key of a completed step', (value) => typeof value === 'string' && value.length > 0],
+  edits: ['an object of results by step key', isRecord],
+}

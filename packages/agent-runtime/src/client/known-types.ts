@@ -1,0 +1,40 @@
+import { instead, invalid, RESERVED, show } from '@ku0/agent-runtime-core'
+import { type TaskTerms, taskTermsOf } from '../terms/task-definition.ts'
+
+/** What a process knows of task types, and whether it submits tasks of others. */
+export class KnownTypes {
+  readonly #types: ReadonlyMap<string, TaskTerms>
+  readonly #others: 'refused' | 'taken'
+  /** The terms of contracts and definitions that came with submissions. */
+  readonly #given = new WeakMap<object, TaskTerms>()
+
+  constructor(types: ReadonlyMap<string, TaskTerms>, others: 'refused' | 'taken') {
+    this.#types = types
+    this.#others = others
+  }
+
+  /**
+   * The terms of a type. Where other types are refused, what the process was given under its name counts, and nothing else of `task` is
+   * read. Undefined for a type of which nothing but the name is known. Throws `invalid_argument` for what is no task type.
+   */
+  find(type: string, task: unknown): TaskTerms | undefined {
+    const known = this.#types.get(type)
+    if (known !== undefined || this.#others === 'refused' || typeof task !== 'object' || task === null)
+      return known
+    const seen = this.#given.get(task)
+    if (seen !== undefined) return seen
+    const terms = taskTermsOf(task)
+    if (terms === undefined)
+      throw invalid(`task '${type}': what defineTask or defineContract returns; given ${show(task)}`)
+    this.#given.set(task, terms)
+    return terms
+  }
+
+  /** Why a type of which nothing but the name is known is not submitted, for people; undefined when it is. */
+  refusalOf(type: string, quoted = show(type)): string | undefined {
+    if (this.#others === 'taken' && !type.startsWith(RESERVED)) return undefined
+    const known = [...this.#types.keys()].filter((name) => !name.startsWith(RESERVED))
+    const expected = known.length === 0 ? '; this process was given no tasks' : instead(type, known)
+    return `no task of the type ${quoted} is defined here${expected}`
+  }
+}

@@ -1,0 +1,104 @@
+import {
+  decode,
+  type Divergence,
+  type ErrorRecord,
+  type ExecutionStore,
+  isFinal,
+  RuntimeError,
+  TaskCanceled,
+  type TaskRecord,
+} from '@ku0/agent-runtime-core'
+import type { Deadlines } from '../lease/deadlines.ts'
+import type { Feed } from './feed.ts'
+import type { WaitOptions } from '../api/client.ts'
+import { TaskDiverged, TaskFailed, TaskRejected, TimeoutError } from '../api/errors.ts'
+
+/** What waiting for a result needs. */
+export interface ResultDeps {
+  readonly store: ExecutionStore
+  readonly feed: Feed
+  readonly deadlines: Deadlines
+}
+
+/**
+ * The output of a task, once it has one. The halt is asked for before the task is read, so that none falls in between; it is
+ * read again when the halt was heard of, so that it does not matter who told of it, or how often. A task that is parked as diverged goes
+ * on only when somebody does something about it, so whoever waits for it is told: it may have been resumed when it is read.
+ */
+export async function awaitResult(deps: ResultDeps, taskId: string, options: WaitOptions): Promise<unknown> {
+  options.signal?.throwIfAborted()
+  using limit = limitOf(deps.deadlines, taskId, options)
+  for (;;) {
+    using halt = deps.feed.awaitHalt(taskId)
+    const first = await read(deps.store, taskId)
+    if (hasHalted(first)) return outputOf(first)
+    await (limit.reached === undefined ? halt.halted : Promise.race([halt.halted, limit.reached]))
+    const halted = await read(deps.store, taskId)
+    if (hasHalted(halted)) return outputOf(halted)
+  }
+}
+
+function hasHalted(record: TaskRecord): boolean {
+  return isFinal(record.state) || divergenceOf(record) !== undefined
+}
+
+function divergenceOf(record: TaskRecord): Divergence | undefined {
+  return record.state === 'waiting' ? record.divergence : undefined
+}
+
+async function read(store: ExecutionStore, taskId: string): Promise<TaskRecord> {
+  const record = await store.read({ kind: 'task', taskId })
+  if (record === undefined) throw noTask(taskId)
+  return record
+}
+
+/** The error for an id that the store does not know. */
+export function noTask(taskId: string): RuntimeError {
+  return new RuntimeError('not_found', `there is no task ${taskId}, or it was pruned`, {
+    details: { taskId },
+  })
+}
+
+function outputOf(record: TaskRecord): unknown {
+  switch (record.state) {
+    case 'completed':
+      return decode(record.output)
+    case 'failed':
+      throw new TaskFailed(record.taskId, record.kind, decode(record.error) as ErrorRecord)
+    case 'canceled':
+      throw new TaskCanceled(record.taskId, record.reason)
+    case 'rejected':
+      throw new TaskRejected(record.taskId, record.reason, record.message)
+    case 'queued':
+    case 'running':
+    case 'waiting': {
+      const divergence = divergenceOf(record)
+      if (divergence !== undefined) throw new TaskDiverged(record.taskId, divergence)
+      throw new RuntimeError('internal', `task ${record.taskId} is ${record.state}, which is no end`)
+    }
+  }
+}
+
+/** How long the caller wants to wait: `reached` rejects then, and is undefined where there is no limit. */
+function limitOf(
+  deadlines: Deadlines,
+  taskId: string,
+  { signal, timeoutMs }: WaitOptions,
+): { readonly reached?: Promise<never> } & Disposable {
+  if (signal === undefined && timeoutMs === undefined) return { [Symbol.dispose]: () => {} }
+  const stop = Promise.withResolvers<never>()
+  stop.promise.catch(() => {})
+  const abort = () => stop.reject(signal?.reason)
+  const deadline =
+    timeoutMs === undefined
+      ? undefined
+      : deadlines.after(timeoutMs, () =>
+          stop.reject(new TimeoutError(`waiting for the result of task ${taskId}`, timeoutMs)),
+        )
+  signal?.addEventListener('abort', abort, { once: true })
+  const dispose = () => {
+    deadline?.cancel()
+    signal?.removeEventListener('abort', abort)
+  }
+  return { reached: stop.promise, [Symbol.dispose]: dispose }
+}

@@ -1,0 +1,245 @@
+import {
+  assertOptions,
+  budgetTerms,
+  type BudgetTerms,
+  describeError,
+  encode,
+  type ExecutionStore,
+  invalid,
+  isList,
+  isName,
+  isRecord,
+  nameRule,
+  problemsIn,
+  type Receipt,
+  RESERVED,
+  type Rules,
+  RuntimeError,
+  show,
+  type Submission,
+} from '@ku0/agent-runtime-core'
+import { Lane } from '@ku0/agent-runtime-core/schemas'
+import { submitRules } from '../terms/submit-rules.ts'
+import type { SubmitItem, SubmitOptions } from '../api/submissions.ts'
+import { check, describeIssues } from '../terms/schema.ts'
+import type { TaskTerms } from '../terms/task-definition.ts'
+import type { KnownTypes } from './known-types.ts'
+
+/**
+ * The way in: finds the task type, checks the input with its schema, encodes it as given and hands it to the store. What is
+ * wrong with a submission becomes a recorded rejection; what is wrong with the call is thrown.
+ * Source: Track AA, Queue Classification; `docs/semantics.md 1.5, 2.1, 8.8`.
+ */
+export class Submissions {
+  readonly #store: ExecutionStore
+  readonly #types: KnownTypes
+  readonly #maxBytes: number
+  readonly #trace: () => Readonly<Record<string, string>> | undefined
+  readonly #assertOpen: () => void
+
+  constructor(deps: {
+    readonly store: ExecutionStore
+    readonly types: KnownTypes
+    readonly maxPayloadBytes: number
+    /** The caller's trace context. Source: `docs/semantics.md 16.2`. */
+    readonly trace: () => Readonly<Record<string, string>> | undefined
+    /** Throws when no submission is taken. */
+    readonly assertOpen: () => void
+  }) {
+    this.#store = deps.store
+    this.#types = deps.types
+    this.#maxBytes = deps.maxPayloadBytes
+    this.#trace = deps.trace
+    this.#assertOpen = deps.assertOpen
+  }
+
+  async submit(item: SubmitItem): Promise<Receipt> {
+    const [receipt] = await this.#handOver([item], () => '')
+    if (receipt === undefined) throw new RuntimeError('internal', 'the store gave no receipt')
+    return receipt
+  }
+
+  /** One commit for all; receipts in the order of the items. An error names the item. */
+  async submitMany(items: unknown): Promise<readonly Receipt[]> {
+    this.#assertOpen()
+    if (!isList(items)) throw invalid(`submitMany: a list of { task, input, options }; given ${show(items)}`)
+    const checked = Array.from(items, (item: unknown, index) => itemOf(item, `item ${index}`))
+    return this.#handOver(checked, (index) => `item ${index}: `)
+  }
+
+  /** A submission as it would be handed to the store; what is wrong with it stands in `refused`. `place` begins messages. */
+  async prepare(item: SubmitItem, place: string): Promise<Submission> {
+    return this.#prepare(item, place, (type) => this.#unknown(type, item))
+  }
+
+  /**
+   * What a handler submits. The nodes of a graph were checked where it was submitted: whoever coordinates it, in a type that is the
+   * runtime's own, need not define them.
+   */
+  prepareChild(item: SubmitItem, call: string, parentType: string): Submission | Promise<Submission> {
+    return this.#prepare(item, call, (type) =>
+      parentType.startsWith(RESERVED) ? this.#unchecked(type, item) : this.#unknown(type, item),
+    )
+  }
+
+  /** In the turn of the call, unless a schema answers later. `placeOf` says which item it is, for errors. */
+  async #handOver(
+    items: readonly SubmitItem[],
+    placeOf: (index: number) => string,
+  ): Promise<readonly Receipt[]> {
+    this.#assertOpen()
+    const tasks: Submission[] = []
+    for (const [index, item] of items.entries()) {
+      const prepared = this.#prepare(item, `${placeOf(index)}submit`, (type) => this.#unknown(type, item))
+      tasks.push(prepared instanceof Promise ? await prepared : prepared)
+    }
+    this.#assertOpen()
+    return tasks.length === 0 ? [] : this.#store.write({ kind: 'submit', tasks })
+  }
+
+  #prepare(
+    { task, input, options }: SubmitItem,
+    call: string,
+    unknown: (type: string) => Submission,
+  ): Submission | Promise<Submission> {
+    const type: unknown = typeof task === 'string' ? task : typeOf(task)
+    if (!isName(type)) {
+      throw invalid(
+        `${call}: what defineTask or defineContract returns, or a task type of ${nameRule[0]}; given ${show(task)}`,
+      )
+    }
+    checkOptions(options, call)
+    const terms = this.#types.find(type, task)
+    if (terms === undefined) return unknown(type)
+    const place = call.endsWith('submit') ? call.slice(0, -'submit'.length) : `${call}: `
+    const threw = (error: unknown) => {
+      const message = `the schema of task '${type}' failed: ${describeError(error).message}`
+      return this.#refuse(type, options, 'invalid_payload', message, terms)
+    }
+    let checked: ReturnType<typeof check>
+    try {
+      checked = check(terms.input, input)
+    } catch (error) {
+      return threw(error)
+    }
+    if (!(checked instanceof Promise)) return this.#judge(terms, input, options, checked, place)
+    return checked.then((later) => this.#judge(terms, input, options, later, place), threw)
+  }
+
+  /** A type of which this process knows nothing but the name. */
+  #unknown(type: string, item: SubmitItem): Submission {
+    const refusal = this.#types.refusalOf(type)
+    return refusal === undefined
+      ? this.#unchecked(type, item)
+      : this.#refuse(type, item.options, 'unknown_task_type', `type: ${refusal}`)
+  }
+
+  /** The worker's schema decides about its input. */
+  #unchecked(type: string, { input, options }: SubmitItem): Submission {
+    const what = `the input of task '${type}'`
+    return this.#submission(type, encode(input, { what, maxBytes: this.#maxBytes }), options, undefined)
+  }
+
+  #judge(
+    terms: TaskTerms,
+    input: unknown,
+    options: SubmitOptions | undefined,
+    { issues }: Awaited<ReturnType<typeof check>>,
+    place: string,
+  ): Submission {
+    if (issues !== undefined) {
+      const message = `the input does not fit task '${terms.type}': ${describeIssues('input', issues)}`
+      return this.#refuse(terms.type, options, 'invalid_payload', message, terms)
+    }
+    const what = `${place}the input of task '${terms.type}'`
+    const text = encode(input, { what, maxBytes: this.#maxBytes })
+    return this.#submission(terms.type, text, options, terms)
+  }
+
+  #refuse(
+    type: string,
+    options: SubmitOptions | undefined,
+    reason: 'unknown_task_type' | 'invalid_payload',
+    message: string,
+    terms?: TaskTerms,
+  ): Submission {
+    const short = message.length > MAX_MESSAGE_LENGTH ? `${message.slice(0, MAX_MESSAGE_LENGTH)}…` : message
+    return { ...this.#submission(type, 'null', options, terms), refused: { reason, message: short } }
+  }
+
+  #submission(
+    type: string,
+    input: string,
+    options: SubmitOptions | undefined,
+    terms: TaskTerms | undefined,
+  ): Submission {
+    const model = options?.model ?? terms?.model
+    const tools = options?.tools ?? terms?.tools
+    const timeoutMs = options?.timeoutMs ?? terms?.timeoutMs
+    const trace = this.#trace()
+    const { dueAt, budget: _, ...others } = options ?? {}
+    return {
+      ...others,
+      ...(dueAt === undefined ? {} : { dueAt: Number(dueAt) }),
+      ...budgetOf(options, terms),
+      type,
+      lane: options?.lane ?? usualLane(terms, isDelayed(options)),
+      input,
+      ...(model === undefined ? {} : { model }),
+      ...(tools === undefined ? {} : { tools }),
+      ...(timeoutMs === undefined ? {} : { timeoutMs }),
+      ...(trace === undefined ? {} : { trace }),
+    }
+  }
+}
+
+/** The type of a definition. Nothing else of it is read here. */
+function typeOf(task: unknown): unknown {
+  if (typeof task !== 'object') return undefined
+  try {
+    return task === null || !('type' in task) ? undefined : task.type
+  } catch {
+    return undefined
+  }
+}
+
+/** The default of a task type is cut to what is left above it; one that a call names is not. */
+function budgetOf(
+  options: SubmitOptions | undefined,
+  terms: TaskTerms | undefined,
+): { readonly budget?: BudgetTerms } {
+  if (options?.budget !== undefined) return { budget: budgetTerms('option budget', options.budget) }
+  if (terms?.budget === undefined) return none
+  return { budget: { ...budgetTerms('budget', terms.budget), cut: true } }
+}
+
+const none = {}
+
+/** A record of a rejection keeps no payload, and not much of what a schema says of one. */
+const MAX_MESSAGE_LENGTH = 2_000
+
+function checkOptions(options: SubmitOptions | undefined, call: string): void {
+  assertOptions(call, options, submitRules)
+  if (options?.budget !== undefined) budgetTerms(`${call} option budget`, options.budget)
+  if (options?.dueAt !== undefined && options.delayMs !== undefined)
+    throw invalid(`${call} options dueAt and delayMs: give one of them`)
+}
+
+const anything = ['', () => true] as const
+const itemRules: Rules<SubmitItem> = { task: anything, input: anything, options: anything }
+
+function itemOf(item: unknown, place: string): SubmitItem {
+  if (!isRecord(item)) throw invalid(`${place}: an object of task, input, options; given ${show(item)}`)
+  const [problem] = problemsIn(item, itemRules)
+  if (problem !== undefined) throw invalid(`${place}: ${problem.path}: ${problem.allowed}`)
+  return item as unknown as SubmitItem
+}
+
+/** Timers are automated runs. Source: Track AA, Queue Classification. */
+function usualLane(terms: TaskTerms | undefined, delayed: boolean): Lane {
+  return (delayed ? terms?.delayedLane : terms?.lane) ?? (delayed ? 'batch' : 'normal')
+}
+
+function isDelayed({ dueAt, delayMs = 0 }: SubmitOptions = {}): boolean {
+  return dueAt !== undefined || delayMs > 0
+}

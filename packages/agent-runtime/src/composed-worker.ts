@@ -1,0 +1,48 @@
+import type { ExecutionStore } from '@ku0/agent-runtime-core'
+import type { TaskDefinition } from './api/task-definition.ts'
+import type { Worker } from './api/worker.ts'
+import { type CheckedOptions, workersOf } from './checked-options.ts'
+import { Lifetime } from './client/lifetime.ts'
+import { graphTask } from './graph/graph-task.ts'
+import type { WorkerProcessOptions } from './options.ts'
+import { takeStore } from './store-handle.ts'
+import { StoreWorker } from './store-worker.ts'
+import { surroundingsOf, tellFailure, watch } from './surroundings.ts'
+
+/** Puts a worker together around a store that is open, or is being opened for it alone. */
+export async function composeWorker(
+  checked: CheckedOptions<WorkerProcessOptions, TaskDefinition>,
+  given: ExecutionStore | Promise<ExecutionStore>,
+): Promise<Worker> {
+  const { options, config, warnings } = checked
+  const surroundings = surroundingsOf(options, options.telemetry, warnings)
+  const { environment, log, trace } = surroundings
+  const { store, release } = await takeStore(given, log)
+  let watching: Disposable | undefined
+  const worker = new StoreWorker({
+    store,
+    config,
+    environment,
+    definitions: new Map([...checked.types, [graphTask.type, graphTask]]),
+    workers: workersOf(checked, store.info.processId, [graphTask.type]),
+    lifetime: new Lifetime('worker'),
+    log,
+    trace,
+    whenFailed: (error) => void tellFailure(error, options, log, () => worker.stop({ drain: false })),
+    release: async () => {
+      try {
+        await release()
+      } finally {
+        watching?.[Symbol.dispose]()
+      }
+    },
+  })
+  try {
+    watching = watch(worker, options, surroundings)
+    if (options.start !== false) await worker.start()
+  } catch (error) {
+    await worker.stop({ drain: false })
+    throw error
+  }
+  return worker
+}

@@ -1,0 +1,19 @@
+import type { Worker } from './api/worker.ts'
+import { readWorkerOptions } from './checked-options.ts'
+import { onStore, parseStoreUrl } from './opened-store.ts'
+import type { WorkerProcessOptions } from './options.ts'
+
+/**
+ * Starts the workers of a process that only runs tasks: opens the store, attaches telemetry, registers the workers. They also fire the schedules
+ * that are due. Tasks come from clients and runtimes of other processes on the store.
+ *
+ *     await using worker = await createWorker({ store: 'sqlite:tasks.db', tasks: [review], signals: true })
+ *
+ * Throws as `createRuntime` does.
+ */
+export async function createWorker(given: WorkerProcessOptions): Promise<Worker> {
+  const checked = readWorkerOptions(given, parseStoreUrl)
+  return onStore(checked, async (store) => (await loaded()).composeWorker(checked, store))
+}
+
+const loaded = () => import('./composed-worker.ts')

@@ -1,1 +1,0 @@
-export { Warden } from './warden.ts'

@@ -1,0 +1,85 @@
+import { addUsage, type BackOff, type RateLimited, type UsageSum } from '@ku0/agent-runtime-core'
+
+/** The part of a write that says what was used up. */
+export interface Charged {
+  readonly charged?: UsageSum
+}
+
+/**
+ * What one attempt has used up and the store has not been told yet. Each charge goes to the store once: with the end of the run of a step
+ * that it was made in, or with whatever ends the pass. Source: `docs/semantics.md 11.5`.
+ */
+export class UsageTab {
+  /** Outside of steps. */
+  #outside: UsageSum | undefined
+  /** By runs of steps that have not ended. */
+  #runs: Map<object, UsageSum> | undefined
+  /** By runs that came to nothing, and by writes that came too late. */
+  #owed: UsageSum | undefined
+  #reported: RateLimited | undefined
+
+  /** Something was used up outside of steps; the settlement says so. */
+  charge(usage: UsageSum): void {
+    this.#outside = addUsage(this.#outside, usage)
+  }
+
+  /** A run of a step has used something up. */
+  chargeRun(run: object, usage: UsageSum): void {
+    this.#runs ??= new Map()
+    this.#runs.set(run, addUsage(this.#runs.get(run), usage))
+  }
+
+  /** What a run has used up since it was asked last, for the write that records its end. */
+  takeRun(run: object): Charged {
+    const charged = this.#runs?.get(run)
+    if (charged === undefined) return {}
+    this.#runs?.delete(run)
+    return { charged }
+  }
+
+  /** A run came to nothing: the next write that takes what is owed says what it used up. */
+  endRun(run: object): void {
+    this.owe(this.takeRun(run).charged)
+  }
+
+  /** A write that said this was not taken, or there is none. */
+  owe(charged: UsageSum | undefined): void {
+    if (charged !== undefined) this.#owed = addUsage(this.#owed, charged)
+  }
+
+  /** What is owed, for a write that records it for certain. */
+  takeOwed(): Charged {
+    const { owed } = this
+    this.#owed = undefined
+    return owed
+  }
+
+  /** What is owed, for a write that may not be the one that records it. */
+  get owed(): Charged {
+    return this.#owed === undefined ? {} : { charged: this.#owed }
+  }
+
+  /** Whatever steps used up: the pass is over, and so is what runs in it. */
+  takeAll(): Charged {
+    for (const run of this.#runs?.keys() ?? []) this.endRun(run)
+    return this.takeOwed()
+  }
+
+  /** The same with what was used up outside of steps: this is the pass that ends the task. */
+  takeAllAround(): Charged {
+    this.owe(this.#outside)
+    this.#outside = undefined
+    return this.takeAll()
+  }
+
+  get owesMore(): boolean {
+    return this.#owed !== undefined || (this.#runs?.size ?? 0) > 0
+  }
+
+  /** What a provider said, for the store: once, by the step that met it or with the settlement. */
+  backOff(rateLimit: RateLimited | undefined): { readonly backOff?: BackOff } {
+    if (rateLimit === undefined || rateLimit === this.#reported || rateLimit.quotaKeys.length === 0) return {}
+    this.#reported = rateLimit
+    return { backOff: { keys: rateLimit.quotaKeys, retryAfterMs: rateLimit.retryAfterMs } }
+  }
+}

@@ -1,5 +1,0 @@
-export { Deadlines } from './deadlines.ts'
-export type { LogLine, Parts } from './parts.ts'
-export { SubmissionQueue, type SubmitItem, submitRules, type SubmitOptions } from './queue.ts'
-export { WorkerRegistry, type WorkerSpec } from './registry.ts'
-export { type HandlerStop, type LeakedHandler, Scheduler } from './scheduler.ts'

@@ -1,0 +1,43 @@
+import type { Runtime } from './api/runtime.ts'
+
+/** What a process that belongs to a runtime exits with. */
+export const exitCodes = {
+  /** Every task that was running has ended. */
+  drained: 0,
+  /** Tasks went back to the queue unfinished. */
+  abandoned: 1,
+  /** The store has failed; nothing more was acknowledged. Source: `docs/reliability.md` D04. */
+  storeFailed: 74,
+  /** A second signal, its number added: 130 for INT, 143 for TERM. */
+  signalBase: 128,
+} as const
+
+const signals = { SIGINT: 2, SIGTERM: 15 } as const
+
+/**
+ * Ends the process in order: the first SIGTERM or SIGINT drains the runtime and exits with {@link exitCodes} `drained` or
+ * `abandoned`; the second stops at once and exits with 128 and its number; a third does not even wait for the last writes.
+ * Disposing takes the handlers away.
+ * Source: `docs/semantics.md 5.6`; `docs/reliability.md` A22.
+ */
+export function stopOnSignals(runtime: Pick<Runtime, 'stop'>): Disposable {
+  let received = 0
+  const listeners = Object.entries(signals).map(([name, number]) => {
+    const stop = async () => {
+      received += 1
+      const turn = received
+      if (turn > 2) process.exit(exitCodes.signalBase + number)
+      const { drained } = await runtime.stop()
+      if (turn > 1) process.exit(exitCodes.signalBase + number)
+      if (received === 1) process.exit(drained ? exitCodes.drained : exitCodes.abandoned)
+    }
+    const listener = () => void stop()
+    process.on(name, listener)
+    return { name, listener }
+  })
+  return {
+    [Symbol.dispose]: () => {
+      for (const { name, listener } of listeners) process.off(name, listener)
+    },
+  }
+}

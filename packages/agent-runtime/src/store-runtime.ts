@@ -1,0 +1,146 @@
+import type { StoreStats, WorkTelemetry } from '@ku0/agent-runtime-core'
+import type { LeaseObserver, StartTaskOptions, TaskLease } from './api/leases.ts'
+import type { ProfileSetting } from './api/profiles.ts'
+import type { Receipt } from './api/receipts.ts'
+import type { ReplayOptions, ReplayReport } from './api/replay.ts'
+import type { RouteOptions, RouteStatus, RouteVerdict } from './api/routes.ts'
+import type { Runtime } from './api/runtime.ts'
+import type { Swarm, SwarmOptions } from './api/swarms.ts'
+import type { TaskDefinition } from './api/task-definition.ts'
+import type { LeakedHandler, RuntimeStats, StopOptions, StopReport, WorkerSpec } from './api/worker.ts'
+import { type ClientDeps, StoreClient } from './client/client.ts'
+import { LeaseDesk } from './profile/lease-desk.ts'
+import { Routes } from './profile/routes.ts'
+import { createSwarm } from './profile/swarms.ts'
+import { replayTask } from './replay/replay-task.ts'
+import { assertObserver, taskIdOf } from './terms/arguments.ts'
+import type { HandlerStop } from './worker/scheduler.ts'
+import { closeWithin, patienceOf, shutDownLeases } from './worker/shutdown.ts'
+import { Stopping } from './worker/stopping.ts'
+import { Workers } from './worker/workers.ts'
+import { LeaseObservers } from './lease/observers.ts'
+
+/** What a runtime is put together from. */
+export interface RuntimeDeps extends ClientDeps {
+  readonly definitions: ReadonlyMap<string, TaskDefinition>
+  readonly workers: readonly WorkerSpec[]
+}
+
+/** A client and the workers of this process on one store, with the leases that callers hold. */
+export class StoreRuntime extends StoreClient implements Runtime {
+  readonly #deps: RuntimeDeps
+  readonly #workers: Workers
+  readonly #desk: LeaseDesk
+  readonly #routes: Routes
+  readonly #observers: LeaseObservers
+  readonly #listening: Disposable
+  readonly #stopping = new Stopping()
+
+  constructor(deps: RuntimeDeps) {
+    super(deps)
+    const { store, config, environment, log, trace, definitions, workers, lifetime } = deps
+    const { deadlines, announce, submissions } = this
+    this.#deps = deps
+    this.#observers = new LeaseObservers(log)
+    this.#routes = new Routes(store)
+    const shared = { store, config, environment, deadlines, log, announce, observers: this.#observers }
+    this.#workers = new Workers({
+      ...shared,
+      definitions,
+      workers,
+      prepareChild: (item, call, parentType) => submissions.prepareChild(item, call, parentType),
+    })
+    this.#desk = new LeaseDesk({ ...shared, trace, assertTaking: () => lifetime.assertTaking() })
+    this.#listening = store.listen({ noticed: (notices) => this.#desk.noticed(notices) })
+  }
+
+  override async stats(): Promise<RuntimeStats> {
+    const stats: StoreStats = await super.stats()
+    return { ...stats, inFlight: this.#workers.inFlight, leaked: this.leaked().length }
+  }
+
+  async replay(task: Receipt | string, options: ReplayOptions): Promise<ReplayReport> {
+    this.lifetime.assertOpen()
+    return replayTask(this.#deps, taskIdOf('replay', task), options)
+  }
+
+  setRouteProfile(route: string, profile: ProfileSetting): void {
+    this.lifetime.assertOpen()
+    this.#routes.setProfile(route, profile)
+  }
+
+  async route(route: string, telemetry?: WorkTelemetry, options?: RouteOptions): Promise<RouteVerdict> {
+    this.lifetime.assertOpen()
+    return this.#routes.observe(route, telemetry, options)
+  }
+
+  override async routes(): Promise<readonly RouteStatus[]> {
+    this.lifetime.assertOpen()
+    return this.#routes.status()
+  }
+
+  async startTask(route: string, options?: StartTaskOptions): Promise<TaskLease> {
+    return this.#desk.startTask(route, options, this.#routes.profileOf(route, 'STANDARD'))
+  }
+
+  async createSwarm(route: string, options: SwarmOptions = {}): Promise<Swarm> {
+    const { submissions, lifetime } = this
+    const { store } = this.#deps
+    const parts = { store, submissions, desk: this.#desk, assertTaking: () => lifetime.assertTaking() }
+    return createSwarm(parts, route, options, this.#routes.profileOf(route, 'STANDARD'))
+  }
+
+  observe(observer: LeaseObserver): Disposable {
+    this.lifetime.assertOpen()
+    assertObserver(observer)
+    return this.#observers.add(observer)
+  }
+
+  leaked(): readonly LeakedHandler[] {
+    return [...this.#workers.leaked, ...this.#desk.leaked]
+  }
+
+  /** For telemetry: handlers that stopped, or did not, after their lease had ended. */
+  onHandlerStopped(listener: (stop: HandlerStop) => void): Disposable {
+    return this.#workers.onHandlerStopped(listener)
+  }
+
+  /** For telemetry: the trace context of a task that runs here. */
+  traceOf(taskId: string): Readonly<Record<string, string>> | undefined {
+    return this.#workers.traceOf(taskId)
+  }
+
+  async start(): Promise<void> {
+    this.lifetime.assertOpen()
+    await this.#workers.start()
+  }
+
+  async stop(options: StopOptions = {}): Promise<StopReport> {
+    return this.#stopping.ask(options, (given, hurry) => this.#stop(given, hurry))
+  }
+
+  override async close(): Promise<void> {
+    await (this.#stopping.isBegun ? this.#stopping.report : this.stop())
+  }
+
+  /** The store has failed. Source: `docs/reliability.md` T7, T8. */
+  protected override onFailed(error: Error): void {
+    this.#workers.failed(error)
+    this.#desk.failed(error)
+  }
+
+  async #stop(options: StopOptions, hurry: Promise<void>): Promise<StopReport> {
+    const { config, environment, log } = this.#deps
+    this.lifetime.end()
+    using patience = patienceOf(hurry, environment.timers)
+    const [report, released] = await Promise.all([
+      this.#workers.stop(options, patience),
+      shutDownLeases(this.#desk, { config, deadlines: this.deadlines }, options, patience),
+    ])
+    this.shut(this.lifetime.close())
+    this.#workers.close()
+    this.#listening[Symbol.dispose]()
+    await closeWithin(patience, () => this.#deps.release(), log)
+    return { ...report, drained: report.drained && released && !this.lifetime.failed }
+  }
+}

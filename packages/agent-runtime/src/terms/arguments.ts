@@ -1,0 +1,103 @@
+import {
+  assertOptions,
+  delayRule,
+  eventCatalogue,
+  type EventType,
+  flagRule,
+  hasMethods,
+  instead,
+  invalid,
+  isName,
+  isRecord,
+  lanes,
+  listOf,
+  namesRule,
+  rejectionReasons,
+  type Rules,
+  show,
+  signalRule,
+  type TaskFilter,
+  taskStates,
+  wholeNumber,
+} from '@ku0/agent-runtime-core'
+import { Lane } from '@ku0/agent-runtime-core/schemas'
+import type { Receipt } from '../api/receipts.ts'
+import type { LeaseObserver } from '../api/leases.ts'
+import type { CancelOptions, FollowOptions, ListFilter, WaitOptions } from '../api/client.ts'
+import type { StopOptions } from '../api/worker.ts'
+
+/** The id that a call was given as such or in a receipt. Throws `invalid_argument` for everything else. */
+export function taskIdOf(call: string, task: unknown): string {
+  if (isName(task)) return task
+  if (isReceipt(task)) return task.taskId
+  throw invalid(`${call}: a receipt, or a task id of 1 to 255 characters; given ${shown(task)}`)
+}
+
+/** Whether a value is what a submission gives. */
+function isReceipt(value: unknown): value is Receipt {
+  if (!isRecord(value) || !isName(value['taskId'])) return false
+  const { accepted, reason, message } = value
+  if (accepted === true) return true
+  return accepted === false && reasons.includes(reason) && typeof message === 'string'
+}
+
+/** Throws `invalid_argument` unless some event has a name that the pattern selects, and the listener can be called. */
+export function assertSubscription(pattern: unknown, listener: unknown): void {
+  if (typeof pattern !== 'string' || !selectsSome(pattern)) {
+    const suggestion = typeof pattern === 'string' ? instead(pattern, eventTypes) : ''
+    throw invalid(
+      `on: the name of an event, 'task.*' or its like, or '*'; given ${show(pattern)}${suggestion}`,
+    )
+  }
+  if (typeof listener !== 'function') throw invalid(`on: a listener, a function; given ${show(listener)}`)
+}
+
+/** Throws `invalid_argument` for what observes no lease. */
+export function assertObserver(observer: unknown): asserts observer is LeaseObserver {
+  const methods = ['onLeaseAcquired', 'onHeartbeat', 'onLeaseReleased', 'onLeaseExpired']
+  if (methods.some((name) => hasMethods(observer, name))) return
+  throw invalid(
+    `observe: an object with one or more of the methods ${methods.join(', ')}; given ${show(observer)}`,
+  )
+}
+
+/** The filter of a list, as the store has it. Throws `invalid_argument` for what is no filter. */
+export function filterOf(filter: ListFilter): TaskFilter {
+  assertOptions('list', filter, listRules)
+  const { states, ...rest } = filter
+  if (states === undefined) return rest
+  return { ...rest, states: states.map((state) => (state === 'cancelled' ? 'canceled' : state)) }
+}
+
+export const waitRules: Rules<WaitOptions> = { signal: signalRule, timeoutMs: delayRule }
+export const followRules: Rules<FollowOptions> = {
+  after: wholeNumber(0, Number.MAX_SAFE_INTEGER),
+  signal: signalRule,
+}
+export const stopRules: Rules<StopOptions> = { drain: flagRule, graceMs: delayRule }
+export const cancelRules: Rules<CancelOptions> = {
+  reason: ['a text', (value) => typeof value === 'string'],
+}
+const listRules: Rules<ListFilter> = {
+  states: listOf(`a list of ${taskStates.join(', ')}`, (state) => stateNames.has(state)),
+  types: namesRule,
+  lanes: listOf(`a list of ${lanes.join(', ')}`, (lane) => Lane.safeParse(lane).success),
+  parent: ['a task id', isName],
+  limit: wholeNumber(1, 1_000),
+  cursor: wholeNumber(0, Number.MAX_SAFE_INTEGER),
+}
+
+const reasons: readonly unknown[] = rejectionReasons
+const stateNames: ReadonlySet<unknown> = new Set([...taskStates, 'cancelled'])
+const eventTypes = Object.keys(eventCatalogue) as EventType[]
+
+function selectsSome(pattern: string): boolean {
+  if (pattern === '*') return true
+  const prefix = /^(.+)[.:]\*$/.exec(pattern)?.[1]
+  return eventTypes.some((type) => (prefix === undefined ? type === pattern : type.startsWith(`${prefix}.`)))
+}
+
+function shown(value: unknown): string {
+  const text = show(value)
+  return text === 'a promise' ? 'a promise: await it first' : text
+}

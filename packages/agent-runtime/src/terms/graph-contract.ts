@@ -1,0 +1,28 @@
+import { RESERVED } from '@ku0/agent-runtime-core'
+import type { GraphSettings } from '../api/graphs.ts'
+import type { Checked, Schema } from '../api/schema.ts'
+import { parseGraph, type PlanNode } from './graph-plan.ts'
+import { ownTerms, type TaskTerms } from './task-definition.ts'
+
+/** The type of the tasks that coordinate a graph that was submitted. Every process that runs workers runs it. */
+export const GRAPH_TYPE = `${RESERVED}graph`
+
+/** What a graph that was submitted is read as. */
+interface Plan extends GraphSettings {
+  readonly nodes: ReadonlyMap<string, PlanNode>
+}
+
+const graphSchema: Schema<unknown, Plan> = {
+  '~standard': { version: 1, vendor: 'ku0', validate: planOf },
+}
+
+/** The task type that coordinates a graph, without its handler. */
+export const graphContract = { type: GRAPH_TYPE, input: graphSchema }
+
+/** What a submission of a graph needs to know of its coordinating task. */
+export const graphTerms: TaskTerms = ownTerms(graphContract)
+
+function planOf(value: unknown): Checked<Plan> {
+  const { plan, problems } = parseGraph(value)
+  return plan === undefined ? { issues: problems.map((message) => ({ message })) } : { value: plan }
+}

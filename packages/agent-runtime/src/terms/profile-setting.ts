@@ -1,0 +1,135 @@
+import {
+  type ConfigProblem,
+  isRecord,
+  limitedAmounts,
+  problemsIn,
+  profileConfigs,
+  type ProfileTerms,
+  type ResourceLimits,
+  type Rule,
+  softAboveHard,
+  suggestionFor,
+  type WorkloadProfile,
+  workloadProfiles,
+} from '@ku0/agent-runtime-core'
+import { ProfileConfig, ResourceLimit } from '@ku0/agent-runtime-core/schemas'
+import type { ProfileSetting, TaskProfile } from '../api/profiles.ts'
+
+/** What is wrong with a profile, and limits that are given beside it; each path begins with `path`. */
+export function profileProblems(setting: unknown, limits: unknown, path: string): ConfigProblem[] {
+  if (setting === undefined)
+    return limits === undefined
+      ? []
+      : [{ path: `${path}limits`, allowed: 'limits are those of a profile: name one', given: limits }]
+  const at = `${path}profile`
+  if (!isRecord(setting)) return [...nameProblems(setting, at), ...limitProblems(limits, `${path}limits`)]
+  const problems = problemsIn(setting, settingRules, { path: `${at}.`, required: ['profile'] })
+  if (problems.length > 0) return problems
+  const { profile, config, limits: own } = setting
+  if (own !== undefined && limits !== undefined)
+    problems.push({ path: `${path}limits`, allowed: `one of limits and ${at}.limits`, given: limits })
+  if (profile !== 'CUSTOM' && config !== undefined)
+    problems.push({ path: `${at}.config`, allowed: "no config but that of 'CUSTOM'", given: config })
+  return [
+    ...problems,
+    ...nameProblems(profile, `${at}.profile`, config),
+    ...(profile === 'CUSTOM' && config !== undefined ? configProblems(config, `${at}.config`) : []),
+    ...limitProblems(own ?? limits, own === undefined ? `${path}limits` : `${at}.limits`),
+  ]
+}
+
+/** The profile that a setting, in which nothing is wrong, stands for. */
+export function profileOf(setting: ProfileSetting, limits: ResourceLimits = {}): TaskProfile {
+  if (typeof setting === 'string') return { profile: setting, config: profileConfigs[setting], limits }
+  const config = setting.profile === 'CUSTOM' ? setting.config : profileConfigs[setting.profile]
+  return { profile: setting.profile, config, limits: setting.limits ?? limits }
+}
+
+/** What one lease is held to; a timeout that is shorter than the profile's maximum takes its place. */
+export function termsOf(profile: TaskProfile, timeoutMs = Number.POSITIVE_INFINITY): ProfileTerms {
+  return { ...profile, grantedMs: Math.ceil(Math.min(profile.config.maxDurationMs, timeoutMs)) }
+}
+
+/** Whether a value is what {@link profileOf} gives. */
+export function isTaskProfile(value: unknown): value is TaskProfile {
+  if (!isRecord(value)) return false
+  const { profile, config, limits } = value
+  return (
+    workloadProfiles.includes(profile as WorkloadProfile) &&
+    ProfileConfig.safeParse(config).success &&
+    limitProblems(limits, '').length === 0
+  )
+}
+
+const anything: Rule = ['', () => true]
+const profileWords = workloadProfiles.join(' | ')
+// What it says of the profile is told where there is none; what is wrong with one, by nameProblems.
+const settingRules = { profile: [profileWords, () => true] as Rule, config: anything, limits: anything }
+const limitsRules = { soft: anything, hard: anything }
+
+function nameProblems(given: unknown, path: string, config?: unknown): ConfigProblem[] {
+  if (given === 'CUSTOM' && config === undefined) {
+    const fields = Object.keys(ProfileConfig.shape).join(', ')
+    const allowed = `'CUSTOM' with a config: { profile: 'CUSTOM', config: { ${fields} } }`
+    return [{ path, allowed, given }]
+  }
+  if (workloadProfiles.includes(given as WorkloadProfile)) return []
+  const meant = typeof given === 'string' ? suggestionFor(given.toUpperCase(), workloadProfiles) : undefined
+  const allowed = meant === undefined ? profileWords : `${profileWords}, did you mean ${meant}?`
+  return [{ path, allowed, given }]
+}
+
+function configProblems(given: unknown, path: string): ConfigProblem[] {
+  if (!isRecord(given))
+    return [{ path, allowed: `an object of ${Object.keys(ProfileConfig.shape).join(', ')}`, given }]
+  return problemsIn(given, rulesOf(ProfileConfig.shape), {
+    path: `${path}.`,
+    required: Object.keys(ProfileConfig.shape),
+  })
+}
+
+/** What is wrong with limits that are given for a profile which is known already. */
+export function limitProblems(given: unknown, path: string): ConfigProblem[] {
+  if (given === undefined) return []
+  if (!isRecord(given)) return [{ path, allowed: 'an object of soft and hard limits', given }]
+  const problems = problemsIn(given, limitsRules, { path: `${path}.` })
+  for (const kind of ['soft', 'hard'] as const) {
+    const own = given[kind]
+    if (own === undefined) continue
+    if (isRecord(own))
+      problems.push(...problemsIn(own, rulesOf(ResourceLimit.shape), { path: `${path}.${kind}.` }))
+    else
+      problems.push({
+        path: `${path}.${kind}`,
+        allowed: `an object of ${limitedAmounts.join(', ')}`,
+        given: own,
+      })
+  }
+  if (problems.length > 0) return problems
+  const limits = given as ResourceLimits
+  return softAboveHard(limits).map((name) => ({
+    path: `${path}.soft.${name}`,
+    allowed: `at most the hard limit, ${limits.hard?.[name]}`,
+    given: limits.soft?.[name],
+  }))
+}
+
+/** What a schema of core's allows, in its own words. */
+function rulesOf(
+  shape: Readonly<
+    Record<
+      string,
+      { safeParse(value: unknown): { success: boolean; error?: { issues: { message: string }[] } } }
+    >
+  >,
+): Readonly<Record<string, Rule>> {
+  return Object.fromEntries(
+    Object.entries(shape).map(([name, schema]) => [
+      name,
+      [
+        schema.safeParse('?').error?.issues[0]?.message ?? '',
+        (value: unknown) => schema.safeParse(value).success,
+      ] as const,
+    ]),
+  )
+}

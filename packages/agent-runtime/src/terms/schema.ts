@@ -1,0 +1,49 @@
+import { invalid, show } from '@ku0/agent-runtime-core'
+import type { Checked, Issue, Schema } from '../api/schema.ts'
+import { isThenable } from './thenable.ts'
+
+/**
+ * Asks a schema; the answer is a promise only when the schema's own is. Throws, or rejects, when the schema does, and when it
+ * answers with something that is no answer.
+ */
+export function check<Output>(
+  schema: Schema<unknown, Output>,
+  value: unknown,
+): Checked<Output> | Promise<Checked<Output>> {
+  const answer: unknown = schema['~standard'].validate(value)
+  return isThenable(answer) ? Promise.resolve(answer).then(checkedBy<Output>) : checkedBy(answer)
+}
+
+function checkedBy<Output>(answer: unknown): Checked<Output> {
+  if (typeof answer === 'object' && answer !== null) {
+    const { issues } = answer as { readonly issues?: unknown }
+    if (issues === undefined && 'value' in answer) return answer as Checked<Output>
+    if (Array.isArray(issues) && issues.every(isIssue)) return { issues }
+  }
+  throw invalid(
+    `a schema's validate gives { value } or { issues: [{ message }] }; this one gave ${show(answer)}`,
+  )
+}
+
+function isIssue(issue: unknown): issue is Issue {
+  return typeof (issue as Partial<Issue> | null | undefined)?.message === 'string'
+}
+
+/** The issues as one line for people: `input.repo: Invalid input: expected string, received number; …`. */
+export function describeIssues(what: string, issues: readonly Issue[]): string {
+  const lines = issues
+    .slice(0, MAX_ISSUES)
+    .map(({ message, path = [] }) => `${what}${path.map(segment).join('')}: ${message}`)
+  if (issues.length > MAX_ISSUES) lines.push(`and ${issues.length - MAX_ISSUES} more`)
+  return lines.join('; ')
+}
+
+/** A message tells the first few; somebody who sees ten can correct ten. */
+const MAX_ISSUES = 10
+
+function segment(part: PropertyKey | { readonly key: PropertyKey }): string {
+  const key = typeof part === 'object' ? part.key : part
+  if (typeof key === 'number') return `[${key}]`
+  const name = String(key)
+  return /^[A-Za-z_$][\w$]*$/.test(name) ? `.${name}` : `[${JSON.stringify(name)}]`
+}

@@ -1,0 +1,46 @@
+import {
+  isAmount,
+  isName,
+  isRecord,
+  lanes,
+  limitRule,
+  nameRule,
+  namesRule,
+  type Rules,
+} from '@ku0/agent-runtime-core'
+import { Lane } from '@ku0/agent-runtime-core/schemas'
+import type { SubmitOptions } from '../api/submissions.ts'
+
+/** What each option has to be. */
+export const submitRules: Rules<SubmitOptions> = {
+  lane: [lanes.join(' | '), (value) => Lane.safeParse(value).success],
+  taskId: nameRule,
+  idempotencyKey: nameRule,
+  client: nameRule,
+  model: nameRule,
+  tools: namesRule,
+  labels: ['an object of texts, no lone surrogates', isLabels],
+  dueAt: [
+    'a Date, or epoch ms: a whole number from 0 to 8.64e15',
+    (value) => isTime(value instanceof Date ? value.getTime() : value),
+  ],
+  delayMs: ['a whole number of ms from 0 to 8.64e15', isTime],
+  timeoutMs: limitRule,
+  tokens: ['a whole number, 0 or more', (value) => Number.isSafeInteger(value) && isAmount(value)],
+  cost: ['a number from 0 to 1e9', (value) => isAmount(value) && value <= 1e9],
+  budget: ['an object of limits', isRecord],
+}
+
+/** Whole ms within what a Date can show: the store keeps integers. */
+function isTime(value: unknown): boolean {
+  return Number.isSafeInteger(value) && isAmount(value) && value <= 8.64e15
+}
+
+function isLabels(value: unknown): boolean {
+  return (
+    isRecord(value) &&
+    Object.entries(value).every(
+      ([label, text]) => isName(label) && typeof text === 'string' && text.isWellFormed(),
+    )
+  )
+}

@@ -1,0 +1,177 @@
+import {
+  budgetProblems,
+  RESERVED,
+  ConfigError,
+  type ConfigProblem,
+  defaultOversightMode,
+  functionRule,
+  isName,
+  isOneOf,
+  isRecord,
+  lanes,
+  limitRule,
+  nameRule,
+  namesRule,
+  oversightModes,
+  problemsIn,
+  type Rule,
+  type Rules,
+} from '@ku0/agent-runtime-core'
+import { Lane } from '@ku0/agent-runtime-core/schemas'
+import type { ResultOf, TaskDefinition } from '../api/task-definition.ts'
+import type { TaskContract, TaskDefinitionOptions } from '../api/task-type.ts'
+import { isPolicy, policyOf, retryProblems, retryRule } from './retry-policy.ts'
+import type { InputOf, OutputOf, Schema } from '../api/schema.ts'
+import type { TaskContext } from '../api/task-context.ts'
+import { isTaskProfile, profileOf, profileProblems } from './profile-setting.ts'
+
+/**
+ * Defines a task type. Throws {@link ConfigError} naming every field that is wrong.
+ *
+ *     const greet = defineTask({ type: 'greet', input: z.object({ name: z.string() }) }, async (ctx, { name }) => `Hello ${name}`)
+ */
+export function defineTask<
+  const Type extends string,
+  Input extends Schema,
+  Returned extends (Output extends Schema ? InputOf<Output> | Promise<InputOf<Output>> : unknown),
+  Output extends Schema | undefined = undefined,
+>(
+  definition: TaskDefinitionOptions<Type, Input, Output>,
+  handler: (ctx: TaskContext, input: OutputOf<Input>) => Returned,
+): TaskDefinition<Type, InputOf<Input>, ResultOf<Output, Returned>> {
+  const problems = [...findProblems(definition, handler), ...reservedProblems(definition)]
+  if (problems.length > 0) throw new ConfigError(problems)
+  return madeOf(definition, handler)
+}
+
+/**
+ * Defines a task type without its handler, for programs that only submit it. Throws {@link ConfigError} naming every field that is wrong.
+ *
+ *     export const greet = defineContract({ type: 'greet', input: z.object({ name: z.string() }), output: z.string() })
+ *
+ * Where the task runs, {@link defineTask} adds the handler: `defineTask(greet, async (ctx, { name }) => ...)`.
+ */
+export function defineContract<
+  const Type extends string,
+  Input extends Schema,
+  Output extends Schema | undefined = undefined,
+>(contract: TaskDefinitionOptions<Type, Input, Output>): TaskContract<Type, Input, Output> {
+  const problems = [...optionProblems(contract), ...reservedProblems(contract)]
+  if (problems.length > 0) throw new ConfigError(problems)
+  return Object.freeze({ ...contract })
+}
+
+/** What a submission needs to know of its task type. */
+export type TaskTerms = Pick<
+  TaskDefinition,
+  'type' | 'input' | 'lane' | 'delayedLane' | 'timeoutMs' | 'model' | 'budget' | 'tools'
+>
+
+/** The terms of what {@link defineTask} or {@link defineContract} returns; undefined for anything else. */
+export function taskTermsOf(task: unknown): TaskTerms | undefined {
+  if (isDefinition(task)) return task
+  if (optionProblems(task).length > 0) return undefined
+  return madeOf(task as TaskDefinitionOptions<string, Schema, Schema | undefined>, undefined)
+}
+
+/** The terms of a task type of the runtime's own. */
+export function ownTerms(contract: TaskDefinitionOptions<string, Schema, undefined>): TaskTerms {
+  return madeOf(contract, undefined)
+}
+
+/** A task type of the runtime's own, whose name is reserved. */
+export function defineOwnTask<Input extends Schema>(
+  definition: TaskDefinitionOptions<string, Input, undefined>,
+  handler: (ctx: TaskContext, input: OutputOf<Input>) => unknown,
+): TaskDefinition {
+  return madeOf(definition, handler) as TaskDefinition
+}
+
+function madeOf<Type extends string, Input extends Schema, Output extends Schema | undefined, Handler>(
+  definition: TaskDefinitionOptions<Type, Input, Output>,
+  handler: Handler,
+) {
+  const { type, input, output, timeoutMs, model, budget, tools, retry } = definition
+  const { lane = 'normal', lane: delayedLane = 'batch' } = definition
+  const { replay = 'by-key', errors = [], oversight = defaultOversightMode } = definition
+  const profile = definition.profile && profileOf(definition.profile, definition.limits)
+  const limits = { lane, delayedLane, timeoutMs, model, budget, tools, retry: retry && policyOf(retry) }
+  return Object.freeze({ type, input, output, ...limits, profile, replay, errors, oversight, handler })
+}
+
+/** Whether a value is what {@link defineTask} gives, its defaults filled in. */
+export function isDefinition(value: unknown): value is TaskDefinition {
+  if (!isRecord(value)) return false
+  const { handler, delayedLane, profile, ...options } = value
+  const { lane, retry } = options
+  return (
+    findProblems(options, handler).length === 0 &&
+    lane !== undefined &&
+    delayedLane !== undefined &&
+    (retry === undefined || isPolicy(retry)) &&
+    (profile === undefined || isTaskProfile(profile))
+  )
+}
+
+function findProblems(given: unknown, handler: unknown): ConfigProblem[] {
+  const problems = optionProblems(given)
+  if (functionRule[1](handler)) return problems
+  const allowed = 'a function (ctx, input) => result'
+  return [...problems, { path: `${placeOf(given)}handler`, allowed, given: handler }]
+}
+
+/** What is wrong with a task type, whoever its handler is. */
+function optionProblems(given: unknown): ConfigProblem[] {
+  const path = placeOf(given)
+  if (!isRecord(given)) {
+    const allowed = `an object of ${Object.keys(definitionRules).join(', ')}`
+    return [{ path: 'task', allowed, given }]
+  }
+  const { retry, budget, profile, limits } = given
+  const own = problemsIn(given, definitionRules, { path, required: ['type', 'input'] })
+  return [
+    ...own,
+    ...(budget === undefined ? [] : budgetProblems(`${path}budget`, budget)),
+    ...retryProblems(retry, `${path}retry.`),
+    ...profileProblems(profile, limits, path),
+  ]
+}
+
+function reservedProblems(given: unknown): ConfigProblem[] {
+  if (!isRecord(given) || !isName(given['type']) || !given['type'].startsWith(RESERVED)) return []
+  const allowed = `a type that does not begin with '${RESERVED}', which is the runtime's own`
+  return [{ path: 'task: type', allowed, given: given['type'] }]
+}
+
+function placeOf(given: unknown): string {
+  return isRecord(given) && isName(given['type']) ? `task '${given['type']}': ` : 'task: '
+}
+
+const typeName: Rule = [`a name of ${nameRule[0]}`, nameRule[1]]
+
+const definitionRules: Rules<TaskDefinitionOptions<string, Schema, Schema | undefined>> = {
+  type: typeName,
+  input: ['a schema, such as z.object({ … })', isSchema],
+  output: ['a schema', isSchema],
+  lane: [lanes.join(' | '), (value) => Lane.safeParse(value).success],
+  timeoutMs: limitRule,
+  // What is wrong with them is found by profileProblems.
+  profile: ['', () => true],
+  limits: ['', () => true],
+  model: typeName,
+  budget: ['an object of limits', () => true],
+  tools: namesRule,
+  retry: retryRule,
+  replay: isOneOf(['by-key', 'strict']),
+  errors: ['a list of classes of errors', (value) => Array.isArray(value) && value.every(isErrorClass)],
+  oversight: isOneOf(oversightModes),
+}
+
+function isErrorClass(value: unknown): boolean {
+  return typeof value === 'function' && (value === Error || value.prototype instanceof Error)
+}
+
+function isSchema(value: unknown): value is Schema {
+  const standard: unknown = (value as Partial<Schema> | null | undefined)?.['~standard']
+  return typeof (standard as Schema['~standard'] | undefined)?.validate === 'function'
+}

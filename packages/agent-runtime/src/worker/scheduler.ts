@@ -1,0 +1,148 @@
+import type { Claim, LeaseNotice } from '@ku0/agent-runtime-core'
+import type { LeakedHandler } from '../api/worker.ts'
+import { readSubmission } from '../durable/submission-data.ts'
+import type { TaskDefinition } from '../api/task-definition.ts'
+import { Attempt, type AttemptObserver } from '../execution/attempt.ts'
+import type { Stop } from '../lease/cancellation.ts'
+import type { Parts } from '../execution/parts.ts'
+import type { WorkerRegistry } from './registry.ts'
+import { runClaim } from '../execution/worker.ts'
+
+/** How long a handler went on after it was told to stop. */
+export interface HandlerStop {
+  readonly taskId: string
+  readonly leaseId: string
+  readonly reason: Stop['kind']
+  readonly afterMs: number
+  readonly leaked: boolean
+}
+
+/**
+ * Routes what the store hands over to the attempts of this process: a claim starts one, a notice stops one. Which task goes to
+ * which worker, and when, the store decides (`decideOrder`, `decidePlacement`). Source: Track AA, AA1, AA3.
+ */
+export class Scheduler implements AttemptObserver {
+  readonly #parts: Parts
+  readonly #definitions: ReadonlyMap<string, TaskDefinition>
+  readonly #registry: WorkerRegistry
+  readonly #onHandlerStopped: (stop: HandlerStop) => void
+  readonly #attempts = new Map<string, Attempt>()
+  readonly #leaked = new Map<string, LeakedHandler>()
+  #waiting: (() => void)[] = []
+  #closing = false
+
+  constructor(
+    parts: Parts,
+    definitions: ReadonlyMap<string, TaskDefinition>,
+    registry: WorkerRegistry,
+    onHandlerStopped: (stop: HandlerStop) => void,
+  ) {
+    this.#parts = parts
+    this.#definitions = definitions
+    this.#registry = registry
+    this.#onHandlerStopped = onHandlerStopped
+  }
+
+  /** Attempts of which something still runs: a handler, a hook, a command. */
+  get inFlight(): number {
+    return this.#attempts.size
+  }
+
+  get leakedHandlers(): readonly LeakedHandler[] {
+    return [...this.#leaked.values()]
+  }
+
+  /** The trace context that came with a task that runs here. */
+  traceOf(taskId: string): Readonly<Record<string, string>> | undefined {
+    for (const { claim } of this.#attempts.values()) {
+      if (claim.taskId === taskId) return readSubmission(claim.submission).trace
+    }
+    return undefined
+  }
+
+  /** The store has handed tasks to workers of this process. */
+  claimed(claims: readonly Claim[]): void {
+    for (const claim of claims) {
+      if (!this.#registry.has(claim.workerId) || this.#attempts.has(claim.leaseId)) continue
+      const attempt = new Attempt(this.#parts, claim, this)
+      attempt.yieldAsked = claim.yields === true
+      this.#attempts.set(claim.leaseId, attempt)
+      if (this.#closing) {
+        attempt.shutDown()
+        attempt.endHandler(true)
+      } else runClaim(attempt, this.#definitions.get(claim.type))
+    }
+  }
+
+  /** The store tells what became of leases from outside. */
+  noticed(notices: readonly LeaseNotice[]): void {
+    for (const notice of notices) {
+      const attempt = this.#attempts.get(notice.leaseId)
+      if (attempt !== undefined) heed(attempt, notice)
+    }
+  }
+
+  /** The store is gone for good: no lease can be kept, and no write will be taken. */
+  failed(error: Error): void {
+    this.#closing = true
+    for (const attempt of this.#attempts.values()) attempt.lose(error)
+  }
+
+  /** Claims that still come are given back at once. */
+  close(): void {
+    this.#closing = true
+  }
+
+  /** Resolves when nothing is in flight; at once if nothing is. */
+  idle(): Promise<void> {
+    if (this.#attempts.size === 0) return Promise.resolve()
+    return new Promise((resolve) => this.#waiting.push(resolve))
+  }
+
+  /** Aborts every handler and gives its task back, same attempt; says how many there were. Source: `docs/semantics.md 5.6`. */
+  abandon(): number {
+    let released = 0
+    for (const attempt of this.#attempts.values()) {
+      if (attempt.closedBy !== undefined) continue
+      attempt.shutDown()
+      released += 1
+    }
+    return released
+  }
+
+  slotFree(attempt: Attempt): void {
+    this.#registry.slotFree(attempt.claim.workerId)
+  }
+
+  gone({ claim }: Attempt): void {
+    this.#attempts.delete(claim.leaseId)
+    this.#leaked.delete(claim.leaseId)
+    if (this.#attempts.size > 0) return
+    for (const wake of this.#waiting.splice(0)) wake()
+  }
+
+  halted(
+    attempt: Attempt,
+    { kind: reason, afterMs, leaked }: { kind: Stop['kind']; afterMs: number; leaked: boolean },
+  ): void {
+    const { taskId, leaseId, workerId, type, attempt: tried } = attempt.claim
+    if (leaked) {
+      const at = this.#parts.environment.clock.now()
+      this.#leaked.set(leaseId, { taskId, type, leaseId, workerId, attempt: tried, reason, at })
+    }
+    this.#onHandlerStopped({ taskId, leaseId, reason, afterMs, leaked })
+  }
+}
+
+function heed(attempt: Attempt, { verdict, reason }: LeaseNotice): void {
+  switch (verdict) {
+    case 'canceled':
+      return attempt.cancel(reason)
+    case 'lost':
+      return attempt.lose()
+    case 'failed':
+      return attempt.fail(reason ?? 'a budget above it was exceeded')
+    case 'yield':
+      attempt.yieldAsked = true
+  }
+}

@@ -1,0 +1,95 @@
+import { Warden } from '../durable/warden.ts'
+import type { Parts } from '../execution/parts.ts'
+import type { TaskDefinition } from '../api/task-definition.ts'
+import type { LeakedHandler, StopOptions, StopReport, WorkerSpec } from '../api/worker.ts'
+import { WorkerRegistry } from './registry.ts'
+import { ScheduleKeeper } from './schedule-keeper.ts'
+import { type HandlerStop, Scheduler } from './scheduler.ts'
+import { type Patience, shutDownWorkers } from './shutdown.ts'
+
+/** What workers are put together from. */
+export interface WorkersDeps extends Omit<Parts, 'warden'> {
+  readonly definitions: ReadonlyMap<string, TaskDefinition>
+  readonly workers: readonly WorkerSpec[]
+}
+
+/** The workers of this process, from their registration to their end, and the schedules that they fire. */
+export class Workers {
+  readonly #deps: WorkersDeps
+  readonly #warden = new Warden()
+  readonly #registry: WorkerRegistry
+  readonly #scheduler: Scheduler
+  readonly #keeper: ScheduleKeeper
+  readonly #listening: Disposable
+  readonly #handlerStops = new Set<(stop: HandlerStop) => void>()
+  #started: Promise<void> | undefined
+  #isEnding = false
+
+  constructor(deps: WorkersDeps) {
+    const { store, config, environment, definitions, log } = deps
+    this.#deps = deps
+    this.#registry = new WorkerRegistry(store)
+    this.#keeper = new ScheduleKeeper({ store, config, clock: environment.clock, log })
+    this.#scheduler = new Scheduler({ ...deps, warden: this.#warden }, definitions, this.#registry, (stop) =>
+      this.#tellStop(stop),
+    )
+    this.#listening = store.listen({
+      claimed: (claims) => this.#scheduler.claimed(claims),
+      noticed: (notices) => this.#scheduler.noticed(notices),
+      schedulesDue: () => this.#keeper.due(),
+    })
+  }
+
+  /** Attempts of which something still runs. */
+  get inFlight(): number {
+    return this.#scheduler.inFlight
+  }
+
+  get leaked(): readonly LeakedHandler[] {
+    return this.#scheduler.leakedHandlers
+  }
+
+  /** The trace context of a task that runs here. */
+  traceOf(taskId: string): Readonly<Record<string, string>> | undefined {
+    return this.#scheduler.traceOf(taskId)
+  }
+
+  /** Hears of handlers that stopped, or did not, after their lease had ended. */
+  onHandlerStopped(listener: (stop: HandlerStop) => void): Disposable {
+    this.#handlerStops.add(listener)
+    return { [Symbol.dispose]: () => this.#handlerStops.delete(listener) }
+  }
+
+  /** Registers them; once, however often it is called. Schedules are fired where there are workers. */
+  async start(): Promise<void> {
+    const { workers } = this.#deps
+    this.#started ??= this.#registry.register(workers)
+    await this.#started
+    if (workers.length > 0 && !this.#isEnding) this.#keeper.start()
+  }
+
+  /** No schedule is fired from now on; handlers have their grace. Source: `docs/semantics.md 5.6`. */
+  stop(options: StopOptions, patience: Patience): Promise<StopReport> {
+    this.#isEnding = true
+    this.#keeper.close()
+    const { config, deadlines, log } = this.#deps
+    const deps = { config, deadlines, scheduler: this.#scheduler, registry: this.#registry, log }
+    return shutDownWorkers(deps, options, patience)
+  }
+
+  /** The store is gone for good: every handler has to stop. */
+  failed(error: Error): void {
+    this.#keeper.close()
+    this.#scheduler.failed(error)
+  }
+
+  /** Nothing is heard any more. */
+  close(): void {
+    this.#warden.close()
+    this.#listening[Symbol.dispose]()
+  }
+
+  #tellStop(stop: HandlerStop): void {
+    for (const listener of this.#handlerStops) listener(stop)
+  }
+}

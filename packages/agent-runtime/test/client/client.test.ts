@@ -1,0 +1,295 @@
+import { join } from 'node:path'
+import type { ExecutionStore } from '@ku0/agent-runtime-core'
+import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
+import { openStore } from '@ku0/agent-runtime-persistence'
+import { describe, expect, expectTypeOf, onTestFinished, test } from 'vitest'
+import { z } from 'zod'
+import {
+  type Client,
+  type ClientOptions,
+  createClient,
+  createRuntime,
+  createWorker,
+  defineContract,
+  defineTask,
+  type Receipt,
+  type Worker,
+} from '../../src/index.ts'
+import { review } from '../processes/contracts.ts'
+import { folder, run } from '../real-processes.ts'
+import { all, elapse, virtualEnvironment } from '../virtual-runtime.ts'
+
+const sum = defineContract({
+  type: 'sum',
+  input: z.object({ a: z.number(), b: z.number() }),
+  output: z.number(),
+  lane: 'interactive',
+  timeoutMs: 60_000,
+})
+const sums = defineTask(sum, (ctx, { a, b }) => a + b)
+
+function file(): string {
+  return `sqlite:${join(folder(), 'store.db')}`
+}
+
+/** Closed when the test is over. */
+async function clientOn(
+  store: string | ExecutionStore,
+  options: Partial<ClientOptions> = {},
+): Promise<Client> {
+  const client = await createClient({ store, logger: false, ...options })
+  onTestFinished(() => client.close())
+  return client
+}
+
+async function workerOn(store: string): Promise<Worker> {
+  const worker = await createWorker({ store, tasks: [sums], logger: false, telemetry: false })
+  onTestFinished(async () => void (await worker.stop({ drain: false })))
+  return worker
+}
+
+describe('a client in one process and a worker in another', () => {
+  test('the client submits, follows, approves, signals and gets the result; the worker runs the handler', async () => {
+    const database = join(folder(), 'store.db')
+    const program = run(new URL('../processes/only-worker.ts', import.meta.url), database)
+    const processId = (await program.said('ready')).replace('ready ', '')
+    const client = await clientOn(`sqlite:${database}`)
+    expect((await client.workers()).map((worker) => worker.processId)).toEqual([processId])
+
+    const asked = Promise.withResolvers<void>()
+    const heard = client.on('approval.requested', () => asked.resolve())
+    const receipt = await client.submit(review, { repo: 'a/b' }, { labels: { team: 'x' } })
+    await asked.promise
+    heard[Symbol.dispose]()
+    const { approvals } = await client.approvals.list()
+    expect(approvals).toMatchObject([{ taskId: receipt.taskId, key: 'release', artifact: { repo: 'a/b' } }])
+    await client.approvals.approve(approvals[0]?.approvalId ?? '', { by: 'Ada' })
+    await client.signal(receipt, 'go')
+
+    expect(await client.result(receipt)).toEqual({ repo: 'a/b', by: 'Ada' })
+    const types = (await all(client.events(receipt))).map(({ type }) => type)
+    expect(types.at(0)).toBe('task.queued')
+    expect(types.at(-1)).toBe('task.completed')
+    expect((await client.list({ types: ['review'] })).tasks).toMatchObject([{ state: 'completed' }])
+
+    const other = await client.submit('review', { repo: 'c/d' })
+    expect(await client.cancel(other, { reason: 'not needed' })).toBe(true)
+    await expect(client.result(other)).rejects.toMatchObject({ name: 'TaskCanceled' })
+    program.process.kill('SIGTERM')
+    expect(await program.ended).toMatchObject({ code: 0 })
+  })
+})
+
+describe('a client', () => {
+  test('has no workers: what it submits is queued until a worker comes', async () => {
+    const store = file()
+    const client = await clientOn(store)
+    const receipt = await client.submit(sum, { a: 1, b: 2 })
+    expect(await client.workers()).toEqual([])
+    expect(await client.status(receipt)).toMatchObject({ state: 'queued', lane: 'interactive' })
+    expect(await client.explain(receipt)).toMatchObject({ waitsFor: 'worker' })
+    await workerOn(store)
+    expect(await client.result(receipt)).toBe(3)
+    expect(await client.stats()).toMatchObject({ totals: { completed: 1 } })
+  })
+
+  test('checks what is submitted by a contract or a definition, and leaves what is submitted by name to the worker', async () => {
+    const store = file()
+    const client = await clientOn(store)
+    const wrong = { a: 1, b: 'two' } as never
+    for (const task of [sum, sums])
+      expect(await client.submit(task, wrong)).toMatchObject({ accepted: false, reason: 'invalid_payload' })
+    const receipt = await client.submit('sum', wrong)
+    expect(receipt.accepted).toBe(true)
+    await workerOn(store)
+    await expect(client.result(receipt)).rejects.toMatchObject({
+      name: 'TaskFailed',
+      kind: 'schema_mismatch',
+    })
+  })
+
+  test('that was given tasks refuses other types, and checks by name too', async () => {
+    const client = await clientOn('sqlite::memory:', { tasks: [sum] })
+    expect(await client.submit('sun', { a: 1, b: 2 })).toMatchObject({
+      reason: 'unknown_task_type',
+      message: 'type: no task of the type "sun" is defined here, did you mean sum?',
+    })
+    expect(await client.submit(review, { repo: 'a/b' })).toMatchObject({ reason: 'unknown_task_type' })
+    expect(await client.submit('sum', { a: 1 })).toMatchObject({ reason: 'invalid_payload' })
+    expect(await client.submit('sum', { a: 1, b: 2 })).toMatchObject({ accepted: true })
+  })
+
+  test('submits many tasks, and a graph of types of which it knows only the names', async () => {
+    const store = file()
+    const client = await clientOn(store)
+    const [one, two] = await client.submitMany([
+      { task: sum, input: { a: 1, b: 1 } },
+      { task: 'sum', input: { a: 2, b: 2 } },
+    ])
+    const graph = await client.submitGraph({
+      nodes: { first: { task: 'sum', input: { a: 3, b: 3 } }, second: { task: sum, input: { a: 4, b: 4 } } },
+    })
+    await expect(
+      client.submitGraph({ nodes: { a: { task: sum, input: { a: 1 } as never } } }),
+    ).rejects.toThrow("node 'a': the input does not fit task 'sum'")
+    await workerOn(store)
+    expect(await client.result(one)).toBe(2)
+    expect(await client.result(two)).toBe(4)
+    expect(await client.result(graph)).toEqual({ first: 6, second: 8 })
+  })
+
+  test('refuses what is no task type, with the name of the call', async () => {
+    const client = await clientOn('sqlite::memory:')
+    await expect(client.submit({ type: 'sum', input: 5 } as never, 1)).rejects.toMatchObject({
+      code: 'invalid_argument',
+      message: expect.stringContaining("task 'sum': what defineTask or defineContract returns") as string,
+    })
+    await expect(client.submit('$ku0/other', 1)).resolves.toMatchObject({ reason: 'unknown_task_type' })
+  })
+
+  test('names everything that is wrong with its options', async () => {
+    const options = { store: 'sqlite::memory:', workers: 1, tasks: [5], trace: 'yes' } as never
+    await expect(createClient(options)).rejects.toMatchObject({
+      code: 'invalid_config',
+      message: expect.stringMatching(
+        /workers.*no such option[^]*trace[^]*tasks\[0\]: what defineContract/,
+      ) as string,
+    })
+  })
+
+  test('takes no submission once it is closed, and whoever waits is told', async () => {
+    const client = await createClient({ store: 'sqlite::memory:', logger: false })
+    const receipt = await client.submit(sum, { a: 1, b: 2 })
+    const waiting = client.result(receipt)
+    waiting.catch(() => {})
+    await Promise.all([client.close(), client.close()])
+    await expect(waiting).rejects.toMatchObject({ code: 'store_closed', message: 'the client was closed' })
+    await expect(client.submit(sum, { a: 1, b: 2 })).rejects.toMatchObject({
+      code: 'shutdown',
+      message: 'the client was closed: it takes no more submissions',
+    })
+    await expect(client.stats()).rejects.toMatchObject({ code: 'store_closed' })
+  })
+
+  test('leaves a store open that was opened elsewhere, and is its only holder', async () => {
+    const { config } = parseExecutionConfig({})
+    const store = await openStore('sqlite::memory:', { config, thread: false })
+    onTestFinished(() => store.close())
+    const client = await createClient({ store, logger: false })
+    await expect(createRuntime({ store, tasks: [sums], logger: false })).rejects.toThrow(
+      'no other runtime has',
+    )
+    const receipt = await client.submit(sum, { a: 1, b: 2 })
+    await client.close()
+    await using runtime = await createRuntime({ store, tasks: [sums], logger: false, telemetry: false })
+    expect(await runtime.result(receipt)).toBe(3)
+  })
+})
+
+describe('schedules', () => {
+  test('a client puts and triggers them; they are fired where workers run', async () => {
+    const environment = virtualEnvironment()
+    const { config } = parseExecutionConfig({})
+    const url = file()
+    const pass = (ms: number) => elapse(environment, ms)
+    const open = async () => {
+      const store = await openStore(url, { config, environment, checked: false })
+      onTestFinished(async () => {
+        const closed = store.close()
+        // Of two on one file each needs time to write.
+        await pass(2_000)
+        await closed
+      })
+      return store
+    }
+    const client = await clientOn(await open(), { environment })
+    await client.schedules.put('often', { everyMs: 5_000 }, sum, { a: 1, b: 1 })
+    await pass(5_001)
+    expect((await client.list()).tasks).toEqual([])
+    expect(await client.schedules.trigger('often')).toMatchObject({ accepted: true })
+
+    const worker = await createWorker({
+      store: await open(),
+      tasks: [sums],
+      environment,
+      logger: false,
+      telemetry: false,
+    })
+    await pass(1_000)
+    await pass(1_000)
+    const { tasks } = await client.list()
+    expect(tasks.map(({ state }) => state)).toEqual(['completed', 'completed'])
+    expect(await client.schedules.get('often')).toMatchObject({ task: 'sum' })
+    const stopped = worker.stop({ drain: false })
+    await pass(2_000)
+    expect(await stopped).toEqual({ drained: true, released: 0 })
+  })
+})
+
+describe('a worker', () => {
+  test('runs what handlers submit, and gives its task back when it stops', async () => {
+    const store = file()
+    const parent = defineTask({ type: 'parent', input: z.null() }, async (ctx) =>
+      ctx.call('child', sums, { a: 1, b: 1 }),
+    )
+    const begun = Promise.withResolvers<void>()
+    const endless = defineTask({ type: 'endless', input: z.null() }, async (ctx) => {
+      begun.resolve()
+      await new Promise((_, stop) =>
+        ctx.signal.addEventListener('abort', () => stop(ctx.signal.reason as Error)),
+      )
+    })
+    const client = await clientOn(store)
+    const worker = await createWorker({
+      store,
+      tasks: [parent, sums, endless],
+      logger: false,
+      telemetry: false,
+    })
+    expect(await client.result(await client.submit(parent, null))).toBe(2)
+    const receipt = await client.submit(endless, null)
+    await begun.promise
+    expect(await worker.stats()).toMatchObject({ running: 1, inFlight: 1, leaked: 0 })
+    expect(await worker.stop({ drain: false })).toEqual({ drained: false, released: 1 })
+    expect(await client.status(receipt)).toMatchObject({ state: 'queued', attempt: 1 })
+    expect(() => worker.on('task.*', () => {})).toThrow('the worker was stopped')
+  })
+
+  test('has one worker at least, and no options of a client', async () => {
+    const options = { store: 'sqlite::memory:', tasks: [sums], workers: 0, evaluation: {} } as never
+    await expect(createWorker(options)).rejects.toMatchObject({
+      code: 'invalid_config',
+      message: expect.stringMatching(
+        /evaluation.*no such option[^]*workers: a whole number from 1/,
+      ) as string,
+    })
+  })
+})
+
+test('a runtime is a client and a worker: what takes a client takes a runtime', async () => {
+  const runtime = await createRuntime({
+    store: 'sqlite::memory:',
+    tasks: [sums],
+    logger: false,
+    telemetry: false,
+  })
+  const total = async (client: Client) => client.result(await client.submit(sum, { a: 20, b: 22 }))
+  expect(await total(runtime)).toBe(42)
+  expectTypeOf(runtime).toExtend<Client>()
+  expectTypeOf(runtime).toExtend<Worker>()
+  await runtime.close()
+  expect(await runtime.stop()).toEqual({ drained: true, released: 0 })
+})
+
+test('a contract types what is submitted and what comes back, and its handler', async () => {
+  const client = await clientOn('sqlite::memory:')
+  const receipt = await client.submit(sum, { a: 1, b: 2 })
+  expectTypeOf(receipt).toEqualTypeOf<Receipt<number>>()
+  expectTypeOf(() => client.result(receipt)).returns.resolves.toEqualTypeOf<number>()
+  // @ts-expect-error: b is missing
+  void (() => client.submit(sum, { a: 1 }))
+  // @ts-expect-error: the contract's output is a number
+  void (() => defineTask(sum, () => 'three'))
+  expect(() => defineContract({ type: '$ku0/own', input: z.null() })).toThrow("does not begin with '$ku0/'")
+  expect(() => defineContract({ type: 'a' } as never)).toThrow("task 'a': input: a schema")
+})

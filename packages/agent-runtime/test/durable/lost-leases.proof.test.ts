@@ -1,0 +1,1 @@
+import './lost-leases.test.ts'

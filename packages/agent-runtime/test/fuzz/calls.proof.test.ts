@@ -1,0 +1,1 @@
+import './calls.test.ts'
