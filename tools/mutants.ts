@@ -6,7 +6,7 @@ import { fork } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
-import { startVitest } from 'vitest/node'
+import { createVitest } from 'vitest/node'
 import { type Mutant, mutants } from './mutants/list.ts'
 import { edited, mutating } from './mutants/plugin.ts'
 
@@ -72,10 +72,12 @@ async function plant(some: readonly Mutant[]): Promise<Outcome> {
     const text = readFileSync(resolve(workspace, file), 'utf8')
     edits.reduce((left, [find, replace]) => edited(left, find, replace, name), text)
   }
+  await using bed = await seedbed()
   const survivors: string[] = []
   for (const mutant of some) {
     const began = performance.now()
-    const { failed, passed } = await run(mutant)
+    const [file, name] = mutant.killedBy
+    const { failed, passed } = await bed.run(file, name, mutant)
     const killed = failed > 0
     if (!killed) survivors.push(mutant.name)
     const seconds = ((performance.now() - began) / 1000).toFixed(1)
@@ -83,49 +85,45 @@ async function plant(some: readonly Mutant[]): Promise<Outcome> {
       `${killed ? 'killed  ' : 'SURVIVED'} ${seconds.padStart(5)} s  ${mutant.name}: ${failed} of ${failed + passed} tests fail`,
     )
   }
-  return { survivors, ...(await baseline(some)) }
-}
-
-function run(mutant: Mutant) {
-  const [file, name] = mutant.killedBy
-  return runTests([file], name, [mutating(mutant)])
-}
-
-/** The same tests on the sources as they are. */
-async function baseline(all: readonly Mutant[]) {
-  const byFile = Map.groupBy(all, ({ killedBy: [file] }) => file)
+  // The same tests on the sources as they are.
   const sum = { passed: 0, failed: 0 }
-  for (const [file, those] of byFile) {
+  for (const [file, those] of Map.groupBy(some, ({ killedBy }) => killedBy[0])) {
     const names = new Set(those.map(({ killedBy: [, name] }) => name))
-    const { passed, failed } = await runTests([file], [...names].join('|'), [])
+    const { passed, failed } = await bed.run(file, [...names].join('|'))
     sum.passed += passed
     sum.failed += failed
   }
-  return sum
+  return { survivors, ...sum }
 }
 
-async function runTests(files: string[], name: string, plugins: ReturnType<typeof mutating>[]) {
-  const vitest = await startVitest(
+/** One Vitest for all mutants: what is loaded is read and compiled once, but for the file that a mutant changes. */
+async function seedbed() {
+  let planted: Mutant | undefined
+  const vitest = await createVitest(
     'test',
-    files,
-    {
-      root: workspace,
-      watch: false,
-      reporters: [{}],
-      // A module kept from another run would be without the fault, or with another's.
-      fsModuleCache: false,
-      testNamePattern: name,
-    },
-    { plugins },
+    { root: workspace, config: resolve(import.meta.dirname, 'mutants/vitest.config.ts'), watch: false },
+    { plugins: [mutating(() => planted)] },
   )
-  const sum = { passed: 0, failed: 0 }
-  for (const module of vitest.state.getTestModules())
-    for (const test of module.children.allTests()) {
-      const { state } = test.result()
-      if (state === 'passed') sum.passed += 1
-      if (state === 'failed') sum.failed += 1
-    }
-  await vitest.close()
-  process.exitCode = 0
-  return sum
+  return {
+    /** Runs the tests of a file that have such names, with a mutant or without. */
+    async run(file: string, name: string, mutant?: Mutant) {
+      for (const changed of [planted, mutant])
+        if (changed !== undefined) vitest.invalidateFile(resolve(workspace, changed.file))
+      planted = mutant
+      vitest.setGlobalTestNamePattern(new RegExp(name))
+      const specifications = await vitest.globTestSpecifications([file])
+      const files = new Set(specifications.map(({ moduleId }) => moduleId))
+      const { testModules } = await vitest.runTestSpecifications(specifications)
+      // Vitest returns the modules of earlier runs as well: a failure there says nothing about this mutant.
+      const states = testModules
+        .filter(({ moduleId }) => files.has(moduleId))
+        .flatMap((module) => [...module.children.allTests()].map((test) => test.result().state))
+      process.exitCode = 0
+      return {
+        passed: states.filter((state) => state === 'passed').length,
+        failed: states.filter((state) => state === 'failed').length,
+      }
+    },
+    [Symbol.asyncDispose]: () => vitest.close(),
+  }
 }

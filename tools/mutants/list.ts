@@ -226,7 +226,10 @@ export const mutants: readonly Mutant[] = [
         'const isLate = isA(reason, TimeoutError) && given.tried < 0',
       ],
     ],
-    killedBy: ['packages/agent-runtime/test/durable/in-doubt.test.ts', 'ran out of time is in doubt'],
+    killedBy: [
+      'packages/agent-runtime/test/durable/step-moves.test.ts',
+      'so is a try that ran out of time',
+    ],
   },
   {
     name: '12.4 what memos answered before the time of a race was over does not count',
@@ -437,7 +440,7 @@ export const mutants: readonly Mutant[] = [
     name: 'B07 a holder hears of the end of its lease when it comes, not before',
     file: `${persistence}engine/held-leases.ts`,
     edits: [['const margin = this.config.leaseTtlMs / 10', 'const margin = 0']],
-    killedBy: ['packages/agent-runtime-persistence/test/two-stores.test.ts', 'B07'],
+    killedBy: ['packages/agent-runtime-persistence/test/two-stores.proof.test.ts', 'B07'],
   },
   {
     name: 'D25 a copy that is restored goes on as the store it was made of',
