@@ -4,17 +4,17 @@
 //
 // --proof: the long ones, `*.proof.test.ts`, and not the quick ones. A FILE is run whichever it is.
 // A literal `--`, which pnpm hands through, is dropped. A run in which no test ran has failed.
-// The environment variable TEST_CPU_SECONDS is what a file may take of the processors, with the processes that it starts; a run in which one takes more
-// has failed.
+// A whole run of the quick tests fails when one file takes more than its share of the processors, with the processes that it starts:
+// tools/cpu/share.ts. The environment variable TEST_CPU_SECONDS sets a limit in seconds for every file of any run.
 // What was skipped is named at the end. The environment variable TEST_REPORT names a file for the counts and the names, as JSON.
 import { writeFileSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { startVitest, type TestModule } from 'vitest/node'
+import { shareOf } from './cpu/share.ts'
 import { cpuOf, showCpu } from './cpu/show.ts'
 import { showSkipped, type SkippedTest } from './skipped-tests.ts'
 
-const limit = Number(process.env['TEST_CPU_SECONDS'] ?? Infinity)
 const usage = 'usage: test [FILE...] [--grep TEXT | -t TEXT] [--watch] [--proof]'
 const workspace = resolve(import.meta.dirname, '..')
 
@@ -45,9 +45,9 @@ if (!flags.watch) {
     ...count(modules, vitest.state.getUnhandledErrors().length),
     skipped: skippedTests.length,
   }
-  const report = process.env['TEST_REPORT']
-  if (report !== undefined) writeFileSync(report, `${JSON.stringify({ ...counts, skippedTests })}\n`)
   const cpu = cpuOf(modules)
+  const report = process.env['TEST_REPORT']
+  if (report !== undefined) writeFileSync(report, `${JSON.stringify({ ...counts, skippedTests, cpu })}\n`)
   console.log(showCpu(cpu))
   console.log(showSkipped(skippedTests))
   if (counts.passed + counts.failed === 0) {
@@ -55,10 +55,13 @@ if (!flags.watch) {
       flags.grep === undefined ? 'No test ran.' : `No test ran: none is named like "${flags.grep}".`,
     )
   }
+  const isWhole =
+    !flags.proof && files.length === 0 && flags.grep === undefined && process.cwd() === workspace
+  const limit = Number(process.env['TEST_CPU_SECONDS'] ?? (isWhole ? shareOf(cpu) : Infinity))
   const slow = cpu.filter(({ seconds }) => seconds > limit)
   for (const { file, seconds } of slow) {
     console.error(
-      `${file} took ${seconds.toFixed(1)} s of the processors, ${limit} s are allowed: make its tests cheaper, or move them to a *.proof.test.ts`,
+      `${file} took ${seconds.toFixed(1)} s of the processors, ${limit.toFixed(1)} s are allowed: make its tests cheaper, or move them to a *.proof.test.ts`,
     )
   }
   if (counts.passed === 0 || counts.failed > 0 || slow.length > 0) process.exitCode = 1

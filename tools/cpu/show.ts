@@ -3,7 +3,7 @@ import type { TestModule } from 'vitest/node'
 
 const workspace = resolve(import.meta.dirname, '../..')
 
-interface FileCpu {
+export interface FileCpu {
   /** From the root of the workspace. */
   readonly file: string
   readonly seconds: number

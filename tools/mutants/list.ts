@@ -226,10 +226,7 @@ export const mutants: readonly Mutant[] = [
         'const isLate = isA(reason, TimeoutError) && given.tried < 0',
       ],
     ],
-    killedBy: [
-      'packages/agent-runtime/test/durable/step-moves.test.ts',
-      'so is a try that ran out of time',
-    ],
+    killedBy: ['packages/agent-runtime/test/durable/step-moves.test.ts', 'so is a try that ran out of time'],
   },
   {
     name: '12.4 what memos answered before the time of a race was over does not count',

@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { shareOf } from '../cpu/share.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 
@@ -31,6 +32,7 @@ test('what was skipped is counted and named, on the terminal and in the report',
       file: expect.stringMatching(/some\.test\.ts$/),
       name,
     })),
+    cpu: [{ file: expect.stringMatching(/some\.test\.ts$/), seconds: expect.any(Number) }],
   })
   expect(said).toMatch(/\nskipped: 4\n {2}\S*some\.test\.ts > a store > syncs\n/)
   expect(said).toMatch(/some\.test\.ts > later\n$/)
@@ -44,7 +46,13 @@ test('a file that takes more of the processors than is allowed fails the run, an
   const { code, said, complaint } = start(busy, { TEST_CPU_SECONDS: '1' })
   expect(code).toBe(1)
   expect(said).toMatch(/\nprocessor time: [\d.]+ s in 1 files, most of it in\n/)
-  expect(complaint).toMatch(/some\.test\.ts took [\d.]+ s of the processors, 1 s are allowed/)
+  expect(complaint).toMatch(/some\.test\.ts took [\d.]+ s of the processors, 1\.0 s are allowed/)
+})
+
+test('in a whole run a file may take 3 s, or more where all files take long', () => {
+  const files = (...seconds: number[]) => seconds.map((it) => ({ file: 'some.test.ts', seconds: it }))
+  expect(shareOf(files(1, 2, 4))).toBe(3)
+  expect(shareOf(files(100, 200, 100))).toBeCloseTo(6.8)
 })
 
 export function run(tests: string, ...args: string[]) {

@@ -1,0 +1,111 @@
+// Runs everything that must hold before a change lands, after an install. The last line is `N passed, N failed`: every test, and one for
+// each stage.
+//
+//   node tools/ci.ts [--nightly] [--seed N] [--only TEXT]
+//
+// --nightly: the long versions of what draws its cases; --seed: the first simulated life, so that each night plays others.
+// --only: the stages whose name holds the text.
+import { spawn } from 'node:child_process'
+import { createWriteStream, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { availableParallelism, tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { finished } from 'node:stream/promises'
+import { parseArgs } from 'node:util'
+import { type Scenario, toMeasureAgain } from './ci/measure-again.ts'
+import { inOrder } from './ci/side-by-side.ts'
+import { type Stage, stagesOf } from './ci/stages.ts'
+
+const workspace = resolve(import.meta.dirname, '..')
+const { values: flags } = parseArgs({
+  options: {
+    nightly: { type: 'boolean', default: false },
+    seed: { type: 'string', default: '1' },
+    only: { type: 'string', default: '' },
+  },
+})
+const minutes = flags.nightly ? 240 : 30
+const logs = mkdtempSync(join(tmpdir(), 'ci-'))
+process.once('exit', () => rmSync(logs, { recursive: true, force: true }))
+
+const counts = { passed: 0, failed: 0 }
+const testReports: string[] = []
+const began = performance.now()
+const stages = stagesOf(flags.nightly ? 'nightly' : 'landing', Number(flags.seed))
+const chosen = stages.filter(({ name }) => name.includes(flags.only))
+await inOrder(chosen, availableParallelism(), run)
+if (testReports.length > 0) {
+  const reports = testReports.map((file) => `'${file}'`).join(' ')
+  const name = 'no rule rests on a skipped test'
+  await run({ name, command: `node tools/skipped-tests.ts ${reports} | tee /dev/stderr` })
+}
+console.log(`all in ${seconds(began)} s`)
+console.log(`${counts.passed} passed, ${counts.failed} failed`)
+process.exitCode = counts.failed > 0 || counts.passed === 0 ? 1 : 0
+
+/** Runs a stage to its end, says how it went, and counts it. */
+async function run(stage: Stage): Promise<void> {
+  const started = performance.now()
+  const log = join(logs, stage.name.replaceAll(' ', '-'))
+  const testReport = `${log}.json`
+  const env = stage.hasTests === true ? { TEST_REPORT: testReport } : {}
+  let code = await execute(stage.command, log, env)
+  for (let more = 2; code !== 0 && more > 0 && stage.measures !== undefined; more -= 1) {
+    const missed = scenariosIn(stage.measures)
+    const again = toMeasureAgain(missed)
+    if (again.length === 0) break
+    for (const { id, reason } of missed.filter((it) => again.includes(it.id)))
+      console.log(`measured again: ${id}: ${reason}`)
+    code = await execute(`${stage.command} ${again.map((id) => `--only ${id}`).join(' ')}`, log, env)
+  }
+  if (stage.hasTests === true && existsSync(testReport)) {
+    testReports.push(testReport)
+    const { passed, failed } = JSON.parse(readFileSync(testReport, 'utf8')) as typeof counts
+    counts.passed += passed
+    counts.failed += failed
+  }
+  counts[code === 0 ? 'passed' : 'failed'] += 1
+  const took = `${seconds(started)} s`.padStart(7)
+  if (code === 0) console.log(`ok      ${took}  ${stage.name}`)
+  else {
+    const text = readFileSync(log, 'utf8').trimEnd().split('\n').slice(-150).join('\n')
+    console.log(`FAILED  ${took}  ${stage.name}: ${stage.command}\n${text}`)
+  }
+}
+
+/** The exit code; 124 for a command that was ended because it took too long. */
+async function execute(command: string, log: string, env: Readonly<Record<string, string>>): Promise<number> {
+  const file = createWriteStream(log)
+  const child = spawn('bash', ['-c', command], {
+    cwd: workspace,
+    // A group of its own, so that a stage that hangs ends with all that it has started.
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, NO_COLOR: '1', npm_config_loglevel: 'error', ...env },
+  })
+  child.stdout.pipe(file, { end: false })
+  child.stderr.pipe(file, { end: false })
+  let isLate = false
+  const timer = setTimeout(() => {
+    isLate = true
+    if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
+  }, minutes * 60_000)
+  const code = await new Promise<number>((ended) => {
+    child.once('error', () => ended(127))
+    child.once('close', (status) => ended(status ?? 1))
+  })
+  clearTimeout(timer)
+  if (isLate) file.write(`\nended after ${minutes} minutes\n`)
+  file.end()
+  await finished(file)
+  return isLate ? 124 : code
+}
+
+function scenariosIn(report: string): readonly Scenario[] {
+  const file = join(workspace, report)
+  if (!existsSync(file)) return []
+  return (JSON.parse(readFileSync(file, 'utf8')) as { scenarios: Scenario[] }).scenarios
+}
+
+function seconds(since: number): number {
+  return Math.round((performance.now() - since) / 1000)
+}

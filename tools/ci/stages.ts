@@ -1,0 +1,85 @@
+/** One thing that must hold before a change lands: a command that ends with 0. */
+export interface Stage {
+  readonly name: string
+  /** Run by bash at the root of the workspace. */
+  readonly command: string
+  /** How many cores it keeps busy. Stages run beside each other while the machine has as many. Default: all of them, so it runs alone. */
+  readonly cores?: number
+  /** Runs quick or long tests: each test counts, and skipped ones are looked at afterwards. */
+  readonly hasTests?: boolean
+  /** Writes the gym's report: scenarios that missed nothing but times or rates are measured again. */
+  readonly measures?: string
+}
+
+/** `landing`: before each change. `nightly`: the long versions of what draws its cases. */
+export type Length = 'landing' | 'nightly'
+
+const pnpm = 'npx -y pnpm@12.21.0'
+const gym = `${pnpm} --filter @ku0/agent-gym gym:run --`
+const report = 'packages/agent-gym/reports/q4-execution-scale.json'
+
+/** In the order in which they start. What a later stage reads, an earlier one that runs alone has written. */
+export function stagesOf(length: Length, seed = 1): readonly Stage[] {
+  const pick = <T>(landing: T, nightly: T): T => (length === 'landing' ? landing : nightly)
+  const seeds = `${seed}..${seed + pick(300, 20_000) - 1}`
+  return [
+    { name: 'types', command: `${pnpm} exec tsc -b` },
+    { name: 'format', command: `${pnpm} exec oxfmt --check`, cores: 1 },
+    { name: 'lint and the bans', command: `${pnpm} exec oxlint`, cores: 1 },
+    { name: 'dead code', command: `${pnpm} exec knip`, cores: 1 },
+    { name: 'the public API is as recorded', command: `${pnpm} check:api`, cores: 1 },
+    {
+      name: 'the README names its two commands',
+      command: `grep -qxF '${pnpm} gym' README.md && grep -qxF '${pnpm} test' README.md`,
+      cores: 0,
+    },
+    // Times are measured on a machine that does nothing else.
+    {
+      name: 'the gym',
+      command: `${gym} --suite easy --category execution-scale --benchmarks packages/agent-gym/benchmarks/q4 --report ${report}`,
+      measures: report,
+    },
+    {
+      name: 'the README command of the gym',
+      command: `${pnpm} gym --only backpressure-bounds && test -s ${report}`,
+    },
+    {
+      name: 'promises with a figure',
+      command: `${pnpm} promises${pick(' --restarts 0 --cancels 0', '')}`,
+    },
+    { name: 'the quick tests', command: `${pnpm} test`, hasTests: true },
+    { name: 'the long tests', command: `${pnpm} test:proof`, hasTests: true },
+    { name: 'planted faults are noticed', command: `${pnpm} mutants` },
+    { name: 'the simulation', command: `${pnpm} sim --seeds ${seeds}` },
+    { name: 'code blocks of the documentation', command: `${pnpm} check:docs`, cores: 1 },
+    { name: 'packed packages', command: `${pnpm} check:packages`, cores: 1 },
+    { name: 'kills', command: `${pnpm} kills --kills ${pick(60, 1_000)}`, cores: 1 },
+    {
+      name: 'races',
+      command: `${pnpm} races --cancels ${pick(400, 10_000)} --stops ${pick(12, 500)} --histories ${pick(2, 30)}`,
+      cores: 1,
+    },
+    { name: 'a soak', command: `${pnpm} soak ${pick('--tasks 4000', '--minutes 30')}`, cores: 1 },
+    {
+      name: 'tests by name in one package',
+      command: `${pnpm} --filter @ku0/agent-runtime test -- --grep "execution"`,
+      cores: 1,
+    },
+    { name: 'a filter that matches nothing fails', command: `! ${pnpm} --filter @ku0/nope test`, cores: 1 },
+    {
+      name: 'a name that no test has fails',
+      command: `! ${pnpm} --filter @ku0/agent-runtime test -- --grep 'no test has this name'`,
+      cores: 1,
+    },
+    // A short one is among the long tests.
+    ...pick(
+      [],
+      [
+        {
+          name: 'everybody at once',
+          command: `AT_ONCE_SECONDS=300 ${pnpm} --filter @ku0/agent-runtime-persistence test --proof everybody-at-once`,
+        },
+      ],
+    ),
+  ]
+}

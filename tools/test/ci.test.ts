@@ -1,0 +1,70 @@
+import { describe, expect, test } from 'vitest'
+import { toMeasureAgain } from '../ci/measure-again.ts'
+import { inOrder } from '../ci/side-by-side.ts'
+import { stagesOf } from '../ci/stages.ts'
+
+describe('stages side by side', () => {
+  test('start in order, as many at once as there are cores, and one that asks for all of them runs alone', async () => {
+    const said: string[] = []
+    const ends = new Map<string, () => void>()
+    const jobs = [
+      { name: 'a', cores: 1 },
+      { name: 'b', cores: 1 },
+      { name: 'c', cores: 1 },
+      { name: 'alone' },
+      { name: 'd', cores: 1 },
+    ]
+    const all = inOrder(jobs, 2, ({ name }) => {
+      said.push(name)
+      return new Promise((ended) => ends.set(name, ended))
+    })
+    const end = async (name: string) => {
+      ends.get(name)?.()
+      for (let turn = 0; turn < 10; turn += 1) await Promise.resolve()
+    }
+    expect(said).toEqual(['a', 'b'])
+    await end('b')
+    expect(said).toEqual(['a', 'b', 'c'])
+    await end('c')
+    expect(said).toEqual(['a', 'b', 'c'])
+    await end('a')
+    expect(said).toEqual(['a', 'b', 'c', 'alone'])
+    await end('alone')
+    expect(said).toEqual(['a', 'b', 'c', 'alone', 'd'])
+    await end('d')
+    await all
+  })
+
+  test('run on one core, whatever they ask for', async () => {
+    const said: number[] = []
+    await inOrder([{ cores: 2 }, { cores: 0 }, {}], 1, async ({ cores }) => void said.push(cores ?? -1))
+    expect(said).toEqual([2, 0, -1])
+  })
+})
+
+describe('scenarios are measured again', () => {
+  const scenario = (id: string, ...missed: string[]) => ({
+    id,
+    pass: missed.length === 0,
+    expectations: [{ pass: true, unit: 'tasks' }, ...missed.map((unit) => ({ pass: false, unit }))],
+  })
+
+  test('where times and rates are all that they missed', () => {
+    const scenarios = [scenario('fine'), scenario('slow', 'ms'), scenario('slower', 'ms', 'tasks/s')]
+    expect(toMeasureAgain(scenarios)).toEqual(['slow', 'slower'])
+  })
+
+  test('but not when any of them missed something else, or failed for no expectation', () => {
+    expect(toMeasureAgain([scenario('slow', 'ms'), scenario('wrong', 'tasks')])).toEqual([])
+    expect(toMeasureAgain([{ id: 'broken', pass: false, expectations: [] }])).toEqual([])
+    expect(toMeasureAgain([])).toEqual([])
+  })
+})
+
+test('a night runs the stages of a landing, longer', () => {
+  const landing = stagesOf('landing')
+  const nightly = stagesOf('nightly', 20_001)
+  expect(nightly.map(({ name }) => name)).toEqual(expect.arrayContaining(landing.map(({ name }) => name)))
+  expect(nightly.find(({ name }) => name === 'the simulation')?.command).toMatch(/ 20001\.\.40000$/)
+  expect(landing.find(({ name }) => name === 'the simulation')?.command).toMatch(/ 1\.\.300$/)
+})
