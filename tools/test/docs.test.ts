@@ -8,6 +8,7 @@ import { untold } from '../../packages/agent-runtime-persistence/test/untold.ts'
 import { exitCodes } from '../../packages/agent-runtime/src/index.ts'
 import { tellers } from '../../packages/agent-runtime/test/replay/tellers.ts'
 import { conditionOf } from '../conditional-tests.ts'
+import { pagesToWrite, statement } from '../evidence.ts'
 import { provenPages, references, ruledPages } from '../references.ts'
 
 const root = resolve(import.meta.dirname, '../..')
@@ -207,6 +208,29 @@ describe('figures that stand in other pages, too, are those of the evidence', ()
     ['docs/reliability.md', `[The last ones](evidence/stryker.md): ${noticed}`],
   ])('%s: %s', (page, figure) => {
     expect(read(page).includes(figure), `${page} says: ${figure}`).toBe(true)
+  })
+
+  test('each page says which long runs are of the present sources', () => {
+    for (const { page, now, right } of pagesToWrite())
+      expect(now === right, `${page} is as 'pnpm evidence' writes it`).toBe(true)
+  })
+
+  test('a long run is of the present sources as long as their digest is the same', () => {
+    const lives = [
+      { first: 1, last: 1_000, commit: 'a, sources 12' },
+      { first: 1_001, last: 1_500, commit: 'b, sources 34' },
+    ]
+    const pages = new Map([
+      ['kills', '| commit | c, sources 34 |'],
+      ['soak', '| commit | d |'],
+    ])
+    expect(statement('34', lives, pages, 'evidence')).toBe(
+      [
+        '- [simulation](evidence/simulation.md): 1 500 lives, 500 of them on the present sources',
+        '- on the present sources: [kills](evidence/kills.md)',
+        '- on earlier sources: [soak](evidence/soak.md)',
+      ].join('\n'),
+    )
   })
 
   test('and nothing was lost, repeated or broken', () => {

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { cpus, loadavg, release, totalmem, type } from 'node:os'
 import Database from 'better-sqlite3'
+import { sourcesDigest } from './sources.ts'
 
 /** What a page of evidence says of a run beside its figures: what was checked out, when and on what it ran, how long, and beside how much. */
 export function circumstances({
@@ -42,10 +43,13 @@ export function versionsNow(): string {
   }
 }
 
-/** What is checked out now, and whether it is all of it; the page that is being written does not count. */
+/**
+ * What is checked out now, and whether it is all of it; the page that is being written does not count. Ends with the digest of the sources, by which
+ * `tools/evidence.ts` knows later whether the page still speaks of them.
+ */
 export function currentCommit(): string {
   const changes = git('status', '--porcelain', '--', ':/', ':(top,exclude)docs/evidence')
-  return git('rev-parse', 'HEAD') + (changes === '' ? '' : ', with changes')
+  return `${git('rev-parse', 'HEAD')}${changes === '' ? '' : ', with changes'}, sources ${sourcesDigest()}`
 }
 
 /** A table in Markdown. */
