@@ -11,7 +11,7 @@ import { type Figure, type Measured, missesIn } from '../src/promises/figures.ts
 import { judgeFollowing, measureFollowing, type Seen } from '../src/promises/follow.ts'
 import { judgeOrder, measureOrder, type OrderLog } from '../src/promises/order.ts'
 import { orderScript } from '../src/promises/order-script.ts'
-import { measureRestart } from '../src/promises/restart.ts'
+import { measureRestart, slowness } from '../src/promises/restart.ts'
 import { measureTakeover } from '../src/promises/takeover.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'promises-test-'))
@@ -33,6 +33,10 @@ describe('promises with a figure, measured on real processes', { timeout: 120_00
     const measured = await measureRestart({ restarts: 1, inFlight: 20 }, means)
     expect(missesButTimes(measured)).toEqual([])
     expect(times(measured).filter((ms) => ms === null || ms > 30_000)).toEqual([])
+  })
+
+  test('R5 the bar of a restart is longer where plain SQLite is slower, and never shorter', () => {
+    expect([null, 220_000, 110_000, 55_000].map(slowness)).toEqual([1, 1, 1, 2])
   })
 
   test('R5 another process takes over the tasks of one that is stopped', async () => {

@@ -3,9 +3,20 @@ import { spreadOf } from '../measure/statistics.ts'
 import type { Measured } from './figures.ts'
 import { type Means, runsOf, scenarioNamed } from './scenario-runs.ts'
 
+/** What plain SQLite does where the bars hold as they are, in tasks a second: as in the scenario `resume-1000`. */
+const usualRate = 110_000
+
+/**
+ * By how much a bar in milliseconds is longer on a machine on which plain SQLite, measured in the same run, does that many tasks a second: never
+ * shorter, and as it is where nothing was measured.
+ */
+export function slowness(rate: number | null): number {
+  return rate === null ? 1 : Math.max(1, usualRate / rate)
+}
+
 /**
  * Kills a process with so many tasks in flight, each inside a step, and starts it again, so often: from the start of the new process, its loading
- * included, to the first new step of each task. Source: `docs/reliability.md` 3.9.
+ * included, to the first new step of each task. Where plain SQLite is slower than usual in the same runs, the bars are longer in proportion. Source: `docs/reliability.md` 3.9.
  */
 export async function measureRestart(
   { restarts, inFlight }: { readonly restarts: number; readonly inFlight: number },
@@ -28,6 +39,9 @@ export async function measureRestart(
   const found = runs.flatMap(resumes)
   // A task that never took a new step did so in infinite time.
   const times = spreadOf(found.map(({ ms }) => ms ?? Infinity))
+  const rates = runs.flatMap(({ sqliteRate }) => sqliteRate ?? [])
+  const rate = spreadOf(rates)?.p50 ?? null
+  const longer = slowness(rate)
   return {
     promise: 'R5 restart',
     figures: [
@@ -43,15 +57,16 @@ export async function measureRestart(
         what: 'from the start to the first new step, p95',
         value: times?.p95 ?? null,
         unit: 'ms',
-        bar: { atMost: 1_000 },
+        bar: { atMost: 1_000 * longer },
       },
       {
         what: 'from the start to the first new step, p99',
         value: times?.p99 ?? null,
         unit: 'ms',
-        bar: { atMost: 2_000 },
+        bar: { atMost: 2_000 * longer },
       },
       { what: 'from the start to the first new step, longest', value: times?.max ?? null, unit: 'ms' },
+      { what: 'plain SQLite beside it, p50', value: rate, unit: 'tasks/s' },
     ],
     faults,
   }
