@@ -434,6 +434,12 @@ export const mutants: readonly Mutant[] = [
     killedBy: ['packages/agent-runtime-persistence/test/durability.test.ts', 'T7'],
   },
   {
+    name: '5.8 tasks in states that nobody named are canceled, too',
+    file: `${core}task/cancel.ts`,
+    edits: [['(states?.includes(state) ?? true)', 'true']],
+    killedBy: ['packages/agent-runtime-persistence/test/conformance.test.ts', 'in the states that are named'],
+  },
+  {
     name: 'B07 a holder hears of the end of its lease when it comes, not before',
     file: `${persistence}engine/held-leases.ts`,
     edits: [['const margin = this.config.leaseTtlMs / 10', 'const margin = 0']],

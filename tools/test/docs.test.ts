@@ -220,11 +220,11 @@ describe('figures that stand in other pages, too, are those of the evidence', ()
       { first: 1, last: 1_000, commit: 'a, sources 12' },
       { first: 1_001, last: 1_500, commit: 'b, sources 34' },
     ]
-    const pages = new Map([
+    const evidencePages = new Map([
       ['kills', '| commit | c, sources 34 |'],
       ['soak', '| commit | d |'],
     ])
-    expect(statement('34', lives, pages, 'evidence')).toBe(
+    expect(statement('34', lives, evidencePages, 'evidence')).toBe(
       [
         '- [simulation](evidence/simulation.md): 1 500 lives, 500 of them on the present sources',
         '- on the present sources: [kills](evidence/kills.md)',

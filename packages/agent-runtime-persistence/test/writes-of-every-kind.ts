@@ -207,6 +207,10 @@ export const deeds: { readonly [K in WriteKind]: (scene: Scene) => Promise<Deed<
     const { taskId } = (await family(scene)).parent
     return { write: { kind: 'cancel', taskId, reason: 'enough' }, answer: { canceled: true } }
   },
+  cancelMany: async (scene) => {
+    const { parent, child } = await family(scene)
+    return { write: { kind: 'cancelMany', taskIds: [child.taskId, parent.taskId] }, answer: { canceled: 2 } }
+  },
   signal: async (scene) => {
     const { taskId, workerId } = (await family(scene)).parent
     scene.free(workerId)

@@ -11,6 +11,9 @@ export type {
 } from './options.ts'
 export { MAX_WORKERS } from './checked-options.ts'
 export type {
+  CanceledMany,
+  CancelFilter,
+  CancelManyOptions,
   CancelOptions,
   Client,
   FollowOptions,

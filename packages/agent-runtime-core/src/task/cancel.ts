@@ -1,5 +1,5 @@
 import { isFinal } from './states.ts'
-import type { OutcomeOf } from '../store/port.ts'
+import type { OutcomeOf, Write } from '../store/port.ts'
 import { tellParent } from '../child/spawn.ts'
 import { dequeue, hold } from '../queue/stream.ts'
 import { endLease, notice } from '../lease/fence.ts'
@@ -20,6 +20,21 @@ export function cancel(ws: WorkingSet, it: { taskId: string; reason?: string }):
   cancelChildren(ws, task, `its parent was canceled${it.reason === undefined ? '' : `: ${it.reason}`}`)
   cancelOne(ws, ws.taskNow(task), it.reason)
   return { canceled: true, state: 'canceled' }
+}
+
+/** Each as {@link cancel} does. One that ended with another of them counts, too. Source: `docs/semantics.md 5.8`. */
+export function cancelMany(
+  ws: WorkingSet,
+  { taskIds, states, reason }: Omit<Write<'cancelMany'>, 'kind'>,
+): OutcomeOf<'cancelMany'> {
+  const isMeant = ({ state }: TaskRow) => !isFinal(state) && (states?.includes(state) ?? true)
+  const open = taskIds.filter((taskId) => {
+    const number = ws.taskNumber(taskId)
+    const task = number === undefined ? undefined : ws.task(number)
+    return task !== undefined && isMeant(task)
+  })
+  for (const taskId of open) cancel(ws, { taskId, ...(reason === undefined ? {} : { reason }) })
+  return { canceled: new Set(open).size }
 }
 
 /**

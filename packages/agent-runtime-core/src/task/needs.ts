@@ -11,7 +11,11 @@ export function settleNeeds(needs: Needs, { leaseId, settlement, backOff }: Writ
   if (lease.endSeq !== null) needs.event(lease.task, lease.endSeq)
 }
 
-export function cancelNeeds(needs: Needs, { taskId }: Write<'cancel'>): void {
+export function cancelNeeds(needs: Needs, { taskId }: Pick<Write<'cancel'>, 'taskId'>): void {
   const task = needs.named(taskId)
   if (task !== undefined) needs.family(task)
+}
+
+export function cancelManyNeeds(needs: Needs, { taskIds }: Write<'cancelMany'>): void {
+  for (const taskId of taskIds) cancelNeeds(needs, { taskId })
 }

@@ -6,8 +6,8 @@ import type { TaskRecord } from './schema.ts'
 import type { Settlement } from './settlement.ts'
 import type { TaskState } from './states.ts'
 import { settle, release } from './settle.ts'
-import { cancel } from './cancel.ts'
-import { cancelNeeds, settleNeeds } from './needs.ts'
+import { cancel, cancelMany } from './cancel.ts'
+import { cancelManyNeeds, cancelNeeds, settleNeeds } from './needs.ts'
 import { leaseNeeds } from '../transition/needs.ts'
 import type { Operations } from '../transition/operation.ts'
 
@@ -54,6 +54,18 @@ export interface TaskWrites {
     fields: { readonly taskId: string; readonly reason?: string }
     outcome: { readonly canceled: boolean; readonly state?: TaskState }
   }
+  /**
+   * Cancels those of the tasks that are open, and in one of `states` if that is said, all in one commit. `canceled` counts them; what ends with
+   * them does not count unless it is named, too. Source: `docs/semantics.md 5.8`.
+   */
+  cancelMany: {
+    fields: {
+      readonly taskIds: readonly string[]
+      readonly states?: readonly TaskState[]
+      readonly reason?: string
+    }
+    outcome: { readonly canceled: number }
+  }
 }
 
 /** Reads about tasks. */
@@ -63,10 +75,16 @@ export interface TaskReads {
     fields: { readonly filter: TaskFilter }
     answer: { readonly tasks: readonly TaskRecord[]; readonly cursor?: number }
   }
+  /** The ids alone, in the same order. `cursor` of the filter that starts again at the same task: `start`. */
+  taskIds: {
+    fields: { readonly filter: TaskFilter }
+    answer: { readonly taskIds: readonly string[]; readonly start: number; readonly cursor?: number }
+  }
 }
 
 export const taskOperations: Operations<TaskWrites> = {
   settle: { rank: 1, needs: settleNeeds, fold: settle },
   release: { rank: 1, needs: leaseNeeds, fold: release },
   cancel: { rank: 3, needs: cancelNeeds, fold: cancel },
+  cancelMany: { rank: 3, needs: cancelManyNeeds, fold: cancelMany },
 }

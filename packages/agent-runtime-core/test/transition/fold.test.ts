@@ -128,6 +128,7 @@ const operations: {
   drainWorkers: [{ workerIds: ['w'] }, running, true],
   removeWorkers: [{ workerIds: ['w'] }, running, true, 'task.requeued'],
   cancel: [{ taskId, reason: 'enough' }, running, { canceled: true }, 'task.canceled'],
+  cancelMany: [{ taskIds: [taskId], reason: 'enough' }, running, { canceled: 1 }, 'task.canceled'],
   signal: [{ taskId, name: 'mail', value: '1' }, running, { delivered: true }, 'signal.received'],
   resolveApproval: [
     { taskId, request: 2, verdict: 'approved', value: '{}' },

@@ -256,6 +256,11 @@ const writes: { readonly [K in WriteKind]: Shape<Writes[K]['fields']> } = {
   },
   release: { leaseId, reason: z.enum(['yielded', 'drained']), charged: usage.optional() },
   cancel: { taskId, reason: text.optional() },
+  cancelMany: {
+    taskIds: z.array(id),
+    states: z.array(z.enum(taskStates)).optional(),
+    reason: text.optional(),
+  },
   abortSettled: {
     leaseId,
     how: z.enum(['acknowledged', 'leaked']),
@@ -329,18 +334,19 @@ const writes: { readonly [K in WriteKind]: Shape<Writes[K]['fields']> } = {
   removeWorkers: { workerIds: z.array(name) },
 }
 
+const filter = z.strictObject({
+  states: z.array(z.enum(taskStates)).optional(),
+  types: z.array(text).optional(),
+  lanes: z.array(Lane).optional(),
+  parent: id.optional(),
+  limit: page.optional(),
+  cursor: whole.optional(),
+} satisfies Shape<TaskFilter>)
+
 const reads: { readonly [K in ReadKind]: Shape<Reads[K]['fields']> } = {
   task: { taskId },
-  tasks: {
-    filter: z.strictObject({
-      states: z.array(z.enum(taskStates)).optional(),
-      types: z.array(text).optional(),
-      lanes: z.array(Lane).optional(),
-      parent: id.optional(),
-      limit: page.optional(),
-      cursor: whole.optional(),
-    } satisfies Shape<TaskFilter>),
-  },
+  tasks: { filter },
+  taskIds: { filter },
   events: { taskId, after: whole, limit: page },
   steps: { taskId },
   integrity: { taskId },

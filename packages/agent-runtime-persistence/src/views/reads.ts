@@ -34,7 +34,7 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
   const approvals = prepareApprovals(db, tables, context.now)
   const evaluations = prepareEvaluationReads(db, tables)
   const budgets = prepareBudgets(tables, context.now)
-  const { find, nameOf, recordOf, leasesOf, page } = prepareTaskRecords(context, budgets)
+  const { find, nameOf, recordOf, leasesOf, page, idPage } = prepareTaskRecords(context, budgets)
   const { workers, stats, schedules, clients } = prepareStoreRecords(context)
   const queueView = prepareQueueView(context, workers)
   const explain = prepareExplain(context, queueView, (row) => budgets.askingAbove(row))
@@ -50,6 +50,8 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
       }
       case 'tasks':
         return page(query.filter)
+      case 'taskIds':
+        return idPage(query.filter)
       case 'events': {
         const row = find(query.taskId)
         return row === undefined

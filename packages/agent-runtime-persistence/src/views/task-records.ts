@@ -41,7 +41,7 @@ export function prepareTaskRecords({ db, tables }: ReadContext, budgets: ReturnT
   const newestTask = db.prepare<[], number | null>('SELECT max(id) FROM task').pluck()
   const workerName = db.prepare<[number], string>('SELECT worker_id FROM worker WHERE id = ?').pluck()
 
-  return { find, nameOf, recordOf, leasesOf, page }
+  return { find, nameOf, recordOf, leasesOf, page, idPage }
 
   function find(taskId: string): TaskRow | undefined {
     const number = load.explicit(taskId) ?? ids.taskNumber(taskId)
@@ -219,29 +219,47 @@ export function prepareTaskRecords({ db, tables }: ReadContext, budgets: ReturnT
 
   /** One slice of the work that a list can be: nothing else happens in this thread meanwhile, not even a renewal. */
   function page(filter: TaskFilter): Reads['tasks']['answer'] {
-    const limit = Math.min(1000, Math.max(1, filter.limit ?? 100))
-    const parent = filter.parent === undefined ? undefined : find(filter.parent)
-    if (filter.parent !== undefined && parent === undefined) return { tasks: [] }
-    const isFiltered = !parent && (filter.states ?? filter.types ?? filter.lanes) !== undefined
-    const end = filter.cursor ?? (newestTask.get() ?? 0) + 1
-    const from = isFiltered ? Math.max(1, end - maxScanned) : 1
-    const { sql, parameters } = compileTaskPage(filter, { from, end, parent: parent?.id }, limit + 1)
-    const rows = (
-      db
-        .prepare(sql)
-        .raw()
-        .all(...parameters) as unknown[][]
-    ).map(taskOf)
+    const { rows, from, isWhole } = slice(filter)
     const tasks: TaskRecord[] = []
     let chars = 0
-    for (const row of rows.slice(0, limit)) {
+    for (const row of rows) {
       if (chars > maxPageChars) break
       const record = recordOf(row)
       tasks.push(record)
       chars += (record.input?.length ?? 0) + (record.state === 'completed' ? record.output.length : 0)
     }
-    const cursor = rows.length > tasks.length ? tasks.at(-1)?.sequence : from > 1 ? from : undefined
-    return { tasks, ...(cursor === undefined ? {} : { cursor }) }
+    const next = isWhole && rows.length === tasks.length ? from : tasks.at(-1)?.sequence
+    return { tasks, ...(next === undefined ? {} : { cursor: next }) }
+  }
+
+  function idPage(filter: TaskFilter): Reads['taskIds']['answer'] {
+    const { rows, start, from, isWhole } = slice(filter)
+    const next = isWhole ? from : rows.at(-1)?.id
+    return { taskIds: rows.map(nameOf), start, ...(next === undefined ? {} : { cursor: next }) }
+  }
+
+  /** `from`: where the next slice begins, if this one holds all that it looked at. */
+  function slice(filter: TaskFilter) {
+    const limit = Math.min(1000, Math.max(1, filter.limit ?? 100))
+    const parent = filter.parent === undefined ? undefined : find(filter.parent)
+    const start = filter.cursor ?? (newestTask.get() ?? 0) + 1
+    if (filter.parent !== undefined && parent === undefined)
+      return { rows: [], start, from: undefined, isWhole: true }
+    const isFiltered = !parent && (filter.states ?? filter.types ?? filter.lanes) !== undefined
+    const from = isFiltered ? Math.max(1, start - maxScanned) : 1
+    const { sql, parameters } = compileTaskPage(filter, { from, end: start, parent: parent?.id }, limit + 1)
+    const found = (
+      db
+        .prepare(sql)
+        .raw()
+        .all(...parameters) as unknown[][]
+    ).map(taskOf)
+    return {
+      rows: found.slice(0, limit),
+      start,
+      from: from > 1 ? from : undefined,
+      isWhole: found.length <= limit,
+    }
   }
 }
 

@@ -152,6 +152,8 @@ const byName: Readonly<Record<string, fc.Arbitrary<Piece>>> = {
   kind: values('no such kind', 'constructor', '__proto__', 5),
   leaseId: lease,
   taskId: id,
+  taskIds: listOf(id),
+  states: mostly(listOf(mostly(values('queued', 'running', 'waiting')))),
   agentId: name,
   name,
   key,

@@ -98,6 +98,14 @@ export interface Client extends AsyncDisposable {
   cancel(task: Receipt | string, options?: CancelOptions): Promise<boolean>
 
   /**
+   * Cancels every open task that the filter selects, and their children with them, a few hundred in each commit. Tasks submitted after the call began are
+   * left alone. `expect` guards against a filter that selects more or less than you think: if another number of tasks is found,
+   * nothing is canceled and `refused` is true. `expect: 0` is a way to count. A crash in between leaves some canceled; call again.
+   * Throws `invalid_argument` for a filter that selects everything, unless `expect` is given. Source: `docs/semantics.md 5.8`.
+   */
+  cancelMany(filter: CancelFilter, options?: CancelManyOptions): Promise<CanceledMany>
+
+  /**
    * Sends a task a signal, for `ctx.waitForSignal`: it is kept until the task waits for it, and wakes it then. Resolves once that is
    * committed; any process on the store may send. Every call that resolves is another signal, also one of the same name and value.
    *
@@ -220,6 +228,26 @@ export interface FollowOptions {
 
 export interface ListFilter extends Omit<TaskFilter, 'states'> {
   readonly states?: readonly (TaskState | 'cancelled')[]
+}
+
+/** Open tasks: those that are not over. */
+export interface CancelFilter extends Omit<ListFilter, 'states' | 'limit' | 'cursor'> {
+  /** `queued`, `running` and `waiting` by default. */
+  readonly states?: readonly ('queued' | 'running' | 'waiting')[]
+}
+
+export interface CancelManyOptions extends CancelOptions {
+  /** How many tasks the filter has to select. */
+  readonly expect?: number
+}
+
+export interface CanceledMany {
+  /** How many tasks the filter selected. */
+  readonly found: number
+  /** How many of them this call canceled: the others ended meanwhile. */
+  readonly canceled: number
+  /** `found` is not what was expected, so nothing was canceled. */
+  readonly refused: boolean
 }
 
 export type OutputItem =

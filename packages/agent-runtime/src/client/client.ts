@@ -12,6 +12,9 @@ import {
 import type { Approvals } from '../api/approvals.ts'
 import type { Budgets } from '../api/budgets.ts'
 import type {
+  CanceledMany,
+  CancelFilter,
+  CancelManyOptions,
   CancelOptions,
   Client,
   FollowOptions,
@@ -48,6 +51,7 @@ import {
 } from '../terms/arguments.ts'
 import { approvalsOf } from './approvals.ts'
 import { budgetsOf } from './budgets.ts'
+import { cancelMany } from './cancel-many.ts'
 import { clientsOf } from './clients.ts'
 import { EvaluationBook } from './evaluations.ts'
 import { type Announce, Feed } from './feed.ts'
@@ -217,6 +221,11 @@ export class StoreClient implements Client {
       ...(reason === undefined ? {} : { reason }),
     })
     return canceled
+  }
+
+  async cancelMany(filter: CancelFilter, options: CancelManyOptions = {}): Promise<CanceledMany> {
+    this.lifetime.assertOpen()
+    return cancelMany(this.#store, filter, options)
   }
 
   async signal(task: Receipt | string, name: string, value?: unknown): Promise<SignalReceipt> {

@@ -23,7 +23,14 @@ import {
 import { Lane } from '@ku0/agent-runtime-core/schemas'
 import type { Receipt } from '../api/receipts.ts'
 import type { LeaseObserver } from '../api/leases.ts'
-import type { CancelOptions, FollowOptions, ListFilter, WaitOptions } from '../api/client.ts'
+import type {
+  CancelFilter,
+  CancelManyOptions,
+  CancelOptions,
+  FollowOptions,
+  ListFilter,
+  WaitOptions,
+} from '../api/client.ts'
 import type { StopOptions } from '../api/worker.ts'
 
 /** The id that a call was given as such or in a receipt. Throws `invalid_argument` for everything else. */
@@ -77,6 +84,17 @@ export const followRules: Rules<FollowOptions> = {
 export const stopRules: Rules<StopOptions> = { drain: flagRule, graceMs: delayRule }
 export const cancelRules: Rules<CancelOptions> = {
   reason: ['a text', (value) => typeof value === 'string'],
+}
+export const cancelManyRules: Rules<CancelManyOptions> = {
+  ...cancelRules,
+  expect: wholeNumber(0, Number.MAX_SAFE_INTEGER),
+}
+const openStates: readonly unknown[] = ['queued', 'running', 'waiting']
+export const cancelFilterRules: Rules<CancelFilter> = {
+  states: listOf(`a list of ${openStates.join(', ')}`, (state) => openStates.includes(state)),
+  types: namesRule,
+  lanes: listOf(`a list of ${lanes.join(', ')}`, (lane) => Lane.safeParse(lane).success),
+  parent: ['a task id', isName],
 }
 const listRules: Rules<ListFilter> = {
   states: listOf(`a list of ${taskStates.join(', ')}`, (state) => stateNames.has(state)),

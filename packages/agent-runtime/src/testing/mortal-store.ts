@@ -179,6 +179,7 @@ const clientWrites: ReadonlySet<WriteKind> = new Set<WriteKind>([
   'submit',
   'fork',
   'cancel',
+  'cancelMany',
   'signal',
   'resolveApproval',
   'answerBudget',

@@ -184,6 +184,22 @@ export const doors: Readonly<Record<string, Door>> = {
     given: [mostly(values('delayed', 'mine', 'nobody')), fields({ reason: text })],
     open: ({ runtime }, it: never, options: never) => runtime.cancel(it, options),
   },
+  cancelMany: {
+    given: [
+      // What the world has is left alone: nothing has this type.
+      fields(
+        {
+          types: values(['nobody has this type'], 5, null),
+          states: mostly(listOf(mostly(values('queued', 'running', 'waiting')))),
+          lanes: mostly(listOf(lane)),
+          parent: name,
+        },
+        'types',
+      ),
+      fields({ expect: count, reason: text }),
+    ],
+    open: ({ runtime }, ...given: [never, never]) => runtime.cancelMany(...given),
+  },
   signal: {
     given: [mostly(values('parked', 'delayed', 'ended')), name, hostile],
     open: ({ runtime }, ...given: [never, never, unknown]) => runtime.signal(...given),

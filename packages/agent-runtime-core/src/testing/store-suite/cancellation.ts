@@ -24,6 +24,37 @@ export function cancellation({ rule, timed, expect }: Suite): void {
     expect(scene.claims.map(({ taskId }) => taskId)).toEqual([tasks[0], tasks[1], tasks[3]])
   })
 
+  rule('5.8 many tasks are canceled in one commit, and those that are over are left alone', async (scene) => {
+    const running = await scene.running()
+    const done = await scene.running()
+    await scene.settle(done)
+    const queued = await scene.accepted()
+    const taskIds = [queued, done.taskId, running.taskId, 'nobody', queued]
+    const { commits } = await scene.stats()
+    expect(await scene.write({ kind: 'cancelMany', taskIds, reason: 'a bad deploy' })).toEqual({
+      canceled: 2,
+    })
+    expect((await scene.stats()).commits).toBe(commits + 1)
+    expect(await scene.task(queued)).toMatchObject({ state: 'canceled', reason: 'a bad deploy' })
+    expect(await scene.state(running.taskId)).toBe('canceled')
+    expect(await scene.state(done.taskId)).toBe('completed')
+    expect(scene.notices).toMatchObject([{ leaseId: running.leaseId, verdict: 'canceled' }])
+  })
+
+  rule('5.8 only tasks in the states that are named are canceled', async (scene) => {
+    const running = await scene.running()
+    const queued = await scene.accepted()
+    const taskIds = [running.taskId, queued]
+    const { taskIds: selected, start } = await scene.read({ kind: 'taskIds', filter: { states: ['queued'] } })
+    expect(selected).toEqual([queued])
+    expect(await scene.write({ kind: 'cancelMany', taskIds, states: ['queued'] })).toEqual({ canceled: 1 })
+    expect(await scene.state(running.taskId)).toBe('running')
+    const later = await scene.accepted()
+    const again = await scene.read({ kind: 'taskIds', filter: { cursor: start } })
+    expect(again.taskIds).toEqual([queued, running.taskId])
+    expect(await scene.state(later)).toBe('queued')
+  })
+
   timed('5.2 a delayed task leaves, and its time does not bring it back', async (scene) => {
     const taskId = await scene.accepted({ delayMs: 1_000 })
     expect(await scene.cancel(taskId)).toEqual(yes)
