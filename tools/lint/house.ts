@@ -10,12 +10,14 @@ type Import =
 /** Imports form a star: gym, cli -> runtime, persistence, telemetry -> core -> zod. */
 const mayImport: Record<string, string[]> = {
   'agent-runtime-core': [],
+  'agent-runtime-conformance': ['agent-runtime-core'],
   'agent-runtime-persistence': ['agent-runtime-core'],
   'agent-runtime-telemetry': ['agent-runtime-core'],
   'agent-runtime': ['agent-runtime-core'],
   'agent-runtime-cli': ['agent-runtime-core', 'agent-runtime-persistence'],
   'agent-gym': [
     'agent-runtime',
+    'agent-runtime-conformance',
     'agent-runtime-core',
     'agent-runtime-persistence',
     'agent-runtime-telemetry',

@@ -13,8 +13,8 @@ const core = 'packages/agent-runtime-core/src/'
 const persistence = 'packages/agent-runtime-persistence/src/'
 const runtime = 'packages/agent-runtime/src/'
 
-const conformance = (name: string) =>
-  ['packages/agent-runtime-persistence/test/conformance.test.ts', name] as const
+const conformance = (part: string, name: string) =>
+  [`packages/agent-runtime-persistence/test/conformance/${part}.test.ts`, name] as const
 const coreTest = (file: string, name: string) =>
   [`packages/agent-runtime-core/test/${file}.test.ts`, name] as const
 
@@ -32,7 +32,7 @@ export const mutants: readonly Mutant[] = [
       ],
       ["task.state !== 'running' || task.lease !== lease.id", "task.state !== 'running'"],
     ],
-    killedBy: conformance('4.4'),
+    killedBy: conformance('leases', '4.4'),
   },
   {
     name: 'I9 a lease counts for a millisecond after its end',
@@ -44,43 +44,43 @@ export const mutants: readonly Mutant[] = [
     name: 'I10 the fencing token stays when a task is claimed again',
     file: `${core}queue/claim.ts`,
     edits: [['Math.max(task.fence, ws.around.fenceFloor) + 1', 'Math.max(1, task.fence)']],
-    killedBy: conformance('4.6'),
+    killedBy: conformance('leases', '4.6'),
   },
   {
     name: 'I10 an expiry does not count as an attempt',
     file: `${core}lease/expiry.ts`,
     edits: [['attempt: task.attempt + 1, crashes', 'attempt: task.attempt, crashes']],
-    killedBy: conformance('C7'),
+    killedBy: conformance('leases', 'C7'),
   },
   {
     name: 'I10 a retry does not count as an attempt',
     file: `${core}task/settle.ts`,
     edits: [['const attempt = task.attempt + 1', 'const attempt = task.attempt']],
-    killedBy: conformance('1.1 a retry'),
+    killedBy: conformance('leases', '1.1 a retry'),
   },
   {
     name: 'C17 a task that kills its process gets one life more',
     file: `${core}lease/expiry.ts`,
     edits: [['crashes >= maxCrashes', 'crashes > maxCrashes']],
-    killedBy: conformance('C17'),
+    killedBy: conformance('leases', 'C17'),
   },
   {
     name: '3.9 suspects run side by side',
     file: `${core}queue/claim.ts`,
     edits: [['if (!this.isSuspect(task)) return false', 'return false']],
-    killedBy: conformance('3.9 of tasks that lost'),
+    killedBy: conformance('limits', '3.9 of tasks that lost'),
   },
   {
     name: '3.9 suspects of one flush run side by side',
     file: `${core}queue/claim.ts`,
     edits: [['if (this.isSuspect(task)) this.suspectRuns = true', '']],
-    killedBy: conformance('3.9 of tasks that lost'),
+    killedBy: conformance('limits', '3.9 of tasks that lost'),
   },
   {
     name: '3.9 running tasks give way to a suspect that could not start',
     file: `${core}queue/claim.ts`,
     edits: [['return first === undefined || !this.isQuarantined(first)', 'return true']],
-    killedBy: conformance('3.9 an interactive suspect'),
+    killedBy: conformance('limits', '3.9 an interactive suspect'),
   },
   {
     name: 'I11 a worker is given one task more than it has slots',
@@ -98,7 +98,7 @@ export const mutants: readonly Mutant[] = [
     name: 'I12 of one lane the last submitted comes first',
     file: `${core}queue/order.ts`,
     edits: [['a.sequence < b.sequence', 'a.sequence > b.sequence']],
-    killedBy: conformance('3.3'),
+    killedBy: conformance('order', '3.3'),
   },
   {
     name: 'I12 the batch lane goes before the others',
@@ -110,13 +110,13 @@ export const mutants: readonly Mutant[] = [
     name: 'I13 one more is accepted than the queue may hold',
     file: `${core}submit/admission.ts`,
     edits: [['if (it.depth >= limits.queueDepthLimit)', 'if (it.depth > limits.queueDepthLimit)']],
-    killedBy: conformance('2.2'),
+    killedBy: conformance('admission', '2.2'),
   },
   {
     name: 'I13 one more batch task is accepted than backpressure allows',
     file: `${core}submit/admission.ts`,
     edits: [["it.depth >= threshold && it.lane === 'batch'", "it.depth > threshold && it.lane === 'batch'"]],
-    killedBy: conformance('2.4'),
+    killedBy: conformance('admission', '2.4'),
   },
   {
     name: 'I6 a memo is written anew by whoever records last',
@@ -124,7 +124,7 @@ export const mutants: readonly Mutant[] = [
     edits: [
       ['if (before !== undefined && before > 0) return', 'if (before !== undefined && before < 0) return'],
     ],
-    killedBy: conformance('C18'),
+    killedBy: conformance('handlers', 'C18'),
   },
   {
     name: 'C18 a step whose result was null runs again',
@@ -273,25 +273,25 @@ export const mutants: readonly Mutant[] = [
     name: 'I17 a key answers for another payload',
     file: `${core}submit/submit.ts`,
     edits: [['if (bound.payloadHash === payloadHash(ws, it))', "if (bound.payloadHash !== '')"]],
-    killedBy: conformance('2.7'),
+    killedBy: conformance('admission', '2.7'),
   },
   {
     name: 'I18 the holder of a canceled task is not told',
     file: `${core}task/cancel.ts`,
     edits: [["    notice(ws, lease, 'canceled', reason)\n", '']],
-    killedBy: conformance('cancel'),
+    killedBy: conformance('leases', 'cancel'),
   },
   {
     name: 'I22 children outlive a parent that has ended',
     file: `${core}task/settle.ts`,
     edits: [['  cancelChildren(ws, task, `its parent has ${state}`)\n', '']],
-    killedBy: conformance('5.5'),
+    killedBy: conformance('handlers', '5.5'),
   },
   {
     name: 'I19 a task that has ended keeps its quotas',
     file: `${core}task/settle.ts`,
     edits: [["  hold(ws, row, 'running', 'none')\n", '']],
-    killedBy: conformance('2.6|C4'),
+    killedBy: conformance('limits', '2.6|C4'),
   },
   {
     name: 'I19 a quota leaves its last place empty',
@@ -303,7 +303,7 @@ export const mutants: readonly Mutant[] = [
     name: 'I19 a window of a quota never ends',
     file: `${core}quota/room.ts`,
     edits: [['counters.windowStart === window ? counters : emptyWindow', 'counters']],
-    killedBy: conformance('2.8'),
+    killedBy: conformance('limits', '2.8'),
   },
   {
     name: 'I20 timers fire a millisecond early',
@@ -314,31 +314,31 @@ export const mutants: readonly Mutant[] = [
         'dueAt ?? (it.delayMs === undefined ? null : Math.ceil(ws.now.at + it.delayMs) - 1)',
       ],
     ],
-    killedBy: conformance('12.3'),
+    killedBy: conformance('handlers', '12.3'),
   },
   {
     name: '12.4 a wait takes the newest signal',
     file: `${core}wait/suspend.ts`,
     edits: [['unread.findIndex((it)', 'unread.findLastIndex((it)']],
-    killedBy: conformance('12.4'),
+    killedBy: conformance('handlers', '12.4'),
   },
   {
     name: '12.2 the fifth rejection fails a task, not the fourth',
     file: `${core}approval/review.ts`,
     edits: [['if (rejections < terms.maxRetries)', 'if (rejections <= terms.maxRetries)']],
-    killedBy: conformance('12.2'),
+    killedBy: conformance('handlers', '12.2'),
   },
   {
     name: '12.2 a rejection leaves the steps since the last approval',
     file: `${core}approval/review.ts`,
     edits: [['    ws.forget(task.id, before.approvedSeq)\n', '']],
-    killedBy: conformance('12.2'),
+    killedBy: conformance('handlers', '12.2'),
   },
   {
     name: '12.3 a second verdict counts as well',
     file: `${core}approval/resolve.ts`,
     edits: [['name === null || isAnswered || isLate', 'name === null || isLate']],
-    killedBy: conformance('12.3'),
+    killedBy: conformance('handlers', '12.3'),
   },
   {
     name: '4.1 a heartbeat does not move the end of its lease',
@@ -349,13 +349,13 @@ export const mutants: readonly Mutant[] = [
         'expiresAt: lease.expiresAt, lastHeartbeatAt',
       ],
     ],
-    killedBy: conformance('4.1|B16'),
+    killedBy: conformance('leases', '4.1|B16'),
   },
   {
     name: '11.1 credits do not count',
     file: `${core}share/fairness.ts`,
     edits: [['Math.max(credits / MICRO, 1)', 'Math.max(defaultCredits, 1)']],
-    killedBy: conformance('11.4'),
+    killedBy: conformance('limits', '11.4'),
   },
   {
     name: '11.5 a refund takes a client below its floor',
@@ -369,7 +369,7 @@ export const mutants: readonly Mutant[] = [
     edits: [
       ['const used = addUse(row.used, spent)\n', 'const used = addUse(row.used, addUse(spent, spent))\n'],
     ],
-    killedBy: conformance('11.5'),
+    killedBy: conformance('limits', '11.5'),
   },
   {
     name: '10.3 a half-open circuit lets every probe through',
@@ -380,7 +380,7 @@ export const mutants: readonly Mutant[] = [
         "if (it.state === 'half_open') return { admitted: true, probe: true }",
       ],
     ],
-    killedBy: conformance('10.3'),
+    killedBy: conformance('leases', '10.3'),
   },
   {
     name: 'I15 the chain does not cover the time of an event',
@@ -437,7 +437,7 @@ export const mutants: readonly Mutant[] = [
     name: '5.8 tasks in states that nobody named are canceled, too',
     file: `${core}task/cancel.ts`,
     edits: [['(states?.includes(state) ?? true)', 'true']],
-    killedBy: ['packages/agent-runtime-persistence/test/conformance.test.ts', 'in the states that are named'],
+    killedBy: conformance('leases', 'in the states that are named'),
   },
   {
     name: 'B07 a holder hears of the end of its lease when it comes, not before',
@@ -580,7 +580,7 @@ export const mutants: readonly Mutant[] = [
     name: '10.3 a scar while a task is the probe of its circuit breaks the commit',
     file: `${core}route/observe.ts`,
     edits: [["row.state === 'half_open' ? row : { ...row, probe: null }", 'row']],
-    killedBy: conformance('10.3 a scar while'),
+    killedBy: conformance('leases', '10.3 a scar while'),
   },
   {
     name: '7.7 jitter makes waits longer, not shorter',

@@ -16,7 +16,7 @@ export default defineConfig({
       'packages/agent-runtime-core/test/**/*.test.ts',
       ...(process.env['DIRECT_TESTS'] === '1'
         ? []
-        : ['packages/agent-runtime-persistence/test/conformance.test.ts']),
+        : ['packages/agent-runtime-persistence/test/conformance/*.test.ts']),
     ],
     exclude: ['**/node_modules/**', '**/fuzz/**'],
     testTimeout: 30_000,

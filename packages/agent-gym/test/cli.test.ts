@@ -1,66 +1,12 @@
 import { spawnSync } from 'node:child_process'
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
-import { describe, expect, it, onTestFinished } from 'vitest'
-import { runCommand } from '../src/cli/run-command.ts'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
 import { exitCode } from '../src/cli/exit-code.ts'
 import { pathBases, resolvePath, workspaceRoot } from '../src/cli/paths.ts'
 import { defaults, readRunOptions } from '../src/cli/run-options.ts'
-
-const root = resolve(import.meta.dirname, '../../..')
-const gym = join(root, 'packages/agent-gym')
-
-function temporaryFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'gym-cli-'))
-  onTestFinished(() => rmSync(folder, { recursive: true }))
-  return folder
-}
-
-/** What the command says and exits with; `onWrite` hears it at once. */
-async function run(args: string[], onWrite: (text: string) => void = () => undefined) {
-  const said = { out: '', err: '' }
-  const stream = (name: 'out' | 'err') => ({
-    write(text: string) {
-      said[name] += text
-      onWrite(text)
-    },
-  })
-  const console = { out: stream('out'), err: stream('err') }
-  const code = await runCommand(args, { INIT_CWD: root }, gym, console, new AbortController().signal)
-  return { code, ...said }
-}
-
-/** Runs a scenario of one task that does nothing, into that report. */
-async function runQuick(folder: string, report: string, onWrite?: (text: string) => void) {
-  const scenarios = join(folder, 'scenarios')
-  mkdirSync(scenarios)
-  writeFileSync(join(scenarios, 'quick.json'), JSON.stringify(quick))
-  return run(['--benchmarks', scenarios, '--store', 'memory', '--report', report], onWrite)
-}
-
-const quick = {
-  id: 'quick',
-  title: 'Quick',
-  about: 'One task that does nothing.',
-  category: 'execution-scale',
-  difficulty: 'easy',
-  tree: { folders: 1, filesPerFolder: 1, maxBytes: 64 },
-  processes: [{ name: 'main', workers: { count: 1, capacity: 1 } }],
-  workload: [{ name: 'none', count: 1, work: { type: 'no-op' } }],
-  arrivals: [{ how: 'bulk', groups: ['none'] }],
-  expect: [{ measure: 'completed', equals: 1 }],
-  figure: { measure: 'completed', label: 'completed' },
-}
+import { gym, root, run, runQuick, temporaryFolder } from './gym-run.ts'
 
 describe("gym:run's flags", () => {
   const read = (...args: string[]) => readRunOptions(args, { INIT_CWD: root }, gym)
@@ -238,21 +184,5 @@ describe('a report that cannot be written', () => {
     })
     expect({ code, before }).toEqual({ code: exitCode.ok, before: [] })
     expect(readdirSync(join(folder, 'new', 'er')).toSorted()).toEqual(['x.html', 'x.json', 'x.junit.xml'])
-  })
-
-  it('is named after the table, with the reason, when its place is lost while the scenarios run', async () => {
-    const folder = temporaryFolder()
-    const place = join(folder, 'reports')
-    const { code, out, err } = await runQuick(folder, join(place, 'x.json'), (text) => {
-      if (!text.startsWith('pass')) return
-      rmSync(place, { recursive: true, force: true })
-      writeFileSync(place, 'a file now')
-    })
-    expect(code).toBe(exitCode.failed)
-    expect(out).toContain('1 of 1 passed')
-    expect(out).not.toContain('x.json')
-    expect(err).toBe(
-      `The report is not complete: cannot write ${join(place, 'x.json')}: ${place} is a file, not a folder\n`,
-    )
   })
 })

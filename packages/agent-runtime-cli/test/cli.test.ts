@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import {
   chmodSync,
@@ -12,56 +12,11 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openStore, verifyStore } from '@ku0/agent-runtime-persistence'
+import { verifyStore } from '@ku0/agent-runtime-persistence'
 import Database from 'better-sqlite3'
-import { describe, expect, onTestFinished, test } from 'vitest'
-import { cliExitCodes, runCommand } from '../src/index.ts'
-
-const bin = join(import.meta.dirname, '../bin/agent-runtime.mjs')
-
-function scratchFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'cli-'))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
-  return folder
-}
-
-/** A closed store with so many tasks more. */
-async function storeOf(tasks: number, path = join(scratchFolder(), 'it.db')): Promise<string> {
-  const store = await openStore(`sqlite:${path}`, { thread: false })
-  for (let n = 0; n < tasks; n++)
-    await store.write({
-      kind: 'submit',
-      tasks: [{ type: 'work', lane: 'normal', input: '1', idempotencyKey: `key ${n} of ${tasks}` }],
-    })
-  await store.close()
-  return path
-}
-
-async function run(...args: string[]) {
-  const said = { out: '', err: '' }
-  const code = await runCommand(args, {
-    out: (text) => void (said.out += text),
-    err: (text) => void (said.err += text),
-  })
-  return { code, ...said }
-}
-
-/** As a shell runs it. */
-const shell = (...args: string[]) => spawnSync(process.execPath, [bin, ...args], { encoding: 'utf8' })
-
-/** Changes the bytes of one text in a file of the same length. */
-function replaceIn(path: string, from: string, to: string): void {
-  const bytes = readFileSync(path)
-  const at = bytes.indexOf(from)
-  expect(at).toBeGreaterThan(0)
-  bytes.write(to, at)
-  writeFileSync(path, bytes)
-}
-
-/** A byte of the last event's data: pages are in order, the text is found from the end. */
-function edit(path: string): void {
-  replaceIn(path, '"type":"work"', '"type":"worx"')
-}
+import { describe, expect, test } from 'vitest'
+import { cliExitCodes } from '../src/index.ts'
+import { bin, edit, run, storeOf } from './stores-and-shells.ts'
 
 describe('agent-runtime verify', () => {
   test('of a store that is well says so, and exits with 0', async () => {
@@ -227,35 +182,5 @@ describe('what goes wrong (docs/reliability.md G12)', () => {
     expect(JSON.parse(json.err)).toMatchObject({ error: { message: expect.any(String) as string } })
     expect(json.err).not.toContain('"stack"')
     expect(existsSync(path)).toBe(false)
-  })
-})
-
-describe('the program', () => {
-  test('says how it is called, and its version', () => {
-    const help = shell('--help')
-    expect([help.status, help.stderr]).toEqual([0, ''])
-    for (const name of ['verify STORE', 'doctor STORE', 'backup STORE FILE'])
-      expect(help.stdout).toContain(name)
-    expect(shell('verify', '--help').stdout).toContain('--max-faults')
-    expect(shell('--version').stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
-  })
-
-  test('G12 exits as its command does', async () => {
-    const path = await storeOf(1)
-    expect(shell('verify', path)).toMatchObject({ status: 0, stderr: '' })
-    edit(path)
-    expect(shell('verify', path)).toMatchObject({ status: 65, stderr: '' })
-    expect(shell('verify', `${path}x`)).toMatchObject({ status: 66, stdout: '' })
-    expect(shell()).toMatchObject({ status: 2, stdout: '' })
-  })
-
-  test('G12 is quiet when nobody reads on', async () => {
-    const path = await storeOf(1)
-    const child = spawn(process.execPath, [bin, 'doctor', path], { stdio: ['ignore', 'pipe', 'pipe'] })
-    child.stdout.destroy()
-    const errors: Buffer[] = []
-    child.stderr.on('data', (data: Buffer) => errors.push(data))
-    const [code] = (await once(child, 'close')) as [number | null]
-    expect([code, Buffer.concat(errors).toString()]).toEqual([0, ''])
   })
 })

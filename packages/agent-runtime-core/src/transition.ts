@@ -1,3 +1,8 @@
+export { endsWithRejection } from './approval/approval.ts'
+export { isChildName } from './child/child.ts'
+export { exceeds } from './codec/text-size.ts'
+export { isLimit } from './history/replay.ts'
+export { labelQuotaKey, limitOfKey } from './quota/quota.ts'
 export { beginBudgets, promoteBudgets } from './budget/answer.ts'
 export { ClaimRound, mergeHeads, type Demander, type Grant } from './queue/claim.ts'
 export { CALLER } from './lease/caller.ts'

@@ -1,8 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import fs, {
-  chmodSync,
   closeSync,
-  copyFileSync,
   existsSync,
   linkSync,
   lstatSync,
@@ -20,13 +18,13 @@ import fs, {
 import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
 import { StoreError } from '@ku0/agent-runtime-core'
-import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
-import { createVirtualEnvironment, Scene } from '@ku0/agent-runtime-core/testing'
+import { createVirtualEnvironment } from '@ku0/agent-runtime-core/testing'
 import Database from 'better-sqlite3'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { backupStore, inspectStore, openStore, verifyStore } from '../src/index.ts'
 import { assertOurs, openDatabase } from '../src/sqlite/open.ts'
 import { applicationId, schemaVersion } from '../src/sqlite/schema.ts'
+import { goodStore } from './good-store.ts'
 import { nodeDigest, scratchFolder } from './scratch-folder.ts'
 import { canTrace, traced } from './strace.ts'
 
@@ -40,15 +38,6 @@ async function refusal(path: string): Promise<StoreError> {
   )
   expect(error).toBeInstanceOf(StoreError)
   return error as StoreError
-}
-
-/** A store with one completed task in it, closed. */
-async function goodStore(path: string): Promise<void> {
-  const environment = { ...createVirtualEnvironment('good'), digest: nodeDigest }
-  const store = await openStore(`sqlite:${path}`, { environment })
-  const scene = new Scene(store, parseExecutionConfig().config, environment.clock)
-  await scene.settle(await scene.running())
-  await store.close()
 }
 
 /** Everything in a folder, by name, with its bytes. */
@@ -378,65 +367,6 @@ describe('a disk that is full when a store is opened (docs/reliability.md D03)',
       )
     },
   )
-})
-
-/** A user whom rights stop: the one who runs the tests, or `nobody` when that is root. */
-const ordinaryUser = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
-
-/** What that user is told who opens a store. */
-function openedByAnybody(path: string): string {
-  const fixture = join(import.meta.dirname, 'fixtures/open-once.ts')
-  const child = spawnSync(process.execPath, [fixture, path], { encoding: 'utf8', ...ordinaryUser })
-  return child.stdout.trim() || child.stderr
-}
-
-/** Whether there are such rights, and such a user who may read this program. */
-const hasRights = (() => {
-  const script = `require('node:fs').readdirSync(${JSON.stringify(import.meta.dirname)})`
-  return (
-    process.platform !== 'win32' && spawnSync(process.execPath, ['-e', script], ordinaryUser).status === 0
-  )
-})()
-
-describe('a store that may not be written (docs/reliability.md D06)', () => {
-  test.skipIf(!hasRights)('a read-only file is store_read_only, with its path', async () => {
-    const folder = scratchFolder()
-    const path = join(folder, 'it.db')
-    await goodStore(path)
-    chmodSync(folder, 0o777)
-    rmSync(`${path}-owners`, { recursive: true, force: true })
-    chmodSync(path, 0o444)
-    expect(openedByAnybody(path)).toMatch(/^refused store_read_only .*it\.db/)
-  })
-
-  test.skipIf(!hasRights)('a folder in which nothing may be made is store_read_only', async () => {
-    const folder = scratchFolder()
-    const path = join(folder, 'it.db')
-    await goodStore(path)
-    chmodSync(path, 0o666)
-    chmodSync(folder, 0o555)
-    expect(openedByAnybody(path)).toMatch(/^refused store_read_only .*it\.db/)
-    chmodSync(folder, 0o755)
-  })
-
-  test.skipIf(!hasRights)('an unreadable file is store_read_only as well', async () => {
-    const folder = scratchFolder()
-    const path = join(folder, 'it.db')
-    await goodStore(path)
-    chmodSync(folder, 0o777)
-    chmodSync(path, 0o000)
-    expect(openedByAnybody(path)).toMatch(/^refused store_read_only .*it\.db/)
-  })
-
-  test.skipIf(!hasRights)('a store whose file and folder may be written opens for anybody', async () => {
-    const folder = scratchFolder()
-    const path = join(folder, 'it.db')
-    await goodStore(path)
-    copyFileSync(path, join(folder, 'copy.db'))
-    chmodSync(folder, 0o777)
-    chmodSync(join(folder, 'copy.db'), 0o666)
-    expect(openedByAnybody(join(folder, 'copy.db'))).toBe('opened')
-  })
 })
 
 function overwrite(path: string, at: number, text: string): void {

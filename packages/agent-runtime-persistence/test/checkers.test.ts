@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs'
 import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
-import { type StoreSnapshot, type TaskSnapshot, violationsIn } from '@ku0/agent-runtime-core/testing'
+import { type StoreSnapshot, type TaskSnapshot, violationsIn } from '@ku0/agent-runtime-conformance'
 import Database from 'better-sqlite3'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { nodeDigest } from './scratch-folder.ts'

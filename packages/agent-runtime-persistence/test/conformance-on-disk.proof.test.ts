@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { storeSuite } from '@ku0/agent-runtime-core/testing'
+import { storeSuite } from '@ku0/agent-runtime-conformance'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { openStore } from '../src/index.ts'
 import { nodeDigest, scratchFolder } from './scratch-folder.ts'

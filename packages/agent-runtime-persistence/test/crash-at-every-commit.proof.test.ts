@@ -2,13 +2,8 @@ import { copyFileSync, existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Claim } from '@ku0/agent-runtime-core'
 import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
-import {
-  createVirtualEnvironment,
-  Scene,
-  type StoreSnapshot,
-  takeSnapshot,
-  VirtualClock,
-} from '@ku0/agent-runtime-core/testing'
+import { Scene, type StoreSnapshot, takeSnapshot } from '@ku0/agent-runtime-conformance'
+import { createVirtualEnvironment, VirtualClock } from '@ku0/agent-runtime-core/testing'
 import { describe, expect, test } from 'vitest'
 import { openStore } from '../src/index.ts'
 import { nodeDigest, scratchFolder } from './scratch-folder.ts'

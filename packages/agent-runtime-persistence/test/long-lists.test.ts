@@ -1,6 +1,7 @@
 import { type TaskFilter } from '@ku0/agent-runtime-core'
 import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
-import { createVirtualEnvironment, Scene } from '@ku0/agent-runtime-core/testing'
+import { Scene } from '@ku0/agent-runtime-conformance'
+import { createVirtualEnvironment } from '@ku0/agent-runtime-core/testing'
 import { describe, expect, test } from 'vitest'
 import { openStore } from '../src/index.ts'
 import { nodeDigest } from './scratch-folder.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { ChildPolicy, Lane } from '@ku0/agent-runtime-core'
-import type { ReferenceModel } from '@ku0/agent-runtime-core/testing'
+import type { ReferenceModel } from '@ku0/agent-runtime-conformance'
 import { Command, leaseOf, placeOf } from './model-command.ts'
 import { count, type Real } from './model-real.ts'
 

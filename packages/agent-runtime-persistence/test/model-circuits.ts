@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { ReferenceModel } from '@ku0/agent-runtime-core/testing'
+import type { ReferenceModel } from '@ku0/agent-runtime-conformance'
 import { Command, pick } from './model-command.ts'
 import { count, type Real } from './model-real.ts'
 

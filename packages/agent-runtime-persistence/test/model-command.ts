@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { ModelTask, ReferenceModel } from '@ku0/agent-runtime-core/testing'
+import type { ModelTask, ReferenceModel } from '@ku0/agent-runtime-conformance'
 import type fc from 'fast-check'
 import { compare } from './model-compare.ts'
 import { countTurn } from './model-compare-shares.ts'

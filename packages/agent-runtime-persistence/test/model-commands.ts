@@ -6,7 +6,7 @@ import {
   type ModelTask,
   type ModelWorker,
   type ReferenceModel,
-} from '@ku0/agent-runtime-core/testing'
+} from '@ku0/agent-runtime-conformance'
 import { Command, leaseOf, pick, placeOf } from './model-command.ts'
 import { count, type Real } from './model-real.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { laneRank } from '@ku0/agent-runtime-core'
-import type { ModelLease, ReferenceModel } from '@ku0/agent-runtime-core/testing'
+import type { ModelLease, ReferenceModel } from '@ku0/agent-runtime-conformance'
 import { count, type Real } from './model-real.ts'
 
 /** Every client stands where the model has it, to the millionth. */

@@ -15,7 +15,7 @@ import {
   type StoreSnapshot,
   takeSnapshot,
   violationsIn,
-} from '@ku0/agent-runtime-core/testing'
+} from '@ku0/agent-runtime-conformance'
 import { compareBudgets } from './model-compare-budgets.ts'
 import type { Real } from './model-real.ts'
 import { compareShares } from './model-compare-shares.ts'

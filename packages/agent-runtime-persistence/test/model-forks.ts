@@ -6,7 +6,7 @@ import {
   type ModelForked,
   type ModelTask,
   type ReferenceModel,
-} from '@ku0/agent-runtime-core/testing'
+} from '@ku0/agent-runtime-conformance'
 import { Command, pick } from './model-command.ts'
 import { count, type Real } from './model-real.ts'
 

@@ -7,7 +7,7 @@ import {
   rejectionPolicies,
   RESERVED,
 } from '@ku0/agent-runtime-core'
-import type { ModelRequest, ModelSettlement } from '@ku0/agent-runtime-core/testing'
+import type { ModelRequest, ModelSettlement } from '@ku0/agent-runtime-conformance'
 import fc from 'fast-check'
 import { AdvanceToLine, Answer, SpawnWithBudget, SubmitWithBudget } from './model-budgets.ts'
 import { EndChild, Spawn } from './model-children.ts'

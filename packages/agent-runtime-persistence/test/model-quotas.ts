@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Lane, QuotaNames } from '@ku0/agent-runtime-core'
-import { BLOCK_MS, type ReferenceModel } from '@ku0/agent-runtime-core/testing'
+import { BLOCK_MS, type ReferenceModel } from '@ku0/agent-runtime-conformance'
 import { Command, leaseOf, placeOf } from './model-command.ts'
 import { count, type Real } from './model-real.ts'
 

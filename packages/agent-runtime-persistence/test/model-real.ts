@@ -1,12 +1,7 @@
 import { type ExecutionConfig, type ExecutionStore } from '@ku0/agent-runtime-core'
 import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
-import {
-  createVirtualEnvironment,
-  type ModelLease,
-  type ModelTask,
-  Scene,
-  type StoreSnapshot,
-} from '@ku0/agent-runtime-core/testing'
+import { type ModelLease, type ModelTask, Scene, type StoreSnapshot } from '@ku0/agent-runtime-conformance'
+import { createVirtualEnvironment } from '@ku0/agent-runtime-core/testing'
 import { nodeDigest } from './scratch-folder.ts'
 
 const settings = {

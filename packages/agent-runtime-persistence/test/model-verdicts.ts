@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { type ModelTask, pendingApprovals, type ReferenceModel } from '@ku0/agent-runtime-core/testing'
+import { type ModelTask, pendingApprovals, type ReferenceModel } from '@ku0/agent-runtime-conformance'
 import { Command, leaseOf, memosOf, pick, placeOf } from './model-command.ts'
 import { count, type Real } from './model-real.ts'
 

@@ -5,7 +5,7 @@ import {
   type ModelTask,
   pendingApprovals,
   type ReferenceModel,
-} from '@ku0/agent-runtime-core/testing'
+} from '@ku0/agent-runtime-conformance'
 import { Command, leaseOf, memosOf, pick } from './model-command.ts'
 import { count, type Real } from './model-real.ts'
 

@@ -7,7 +7,7 @@ import {
   type StoredEvent,
 } from '@ku0/agent-runtime-core'
 import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
-import { takeSnapshot, violationsIn } from '@ku0/agent-runtime-core/testing'
+import { takeSnapshot, violationsIn } from '@ku0/agent-runtime-conformance'
 import { onTestFinished } from 'vitest'
 import { openStore } from '../src/index.ts'
 import { nodeDigest } from './scratch-folder.ts'

@@ -1,5 +1,5 @@
 import { type ClientTier, clientTiers, laneRank, type Lane, type SharesConfig } from '@ku0/agent-runtime-core'
-import { increment, type ModelClient, newModelClient, settleCharge } from '@ku0/agent-runtime-core/testing'
+import { increment, type ModelClient, newModelClient, settleCharge } from '@ku0/agent-runtime-conformance'
 
 // Fair shares as a few lines that look at everything each time. Source: `docs/semantics.md 11`, C5.
 

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
-import { createVirtualEnvironment, Scene } from '@ku0/agent-runtime-core/testing'
+import { Scene } from '@ku0/agent-runtime-conformance'
+import { createVirtualEnvironment } from '@ku0/agent-runtime-core/testing'
 import { expect, onTestFinished, test } from 'vitest'
 import { openStore } from '../src/index.ts'
 import { nodeDigest, scratchFolder } from './scratch-folder.ts'

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { ReferenceModel } from '@ku0/agent-runtime-core/testing'
+import { ReferenceModel } from '@ku0/agent-runtime-conformance'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { draws, everyNth, isProof } from '../../../tools/draws.ts'
@@ -36,7 +36,7 @@ describe('every edit of a stored event is found, where it is (docs/reliability.m
       ['seq', ({ seq }) => seq + 1_000],
     ]
     for (const [index, event] of it.events.entries())
-      for (const [column, edit] of draws(everyNth(edits, edits.length * 2, index), edits)) {
+      for (const [column, edit] of draws(everyNth(edits, edits.length * 4, index), edits)) {
         const found = await it.after((db) => {
           const { changes } = db
             .prepare(`UPDATE event SET ${column} = ? WHERE task = ? AND seq = ?`)
@@ -57,7 +57,7 @@ describe('every edit of a stored event is found, where it is (docs/reliability.m
     { timeout: 120_000 },
     async () => {
       const it = new Spoiled(await lived())
-      for (const event of everyNth(it.events, draws(8, 1))) {
+      for (const event of everyNth(it.events, draws(16, 1))) {
         const { task, seq } = event
         const removed = await it.after((db) =>
           db.prepare('DELETE FROM event WHERE task = ? AND seq = ?').run(task, seq),
@@ -92,7 +92,7 @@ describe('every edit of a stored event is found, where it is (docs/reliability.m
 
   test('an edit with a chain that was made to fit it: the journal tells', { timeout: 120_000 }, async () => {
     const it = new Spoiled(await lived())
-    for (const event of everyNth(it.events, draws(8, 1))) {
+    for (const event of everyNth(it.events, draws(16, 1))) {
       const found = await it.after((db) => forge(db, event))
       expect(found?.faults).toContainEqual(
         expect.objectContaining({ what: 'journal', where: `commit ${it.commitOf(event)}` }),
@@ -114,7 +114,7 @@ describe('every edit of a stored event is found, where it is (docs/reliability.m
           (text) => `UPDATE journal SET touched = '${text}' WHERE number = ${number}`,
         ),
       ]
-      for (const sql of draws(everyNth(edits, edits.length * 2, number), edits)) {
+      for (const sql of draws(everyNth(edits, edits.length * 4, number), edits)) {
         const found = await it.after((db) => db.exec(sql))
         expect({ sql, ok: found?.ok, good: found?.lastGood.commit }).toEqual({
           sql,
@@ -207,7 +207,7 @@ describe('what a random life wrote', () => {
         expect(places(found)).toContain(placeOf(event))
         expect(found?.lastGood.commit).toBe(it.commitOf(event) - 1)
       }),
-      { numRuns: draws(2, 25), seed: 3 },
+      { numRuns: draws(1, 25), seed: 3 },
     )
     expect(edited).toBeGreaterThan(draws(0, 15))
     expect(types.size).toBeGreaterThan(draws(0, 4))

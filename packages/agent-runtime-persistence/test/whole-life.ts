@@ -2,14 +2,8 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { approvalName, dimensions, domainWeights, type Scores } from '@ku0/agent-runtime-core'
 import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
-import {
-  createVirtualEnvironment,
-  hold,
-  Scene,
-  type StoreSnapshot,
-  takeSnapshot,
-  termsOf,
-} from '@ku0/agent-runtime-core/testing'
+import { hold, Scene, type StoreSnapshot, takeSnapshot, termsOf } from '@ku0/agent-runtime-conformance'
+import { createVirtualEnvironment } from '@ku0/agent-runtime-core/testing'
 import { openStore } from '../src/index.ts'
 import { nodeDigest, scratchFolder } from './scratch-folder.ts'
 

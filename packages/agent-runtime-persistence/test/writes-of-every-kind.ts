@@ -12,7 +12,7 @@ import {
   type Write,
   type WriteKind,
 } from '@ku0/agent-runtime-core'
-import { hold, type Scene, submission, termsOf } from '@ku0/agent-runtime-core/testing'
+import { hold, type Scene, submission, termsOf } from '@ku0/agent-runtime-conformance'
 
 /** What a store is to be asked, and what it answers in full or in part. */
 export interface Deed<K extends WriteKind> {

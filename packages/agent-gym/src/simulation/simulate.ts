@@ -4,12 +4,8 @@ import { join } from 'node:path'
 import { createRuntime } from '@ku0/agent-runtime'
 import { type ExecutionStore, type Read } from '@ku0/agent-runtime-core'
 import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
-import {
-  createVirtualEnvironment,
-  SeededRandom,
-  takeSnapshot,
-  violationsIn,
-} from '@ku0/agent-runtime-core/testing'
+import { takeSnapshot, violationsIn } from '@ku0/agent-runtime-conformance'
+import { createVirtualEnvironment, SeededRandom } from '@ku0/agent-runtime-core/testing'
 import { chainDigest, StoreEngine } from '@ku0/agent-runtime-persistence/testing'
 import Database from 'better-sqlite3'
 import { Audit } from './audit.ts'

@@ -1,11 +1,7 @@
 import { profileConfigs } from '@ku0/agent-runtime-core'
 import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
-import {
-  createVirtualEnvironment,
-  takeSnapshot,
-  violationsIn,
-  VirtualClock,
-} from '@ku0/agent-runtime-core/testing'
+import { takeSnapshot, violationsIn } from '@ku0/agent-runtime-conformance'
+import { createVirtualEnvironment, VirtualClock } from '@ku0/agent-runtime-core/testing'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {

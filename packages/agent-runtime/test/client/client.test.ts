@@ -16,8 +16,7 @@ import {
   type Worker,
 } from '../../src/index.ts'
 import { review } from '../processes/contracts.ts'
-import { folder, run } from '../real-processes.ts'
-import { all, elapse, virtualEnvironment } from '../virtual-runtime.ts'
+import { folder } from '../real-processes.ts'
 
 const sum = defineContract({
   type: 'sum',
@@ -47,38 +46,6 @@ async function workerOn(store: string): Promise<Worker> {
   onTestFinished(async () => void (await worker.stop({ drain: false })))
   return worker
 }
-
-describe('a client in one process and a worker in another', () => {
-  test('the client submits, follows, approves, signals and gets the result; the worker runs the handler', async () => {
-    const database = join(folder(), 'store.db')
-    const program = run(new URL('../processes/only-worker.ts', import.meta.url), database)
-    const processId = (await program.said('ready')).replace('ready ', '')
-    const client = await clientOn(`sqlite:${database}`)
-    expect((await client.workers()).map((worker) => worker.processId)).toEqual([processId])
-
-    const asked = Promise.withResolvers<void>()
-    const heard = client.on('approval.requested', () => asked.resolve())
-    const receipt = await client.submit(review, { repo: 'a/b' }, { labels: { team: 'x' } })
-    await asked.promise
-    heard[Symbol.dispose]()
-    const { approvals } = await client.approvals.list()
-    expect(approvals).toMatchObject([{ taskId: receipt.taskId, key: 'release', artifact: { repo: 'a/b' } }])
-    await client.approvals.approve(approvals[0]?.approvalId ?? '', { by: 'Ada' })
-    await client.signal(receipt, 'go')
-
-    expect(await client.result(receipt)).toEqual({ repo: 'a/b', by: 'Ada' })
-    const types = (await all(client.events(receipt))).map(({ type }) => type)
-    expect(types.at(0)).toBe('task.queued')
-    expect(types.at(-1)).toBe('task.completed')
-    expect((await client.list({ types: ['review'] })).tasks).toMatchObject([{ state: 'completed' }])
-
-    const other = await client.submit('review', { repo: 'c/d' })
-    expect(await client.cancel(other, { reason: 'not needed' })).toBe(true)
-    await expect(client.result(other)).rejects.toMatchObject({ name: 'TaskCanceled' })
-    program.process.kill('SIGTERM')
-    expect(await program.ended).toMatchObject({ code: 0 })
-  })
-})
 
 describe('a client', () => {
   test('has no workers: what it submits is queued until a worker comes', async () => {
@@ -183,86 +150,6 @@ describe('a client', () => {
     await client.close()
     await using runtime = await createRuntime({ store, tasks: [sums], logger: false, telemetry: false })
     expect(await runtime.result(receipt)).toBe(3)
-  })
-})
-
-describe('schedules', () => {
-  test('a client puts and triggers them; they are fired where workers run', async () => {
-    const environment = virtualEnvironment()
-    const { config } = parseExecutionConfig({})
-    const url = file()
-    const pass = (ms: number) => elapse(environment, ms)
-    const open = async () => {
-      const store = await openStore(url, { config, environment, checked: false })
-      onTestFinished(async () => {
-        const closed = store.close()
-        // Of two on one file each needs time to write.
-        await pass(2_000)
-        await closed
-      })
-      return store
-    }
-    const client = await clientOn(await open(), { environment })
-    await client.schedules.put('often', { everyMs: 5_000 }, sum, { a: 1, b: 1 })
-    await pass(5_001)
-    expect((await client.list()).tasks).toEqual([])
-    expect(await client.schedules.trigger('often')).toMatchObject({ accepted: true })
-
-    const worker = await createWorker({
-      store: await open(),
-      tasks: [sums],
-      environment,
-      logger: false,
-      telemetry: false,
-    })
-    await pass(1_000)
-    await pass(1_000)
-    const { tasks } = await client.list()
-    expect(tasks.map(({ state }) => state)).toEqual(['completed', 'completed'])
-    expect(await client.schedules.get('often')).toMatchObject({ task: 'sum' })
-    const stopped = worker.stop({ drain: false })
-    await pass(2_000)
-    expect(await stopped).toEqual({ drained: true, released: 0 })
-  })
-})
-
-describe('a worker', () => {
-  test('runs what handlers submit, and gives its task back when it stops', async () => {
-    const store = file()
-    const parent = defineTask({ type: 'parent', input: z.null() }, async (ctx) =>
-      ctx.call('child', sums, { a: 1, b: 1 }),
-    )
-    const begun = Promise.withResolvers<void>()
-    const endless = defineTask({ type: 'endless', input: z.null() }, async (ctx) => {
-      begun.resolve()
-      await new Promise((_, stop) =>
-        ctx.signal.addEventListener('abort', () => stop(ctx.signal.reason as Error)),
-      )
-    })
-    const client = await clientOn(store)
-    const worker = await createWorker({
-      store,
-      tasks: [parent, sums, endless],
-      logger: false,
-      telemetry: false,
-    })
-    expect(await client.result(await client.submit(parent, null))).toBe(2)
-    const receipt = await client.submit(endless, null)
-    await begun.promise
-    expect(await worker.stats()).toMatchObject({ running: 1, inFlight: 1, leaked: 0 })
-    expect(await worker.stop({ drain: false })).toEqual({ drained: false, released: 1 })
-    expect(await client.status(receipt)).toMatchObject({ state: 'queued', attempt: 1 })
-    expect(() => worker.on('task.*', () => {})).toThrow('the worker was stopped')
-  })
-
-  test('has one worker at least, and no options of a client', async () => {
-    const options = { store: 'sqlite::memory:', tasks: [sums], workers: 0, evaluation: {} } as never
-    await expect(createWorker(options)).rejects.toMatchObject({
-      code: 'invalid_config',
-      message: expect.stringMatching(
-        /evaluation.*no such option[^]*workers: a whole number from 1/,
-      ) as string,
-    })
   })
 })
 

@@ -1,0 +1,47 @@
+import { storeSuite } from '@ku0/agent-runtime-conformance'
+import { describe, expect, test } from 'vitest'
+import { openStore } from '../../src/index.ts'
+import { nodeDigest } from '../scratch-folder.ts'
+
+/** The sections of the suite, by the test file that runs them: in one file they take ten times what a quick file may. */
+export const parts = {
+  admission: ['admission and backpressure', 'keys and ids'],
+  order: ['the order of tasks'],
+  workers: ['standing demand', 'preemption', 'placement and the registry', 'why a task is where it is'],
+  limits: [
+    'quotas',
+    'tokens of quotas',
+    'quotas that a provider blocks',
+    'fair shares',
+    'tasks that are often lost to crashes',
+    'budgets',
+  ],
+  leases: [
+    'leases and fencing',
+    'how a task ends',
+    'cancellation',
+    'circuits',
+    'leases that their callers hold',
+    'swarms',
+  ],
+  handlers: [
+    'steps, checkpoints, output',
+    'waits and signals',
+    'approvals',
+    'divergence',
+    'children',
+    'forks',
+  ],
+  records: ['schedules', 'evaluations', 'events and hashes', 'reads'],
+  values: ['values', 'turns and commits'],
+} as const
+
+/** Runs a part of the suite on stores in memory. */
+export function conformance(part: keyof typeof parts): void {
+  storeSuite(
+    'sqlite::memory: inline',
+    (opening) => openStore('sqlite::memory:', opening),
+    { describe, test, expect },
+    { digest: nodeDigest, sections: parts[part] },
+  )
+}
