@@ -3,7 +3,8 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { twoProcesses } from './two-stores.test.ts'
+import { twoProcesses } from './two-processes.ts'
+import './two-stores.test.ts'
 
 describe('two processes on one file (docs/semantics.md 4.7, 4.10, 5.7)', () => {
   test('D01 heartbeats go on as soon as the lock is free: a lock held for less than the TTL costs nobody a lease', async () => {

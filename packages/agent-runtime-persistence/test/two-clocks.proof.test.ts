@@ -1,0 +1,1 @@
+import './two-clocks.test.ts'
