@@ -14,16 +14,24 @@ import { assertTables } from './tables.ts'
 
 export const { config } = parseExecutionConfig()
 
-test('the columns that a store is held against are those that the migrations make', () => {
+test('the columns that a store is held against, and their types, are those that the migrations make', () => {
   const db = new Database(':memory:')
   onTestFinished(() => void db.close())
   for (const sql of migrations) db.exec(sql)
-  const made = db
-    .prepare<[], [string, string]>(
-      "SELECT schema.name, group_concat(info.name, ' ') FROM sqlite_schema AS schema JOIN pragma_table_info(schema.name) AS info WHERE schema.type = 'table' GROUP BY schema.name",
-    )
-    .raw()
-    .all()
+  const tables = db.prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'table'").pluck().all()
+  const made = tables.map((table) => {
+    const found = db.pragma(`table_info(${table})`) as {
+      name: string
+      type: string
+      notnull: number
+      pk: number
+    }[]
+    // A column of a primary key is never null in tables of these kinds.
+    return [
+      table,
+      found.map((it) => `${it.name} ${it.type.toLowerCase()}${it.notnull + it.pk > 0 ? '' : '?'}`),
+    ]
+  })
   expect(Object.fromEntries(made)).toEqual(columns)
 })
 

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { draws, everyNth, isProof } from '../../../tools/draws.ts'
 import { openStore, type Verification } from '../src/index.ts'
-import { columns } from '../src/sqlite/columns.ts'
+import { columns, namesOf, type TableName } from '../src/sqlite/columns.ts'
 import { forge } from './forged.ts'
 import { lifeOf } from './model-lives.ts'
 import { config as modelConfig, Real } from './model-real.ts'
@@ -144,7 +144,7 @@ describe('whatever else is edited', () => {
       if (!isProof) return
       expect([...silent].toSorted()).toEqual(known.toSorted())
       const all = tables.flatMap((table) =>
-        (columns[table] ?? '').split(' ').map((column) => `${table}.${column}`),
+        (namesOf(table as TableName) as readonly string[]).map((column) => `${table}.${column}`),
       )
       expect(all.filter((column) => !edited.has(column))).toEqual(kept)
     },

@@ -5,7 +5,12 @@ import {
   taskStates,
   quotaKeysOf,
   waitKinds,
+  type ChildPolicy,
+  type ClientTier,
+  type LeaseState,
   type QuotaNames,
+  type TaskState,
+  type WaitKind,
 } from '@ku0/agent-runtime-core'
 import {
   groupOf,
@@ -33,6 +38,7 @@ import {
   type WorkerRow,
 } from '@ku0/agent-runtime-core/transition'
 import { prepareEvaluationLoad } from './evaluations.ts'
+import { listed, type RowOf, type StoreTables, type TableName } from './columns.ts'
 import type { Statements } from './statements.ts'
 import { prepareWorkLoad } from './work.ts'
 import { storedList, storedObject } from './stored.ts'
@@ -41,44 +47,31 @@ import { WAITING_BY_INDEX } from './schema.ts'
 /** The statements that read a working set; each says what it reads, prepared once. All run inside the flush's transaction. */
 export type Load = ReturnType<typeof prepareLoad>
 
-export const taskColumns =
-  'id, stream, state, attempt, fence, lease, crashes, steps, waits, seq, tail, submitted_at, due_at, queued_at, started_at, finished_at, wait_reason, tokens, explicit_id, parent, account, budget'
-const leaseColumns =
-  'id, task, worker, process, attempt, fence, state, acquired_at, expires_at, last_heartbeat_at, ended_at, end_reason, end_seq, yield_asked_at, abort_acknowledged_at, abort_grace_expired_at, progress'
-
-const scheduleColumns =
-  'name, definition, paused, created_at, changed_at, next_at, last_at, last_due_at, last_task, runs, rejected, missed, skipped'
-
 export function prepareLoad(db: Statements) {
-  const rows = (sql: string) => db.prepare<unknown[], unknown[]>(sql).raw()
-  const task = rows(`SELECT ${taskColumns} FROM task WHERE id = ?`)
+  const rows = <Row extends readonly unknown[]>(sql: string) => db.prepare<unknown[], Row>(sql).raw()
+  /** Whole rows of a table. */
+  const from = <T extends TableName>(table: T, rest = '') =>
+    rows<RowOf<T>>(`SELECT ${listed(table)} FROM ${table} ${rest}`)
+  const task = from('task', 'WHERE id = ?')
   // With the submission, unless that is long: a claim then needs no read of its own.
-  const heads = rows(
-    `SELECT ${taskColumns
-      .split(', ')
-      .map((column) => `task.${column}`)
-      .join(', ')}, CASE WHEN event.blob IS NULL AND length(event.data) < 2048 THEN event.data END
+  const heads = rows<HeadRow>(
+    `SELECT ${listed('task', 'task.')}, CASE WHEN event.blob IS NULL AND length(event.data) < 2048 THEN event.data END
      FROM task JOIN event ON event.task = task.id AND event.seq = 1
      WHERE stream = ? AND state = 0 AND due_at IS NULL AND id > ? ORDER BY id LIMIT ? + 0`,
   )
   // The first of each of many streams, where one statement for each would take ten times as long.
-  const firstHeads = rows(
-    `SELECT ${taskColumns
-      .split(', ')
-      .map((column) => `task.${column}`)
-      .join(', ')}, CASE WHEN event.blob IS NULL AND length(event.data) < 2048 THEN event.data END
+  const firstHeads = rows<HeadRow>(
+    `SELECT ${listed('task', 'task.')}, CASE WHEN event.blob IS NULL AND length(event.data) < 2048 THEN event.data END
      FROM json_each(?) AS wanted
      JOIN task ON task.id = (
        SELECT min(id) FROM task AS queued
        WHERE queued.stream = wanted.value ->> 0 AND queued.state = 0 AND queued.due_at IS NULL AND queued.id > wanted.value ->> 1)
      JOIN event ON event.task = task.id AND event.seq = 1`,
   )
-  const due = rows(`SELECT ${taskColumns} FROM task WHERE due_at <= ? ORDER BY due_at, id LIMIT ? + 0`)
-  const lease = rows(`SELECT ${leaseColumns} FROM lease WHERE id = ?`)
-  const lapsed = rows(
-    `SELECT ${leaseColumns} FROM lease WHERE state = 0 AND expires_at <= ? ORDER BY expires_at, id LIMIT ? + 0`,
-  )
-  const running = rows(`SELECT ${leaseColumns} FROM lease WHERE state = 0 AND process = ?`)
+  const due = from('task', 'WHERE due_at <= ? ORDER BY due_at, id LIMIT ? + 0')
+  const lease = from('lease', 'WHERE id = ?')
+  const lapsed = from('lease', 'WHERE state = 0 AND expires_at <= ? ORDER BY expires_at, id LIMIT ? + 0')
+  const running = from('lease', 'WHERE state = 0 AND process = ?')
   const nextDue = db
     .prepare<[], number | null>('SELECT min(due_at) FROM task WHERE due_at IS NOT NULL')
     .pluck()
@@ -86,37 +79,29 @@ export function prepareLoad(db: Statements) {
     .prepare<[], number | null>('SELECT min(expires_at) FROM lease WHERE state = 0')
     .pluck()
   const explicit = db.prepare<[string], number>('SELECT id FROM task WHERE explicit_id = ?').pluck()
-  const key = rows('SELECT key, task, payload_hash FROM idempotency WHERE key = ?')
-  const streamColumns = 'id, key, lane_rank, type, quota_keys, depth, delayed, client, head, place'
-  const streams = rows(`SELECT ${streamColumns} FROM stream`)
-  const streamsSince = rows(`SELECT ${streamColumns} FROM stream WHERE changed > ?`)
-  const clientColumns = 'id, name, credits, tier, time, floor, spent'
-  const clients = rows(`SELECT ${clientColumns} FROM client`)
-  const clientsSince = rows(`SELECT ${clientColumns} FROM client WHERE changed > ?`)
+  const key = from('idempotency', 'WHERE key = ?')
+  const streams = from('stream')
+  const streamsSince = from('stream', 'WHERE changed > ?')
+  const clients = from('client')
+  const clientsSince = from('client', 'WHERE changed > ?')
   const clientsRemoved = db
     .prepare<[], string>("SELECT value FROM meta WHERE key = 'clients_removed'")
     .pluck()
-  const client = rows(`SELECT ${clientColumns} FROM client WHERE name = ?`)
-  const clientsFirst = rows(`SELECT ${clientColumns} FROM client ORDER BY name LIMIT ? + 0`)
-  const clientsAfter = rows(`SELECT ${clientColumns} FROM client WHERE name > ? ORDER BY name LIMIT ? + 0`)
+  const client = from('client', 'WHERE name = ?')
+  const clientsFirst = from('client', 'ORDER BY name LIMIT ? + 0')
+  const clientsAfter = from('client', 'WHERE name > ? ORDER BY name LIMIT ? + 0')
   const maxClient = db.prepare<[], number | null>('SELECT max(id) FROM client').pluck()
-  const runningByStream = rows(
+  const runningByStream = rows<readonly [stream: number, running: number]>(
     'SELECT task.stream, count(*) FROM lease JOIN task ON task.id = lease.task WHERE lease.state = 0 GROUP BY task.stream',
   )
-  const quotas = rows(
-    'SELECT key, queued, running, window_start, window_count, window_tokens, blocked_until FROM quota',
-  )
-  const workers = rows(
-    'SELECT id, worker_id, process, capacity, draining, types, last_seen_at, registered FROM worker WHERE registered = 1 AND process = ?',
-  )
-  const totals = rows(
-    'SELECT submitted, rejected, rejected_pruned, completed, failed, canceled, requeued, expired, preempted, running, waiting FROM totals',
-  )
+  const quotas = from('quota')
+  const workers = from('worker', 'WHERE registered = 1 AND process = ?')
+  const totals = from('totals')
   const event = db.prepare<[number, number], { data: string; blob: string | null }>(
     'SELECT data, blob FROM event WHERE task = ? AND seq = ?',
   )
   // `->` hands out the JSON text: json_extract would change a key that holds a lone surrogate.
-  const memoKeys = rows(
+  const memoKeys = rows<readonly [key: string, seq: number]>(
     "SELECT data -> '$.key', seq FROM event WHERE task = ? AND type IN ('step.completed', 'step.inherited')",
   )
   const rejections = db.prepare<[number], { since: number; seq: number }>(
@@ -144,34 +129,26 @@ export function prepareLoad(db: Statements) {
   const outputs = db
     .prepare<[number], number>('SELECT coalesce(max(seq), 0) FROM output WHERE task = ?')
     .pluck()
-  const waits = rows(
-    'SELECT task, key, position, kind, name, due_at, terms FROM wait WHERE task = ? ORDER BY position, key',
-  )
+  const waits = from('wait', 'WHERE task = ? ORDER BY position, key')
   // Without their values, which may be many and long: most are not taken now.
   const signals = db.prepare<[number], { seq: number; name: string; at: number }>(
     'SELECT signal.seq, name, event.at FROM signal JOIN event USING (task, seq) WHERE signal.task = ? ORDER BY signal.seq',
   )
-  const schedule = rows(`SELECT ${scheduleColumns} FROM schedule WHERE name = ?`)
-  const schedulesAfter = rows(
-    `SELECT ${scheduleColumns} FROM schedule WHERE name > ? ORDER BY name LIMIT ? + 0`,
-  )
-  const schedulesDue = rows(
-    `SELECT ${scheduleColumns} FROM schedule WHERE paused = 0 AND next_at <= ? ORDER BY next_at, name LIMIT ? + 0`,
+  const schedule = from('schedule', 'WHERE name = ?')
+  const schedulesAfter = from('schedule', 'WHERE name > ? ORDER BY name LIMIT ? + 0')
+  const schedulesDue = from(
+    'schedule',
+    'WHERE paused = 0 AND next_at <= ? ORDER BY next_at, name LIMIT ? + 0',
   )
   const nextSchedule = db
     .prepare<[], number | null>('SELECT min(next_at) FROM schedule WHERE paused = 0 AND next_at IS NOT NULL')
     .pluck()
-  const budgetColumns = 'task, above, limits, soft, used, own, started_at, due_at, asked, asks'
-  const budget = rows(`SELECT ${budgetColumns} FROM budget WHERE task = ?`)
-  const budgetsDue = rows(
-    `SELECT ${budgetColumns} FROM budget WHERE due_at <= ? ORDER BY due_at, task LIMIT ? + 0`,
-  )
+  const budget = from('budget', 'WHERE task = ?')
+  const budgetsDue = from('budget', 'WHERE due_at <= ? ORDER BY due_at, task LIMIT ? + 0')
   const nextBudget = db
     .prepare<[], number | null>('SELECT min(due_at) FROM budget WHERE due_at IS NOT NULL')
     .pluck()
-  const budgetsAsking = rows(
-    `SELECT ${budgetColumns} FROM budget WHERE asked IS NOT NULL AND task > ? ORDER BY task LIMIT ? + 0`,
-  )
+  const budgetsAsking = from('budget', 'WHERE asked IS NOT NULL AND task > ? ORDER BY task LIMIT ? + 0')
   const parked = db
     .prepare<[number], number>(
       `WITH RECURSIVE below (task) AS (VALUES (?) UNION SELECT budget.task FROM budget JOIN below ON budget.above = below.task)
@@ -179,10 +156,9 @@ export function prepareLoad(db: Statements) {
     )
     .pluck()
   const scheduleCount = db.prepare<[], number>('SELECT count(*) FROM schedule').pluck()
-  const childColumns = 'parent, key, task, position, policy, seq, open'
-  const children = rows(`SELECT ${childColumns} FROM child WHERE parent = ? ORDER BY seq`)
-  const openChildren = rows(`SELECT ${childColumns} FROM child WHERE parent = ? AND open = 1 ORDER BY task`)
-  const child = rows(`SELECT ${childColumns} FROM child WHERE parent = ? AND key = ?`)
+  const children = from('child', 'WHERE parent = ? ORDER BY seq')
+  const openChildren = from('child', 'WHERE parent = ? AND open = 1 ORDER BY task')
+  const child = from('child', 'WHERE parent = ? AND key = ?')
   const checkpoint = db.prepare<[number], { data: string; event: string | null }>(
     `SELECT checkpoint.data, event.data AS event FROM checkpoint
      LEFT JOIN event ON event.task = checkpoint.task AND event.seq = checkpoint.seq AND event.type = 'checkpoint.created'
@@ -198,27 +174,24 @@ export function prepareLoad(db: Statements) {
        UNION ALL SELECT id FROM task WHERE ${WAITING_BY_INDEX}
        UNION ALL SELECT task FROM lease WHERE state = 0)`,
   )
-  const next = rows(
+  const next = rows<readonly (number | null)[]>(
     'SELECT (SELECT max(id) FROM task), (SELECT max(id) FROM lease), (SELECT max(id) FROM stream), (SELECT max(id) FROM worker)',
   )
-  const journal = rows('SELECT number, hash FROM journal ORDER BY number DESC LIMIT 1')
+  const journal = rows<readonly [StoreTables['journal']['number'], StoreTables['journal']['hash']]>(
+    'SELECT number, hash FROM journal ORDER BY number DESC LIMIT 1',
+  )
   const version = db.prepare<[], number>('PRAGMA user_version').pluck()
   const dataVersion = db.prepare<[], number>('PRAGMA data_version').pluck()
 
-  const one = <T>(row: unknown[] | undefined, make: (row: unknown[]) => T) =>
+  const one = <Row, T>(row: Row | undefined, make: (row: Row) => T) =>
     row === undefined ? undefined : make(row)
 
   return {
     task: (id: number) => one(task.get(id), taskOf),
-    heads: (stream: number, after: number, limit: number) =>
-      heads
-        .all(stream, after, limit)
-        .map((row) => ({ task: taskOf(row), submission: row.at(-1) as string | null })),
+    heads: (stream: number, after: number, limit: number) => heads.all(stream, after, limit).map(headOf),
     /** The first queued task of each stream behind a sequence. */
     firstHeads: (wanted: readonly (readonly [stream: number, after: number])[]) =>
-      firstHeads
-        .all(JSON.stringify(wanted))
-        .map((row) => ({ task: taskOf(row), submission: row.at(-1) as string | null })),
+      firstHeads.all(JSON.stringify(wanted)).map(headOf),
     due: (at: number, limit: number) => due.all(at, limit).map(taskOf),
     lease: (id: number) => one(lease.get(id), leaseOf),
     lapsed: (at: number, limit: number) => lapsed.all(at, limit).map(leaseOf),
@@ -238,7 +211,7 @@ export function prepareLoad(db: Statements) {
     clientsAfter: (name: string | undefined, limit: number) =>
       (name === undefined ? clientsFirst.all(limit) : clientsAfter.all(name, limit)).map(clientOf),
     /** How many leases each stream has, of every process. */
-    runningByStream: () => runningByStream.all() as [stream: number, running: number][],
+    runningByStream: () => runningByStream.all(),
     nextClient: () => (maxClient.get() ?? 0) + 1,
     quotas: () => quotas.all().map(quotaOf),
     naming: (keys: ReadonlySet<string>) => {
@@ -252,9 +225,7 @@ export function prepareLoad(db: Statements) {
     totals: () => one(totals.get(), totalsOf) ?? noTotals,
     event: (taskId: number, seq: number) => event.get(taskId, seq),
     memoKeys: (taskId: number) => {
-      const steps = (memoKeys.all(taskId) as [string, number][]).map(
-        ([text, seq]) => [JSON.parse(text) as string, seq] as const,
-      )
+      const steps = memoKeys.all(taskId).map(([text, seq]) => [JSON.parse(text) as string, seq] as const)
       return memoSeqs(steps, rejections.all(taskId))
     },
     /** Those that count, with the rejections that count them. */
@@ -299,107 +270,83 @@ export function prepareLoad(db: Statements) {
     /** The newest checkpoint, and the data of its event. */
     checkpoint: (taskId: number) => checkpoint.get(taskId),
     blob: (sha256: string) => blobText.get(sha256),
-    next: () => next.get() as (number | null)[],
+    next: () => next.get() ?? [],
     work: prepareWorkLoad(db),
-    journal: () => journal.get() as [number, Buffer] | undefined,
+    journal: () => journal.get(),
     /** Of the schema. */
     version: () => version.get() as number,
     dataVersion: () => dataVersion.get() as number,
   }
 }
 
-export function taskOf(row: unknown[]): TaskRow {
-  const [
-    id,
-    stream,
-    code,
-    attempt,
-    fence,
-    lease,
-    crashes,
-    steps,
-    waits,
-    seq,
-    tail,
-    submittedAt,
-    dueAt,
-    queuedAt,
-    startedAt,
-  ] = row
-  const [finishedAt, waitReason, tokens, explicitId, parent, account, budget] = row.slice(15)
-  return {
-    id,
-    stream,
-    state: taskStates[code as number],
-    attempt,
-    fence,
-    lease,
-    crashes,
-    steps,
-    waits,
-    seq,
-    tail,
-    submittedAt,
-    dueAt,
-    queuedAt,
-    startedAt,
-    finishedAt,
-    waitReason,
-    tokens,
-    explicitId,
-    parent,
-    account: typeof account === 'string' ? storedObject(account, 'task.account') : null,
-    budget: budget ?? null,
-  } as TaskRow
+/** A task with its submission, unless that is long. */
+type HeadRow = readonly [...RowOf<'task'>, submission: string | null]
+
+function headOf(row: HeadRow): { readonly task: TaskRow; readonly submission: string | null } {
+  const submission = row.at(-1) as string | null
+  return { task: taskOf(row as unknown as RowOf<'task'>), submission }
 }
 
-function leaseOf(row: unknown[]): LeaseRow {
-  const [
-    id,
-    task,
-    worker,
-    process,
-    attempt,
-    fence,
-    code,
-    acquiredAt,
-    expiresAt,
-    lastHeartbeatAt,
-    endedAt,
-    endReason,
-  ] = row
-  const [endSeq, yieldAskedAt, abortAcknowledgedAt, abortGraceExpiredAt, progress] = row.slice(12)
+export function taskOf(row: RowOf<'task'>): TaskRow {
   return {
-    id,
-    task,
-    worker,
-    process,
-    attempt,
-    fence,
-    state: leaseStates[code as number],
-    acquiredAt,
-    expiresAt,
-    lastHeartbeatAt,
-    endedAt,
-    endReason,
-    endSeq,
-    yieldAskedAt,
-    abortAcknowledgedAt,
-    abortGraceExpiredAt,
-    progress,
-  } as LeaseRow
+    id: row[0],
+    stream: row[1],
+    state: taskStates[row[2]] as TaskState,
+    attempt: row[3],
+    fence: row[4],
+    lease: row[5],
+    crashes: row[6],
+    steps: row[7],
+    waits: row[8],
+    seq: row[9],
+    tail: row[10],
+    submittedAt: row[11],
+    dueAt: row[12],
+    queuedAt: row[13],
+    startedAt: row[14],
+    finishedAt: row[15],
+    waitReason: row[16] as TaskRow['waitReason'],
+    tokens: row[17],
+    explicitId: row[18],
+    parent: row[19],
+    account:
+      row[20] === null ? null : (storedObject(row[20], 'task.account') as unknown as TaskRow['account']),
+    budget: row[21],
+  }
 }
 
-function waitOf([task, key, position, kind, name, dueAt, terms]: unknown[]): WaitRow {
+function leaseOf(row: RowOf<'lease'>): LeaseRow {
+  return {
+    id: row[0],
+    task: row[1],
+    worker: row[2],
+    process: row[3],
+    attempt: row[4],
+    fence: row[5],
+    state: leaseStates[row[6]] as LeaseState,
+    acquiredAt: row[7],
+    expiresAt: row[8],
+    lastHeartbeatAt: row[9],
+    endedAt: row[10],
+    endReason: row[11] as LeaseRow['endReason'],
+    endSeq: row[12],
+    yieldAskedAt: row[13],
+    abortAcknowledgedAt: row[14],
+    abortGraceExpiredAt: row[15],
+    progress: row[16],
+  }
+}
+
+function waitOf([task, key, position, kind, name, dueAt, terms]: RowOf<'wait'>): WaitRow {
   return {
     task,
     key,
     position,
-    kind: waitKinds[kind as number],
+    kind: waitKinds[kind] as WaitKind,
     name,
     dueAt,
-    terms: terms === null ? null : storedObject(terms as string, 'wait.terms'),
-  } as WaitRow
+    terms: terms === null ? null : (storedObject(terms, 'wait.terms') as unknown as WaitRow['terms']),
+  }
 }
 
 /** What came, and how it ends the wait that it is for: `value` is the last key of such an event, and a string before it has no bare quotes. */
@@ -409,84 +356,69 @@ function arrivalIn(data: string): Pick<SignalRow, 'value' | 'outcome'> {
   return { value: data.slice(at + 9, -1), outcome: (verdict ?? 'received') as SignalRow['outcome'] }
 }
 
-function scheduleOf(row: unknown[]): ScheduleRow {
-  const [name, definition, paused, createdAt, changedAt, nextAt, lastAt, lastDueAt, lastTask] = row
-  const [runs, rejected, missed, skipped] = row.slice(9)
+function scheduleOf(row: RowOf<'schedule'>): ScheduleRow {
   return {
-    name,
-    definition: storedObject(
-      definition as string,
-      'schedule.definition',
-    ) as unknown as ScheduleRow['definition'],
-    paused: paused === 1,
-    createdAt,
-    changedAt,
-    nextAt,
-    lastAt,
-    lastDueAt,
-    lastTask,
-    runs,
-    rejected,
-    missed,
-    skipped,
-  } as ScheduleRow
+    name: row[0],
+    definition: storedObject(row[1], 'schedule.definition') as unknown as ScheduleRow['definition'],
+    paused: row[2] === 1,
+    createdAt: row[3],
+    changedAt: row[4],
+    nextAt: row[5],
+    lastAt: row[6],
+    lastDueAt: row[7],
+    lastTask: row[8],
+    runs: row[9],
+    rejected: row[10],
+    missed: row[11],
+    skipped: row[12],
+  }
 }
 
-function budgetOf([
-  task,
-  above,
-  limits,
-  soft,
-  used,
-  own,
-  startedAt,
-  dueAt,
-  asked,
-  asks,
-]: unknown[]): BudgetRow {
+function budgetOf(row: RowOf<'budget'>): BudgetRow {
+  const [task, above, limits, soft, used, own, startedAt, dueAt, asked, asks] = row
   return {
     task,
     above,
-    limits: storedObject(limits as string, 'budget.limits'),
-    soft: storedObject(soft as string, 'budget.soft'),
-    used: storedObject(used as string, 'budget.used') as unknown,
-    own: storedObject(own as string, 'budget.own') as unknown,
+    limits: storedObject(limits, 'budget.limits'),
+    soft: storedObject(soft, 'budget.soft'),
+    used: storedObject(used, 'budget.used') as unknown as BudgetRow['used'],
+    own: storedObject(own, 'budget.own') as unknown as BudgetRow['own'],
     startedAt,
     dueAt,
-    asked: asked === null ? null : storedObject(asked as string, 'budget.asked'),
+    asked: asked === null ? null : (storedObject(asked, 'budget.asked') as unknown as BudgetRow['asked']),
     asks,
-  } as BudgetRow
+  }
 }
 
-function childOf([parent, key, task, position, policy, seq, open]: unknown[]): ChildRow {
+function childOf([parent, key, task, position, policy, seq, open]: RowOf<'child'>): ChildRow {
   return {
     parent,
     key,
     task,
     position,
-    policy: childPolicies[policy as number],
+    policy: childPolicies[policy] as ChildPolicy,
     seq,
     state: open === 1 ? 'open' : 'closed',
-  } as ChildRow
+  }
 }
 
-function keyOf([key, task, payloadHash]: unknown[]): KeyRow {
-  return { key, task, payloadHash } as KeyRow
+function keyOf([key, task, payloadHash]: RowOf<'idempotency'>): KeyRow {
+  return { key, task, payloadHash }
 }
 
-function streamOf(row: unknown[]): StreamRow {
+function streamOf(row: RowOf<'stream'>): StreamRow {
   const [id, key, laneRank, type, quotaKeys, depth, delayed, client, head, place] = row
-  const keys = storedList<string>(quotaKeys as string, 'stream.quota_keys')
-  const group = groupOf(laneRank as number, type as string, keys)
-  return { id, key, laneRank, type, quotaKeys: keys, depth, delayed, client, group, head, place } as StreamRow
+  const keys = storedList<string>(quotaKeys, 'stream.quota_keys')
+  const group = groupOf(laneRank, type, keys)
+  return { id, key, laneRank, type, quotaKeys: keys, depth, delayed, client, group, head, place }
 }
 
-function clientOf([id, name, credits, tier, time, floor, spent]: unknown[]): ClientRow {
+function clientOf([id, name, credits, tier, time, floor, spent]: RowOf<'client'>): ClientRow {
   return {
     id,
     name,
     credits,
-    tier: clientTiers[tier as number],
+    tier: clientTiers[tier] as ClientTier,
     time,
     floor,
     spent,
@@ -495,10 +427,10 @@ function clientOf([id, name, credits, tier, time, floor, spent]: unknown[]): Cli
     pool: OPEN,
     seen: 0,
     stalled: false,
-  } as ClientRow
+  }
 }
 
-function quotaOf([key, queued, running, start, count, tokens, blockedUntil]: unknown[]): QuotaRow {
+function quotaOf([key, queued, running, start, count, tokens, blockedUntil]: RowOf<'quota'>): QuotaRow {
   return {
     key,
     queued,
@@ -507,7 +439,7 @@ function quotaOf([key, queued, running, start, count, tokens, blockedUntil]: unk
     windowCount: count,
     windowTokens: tokens,
     blockedUntil,
-  } as QuotaRow
+  }
 }
 
 function addTo(naming: Map<string, number[]>, key: string, task: number): void {
@@ -522,53 +454,32 @@ function namesIn(text: string): QuotaNames {
   return Object.fromEntries(named.filter(([, value]) => value !== null)) as QuotaNames
 }
 
-function workerOf([
-  id,
-  workerId,
-  process,
-  capacity,
-  draining,
-  types,
-  lastSeenAt,
-  registered,
-]: unknown[]): WorkerRow {
+function workerOf(row: RowOf<'worker'>): WorkerRow {
+  const [id, workerId, process, capacity, draining, types, lastSeenAt, registered] = row
   return {
     id,
     workerId,
     process,
     capacity,
     draining: draining === 1,
-    types: storedList(types as string, 'worker.types'),
+    types: storedList(types, 'worker.types'),
     lastSeenAt,
     registered: registered === 1,
-  } as WorkerRow
+  }
 }
 
-function totalsOf(row: unknown[]): TotalsRow {
-  const [
-    submitted,
-    rejected,
-    rejectedPruned,
-    completed,
-    failed,
-    canceled,
-    requeued,
-    expired,
-    preempted,
-    running,
-    waiting,
-  ] = row
+function totalsOf(row: RowOf<'totals'>): TotalsRow {
   return {
-    submitted,
-    rejected,
-    rejectedPruned,
-    completed,
-    failed,
-    canceled,
-    requeued,
-    expired,
-    preempted,
-    running,
-    waiting,
-  } as TotalsRow
+    submitted: row[1],
+    rejected: row[2],
+    rejectedPruned: row[3],
+    completed: row[4],
+    failed: row[5],
+    canceled: row[6],
+    requeued: row[7],
+    expired: row[8],
+    preempted: row[9],
+    running: row[10],
+    waiting: row[11],
+  }
 }

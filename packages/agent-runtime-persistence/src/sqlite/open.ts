@@ -5,7 +5,7 @@ import Database from 'better-sqlite3'
 import { assertNodeSupported } from '../node-version.ts'
 import { applicationId, migrations, schemaVersion } from './schema.ts'
 import type { Durability } from '../durability.ts'
-import { columns } from './columns.ts'
+import { columns, namesOf, type TableName } from './columns.ts'
 import { isBusy, lacking, storeErrorOf } from './errors.ts'
 
 export type Db = Database.Database
@@ -268,8 +268,8 @@ function assertWhole(db: Db, path: string): void {
       .pluck()
       .all(),
   )
-  for (const [table, names] of Object.entries(columns))
-    for (const name of names.split(' '))
+  for (const table of Object.keys(columns) as TableName[])
+    for (const name of namesOf(table) as readonly string[])
       if (!there.has(`${table} ${name}`)) throw lacking(path, `${table}.${name}`)
 }
 

@@ -2,39 +2,10 @@ import { createRequire } from 'node:module'
 import type { TaskFilter } from '@ku0/agent-runtime-core'
 import { laneRank, taskStates } from '@ku0/agent-runtime-core'
 import type { Kysely } from 'kysely'
-
-/** The columns that lists are filtered by. */
-interface Tables {
-  task: {
-    id: number
-    stream: number | null
-    state: number
-    attempt: number
-    fence: number
-    lease: number | null
-    crashes: number
-    steps: number
-    waits: number
-    seq: number
-    tail: Uint8Array
-    submitted_at: number
-    due_at: number | null
-    queued_at: number
-    started_at: number | null
-    finished_at: number | null
-    wait_reason: string | null
-    tokens: number
-    explicit_id: string | null
-    parent: number | null
-    account: string | null
-    budget: number | null
-  }
-  stream: { id: number; lane_rank: number; type: string }
-  event: { task: number; type: string; data: string }
-}
+import { namesOf, type StoreTables } from '../sqlite/columns.ts'
 
 interface QueryBuilder {
-  readonly builder: Kysely<Tables>
+  readonly builder: Kysely<StoreTables>
   readonly sql: (typeof import('kysely'))['sql']
 }
 
@@ -47,7 +18,7 @@ let loaded: QueryBuilder | undefined
 function queryBuilder(): QueryBuilder {
   if (loaded !== undefined) return loaded
   const library = createRequire(import.meta.url)('kysely') as typeof import('kysely')
-  const builder = new library.Kysely<Tables>({
+  const builder = new library.Kysely<StoreTables>({
     dialect: {
       createAdapter: () => new library.SqliteAdapter(),
       createDriver: () => new library.DummyDriver(),
@@ -72,30 +43,7 @@ export function compileTaskPage(
   const { builder, sql } = queryBuilder()
   let query = builder
     .selectFrom('task')
-    .select([
-      'task.id',
-      'task.stream',
-      'task.state',
-      'task.attempt',
-      'task.fence',
-      'task.lease',
-      'task.crashes',
-      'task.steps',
-      'task.waits',
-      'task.seq',
-      'task.tail',
-      'task.submitted_at',
-      'task.due_at',
-      'task.queued_at',
-      'task.started_at',
-      'task.finished_at',
-      'task.wait_reason',
-      'task.tokens',
-      'task.explicit_id',
-      'task.parent',
-      'task.account',
-      'task.budget',
-    ])
+    .select(namesOf('task').map((name) => `task.${name}` as const))
     .where('task.id', '>=', from)
     .where('task.id', '<', end)
     .orderBy('task.id', 'desc')

@@ -11,6 +11,7 @@ import {
   usageOf,
 } from '@ku0/agent-runtime-core'
 import { CALLER, type LeaseRow, type TaskRow } from '@ku0/agent-runtime-core/transition'
+import type { RowOf } from '../sqlite/columns.ts'
 import { taskOf } from '../sqlite/load.ts'
 import { openWaitOf } from './memos.ts'
 import { compileTaskPage } from './task-page.ts'
@@ -252,7 +253,7 @@ export function prepareTaskRecords({ db, tables }: ReadContext, budgets: ReturnT
       db
         .prepare(sql)
         .raw()
-        .all(...parameters) as unknown[][]
+        .all(...parameters) as RowOf<'task'>[]
     ).map(taskOf)
     return {
       rows: found.slice(0, limit),

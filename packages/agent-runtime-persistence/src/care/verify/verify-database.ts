@@ -4,7 +4,8 @@ import type { Anchor } from '../../sqlite/anchor.ts'
 import { lossIn } from '../data-loss.ts'
 import { pastIncarnations } from '../../sqlite/incarnations.ts'
 import type { Hashes } from '../../sqlite/integrity.ts'
-import { prepareLoad, taskColumns, taskOf } from '../../sqlite/load.ts'
+import { listed, namesOf, type RowOf } from '../../sqlite/columns.ts'
+import { prepareLoad, taskOf } from '../../sqlite/load.ts'
 import type { Db } from '../../sqlite/open.ts'
 import { Statements } from '../../sqlite/statements.ts'
 import { migrations } from '../../sqlite/schema.ts'
@@ -101,7 +102,7 @@ export function* verifyDatabase({
     const fenceFloors = past.map(({ fenceFloor }) => fenceFloor)
     const { checkTask, forget } = prepareTaskRules({ db, load, ids, fenceFloors, hashes, faults, tally })
     const tasks = db
-      .prepare<[number], unknown[]>(`SELECT ${taskColumns} FROM task WHERE id > ? ORDER BY id`)
+      .prepare<[number], RowOf<'task'>>(`SELECT ${listed('task')} FROM task WHERE id > ? ORDER BY id`)
       .raw()
     const eventsBetween = db
       .prepare<[number, number], number | null>('SELECT min(task) FROM event WHERE task > ? AND task < ?')
@@ -111,7 +112,7 @@ export function* verifyDatabase({
       let seen = 0
       forget()
       for (const row of tasks.iterate(last)) {
-        const [id, seq] = [row[0] as number, row[seqColumn] as number]
+        const [id, seq] = [row[0], row[seqColumn] as number]
         if (id !== last + 1) checkGap(last, id)
         faults.reading(`task ${id}`, () => checkTask(taskOf(row)))
         last = id
@@ -239,7 +240,7 @@ function isDamage(error: unknown): boolean {
   return typeof code === 'string' && /^SQLITE_(CORRUPT|NOTADB|ERROR)/.test(code)
 }
 
-const seqColumn = taskColumns.split(', ').indexOf('seq')
+const seqColumn = namesOf('task').indexOf('seq')
 const noStoreId = '0'.repeat(17)
 /** Events in one slice: some 20 ms. */
 const sliceEvents = 1_000
