@@ -1,6 +1,6 @@
 // Where the pages name the tests that hold their rules: `→ path "part of a title"`, or as a link, `["part of a title"](path)`.
 import { readFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 
 export interface Reference {
   page: string
@@ -26,9 +26,14 @@ export function references(page: string): Reference[] {
     const links = [...text.matchAll(/\["([^"]+)"\]\(([^)]+)\)/g)]
     return [
       ...arrows.map(([, path = '', title = '']) => ({ path, title })),
-      ...links.map(([, title = '', path = '']) => ({ path, title })),
+      ...links.map(([, title = '', path = '']) => ({ path: fromRoot(page, path), title })),
     ].map((named) => ({ page, line: index + 1, ...named }))
   })
+}
+
+/** A link of a page, as a path from the root of the workspace. */
+function fromRoot(page: string, link: string): string {
+  return link.includes('://') ? link : join(dirname(page), link)
 }
 
 /** Whether a test that ran, or should have, is one that the reference means. A suite that several files run has tests in each. */

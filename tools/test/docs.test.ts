@@ -50,8 +50,8 @@ describe('every rule, trap and fault', () => {
     }
   })
 
-  test('every promise of the README does so', () => {
-    const promises = table('guarantees', 'README.md')
+  test('every promise of the guarantees does so', () => {
+    const promises = table('guarantees', 'docs/guarantees.md')
     expect(promises.filter(([, , proof = '']) => !/\["[^"]+"\]\(/.test(proof))).toEqual([])
   })
 
@@ -196,13 +196,20 @@ describe('figures that stand in other pages, too, are those of the evidence', ()
   const [, noticed = ''] = /^\| noticed +\| \d+: ([\d.]+ %)/m.exec(read('docs/evidence/stryker.md')) ?? []
 
   test.each([
-    ['README.md', `0 lost of ${kills('submissions acknowledged')} over ${kills('kills (SIGKILL)')} SIGKILLs`],
-    ['README.md', `0 of the steps of ${kills('tasks, with their children')} tasks`],
-    ['README.md', `${races('stopped in a step, woken when another had taken over')} SIGSTOPs`],
-    ['README.md', `${simulation('seeds')} simulated lives`],
-    ['README.md', `${races('races')} with the end`],
     [
       'README.md',
+      `0 of ${kills('submissions acknowledged')} submissions over ${kills('kills (SIGKILL)')} kills`,
+    ],
+    [
+      'docs/guarantees.md',
+      `0 lost of ${kills('submissions acknowledged')} over ${kills('kills (SIGKILL)')} SIGKILLs`,
+    ],
+    ['docs/guarantees.md', `0 of the steps of ${kills('tasks, with their children')} tasks`],
+    ['docs/guarantees.md', `${races('stopped in a step, woken when another had taken over')} SIGSTOPs`],
+    ['docs/guarantees.md', `${simulation('seeds')} simulated lives`],
+    ['docs/guarantees.md', `${races('races')} with the end`],
+    [
+      'docs/guarantees.md',
       `heap: ${soak('heap after a collection', 2)} MB more for 10 000 tasks, over ${soak('tasks')}`,
     ],
     ['docs/reliability.md', `[The last ones](evidence/stryker.md): ${noticed}`],
