@@ -55,7 +55,7 @@ export interface DeployReport {
   readonly threw: readonly DeployProblem[]
   /** Tasks whose handler waited for something of its own for longer than `timeoutMs`: nothing is known of them. */
   readonly unsettled: readonly { readonly taskId: string; readonly type: string }[]
-  /** Tasks whose history in the database is not the one that was written: they were not gone through. */
+  /** Tasks whose history in the database is not the one that was written: they were not replayed. */
   readonly edited: readonly DeployProblem[]
 }
 
@@ -66,7 +66,7 @@ export interface DeployProblem {
 }
 
 /**
- * Checks new code against a store before it is deployed: every unfinished task, with what it has behind it, is gone through with
+ * Checks new code against a store before it is deployed: every unfinished task is replayed with its recorded history, with
  * the given definitions, as `runtime.replay` does. No worker is started and nothing is written about what is found; the store is opened as by any process, which
  * also ends leases that have expired. The processes that run the tasks may run on. Throws `not_found` for a store that does not exist,
  * which is not made, `invalid_argument` for one in memory, and else as `createRuntime` does. Source: `docs/semantics.md 6.4`, `docs/changing-code.md`.

@@ -54,7 +54,7 @@ export interface ModelTask {
   told: string | undefined
   /** What its first wait, or its end, says of its route. */
   said: 'success' | 'failure' | 'none' | undefined
-  /** It waits because its code and its history part, or because a budget asks. */
+  /** It waits because its handler took a different path than its recorded history, or because a budget asks. */
   parked: false | 'divergence' | 'budget'
   budget: ModelBudget | undefined
   readonly account: ModelAccount

@@ -27,7 +27,7 @@ export function divergence({ rule, timed, expect }: Suite): void {
   }
 
   rule(
-    '6.4 a diverged task is parked: it waits, holds nothing, and says where code and history part',
+    '6.4 a diverged task is parked: it waits, holds nothing, and says where code and history differ',
     async (scene) => {
       const claim = await parked(scene)
       expect(await scene.task(claim.taskId)).toMatchObject({

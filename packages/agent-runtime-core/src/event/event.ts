@@ -118,12 +118,12 @@ export interface EventData {
     waits: readonly { key: string; kind: WaitKind; name?: string; position: number }[]
     /** By key; only waits that have a time. */
     dueAt?: Record<string, number>
-    /** Where code and history part, when that is the reason; it waits for nothing else then. */
+    /** Where code and history differ, when that is the reason; it waits for nothing else then. */
     divergence?: Divergence
     /** The task whose budget asks, when that is the reason; it waits for nothing else then. */
     budget?: string
   }
-  /** A wait ended, and the task goes on; or somebody put back a task that was parked because code and history part. */
+  /** A wait ended, and the task goes on; or somebody put back a task that was parked because code and history differ. */
   'task.resumed': ({ reason: WaitKind } & ResolvedWait) | { reason: 'divergence' | 'budget'; key?: never }
   'task.requeued': {
     attempt: number

@@ -48,7 +48,7 @@ function parkedText(divergence: Divergence): string {
   const text = describeDivergence(divergence)
   return divergence.kind === 'history_edited'
     ? `is parked, ${text}; restore its rows of the table event from a backup, then resume it`
-    : `is parked, its code and its history part: ${text}; resume it once the code fits`
+    : `is parked, because its handler took a different path than its recorded history: ${text}; resume it once the code fits`
 }
 
 /** Children are counted, and the first few named. */

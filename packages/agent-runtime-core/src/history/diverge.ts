@@ -8,7 +8,7 @@ import { chargeQuotas } from '../quota/hold.ts'
 import { spend } from '../budget/spend.ts'
 import type { WorkingSet } from '../transition/working-set.ts'
 
-/** Parks a task whose code and history part. Its waits and signals stay, and wake it no more. Source: `docs/semantics.md 6.4`. */
+/** Parks a task whose code and history differ. Its waits and signals stay, and wake it no more. Source: `docs/semantics.md 6.4`. */
 export function diverge(ws: WorkingSet, it: Write<'diverge'>): Fenced {
   const live = heldByWorker(ws, it.leaseId)
   if (live === undefined) return 'stale'

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { divergenceKinds } from './divergence.ts'
 
-/** The first place at which a handler's code and its task's history part. Source: `docs/semantics.md 6.4`. */
+/** The first place at which a handler's code and its task's history differ. Source: `docs/semantics.md 6.4`. */
 export const Divergence = z.strictObject({
   kind: z.enum(divergenceKinds),
   /** The key of the call; of a `missing_step` that of the call that was recorded and did not come; empty of `history_edited`. */

@@ -18,7 +18,7 @@ import type { Operations } from '../transition/operation.ts'
 /** Writes about histories. */
 export interface HistoryWrites {
   /**
-   * Parks a task whose code and history part: its lease ends, and it waits until it is resumed. Its open waits and unread signals are
+   * Parks a task whose code and history differ: its lease ends, and it waits until it is resumed. Its open waits and unread signals are
    * kept, and none of them brings it back. Source: `docs/semantics.md 6.4`.
    */
   diverge: {

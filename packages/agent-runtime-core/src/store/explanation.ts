@@ -42,7 +42,7 @@ export interface Explanation {
   readonly children?: OpenChildren
   /** Not over: the budget that asks, of the task or the nearest above it. Source: `docs/semantics.md 11.5`. */
   readonly budget?: BudgetRecord
-  /** Waiting, since its code and its history part: where. */
+  /** Waiting, since its handler took a different path than its recorded history: where. */
   readonly divergence?: Divergence
   /** Failed. */
   readonly failure?: FailureReason

@@ -69,7 +69,7 @@ export const TaskRecord = z.discriminatedUnion('state', [
     waitingFor: z.enum(waitReasons),
     /** In the order of the calls. */
     waits: z.array(OpenWait),
-    /** Where its code and its history part, when it is parked for that. */
+    /** Where its code and its recorded history differ, when it is parked for that. */
     divergence: Divergence.optional(),
   }),
   z.strictObject({ ...base, ...finished, state: z.literal('completed'), output: z.string() }),

@@ -26,7 +26,7 @@ const park = (ws: ReturnType<typeof running>, more: { readonly charged?: typeof 
   diverge(ws, { kind: 'diverge', leaseId, divergence, ...more })
 const text = '"divergence":{"actual":"b","expected":"a","key":"b","kind":"unexpected_step","position":1}'
 
-describe('a task whose code and history part (docs/semantics.md 6.4)', () => {
+describe('a task whose code and history differ (docs/semantics.md 6.4)', () => {
   test('is parked: its lease has ended, its slot is free, and it is due at no time', () => {
     const ws = running({ ...limited, tasks: [{ ...task, dueAt: 1 }] })
     expect(park(ws)).toBe('ok')

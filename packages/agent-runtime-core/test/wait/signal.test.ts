@@ -98,7 +98,7 @@ describe('a signal (docs/semantics.md 12.4)', () => {
     ['is queued', { ...asleep, state: 'queued', waitReason: null }, mail()],
     ['runs, and has the wait open beside a step', task, mail()],
     ['waits for another one', asleep, mail({ name: 'post' })],
-    ['is parked, since its code and history part', { ...asleep, waitReason: 'divergence' }, mail()],
+    ['is parked, since its code and history differ', { ...asleep, waitReason: 'divergence' }, mail()],
     ['is parked for a budget', { ...asleep, waitReason: 'budget' }, mail()],
   ])('is kept for a task that %s', (_, row, open) => {
     const ws = having(row, [open])

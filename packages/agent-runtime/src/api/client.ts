@@ -84,7 +84,7 @@ export interface Client extends AsyncDisposable {
    * Waits for a task's end, whichever process runs it, and resolves with its output. Throws `TaskFailed`, `TaskCanceled`,
    * `TaskRejected`, `not_found`, a `TimeoutError` after `timeoutMs`, the signal's reason.
    *
-   * Throws `TaskDiverged` for a task that is parked because its code and its history part, or is parked meanwhile: it goes on only when
+   * Throws `TaskDiverged` for a task that is parked because its handler took a different path than its recorded history, or is parked meanwhile: it goes on only when
    * somebody does something about it. Ask again once it was resumed. Throws `inside_handler` in a handler of this runtime, which would keep
    * its slot from the task: use `ctx.call` or the `result()` of a child there. Source: `docs/semantics.md 4.11, 6.4`.
    */
@@ -135,8 +135,8 @@ export interface Client extends AsyncDisposable {
   fork(taskId: string, options?: ForkOptions): Promise<Receipt>
 
   /**
-   * Puts back a task that is parked because its code and its history part (`waitingFor: 'divergence'`), once the code that runs it fits:
-   * it is queued, past the limits, with the same attempt; what it waited for counts, if it came meanwhile. Where code and history part still
+   * Puts back a task that is parked because its handler took a different path than its recorded history (`waitingFor: 'divergence'`), once the code that runs it fits:
+   * it is queued, past the limits, with the same attempt; what it waited for counts, if it came meanwhile. Where code and history still differ
    * it is parked again. Throws `not_found`, and `invalid_argument`, naming its state, for a task that is not parked.
    * Source: `docs/semantics.md 6.4`.
    */

@@ -30,7 +30,7 @@ export class TaskFailed extends RuntimeError {
 }
 
 /**
- * What `runtime.result` throws for a task that is parked because its code and its history part. It has not ended: once it was resumed,
+ * What `runtime.result` throws for a task that is parked because its handler took a different path than its recorded history. It has not ended: once it was resumed,
  * its result can be asked for again. Source: `docs/semantics.md 6.4`.
  */
 export class TaskDiverged extends RuntimeError {
@@ -49,7 +49,7 @@ export class TaskDiverged extends RuntimeError {
         : 'Deploy code that makes the recorded calls and call runtime.resume, or go on as a new task with runtime.retry or runtime.fork, or cancel it'
     super(
       'task_diverged',
-      `task ${taskId} is parked, its code and its history part: ${describeDivergence(divergence)}. ${remedy}; then ask for its result again`,
+      `task ${taskId} is parked, because its handler took a different path than its recorded history: ${describeDivergence(divergence)}. ${remedy}; then ask for its result again`,
       { details: { taskId, divergence } },
     )
     this.taskId = taskId

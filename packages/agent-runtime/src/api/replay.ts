@@ -6,12 +6,12 @@ import type { Divergence, ErrorRecord, WaitKind } from '@ku0/agent-runtime-core'
  * | verdict         | the code …                                                                        |
  * | --------------- | --------------------------------------------------------------------------------- |
  * | `agreed`        | does what the history holds, as far as the replay came                              |
- * | `diverged`      | and the history part: `diverged` says where                                       |
+ * | `diverged`      | and the history differ: `diverged` says where                                       |
  * | `threw`         | throws where no pass of the task had thrown, or returns what its output schema refuses |
  * | `invalid_input` | has a schema that the stored input does not fit                                   |
  * | `unknown_type`  | does not define the task's type                                                   |
  * | `unsettled`     | waits for something of its own for longer than `timeoutMs`                          |
- * | `edited`        | was not gone through: the history in the database is not the one that was written; `error` names the event |
+ * | `edited`        | was not replayed: the history in the database is not the one that was written; `error` names the event |
  *
  * Source: `docs/semantics.md 6.3, 6.4`.
  */
@@ -19,7 +19,7 @@ export interface ReplayReport {
   readonly taskId: string
   readonly type: string
   readonly verdict: ReplayVerdict
-  /** The first place at which code and history part; undefined with every verdict but `diverged`. */
+  /** The first place at which code and history differ; undefined with every verdict but `diverged`. */
   readonly diverged: Divergence | undefined
   /** Calls that the history has answered: by a step's memo, a wait's, and by throwing what a step had failed with for good. */
   readonly answered: { readonly steps: number; readonly waits: number; readonly failures: number }

@@ -9,7 +9,7 @@ export async function resumeTask(store: ExecutionStore, taskId: string): Promise
   throw new RuntimeError(
     'invalid_argument',
     `resume: task ${taskId} is ${state}${state === 'waiting' ? ' for something to come' : ''}; ` +
-      'only a task that is parked because its code and its history part is resumed',
+      'only a task that is parked because its handler took a different path than its recorded history is resumed',
     { details: { taskId, state } },
   )
 }

@@ -50,7 +50,7 @@ export class Answer<T = unknown> implements Call {
   }
 }
 
-/** The reason of calls that never settle, because code and history part or the history of a replay ends. */
+/** The reason of calls that never settle, because code and history differ or the history of a replay ends. */
 export const parted = new Error('this pass goes no further')
 
 /** The promise of a call that was refused. */

@@ -10,7 +10,7 @@ export interface Start {
 export interface GatedPass {
   readonly attempt: Host
   readonly waits: { readonly isEnding: boolean; keepOpen(): void; idle(): void }
-  /** It is being found out whether code and history part, or they have: nothing starts. */
+  /** It is being found out whether code and history differ, or they have: nothing starts. */
   readonly isHeld: boolean
   /** Nothing runs any more: where code and history have parted the pass ends. True when it does. */
   endWhereParted(): boolean

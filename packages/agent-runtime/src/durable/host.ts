@@ -42,7 +42,7 @@ export interface Host {
   yield(): void
   /** Ends the pass at its waits: the store has ended the lease. */
   suspend(): void
-  /** Ends the pass where code and history part. */
+  /** Ends the pass where code and history differ. */
   diverge(divergence: Divergence): void
   heartbeat(report: Heartbeat): Promise<void>
   /** A line of the runtime's own log about the task. */

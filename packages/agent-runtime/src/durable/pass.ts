@@ -79,7 +79,7 @@ export class Pass {
   #isFromSnapshot = false
   readonly #rules: PassRules
   readonly #trail: Trail
-  /** Calls that tell that code and history part, unless what they miss still comes in this turn. */
+  /** Calls that tell that code and history differ, unless what they miss still comes in this turn. */
   readonly #held: NewCall[] = []
   /** Where they part: the pass ends when what runs is over. */
   #parting: Divergence | undefined

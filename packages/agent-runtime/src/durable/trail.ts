@@ -33,7 +33,7 @@ interface Turn {
 
 /**
  * How far a pass has followed its task's history. As long as nothing but the history has answered it, a call that the history
- * holds and that should have come by now tells that code and history part. Source: `docs/semantics.md 6.4`.
+ * holds and that should have come by now tells that code and history differ. Source: `docs/semantics.md 6.4`.
  */
 export class Trail {
   readonly #memos: Memos
@@ -75,7 +75,7 @@ export class Trail {
     this.#turn = undefined
   }
 
-  /** Whether a call that is made now can tell that code and history part. */
+  /** Whether a call that is made now can tell that code and history differ. */
   get isJudging(): boolean {
     return !this.#isLive || this.#turn !== undefined
   }

@@ -28,7 +28,7 @@ export interface Wait {
 export interface WaitingPass {
   /** While it counts something under way that ends by itself, the pass goes on. */
   readonly gate: Pick<Gate, 'isBusy' | 'resume'>
-  /** It is being found out whether code and history part: until then nothing is asked for. */
+  /** It is being found out whether code and history differ: until then nothing is asked for. */
   readonly isHeld: boolean
   /** A wait was over, which the history does not tell yet. */
   wentLive(): void

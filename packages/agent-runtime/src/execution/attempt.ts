@@ -172,7 +172,7 @@ export class Attempt implements Host {
     if (this.stopped === undefined && !this.handlerEnded) this.#endPass(waiting())
   }
 
-  /** Code and history part: the task is parked. What the handler awaits never settles. Source: `docs/semantics.md 6.4`. */
+  /** Code and history differ: the task is parked. What the handler awaits never settles. Source: `docs/semantics.md 6.4`. */
   diverge(divergence: Divergence): void {
     if (this.stopped !== undefined || this.handlerEnded) return
     this.#leaseEnded = true
@@ -181,7 +181,10 @@ export class Attempt implements Host {
       .catch((error: unknown) => this.#unheard('diverge', error))
     if (divergence.kind === 'history_edited')
       this.log('error', 'the task is parked: its history in the database was changed', { ...divergence })
-    else this.log('warn', 'the task is parked: its code and its history part', { ...divergence })
+    else
+      this.log('warn', 'the task is parked: its handler took a different path than its recorded history', {
+        ...divergence,
+      })
     this.#endPass(waiting())
   }
 

@@ -33,7 +33,7 @@ describe('changed code under a task in flight (docs/semantics.md 6.4)', () => {
     )
     expect(ran).toEqual([])
     expect((await task.runtime.explain(task.taskId))?.summary).toBe(
-      "is parked, its code and its history part: call 1 is 'b2' where the history has 'b'; resume it once the code fits",
+      "is parked, because its handler took a different path than its recorded history: call 1 is 'b2' where the history has 'b'; resume it once the code fits",
     )
     expect((await task.runtime.leases(task.taskId)).at(-1)).toMatchObject({
       status: 'completed',

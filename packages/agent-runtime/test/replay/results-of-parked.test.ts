@@ -35,7 +35,7 @@ describe('the result of a task that is parked as diverged (docs/semantics.md 6.4
       taskId: task.taskId,
       divergence: { kind: 'unexpected_step', key: 'look up', position: 0, expected: 'search' },
       message:
-        `task ${task.taskId} is parked, its code and its history part: call 0 is 'look up' where the history has 'search'. ` +
+        `task ${task.taskId} is parked, because its handler took a different path than its recorded history: call 0 is 'look up' where the history has 'search'. ` +
         'Deploy code that makes the recorded calls and call runtime.resume, or go on as a new task with runtime.retry or runtime.fork, ' +
         'or cancel it; then ask for its result again',
     })

@@ -126,7 +126,7 @@ describe('replay, mode verify (docs/semantics.md 6.3)', () => {
     })
   })
 
-  test('H02 finds the first place where code and history part, whatever the state of the task', async () => {
+  test('H02 finds the first place where code and history differ, whatever the state of the task', async () => {
     const task = await begun(async (ctx) => {
       for (const key of ['a', 'b', 'c']) await ctx.step(key, () => key)
     })
