@@ -49,7 +49,7 @@ async function live(...args: readonly string[]): Promise<{ life: Life; recorded:
   const from = Date.now()
   const child = spawn(
     process.execPath,
-    [resolve(import.meta.dirname, '../examples/02-crash-and-resume/src/walk.ts'), ...args],
+    [resolve(import.meta.dirname, '../packages/agent-runtime/test/processes/walk.ts'), ...args],
     {
       stdio: ['ignore', 'pipe', 'inherit'],
     },

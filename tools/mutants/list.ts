@@ -18,7 +18,7 @@ const conformance = (part: string, name: string) =>
 const coreTest = (file: string, name: string) =>
   [`packages/agent-runtime-core/test/${file}.test.ts`, name] as const
 
-const model = (name: string) => ['packages/agent-runtime-persistence/test/model.test.ts', name] as const
+const model = (name: string) => ['packages/agent-runtime-persistence/test/model/model.test.ts', name] as const
 
 /** By the invariant or rule that each breaks. Source: `docs/reliability.md`. */
 export const mutants: readonly Mutant[] = [
@@ -142,7 +142,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: '7.1 a second use of a key in one pass gets the memo of the first',
-    file: `${runtime}durable/pass.ts`,
+    file: `${runtime}durable/pass/pass.ts`,
     edits: [['used: this.#used })', 'used: new Map<string, Place>() })']],
     killedBy: ['packages/agent-runtime/test/durable/steps.test.ts', 'G08'],
   },
@@ -187,7 +187,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: '11.5 a try that ran out of time goes on charging',
-    file: `${runtime}durable/step-moves.ts`,
+    file: `${runtime}durable/step/step-moves.ts`,
     edits: [
       ['return hears(step, { tried }) && step.state.as', "return step.state.as !== 'ended' && step.state.as"],
     ],
@@ -195,31 +195,31 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: '12.4 a wait on its way to the store is asked for again when the pass yields',
-    file: `${runtime}durable/waits.ts`,
+    file: `${runtime}durable/wait/waits.ts`,
     edits: [['filter(({ asked, isOnItsWay }) => !asked && !isOnItsWay)', 'filter(({ asked }) => !asked)']],
     killedBy: ['packages/agent-runtime/test/durable/waits.test.ts', 'it takes one signal'],
   },
   {
     name: '12.4 the command of a branch that lost its race runs on',
-    file: `${runtime}durable/exec.ts`,
+    file: `${runtime}durable/exec/exec.ts`,
     edits: [['if (scope.parent !== undefined) this.#follow(scope.signal)', '']],
     killedBy: ['packages/agent-runtime/test/durable/exec.test.ts', 'a branch that lost its race'],
   },
   {
     name: '5.5 the end of a child does not move the line for room in a pass that stays',
-    file: `${runtime}durable/child.ts`,
+    file: `${runtime}durable/child/child.ts`,
     edits: [['        this.#pass.rooms.tryAgain()\n', '']],
     killedBy: ['packages/agent-runtime/test/durable/room.test.ts', 'lets the first in line try again'],
   },
   {
     name: '7.7 what a try says is heard that has run out of time',
-    file: `${runtime}durable/step-moves.ts`,
+    file: `${runtime}durable/step/step-moves.ts`,
     edits: [["!('tried' in news && news.tried !== tried)", 'tried >= 0']],
     killedBy: ['packages/agent-runtime/test/durable/step-moves.test.ts', 'nothing that an earlier try says'],
   },
   {
     name: '7.6 a try that ran out of time is not in doubt',
-    file: `${runtime}durable/step-moves.ts`,
+    file: `${runtime}durable/step/step-moves.ts`,
     edits: [
       [
         'const isLate = isA(reason, TimeoutError)',
@@ -230,7 +230,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: '12.4 what memos answered before the time of a race was over does not count',
-    file: `${runtime}durable/branch-moves.ts`,
+    file: `${runtime}durable/branch/branch-moves.ts`,
     edits: [['index < late.results || seq < late.seq', 'index < late.results']],
     killedBy: ['packages/agent-runtime/test/durable/branch-moves.test.ts', 'its time decides'],
   },
@@ -400,13 +400,13 @@ export const mutants: readonly Mutant[] = [
     edits: [
       ['this.setting.stalledMs() < config.maxStallMs', 'this.setting.stalledMs() < Number.POSITIVE_INFINITY'],
     ],
-    killedBy: ['packages/agent-runtime-persistence/test/engine.test.ts', '4.8'],
+    killedBy: ['packages/agent-runtime-persistence/test/open/engine.test.ts', '4.8'],
   },
   {
     name: 'T1 an acknowledged commit is not synced to the disk',
     file: `${persistence}sqlite/open.ts`,
     edits: [['{ normal: 1, full: 2 }', '{ normal: 1, full: 1 }']],
-    killedBy: ['packages/agent-runtime-persistence/test/durability.test.ts', 'T1'],
+    killedBy: ['packages/agent-runtime-persistence/test/crash/durability.test.ts', 'T1'],
   },
   {
     name: 'T6 the anchor is told of the first commit only',
@@ -418,7 +418,7 @@ export const mutants: readonly Mutant[] = [
       ],
     ],
     killedBy: [
-      'packages/agent-runtime-persistence/test/lost-tail.proof.test.ts',
+      'packages/agent-runtime-persistence/test/care/lost-tail.proof.test.ts',
       'the anchor of an open store',
     ],
   },
@@ -431,7 +431,7 @@ export const mutants: readonly Mutant[] = [
         "code.startsWith('SQLITE_CORRUPT')",
       ],
     ],
-    killedBy: ['packages/agent-runtime-persistence/test/durability.test.ts', 'T7'],
+    killedBy: ['packages/agent-runtime-persistence/test/crash/durability.test.ts', 'T7'],
   },
   {
     name: '5.8 tasks in states that nobody named are canceled, too',
@@ -443,43 +443,46 @@ export const mutants: readonly Mutant[] = [
     name: 'B07 a holder hears of the end of its lease when it comes, not before',
     file: `${persistence}engine/held-leases.ts`,
     edits: [['const margin = this.config.leaseTtlMs / 10', 'const margin = 0']],
-    killedBy: ['packages/agent-runtime-persistence/test/two-stores.proof.test.ts', 'B07'],
+    killedBy: ['packages/agent-runtime-persistence/test/processes/two-stores.proof.test.ts', 'B07'],
   },
   {
     name: 'D25 a copy that is restored goes on as the store it was made of',
     file: `${persistence}sqlite/store-engine.ts`,
     edits: [['if (isMarkedCopy(db) || read.get() === lostBy)', 'if (read.get() === lostBy)']],
-    killedBy: ['packages/agent-runtime-persistence/test/backup.test.ts', 'D25'],
+    killedBy: ['packages/agent-runtime-persistence/test/care/backup.test.ts', 'D25'],
   },
   {
     name: 'D25 a store that lost commits goes on as the one that it was',
     file: `${persistence}sqlite/store-engine.ts`,
     edits: [['if (isMarkedCopy(db) || read.get() === lostBy)', 'if (isMarkedCopy(db))']],
-    killedBy: ['packages/agent-runtime-persistence/test/lost-tail.proof.test.ts', 'is a new incarnation'],
+    killedBy: [
+      'packages/agent-runtime-persistence/test/care/lost-tail.proof.test.ts',
+      'is a new incarnation',
+    ],
   },
   {
     name: 'D25 leases that lived in a copy live on where it is restored',
     file: `${persistence}sqlite/incarnations.ts`,
     edits: [['UPDATE lease SET expires_at = last_heartbeat_at WHERE state = 0; ', '']],
-    killedBy: ['packages/agent-runtime-persistence/test/backup.test.ts', 'who held a lease before'],
+    killedBy: ['packages/agent-runtime-persistence/test/care/backup.test.ts', 'who held a lease before'],
   },
   {
     name: 'D25 fencing tokens of a restored copy go on where they were',
     file: `${core}queue/claim.ts`,
     edits: [['Math.max(task.fence, ws.around.fenceFloor) + 1', 'task.fence + 1']],
-    killedBy: ['packages/agent-runtime-persistence/test/backup.test.ts', 'its fencing tokens'],
+    killedBy: ['packages/agent-runtime-persistence/test/care/backup.test.ts', 'its fencing tokens'],
   },
   {
     name: 'D03 leases that a refused write was flushed with are renewed an interval later',
     file: `${persistence}engine/engine.ts`,
     edits: [["    if (end === 'refused') return\n", '']],
-    killedBy: ['packages/agent-runtime-persistence/test/engine.test.ts', 'D03 costs no lease'],
+    killedBy: ['packages/agent-runtime-persistence/test/open/engine.test.ts', 'D03 costs no lease'],
   },
   {
     name: 'D03 after a refused write nothing is read again until somebody writes',
     file: `${persistence}engine/engine.ts`,
     edits: [['    this.claimable = true\n    const { error } = end', '    const { error } = end']],
-    killedBy: ['packages/agent-runtime-persistence/test/engine.test.ts', 'D03 makes no schedule late'],
+    killedBy: ['packages/agent-runtime-persistence/test/open/engine.test.ts', 'D03 makes no schedule late'],
   },
   {
     name: 'A18 each statement of a flush is a commit of its own',
@@ -490,7 +493,7 @@ export const mutants: readonly Mutant[] = [
         '    yield* got(db.commit())\n    const flushed = yield* flush(db, it.cache, it.around, now, work)\n    yield* got(db.begin())\n',
       ],
     ],
-    killedBy: ['packages/agent-runtime-persistence/test/flush-of-every-kind.proof.test.ts', ': cancel'],
+    killedBy: ['packages/agent-runtime-persistence/test/crash/flush-of-every-kind.proof.test.ts', ': cancel'],
   },
   {
     name: 'H08 a commit is believed of which a record was deleted',
@@ -499,7 +502,7 @@ export const mutants: readonly Mutant[] = [
       ['      if (kept !== undefined) {\n        digest.update(kept)\n        continue\n      }\n', ''],
       ['      if (!isBelieved)', '      if (!isBelieved && found.length > 0)'],
     ],
-    killedBy: ['packages/agent-runtime-persistence/test/verify.test.ts', 'beside refused submissions'],
+    killedBy: ['packages/agent-runtime-persistence/test/care/verify.test.ts', 'beside refused submissions'],
   },
   {
     name: 'H08 verify takes whatever a store knows of itself',
@@ -509,7 +512,7 @@ export const mutants: readonly Mutant[] = [
       ['!form.test(value)', 'value.length > 100'],
     ],
     killedBy: [
-      'packages/agent-runtime-persistence/test/verify-rules.test.ts',
+      'packages/agent-runtime-persistence/test/care/verify-rules.test.ts',
       'what a store knows of itself',
     ],
   },
@@ -517,20 +520,23 @@ export const mutants: readonly Mutant[] = [
     name: 'H08 verify reads no record of an accepted loss',
     file: `${persistence}care/verify/meta-rules.ts`,
     edits: [["readLosses(rows.get('accepted_losses'))", 'readLosses()']],
-    killedBy: ['packages/agent-runtime-persistence/test/verify-rules.test.ts', 'of two that were accepted'],
+    killedBy: [
+      'packages/agent-runtime-persistence/test/care/verify-rules.test.ts',
+      'of two that were accepted',
+    ],
   },
   {
     name: 'H08 verify compares no quota keys with those that a task names',
     file: `${persistence}care/verify/task-rules.ts`,
     edits: [['    checkQuotaKeys(row, it, stream)\n', '']],
-    killedBy: ['packages/agent-runtime-persistence/test/verify-rules.test.ts', 'a quota key'],
+    killedBy: ['packages/agent-runtime-persistence/test/care/verify-rules.test.ts', 'a quota key'],
   },
   {
     name: 'H08 verify lets a task go without a key that its provider has blocked',
     file: `${persistence}care/verify/task-rules.ts`,
     edits: [['held.includes(key) || mustHold.includes(key)', 'held.includes(key)']],
     killedBy: [
-      'packages/agent-runtime-persistence/test/verify-rules.test.ts',
+      'packages/agent-runtime-persistence/test/care/verify-rules.test.ts',
       'a key that a provider has blocked',
     ],
   },
@@ -538,43 +544,49 @@ export const mutants: readonly Mutant[] = [
     name: 'H08 verify compares what clients have spent with nothing',
     file: `${persistence}care/verify/verify-database.ts`,
     edits: [['    compareSpent(tally, spent, faults)\n', '']],
-    killedBy: ['packages/agent-runtime-persistence/test/verify-rules.test.ts', 'spent'],
+    killedBy: ['packages/agent-runtime-persistence/test/care/verify-rules.test.ts', 'spent'],
   },
   {
     name: 'H08 verify reckons with what a task reported after its end',
     file: `${persistence}care/verify/task-rules.ts`,
     edits: [['costBy(events) || account.cost', '(account.used?.cost ?? 0) || account.cost']],
-    killedBy: ['packages/agent-runtime-persistence/test/verify-rules.test.ts', 'after its end'],
+    killedBy: ['packages/agent-runtime-persistence/test/care/verify-rules.test.ts', 'after its end'],
   },
   {
     name: 'H08 verify takes any task for the probe of a route',
     file: `${persistence}care/verify/record-rules.ts`,
     edits: [['if (type !== route && (', 'if (type === undefined && (']],
-    killedBy: ['packages/agent-runtime-persistence/test/verify-rules.test.ts', 'prob'],
+    killedBy: ['packages/agent-runtime-persistence/test/care/verify-rules.test.ts', 'prob'],
   },
   {
     name: 'H08 verify takes whatever stands where JSON is kept',
     file: `${persistence}care/verify/verify-database.ts`,
     edits: [['    yield* checkForms(db, faults, slice)\n', '']],
-    killedBy: ['packages/agent-runtime-persistence/test/verify-rules.test.ts', 'that is no such thing'],
+    killedBy: ['packages/agent-runtime-persistence/test/care/verify-rules.test.ts', 'that is no such thing'],
   },
   {
     name: 'T1 the doctor says nothing of a synchronous that is not what was asked for',
     file: `${persistence}care/inspect-store.ts`,
     edits: [['durability.synchronous[mode] !== expected)', 'durability.synchronous[mode] === undefined)']],
-    killedBy: ['packages/agent-runtime-persistence/test/inspect.test.ts', 'is not what this program gets'],
+    killedBy: [
+      'packages/agent-runtime-persistence/test/care/inspect.test.ts',
+      'is not what this program gets',
+    ],
   },
   {
     name: 'T1 the doctor fails where a store would not open for its synchronous',
     file: `${persistence}care/inspect-store.ts`,
     edits: [["if (typeof got === 'number') return got", '']],
-    killedBy: ['packages/agent-runtime-persistence/test/inspect.test.ts', 'is not what this program gets'],
+    killedBy: [
+      'packages/agent-runtime-persistence/test/care/inspect.test.ts',
+      'is not what this program gets',
+    ],
   },
   {
     name: 'the doctor says nothing of a long log',
     file: `${persistence}care/inspect-store.ts`,
     edits: [['if (size.walBytes > maxWalBytes)', 'if (size.walBytes > 2 * maxWalBytes)']],
-    killedBy: ['packages/agent-runtime-persistence/test/inspect.test.ts', 'a long log'],
+    killedBy: ['packages/agent-runtime-persistence/test/care/inspect.test.ts', 'a long log'],
   },
   {
     name: '10.3 a scar while a task is the probe of its circuit breaks the commit',
@@ -619,20 +631,20 @@ export const mutants: readonly Mutant[] = [
     name: 'a database with several hard links is opened',
     file: `${persistence}sqlite/open.ts`,
     edits: [['stat !== undefined && stat.nlink > 1', 'false']],
-    killedBy: ['packages/agent-runtime-persistence/test/bad-databases.test.ts', 'one with two names'],
+    killedBy: ['packages/agent-runtime-persistence/test/open/bad-databases.test.ts', 'one with two names'],
   },
   {
     name: 'a name is opened of which the driver cuts white space off',
     file: `${persistence}sqlite/open.ts`,
     edits: [['if (!memory) assertNameKept(full)', '']],
-    killedBy: ['packages/agent-runtime-persistence/test/bad-databases.test.ts', 'a name that ends in'],
+    killedBy: ['packages/agent-runtime-persistence/test/open/bad-databases.test.ts', 'a name that ends in'],
   },
   {
     name: 'T6 an anchor that cannot be read is taken for none',
     file: `${persistence}sqlite/anchor.ts`,
     edits: [["if (last === undefined && /[^\\0]/.test(text)) return 'unreadable'", '']],
     killedBy: [
-      'packages/agent-runtime-persistence/test/lost-tail.proof.test.ts',
+      'packages/agent-runtime-persistence/test/care/lost-tail.proof.test.ts',
       'an anchor that cannot be read is told of',
     ],
   },
@@ -640,7 +652,10 @@ export const mutants: readonly Mutant[] = [
     name: 'X11 whoever reads a closed store leaves files that lock its owner out',
     file: `${persistence}sqlite/reading.ts`,
     edits: [['  assertOwnerStaysIn(path)\n', '']],
-    killedBy: ['packages/agent-runtime-persistence/test/file-rights.test.ts', 'X11 a user whose files would'],
+    killedBy: [
+      'packages/agent-runtime-persistence/test/open/file-rights.test.ts',
+      'X11 a user whose files would',
+    ],
   },
   {
     name: 'a row that nobody wrote so is an internal error',
@@ -655,7 +670,7 @@ export const mutants: readonly Mutant[] = [
     name: 'T8 a flush does not look whether the files are still those that were opened',
     file: `${persistence}sqlite/database.ts`,
     edits: [['    assertSameFile(this.opened)\n    const version', '    const version']],
-    killedBy: ['packages/agent-runtime-persistence/test/lost-file.test.ts', 'a log that is cut under'],
+    killedBy: ['packages/agent-runtime-persistence/test/care/lost-file.test.ts', 'a log that is cut under'],
   },
   {
     name: '9.4 what an earlier pass has emitted is stored again',

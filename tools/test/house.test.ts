@@ -81,7 +81,7 @@ const lines: Record<string, [line: string, refusedBy: string | undefined][]> = {
     [`void import('../profile/swarms.ts')`, down],
     [`import type { Options } from '../options.ts'`, down],
   ],
-  'packages/agent-runtime/src/durable/gate.ts': [
+  'packages/agent-runtime/src/durable/host.ts': [
     [`import './host.ts'`, undefined],
     [`import '../terms/thenable.ts'`, undefined],
     [`import type { Attempt } from '../execution/attempt.ts'`, down],

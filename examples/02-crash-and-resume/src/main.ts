@@ -27,7 +27,7 @@ async function survey(
   end: string,
   ...args: readonly string[]
 ): Promise<{ begun: string[]; replayed: number }> {
-  const file = fileURLToPath(new URL('surveyor.ts', import.meta.url))
+  const file = fileURLToPath(new URL('./surveyor.ts', import.meta.url))
   const child = spawn(process.execPath, [file, database, ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
   const ended = new Promise<string>((tell) => {
     child.once('close', (code, signal) => tell(signal ?? `exit code ${code}`))

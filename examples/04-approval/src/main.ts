@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { createRuntime } from '@ku0/agent-runtime'
 
-const agent = new URL('agent.ts', import.meta.url)
-const desk = new URL('desk.ts', import.meta.url)
+const agent = new URL('./agent.ts', import.meta.url)
+const desk = new URL('./desk.ts', import.meta.url)
 const place = mkdtempSync(join(tmpdir(), 'approval-'))
 const database = join(place, 'announcements.db')
 try {

@@ -321,6 +321,7 @@ export {
 export { firstLines, show, textOf } from './check/show.ts'
 export { suggestionFor } from './check/suggestion.ts'
 export { canonical, decode, encode, type EncodeOptions, MAX_DEPTH, MAX_TEXT_LENGTH } from './codec/codec.ts'
+export { parseJson } from './codec/parse-json.ts'
 export { type ErrorCode, errorCodes, isErrorCode, isRetryable, type StoreErrorCode } from './error/codes.ts'
 export {
   ConfigError,

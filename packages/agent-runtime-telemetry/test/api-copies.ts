@@ -8,7 +8,7 @@ const [ours = '', theirs = ''] = process.argv.slice(2)
 registerHooks({
   resolve(specifier, context, next) {
     if (specifier !== '@opentelemetry/api') return next(specifier, context)
-    const isOurs = context.parentURL?.startsWith(new URL('../src/', import.meta.url).href) === true
+    const isOurs = context.parentURL?.startsWith(new URL('../src', import.meta.url).href) === true
     return next(isOurs ? ours : theirs, { ...context, parentURL: import.meta.url })
   },
 })

@@ -33,7 +33,7 @@ test('a client loads neither handlers nor what runs them', () => {
 test('the thread of a store loads its engine and no schemas: what comes to it was looked at before', () => {
   const modules = loadedBy(
     `await import('@ku0/agent-runtime-persistence/store-worker')`,
-    new URL('../../agent-runtime-persistence/', import.meta.url),
+    new URL('../../agent-runtime-persistence', import.meta.url),
   )
   expect(modules).toContain('agent-runtime-persistence/src/engine/engine.ts')
   expect(modules.filter((module) => /zod|schema/.test(module))).toEqual([
@@ -52,7 +52,7 @@ function isEngine(module: string): boolean {
 function runsHandlers(module: string): boolean {
   return (
     isEngine(module) ||
-    /agent-runtime\/src\/(worker|profile|replay)\/|agent-runtime\/src\/execution\/(attempt|worker|settle)|agent-runtime\/src\/durable\/(context|pass|step|waits|warden)|agent-runtime\/src\/store-(runtime|worker)/.test(
+    /agent-runtime\/src\/(worker|profile|replay)\/|agent-runtime\/src\/execution\/(attempt|worker|settle)|agent-runtime\/src\/durable\/(context|pass\/pass|step\/step|wait\/waits|exec\/warden)|agent-runtime\/src\/store-(runtime|worker)/.test(
       module,
     )
   )

@@ -79,7 +79,7 @@ const STRETCH = 20
 /** One thread takes stretches until none is left. */
 function playStretches(stretches: SeedRange[], took: (stretch: Stretch) => void): Promise<void> {
   return new Promise((resolve, reject) => {
-    const thread = new Worker(new URL('seeds-thread.ts', import.meta.url))
+    const thread = new Worker(new URL('./seeds-thread.ts', import.meta.url))
     const next = () => {
       const stretch = stretches.shift()
       thread.postMessage(stretch ?? 'end')

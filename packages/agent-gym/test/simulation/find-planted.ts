@@ -17,4 +17,4 @@ for (const [name, plant] of Object.entries(plants)) {
   console.log(`${name}: ${seeds[name] ?? `not found in ${last} seeds`}`)
   if (seeds[name] === undefined) process.exitCode = 1
 }
-writeFileSync(new URL('planted-seeds.json', import.meta.url), `${JSON.stringify(seeds, undefined, 2)}\n`)
+writeFileSync(new URL('./planted-seeds.json', import.meta.url), `${JSON.stringify(seeds, undefined, 2)}\n`)

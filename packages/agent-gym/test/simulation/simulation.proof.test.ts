@@ -10,7 +10,7 @@ import { plantedRules } from './planted-rules.ts'
 
 /** The seed that shows each planted bug. */
 const keptSeeds = JSON.parse(
-  readFileSync(new URL('planted-seeds.json', import.meta.url), 'utf8'),
+  readFileSync(new URL('./planted-seeds.json', import.meta.url), 'utf8'),
 ) as Readonly<Record<string, number>>
 
 /** A seed takes some 0.3 s of a processor. */

@@ -1,3 +1,4 @@
+import { parseJson } from '../codec/parse-json.ts'
 import { budgetAmount, type BudgetField } from './budget.ts'
 import { canonical } from '../codec/codec.ts'
 import type { EventData } from '../event/event.ts'
@@ -86,7 +87,7 @@ function end(ws: WorkingSet, before: TaskRow, error: string): void {
 }
 
 function messageIn(error: string): string {
-  return (JSON.parse(error) as { readonly message: string }).message
+  return (parseJson(error) as { readonly message: string }).message
 }
 
 /**
@@ -116,7 +117,7 @@ export function exceededText(
     stopped,
     partial,
     ...(omitted === 0 ? {} : { omitted }),
-    ...(output === undefined ? {} : { output: JSON.parse(output) as unknown }),
+    ...(output === undefined ? {} : { output: parseJson(output) }),
   }
   return canonical({
     code: 'budget_exceeded',
@@ -124,7 +125,7 @@ export function exceededText(
     message,
     name: 'RuntimeError',
     retryable: false,
-    ...(cause === undefined ? {} : { cause: JSON.parse(cause) as unknown }),
+    ...(cause === undefined ? {} : { cause: parseJson(cause) }),
   })
 }
 
@@ -164,7 +165,7 @@ function partialOf(
     if (size > room) omitted += 1
     else {
       room -= size
-      partial.push({ key: found.key, result: JSON.parse(found.text) as unknown })
+      partial.push({ key: found.key, result: parseJson(found.text) })
     }
   }
   return { partial, omitted }
@@ -184,14 +185,14 @@ function memosOf(ws: WorkingSet, { id }: TaskRow): readonly MemoRow[] {
 
 function resultIn(ws: WorkingSet, { type, data, blob }: MemoRow): { key: string; text: string } | undefined {
   if (type !== 'step.completed' && type !== 'step.inherited' && type !== 'child.ended') return undefined
-  const { key } = JSON.parse(data) as { readonly key: string }
+  const { key } = parseJson(data) as { readonly key: string }
   if (key.startsWith(RESERVED)) return undefined
   const whole = blob === null ? data : withBlob(ws, data, blob)
   if (type !== 'child.ended') {
-    const { result } = JSON.parse(whole) as EventData['step.completed']
+    const { result } = parseJson(whole) as EventData['step.completed']
     return { key, text: canonical(result) }
   }
-  const { value } = JSON.parse(whole) as EventData['child.ended']
+  const { value } = parseJson(whole) as EventData['child.ended']
   return value.state === 'completed' ? { key, text: canonical(value.output) } : undefined
 }
 

@@ -1,3 +1,4 @@
+import { parseJson } from './parse-json.ts'
 import { revive } from './revive.ts'
 import { TAG, Writer } from './write.ts'
 import { PayloadTooLarge, RuntimeError, StepNotSerializable } from '../error/errors.ts'
@@ -61,7 +62,7 @@ export function decode(text: string): unknown {
     throw new RuntimeError('invalid_encoding', `a stored value is a text, not ${show(text)}`)
   let parsed: unknown
   try {
-    parsed = JSON.parse(text)
+    parsed = parseJson(text)
   } catch (cause) {
     throw new RuntimeError('invalid_encoding', `a stored value is not JSON: ${show(text)}`, { cause })
   }

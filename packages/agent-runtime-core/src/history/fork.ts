@@ -1,3 +1,4 @@
+import { parseJson } from '../codec/parse-json.ts'
 import { childName, isPatience, patientFor } from '../child/child.ts'
 import { canonical } from '../codec/codec.ts'
 import { TAG } from '../codec/write.ts'
@@ -135,7 +136,7 @@ function wrongDecision(
   const memo = kept.find(({ type, data }) => isStep(type) && data.key === key)
   const branches = memo?.data.branches
   if (memo === undefined || branches === undefined) return undefined
-  const given: unknown = JSON.parse(edit)
+  const given: unknown = parseJson(edit)
   const keys = propertiesOf(given)
   if (branches === 'race') {
     const isWon =
@@ -359,7 +360,7 @@ function inherit(
 
 /** What was submitted, from the event that says so; its id and its key stay the other task's. */
 function submissionOf(text: string): Submission {
-  const it = JSON.parse(text) as EventData['task.queued']
+  const it = parseJson(text) as EventData['task.queued']
   const { type, lane, input, budget, client, cost, labels, model, timeoutMs, tokens, tools, trace } = it
   const { swarm, agent, profile, share } = it
   return {

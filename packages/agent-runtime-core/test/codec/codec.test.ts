@@ -1,6 +1,7 @@
 import { deepStrictEqual } from 'node:assert'
 import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
+import { parseJson } from '../../src/codec/parse-json.ts'
 import { describe, expect, test } from 'vitest'
 import { canonical, decode, encode, exceeds, MAX_DEPTH, sizeOf } from '../../src/codec/codec.ts'
 import { PayloadTooLarge, RuntimeError, StepNotSerializable } from '../../src/error/errors.ts'
@@ -102,7 +103,7 @@ describe('decode(encode(x))', () => {
         const once = text(value)
         deepStrictEqual(decode(once), value)
         expect(text(decode(once))).toBe(once)
-        expect(canonical(JSON.parse(once))).toBe(once)
+        expect(canonical(parseJson(once))).toBe(once)
       }),
       { numRuns: 1_000, includeErrorInReport: true },
     )

@@ -13,7 +13,7 @@ export const typed: readonly string[] = wordsOf(`
   decayedScar decideAdmission decideAtDecision decideBackoff decideCatchUp decideCircuit decideDivergence decideExpiry
   decideLimits decideOrder decideOutcome decidePlacement decidePreemption decideReplay decideSettlement decideShedding
   decideSpawn decideStart describeDivergence divergenceOfFault doubtKey effectiveWeight fieldOver firstLines
-  foldEvents foldRunOrder goesBeyond hasAll historyEdited idempotencyKey instead invalid isAmong isExpired isFinal
+  foldEvents foldRunOrder goesBeyond hasAll historyEdited idempotencyKey instead invalid isAmong isExpired isFinal parseJson
   isFinalError isForgotten isInternal isOneOf isPatience isRetryWait isRetryable isVoid keyText laneFor
   listOf nearestTo needsAbortController nextReputation normalize orderHash orderOfHistory outlivesRejection
   patienceKey pressureOf probed probing problemsIn quotaKeysOf quotaObstacle quotaStateOf resistanceOf runKeyOf
@@ -125,6 +125,7 @@ const shaped: Readonly<Record<string, readonly fc.Arbitrary<Piece>[]>> = {
   decideDivergence: [pass],
   decideAtDecision: [fields({ key: word, position: number }), pass],
   instead: [word, listOf(word)],
+  parseJson: [mostly(values('1', '{"a":[]}', '{"\\n":1}', '['))],
   isFinal: [state],
   nearestTo: [score, listOf(fields({ agentId: word, average: score }, 'agentId', 'average')), score, number],
   quotaObstacle: [quota, counters, number, number],

@@ -1,7 +1,7 @@
 import { storeSuite } from '@ku0/agent-runtime-conformance'
 import { describe, expect, test } from 'vitest'
 import { openStore } from '../../src/index.ts'
-import { nodeDigest } from '../scratch-folder.ts'
+import { nodeDigest } from '../helpers/scratch-folder.ts'
 
 /** The sections of the suite, by the test file that runs them: in one file they take ten times what a quick file may. */
 export const parts = {

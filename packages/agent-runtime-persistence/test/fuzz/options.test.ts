@@ -7,7 +7,7 @@ import { fields, mostly, type Piece, piece, values } from '../../../agent-runtim
 import { wrongWith } from '../../../agent-runtime-core/test/fuzz/told.ts'
 import { backupStore, inspectStore, openStore, type OpenStoreOptions, verifyStore } from '../../src/index.ts'
 import { systemEnvironment } from '../../src/system.ts'
-import { scratchFolder } from '../scratch-folder.ts'
+import { scratchFolder } from '../helpers/scratch-folder.ts'
 
 /** Other values by FUZZ_SEED, more of them by FUZZ_RUNS. */
 const seed = Number(process.env['FUZZ_SEED'] ?? 1)

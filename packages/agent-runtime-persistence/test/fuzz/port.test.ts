@@ -16,7 +16,7 @@ import { draws } from '../../../../tools/draws.ts'
 import { wrongWith } from '../../../agent-runtime-core/test/fuzz/told.ts'
 import { openStore } from '../../src/index.ts'
 import { operations, queries } from '../../src/checked/port-schema.ts'
-import { nodeDigest } from '../scratch-folder.ts'
+import { nodeDigest } from '../helpers/scratch-folder.ts'
 
 /** Other values by FUZZ_SEED, more of them by FUZZ_RUNS. */
 const seed = Number(process.env['FUZZ_SEED'] ?? 1)

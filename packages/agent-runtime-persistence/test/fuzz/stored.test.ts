@@ -8,8 +8,8 @@ import { describe, expect, test } from 'vitest'
 import { draws } from '../../../../tools/draws.ts'
 import { wrongWith } from '../../../agent-runtime-core/test/fuzz/told.ts'
 import { inspectStore, openStore, verifyStore } from '../../src/index.ts'
-import { nodeDigest, scratchFolder } from '../scratch-folder.ts'
-import { config, live } from '../whole-life.ts'
+import { nodeDigest, scratchFolder } from '../helpers/scratch-folder.ts'
+import { config, live } from '../helpers/whole-life.ts'
 
 /** Other garbage by FUZZ_SEED, more of it by FUZZ_RUNS. */
 const seed = Number(process.env['FUZZ_SEED'] ?? 1)

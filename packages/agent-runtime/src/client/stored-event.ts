@@ -1,4 +1,4 @@
-import { decode, type EventType, type StoredEvent } from '@ku0/agent-runtime-core'
+import { decode, type EventType, type StoredEvent, parseJson } from '@ku0/agent-runtime-core'
 import type { RuntimeEvent } from '../api/events.ts'
 
 /** A stored event under one of its names. The data are parsed when they are first looked at, which most listeners never do. */
@@ -33,7 +33,7 @@ class StoredFact {
 
   toJSON(): unknown {
     const { type, taskId, seq, at, hash } = this
-    const data = JSON.parse(this.#text) as unknown
+    const data = parseJson(this.#text)
     return { type, taskId, seq, at, data, hash, ...(this.elsewhere === true ? { elsewhere: true } : {}) }
   }
 }
@@ -43,6 +43,6 @@ function readData(text: string): unknown {
   try {
     return decode(text)
   } catch {
-    return JSON.parse(text)
+    return parseJson(text)
   }
 }

@@ -1,6 +1,6 @@
 import { encode } from '@ku0/agent-runtime-core'
-import { guarded } from './guarded.ts'
-import type { Scope } from './scope.ts'
+import { guarded } from './pass/guarded.ts'
+import type { Scope } from './pass/scope.ts'
 
 /** `ctx.checkpoint`: the newest snapshot replaces the one before. */
 export function saveCheckpoint(scope: Scope, data: unknown): Promise<void> {

@@ -8,8 +8,8 @@ import {
   usageSum,
 } from '@ku0/agent-runtime-core'
 import type { Host } from './host.ts'
-import type { ReplayTrail } from './replay-watch.ts'
-import type { SubmissionData } from './submission-data.ts'
+import type { ReplayTrail } from './pass/replay-watch.ts'
+import type { SubmissionData } from './child/submission-data.ts'
 import type {
   AllResults,
   Approval,
@@ -30,22 +30,22 @@ import type {
   TaskLog,
 } from '../api/task-context.ts'
 import type { Heartbeat } from '../api/profiles.ts'
-import { Answer } from './answer.ts'
-import { feedbackOf, requestApproval } from './approvals.ts'
-import { type BranchCaller, runBranches } from './branches.ts'
+import { Answer } from './pass/answer.ts'
+import { feedbackOf, requestApproval } from './wait/approvals.ts'
+import { type BranchCaller, runBranches } from './branch/branches.ts'
 import { saveCheckpoint } from './checkpoint.ts'
-import { callChild, type ChildCaller, spawnChild } from './children.ts'
-import { exec } from './exec.ts'
-import { inputHashOf } from './idempotency.ts'
-import { surroundingStep } from './inside-step.ts'
+import { callChild, type ChildCaller, spawnChild } from './child/children.ts'
+import { exec } from './exec/exec.ts'
+import { inputHashOf } from './step/idempotency.ts'
+import { surroundingStep } from './step/inside-step.ts'
 import { emit } from './output.ts'
 import { heartbeat } from './progress.ts'
-import { type Memos, noMemos } from './memos.ts'
+import { type Memos, noMemos } from './pass/memos.ts'
 import { patched } from './patched.ts'
-import { type Callee, checkKey, Pass, type PassRules } from './pass.ts'
-import type { Scope } from './scope.ts'
-import { runStep } from './step.ts'
-import { sleep, sleepUntil, type WaitCaller, waitForSignal } from './wait-calls.ts'
+import { type Callee, checkKey, Pass, type PassRules } from './pass/pass.ts'
+import type { Scope } from './pass/scope.ts'
+import { runStep } from './step/step.ts'
+import { sleep, sleepUntil, type WaitCaller, waitForSignal } from './wait/wait-calls.ts'
 
 /**
  * The context of one pass through a handler, or of a branch in it. Whatever is not always needed is made on first use.

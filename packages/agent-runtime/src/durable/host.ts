@@ -13,9 +13,9 @@ import type { Heartbeat } from '../api/profiles.ts'
 import type { SubmitItem } from '../api/submissions.ts'
 import type { CleanupHook } from '../api/task-context.ts'
 import type { LogLevel, LogLine } from '../api/logger.ts'
-import type { ReplayWatch } from './replay-watch.ts'
+import type { ReplayWatch } from './pass/replay-watch.ts'
 import type { UsageTab } from './usage-tab.ts'
-import type { Warden } from './warden.ts'
+import type { Warden } from './exec/warden.ts'
 
 /** Who runs a pass through a handler: the attempt of a worker, or a replay. */
 export interface Host {

@@ -1,9 +1,9 @@
 import { encode } from '@ku0/agent-runtime-core'
-import { guarded } from './guarded.ts'
-import { surroundingStep } from './inside-step.ts'
-import { noMemos } from './memos.ts'
-import type { Pass } from './pass.ts'
-import type { Scope } from './scope.ts'
+import { guarded } from './pass/guarded.ts'
+import { surroundingStep } from './step/inside-step.ts'
+import { noMemos } from './pass/memos.ts'
+import type { Pass } from './pass/pass.ts'
+import type { Scope } from './pass/scope.ts'
 
 /** `ctx.emit`: appends to the task's output stream. Source: `docs/semantics.md 9`. */
 export function emit(pass: Pass, scope: Scope, chunk: unknown): Promise<void> {

@@ -1,8 +1,8 @@
 import { isName, RESERVED, RuntimeError, show } from '@ku0/agent-runtime-core'
-import { refused } from './answer.ts'
-import type { Callee, Pass } from './pass.ts'
-import type { Scope } from './scope.ts'
-import { StepRun } from './step-run.ts'
+import { refused } from './pass/answer.ts'
+import type { Callee, Pass } from './pass/pass.ts'
+import type { Scope } from './pass/scope.ts'
+import { StepRun } from './step/step-run.ts'
 
 /** Which pass asks, on whose behalf, and the method of the context that was called. */
 export interface PatchCaller {

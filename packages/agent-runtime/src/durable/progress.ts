@@ -1,8 +1,8 @@
 import { assertOptions } from '@ku0/agent-runtime-core'
 import type { Heartbeat } from '../api/profiles.ts'
 import { heartbeatRules } from '../terms/heartbeat.ts'
-import { guarded } from './guarded.ts'
-import type { Scope } from './scope.ts'
+import { guarded } from './pass/guarded.ts'
+import type { Scope } from './pass/scope.ts'
 
 /** `ctx.heartbeat`: leases are renewed without it; what it reports is kept with the lease, and counts where that has a profile. */
 export function heartbeat(scope: Scope, report: Heartbeat = {}): Promise<void> {

@@ -29,7 +29,7 @@ import {
 import { CleanupHooks } from './cleanup.ts'
 import { LeaseWriter } from './lease-writer.ts'
 import type { Parts } from './parts.ts'
-import type { ReplayWatch } from '../durable/replay-watch.ts'
+import type { ReplayWatch } from '../durable/pass/replay-watch.ts'
 
 /** Told of the two ends of an attempt: its handler's, which frees the slot, and that of all it set off. */
 export interface AttemptObserver {

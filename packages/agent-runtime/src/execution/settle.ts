@@ -12,7 +12,7 @@ import { check, describeIssues } from '../terms/schema.ts'
 import type { TaskDefinition } from '../api/task-definition.ts'
 import type { Attempt } from './attempt.ts'
 import { isCollected } from './collected.ts'
-import { waitsBehind } from '../durable/ended-waits.ts'
+import { waitsBehind } from '../durable/wait/ended-waits.ts'
 import { isForWantOfBudget } from './want-of-budget.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { type ErrorCode, isErrorCode, RuntimeError, wantsRoom } from '@ku0/agent-runtime-core'
 import type { HandlerContext } from '../durable/context.ts'
-import { roomDelay } from '../durable/room.ts'
+import { roomDelay } from '../durable/wait/room.ts'
 import { collected } from '../execution/collected.ts'
 import type { SpawnOptions, TaskContext } from '../api/task-context.ts'
 import type { TaskType } from '../api/task-type.ts'

@@ -16,8 +16,9 @@ import {
   type StoredEvent,
   type TaskState,
   type WaitRecord,
+  parseJson,
 } from '@ku0/agent-runtime-core'
-import type { History } from '../durable/memos.ts'
+import type { History } from '../durable/pass/memos.ts'
 
 /** What a replay needs of an event. */
 export type PastEvent = Pick<StoredEvent, 'seq' | 'type' | 'at' | 'data'>
@@ -95,7 +96,7 @@ class Reading {
   }
 
   take({ seq, type, at, data: text }: PastEvent): void {
-    const data: unknown = JSON.parse(text)
+    const data: unknown = parseJson(text)
     switch (type) {
       case 'task.queued':
         this.#submission = text

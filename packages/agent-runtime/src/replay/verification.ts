@@ -8,13 +8,13 @@ import {
   type HandlerEnd,
   RuntimeError,
 } from '@ku0/agent-runtime-core'
-import { Warden } from '../durable/warden.ts'
+import { Warden } from '../durable/exec/warden.ts'
 import { Attempt, type AttemptObserver } from '../execution/attempt.ts'
 import { Deadlines } from '../lease/deadlines.ts'
 import type { Parts } from '../execution/parts.ts'
 import type { HistoryEnd, ReplayReport, ReplayVerdict } from '../api/replay.ts'
-import type { ReplayTrail, ReplayWatch } from '../durable/replay-watch.ts'
-import { readSubmission } from '../durable/submission-data.ts'
+import type { ReplayTrail, ReplayWatch } from '../durable/pass/replay-watch.ts'
+import { readSubmission } from '../durable/child/submission-data.ts'
 import { runReplay } from '../execution/worker.ts'
 import { systemEnvironment } from '../system.ts'
 import type { TaskDefinition } from '../api/task-definition.ts'

@@ -1,6 +1,6 @@
 import type { Claim, LeaseNotice } from '@ku0/agent-runtime-core'
 import type { LeakedHandler } from '../api/worker.ts'
-import { readSubmission } from '../durable/submission-data.ts'
+import { readSubmission } from '../durable/child/submission-data.ts'
 import type { TaskDefinition } from '../api/task-definition.ts'
 import { Attempt, type AttemptObserver } from '../execution/attempt.ts'
 import type { Stop } from '../lease/cancellation.ts'

@@ -1,4 +1,4 @@
-import { Warden } from '../durable/warden.ts'
+import { Warden } from '../durable/exec/warden.ts'
 import type { Parts } from '../execution/parts.ts'
 import type { TaskDefinition } from '../api/task-definition.ts'
 import type { LeakedHandler, StopOptions, StopReport, WorkerSpec } from '../api/worker.ts'

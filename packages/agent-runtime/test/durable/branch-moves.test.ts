@@ -9,7 +9,7 @@ import {
   newContest,
   reasonToClose,
   type Result,
-} from '../../src/durable/branch-moves.ts'
+} from '../../src/durable/branch/branch-moves.ts'
 
 type State = Contest['state']
 

@@ -7,7 +7,7 @@ import {
   type Step,
   type StepEvent,
   type StepRules,
-} from '../../src/durable/step-moves.ts'
+} from '../../src/durable/step/step-moves.ts'
 
 type State = Step['state']
 type Name = State['as']

@@ -1,0 +1,236 @@
+import { join } from 'node:path'
+import { type ExecutionConfigInput } from '@ku0/agent-runtime-core'
+import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
+import { Scene } from '@ku0/agent-runtime-conformance'
+import { createVirtualEnvironment } from '@ku0/agent-runtime-core/testing'
+import Database from 'better-sqlite3'
+import { describe, expect, test } from 'vitest'
+import { draws, everyNth } from '../../../../tools/draws.ts'
+import { openStore } from '../../src/index.ts'
+import { nodeDigest, scratchFolder } from '../helpers/scratch-folder.ts'
+import { good, places, Spoiled, verify } from '../helpers/spoiled-store.ts'
+import { lived } from '../helpers/whole-life.ts'
+
+const loss = '{"kind":"lost_tail","anchored":3,"lastGood":2,"lastGoodAt":1,"acceptedAt":2}'
+
+describe('what a store knows of itself', () => {
+  const set = (key: string, value: string) => `INSERT OR REPLACE INTO meta VALUES ('${key}', '${value}')`
+  const forms: readonly [string, readonly string[]][] = [
+    ['store_id', ['', 'x', '0123456789ABCDEF0']],
+    ['boot_id', ['']],
+    ['boot_offset', ['', 'x', '1e5', '0.5']],
+    ['opened', ['', 'x', '-1']],
+    ['clients_removed', ['', 'x', '-1']],
+    ['pruned_unhashed_until', ['', 'x', '-1', '999999']],
+    [
+      'accepted_losses',
+      ['', 'x', 'null', '{}', '[1]', '[[1,2]]', `[${loss.replace('"acceptedAt":2', '"acceptedAt":9e15')}]`],
+    ],
+  ]
+
+  test('each row that is not of its form is told', async () => {
+    const it = new Spoiled(await lived())
+    for (const [key, values] of forms)
+      for (const value of draws(values.slice(-1), values)) {
+        const found = await it.after((db) => db.exec(set(key, value)))
+        expect({ key, value, places: places(found)?.filter((place) => place.startsWith('meta')) }).toEqual({
+          key,
+          value,
+          places: [expect.stringMatching(new RegExp(`^meta, ${key}`))],
+        })
+      }
+  })
+
+  test('and each that a store opens with, when it is missing', async () => {
+    const it = new Spoiled(await lived())
+    const keys = it.db.prepare<[], string>('SELECT key FROM meta ORDER BY key').pluck().all()
+    expect(keys).toEqual(
+      forms
+        .map(([key]) => key)
+        .filter((key) => key !== 'accepted_losses')
+        .toSorted(),
+    )
+    for (const key of keys) {
+      const found = await it.after((db) => db.exec(`DELETE FROM meta WHERE key = '${key}'`))
+      expect(places(found)).toContain(`meta, ${key}`)
+    }
+  })
+
+  test('one loss of two that were accepted, where the other is well', async () => {
+    const it = new Spoiled(await lived())
+    const set2 = (one: string) => set('accepted_losses', `[${loss},${one}]`)
+    expect(await it.after((db) => db.exec(set2(loss)))).toMatchObject(good)
+    const found = await it.after((db) => db.exec(set2(loss.replace('2,', '"2",'))))
+    expect(found?.faults).toMatchObject([
+      { what: 'row', where: 'meta, accepted_losses, fault 1', expected: 'the record of an accepted loss' },
+    ])
+  })
+
+  test.each(['', 'x'])('an offset of the clock that is none (%j) is set anew at opening', async (value) => {
+    const path = await lived()
+    const open = async () => (await openStore(`sqlite:${path}`, { thread: false })).close()
+    // That life was of another boot: now the offset is of this one.
+    await open()
+    new Database(path).exec(`UPDATE meta SET value = '${value}' WHERE key = 'boot_offset'`).close()
+    await open()
+    expect(await verify(path)).toMatchObject(good)
+  })
+
+  test('a store that nothing was written to may lack what opening it would write', async () => {
+    const path = join(scratchFolder(), 'it.db')
+    await (await openStore(`sqlite:${path}`, { thread: false })).close()
+    const it = new Spoiled(path)
+    it.db.exec("DELETE FROM meta WHERE key IN ('store_id', 'boot_id', 'boot_offset', 'opened')")
+    expect((await verify(path)).faults.filter(({ what }) => what === 'row')).toEqual([])
+    it.db.exec("DELETE FROM meta WHERE key = 'clients_removed'")
+    expect(places(await verify(path))).toContain('meta, clients_removed')
+  })
+})
+
+describe('what is stored as JSON', () => {
+  const garbage = ['', 'x', 'null', '{}', '[]', '[1]', '7', '{"__proto__":{"x":1}}']
+  /** Of each column that no event tells of, what may stand there all the same. */
+  const columns: readonly (readonly [table: string, column: string, allowed: readonly string[]])[] = [
+    ['stream', 'quota_keys', []],
+    ['worker', 'types', ['[]']],
+    ['schedule', 'definition', []],
+    ['swarm', 'terms', []],
+    ['usage', 'data', []],
+    // What has no limits limits nothing: no name of it is known.
+    ['budget', 'limits', ['{}']],
+    ['budget', 'soft', ['{}']],
+    ['budget', 'used', []],
+    ['budget', 'own', []],
+    ['wait', 'terms', []],
+    ['task', 'account', []],
+    ['reputation', 'average', []],
+    ['reputation', 'latest', []],
+    ['evaluation', 'scores', []],
+    ['evaluation', 'missing', ['[]']],
+  ]
+
+  test.each(columns)('%s.%s that is no such thing is told', async (table, column, allowed) => {
+    const it = new Spoiled(await lived())
+    for (const text of everyNth(garbage, draws(5, 1))) {
+      const found = await it.after((db) =>
+        db.prepare(`UPDATE ${table} SET ${column} = ? WHERE ${column} IS NOT NULL`).run(text),
+      )
+      expect({ text, ok: found?.ok }).toEqual({ text, ok: allowed.includes(text) })
+    }
+  })
+})
+
+describe('what streams, shares and routes say of tasks', () => {
+  test.each([
+    [
+      'a quota key that its tasks do not name, where stream and counters agree',
+      "UPDATE stream SET key = replace(key, 'model:big', 'model:odd'), quota_keys = replace(quota_keys, 'model:big', 'model:odd'); UPDATE quota SET key = 'model:odd'",
+      ['task 3', 'task 4', 'task 5'].map((task) => `${task}, quota keys of its stream`),
+    ],
+    [
+      'a quota key twice',
+      `UPDATE stream SET key = replace(key, '"model:big"', '"model:big","model:big"'), quota_keys = '["model:big","model:big"]' WHERE quota_keys <> '[]'; UPDATE quota SET queued = 2 * queued, running = 2 * running`,
+      ['task 3', 'task 4', 'task 5'].map((task) => `${task}, quota keys of its stream`),
+    ],
+    [
+      'what a client has spent',
+      "UPDATE client SET spent = spent + 1 WHERE name = 'ada'",
+      ['client ada, spent'],
+    ],
+    ['who has spent it', "UPDATE client SET name = 'eve' WHERE name = 'ada'", ['client eve, spent']],
+    ['the route of a usage', "UPDATE usage SET route = 'frail'", ['usage of task 10, route']],
+    [
+      'the swarm of a usage',
+      "INSERT INTO swarm SELECT 't', terms, spent_us, spawned, created_at FROM swarm; UPDATE usage SET swarm = 't'",
+      ['usage of task 10, swarm'],
+    ],
+    [
+      'the task that probes a route',
+      'UPDATE circuit SET probe = 14 WHERE probe = 16',
+      ['route shaky, probe 14'],
+    ],
+    [
+      'which route a task probes',
+      "UPDATE circuit SET route = 'work' WHERE probe = 16",
+      ['route work, probe 16'],
+    ],
+    [
+      'the first chunk of output',
+      'UPDATE output SET seq = 0 WHERE seq = 1',
+      ['task 1, first chunk of output'],
+    ],
+  ])('%s is found', async (_, sql, where) => {
+    const it = new Spoiled(await lived())
+    expect(places(await it.after((db) => db.exec(sql)))).toEqual(where)
+  })
+
+  test('a key that a provider has blocked is held by all that name it and are not over', async () => {
+    const { path, scene } = await staged()
+    const [claim] = [await scene.running({ model: 'm' }), await scene.accepted({ model: 'm' })]
+    await scene.write({
+      kind: 'settle',
+      leaseId: claim.leaseId,
+      settlement: { as: 'rate_limited', error: '{}', delayMs: 1 },
+      backOff: { keys: ['model:m'], retryAfterMs: 1 },
+    })
+    await scene.store.close()
+    expect(await verify(path)).toMatchObject(good)
+    const found = await new Spoiled(path).after((db) =>
+      db.exec(`DELETE FROM stream WHERE quota_keys = '[]';
+        UPDATE stream SET key = '[1,"work"]', quota_keys = '[]';
+        UPDATE quota SET queued = 0`),
+    )
+    expect(found?.faults).toMatchObject(
+      [1, 2].map((task) => ({
+        where: `task ${task}, quota keys of its stream`,
+        expected: '["model:m"]',
+        actual: '[]',
+      })),
+    )
+  })
+
+  test('what a task reported after its end is not what its client has spent', async () => {
+    const { path, scene } = await staged({ shares: {} })
+    const claim = await scene.running({ client: 'ada', cost: 2 })
+    await scene.cancel(claim.taskId)
+    const charged = { tokens: 0, money: 0, cost: 1 }
+    const { leaseId } = claim
+    await scene.write({ kind: 'abortSettled', leaseId, how: 'acknowledged', afterMs: 1, charged })
+    await scene.store.close()
+    const it = new Spoiled(path)
+    expect(it.events.map(({ type }) => type)).toContain('task.charged')
+    expect(await verify(path)).toMatchObject(good)
+    expect(places(await it.after((db) => db.exec('UPDATE client SET spent = spent + 1')))).toEqual([
+      'client ada, spent',
+    ])
+  })
+
+  test('a client that was removed may have spent less than its tasks cost, and so may one of a process without shares', async () => {
+    const { path, scene } = await staged({ shares: {} })
+    const pay = async (own: Scene) => own.settle(await own.running({ client: 'ada' }))
+    await pay(scene)
+    await scene.write({ kind: 'removeClient', name: 'ada' })
+    await pay(scene)
+    await scene.running({ client: 'ada' })
+    await scene.store.close()
+    const { scene: other } = await staged({}, path)
+    await other.worker('w', 1)
+    expect(await other.settle(await other.claim())).toBe('ok')
+    await other.store.close()
+    const db = new Database(path, { readonly: true })
+    expect(db.prepare("SELECT spent FROM client WHERE name = 'ada'").pluck().all()).toEqual([1_000_000])
+    db.close()
+    expect(await verify(path)).toMatchObject(good)
+  })
+})
+
+/** A store on a stage, in a file of its own unless it is given one. */
+async function staged(
+  settings: ExecutionConfigInput = {},
+  path = join(scratchFolder(), 'it.db'),
+): Promise<{ readonly path: string; readonly scene: Scene }> {
+  const environment = { ...createVirtualEnvironment(Object.keys(settings).join()), digest: nodeDigest }
+  const { config } = parseExecutionConfig(settings)
+  const store = await openStore(`sqlite:${path}`, { config, environment, durability: 'normal' })
+  return { path, scene: new Scene(store, config, environment.clock, { digest: nodeDigest }) }
+}

@@ -1,0 +1,92 @@
+import { join } from 'node:path'
+import { ReferenceModel } from '@ku0/agent-runtime-conformance'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { draws, everyNth } from '../../../../tools/draws.ts'
+import { openStore } from '../../src/index.ts'
+import { Restart } from './model-commands.ts'
+import { forkingLifeOf, lifeOf, losingLifeOf, sharingLifeOf, spendingLifeOf } from './model-lives.ts'
+import { config, Real, sharingConfigs } from './model-real.ts'
+import { scratchFolder } from '../helpers/scratch-folder.ts'
+import { assertTables } from '../helpers/tables.ts'
+
+/** Quotas that something holds once every task has ended. */
+async function heldAfterAll({ scene }: Real): Promise<readonly unknown[]> {
+  const { tasks } = await scene.read({
+    kind: 'tasks',
+    filter: { states: ['queued', 'running', 'waiting'], limit: 1_000 },
+  })
+  for (const { taskId } of tasks) await scene.cancel(taskId)
+  const { quotas } = await scene.read({ kind: 'stats' })
+  return quotas.filter(({ queued, running }) => queued !== 0 || running !== 0)
+}
+
+/** How many random lives are played; more of them by MODEL_RUNS, others by MODEL_SEED. */
+export const runs = Number(process.env['MODEL_RUNS'] ?? draws(1, 40))
+const seed = Number(process.env['MODEL_SEED'] ?? 1)
+
+describe('whatever is done to a store, it does what the reference model does (docs/reliability.md 3.2)', () => {
+  test('in memory', { timeout: 600_000 }, async () => {
+    const life = fc.assert(
+      fc.asyncProperty(lifeOf([]), async (list) => {
+        const real = new Real((given, environment) =>
+          openStore('sqlite::memory:', { config: given, environment }),
+        )
+        await real.open()
+        try {
+          await fc.asyncModelRun(
+            () => ({ model: new ReferenceModel(config, real.environment.clock.now()), real }),
+            list,
+          )
+          expect(await heldAfterAll(real)).toEqual([])
+        } finally {
+          await real.scene.store.close()
+        }
+      }),
+      { numRuns: runs, seed },
+    )
+    await expect(life).resolves.toBeUndefined()
+  })
+
+  test.each(
+    everyNth(
+      [
+        ['in a file that is closed and opened again at any time', lifeOf, 2, [config]],
+        ['and trees that spend their budgets', spendingLifeOf, 4, [config]],
+        ['and tasks that are lost again and again', losingLifeOf, 2, [config]],
+        ['and tasks that are forked again and again', forkingLifeOf, 2, [config]],
+        ['and clients that share what slots there are', sharingLifeOf, 3, sharingConfigs],
+      ] as const,
+      draws(2, 1),
+    ),
+  )('%s', { timeout: 600_000 }, async (_, kind, part, configs) => {
+    const folder = scratchFolder()
+    let files = 0
+    await fc.assert(
+      fc.asyncProperty(
+        kind([fc.constant(new Restart())]),
+        fc.constantFrom(...configs),
+        async (list, given) => {
+          const path = join(folder, `${files++}.db`)
+          const real = new Real(
+            (own, environment) =>
+              openStore(`sqlite:${path}`, { config: own, environment, durability: 'normal' }),
+            given,
+          )
+          await real.open()
+          try {
+            await fc.asyncModelRun(
+              () => ({ model: new ReferenceModel(given, real.environment.clock.now()), real }),
+              list,
+            )
+            expect(await heldAfterAll(real)).toEqual([])
+          } finally {
+            await real.scene.store.close()
+          }
+          await assertTables(path, given)
+        },
+      ),
+      { numRuns: Math.ceil(runs / part), seed },
+    )
+  })
+})

@@ -1,0 +1,288 @@
+import { type Claim, type ExecutionConfigInput, type LeaseNotice } from '@ku0/agent-runtime-core'
+import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
+import { createVirtualEnvironment, VirtualClock } from '@ku0/agent-runtime-core/testing'
+import { mkdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { StoreEngine } from '../../src/sqlite/store-engine.ts'
+import { chainDigest } from '../../src/system.ts'
+import { openFiles } from '../helpers/open-files.ts'
+import { nodeDigest, scratchFolder } from '../helpers/scratch-folder.ts'
+
+interface Given {
+  readonly path?: string
+  readonly processId?: string
+  readonly clock?: VirtualClock
+  readonly config?: ExecutionConfigInput
+}
+
+/** An engine as its thread runs it, on virtual time: the event loop of its process shows life, or does not. */
+function openEngine(given: Given = {}) {
+  const { path = ':memory:', processId = 'p', clock = new VirtualClock() } = given
+  const environment = { ...createVirtualEnvironment('stall'), clock, timers: clock, digest: nodeDigest }
+  const { config } = parseExecutionConfig(given.config ?? {})
+  const loop = { isStalled: false, seenAt: 0 }
+  const engine = StoreEngine.open({
+    path,
+    config,
+    durability: 'full',
+    acceptLoss: false,
+    identity: { processId, host: 'virtual', bootId: 'virtual', pid: 0 },
+    environment,
+    chain: chainDigest,
+    stalledMs: () => {
+      if (!loop.isStalled) loop.seenAt = environment.clock.monotonic()
+      return environment.clock.monotonic() - loop.seenAt
+    },
+  })
+  const claims: Claim[] = []
+  const notices: LeaseNotice[] = []
+  /** When it said that a schedule is due. */
+  const due: number[] = []
+  const take = () => {
+    const turn = engine.take()
+    claims.push(...turn.claims)
+    notices.push(...turn.notices)
+    if (turn.schedulesDue) due.push(environment.clock.now())
+  }
+  /** The engine takes its turns for so long, whatever its process does. */
+  const pass = (ms: number) => {
+    const end = environment.clock.monotonic() + ms
+    while (environment.clock.monotonic() < end) {
+      environment.clock.advanceBy(Math.min(end - environment.clock.monotonic(), Math.max(1, engine.restMs())))
+      take()
+    }
+  }
+  return { engine, config, environment, loop, claims, notices, due, take, pass }
+}
+
+describe('a handler that blocks the event loop (docs/semantics.md 4.8)', () => {
+  test('4.8 keeps its lease past the TTL, up to maxStallMs; then renewal stops and the lease expires', () => {
+    const { engine, config, loop, claims, notices, take, pass } = openEngine()
+    engine.write(1, { kind: 'registerWorkers', workers: [{ workerId: 'w', capacity: 1, types: ['*'] }] })
+    engine.write(2, { kind: 'submit', tasks: [{ type: 'work', lane: 'normal', input: '1' }] })
+    engine.setDemand('w', 1)
+    take()
+    expect(claims).toHaveLength(1)
+
+    pass(10_000)
+    loop.isStalled = true
+    pass(config.maxStallMs - 1)
+    expect(notices).toEqual([])
+    // The last heartbeat was at most an interval before; the lease ends a TTL after it.
+    pass(config.leaseTtlMs - config.heartbeatIntervalMs)
+    expect(notices).toEqual([])
+    pass(config.heartbeatIntervalMs + config.schedulerTickMs)
+    expect(notices).toMatchObject([{ leaseId: claims[0]?.leaseId, verdict: 'lost', reason: 'expired' }])
+    engine.close()
+  })
+
+  test('3.2 meanwhile its workers become stale and are given nothing, until it lives again', () => {
+    const { engine, config, loop, claims, take, pass } = openEngine()
+    engine.write(1, { kind: 'registerWorkers', workers: [{ workerId: 'w', capacity: 2, types: ['*'] }] })
+    engine.setDemand('w', 2)
+    take()
+    loop.isStalled = true
+    pass(config.maxStallMs + config.leaseTtlMs)
+    engine.write(2, { kind: 'submit', tasks: [{ type: 'work', lane: 'normal', input: '1' }] })
+    take()
+    expect(claims).toEqual([])
+    loop.isStalled = false
+    pass(config.heartbeatIntervalMs)
+    expect(claims).toHaveLength(1)
+    engine.close()
+  })
+})
+
+describe('a write that is refused, where nobody writes for long', () => {
+  const refusing = () => {
+    const it = openEngine({ config: { leaseTtlMs: 1_000, heartbeatIntervalMs: 600 } })
+    it.engine.connection.exec(
+      "CREATE TEMP TRIGGER refuse BEFORE INSERT ON client BEGIN SELECT RAISE(ABORT, 'no'); END",
+    )
+    const refuse = () => {
+      it.engine.write(9, { kind: 'putClient', name: 'ada' })
+      it.environment.clock.advanceBy(1)
+      expect(it.engine.take().answers).toMatchObject([{ call: 9, error: { code: 'internal' } }])
+    }
+    return { ...it, refuse }
+  }
+
+  test.each([
+    ['between two renewals', 100],
+    ['as they are to be renewed', 599],
+  ])('D03 costs no lease: %s', (_, at) => {
+    const { engine, claims, notices, take, pass, refuse } = refusing()
+    engine.write(1, { kind: 'registerWorkers', workers: [{ workerId: 'w', capacity: 1, types: ['*'] }] })
+    engine.write(2, { kind: 'submit', tasks: [{ type: 'work', lane: 'normal', input: '1' }] })
+    engine.setDemand('w', 1)
+    take()
+    expect(claims).toHaveLength(1)
+    pass(at)
+    refuse()
+    pass(2_000)
+    expect(notices).toEqual([])
+    engine.close()
+  })
+
+  test('D03 makes no schedule late', () => {
+    const { engine, environment, due, take, pass, refuse } = refusing()
+    const nextAt = environment.clock.now() + 500
+    engine.write(1, {
+      kind: 'putSchedule',
+      name: 'once',
+      definition: {
+        timing: { everyMs: 60_000, anchorAt: nextAt },
+        run: { type: 'tick', lane: 'normal', input: '1' },
+        catchUp: 'one',
+        graceMs: 0,
+        overlap: 'allow',
+      },
+      nextAt,
+    })
+    take()
+    pass(100)
+    refuse()
+    pass(398)
+    expect(due).toEqual([])
+    pass(1)
+    expect(due).toEqual([nextAt])
+    engine.close()
+  })
+})
+
+describe('what is read', () => {
+  test('is answered before the flush of what came with it, and once', () => {
+    const { engine } = openEngine()
+    engine.write(1, { kind: 'submit', tasks: [{ type: 'work', lane: 'normal', input: '1' }] })
+    engine.read(2, { kind: 'tasks', filter: {} })
+    expect(engine.takeReads().answers).toMatchObject([{ call: 2, value: { tasks: [] } }])
+    expect(engine.take().answers).toMatchObject([{ call: 1 }])
+    engine.read(3, { kind: 'tasks', filter: {} })
+    expect(engine.take().answers).toMatchObject([{ call: 3, value: { tasks: [{ type: 'work' }] } }])
+    engine.close()
+  })
+})
+
+describe('a tick that comes late', () => {
+  test('F10 is one tick: what was due meanwhile is done at once, and the next one is a tick later', () => {
+    const { engine, config, environment, claims, take } = openEngine()
+    engine.write(1, { kind: 'registerWorkers', workers: [{ workerId: 'w', capacity: 2, types: ['*'] }] })
+    engine.setDemand('w', 2)
+    const task = { type: 'work', lane: 'normal', input: '1' } as const
+    engine.write(2, {
+      kind: 'submit',
+      tasks: [
+        { ...task, delayMs: 150 },
+        { ...task, delayMs: 2_000 },
+      ],
+    })
+    take()
+    const commits = () => {
+      engine.read(3, { kind: 'stats' })
+      const [answer] = engine.takeReads().answers
+      return (answer as unknown as { value: { commits: number } }).value.commits
+    }
+    const before = commits()
+    // Twenty-five ticks are missed, and both tasks come due meanwhile: no heartbeat is due yet.
+    environment.clock.advanceBy(25 * config.schedulerTickMs)
+    take()
+    expect(claims).toHaveLength(2)
+    expect(commits()).toBe(before + 1)
+    expect(engine.restMs()).toBe(config.schedulerTickMs)
+    take()
+    expect(engine.restMs()).toBe(config.schedulerTickMs)
+    expect(commits()).toBe(before + 1)
+    engine.close()
+  })
+})
+
+test('an engine that dies leaves no file open, nor does one that closes: one process plays many lives', () => {
+  const path = join(scratchFolder(), 'store.db')
+  for (const end of ['die', 'close'] as const) {
+    const { engine, take } = openEngine({ path, processId: end })
+    engine.write(1, { kind: 'submit', tasks: [{ type: 'work', lane: 'normal', input: '1' }] })
+    take()
+    expect(openFiles(path)).toContain(`${path}-anchor`)
+    engine[end]()
+    expect(openFiles(path)).toEqual([])
+  }
+})
+
+test('4.10 a lock file that was removed proves nothing: its process is gone when it has been silent for presenceTtlMs, and no sooner', () => {
+  const path = join(scratchFolder(), 'store.db')
+  const clock = new VirtualClock()
+  const config = { leaseTtlMs: 600_000, heartbeatIntervalMs: 20_000, maxStallMs: 600_000 } as const
+  const bare = openEngine({ path, processId: 'bare', clock, config })
+  const heir = openEngine({ path, processId: 'heir', clock, config })
+  bare.engine.write(1, { kind: 'registerWorkers', workers: [{ workerId: 'b', capacity: 1, types: ['*'] }] })
+  bare.engine.write(2, { kind: 'submit', tasks: [{ type: 'work', lane: 'normal', input: '1' }] })
+  bare.engine.setDemand('b', 1)
+  bare.take()
+  expect(bare.claims).toHaveLength(1)
+  heir.engine.write(1, { kind: 'registerWorkers', workers: [{ workerId: 'h', capacity: 1, types: ['*'] }] })
+  heir.engine.setDemand('h', 1)
+
+  rmSync(`${path}-owners/bare.lock`)
+  const both = (ms: number) => {
+    for (let passed = 0; passed < ms; passed += 1_000) {
+      heir.pass(1_000)
+      bare.take()
+    }
+  }
+  // While it lives it says so, whatever became of its lock.
+  both(3 * heir.config.presenceTtlMs)
+  expect([heir.claims, bare.notices]).toEqual([[], []])
+
+  const silentAt = clock.now()
+  bare.engine.die()
+  heir.pass(heir.config.presenceTtlMs - config.heartbeatIntervalMs - 1_000)
+  expect(heir.claims).toEqual([])
+  heir.pass(config.heartbeatIntervalMs + 2_000)
+  expect(heir.claims).toMatchObject([{ taskId: bare.claims[0]?.taskId, attempt: 2, crashes: 1 }])
+  expect(clock.now() - silentAt).toBeLessThan(config.leaseTtlMs)
+  heir.engine.close()
+})
+
+test('4.10 a lock file that cannot be removed stops nobody: its process has ended, and nobody looks at it', () => {
+  const path = join(scratchFolder(), 'store.db')
+  const clock = new VirtualClock()
+  const dying = openEngine({ path, processId: 'dying', clock })
+  const heir = openEngine({ path, processId: 'heir', clock })
+  // Nothing can be a lock, or be removed as a file, where a folder stands.
+  const block = (processId: string) => {
+    const lock = `${path}-owners/${processId}.lock`
+    rmSync(lock)
+    mkdirSync(join(lock, 'full'), { recursive: true })
+  }
+  block('dying')
+  dying.engine.die()
+  heir.engine.write(1, { kind: 'submit', tasks: [{ type: 'work', lane: 'normal', input: '1' }] })
+  heir.pass(2 * heir.config.presenceTtlMs)
+  heir.engine.read(2, { kind: 'stats' })
+  expect(heir.engine.take().answers).toMatchObject([{ call: 2, value: { totals: { submitted: 1 } } }])
+  block('heir')
+  expect(() => heir.engine.close()).not.toThrow()
+})
+
+test('4.10 an engine that dies leaves what the death of its process leaves: its lease is taken over, long before it ends', () => {
+  const path = join(scratchFolder(), 'store.db')
+  const clock = new VirtualClock()
+  const dying = openEngine({ path, processId: 'dying', clock })
+  const heir = openEngine({ path, processId: 'heir', clock })
+  dying.engine.write(1, { kind: 'registerWorkers', workers: [{ workerId: 'd', capacity: 1, types: ['*'] }] })
+  dying.engine.write(2, { kind: 'submit', tasks: [{ type: 'work', lane: 'normal', input: '1' }] })
+  dying.engine.setDemand('d', 1)
+  dying.take()
+  expect(dying.claims).toHaveLength(1)
+  heir.engine.write(1, { kind: 'registerWorkers', workers: [{ workerId: 'h', capacity: 1, types: ['*'] }] })
+  heir.engine.setDemand('h', 1)
+  heir.pass(1_000)
+  expect(heir.claims).toEqual([])
+
+  dying.engine.die()
+  dying.engine.die()
+  heir.pass(1_000)
+  expect(heir.claims).toMatchObject([{ taskId: dying.claims[0]?.taskId, attempt: 2, crashes: 1 }])
+  heir.engine.close()
+})

@@ -1,0 +1,68 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { openStore, type OpenStoreOptions, parseStoreUrl } from '../../src/index.ts'
+import { scratchFolder } from '../helpers/scratch-folder.ts'
+
+describe('the URL of a store', () => {
+  test.each([
+    ['sqlite:runtime.db', 'runtime.db'],
+    ['sqlite:/var/lib/runtime.db', '/var/lib/runtime.db'],
+    ['sqlite:///var/lib/runtime.db', '/var/lib/runtime.db'],
+    ['sqlite:../x y.db', '../x y.db'],
+    ['sqlite::memory:', ':memory:'],
+  ])('%s is %s', (url, path) => {
+    expect(parseStoreUrl(url)).toBe(path)
+  })
+
+  test.each([
+    '',
+    'sqlite:',
+    'runtime.db',
+    'postgres://host/db',
+    'mysql:x',
+    ' sqlite:x',
+    'sqlite://x.db',
+    'sqlite:file:x.db?mode=ro',
+    'sqlite:x.db?mode=ro',
+    'sqlite:\ud800',
+    undefined,
+    Symbol('sqlite:x.db'),
+    ['sqlite:x.db'],
+  ])('%j is none', (url) => {
+    expect(() => parseStoreUrl(url as string)).toThrow(expect.objectContaining({ code: 'invalid_argument' }))
+  })
+})
+
+describe('what a store is opened with', () => {
+  test.each<readonly [unknown, string]>([
+    [null, 'openStore options: an object of config, durability'],
+    [{ durability: 'ful' }, 'openStore option durability: full | normal; given "ful"'],
+    [{ acceptLos: true }, 'openStore option acceptLos: no such option, did you mean acceptLoss?'],
+    [{ checked: 0 }, 'openStore option checked: true or false'],
+    [{ environment: {} }, 'openStore option environment: an object of clock, timers'],
+    [{ config: { leaseTtlM: 5 } }, 'leaseTtlM'],
+    [{ config: null }, 'the configuration'],
+  ])('%j is refused, and nothing is made', async (options, told) => {
+    const path = join(scratchFolder(), 'it.db')
+    await expect(openStore(`sqlite:${path}`, options as OpenStoreOptions)).rejects.toMatchObject({
+      code: expect.stringMatching(/^invalid_(?:argument|config)$/) as string,
+      message: expect.stringContaining(told) as string,
+    })
+    expect(existsSync(path)).toBe(false)
+  })
+
+  test('settings are given as to a runtime, or as they were read before', async () => {
+    const { config } = parseExecutionConfig({ queueDepthLimit: 1, batchBackpressureThreshold: 1 })
+    expect(parseExecutionConfig(config)).toEqual({ config, warnings: [] })
+    for (const given of [config, { queueDepthLimit: 1, batchBackpressureThreshold: 1 }]) {
+      const store = await openStore('sqlite::memory:', { config: given, thread: false })
+      onTestFinished(() => store.close())
+      const submit = () =>
+        store.write({ kind: 'submit', tasks: [{ type: 'work', lane: 'normal', input: '1' }] })
+      await submit()
+      expect(await submit()).toMatchObject([{ accepted: false }])
+    }
+  })
+})

@@ -1,0 +1,196 @@
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { type Claim, type ExecutionConfigInput, type LeaseNotice } from '@ku0/agent-runtime-core'
+import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
+import { createVirtualEnvironment } from '@ku0/agent-runtime-core/testing'
+import Database from 'better-sqlite3'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { openStore } from '../../src/index.ts'
+import { commitOf } from '../helpers/connection-of.ts'
+import { contended } from '../fixtures/contended.ts'
+import { clean, OwnStore } from '../helpers/own-store.ts'
+import { Program } from '../helpers/program.ts'
+import { scratchFolder } from '../helpers/scratch-folder.ts'
+import { assertTables } from '../helpers/tables.ts'
+
+const run = promisify(execFile)
+
+describe('several processes on one file', () => {
+  test('D02 T2 two saturated processes share the file: neither fails, neither starves', async () => {
+    const path = join(scratchFolder(), 'store.db')
+    const begin = Date.now() + 2_000
+    const saturate = () =>
+      run(process.execPath, [
+        join(import.meta.dirname, '../fixtures/saturate.ts'),
+        path,
+        `${begin}`,
+        `${begin + 2_000}`,
+      ])
+    const ended = await Promise.all([saturate(), saturate()])
+    const [a, b] = ended.map(
+      ({ stdout }) => JSON.parse(stdout) as { commits: number; repeatedFlushes: number },
+    )
+    expect([a?.repeatedFlushes, b?.repeatedFlushes]).toEqual([0, 0])
+    const least = Math.min(a?.commits ?? 0, b?.commits ?? 0)
+    expect(least).toBeGreaterThan(50)
+    // SQLite's own waiting gave 17 068 commits against 1.
+    expect(Math.max(a?.commits ?? 0, b?.commits ?? 0) / least).toBeLessThan(3)
+  })
+})
+
+test('J02 a store opens beside a writer that hardly ever lets go of the lock', async () => {
+  const path = join(scratchFolder(), 'store.db')
+  const own = await OwnStore.open(path)
+  const hog = new Program('hog-lock.ts', path)
+  await hog.said('began')
+  for (let n = 0; n < 3; n += 1) {
+    const began = performance.now()
+    const store = await openStore(`sqlite:${path}`)
+    expect(performance.now() - began).toBeLessThan(5_000)
+    await store.close()
+  }
+  hog.child.stdin?.end()
+  await hog.ended
+  await clean(own, path)
+})
+
+test('D02 every transaction begins as one that writes, and nothing but looks at a new file as one that reads', async () => {
+  const begun: string[] = []
+  for (const name of ['prepare', 'exec'] as const) {
+    const original: (this: Database.Database, sql: string) => unknown = Reflect.get(Database.prototype, name)
+    const watched = function (this: Database.Database, sql: string) {
+      if (/^(?:begin|savepoint)/i.test(sql)) begun.push(sql)
+      return original.call(this, sql)
+    }
+    Reflect.set(Database.prototype, name, watched)
+    onTestFinished(() => void Reflect.set(Database.prototype, name, original))
+  }
+  const environment = createVirtualEnvironment(2)
+  const store = await openStore(`sqlite:${join(scratchFolder(), 'store.db')}`, { environment })
+  await store.write({ kind: 'submit', tasks: [{ type: 'work', lane: 'normal', input: '1' }] })
+  await store.close()
+  // The migration, the first write, and the registration: within that, the lock that shows that this process lives. Then what every flush runs, and the end.
+  expect(begun).toEqual([
+    'BEGIN IMMEDIATE',
+    'BEGIN IMMEDIATE',
+    'BEGIN IMMEDIATE',
+    'BEGIN EXCLUSIVE; ROLLBACK',
+    'BEGIN IMMEDIATE',
+    'BEGIN IMMEDIATE',
+  ])
+})
+
+test('D24 a store each of whose commits takes 200 ms: the queue drains, and no lease is lost', async () => {
+  const config = { leaseTtlMs: 1_200, heartbeatIntervalMs: 300 }
+  const path = join(scratchFolder(), 'store.db')
+  const own = await OwnStore.open(path, config)
+  own.store.interest({ types: ['task.completed'], tasks: [] })
+  const commit = commitOf(own.store)
+  const commitNow = commit.run.bind(commit)
+  commit.run = (...parameters) => {
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200)
+    return commitNow(...parameters)
+  }
+  const begun = performance.now()
+  await own.worker('w', 4)
+  const [held] = await own.submit(16)
+  const ended: Promise<string>[] = []
+  for (let next = 0; next < 16; next++) {
+    await own.until(() => own.claims.length > next, 'the next task')
+    const claim = own.claims[next] as Claim
+    if (claim.taskId !== held) ended.push(own.complete(claim))
+  }
+  expect(new Set(await Promise.all(ended))).toEqual(new Set(['ok']))
+  // It was held for longer than a lease lasts that is not renewed.
+  while (performance.now() - begun < 2 * config.leaseTtlMs) await own.submit(1)
+  expect(own.notices).toEqual([])
+  const [claim] = own.claims
+  expect(await own.complete(claim as Claim)).toBe('ok')
+  expect((await own.store.read({ kind: 'stats' })).totals).toMatchObject({ completed: 16, expired: 0 })
+  await clean(own, path, config)
+})
+
+describe('several processes under one quota', () => {
+  test('F05 2.9 exactly as many get in as it has room for, and each took all of its quotas or none', async () => {
+    const path = join(scratchFolder(), 'store.db')
+    const begin = Date.now() + 2_000
+    const contend = () =>
+      run(process.execPath, [join(import.meta.dirname, '../fixtures/contend.ts'), path, '80', `${begin}`])
+    const ended = await Promise.all([contend(), contend(), contend()])
+    const accepted = ended.map(({ stdout }) => (JSON.parse(stdout) as { accepted: number }).accepted)
+    expect(accepted.reduce((sum, count) => sum + count, 0)).toBe(101)
+    const store = await openStore(`sqlite:${path}`, { config: contended })
+    onTestFinished(() => store.close())
+    const held = { queued: 101, running: 0 }
+    expect((await store.read({ kind: 'stats' })).quotas).toMatchObject([
+      { key: 'client:ada', ...held, window: { tasks: 101 } },
+      { key: 'label:team=alpha', ...held },
+      { key: 'model:big', ...held, window: { tasks: 101, tokens: 707 } },
+    ])
+    await store.close()
+    await assertTables(path, contended)
+  })
+})
+
+describe('a blocked event loop', () => {
+  test('B03 T9 4.8 a handler that blocks the event loop past the TTL keeps its lease', async () => {
+    const { store, claim } = await claimed({ leaseTtlMs: 400, heartbeatIntervalMs: 100, maxStallMs: 60_000 })
+    block(1_500)
+    expect(await store.write(completion(claim))).toBe('ok')
+  })
+
+  test('B03 4.8 past maxStallMs it loses it', async () => {
+    const { store, claim } = await claimed({ leaseTtlMs: 400, heartbeatIntervalMs: 100, maxStallMs: 200 })
+    block(2_000)
+    expect(await store.write(completion(claim))).toBe('stale')
+  })
+
+  async function claimed(input: ExecutionConfigInput) {
+    const { config } = parseExecutionConfig(input)
+    const store = await openStore(`sqlite:${join(scratchFolder(), 'store.db')}`, { config })
+    onTestFinished(() => store.close())
+    const claim = Promise.withResolvers<Claim>()
+    store.listen({ claimed: ([first]) => first !== undefined && claim.resolve(first) })
+    await store.write({ kind: 'registerWorkers', workers: [{ workerId: 'w', capacity: 1, types: ['*'] }] })
+    store.demand('w', 1)
+    await store.write({ kind: 'submit', tasks: [{ type: 'work', lane: 'normal', input: '1' }] })
+    return { store, claim: await claim.promise }
+  }
+
+  function block(ms: number): void {
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
+  }
+
+  const completion = ({ leaseId }: Claim) =>
+    ({ kind: 'settle', leaseId, settlement: { as: 'completed', output: 'null' } }) as const
+})
+
+describe('a store that cannot write', () => {
+  test('B07 its handlers are told that their leases are lost before those expire', async () => {
+    const path = join(scratchFolder(), 'store.db')
+    const environment = createVirtualEnvironment(7)
+    const store = await openStore(`sqlite:${path}`, { environment })
+    const notices: LeaseNotice[] = []
+    const claims: Claim[] = []
+    store.listen({ noticed: (all) => notices.push(...all), claimed: (all) => claims.push(...all) })
+    await store.write({ kind: 'registerWorkers', workers: [{ workerId: 'w', capacity: 1, types: ['*'] }] })
+    store.demand('w', 1)
+    await store.write({ kind: 'submit', tasks: [{ type: 'work', lane: 'normal', input: '1' }] })
+    const [claim] = claims
+    expect(claim).toBeDefined()
+
+    const intruder = new Database(path)
+    intruder.exec('BEGIN IMMEDIATE')
+    for (let ms = 0; ms < 29_999; ms += 1_000) await pass(1_000)
+    expect(notices).toMatchObject([{ leaseId: claim?.leaseId, verdict: 'lost', reason: 'not renewed' }])
+    intruder.exec('ROLLBACK')
+    intruder.close()
+    await store.close()
+
+    async function pass(ms: number): Promise<void> {
+      environment.clock.advanceBy(ms)
+      for (let turn = 0; turn < 5; turn += 1) await Promise.resolve()
+    }
+  })
+})

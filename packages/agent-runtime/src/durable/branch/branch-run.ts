@@ -1,0 +1,294 @@
+import { branchLimitKey, decode, describeError, encode } from '@ku0/agent-runtime-core'
+import type { TaskContext } from '../../api/task-context.ts'
+import { Answer } from '../pass/answer.ts'
+import {
+  type Contest,
+  type ContestEffect,
+  type ContestEvent,
+  type ContestRules,
+  isSettling,
+  moveContest,
+  newContest,
+  reasonToClose,
+  type Result,
+} from './branch-moves.ts'
+import type { Start } from '../pass/gate.ts'
+import type { Host } from '../host.ts'
+import { insideBranch } from './inside-branch.ts'
+import { type Drops, leftOver } from '../pass/left-over.ts'
+import type { Pass } from '../pass/pass.ts'
+import { BranchScope, isSettlingIn, type Member, type Scope, silentIn } from '../pass/scope.ts'
+import { unawaitedIn } from '../pass/unawaited.ts'
+
+export type Branch = (ctx: TaskContext) => unknown
+
+/** Which call it is, of which branches, and how long it may take. */
+type Terms = Omit<ContestRules, 'encode'> & { readonly position: number }
+
+/**
+ * Branches that run side by side until it is decided how they end. The decision is a memo like a step's: later passes get it
+ * and run no branch. With it everything closes that is still under way in a branch: its signal aborts, its waits are dropped
+ * in the same commit, what its steps still do is not recorded, and its context refuses further calls.
+ *
+ * A limit of time is a timer of the task's beside the waits of the branches. Once it is over that stands in the history: what the
+ * branches were answered before it counts in every pass, and nothing else is begun in them.
+ *
+ * Its moves decide what comes next; this does it, and says what came of it. Source: `docs/semantics.md 12.3, 12.4`.
+ */
+export class ContestRun implements Start, Member {
+  readonly answer: Answer
+  readonly #pass: Pass
+  readonly #attempt: Host
+  readonly #scope: Scope
+  readonly #position: number
+  readonly #rules: ContestRules
+  readonly #branches: readonly BranchScope[]
+  /** What the timer of its limit belongs to, where it has one. */
+  readonly #limit: BranchScope | undefined
+  readonly #begunAt: number
+  #contest: Contest = newContest(undefined)
+  #drops: Drops = {}
+  /** The decision is under way, which keeps the pass alive. */
+  #isCounted = false
+
+  constructor(pass: Pass, scope: Scope, { position, ...terms }: Terms) {
+    const { kind, key, branches, timeoutMs } = terms
+    const { config, environment } = pass.attempt.parts
+    this.answer = new Answer(scope, kind, key)
+    this.#pass = pass
+    this.#attempt = pass.attempt
+    this.#scope = scope
+    this.#position = position
+    const encodeResult = (value: unknown) =>
+      encode(value, { what: `the result of ${kind} '${key}'`, maxBytes: config.maxPayloadBytes })
+    this.#rules = { ...terms, encode: encodeResult }
+    this.#branches = branches.map((name) => new BranchScope(name, scope, position))
+    this.#limit = timeoutMs === undefined ? undefined : new BranchScope('time', scope, position)
+    this.#begunAt = environment.clock.monotonic()
+  }
+
+  get silent(): readonly string[] {
+    const { kind, key } = this.#rules
+    const settled = new Set(this.#contest.results.map(({ branch }) => branch))
+    return this.#branches
+      .filter(({ branch }) => !settled.has(branch))
+      .flatMap((branch) =>
+        branch.members.size === 0 ? [`${kind} '${key}' ${branch.name}`] : silentIn(branch),
+      )
+  }
+
+  get isSettling(): boolean {
+    const { as } = this.#contest.state
+    if (as === 'ended' || as === 'decidedLate') return false
+    return isSettling(this.#contest, this.#scope.isLate) || this.#branches.some(isSettlingIn)
+  }
+
+  run(
+    functions: readonly (readonly [string, Branch])[],
+    contextOf: (scope: Scope) => TaskContext,
+  ): Promise<unknown> {
+    this.#scope.keep(this)
+    const late = this.#limit && this.#pass.waitMemo(branchLimitKey(this.#rules.key))
+    if (late !== undefined) {
+      this.#contest = newContest(late.seq)
+      this.#do({ do: 'closeDoors' })
+    }
+    functions.forEach(([, branch], index) =>
+      this.#enter(this.#branches[index] as BranchScope, branch, contextOf),
+    )
+    if (late !== undefined) this.#on({ is: 'entered', isLate: this.#scope.isLate })
+    else if (this.#limit !== undefined && !this.#scope.isLate) this.#limitTime(this.#limit)
+    return this.answer.promise
+  }
+
+  /** Of a call of the handler itself it is known by now whether it is the one that the history has decided at its place. */
+  start(): void {
+    if (this.#contest.state.as === 'ended') return
+    const { kind, key } = this.#rules
+    const isOutermost = this.#scope.parent === undefined
+    // A branch may be busy with something of its own, such as `emit`: what it calls next may be what the history has.
+    if (isOutermost && this.silent.length === 0 && this.#pass.partsAtDecision(key, this.#position)) return
+    if (this.#pass.endsHere({ call: kind, key, position: this.#position })) return
+    this.#hear({ is: 'admitted', isLate: this.#scope.isLate })
+  }
+
+  /** The handler has to stop, or has ended without waiting. */
+  refuse(): void {
+    this.#on({ is: 'stopped', reason: this.#scope.closedBy })
+  }
+
+  /** The branch around it has lost. */
+  abandon(reason: Error): void {
+    if (this.#contest.state.as === 'ended') return
+    for (const scope of this.#scopes) scope.close(reason)
+    this.#on({ is: 'stopped', reason })
+  }
+
+  #enter(branch: BranchScope, run: Branch, contextOf: (scope: Scope) => TaskContext): void {
+    const settled = (outcome: Result['outcome']) => this.#settled(branch, outcome)
+    new Promise((resolve) => resolve(insideBranch(branch, () => run(contextOf(branch))))).then(
+      (value) => settled({ as: 'returned', value }),
+      (error: unknown) => settled({ as: 'threw', error }),
+    )
+  }
+
+  #settled(branch: BranchScope, given: Result['outcome']): void {
+    const { as } = this.#contest.state
+    if (as === 'ended' || as === 'decidedLate' || isDecidedOver(branch, this.#scope)) return
+    // A branch that returned before what it had started was over has failed.
+    const error = given.as === 'threw' ? undefined : unawaitedIn(branch)
+    const outcome = error === undefined ? given : ({ as: 'threw', error } as const)
+    const result = { branch: branch.branch, outcome, seq: branch.lastSeq }
+    this.#hear({ is: 'settled', result, isLate: this.#scope.isLate })
+  }
+
+  /** Something has come of what it had under way. Whoever called it may have to stop by now. */
+  #hear(event: ContestEvent): void {
+    if (this.#contest.state.as === 'ended') return
+    const reason = this.#scope.closedBy
+    this.#on(reason === undefined ? event : { is: 'stopped', reason })
+  }
+
+  #on(event: ContestEvent): void {
+    const { contest, effects } = moveContest(this.#rules, this.#contest, event)
+    this.#contest = contest
+    for (const effect of effects) this.#do(effect)
+  }
+
+  #do(effect: ContestEffect): void {
+    switch (effect.do) {
+      case 'admit':
+        return this.#pass.gate.admit(this)
+      case 'enter':
+        this.#pass.gate.begin()
+        this.#pass.wentLive()
+        this.#isCounted = true
+        return
+      case 'closeDoors':
+        for (const branch of this.#branches) branch.late()
+        return
+      case 'look':
+        return this.#look()
+      case 'closeBranches':
+        return this.#closeBranches(effect.decisive)
+      case 'record':
+        return this.#record(effect.result)
+      case 'recordFailure':
+        return this.#recordFailure(effect.reason)
+      case 'answer':
+        this.#scope.answered(effect.seq)
+        if ('result' in effect.outcome) this.answer.resolve(decode(effect.outcome.result))
+        else this.answer.reject(effect.outcome.reason)
+        this.#leave()
+        return
+      case 'drop':
+        return this.#scope.drop(this)
+      case 'resolve':
+        if (!this.#end()) this.answer.resolve(decode(effect.result))
+        return
+      case 'reject':
+        this.#end()
+        return this.answer.reject(effect.reason)
+    }
+  }
+
+  #look(): void {
+    this.#attempt.parts.deadlines.after(0, () => {
+      const isStill = !this.#branches.some(isSettlingIn)
+      this.#hear({ is: 'looked', isStill, isLate: this.#scope.isLate })
+    })
+  }
+
+  /** A replay waits for nothing. */
+  #limitTime(scope: BranchScope): void {
+    if (this.#attempt.replay !== undefined) return
+    const { key, timeoutMs: delayMs = 0 } = this.#rules
+    try {
+      this.#pass.waits.add({
+        request: { key: branchLimitKey(key), position: this.#position, kind: 'timer', delayMs },
+        scope,
+        over: ({ seq }) => this.#hear({ is: 'timedOut', seq, isLate: this.#scope.isLate }),
+        refuse: (reason) => {
+          if (scope.closedBy === undefined) this.abandon(reason)
+        },
+      })
+    } catch (error) {
+      this.abandon(error as Error)
+    }
+  }
+
+  /** The branches, and the limit of their time. */
+  get #scopes(): readonly BranchScope[] {
+    return this.#limit === undefined ? this.#branches : [...this.#branches, this.#limit]
+  }
+
+  /** A branch that returned leaves its children to the task, unless the whole call is to be made again. */
+  #closeBranches(decisive: Result): void {
+    const branches = this.#branches
+    const scopes = this.#scopes
+    const won = this.#rules.kind === 'all' ? branches : branches.filter((it) => it.branch === decisive.branch)
+    const stay = decisive.outcome.as === 'threw' ? [] : won
+    const [key, position] = [this.#rules.key, this.#position]
+    this.#drops = leftOver(this.#pass, { key, position, around: this.#scope, branches, scopes, stay })
+    for (const scope of scopes) scope.close(reasonToClose(this.#rules, this.#contest, decisive, scope.branch))
+  }
+
+  #record(result: string): void {
+    this.#attempt.lease
+      .write({
+        kind: 'recordStep',
+        ...this.#fields(),
+        branches: this.#rules.kind,
+        branchKeys: this.#pass.keysIn(new Set(this.#branches)),
+        ...(this.#scope.parent === undefined ? {} : { nested: true }),
+        result,
+      })
+      .then(
+        (recorded) => this.#hear({ is: 'recorded', memo: recorded?.memo }),
+        (reason: unknown) => this.#on({ is: 'stopped', reason }),
+      )
+  }
+
+  /** An error is no memo: a later pass runs the branches again, but what they were answered is. */
+  #recordFailure(reason: unknown): void {
+    const error = encode(describeError(reason), { what: 'an error' })
+    const { key } = this.#rules
+    this.#attempt.lease.write({ kind: 'failStep', ...this.#fields(), error }).catch((cause: unknown) =>
+      this.#attempt.log('warn', 'the store did not take a failed step', {
+        key,
+        error: describeError(cause),
+      }),
+    )
+  }
+
+  #fields() {
+    const { claim, parts, usage } = this.#attempt
+    const elapsedMs = parts.environment.clock.monotonic() - this.#begunAt
+    return {
+      leaseId: claim.leaseId,
+      key: this.#rules.key,
+      position: this.#position,
+      durationMs: Math.round(elapsedMs * 1_000) / 1_000,
+      ...usage.takeOwed(),
+      ...this.#drops,
+    }
+  }
+
+  /** True when the task has yielded here. */
+  #end(): boolean {
+    this.#scope.drop(this)
+    this.#scope.answered(this.#contest.decidedAt)
+    return this.#leave()
+  }
+
+  #leave(): boolean {
+    if (!this.#isCounted) return false
+    this.#isCounted = false
+    return this.#pass.gate.end()
+  }
+}
+
+/** By the decision, not by the end of whatever is around it. */
+function isDecidedOver(branch: BranchScope, around: Scope): boolean {
+  return around.closedBy === undefined && branch.closedBy !== undefined
+}

@@ -1,0 +1,319 @@
+import {
+  assertOptions,
+  budgetAmount,
+  childPolicies,
+  type ChildPolicy,
+  type ChildRecord,
+  invalid,
+  isOneOf,
+  isRecord,
+  type Rules,
+  RuntimeError,
+  show,
+  type Submission,
+} from '@ku0/agent-runtime-core'
+import type { SubmitItem, SubmitOptions } from '../../api/submissions.ts'
+import { submitRules } from '../../terms/submit-rules.ts'
+import type { SubmissionData } from './submission-data.ts'
+import { openReceipt } from '../../terms/receipts.ts'
+import type { ChildTask, SpawnOptions } from '../../api/task-context.ts'
+import { TaskRejected } from '../../api/errors.ts'
+import { Answer, refused } from '../pass/answer.ts'
+import { Child } from './child.ts'
+import { type Callee, checkKey, type Pass } from '../pass/pass.ts'
+import type { Start } from '../pass/gate.ts'
+import type { Taken } from '../host.ts'
+import type { Room, Seeker } from '../wait/room.ts'
+import { LIVE, type Member, type Scope } from '../pass/scope.ts'
+
+/** Which pass spawns, on whose behalf, the method that was called, and what its own task was submitted with. */
+export interface ChildCaller {
+  readonly pass: Pass
+  readonly scope: Scope
+  readonly callee: Callee
+  readonly submission: SubmissionData
+}
+
+/** `ctx.spawn`. Source: `docs/semantics.md 5.5`. */
+export function spawnChild(
+  caller: ChildCaller,
+  key: unknown,
+  task: unknown,
+  input: unknown,
+  options: unknown,
+): Promise<ChildTask> {
+  return begin<ChildTask>('spawn', caller, [key, task, input, options], (answer, child) =>
+    answer.resolve(child),
+  )
+}
+
+/** `ctx.call`. Source: `docs/semantics.md 5.5`. */
+export function callChild(
+  caller: ChildCaller,
+  key: unknown,
+  task: unknown,
+  input: unknown,
+  options: unknown,
+): Promise<unknown> {
+  return begin<unknown>(
+    'call',
+    caller,
+    [key, task, input, options],
+    (answer, child) => void child.answer(answer),
+  )
+}
+
+/** What happens to whoever called once there is a child. */
+type Spawned<T> = (answer: Answer<T>, child: Child) => void
+
+function begin<T>(
+  name: 'spawn' | 'call',
+  { pass, scope, callee, submission }: ChildCaller,
+  [key, task, input, given]: readonly unknown[],
+  spawned: Spawned<T>,
+): Promise<T> {
+  try {
+    if (scope.closedBy !== undefined) throw scope.closedBy
+    checkKey(key, name)
+    const { options, policy, whenFull } = readOptions(`${name} '${key}'`, given)
+    const lane = options.lane ?? pass.attempt.claim.lane
+    const item = { task, input, options: { ...options, lane } } as SubmitItem
+    const { position } = pass.use({ key, as: 'child', scope, callee })
+    // The wait for it has a place of its own, in every pass the same.
+    const resultAt = name === 'call' ? pass.placeIn(scope) : undefined
+    pass.children.set(key, scope)
+    const answer = new Answer<T>(scope, name, key)
+    const memo = pass.memos.children.get(key)
+    if (memo !== undefined) {
+      assertSameType(pass, memo, task, position)
+      scope.answered(memo.seq)
+      spawned(answer, new Child(pass, scope, memo, resultAt))
+      return answer.promise
+    }
+    const spawn = new Spawn<T>(
+      { name, pass, scope, key, position, resultAt, policy, whenFull, item, parent: submission },
+      answer,
+      spawned,
+    )
+    return spawn.begin()
+  } catch (error) {
+    return refused(scope, name, key, error)
+  }
+}
+
+function readOptions(
+  call: string,
+  given: unknown,
+): { readonly options: SubmitOptions; readonly policy: ChildPolicy; readonly whenFull: 'wait' | 'throw' } {
+  if (given === undefined) return { options: {}, policy: 'cancel', whenFull: 'wait' }
+  for (const name of ['idempotencyKey', 'client'])
+    if (isRecord(given) && name in given)
+      throw invalid(`${call} option ${name}: a child has its parent's client, and its key is its own`)
+  assertOptions(call, given, spawnRules)
+  const { onParentEnd = 'cancel', whenFull = 'wait', ...options } = given as SpawnOptions
+  return { options, policy: onParentEnd, whenFull }
+}
+
+const { idempotencyKey: _, client: __, ...rest } = submitRules
+const spawnRules: Rules<SpawnOptions> = {
+  ...rest,
+  onParentEnd: isOneOf(childPolicies),
+  whenFull: isOneOf(['wait', 'throw']),
+}
+
+/** Another task type under the key is other code: the task is parked. Source: `docs/semantics.md 6.4`. */
+function assertSameType(pass: Pass, { key, type }: ChildRecord, task: unknown, position: number): void {
+  const given = typeof task === 'string' ? task : (task as { type?: unknown } | undefined)?.type
+  if (given !== type)
+    pass.part({
+      kind: 'unexpected_step',
+      key,
+      position,
+      expected: `child ${type}`,
+      actual: `child ${String(given)}`,
+    })
+}
+
+interface SpawnFacts {
+  readonly name: 'spawn' | 'call'
+  readonly pass: Pass
+  readonly scope: Scope
+  readonly key: string
+  readonly position: number
+  readonly resultAt: number | undefined
+  readonly policy: ChildPolicy
+  readonly whenFull: 'wait' | 'throw'
+  readonly item: SubmitItem
+  /** What the parent was submitted with. */
+  readonly parent: SubmissionData
+}
+
+/** One call that no memo answers: the child's input is checked, and it is submitted with the memo in one commit. */
+class Spawn<T> implements Start, Member, Seeker {
+  readonly answer: Answer<T>
+  readonly #it: SpawnFacts
+  readonly #spawned: Spawned<T>
+  /** It is under way, which keeps the pass alive. */
+  #counted = false
+  #ended = false
+  /** Where it stands in line when there is no room; undefined where it is refused then. */
+  readonly #room: Room | undefined
+  #prepared: Submission | undefined
+
+  constructor(it: SpawnFacts, answer: Answer<T>, spawned: Spawned<T>) {
+    this.#it = it
+    this.answer = answer
+    this.#spawned = spawned
+    this.#room = it.whenFull === 'wait' ? it.pass.rooms.of(kindOf(it.item)) : undefined
+  }
+
+  get key(): string {
+    return this.#it.key
+  }
+  get position(): number {
+    return this.#it.position
+  }
+  get scope(): Scope {
+    return this.#it.scope
+  }
+
+  begin(): Promise<T> {
+    this.#it.scope.keep(this)
+    if (this.#room === undefined) this.seek()
+    else this.#room.enter(this)
+    return this.answer.promise
+  }
+
+  seek(): void {
+    this.#it.pass.gate.admit(this)
+  }
+
+  start(): void {
+    if (this.#ended) return
+    const { name, pass, scope, key, item } = this.#it
+    if (scope.closedBy !== undefined) return this.refuse()
+    pass.begun()
+    pass.gate.begin()
+    this.#counted = true
+    if (this.#prepared !== undefined) return this.#hand(this.#prepared)
+    try {
+      const { parts, claim } = pass.attempt
+      const prepared = parts.prepareChild(item, `${name} '${key}'`, claim.type)
+      if (prepared instanceof Promise)
+        prepared.then(
+          (later) => this.#hand(later),
+          (error: unknown) => this.#end(error),
+        )
+      else this.#hand(prepared)
+    } catch (error) {
+      this.#end(error)
+    }
+  }
+
+  /** The handler has to stop, or has ended without waiting. */
+  refuse(reason: unknown = this.#it.scope.closedBy): void {
+    this.#end(reason)
+  }
+
+  abandon(reason: Error): void {
+    this.#end(reason)
+  }
+
+  #hand(prepared: Submission): void {
+    if (this.#ended) return
+    const { pass, scope, key, position, policy, parent } = this.#it
+    if (scope.closedBy !== undefined) return this.refuse()
+    const { leaseId } = pass.attempt.claim
+    this.#prepared = prepared
+    const submission = {
+      ...(parent.client === undefined ? {} : { client: parent.client }),
+      ...(parent.trace === undefined ? {} : { trace: parent.trace }),
+      ...prepared,
+    }
+    const drops = this.#room?.openWait(this)
+    const inLine = this.#room === undefined ? {} : { inLine: true, ...(drops === undefined ? {} : { drops }) }
+    pass.attempt.lease.write({ kind: 'spawn', leaseId, key, position, policy, submission, ...inLine }).then(
+      (outcome) => this.#answered(outcome),
+      (error: unknown) => this.#end(error),
+    )
+  }
+
+  #answered(outcome: Taken<'spawn'> | undefined): void {
+    const { pass, scope, resultAt } = this.#it
+    if (this.#ended) return
+    if (outcome === undefined || scope.closedBy !== undefined) return this.refuse()
+    if (outcome.as === 'no_room') {
+      this.#counted = false
+      this.#room?.refused(this)
+      return pass.gate.endInWait()
+    }
+    if (outcome.as !== 'spawned') return this.#end(this.#refusal(outcome))
+    this.#room?.accepted(this)
+    if (!this.#leave()) this.#spawned(this.answer, new Child(pass, scope, outcome.child, resultAt))
+  }
+
+  #refusal(outcome: Exclude<Taken<'spawn'>, { as: 'spawned' | 'no_room' }>): unknown {
+    const { pass, key } = this.#it
+    if (outcome.as === 'full') {
+      const { maxChildren } = pass.attempt.parts.config
+      const message = `child '${key}': a task has at most maxChildren ${maxChildren} children that have not ended`
+      return new RuntimeError('limit_exceeded', message, { details: { key, maxChildren } })
+    }
+    if (outcome.as === 'over_budget') {
+      const { field, taskId } = outcome
+      const left = budgetAmount(field, outcome.left)
+      return invalid(
+        `child '${key}' budget.${field}: more than the ${left} that are left of the budget of task ${taskId}`,
+      )
+    }
+    try {
+      const { taskId, ...receipt } = openReceipt(outcome.receipt)
+      if (receipt.accepted) throw new RuntimeError('internal', `child '${key}' was refused and accepted`)
+      return new TaskRejected(taskId, receipt.reason, receipt.message, receipt.forGood)
+    } catch (error) {
+      return spawnedAgain(error, key, this.#it.item) ?? error
+    }
+  }
+
+  /** Nothing was stored: the key may be used again. */
+  #end(error: unknown): void {
+    if (this.#ended) return
+    const { pass, key, position } = this.#it
+    pass.giveBack(key, position)
+    this.#ended = true
+    this.#room?.gone(this)
+    this.#leave()
+    this.answer.reject(error)
+  }
+
+  /** True when the task has yielded here. */
+  #leave(): boolean {
+    const { pass, scope } = this.#it
+    this.#ended = true
+    scope.drop(this)
+    scope.answered(LIVE)
+    if (!this.#counted) return false
+    this.#counted = false
+    return pass.gate.end()
+  }
+}
+
+/** What has room together: the quotas of a submission go by its model, tools and labels. */
+function kindOf({ task, options }: SubmitItem): string {
+  const type: unknown = typeof task === 'string' ? task : (task as { type?: unknown } | undefined)?.type
+  const { lane, model, tools, labels, dueAt, delayMs } = options ?? {}
+  return JSON.stringify([type, lane, model, tools, labels, dueAt !== undefined || delayMs !== undefined])
+}
+
+/** A child's own id that is taken, most often by the child of an earlier generation or of the task that this one is a fork of. */
+function spawnedAgain(error: unknown, key: string, { options }: SubmitItem): RuntimeError | undefined {
+  const taskId = options?.taskId
+  if (taskId === undefined || !(error instanceof RuntimeError) || error.code !== 'already_exists')
+    return undefined
+  return new RuntimeError(
+    'already_exists',
+    `child '${key}': the task id ${show(taskId)} is taken. A child that is spawned again after a rejection, or by retry or fork, is another task: leave its ` +
+      'taskId out, or make it of what differs then, ctx.taskId and ctx.feedback.length',
+    { details: { ...error.details, key } },
+  )
+}

@@ -1,0 +1,10 @@
+import { decode, type EventData, parseJson } from '@ku0/agent-runtime-core'
+
+/** What was submitted, as the claim brings it. */
+export type SubmissionData = EventData['task.queued']
+
+export function readSubmission(text: string): SubmissionData {
+  const data = parseJson(text) as SubmissionData
+  if (text.includes('"$ku0"')) data.input = decode(JSON.stringify(data.input))
+  return data
+}

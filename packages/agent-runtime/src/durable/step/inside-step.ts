@@ -1,0 +1,39 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { RuntimeError, type Usage } from '@ku0/agent-runtime-core'
+import { insideHandler } from '../../lease/inside-handler.ts'
+import type { Pass } from '../pass/pass.ts'
+import { type CallOrName, nameOfCall } from '../call-name.ts'
+
+const around = new AsyncLocalStorage<Surrounding>()
+
+/** The step that a call is made in. */
+export interface Surrounding {
+  readonly pass: Pass
+  readonly key: string
+  charge(usage: Usage): void
+}
+
+/** Calls a step's function, so that it is known of whatever it calls that it stands inside the step. */
+export function insideStep(step: Surrounding, run: () => unknown): unknown {
+  return around.run(step, () => insideHandler(step.pass.attempt, run))
+}
+
+/** The step of the pass that a call is made in; undefined outside of them. */
+export function surroundingStep(pass: Pass): Surrounding | undefined {
+  const inside = around.getStore()
+  return inside?.pass === pass ? inside : undefined
+}
+
+/**
+ * Refuses a call of the context that needs a place of its own in the history, made from inside a step: a later pass has the step's
+ * result and never comes to it. Throws `inside_step`.
+ */
+export function assertOutsideSteps(pass: Pass, what: CallOrName): void {
+  const inside = surroundingStep(pass)
+  if (inside === undefined) return
+  throw new RuntimeError(
+    'inside_step',
+    `${nameOfCall(what)} was called inside step '${inside.key}', which a later pass does not go into: call it in the handler itself`,
+    { details: { step: inside.key } },
+  )
+}

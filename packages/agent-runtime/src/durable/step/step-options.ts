@@ -1,0 +1,44 @@
+import {
+  assertFields,
+  assertIsOptions,
+  limitRule,
+  problemsIn,
+  type RetryPolicy,
+  type Rules,
+} from '@ku0/agent-runtime-core'
+import { policyOf, retryProblems, retryRule } from '../../terms/retry-policy.ts'
+import type { StepOptions } from '../../api/task-context.ts'
+import { type DoubtPolicy, readDoubtPolicy } from './doubt.ts'
+
+/** The options of a step, checked. */
+export interface CheckedStepOptions {
+  readonly options: StepOptions
+  readonly retry: RetryPolicy | undefined
+  readonly inDoubt: DoubtPolicy | undefined
+}
+
+/** Throws `invalid_argument` with everything that is wrong with the options of a step. */
+export function readStepOptions(key: string, given: unknown): CheckedStepOptions {
+  const call = `step '${key}'`
+  assertIsOptions(call, given, rules)
+  const path = `${call} option `
+  assertFields([...problemsIn(given, rules, { path }), ...retryProblems(given['retry'], `${path}retry.`)])
+  const options: StepOptions = given
+  const { retry } = options
+  return {
+    options,
+    retry: retry === undefined ? undefined : policyOf(retry),
+    inDoubt: readDoubtPolicy(key, options),
+  }
+}
+
+/** What depends on more than its own value is checked by itself. */
+const elsewhere = ['', () => true] as const
+
+const rules: Rules<StepOptions> = {
+  input: elsewhere,
+  timeoutMs: limitRule,
+  retry: retryRule,
+  inDoubt: elsewhere,
+  verify: elsewhere,
+}

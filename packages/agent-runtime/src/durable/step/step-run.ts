@@ -1,0 +1,339 @@
+import {
+  decode,
+  describeError,
+  encode,
+  idempotencyKey,
+  type RetryPolicy,
+  type Usage,
+  type WaitRecord,
+  type WaitRequest,
+} from '@ku0/agent-runtime-core'
+import { StepInDoubt } from '../../api/errors.ts'
+import type { StepHandle } from '../../api/task-context.ts'
+import { Answer } from '../pass/answer.ts'
+import { chargeTry } from './charge.ts'
+import { type Doubt, doubtBefore, type DoubtPolicy, doubtRequest, readAnswer } from './doubt.ts'
+import type { Start } from '../pass/gate.ts'
+import type { Host } from '../host.ts'
+import { insideStep, type Surrounding } from './inside-step.ts'
+import type { Callee, Pass } from '../pass/pass.ts'
+import { delayBefore, keyOf, openRetry, retriesBefore, type Retry } from './retry.ts'
+import { LIVE, type Member, type Scope } from '../pass/scope.ts'
+import {
+  hears,
+  moveStep,
+  type Step,
+  type StepEffect,
+  type StepEvent,
+  type StepFailure,
+  type StepRules,
+} from './step-moves.ts'
+import { callProgram, limitTime, type TimeLimit } from './try.ts'
+
+/** What is known of a step before it runs. */
+export interface StepFacts {
+  readonly key: string
+  readonly position: number
+  readonly inputHash: string | undefined
+  /** Of each try. */
+  readonly timeoutMs: number | undefined
+  readonly retry: RetryPolicy | undefined
+  /** Undefined where the step may run again without more ado. */
+  readonly inDoubt: DoubtPolicy | undefined
+}
+
+/**
+ * One call of a step that no memo answers. Its moves decide what comes next; this does it, and says what came of it. It answers with what
+ * the store holds, or with the function's last error; never with a value once whoever called it has to stop. Source:
+ * `docs/semantics.md 4.4, 7.1-7.7`.
+ */
+export class StepRun implements StepHandle, Start, Member {
+  readonly answer: Answer
+  readonly #pass: Pass
+  readonly #attempt: Host
+  readonly #scope: Scope
+  readonly #facts: StepFacts
+  readonly #fn: Callee
+  readonly #rules: StepRules
+  #step: Step
+  /** The running time of the try under way. */
+  #limit: TimeLimit | undefined
+  /** It keeps the pass alive. */
+  #isCounted = false
+  #begunAt = 0
+
+  constructor(pass: Pass, scope: Scope, facts: StepFacts, fn: Callee) {
+    const { key, retry, inDoubt } = facts
+    const { memos, attempt } = pass
+    this.answer = new Answer(scope, 'step', key)
+    this.#pass = pass
+    this.#attempt = attempt
+    this.#scope = scope
+    this.#facts = facts
+    this.#fn = fn
+    const { maxPayloadBytes: maxBytes } = attempt.parts.config
+    const encodeResult = (value: unknown) => encode(value, { what: `the result of step '${key}'`, maxBytes })
+    this.#rules = { key, retry, inDoubt, verdicts: memos.waits, encode: encodeResult }
+    const { retries, limits } = retry === undefined ? noRetries : retriesBefore(memos, key)
+    const doubt = doubtBefore(memos, key)
+    this.#step = { state: { as: 'ready' }, tried: 0, retries, limits, doubt, verdict: undefined }
+  }
+
+  get signal(): AbortSignal {
+    return this.#limit?.controller.signal ?? this.#scope.signal
+  }
+
+  get idempotencyKey(): string {
+    const { key, inputHash } = this.#facts
+    const known = this.#pass.memos.effectKeys.get(key)
+    if (known !== undefined) return known
+    const { claim, parts } = this.#attempt
+    const generation = this.#pass.memos.rejections.length
+    return idempotencyKey(parts.environment.digest, claim.taskId, key, inputHash ?? null, generation)
+  }
+
+  /** Runs the function, unless an earlier pass left the wait before its next try open. */
+  begin(): void {
+    this.#scope.keep(this)
+    const { key, retry } = this.#facts
+    const open = retry === undefined ? undefined : openRetry(this.#pass.memos, key, this.#step)
+    if (open === undefined) this.#pass.gate.admit(this)
+    else this.#on({ is: 'resumed', retry: open })
+  }
+
+  start(): void {
+    this.#hear({ is: 'admitted', mayHaveSlept: this.#attempt.lease.mayHaveSlept })
+  }
+
+  /** The handler has to stop, or has ended without waiting for this step. */
+  refuse(): void {
+    this.#on({ is: 'stopped', reason: this.#scope.closedBy })
+  }
+
+  /** The branch that called it has lost: what the function still does is not recorded. */
+  abandon(reason: Error): void {
+    if (this.#step.state.as === 'ended') return
+    const limit = this.#limit
+    this.#on({ is: 'stopped', reason })
+    limit?.controller.abort(reason)
+  }
+
+  charge(usage: Usage): void {
+    this.#charge(this.#step.tried, usage)
+  }
+
+  #charge(tried: number, usage: Usage): void {
+    const { key } = this.#facts
+    chargeTry(this.#attempt.usage, this, { key, step: this.#step, tried }, usage)
+  }
+
+  /** Something has come of what the step had under way. Whoever called it may have to stop by now. */
+  #hear(event: StepEvent): void {
+    if (!hears(this.#step, event)) return
+    const reason = this.#scope.closedBy
+    this.#on(reason === undefined ? event : { is: 'stopped', reason })
+  }
+
+  #on(event: StepEvent): void {
+    const { step, effects } = moveStep(this.#rules, this.#step, event)
+    this.#step = step
+    for (const effect of effects) this.#do(effect)
+  }
+
+  /** The store, or the pass, did not take what the step asked for. */
+  readonly #broken = (reason: unknown) => this.#on({ is: 'stopped', reason })
+
+  #do(effect: StepEffect): void {
+    switch (effect.do) {
+      case 'admit':
+        return this.#pass.gate.admit(this)
+      case 'enter':
+        this.#pass.gate.begin()
+        this.#pass.begun()
+        this.#isCounted = true
+        return
+      case 'confirm':
+        // Only a step whose lease is live may go on: the news that it is not may be on its way.
+        return void this.#attempt.lease.confirm().then(() => this.#hear({ is: 'confirmed' }), this.#broken)
+      case 'begin':
+        this.#begunAt = this.#attempt.parts.environment.clock.monotonic()
+        return
+      case 'intend':
+        return this.#intend()
+      case 'call':
+        return this.#call(effect.tried)
+      case 'verify':
+        return this.#verify(effect.tried)
+      case 'endTry':
+        return this.#limit?.end()
+      case 'dropTry':
+        this.#limit?.end()
+        this.#limit = undefined
+        return
+      case 'ask':
+        return this.#ask(effect.doubt)
+      case 'wait':
+        return this.#waitForRetry(effect.retry, effect.delayMs)
+      case 'record':
+        return this.#record(effect.result)
+      case 'recordFailure':
+        return this.#recordFailure(effect.failure, effect.isLast)
+      case 'resolve':
+        if (!this.#close()) this.answer.resolve(decode(effect.result))
+        return
+      case 'reject':
+        this.#close()
+        return this.answer.reject(effect.reason)
+    }
+  }
+
+  /** The intent on disk, then the function. Source: `docs/semantics.md 7.6`. */
+  #intend(): void {
+    const { key, position, inputHash } = this.#facts
+    const { lease, claim, parts } = this.#attempt
+    const input = inputHash === undefined ? {} : { inputHash }
+    const before = lease.timesSlept
+    const intended = () => {
+      const at = Math.floor(parts.environment.clock.now())
+      this.#hear({ is: 'intended', at, hasSlept: lease.timesSlept !== before })
+    }
+    lease
+      .write({ kind: 'startStep', leaseId: claim.leaseId, key, position, ...input })
+      .then(intended, this.#broken)
+  }
+
+  #call(tried: number): void {
+    const { key, timeoutMs } = this.#facts
+    if (timeoutMs !== undefined) {
+      this.#limit = limitTime(this.#scope, key, timeoutMs, (reason) => {
+        if (this.#scope.closedBy === undefined) this.#on({ is: 'failed', tried, reason })
+      })
+    }
+    const charge = (usage: Usage) => this.#charge(tried, usage)
+    const surrounding: Surrounding = { pass: this.#pass, key, charge }
+    const fn = this.#fn as (step: StepHandle) => unknown
+    callProgram(
+      () => insideStep(surrounding, () => fn(this.#handle(tried))),
+      (value) => this.#returned(tried, value),
+      (reason) => this.#hear({ is: 'failed', tried, reason }),
+    )
+  }
+
+  #verify(tried: number): void {
+    const { key, inDoubt } = this.#facts
+    if (inDoubt?.as !== 'verify') return
+    const ask = async () => readAnswer(key, await inDoubt.verify(this.#handle(tried)))
+    ask().then(
+      (answer) => (answer.done ? this.#returned(tried, answer.result) : this.#hear({ is: 'undone', tried })),
+      (cause: unknown) => {
+        const reason = new StepInDoubt(key, 'verify could not tell', { cause, retryable: true })
+        this.#hear({ is: 'failed', tried, reason })
+      },
+    )
+  }
+
+  #returned(tried: number, value: unknown): void {
+    if (!hears(this.#step, { tried })) return
+    const stop = this.#scope.closedBy
+    if (stop !== undefined) return this.#on({ is: 'stopped', reason: stop })
+    let result: string
+    try {
+      result = this.#rules.encode(value)
+    } catch (reason) {
+      return this.#on({ is: 'failed', tried, reason })
+    }
+    this.#on({ is: 'returned', tried, result })
+  }
+
+  /** Each try has a signal of its own, which an earlier try that goes on does not get to see. */
+  #handle(tried: number): StepHandle {
+    if (this.#facts.retry === undefined && this.#facts.inDoubt === undefined) return this
+    const charge = (usage: Usage) => this.#charge(tried, usage)
+    return { signal: this.signal, idempotencyKey: this.idempotencyKey, charge }
+  }
+
+  #record(result: string): void {
+    const { key, position, inputHash } = this.#facts
+    const { lease, claim, usage } = this.#attempt
+    lease
+      .write({
+        kind: 'recordStep',
+        leaseId: claim.leaseId,
+        key,
+        position,
+        durationMs: this.#durationMs(),
+        result,
+        ...usage.takeRun(this),
+        ...(inputHash === undefined ? {} : { inputHash }),
+      })
+      .then((recorded) => this.#hear({ is: 'recorded', memo: recorded?.memo }), this.#broken)
+  }
+
+  #recordFailure({ error, rateLimit, retry, number }: StepFailure, isLast: boolean): void {
+    const { key, position } = this.#facts
+    const { lease, claim, usage, parts } = this.#attempt
+    const { random } = parts.environment
+    const delayMs = retry === undefined ? 0 : delayBefore(retry, this.#facts.retry, () => random.next())
+    const written = lease.write({
+      kind: 'failStep',
+      leaseId: claim.leaseId,
+      key,
+      position,
+      durationMs: this.#durationMs(),
+      error: encode(error, { what: 'an error' }),
+      ...usage.takeRun(this),
+      ...usage.backOff(rateLimit),
+      ...(number === undefined ? {} : { retry: number }),
+    })
+    if (!isLast) return void written.then(() => this.#hear({ is: 'failureRecorded', delayMs }), this.#broken)
+    written.catch((cause: unknown) =>
+      parts.log('warn', 'the store did not take a failed step', { key, error: describeError(cause) }),
+    )
+  }
+
+  /** Waits for a human, as the task's own wait. */
+  #ask({ starts, startedAt }: Doubt): void {
+    const { key: inDoubt, position } = this.#facts
+    const { attempt } = this.#attempt.claim
+    const request = doubtRequest(
+      { inDoubt, starts, startedAt, attempt, idempotencyKey: this.idempotencyKey },
+      position,
+    )
+    this.#wait(request, (verdict) => this.#on({ is: 'judged', verdict }))
+  }
+
+  /** The wait is the task's own, so that a long one holds no slot and what was tried is not forgotten. */
+  #waitForRetry(retry: Retry, delayMs: number): void {
+    const { key, position } = this.#facts
+    const request = { key: keyOf(key, retry), position, kind: 'timer', delayMs } as const
+    this.#wait(request, () => this.#on({ is: 'due' }))
+  }
+
+  #wait(request: WaitRequest, over: (record: WaitRecord) => void): void {
+    const wasCounted = this.#isCounted
+    this.#isCounted = false
+    try {
+      this.#pass.waits.add({ request, scope: this.#scope, over, refuse: this.#broken })
+    } catch (error) {
+      this.#broken(error)
+    }
+    if (wasCounted) this.#pass.gate.endInWait()
+  }
+
+  /** True when the task has yielded here. */
+  #close(): boolean {
+    this.#attempt.usage.endRun(this)
+    this.#limit?.end()
+    this.#scope.drop(this)
+    this.#scope.answered(LIVE)
+    if (!this.#isCounted) return false
+    this.#isCounted = false
+    return this.#pass.gate.end()
+  }
+
+  #durationMs(): number {
+    return Math.round((this.#attempt.parts.environment.clock.monotonic() - this.#begunAt) * 1_000) / 1_000
+  }
+}
+
+const noRetries = { retries: 0, limits: 0 }

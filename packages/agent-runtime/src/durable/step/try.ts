@@ -1,0 +1,46 @@
+import { TimeoutError } from '../../api/errors.ts'
+import { isThenable } from '../../terms/thenable.ts'
+import { linkedController } from '../linked-controller.ts'
+import type { Scope } from '../pass/scope.ts'
+
+/** The running time of one try. */
+export interface TimeLimit {
+  readonly controller: AbortController
+  /** The function is done: neither the time nor the task's signal aborts it any more. */
+  end(): void
+}
+
+/** Starts the time of a try. `onLate` hears of its end before the signal of the try does. */
+export function limitTime(
+  scope: Scope,
+  key: string,
+  timeoutMs: number,
+  onLate: (error: TimeoutError) => void,
+): TimeLimit {
+  const { controller, unlink } = linkedController(scope.signal)
+  const deadline = scope.attempt.parts.deadlines.after(timeoutMs, () => {
+    const error = new TimeoutError(`step '${key}'`, timeoutMs)
+    onLate(error)
+    controller.abort(error)
+  })
+  const end = () => {
+    deadline.cancel()
+    unlink()
+  }
+  return { controller, end }
+}
+
+/** Calls a function of the program's. What it gives without a promise is heard in the same turn. */
+export function callProgram(
+  call: () => unknown,
+  returned: (value: unknown) => void,
+  threw: (reason: unknown) => void,
+): void {
+  try {
+    const result = call()
+    if (isThenable(result)) Promise.resolve(result).then(returned, threw)
+    else returned(result)
+  } catch (error) {
+    threw(error)
+  }
+}

@@ -1,0 +1,112 @@
+import {
+  approvalName,
+  type ApprovalRequest,
+  approvalTimeouts,
+  assertOptions,
+  decode,
+  encode,
+  invalid,
+  isOneOf,
+  type OversightMode,
+  oversightModes,
+  rejectionPolicies,
+  type Rules,
+  show,
+  SPOT_CHECK_SHARE,
+  type WaitRecord,
+} from '@ku0/agent-runtime-core'
+import { endOfWait } from './ended-waits.ts'
+import type { Approval, ApprovalOptions, Feedback } from '../../api/task-context.ts'
+import { ApprovalRejected, TimeoutError } from '../../api/errors.ts'
+import { refused } from '../pass/answer.ts'
+import { checkKey, type Pass } from '../pass/pass.ts'
+import { awaitRecord, isWait, type WaitCaller } from './wait-calls.ts'
+
+/** `ctx.requestApproval`. Source: `docs/semantics.md 12.1-12.3`. */
+export function requestApproval(
+  { pass, scope, callee }: WaitCaller,
+  key: unknown,
+  artifact: unknown,
+  given: unknown,
+  usual: OversightMode,
+): Promise<Approval> {
+  try {
+    if (scope.closedBy !== undefined) throw scope.closedBy
+    checkKey(key, 'approval')
+    assertOptions(`requestApproval '${key}'`, given, approvalRules)
+    const options = (given ?? {}) as ApprovalOptions
+    if (options.onTimeout !== undefined && options.timeoutMs === undefined)
+      throw invalid(
+        `requestApproval '${key}' option onTimeout: goes with timeoutMs, without which it is waited for ever; given ${show(options.onTimeout)}`,
+      )
+    const text = encode(artifact, {
+      what: `the artifact of approval '${key}'`,
+      maxBytes: pass.attempt.parts.config.maxPayloadBytes,
+    })
+    const { position, wait: memo } = pass.use({ key, as: 'approval', scope, callee })
+    const answer = (record: WaitRecord): Approval => {
+      if (record.outcome === 'timed_out')
+        throw endOfWait(key, new TimeoutError(`approval '${key}'`, options.timeoutMs ?? 0))
+      const verdict = verdictOf(record)
+      if (record.outcome === 'rejected') throw endOfWait(key, new ApprovalRejected(key, verdict))
+      pass.approved(record.seq)
+      return { asked: record.outcome === 'approved', ...verdict }
+    }
+    const { timeoutMs } = options
+    return awaitRecord(pass, scope, { key, memo }, answer, () => ({
+      key,
+      position,
+      kind: 'approval',
+      name: approvalName(key),
+      ...(timeoutMs === undefined ? {} : { delayMs: timeoutMs }),
+      approval: requestOf(pass, key, text, { mode: usual, ...options }),
+    }))
+  } catch (error) {
+    return refused(scope, 'approval', key, error)
+  }
+}
+
+/** What the rejections since the last approval said. Source: `docs/semantics.md 12.2`. */
+export function feedbackOf(pass: Pass): readonly Feedback[] {
+  return pass.memos.rejections
+    .filter(({ since }) => since === pass.approvedSeq)
+    .map(({ key, at, value }) => ({ key, at, ...(decode(value) as Partial<Feedback>) }))
+}
+
+/** Whoever was sent back is looked at again: after a rejection a spot check draws no lot. */
+function requestOf(
+  pass: Pass,
+  key: string,
+  artifact: string,
+  {
+    mode,
+    maxRetries = 3,
+    onReject = 'rerun',
+    onTimeout = 'throw',
+  }: ApprovalOptions & { readonly mode: OversightMode },
+): ApprovalRequest {
+  const asks = mode !== 'spot_check' || feedbackOf(pass).length > 0 || pass.memos.open.has(key)
+  const { claim, parts } = pass.attempt
+  const draw = asks ? undefined : parts.environment.random.next(`spot check\n${claim.taskId}\n${key}`)
+  return {
+    artifact,
+    mode,
+    asked: draw === undefined || draw < SPOT_CHECK_SHARE,
+    ...(draw === undefined ? {} : { draw }),
+    maxRetries,
+    onReject,
+    onTimeout,
+  }
+}
+
+function verdictOf({ value }: WaitRecord): Omit<Approval, 'asked'> {
+  return value === undefined ? {} : (decode(value) as Omit<Approval, 'asked'>)
+}
+
+const approvalRules: Rules<ApprovalOptions> = {
+  mode: isOneOf(oversightModes),
+  maxRetries: ['a whole number, 0 or more', (value) => Number.isSafeInteger(value) && Number(value) >= 0],
+  timeoutMs: isWait,
+  onReject: isOneOf(rejectionPolicies),
+  onTimeout: isOneOf(approvalTimeouts),
+}

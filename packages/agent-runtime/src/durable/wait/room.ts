@@ -1,0 +1,186 @@
+import type { Pass } from '../pass/pass.ts'
+import { retriesBefore, retryKey } from '../step/retry.ts'
+import type { Scope } from '../pass/scope.ts'
+
+/** A child that is to be submitted, and waits for room when there is none. */
+export interface Seeker {
+  readonly key: string
+  readonly position: number
+  readonly scope: Scope
+  /** Hands it to the store. Its room hears how that went: `accepted`, `refused` or `gone`. */
+  seek(): void
+  refuse(reason: unknown): void
+}
+
+/** The rooms of one pass. What is refused for one type in one lane says nothing of another. */
+export class Rooms {
+  readonly #pass: Pass
+  readonly #rooms = new Map<string, Room>()
+
+  constructor(pass: Pass) {
+    this.#pass = pass
+  }
+
+  of(kind: string): Room {
+    let room = this.#rooms.get(kind)
+    if (room === undefined) this.#rooms.set(kind, (room = new Room(this.#pass)))
+    return room
+  }
+
+  /** A child has ended: there may be room. */
+  tryAgain(): void {
+    for (const room of this.#rooms.values()) room.tryAgain()
+  }
+}
+
+/**
+ * The children of one pass that find no room stand in line, in the order of their calls, behind one wait: that of the first. It is the
+ * task's own, so that it holds no slot, which the queue may need. When it is over, and whenever a child has ended meanwhile, the first
+ * tries again; as long as there is room those behind it follow, twice as many each time. Source: `docs/semantics.md 5.5`.
+ */
+export class Room {
+  readonly #pass: Pass
+  readonly #orders = new Map<Seeker, number>()
+  /** How often each was the first in line when there was no room: its waits that are over, by key. */
+  readonly #refusals = new Map<string, number>()
+  /** Waits that the store may have open. */
+  readonly #asked = new Set<string>()
+  #line: Seeker[] = []
+  /** Those whose answer has not come. */
+  readonly #trying = new Set<Seeker>()
+  #batch = 1
+  /** One of those that tried together was refused. */
+  #isFull = false
+  /** Whoever comes stands in line. */
+  #isClosed = false
+  /** The first in line, with the key of its wait. */
+  #waiting: { readonly seeker: Seeker; readonly key: string } | undefined
+  #calls = 0
+
+  constructor(pass: Pass) {
+    this.#pass = pass
+  }
+
+  /** Where an earlier pass ended for want of room, this one begins with a try of the first. */
+  enter(seeker: Seeker): void {
+    this.#orders.set(seeker, this.#calls++)
+    const wasRefused = this.#refusalsOf(seeker) > 0 || this.openWait(seeker) !== undefined
+    if (!this.#isClosed) {
+      this.#isClosed = wasRefused
+      return this.#try(seeker)
+    }
+    this.#line.push(seeker)
+  }
+
+  accepted(seeker: Seeker): void {
+    this.#orders.delete(seeker)
+    this.#tried(seeker)
+  }
+
+  refused(seeker: Seeker): void {
+    this.#isClosed = true
+    this.#isFull = true
+    this.#line.push(seeker)
+    this.#tried(seeker)
+  }
+
+  /** It is over without having been submitted. */
+  gone(seeker: Seeker): void {
+    if (!this.#orders.delete(seeker)) return
+    this.#line = this.#line.filter((other) => other !== seeker)
+    if (this.#waiting?.seeker === seeker) this.#stopWaiting()
+    this.#tried(seeker)
+  }
+
+  tryAgain(): void {
+    if (this.#waiting === undefined) return
+    this.#stopWaiting()
+    this.#next()
+  }
+
+  /** The key of the wait that a seeker has left open, in this pass or an earlier one. */
+  openWait(seeker: Seeker): string | undefined {
+    const key = retryKey(seeker.key, this.#refusalsOf(seeker) + 1)
+    return this.#asked.has(key) || this.#pass.memos.open.has(key) ? key : undefined
+  }
+
+  #tried(seeker: Seeker): void {
+    this.#trying.delete(seeker)
+    if (this.#trying.size > 0 || this.#waiting !== undefined) return
+    if (this.#line.length === 0) {
+      this.#isClosed = false
+      this.#isFull = false
+      this.#batch = 1
+    } else if (this.#isFull) this.#wait()
+    else {
+      this.#batch *= 2
+      this.#next()
+    }
+  }
+
+  #next(): void {
+    const { closedBy } = this.#pass.attempt
+    if (closedBy !== undefined) return this.#refuse(this.#line, closedBy)
+    for (const seeker of this.#line.splice(0, this.#batch)) this.#try(seeker)
+  }
+
+  #try(seeker: Seeker): void {
+    this.#trying.add(seeker)
+    seeker.seek()
+  }
+
+  #wait(): void {
+    this.#isFull = false
+    this.#batch = 1
+    this.#line.sort((a, b) => (this.#orders.get(a) ?? 0) - (this.#orders.get(b) ?? 0))
+    const [seeker] = this.#line
+    if (seeker === undefined) return
+    const { closedBy } = seeker.scope
+    if (closedBy !== undefined) return seeker.refuse(closedBy)
+    const { key, position, scope } = seeker
+    const refusals = this.#refusalsOf(seeker)
+    const waitKey = retryKey(key, refusals + 1)
+    this.#waiting = { seeker, key: waitKey }
+    this.#asked.add(waitKey)
+    try {
+      this.#pass.waits.add({
+        request: { key: waitKey, position, kind: 'timer', delayMs: roomDelay(refusals) },
+        scope,
+        over: () => {
+          this.#waiting = undefined
+          this.#refusals.set(key, refusals + 1)
+          this.#next()
+        },
+        refuse: (reason) => this.#refuse([seeker], reason),
+      })
+    } catch (error) {
+      this.#refuse([seeker], error)
+    }
+  }
+
+  /** What ends the pass ends them all. */
+  #refuse(seekers: readonly Seeker[], reason: unknown): void {
+    const isOver = this.#pass.attempt.closedBy !== undefined
+    for (const seeker of isOver ? this.#line.splice(0) : seekers) seeker.refuse(reason)
+  }
+
+  #stopWaiting(): void {
+    if (this.#waiting !== undefined) this.#pass.waits.forget(this.#waiting.key)
+    this.#waiting = undefined
+  }
+
+  #refusalsOf({ key }: Seeker): number {
+    let refusals = this.#refusals.get(key) ?? retriesBefore(this.#pass.memos, key).retries
+    while (this.#pass.waits.early(retryKey(key, refusals + 1)) !== undefined) refusals += 1
+    this.#refusals.set(key, refusals)
+    return refusals
+  }
+}
+
+/** How long to wait for room after so many refusals, ms. */
+export function roomDelay(refusals: number): number {
+  return Math.min(MAX_ROOM_MS, MIN_ROOM_MS * 2 ** Math.min(refusals, 10))
+}
+
+const MIN_ROOM_MS = 100
+const MAX_ROOM_MS = 30_000
