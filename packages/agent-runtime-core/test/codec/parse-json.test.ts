@@ -2,7 +2,7 @@ import { deepStrictEqual } from 'node:assert'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { decode, encode } from '../../src/index.ts'
-import { parseBySteps, parseJson } from '../../src/codec/parse-json.ts'
+import { hasEscapedKey, parseBySteps, parseJson } from '../../src/codec/parse-json.ts'
 
 describe('a key that is written with an escape', () => {
   // Each first text teaches V8 of Node 26 a key for the place at which the second one has another.
@@ -21,6 +21,24 @@ describe('a key that is written with an escape', () => {
     decode(encode({ ':': 1, '\\': 2 }, { what: 'a value', maxBytes: 100 }))
     const value = { ':': 1, '\0': 2 }
     expect(decode(encode(value, { what: 'a value', maxBytes: 100 }))).toEqual(value)
+  })
+})
+
+describe('a text has an escaped key', () => {
+  test.each([
+    ['{"a\\n":1}', true],
+    ['{"a":1,"\\u0000" :2}', true],
+    ['[{"a":"\\n:"},"\\\\"]', false],
+    ['{"a":"\\"b\\":"}', false],
+    ['{"a":1}', false],
+  ])('%s: %s', (text, expected) => {
+    expect(hasEscapedKey(text)).toBe(expected)
+  })
+
+  test('is found in time that grows with the length of the text, also where strings hold JSON', () => {
+    const text = JSON.stringify({ a: JSON.stringify(Array.from({ length: 200_000 }, () => 'x')) })
+    expect(hasEscapedKey(text)).toBe(false)
+    expect(parseBySteps(text)).toEqual(JSON.parse(text))
   })
 })
 
