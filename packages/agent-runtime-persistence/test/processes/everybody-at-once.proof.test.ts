@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
 import { type AtOnce, atOnceSettings as settings, type Part } from '../helpers/at-once.ts'
 import { ChildStore } from '../helpers/child-store.ts'
@@ -33,7 +34,7 @@ test(
     const workers = start('work', 4)
     for (const worker of workers) await worker.said('{"ready"')
     const others = [...start('submit', 4), ...start('back-up', 1), ...start('verify', 1)]
-    asleep.signal('SIGSTOP')
+    stopBetweenCommits(asleep, path)
     await dead.kill()
 
     const told = await Promise.all(others.map(toldBy))
@@ -62,6 +63,25 @@ test(
     expect(tookMs[Math.ceil(0.99 * tookMs.length) - 1]).toBeLessThan(barMs)
   },
 )
+
+/** Stops a process where it does not hold the lock of the database: stopped inside of a commit it would keep everybody from writing. */
+function stopBetweenCommits(child: ChildStore, path: string): void {
+  const db = new Database(path, { timeout: 2_000 })
+  try {
+    for (let tries = 0; tries < 20; tries += 1) {
+      child.signal('SIGSTOP')
+      try {
+        db.exec('BEGIN IMMEDIATE; ROLLBACK')
+        return
+      } catch {
+        child.signal('SIGCONT')
+      }
+    }
+    throw new Error('the process held the lock whenever it was stopped')
+  } finally {
+    db.close()
+  }
+}
 
 /** What it says last, when it has ended as it should. */
 async function toldBy(program: Program): Promise<AtOnce> {
