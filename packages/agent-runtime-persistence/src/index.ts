@@ -1,4 +1,5 @@
-export { openStore, parseStoreUrl, type OpenStoreOptions } from './open-store.ts'
+export { openStore, type OpenStoreOptions } from './open-store.ts'
+export { parseStoreUrl } from './store-url.ts'
 export { assertNodeSupported } from './node-version.ts'
 export { backupStore, inspectStore, verifyStore } from './care/maintenance.ts'
 export type { Backup, BackupOptions } from './care/backup-store.ts'

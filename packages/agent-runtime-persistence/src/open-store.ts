@@ -4,11 +4,9 @@ import {
   type ExecutionConfigInput,
   type ExecutionStore,
   flagRule,
-  invalid,
   isEnvironment,
   isOneOf,
   type Rules,
-  show,
 } from '@ku0/agent-runtime-core'
 import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import { assertClockSinceBoot } from './clock-since-boot.ts'
@@ -16,6 +14,7 @@ import { assertNodeSupported } from './node-version.ts'
 import type { Durability } from './durability.ts'
 import type { StoreFront } from './line/front.ts'
 import { openThreadStore } from './line/store-thread.ts'
+import { parseStoreUrl } from './store-url.ts'
 import { chainDigest, systemClocks, systemEnvironment, systemIdentity } from './system.ts'
 
 export interface OpenStoreOptions {
@@ -40,7 +39,8 @@ export interface OpenStoreOptions {
 }
 
 /**
- * Opens a store: `sqlite:PATH` (made when missing, its folder must exist) or `sqlite::memory:`. Rejects with a StoreError that
+ * Opens a store: `sqlite:PATH` (made when missing, its folder must exist) or `sqlite::memory:`; {@link parseStoreUrl} says which other
+ * forms are understood. Rejects with a StoreError that
  * names what was wrong and what to do; an existing file that is not a store is left as it is. Options that are not as they should be are
  * refused before anything is opened: with `invalid_argument`, and settings with a ConfigError.
  */
@@ -89,14 +89,4 @@ async function openUnchecked(url: string, options: OpenStoreOptions): Promise<St
     return openInlineStore({ ...shared, environment, chain: chainDigest })
   }
   return openThreadStore(shared, environment)
-}
-
-/** The path behind a store's URL. Throws `invalid_argument` with the forms that are known. */
-export function parseStoreUrl(url: string): string {
-  const isText = typeof url === 'string' && url.isWellFormed()
-  const match = isText ? /^sqlite:(?!file:|\/\/[^/])([^?]+)$/s.exec(url) : null
-  if (match?.[1] !== undefined) return match[1].replace(/^\/\/(?=\/)/, '')
-  throw invalid(
-    `unknown store ${show(url)}: use sqlite:PATH (for example sqlite:runtime.db or sqlite:/var/lib/runtime.db, without options) or sqlite::memory:`,
-  )
 }

@@ -141,7 +141,7 @@ describe('execution: createRuntime', () => {
 
   test('says what is wrong with the store', async () => {
     const create = (store: string) => createRuntime({ store, tasks: [task], logger: false })
-    await expect(create('mysql://x')).rejects.toThrow('unknown store "mysql://x": use sqlite:PATH')
+    await expect(create('mysql://x')).rejects.toThrow('use sqlite:PATH (for example sqlite:runtime.db')
     await expect(create('sqlite:/nowhere/at/all.db')).rejects.toMatchObject({ code: 'store_folder_missing' })
   })
 

@@ -22,7 +22,7 @@ import {
   StoreError,
 } from '@ku0/agent-runtime-core'
 import Database from 'better-sqlite3'
-import { parseStoreUrl } from '../open-store.ts'
+import { parseStoreUrl } from '../store-url.ts'
 import { readAnchor } from '../sqlite/anchor.ts'
 import { lossIn, dataLossError } from './data-loss.ts'
 import { storeErrorOf } from '../sqlite/errors.ts'

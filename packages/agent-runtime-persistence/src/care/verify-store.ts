@@ -3,7 +3,7 @@ import { lookForAnchor } from '../sqlite/anchor.ts'
 import { openForReading } from '../sqlite/reading.ts'
 import { storeErrorOf } from '../sqlite/errors.ts'
 import { chainDigest, nextTurn, systemEnvironment } from '../system.ts'
-import { parseStoreUrl } from '../open-store.ts'
+import { parseStoreUrl } from '../store-url.ts'
 import type { Verification } from './verify/verification.ts'
 import { verifyDatabase } from './verify/verify-database.ts'
 

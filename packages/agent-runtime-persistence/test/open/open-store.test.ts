@@ -2,38 +2,8 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { openStore, type OpenStoreOptions, parseStoreUrl } from '../../src/index.ts'
+import { openStore, type OpenStoreOptions } from '../../src/index.ts'
 import { scratchFolder } from '../helpers/scratch-folder.ts'
-
-describe('the URL of a store', () => {
-  test.each([
-    ['sqlite:runtime.db', 'runtime.db'],
-    ['sqlite:/var/lib/runtime.db', '/var/lib/runtime.db'],
-    ['sqlite:///var/lib/runtime.db', '/var/lib/runtime.db'],
-    ['sqlite:../x y.db', '../x y.db'],
-    ['sqlite::memory:', ':memory:'],
-  ])('%s is %s', (url, path) => {
-    expect(parseStoreUrl(url)).toBe(path)
-  })
-
-  test.each([
-    '',
-    'sqlite:',
-    'runtime.db',
-    'postgres://host/db',
-    'mysql:x',
-    ' sqlite:x',
-    'sqlite://x.db',
-    'sqlite:file:x.db?mode=ro',
-    'sqlite:x.db?mode=ro',
-    'sqlite:\ud800',
-    undefined,
-    Symbol('sqlite:x.db'),
-    ['sqlite:x.db'],
-  ])('%j is none', (url) => {
-    expect(() => parseStoreUrl(url as string)).toThrow(expect.objectContaining({ code: 'invalid_argument' }))
-  })
-})
 
 describe('what a store is opened with', () => {
   test.each<readonly [unknown, string]>([

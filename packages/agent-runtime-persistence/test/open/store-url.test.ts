@@ -1,0 +1,80 @@
+import { describe, expect, test } from 'vitest'
+import { parseStoreUrl } from '../../src/index.ts'
+
+describe('the URL of a store', () => {
+  test.each([
+    ['sqlite:runtime.db', 'runtime.db'],
+    ['sqlite:runtime', 'runtime'],
+    ['sqlite:/var/lib/runtime.db', '/var/lib/runtime.db'],
+    ['sqlite:///var/lib/runtime.db', '/var/lib/runtime.db'],
+    ['sqlite:../x y.db', '../x y.db'],
+    ['sqlite::memory:', ':memory:'],
+  ])('%s is %s', (url, path) => {
+    expect(parseStoreUrl(url)).toBe(path)
+  })
+})
+
+describe('the forms of other tools', () => {
+  test.each([
+    ['sqlite://x.db', 'x.db'],
+    ['sqlite://data/x.db', 'data/x.db'],
+    ['sqlite:////var/x.db', '//var/x.db'],
+    ['SQLite:x.db', 'x.db'],
+    ['sqlite3:x.db', 'x.db'],
+    ['file:x.db', 'x.db'],
+    ['file:./dev.db', './dev.db'],
+    ['file:a%20b.db', 'a b.db'],
+    ['file:100%.db', '100%.db'],
+    ['file:///var/x.db', '/var/x.db'],
+    ['file:/var/x.db', '/var/x.db'],
+    ['file://x.db', 'x.db'],
+    ['sqlite:file:x.db', 'x.db'],
+    ['./x', './x'],
+    ['../x.db', '../x.db'],
+    ['/var/x', '/var/x'],
+    ['C:\\data\\x.db', 'C:\\data\\x.db'],
+    ['x.db', 'x.db'],
+    ['my data.sqlite3', 'my data.sqlite3'],
+    [':memory:', ':memory:'],
+    ['file::memory:', ':memory:'],
+    ['sqlite://:memory:', ':memory:'],
+    ['sqlite:///:memory:', ':memory:'],
+  ])('%s can only mean %s', (url, path) => {
+    expect(parseStoreUrl(url)).toBe(path)
+  })
+
+  test.each<readonly [unknown, string]>([
+    ['runtime', 'did you mean "sqlite:runtime"? '],
+    [' sqlite:x.db', 'did you mean "sqlite:x.db"? '],
+    ['sqlit:x.db', 'did you mean "sqlite:x.db"? '],
+    ['x.db?mode=ro', 'did you mean "sqlite:x.db"? '],
+    ['sqlite:x.db?mode=ro', 'did you mean "sqlite:x.db"? '],
+    ['sqlite:file:x.db?mode=ro', 'did you mean "sqlite:x.db"? '],
+    ['file::memory:?cache=shared', 'did you mean "sqlite::memory:"? '],
+    ['sqlite://localhost/var/x.db', 'did you mean "sqlite:/var/x.db"? '],
+    ['file://server/share/x.db', 'did you mean "sqlite:/share/x.db"? '],
+    [
+      'postgresql://host/db',
+      'a store on PostgreSQL cannot be used yet, all processes of one machine share one file; ',
+    ],
+    [
+      'postgres://host/db',
+      'a store on PostgreSQL cannot be used yet, all processes of one machine share one file; ',
+    ],
+    ['mysql:x', 'a store is a SQLite file, which mysql: does not name; '],
+    ['', ''],
+    ['  ', ''],
+    ['sqlite:', ''],
+    ['sqlite:\ud800', ''],
+    [undefined, ''],
+    [Symbol('sqlite:x.db'), ''],
+    [['sqlite:x.db'], ''],
+  ])('%s is refused, and the error says what to write', (url, hint) => {
+    expect(() => parseStoreUrl(url as string)).toThrow(
+      expect.objectContaining({
+        code: 'invalid_argument',
+        message: expect.stringContaining(`: ${hint}use sqlite:PATH (for example sqlite:runtime.db`) as string,
+      }),
+    )
+  })
+})
