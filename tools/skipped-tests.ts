@@ -2,7 +2,7 @@
 //
 //   node tools/skipped-tests.ts TEST_REPORT...
 import { readFileSync } from 'node:fs'
-import { means, provenPages, type Reference, references } from './references.ts'
+import { means, provenPages, type Reference, references } from './proof.ts'
 
 export interface SkippedTest {
   /** From the root of the workspace. */
@@ -34,7 +34,7 @@ export function unheldRules(skipped: readonly SkippedTest[], named: readonly Ref
     const test = skipped.find((each) => means(reference, each))
     if (test === undefined) return []
     return [
-      `${reference.page}:${reference.line} rests on a test that was skipped: ${test.file} > ${test.name}`,
+      `${reference.page} ${reference.rule} rests on a test that was skipped: ${test.file} > ${test.name}`,
     ]
   })
 }

@@ -3,7 +3,7 @@ import { conditionOf } from '../conditional-tests.ts'
 import { unheldRules } from '../skipped-tests.ts'
 
 describe('a rule whose test was skipped', () => {
-  const rule = { page: 'docs/semantics.md', line: 7 }
+  const rule = { page: 'docs/semantics.md', rule: 'C7' }
   const skipped = [{ file: 'a.test.ts', name: 'a store > T1 full: an fsync' }]
 
   test.each([
@@ -16,7 +16,7 @@ describe('a rule whose test was skipped', () => {
   ])('is found %s', (_, path, title, found) => {
     expect(unheldRules(skipped, [{ ...rule, path, title }])).toEqual(
       found
-        ? ['docs/semantics.md:7 rests on a test that was skipped: a.test.ts > a store > T1 full: an fsync']
+        ? ['docs/semantics.md C7 rests on a test that was skipped: a.test.ts > a store > T1 full: an fsync']
         : [],
     )
   })
