@@ -4,7 +4,7 @@ import { type StoreSnapshot, type TaskSnapshot, violationsIn } from '@ku0/agent-
 import Database from 'better-sqlite3'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { nodeDigest } from '../helpers/scratch-folder.ts'
-import { tableViolations } from '../helpers/tables.ts'
+import { closedStoreFaults } from '../helpers/closed-store.ts'
 import { config, live, lived } from '../helpers/whole-life.ts'
 
 type Draft<T> = { -readonly [K in keyof T]: T[K] extends object ? Draft<T[K]> : T[K] }
@@ -69,10 +69,10 @@ describe('the checker of invariants finds what is wrong', () => {
   })
 })
 
-describe('the checker of tables finds what is wrong', () => {
+describe('a closed store is checked by its own verification and by what the limits allowed', () => {
   test('and nothing in a store that is well', async () => {
     const path = await lived()
-    expect(tableViolations(path, config)).toEqual([])
+    expect(await closedStoreFaults(path, config)).toEqual([])
   })
 
   const faults: readonly string[] = [
@@ -143,12 +143,13 @@ describe('the checker of tables finds what is wrong', () => {
     const { changes } = db.prepare(sql).run()
     db.close()
     expect(changes).toBeGreaterThan(0)
-    expect(tableViolations(path, config)).not.toEqual([])
+    expect(await closedStoreFaults(path, config)).not.toEqual([])
   })
 
   test('I13 an admission that the limits did not allow', async () => {
     const path = await lived()
     const strict = parseExecutionConfig({ queueDepthLimit: 1, batchBackpressureThreshold: 1 })
-    expect(tableViolations(path, strict.config).filter((line) => line.startsWith('I13'))).not.toEqual([])
+    const found = await closedStoreFaults(path, strict.config)
+    expect(found.filter((line) => line.startsWith('I13'))).not.toEqual([])
   })
 })

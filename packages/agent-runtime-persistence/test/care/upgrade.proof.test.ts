@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { openStore } from '../../src/index.ts'
 import { Program } from '../helpers/program.ts'
 import { scratchFolder } from '../helpers/scratch-folder.ts'
-import { assertTables } from '../helpers/tables.ts'
+import { assertClosedStore } from '../helpers/closed-store.ts'
 import { config, asOfVersion } from './upgrade.test.ts'
 
 describe('a migration that is cut (docs/reliability.md A16)', () => {
@@ -30,7 +30,7 @@ describe('a migration that is cut (docs/reliability.md A16)', () => {
       await other.said('opened')
       await half.ended
       expect(half.lines.at(-1)).toBe(signal === 'SIGCONT' ? 'opened' : 'half')
-      await assertTables(path, config)
+      await assertClosedStore(path, config)
     },
   )
 })

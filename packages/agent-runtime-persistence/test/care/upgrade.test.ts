@@ -10,7 +10,7 @@ import { columns } from '../../src/sqlite/columns.ts'
 import { openDatabase } from '../../src/sqlite/open.ts'
 import { applicationId, migrations, schemaVersion } from '../../src/sqlite/schema.ts'
 import { nodeDigest, scratchFolder } from '../helpers/scratch-folder.ts'
-import { assertTables } from '../helpers/tables.ts'
+import { assertClosedStore } from '../helpers/closed-store.ts'
 
 export const { config } = parseExecutionConfig()
 
@@ -110,7 +110,7 @@ test('D12 a database of the first schema is brought up to date, and what waited 
   await after.settle(woken)
   expect(violationsIn(await takeSnapshot(after.store), { config, digest: nodeDigest })).toEqual([])
   await after.store.close()
-  await assertTables(path, config)
+  await assertClosedStore(path, config)
 })
 
 test('H11 a thousand tasks in flight are upgraded with the file: all end, and what was recorded is not asked for again', async () => {
@@ -152,7 +152,7 @@ test('H11 a thousand tasks in flight are upgraded with the file: all end, and wh
   expect((await after.stats()).totals).toMatchObject({ submitted: count, completed: count })
   expect(violationsIn(await takeSnapshot(after.store), { config: many, digest: nodeDigest })).toEqual([])
   await after.store.close()
-  await assertTables(path, many)
+  await assertClosedStore(path, many)
 })
 
 test.each([
@@ -229,7 +229,7 @@ describe('a migration that is cut (docs/reliability.md A16)', () => {
       const store = await openStore(`sqlite:${copy}`, { config, thread: false })
       expect((await store.read({ kind: 'stats' })).depth.normal).toBe(1)
       await store.close()
-      await assertTables(copy, config)
+      await assertClosedStore(copy, config)
     }
     const before = Array.from({ length: schemaVersion }, () => 1)
     expect(versions).toEqual([...before, schemaVersion, schemaVersion, schemaVersion])

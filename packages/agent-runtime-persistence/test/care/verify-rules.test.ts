@@ -144,6 +144,7 @@ describe('what streams, shares and routes say of tasks', () => {
       "INSERT INTO swarm SELECT 't', terms, spent_us, spawned, created_at FROM swarm; UPDATE usage SET swarm = 't'",
       ['usage of task 10, swarm'],
     ],
+    ['the usage of an agent', 'DELETE FROM usage WHERE task = 10', ['task 10, its usage of swarm s']],
     [
       'the task that probes a route',
       'UPDATE circuit SET probe = 14 WHERE probe = 16',

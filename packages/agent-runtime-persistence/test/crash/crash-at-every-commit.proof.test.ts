@@ -7,7 +7,7 @@ import { createVirtualEnvironment, VirtualClock } from '@ku0/agent-runtime-core/
 import { describe, expect, test } from 'vitest'
 import { openStore } from '../../src/index.ts'
 import { nodeDigest, scratchFolder } from '../helpers/scratch-folder.ts'
-import { assertTables } from '../helpers/tables.ts'
+import { assertClosedStore } from '../helpers/closed-store.ts'
 
 const { config } = parseExecutionConfig({
   maxInlineBytes: 500,
@@ -101,7 +101,7 @@ describe('a machine that stops after any commit (docs/semantics.md 6.1, docs/rel
         expect(states.filter((state) => state === 'queued' || state === 'running')).toEqual([])
         expect(await after.violations()).toEqual([])
         await after.store.close()
-        await assertTables(copy, config)
+        await assertClosedStore(copy, config)
       }
     },
   )

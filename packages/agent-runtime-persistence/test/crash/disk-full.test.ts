@@ -8,7 +8,7 @@ import { describe, expect, test } from 'vitest'
 import { openStore } from '../../src/index.ts'
 import { beginOf, connectionOf } from '../helpers/connection-of.ts'
 import { nodeDigest, scratchFolder } from '../helpers/scratch-folder.ts'
-import { assertTables } from '../helpers/tables.ts'
+import { assertClosedStore } from '../helpers/closed-store.ts'
 
 const { config } = parseExecutionConfig({
   maxInlineBytes: 1_000,
@@ -124,7 +124,7 @@ describe('a disk that is full at any moment (docs/reliability.md T3, D03)', () =
         await finish(scene)
         expect(await scene.violations()).toEqual([])
         await scene.store.close()
-        await assertTables(path, config)
+        await assertClosedStore(path, config)
       }
       for (const what of ['submit', 'step', 'output', 'end']) expect(refused).toContain(what)
     },
@@ -148,7 +148,7 @@ describe('a disk that is full at any moment (docs/reliability.md T3, D03)', () =
     })
     expect(await scene.depth()).toBe(accepted + 1)
     await scene.store.close()
-    await assertTables(path, config)
+    await assertClosedStore(path, config)
   })
 
   test('D03 reads answer while nothing can be written', async () => {

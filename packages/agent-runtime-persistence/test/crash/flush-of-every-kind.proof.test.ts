@@ -12,7 +12,7 @@ import { connectionOf } from '../helpers/connection-of.ts'
 import { contents, contentsOf, leave } from '../helpers/contents.ts'
 import { watchStatements } from '../fixtures/die-before.ts'
 import { nodeDigest, scratchFolder } from '../helpers/scratch-folder.ts'
-import { assertTables } from '../helpers/tables.ts'
+import { assertClosedStore } from '../helpers/closed-store.ts'
 import { deeds } from '../helpers/writes-of-every-kind.ts'
 
 const { config } = parseExecutionConfig({
@@ -73,7 +73,7 @@ async function goesOn(scene: Scene, path: string): Promise<void> {
   for (const { taskId } of tasks) expect(await scene.cancel(taskId)).toMatchObject({ canceled: true })
   expect(await scene.violations()).toEqual([])
   await scene.store.close()
-  await assertTables(path, config)
+  await assertClosedStore(path, config)
 }
 
 /** The files of a store whose process is killed now, its lock among them, which nobody holds any more. */

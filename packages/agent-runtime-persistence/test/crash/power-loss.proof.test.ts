@@ -6,7 +6,7 @@ import { openStore } from '../../src/index.ts'
 import { ChildStore } from '../helpers/child-store.ts'
 import { scratchFolder } from '../helpers/scratch-folder.ts'
 import { canTrace, traced } from '../helpers/strace.ts'
-import { tableViolations } from '../helpers/tables.ts'
+import { besideTheDead, closedStoreFaults } from '../helpers/closed-store.ts'
 
 const fixture = join(import.meta.dirname, '../fixtures/acknowledge.ts')
 const { config } = parseExecutionConfig()
@@ -19,8 +19,7 @@ async function tasksIn(path: string): Promise<number> {
   expect(tasks.map(({ sequence }) => sequence).toSorted((a, b) => a - b)).toEqual(
     tasks.map((_, index) => index + 1),
   )
-  const violations = tableViolations(path, config)
-  expect(violations.filter((line) => !line.startsWith('processes'))).toEqual([])
+  expect(besideTheDead(await closedStoreFaults(path, config))).toEqual([])
   return tasks.length
 }
 

@@ -11,7 +11,7 @@ import { takeSnapshot, violationsIn } from '@ku0/agent-runtime-conformance'
 import { onTestFinished } from 'vitest'
 import { openStore } from '../../src/index.ts'
 import { nodeDigest } from './scratch-folder.ts'
-import { tableViolations } from './tables.ts'
+import { besideTheDead, closedStoreFaults } from './closed-store.ts'
 
 /** A store of this process, on real time, that keeps what it hears. */
 export class OwnStore {
@@ -92,15 +92,12 @@ export async function cleanBesideTheDead(
   given: ExecutionConfigInput = {},
 ): Promise<void> {
   const found = await violationsOf(own, path, given)
-  assert.deepEqual(
-    found.filter((line) => !/^processes .* have not ended$/.test(line)),
-    [],
-  )
+  assert.deepEqual(besideTheDead(found), [])
 }
 
 async function violationsOf(own: OwnStore, path: string, given: ExecutionConfigInput): Promise<string[]> {
   const { config } = parseExecutionConfig(given)
   const said = violationsIn(await takeSnapshot(own.store), { config, digest: nodeDigest })
   await own.store.close()
-  return [...said.map(String), ...tableViolations(path, config)]
+  return [...said.map(String), ...(await closedStoreFaults(path, config))]
 }

@@ -7,7 +7,7 @@ import { createVirtualEnvironment, VirtualClock } from '@ku0/agent-runtime-core/
 import { onTestFinished } from 'vitest'
 import { openStore } from '../../src/index.ts'
 import { nodeDigest, scratchFolder } from './scratch-folder.ts'
-import { assertTables } from './tables.ts'
+import { assertClosedStore } from './closed-store.ts'
 
 /** A process as far as its store sees it: a wall clock that may be wrong, timers that stand still while it is stopped. */
 class Process {
@@ -55,7 +55,7 @@ export async function twoProcesses(
   const path = join(scratchFolder(), 'store.db')
   const clock = new VirtualClock()
   const { config } = parseExecutionConfig(options.config ?? {})
-  onTestFinished(() => assertTables(path, config))
+  onTestFinished(() => assertClosedStore(path, config))
   const open = async (seed: string, skew: number) => {
     const view = clock.withSkew(skew)
     const timers = new StoppableTimers(view)

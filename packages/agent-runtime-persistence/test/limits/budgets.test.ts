@@ -8,14 +8,14 @@ import { expect, onTestFinished, test } from 'vitest'
 import { openStore } from '../../src/index.ts'
 import { connectionOf } from '../helpers/connection-of.ts'
 import { nodeDigest, scratchFolder } from '../helpers/scratch-folder.ts'
-import { assertTables } from '../helpers/tables.ts'
+import { assertClosedStore } from '../helpers/closed-store.ts'
 
 /** Two stores on one file in one virtual boot. */
 async function twoStores(): Promise<[Scene, Scene]> {
   const path = join(scratchFolder(), 'store.db')
   const clock = new VirtualClock()
   const { config } = parseExecutionConfig({})
-  onTestFinished(() => assertTables(path, config))
+  onTestFinished(() => assertClosedStore(path, config))
   const open = async (seed: string) => {
     const environment = { ...createVirtualEnvironment(seed), digest: nodeDigest, clock, timers: clock }
     const store = await openStore(`sqlite:${path}`, { config, environment, durability: 'normal' })

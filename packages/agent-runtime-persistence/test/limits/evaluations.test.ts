@@ -10,7 +10,7 @@ import { Cache } from '../../src/engine/cache.ts'
 import { openStore } from '../../src/index.ts'
 import { applicationId, migrations } from '../../src/sqlite/schema.ts'
 import { nodeDigest, scratchFolder } from '../helpers/scratch-folder.ts'
-import { assertTables } from '../helpers/tables.ts'
+import { assertClosedStore } from '../helpers/closed-store.ts'
 
 const { config } = parseExecutionConfig()
 
@@ -18,7 +18,7 @@ const { config } = parseExecutionConfig()
 export function stage() {
   const path = join(scratchFolder(), 'store.db')
   const environment = { ...createVirtualEnvironment('evaluations'), digest: nodeDigest }
-  onTestFinished(() => assertTables(path, config))
+  onTestFinished(() => assertClosedStore(path, config))
   const open = async () => {
     const store = await openStore(`sqlite:${path}`, { config, environment, durability: 'normal' })
     onTestFinished(() => store.close())

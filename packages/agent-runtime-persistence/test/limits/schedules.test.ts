@@ -8,7 +8,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { openStore } from '../../src/index.ts'
 import { applicationId, migrations } from '../../src/sqlite/schema.ts'
 import { nodeDigest, scratchFolder } from '../helpers/scratch-folder.ts'
-import { assertTables } from '../helpers/tables.ts'
+import { assertClosedStore } from '../helpers/closed-store.ts'
 
 const hour = 3_600_000
 const { config } = parseExecutionConfig()
@@ -18,7 +18,7 @@ function stage() {
   const path = join(scratchFolder(), 'store.db')
   const { clock } = createVirtualEnvironment('schedules')
   let processes = 0
-  onTestFinished(() => assertTables(path, config))
+  onTestFinished(() => assertClosedStore(path, config))
   const open = async () => {
     const drawn = createVirtualEnvironment(`process ${(processes += 1)}`, { digest: nodeDigest })
     const environment = { ...drawn, clock, timers: clock }

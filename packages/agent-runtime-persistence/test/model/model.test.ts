@@ -8,7 +8,7 @@ import { Restart } from './model-commands.ts'
 import { forkingLifeOf, lifeOf, losingLifeOf, sharingLifeOf, spendingLifeOf } from './model-lives.ts'
 import { config, Real, sharingConfigs } from './model-real.ts'
 import { scratchFolder } from '../helpers/scratch-folder.ts'
-import { assertTables } from '../helpers/tables.ts'
+import { assertClosedStore } from '../helpers/closed-store.ts'
 
 /** Quotas that something holds once every task has ended. */
 async function heldAfterAll({ scene }: Real): Promise<readonly unknown[]> {
@@ -83,7 +83,7 @@ describe('whatever is done to a store, it does what the reference model does (do
           } finally {
             await real.scene.store.close()
           }
-          await assertTables(path, given)
+          await assertClosedStore(path, given)
         },
       ),
       { numRuns: Math.ceil(runs / part), seed },

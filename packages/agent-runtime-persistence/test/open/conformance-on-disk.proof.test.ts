@@ -3,14 +3,14 @@ import { storeSuite } from '@ku0/agent-runtime-conformance'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { openStore } from '../../src/index.ts'
 import { nodeDigest, scratchFolder } from '../helpers/scratch-folder.ts'
-import { assertTables } from '../helpers/tables.ts'
+import { assertClosedStore } from '../helpers/closed-store.ts'
 
 // How durable it is changes no rule, only when an answer comes: durability.test.ts.
 storeSuite(
   'a SQLite file inline',
   (opening) => {
     const path = join(scratchFolder(), 'store.db')
-    onTestFinished(() => assertTables(path, opening.config))
+    onTestFinished(() => assertClosedStore(path, opening.config))
     return openStore(`sqlite:${path}`, { ...opening, durability: 'normal' })
   },
   { describe, test, expect },

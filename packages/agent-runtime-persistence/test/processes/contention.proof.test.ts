@@ -12,7 +12,7 @@ import { contended } from '../fixtures/contended.ts'
 import { clean, OwnStore } from '../helpers/own-store.ts'
 import { Program } from '../helpers/program.ts'
 import { scratchFolder } from '../helpers/scratch-folder.ts'
-import { assertTables } from '../helpers/tables.ts'
+import { assertClosedStore } from '../helpers/closed-store.ts'
 
 const run = promisify(execFile)
 
@@ -129,7 +129,7 @@ describe('several processes under one quota', () => {
       { key: 'model:big', ...held, window: { tasks: 101, tokens: 707 } },
     ])
     await store.close()
-    await assertTables(path, contended)
+    await assertClosedStore(path, contended)
   })
 })
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { openStore } from '../../src/index.ts'
 import { scratchFolder } from '../helpers/scratch-folder.ts'
-import { tableViolations } from '../helpers/tables.ts'
+import { closedStoreFaults } from '../helpers/closed-store.ts'
 import { config, submission } from './own-handles.test.ts'
 
 describe('processes and threads made while a store is open (docs/reliability.md D11)', () => {
@@ -19,6 +19,6 @@ describe('processes and threads made while a store is open (docs/reliability.md 
     await store.write(submission)
     expect((await store.read({ kind: 'stats' })).depth.normal).toBe(3)
     await store.close()
-    expect(tableViolations(path, config)).toEqual([])
+    expect(await closedStoreFaults(path, config)).toEqual([])
   })
 })

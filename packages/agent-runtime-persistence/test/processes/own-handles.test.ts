@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { draws } from '../../../../tools/draws.ts'
 import { openStore } from '../../src/index.ts'
 import { scratchFolder } from '../helpers/scratch-folder.ts'
-import { tableViolations } from '../helpers/tables.ts'
+import { besideTheDead, closedStoreFaults } from '../helpers/closed-store.ts'
 
 export const { config } = parseExecutionConfig()
 export const submission = { kind: 'submit', tasks: [{ type: 'work', lane: 'normal', input: '1' }] } as const
@@ -48,8 +48,7 @@ describe('processes and threads made while a store is open (docs/reliability.md 
       const { totals } = await store.read({ kind: 'stats' })
       expect(totals.submitted + totals.rejected).toBeGreaterThanOrEqual(acknowledged)
       await store.close()
-      const violations = tableViolations(path, config)
-      expect(violations.filter((line) => !line.startsWith('processes'))).toEqual([])
+      expect(besideTheDead(await closedStoreFaults(path, config))).toEqual([])
     },
   )
 })

@@ -72,6 +72,7 @@ export function prepareTaskRules({ db, load, ids, fenceFloors, hashes, faults, t
   const outputOf = db.prepare<[number], typeof noOutput>(
     'SELECT count(*) AS count, coalesce(min(seq), 1) AS first, coalesce(max(seq), 0) AS last FROM output WHERE task = ?',
   )
+  const hasUsage = db.prepare<[number], number>('SELECT 1 FROM usage WHERE task = ?').pluck()
   const childTask = db.prepare<[number], number | null>('SELECT parent FROM task WHERE id = ?').pluck()
 
   /** Most tasks have none of these: where the next rows are saves a look for each. */
@@ -154,6 +155,8 @@ export function prepareTaskRules({ db, load, ids, fenceFloors, hashes, faults, t
         faults.same(`${where}, own use`, canonical(spentIn(events)), canonical(budget.own))
       }
     }
+    if (it.swarm !== undefined && !isFinal(row.state) && hasUsage.get(row.id) === undefined)
+      faults.add('row', `task ${row.id}, its usage of swarm ${it.swarm}`, 'a usage', 'none')
     checkTimes(row, events, folded)
     checkAccount(row, it, starts, told)
     if (row.state === 'rejected') return
