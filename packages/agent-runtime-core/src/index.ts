@@ -293,6 +293,7 @@ export {
 // Values, errors, and checks of what users hand in
 export { hasMethods, isA, isList, isReadable } from './check/readable.ts'
 export {
+  type FamiliarNames,
   assertFields,
   assertIsOptions,
   assertOptions,

@@ -61,7 +61,7 @@ export function attachTelemetry(
     throw invalid(
       `attachTelemetry source: an object with the methods on, stats, workers; given ${show(source)}`,
     )
-  assertOptions('attachTelemetry', options, telemetryRules, ['clock', 'timers'])
+  assertOptions('attachTelemetry', options, telemetryRules, { required: ['clock', 'timers'] })
   return new AttachedTelemetry(source, options)
 }
 

@@ -20,7 +20,7 @@ export interface LoggerOptions {
  * Throws `invalid_argument` for options that are not as they should be. Source: `docs/reliability.md` F11.
  */
 export function createLogger(options: LoggerOptions): Logger {
-  assertOptions('createLogger', options, loggerRules, ['clock'])
+  assertOptions('createLogger', options, loggerRules, { required: ['clock'] })
   const { clock, stream = process.stderr, level = 'info', maxWaitingBytes = 1_048_576 } = options
   const timestamp = () => `,"time":${clock.now()}`
   return pino({ level, timestamp, base: { pid: process.pid } }, new BoundedSink(stream, maxWaitingBytes))

@@ -27,6 +27,7 @@ import type {
   WorkerOptions,
   WorkerProcessOptions,
 } from './options.ts'
+import { familiarToRuntime, familiarToWorkers } from './terms/familiar-names.ts'
 import { isDefinition, type TaskTerms, taskTermsOf } from './terms/task-definition.ts'
 
 /** The workers of one process: each is a row of the store, and what one of them can do, its capacity can. */
@@ -67,7 +68,7 @@ export function readClientOptions(
   assertRecord(given, '{ store }')
   const options = given as unknown as ClientOptions
   const problems = [
-    ...problemsIn(given, clientRules),
+    ...problemsIn(given, clientRules, { familiar: familiarToRuntime }),
     ...storeProblems(options.store, assertUrl),
     ...evaluationProblems(options.evaluation),
   ]
@@ -88,6 +89,7 @@ function readRunningOptions<Options extends WorkerProcessOptions>(
   const { store, tasks, workers, telemetry, evaluation } = options
   const problems = problemsIn(given, rules, {
     required: ['tasks'],
+    familiar: familiarToRuntime,
   })
   problems.push(...storeProblems(store, assertUrl))
   if (isRecord(telemetry)) problems.push(...problemsIn(telemetry, telemetryRules, { path: 'telemetry.' }))
@@ -256,7 +258,7 @@ function workerProblems(given: unknown, least: 0 | 1, types: readonly string[] |
         (isCount(count) ? ids.length === count : isCount(ids.length)),
     ],
   }
-  return problemsIn(given, rules, { path: 'workers.' })
+  return problemsIn(given, rules, { path: 'workers.', familiar: familiarToWorkers })
 }
 
 function readConfig(given: unknown, problems: ConfigProblem[]) {

@@ -8,11 +8,25 @@ export type Rule = readonly [allowed: string, holds: (value: unknown) => boolean
 /** A rule for each field, so that a new field cannot go unchecked. */
 export type Rules<T> = { readonly [K in keyof T]-?: Rule }
 
+/**
+ * Names that other libraries have for what an option says, each with what to do here instead: the end of a sentence, or one that is made of
+ * the value that was given.
+ */
+export type FamiliarNames = Readonly<Record<string, string | ((given: unknown) => string)>>
+
 /** Everything that is wrong with the fields of `given`: names that do not exist, what is missing, what breaks its rule. */
 export function problemsIn(
   given: Readonly<Record<string, unknown>>,
   rules: Readonly<Record<string, Rule>>,
-  { path = '', required = [] }: { readonly path?: string; readonly required?: readonly string[] } = {},
+  {
+    path = '',
+    required = [],
+    familiar = {},
+  }: {
+    readonly path?: string
+    readonly required?: readonly string[]
+    readonly familiar?: FamiliarNames
+  } = {},
 ): ConfigProblem[] {
   if (allHold(given, rules, required)) return []
   const names = Object.keys(rules)
@@ -20,7 +34,7 @@ export function problemsIn(
   return [
     ...unknown.map((name) => ({
       path: path + name,
-      allowed: `no such option${instead(name, names)}`,
+      allowed: `no such option${instead(name, names, familiar, given[name])}`,
       given: given[name],
     })),
     ...Object.entries(rules)
@@ -57,11 +71,11 @@ export function assertOptions(
   call: string,
   given: unknown,
   rules: Readonly<Record<string, Rule>>,
-  required: readonly string[] = [],
+  more: { readonly required?: readonly string[]; readonly familiar?: FamiliarNames } = {},
 ): void {
-  if (given === undefined && required.length === 0) return
+  if (given === undefined && (more.required ?? []).length === 0) return
   assertIsOptions(call, given, rules)
-  assertFields(problemsIn(given, rules, { path: `${call} option `, required }))
+  assertFields(problemsIn(given, rules, { path: `${call} option `, ...more }))
 }
 
 /** Throws `invalid_argument` for what is no object, which the options of a call are. */
@@ -90,8 +104,15 @@ export function invalid(message: string): RuntimeError {
   return new RuntimeError('invalid_argument', message)
 }
 
-/** What was likely meant, or all there is. */
-export function instead(name: string, known: readonly string[]): string {
+/** What to do instead where the name is a familiar one, else what was likely meant, or all there is. */
+export function instead(
+  name: string,
+  known: readonly string[],
+  familiar: FamiliarNames = {},
+  given?: unknown,
+): string {
+  const advice = Object.hasOwn(familiar, name) ? familiar[name] : undefined
+  if (advice !== undefined) return `, ${typeof advice === 'string' ? advice : advice(given)}`
   const meant = suggestionFor(name, known)
   if (meant !== undefined) return `, did you mean ${meant}?`
   return known.length === 0 ? '' : `; there are ${known.join(', ')}`

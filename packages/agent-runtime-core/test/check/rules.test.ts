@@ -43,6 +43,17 @@ function refusalOf(run: () => void): readonly string[] {
 }
 
 describe('the problems of an object', () => {
+  test('name what to do where a name is known from elsewhere, before the nearest that there is', () => {
+    const familiar = { retry: 'write retries', tries: (given: unknown) => `write retries: ${String(given)}` }
+    const given = { retry: 2, tries: 3, loudly: 1, toString: 4 }
+    expect(problemsIn(given, rules, { familiar }).map(({ allowed }) => allowed)).toStrictEqual([
+      'no such option, write retries',
+      'no such option, write retries: 3',
+      'no such option, did you mean loud?',
+      'no such option; there are name, retries, loud',
+    ])
+  })
+
   test('are none when all that is given holds, and what is required is there', () => {
     expect(problemsIn({}, rules)).toEqual([])
     expect(problemsIn({ name: 'a', retries: 5, loud: undefined }, rules, { required: ['name'] })).toEqual([])
@@ -94,7 +105,7 @@ describe('a value fits rules', () => {
 describe('the options of a call', () => {
   test('may be left out as a whole, unless some are required', () => {
     expect(refusalOf(() => assertOptions('run', undefined, rules))).toEqual([])
-    expect(refusalOf(() => assertOptions('run', undefined, rules, ['name']))).toEqual([
+    expect(refusalOf(() => assertOptions('run', undefined, rules, { required: ['name'] }))).toEqual([
       'invalid_argument',
       'run options: an object of name, retries, loud; given undefined',
     ])
@@ -106,7 +117,9 @@ describe('the options of a call', () => {
       'run options: an object of name, retries, loud; given 5',
     ])
     expect(refusalOf(() => assertIsOptions('run', {}, rules))).toEqual([])
-    expect(refusalOf(() => assertOptions('run', { retries: -1, loud: 'x' }, rules, ['name']))).toEqual([
+    expect(
+      refusalOf(() => assertOptions('run', { retries: -1, loud: 'x' }, rules, { required: ['name'] })),
+    ).toEqual([
       'invalid_argument',
       [
         'run option name: 1 to 255 characters, no lone surrogates; not given',
@@ -114,7 +127,7 @@ describe('the options of a call', () => {
         'run option loud: true or false; given "x"',
       ].join('\n'),
     ])
-    expect(refusalOf(() => assertOptions('run', { name: 'a' }, rules, ['name']))).toEqual([])
+    expect(refusalOf(() => assertOptions('run', { name: 'a' }, rules, { required: ['name'] }))).toEqual([])
   })
 
   test('with names of any length, and in any number, make a message that can be read', () => {

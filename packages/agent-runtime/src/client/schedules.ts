@@ -23,6 +23,7 @@ import {
   show,
 } from '@ku0/agent-runtime-core'
 import type { SubmitOptions } from '../api/submissions.ts'
+import { familiarToSchedule, familiarToTiming } from '../terms/familiar-names.ts'
 import { submitRules } from '../terms/submit-rules.ts'
 import type { KnownTypes } from './known-types.ts'
 import type { Submissions } from './submissions.ts'
@@ -67,7 +68,7 @@ export class ScheduleBook implements Schedules {
     const read = timingOf(name, timing, now)
     const nextAt = firstAfter(read, now)
     if (nextAt === null) throw invalid(`schedule '${name}': no time of '${String(timing.cron)}' ever comes`)
-    assertOptions('schedules.put', options, optionRules)
+    assertOptions('schedules.put', options, optionRules, { familiar: familiarToSchedule })
     const { catchUp = 'one', graceMs = DEFAULT_GRACE_MS, overlap = 'allow', ...submitted } = options
     const run = await this.#runOf(name, task, input, { lane: 'batch', ...submitted })
     const definition = { timing: read, run, catchUp, graceMs, overlap }
@@ -202,7 +203,8 @@ function timingOf(name: string, given: unknown, now: number): ScheduleTiming {
   if (!isRecord(given)) throw invalid(`${place}: a timing, ${forms}; given ${show(given)}`)
   const known = ['cron', 'timeZone', 'everyMs']
   const stray = Object.keys(given).find((key) => !known.includes(key))
-  if (stray !== undefined) throw invalid(`${place}: timing.${stray}: no such option${instead(stray, known)}`)
+  if (stray !== undefined)
+    throw invalid(`${place}: timing.${stray}: no such option${instead(stray, known, familiarToTiming)}`)
   const { cron, everyMs, timeZone = 'UTC' } = given
   if ((cron === undefined) === (everyMs === undefined))
     throw invalid(`${place}: a timing has either cron or everyMs: ${forms}; given ${show(given)}`)

@@ -19,6 +19,7 @@ import {
   type Submission,
 } from '@ku0/agent-runtime-core'
 import { Lane } from '@ku0/agent-runtime-core/schemas'
+import { familiarToSubmission } from '../terms/familiar-names.ts'
 import { submitRules } from '../terms/submit-rules.ts'
 import type { SubmitItem, SubmitOptions } from '../api/submissions.ts'
 import { check, describeIssues } from '../terms/schema.ts'
@@ -219,7 +220,7 @@ const none = {}
 const MAX_MESSAGE_LENGTH = 2_000
 
 function checkOptions(options: SubmitOptions | undefined, call: string): void {
-  assertOptions(call, options, submitRules)
+  assertOptions(call, options, submitRules, { familiar: familiarToSubmission })
   if (options?.budget !== undefined) budgetTerms(`${call} option budget`, options.budget)
   if (options?.dueAt !== undefined && options.delayMs !== undefined)
     throw invalid(`${call} options dueAt and delayMs: give one of them`)

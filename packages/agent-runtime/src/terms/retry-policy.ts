@@ -9,6 +9,7 @@ import {
   type Rule,
   type Rules,
 } from '@ku0/agent-runtime-core'
+import { familiarToBackoff, familiarToRetry } from './familiar-names.ts'
 
 /** How a retry is given, of a task type or of a step. */
 interface Retry {
@@ -23,10 +24,12 @@ export const retryRule: Rule = ['an object of attempts, backoff', isRecord]
 export function retryProblems(retry: unknown, path: string): ConfigProblem[] {
   if (!isRecord(retry)) return []
   const { backoff } = retry
-  const own = problemsIn(retry, retryRules, { path, required: ['attempts'] })
+  const own = problemsIn(retry, retryRules, { path, required: ['attempts'], familiar: familiarToRetry })
   return [
     ...own,
-    ...(isRecord(backoff) ? problemsIn(backoff, backoffRules, { path: `${path}backoff.` }) : []),
+    ...(isRecord(backoff)
+      ? problemsIn(backoff, backoffRules, { path: `${path}backoff.`, familiar: familiarToBackoff })
+      : []),
   ]
 }
 

@@ -20,6 +20,7 @@ import {
 import { Lane } from '@ku0/agent-runtime-core/schemas'
 import type { ResultOf, TaskDefinition } from '../api/task-definition.ts'
 import type { TaskContract, TaskDefinitionOptions } from '../api/task-type.ts'
+import { familiarToTask } from './familiar-names.ts'
 import { isPolicy, policyOf, retryProblems, retryRule } from './retry-policy.ts'
 import type { InputOf, OutputOf, Schema } from '../api/schema.ts'
 import type { TaskContext } from '../api/task-context.ts'
@@ -128,7 +129,11 @@ function optionProblems(given: unknown): ConfigProblem[] {
     return [{ path: 'task', allowed, given }]
   }
   const { retry, budget, profile, limits } = given
-  const own = problemsIn(given, definitionRules, { path, required: ['type', 'input'] })
+  const own = problemsIn(given, definitionRules, {
+    path,
+    required: ['type', 'input'],
+    familiar: familiarToTask,
+  })
   return [
     ...own,
     ...(budget === undefined ? [] : budgetProblems(`${path}budget`, budget)),

@@ -13,6 +13,7 @@ import {
   type Submission,
 } from '@ku0/agent-runtime-core'
 import type { SubmitItem, SubmitOptions } from '../../api/submissions.ts'
+import { familiarToSubmission } from '../../terms/familiar-names.ts'
 import { submitRules } from '../../terms/submit-rules.ts'
 import type { SubmissionData } from './submission-data.ts'
 import { openReceipt } from '../../terms/receipts.ts'
@@ -109,7 +110,7 @@ function readOptions(
   for (const name of ['idempotencyKey', 'client'])
     if (isRecord(given) && name in given)
       throw invalid(`${call} option ${name}: a child has its parent's client, and its key is its own`)
-  assertOptions(call, given, spawnRules)
+  assertOptions(call, given, spawnRules, { familiar: familiarToSubmission })
   const { onParentEnd = 'cancel', whenFull = 'wait', ...options } = given as SpawnOptions
   return { options, policy: onParentEnd, whenFull }
 }

@@ -6,6 +6,7 @@ import {
   type RetryPolicy,
   type Rules,
 } from '@ku0/agent-runtime-core'
+import { familiarToStep } from '../../terms/familiar-names.ts'
 import { policyOf, retryProblems, retryRule } from '../../terms/retry-policy.ts'
 import type { StepOptions } from '../../api/task-context.ts'
 import { type DoubtPolicy, readDoubtPolicy } from './doubt.ts'
@@ -22,7 +23,10 @@ export function readStepOptions(key: string, given: unknown): CheckedStepOptions
   const call = `step '${key}'`
   assertIsOptions(call, given, rules)
   const path = `${call} option `
-  assertFields([...problemsIn(given, rules, { path }), ...retryProblems(given['retry'], `${path}retry.`)])
+  assertFields([
+    ...problemsIn(given, rules, { path, familiar: familiarToStep }),
+    ...retryProblems(given['retry'], `${path}retry.`),
+  ])
   const options: StepOptions = given
   const { retry } = options
   return {
