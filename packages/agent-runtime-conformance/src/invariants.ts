@@ -34,7 +34,6 @@ import {
   type WorkerStatus,
   foldEvents,
 } from '@ku0/agent-runtime-core'
-import { utf8 } from '@ku0/agent-runtime-core/testing'
 import { blobReference } from '@ku0/agent-runtime-core/transition'
 
 /** All that a store says of one task. */
@@ -549,7 +548,7 @@ function chained(
       () => `"${key}":${blobReference(digest.sha256Hex(text), text.length)}`,
     )
   }
-  const text = utf8(chainText(task, seq, type, at, data))
+  const text = new TextEncoder().encode(chainText(task, seq, type, at, data))
   const bytes = new Uint8Array(tail.length + text.length)
   bytes.set(tail)
   bytes.set(text, tail.length)

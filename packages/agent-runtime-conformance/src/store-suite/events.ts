@@ -7,7 +7,7 @@ import {
   eventCatalogue,
   type EventType,
 } from '@ku0/agent-runtime-core'
-import { testDigest, utf8 } from '@ku0/agent-runtime-core/testing'
+import { testDigest } from '@ku0/agent-runtime-core/testing'
 import type { Scene } from './scene.ts'
 import type { Suite } from './suite.ts'
 
@@ -61,7 +61,7 @@ export function events({ rule, timed, twice, expect }: Suite): void {
       const { sequence } = await scene.task(taskId)
       let tail: Uint8Array = CHAIN_START
       for (const { seq, type, at, data, hash } of await scene.history(taskId)) {
-        const text = utf8(chainText(sequence, seq, type, at, data))
+        const text = new TextEncoder().encode(chainText(sequence, seq, type, at, data))
         const bytes = new Uint8Array(tail.length + text.length)
         bytes.set(tail)
         bytes.set(text, tail.length)

@@ -1,5 +1,5 @@
 export { SeededRandom } from './seeded-random.ts'
-export { testDigest, utf8 } from './sha256.ts'
+export { testDigest } from './node-digest.ts'
 export { VirtualClock } from './virtual-clock.ts'
 export {
   createVirtualEnvironment,

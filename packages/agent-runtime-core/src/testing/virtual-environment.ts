@@ -1,6 +1,6 @@
 import type { Digest, Environment, Ids } from '../config/environment.ts'
 import { SeededRandom } from './seeded-random.ts'
-import { testDigest } from './sha256.ts'
+import { testDigest } from './node-digest.ts'
 import { VirtualClock } from './virtual-clock.ts'
 
 /** An environment of which a test holds the strings. */
@@ -14,7 +14,7 @@ export interface VirtualEnvironment extends Environment {
 export interface VirtualOptions {
   /** What the wall clock shows at first, epoch ms. */
   readonly startAt?: number
-  /** A faster digest than {@link testDigest}. */
+  /** Another digest than {@link testDigest}. */
   readonly digest?: Digest
 }
 
