@@ -141,7 +141,15 @@ export {
   fieldOver,
   noUse,
 } from './budget/budget.ts'
-export { addUsage, MICRO, type Usage, usageOf, type UsageSum, usageSum } from './budget/usage.ts'
+export {
+  addUsage,
+  MICRO,
+  type Usage,
+  usageOf,
+  type UsageSum,
+  usageSum,
+  type UsedAmounts,
+} from './budget/usage.ts'
 export {
   type Dimension,
   dimensions,
@@ -321,6 +329,7 @@ export {
 } from './check/rules.ts'
 export { firstLines, show, textOf } from './check/show.ts'
 export { suggestionFor } from './check/suggestion.ts'
+export { type Given, withoutUndefined } from './check/without-undefined.ts'
 export { canonical, decode, encode, type EncodeOptions, MAX_DEPTH, MAX_TEXT_LENGTH } from './codec/codec.ts'
 export { parseJson } from './codec/parse-json.ts'
 export { type ErrorCode, errorCodes, isErrorCode, isRetryable, type StoreErrorCode } from './error/codes.ts'

@@ -19,23 +19,23 @@ import { chainDigest, systemClocks, systemEnvironment, systemIdentity } from './
 
 export interface OpenStoreOptions {
   /** Track AA's settings and the rest; each has a default. */
-  readonly config?: ExecutionConfigInput
+  readonly config?: ExecutionConfigInput | undefined
   /** `full` (default): an acknowledged write survives a power loss on storage that honours fsync. `normal`: a crash of the process only. */
-  readonly durability?: Durability
+  readonly durability?: Durability | undefined
   /**
    * Open a store although commits are missing that were acknowledged (`store_data_loss`), and go on with what is there; false by
    * default. The store keeps a record of it. Source: `docs/operating.md`, Lost commits.
    */
-  readonly acceptLoss?: boolean
+  readonly acceptLoss?: boolean | undefined
   /** In its own thread (default), or in the caller's: then an fsync blocks the event loop. */
-  readonly thread?: boolean
+  readonly thread?: boolean | undefined
   /**
    * Look at each call before the store hears of it (default). Without it a call that is not what the port says may stop the store:
    * for programs whose calls are made by code alone, as the runtime's are, and which are many.
    */
-  readonly checked?: boolean
+  readonly checked?: boolean | undefined
   /** Time, chance and ids from outside, for tests; the store then runs in the caller's thread. */
-  readonly environment?: Environment
+  readonly environment?: Environment | undefined
 }
 
 /**

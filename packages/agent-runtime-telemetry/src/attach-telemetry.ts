@@ -24,13 +24,13 @@ import { traceEvents, Traces } from './traces.ts'
 /** What a user may set. */
 export interface TelemetryOptions {
   /** Instead of the provider that is registered with the OpenTelemetry API. */
-  readonly meterProvider?: MeterProvider
+  readonly meterProvider?: MeterProvider | undefined
   /** Instead of the provider that is registered with the OpenTelemetry API. */
-  readonly tracerProvider?: TracerProvider
+  readonly tracerProvider?: TracerProvider | undefined
   /** Where log lines go; without one none are written. */
-  readonly logger?: LineLogger
+  readonly logger?: LineLogger | undefined
   /** Adds messages of errors and rejections, which may hold what a caller sent, to log lines and spans. Default: false. */
-  readonly logPayloads?: boolean
+  readonly logPayloads?: boolean | undefined
 }
 
 /** What telemetry needs from outside besides its source. */

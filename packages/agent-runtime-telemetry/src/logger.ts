@@ -7,11 +7,11 @@ import { pino, symbols, type LevelWithSilent, type Logger } from 'pino'
 export interface LoggerOptions {
   readonly clock: Clock
   /** Default: standard error, since standard output is the program's own. */
-  readonly stream?: Writable
+  readonly stream?: Writable | undefined
   /** Default: `info`. */
-  readonly level?: LevelWithSilent
+  readonly level?: LevelWithSilent | undefined
   /** How much may wait for a reader who does not read. Default: 1 MiB. */
-  readonly maxWaitingBytes?: number
+  readonly maxWaitingBytes?: number | undefined
 }
 
 /**

@@ -22,9 +22,9 @@ export interface DeployCheck extends Pick<
   'store' | 'tasks' | 'config' | 'thread' | 'environment'
 > {
   /** How long each handler may wait for something of its own, in ms of real time; 5 000 by default. */
-  readonly timeoutMs?: number
+  readonly timeoutMs?: number | undefined
   /** How many tasks each list of the report names at most, 0 to 100 000; 100 by default. The counts count all. */
-  readonly maxListed?: number
+  readonly maxListed?: number | undefined
 }
 
 /** What {@link checkDeploy} has found. */

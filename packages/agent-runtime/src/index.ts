@@ -35,6 +35,7 @@ export { exitCodes } from './process-signals.ts'
 export { type AgentState, agentState } from '@ku0/agent-runtime-core'
 export { defineContract, defineTask } from './terms/task-definition.ts'
 export type { ErrorClass, TaskContract, TaskDefinitionOptions, TaskType } from './api/task-type.ts'
+export type { BackoffSetting, RetrySetting } from './api/retry-setting.ts'
 export type { ResultOf, TaskDefinition } from './api/task-definition.ts'
 export type { InputOf, OutputOf, Schema } from './api/schema.ts'
 export {

@@ -13,15 +13,15 @@ export type BudgetField = (typeof budgetFields)[number]
 /** Limits of a task and all below it together; what is left out has none. */
 export interface BudgetLimits {
   /** Whole tokens, 1 to 1e12. */
-  readonly tokens?: number
+  readonly tokens?: number | undefined
   /** In the currency that all of a store's budgets are in, above 0 to 1e9, to the millionth. */
-  readonly money?: number
+  readonly money?: number | undefined
   /** What fair shares reckon with, above 0 to 1e9, to the millionth. */
-  readonly cost?: number
+  readonly cost?: number | undefined
   /** Ms from the first start of the task, its waits included, 1 to a year. */
-  readonly wallMs?: number
+  readonly wallMs?: number | undefined
   /** Recorded steps, 1 to 1e9. */
-  readonly steps?: number
+  readonly steps?: number | undefined
 }
 
 /** A budget as it is given: hard limits, and where to ask before them. */
@@ -30,7 +30,7 @@ export interface BudgetOptions extends BudgetLimits {
    * Where the task stops and asks: a part of every limit, above 0 to 1, or an amount for some of them. Nobody is asked without one.
    * Source: `docs/semantics.md 11.5`.
    */
-  readonly soft?: number | BudgetLimits
+  readonly soft?: number | BudgetLimits | undefined
 }
 
 /** Amounts in whole numbers: tokens, ms and steps as they are, money and cost in millionths. */
@@ -120,7 +120,7 @@ export function budgetAmounts(sum: BudgetSum): BudgetLimits {
 }
 
 /** Some of the amounts, each made anew. */
-export function mapSum(sum: BudgetSum, make: (field: BudgetField, amount: number) => number): BudgetSum {
+export function mapSum(sum: BudgetLimits, make: (field: BudgetField, amount: number) => number): BudgetSum {
   const made: Partial<Record<BudgetField, number>> = {}
   for (const field of budgetFields) {
     const amount = sum[field]

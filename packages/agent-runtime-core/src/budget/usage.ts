@@ -7,12 +7,15 @@ import { suggestionFor } from '../check/suggestion.ts'
 /** What work used up; what is left out is 0. Source: `docs/semantics.md 11.5`, C4. */
 export interface Usage {
   /** Whole tokens, 0 to 1e9. */
-  readonly tokens?: number
+  readonly tokens?: number | undefined
   /** In the currency that all of a store's budgets are in, 0 to 1e9, to the millionth. */
-  readonly money?: number
+  readonly money?: number | undefined
   /** What fair shares reckon with, 0 to 1e9, to the millionth; a task that charges none costs what it was estimated at. */
-  readonly cost?: number
+  readonly cost?: number | undefined
 }
+
+/** What work used up, each amount told. */
+export type UsedAmounts = { readonly [K in keyof Usage]-?: number }
 
 /** The same as the store adds it up: whole tokens, millionths of money and cost. */
 export interface UsageSum {
@@ -66,6 +69,6 @@ export function usageText({ tokens, money, cost }: UsageSum): string {
 }
 
 /** As a person reads it. */
-export function usageOf({ tokens, money, cost }: UsageSum): Required<Usage> {
+export function usageOf({ tokens, money, cost }: UsageSum): UsedAmounts {
   return { tokens, money: money / MICRO, cost: cost / MICRO }
 }

@@ -26,7 +26,7 @@ export class RuntimeError extends Error {
 
 /** What an error carries besides its message. */
 export interface ErrorDetails {
-  readonly details?: Readonly<Record<string, unknown>>
+  readonly details?: Readonly<Record<string, unknown>> | undefined
   readonly cause?: unknown
 }
 

@@ -1,4 +1,4 @@
-import type { ProfileConfig } from './profile.ts'
+import type { ProfileConfig, WorkTelemetry } from './profile.ts'
 
 /** How far work is from what its profile expects, in each dimension: 0 as expected, towards 1 far above it, below 0 under it. */
 export interface PressureVector {
@@ -16,7 +16,7 @@ export function normalize(actual: number, baseline: number): number {
 
 /** The pressure of work on its profile; what was not measured presses nothing. Source: rfc-0010-workload-profiles; `docs/semantics.md 10.2`. */
 export function pressureOf(
-  actual: { readonly latencyMs?: number; readonly computeUs?: number; readonly memoryBytes?: number },
+  actual: Pick<WorkTelemetry, 'latencyMs' | 'computeUs' | 'memoryBytes'>,
   config: ProfileConfig,
 ): PressureVector {
   return {

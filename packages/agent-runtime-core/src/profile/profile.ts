@@ -61,21 +61,21 @@ export interface ResourceBudget {
 
 /** What is reported of work: by a heartbeat, or by whoever measured it. `computeUs` is the sum of all passes so far, `memoryBytes` what it holds now. */
 export interface UsageSample {
-  readonly computeUs?: number
-  readonly memoryBytes?: number
+  readonly computeUs?: number | undefined
+  readonly memoryBytes?: number | undefined
   /** 0 to 1. */
-  readonly errorRate?: number
+  readonly errorRate?: number | undefined
   /** 0 to 1. */
-  readonly saturation?: number
+  readonly saturation?: number | undefined
 }
 
 /** Telemetry of one piece of work. Source: rfc-0010-workload-profiles, Observability; `docs/semantics.md 10.7`. */
 export interface WorkTelemetry extends UsageSample {
-  readonly latencyMs?: number
+  readonly latencyMs?: number | undefined
   /** 0 to 1. */
-  readonly progress?: number
+  readonly progress?: number | undefined
   /** Ms since the last heartbeat. */
-  readonly heartbeatAge?: number
+  readonly heartbeatAge?: number | undefined
 }
 
 /** How many agents a swarm may be asked to hold. */

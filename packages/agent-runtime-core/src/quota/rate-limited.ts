@@ -9,10 +9,10 @@ import { suggestionFor } from '../check/suggestion.ts'
 /** What a provider said when it refused a call: of what there is to be no more, and for how long. */
 export interface RateLimit {
   /** What the limit is on, as far as it is known: each is a quota key, whether or not a quota limits it. */
-  readonly model?: string
-  readonly tool?: string
-  readonly client?: string
-  readonly labels?: Readonly<Record<string, string>>
+  readonly model?: string | undefined
+  readonly tool?: string | undefined
+  readonly client?: string | undefined
+  readonly labels?: Readonly<Record<string, string>> | undefined
   /** From now on, 0 to a year in ms. */
   readonly retryAfterMs: number
 }

@@ -16,14 +16,14 @@ import type { Operations } from '../transition/operation.ts'
  * page that is short or empty, since a page is bounded in the rows it looks at and the bytes it holds.
  */
 export interface TaskFilter {
-  readonly states?: readonly TaskState[]
-  readonly types?: readonly string[]
-  readonly lanes?: readonly Lane[]
+  readonly states?: readonly TaskState[] | undefined
+  readonly types?: readonly string[] | undefined
+  readonly lanes?: readonly Lane[] | undefined
   /** The children of this task. */
-  readonly parent?: string
+  readonly parent?: string | undefined
   /** 1 to 1000, 100 by default. */
-  readonly limit?: number
-  readonly cursor?: number
+  readonly limit?: number | undefined
+  readonly cursor?: number | undefined
 }
 
 /** Writes about tasks. */

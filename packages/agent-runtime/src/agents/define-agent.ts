@@ -29,7 +29,7 @@ export interface AgentOptions<Name extends string, Input extends Schema, Output 
   readonly input: Input
   readonly output: Output
   /** How much a person looks at what it does: the mode of its requests for approval. `autonomous_escalation` by default. */
-  readonly mode?: OversightMode
+  readonly mode?: OversightMode | undefined
 }
 
 /** What is known of an agent before it runs. Frozen. Source: agent-scheduler-paper 3.1; `docs/semantics.md 12.0`. */

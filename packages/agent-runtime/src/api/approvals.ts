@@ -22,12 +22,12 @@ export interface Approvals {
 }
 
 export interface ApprovalFilter {
-  readonly task?: Receipt | string
+  readonly task?: Receipt | string | undefined
   /** With `task`: also what is asked by its children, and theirs. False by default. */
-  readonly children?: boolean
+  readonly children?: boolean | undefined
   /** Tasks whose requests one call gives, 1 to 1000; 100 by default. */
-  readonly limit?: number
-  readonly cursor?: number
+  readonly limit?: number | undefined
+  readonly cursor?: number | undefined
 }
 
 /** An approval that nobody has given or refused yet. */
@@ -50,8 +50,8 @@ export interface PendingApproval {
 /** What a reviewer says. */
 export interface Verdict {
   /** Who says it, for the audit trail: 1 to 255 characters. */
-  readonly by?: string
-  readonly feedback?: string
+  readonly by?: string | undefined
+  readonly feedback?: string | undefined
   /** Something for the handler, a corrected artifact say; encoded like an input. */
   readonly value?: unknown
 }

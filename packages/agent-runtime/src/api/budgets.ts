@@ -28,13 +28,13 @@ export interface Budgets {
 
 export interface BudgetFilter {
   /** 1 to 1000; 100 by default. */
-  readonly limit?: number
-  readonly cursor?: number
+  readonly limit?: number | undefined
+  readonly cursor?: number | undefined
 }
 
 export interface ContinueOptions {
   /** By how much each limit rises; only limits that there are. */
-  readonly raise?: BudgetLimits
+  readonly raise?: BudgetLimits | undefined
 }
 
 /** What an answer has done. */

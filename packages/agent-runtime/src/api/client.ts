@@ -195,50 +195,50 @@ export interface SignalReceipt {
 
 export interface CancelOptions {
   /** Kept with the task, and told to its handler. */
-  readonly reason?: string
+  readonly reason?: string | undefined
 }
 
 export interface RetryOptions {
   /** An id of your own for the new task. */
-  readonly taskId?: string
+  readonly taskId?: string | undefined
   /** A second call with the same key gets the first one's task. */
-  readonly idempotencyKey?: string
+  readonly idempotencyKey?: string | undefined
   /** The budget of the new task; without one it begins with that of the old one, anew. */
-  readonly budget?: BudgetOptions
+  readonly budget?: BudgetOptions | undefined
 }
 
 export interface ForkOptions extends RetryOptions {
   /** The step, or other recorded call, that is the first to run again; those called before it keep their results. All do without one. */
-  readonly fromStep?: string
+  readonly fromStep?: string | undefined
   /** Other results for steps, races and alls that are kept, by key. What waits, approvals and children gave cannot be edited. */
-  readonly edits?: Readonly<Record<string, unknown>>
+  readonly edits?: Readonly<Record<string, unknown>> | undefined
 }
 
 export interface WaitOptions {
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
   /** A finite number of ms, 0 or more. */
-  readonly timeoutMs?: number
+  readonly timeoutMs?: number | undefined
 }
 
 export interface FollowOptions {
   /** The `seq` of the last item that is known already; 0 by default. */
-  readonly after?: number
-  readonly signal?: AbortSignal
+  readonly after?: number | undefined
+  readonly signal?: AbortSignal | undefined
 }
 
 export interface ListFilter extends Omit<TaskFilter, 'states'> {
-  readonly states?: readonly (TaskState | 'cancelled')[]
+  readonly states?: readonly (TaskState | 'cancelled')[] | undefined
 }
 
 /** Open tasks: those that are not over. */
 export interface CancelFilter extends Omit<ListFilter, 'states' | 'limit' | 'cursor'> {
   /** `queued`, `running` and `waiting` by default. */
-  readonly states?: readonly ('queued' | 'running' | 'waiting')[]
+  readonly states?: readonly ('queued' | 'running' | 'waiting')[] | undefined
 }
 
 export interface CancelManyOptions extends CancelOptions {
   /** How many tasks the filter has to select. */
-  readonly expect?: number
+  readonly expect?: number | undefined
 }
 
 export interface CanceledMany {
@@ -266,7 +266,7 @@ export type ItemsOf<Tasks extends readonly (TaskType | string)[]> = {
   readonly [K in keyof Tasks]: {
     readonly task: Tasks[K]
     readonly input: Tasks[K] extends TaskType<string, infer Input> ? Input : unknown
-    readonly options?: SubmitOptions
+    readonly options?: SubmitOptions | undefined
   }
 }
 

@@ -35,10 +35,10 @@ export interface Evaluations {
 }
 
 /** Some of the dimensions. */
-export type ScoresInput = Readonly<Partial<Record<Dimension, number>>>
+export type ScoresInput = { readonly [D in Dimension]?: number | undefined }
 
 /** Weights of the dimensions, which sum to 1; one that is not named weighs nothing. */
-export type WeightsInput = Readonly<Partial<Weights>>
+export type WeightsInput = { readonly [D in keyof Weights]?: Weights[D] | undefined }
 
 /** What a judgement may say besides its scores. */
 export interface EvaluationOptions {
@@ -46,19 +46,19 @@ export interface EvaluationOptions {
    * `normalised` (the default): 1 is the best everywhere. `raw`: as measured; `errors` is the share of failures, `revisions` how often
    * work was sent back, and both are inverted. Source: `docs/semantics.md` C15.
    */
-  readonly entry?: 'raw' | 'normalised'
+  readonly entry?: 'raw' | 'normalised' | undefined
   /** Raw only: so many revisions and more are the worst; 1 by default. A number above 0. */
-  readonly maxRevisions?: number
+  readonly maxRevisions?: number | undefined
   /** `default`, `legal`, `security`, `dashboard`, one of the runtime's own, or, with `weights`, any name of 1 to 255 characters. */
-  readonly domain?: string
+  readonly domain?: string | undefined
   /** In place of the domain's. Without a `domain` it is called `custom` then. */
-  readonly weights?: WeightsInput
+  readonly weights?: WeightsInput | undefined
   /** The task that is judged, by its id. */
-  readonly taskId?: string
+  readonly taskId?: string | undefined
   /** 1 to 255 characters: a second call with the same key, of the same agent, gets the first one's evaluation, as long as that is kept. */
-  readonly key?: string
+  readonly key?: string | undefined
   /** Throw for a dimension that is missing or out of bounds, where it is otherwise listed or clamped; false by default. */
-  readonly strict?: boolean
+  readonly strict?: boolean | undefined
 }
 
 /** An evaluation as it was recorded. */
@@ -69,23 +69,23 @@ export interface RecordedEvaluation extends EvaluationRecord {
 
 export interface EvaluationPage {
   /** 1 to 1000, 100 by default. */
-  readonly limit?: number
+  readonly limit?: number | undefined
   /** Only those with a smaller `seq`. */
-  readonly before?: number
+  readonly before?: number | undefined
 }
 
 export interface SimilarOptions {
   /** 1 to 1000, 10 by default. */
-  readonly limit?: number
+  readonly limit?: number | undefined
   /** By whose weights the distance is taken; `default` by default. */
-  readonly domain?: string
+  readonly domain?: string | undefined
   /** In place of the domain's. */
-  readonly weights?: WeightsInput
+  readonly weights?: WeightsInput | undefined
 }
 
 export interface DriftOptions {
   /** A number above 0, up to 1; the runtime's `driftThreshold` by default. */
-  readonly threshold?: number
+  readonly threshold?: number | undefined
 }
 
 /** How far an agent's latest evaluation is from the average of all before it. */
@@ -104,7 +104,7 @@ export interface Drift {
 /** How a runtime evaluates. */
 export interface EvaluationSettings {
   /** Weights by the name of a domain, 1 to 255 characters; one of a known name takes its place. */
-  readonly domains?: Readonly<Record<string, WeightsInput>>
+  readonly domains?: Readonly<Record<string, WeightsInput>> | undefined
   /** The distance beyond which `evaluation.drifted` is published, above 0, up to 1; 0.2 by default. */
-  readonly driftThreshold?: number
+  readonly driftThreshold?: number | undefined
 }

@@ -4,19 +4,19 @@ import type { Heartbeat, ProfileSetting, UsageProbe } from './profiles.ts'
 /** How work is started that its caller runs. */
 export interface StartTaskOptions {
   /** That of the route by default (`setRouteProfile`), else `STANDARD`. */
-  readonly profile?: ProfileSetting
-  readonly limits?: ResourceLimits
+  readonly profile?: ProfileSetting | undefined
+  readonly limits?: ResourceLimits | undefined
   /** How long it may take, in ms; the profile's `maxDurationMs` where that is less. */
-  readonly timeout?: number
+  readonly timeout?: number | undefined
   /** Aborted when the work has to stop: `HEAVY` and `EXTREME` work is refused without one. */
-  readonly abortController?: AbortController
+  readonly abortController?: AbortController | undefined
   /** Measures what it uses, besides what heartbeats say. */
-  readonly measure?: UsageProbe
+  readonly measure?: UsageProbe | undefined
   /** `normal` by default: of a swarm the lowest lane is shed first. */
-  readonly lane?: 'interactive' | 'normal' | 'batch'
+  readonly lane?: 'interactive' | 'normal' | 'batch' | undefined
   /** An id of the caller's own for its task. */
-  readonly taskId?: string
-  readonly labels?: Readonly<Record<string, string>>
+  readonly taskId?: string | undefined
+  readonly labels?: Readonly<Record<string, string>> | undefined
 }
 
 /** What {@link TaskLease.heartbeat} takes: `memoryUsed` is what it holds now, `computeUs` the CPU time so far. */
@@ -24,7 +24,7 @@ export interface LeaseHeartbeat extends Pick<
   Heartbeat,
   'progress' | 'computeUs' | 'errorRate' | 'saturation'
 > {
-  readonly memoryUsed?: number
+  readonly memoryUsed?: number | undefined
 }
 
 /** How the work ended: with an output, or with what it threw. */

@@ -20,9 +20,13 @@ export type ProfileSetting =
   | Exclude<WorkloadProfile, 'CUSTOM'>
   | {
       readonly profile: Exclude<WorkloadProfile, 'CUSTOM'>
-      readonly limits?: ResourceLimits
+      readonly limits?: ResourceLimits | undefined
     }
-  | { readonly profile: 'CUSTOM'; readonly config: ProfileConfig; readonly limits?: ResourceLimits }
+  | {
+      readonly profile: 'CUSTOM'
+      readonly config: ProfileConfig
+      readonly limits?: ResourceLimits | undefined
+    }
 
 /** A profile, once nothing is wrong with it. */
 export type TaskProfile = Omit<ProfileTerms, 'grantedMs'>

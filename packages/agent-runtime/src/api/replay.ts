@@ -45,7 +45,7 @@ export interface ReplayOptions {
   /** Nothing may execute. To run a task again from one of its steps on is `runtime.fork`. */
   readonly mode: 'verify'
   /** How long the handler may wait for something of its own, in ms of real time; 5 000 by default. */
-  readonly timeoutMs?: number
+  readonly timeoutMs?: number | undefined
 }
 
 /** A call at which the history of a replay ends. */

@@ -37,6 +37,6 @@ export interface RouteStatus extends RouteRecord {
 }
 
 export interface RouteOptions {
-  readonly profile?: ProfileSetting
-  readonly limits?: ResourceLimits
+  readonly profile?: ProfileSetting | undefined
+  readonly limits?: ResourceLimits | undefined
 }

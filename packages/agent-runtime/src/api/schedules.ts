@@ -61,16 +61,16 @@ export interface CronTiming {
   /** Five fields (minute, hour, day of month, month, day of week), six with seconds first, or `@daily` and its like. */
   readonly cron: string
   /** An IANA name such as `Europe/Paris`; `UTC` by default. */
-  readonly timeZone?: string
-  readonly everyMs?: never
+  readonly timeZone?: string | undefined
+  readonly everyMs?: undefined
 }
 
 /** Every so many ms, counted from when it was put: no drift. */
 export interface IntervalTiming {
   /** A whole number of ms, from a second to a year. */
   readonly everyMs: number
-  readonly cron?: never
-  readonly timeZone?: never
+  readonly cron?: undefined
+  readonly timeZone?: undefined
 }
 
 /** What a schedule may say besides its times, its task and its input. */
@@ -82,11 +82,11 @@ export interface ScheduleOptions extends Pick<
    * Which of the times that came while no process ran are run: `one` (the default) run for all of them, `all` (the newest
    * `maxCatchUp`), or `skip`: none that is more than `graceMs` late.
    */
-  readonly catchUp?: CatchUp
+  readonly catchUp?: CatchUp | undefined
   /** How late a time is still on time for `skip`, ms; 60 000 by default. */
-  readonly graceMs?: number
+  readonly graceMs?: number | undefined
   /** `allow` by default; `skip` leaves a time out while the last run is not over. */
-  readonly overlap?: Overlap
+  readonly overlap?: Overlap | undefined
 }
 
 /** A schedule as it stands. Times are epoch ms. */

@@ -8,35 +8,39 @@ import type { TaskLease } from './leases.ts'
 /** What a swarm is. Source: rfc-0010-workload-profiles, Swarm Registration; `docs/semantics.md 10.6`. */
 export interface SwarmOptions {
   /** That of the route by default, else `STANDARD`. Each of its agents is held to it. */
-  readonly profile?: ProfileSetting
-  readonly limits?: ResourceLimits
+  readonly profile?: ProfileSetting | undefined
+  readonly limits?: ResourceLimits | undefined
   /** Its name in the store; the route by default. */
-  readonly name?: string
+  readonly name?: string | undefined
   /** Agents that have not ended; 10 by default. */
-  readonly maxAgents?: number
+  readonly maxAgents?: number | undefined
   /** What all agents have together; what is not named is not limited. */
-  readonly sharedBudget?: { readonly totalCpuTimeUs?: number; readonly totalMemoryBytes?: number }
+  readonly sharedBudget?:
+    | { readonly totalCpuTimeUs?: number | undefined; readonly totalMemoryBytes?: number | undefined }
+    | undefined
   /** The mean pressure above which it is overloaded, above 0 and at most 1; 0.8 by default. */
-  readonly threshold?: number
+  readonly threshold?: number | undefined
 }
 
 /** How an agent is spawned, whichever kind it is. */
 export interface AgentSettings {
   /** The lowest lane is shed first; `normal` by default, and for a task what that says. */
-  readonly lane?: Lane
+  readonly lane?: Lane | undefined
   /** What it is promised of the shared budget, and held to; without, it draws on the rest. */
-  readonly share?: { readonly cpuTimeUs?: number; readonly memoryBytes?: number }
+  readonly share?:
+    | { readonly cpuTimeUs?: number | undefined; readonly memoryBytes?: number | undefined }
+    | undefined
   /** Quotas of labels count it; what a caller runs never waits for one, and is refused. */
-  readonly labels?: Readonly<Record<string, string>>
+  readonly labels?: Readonly<Record<string, string>> | undefined
 }
 
 /** An agent that its caller runs. */
 export interface HeldAgentOptions extends AgentSettings {
   /** One is made where none is given: {@link TaskLease.signal} tells when to stop. */
-  readonly abortController?: AbortController
+  readonly abortController?: AbortController | undefined
   /** Ms; the profile's `maxDurationMs` where that is less. */
-  readonly timeout?: number
-  readonly measure?: UsageProbe
+  readonly timeout?: number | undefined
+  readonly measure?: UsageProbe | undefined
 }
 
 /** What an agent that is a task has of a submission: on whose account it runs, and what that may use up. */

@@ -1,6 +1,5 @@
 import type {
   ApprovalTimeout,
-  Backoff,
   ChildPolicy,
   Lane,
   OversightMode,
@@ -11,6 +10,7 @@ import type { SubmitOptions } from './submissions.ts'
 import type { TaskId } from './receipts.ts'
 import type { TaskType } from './task-type.ts'
 import type { Heartbeat } from './profiles.ts'
+import type { RetrySetting } from './retry-setting.ts'
 
 /**
  * What a handler gets to work with. Its methods write on behalf of the task's lease: once the lease is gone (canceled, lost,
@@ -237,21 +237,23 @@ export interface StepOptions {
   /** What the step depends on. Its hash is stored with the result; another input later parks the task (`docs/semantics.md 6.4`). */
   readonly input?: unknown
   /** The running time of a try; then its signal aborts and it fails with a `TimeoutError`, whether or not `fn` stops. */
-  readonly timeoutMs?: number
+  readonly timeoutMs?: number | undefined
   /**
    * Tries in all, those of earlier passes included, and the waits between them; by default there is one try. Where the task itself is
    * tried again, as another attempt by its own `retry` or as a fork, the step has all of them again. A `NonRetryableError`, thrown or among the causes, and an error with `retryable: false` end the tries. Source: `docs/semantics.md 7.7`.
    */
-  readonly retry?: { readonly attempts: number; readonly backoff?: Partial<Backoff> }
+  readonly retry?: RetrySetting | undefined
   /**
    * What happens when an earlier pass started the step and its end was not recorded, by a crash or a timeout, so that its effect may have
    * happened: `retry` (default) runs it again, with the same `idempotencyKey`; `verify` asks `verify` first; `ask` puts it before a human
    * (`runtime.approvals`: approved with a `value`, that is the step's result, without one it runs again; rejected, it fails); `fail`
    * throws {@link StepInDoubt}. All but `retry` cost a commit before the function runs. Source: `docs/semantics.md 7.6`.
    */
-  readonly inDoubt?: InDoubtPolicy
+  readonly inDoubt?: InDoubtPolicy | undefined
   /** For `inDoubt: 'verify'`: looks whether the effect happened. What it throws counts as a try of the step. */
-  readonly verify?: (step: StepHandle) => InDoubtAnswer<unknown> | PromiseLike<InDoubtAnswer<unknown>>
+  readonly verify?:
+    | ((step: StepHandle) => InDoubtAnswer<unknown> | PromiseLike<InDoubtAnswer<unknown>>)
+    | undefined
 }
 
 /** What becomes of a step that is in doubt. */
@@ -265,23 +267,23 @@ export type InDoubtAnswer<T> =
 
 export interface SignalWaitOptions {
   /** The signal's name, 1 to 255 characters; the key when absent. */
-  readonly signal?: string
+  readonly signal?: string | undefined
   /** How long it is waited for from the call on, 0 to 1e15 ms; for ever when absent. */
-  readonly timeoutMs?: number
+  readonly timeoutMs?: number | undefined
 }
 
 /** How a human is asked. */
 export interface ApprovalOptions {
   /** That of the task type (`oversight`) by default, which is `autonomous_escalation` where it names none. */
-  readonly mode?: OversightMode
+  readonly mode?: OversightMode | undefined
   /** Rejections since the last approval after which the task may try again; 3 by default. */
-  readonly maxRetries?: number
+  readonly maxRetries?: number | undefined
   /** From the call on, 0 to 1e15 ms; for ever when absent. */
-  readonly timeoutMs?: number
+  readonly timeoutMs?: number | undefined
   /** Runs again what followed the last approval (`rerun`, the default), or throws {@link ApprovalRejected}. */
-  readonly onReject?: RejectionPolicy
+  readonly onReject?: RejectionPolicy | undefined
   /** For `timeoutMs`, without which it is refused. When nobody answers in time: `throw` (default), or as if a reviewer had said `approve` or `reject`; `fail` fails the task. */
-  readonly onTimeout?: ApprovalTimeout
+  readonly onTimeout?: ApprovalTimeout | undefined
 }
 
 /** An approval as it was given. */
@@ -308,12 +310,12 @@ export interface Feedback {
 /** What a child is submitted with, besides its input. What it leaves out, its task type says; the lane is the parent's. */
 export interface SpawnOptions extends Omit<SubmitOptions, 'idempotencyKey' | 'client'> {
   /** What becomes of the child when this task ends before it: `cancel` by default. */
-  readonly onParentEnd?: ChildPolicy
+  readonly onParentEnd?: ChildPolicy | undefined
   /**
    * What to do while the store takes no more (`queue_full`, `backpressure`, `quota_exceeded`): `wait` (default) for room, durably and without
    * a slot, in line with the other calls, trying again when a child has ended and after 100 ms, then twice as long each time, 30 s at most; or `throw` a `TaskRejected`.
    */
-  readonly whenFull?: 'wait' | 'throw'
+  readonly whenFull?: 'wait' | 'throw' | undefined
 }
 
 /** A child that was spawned. */
@@ -331,7 +333,7 @@ export interface ChildTask<Output = unknown> {
 
 export interface ChildWaitOptions {
   /** How long the child is waited for from the call on, 0 to 1e15 ms; for ever when absent. */
-  readonly timeoutMs?: number
+  readonly timeoutMs?: number | undefined
 }
 
 /** What runs side by side, by name. Each gets a context of its own, whose signal aborts when the branch is closed. */
@@ -340,7 +342,7 @@ export type Branches = Readonly<Record<string, (ctx: TaskContext) => unknown>>
 /** How long branches may take. */
 export interface BranchesOptions {
   /** The time for all of them together, from the call on, 0 to 1e15 ms; without end when absent. */
-  readonly timeoutMs?: number
+  readonly timeoutMs?: number | undefined
 }
 
 /** Which branch won, and what it returned: a union told apart by `winner`. */
@@ -371,21 +373,21 @@ export interface TaskLog {
 }
 
 export interface ExecOptions {
-  readonly cwd?: string
+  readonly cwd?: string | undefined
   /** The whole environment of the command; `process.env` when absent. */
-  readonly env?: Readonly<Record<string, string | undefined>>
+  readonly env?: Readonly<Record<string, string | undefined>> | undefined
   /** What the command reads on its standard input, which is then closed. */
-  readonly input?: string | Uint8Array
+  readonly input?: string | Uint8Array | undefined
   /** The running time allowed; then the group is stopped and a `TimeoutError` is thrown. */
-  readonly timeoutMs?: number
+  readonly timeoutMs?: number | undefined
   /** From TERM to KILL; the configuration's `killGraceMs` when absent. */
-  readonly killGraceMs?: number
+  readonly killGraceMs?: number | undefined
   /** The most bytes that standard output and standard error may have, each; 1 MiB when absent. More is `limit_exceeded`. */
-  readonly maxBufferBytes?: number
+  readonly maxBufferBytes?: number | undefined
   /** `pipe` (default) collects both streams; `inherit` passes them to this process's own; `ignore` drops them. */
-  readonly stdio?: 'pipe' | 'inherit' | 'ignore'
+  readonly stdio?: 'pipe' | 'inherit' | 'ignore' | undefined
   /** Stops the command besides the task's own signal: a step's. */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
 }
 
 /** How a command ended. Streams that were not collected are empty. */

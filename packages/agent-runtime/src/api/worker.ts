@@ -69,9 +69,9 @@ export interface WorkerSpec {
 
 export interface StopOptions {
   /** True by default. */
-  readonly drain?: boolean
+  readonly drain?: boolean | undefined
   /** A finite number of ms, 0 or more; `drainGraceMs` by default. */
-  readonly graceMs?: number
+  readonly graceMs?: number | undefined
 }
 
 /** How a stop went. */

@@ -14,6 +14,8 @@ import {
   type Rules,
   RuntimeError,
   show,
+  withoutUndefined,
+  type Given,
 } from '@ku0/agent-runtime-core'
 import type {
   ApprovalEntry,
@@ -43,7 +45,7 @@ export function approvalsOf({ store, config, assertOpen }: ApprovalDeps): Approv
     assertOpen()
     const { taskId, request } = partsOf(call, approvalId)
     assertOptions(call, verdict, verdictRules)
-    const said = Object.fromEntries(Object.entries(verdict).filter(([, it]) => it !== undefined))
+    const said = withoutUndefined(verdict)
     const value = encode(said, {
       what: `the verdict on ${String(approvalId)}`,
       maxBytes: config.maxPayloadBytes,
@@ -203,8 +205,8 @@ function revoked(entry: ApprovalEntry, at: number): ApprovalEntry {
   return entry.outcome === 'pending' ? { ...entry, outcome: 'revoked', resolvedAt: at } : entry
 }
 
-function saidIn(value: unknown): Verdict {
-  return value === undefined ? {} : (decode(JSON.stringify(value)) as Verdict)
+function saidIn(value: unknown): Given<Verdict> {
+  return value === undefined ? {} : (decode(JSON.stringify(value)) as Given<Verdict>)
 }
 
 async function* eventsOf(store: ExecutionStore, taskId: string) {

@@ -11,6 +11,7 @@ import {
   type Rules,
   RuntimeError,
   show,
+  withoutUndefined,
 } from '@ku0/agent-runtime-core'
 import type { Clients, ClientSettings } from '../api/clients.ts'
 
@@ -31,7 +32,7 @@ export function clientsOf({
       assertName('set', name)
       if (settings === undefined) throw invalid('clients.set: an object of credits, tier; given undefined')
       assertOptions('clients.set', settings, settingRules)
-      const outcome = await store.write({ kind: 'putClient', name, ...settings })
+      const outcome = await store.write({ kind: 'putClient', name, ...withoutUndefined(settings) })
       if (outcome.as === 'put') return outcome.client
       const { maxClients } = config
       throw new RuntimeError('limit_exceeded', `there are maxClients ${maxClients} clients already`, {
@@ -47,7 +48,7 @@ export function clientsOf({
     async list(page) {
       assertOpen()
       assertOptions('clients.list', page, pageRules)
-      return store.read({ kind: 'clients', ...page })
+      return store.read({ kind: 'clients', ...withoutUndefined(page ?? {}) })
     },
     async remove(name) {
       assertOpen()

@@ -13,6 +13,7 @@ import {
   type Rules,
   RuntimeError,
   type Write,
+  withoutUndefined,
 } from '@ku0/agent-runtime-core'
 import type { ForkOptions, RetryOptions } from '../api/client.ts'
 
@@ -53,7 +54,8 @@ export function forkTask(deps: ForkDeps, taskId: string, options: ForkOptions = 
   })
 }
 
-function changeOf(call: string, { budget, ...change }: RetryOptions): Write<'fork'>['change'] {
+function changeOf(call: string, { budget, ...options }: RetryOptions): Write<'fork'>['change'] {
+  const change = withoutUndefined(options)
   return budget === undefined ? change : { ...change, budget: budgetTerms(`${call} option budget`, budget) }
 }
 

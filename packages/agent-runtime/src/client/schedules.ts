@@ -21,6 +21,7 @@ import {
   type ScheduleRecord,
   type ScheduleTiming,
   show,
+  withoutUndefined,
 } from '@ku0/agent-runtime-core'
 import type { SubmitOptions } from '../api/submissions.ts'
 import { familiarToSchedule, familiarToTiming } from '../terms/familiar-names.ts'
@@ -70,7 +71,7 @@ export class ScheduleBook implements Schedules {
     if (nextAt === null) throw invalid(`schedule '${name}': no time of '${String(timing.cron)}' ever comes`)
     assertOptions('schedules.put', options, optionRules, { familiar: familiarToSchedule })
     const { catchUp = 'one', graceMs = DEFAULT_GRACE_MS, overlap = 'allow', ...submitted } = options
-    const run = await this.#runOf(name, task, input, { lane: 'batch', ...submitted })
+    const run = await this.#runOf(name, task, input, { lane: 'batch', ...withoutUndefined(submitted) })
     const definition = { timing: read, run, catchUp, graceMs, overlap }
     const outcome = await store.write({ kind: 'putSchedule', name, definition, nextAt })
     if (outcome.as === 'put') return statusOf(outcome.schedule)

@@ -17,6 +17,7 @@ import {
   RuntimeError,
   show,
   type Submission,
+  withoutUndefined,
 } from '@ku0/agent-runtime-core'
 import { Lane } from '@ku0/agent-runtime-core/schemas'
 import { familiarToSubmission } from '../terms/familiar-names.ts'
@@ -180,7 +181,7 @@ export class Submissions {
     const trace = this.#trace()
     const { dueAt, budget: _, ...others } = options ?? {}
     return {
-      ...others,
+      ...withoutUndefined(others),
       ...(dueAt === undefined ? {} : { dueAt: Number(dueAt) }),
       ...budgetOf(options, terms),
       type,

@@ -6,6 +6,7 @@ import {
   isRecord,
   problemsIn,
   type Rules,
+  withoutUndefined,
 } from '@ku0/agent-runtime-core'
 import type { OutputOf, Schema } from '../api/schema.ts'
 import { isDefinition } from '../terms/task-definition.ts'
@@ -17,11 +18,11 @@ export type Metadata = Readonly<Record<string, unknown>>
 /** What an edge does with what comes out of one agent before it goes into the next, in this order. */
 export interface EdgeOptions<From, Checked, To> {
   /** What may flow; what does not fit ends the task as `invalid_output`. The parsed value goes on. */
-  readonly validate?: Schema<From, Checked>
+  readonly validate?: Schema<From, Checked> | undefined
   /** More metadata, added to what has come along. */
-  readonly metadata?: (value: Checked, metadata: Metadata) => Metadata
+  readonly metadata?: ((value: Checked, metadata: Metadata) => Metadata) | undefined
   /** Makes the next agent's input. */
-  readonly map?: (value: Checked, metadata: Metadata) => To
+  readonly map?: ((value: Checked, metadata: Metadata) => To) | undefined
 }
 
 /** One agent, or several that data flow through, each a child of the task that runs them. */
@@ -76,7 +77,7 @@ export function edge<From, To = From, Checked = From>(
     ? problemsIn(options, edgeRules, { path: 'edge.' })
     : [{ path: 'edge', allowed: 'an object of validate, metadata, map', given: options }]
   if (problems.length > 0) throw new ConfigError(problems)
-  const part: EdgePart = { kind: 'edge', ...options }
+  const part: EdgePart = { kind: 'edge', ...withoutUndefined(options) }
   return Object.freeze({ edges: [part] })
 }
 

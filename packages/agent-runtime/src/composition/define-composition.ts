@@ -13,9 +13,9 @@ export interface CompositionOptions<Type extends string> extends Omit<
   'input' | 'output'
 > {
   /** Checked at submission; that of the first agent by default. Needed when an edge comes first. */
-  readonly input?: Schema
+  readonly input?: Schema | undefined
   /** What goes along from the beginning. */
-  readonly metadata?: Metadata
+  readonly metadata?: Metadata | undefined
 }
 
 /**

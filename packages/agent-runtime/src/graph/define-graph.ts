@@ -19,16 +19,18 @@ export type GraphResults<Tasks extends GraphTasks> = {
 export interface DefinedNode<Tasks extends GraphTasks, K extends keyof Tasks, Input> {
   readonly task: Tasks[K]
   /** The nodes that have to be done before; their results can be used. */
-  readonly after?: readonly (keyof Tasks & string)[]
+  readonly after?: readonly (keyof Tasks & string)[] | undefined
   /**
    * Makes the node's input of the graph's own and of the results of the nodes in `after`; without it the input is undefined. It is
    * called in every pass and may not wait: it should give the same for the same.
    */
-  readonly input?: (given: {
-    readonly input: Input
-    readonly results: GraphResults<Tasks>
-  }) => Tasks[K] extends TaskDefinition<string, infer NodeInput> ? NodeInput : never
-  readonly options?: NodeOptions
+  readonly input?:
+    | ((given: {
+        readonly input: Input
+        readonly results: GraphResults<Tasks>
+      }) => Tasks[K] extends TaskDefinition<string, infer NodeInput> ? NodeInput : never)
+    | undefined
+  readonly options?: NodeOptions | undefined
 }
 
 export interface GraphDefinition<Type extends string, Input extends Schema, Tasks extends GraphTasks>

@@ -18,6 +18,7 @@ import {
   type Submission,
   type SwarmRecord,
   wholeNumber,
+  withoutUndefined,
 } from '@ku0/agent-runtime-core'
 import { SwarmTerms } from '@ku0/agent-runtime-core/schemas'
 import type { Submissions } from '../client/submissions.ts'
@@ -95,7 +96,11 @@ class OpenSwarm implements Swarm {
     if (isRecord(options.share))
       assertFields(problemsIn(options.share, shareRules, { path: 'spawnAgent option share.' }))
     const { share } = options
-    const member = { swarm: this.name, agent: id, ...(share === undefined ? {} : { share }) }
+    const member = {
+      swarm: this.name,
+      agent: id,
+      ...(share === undefined ? {} : { share: withoutUndefined(share) }),
+    }
     const spawned = isTaskAgent(options)
       ? await this.#submit(options, member)
       : await this.#hold(options, member)

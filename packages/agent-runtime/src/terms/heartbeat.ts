@@ -5,6 +5,8 @@ import {
   type Rule,
   type Rules,
   type UsageSample,
+  withoutUndefined,
+  type Given,
 } from '@ku0/agent-runtime-core'
 import type { Heartbeat } from '../api/profiles.ts'
 
@@ -28,9 +30,9 @@ export const heartbeatRules: Rules<Heartbeat> = {
 export function readHeartbeat(
   { progress, ...sample }: Heartbeat,
   maxBytes: number,
-): { readonly sample: UsageSample; readonly progress?: string; readonly share?: number } {
+): { readonly sample: Given<UsageSample>; readonly progress?: string; readonly share?: number } {
   return {
-    sample,
+    sample: withoutUndefined(sample),
     ...(progress === undefined
       ? {}
       : { progress: encode(progress, { what: 'a progress report', maxBytes }) }),

@@ -9,13 +9,8 @@ import {
   type Rule,
   type Rules,
 } from '@ku0/agent-runtime-core'
+import type { RetrySetting } from '../api/retry-setting.ts'
 import { familiarToBackoff, familiarToRetry } from './familiar-names.ts'
-
-/** How a retry is given, of a task type or of a step. */
-interface Retry {
-  readonly attempts: number
-  readonly backoff?: Partial<Backoff>
-}
 
 /** What `retry` has to be; {@link retryProblems} looks into it. */
 export const retryRule: Rule = ['an object of attempts, backoff', isRecord]
@@ -34,7 +29,7 @@ export function retryProblems(retry: unknown, path: string): ConfigProblem[] {
 }
 
 /** A retry that has no problems, with what it leaves out. */
-export function policyOf({ attempts, backoff = {} }: Retry): RetryPolicy {
+export function policyOf({ attempts, backoff = {} }: RetrySetting): RetryPolicy {
   const given = Object.entries(backoff).filter(([, value]) => value !== undefined)
   return { attempts, backoff: { ...defaultBackoff, ...(Object.fromEntries(given) as Partial<Backoff>) } }
 }
@@ -49,7 +44,7 @@ export function isPolicy(value: unknown): value is RetryPolicy {
 /** Far within what a Date can show. */
 const waitMs: Rule = ['a number of ms from 0 to 1e15', (value) => isAmount(value) && value <= 1e15]
 
-const retryRules: Rules<Retry> = {
+const retryRules: Rules<RetrySetting> = {
   attempts: ['a whole number, 1 or more', (value) => Number.isSafeInteger(value) && Number(value) >= 1],
   backoff: ['an object of initialMs, factor, maxMs, jitter', isRecord],
 }

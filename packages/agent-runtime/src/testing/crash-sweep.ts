@@ -20,13 +20,13 @@ export interface CrashSweep<Result> extends Omit<TestRuntimeOptions, 'crashes' |
    */
   readonly script: (test: TestRuntime) => Promise<Result> | Result
   /** Looks at a run that is over, the one without a crash first; what it throws is a failure of that run. */
-  readonly check?: (test: TestRuntime, result: Result) => Promise<void> | void
+  readonly check?: ((test: TestRuntime, result: Result) => Promise<void> | void) | undefined
   /** The first commit to crash after, from 1; 1 by default. */
-  readonly from?: number
+  readonly from?: number | undefined
   /** The last; that of the run without a crash by default. */
-  readonly to?: number
+  readonly to?: number | undefined
   /** Every how many commits; 1 by default. */
-  readonly every?: number
+  readonly every?: number | undefined
 }
 
 /** What a sweep has done. */

@@ -14,26 +14,26 @@ import type { RecordedHistory } from './recorded-history.ts'
 export interface TestRuntimeOptions {
   readonly tasks: readonly TaskDefinition[]
   /** As in `createRuntime`. */
-  readonly config?: ExecutionConfigInput
+  readonly config?: ExecutionConfigInput | undefined
   /** As in `createRuntime`: one worker by default, 0 for none. */
-  readonly workers?: number | WorkerOptions
+  readonly workers?: number | WorkerOptions | undefined
   /** Ids and chance follow from it: the same seed and script give the same history, and the same spot checks whatever crashes. `'test'` by default. */
-  readonly seed?: number | string
+  readonly seed?: number | string | undefined
   /** The time at the beginning; the first of January 2026, UTC, by default. */
-  readonly now?: Date | number
+  readonly now?: Date | number | undefined
   /** Whether the process may be crashed later: then the store is a temporary file, not in memory. False by default. */
-  readonly crashes?: boolean
+  readonly crashes?: boolean | undefined
   /** Crashes the process right after its n-th commit, from 1, as {@link TestRuntime.crashAfter} does. Implies `crashes`. */
-  readonly crashAfterCommit?: number
+  readonly crashAfterCommit?: number | undefined
   /**
    * How long, in ms of real time, time stands still for a step's function or a command that does real work. Then it moves on to what is
    * due, so that a function that never returns meets its timeout; while nothing is due it stands still in any case. 50 by default.
    */
-  readonly patienceMs?: number
+  readonly patienceMs?: number | undefined
   /** As in `createRuntime`: weights of domains of your own, and what counts as drift. */
-  readonly evaluation?: EvaluationSettings
+  readonly evaluation?: EvaluationSettings | undefined
   /** Gets the runtime's log lines; none by default. */
-  readonly logger?: RuntimeLogger
+  readonly logger?: RuntimeLogger | undefined
 }
 
 /** A task, by what its submission gave or by its id. */

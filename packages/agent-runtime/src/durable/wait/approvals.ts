@@ -14,6 +14,7 @@ import {
   show,
   SPOT_CHECK_SHARE,
   type WaitRecord,
+  withoutUndefined,
 } from '@ku0/agent-runtime-core'
 import { endOfWait } from './ended-waits.ts'
 import type { Approval, ApprovalOptions, Feedback } from '../../api/task-context.ts'
@@ -59,7 +60,7 @@ export function requestApproval(
       kind: 'approval',
       name: approvalName(key),
       ...(timeoutMs === undefined ? {} : { delayMs: timeoutMs }),
-      approval: requestOf(pass, key, text, { mode: usual, ...options }),
+      approval: requestOf(pass, key, text, { mode: usual, ...withoutUndefined(options) }),
     }))
   } catch (error) {
     return refused(scope, 'approval', key, error)
