@@ -166,7 +166,7 @@ const exec: Blank<ExecOptions> = {
   stdio: undefined,
   signal: undefined,
 }
-const store = {
+const common = {
   config: undefined,
   durability: undefined,
   acceptLoss: undefined,
@@ -278,7 +278,15 @@ describe('an option that is undefined is absent', () => {
     const { runtime } = await virtualRuntime({ tasks: [task, child] })
     const { lane, client, model, tools, labels, timeoutMs, tokens, cost, budget } = submit
     const schedule: Blank<ScheduleOptions> = {
-      ...{ lane, client, model, tools, labels, timeoutMs, tokens, cost, budget },
+      lane,
+      client,
+      model,
+      tools,
+      labels,
+      timeoutMs,
+      tokens,
+      cost,
+      budget,
       catchUp: undefined,
       graceMs: undefined,
       overlap: undefined,
@@ -358,15 +366,22 @@ describe('an option that is undefined is absent', () => {
         environment: undefined,
       }
     await using runtime = await createRuntime({
-      ...{ store: 'sqlite::memory:', tasks: [child], telemetry: false, logger },
-      ...store,
+      store: 'sqlite::memory:',
+      tasks: [child],
+      telemetry: false,
+      logger,
+      ...common,
       ...more,
       thread: false,
     })
     expect(await runtime.result(await runtime.submit(child, 1))).toBe(2)
     await using client = await createClient({
-      ...{ store: 'sqlite::memory:', logger, evaluation: undefined, trace: undefined, tasks: undefined },
-      ...store,
+      store: 'sqlite::memory:',
+      logger,
+      evaluation: undefined,
+      trace: undefined,
+      tasks: undefined,
+      ...common,
       thread: false,
     })
     expect(await client.list({})).toEqual({ tasks: [] })

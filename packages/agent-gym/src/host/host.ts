@@ -1,7 +1,6 @@
 // A process of a scenario: a runtime with the gym's task types, led over the process's channel by JSON lines.
 import { mkdirSync } from 'node:fs'
 import type { Runtime } from '@ku0/agent-runtime'
-import type { BudgetLimits } from '@ku0/agent-runtime-core'
 import type { Fault } from '../scenario/scenario.ts'
 import { createGates, type Gates } from '../work/gates.ts'
 import { type Ledger, openLedger } from '../work/ledger.ts'
@@ -163,7 +162,7 @@ async function answerBudgets(
 ): Promise<number> {
   const { budgets: asking } = await budgets.list({ limit: 1000 })
   for (const { taskId } of asking)
-    await (how === 'stop' ? budgets.stop(taskId) : budgets.continue(taskId, { raise: raise as BudgetLimits }))
+    await (how === 'stop' ? budgets.stop(taskId) : budgets.continue(taskId, { raise }))
   return asking.length
 }
 

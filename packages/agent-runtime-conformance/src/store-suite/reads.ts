@@ -104,7 +104,7 @@ export function reads({ rule, timed, expect }: Suite): void {
     const first = await list(scene, { limit: 4 })
     await scene.submitMany(3)
     await scene.worker('w', 4)
-    const rest = await list(scene, { limit: 100, cursor: first.cursor as number })
+    const rest = await list(scene, { limit: 100, cursor: first.cursor })
     expect([...first.sequences, ...rest.sequences]).toEqual([10, 9, 8, 7, 6, 5, 4, 3, 2, 1])
   })
 

@@ -147,8 +147,8 @@ describe("the options of a handler's calls", () => {
   test('an option that is undefined is one that was not given', async () => {
     const none = { input: undefined, timeoutMs: undefined, inDoubt: undefined, verify: undefined }
     const retry = { attempts: 1, backoff: { initialMs: undefined } }
-    expect(await refusal((ctx) => ctx.step('a', { ...none, retry } as never, () => 'ran'))).toBe('ran')
-    const task = defineTask({ type: 'a', input: z.null(), retry: retry as never }, () => 1)
+    expect(await refusal((ctx) => ctx.step('a', { ...none, retry }, () => 'ran'))).toBe('ran')
+    const task = defineTask({ type: 'a', input: z.null(), retry }, () => 1)
     expect(task.retry?.backoff).toEqual(defaultBackoff)
   })
 })
