@@ -74,7 +74,8 @@ export class StoreWorker implements Worker {
     const children = new Submissions({
       store,
       types: new KnownTypes(definitions, 'refused'),
-      maxPayloadBytes: config.maxPayloadBytes,
+      config,
+      log,
       trace,
       assertOpen: () => lifetime.assertOpen(),
     })

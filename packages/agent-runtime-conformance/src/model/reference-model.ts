@@ -281,13 +281,14 @@ export class ReferenceModel {
     task: ModelTask | undefined,
     name: string,
     value: string,
-  ): { delivered: boolean; state?: TaskState } {
+  ): { delivered: boolean; state?: TaskState; awaited?: boolean } {
     return this.turn(() => {
       if (task === undefined) return { delivered: false }
       if (isFinal(task.state)) return { delivered: false, state: task.state }
+      const awaited = task.waits.some((wait) => wait.name === name)
       task.events.push('signal.received')
       deliver(task, { name, value, at: this.now, outcome: 'received' })
-      return { delivered: true, state: task.state }
+      return { delivered: true, state: task.state, awaited }
     })
   }
 

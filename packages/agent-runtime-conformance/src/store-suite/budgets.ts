@@ -377,7 +377,7 @@ export function budgets({ rule, timed, expect }: Suite): void {
     expect((await scene.eventTypes(taskId)).slice(-2)).toEqual(['budget.asked', 'task.waiting'])
     expect(await scene.stats()).toMatchObject({ waiting: 1, running: 0 })
     const signal = { kind: 'signal', taskId, name: 'x', value: '1' } as const
-    expect(await scene.write(signal)).toEqual({ delivered: true, state: 'waiting' })
+    expect(await scene.write(signal)).toEqual({ delivered: true, state: 'waiting', awaited: false })
 
     scene.free(claim.workerId)
     expect(await answer(scene, taskId, { tokens: 50 })).toEqual({ as: 'answered', taskId, resumed: 1 })

@@ -54,7 +54,7 @@ export function divergence({ rule, timed, expect }: Suite): void {
     async (scene) => {
       const { taskId } = await parked(scene, [nap, reply])
       await scene.pass(5_000)
-      expect(await signal(scene, taskId)).toEqual({ delivered: true, state: 'waiting' })
+      expect(await signal(scene, taskId)).toEqual({ delivered: true, state: 'waiting', awaited: true })
       expect(await scene.hasClaim()).toBe(false)
       expect(await scene.task(taskId)).toMatchObject({ waits: [{ key: 'nap' }, { key: 'reply' }] })
 

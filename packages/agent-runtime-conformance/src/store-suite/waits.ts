@@ -26,7 +26,7 @@ export function waits({ rule, timed, expect }: Suite): void {
     scene.write({ kind: 'signal', taskId, name, value })
   const memos = async (scene: Scene, taskId: string) => (await scene.read({ kind: 'memos', taskId })).waits
   const parked = { fenced: 'ok', suspended: true, resolved: [] }
-  const delivered = { delivered: true, state: 'waiting' }
+  const delivered = { delivered: true, state: 'waiting', awaited: false }
 
   /** A task that waits, and whose worker has its slot back. */
   async function waiting(scene: Scene, asked: readonly WaitRequest[]): Promise<Claim> {
@@ -173,6 +173,7 @@ export function waits({ rule, timed, expect }: Suite): void {
     expect(await signal(scene, claim.taskId, 'reply', '{"ok":true}')).toEqual({
       delivered: true,
       state: 'queued',
+      awaited: true,
     })
     expect(await scene.claim()).toMatchObject({ taskId: claim.taskId, attempt: 1 })
     expect(await memos(scene, claim.taskId)).toMatchObject([
@@ -194,7 +195,7 @@ export function waits({ rule, timed, expect }: Suite): void {
   rule('12.4 signals sent before the wait are kept; a wait takes the oldest unread', async (scene) => {
     const taskId = await scene.accepted()
     for (const value of ['1', '2'])
-      expect(await signal(scene, taskId, 'n', value)).toEqual({ delivered: true, state: 'queued' })
+      expect(await signal(scene, taskId, 'n', value)).toEqual({ ...delivered, state: 'queued' })
     await scene.worker('w', 1)
     const claim = await scene.claim()
     await signal(scene, taskId, 'n', '3')
@@ -331,7 +332,7 @@ export function waits({ rule, timed, expect }: Suite): void {
       signal(scene, two.taskId, 'n'),
     ])
     expect(answers).toEqual([
-      { delivered: true, state: 'queued' },
+      { delivered: true, state: 'queued', awaited: true },
       { canceled: true, state: 'canceled' },
       { canceled: true, state: 'canceled' },
       { delivered: false, state: 'canceled' },

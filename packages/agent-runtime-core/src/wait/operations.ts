@@ -30,7 +30,13 @@ export interface WaitWrites {
   /** Keeps a signal for the task, or wakes it. Final and unknown tasks take none. Source: `docs/semantics.md 12.4`. */
   signal: {
     fields: { readonly taskId: string; readonly name: string; readonly value: string }
-    outcome: { readonly delivered: boolean; readonly state?: TaskState; readonly full?: boolean }
+    outcome: {
+      readonly delivered: boolean
+      readonly state?: TaskState
+      /** Of one that was delivered: whether a wait for its name was open. */
+      readonly awaited?: boolean
+      readonly full?: boolean
+    }
   }
 }
 

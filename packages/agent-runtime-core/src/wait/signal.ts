@@ -19,6 +19,7 @@ export function signal(ws: WorkingSet, it: Write<'signal'>): OutcomeOf<'signal'>
   const unread = ws.signalsOf(task).filter(({ name }) => !isChildName(name))
   if (unread.length >= ws.config.maxSignals) return { delivered: false, state: task.state, full: true }
 
+  const awaited = ws.waitsOf(task).some(({ name }) => name === it.name)
   const fields = `"name":${JSON.stringify(it.name)}`
   const row = deliver(ws, task, {
     event: 'signal.received',
@@ -26,7 +27,7 @@ export function signal(ws: WorkingSet, it: Write<'signal'>): OutcomeOf<'signal'>
     name: it.name,
     value: ws.inline(it.value),
   })
-  return { delivered: true, state: row.state }
+  return { delivered: true, state: row.state, awaited }
 }
 
 /** What a wait may be for. */

@@ -70,7 +70,7 @@ const names = (ws: WorkingSet) => ws.signalsOf(task).map(({ name }) => name)
 describe('a signal (docs/semantics.md 12.4)', () => {
   test('wakes the task that waits for it: it is queued, past its limits, and its other waits stay open', () => {
     const ws = having(asleep, [wait('nap'), mail({ position: 2 })], [unread('post', 1)], limited)
-    expect(send(ws)).toStrictEqual({ delivered: true, state: 'queued' })
+    expect(send(ws)).toStrictEqual({ delivered: true, state: 'queued', awaited: true })
     expect(told(ws)).toEqual([
       ['signal.received', '{"name":"mail","value":"yo"}'],
       [
@@ -102,7 +102,7 @@ describe('a signal (docs/semantics.md 12.4)', () => {
     ['is parked for a budget', { ...asleep, waitReason: 'budget' }, mail()],
   ])('is kept for a task that %s', (_, row, open) => {
     const ws = having(row, [open])
-    expect(send(ws)).toStrictEqual({ delivered: true, state: row.state })
+    expect(send(ws)).toStrictEqual({ delivered: true, state: row.state, awaited: open.name === 'mail' })
     expect(told(ws)).toEqual([['signal.received', '{"name":"mail","value":"yo"}']])
     expect(ws.signalsOf(task)).toStrictEqual([
       { task: 7, seq: 3, name: 'mail', at: now.at, value: '"yo"', blob: null, outcome: 'received' },
@@ -135,7 +135,7 @@ describe('a signal (docs/semantics.md 12.4)', () => {
     [
       'one, and ends of children besides',
       ['a', childName('c'), childName('d')],
-      { delivered: true, state: 'running' },
+      { delivered: true, state: 'running', awaited: false },
     ],
   ])('to a task that may keep two unread, and has %s', (_, kept, outcome) => {
     const { config: two } = parseExecutionConfig({ maxSignals: 2 })

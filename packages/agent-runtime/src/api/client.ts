@@ -191,6 +191,8 @@ export interface SignalReceipt {
   readonly delivered: true
   /** The task's state then. */
   readonly state: TaskState
+  /** Whether a wait of the task for this name was open. False: the signal is kept until the task waits for it, which may be never. */
+  readonly awaited: boolean
 }
 
 export interface CancelOptions {

@@ -18,9 +18,9 @@ export class TaskFailed extends RuntimeError {
   readonly taskId: string
   readonly kind: FailureKind
 
-  constructor(taskId: string, kind: FailureKind, error: ErrorRecord) {
+  constructor(taskId: string, kind: FailureKind, error: ErrorRecord, more = '') {
     const cause = toRuntimeError(error)
-    super(cause.code, `task ${taskId} failed (${kind}): ${error.message}`, {
+    super(cause.code, `task ${taskId} failed (${kind}): ${error.message}${more}`, {
       cause,
       details: { ...error.details, taskId, kind },
     })

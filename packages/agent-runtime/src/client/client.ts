@@ -63,6 +63,7 @@ import { listTasks } from './list-tasks.ts'
 import { listWorkers } from './list-workers.ts'
 import { awaitResult } from './result.ts'
 import { resumeTask } from './resume-task.ts'
+import { SaidOnce } from './said-once.ts'
 import { ScheduleBook } from './schedules.ts'
 import { sendSignal } from './signal-task.ts'
 import { Submissions } from './submissions.ts'
@@ -95,6 +96,7 @@ export class StoreClient implements Client {
   readonly #deps: ClientDeps
   readonly #store: ExecutionStore
   readonly #listening: Disposable
+  readonly #said = new SaidOnce()
   #approvals: Approvals | undefined
   #budgets: Budgets | undefined
   #schedules: Schedules | undefined
@@ -115,7 +117,8 @@ export class StoreClient implements Client {
     this.submissions = new Submissions({
       store,
       types,
-      maxPayloadBytes: config.maxPayloadBytes,
+      config,
+      log,
       trace,
       assertOpen: () => lifetime.assertTaking(),
     })
@@ -207,7 +210,8 @@ export class StoreClient implements Client {
     assertOutsideHandlers(this.#store, taskId)
     if (typeof task !== 'string' && !task.accepted)
       throw new TaskRejected(taskId, task.reason, task.message, task.forGood)
-    return awaitResult({ store: this.#store, feed: this.feed, deadlines: this.deadlines }, taskId, options)
+    const deps = { store: this.#store, feed: this.feed, deadlines: this.deadlines }
+    return awaitResult(deps, taskId, options, typeof task !== 'string' && task.deduplicated)
   }
 
   async cancel(task: Receipt | string, options: CancelOptions = {}): Promise<boolean> {
@@ -230,7 +234,9 @@ export class StoreClient implements Client {
 
   async signal(task: Receipt | string, name: string, value?: unknown): Promise<SignalReceipt> {
     this.lifetime.assertOpen()
-    return sendSignal(this.#store, this.#deps.config, taskIdOf('signal', task), name, value)
+    const { config, log } = this.#deps
+    const deps = { store: this.#store, config, log, said: this.#said }
+    return sendSignal(deps, taskIdOf('signal', task), name, value)
   }
 
   retry<Output>(task: Receipt<Output> | TaskId<Output>, options?: RetryOptions): Promise<Receipt<Output>>

@@ -25,16 +25,21 @@ export interface ResultDeps {
  * read again when the halt was heard of, so that it does not matter who told of it, or how often. A task that is parked as diverged goes
  * on only when somebody does something about it, so whoever waits for it is told: it may have been resumed when it is read.
  */
-export async function awaitResult(deps: ResultDeps, taskId: string, options: WaitOptions): Promise<unknown> {
+export async function awaitResult(
+  deps: ResultDeps,
+  taskId: string,
+  options: WaitOptions,
+  wasFoundByKey: boolean,
+): Promise<unknown> {
   options.signal?.throwIfAborted()
   using limit = limitOf(deps.deadlines, taskId, options)
   for (;;) {
     using halt = deps.feed.awaitHalt(taskId)
     const first = await read(deps.store, taskId)
-    if (hasHalted(first)) return outputOf(first)
+    if (hasHalted(first)) return outputOf(first, wasFoundByKey)
     await (limit.reached === undefined ? halt.halted : Promise.race([halt.halted, limit.reached]))
     const halted = await read(deps.store, taskId)
-    if (hasHalted(halted)) return outputOf(halted)
+    if (hasHalted(halted)) return outputOf(halted, wasFoundByKey)
   }
 }
 
@@ -59,12 +64,17 @@ export function noTask(taskId: string): RuntimeError {
   })
 }
 
-function outputOf(record: TaskRecord): unknown {
+function outputOf(record: TaskRecord, wasFoundByKey: boolean): unknown {
   switch (record.state) {
     case 'completed':
       return decode(record.output)
     case 'failed':
-      throw new TaskFailed(record.taskId, record.kind, decode(record.error) as ErrorRecord)
+      throw new TaskFailed(
+        record.taskId,
+        record.kind,
+        decode(record.error) as ErrorRecord,
+        wasFoundByKey ? earlier(record.finishedAt) : '',
+      )
     case 'canceled':
       throw new TaskCanceled(record.taskId, record.reason)
     case 'rejected':
@@ -77,6 +87,11 @@ function outputOf(record: TaskRecord): unknown {
       throw new RuntimeError('internal', `task ${record.taskId} is ${record.state}, which is no end`)
     }
   }
+}
+
+/** Whoever submits anew with a key may take the error for that of a new run. */
+function earlier(failedAt: number): string {
+  return `. The idempotency key of this submission found it: it failed at ${new Date(failedAt).toISOString()} and was not run again. runtime.retry(receipt) runs it again as a new task, which keeps its completed steps; another key submits it from the start`
 }
 
 /** How long the caller wants to wait: `reached` rejects then, and is undefined where there is no limit. */

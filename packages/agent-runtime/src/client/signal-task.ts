@@ -3,30 +3,65 @@ import {
   type ExecutionConfig,
   type ExecutionStore,
   RuntimeError,
+  suggestionFor,
   type TaskState,
 } from '@ku0/agent-runtime-core'
 import { noTask } from './result.ts'
 import { assertSignalName } from '../terms/signal-name.ts'
 import type { SignalReceipt } from '../api/client.ts'
+import type { LogLine } from '../api/logger.ts'
+import type { SaidOnce } from './said-once.ts'
+
+/** What sending a signal needs. */
+export interface SignalDeps {
+  readonly store: ExecutionStore
+  readonly config: ExecutionConfig
+  readonly log: LogLine
+  readonly said: SaidOnce
+}
 
 /** Sends a task a signal. Source: `docs/semantics.md 12.4`. */
 export async function sendSignal(
-  store: ExecutionStore,
-  { maxPayloadBytes, maxSignals }: ExecutionConfig,
+  deps: SignalDeps,
   taskId: string,
   name: unknown,
   value: unknown,
 ): Promise<SignalReceipt> {
+  const { maxPayloadBytes, maxSignals } = deps.config
   assertSignalName(name, "a signal's name")
   const text = encode(value, { what: `the value of signal '${name}'`, maxBytes: maxPayloadBytes })
-  const { delivered, state, full } = await store.write({ kind: 'signal', taskId, name, value: text })
+  const outcome = await deps.store.write({ kind: 'signal', taskId, name, value: text })
+  const { delivered, state, awaited = false, full } = outcome
   if (state === undefined) throw noTask(taskId)
   if (full === true) {
     const message = `task ${taskId} has maxSignals ${maxSignals} signals that it has not taken yet`
     throw new RuntimeError('limit_exceeded', message, { details: { taskId, name, maxSignals } })
   }
   if (!delivered) throw isOver(taskId, name, state)
-  return { delivered, state }
+  if (!awaited && state === 'waiting') await tellUnawaited(deps, taskId, name)
+  return { delivered, state, awaited }
+}
+
+/** A running task may wait for it yet; one that waits for something else goes on only when that has come. */
+async function tellUnawaited(
+  { store, log, said }: SignalDeps,
+  taskId: string,
+  signal: string,
+): Promise<void> {
+  const task = await store.read({ kind: 'task', taskId })
+  if (task?.state !== 'waiting' || !said.isNew('signal', task.type, signal)) return
+  const names = task.waits.flatMap(({ kind, name }) =>
+    kind === 'signal' && name !== undefined ? [name] : [],
+  )
+  const meant = suggestionFor(signal, names)
+  log('warn', 'a signal is kept: the task waits for something else', {
+    taskId,
+    type: task.type,
+    signal,
+    waitingFor: task.waitingFor,
+    signals: names.slice(0, 20),
+    ...(meant === undefined ? {} : { meant }),
+  })
 }
 
 /** Nothing of it was stored, and nobody will ever take it. */

@@ -4,6 +4,7 @@ import {
   type BudgetTerms,
   describeError,
   encode,
+  type ExecutionConfig,
   type ExecutionStore,
   invalid,
   isList,
@@ -25,7 +26,9 @@ import { submitRules } from '../terms/submit-rules.ts'
 import type { SubmitItem, SubmitOptions } from '../api/submissions.ts'
 import { check, describeIssues } from '../terms/schema.ts'
 import type { TaskTerms } from '../terms/task-definition.ts'
+import type { LogLine } from '../api/logger.ts'
 import type { KnownTypes } from './known-types.ts'
+import { watchQuotaNames } from './unlimited-names.ts'
 
 /**
  * The way in: finds the task type, checks the input with its schema, encodes it as given and hands it to the store. What is
@@ -38,11 +41,13 @@ export class Submissions {
   readonly #maxBytes: number
   readonly #trace: () => Readonly<Record<string, string>> | undefined
   readonly #assertOpen: () => void
+  readonly #watchNames: ReturnType<typeof watchQuotaNames>
 
   constructor(deps: {
     readonly store: ExecutionStore
     readonly types: KnownTypes
-    readonly maxPayloadBytes: number
+    readonly config: ExecutionConfig
+    readonly log: LogLine
     /** The caller's trace context. Source: `docs/semantics.md 16.2`. */
     readonly trace: () => Readonly<Record<string, string>> | undefined
     /** Throws when no submission is taken. */
@@ -50,7 +55,8 @@ export class Submissions {
   }) {
     this.#store = deps.store
     this.#types = deps.types
-    this.#maxBytes = deps.maxPayloadBytes
+    this.#maxBytes = deps.config.maxPayloadBytes
+    this.#watchNames = watchQuotaNames(deps.config, deps.log)
     this.#trace = deps.trace
     this.#assertOpen = deps.assertOpen
   }
@@ -178,6 +184,7 @@ export class Submissions {
     const model = options?.model ?? terms?.model
     const tools = options?.tools ?? terms?.tools
     const timeoutMs = options?.timeoutMs ?? terms?.timeoutMs
+    this.#watchNames(type, { model, tools })
     const trace = this.#trace()
     const { dueAt, budget: _, ...others } = options ?? {}
     return {

@@ -182,7 +182,11 @@ describe('execution: signals', () => {
       await ctx.step('first', () => door.promise)
       return [await ctx.waitForSignal('a', { signal: 'go' }), await ctx.waitForSignal('b', { signal: 'go' })]
     })
-    expect(await runtime.signal(taskId, 'go', { n: 1 })).toEqual({ delivered: true, state: 'running' })
+    expect(await runtime.signal(taskId, 'go', { n: 1 })).toEqual({
+      delivered: true,
+      state: 'running',
+      awaited: false,
+    })
     await runtime.signal(taskId, 'go', new Map([['n', 2n]]))
     door.resolve()
     await elapse(0)
@@ -194,10 +198,14 @@ describe('execution: signals', () => {
     expect(await runtime.status(taskId)).toMatchObject({ state: 'waiting', waitingFor: 'signal' })
     await elapse(90 * 60_000)
     expect(await state()).toBe('waiting')
-    expect(await runtime.signal(taskId, 'other')).toEqual({ delivered: true, state: 'waiting' })
+    expect(await runtime.signal(taskId, 'other')).toEqual({
+      delivered: true,
+      state: 'waiting',
+      awaited: false,
+    })
     await elapse(0)
     expect(await state()).toBe('waiting')
-    expect(await runtime.signal(taskId, 'go')).toEqual({ delivered: true, state: 'queued' })
+    expect(await runtime.signal(taskId, 'go')).toEqual({ delivered: true, state: 'queued', awaited: true })
     expect(await runtime.result(receipt)).toBe(undefined)
   })
 
@@ -264,7 +272,11 @@ describe('execution: signals', () => {
 
   test('a process without workers may send; final and unknown tasks take none', async () => {
     const { runtime, taskId, elapse } = await begun((ctx) => ctx.waitForSignal('go'), { workers: 0 })
-    expect(await runtime.signal(taskId, 'go', 1)).toEqual({ delivered: true, state: 'queued' })
+    expect(await runtime.signal(taskId, 'go', 1)).toEqual({
+      delivered: true,
+      state: 'queued',
+      awaited: false,
+    })
     await runtime.cancel(taskId)
     await elapse(0)
     await expect(runtime.signal(taskId, 'go', 1)).rejects.toMatchObject({

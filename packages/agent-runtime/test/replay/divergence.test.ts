@@ -460,7 +460,11 @@ describe('a parked task (docs/semantics.md 6.4)', () => {
     })
     await task.deploy((ctx) => ctx.step('b', () => 1))
     expect(await task.elapse(1_000)).toMatchObject({ waitingFor: 'divergence' })
-    expect(await task.runtime.signal(task.taskId, 'go', 'now')).toEqual({ delivered: true, state: 'waiting' })
+    expect(await task.runtime.signal(task.taskId, 'go', 'now')).toEqual({
+      delivered: true,
+      state: 'waiting',
+      awaited: false,
+    })
     expect(await task.elapse(5_000)).toMatchObject({ waitingFor: 'divergence' })
     await task.deploy(async (ctx) => {
       await ctx.step('a', () => 1)
