@@ -1,5 +1,5 @@
 import type { ErrorRecord } from '@ku0/agent-runtime-core'
-import type { LogLine, RuntimeLogger } from './api/logger.ts'
+import { type LogLine, type RuntimeLogger, silent } from './api/logger.ts'
 
 /**
  * Where the runtime's own log lines and those of `ctx.log` go. What a handler, a hook or a listener threw is told by name and
@@ -11,7 +11,7 @@ export function lineTo(
   logger: RuntimeLogger | undefined,
   { withPayloads }: { readonly withPayloads: boolean },
 ): LogLine {
-  if (logger === undefined) return () => {}
+  if (logger === undefined) return silent
   return (level, message, fields = {}, author) => {
     try {
       const { error } = fields

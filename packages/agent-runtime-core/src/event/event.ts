@@ -289,6 +289,8 @@ export const eventCatalogue = {
   'task.failed': { stored: true },
   'task.canceled': { stored: true },
   'task.preempted': { stored: false },
+  /** A task that waits for divergence: it goes on only when somebody does something about it. */
+  'task.parked': { stored: false },
   'task.leaked': { stored: true },
   'task.charged': { stored: true },
   'lease.acquired': { stored: false },

@@ -19,7 +19,7 @@ export function diverge(ws: WorkingSet, it: Write<'diverge'>): Fenced {
     { state: 'waiting', lease: null, waitReason: 'divergence', dueAt: null, ...charging(task, it.charged) },
     'task.waiting',
     `{${chargedText(it.charged)}"divergence":${canonical(it.divergence)},"leaseId":"${it.leaseId}","reason":"divergence","waits":[]}`,
-    ['lease.released'],
+    ['lease.released', 'task.parked'],
   )
   endLease(ws, lease, 'completed', 'waiting', row.seq)
   hold(ws, row, 'running', 'none')

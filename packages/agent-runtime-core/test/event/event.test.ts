@@ -42,6 +42,7 @@ const frozen = [
   'approval.requested',
   'approval.resolved',
   'limit.warned',
+  'task.parked',
   'task.preempted',
   'task.leaked',
   'task.charged',
@@ -76,6 +77,7 @@ describe('the event catalogue (docs/semantics.md 1.6)', () => {
       'lease.lost',
       'lease.released',
       'step.replayed',
+      'task.parked',
       'task.preempted',
     ])
   })

@@ -34,7 +34,7 @@ describe('a task whose code and history differ (docs/semantics.md 6.4)', () => {
       [
         'task.waiting',
         `{${text},"leaseId":"${leaseId}","reason":"divergence","waits":[]}`,
-        ['lease.released'],
+        ['lease.released', 'task.parked'],
       ],
     ])
     expect(ws.task(7)).toMatchObject({

@@ -25,8 +25,9 @@ export function alsoOf({ type, data }: StoredEvent): readonly EventType[] {
     case 'task.started':
       return ['lease.acquired']
     case 'task.completed':
-    case 'task.waiting':
       return ['lease.released']
+    case 'task.waiting':
+      return isParked(data) ? ['lease.released', 'task.parked'] : ['lease.released']
     case 'task.failed':
       if ((JSON.parse(data) as { kind?: string }).kind === 'poisoned') return ['lease.expired']
       return (JSON.parse(data) as { leaseId?: string }).leaseId === undefined ? [] : ['lease.released']
@@ -40,4 +41,9 @@ export function alsoOf({ type, data }: StoredEvent): readonly EventType[] {
     default:
       return []
   }
+}
+
+/** Most waits are none, which their text tells without being read. */
+function isParked(data: string): boolean {
+  return data.includes('"divergence"') && (JSON.parse(data) as { reason: string }).reason === 'divergence'
 }

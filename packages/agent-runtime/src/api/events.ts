@@ -23,6 +23,7 @@ export interface EventOf<T extends EventType> {
 interface PublishedData extends EventData {
   'lease.acquired': EventData['task.started']
   'lease.expired': EventData['task.requeued'] | EventData['task.failed']
+  'task.parked': EventData['task.waiting']
   'lease.lost': { leaseId: string; workerId: string }
   'step.replayed': { key: string; position: number }
   /** Told in the process that recorded it, as is the next. */

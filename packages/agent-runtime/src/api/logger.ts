@@ -17,3 +17,6 @@ export type LogLine = (
   fields?: Readonly<Record<string, unknown>>,
   author?: 'handler',
 ) => void
+
+/** Where lines go that nobody wants to read: whoever would have to do something only to log it leaves that. */
+export const silent: LogLine = () => {}

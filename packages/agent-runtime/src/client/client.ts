@@ -210,7 +210,8 @@ export class StoreClient implements Client {
     assertOutsideHandlers(this.#store, taskId)
     if (typeof task !== 'string' && !task.accepted)
       throw new TaskRejected(taskId, task.reason, task.message, task.forGood)
-    const deps = { store: this.#store, feed: this.feed, deadlines: this.deadlines }
+    const { log } = this.#deps
+    const deps = { store: this.#store, feed: this.feed, deadlines: this.deadlines, log }
     return awaitResult(deps, taskId, options, typeof task !== 'string' && task.deduplicated)
   }
 

@@ -145,7 +145,8 @@ export class Feed {
       events?.end()
       chunks?.end()
     }
-    if (isEnd || isParking(event)) for (const halt of this.#halts.get(event.taskId) ?? []) halt.resolve()
+    if (isEnd || event.also?.includes('task.parked') === true)
+      for (const halt of this.#halts.get(event.taskId) ?? []) halt.resolve()
   }
 
   #publish(event: StoredEvent, name: EventType): void {
@@ -165,7 +166,7 @@ export class Feed {
 
   #types(): 'all' | readonly EventType[] {
     if (this.#patterns.has('*')) return 'all'
-    const types = everyType.filter((type) => this.#wide && (finalEvents.has(type) || type === 'task.waiting'))
+    const types = everyType.filter((type) => this.#wide && (finalEvents.has(type) || type === 'task.parked'))
     const heard = everyType.filter((type) => this.#bus.wants(type) && !types.includes(type))
     return [...types, ...heard]
   }
@@ -181,12 +182,6 @@ const finalEvents: ReadonlySet<EventType> = new Set<EventType>([
   'task.canceled',
   'task.rejected',
 ])
-
-/** Whether an event says that a task is parked as diverged. */
-function isParking({ type, data }: StoredEvent): boolean {
-  if (type !== 'task.waiting' || !data.includes('"divergence"')) return false
-  return (JSON.parse(data) as { readonly reason: string }).reason === 'divergence'
-}
 
 function add<T>(map: Map<string, Set<T>>, key: string, value: T): void {
   const set = map.get(key)

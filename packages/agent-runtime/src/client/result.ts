@@ -8,7 +8,8 @@ import {
   TaskCanceled,
   type TaskRecord,
 } from '@ku0/agent-runtime-core'
-import type { Deadlines } from '../lease/deadlines.ts'
+import { type LogLine, silent } from '../api/logger.ts'
+import type { Deadline, Deadlines } from '../lease/deadlines.ts'
 import type { Feed } from './feed.ts'
 import type { WaitOptions } from '../api/client.ts'
 import { TaskDiverged, TaskFailed, TaskRejected, TimeoutError } from '../api/errors.ts'
@@ -18,6 +19,7 @@ export interface ResultDeps {
   readonly store: ExecutionStore
   readonly feed: Feed
   readonly deadlines: Deadlines
+  readonly log: LogLine
 }
 
 /**
@@ -33,6 +35,7 @@ export async function awaitResult(
 ): Promise<unknown> {
   options.signal?.throwIfAborted()
   using limit = limitOf(deps.deadlines, taskId, options)
+  using _ = tellWait(deps, taskId)
   for (;;) {
     using halt = deps.feed.awaitHalt(taskId)
     const first = await read(deps.store, taskId)
@@ -93,6 +96,31 @@ function outputOf(record: TaskRecord, wasFoundByKey: boolean): unknown {
 function earlier(failedAt: number): string {
   return `. The idempotency key of this submission found it: it failed at ${new Date(failedAt).toISOString()} and was not run again. runtime.retry(receipt) runs it again as a new task, which keeps its completed steps; another key submits it from the start`
 }
+
+/** Says once why a task has no result yet, when it has been waited for long and does not run. */
+function tellWait({ store, deadlines, log }: ResultDeps, taskId: string): Disposable {
+  let deadline: Deadline | undefined
+  const look = async () => {
+    const why = await store.read({ kind: 'explain', taskId })
+    if (why === undefined || deadline === undefined) return
+    if (why.state === 'running') return arm()
+    const { state, summary } = why
+    log('info', 'still waiting for a result', { taskId, state, why: summary })
+  }
+  const arm = () => {
+    // A store that cannot be read fails the wait itself.
+    deadline = deadlines.after(LONG_WAIT_MS, () => void look().catch(() => {}))
+  }
+  if (log !== silent) arm()
+  return {
+    [Symbol.dispose]: () => {
+      deadline?.cancel()
+      deadline = undefined
+    },
+  }
+}
+
+const LONG_WAIT_MS = 10_000
 
 /** How long the caller wants to wait: `reached` rejects then, and is undefined where there is no limit. */
 function limitOf(

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { defineTask, TaskFailed } from '../../src/index.ts'
-import { virtualRuntime } from '../virtual-runtime.ts'
+import { gate, virtualRuntime } from '../virtual-runtime.ts'
 
 const input = z.null()
 
@@ -89,5 +89,45 @@ describe('a model or tool that no quota limits', () => {
   test('is not said where all names have a limit, or none', async () => {
     expect(await told({ models: { 'gpt-4': {} }, defaults: { model: { maxInFlight: 9 } } })).toEqual([])
     expect(await told({ clients: { ada: { maxInFlight: 9 } } })).toEqual([])
+  })
+})
+
+describe('the result of a task that waits', () => {
+  const waits = defineTask({ type: 'waits', input }, async (ctx) => {
+    await ctx.step('first', () => 1)
+    return ctx.waitForSignal('reply')
+  })
+
+  test('is explained by the log once, after ten seconds', async () => {
+    const { runtime, log, elapse } = await virtualRuntime({ tasks: [waits] })
+    const receipt = await runtime.submit(waits, null)
+    await elapse(0)
+    const result = runtime.result(receipt)
+    await elapse(9_999)
+    expect(log).toEqual([])
+    await elapse(60_000)
+    const { summary } = (await runtime.explain(receipt)) ?? {}
+    expect(summary).toContain('reply')
+    expect(log).toEqual([
+      {
+        level: 'info',
+        message: 'still waiting for a result',
+        fields: { taskId: receipt.taskId, state: 'waiting', why: summary },
+      },
+    ])
+    await runtime.signal(receipt, 'reply', 3)
+    expect(await result).toBe(3)
+  })
+
+  test('is not explained as long as the task runs, and never once it has come', async () => {
+    const door = gate<number>()
+    const slow = defineTask({ type: 'slow', input }, (ctx) => ctx.step('slow', () => door.promise))
+    const { runtime, log, elapse } = await virtualRuntime({ tasks: [slow] })
+    const result = runtime.result(await runtime.submit(slow, null))
+    await elapse(30_000)
+    door.resolve(7)
+    expect(await result).toBe(7)
+    await elapse(30_000)
+    expect(log).toEqual([])
   })
 })

@@ -42,8 +42,11 @@ describe('changed code under a task in flight (docs/semantics.md 6.4)', () => {
     // Thousands of ticks of the store, hundreds of heartbeats.
     expect(await task.elapse(3_600_000)).toMatchObject({ waitingFor: 'divergence' })
 
+    const parked: unknown[] = []
+    task.runtime.on('task.parked', ({ taskId, data }) => parked.push([taskId, data.divergence?.key]))
     await task.runtime.resume(task.taskId)
     expect(await task.elapse(0)).toMatchObject({ waitingFor: 'divergence' })
+    expect(parked).toEqual([[task.taskId, 'b2']])
     await task.deploy(async (ctx) => {
       for (const key of ['a', 'b', 'c']) await ctx.step(key, () => ran.push(key))
       return 'done'
