@@ -60,7 +60,7 @@ export {
   paperAgentMoves,
   refusedAgentMoves,
 } from './task/agent-state.ts'
-export { type Lane, laneFor, laneRank, lanes, type Trigger } from './task/lane.ts'
+export { isLane, type Lane, laneFor, laneRank, lanes, type Trigger } from './task/lane.ts'
 export type { TaskFilter } from './task/operations.ts'
 export type { TaskRecord } from './task/schema.ts'
 export type { Settlement } from './task/settlement.ts'
@@ -179,6 +179,7 @@ export {
   workloadProfiles,
   type WorkTelemetry,
 } from './profile/profile.ts'
+export { profileConfigRules, resourceLimitRules } from './profile/rules.ts'
 export {
   type BackOff,
   type OnExceeded,
@@ -369,6 +370,7 @@ export {
   type Timers,
 } from './config/environment.ts'
 export type { ConfigWarning, ExecutionConfig, ExecutionConfigInput } from './config/schema.ts'
+export { defaultConfig, wholeConfig } from './config/whole-config.ts'
 export type { AcceptedLoss, DataLoss } from './store/data-loss.ts'
 export type {
   CanceledBy,

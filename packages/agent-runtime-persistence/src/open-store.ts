@@ -1,14 +1,15 @@
 import {
   assertOptions,
   type Environment,
+  type ExecutionConfig,
   type ExecutionConfigInput,
   type ExecutionStore,
   flagRule,
   isEnvironment,
   isOneOf,
   type Rules,
+  wholeConfig,
 } from '@ku0/agent-runtime-core'
-import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import { assertClockSinceBoot } from './clock-since-boot.ts'
 import { assertNodeSupported } from './node-version.ts'
 import type { Durability } from './durability.ts'
@@ -71,7 +72,7 @@ async function openUnchecked(url: string, options: OpenStoreOptions): Promise<St
     const clocks = systemClocks()
     if (clocks !== undefined) assertClockSinceBoot(clocks)
   }
-  const { config } = parseExecutionConfig(options.config)
+  const config = await configOf(options.config)
   const environment = options.environment ?? systemEnvironment()
   const identity = options.environment
     ? { processId: environment.ids.uuid(), host: 'virtual', bootId: 'virtual', pid: 0 }
@@ -89,4 +90,12 @@ async function openUnchecked(url: string, options: OpenStoreOptions): Promise<St
     return openInlineStore({ ...shared, environment, chain: chainDigest })
   }
   return openThreadStore(shared, environment)
+}
+
+/** The schemas look at settings that nobody has looked at: a runtime has, and starts without them. */
+async function configOf(given: unknown): Promise<ExecutionConfig> {
+  const whole = wholeConfig(given)
+  if (whole !== undefined) return whole
+  const { parseExecutionConfig } = await import('@ku0/agent-runtime-core/schemas')
+  return parseExecutionConfig(given).config
 }

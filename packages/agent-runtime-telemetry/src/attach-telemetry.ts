@@ -1,4 +1,4 @@
-import type { Meter, MeterProvider, Tracer, TracerProvider } from '@opentelemetry/api'
+import type { Meter, Tracer } from '@opentelemetry/api'
 import {
   assertOptions,
   type Clock,
@@ -12,21 +12,29 @@ import {
   type Timer,
   type Timers,
 } from '@ku0/agent-runtime-core'
+import type { Dropped } from './dropped.ts'
 import { logEvents, Logs, type LineLogger } from './logs.ts'
 import { droppedLines } from './logger.ts'
 import { metricEvents, Metrics } from './metrics.ts'
-import type { Dropped } from './observed-metrics.ts'
+import { installedApi } from './open-telemetry.ts'
 import { OpenTasks, type OpenTask } from './open-tasks.ts'
-import { registeredMeter, registeredTracer, unreadableGlobal } from './providers.ts'
+import {
+  type GivenMeterProvider,
+  type GivenTracerProvider,
+  registeredMeter,
+  registeredTracer,
+  unreadableGlobal,
+  type UnreadableGlobal,
+} from './providers.ts'
 import type { HandlerStop, KnownEvent, TelemetryEvent, TelemetrySource } from './source.ts'
 import { traceEvents, Traces } from './traces.ts'
 
 /** What a user may set. */
 export interface TelemetryOptions {
   /** Instead of the provider that is registered with the OpenTelemetry API. */
-  readonly meterProvider?: MeterProvider | undefined
+  readonly meterProvider?: GivenMeterProvider | undefined
   /** Instead of the provider that is registered with the OpenTelemetry API. */
-  readonly tracerProvider?: TracerProvider | undefined
+  readonly tracerProvider?: GivenTracerProvider | undefined
   /** Where log lines go; without one none are written. */
   readonly logger?: LineLogger | undefined
   /** Adds messages of errors and rejections, which may hold what a caller sent, to log lines and spans. Default: false. */
@@ -62,6 +70,11 @@ export function attachTelemetry(
       `attachTelemetry source: an object with the methods on, stats, workers; given ${show(source)}`,
     )
   assertOptions('attachTelemetry', options, telemetryRules, { required: ['clock', 'timers'] })
+  const given = (['meterProvider', 'tracerProvider'] as const).find((name) => options[name] !== undefined)
+  if (given !== undefined && installedApi() === undefined)
+    throw invalid(
+      `attachTelemetry options.${given}: needs the package @opentelemetry/api (>=1.9.0 <2), which the runtime does not find; install it beside the runtime`,
+    )
   return new AttachedTelemetry(source, options)
 }
 
@@ -152,9 +165,7 @@ class AttachedTelemetry implements Telemetry {
     this.#hasWarned = true
     logger.warn(
       { signals, apiVersion: unreadable.version },
-      `no ${signals.join(' and no ')} are recorded: the provider is registered with @opentelemetry/api ${unreadable.version}, and another ` +
-        'copy of it is installed for the runtime, which cannot read it; install one version for both (npm ls @opentelemetry/api), ' +
-        'or give the providers to the runtime (telemetry.meterProvider, telemetry.tracerProvider)',
+      `no ${signals.join(' and no ')} are recorded: the provider is registered with @opentelemetry/api ${unreadable.version}, and ${remedyFor(unreadable)}`,
     )
   }
 
@@ -234,6 +245,13 @@ class AttachedTelemetry implements Telemetry {
       this.#lost.metrics += 1
     }
   }
+}
+
+function remedyFor({ hasCopy }: UnreadableGlobal): string {
+  return hasCopy
+    ? 'another copy of it is installed for the runtime, which cannot read it; install one version for both (npm ls @opentelemetry/api), ' +
+        'or give the providers to the runtime (telemetry.meterProvider, telemetry.tracerProvider)'
+    : 'the runtime finds no copy of it; add @opentelemetry/api (>=1.9.0 <2) to the dependencies of the program, and do not bundle it'
 }
 
 /** What a call gives, or undefined when it throws: a provider that throws is one that is not there. */

@@ -1,5 +1,6 @@
-import { ValueType, type Counter, type Histogram, type Meter, type Observable } from '@opentelemetry/api'
+import type { Counter, Histogram, Meter, Observable } from '@opentelemetry/api'
 import { durationBuckets, metricCatalogue, type MetricEntry } from './catalogue.ts'
+import { type OpenTelemetry, theApi } from './open-telemetry.ts'
 
 /** One instrument for each metric of the catalogue, under its key there. */
 export type Instruments = {
@@ -14,11 +15,19 @@ interface InstrumentKinds {
 }
 
 export function createInstruments(meter: Meter): Instruments {
-  const entries = Object.entries(metricCatalogue).map(([key, entry]) => [key, createInstrument(meter, entry)])
+  const { ValueType } = theApi()
+  const entries = Object.entries(metricCatalogue).map(([key, entry]) => [
+    key,
+    createInstrument(meter, entry, ValueType),
+  ])
   return Object.fromEntries(entries) as Instruments
 }
 
-function createInstrument(meter: Meter, { name, instrument, unit, description }: MetricEntry) {
+function createInstrument(
+  meter: Meter,
+  { name, instrument, unit, description }: MetricEntry,
+  ValueType: OpenTelemetry['ValueType'],
+) {
   const options = { unit, description }
   switch (instrument) {
     case 'counter':

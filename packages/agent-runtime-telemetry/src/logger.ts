@@ -1,7 +1,13 @@
 import process from 'node:process'
 import type { Writable } from 'node:stream'
 import { assertOptions, type Clock, hasAll, isAmount, isOneOf, type Rules } from '@ku0/agent-runtime-core'
-import { pino, symbols, type LevelWithSilent, type Logger } from 'pino'
+import { BoundedSink } from './bounded-sink.ts'
+import { type Bindings, lineOf } from './log-line.ts'
+
+/** The levels of log lines with the numbers that stand for them, which are pino's. */
+const levels = { trace: 10, debug: 20, info: 30, warn: 40, error: 50, fatal: 60 } as const
+
+export type LogLevel = keyof typeof levels
 
 /** Where and how log lines are written. */
 export interface LoggerOptions {
@@ -9,27 +15,38 @@ export interface LoggerOptions {
   /** Default: standard error, since standard output is the program's own. */
   readonly stream?: Writable | undefined
   /** Default: `info`. */
-  readonly level?: LevelWithSilent | undefined
+  readonly level?: LogLevel | 'silent' | undefined
   /** How much may wait for a reader who does not read. Default: 1 MiB. */
   readonly maxWaitingBytes?: number | undefined
 }
 
+/** Writes one line: the fields and the message, or the message alone. An error in place of the fields becomes the field `err`. */
+export type WriteLine = (fields: object | string, message?: string) => void
+
+/** What {@link createLogger} returns: the part of a pino logger that libraries use. */
+export interface Logger extends Readonly<Record<LogLevel, WriteLine>> {
+  readonly level: LogLevel | 'silent'
+  isLevelEnabled(level: string): boolean
+  /** A logger whose lines have these fields, too. */
+  child(fields: object): Logger
+}
+
 /**
- * A pino logger that never blocks and never throws: lines wait in memory while the reader of a pipe is slow, up to a limit,
- * and beyond it are dropped and counted. pino's own destination would wait for the reader instead, and with it the event loop.
- * Throws `invalid_argument` for options that are not as they should be. Source: `docs/reliability.md` F11.
+ * A logger that writes one JSON object a line, with the fields that pino writes: `level`, `time`, `pid`, `msg`. It never blocks and never throws: lines wait
+ * in memory while the reader of a pipe is slow, up to a limit, and beyond it are dropped and counted. Throws `invalid_argument` for options that
+ * are not as they should be. Source: `docs/reliability.md` F11.
  */
 export function createLogger(options: LoggerOptions): Logger {
   assertOptions('createLogger', options, loggerRules, { required: ['clock'] })
   const { clock, stream = process.stderr, level = 'info', maxWaitingBytes = 1_048_576 } = options
-  const timestamp = () => `,"time":${clock.now()}`
-  return pino({ level, timestamp, base: { pid: process.pid } }, new BoundedSink(stream, maxWaitingBytes))
+  const sink = new BoundedSink(stream, maxWaitingBytes)
+  return new LineWriter({ clock, level, sink }, { pid: process.pid })
 }
 
 const loggerRules: Rules<LoggerOptions> = {
   clock: hasAll('a clock with the method now', 'now'),
   stream: hasAll('a stream that can be written to', 'write', 'on', 'listeners'),
-  level: isOneOf([...Object.keys(pino.levels.values), 'silent']),
+  level: isOneOf([...(Object.keys(levels) as LogLevel[]), 'silent']),
   // May be Infinity.
   maxWaitingBytes: ['a number of bytes, 0 or more', (value) => isAmount(value) || value === Infinity],
 }
@@ -37,47 +54,56 @@ const loggerRules: Rules<LoggerOptions> = {
 /** The lines that a logger of {@link createLogger}, or a child of it, has dropped; 0 for any other. */
 export function droppedLines(logger: object | undefined): number {
   try {
-    const sink = (logger as Readonly<Record<symbol, unknown>> | undefined)?.[symbols.streamSym]
-    return sink instanceof BoundedSink ? sink.dropped : 0
+    return logger instanceof LineWriter ? logger.dropped : 0
   } catch {
-    // Nothing, or what cannot be looked at.
+    // What cannot be looked at.
     return 0
   }
 }
 
-/**
- * What a stream has accepted and not yet written is bounded here: a pipe's stream takes everything, so the event loop never
- * waits for the reader.
- */
-class BoundedSink {
-  readonly #stream: Writable
-  readonly #maxWaitingBytes: number
-  /** Lines. */
-  dropped = 0
-
-  constructor(stream: Writable, maxWaitingBytes: number) {
-    this.#stream = stream
-    this.#maxWaitingBytes = maxWaitingBytes
-    if (!stream.listeners('error').includes(ignore)) stream.on('error', ignore)
-  }
-
-  write(line: string): void {
-    const stream = this.#stream
-    if (!stream.writable || stream.writableLength + line.length > this.#maxWaitingBytes) {
-      this.dropped += 1
-      return
-    }
-    try {
-      stream.write(line, this.#written)
-    } catch {
-      this.dropped += 1
-    }
-  }
-
-  readonly #written = (error: Error | null | undefined): void => {
-    if (error) this.dropped += 1
-  }
+interface Writing {
+  readonly clock: Clock
+  readonly level: LogLevel | 'silent'
+  readonly sink: BoundedSink
 }
 
-/** A reader who went away (EPIPE) must not bring the process down; the lines are counted where they are written. */
-function ignore(): void {}
+class LineWriter implements Logger {
+  readonly #writing: Writing
+  readonly #bindings: Bindings
+  readonly trace = this.#writerOf('trace')
+  readonly debug = this.#writerOf('debug')
+  readonly info = this.#writerOf('info')
+  readonly warn = this.#writerOf('warn')
+  readonly error = this.#writerOf('error')
+  readonly fatal = this.#writerOf('fatal')
+
+  constructor(writing: Writing, bindings: Bindings) {
+    this.#writing = writing
+    this.#bindings = bindings
+  }
+
+  get level(): LogLevel | 'silent' {
+    return this.#writing.level
+  }
+
+  get dropped(): number {
+    return this.#writing.sink.dropped
+  }
+
+  isLevelEnabled(level: string): boolean {
+    const least = this.#writing.level
+    return least !== 'silent' && (levels[level as LogLevel] ?? Number.NaN) >= levels[least]
+  }
+
+  child(fields: object): Logger {
+    return new LineWriter(this.#writing, { ...this.#bindings, ...fields })
+  }
+
+  #writerOf(level: LogLevel): WriteLine {
+    return (fields, message) => {
+      if (!this.isLevelEnabled(level)) return
+      const { clock, sink } = this.#writing
+      sink.write(lineOf({ level: levels[level], time: clock.now() }, this.#bindings, fields, message))
+    }
+  }
+}

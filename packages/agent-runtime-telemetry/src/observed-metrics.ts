@@ -2,16 +2,10 @@ import type { BatchObservableResult, Meter, Observable } from '@opentelemetry/ap
 import { lanes, type Timers } from '@ku0/agent-runtime-core'
 import { BoundedLabels } from './bounded-labels.ts'
 import { attributes as a } from './catalogue.ts'
+import type { Dropped } from './dropped.ts'
 import type { Instruments } from './instruments.ts'
 import type { TelemetrySource } from './source.ts'
 import { within } from './within.ts'
-
-/** How much telemetry has given up, by signal. Source: `docs/reliability.md` F11. */
-export interface Dropped {
-  readonly metrics: number
-  readonly traces: number
-  readonly logs: number
-}
 
 /** The metrics that are asked for when they are collected, not recorded when something happens. Source: `docs/semantics.md 16.1`. */
 export function observe(

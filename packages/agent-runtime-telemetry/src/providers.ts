@@ -1,41 +1,48 @@
-import {
-  createNoopMeter,
-  metrics,
-  ProxyTracer,
-  trace,
-  type Meter,
-  type MeterProvider,
-  type Tracer,
-  type TracerProvider,
-} from '@opentelemetry/api'
+import type { Meter, Tracer } from '@opentelemetry/api'
 import { SCHEMA_URL, SCOPE } from './catalogue.ts'
+import { apiInUse, installedApi, registeredApi } from './open-telemetry.ts'
+
+/** A `MeterProvider` of OpenTelemetry. */
+export interface GivenMeterProvider {
+  getMeter(name: string, version?: string, options?: { schemaUrl?: string }): object
+}
+
+/** A `TracerProvider` of OpenTelemetry. */
+export interface GivenTracerProvider {
+  getTracer(name: string, version?: string, options?: { schemaUrl?: string }): object
+}
 
 /**
  * The meter of the given or the globally registered provider; undefined when it records nothing: no SDK is registered, or
  * it was shut down. Without a provider the API hands out one shared no-op meter, and so does an SDK after its end.
  */
-export function registeredMeter(given?: MeterProvider): Meter | undefined {
-  const meter = (given ?? metrics.getMeterProvider()).getMeter(SCOPE, undefined, { schemaUrl: SCHEMA_URL })
-  return meter === createNoopMeter() ? undefined : meter
+export function registeredMeter(given?: GivenMeterProvider): Meter | undefined {
+  const api = given === undefined ? apiInUse() : installedApi()
+  if (api === undefined) return undefined
+  const provider = given ?? api.metrics.getMeterProvider()
+  const meter = provider.getMeter(SCOPE, undefined, { schemaUrl: SCHEMA_URL })
+  return meter === api.createNoopMeter() ? undefined : (meter as Meter)
 }
 
 /**
  * The tracer of the given or the globally registered provider; undefined when no SDK is registered: the API's own provider
  * then hands out a proxy that waits for one, and a registered SDK's tracers otherwise.
  */
-export function registeredTracer(given?: TracerProvider): Tracer | undefined {
-  const tracer = (given ?? trace.getTracerProvider()).getTracer(SCOPE, undefined, { schemaUrl: SCHEMA_URL })
-  return tracer instanceof ProxyTracer ? undefined : tracer
+export function registeredTracer(given?: GivenTracerProvider): Tracer | undefined {
+  const api = given === undefined ? apiInUse() : installedApi()
+  if (api === undefined) return undefined
+  const provider = given ?? api.trace.getTracerProvider()
+  const tracer = provider.getTracer(SCOPE, undefined, { schemaUrl: SCHEMA_URL })
+  return tracer instanceof api.ProxyTracer ? undefined : (tracer as Tracer)
 }
 
-/** Where every copy of the API of this major version keeps what is registered. */
-const sharedKey = Symbol.for('opentelemetry.js.api.1')
-
-/** A provider that the application has registered, through a copy of the API that this one cannot read. */
+/** A provider that the application has registered, and that the runtime cannot read. */
 export interface UnreadableGlobal {
-  /** The version of that copy. */
+  /** The version of the copy of the API that it was registered with. */
   readonly version: string
   readonly signals: readonly ('metrics' | 'traces')[]
+  /** Whether the runtime has a copy of its own, which is another one; without it there is none that it finds. */
+  readonly hasCopy: boolean
 }
 
 /**
@@ -43,22 +50,17 @@ export interface UnreadableGlobal {
  * their global through a symbol, and a copy refuses without a word what an older minor version has registered.
  */
 export function unreadableGlobal(): UnreadableGlobal | undefined {
-  // oxlint-disable-next-line no-restricted-properties -- the API's own global, which it shows in no other way
-  const shared = (globalThis as Readonly<Record<symbol, SharedApi | undefined>>)[sharedKey]
+  const shared = registeredApi()
   if (shared === undefined) return undefined
+  const api = installedApi()
   const signals = [
-    ...(shared.metrics !== undefined && shared.metrics !== metrics.getMeterProvider()
+    ...(shared.metrics !== undefined && shared.metrics !== api?.metrics.getMeterProvider()
       ? (['metrics'] as const)
       : []),
-    ...(shared.trace !== undefined && shared.trace !== trace.getTracerProvider()
+    ...(shared.trace !== undefined && shared.trace !== api?.trace.getTracerProvider()
       ? (['traces'] as const)
       : []),
   ]
-  return signals.length === 0 ? undefined : { version: String(shared.version), signals }
-}
-
-interface SharedApi {
-  readonly version?: unknown
-  readonly metrics?: unknown
-  readonly trace?: unknown
+  if (signals.length === 0) return undefined
+  return { version: String(shared.version), signals, hasCopy: api !== undefined }
 }

@@ -1,23 +1,12 @@
-import {
-  ROOT_CONTEXT,
-  SpanKind,
-  SpanStatusCode,
-  trace,
-  type Attributes,
-  type Context,
-  type HrTime,
-  type Link,
-  type Span,
-  type SpanContext,
-  type Tracer,
-} from '@opentelemetry/api'
+import type { Attributes, Context, HrTime, Link, Span, SpanContext, Tracer } from '@opentelemetry/api'
 import type { EventType } from '@ku0/agent-runtime-core'
 import { BoundedLabels } from './bounded-labels.ts'
 import { attributes as a } from './catalogue.ts'
 import { errorOf, errorType } from './error-of.ts'
 import type { Change, EndedLease, OpenLease, OpenTask } from './open-tasks.ts'
+import { theApi } from './open-telemetry.ts'
 import type { KnownEvent, TraceCarrier } from './source.ts'
-import { readTraceContext } from './trace-context.ts'
+import { readTraceContext } from './stored-context.ts'
 
 /** The types of events that spans are made of. */
 export const traceEvents = [
@@ -70,6 +59,7 @@ export class Traces {
 
   #start(tracer: Tracer, task: OpenTask, lease: OpenLease): void {
     const previous = this.#spans.get(task)?.previous
+    const { ROOT_CONTEXT, SpanKind, trace } = theApi()
     const span = tracer.startSpan(
       task.type === undefined ? 'process' : `process ${this.#types.of(task.type)}`,
       {
@@ -91,7 +81,7 @@ export class Traces {
     const span = tracer.startSpan(
       `step ${this.#steps.of(key)}`,
       {
-        kind: SpanKind.INTERNAL,
+        kind: theApi().SpanKind.INTERNAL,
         startTime: timeOf(Math.max(open.startedAt, event.at - durationMs)),
         attributes: { [a.stepKey.name]: key, [a.stepPosition.name]: position },
       },
@@ -115,7 +105,7 @@ export class Traces {
   #fail(span: Span, type: string, stored: unknown): void {
     const { message } = this.#withMessages ? errorOf(stored) : {}
     span.setAttribute(a.errorType.name, type)
-    span.setStatus({ code: SpanStatusCode.ERROR, ...(message === undefined ? {} : { message }) })
+    span.setStatus({ code: theApi().SpanStatusCode.ERROR, ...(message === undefined ? {} : { message }) })
   }
 }
 

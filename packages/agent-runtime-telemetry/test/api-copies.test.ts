@@ -56,6 +56,18 @@ describe('a provider that the application registered', () => {
     ])
   })
 
+  test('where the runtime finds no copy, cannot be read: one line says so, and what to do', () => {
+    const seen = withCopies('none', current)
+    expect(seen.recording).toMatchObject({ metrics: false, traces: false })
+    expect(seen.lines).toEqual([
+      {
+        signals: ['metrics', 'traces'],
+        apiVersion: expect.any(String) as string,
+        message: expect.stringMatching(/the runtime finds no copy of it; add @opentelemetry\/api/) as string,
+      },
+    ])
+  })
+
   test('with another copy brings no line where the runtime was given providers of its own', () => {
     const key = Symbol.for('opentelemetry.js.api.1')
     const shared = globalThis as unknown as Record<symbol, unknown>

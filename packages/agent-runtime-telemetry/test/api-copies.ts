@@ -1,6 +1,8 @@
 // A program with two copies of the OpenTelemetry API, as an installation may have them: one that telemetry imports, and one that
 // the application and its SDK import. Prints which metrics one task gave, and the lines that were written.
 //
+// Without a copy for telemetry (`none`) it is installed for the application only.
+//
 //   node api-copies.ts TELEMETRYS_COPY APPLICATIONS_COPY
 import { registerHooks } from 'node:module'
 
@@ -9,6 +11,7 @@ registerHooks({
   resolve(specifier, context, next) {
     if (specifier !== '@opentelemetry/api') return next(specifier, context)
     const isOurs = context.parentURL?.startsWith(new URL('../src', import.meta.url).href) === true
+    if (isOurs && ours === 'none') throw new Error('not installed')
     return next(isOurs ? ours : theirs, { ...context, parentURL: import.meta.url })
   },
 })

@@ -36,6 +36,56 @@ describe('standard error is a pipe', () => {
   })
 })
 
+test('a line is what pino writes for the same call', () => {
+  const written: string[] = []
+  const stream = new Writable({
+    write(chunk, _encoding, done) {
+      written.push(String(chunk))
+      done()
+    },
+  })
+  const timestamp = () => `,"time":${clock.now()}`
+  const theirs = pino({ level: 'debug', timestamp, base: { pid: process.pid } }, stream)
+  const ours = createLogger({ clock, stream, level: 'debug' })
+  const failure = Object.assign(new TypeError('it broke'), { code: 'E_BROKEN' })
+  for (const logger of [ours, theirs]) {
+    logger.info('ready')
+    logger.warn({ taskId: 'a', n: 1, none: undefined, list: [1, 'x'] }, 'with fields')
+    logger.error(failure)
+    logger.error({ err: failure }, 'with an error')
+    logger.child({ component: 'store' }).debug({ text: 'two\nlines' }, 'of a child')
+    logger.trace('below the level')
+  }
+  const lines = written.map((line) => JSON.parse(line) as unknown)
+  expect(lines).toHaveLength(10)
+  expect(lines.slice(0, 5)).toEqual(lines.slice(5))
+  expect([ours.isLevelEnabled('debug'), ours.isLevelEnabled('trace')]).toEqual([true, false])
+})
+
+test('a value that JSON cannot hold costs no line', () => {
+  const written: string[] = []
+  const stream = new Writable({
+    write(chunk, _encoding, done) {
+      written.push(String(chunk))
+      done()
+    },
+  })
+  const circle: Record<string, unknown> = { size: 1n }
+  circle['self'] = circle
+  const thrower = {
+    get field(): unknown {
+      throw new Error('unreadable')
+    },
+  }
+  const logger = createLogger({ clock, stream })
+  logger.info({ size: 2n, circle, thrower }, 'still there')
+  logger.info(thrower, 'and this one')
+  expect(written.map((line) => JSON.parse(line) as unknown)).toMatchObject([
+    { msg: 'still there', size: '2' },
+    { msg: 'and this one', field: '[unreadable]' },
+  ])
+})
+
 test('what waits for a slow reader is bounded, and what comes after it is written', () => {
   const written: string[] = []
   let release = () => {}

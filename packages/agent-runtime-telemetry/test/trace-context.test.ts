@@ -1,7 +1,7 @@
 import { context, createTraceState, ROOT_CONTEXT, trace } from '@opentelemetry/api'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { captureTraceContext } from '../src/index.ts'
-import { readTraceContext } from '../src/trace-context.ts'
+import { readTraceContext } from '../src/stored-context.ts'
 import { AsyncContexts } from './async-contexts.ts'
 import { Sdk } from './sdk.ts'
 

@@ -1,5 +1,7 @@
 import {
   ConfigError,
+  defaultConfig,
+  wholeConfig,
   type ConfigProblem,
   type ConfigWarning,
   describeError,
@@ -16,7 +18,6 @@ import {
   type Rules,
   wholeNumber,
 } from '@ku0/agent-runtime-core'
-import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import type { TaskDefinition } from './api/task-definition.ts'
 import type { WorkerSpec } from './api/worker.ts'
 import { evaluationProblems } from './client/evaluation-settings.ts'
@@ -48,7 +49,7 @@ export interface CheckedOptions<Options extends StoreOptions, Type> {
 export function readRuntimeOptions(
   given: unknown,
   assertUrl: (url: string) => void,
-): CheckedOptions<RuntimeOptions, TaskDefinition> {
+): Promise<CheckedOptions<RuntimeOptions, TaskDefinition>> {
   return readRunningOptions<RuntimeOptions>(given, runtimeRules, 0, assertUrl)
 }
 
@@ -56,15 +57,15 @@ export function readRuntimeOptions(
 export function readWorkerOptions(
   given: unknown,
   assertUrl: (url: string) => void,
-): CheckedOptions<WorkerProcessOptions, TaskDefinition> {
+): Promise<CheckedOptions<WorkerProcessOptions, TaskDefinition>> {
   return readRunningOptions<WorkerProcessOptions>(given, workerProcessRules, 1, assertUrl)
 }
 
 /** The same for the options of a client. */
-export function readClientOptions(
+export async function readClientOptions(
   given: unknown,
   assertUrl: (url: string) => void,
-): CheckedOptions<ClientOptions, TaskTerms> {
+): Promise<CheckedOptions<ClientOptions, TaskTerms>> {
   assertRecord(given, '{ store }')
   const options = given as unknown as ClientOptions
   const problems = [
@@ -73,17 +74,17 @@ export function readClientOptions(
     ...evaluationProblems(options.evaluation),
   ]
   const types = readTypes(options.tasks, 'what defineContract or defineTask returns', taskTermsOf, problems)
-  const parsed = readConfig(options.config, problems)
+  const parsed = await readConfig(options.config, problems)
   if (parsed === undefined || problems.length > 0) throw new ConfigError(problems)
   return { options, ...parsed, types }
 }
 
-function readRunningOptions<Options extends WorkerProcessOptions>(
+async function readRunningOptions<Options extends WorkerProcessOptions>(
   given: unknown,
   rules: Rules<Options>,
   leastWorkers: 0 | 1,
   assertUrl: (url: string) => void,
-): CheckedOptions<Options, TaskDefinition> {
+): Promise<CheckedOptions<Options, TaskDefinition>> {
   assertRecord(given, '{ store, tasks }')
   const options = given as unknown as Options & Pick<RuntimeOptions, 'evaluation'>
   const { store, tasks, workers, telemetry, evaluation } = options
@@ -98,7 +99,7 @@ function readRunningOptions<Options extends WorkerProcessOptions>(
   const types = readTypes(tasks, 'what defineTask gives', defined, problems)
   const areAll = !problems.some(({ path }) => path.startsWith('tasks'))
   problems.push(...workerProblems(workers, leastWorkers, areAll ? [...types.keys()] : undefined))
-  const parsed = readConfig(options.config, problems)
+  const parsed = await readConfig(options.config, problems)
   if (parsed === undefined || problems.length > 0) throw new ConfigError(problems)
   return {
     options,
@@ -261,7 +262,11 @@ function workerProblems(given: unknown, least: 0 | 1, types: readonly string[] |
   return problemsIn(given, rules, { path: 'workers.', familiar: familiarToWorkers })
 }
 
-function readConfig(given: unknown, problems: ConfigProblem[]) {
+/** Settings are looked at by the schemas, which are loaded only where there are any. */
+async function readConfig(given: unknown, problems: ConfigProblem[]) {
+  const whole = wholeConfig(given)
+  if (whole === defaultConfig) return { config: whole, warnings: [] }
+  const { parseExecutionConfig } = await import('@ku0/agent-runtime-core/schemas')
   try {
     return parseExecutionConfig(given)
   } catch (error) {

@@ -15,7 +15,7 @@ import type { ClientOptions } from './options.ts'
  * when the store cannot be opened; nothing is left open then.
  */
 export async function createClient(given: ClientOptions): Promise<Client> {
-  const checked = readClientOptions(given, parseStoreUrl)
+  const checked = await readClientOptions(given, parseStoreUrl)
   return onStore(checked, async (store) => (await loaded()).composeClient(checked, store))
 }
 

@@ -9,7 +9,7 @@ import type { RuntimeOptions } from './options.ts'
  * opened; nothing is left open then.
  */
 export async function createRuntime(given: RuntimeOptions): Promise<Runtime> {
-  const checked = readRuntimeOptions(given, parseStoreUrl)
+  const checked = await readRuntimeOptions(given, parseStoreUrl)
   return onStore(checked, async (store) => (await loaded()).composeRuntime(checked, store))
 }
 

@@ -12,7 +12,7 @@ import type { WorkerProcessOptions } from './options.ts'
  * Throws as `createRuntime` does.
  */
 export async function createWorker(given: WorkerProcessOptions): Promise<Worker> {
-  const checked = readWorkerOptions(given, parseStoreUrl)
+  const checked = await readWorkerOptions(given, parseStoreUrl)
   return onStore(checked, async (store) => (await loaded()).composeWorker(checked, store))
 }
 

@@ -3,20 +3,30 @@ import { expect, test } from 'vitest'
 
 // The time that a process needs to come back after a crash is mostly the time to load its modules. Source: `docs/decisions/0014-the-store-starts-first.md`.
 
-test('importing the runtime loads neither the engine of the store nor what createRuntime loads beside it', () => {
-  const modules = loadedBy(`await import('@ku0/agent-runtime')`)
-  expect(modules).toContain('agent-runtime/src/create-runtime.ts')
-  expect(modules.filter(isLate)).toEqual([])
-})
-
-test('a process whose store has a thread never loads the engine into its own', () => {
-  const modules = loadedBy(
+test('importing the runtime loads neither the store nor what createRuntime loads beside it', () => {
+  const [imported = [], started = []] = stagesOf(
     `const { createRuntime } = await import('@ku0/agent-runtime')
+     seen.push(undefined)
      const runtime = await createRuntime({ store: 'sqlite::memory:', tasks: [], workers: 0, logger: false })
      await runtime.stop()`,
   )
-  expect(modules).toContain('agent-runtime/src/store-runtime.ts')
-  expect(modules.filter(isEngine)).toEqual([])
+  expect(imported).toContain('agent-runtime/src/create-runtime.ts')
+  expect(imported.filter(isLate)).toEqual([])
+  // The store's thread has the engine, and a program without settings and SDK needs neither schemas nor OpenTelemetry.
+  expect(started).toContain('agent-runtime/src/store-runtime.ts')
+  expect(started.filter((module) => isEngine(module) || isOnDemand(module))).toEqual([])
+})
+
+test('settings load the schemas, and a registered SDK the API of OpenTelemetry', () => {
+  const modules = loadedBy(
+    `const { createRuntime } = await import('@ku0/agent-runtime')
+     globalThis[Symbol.for('opentelemetry.js.api.1')] = { version: '1.9.0' }
+     const config = { leaseTtlMs: 20_000 }
+     const runtime = await createRuntime({ store: 'sqlite::memory:', tasks: [], workers: 0, logger: false, config })
+     await runtime.stop()`,
+  )
+  expect(modules.filter(isOnDemand).some((module) => module.includes('zod'))).toBe(true)
+  expect(modules.filter(isOnDemand).some((module) => module.includes('opentelemetry'))).toBe(true)
 })
 
 test('a client loads neither handlers nor what runs them', () => {
@@ -58,17 +68,26 @@ function runsHandlers(module: string): boolean {
   )
 }
 
+/** What is loaded only where it is used: the schemas with settings, the API of OpenTelemetry with an SDK. */
+function isOnDemand(module: string): boolean {
+  return /zod|agent-runtime-core\/src\/.*schema|opentelemetry|pino/.test(module)
+}
+
 function isLate(module: string): boolean {
   return (
     isEngine(module) ||
-    /agent-runtime-telemetry|agent-runtime\/src\/(store-runtime|client\/client|worker\/)|opentelemetry|pino/.test(
-      module,
-    )
+    isOnDemand(module) ||
+    /agent-runtime-telemetry|agent-runtime\/src\/(store-runtime|client\/client|worker\/)/.test(module)
   )
 }
 
 /** The modules that a program loads into its main thread, by their path below `packages` or `node_modules`. */
-function loadedBy(program: string, cwd = new URL('..', import.meta.url)): string[] {
+function loadedBy(program: string, cwd?: URL): string[] {
+  return stagesOf(program, cwd).flat()
+}
+
+/** The same, divided where the program pushes `undefined` to `seen`. */
+function stagesOf(program: string, cwd = new URL('..', import.meta.url)): string[][] {
   const watched = `
     import { registerHooks } from 'node:module'
     const seen = []
@@ -85,5 +104,10 @@ function loadedBy(program: string, cwd = new URL('..', import.meta.url)): string
     cwd,
     encoding: 'utf8',
   })
-  return (JSON.parse(told) as string[]).map((url) => url.replace(/^.*\/(packages|node_modules)\//, ''))
+  const stages: string[][] = [[]]
+  for (const url of JSON.parse(told) as (string | null)[]) {
+    if (url === null) stages.push([])
+    else stages.at(-1)?.push(url.replace(/^.*\/(packages|node_modules)\//, ''))
+  }
+  return stages
 }

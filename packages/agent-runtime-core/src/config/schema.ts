@@ -5,6 +5,7 @@ import { QuotaConfig, QuotaLimit } from '../quota/schema.ts'
 import { amount, count, duration, wholeNumber } from './setting-schema.ts'
 import { SharesConfig } from '../share/schema.ts'
 import { suggestionFor } from '../check/suggestion.ts'
+import { markWhole } from './whole-config.ts'
 
 /**
  * How a runtime executes tasks. Durations are ms, sizes bytes of UTF-8. The first seven settings and their
@@ -128,7 +129,7 @@ export function parseExecutionConfig(input: unknown = {}): {
     // Getters throw, and the traps of proxies.
     throw new ConfigError([{ path: 'the configuration', allowed: 'settings that can be read', given: input }])
   }
-  return { config: result.data, warnings: warningsFor(result.data) }
+  return { config: markWhole(result.data), warnings: warningsFor(result.data) }
 }
 
 /** What the fields say, and the relations between fields that are well in themselves: zod leaves those out when any field is not. */

@@ -1,9 +1,6 @@
 import { z } from 'zod'
-import { MAX_AGENTS, workloadProfiles } from './profile.ts'
+import { MAX_AGENTS, MAX_AMOUNT, workloadProfiles } from './profile.ts'
 import { duration, wholeNumber } from '../config/setting-schema.ts'
-
-/** The largest amount of CPU time or memory that can be set. */
-const MAX_AMOUNT = 9_000_000_000_000_000
 
 /**
  * What is expected of work of a profile (`baseline…`), and how long a lease of it lasts at most, whatever its heartbeats.

@@ -5,6 +5,11 @@ export type { Lane } from './lane-schema.ts'
 /** The lanes, most urgent first. Source: Track AA, Queue Classification. */
 export const lanes = ['interactive', 'normal', 'batch'] as const
 
+/** Whether a value names a lane. */
+export function isLane(value: unknown): value is Lane {
+  return lanes.includes(value as Lane)
+}
+
 /** The rank of a lane in the order of dispatch, 0 first. */
 export const laneRank: Readonly<Record<Lane, number>> = { interactive: 0, normal: 1, batch: 2 }
 

@@ -1,6 +1,6 @@
 /**
  * Every table of a store with its columns, in their order and with what SQLite keeps in them, as the migrations make them; `?` may be null. The one
- * source of the tables' types: a store is held against it when it is opened, queries are built by it, and rows of statements that are kept as text
+ * source of the tables' types: a store is held against it when it is opened, and rows of statements that are kept as text
  * have their types from it.
  */
 export const columns = {
@@ -213,7 +213,7 @@ type NameIn<C> = C extends `${infer Name} ${string}` ? Name : never
 
 export type TableName = keyof typeof columns
 
-/** The tables as Kysely wants them. */
+/** Every table, with the type of each column. */
 export type StoreTables = {
   readonly [T in TableName]: {
     readonly [C in (typeof columns)[T][number] as NameIn<C>]: C extends `${string} ${infer K}`

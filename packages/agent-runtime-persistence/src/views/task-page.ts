@@ -1,33 +1,10 @@
-import { createRequire } from 'node:module'
 import type { TaskFilter } from '@ku0/agent-runtime-core'
 import { laneRank, taskStates } from '@ku0/agent-runtime-core'
-import type { Kysely } from 'kysely'
-import { namesOf, type StoreTables } from '../sqlite/columns.ts'
+import { listed } from '../sqlite/columns.ts'
 
-interface QueryBuilder {
-  readonly builder: Kysely<StoreTables>
-  readonly sql: (typeof import('kysely'))['sql']
-}
-
-let loaded: QueryBuilder | undefined
-
-/**
- * Builds SQL only; the store's own connection runs it. Loaded on first use: a list is rare, and loading takes 100 ms, which
- * every restart would pay twice (once in each thread) before the first task goes on.
- */
-function queryBuilder(): QueryBuilder {
-  if (loaded !== undefined) return loaded
-  const library = createRequire(import.meta.url)('kysely') as typeof import('kysely')
-  const builder = new library.Kysely<StoreTables>({
-    dialect: {
-      createAdapter: () => new library.SqliteAdapter(),
-      createDriver: () => new library.DummyDriver(),
-      createIntrospector: (db) => new library.SqliteIntrospector(db),
-      createQueryCompiler: () => new library.SqliteQueryCompiler(),
-    },
-  })
-  loaded = { builder, sql: library.sql }
-  return loaded
+interface Condition {
+  readonly text: string
+  readonly values: readonly unknown[]
 }
 
 /** The query behind a page of tasks, newest first, among those from `from` up to before `end`. */
@@ -40,47 +17,42 @@ export function compileTaskPage(
   }: { readonly from: number; readonly end: number; readonly parent?: number | undefined },
   limit: number,
 ): { sql: string; parameters: readonly unknown[] } {
-  const { builder, sql } = queryBuilder()
-  let query = builder
-    .selectFrom('task')
-    .select(namesOf('task').map((name) => `task.${name}` as const))
-    .where('task.id', '>=', from)
-    .where('task.id', '<', end)
-    .orderBy('task.id', 'desc')
-    .limit(limit)
-  if (filter.states !== undefined)
-    query = query.where(
+  const conditions: readonly Condition[] = [
+    { text: 'task.id >= ? AND task.id < ?', values: [from, end] },
+    listCondition(
       'task.state',
-      'in',
-      filter.states.map((state) => taskStates.indexOf(state)),
-    )
-  if (parent !== undefined) query = query.where('task.parent', '=', parent)
-  const { types, lanes } = filter
-  if (types !== undefined || lanes !== undefined)
-    query = query.where((where) => {
-      let streams = where.selectFrom('stream').select('stream.id')
-      // A rejected task never queued and has no stream: its event says what it was.
-      let refusals = where
-        .selectFrom('event')
-        .select('event.task')
-        .whereRef('event.task', '=', 'task.id')
-        .where('event.type', '=', 'task.rejected')
-      if (types !== undefined) {
-        streams = streams.where('stream.type', 'in', [...types])
-        refusals = refusals.where(sql`data ->> '$.type'`, 'in', [...types])
-      }
-      if (lanes !== undefined) {
-        streams = streams.where(
-          'stream.lane_rank',
-          'in',
-          lanes.map((lane) => laneRank[lane]),
-        )
-        refusals = refusals.where(sql`data ->> '$.lane'`, 'in', [...lanes])
-      }
-      return where.or([
-        where('task.stream', 'in', streams),
-        where.and([where('task.stream', 'is', null), where.exists(refusals)]),
-      ])
-    })
-  return query.compile()
+      filter.states?.map((state) => taskStates.indexOf(state)),
+    ),
+    ...(parent === undefined ? [] : [{ text: 'task.parent = ?', values: [parent] }]),
+    ...streamConditions(filter),
+  ]
+  const where = conditions.map(({ text }) => text).join(' AND ')
+  return {
+    sql: `SELECT ${listed('task', 'task.')} FROM task WHERE ${where} ORDER BY task.id DESC LIMIT ? + 0`,
+    parameters: [...conditions.flatMap(({ values }) => values), limit],
+  }
+}
+
+/** A task's type and lane are those of its stream. A rejected task never queued and has no stream: its event says what it was. */
+function streamConditions({ types, lanes }: TaskFilter): readonly Condition[] {
+  if (types === undefined && lanes === undefined) return []
+  const ranks = lanes?.map((lane) => laneRank[lane])
+  const streams = all([listCondition('stream.type', types), listCondition('stream.lane_rank', ranks)])
+  const refusals = all([listCondition(`data ->> '$.type'`, types), listCondition(`data ->> '$.lane'`, lanes)])
+  const text = `(task.stream IN (SELECT stream.id FROM stream WHERE ${streams.text}) OR (task.stream IS NULL AND EXISTS (
+    SELECT 1 FROM event WHERE event.task = task.id AND event.type = 'task.rejected' AND ${refusals.text})))`
+  return [{ text, values: [...streams.values, ...refusals.values] }]
+}
+
+/** Whether a column has one of the values; without a list everything does. */
+function listCondition(column: string, values: readonly unknown[] | undefined): Condition {
+  if (values === undefined) return { text: 'true', values: [] }
+  return { text: `${column} IN (${values.map(() => '?').join(', ')})`, values }
+}
+
+function all(conditions: readonly Condition[]): Condition {
+  return {
+    text: conditions.map(({ text }) => text).join(' AND '),
+    values: conditions.flatMap(({ values }) => values),
+  }
 }

@@ -18,9 +18,9 @@ import {
   RuntimeError,
   show,
   type Submission,
+  type Lane,
   withoutUndefined,
 } from '@ku0/agent-runtime-core'
-import { Lane } from '@ku0/agent-runtime-core/schemas'
 import { familiarToSubmission } from '../terms/familiar-names.ts'
 import { submitRules } from '../terms/submit-rules.ts'
 import type { SubmitItem, SubmitOptions } from '../api/submissions.ts'

@@ -6,6 +6,7 @@ import {
   functionRule,
   invalid,
   isName,
+  isOneOf,
   lanes,
   type LeaseNotice,
   limitRule,
@@ -17,7 +18,6 @@ import {
   show,
   type Submission,
 } from '@ku0/agent-runtime-core'
-import { Lane } from '@ku0/agent-runtime-core/schemas'
 import type { LeakedHandler } from '../api/worker.ts'
 import { submitRules } from '../terms/submit-rules.ts'
 import { openReceipt } from '../terms/receipts.ts'
@@ -194,7 +194,7 @@ const startRules: Rules<StartTaskOptions> = {
   timeout: limitRule,
   abortController: controllerRule,
   measure: functionRule,
-  lane: [lanes.join(' | '), (value) => Lane.safeParse(value).success],
+  lane: isOneOf(lanes),
   taskId: nameRule,
   labels: submitRules.labels,
 }

@@ -17,10 +17,11 @@ import {
   show,
   type Submission,
   type SwarmRecord,
+  type SwarmTerms,
+  isWithinOne,
   wholeNumber,
   withoutUndefined,
 } from '@ku0/agent-runtime-core'
-import { SwarmTerms } from '@ku0/agent-runtime-core/schemas'
 import type { Submissions } from '../client/submissions.ts'
 import { submitRules } from '../terms/submit-rules.ts'
 import { openReceipt } from '../terms/receipts.ts'
@@ -166,7 +167,7 @@ const swarmRules: Rules<SwarmOptions> = {
   name: nameRule,
   maxAgents: wholeNumber(1, MAX_AGENTS),
   sharedBudget: [`an object of ${Object.keys(budgetRules).join(', ')}`, isRecord],
-  threshold: ['a number above 0, at most 1', (value) => SwarmTerms.shape.threshold.safeParse(value).success],
+  threshold: ['a number above 0, at most 1', (value) => isWithinOne(value) && value > 0],
 }
 const agentRules = {
   lane: submitRules.lane,

@@ -9,6 +9,7 @@ import {
   invalid,
   isName,
   isRecord,
+  isLane,
   lanes,
   listOf,
   namesRule,
@@ -20,7 +21,6 @@ import {
   taskStates,
   wholeNumber,
 } from '@ku0/agent-runtime-core'
-import { Lane } from '@ku0/agent-runtime-core/schemas'
 import type { Receipt } from '../api/receipts.ts'
 import type { LeaseObserver } from '../api/leases.ts'
 import type {
@@ -93,13 +93,13 @@ const openStates: readonly unknown[] = ['queued', 'running', 'waiting']
 export const cancelFilterRules: Rules<CancelFilter> = {
   states: listOf(`a list of ${openStates.join(', ')}`, (state) => openStates.includes(state)),
   types: namesRule,
-  lanes: listOf(`a list of ${lanes.join(', ')}`, (lane) => Lane.safeParse(lane).success),
+  lanes: listOf(`a list of ${lanes.join(', ')}`, isLane),
   parent: ['a task id', isName],
 }
 const listRules: Rules<ListFilter> = {
   states: listOf(`a list of ${taskStates.join(', ')}`, (state) => stateNames.has(state)),
   types: namesRule,
-  lanes: listOf(`a list of ${lanes.join(', ')}`, (lane) => Lane.safeParse(lane).success),
+  lanes: listOf(`a list of ${lanes.join(', ')}`, isLane),
   parent: ['a task id', isName],
   limit: wholeNumber(1, 1_000),
   cursor: wholeNumber(0, Number.MAX_SAFE_INTEGER),

@@ -1,18 +1,20 @@
 import {
   type ConfigProblem,
+  fits,
   isRecord,
   limitedAmounts,
   problemsIn,
+  profileConfigRules,
   profileConfigs,
   type ProfileTerms,
   type ResourceLimits,
+  resourceLimitRules,
   type Rule,
   softAboveHard,
   suggestionFor,
   type WorkloadProfile,
   workloadProfiles,
 } from '@ku0/agent-runtime-core'
-import { ProfileConfig, ResourceLimit } from '@ku0/agent-runtime-core/schemas'
 import type { ProfileSetting, TaskProfile } from '../api/profiles.ts'
 
 /** What is wrong with a profile, and limits that are given beside it; each path begins with `path`. */
@@ -56,7 +58,7 @@ export function isTaskProfile(value: unknown): value is TaskProfile {
   const { profile, config, limits } = value
   return (
     workloadProfiles.includes(profile as WorkloadProfile) &&
-    ProfileConfig.safeParse(config).success &&
+    fits(config, profileConfigRules) &&
     limitProblems(limits, '').length === 0
   )
 }
@@ -69,7 +71,7 @@ const limitsRules = { soft: anything, hard: anything }
 
 function nameProblems(given: unknown, path: string, config?: unknown): ConfigProblem[] {
   if (given === 'CUSTOM' && config === undefined) {
-    const fields = Object.keys(ProfileConfig.shape).join(', ')
+    const fields = Object.keys(profileConfigRules).join(', ')
     const allowed = `'CUSTOM' with a config: { profile: 'CUSTOM', config: { ${fields} } }`
     return [{ path, allowed, given }]
   }
@@ -81,10 +83,10 @@ function nameProblems(given: unknown, path: string, config?: unknown): ConfigPro
 
 function configProblems(given: unknown, path: string): ConfigProblem[] {
   if (!isRecord(given))
-    return [{ path, allowed: `an object of ${Object.keys(ProfileConfig.shape).join(', ')}`, given }]
-  return problemsIn(given, rulesOf(ProfileConfig.shape), {
+    return [{ path, allowed: `an object of ${Object.keys(profileConfigRules).join(', ')}`, given }]
+  return problemsIn(given, profileConfigRules, {
     path: `${path}.`,
-    required: Object.keys(ProfileConfig.shape),
+    required: Object.keys(profileConfigRules),
   })
 }
 
@@ -96,8 +98,7 @@ export function limitProblems(given: unknown, path: string): ConfigProblem[] {
   for (const kind of ['soft', 'hard'] as const) {
     const own = given[kind]
     if (own === undefined) continue
-    if (isRecord(own))
-      problems.push(...problemsIn(own, rulesOf(ResourceLimit.shape), { path: `${path}.${kind}.` }))
+    if (isRecord(own)) problems.push(...problemsIn(own, resourceLimitRules, { path: `${path}.${kind}.` }))
     else
       problems.push({
         path: `${path}.${kind}`,
@@ -112,24 +113,4 @@ export function limitProblems(given: unknown, path: string): ConfigProblem[] {
     allowed: `at most the hard limit, ${limits.hard?.[name]}`,
     given: limits.soft?.[name],
   }))
-}
-
-/** What a schema of core's allows, in its own words. */
-function rulesOf(
-  shape: Readonly<
-    Record<
-      string,
-      { safeParse(value: unknown): { success: boolean; error?: { issues: { message: string }[] } } }
-    >
-  >,
-): Readonly<Record<string, Rule>> {
-  return Object.fromEntries(
-    Object.entries(shape).map(([name, schema]) => [
-      name,
-      [
-        schema.safeParse('?').error?.issues[0]?.message ?? '',
-        (value: unknown) => schema.safeParse(value).success,
-      ] as const,
-    ]),
-  )
 }

@@ -2,18 +2,18 @@ import {
   isAmount,
   isName,
   isRecord,
+  isOneOf,
   lanes,
   limitRule,
   nameRule,
   namesRule,
   type Rules,
 } from '@ku0/agent-runtime-core'
-import { Lane } from '@ku0/agent-runtime-core/schemas'
 import type { SubmitOptions } from '../api/submissions.ts'
 
 /** What each option has to be. */
 export const submitRules: Rules<SubmitOptions> = {
-  lane: [lanes.join(' | '), (value) => Lane.safeParse(value).success],
+  lane: isOneOf(lanes),
   taskId: nameRule,
   idempotencyKey: nameRule,
   client: nameRule,

@@ -17,7 +17,6 @@ import {
   type Rule,
   type Rules,
 } from '@ku0/agent-runtime-core'
-import { Lane } from '@ku0/agent-runtime-core/schemas'
 import type { ResultOf, TaskDefinition } from '../api/task-definition.ts'
 import type { TaskContract, TaskDefinitionOptions } from '../api/task-type.ts'
 import { familiarToTask } from './familiar-names.ts'
@@ -158,7 +157,7 @@ const definitionRules: Rules<TaskDefinitionOptions<string, Schema, Schema | unde
   type: typeName,
   input: ['a schema, such as z.object({ … })', isSchema],
   output: ['a schema', isSchema],
-  lane: [lanes.join(' | '), (value) => Lane.safeParse(value).success],
+  lane: isOneOf(lanes),
   timeoutMs: limitRule,
   // What is wrong with them is found by profileProblems.
   profile: ['', () => true],

@@ -67,7 +67,7 @@ export class TestProcess {
         environment,
       }
       // In one go: what loads in between takes turns in which the store would begin alone.
-      const runtime = await composeRuntime(readRuntimeOptions(runtimeOptions, parseStoreUrl), store)
+      const runtime = await composeRuntime(await readRuntimeOptions(runtimeOptions, parseStoreUrl), store)
       return new TestProcess(runtime, store, life, timers, storeTimers)
     } catch (error) {
       await inner.close()

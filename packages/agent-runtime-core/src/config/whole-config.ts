@@ -1,0 +1,55 @@
+import type { ExecutionConfig } from './schema.ts'
+
+/**
+ * The configuration of a program that sets nothing. It stands here beside the defaults of the schema, so that such a program loads no schemas; a test
+ * holds that both are the same.
+ */
+export const defaultConfig: ExecutionConfig = Object.freeze({
+  leaseTtlMs: 30_000,
+  heartbeatIntervalMs: 5_000,
+  schedulerTickMs: 100,
+  maxInFlightPerWorker: 4,
+  queueDepthLimit: 1_000,
+  batchBackpressureThreshold: 500,
+  maxDelayed: 100_000,
+  maxRejectedKept: 10_000,
+  maxCrashes: 5,
+  maxStallMs: 600_000,
+  drainGraceMs: 30_000,
+  abortGraceMs: 30_000,
+  cleanupTimeoutMs: 10_000,
+  killGraceMs: 5_000,
+  maxInlineBytes: 262_144,
+  maxPayloadBytes: 1_048_576,
+  presenceTtlMs: 90_000,
+  maxWaits: 1_000,
+  maxBackOffs: 10_000,
+  maxSignals: 1_000,
+  maxSchedules: 10_000,
+  maxCatchUp: 100,
+  maxEvaluationsKept: 1_000,
+  maxEvaluatedAgents: 10_000,
+  maxChildren: 10_000,
+  presenceIntervalMs: 30_000,
+  circuitScarLimit: 1,
+  circuitOpenMs: 30_000,
+  scarFactor: 5,
+  preemption: false,
+  maxClients: 100_000,
+})
+
+const whole = new WeakSet<object>([defaultConfig])
+
+/** The whole configuration that a value stands for without a look at its settings: none given, or one that was read before. */
+export function wholeConfig(given: unknown): ExecutionConfig | undefined {
+  if (given === undefined) return defaultConfig
+  return typeof given === 'object' && given !== null && whole.has(given)
+    ? (given as ExecutionConfig)
+    : undefined
+}
+
+/** Remembers a configuration in which nothing is wrong and nothing is missing. */
+export function markWhole(config: ExecutionConfig): ExecutionConfig {
+  whole.add(config)
+  return config
+}
