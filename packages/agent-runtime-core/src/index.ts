@@ -370,7 +370,7 @@ export {
   type Timers,
 } from './config/environment.ts'
 export type { ConfigWarning, ExecutionConfig, ExecutionConfigInput } from './config/schema.ts'
-export { defaultConfig, wholeConfig } from './config/whole-config.ts'
+export { defaultConfig, settingNames, wholeConfig } from './config/whole-config.ts'
 export type { AcceptedLoss, DataLoss } from './store/data-loss.ts'
 export type {
   CanceledBy,

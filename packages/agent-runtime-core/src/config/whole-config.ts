@@ -38,6 +38,14 @@ export const defaultConfig: ExecutionConfig = Object.freeze({
   maxClients: 100_000,
 })
 
+/** The names of all settings, those that have no default included. */
+export const settingNames: readonly string[] = [
+  ...Object.keys(defaultConfig),
+  'quotaConfig',
+  'shares',
+  'agingMs',
+]
+
 const whole = new WeakSet<object>([defaultConfig])
 
 /** The whole configuration that a value stands for without a look at its settings: none given, or one that was read before. */

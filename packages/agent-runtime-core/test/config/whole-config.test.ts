@@ -1,12 +1,19 @@
 import { expect, test } from 'vitest'
-import { defaultConfig, profileConfigRules, resourceLimitRules, wholeConfig } from '../../src/index.ts'
-import { parseExecutionConfig, ProfileConfig, ResourceLimit } from '../../src/schemas.ts'
+import {
+  defaultConfig,
+  profileConfigRules,
+  resourceLimitRules,
+  settingNames,
+  wholeConfig,
+} from '../../src/index.ts'
+import { ExecutionConfig, parseExecutionConfig, ProfileConfig, ResourceLimit } from '../../src/schemas.ts'
 
 test('what a program without settings gets is what the schema gives where nothing is set', () => {
   const { config } = parseExecutionConfig()
   expect(config).toEqual(defaultConfig)
   expect(Object.keys(config)).toEqual(Object.keys(defaultConfig))
   expect(Object.isFrozen(defaultConfig)).toBe(true)
+  expect([...settingNames].toSorted()).toEqual(Object.keys(ExecutionConfig.unwrap().shape).toSorted())
 })
 
 test('a configuration that was read is not looked at again; what looks like one is', () => {

@@ -1,5 +1,4 @@
-import { type FamiliarNames, textOf } from '@ku0/agent-runtime-core'
-import { ExecutionConfig } from '@ku0/agent-runtime-core/schemas'
+import { type FamiliarNames, settingNames, textOf } from '@ku0/agent-runtime-core'
 
 /** Every name in the list has the same advice. */
 function all(names: string, advice: FamiliarNames[string]): FamiliarNames {
@@ -126,9 +125,7 @@ export const familiarToStep: FamiliarNames = {
 
 /** For createRuntime, createWorker and createClient. The settings stand in `config`. */
 export const familiarToRuntime: FamiliarNames = {
-  ...Object.fromEntries(
-    Object.keys(ExecutionConfig.unwrap().shape).map((name) => [name, `write config: { ${name} }`]),
-  ),
+  ...Object.fromEntries(settingNames.map((name) => [name, `write config: { ${name} }`])),
   ...all(
     'concurrency maxConcurrency maxConcurrent maxConcurrentTasks workerConcurrency maxConcurrentActivityTaskExecutions maxConcurrentWorkflowTaskExecutions',
     (given) =>
