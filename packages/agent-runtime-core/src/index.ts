@@ -190,6 +190,7 @@ export {
   type QuotaLimit,
   type QuotaNames,
 } from './quota/quota.ts'
+export { httpLimitIn } from './quota/http-limit.ts'
 export { MIN_RETRY_AFTER_MS, type RateLimit, RateLimited, rateLimitIn } from './quota/rate-limited.ts'
 export type { RouteRecord } from './route/operations.ts'
 export type { ScheduleFilter } from './schedule/operations.ts'
@@ -348,6 +349,7 @@ export {
   StoreError,
   TaskCanceled,
 } from './error/errors.ts'
+export type { HttpFacts } from './error/http.ts'
 export {
   describeError,
   type ErrorLimits,

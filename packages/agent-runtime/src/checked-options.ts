@@ -181,6 +181,7 @@ const workerProcessRules: Rules<WorkerProcessOptions> = {
     (value) => value === false || isRecord(value),
   ],
   start: flagRule,
+  rateLimited: functionRule,
 }
 
 const runtimeRules: Rules<RuntimeOptions> = { ...workerProcessRules, evaluation: elsewhere }

@@ -31,6 +31,7 @@ export async function composeRuntime(
     types: new KnownTypes(definitions, 'refused'),
     workers: workersOf(checked, store.info.processId, [graphTask.type]),
     evaluation: options.evaluation ?? {},
+    rateLimited: options.rateLimited,
     lifetime: new Lifetime('runtime'),
     log,
     trace,

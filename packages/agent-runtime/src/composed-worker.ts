@@ -25,6 +25,7 @@ export async function composeWorker(
     environment,
     definitions: new Map([...checked.types, [graphTask.type, graphTask]]),
     workers: workersOf(checked, store.info.processId, [graphTask.type]),
+    rateLimited: options.rateLimited,
     lifetime: new Lifetime('worker'),
     log,
     trace,

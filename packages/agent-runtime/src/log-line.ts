@@ -25,13 +25,14 @@ export function lineTo(
 }
 
 function discreet(
-  { name, message, code, stack, cause }: ErrorRecord,
+  { name, message, code, status, stack, cause }: ErrorRecord,
   tells: { readonly messages: boolean; readonly stacks: boolean },
 ): Partial<ErrorRecord> {
   const speaks = tells.messages || isOurs(name, code)
   return {
     name,
     ...(code === undefined ? {} : { code }),
+    ...(status === undefined ? {} : { status }),
     ...(speaks ? { message } : {}),
     // Its first line is the message.
     ...(speaks && tells.stacks && stack !== undefined ? { stack } : {}),

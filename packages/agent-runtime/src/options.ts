@@ -1,6 +1,7 @@
 import type { Environment, ExecutionConfigInput, ExecutionStore } from '@ku0/agent-runtime-core'
 import type { TelemetryOptions } from '@ku0/agent-runtime-telemetry'
 import type { EvaluationSettings } from './api/evaluations.ts'
+import type { RateLimitRule } from './api/rate-limit-rule.ts'
 import type { RuntimeLogger } from './api/logger.ts'
 import type { TaskDefinition } from './api/task-definition.ts'
 import type { TaskType } from './api/task-type.ts'
@@ -53,6 +54,11 @@ export interface WorkerProcessOptions extends StoreOptions {
   /** Whether SIGTERM and SIGINT stop the workers and end the process; false by default. See {@link exitCodes}. */
   readonly signals?: boolean | undefined
   readonly telemetry?: false | TelemetryOptions | undefined
+  /**
+   * Whether an error is a provider's refusal for now, and what it limits. Without it a 429 that says when to come back is one, and a 503
+   * or 529 with `retry-after`. A task type and a step may have their own. Source: `docs/quotas.md`.
+   */
+  readonly rateLimited?: RateLimitRule | undefined
   /** False: the workers wait for {@link Worker.start}. */
   readonly start?: boolean | undefined
 }

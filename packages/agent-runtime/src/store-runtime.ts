@@ -1,6 +1,7 @@
 import type { StoreStats, WorkTelemetry } from '@ku0/agent-runtime-core'
 import type { LeaseObserver, StartTaskOptions, TaskLease } from './api/leases.ts'
 import type { ProfileSetting } from './api/profiles.ts'
+import type { RateLimitRule } from './api/rate-limit-rule.ts'
 import type { Receipt } from './api/receipts.ts'
 import type { ReplayOptions, ReplayReport } from './api/replay.ts'
 import type { RouteOptions, RouteStatus, RouteVerdict } from './api/routes.ts'
@@ -24,6 +25,7 @@ import { LeaseObservers } from './lease/observers.ts'
 export interface RuntimeDeps extends ClientDeps {
   readonly definitions: ReadonlyMap<string, TaskDefinition>
   readonly workers: readonly WorkerSpec[]
+  readonly rateLimited: RateLimitRule | undefined
 }
 
 /** A client and the workers of this process on one store, with the leases that callers hold. */
@@ -48,6 +50,7 @@ export class StoreRuntime extends StoreClient implements Runtime {
       ...shared,
       definitions,
       workers,
+      rateLimited: deps.rateLimited,
       prepareChild: (item, call, parentType) => submissions.prepareChild(item, call, parentType),
     })
     this.#desk = new LeaseDesk({ ...shared, trace, assertTaking: () => lifetime.assertTaking() })

@@ -7,6 +7,7 @@ import {
   type StoreInfo,
   type WorkerStatus,
 } from '@ku0/agent-runtime-core'
+import type { RateLimitRule } from './api/rate-limit-rule.ts'
 import type { RuntimeEvent } from './api/events.ts'
 import type { LeaseObserver } from './api/leases.ts'
 import type { TaskDefinition } from './api/task-definition.ts'
@@ -39,6 +40,7 @@ export interface StoreWorkerDeps {
   readonly environment: Environment
   readonly definitions: ReadonlyMap<string, TaskDefinition>
   readonly workers: readonly WorkerSpec[]
+  readonly rateLimited: RateLimitRule | undefined
   readonly lifetime: Lifetime
   readonly log: LogLine
   readonly trace: () => Readonly<Record<string, string>> | undefined
@@ -85,6 +87,7 @@ export class StoreWorker implements Worker {
       environment,
       definitions,
       workers,
+      rateLimited: deps.rateLimited,
       deadlines: this.#deadlines,
       observers: this.#observers,
       log,

@@ -146,6 +146,7 @@ const step: Blank<StepOptions> = {
   retry: undefined,
   inDoubt: undefined,
   verify: undefined,
+  rateLimited: undefined,
 }
 const approval: Blank<ApprovalOptions> = {
   mode: undefined,

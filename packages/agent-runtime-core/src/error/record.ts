@@ -1,9 +1,10 @@
+import { httpFactsIn, type HttpFacts, restoreHttpFacts } from './http.ts'
 import { isErrorCode, isRetryable } from './codes.ts'
 import { NonRetryableError, RuntimeError } from './errors.ts'
 import { textOf } from '../check/show.ts'
 
 /** A failure as plain data: what is stored, logged and sent. Strings are cut, so its size is bounded. */
-export interface ErrorRecord {
+export interface ErrorRecord extends Partial<HttpFacts> {
   readonly name: string
   readonly message: string
   /** A code of the runtime's list, or the thrower's own (`ENOENT`). */
@@ -33,7 +34,8 @@ export const errorLimits: ErrorLimits = { messageBytes: 16_384, stackBytes: 4_09
  * Describes whatever was thrown. Never throws itself: values that are no errors, getters that throw, revoked
  * proxies, endless messages and circular causes all give a record. An object with a text `message` counts as
  * an error, from whichever realm. Of several `errors` without a cause the first stands for it. `retryable` is
- * the runtime's own word for its codes, and otherwise the error's own boolean property of that name. Source:
+ * the runtime's own word for its codes, and otherwise the error's own boolean property of that name. Of an HTTP client's error the
+ * `status` and the `headers` that matter are kept, never the request, the body or the credentials. Source:
  * `docs/reliability.md` G10.
  */
 export function describeError(error: unknown, limits: Partial<ErrorLimits> = {}): ErrorRecord {
@@ -44,7 +46,7 @@ export function describeError(error: unknown, limits: Partial<ErrorLimits> = {})
  * The error that a record tells of, to be thrown on: with its name, message, code, stack and causes. A code
  * that is not the runtime's becomes `handler_failed` and stays in `details.code`. Its class is
  * {@link RuntimeError}, or {@link NonRetryableError} for that code; the other classes carry data that a record does
- * not.
+ * not. `status` and `headers` stand where they stood in the error that was described.
  */
 export function toRuntimeError(record: ErrorRecord): RuntimeError {
   const code = isErrorCode(record.code) ? record.code : 'handler_failed'
@@ -59,6 +61,9 @@ export function toRuntimeError(record: ErrorRecord): RuntimeError {
     code === 'non_retryable'
       ? new NonRetryableError(record.message, options)
       : new RuntimeError(code, record.message, options)
+  const { status, headers, places } = record
+  if (status !== undefined)
+    restoreHttpFacts(error, { status, ...(headers && { headers }), ...(places && { places }) })
   if (error.name !== record.name) setHidden(error, 'name', record.name)
   setHidden(error, 'stack', record.stack ?? `${record.name}: ${record.message}`)
   return error
@@ -80,6 +85,7 @@ function describe(error: unknown, limits: ErrorLimits, depth: number): ErrorReco
     ...(typeof code === 'string' && code !== '' ? { code: cut(code, 255) } : {}),
     ...(typeof stack === 'string' ? { stack: cut(stack, limits.stackBytes) } : {}),
     ...(retryable === undefined ? {} : { retryable }),
+    ...httpFactsIn(error),
     ...(cause === undefined ? {} : { cause: describe(cause, limits, depth + 1) }),
   }
 }

@@ -101,6 +101,7 @@ export const inputs: Readonly<Record<string, Input>> = {
     holds: (answer: never) => core.toRuntimeError(answer) instanceof core.RuntimeError,
   },
   rateLimitIn: { given: [error], open: core.rateLimitIn },
+  httpLimitIn: { given: [error, number], open: core.httpLimitIn },
   show: { given: [hostile], open: core.show, holds: (answer: string) => answer.length <= 80 },
   textOf: { given: [hostile], open: core.textOf, holds: (answer) => typeof answer === 'string' },
   isReadable: tells([hostile], core.isReadable),

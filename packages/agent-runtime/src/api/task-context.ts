@@ -10,6 +10,7 @@ import type { SubmitOptions } from './submissions.ts'
 import type { TaskId } from './receipts.ts'
 import type { TaskType } from './task-type.ts'
 import type { Heartbeat } from './profiles.ts'
+import type { RateLimitRule } from './rate-limit-rule.ts'
 import type { RetrySetting } from './retry-setting.ts'
 
 /**
@@ -250,6 +251,11 @@ export interface StepOptions {
    * throws {@link StepInDoubt}. All but `retry` cost a commit before the function runs. Source: `docs/semantics.md 7.6`.
    */
   readonly inDoubt?: InDoubtPolicy | undefined
+  /**
+   * Whether an error is a provider's refusal for now, and what it limits. Without it a 429 that says when to come back is one, and a 503
+   * or 529 with `retry-after`. That of the task type by default. Source: `docs/quotas.md`.
+   */
+  readonly rateLimited?: RateLimitRule | undefined
   /** For `inDoubt: 'verify'`: looks whether the effect happened. What it throws counts as a try of the step. */
   readonly verify?:
     | ((step: StepHandle) => InDoubtAnswer<unknown> | PromiseLike<InDoubtAnswer<unknown>>)

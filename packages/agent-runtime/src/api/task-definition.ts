@@ -1,5 +1,6 @@
 import type { BudgetOptions, Lane, OversightMode, RetryPolicy } from '@ku0/agent-runtime-core'
 import type { TaskProfile } from './profiles.ts'
+import type { RateLimitRule } from './rate-limit-rule.ts'
 import type { OutputOf, Schema } from './schema.ts'
 import type { TaskContext } from './task-context.ts'
 import type { ErrorClass, TaskType } from './task-type.ts'
@@ -20,6 +21,7 @@ export interface TaskDefinition<
   readonly budget: BudgetOptions | undefined
   readonly tools: readonly string[] | undefined
   readonly retry: RetryPolicy | undefined
+  readonly rateLimited: RateLimitRule | undefined
   readonly replay: 'by-key' | 'strict'
   readonly errors: readonly ErrorClass[]
   readonly oversight: OversightMode

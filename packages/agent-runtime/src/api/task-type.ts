@@ -1,5 +1,6 @@
 import type { BudgetOptions, Lane, OversightMode, ResourceLimits } from '@ku0/agent-runtime-core'
 import type { ProfileSetting } from './profiles.ts'
+import type { RateLimitRule } from './rate-limit-rule.ts'
 import type { RetrySetting } from './retry-setting.ts'
 import type { InputOf, OutputOf, Schema } from './schema.ts'
 
@@ -68,6 +69,11 @@ export interface TaskDefinitionOptions<
    * steps answer the next try. By default the first failure is final. Source: `docs/semantics.md 7.7`.
    */
   readonly retry?: RetrySetting | undefined
+  /**
+   * Whether an error is a provider's refusal for now, and what it limits. Without it a 429 that says when to come back is one, and a 503
+   * or 529 with `retry-after`. That of the program by default. Source: `docs/quotas.md`.
+   */
+  readonly rateLimited?: RateLimitRule | undefined
   /**
    * Whether a memo answers wherever its key is called (`by-key`, the default), or only at the place where it was recorded: then calls
    * that change places park the task. Not for handlers that call steps side by side. Source: `docs/semantics.md 6.4`.

@@ -12,8 +12,10 @@ import type {
 import type { Heartbeat } from '../api/profiles.ts'
 import type { SubmitItem } from '../api/submissions.ts'
 import type { CleanupHook } from '../api/task-context.ts'
+import type { RateLimitRule } from '../api/rate-limit-rule.ts'
 import type { LogLevel, LogLine } from '../api/logger.ts'
 import type { ReplayWatch } from './pass/replay-watch.ts'
+import type { RateLimits } from './rate-limits.ts'
 import type { UsageTab } from './usage-tab.ts'
 import type { Warden } from './exec/warden.ts'
 
@@ -23,6 +25,7 @@ export interface Host {
   readonly parts: HostParts
   readonly lease: Lease
   readonly usage: UsageTab
+  readonly limits: RateLimits
   /** Nothing is done on behalf of a replay: it is told where the handler comes to. */
   readonly replay: ReplayWatch | undefined
   readonly signal: AbortSignal
@@ -58,6 +61,8 @@ export interface HostParts {
   readonly environment: Environment
   readonly deadlines: { after(delayMs: number, run: () => void): Deadline }
   readonly warden: Warden
+  /** The program's own word on which errors are refusals of a provider. */
+  readonly rateLimited: RateLimitRule | undefined
   /** A submission, checked as far as this process knows its type. Throws `invalid_argument`. */
   readonly prepareChild: (
     item: SubmitItem,

@@ -50,6 +50,7 @@ function mark({ pass, scope, callee }: PatchCaller, key: string): Promise<boolea
     timeoutMs: undefined,
     retry: undefined,
     inDoubt: undefined,
+    rateLimited: undefined,
   }
   const run = new StepRun(pass, scope, facts, () => true)
   run.begin()

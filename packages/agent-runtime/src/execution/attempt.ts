@@ -12,6 +12,7 @@ import type { Heartbeat } from '../api/profiles.ts'
 import type { CleanupHook } from '../api/task-context.ts'
 import type { Dependant, Host } from '../durable/host.ts'
 import type { LogLevel } from '../api/logger.ts'
+import { RateLimits } from '../durable/rate-limits.ts'
 import { UsageTab } from '../durable/usage-tab.ts'
 import { readHeartbeat } from '../terms/heartbeat.ts'
 import type { ProfileWatch } from '../lease/watch.ts'
@@ -70,6 +71,8 @@ export class Attempt implements Host {
   readonly lease: LeaseWriter
   /** What it has used up. */
   readonly usage = new UsageTab()
+  /** Which of its errors are refusals of a provider. */
+  readonly limits = new RateLimits()
 
   readonly #observer: AttemptObserver
   #controller: AbortController | undefined

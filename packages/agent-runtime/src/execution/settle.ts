@@ -4,7 +4,6 @@ import {
   encode,
   type HandlerEnd,
   type Outcome as TaskOutcome,
-  rateLimitIn,
   RuntimeError,
   type Settlement,
 } from '@ku0/agent-runtime-core'
@@ -31,18 +30,21 @@ export function judgeReturn(
       : invalidOutput(definition, describeIssues('output', checked.issues))
   try {
     const checked = check(definition.output, value)
-    return checked instanceof Promise ? checked.then(judge).catch(threw) : judge(checked)
+    return checked instanceof Promise
+      ? checked.then(judge).catch((error: unknown) => threw(attempt, definition, error))
+      : judge(checked)
   } catch (error) {
-    return threw(error)
+    return threw(attempt, definition, error)
   }
 }
 
 /** What a handler threw, as the end of its pass. */
-export function threw(error: unknown): HandlerEnd {
+export function threw(attempt: Attempt, definition: TaskDefinition | undefined, error: unknown): HandlerEnd {
   const waits = waitsBehind(error)
   const told = waits.length === 0 ? {} : { waits }
   const spent = isForWantOfBudget(error) ? ({ spent: true } as const) : {}
-  return { as: 'threw', error: describeError(error), ...told, rateLimit: rateLimitIn(error), ...spent }
+  const rateLimit = attempt.limits.in(attempt, error, definition?.rateLimited)
+  return { as: 'threw', error: describeError(error), ...told, rateLimit, ...spent }
 }
 
 /** Decides what the end makes of the task, and hands it to the store. Nothing waits for the commit. */
@@ -83,7 +85,7 @@ function encoded(attempt: Attempt, value: unknown): HandlerEnd {
     const limit = isCollected(value) ? {} : { maxBytes: maxPayloadBytes }
     return { as: 'returned', output: encode(value, { what, ...limit }) }
   } catch (error) {
-    return threw(error)
+    return threw(attempt, undefined, error)
   }
 }
 

@@ -38,7 +38,7 @@ export function runClaim(attempt: Attempt, definition: TaskDefinition | undefine
 async function unread(attempt: Attempt, definition: TaskDefinition, error: unknown): Promise<void> {
   const fault = await readFault(attempt, error)
   if (attempt.stopped !== undefined) attempt.endHandler(true)
-  else if (fault === undefined) end(attempt, definition, threw(error))
+  else if (fault === undefined) end(attempt, definition, threw(attempt, definition, error))
   else attempt.diverge(divergenceOfFault(fault))
 }
 
@@ -100,7 +100,7 @@ function enter(
   }
   const failed = (error: unknown) => {
     limit?.cancel()
-    end(attempt, definition, threw(error), context)
+    end(attempt, definition, threw(attempt, definition, error), context)
   }
   try {
     const result = insideHandler(attempt, () => definition.handler(context, checked.value as never))
@@ -183,7 +183,7 @@ function leave({ attempt, definition, scope, context }: Run, value: unknown): vo
   if (attempt.stopped !== undefined) return attempt.endHandler(true)
   if (attempt.replay === undefined && context.returned()) return
   const unawaited = unawaitedIn(scope)
-  if (unawaited !== undefined) return end(attempt, definition, threw(unawaited), context)
+  if (unawaited !== undefined) return end(attempt, definition, threw(attempt, definition, unawaited), context)
   tellDropped(scope)
   const judged = judgeReturn(attempt, definition, value)
   if (judged instanceof Promise) void judged.then((later) => end(attempt, definition, later, context))

@@ -232,6 +232,7 @@ class Verification implements ReplayWatch {
       environment: systemEnvironment,
       deadlines: this.#deadlines,
       warden: new Warden(),
+      rateLimited: undefined,
       observers: new LeaseObservers(() => {}),
       log() {},
       announce() {},

@@ -91,12 +91,23 @@ function madeOf<Type extends string, Input extends Schema, Output extends Schema
   definition: TaskDefinitionOptions<Type, Input, Output>,
   handler: Handler,
 ) {
-  const { type, input, output, timeoutMs, model, budget, tools, retry } = definition
+  const { type, input, output, timeoutMs, model, budget, tools, retry, rateLimited } = definition
   const { lane = 'normal', lane: delayedLane = 'batch' } = definition
   const { replay = 'by-key', errors = [], oversight = defaultOversightMode } = definition
   const profile = definition.profile && profileOf(definition.profile, definition.limits)
   const limits = { lane, delayedLane, timeoutMs, model, budget, tools, retry: retry && policyOf(retry) }
-  return Object.freeze({ type, input, output, ...limits, profile, replay, errors, oversight, handler })
+  return Object.freeze({
+    type,
+    input,
+    output,
+    ...limits,
+    profile,
+    replay,
+    errors,
+    oversight,
+    rateLimited,
+    handler,
+  })
 }
 
 /** Whether a value is what {@link defineTask} gives, its defaults filled in. */
@@ -166,6 +177,7 @@ const definitionRules: Rules<TaskDefinitionOptions<string, Schema, Schema | unde
   budget: ['an object of limits', () => true],
   tools: namesRule,
   retry: retryRule,
+  rateLimited: functionRule,
   replay: isOneOf(['by-key', 'strict']),
   errors: ['a list of classes of errors', (value) => Array.isArray(value) && value.every(isErrorClass)],
   oversight: isOneOf(oversightModes),

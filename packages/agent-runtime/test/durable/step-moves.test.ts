@@ -1,4 +1,11 @@
-import { doubtKey, encode, RateLimited, type RetryPolicy, type WaitRecord } from '@ku0/agent-runtime-core'
+import {
+  doubtKey,
+  encode,
+  rateLimitIn,
+  RateLimited,
+  type RetryPolicy,
+  type WaitRecord,
+} from '@ku0/agent-runtime-core'
 import { describe, expect, test } from 'vitest'
 import { TimeoutError } from '../../src/index.ts'
 import {
@@ -18,6 +25,7 @@ const plain: StepRules = {
   inDoubt: undefined,
   verdicts: new Map(),
   encode: (value) => encode(value, { what: 'a result', maxBytes: 100 }),
+  rateLimit: rateLimitIn,
 }
 const backoff = { initialMs: 1, factor: 1, maxMs: 1, jitter: 0 }
 const thrice: RetryPolicy = { attempts: 3, backoff }

@@ -32,7 +32,7 @@ import { Waits } from '../wait/waits.ts'
 export type Callee = (...args: never[]) => unknown
 
 /** What a task type says of its passes. */
-export type PassRules = Pick<TaskDefinition, 'replay' | 'errors' | 'oversight'>
+export type PassRules = Pick<TaskDefinition, 'replay' | 'errors' | 'oversight' | 'rateLimited'>
 
 /** A call that uses up a key. */
 export interface KeyUse {
@@ -93,6 +93,11 @@ export class Pass {
     this.#rules = rules
     this.#trail = new Trail(memos, this.#used)
     this.waits = new Waits(attempt, this, memos.open)
+  }
+
+  /** The task type's own word on which errors are refusals of a provider. */
+  get rateLimited(): PassRules['rateLimited'] {
+    return this.#rules.rateLimited
   }
 
   /** The seq of the last approval that the handler has come to; 0 before the first. */

@@ -3,7 +3,6 @@ import {
   type ErrorRecord,
   isA,
   type RateLimited,
-  rateLimitIn,
   type RetryPolicy,
   RuntimeError,
   type WaitRecord,
@@ -24,6 +23,8 @@ export interface StepRules {
   readonly verdicts: Memos['waits']
   /** The text of a result. Throws for what cannot be stored. */
   readonly encode: (value: unknown) => string
+  /** The refusal of a provider that an error tells of. */
+  readonly rateLimit: (error: unknown) => RateLimited | undefined
 }
 
 /** How far a step is that no memo answers. It keeps its pass alive except in `ready`, `asking`, `waitingRetry` and `ended`. */
@@ -178,7 +179,8 @@ const moves: {
   verifying: {
     returned: (_, step, { result }) => record(step, result),
     failed: (rules, step, { reason }) => fail(rules, step, reason),
-    undone: (_, step) => (step.state.late === undefined ? intend(step) : failForGood(step, step.state.late)),
+    undone: (rules, step) =>
+      step.state.late === undefined ? intend(step) : failForGood(rules, step, step.state.late),
   },
   asking: {
     judged: (_, step, { verdict }) => to({ ...step, verdict }, { as: 'ready' }, ADMIT),
@@ -279,16 +281,16 @@ function fail(rules: StepRules, given: Step, reason: unknown): StepMove {
   const isLate = isA(reason, TimeoutError)
   const step = isLate ? { ...given, doubt: { ...given.doubt, isOpen: true } } : given
   const error = describeError(reason)
-  const rateLimit = rateLimitIn(reason)
+  const rateLimit = rules.rateLimit(reason)
   const retry = decideRetry(rules.retry, step, error, rateLimit)
   if (retry !== undefined) return recordFailure(step, { error, rateLimit, retry }, { retry })
-  if (!isLate || rules.inDoubt === undefined) return failForGood(step, reason)
+  if (!isLate || rules.inDoubt === undefined) return failForGood(rules, step, reason)
   if (rules.inDoubt.as !== 'fail') {
     // Whether the last try took effect is settled before the step fails of its time. Source: `docs/semantics.md 7.6`.
     return recordFailure(step, { error, rateLimit: undefined, retry }, { late: reason })
   }
   const why = 'its time ran out, and its policy is to fail then'
-  return failForGood(step, new StepInDoubt(rules.key, why, { cause: reason, retryable: false }))
+  return failForGood(rules, step, new StepInDoubt(rules.key, why, { cause: reason, retryable: false }))
 }
 
 function recordFailure(
@@ -305,10 +307,10 @@ function recordFailure(
   )
 }
 
-function failForGood(step: Step, reason: unknown): StepMove {
+function failForGood(rules: StepRules, step: Step, reason: unknown): StepMove {
   const failure = {
     error: describeError(reason),
-    rateLimit: rateLimitIn(reason),
+    rateLimit: rules.rateLimit(reason),
     retry: undefined,
     number: undefined,
   }

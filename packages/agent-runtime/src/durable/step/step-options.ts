@@ -1,6 +1,7 @@
 import {
   assertFields,
   assertIsOptions,
+  functionRule,
   limitRule,
   problemsIn,
   type RetryPolicy,
@@ -43,6 +44,7 @@ const rules: Rules<StepOptions> = {
   input: elsewhere,
   timeoutMs: limitRule,
   retry: retryRule,
+  rateLimited: functionRule,
   inDoubt: elsewhere,
   verify: elsewhere,
 }

@@ -9,6 +9,7 @@ import {
   type WaitRequest,
 } from '@ku0/agent-runtime-core'
 import { StepInDoubt } from '../../api/errors.ts'
+import type { RateLimitRule } from '../../api/rate-limit-rule.ts'
 import type { StepHandle } from '../../api/task-context.ts'
 import { Answer } from '../pass/answer.ts'
 import { chargeTry } from './charge.ts'
@@ -40,6 +41,8 @@ export interface StepFacts {
   readonly retry: RetryPolicy | undefined
   /** Undefined where the step may run again without more ado. */
   readonly inDoubt: DoubtPolicy | undefined
+  /** Which errors are refusals of a provider, where the step or its task type says so. */
+  readonly rateLimited: RateLimitRule | undefined
 }
 
 /**
@@ -63,7 +66,7 @@ export class StepRun implements StepHandle, Start, Member {
   #begunAt = 0
 
   constructor(pass: Pass, scope: Scope, facts: StepFacts, fn: Callee) {
-    const { key, retry, inDoubt } = facts
+    const { key, retry, inDoubt, rateLimited } = facts
     const { memos, attempt } = pass
     this.answer = new Answer(scope, 'step', key)
     this.#pass = pass
@@ -73,7 +76,8 @@ export class StepRun implements StepHandle, Start, Member {
     this.#fn = fn
     const { maxPayloadBytes: maxBytes } = attempt.parts.config
     const encodeResult = (value: unknown) => encode(value, { what: `the result of step '${key}'`, maxBytes })
-    this.#rules = { key, retry, inDoubt, verdicts: memos.waits, encode: encodeResult }
+    const rateLimit = (error: unknown) => attempt.limits.in(attempt, error, rateLimited)
+    this.#rules = { key, retry, inDoubt, verdicts: memos.waits, encode: encodeResult, rateLimit }
     const { retries, limits } = retry === undefined ? noRetries : retriesBefore(memos, key)
     const doubt = doubtBefore(memos, key)
     this.#step = { state: { as: 'ready' }, tried: 0, retries, limits, doubt, verdict: undefined }

@@ -26,11 +26,19 @@ export function runStep(
       scope.answered(memo.seq)
       return Promise.resolve(decode(memo.result) as never)
     }
-    const { timeoutMs } = call.options ?? {}
+    const { timeoutMs, rateLimited = pass.rateLimited } = call.options ?? {}
     const run = new StepRun(
       pass,
       scope,
-      { key: call.key, position, inputHash, timeoutMs, retry: call.retry, inDoubt: call.inDoubt },
+      {
+        key: call.key,
+        position,
+        inputHash,
+        timeoutMs,
+        retry: call.retry,
+        inDoubt: call.inDoubt,
+        rateLimited,
+      },
       call.fn,
     )
     run.begin()

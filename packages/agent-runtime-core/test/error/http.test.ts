@@ -1,0 +1,113 @@
+import { describe, expect, test } from 'vitest'
+import { encode } from '../../src/codec/codec.ts'
+import { describeError, toRuntimeError } from '../../src/error/record.ts'
+
+const secret = 'Bearer sk-secret'
+const kept = { 'retry-after': '7', 'x-ratelimit-remaining-requests': '0', 'x-request-id': 'req_1' }
+const answered = { ...kept, 'set-cookie': 'a=b', authorization: secret, 'content-type': 'text/plain' }
+
+/** The shapes in which HTTP clients throw; none of them is made of a client of ours. */
+const shapes: Readonly<Record<string, () => object>> = {
+  'an SDK with fetch headers': () => ({
+    status: 429,
+    headers: new Headers(answered),
+    error: { text: 'body' },
+  }),
+  'the AI SDK': () => ({
+    statusCode: 429,
+    responseHeaders: answered,
+    responseBody: 'body',
+    requestBodyValues: { prompt: 'body' },
+  }),
+  axios: () => ({
+    response: {
+      status: 429,
+      headers: answered,
+      data: 'body',
+      config: { headers: { Authorization: secret } },
+    },
+    config: { headers: { Authorization: secret } },
+  }),
+  ky: () => ({ response: new Response('body', { status: 429, headers: answered }) }),
+  got: () => ({
+    response: { statusCode: 429, headers: { ...answered, 'x-many': ['a', 'b'] }, body: 'body' },
+  }),
+  'the AWS SDK': () => ({
+    $metadata: { httpStatusCode: 429 },
+    $response: { headers: answered, body: 'body' },
+  }),
+}
+
+/** The status and a header as a program reads them that knows its client. */
+function readable(error: object): { readonly status: unknown; readonly header: unknown } {
+  const places = [
+    '$metadata.httpStatusCode',
+    'response.status',
+    'response.statusCode',
+    'statusCode',
+    'status',
+  ]
+  const status = places.map((place) => valueAt(error, place)).find((value) => value !== undefined)
+  const bags = ['$response.headers', 'response.headers', 'responseHeaders', 'headers']
+  const bag = bags.map((place) => valueAt(error, place)).find((value) => value !== undefined)
+  const header =
+    bag instanceof Headers ? bag.get('Retry-After') : (bag as Record<string, unknown>)['retry-after']
+  return { status, header }
+}
+
+function valueAt(value: object, place: string): unknown {
+  let at: unknown = value
+  for (const key of place.split('.')) at = (at as Record<string, unknown> | undefined)?.[key]
+  return at
+}
+
+describe('errors of HTTP clients', () => {
+  test.each(Object.entries(shapes))('%s keeps its status and the headers that matter', (_, fields) => {
+    const error = Object.assign(new Error('refused'), fields())
+    const record = describeError(error)
+    expect(record).toMatchObject({ status: 429, headers: kept })
+    expect(Object.keys(record.headers ?? {})).toHaveLength(3)
+    expect(encode(record, { what: 'an error' })).not.toMatch(/secret|body|cookie/)
+  })
+
+  test.each(Object.entries(shapes))('%s reads the same when it is thrown on', (_, fields) => {
+    const error = Object.assign(new Error('refused'), fields())
+    const again = toRuntimeError(describeError(error))
+    const first = readable(error)
+    expect(first).toMatchObject({ status: 429, header: '7' })
+    expect(readable(again)).toEqual(first)
+    expect(describeError(again)).toMatchObject({ status: 429, headers: kept })
+  })
+
+  test('what has no HTTP status carries none, and what cannot be read is left out', () => {
+    const hostile = {
+      get response() {
+        throw new Error('no')
+      },
+    }
+    for (const fields of [{}, { status: 'active' }, { status: 7 }, { status: 429.5 }, hostile]) {
+      const record = describeError(
+        Object.defineProperties(new Error('e'), Object.getOwnPropertyDescriptors(fields)),
+      )
+      expect(record).not.toHaveProperty('status')
+      expect(record).not.toHaveProperty('headers')
+    }
+    expect(describeError(Object.assign(new Error('e'), { status: 500, headers: 5 }))).not.toHaveProperty(
+      'headers',
+    )
+  })
+
+  test('many or long headers are cut', () => {
+    const many = Object.fromEntries(
+      Array.from({ length: 190 }, (_, n) => [
+        `x-ratelimit-${'abcdefghij'[n % 10]}${'k'.repeat(n % 30)}`,
+        '9'.repeat(500),
+      ]),
+    )
+    const record = describeError(
+      Object.assign(new Error('e'), { status: 429, headers: { ...many, 'Retry-After': 3 } }),
+    )
+    expect(record.headers).toMatchObject({ 'retry-after': '3' })
+    expect(encode(record.headers, { what: 'headers' }).length).toBeLessThan(3_300)
+  })
+})

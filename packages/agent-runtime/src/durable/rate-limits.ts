@@ -1,0 +1,75 @@
+import { describeError, httpLimitIn, type RateLimit, RateLimited, rateLimitIn } from '@ku0/agent-runtime-core'
+import type { RateLimitRule } from '../api/rate-limit-rule.ts'
+import type { Host } from './host.ts'
+
+/** Which errors of one attempt are refusals of a provider. Each is judged once, where it is met first. Source: `docs/semantics.md 2.8`. */
+export class RateLimits {
+  #judged: WeakMap<object, RateLimited | 'none'> | undefined;
+
+  /** The rate limit that an error, or a cause of it, tells of. The rule of the step goes before that of the task type and the program's. */
+  in(host: RateLimitHost, error: unknown, rule: RateLimitRule | undefined): RateLimited | undefined {
+    const thrown = rateLimitIn(error)
+    if (thrown !== undefined) return thrown
+    const before = this.#before(error)
+    if (before !== undefined) return before === 'none' ? undefined : before
+    const limit = judge(host, error, rule ?? host.parts.rateLimited)
+    const limited = limit === undefined ? undefined : new RateLimited(limit)
+    if (typeof error === 'object' && error !== null) {
+      this.#judged ??= new WeakMap()
+      this.#judged.set(error, limited ?? 'none')
+    }
+    return limited
+  }
+
+  /** What a handler throws on is most often what a step of it threw. */
+  #before(error: unknown): RateLimited | 'none' | undefined {
+    let at = error
+    for (let depth = 0; depth <= MAX_CAUSES && this.#judged !== undefined; depth += 1) {
+      if (typeof at !== 'object' || at === null) return undefined
+      const judged = this.#judged.get(at)
+      if (judged !== undefined) return judged
+      at = causeOf(at)
+    }
+    return undefined
+  }
+}
+
+type RateLimitHost = Pick<Host, 'claim' | 'log'> & {
+  readonly parts: Pick<Host['parts'], 'environment' | 'rateLimited'>
+}
+
+const MAX_CAUSES = 4
+/** What a rule calls a limit without saying for how long. */
+const UNKNOWN_MS = 1_000
+
+function judge(host: RateLimitHost, error: unknown, rule: RateLimitRule | undefined): RateLimit | undefined {
+  const { claim, parts } = host
+  const retryAfterMs = httpLimitIn(error, parts.environment.clock.now())
+  const limit = (ms: number): RateLimit => {
+    const { model } = JSON.parse(claim.submission) as { readonly model?: string }
+    return { retryAfterMs: ms, ...(model === undefined ? {} : { model }) }
+  }
+  const found = retryAfterMs === undefined ? undefined : limit(retryAfterMs)
+  if (rule === undefined) return found
+  try {
+    const answer = rule(error, found)
+    if (answer === undefined) return found
+    if (typeof answer === 'boolean') return answer ? (found ?? limit(UNKNOWN_MS)) : undefined
+    // Throws where it says something else than a limit.
+    void new RateLimited(answer)
+    return answer
+  } catch (cause) {
+    host.log('warn', 'rateLimited has failed: what the error itself says counts', {
+      error: describeError(cause),
+    })
+    return found
+  }
+}
+
+function causeOf(error: object): unknown {
+  try {
+    return (error as { readonly cause?: unknown }).cause
+  } catch {
+    return undefined
+  }
+}
