@@ -58,6 +58,11 @@ export function stagesOf(length: Length, seed = 1): readonly Stage[] {
     { name: 'planted faults are noticed', command: `${pnpm} mutants` },
     { name: 'the simulation', command: `${pnpm} sim --seeds ${seeds}` },
     { name: 'code blocks of the documentation', command: `${pnpm} check:docs`, cores: 1 },
+    {
+      name: 'the documentation site, in a browser',
+      command: `${pnpm} site && ${pnpm} check:site`,
+      cores: 1,
+    },
     { name: 'packed packages', command: `${pnpm} check:packages`, cores: 1 },
     { name: 'kills', command: `${pnpm} kills --kills ${pick(60, 1_000)}`, cores: 1 },
     {

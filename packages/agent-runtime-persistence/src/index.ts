@@ -1,3 +1,5 @@
+/** @module @ku0/agent-runtime-persistence */
+
 export { openStore, type OpenStoreOptions } from './open-store.ts'
 export { parseStoreUrl } from './store-url.ts'
 export { assertNodeSupported } from './node-version.ts'

@@ -1,3 +1,5 @@
+/** @module @ku0/agent-runtime-telemetry */
+
 export * from './attach-telemetry.ts'
 export * from './catalogue.ts'
 export {

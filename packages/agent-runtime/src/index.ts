@@ -1,3 +1,5 @@
+/** @module @ku0/agent-runtime */
+
 // Programs: a client, a worker, a runtime and their options
 export { createClient } from './create-client.ts'
 export { createWorker } from './create-worker.ts'

@@ -1,3 +1,5 @@
+/** @module @ku0/agent-runtime/testing */
+
 export { CrashSweepFailed, sweepCrashes, type CrashSweep, type CrashSweepReport } from './crash-sweep.ts'
 export type { HistoryStep, HistoryWait, TaskHistory } from './history.ts'
 export { replayHistory, type RecordedHistory } from './recorded-history.ts'

@@ -1,0 +1,73 @@
+/** A page of the site: the file it is made from, below the root of the repository, and its name in the sidebar. */
+export interface Page {
+  readonly file: string
+  readonly text: string
+}
+
+export interface Section {
+  readonly text: string
+  readonly pages: readonly Page[]
+}
+
+const page = (file: string, text: string): Page => ({ file, text })
+
+/** The sidebar, in a reader's order. The build fails when a page of docs/ is in no section. */
+export const sections: readonly Section[] = [
+  {
+    text: 'Start',
+    pages: [
+      page('README.md', 'Overview'),
+      page('docs/durable-agents.md', 'Durable agents in ten minutes'),
+      page('docs/compared.md', 'Compared with others'),
+    ],
+  },
+  {
+    text: 'Build',
+    pages: [
+      page('docs/approvals.md', 'Humans in the loop'),
+      page('docs/children-and-graphs.md', 'Children and graphs'),
+      page('docs/schedules.md', 'Schedules'),
+      page('docs/evaluation.md', 'Evaluation'),
+      page('docs/changing-code.md', 'Changing code'),
+      page('docs/testing.md', 'Testing your tasks'),
+      page('docs/client-and-worker.md', 'Clients and workers'),
+    ],
+  },
+  {
+    text: 'Limit and order',
+    pages: [
+      page('docs/scheduling.md', 'Who runs next'),
+      page('docs/shares.md', 'Fair shares'),
+      page('docs/quotas.md', 'Quotas'),
+      page('docs/budgets.md', 'Budgets'),
+      page('docs/profiles.md', 'Profiles, circuits, swarms'),
+    ],
+  },
+  {
+    text: 'Run',
+    pages: [
+      page('docs/operating.md', 'Operating'),
+      page('docs/explain.md', 'Why a task waits'),
+      page('docs/guarantees.md', 'What is guaranteed'),
+    ],
+  },
+  {
+    text: 'Reference',
+    pages: [
+      page('docs/glossary.md', 'Glossary'),
+      page('docs/semantics.md', 'Every rule'),
+      page('docs/reliability.md', 'Every fault'),
+      page('docs/proof.md', 'The test of each rule'),
+      page('docs/simulation.md', 'The simulation'),
+      page('docs/ARCHITECTURE.md', 'Architecture'),
+      page('docs/STYLE.md', 'Style'),
+      page('CONTRIBUTING.md', 'Contributing'),
+    ],
+  },
+]
+
+/** Folders whose pages have a place of their own, below a heading each. */
+export const folders: readonly { readonly folder: string; readonly text: string }[] = [
+  { folder: 'docs/decisions', text: 'Decisions' },
+  { folder: 'docs/evidence', text: 'Evidence' },
+]
