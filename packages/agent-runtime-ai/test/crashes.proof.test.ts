@@ -1,0 +1,2 @@
+// Crashed after every commit, not after some.
+import './crashes.test.ts'
