@@ -18,7 +18,18 @@ export const sections: readonly Section[] = [
     pages: [
       page('README.md', 'Overview'),
       page('docs/durable-agents.md', 'Durable agents in ten minutes'),
+      page('docs/cookbook.md', 'Cookbook'),
+      page('docs/faq.md', 'Questions'),
       page('docs/compared.md', 'Compared with others'),
+    ],
+  },
+  {
+    text: 'Coming from',
+    pages: [
+      page('docs/coming-from/bullmq.md', 'BullMQ'),
+      page('docs/coming-from/dbos.md', 'DBOS'),
+      page('docs/coming-from/inngest.md', 'Inngest'),
+      page('docs/coming-from/temporal.md', 'Temporal'),
     ],
   },
   {
@@ -47,6 +58,9 @@ export const sections: readonly Section[] = [
     text: 'Run',
     pages: [
       page('docs/operating.md', 'Operating'),
+      page('docs/deploy.md', 'Deploying'),
+      page('docs/production.md', 'Production checklist'),
+      page('docs/security.md', 'Security'),
       page('docs/explain.md', 'Why a task waits'),
       page('docs/guarantees.md', 'What is guaranteed'),
     ],

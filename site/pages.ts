@@ -38,7 +38,8 @@ export function writePages(root: string, target: string, pages: readonly SitePag
     mkdirSync(dirname(to), { recursive: true })
     writeFileSync(to, withLinks(readFileSync(join(root, file), 'utf8'), file, path, places))
   }
-  cpSync(join(root, 'docs/index.md'), join(target, 'index.md'))
+  const home = readFileSync(join(root, 'docs/index.md'), 'utf8')
+  writeFileSync(join(target, 'index.md'), withLinks(home, 'docs/index.md', 'index', places))
   for (const picture of globSync('docs/**/*.{svg,png}', { cwd: root }))
     cpSync(join(root, picture), join(target, 'public', picture))
 }
