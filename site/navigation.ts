@@ -40,6 +40,7 @@ export const sections: readonly Section[] = [
       page('docs/schedules.md', 'Schedules'),
       page('docs/evaluation.md', 'Evaluation'),
       page('docs/changing-code.md', 'Changing code'),
+      page('docs/strict-mode.md', 'Strict mode'),
       page('docs/testing.md', 'Testing your tasks'),
       page('docs/client-and-worker.md', 'Clients and workers'),
     ],

@@ -180,6 +180,7 @@ const workerProcessRules: Rules<WorkerProcessOptions> = {
     'false, or an object of meterProvider, tracerProvider, logger, logPayloads',
     (value) => value === false || isRecord(value),
   ],
+  strict: flagRule,
   start: flagRule,
   rateLimited: functionRule,
 }

@@ -6,9 +6,10 @@ import { KnownTypes } from './client/known-types.ts'
 import { Lifetime } from './client/lifetime.ts'
 import { graphTask } from './graph/graph-task.ts'
 import type { RuntimeOptions } from './options.ts'
+import { StrictMode } from './replay/strict-mode.ts'
 import { takeStore } from './store-handle.ts'
 import { StoreRuntime } from './store-runtime.ts'
-import { surroundingsOf, tellFailure, watch } from './surroundings.ts'
+import { isStrict, surroundingsOf, tellFailure, watch } from './surroundings.ts'
 
 /** Puts a runtime together around a store that is open, or is being opened for it alone. */
 export async function composeRuntime(
@@ -35,6 +36,7 @@ export async function composeRuntime(
     lifetime: new Lifetime('runtime'),
     log,
     trace,
+    strict: isStrict(options) ? new StrictMode({ store, config, definitions, log }) : undefined,
     whenFailed: (error) => void tellFailure(error, options, log, () => runtime.stop({ drain: false })),
     release: async () => {
       try {

@@ -5,9 +5,10 @@ import { type CheckedOptions, workersOf } from './checked-options.ts'
 import { Lifetime } from './client/lifetime.ts'
 import { graphTask } from './graph/graph-task.ts'
 import type { WorkerProcessOptions } from './options.ts'
+import { StrictMode } from './replay/strict-mode.ts'
 import { takeStore } from './store-handle.ts'
 import { StoreWorker } from './store-worker.ts'
-import { surroundingsOf, tellFailure, watch } from './surroundings.ts'
+import { isStrict, surroundingsOf, tellFailure, watch } from './surroundings.ts'
 
 /** Puts a worker together around a store that is open, or is being opened for it alone. */
 export async function composeWorker(
@@ -18,17 +19,19 @@ export async function composeWorker(
   const surroundings = surroundingsOf(options, options.telemetry, warnings)
   const { environment, log, trace } = surroundings
   const { store, release } = await takeStore(given, log)
+  const definitions = new Map([...checked.types, [graphTask.type, graphTask]])
   let watching: Disposable | undefined
   const worker = new StoreWorker({
     store,
     config,
     environment,
-    definitions: new Map([...checked.types, [graphTask.type, graphTask]]),
+    definitions,
     workers: workersOf(checked, store.info.processId, [graphTask.type]),
     rateLimited: options.rateLimited,
     lifetime: new Lifetime('worker'),
     log,
     trace,
+    strict: isStrict(options) ? new StrictMode({ store, config, definitions, log }) : undefined,
     whenFailed: (error) => void tellFailure(error, options, log, () => worker.stop({ drain: false })),
     release: async () => {
       try {

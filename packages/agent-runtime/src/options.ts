@@ -59,6 +59,11 @@ export interface WorkerProcessOptions extends StoreOptions {
    * or 529 with `retry-after`. A task type and a step may have their own. Source: `docs/quotas.md`.
    */
   readonly rateLimited?: RateLimitRule | undefined
+  /**
+   * Strict mode: each pass is replayed at once, and one that takes another path then fails with `not_deterministic`. On by default, unless
+   * `NODE_ENV` is `production` or `test` or an `environment` is given. Source: `docs/strict-mode.md`.
+   */
+  readonly strict?: boolean | undefined
   /** False: the workers wait for {@link Worker.start}. */
   readonly start?: boolean | undefined
 }

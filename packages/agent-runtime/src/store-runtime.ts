@@ -13,6 +13,7 @@ import { type ClientDeps, StoreClient } from './client/client.ts'
 import { LeaseDesk } from './profile/lease-desk.ts'
 import { Routes } from './profile/routes.ts'
 import { createSwarm } from './profile/swarms.ts'
+import type { PassCheck } from './execution/pass-check.ts'
 import { replayTask } from './replay/replay-task.ts'
 import { assertObserver, taskIdOf } from './terms/arguments.ts'
 import type { HandlerStop } from './worker/scheduler.ts'
@@ -26,6 +27,7 @@ export interface RuntimeDeps extends ClientDeps {
   readonly definitions: ReadonlyMap<string, TaskDefinition>
   readonly workers: readonly WorkerSpec[]
   readonly rateLimited: RateLimitRule | undefined
+  readonly strict: PassCheck | undefined
 }
 
 /** A client and the workers of this process on one store, with the leases that callers hold. */
@@ -51,6 +53,7 @@ export class StoreRuntime extends StoreClient implements Runtime {
       definitions,
       workers,
       rateLimited: deps.rateLimited,
+      strict: deps.strict,
       prepareChild: (item, call, parentType) => submissions.prepareChild(item, call, parentType),
     })
     this.#desk = new LeaseDesk({ ...shared, trace, assertTaking: () => lifetime.assertTaking() })

@@ -22,6 +22,7 @@ import type {
 import { type Announce, Feed } from './client/feed.ts'
 import { KnownTypes } from './client/known-types.ts'
 import type { Lifetime } from './client/lifetime.ts'
+import type { PassCheck } from './execution/pass-check.ts'
 import { listWorkers } from './client/list-workers.ts'
 import { Submissions } from './client/submissions.ts'
 import { Deadlines } from './lease/deadlines.ts'
@@ -41,6 +42,7 @@ export interface StoreWorkerDeps {
   readonly definitions: ReadonlyMap<string, TaskDefinition>
   readonly workers: readonly WorkerSpec[]
   readonly rateLimited: RateLimitRule | undefined
+  readonly strict: PassCheck | undefined
   readonly lifetime: Lifetime
   readonly log: LogLine
   readonly trace: () => Readonly<Record<string, string>> | undefined
@@ -88,6 +90,7 @@ export class StoreWorker implements Worker {
       definitions,
       workers,
       rateLimited: deps.rateLimited,
+      strict: deps.strict,
       deadlines: this.#deadlines,
       observers: this.#observers,
       log,

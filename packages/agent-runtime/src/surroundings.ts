@@ -10,7 +10,7 @@ import type { Worker } from './api/worker.ts'
 import { lineTo } from './log-line.ts'
 import type { StoreOptions, WorkerProcessOptions } from './options.ts'
 import { exitCodes, stopOnSignals } from './process-signals.ts'
-import { backgroundTimers, systemEnvironment } from './system.ts'
+import { backgroundTimers, isDevelopment, systemEnvironment } from './system.ts'
 import type { HandlerStop } from './worker/scheduler.ts'
 
 /** What surrounds a client, a worker or a runtime. */
@@ -34,6 +34,11 @@ export function surroundingsOf(
   const log = lineTo(logger, { withPayloads: telemetry !== false && telemetry?.logPayloads === true })
   for (const { path, message } of warnings) log('warn', message, { setting: path })
   return { environment, logger, log, trace: telemetry === false ? () => undefined : captureTraceContext }
+}
+
+/** Whether passes are replayed at once. On time that a test moves nobody is surprised later. */
+export function isStrict({ strict, environment }: WorkerProcessOptions): boolean {
+  return strict ?? (environment === undefined && isDevelopment())
 }
 
 /** What telemetry and process signals need of a worker or a runtime. */

@@ -16,6 +16,12 @@ export const systemEnvironment: Environment = {
   },
 }
 
+/** Whether the process is one of development: neither in production nor a test, whose code counts what runs. */
+export function isDevelopment(): boolean {
+  const mode = process.env['NODE_ENV']
+  return mode !== 'production' && mode !== 'test'
+}
+
 /** For what only watches: a process that has nothing else to do may end. */
 export const backgroundTimers: Timers = { after: (delayMs, run) => arm(delayMs, run, false) }
 

@@ -34,6 +34,7 @@ async function throughHandlers(file: string, each: number): Promise<Run> {
     return null
   })
   await using runtime = await createRuntime({
+    strict: false,
     store: `sqlite:${file}`,
     tasks: [walker],
     config: settings,

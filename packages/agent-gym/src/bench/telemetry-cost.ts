@@ -26,6 +26,7 @@ async function drain(telemetry: boolean, file: string, tasks: number): Promise<R
     return null
   })
   const runtime = await createRuntime({
+    strict: false,
     store: `sqlite:${file}`,
     tasks: [noOp],
     config: { maxInFlightPerWorker: capacity, queueDepthLimit: tasks, batchBackpressureThreshold: tasks },

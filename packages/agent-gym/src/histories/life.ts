@@ -15,6 +15,7 @@ const recorder = new Recorder(`${folder}/${name}.jsonl`)
 const { config } = parseExecutionConfig(historyConfig)
 const store = await openStore(`sqlite:${folder}/runtime.db`, { config })
 const runtime = await createRuntime({
+  strict: false,
   store: new RecordedStore(store, recorder),
   tasks: [historyTask(recorder, name)],
   workers: { count: 1, capacity: 4 },

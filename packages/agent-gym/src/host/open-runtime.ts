@@ -23,6 +23,7 @@ export async function openRuntime(
   const inMemory =
     options.store === 'sqlite::memory:' ? await openStore(options.store, { config }) : undefined
   const runtime = await createRuntime({
+    strict: false,
     store: inMemory ?? options.store,
     tasks,
     config: scenario.config,

@@ -17,6 +17,7 @@ const say = (line: string) => appendLine(told, line)
 const ledger = openLedger(`${folder}/ledger.txt`, { sync: false })
 const { parent, all } = killTasks(ledger)
 const runtime = await createRuntime({
+  strict: false,
   store: `sqlite:${folder}/runtime.db`,
   tasks: all,
   workers: { count: 1, capacity: 20 },

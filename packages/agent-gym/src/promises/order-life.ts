@@ -20,6 +20,7 @@ const task = defineTask({ type: 'ordered', input: z.null() }, async (ctx) => {
 })
 const { first, startedAtFirst, acts } = orderScript(Number(count), Number(seed))
 const runtime = await createRuntime({
+  strict: false,
   store,
   tasks: [task],
   workers: { ids: [...workers.ids], capacity: workers.capacity },

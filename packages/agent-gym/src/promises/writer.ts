@@ -17,7 +17,7 @@ const task = defineTask({ type: 'written', input: z.null() }, async (ctx) => {
     }
   }
 })
-const runtime = await createRuntime({ store, tasks: [task], workers: 1, logger: false })
+const runtime = await createRuntime({ store, tasks: [task], workers: 1, strict: false, logger: false })
 const { taskId } = await runtime.submit(task, null)
 process.stdout.write(`task ${taskId}\n`)
 await runtime.result(taskId)

@@ -70,6 +70,7 @@ export async function stopWorkers(
     const heard = new Heard(workers)
     const task = defineTask({ type: 'zombie', input: z.object({ meets: z.boolean() }) }, () => undefined)
     await using runtime = await createRuntime({
+      strict: false,
       store: `sqlite:${folder}/runtime.db`,
       tasks: [task],
       workers: 0,

@@ -70,6 +70,7 @@ const { config } = parseExecutionConfig(given)
 const store: ExecutionStore = await openStore(`sqlite:${folder}/runtime.db`, { config })
 store.listen({ claimed: (claims) => claims.forEach(remember) })
 const runtime = await createRuntime({
+  strict: false,
   store,
   tasks: [task],
   config: given,

@@ -206,6 +206,7 @@ const expected = new Set(['handler_failed', 'task_canceled', 'budget_exceeded', 
 
 function open(url: string, tasks: ReturnType<typeof tasksOf>, thread: boolean): Promise<Runtime> {
   return createRuntime({
+    strict: false,
     store: url,
     tasks: Object.values(tasks),
     workers: { count: 2, capacity: 8 },

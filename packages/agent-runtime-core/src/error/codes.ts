@@ -84,6 +84,11 @@ export const errorCodes = {
       'Deploy code that fits and call runtime.resume, or go on as a new task with runtime.retry or runtime.fork; then ask for the result again.',
     retryable: false,
   },
+  not_deterministic: {
+    meaning: 'Strict mode replayed the task at once, and its handler took another path.',
+    remedy: 'Read the time, chance and state that other code changes in a step, then submit the task again.',
+    retryable: false,
+  },
   poisoned: {
     meaning: 'The task lost its lease to crashes as often as maxCrashes allows.',
     remedy: 'Find out why its process dies, then retry the task.',

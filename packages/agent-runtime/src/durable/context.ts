@@ -231,6 +231,11 @@ export class HandlerContext implements TaskContext {
     return this.#memos !== noMemos && this.#pass.returned()
   }
 
+  /** Whether the handler has made calls that a replay would compare. */
+  get hasCalls(): boolean {
+    return this.#madePass !== undefined
+  }
+
   /** What a replay wants to know when the handler has ended. */
   get replayTrail(): ReplayTrail {
     return this.#pass.replayTrail

@@ -172,7 +172,9 @@ export class Attempt implements Host {
   /** The task waits: the store has ended the lease. Source: `docs/semantics.md 12.3, 12.4`. */
   suspend(): void {
     this.#leaseEnded = true
-    if (this.stopped === undefined && !this.handlerEnded) this.#endPass(waiting())
+    if (this.stopped !== undefined || this.handlerEnded) return
+    this.#endPass(waiting())
+    this.parts.strict?.suspended(this.claim)
   }
 
   /** Code and history differ: the task is parked. What the handler awaits never settles. Source: `docs/semantics.md 6.4`. */

@@ -15,6 +15,7 @@ import { termsOf } from '../terms/profile-setting.ts'
 import { ProfileWatch, type WatchParts } from '../lease/watch.ts'
 import type { TaskDefinition } from '../api/task-definition.ts'
 import type { Attempt } from './attempt.ts'
+import type { PassCheck } from './pass-check.ts'
 import type { Deadline } from '../lease/deadlines.ts'
 import { insideHandler } from '../lease/inside-handler.ts'
 import { judgeReturn, settle, threw } from './settle.ts'
@@ -56,6 +57,8 @@ export function runReplay(attempt: Attempt, definition: TaskDefinition, history:
 
 function begin(attempt: Attempt, definition: TaskDefinition, memos: Memos): void {
   if (attempt.stopped !== undefined) return attempt.endHandler(true)
+  const found = attempt.parts.strict?.foundEarlier(attempt.claim)
+  if (found !== undefined) return end(attempt, definition, threw(attempt, definition, found))
   let submission: SubmissionData
   let checked: ReturnType<typeof check>
   try {
@@ -179,15 +182,34 @@ interface Run {
   readonly context: HandlerContext
 }
 
-function leave({ attempt, definition, scope, context }: Run, value: unknown): void {
+function leave(run: Run, value: unknown): void {
+  const { attempt, definition, scope, context } = run
   if (attempt.stopped !== undefined) return attempt.endHandler(true)
   if (attempt.replay === undefined && context.returned()) return
   const unawaited = unawaitedIn(scope)
   if (unawaited !== undefined) return end(attempt, definition, threw(attempt, definition, unawaited), context)
   tellDropped(scope)
   const judged = judgeReturn(attempt, definition, value)
-  if (judged instanceof Promise) void judged.then((later) => end(attempt, definition, later, context))
-  else end(attempt, definition, judged, context)
+  if (judged instanceof Promise) void judged.then((later) => conclude(run, later))
+  else conclude(run, judged)
+}
+
+/** Strict mode replays what has made calls before it counts. */
+function conclude(run: Run, how: HandlerEnd): void {
+  const { attempt, definition, context } = run
+  const { strict } = attempt.parts
+  if (strict === undefined || how.as !== 'returned' || !context.hasCalls)
+    end(attempt, definition, how, context)
+  else void concludeStrictly(run, how, strict)
+}
+
+async function concludeStrictly(
+  { attempt, definition, context }: Run,
+  how: HandlerEnd,
+  strict: PassCheck,
+): Promise<void> {
+  const error = await strict.returned(attempt.claim)
+  end(attempt, definition, error === undefined ? how : threw(attempt, definition, error), context)
 }
 
 /** The slot is given back in the same turn as the settlement, so that both travel to the store together. */

@@ -31,4 +31,5 @@ const rules: Rules<TestRuntimeOptions> = {
   crashes: flagRule,
   crashAfterCommit: wholeNumber(1, Number.MAX_SAFE_INTEGER),
   patienceMs: delayRule,
+  strict: elsewhere,
 }

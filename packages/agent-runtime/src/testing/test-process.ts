@@ -37,7 +37,7 @@ export class TestProcess {
   /** The n-th, from 1, of the test. */
   static async start(shared: Shared, url: string, number: number): Promise<TestProcess> {
     const { options, clock, ledger } = shared
-    const { seed = 'test', tasks, config: given, workers, evaluation, logger } = options
+    const { seed = 'test', tasks, config: given, workers, evaluation, strict = false, logger } = options
     const life = new Life()
     const timers = new MortalTimers(clock, life)
     const storeTimers = new MortalTimers(clock, life)
@@ -62,6 +62,7 @@ export class TestProcess {
         ...(given === undefined ? {} : { config: given }),
         ...(workers === undefined ? {} : { workers }),
         ...(evaluation === undefined ? {} : { evaluation }),
+        strict,
         logger: logger ?? false,
         telemetry: false,
         environment,

@@ -32,6 +32,8 @@ export interface TestRuntimeOptions {
   readonly patienceMs?: number | undefined
   /** As in `createRuntime`: weights of domains of your own, and what counts as drift. */
   readonly evaluation?: EvaluationSettings | undefined
+  /** As in `createRuntime`, but off by default: code that counts what its handlers do counts it twice. */
+  readonly strict?: boolean | undefined
   /** Gets the runtime's log lines; none by default. */
   readonly logger?: RuntimeLogger | undefined
 }

@@ -1,0 +1,139 @@
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { defineTask, type TaskContext } from '../../src/index.ts'
+import { createTestRuntime } from '../../src/testing/index.ts'
+import { virtualRuntime } from '../virtual-runtime.ts'
+
+const input = z.null()
+type Handler = (ctx: TaskContext) => unknown
+
+/** How a task of this handler ends in strict mode. */
+async function endOf(handler: Handler, more: { readonly retry?: { readonly attempts: number } } = {}) {
+  const task = defineTask({ type: 'it', input, ...more }, handler)
+  await using it = await createTestRuntime({ tasks: [task], strict: true })
+  const receipt = await it.runtime.submit(task, null)
+  const end = await it.result(receipt).catch((error: unknown) => error as Error & { code: string })
+  return { end, status: await it.runtime.status(receipt) }
+}
+const failure = (message: string) => ({
+  code: 'not_deterministic',
+  message: expect.stringContaining(message) as string,
+})
+
+describe('strict mode (docs/strict-mode.md) fails a handler that takes another path when it is replayed', () => {
+  test('a key that chance made', async () => {
+    const { end } = await endOf((ctx) => ctx.step(`pay ${Math.random()}`, () => 1))
+    expect(end).toMatchObject(failure("('it') takes another path when it is replayed: call 0 is 'pay 0."))
+  })
+
+  test('state outside of the handler that decides what it calls', async () => {
+    let runs = 0
+    const { end, status } = await endOf(
+      async (ctx) => {
+        runs += 1
+        await ctx.step('a', () => 1)
+        if (runs === 1) await ctx.step('first run', () => 1)
+        else await ctx.step('later run', () => 1)
+      },
+      { retry: { attempts: 3 } },
+    )
+    expect(end).toMatchObject(failure("call 1 is 'later run' where the history has 'first run'"))
+    expect(status).toMatchObject({ state: 'failed', attempt: 1 })
+  })
+
+  test('an input of a step that the time made', async () => {
+    let now = 0
+    const { end } = await endOf((ctx) => ctx.step('a', { input: (now += 1) }, () => 1))
+    expect(end).toMatchObject(failure("step 'a' was recorded with another input"))
+  })
+
+  test('a step that does not come again', async () => {
+    const seen = new Set<string>()
+    const { end } = await endOf(async (ctx) => {
+      await ctx.step('a', () => 1)
+      if (!seen.has('b')) await ctx.step('b', () => seen.add('b').size)
+    })
+    expect(end).toMatchObject(failure("'b' was recorded as call 1 and does not come: the handler returns"))
+  })
+
+  test('a handler that throws the second time', async () => {
+    const { end } = await endOf(async (ctx) => {
+      const values: unknown[] = []
+      await ctx.step('a', () => values.push(1))
+      return (values[0] as number).toFixed()
+    })
+    expect(end).toMatchObject(failure('it threw TypeError: '))
+  })
+
+  test('one that waits: it is told at once, and fails when it goes on', async () => {
+    let runs = 0
+    const task = defineTask({ type: 'it', input }, async (ctx) => {
+      await ctx.step(`run ${(runs += 1)}`, () => 1)
+      return ctx.waitForSignal('go')
+    })
+    const { runtime, log, elapse } = await virtualRuntime({ tasks: [task], strict: true })
+    const receipt = await runtime.submit(task, null)
+    await elapse(0)
+    await expect
+      .poll(() => log.map(({ level, message }) => `${level} ${message}`))
+      .toContain('error strict mode: the task waits, and fails when it goes on')
+    await runtime.signal(receipt, 'go')
+    await expect(runtime.result(receipt)).rejects.toMatchObject(failure("call 0 is 'run 2'"))
+  })
+})
+
+describe('strict mode leaves alone', () => {
+  test('a handler that does the same again, whatever it is made of: nothing of it runs twice but the handler', async () => {
+    const ran: string[] = []
+    const child = defineTask({ type: 'child', input }, (ctx) => ctx.step('c', () => ran.push('c')))
+    const task = defineTask({ type: 'it', input }, async (ctx) => {
+      ran.push('handler')
+      await Promise.all([ctx.step('a', () => ran.push('a')), ctx.step('b', () => ran.push('b'))])
+      await ctx
+        .step('fails', () => {
+          ran.push('fails')
+          throw new Error('no')
+        })
+        .catch(() => 'caught')
+      await ctx.emit('chunk')
+      await ctx.race('race', {
+        nap: (branch) => branch.sleep('nap', 5),
+        never: (branch) => branch.waitForSignal('x'),
+      })
+      await ctx.sleep('long', 60_000)
+      await ctx.call('child', child, null)
+      await ctx.step('last', { retry: { attempts: 2 } }, () => {
+        ran.push('last')
+        if (ran.filter((it) => it === 'last').length === 1) throw new Error('once')
+      })
+      return 'done'
+    })
+    await using it = await createTestRuntime({ tasks: [task, child], strict: true })
+    const receipt = await it.runtime.submit(task, null)
+    expect(await it.result(receipt)).toBe('done')
+    const steps = ran.filter((what) => what !== 'handler')
+    expect(steps.toSorted()).toEqual(['a', 'b', 'c', 'fails', 'last', 'last'])
+    const output: unknown[] = []
+    for await (const item of it.runtime.output(receipt)) output.push(item)
+    expect(output).toHaveLength(1)
+  })
+
+  test('a handler that calls nothing, and one whose time is only in what it returns', async () => {
+    let runs = 0
+    expect((await endOf(() => (runs += 1))).end).toBe(1)
+    expect(runs).toBe(1)
+    expect((await endOf(async (ctx) => [await ctx.step('a', () => 1), (runs += 1)])).end).toEqual([1, 2])
+    expect(runs).toBe(3)
+  })
+
+  test('is said once by the log, and is off where nobody asks for it', async () => {
+    const task = defineTask({ type: 'it', input }, (ctx) => ctx.step('a', () => 1))
+    const said = async (strict?: boolean) => {
+      const { runtime, log } = await virtualRuntime({ tasks: [task], strict })
+      for (let n = 0; n < 2; n += 1) await runtime.result(await runtime.submit(task, null))
+      return log.map(({ level, message }) => `${level} ${message}`)
+    }
+    expect(await said(true)).toEqual([expect.stringContaining('info strict mode is on: handlers run twice')])
+    expect(await said()).toEqual([])
+  })
+})
