@@ -106,7 +106,7 @@ describe('execution: submission', () => {
     [{ timeoutMs: 0 }, 'submit option timeoutMs: a number of ms above 0; given 0'],
     [{ tokens: 1.5 }, 'submit option tokens: a whole number, 0 or more; given 1.5'],
     [{ dueAt: 1, delayMs: 1 }, 'submit options dueAt and delayMs: give one of them'],
-    [{ priority: 1 }, 'submit option priority: no such option; there are lane, taskId,'],
+    [{ furthermore: 1 }, 'submit option furthermore: no such option; there are lane, taskId,'],
     [
       { idempotencykey: 'k' },
       'submit option idempotencykey: no such option, did you mean idempotencyKey?; given "k"',
