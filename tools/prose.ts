@@ -1,0 +1,76 @@
+// Checks the English of the pages that people read: docs/STYLE.md.
+//
+//   node tools/prose.ts [PAGE...]
+//
+// Without pages, all of them. Fails if a sentence is too long, begins as a fragment, or has a phrase or a word that readers stumble over.
+import { globSync, readFileSync } from 'node:fs'
+import { relative, resolve } from 'node:path'
+import { type Complaint, complaintsOf } from './prose/rules.ts'
+import { readPage } from './prose/sentences.ts'
+
+const workspace = resolve(import.meta.dirname, '..')
+
+const everyPage = [
+  '*.md',
+  'docs/**/*.md',
+  'examples/*/README.md',
+  'packages/*/README.md',
+  'packages/*/CHANGELOG.md',
+  '.changeset/*.md',
+]
+
+/** Written by commands, with the titles of tests and the figures of runs. */
+const generated = ['docs/proof.md', 'docs/evidence/*.md']
+
+/** Not guides: what readers look things up in, and what is written for who changes the code. */
+const references = [
+  'README.md',
+  'CONTRIBUTING.md',
+  'AGENTS.md',
+  'docs/ARCHITECTURE.md',
+  'docs/STYLE.md',
+  'docs/decisions/*.md',
+  'docs/glossary.md',
+  'docs/guarantees.md',
+  'docs/reliability.md',
+  'docs/semantics.md',
+  'docs/simulation.md',
+  'packages/agent-gym/README.md',
+]
+
+if (import.meta.main) {
+  const pages = process.argv.slice(2).map((page) => relative(workspace, resolve(page)))
+  const complaints = (pages.length > 0 ? pages : prosePages()).flatMap((page) =>
+    checkPage(page).map(({ line, rule, message }) => `${page}:${line} ${rule}: ${message}`),
+  )
+  for (const complaint of complaints) console.error(complaint)
+  if (complaints.length > 0) {
+    console.error(`${complaints.length} to mend: docs/STYLE.md says how the pages are written`)
+    process.exitCode = 1
+  }
+}
+
+/** All pages that are checked, from the root of the workspace. */
+export function prosePages(): string[] {
+  const left = new Set(matching(generated))
+  return matching(everyPage).filter((page) => !left.has(page))
+}
+
+function checkPage(page: string): Complaint[] {
+  const isReference = matching(references).includes(page)
+  return complaintsOf(readPage(read(page)), { isReference, glossary: glossaryWords() })
+}
+
+/** What stands in the first column of the glossary. */
+function glossaryWords(): ReadonlySet<string> {
+  const rows = read('docs/glossary.md').matchAll(/^\| ([^|]+?) +\|/gm)
+  return new Set([...rows].flatMap(([, words = '']) => words.toLowerCase().split(', ')))
+}
+
+function matching(patterns: readonly string[]): string[] {
+  return globSync(patterns, { cwd: workspace }).toSorted()
+}
+
+function read(page: string): string {
+  return readFileSync(resolve(workspace, page), 'utf8')
+}
