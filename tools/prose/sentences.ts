@@ -1,7 +1,7 @@
 // The sentences of a page in Markdown, each with the place where it stands. Code blocks have none; code inside a sentence is one word.
 import type { PhrasingContent, Root, RootContent } from 'mdast'
 import { toNlcst } from 'mdast-util-to-nlcst'
-import type { Nodes as LanguageNode, Sentence as SentenceNode } from 'nlcst'
+import type { Sentence as SentenceNode } from 'nlcst'
 import { toString } from 'nlcst-to-string'
 import { ParseEnglish } from 'parse-english'
 import remarkFrontmatter from 'remark-frontmatter'
@@ -14,7 +14,7 @@ import { VFile } from 'vfile'
 export interface Sentence {
   /** From 1. */
   readonly line: number
-  /** With each piece of code as `code`. */
+  /** With each piece of code as `Code`. */
   readonly text: string
   readonly words: number
   readonly place: 'heading' | 'text' | 'head of a table' | 'cell'
@@ -62,31 +62,30 @@ function sentencesIn(children: PhrasingContent[], file: VFile, place: Sentence['
   const [first] = children
   const position = first?.position
   if (position === undefined) return []
-  const paragraph = { type: 'paragraph', children, position } as const
+  const paragraph = { type: 'paragraph', children: children.map(withCodeAsName), position } as const
   const tree = toNlcst({ type: 'root', children: [paragraph], position }, file, ParseEnglish)
   const nodes: SentenceNode[] = []
   visit(tree, 'SentenceNode', (node: SentenceNode) => void nodes.push(node))
   return nodes.map((node, index) => ({
     line: node.position?.start.line ?? position.start.line,
-    text: textOf(node).replaceAll(/\s+/g, ' ').trim(),
+    text: toString(node).replaceAll(/\s+/g, ' ').trim(),
     words: wordsIn(node),
     place,
     isFirst: index === 0,
   }))
 }
 
-/** A piece of code takes part in the grammar of its sentence as a name, whatever characters are in it. */
-function textOf(node: LanguageNode): string {
-  if (node.type === 'SourceNode') return 'code'
-  return 'children' in node ? node.children.map(textOf).join('') : toString(node)
+/** A piece of code takes part in its sentence as a name, whatever characters are in it; with a capital, since it may begin one. */
+function withCodeAsName(node: PhrasingContent): PhrasingContent {
+  if (node.type === 'inlineCode')
+    return { type: 'text', value: 'Code', ...(node.position && { position: node.position }) }
+  if (!('children' in node)) return node
+  return { ...node, children: node.children.map(withCodeAsName) } as PhrasingContent
 }
 
 function wordsIn(sentence: SentenceNode): number {
   let count = 0
-  visit(sentence, ['WordNode', 'SourceNode'], () => {
-    count += 1
-    return SKIP
-  })
+  visit(sentence, 'WordNode', () => void (count += 1))
   return count
 }
 

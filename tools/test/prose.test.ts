@@ -16,7 +16,7 @@ const words = (count: number) => `${Array.from({ length: count }, () => 'word').
 describe('a page is refused', () => {
   test.each([
     ['a sentence of too many words', `Fine. ${words(maxWords + 1)}`, '1 sentence-length'],
-    ['one with code in it', `${'`a b`, '.repeat(maxWords)}and more.`, '1 sentence-length'],
+    ['one with code in it', `It has ${'`a b`, '.repeat(maxWords)}and more.`, '1 sentence-length'],
     ['Of at the beginning', 'Of a lease that is over there is none.', '1 opening'],
     ['Those', 'Fine.\nThose that wait go on.', '2 opening'],
     ['Who without a question', 'Who is late is refused.', '1 opening'],
@@ -40,6 +40,7 @@ describe('a page may have', () => {
   test.each([
     ['a sentence of as many words', words(maxWords)],
     ['long code', `\`${words(100)}\`\n\n\`\`\`ts\n// ${words(100)} Of old.\n\`\`\``],
+    ['sentences that begin with code', '`a b` is one. '.repeat(maxWords)],
     ['a question', 'Who runs it? What happens then?'],
     ['a topic as its heading', '## What is guaranteed'],
     ['a topic in a table', '| what it does |\n| --- |\n| what it did |'],
