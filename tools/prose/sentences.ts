@@ -22,7 +22,7 @@ export interface Sentence {
   readonly isFirst: boolean
 }
 
-export interface Link {
+interface Link {
   readonly line: number
   readonly target: string
   /** In the last block of the page. */
