@@ -55,7 +55,6 @@ export const insideWords: readonly string[] = [
   'lease desk',
   'warden',
   'share book',
-  'trail',
   'incarnation',
   'virtual time',
   'EXTREME',
