@@ -80,7 +80,7 @@ function withCodeAsName(node: PhrasingContent): PhrasingContent {
   if (node.type === 'inlineCode')
     return { type: 'text', value: 'Code', ...(node.position && { position: node.position }) }
   if (!('children' in node)) return node
-  return { ...node, children: node.children.map(withCodeAsName) } as PhrasingContent
+  return { ...node, children: node.children.map(withCodeAsName) }
 }
 
 function wordsIn(sentence: SentenceNode): number {

@@ -182,7 +182,7 @@ export const metricCatalogue = {
     name: 'agent_runtime.route.scar',
     instrument: 'observableGauge',
     unit: '1',
-    description: 'What is left of the scars of a route, in the whole store',
+    description: 'The remaining scar of a route, in the whole store',
     attributes: ['taskType', 'storeId'],
   },
   routeCircuit: {

@@ -163,7 +163,7 @@ const all: Record<string, Measure> = {
   ),
   highestScar: worst(
     '',
-    'the highest scar that a route told of itself',
+    'the highest scar that a route reported',
     (run, about) => highest(scarsOf(run, about)),
     (run, about) => scarsOf(run, about).length,
   ),
@@ -198,13 +198,13 @@ const all: Record<string, Measure> = {
   ),
   reputationError: worst(
     'millionths',
-    'how far the reputation is from the moving average of the kept evaluations, reckoned anew',
+    'how far the reputation is from the moving average of the kept evaluations, computed again',
     (run, { of }) => reputationError(run, of),
     (run, { of }) => run.agents.filter(({ agentId }) => agentId === of).length,
   ),
   firstDrift: worst(
     '',
-    'which evaluation of the agent was the first that was told to depart from its average',
+    "the number of the agent's first evaluation that was reported as far from its average",
     (run, about) => driftsOf(run, about)[0] ?? null,
     (run, about) => driftsOf(run, about).length,
   ),
