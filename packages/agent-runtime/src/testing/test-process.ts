@@ -44,6 +44,19 @@ export class TestProcess {
     const drawn = createVirtualEnvironment(`${seed}\nprocess ${number}`, { digest: systemEnvironment.digest })
     const random = { next: (subject?: string) => drawFor(seed, subject) ?? drawn.random.next() }
     const environment = { ...drawn, clock, timers, random }
+    const runtimeOptions: RuntimeOptions = {
+      store: url,
+      tasks: Array.isArray(tasks) ? tasks.map((task) => observedTask(task, life, ledger)) : tasks,
+      ...(given === undefined ? {} : { config: given }),
+      ...(workers === undefined ? {} : { workers }),
+      ...(evaluation === undefined ? {} : { evaluation }),
+      strict,
+      logger: logger ?? false,
+      telemetry: false,
+      environment,
+    }
+    // What loads or waits once the store is open takes turns in which the store would begin alone.
+    const checked = await readRuntimeOptions(runtimeOptions, parseStoreUrl)
     const inner = await openStore(url, {
       config: parseExecutionConfig(given).config,
       durability: 'normal',
@@ -56,19 +69,7 @@ export class TestProcess {
       refusedChild: shared.refusedChild,
     })
     try {
-      const runtimeOptions: RuntimeOptions = {
-        store,
-        tasks: Array.isArray(tasks) ? tasks.map((task) => observedTask(task, life, ledger)) : tasks,
-        ...(given === undefined ? {} : { config: given }),
-        ...(workers === undefined ? {} : { workers }),
-        ...(evaluation === undefined ? {} : { evaluation }),
-        strict,
-        logger: logger ?? false,
-        telemetry: false,
-        environment,
-      }
-      // In one go: what loads in between takes turns in which the store would begin alone.
-      const runtime = await composeRuntime(await readRuntimeOptions(runtimeOptions, parseStoreUrl), store)
+      const runtime = await composeRuntime(checked, store)
       return new TestProcess(runtime, store, life, timers, storeTimers)
     } catch (error) {
       await inner.close()
