@@ -99,6 +99,19 @@ describe('rate limits', () => {
     expect(new Set(attempts)).toEqual(new Set([1]))
   })
 
+  test('a step with a retry is tried again when the provider said and no sooner, whatever wakes the task before', async () => {
+    const { ask, asked } = provider(1, () => new RateLimited({ retryAfterMs: 20_000 }))
+    const options: StepOptions = { retry: { attempts: 2, backoff: plain } }
+    const { elapse, runtime, receipt, attempts } = await begun((ctx) =>
+      Promise.all([ctx.step('ask', options, ask), ctx.sleep('nap', 5_000)]),
+    )
+    await elapse(19_900)
+    expect(asked()).toBe(1)
+    expect(attempts).toHaveLength(2)
+    await elapse(200)
+    expect(await runtime.result(receipt)).toEqual(['answer 2', undefined])
+  })
+
   test('the tries of a step are counted on through refusals and crashes', async () => {
     const options: StepOptions = { retry: { attempts: 2, backoff: plain } }
     const said = ['fail', 'refuse', 'fail']

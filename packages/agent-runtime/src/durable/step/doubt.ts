@@ -36,7 +36,7 @@ export function doubtBefore({ inDoubt }: Memos, stepKey: string): Doubt {
   const past = inDoubt.get(stepKey)
   if (past === undefined) return undoubted
   const { starts, startedAt, seq } = past
-  return { starts, startedAt, seq, isOpen: starts > 0 }
+  return { starts, startedAt, seq, isOpen: true }
 }
 
 const undoubted: Doubt = { starts: 0, startedAt: 0, seq: LIVE, isOpen: false }
