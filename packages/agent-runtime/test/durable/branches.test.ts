@@ -180,6 +180,24 @@ describe('execution: race', () => {
     await expect(kept?.emit(1)).rejects.toMatchObject({ code: 'step_outside_handler' })
   })
 
+  test('the signal of a branch that has lost is aborted, also where it is asked for only then', async () => {
+    let loser: TaskContext | undefined
+    const { runtime, receipt, elapse } = await begun(async (ctx) => {
+      await ctx.race('quick', {
+        slow: (c) => {
+          loser = c
+          return c.sleep('long', 60_000)
+        },
+        fast: (c) => c.step('now', () => 1),
+      })
+      return (loser?.signal.reason as Error | undefined)?.message
+    })
+    await elapse(0)
+    expect(await runtime.result(receipt)).toBe(
+      "branch 'slow' of race 'quick' lost to 'fast'; it can do nothing more",
+    )
+  })
+
   test('a step of the loser keeps no pass alive', async () => {
     const { elapse, status } = await begun(async (ctx) => {
       await ctx.race('quick', {

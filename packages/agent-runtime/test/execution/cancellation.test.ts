@@ -1,7 +1,7 @@
 import { LeaseLost, TaskCanceled } from '@ku0/agent-runtime-core'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { createRuntime, defineTask } from '../../src/index.ts'
+import { createRuntime, defineTask, type TaskContext } from '../../src/index.ts'
 import { folder } from '../real-processes.ts'
 import { all, gate, turns, until, virtualRuntime } from '../virtual-runtime.ts'
 
@@ -253,6 +253,14 @@ describe('execution: cancellation', () => {
     door.resolve()
     await until(() => called.length === 1)
     expect(called).toEqual(['canceled'])
+  })
+
+  test('a hook that is registered after the handler has ended is refused: nobody would call it', async () => {
+    let kept: TaskContext | undefined
+    const task = defineTask({ type: 'quick', input: z.null() }, (ctx) => void (kept = ctx))
+    const { runtime } = await virtualRuntime({ tasks: [task] })
+    await runtime.result(await runtime.submit(task, null))
+    expect(() => kept?.onCleanup(() => {})).toThrow('has ended: await what it starts')
   })
 
   test('hooks run when the handler throws, not when it completes', async () => {

@@ -13,6 +13,16 @@ describe('execution: outcome', () => {
     expect(await runtime.status(receipt.taskId)).toMatchObject({ state: 'completed', output: undefined })
   })
 
+  test('5.4 of a task that nobody stopped nothing says that its handler was', async () => {
+    const task = defineTask({ type: 'void', input: z.null() }, () => {})
+    const { runtime } = await virtualRuntime({ tasks: [task] })
+    const { taskId } = await runtime.submit(task, null)
+    await runtime.result(taskId)
+    await turns()
+    expect(await runtime.status(taskId)).not.toHaveProperty('abort')
+    expect((await runtime.leases(taskId))[0]).not.toHaveProperty('abort')
+  })
+
   test('an error is final by default, and comes back with its name, message, code and cause', async () => {
     const task = defineTask({ type: 'fails', input: z.null() }, () => {
       throw Object.assign(new RangeError('too far', { cause: new Error('below') }), { code: 'EFAR' })
@@ -256,6 +266,7 @@ describe('execution: handler context', () => {
     const task = defineTask({ type: 'beats', input: z.null() }, async (ctx) => {
       await ctx.heartbeat()
       await ctx.heartbeat({ progress: { done: 3, of: 7 } })
+      await ctx.heartbeat()
       return new Promise(() => {})
     })
     const { runtime } = await virtualRuntime({ tasks: [task] })

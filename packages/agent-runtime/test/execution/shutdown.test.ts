@@ -194,4 +194,20 @@ describe('execution: a store that fails', () => {
     void runtime.stop({ drain: false })
     expect(await runtime.stop()).toEqual({ drained: false, released: 0 })
   })
+
+  test('one that is closed under its runtime: what a handler waits for fails, and the runtime stops', async () => {
+    const door = gate()
+    const heard: unknown[] = []
+    const task = defineTask({ type: 'busy', input: z.null() }, (ctx) =>
+      ctx.step('slow', () => door.promise).catch(({ code }: { code: string }) => heard.push(code)),
+    )
+    const { runtime, store } = await virtualRuntime({ tasks: [task] })
+    await runtime.submit(task, null)
+    await turns()
+    await store.close()
+    door.resolve()
+    await turns()
+    expect(heard).toEqual(['store_closed'])
+    expect(await runtime.stop()).toMatchObject({ released: 0 })
+  })
 })

@@ -12,7 +12,8 @@ describe('execution: trouble of the store', () => {
     const database = join(folder(), 'store.db')
     const doors = { step: gate(), end: gate() }
     const task = defineTask({ type: 'patient', input: z.null() }, async (ctx) => {
-      const value = await ctx.step('one', () => doors.step.promise.then(() => 'stored'))
+      // Its time is for its function: how long the store takes to record it does not count.
+      const value = await ctx.step('one', { timeoutMs: 5_000 }, () => doors.step.promise.then(() => 'stored'))
       await doors.end.promise
       return value
     })
