@@ -61,6 +61,7 @@ export const sections: readonly Section[] = [
       page('docs/operating.md', 'Operating'),
       page('docs/deploy.md', 'Deploying'),
       page('docs/production.md', 'Production checklist'),
+      page('docs/versioning.md', 'Versioning'),
       page('docs/security.md', 'Security'),
       page('docs/explain.md', 'Why a task waits'),
       page('docs/guarantees.md', 'What is guaranteed'),

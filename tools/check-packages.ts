@@ -12,7 +12,7 @@ import { publint } from 'publint'
 import { formatMessage } from 'publint/utils'
 import { readBlocks } from './doc-blocks.ts'
 import { checkConsumers } from './packages/consumers.ts'
-import { problemsOfManifests } from './packages/manifests.ts'
+import { missingFields, problemsOfManifests } from './packages/manifests.ts'
 import { checkOtherRuntimes } from './packages/other-runtimes.ts'
 
 interface Manifest {
@@ -51,6 +51,11 @@ try {
   if (problems.length > 0) process.exitCode = 1
 
   const project = install(packed.map(({ tarball }) => tarball))
+  const missing = missingFields(
+    project,
+    packages.map(({ manifest }) => manifest.name),
+  )
+  if (missing.length > 0) throw new Error(`incomplete manifests:\n${missing.join('\n')}`)
   const loose = problemsOfManifests(
     project,
     packages.map(({ manifest }) => manifest.name),

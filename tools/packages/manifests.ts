@@ -26,3 +26,26 @@ export function problemsOfManifests(project: string, names: readonly string[]): 
       .map(([dependency, range]) => `${name} needs ${dependency} ${range}`)
   })
 }
+
+/** What a page of a registry shows of a package, and the linter of packages does not ask for. */
+const shown = [
+  'description',
+  'keywords',
+  'author',
+  'license',
+  'homepage',
+  'bugs',
+  'repository',
+  'sideEffects',
+  'files',
+  'engines',
+]
+
+/** The fields that the packages installed in `project` lack. */
+export function missingFields(project: string, names: readonly string[]): string[] {
+  return names.flatMap((name) => {
+    const text = readFileSync(join(project, 'node_modules', name, 'package.json'), 'utf8')
+    const manifest = JSON.parse(text) as Readonly<Record<string, unknown>>
+    return shown.filter((field) => manifest[field] === undefined).map((field) => `${name} has no ${field}`)
+  })
+}

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { toMeasureAgain } from '../ci/measure-again.ts'
 import { inOrder } from '../ci/side-by-side.ts'
@@ -67,4 +69,11 @@ test('a night runs the stages of a landing, longer', () => {
   expect(nightly.map(({ name }) => name)).toEqual(expect.arrayContaining(landing.map(({ name }) => name)))
   expect(nightly.find(({ name }) => name === 'the simulation')?.command).toMatch(/ 20001\.\.40000$/)
   expect(landing.find(({ name }) => name === 'the simulation')?.command).toMatch(/ 1\.\.300$/)
+})
+
+test('the workflow on GitHub has a job for each stage, and no other', () => {
+  const file = join(import.meta.dirname, '../../.github/workflows/ci.yml')
+  const [, list = ''] = /^ {8}stage:\n((?: {10}- .+\n)+)/m.exec(readFileSync(file, 'utf8')) ?? []
+  const jobs = [...list.matchAll(/^ {10}- '?(.+?)'?$/gm)].map(([, name]) => name)
+  expect(jobs).toEqual(stagesOf('landing').map(({ name }) => name))
 })
