@@ -1,31 +1,39 @@
-// Changes the core at every place that means something, one place at a time, and lets its tests find it. Takes hours for all of the core,
+// Changes sources at every place that means something, one place at a time, and lets their tests find it. Takes hours for all of the core,
 // so it is no part of continuous integration. The sources are changed in a copy of the last commit: yours stay as they are.
 //
-//   node tools/stryker.ts [--keep FILE] [--direct] [PATTERN…]
+//   node tools/stryker.ts [--of AREA] [--keep FILE] [--direct] [PATTERN…]
 //
-// PATTERN: files of packages/agent-runtime-core/src, such as 'decide/*.ts'; all of them by default.
+// --of AREA: core, runtime or persistence; tools/stryker/areas.ts says which sources that are, and which tests have to notice. The core by
+// default. The core alone has to reach a score.
+// PATTERN: files of the area, such as 'queue/*.ts'; all of them by default.
 // --keep FILE: keeps the results of several runs, each file's last one.
-// --direct: the core's own tests alone have to notice, not the rules of the stores as well. For what every one of those rests on: there each
-// change is met by thousands of tests.
+// --direct: the area's direct tests alone have to notice. For what all the others rest on: there each change is met by thousands of tests.
+//
+// STRYKER_CONCURRENCY: so many changes at a time; one a core by default.
 //
 // What came of it is printed as a page for docs/evidence/, all else goes where errors go.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism, cpus, tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { areaOf, areas } from './stryker/areas.ts'
 import { evidenceOf, kept, type KeptScore, type Report, scoresOf, shortfalls } from './stryker/scores.ts'
 
 const workspace = resolve(import.meta.dirname, '..')
 const given = process.argv.slice(2).filter((arg) => arg !== '--')
+const [name = 'core'] = given[0] === '--of' ? given.splice(0, 2).slice(1) : []
 const [keep] = given[0] === '--keep' ? given.splice(0, 2).slice(1) : []
 const direct = given[0] === '--direct' && given.shift() !== undefined
 const patterns = given
-if (patterns.some((arg) => arg.startsWith('-'))) {
-  console.error('usage: node tools/stryker.ts [--keep FILE] [--direct] [PATTERN…], such as decide/*.ts')
+const area = areaOf(name)
+if (area === undefined || patterns.some((arg) => arg.startsWith('-'))) {
+  const names = Object.keys(areas).join('|')
+  console.error(
+    `usage: node tools/stryker.ts [--of ${names}] [--keep FILE] [--direct] [PATTERN…], such as queue/*.ts`,
+  )
   process.exit(2)
 }
 
-const core = 'packages/agent-runtime-core/src'
 const copy = mkdtempSync(join(tmpdir(), 'ku0-stryker-'))
 try {
   const commit = execFileSync('git', ['rev-parse', 'HEAD'], { cwd: workspace, encoding: 'utf8' }).trim()
@@ -33,7 +41,8 @@ try {
   call('npx', ['-y', 'pnpm@12.21.0', 'install', '--frozen-lockfile', '--prefer-offline', '--silent'])
   const report = join(copy, 'node_modules', 'stryker.json')
   const config = join(copy, 'node_modules', 'stryker.config.json')
-  const mutate = (patterns.length === 0 ? ['**/*.ts'] : patterns).map((pattern) => `${core}/${pattern}`)
+  const mutate = (patterns.length === 0 ? area.files : patterns).map((file) => `${area.sources}/${file}`)
+  const excluded = area.excluded.map((file) => `!${area.sources}/${file}`)
   const settings = {
     testRunner: 'vitest',
     plugins: ['@stryker-mutator/vitest-runner'],
@@ -43,8 +52,9 @@ try {
     inPlace: true,
     // What is worked out when a module is loaded cannot be told apart by test.
     ignoreStatic: true,
-    mutate: [...mutate, `!${core}/testing/**`],
-    concurrency: availableParallelism(),
+    mutate: [...mutate, ...excluded],
+    mutator: { excludedMutations: area.unchanged },
+    concurrency: Number(process.env['STRYKER_CONCURRENCY'] ?? availableParallelism()),
     timeoutMS: 20_000,
     reporters: [process.stderr.isTTY ? 'progress' : 'progress-append-only', 'json'],
     jsonReporter: { fileName: report },
@@ -52,14 +62,14 @@ try {
   }
   writeFileSync(config, JSON.stringify(settings))
   call('npx', ['stryker', 'run', config])
-  const scores = scoresOf(JSON.parse(readFileSync(report, 'utf8')) as Report, core)
+  const scores = scoresOf(JSON.parse(readFileSync(report, 'utf8')) as Report, area.sources)
   const machine = `${cpus().length} cores (${cpus()[0]?.model ?? 'unknown'}), Node ${process.versions.node}`
   const date = new Date().toISOString().slice(0, 10)
   const run = scores.map((score): KeptScore => ({ ...score, direct, commit, date, machine }))
   const all = kept(keep === undefined ? [] : keptIn(keep), run)
   if (keep !== undefined) writeFileSync(keep, `${JSON.stringify(all, undefined, 2)}\n`)
   console.log(evidenceOf(all))
-  const lacks = shortfalls(scores)
+  const lacks = area.hasBar ? shortfalls(scores) : []
   for (const line of lacks) console.error(line)
   process.exitCode = lacks.length === 0 ? 0 : 1
 } finally {
@@ -70,7 +80,7 @@ try {
 function call(command: string, args: readonly string[]): void {
   const { status } = spawnSync(command, args, {
     cwd: copy,
-    env: { ...process.env, DIRECT_TESTS: direct ? '1' : '' },
+    env: { ...process.env, STRYKER_AREA: name, DIRECT_TESTS: direct ? '1' : '' },
     stdio: ['ignore', process.stderr.fd, 'inherit'],
   })
   if (status !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${status}`)

@@ -1,25 +1,28 @@
+import path from 'node:path'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { defineConfig } from 'vitest/config'
+import { areaOf, areas } from './areas.ts'
 
-/** The core's own tests first: they are quick, and the first that notices a change ends the run for it. */
+const area = areaOf(process.env['STRYKER_AREA'] ?? 'core') ?? areas.core
+const root = path.resolve(import.meta.dirname, '../..')
+
+/** The area's own tests first: they are quick, and the first that notices a change ends the run for it. */
 class DirectTestsFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const isDirect = ({ moduleId }: TestSpecification) => moduleId.includes('/agent-runtime-core/')
+    const isDirect = ({ moduleId }: TestSpecification) =>
+      area.direct.some((pattern) => path.matchesGlob(path.relative(root, moduleId), pattern))
     return [...files.filter(isDirect), ...files.filter((file) => !isDirect(file))]
   }
 }
 
-/** The tests that hold the core's rules, without those that wait for disks and processes: each mutant is met by many of them. */
+/** The tests that hold the area's rules, without those that wait for disks and processes: each change is met by many of them. */
 export default defineConfig({
   test: {
-    include: [
-      'packages/agent-runtime-core/test/**/*.test.ts',
-      ...(process.env['DIRECT_TESTS'] === '1'
-        ? []
-        : ['packages/agent-runtime-persistence/test/conformance/*.test.ts']),
-    ],
-    exclude: ['**/node_modules/**', '**/fuzz/**'],
+    include: [...area.direct, ...(process.env['DIRECT_TESTS'] === '1' ? [] : area.others)],
+    exclude: ['**/node_modules/**', '**/*.proof.test.ts', ...area.slow],
     testTimeout: 30_000,
     sequence: { sequencer: DirectTestsFirst },
+    // Modules that are loaded anew for each file cost more than most of the files.
+    isolate: false,
   },
 })
