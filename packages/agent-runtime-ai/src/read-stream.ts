@@ -1,4 +1,5 @@
 import type { OutputItem } from '@ku0/agent-runtime'
+import { encode } from '@ku0/agent-runtime-core'
 import { isStreamChunk, type LivePiece, type StreamChunk } from './stream-chunk.ts'
 
 /** What a reader of a task's model calls is to show, in order. */
@@ -12,7 +13,7 @@ export type StreamItem =
   | { readonly type: 'restart'; readonly step: string }
   /** The model has said all of this call. */
   | { readonly type: 'end'; readonly step: string }
-  /** What the task emitted itself. */
+  /** What the task emitted itself; what a later attempt emits again is left out. */
   | { readonly type: 'chunk'; readonly data: unknown }
 
 /**
@@ -26,16 +27,41 @@ export async function* readStream(
   output: AsyncIterable<OutputItem>,
 ): AsyncGenerator<StreamItem, void, undefined> {
   const calls = new Map<string, ShownCall>()
+  const own = new OwnChunks()
   for await (const item of output) {
-    if (item.type !== 'chunk') continue
+    if (item.type === 'attempt.restarted') {
+      own.begin()
+      continue
+    }
     if (!isStreamChunk(item.data)) {
-      yield { type: 'chunk', data: item.data }
+      if (own.isNew(item.data)) yield { type: 'chunk', data: item.data }
       continue
     }
     const { step } = item.data
     const call = calls.get(step) ?? new ShownCall(step)
     calls.set(step, call)
     yield* call.take(item.data)
+  }
+}
+
+/** What the task emits itself. The handler of a later attempt runs from its beginning, and emits again what the one before it has emitted. */
+class OwnChunks {
+  /** How often each value was shown. */
+  readonly #shown = new Map<string, number>()
+  /** How often the newest attempt has emitted it. */
+  #emitted = new Map<string, number>()
+
+  begin(): void {
+    this.#emitted = new Map()
+  }
+
+  isNew(data: unknown): boolean {
+    const text = encode(data, { what: 'an emitted value' })
+    const emitted = (this.#emitted.get(text) ?? 0) + 1
+    this.#emitted.set(text, emitted)
+    if (emitted <= (this.#shown.get(text) ?? 0)) return false
+    this.#shown.set(text, emitted)
+    return true
   }
 }
 

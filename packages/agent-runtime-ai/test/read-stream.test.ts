@@ -88,14 +88,15 @@ test('tool calls and reasoning have their places in it', async () => {
   expect(await shown([1, 1, start, 'A'], [2, 1, start, think])).toBe('<start>A<restart><reasoning>')
 })
 
-test('what the task emits itself comes along', async () => {
+test('what the task emits itself comes along, and what a later attempt emits again does not', async () => {
+  const chunk = (data: unknown): OutputItem => ({ type: 'chunk', seq: 1, attempt: 1, at: 1, data })
+  const [searching, reading] = [{ status: 'searching' }, { status: 'reading' }]
   const own: OutputItem[] = [
-    { type: 'chunk', seq: 1, attempt: 1, at: 1, data: { status: 'searching' } },
+    ...[searching, reading, searching].map(chunk),
     { type: 'attempt.restarted', attempt: 2 },
-    { type: 'chunk', seq: 2, attempt: 2, at: 2, data: null },
+    ...[searching, reading, searching, searching, null].map(chunk),
   ]
-  expect(await all(readStream(later(own)))).toEqual([
-    { type: 'chunk', data: { status: 'searching' } },
-    { type: 'chunk', data: null },
-  ])
+  expect(await all(readStream(later(own)))).toEqual(
+    [searching, reading, searching, searching, null].map((data) => ({ type: 'chunk', data })),
+  )
 })
