@@ -35,6 +35,7 @@ export const sections: readonly Section[] = [
   {
     text: 'Build',
     pages: [
+      page('docs/models.md', 'Models and streaming'),
       page('docs/approvals.md', 'Humans in the loop'),
       page('docs/children-and-graphs.md', 'Children and graphs'),
       page('docs/schedules.md', 'Schedules'),

@@ -63,7 +63,7 @@ interface Component {
   readonly group?: string
   readonly name: string
   readonly version: string
-  readonly licenses?: readonly { readonly license: { readonly id: string } }[]
+  readonly licenses?: readonly { readonly license?: { readonly id: string }; readonly expression?: string }[]
   readonly externalReferences?: readonly {
     readonly type: string
     readonly hashes?: readonly { readonly alg: string; readonly content: string }[]
@@ -141,12 +141,7 @@ describe('X16 what comes from elsewhere', () => {
   test('X16 is few packages in a program that uses the runtime', () => {
     const published = manifests.filter((it) => it.private !== true)
     const foreign = published.flatMap((it) => needed(it).filter((name) => !name.startsWith('@ku0/')))
-    expect([...new Set(foreign)].toSorted()).toEqual([
-      '@opentelemetry/api',
-      'better-sqlite3',
-      'croner',
-      'zod',
-    ])
+    expect([...new Set(foreign)].toSorted()).toEqual(['better-sqlite3', 'croner', 'zod'])
   })
 
   test('X16 is a week old at least, but for tools that were there before', () => {
@@ -180,7 +175,7 @@ describe('X16 what comes from elsewhere', () => {
     expect(bomFormat).toBe('CycloneDX')
     const listed = components.map(({ group, name, version, licenses = [], externalReferences = [] }) => ({
       name: `${group === undefined ? '' : `${group}/`}${name}@${version}`,
-      licenses: licenses.map(({ license }) => license.id),
+      licenses: licenses.map(({ license, expression }) => license?.id ?? expression),
       hashes: externalReferences.flatMap(({ hashes = [] }) => hashes),
     }))
     const lockfile = read('pnpm-lock.yaml')
@@ -197,7 +192,7 @@ describe('X16 what comes from elsewhere', () => {
       licenses: [license],
       hashes: name.startsWith('@ku0/') ? [] : [{ alg: 'SHA-512', content: hashOf(name) }],
     }))
-    expect(expected.length).toBeGreaterThan(20)
+    expect(expected.length).toBeGreaterThan(10)
     expect(listed).toEqual(expect.arrayContaining(expected))
   })
 })

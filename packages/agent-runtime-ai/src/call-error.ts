@@ -1,5 +1,6 @@
 import { NonRetryableError, RateLimited, RuntimeError } from '@ku0/agent-runtime'
-import { type HeaderReader, retryAfterMs, waitAfter } from './retry-after.ts'
+import { httpLimitIn } from '@ku0/agent-runtime-core'
+import { epochMs } from './system.ts'
 
 /** What an error of a call is about. */
 export interface FailedCall {
@@ -10,8 +11,8 @@ export interface FailedCall {
 }
 
 /**
- * What a step that called a model throws, so that the runtime decides whether it is tried again. Refused for now (429, or 503 and 529 with a time to wait) is
- * {@link RateLimited}. What no second try can mend (other 4xx, no credit left, a missing key) is a {@link NonRetryableError}. Anything else is tried again as the step's
+ * What a step that called a model throws, so that the runtime decides whether it is tried again. Refused for a time that the provider names (429, 503, 529) is
+ * {@link RateLimited}, of the model that the quota names. What no second try can mend (other 4xx, no credit left, a missing key) is a {@link NonRetryableError}. Anything else is tried again as the step's
  * `retry` says. The error of the SDK is the cause; its class never reaches the SDK, which would try again by itself.
  */
 export function callError(error: unknown, { model, quota }: FailedCall): Error {
@@ -20,14 +21,11 @@ export function callError(error: unknown, { model, quota }: FailedCall): Error {
   const said = `${model} ${status === undefined ? 'failed' : `answered ${status}`}: ${messageOf(error)}`
   const options = { cause: error, ...(status === undefined ? {} : { details: { status } }) }
   if (isFinal(status, error)) return new NonRetryableError(said, options)
-  const header = headersOf(error)
-  const isRefused = status === 429 || (busy.has(status) && retryAfterMs(header) !== undefined)
-  if (!isRefused) return new RuntimeError('handler_failed', said, options)
-  return new RateLimited({ model: quota, retryAfterMs: waitAfter(header) }, { ...options, message: said })
+  const retryAfterMs = httpLimitIn(error, epochMs())
+  if (retryAfterMs === undefined) return new RuntimeError('handler_failed', said, options)
+  return new RateLimited({ model: quota, retryAfterMs }, { ...options, message: said })
 }
 
-/** Unavailable, overloaded. */
-const busy: ReadonlySet<number | undefined> = new Set([503, 529])
 /** A second try of these can help: a timeout, a conflict, a request that came too early, a limit. */
 const passing: ReadonlySet<number> = new Set([408, 409, 425, 429])
 /** A 429 that no waiting lifts. */
@@ -71,14 +69,6 @@ function messageOf(error: unknown): string {
 function codesOf(error: unknown): readonly unknown[] {
   const inner = [error, read(error, 'error'), read(read(error, 'data'), 'error')]
   return inner.flatMap((of) => [read(of, 'code'), read(of, 'type')])
-}
-
-function headersOf(error: unknown): HeaderReader {
-  const headers = read(error, 'responseHeaders') ?? read(error, 'headers')
-  if (headers instanceof Headers) return (name) => headers.get(name) ?? undefined
-  const entries = typeof headers === 'object' && headers !== null ? Object.entries(headers) : []
-  const byName = new Map(entries.map(([name, value]) => [name.toLowerCase(), String(value)]))
-  return (name) => byName.get(name)
 }
 
 function read(holder: unknown, key: string): unknown {

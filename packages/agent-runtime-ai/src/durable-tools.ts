@@ -1,5 +1,7 @@
 import { RateLimited, type StepHandle, type TaskContext } from '@ku0/agent-runtime'
+import { httpLimitIn } from '@ku0/agent-runtime-core'
 import { uniqueKey } from './call-names.ts'
+import { epochMs } from './system.ts'
 
 /** A tool of the AI SDK, as far as it matters here. */
 export interface ToolShape {
@@ -13,7 +15,8 @@ export interface DurableToolOptions {
 
 /**
  * Makes each execution of these tools a step of the task, `search call_1` by the tool's name and the id of the call. Its output is stored, and a later pass does not
- * execute it again. An error that a tool throws is stored as well and goes to the model, as the SDK has it, in every pass the same. A `RateLimited` error is waited for instead.
+ * execute it again. An error that a tool throws is stored as well and goes to the model, as the SDK has it, in every pass the same. A `RateLimited` error, and the HTTP answer 429 with a
+ * time to wait, is waited for instead, and holds up the tasks that name the tool.
  *
  * What a tool returns has to be data that can be stored. A tool that calls the context itself (waits, children, approvals, other model calls) is no step: leave it out and
  * pass it beside these.
@@ -39,7 +42,7 @@ function durableTool(
   const execute = async (input: unknown, call: ToolCall): Promise<unknown> => {
     const key = uniqueKey(ctx, `${name} ${call.toolCallId}`.slice(0, MAX_KEY_LENGTH))
     const ended = await ctx.step(key, limits, (step) =>
-      runTool(step, call, (abortSignal) => run(input, { ...call, abortSignal })),
+      runTool(name, step, call, (abortSignal) => run(input, { ...call, abortSignal })),
     )
     if ('output' in ended) return ended.output
     throw toError(ended.error)
@@ -61,6 +64,7 @@ interface ToolError {
 }
 
 async function runTool(
+  name: string,
   step: StepHandle,
   { abortSignal }: ToolCall,
   run: (signal: AbortSignal) => unknown,
@@ -72,6 +76,8 @@ async function runTool(
     // The task has to stop, or the provider of the tool is to be waited for: neither is for the model to know.
     if (step.signal.aborted) throw step.signal.reason
     if (error instanceof RateLimited) throw error
+    const retryAfterMs = httpLimitIn(error, epochMs())
+    if (retryAfterMs !== undefined) throw new RateLimited({ tool: name, retryAfterMs }, { cause: error })
     return { error: toData(error) }
   }
 }

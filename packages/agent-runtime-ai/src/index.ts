@@ -1,3 +1,5 @@
+/** @module @ku0/agent-runtime-ai */
+
 // The Vercel AI SDK
 export { type DurableCallOptions, durableCalls, type DurableCalls } from './durable-calls.ts'
 export type { CallOptions } from './model-step.ts'

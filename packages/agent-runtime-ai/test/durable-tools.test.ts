@@ -116,4 +116,38 @@ describe('durableTools', () => {
     expect(steps.map(({ key }) => key)).toEqual(['model 1', 'add c1', 'model 2'])
     expect(steps[1]?.result).toEqual({ output: 2 })
   })
+
+  test('a tool that is refused for now is waited for, under its own name', async () => {
+    const model = new MockLanguageModelV4({
+      doGenerate: [toolCalls(['search', 'c1', {}]), answer('found')],
+    })
+    let calls = 0
+    const find = defineTask({ type: 'find', input }, async (ctx) => {
+      const search = tool({
+        inputSchema: z.object({}),
+        execute: () => {
+          calls += 1
+          const headers = { 'retry-after': '20' }
+          if (calls === 1) throw Object.assign(new Error('slow down'), { status: 429, headers })
+          return 'a page'
+        },
+      })
+      const { text } = await generateText({
+        model: durable(ctx, model),
+        tools: durableTools(ctx, { search }),
+        stopWhen: stepCountIs(3),
+        prompt: 'Find it.',
+      })
+      return text
+    })
+    await using runtime = await createTestRuntime({ tasks: [find] })
+    const begun = runtime.now
+    const receipt = await runtime.runtime.submit(find, null)
+    await runtime.settle()
+    expect((await runtime.runtime.stats()).quotas).toMatchObject([
+      { key: 'tool:search', blockedUntil: begun + 20_000 },
+    ])
+    expect(await runtime.result(receipt)).toBe('found')
+    expect([runtime.now - begun, calls]).toEqual([20_000, 2])
+  })
 })
