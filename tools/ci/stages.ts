@@ -29,6 +29,7 @@ export function stagesOf(length: Length, seed = 1): readonly Stage[] {
     { name: 'format', command: `${pnpm} exec oxfmt --check`, cores: 1 },
     { name: 'lint and the bans', command: `${pnpm} exec oxlint`, cores: 1 },
     { name: 'dead code', command: `${pnpm} exec knip`, cores: 1 },
+    { name: 'plain English in the pages', command: `${pnpm} check:prose`, cores: 1 },
     { name: 'the public API is as recorded', command: `${pnpm} check:api`, cores: 1 },
     {
       name: 'the README names its two commands',

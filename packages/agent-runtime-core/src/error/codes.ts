@@ -16,7 +16,7 @@ export const errorCodes = {
     retryable: false,
   },
   invalid_output: {
-    meaning: "What the handler returned does not fit the task type's output schema.",
+    meaning: "The handler's return value does not fit the task type's output schema.",
     remedy: 'Correct the handler or the schema, then retry the task.',
   },
   invalid_encoding: {
@@ -70,7 +70,7 @@ export const errorCodes = {
     retryable: false,
   },
   lease_lost: {
-    meaning: 'The lease expired or was taken over. Whatever this holder still writes is discarded.',
+    meaning: 'The lease expired or was taken over. Later writes of this holder are discarded.',
     remedy: 'Stop and let the error pass; another worker has the task.',
   },
   task_canceled: {
@@ -199,7 +199,7 @@ export const errorCodes = {
   store_unlinked: {
     meaning:
       'The database file, its `-wal` or its `-shm` was deleted or replaced under the open store. Nothing more is acknowledged.',
-    remedy: 'Restore the file (but for `-shm`) and restart the process.',
+    remedy: 'Restore the file (except `-shm`) and restart the process.',
     retryable: false,
   },
   store_full: {
