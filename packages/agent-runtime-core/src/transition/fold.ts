@@ -48,14 +48,34 @@ export const flushRank = Object.fromEntries(
 /** The last of the ranks. */
 export const lastRank = 4
 
+/**
+ * The same by a map: a property that is looked up by a name that changes makes V8 compile what asks for it again and again, in each
+ * flush that holds another kind of operation than the one before.
+ */
+const byKind: ReadonlyMap<string, Operation<WriteKind>> = new Map(
+  Object.entries(operations as Readonly<Record<string, Operation<WriteKind>>>),
+)
+
+function operationOf({ kind }: Write): Operation<WriteKind> {
+  const operation = byKind.get(kind)
+  if (operation === undefined) throw new Error(`there is no operation ${kind}`)
+  return operation
+}
+
+/** The places of operations in the order in which a flush folds them: by rank, and those of one rank as they came. */
+export function foldOrder(flushed: readonly Write[]): readonly number[] {
+  const byRank: number[][] = Array.from({ length: lastRank + 1 }, () => [])
+  for (let place = 0; place < flushed.length; place++)
+    byRank[operationOf(flushed[place] as Write).rank]?.push(place)
+  return byRank.flat()
+}
+
 /** Applies one operation to the working set and returns its outcome. `running`: this process's live leases. */
 export function fold(ws: WorkingSet, it: Write, running: Iterable<LeaseRow>): OutcomeOf<WriteKind> {
-  const operation = operations[it.kind] as Operation<WriteKind>
-  return operation.fold(ws, it, running)
+  return operationOf(it).fold(ws, it, running)
 }
 
 /** Goes through the rows that one operation touches, so that those that are not known are wanted. */
 export function needsOf(needs: Needs, it: Write): void {
-  const operation = operations[it.kind] as Operation<WriteKind>
-  operation.needs(needs, it)
+  operationOf(it).needs(needs, it)
 }

@@ -5,7 +5,7 @@ import { dimensions, domainWeights, type Scores } from '../../src/evaluation/eva
 import type { ScheduleDefinition } from '../../src/schedule/schedule.ts'
 import type { Write, WriteKind } from '../../src/store/port.ts'
 import type { Submission } from '../../src/submit/submission.ts'
-import { flushRank, fold, lastRank } from '../../src/transition/fold.ts'
+import { flushRank, fold, foldOrder, lastRank } from '../../src/transition/fold.ts'
 import {
   type LeaseRow,
   newClient,
@@ -247,5 +247,18 @@ describe('the order of a flush: what frees slots comes before what fills them (d
     expect(flushRank.submit).toBeGreaterThan(flushRank.registerWorkers)
     expect(flushRank.startLease).toBe(lastRank)
     expect(kinds.filter((kind) => flushRank[kind] === lastRank)).toEqual(['startLease'])
+  })
+
+  test('what came is folded by rank, and within a rank as it came', () => {
+    const came = (['submit', 'startLease', 'settle', 'cancel', 'registerWorkers', 'recordStep'] as const).map(
+      (kind) => ({ kind, ...operations[kind][0] }) as Write,
+    )
+    expect(foldOrder(came)).toEqual([2, 5, 4, 0, 3, 1])
+    expect(foldOrder([])).toEqual([])
+  })
+
+  test('what is no operation is refused by its name', () => {
+    const unknown = { kind: 'constructor' } as unknown as Write
+    expect(() => foldOrder([unknown])).toThrow('there is no operation constructor')
   })
 })

@@ -3,9 +3,8 @@ import {
   beginBudgets,
   blobReference,
   ClaimRound,
-  flushRank,
   fold,
-  lastRank,
+  foldOrder,
   leftOf,
   NeedsRound,
   promote,
@@ -127,9 +126,8 @@ function kept(cache: Cache, abandoned: ReadonlySet<number>): Iterable<LeaseRow> 
 
 function foldByRank(ws: WorkingSet, operations: readonly Write[], cache: Cache): OutcomeOf<WriteKind>[] {
   const outcomes: OutcomeOf<WriteKind>[] = Array.from({ length: operations.length })
-  for (let rank = 0; rank <= lastRank; rank++)
-    for (const [index, operation] of operations.entries())
-      if (flushRank[operation.kind] === rank) outcomes[index] = fold(ws, operation, cache.running.values())
+  for (const place of foldOrder(operations))
+    outcomes[place] = fold(ws, operations[place] as Write, cache.running.values())
   return outcomes
 }
 
