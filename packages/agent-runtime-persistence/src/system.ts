@@ -51,15 +51,30 @@ export function nextTurn(): Promise<void> {
   return new Promise((resolve) => void setImmediate(resolve))
 }
 
+const digestBytes = 32
+/** Digests that share one piece of memory. All of it stays for as long as one of them is kept, so it is small. */
+const digestsPerSlab = 64
 let scratch = Buffer.allocUnsafe(4096)
+let slab = Buffer.allocUnsafeSlow(digestsPerSlab * digestBytes)
+let used = 0
 
-/** sha256 of a 32-byte digest followed by the text's UTF-8 bytes, without garbage. */
+/**
+ * sha256 of a 32-byte digest followed by the text's UTF-8 bytes. A digest that comes out as a buffer has memory of its own, which costs as
+ * much as the hash: as a latin1 text, written into a slab, it takes half of the time. Source: `docs/decisions/0023-what-a-flush-costs.md`.
+ */
 export function chainDigest(previous: Uint8Array, text: string): Uint8Array {
-  const most = 32 + text.length * 3
+  const most = digestBytes + text.length * 3
   if (scratch.length < most) scratch = Buffer.allocUnsafe(most * 2)
   scratch.set(previous, 0)
-  const end = 32 + scratch.write(text, 32, 'utf8')
-  return hash('sha256', scratch.subarray(0, end), 'buffer')
+  const end = digestBytes + scratch.write(text, digestBytes, 'utf8')
+  const digest = hash('sha256', scratch.subarray(0, end), 'latin1')
+  if (used === slab.length) {
+    slab = Buffer.allocUnsafeSlow(digestsPerSlab * digestBytes)
+    used = 0
+  }
+  slab.write(digest, used, 'latin1')
+  used += digestBytes
+  return slab.subarray(used - digestBytes, used)
 }
 
 /** What tells one boot of the machine from another. */
