@@ -3,14 +3,23 @@ import { Worker } from 'node:worker_threads'
 import { StoreError, type Environment, type StoreInfo, type Timer } from '@ku0/agent-runtime-core'
 import { StoreFront, type Line } from './front.ts'
 import type { Message } from './message.ts'
-import { beatWord, revived, unpack, wakeWord, type FromThread, type ThreadStart } from './thread-messages.ts'
+import { Outbox } from './outbox.ts'
+import {
+  beatWord,
+  endMessage,
+  revived,
+  unpack,
+  wakeWord,
+  type FromThread,
+  type ThreadStart,
+} from './thread-messages.ts'
 import { SleepWatch } from './sleep-watch.ts'
 
-/** How often the process shows its store thread that its event loop lives. */
-/** Half of the silence that counts: a beat that comes in time shows that there was none. */
+/**
+ * How often the process shows its store thread that its event loop lives: half of the silence that counts, so that a beat that comes in time
+ * shows that there was none.
+ */
 const beatMs = 50
-/** So many calls cross without waiting for more: the store works on them while the process goes on. Half of it drained a third slower. */
-const fullMessage = 128
 
 /**
  * Opens a store in a thread of its own, behind the same port: fsync, waiting for locks, renewal and sweeping never wait for a
@@ -51,7 +60,7 @@ class ThreadLine implements Line {
   private readonly worker: Worker
   private readonly signal: Int32Array
   private readonly environment: Environment
-  private outbox: Message[] = []
+  private readonly outbox = new Outbox()
   private beatTimer: Timer | undefined
   private readonly sleep: SleepWatch
   private seenAt: number
@@ -69,9 +78,10 @@ class ThreadLine implements Line {
 
   /** What is sent in one turn of the event loop crosses as one message; of a long one the store begins with the first part. */
   send(message: Message): void {
-    this.outbox.push(message)
-    if (this.outbox.length === 1) queueMicrotask(() => this.post())
-    else if (this.outbox.length === fullMessage) this.post()
+    const isFirst = this.outbox.isEmpty
+    this.outbox.put(message)
+    if (isFirst) queueMicrotask(() => this.post())
+    else if (this.outbox.isFull) this.post()
   }
 
   mayHaveSlept(): boolean {
@@ -87,7 +97,7 @@ class ThreadLine implements Line {
     if (!this.ending) {
       this.ending = true
       this.post()
-      this.worker.postMessage('end')
+      this.worker.postMessage(endMessage)
       this.wake()
     }
     return this.whenClosed.promise
@@ -99,9 +109,8 @@ class ThreadLine implements Line {
   }
 
   private post(): void {
-    if (this.outbox.length === 0) return
-    this.worker.postMessage(this.outbox)
-    this.outbox = []
+    if (this.outbox.isEmpty) return
+    this.worker.postMessage(this.outbox.take())
     this.wake()
   }
 

@@ -2,8 +2,17 @@ import { parentPort, receiveMessageOnPort, workerData, type MessagePort } from '
 import type { Turn } from '../engine/turn.ts'
 import { StoreEngine } from '../sqlite/store-engine.ts'
 import { chainDigest, systemEnvironment } from '../system.ts'
-import { deliver, type Message } from './message.ts'
-import { beatWord, pack, recordOf, wakeWord, type FromThread, type ThreadStart } from './thread-messages.ts'
+import { deliver } from './message.ts'
+import { messagesIn } from './outbox.ts'
+import {
+  beatWord,
+  endMessage,
+  pack,
+  recordOf,
+  wakeWord,
+  type FromThread,
+  type ThreadStart,
+} from './thread-messages.ts'
 
 /** The longest wait for the process's first word; it comes within ms unless the machine is overloaded. */
 const firstWordMs = 2_000
@@ -42,8 +51,9 @@ function runStore(port: MessagePort, start: ThreadStart): void {
   for (let open = true; open;) {
     const seen = Atomics.load(signal, wakeWord)
     for (let got = receiveMessageOnPort(port); got !== undefined; got = receiveMessageOnPort(port)) {
-      if (got.message === 'end') open = false
-      else for (const message of got.message as readonly Message[]) deliver(engine, message)
+      const text = got.message as string
+      if (text === endMessage) open = false
+      else for (const message of messagesIn(text)) deliver(engine, message)
       tell(engine.takeReads())
     }
     tell(open ? engine.take() : engine.finish())

@@ -26,6 +26,9 @@ export interface ThreadStart {
 export const wakeWord = 0
 export const beatWord = 1
 
+/** The last message to the thread; no other is this text, since what an outbox holds is a list. */
+export const endMessage = 'end'
+
 /** What a store's thread says. An error crosses as its record, since a copy of it would lose its class and code. */
 export type FromThread =
   | { readonly kind: 'opened'; readonly info: StoreInfo }
