@@ -23,6 +23,7 @@ import type { RunResult } from 'better-sqlite3'
 import { prepareEvaluationApply } from './evaluations.ts'
 import { prepareInsert } from './insert.ts'
 import type { Statements } from './statements.ts'
+import { prepareUpdate } from './update.ts'
 import { prepareWorkApply } from './work.ts'
 
 /** Writes what a flush decided, each final row once. Runs inside the flush's transaction. */
@@ -35,12 +36,15 @@ export function prepareApply(db: Statements) {
     'UPDATE task SET state = ?, attempt = ?, fence = ?, lease = ?, crashes = ?, steps = ?, waits = ?, seq = ?, tail = ?, due_at = ?, queued_at = ?, started_at = ?, finished_at = ?, wait_reason = ? WHERE id = ? AND seq = ?',
   )
   // The two moves of every task, without the columns that only rarer moves change and their indexes.
-  const startTask = db.prepare(
-    'UPDATE task SET state = 1, fence = ?, lease = ?, seq = ?, tail = ?, started_at = ? WHERE id = ? AND seq = ?',
-  )
-  const finishTask = db.prepare(
-    'UPDATE task SET state = 3, lease = NULL, seq = ?, tail = ?, finished_at = ? WHERE id = ? AND seq = ?',
-  )
+  const ofTask = { table: 'task', where: { id: '?', seq: '?' }, missed: movedOn } as const
+  const startTasks = prepareUpdate(db, {
+    ...ofTask,
+    set: { state: '1', fence: '?', lease: '?', seq: '?', tail: '?', started_at: '?' },
+  })
+  const finishTasks = prepareUpdate(db, {
+    ...ofTask,
+    set: { state: '3', lease: 'NULL', seq: '?', tail: '?', finished_at: '?' },
+  })
   const putAccount = db.prepare('UPDATE task SET account = ? WHERE id = ?')
   const moveTask = db.prepare('UPDATE task SET stream = ? WHERE id = ?')
   // Leaves the indexes alone: a step costs no more than its event and this.
@@ -53,9 +57,12 @@ export function prepareApply(db: Statements) {
   const endLease = db.prepare(
     'UPDATE lease SET state = ?, ended_at = ?, end_reason = ?, end_seq = ? WHERE id = ? AND state = 0',
   )
-  const completeLease = db.prepare(
-    "UPDATE lease SET state = 1, ended_at = ?, end_reason = 'completed', end_seq = ? WHERE id = ? AND state = 0",
-  )
+  const completeLeases = prepareUpdate(db, {
+    table: 'lease',
+    set: { state: '1', ended_at: '?', end_reason: "'completed'", end_seq: '?' },
+    where: { id: '?', state: '0' },
+    missed: ([, , id]) => endedBefore(id),
+  })
   const touchLease = db.prepare(
     'UPDATE lease SET expires_at = ?, last_heartbeat_at = ?, yield_asked_at = ?, abort_acknowledged_at = ?, abort_grace_expired_at = ?, progress = ? WHERE id = ?',
   )
@@ -103,8 +110,8 @@ export function prepareApply(db: Statements) {
   /** `commit`: the number of the journal's next row, by which other processes find what has changed. */
   return function apply(ws: WorkingSet, commit: number): void {
     // What a flush that failed left behind is not this one's.
-    const inserters = [newTasks, newRareTasks, newLeases, newEvents]
-    for (const inserter of inserters) inserter.drop()
+    const several = [newTasks, newRareTasks, newLeases, newEvents, startTasks, finishTasks, completeLeases]
+    for (const rows of several) rows.drop()
     for (const row of ws.streams.changed.values()) {
       if (ws.base.streams.has(row.id))
         updateStream.run(row.depth, row.delayed, row.head, row.place, commit, row.id)
@@ -144,7 +151,7 @@ export function prepareApply(db: Statements) {
       if (row.blob === null) newEvents.add(row.task, row.seq, row.type, row.at, row.data, row.hash)
       else insertEvent.run(row.task, row.seq, row.type, row.at, row.data, row.blob, row.hash)
     }
-    for (const inserter of inserters) inserter.flush()
+    for (const rows of several) rows.flush()
     for (const [sha256, data] of ws.blobs.changed) insertBlob.run(sha256, data)
     for (const row of ws.keys.changed.values()) insertKey.run(row.key, row.task, row.payloadHash)
     for (const row of ws.checkpoints.values()) putCheckpoint.run(row.task, row.seq, row.data, row.at)
@@ -226,38 +233,29 @@ export function prepareApply(db: Statements) {
       return
     }
     if (before === undefined) throw new Error(`task ${row.id} was changed without having been loaded`)
-    if (updateOf(before, row).changes === 1) {
-      if (before.account !== row.account) putAccount.run(accountText(row), row.id)
-      if (before.stream !== row.stream) moveTask.run(row.stream, row.id)
-      return
-    }
-    throw new StoreError(
-      'store_corrupt',
-      `task ${row.id} is not at seq ${before.seq} any more; something else writes this database`,
-    )
+    update(before, row)
+    if (before.account !== row.account) putAccount.run(accountText(row), row.id)
+    if (before.stream !== row.stream) moveTask.run(row.stream, row.id)
   }
 
-  function updateOf(before: TaskRow, row: TaskRow): RunResult {
-    return before.waits === row.waits ? commonUpdateOf(before, row) : fullUpdateOf(before, row)
-  }
-
-  function commonUpdateOf(before: TaskRow, row: TaskRow): RunResult {
-    if (before.state === 'running' && row.state === 'running' && before.lease === row.lease)
-      return advanceTask.run(row.steps, row.seq, row.tail, row.id, before.seq)
-    if (
+  function update(before: TaskRow, row: TaskRow): void {
+    const isStep = before.state === 'running' && row.state === 'running' && before.lease === row.lease
+    if (before.waits !== row.waits) updateAll(before, row)
+    else if (isStep) assertMoved(advanceTask.run(row.steps, row.seq, row.tail, row.id, before.seq), before)
+    else if (
       before.state === 'queued' &&
       row.state === 'running' &&
       before.dueAt === null &&
       row.seq === before.seq + 1
     )
-      return startTask.run(row.fence, row.lease, row.seq, row.tail, row.startedAt, row.id, before.seq)
-    if (before.state === 'running' && row.state === 'completed' && row.steps === before.steps)
-      return finishTask.run(row.seq, row.tail, row.finishedAt, row.id, before.seq)
-    return fullUpdateOf(before, row)
+      startTasks.add(row.fence, row.lease, row.seq, row.tail, row.startedAt, row.id, before.seq)
+    else if (before.state === 'running' && row.state === 'completed' && row.steps === before.steps)
+      finishTasks.add(row.seq, row.tail, row.finishedAt, row.id, before.seq)
+    else updateAll(before, row)
   }
 
-  function fullUpdateOf(before: TaskRow, row: TaskRow): RunResult {
-    return updateTask.run(
+  function updateAll(before: TaskRow, row: TaskRow): void {
+    const done = updateTask.run(
       stateCode[row.state],
       row.attempt,
       row.fence,
@@ -275,6 +273,7 @@ export function prepareApply(db: Statements) {
       row.id,
       before.seq,
     )
+    assertMoved(done, before)
   }
 
   function writeLease(base: Base, row: LeaseRow): void {
@@ -296,15 +295,11 @@ export function prepareApply(db: Statements) {
       return
     }
     if (before.state === 'running' && row.state !== 'running') {
-      const { changes } =
-        row.endReason === 'completed'
-          ? completeLease.run(row.endedAt, row.endSeq, row.id)
-          : endLease.run(leaseCode[row.state], row.endedAt, row.endReason, row.endSeq, row.id)
-      if (changes !== 1)
-        throw new StoreError(
-          'store_corrupt',
-          `lease ${row.id} is not running any more; something else writes this database`,
-        )
+      if (row.endReason === 'completed') completeLeases.add(row.endedAt, row.endSeq, row.id)
+      else if (
+        endLease.run(leaseCode[row.state], row.endedAt, row.endReason, row.endSeq, row.id).changes !== 1
+      )
+        throw endedBefore(row.id)
     }
     if (isTouched(before, row))
       touchLease.run(
@@ -398,6 +393,26 @@ export function prepareApply(db: Statements) {
     }
     ws.count('rejectedPruned', ids.length)
   }
+}
+
+function assertMoved({ changes }: RunResult, { id, seq }: TaskRow): void {
+  if (changes !== 1) throw movedOn([id, seq])
+}
+
+/** `given` ends with the task and where it was to stand. */
+function movedOn(given: readonly unknown[]): StoreError {
+  const [id, seq] = given.slice(-2)
+  return new StoreError(
+    'store_corrupt',
+    `task ${String(id)} is not at seq ${String(seq)} any more; something else writes this database`,
+  )
+}
+
+function endedBefore(lease: unknown): StoreError {
+  return new StoreError(
+    'store_corrupt',
+    `lease ${String(lease)} is not running any more; something else writes this database`,
+  )
 }
 
 /** How many tasks it has is told from other rows. */
