@@ -96,8 +96,9 @@ function configure(db: Db, path: string, memory: boolean, durability: Durability
   db.pragma(`synchronous = ${synchronousOf[durability]}`)
   db.pragma('fullfsync = 1')
   db.pragma('foreign_keys = 0')
-  db.pragma('cache_size = -65536')
-  db.pragma('wal_autocheckpoint = 15000')
+  // With more of either a drain of 100 000 tasks was slower, and took 60 MiB more: what is in the log is looked for among fewer pages.
+  db.pragma('cache_size = -8192')
+  db.pragma('wal_autocheckpoint = 4000')
   db.pragma(`journal_size_limit = ${logLimit}`)
   db.pragma('temp_store = 2')
   migrate(db, path)

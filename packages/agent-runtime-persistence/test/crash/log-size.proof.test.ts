@@ -23,7 +23,7 @@ test('D10 whoever reads a history page by page keeps the log from nothing: it st
   const path = join(scratchFolder(), 'it.db')
   const [own, reader] = [await OwnStore.open(path), await OwnStore.open(path)]
   const settings = connectionOf(own.store)
-  expect(settings.pragma('wal_autocheckpoint', { simple: true })).toBe(15_000)
+  expect(settings.pragma('wal_autocheckpoint', { simple: true })).toBe(4_000)
   expect(settings.pragma('journal_size_limit', { simple: true })).toBe(64 * 1_024 * 1_024)
   // Of a size at which a test comes round to it.
   settings.pragma('wal_autocheckpoint = 50')
