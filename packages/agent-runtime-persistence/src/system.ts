@@ -60,7 +60,7 @@ let used = 0
 
 /**
  * sha256 of a 32-byte digest followed by the text's UTF-8 bytes. A digest that comes out as a buffer has memory of its own, which costs as
- * much as the hash: as a latin1 text, written into a slab, it takes half of the time. Source: `docs/decisions/0023-what-a-flush-costs.md`.
+ * much as the hash: as a latin1 text, written into a slab, it takes half of the time. Source: `docs/decisions/0024-what-a-flush-costs.md`.
  */
 export function chainDigest(previous: Uint8Array, text: string): Uint8Array {
   const most = digestBytes + text.length * 3
