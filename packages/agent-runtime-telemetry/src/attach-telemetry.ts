@@ -13,19 +13,13 @@ import {
   type Timers,
 } from '@ku0/agent-runtime-core'
 import type { Dropped } from './dropped.ts'
+import type { GivenMeterProvider, GivenTracerProvider } from './given-providers.ts'
 import { logEvents, Logs, type LineLogger } from './logs.ts'
 import { droppedLines } from './logger.ts'
 import { metricEvents, Metrics } from './metrics.ts'
 import { installedApi } from './open-telemetry.ts'
 import { OpenTasks, type OpenTask } from './open-tasks.ts'
-import {
-  type GivenMeterProvider,
-  type GivenTracerProvider,
-  registeredMeter,
-  registeredTracer,
-  unreadableGlobal,
-  type UnreadableGlobal,
-} from './providers.ts'
+import { registeredMeter, registeredTracer, unreadableGlobal, type UnreadableGlobal } from './providers.ts'
 import type { HandlerStop, KnownEvent, TelemetryEvent, TelemetrySource } from './source.ts'
 import { traceEvents, Traces } from './traces.ts'
 

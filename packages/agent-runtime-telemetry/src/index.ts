@@ -12,6 +12,6 @@ export {
 } from './logger.ts'
 export type { LineLogger } from './logs.ts'
 export type { Dropped } from './dropped.ts'
-export type { GivenMeterProvider, GivenTracerProvider } from './providers.ts'
+export type { GivenMeterProvider, GivenTracerProvider } from './given-providers.ts'
 export type { HandlerStop, TelemetryEvent, TelemetrySource, TraceCarrier } from './source.ts'
 export { captureTraceContext } from './trace-context.ts'

@@ -1,16 +1,7 @@
 import type { Meter, Tracer } from '@opentelemetry/api'
 import { SCHEMA_URL, SCOPE } from './catalogue.ts'
+import type { GivenMeterProvider, GivenTracerProvider } from './given-providers.ts'
 import { apiInUse, installedApi, registeredApi } from './open-telemetry.ts'
-
-/** A `MeterProvider` of OpenTelemetry. */
-export interface GivenMeterProvider {
-  getMeter(name: string, version?: string, options?: { schemaUrl?: string }): object
-}
-
-/** A `TracerProvider` of OpenTelemetry. */
-export interface GivenTracerProvider {
-  getTracer(name: string, version?: string, options?: { schemaUrl?: string }): object
-}
 
 /**
  * The meter of the given or the globally registered provider; undefined when it records nothing: no SDK is registered, or
