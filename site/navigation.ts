@@ -49,7 +49,7 @@ export const sections: readonly Section[] = [
   {
     text: 'Limit and order',
     pages: [
-      page('docs/scheduling.md', 'Who runs next'),
+      page('docs/scheduling.md', 'The order of tasks'),
       page('docs/shares.md', 'Fair shares'),
       page('docs/quotas.md', 'Quotas'),
       page('docs/budgets.md', 'Budgets'),
