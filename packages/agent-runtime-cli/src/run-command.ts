@@ -60,7 +60,8 @@ export async function runCommand(
   if (name === '--help' || name === '-h' || name === 'help') return say(outlet, overview())
   try {
     const command = commands.get(name)
-    if (command === undefined) throw new UsageError(name === '' ? 'no command' : `no command ${show(name)}`)
+    if (command === undefined)
+      throw new UsageError(name === '' ? 'no command given' : `unknown command ${show(name)}`)
     if (rest.includes('--help') || rest.includes('-h')) return say(outlet, helpOf(command))
     const { report, lines, exitCode } = await command.run({ ...readArgs(command, rest), signal })
     outlet.out(isJson ? `${JSON.stringify(report)}\n` : `${lines.map(plain).join('\n')}\n`)
@@ -85,7 +86,7 @@ function readArgs({ usage, positionals: count, options }: Command, args: readonl
   } catch (error) {
     throw new UsageError((error as Error).message, { cause: error })
   }
-  if (read.positionals.length !== count) throw new UsageError(`it is called as: agent-runtime ${usage}`)
+  if (read.positionals.length !== count) throw new UsageError(`usage: agent-runtime ${usage}`)
   return { positionals: read.positionals, values: read.values as Readonly<Record<string, unknown>> }
 }
 
@@ -98,7 +99,7 @@ function complain(error: unknown, isJson: boolean, { err }: Outlet): number {
       `${JSON.stringify({ error: { code: isUsage ? 'invalid_argument' : (code ?? 'internal'), message, ...details } })}\n`,
     )
   } else {
-    const hint = isUsage ? '; agent-runtime --help tells all' : ''
+    const hint = isUsage ? '; see agent-runtime --help' : ''
     err(`agent-runtime: ${plain(message)}${hint}\n`)
   }
   return isUsage ? cliExitCodes.usage : exitCodeOf(error)
@@ -115,8 +116,8 @@ function overview(): string {
   )
   return `${lines.join('\n')}
 
-STORE is a file, or sqlite:FILE. Every command takes --json and --help, and says by its exit code what it found:
-docs/operating.md, Commands.
+STORE is a file, or sqlite:FILE. Every command accepts --json and --help. For the exit codes see "Commands" in
+docs/operating.md.
 `
 }
 

@@ -130,7 +130,7 @@ describe('agent-runtime backup', () => {
     expect(await run('backup', path, `${path}.copy `)).toEqual({
       code: cliExitCodes.usage,
       out: '',
-      err: expect.stringContaining(`does not end in white space; given "${path}.copy "`) as string,
+      err: expect.stringContaining(`must not end in white space; given "${path}.copy "`) as string,
     })
     expect(existsSync(`${path}.copy `)).toBe(false)
   })
@@ -156,10 +156,10 @@ describe('what goes wrong (docs/reliability.md G12)', () => {
   const folder = mkdtempSync(join(tmpdir(), 'cli-wrong-'))
   const path = join(folder, 'it.db')
   const cases: readonly [string, readonly string[], number, RegExp][] = [
-    ['no command', [], 2, /^agent-runtime: no command; agent-runtime --help tells all\n$/],
-    ['an unknown one', ['verfy', path], 2, /^agent-runtime: no command "verfy";/],
-    ['no store', ['verify'], 2, /^agent-runtime: it is called as: agent-runtime verify STORE;/],
-    ['too much', ['verify', path, path], 2, /is called as/],
+    ['no command', [], 2, /^agent-runtime: no command given; see agent-runtime --help\n$/],
+    ['an unknown one', ['verfy', path], 2, /^agent-runtime: unknown command "verfy";/],
+    ['no store', ['verify'], 2, /^agent-runtime: usage: agent-runtime verify STORE;/],
+    ['too much', ['verify', path, path], 2, /usage: agent-runtime/],
     ['an unknown option', ['verify', path, '--deep'], 2, /^agent-runtime: Unknown option '--deep'/],
     ['a number that is none', ['verify', path, '--max-faults', 'many'], 2, /whole number from 1 to 10000/],
     ['a URL that is none', ['verify', 'postgres://x'], 2, /unknown store "postgres:\/\/x"/],

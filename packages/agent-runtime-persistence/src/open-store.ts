@@ -62,7 +62,7 @@ const openRules: Rules<OpenStoreOptions> = {
   acceptLoss: flagRule,
   thread: flagRule,
   checked: flagRule,
-  environment: ['an object of clock, timers, ids, random, digest', isEnvironment],
+  environment: ['an object with clock, timers, ids, random, digest', isEnvironment],
 }
 
 async function openUnchecked(url: string, options: OpenStoreOptions): Promise<StoreFront> {

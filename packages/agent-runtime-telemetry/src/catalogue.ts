@@ -46,11 +46,11 @@ export const attributes = {
   },
   stepsReplayed: {
     name: 'agent_runtime.step.replays',
-    description: 'Steps of this lease that a memo answered',
+    description: 'Steps of this lease that returned a stored result',
   },
   quota: {
     name: 'agent_runtime.quota.key',
-    description: 'The quota, `model:gpt-4` say; `_other` after the first 100',
+    description: 'The quota, such as `model:gpt-4`; `_other` after the first 100',
   },
   storeId: {
     name: 'agent_runtime.store.id',
@@ -90,7 +90,7 @@ export const metricCatalogue = {
     name: 'agent_runtime.queue.wait_time',
     instrument: 'histogram',
     unit: 's',
-    description: 'From the moment a task could be claimed to its claim',
+    description: 'Time from the moment when a task could be claimed to its claim',
     attributes: ['lane'],
   },
   submissions: {
@@ -104,14 +104,14 @@ export const metricCatalogue = {
     name: 'messaging.process.duration',
     instrument: 'histogram',
     unit: 's',
-    description: 'From the claim of a task to the end of that lease, however it ended',
+    description: 'Time from the claim of a task to the end of that lease, however it ended',
     attributes: ['system', 'operationName', 'taskType', 'lane', 'endReason', 'errorType'],
   },
   taskDuration: {
     name: 'agent_runtime.task.duration',
     instrument: 'histogram',
     unit: 's',
-    description: 'From the admission of a task to its final state, waits and attempts included',
+    description: 'Time from the admission of a task to its final state, including waits and attempts',
     attributes: ['taskType', 'lane', 'taskState', 'errorType'],
   },
   stepDuration: {
@@ -125,7 +125,7 @@ export const metricCatalogue = {
     name: 'agent_runtime.step.replays',
     instrument: 'counter',
     unit: '{step}',
-    description: 'Steps that a memo answered: they did not run again',
+    description: 'Steps that returned a stored result and did not run again',
     attributes: ['taskType'],
   },
   cancelDuration: {
@@ -133,14 +133,15 @@ export const metricCatalogue = {
     instrument: 'histogram',
     unit: 's',
     description:
-      'From the cancellation of a running task to the stop of its handler; leaked, to the end of the grace',
+      'Time from the cancellation of a running task to the stop of its handler; for a leaked one, to the end of the grace',
     attributes: ['errorType'],
   },
   resumeDuration: {
     name: 'agent_runtime.resume.duration',
     instrument: 'histogram',
     unit: 's',
-    description: 'From the loss of a lease to the first new step, or the end, of a later one of its task',
+    description:
+      'Time from the loss of a lease to the first new step, or the end, of the next lease of its task',
     attributes: ['lane'],
   },
   preemptions: {
@@ -203,7 +204,8 @@ export const metricCatalogue = {
     name: 'agent_runtime.telemetry.dropped',
     instrument: 'observableCounter',
     unit: '{item}',
-    description: 'Measurements, spans and log lines given up because a sink was blocked, full or throwing',
+    description:
+      'Measurements, spans and log lines that were dropped because a sink was blocked, was full or threw',
     attributes: ['signal', 'storeId'],
   },
 } as const satisfies Record<string, MetricEntry>
@@ -288,7 +290,7 @@ export const logCatalogue = {
   leaked: {
     event: 'task.leaked',
     level: 'error',
-    message: 'handler outlived its abort grace',
+    message: 'handler still ran after its abort grace',
     fields: ['leaseId', 'afterMs'],
     payloadFields: [],
   },

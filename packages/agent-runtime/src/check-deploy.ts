@@ -94,12 +94,12 @@ function assertThere(url: string): void {
   if (path === undefined) return
   if (path === ':memory:')
     throw invalid(
-      'checkDeploy option store: a store in memory is new and empty, there is nothing to check in it; give the file that tasks are in, or a store that is open',
+      'checkDeploy option store: a new in-memory store is empty, so there is nothing to check; give the file that holds the tasks, or an open store',
     )
   if (existsSync(path)) return
   throw new RuntimeError(
     'not_found',
-    `checkDeploy option store: there is no store ${path}; correct the path, or create the store by starting a runtime on it`,
+    `checkDeploy option store: there is no store at ${path}; correct the path, or create the store by starting a runtime on it`,
     { details: { path } },
   )
 }

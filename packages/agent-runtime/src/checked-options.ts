@@ -96,7 +96,7 @@ async function readRunningOptions<Options extends WorkerProcessOptions>(
   if (isRecord(telemetry)) problems.push(...problemsIn(telemetry, telemetryRules, { path: 'telemetry.' }))
   problems.push(...evaluationProblems(evaluation))
   const defined = (task: unknown) => (isDefinition(task) ? task : undefined)
-  const types = readTypes(tasks, 'what defineTask gives', defined, problems)
+  const types = readTypes(tasks, 'what defineTask returns', defined, problems)
   const areAll = !problems.some(({ path }) => path.startsWith('tasks'))
   problems.push(...workerProblems(workers, leastWorkers, areAll ? [...types.keys()] : undefined))
   const parsed = await readConfig(options.config, problems)
@@ -160,7 +160,7 @@ const storeRules: Rules<StoreOptions> = {
     `false, or a logger with the methods ${levels.join(', ')}, such as pino's`,
     (value) => value === false || hasMethods(value, ...levels),
   ],
-  environment: ['an object of clock, timers, ids, random, digest', isEnvironment],
+  environment: ['an object with clock, timers, ids, random, digest', isEnvironment],
   onFailure: functionRule,
 }
 
@@ -173,11 +173,11 @@ const clientRules: Rules<ClientOptions> = {
 
 const workerProcessRules: Rules<WorkerProcessOptions> = {
   ...storeRules,
-  tasks: ['a list of what defineTask gives', Array.isArray],
+  tasks: ['a list of what defineTask returns', Array.isArray],
   workers: elsewhere,
   signals: flagRule,
   telemetry: [
-    'false, or an object of meterProvider, tracerProvider, logger, logPayloads',
+    'false, or an object with meterProvider, tracerProvider, logger, logPayloads',
     (value) => value === false || isRecord(value),
   ],
   strict: flagRule,
@@ -204,7 +204,7 @@ function storeProblems(given: unknown, assertUrl: (url: string) => void): Config
       return [{ path: 'store', allowed: describeError(error).message, given }]
     }
   }
-  return [{ path: 'store', allowed: "'sqlite:PATH', 'sqlite::memory:' or what openStore gives", given }]
+  return [{ path: 'store', allowed: "'sqlite:PATH', 'sqlite::memory:' or what openStore returns", given }]
 }
 
 /** The task types of a list, by name; `read` returns undefined for what is none. */
@@ -219,10 +219,10 @@ function readTypes<Type extends { readonly type: string }>(
     const known = read(task)
     if (known === undefined) {
       const own = isRecord(task) ? task['task'] : undefined
-      const whose = isDefinition(own) ? `, which of the agent '${own.type}' is agent.task` : ''
+      const whose = isDefinition(own) ? `; for the agent '${own.type}' that is agent.task` : ''
       problems.push({ path: `tasks[${index}]`, allowed: `${allowed}${whose}`, given: task })
     } else if (known.type.startsWith(RESERVED)) {
-      const other = `a type that does not begin with '${RESERVED}', which is the runtime's own`
+      const other = `a type that does not begin with '${RESERVED}', which is reserved for the runtime`
       problems.push({ path: `tasks[${index}].type`, allowed: other, given: known.type })
     } else if (types.has(known.type)) {
       problems.push({
@@ -240,7 +240,7 @@ function workerProblems(given: unknown, least: 0 | 1, types: readonly string[] |
   if (given === undefined) return []
   const [bounds, isCount] = wholeNumber(least, MAX_WORKERS, 'MAX_WORKERS')
   if (!isRecord(given)) {
-    const allowed = `${bounds}, or an object of count, capacity, types, ids`
+    const allowed = `${bounds}, or an object with count, capacity, types, ids`
     return isCount(given) ? [] : [{ path: 'workers', allowed, given }]
   }
   const { count } = given

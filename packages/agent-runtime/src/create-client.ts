@@ -4,15 +4,16 @@ import { onStore, parseStoreUrl } from './opened-store.ts'
 import type { ClientOptions } from './options.ts'
 
 /**
- * Opens a client: it submits tasks, follows them and answers them, and runs none. It loads no scheduler and needs no handler: tasks are
- * submitted by a contract (`defineContract`), by a definition, or by the name of their type.
+ * Opens a client, which submits tasks, follows them and answers them, and runs none. It loads no scheduler
+ * and needs no handler: tasks are submitted by a contract (`defineContract`), by a definition, or by the name
+ * of their type.
  *
  *     await using client = await createClient({ store: 'sqlite:tasks.db' })
  *     const receipt = await client.submit('review', { repo: 'a/b' })
  *     const report = await client.result(receipt)
  *
- * Throws a `ConfigError` naming every bad option and setting, or an opened store that another client, worker or runtime has, and `store_*`
- * when the store cannot be opened; nothing is left open then.
+ * Throws a `ConfigError` that names every bad option and setting, including an open store that another
+ * client, worker or runtime uses, and `store_*` if the store cannot be opened; then nothing is left open.
  */
 export async function createClient(given: ClientOptions): Promise<Client> {
   const checked = await readClientOptions(given, parseStoreUrl)

@@ -4,9 +4,9 @@ import { onStore, parseStoreUrl } from './opened-store.ts'
 import type { RuntimeOptions } from './options.ts'
 
 /**
- * Puts a runtime together, which submits tasks and runs them: opens the store, attaches telemetry, registers the workers. Throws a
- * `ConfigError` naming every bad option and setting, or an opened store that another runtime has, and `store_*` when the store cannot be
- * opened; nothing is left open then.
+ * Creates a runtime, which submits tasks and runs them: opens the store, attaches telemetry and registers the
+ * workers. Throws a `ConfigError` that names every bad option and setting, including an open store that
+ * another runtime uses, and `store_*` if the store cannot be opened; then nothing is left open.
  */
 export async function createRuntime(given: RuntimeOptions): Promise<Runtime> {
   const checked = await readRuntimeOptions(given, parseStoreUrl)

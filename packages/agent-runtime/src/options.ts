@@ -6,38 +6,45 @@ import type { RuntimeLogger } from './api/logger.ts'
 import type { TaskDefinition } from './api/task-definition.ts'
 import type { TaskType } from './api/task-type.ts'
 
-/** What {@link createClient}, {@link createWorker} and {@link createRuntime} all take. */
+/** Options of {@link createClient}, {@link createWorker} and {@link createRuntime}. */
 export interface StoreOptions {
   /**
-   * `sqlite:runtime.db`, `sqlite::memory:`, or a store that was opened elsewhere: it is one client's, worker's or runtime's at a time (a
-   * second is refused until that one has stopped), and stays open when that one stops.
+   * `sqlite:runtime.db`, `sqlite::memory:`, or a store that you opened. An open store serves one client,
+   * worker or runtime at a time: a second one is refused until the first has stopped. It stays open when that
+   * one stops.
    */
   readonly store: string | ExecutionStore
-  /** Track AA's settings and the rest; each has a default. All programs on one store are given the same. */
+  /**
+   * Track AA's settings and more; each has a default. Give the same settings to all programs on one store.
+   */
   readonly config?: ExecutionConfigInput | undefined
-  /** `full` (default): an acknowledged write survives a power loss. `normal`: a crash of the process only. */
+  /**
+   * `full` (default): an acknowledged write survives a power loss. `normal`: it survives only a crash of the
+   * process.
+   */
   readonly durability?: 'full' | 'normal' | undefined
   /**
-   * Open the store although commits are missing that were acknowledged, and go on with what is there; false by default: then such a store is
-   * refused with `store_data_loss`. Source: `docs/operating.md`, Lost commits.
+   * Open the store although acknowledged commits are missing, and continue with what is left. By default such
+   * a store is refused with `store_data_loss`. Source: `docs/operating.md`, Lost commits.
    */
   readonly acceptLoss?: boolean | undefined
-  /** Whether the store has a thread of its own; true by default, and never with an `environment`. */
+  /** Whether the store runs in its own thread; true by default, and always false with an `environment`. */
   readonly thread?: boolean | undefined
   /** Any pino logger; by default lines go to standard error. */
   readonly logger?: RuntimeLogger | false | undefined
-  /** Time, chance and ids from outside, for tests; the store then runs in this thread. */
+  /** Clock, timers, chance and ids from outside, for tests; the store then runs in this thread. */
   readonly environment?: Environment | undefined
-  /** Called once when the store has failed and nothing works any more: the process should end and start again. */
+  /** Called once when the store has failed and nothing works any more: end the process and start it again. */
   readonly onFailure?: ((error: Error) => void) | undefined
 }
 
-/** What {@link createClient} takes. */
+/** Options of {@link createClient}. */
 export interface ClientOptions extends StoreOptions {
   /**
-   * The task types that are submitted, as contracts or definitions: their schemas check what is submitted by name, and other types are refused
-   * with `unknown_task_type`. Without it every type is taken: what is submitted by a contract or definition is checked by its schema,
-   * what is submitted by name is stored as it is, and the worker's schema decides.
+   * The task types that are submitted, as contracts or definitions. Their schemas check submissions by name,
+   * and other types are refused with `unknown_task_type`. Without it every type is accepted: a submission by
+   * contract or definition is checked by its schema, and a submission by name is stored unchecked, and the
+   * worker's schema decides.
    */
   readonly tasks?: readonly TaskType[] | undefined
   /** The weights of domains of your own, and what counts as drift. Source: `docs/evaluation.md`. */
@@ -46,10 +53,13 @@ export interface ClientOptions extends StoreOptions {
   readonly trace?: boolean | undefined
 }
 
-/** What {@link createWorker} takes. */
+/** Options of {@link createWorker}. */
 export interface WorkerProcessOptions extends StoreOptions {
   readonly tasks: readonly TaskDefinition[]
-  /** How many workers, `MAX_WORKERS` at most, or which; one with `maxInFlightPerWorker` slots by default. */
+  /**
+   * The number of workers, at most `MAX_WORKERS`, or a description of them; by default one with
+   * `maxInFlightPerWorker` slots.
+   */
   readonly workers?: number | WorkerOptions | undefined
   /** Whether SIGTERM and SIGINT stop the workers and end the process; false by default. See {@link exitCodes}. */
   readonly signals?: boolean | undefined
@@ -68,21 +78,21 @@ export interface WorkerProcessOptions extends StoreOptions {
   readonly start?: boolean | undefined
 }
 
-/** What {@link createRuntime} takes. */
+/** Options of {@link createRuntime}. */
 export interface RuntimeOptions extends WorkerProcessOptions {
-  /** As for a worker; 0: this process runs no task. */
+  /** As for a worker; with 0 this process runs no task. */
   readonly workers?: number | WorkerOptions | undefined
   /** The weights of domains of your own, and what counts as drift. Source: `docs/evaluation.md`. */
   readonly evaluation?: EvaluationSettings | undefined
 }
 
 export interface WorkerOptions {
-  /** `MAX_WORKERS` at most; as many as there are `ids`, or 1, by default. */
+  /** At most `MAX_WORKERS`; by default the number of `ids`, or 1. */
   readonly count?: number | undefined
-  /** Tasks that each runs at once; at most `maxInFlightPerWorker`. */
+  /** Number of tasks that each runs at once; at most `maxInFlightPerWorker`. */
   readonly capacity?: number | undefined
-  /** The task types that they run; all that are defined by default. */
+  /** The task types that they run; by default all that are defined. */
   readonly types?: readonly string[] | undefined
-  /** Their ids, unique in the store; made from the process's by default. */
+  /** Their ids, unique in the store; by default made from the id of the process. */
   readonly ids?: readonly string[] | undefined
 }

@@ -41,6 +41,6 @@ const taken = new WeakSet<ExecutionStore>()
 function assertFree(store: ExecutionStore): void {
   if (!taken.has(store)) return
   const instead =
-    "open it once more, by its URL 'sqlite:PATH' or by openStore, or stop the other runtime first; in memory one runtime takes all tasks"
-  throw new ConfigError([{ path: 'store', allowed: `an opened store that no other runtime has: ${instead}` }])
+    "open it again by its URL 'sqlite:PATH' or with openStore, or stop the other runtime first; a store in memory serves one runtime"
+  throw new ConfigError([{ path: 'store', allowed: `an open store that no other runtime uses: ${instead}` }])
 }

@@ -110,7 +110,7 @@ describe('clients', () => {
     ['credits', { credits: Number.NaN }, 'credits'],
     ['tier', { tier: 'gold' }, 'tier: contracted | marketplace'],
     ['a misspelt setting', { credit: 5 }, 'did you mean credits?'],
-    ['nothing', undefined, 'an object of credits, tier'],
+    ['nothing', undefined, 'an object with credits, tier'],
   ])('bad %s is invalid_argument and changes nothing', async (_, settings, message) => {
     const { runtime } = await virtualRuntime({ tasks: [work], config: { shares: {} } })
     await expect(runtime.clients.set('a', settings as never)).rejects.toMatchObject({

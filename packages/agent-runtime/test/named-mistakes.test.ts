@@ -53,7 +53,7 @@ describe('mistakes are named', () => {
 
   test('a sweep without its script, and a test runtime without options', async () => {
     expect(await told(() => sweepCrashes(undefined as never))).toMatch(
-      /^sweepCrashes options: an object of .*; given undefined$/,
+      /^sweepCrashes options: an object with .*; given undefined$/,
     )
     expect(await told(() => sweepCrashes({ tasks: [known] } as never))).toBe(
       'sweepCrashes option script: a function; not given',
@@ -119,9 +119,9 @@ describe('mistakes are named', () => {
       'config: settings that can be read': (config) =>
         createRuntime({ store: 'sqlite::memory:', tasks: [], config }),
       'tasks: a list': (tasks) => createRuntime({ store: 'sqlite::memory:', tasks }),
-      'graph: an object of type': (graph) => defineGraph(graph),
-      'composition: an object of type': (options) => defineComposition(options, passThrough()),
-      'toAgentView: what runtime.status gives': (status) => toAgentView(status),
+      'graph: an object with type': (graph) => defineGraph(graph),
+      'composition: an object with type': (options) => defineComposition(options, passThrough()),
+      'toAgentView: what runtime.status returns': (status) => toAgentView(status),
     }
     for (const [place, call] of Object.entries(calls))
       for (const given of unreadable)
@@ -149,13 +149,13 @@ describe('mistakes are named', () => {
 
   test('no task is no agent, and no options are no graph', async () => {
     const view = toAgentView as (given?: unknown) => AgentView
-    expect(await told(() => view())).toBe('toAgentView: what runtime.status gives; given undefined')
+    expect(await told(() => view())).toBe('toAgentView: what runtime.status returns; given undefined')
     expect(await told(() => view({}))).toBe('agentState: a task as runtime.status gives it; given {}')
     expect(await told(() => (defineGraph as () => unknown)())).toContain(
-      'graph: an object of type, input, nodes',
+      'graph: an object with type, input, nodes',
     )
     expect(await told(() => defineComposition({ type: Symbol('s') as never }, passThrough()))).toContain(
-      'task: input: a schema, since no agent comes first',
+      'task: input: a schema, because the composition does not begin with an agent',
     )
   })
 

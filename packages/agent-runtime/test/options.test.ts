@@ -29,7 +29,7 @@ describe('execution: the options of createRuntime', () => {
     const error = await refused(options)
     expect(error).toBeInstanceOf(ConfigError)
     expect(error.message).toContain(
-      "store: an opened store that no other runtime has: open it once more, by its URL 'sqlite:PATH' or by openStore, or stop the other runtime first",
+      "store: an open store that no other runtime uses: open it again by its URL 'sqlite:PATH' or with openStore, or stop the other runtime first",
     )
     expect(await first.result(await first.submit(task, null))).toBe(1)
     await first.stop()
@@ -50,7 +50,7 @@ describe('execution: the options of createRuntime', () => {
   )
 
   test.each([
-    [{ store: undefined }, "store: 'sqlite:PATH', 'sqlite::memory:' or what openStore gives; not given"],
+    [{ store: undefined }, "store: 'sqlite:PATH', 'sqlite::memory:' or what openStore returns; not given"],
     [{ store: 5 }, 'store: '],
     [{ store: null }, 'store: '],
     [{ store: {} }, 'store: '],
@@ -58,7 +58,7 @@ describe('execution: the options of createRuntime', () => {
     [{ store: '' }, 'store: unknown store ""'],
     [
       { workers: null },
-      'workers: a whole number from 0 to 1000 (MAX_WORKERS), or an object of count, capacity, types, ids',
+      'workers: a whole number from 0 to 1000 (MAX_WORKERS), or an object with count, capacity, types, ids',
     ],
     [{ workers: 'two' }, 'workers: '],
     [{ workers: [] }, 'workers: '],
@@ -86,43 +86,43 @@ describe('execution: the options of createRuntime', () => {
     [{ start: 1 }, 'start: true or false; given 1'],
     [
       { telemetry: 'off' },
-      'telemetry: false, or an object of meterProvider, tracerProvider, logger, logPayloads',
+      'telemetry: false, or an object with meterProvider, tracerProvider, logger, logPayloads',
     ],
     [{ telemetry: true }, 'telemetry: false, or an object'],
     [{ telemetry: { foo: 1 } }, 'telemetry.foo: no such option; there are meterProvider, tracerProvider,'],
     [{ telemetry: { logPayloads: 1 } }, 'telemetry.logPayloads: true or false; given 1'],
     [{ telemetry: { meterProvider: {} } }, 'telemetry.meterProvider: a MeterProvider; given {}'],
-    [{ evaluation: 5 }, 'evaluation: an object of domains, driftThreshold; given 5'],
+    [{ evaluation: 5 }, 'evaluation: an object with domains, driftThreshold; given 5'],
     [{ evaluation: { domain: {} } }, 'evaluation.domain: no such option, did you mean domains?'],
     [{ evaluation: { domains: [] } }, 'evaluation.domains: weights by the name of a domain'],
     [{ evaluation: { driftThreshold: 0 } }, 'evaluation.driftThreshold: a number above 0, up to 1; given 0'],
     [{ evaluation: { driftThreshold: 1.1 } }, 'evaluation.driftThreshold: a number above 0, up to 1'],
     [
       { evaluation: { domains: { support: { quality: 0.5 } } } },
-      'evaluation.domains.support: weights that sum to 1; given ones sum to 0.5; given {"quality":0.5}',
+      'evaluation.domains.support: weights that sum to 1; the given ones sum to 0.5; given {"quality":0.5}',
     ],
     [
       { evaluation: { domains: { support: { quality: 2, cost: -1, fun: 1 } } } },
       'evaluation.domains.support: fun: no such dimension; there are quality, adherence, speed, cost, errors, revisions; cost: a finite number, 0 or more; given -1;',
     ],
-    [{ evaluation: { domains: { a: null } } }, 'evaluation.domains.a: an object of quality, adherence'],
+    [{ evaluation: { domains: { a: null } } }, 'evaluation.domains.a: an object with quality, adherence'],
     [{ evaluation: { domains: { '': {} } } }, 'evaluation.domains.: a name of 1 to 255 characters'],
     [{ logger: true }, 'logger: false, or a logger with the methods debug, info, warn, error'],
     [{ logger: {} }, 'logger: '],
     [{ onFailure: 1 }, 'onFailure: a function; given 1'],
-    [{ environment: {} }, 'environment: an object of clock, timers, ids, random, digest; given {}'],
-    [{ config: null }, 'config: an object of settings; given null'],
+    [{ environment: {} }, 'environment: an object with clock, timers, ids, random, digest; given {}'],
+    [{ config: null }, 'config: an object with settings; given null'],
     [{ config: { leaseTtl: 1 } }, 'config.leaseTtl: no such setting, did you mean leaseTtlMs?'],
     [{ worker: 2 }, 'worker: no such option, did you mean workers?; given 2'],
-    [{ tasks: 'a' }, 'tasks: a list of what defineTask gives; given "a"'],
-    [{ tasks: [agent] }, "tasks[0]: what defineTask gives, which of the agent 'a' is agent.task; given {"],
-    [{ tasks: [null] }, 'tasks[0]: what defineTask gives; given null'],
-    [{ tasks: [task, { type: 'b', handler() {} }] }, 'tasks[1]: what defineTask gives'],
+    [{ tasks: 'a' }, 'tasks: a list of what defineTask returns; given "a"'],
+    [{ tasks: [agent] }, "tasks[0]: what defineTask returns; for the agent 'a' that is agent.task; given {"],
+    [{ tasks: [null] }, 'tasks[0]: what defineTask returns; given null'],
+    [{ tasks: [task, { type: 'b', handler() {} }] }, 'tasks[1]: what defineTask returns'],
     [{ tasks: [], workers: { types: ['a'] } }, "workers.types: a list of '*' or of the types in tasks"],
-    [{ tasks: [5], workers: { types: ['a'] } }, 'tasks[0]: what defineTask gives; given 5'],
-    [{ tasks: [{ ...task, lane: 'fast' }] }, 'tasks[0]: what defineTask gives'],
-    [{ tasks: [{ ...task, retry: { attempts: 3 } }] }, 'tasks[0]: what defineTask gives'],
-    [{ tasks: [{ ...task, type: 'a\ud800' }] }, 'tasks[0]: what defineTask gives'],
+    [{ tasks: [5], workers: { types: ['a'] } }, 'tasks[0]: what defineTask returns; given 5'],
+    [{ tasks: [{ ...task, lane: 'fast' }] }, 'tasks[0]: what defineTask returns'],
+    [{ tasks: [{ ...task, retry: { attempts: 3 } }] }, 'tasks[0]: what defineTask returns'],
+    [{ tasks: [{ ...task, type: 'a\ud800' }] }, 'tasks[0]: what defineTask returns'],
   ])('refuse %j', async (wrong, message) => {
     const error = await refused({ store: 'sqlite:/nowhere/at/all.db', tasks: [task], ...wrong })
     expect(error).toBeInstanceOf(ConfigError)

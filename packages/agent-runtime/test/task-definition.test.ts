@@ -38,10 +38,13 @@ describe('execution: task definitions', () => {
     [{ model: '\udc00' }, 'model: a name of 1 to 255 characters, no lone surrogates'],
     [{ tools: ['\udc00'] }, 'tools: a list of names'],
     [{ timeout: 5 }, "task 'review': timeout: no such option, did you mean timeoutMs?; given 5"],
-    [{ retry: 3 }, 'retry: an object of attempts, backoff; given 3'],
+    [{ retry: 3 }, 'retry: an object with attempts, backoff; given 3'],
     [{ retry: {} }, 'retry.attempts: a whole number, 1 or more; not given'],
     [{ retry: { attempts: 3, backof: {} } }, 'retry.backof: no such option, did you mean backoff?; given {}'],
-    [{ retry: { attempts: 3, backoff: 5 } }, 'retry.backoff: an object of initialMs, factor, maxMs, jitter'],
+    [
+      { retry: { attempts: 3, backoff: 5 } },
+      'retry.backoff: an object with initialMs, factor, maxMs, jitter',
+    ],
     [
       { retry: { attempts: 3, backoff: { factr: 2 } } },
       'retry.backoff.factr: no such option, did you mean factor?',
@@ -60,7 +63,7 @@ describe('execution: task definitions', () => {
   test.each([[], [null], ['review'], [7], [[]]])('refuse %j for a definition', (...given) => {
     const define = () => (defineTask as (...given: unknown[]) => unknown)(...given)
     expect(define).toThrow(ConfigError)
-    expect(define).toThrow(/task: an object of type, input, .*\n {2}task: handler: a function/)
+    expect(define).toThrow(/task: an object with type, input, .*\n {2}task: handler: a function/)
   })
 
   test('name every field that is wrong', () => {
@@ -129,8 +132,8 @@ describe('execution: createRuntime', () => {
     [{ config: { leaseTtl: 1 } }, 'leaseTtl: no such setting, did you mean leaseTtlMs?'],
     [{ tasks: [task, task] }, 'tasks[1].type: a type that no other task has; given "a"'],
     [{ worker: 2 }, 'worker: no such option, did you mean workers?; given 2'],
-    [{ tasks: undefined }, 'tasks: a list of what defineTask gives; not given'],
-    [{ tasks: [{ type: 'a' }] }, 'tasks[0]: what defineTask gives; given {"type":"a"}'],
+    [{ tasks: undefined }, 'tasks: a list of what defineTask returns; not given'],
+    [{ tasks: [{ type: 'a' }] }, 'tasks[0]: what defineTask returns; given {"type":"a"}'],
     [{ workers: { types: ['b'] } }, `workers.types: a list of '*' or of a; given ["b"]`],
     [{ workers: { count: 2, ids: ['x', 'x'] } }, 'workers.ids: 2 different ids'],
   ])('refuses %j before it opens anything', async (wrong, message) => {

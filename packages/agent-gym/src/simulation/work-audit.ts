@@ -166,7 +166,7 @@ export class WorkAudit {
       const said = amount === 'memoryBytes' ? measured?.memoryBytes : measured?.computeUs
       return Number(used) === said && Number(used) > (most ?? Number.POSITIVE_INFINITY)
     }
-    if (message.includes(' together, they share ')) return measured?.swarm !== undefined
+    if (message.includes(' together use or reserve ')) return measured?.swarm !== undefined
     // A process that was stopped may have begun before its claim was told of.
     return message.includes(' ran longer than the 900 ms') && elapsedMs >= 900
   }

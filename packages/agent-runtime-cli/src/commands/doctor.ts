@@ -6,7 +6,7 @@ import { count, dated, size } from '../words.ts'
 
 export const doctor: Command = {
   usage: 'doctor STORE',
-  about: 'tells how a store is set up: durability, versions, files, sizes, clock, processes',
+  about: 'shows how a store is set up: durability, versions, files, sizes, clock, processes',
   positionals: 1,
   options: {},
   help: [],

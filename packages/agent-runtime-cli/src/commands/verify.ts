@@ -6,10 +6,10 @@ import { count, dated } from '../words.ts'
 
 export const verify: Command = {
   usage: 'verify STORE',
-  about: 'tells whether a store is what was written; may run while it is in use',
+  about: 'checks that a store holds what was written; may run while it is in use',
   positionals: 1,
   options: { 'max-faults': { type: 'string' } },
-  help: ['--max-faults N     how many faults are told in full; 100 by default'],
+  help: ['--max-faults N     how many faults to list in full; default: 100'],
   run: async ({ positionals: [store = ''], values, signal }) => {
     const given = values['max-faults']
     const maxFaults = typeof given === 'string' ? { maxFaults: Number(given) } : {}

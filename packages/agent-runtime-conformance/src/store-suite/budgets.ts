@@ -324,7 +324,7 @@ export function budgets({ rule, timed, expect }: Suite): void {
         code: 'budget_exceeded',
         name: 'RuntimeError',
         retryable: false,
-        message: `nothing is left of the budget of task ${child.taskId}: 2 of 2 steps are used`,
+        message: `the budget of task ${child.taskId} is used up: 2 of 2 steps`,
         cause: { code: 'budget_exceeded', message: 'no', name: 'TaskRejected' },
         details: {
           budget: child.taskId,

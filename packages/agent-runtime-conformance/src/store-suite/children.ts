@@ -153,7 +153,7 @@ export function children({ rule, timed, expect }: Suite): void {
           reason: 'quota_exceeded',
           forGood: true,
           message:
-            'quota model:one lets one be in flight, and that is the parent; let it defer, or raise maxInFlight',
+            "quota model:one allows one task in flight, and the parent is that task; raise maxInFlight, or set onExceeded to 'defer'",
         },
       })
       expect(await inLine('b', { model: 'few', tokens: 11 })).toMatchObject({ as: 'refused' })

@@ -41,7 +41,7 @@ export function quotas({ rule, timed, expect }: Suite): void {
       async (scene) => {
         expect(await scene.submit({ ...big, tokens: 1 })).toMatchObject({
           reason: 'quota_exceeded',
-          message: `quota model:big takes nothing: its ${limit} is 0; raise that`,
+          message: `quota model:big allows nothing: its ${limit} is 0; raise it`,
           forGood: true,
         })
       },
@@ -368,7 +368,7 @@ export function quotas({ rule, timed, expect }: Suite): void {
         accepted: false,
         reason: 'quota_exceeded',
         message:
-          'quota model:big has room for 100 tokens in a window, the task asks for 101; raise tokensPerWindow, or ask for fewer',
+          'quota model:big allows 100 tokens per window, and the task needs 101; raise tokensPerWindow, or ask for fewer',
       })
       expect(await scene.submit({ ...big, tokens: 100 })).toMatchObject({ accepted: true })
       expect(await scene.hasClaim()).toBe(true)

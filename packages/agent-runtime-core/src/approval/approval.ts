@@ -8,25 +8,25 @@ import { RESERVED, type WaitKind } from '../wait/wait.ts'
 /** The share of its requests that a spot check puts to a human. Source: agent-scheduler-paper 3.4. */
 export const SPOT_CHECK_SHARE = 0.3
 
-/** What becomes of a rejection: the work since the last approval is done again, or the call throws. */
+/** What a rejection does: the work since the last approval runs again, or the call throws. */
 export const rejectionPolicies = ['rerun', 'throw'] as const
 export type RejectionPolicy = (typeof rejectionPolicies)[number]
 
-/** What becomes of a request that nobody answers in time. */
+/** What to do with a request that nobody answers in time. */
 export const approvalTimeouts = ['throw', 'approve', 'reject', 'fail'] as const
 export type ApprovalTimeout = (typeof approvalTimeouts)[number]
 
-/** What a verdict says that no human gave, in canonical form. */
+/** The content of a verdict that no human gave, in canonical form. */
 export const TIMEOUT_VERDICT = '{"by":"timeout"}'
 
-/** What a handler asks a human for, as the store is told of it. */
+/** A handler's request to a human, in the form that the store gets. */
 export interface ApprovalRequest {
   /** In the codec's form. */
   readonly artifact: string
   readonly mode: OversightMode
   /** False: a spot check let it through, and nobody is asked. */
   readonly asked: boolean
-  /** Of a spot check: from 0, below 1. */
+  /** The draw of a spot check: from 0, below 1. */
   readonly draw?: number
   /** Rejections since the last approval that are answered with another try. */
   readonly maxRetries: number
@@ -34,7 +34,10 @@ export interface ApprovalRequest {
   readonly onTimeout: ApprovalTimeout
 }
 
-/** What an open approval waits with: its {@link ApprovalRequest} as far as it decides, and the seq of `approval.requested`. */
+/**
+ * The terms of an open approval: the part of its {@link ApprovalRequest} that decides, and the seq of
+ * `approval.requested`.
+ */
 export interface ApprovalTerms extends Pick<
   ApprovalRequest,
   'asked' | 'maxRetries' | 'onReject' | 'onTimeout'
@@ -49,7 +52,7 @@ export interface Rejection {
   readonly since: number
   readonly seq: number
   readonly at: number
-  /** What the reviewer said, in the codec's form. */
+  /** The reviewer's verdict, in the codec's form. */
   readonly value: string
 }
 
@@ -69,7 +72,7 @@ export interface PendingApproval {
   readonly rejections: number
 }
 
-/** What became of a verdict. `not_open`: there is no such request, it was answered, or its task is over. */
+/** The result of a verdict. `not_open`: the request does not exist, was answered, or its task has ended. */
 export type VerdictOutcome =
   | { readonly as: 'resolved'; readonly state: TaskState }
   | { readonly as: 'not_open'; readonly state?: TaskState }

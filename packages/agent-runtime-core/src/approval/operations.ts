@@ -6,15 +6,15 @@ import type { Operations } from '../transition/operation.ts'
 /** Writes about approvals. */
 export interface ApprovalWrites {
   /**
-   * A human's verdict on the request that stands in the task's event `request`. It wakes the task, or is kept until the pass that
-   * runs comes to it; the first counts. Source: `docs/semantics.md 12.2, 12.3`.
+   * A human's verdict on the request in the task's event `request`. It wakes the task, or is kept until the
+   * running pass asks for it. The first verdict counts. Source: `docs/semantics.md 12.2, 12.3`.
    */
   resolveApproval: {
     fields: {
       readonly taskId: string
       readonly request: number
       readonly verdict: 'approved' | 'rejected'
-      /** What the reviewer says, in the codec's form. */
+      /** The reviewer's verdict, in the codec's form. */
       readonly value: string
     }
     outcome: VerdictOutcome

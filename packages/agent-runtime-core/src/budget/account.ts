@@ -21,12 +21,12 @@ export function charge(ws: WorkingSet, task: TaskRow, charged: UsageSum | undefi
   return row
 }
 
-/** What is known of a task's cost. */
+/** The account of a task's cost. */
 export function accountOf(task: TaskRow): AccountRow {
   return task.account ?? noAccount
 }
 
-/** How it stands at the beginning of an event's data. */
+/** The charge as it begins an event's data. */
 export function chargedText(charged: UsageSum | undefined): string {
   return charged === undefined ? '' : `"charged":${usageText(charged)},`
 }

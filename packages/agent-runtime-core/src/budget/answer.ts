@@ -119,7 +119,7 @@ function usedNow(ws: WorkingSet, row: BudgetRow, field: keyof BudgetSum): number
   return field === 'wallMs' ? ws.now.at - (row.startedAt ?? ws.now.at) : usedOf(row, field)
 }
 
-/** Those whose budgets ask nothing any more go back to the queue, past its limits, with the same attempt. */
+/** Tasks whose budgets ask nothing any more go back to the queue, past its limits, with the same attempt. */
 function resumeParked(ws: WorkingSet, budget: number): number {
   let resumed = 0
   for (const { id } of parkedFor(ws, budget)) {

@@ -6,7 +6,7 @@ import { suggestionFor } from '../check/suggestion.ts'
 import { MICRO, type UsageSum } from './usage.ts'
 export type { BudgetRecord } from './schema.ts'
 
-/** What a budget can limit. Source: `docs/semantics.md 11.5`. */
+/** The amounts that a budget can limit. Source: `docs/semantics.md 11.5`. */
 export const budgetFields = ['tokens', 'money', 'cost', 'wallMs', 'steps'] as const
 export type BudgetField = (typeof budgetFields)[number]
 
@@ -16,7 +16,7 @@ export interface BudgetLimits {
   readonly tokens?: number | undefined
   /** In the currency that all of a store's budgets are in, above 0 to 1e9, to the millionth. */
   readonly money?: number | undefined
-  /** What fair shares reckon with, above 0 to 1e9, to the millionth. */
+  /** The cost that fair shares count, above 0 to 1e9, to the millionth. */
   readonly cost?: number | undefined
   /** Ms from the first start of the task, its waits included, 1 to a year. */
   readonly wallMs?: number | undefined
@@ -43,7 +43,7 @@ export interface BudgetTerms {
   readonly cut?: boolean
 }
 
-/** What a task and all below it have used so far; wall time is not added up. */
+/** What a task and all tasks below it have used so far. Wall time is not added up. */
 export interface BudgetUse extends UsageSum {
   readonly steps: number
 }
@@ -85,7 +85,7 @@ const bounds: Readonly<Record<BudgetField, readonly [most: number, unit: string]
 /** Everything that is wrong with a budget; `path` is how its place is called. */
 export function budgetProblems(path: string, given: unknown): ConfigProblem[] {
   if (!isReadable(given))
-    return [{ path, allowed: `an object of ${[...budgetFields, 'soft'].join(', ')}`, given }]
+    return [{ path, allowed: `an object with ${[...budgetFields, 'soft'].join(', ')}`, given }]
   const { soft, ...limits } = given
   const problems = amountProblems(path, limits, [...budgetFields, 'soft'])
   const named = budgetFields.filter((field) => limits[field] !== undefined)
@@ -102,14 +102,17 @@ export function budgetTerms(path: string, given: unknown): BudgetTerms {
   return { limits: whole, soft: typeof soft === 'number' ? partOf(whole, soft) : wholeSum(soft) }
 }
 
-/** What a budget is raised by, in whole numbers. Throws `invalid_argument` with everything that is wrong. */
+/**
+ * The amounts by which a budget is raised, in whole numbers. Throws `invalid_argument` with every problem.
+ */
 export function budgetRaise(path: string, given: unknown): BudgetSum {
-  if (!isReadable(given)) assertFields([{ path, allowed: `an object of ${budgetFields.join(', ')}`, given }])
+  if (!isReadable(given))
+    assertFields([{ path, allowed: `an object with ${budgetFields.join(', ')}`, given }])
   assertFields(amountProblems(path, given as Readonly<Record<string, unknown>>, budgetFields))
   return wholeSum(given as BudgetLimits)
 }
 
-/** An amount as it stands in events and rows, in the unit that people use. */
+/** An amount for events and rows, in the unit that people use. */
 export function budgetAmount(field: BudgetField, whole: number): number {
   return whole / scale[field]
 }
@@ -164,17 +167,17 @@ function softProblems(
 ): ConfigProblem[] {
   if (soft === undefined) return []
   if (typeof soft === 'number')
-    return soft > 0 && soft <= 1 ? [] : [{ path, allowed: 'a part above 0 to 1, or amounts', given: soft }]
-  if (!isReadable(soft)) return [{ path, allowed: 'a part above 0 to 1, or amounts', given: soft }]
+    return soft > 0 && soft <= 1
+      ? []
+      : [{ path, allowed: 'a number above 0 and up to 1, or amounts', given: soft }]
+  if (!isReadable(soft)) return [{ path, allowed: 'a number above 0 and up to 1, or amounts', given: soft }]
   const problems = amountProblems(path, soft, budgetFields)
   if (problems.length > 0) return problems
   return budgetFields.flatMap((field) => {
     const [line, limit] = [soft[field], limits[field]]
     if (typeof line !== 'number') return []
     if (limit === undefined)
-      return [
-        { path: `${path}.${field}`, allowed: `nothing, as there is no hard limit of ${field}`, given: line },
-      ]
+      return [{ path: `${path}.${field}`, allowed: `no value without a hard limit of ${field}`, given: line }]
     if (typeof limit !== 'number' || line <= limit) return []
     return [{ path: `${path}.${field}`, allowed: `at most the hard limit ${limit}`, given: line }]
   })

@@ -71,8 +71,8 @@ export function askingOf(ws: WorkingSet, task: TaskRow): BudgetRow | undefined {
 }
 
 /**
- * What a task used goes to every budget above it. Soft lines that are passed ask; hard lines that are crossed are the answer, the
- * nearest first, and nothing has been done about them. Source: `docs/semantics.md 11.5`.
+ * Charges a task's usage to every budget above it. Budgets that pass a soft line ask. Returns the hard lines
+ * that were crossed, the nearest first; the caller has to act on them. Source: `docs/semantics.md 11.5`.
  */
 export function debit(
   ws: WorkingSet,
@@ -97,7 +97,7 @@ export function debit(
 
 const none: readonly Crossed[] = []
 
-/** The holder is told to park at its next step boundary while a budget asks. */
+/** Tells the holder to park at its next step boundary while a budget asks. */
 function tellAsked(ws: WorkingSet, task: TaskRow): void {
   const lease = task.lease === null ? undefined : ws.lease(task.lease)
   if (lease !== undefined && askingOf(ws, task) !== undefined) notice(ws, lease, 'yield')
@@ -111,7 +111,7 @@ function askIfPassed(ws: WorkingSet, row: BudgetRow, by: TaskRow): void {
   if (field !== undefined) ask(ws, row, field, usedOf(row, field), by)
 }
 
-/** A budget asks: its owner's events say so, and its tree parks. */
+/** A budget asks: an event of its owner records it, and the tasks under it park. */
 export function ask(ws: WorkingSet, row: BudgetRow, field: BudgetField, used: number, by: TaskRow): void {
   const owner = ws.taskNow({ id: row.task })
   if (row.asked !== null || isFinal(owner.state)) return
@@ -130,7 +130,7 @@ export function usedOf({ used }: { readonly used: BudgetUse }, field: BudgetFiel
   return field === 'wallMs' ? 0 : used[field]
 }
 
-/** What is left of a field, wall time included. */
+/** What is left of a field, including wall time. */
 function leftOf(ws: WorkingSet, row: BudgetRow, field: BudgetField): number {
   const limit = row.limits[field]
   if (limit === undefined) return Number.POSITIVE_INFINITY
@@ -159,7 +159,7 @@ export function exhausted(ws: WorkingSet, task: Pick<TaskRow, 'budget'>): Object
   const taskId = nameOf(ws, ws.taskNow({ id: budget.task }))
   const limit = budgetAmount(field, budget.limits[field] ?? 0)
   return {
-    message: `nothing is left of the budget of task ${taskId}: ${field} ${limit}`,
+    message: `the budget of task ${taskId} is used up: its limit of ${field} is ${limit}`,
     verdict: { by: 'budget', taskId, field, limit, used: budgetAmount(field, spent.used) },
   }
 }

@@ -140,10 +140,10 @@ function messageOf(
   field: BudgetField,
   { whose, amounts }: { readonly whose: string; readonly amounts: string },
 ): string {
-  if (stopped) return `${whose} asked at ${amounts}, and was answered with stop`
-  if (cause !== undefined) return `nothing is left of ${whose}: ${amounts} are used`
+  if (stopped) return `${whose} was stopped at its soft line (${amounts})`
+  if (cause !== undefined) return `${whose} is used up: ${amounts}`
   // All of a limit may be used, but time that is over is over.
-  return field === 'wallMs' ? `the time of ${whose} is over: ${amounts}` : `${whose} is exceeded: ${amounts}`
+  return field === 'wallMs' ? `${whose} is out of time: ${amounts}` : `${whose} is exceeded: ${amounts}`
 }
 
 /**
@@ -176,7 +176,7 @@ interface Partial {
   readonly result: unknown
 }
 
-/** Those that were loaded, and those of this flush. */
+/** The memos that were loaded, and those of this flush. */
 function memosOf(ws: WorkingSet, { id }: TaskRow): readonly MemoRow[] {
   const history = ws.base.histories.get(id)
   const known = history === undefined || 'fault' in history ? [] : history.memos

@@ -22,15 +22,15 @@ export interface BudgetRow {
   readonly asks: number
 }
 
-/** What a task costs, in millionths. Source: `docs/semantics.md 11.5`. */
+/** The cost of a task, in millionths. Source: `docs/semantics.md 11.5`. */
 export interface AccountRow {
-  /** What it was estimated at. */
+  /** Its estimated cost. */
   readonly cost: number
-  /** What it has used so far, as its handler reported it; null while it has reported nothing. */
+  /** What it has used so far, as its handler reported it; null if nothing was reported. */
   readonly used: UsageSum | null
   /** When it started first, once it has started again: its tokens are reserved in that window. */
   readonly reservedAt?: number
-  /** What its start has added to its client's virtual time; null before, and where there are no shares. */
+  /** What its start added to its client's virtual time; null before the start, and without shares. */
   readonly charge: number | null
   /** Its client's virtual time when it was queued, where that gives it its place. */
   readonly place: number | null

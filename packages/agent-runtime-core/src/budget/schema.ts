@@ -19,7 +19,10 @@ export const BudgetRecord = z.strictObject({
   soft: z.strictObject(amounts),
   /** By the task and all below it. `wallMs` runs from the task's first start to its end. */
   used: z.strictObject({ ...sums, wallMs: z.number() }),
-  /** What can be used yet: of each limit that it or a budget above it has what is left, the least of them, never below 0. */
+  /**
+   * What can still be used: for each limit, the least that this budget and those above it have left, never
+   * below 0.
+   */
   left: z.strictObject(amounts),
   /** The part of `used` that tasks below it used. */
   children: z.strictObject(sums),

@@ -4,20 +4,22 @@ import { MAX_COUNT } from '../config/setting.ts'
 import { show } from '../check/show.ts'
 import { suggestionFor } from '../check/suggestion.ts'
 
-/** What work used up; what is left out is 0. Source: `docs/semantics.md 11.5`, C4. */
+/** What work has used; an amount that is left out is 0. Source: `docs/semantics.md 11.5`, C4. */
 export interface Usage {
   /** Whole tokens, 0 to 1e9. */
   readonly tokens?: number | undefined
   /** In the currency that all of a store's budgets are in, 0 to 1e9, to the millionth. */
   readonly money?: number | undefined
-  /** What fair shares reckon with, 0 to 1e9, to the millionth; a task that charges none costs what it was estimated at. */
+  /**
+   * The cost that fair shares count, 0 to 1e9, to the millionth. A task that charges none costs its estimate.
+   */
   readonly cost?: number | undefined
 }
 
-/** What work used up, each amount told. */
+/** What work has used, with every amount. */
 export type UsedAmounts = { readonly [K in keyof Usage]-?: number }
 
-/** The same as the store adds it up: whole tokens, millionths of money and cost. */
+/** The sums that the store keeps: whole tokens, millionths of money and cost. */
 export interface UsageSum {
   readonly tokens: number
   readonly money: number
@@ -63,7 +65,7 @@ export function addUsage(a: UsageSum | undefined, b: UsageSum): UsageSum {
   return { tokens: a.tokens + b.tokens, money: a.money + b.money, cost: a.cost + b.cost }
 }
 
-/** Canonical JSON, as it stands in events. */
+/** Canonical JSON, as in events. */
 export function usageText({ tokens, money, cost }: UsageSum): string {
   return `{"cost":${cost},"money":${money},"tokens":${tokens}}`
 }

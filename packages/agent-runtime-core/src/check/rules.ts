@@ -3,7 +3,7 @@ import { hasMethods, isReadable } from './readable.ts'
 import { firstLines, show } from './show.ts'
 import { suggestionFor } from './suggestion.ts'
 
-/** What a value has to be, for people, and whether it is. */
+/** The rule for a value: what is allowed, for people, and the check. */
 export type Rule = readonly [allowed: string, holds: (value: unknown) => boolean]
 /** A rule for each field, so that a new field cannot go unchecked. */
 export type Rules<T> = { readonly [K in keyof T]-?: Rule }
@@ -45,7 +45,7 @@ export function problemsIn(
   ]
 }
 
-/** The same question without the answer: each submission asks it, and its answer is nearly always yes. */
+/** Only whether all rules hold: each submission asks this, and the answer is nearly always yes. */
 function allHold(
   given: Readonly<Record<string, unknown>>,
   rules: Readonly<Record<string, Rule>>,
@@ -66,7 +66,10 @@ export function fits<T>(value: unknown, rules: Rules<T>): value is T {
   return isRecord(value) && allHold(value, rules, Object.keys(rules))
 }
 
-/** Throws `invalid_argument` with everything that is wrong with the options of a call; none given is none wrong, unless some are required. */
+/**
+ * Throws `invalid_argument` with every problem of a call's options. Missing options are fine unless some are
+ * required.
+ */
 export function assertOptions(
   call: string,
   given: unknown,
@@ -78,7 +81,7 @@ export function assertOptions(
   assertFields(problemsIn(given, rules, { path: `${call} option `, ...more }))
 }
 
-/** Throws `invalid_argument` for what is no object, which the options of a call are. */
+/** Throws `invalid_argument` if the options of a call are not an object. */
 export function assertIsOptions(
   call: string,
   given: unknown,
@@ -86,7 +89,7 @@ export function assertIsOptions(
 ): asserts given is Readonly<Record<string, unknown>> {
   if (isRecord(given)) return
   const known = Object.keys(rules).join(', ')
-  throw invalid(`${call} options: an object of ${known}; given ${show(given)}`)
+  throw invalid(`${call} options: an object with ${known}; given ${show(given)}`)
 }
 
 /** Throws `invalid_argument` when there are problems, with all of them. */
@@ -104,7 +107,10 @@ export function invalid(message: string): RuntimeError {
   return new RuntimeError('invalid_argument', message)
 }
 
-/** What to do instead where the name is a familiar one, else what was likely meant, or all there is. */
+/**
+ * What to write instead of an option name of another library, else the name that was probably meant, or all
+ * names.
+ */
 export function instead(
   name: string,
   known: readonly string[],
@@ -181,7 +187,7 @@ export const namesRule: Rule = listOf('a list of names', isName)
 export const flagRule: Rule = ['true or false', (value) => typeof value === 'boolean']
 /** A function, of any parameters. */
 export const functionRule: Rule = ['a function', (value) => typeof value === 'function']
-/** Ms that can be waited; 0 is none. */
+/** A number of ms to wait; 0 means no wait. */
 export const delayRule: Rule = ['a finite number of ms, 0 or more', isAmount]
 /** Ms that something may take. */
 export const limitRule: Rule = ['a number of ms above 0', (value) => isAmount(value) && value > 0]

@@ -10,7 +10,7 @@ export function firstLines(lines: readonly string[]): string[] {
   return lines.length > told.length ? [...told, `and ${lines.length - told.length} more`] : told
 }
 
-/** Any value as text: text as it is, data as JSON, the rest by name. Never throws. */
+/** Any value as text: strings as they are, data as JSON, other values by name. Never throws. */
 export function textOf(value: unknown): string {
   try {
     if (typeof value === 'function') return 'a function'

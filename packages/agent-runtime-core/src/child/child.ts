@@ -1,7 +1,10 @@
 import { RESERVED } from '../wait/wait.ts'
 export type { ChildRecord } from './schema.ts'
 
-/** What becomes of a child that still runs when its parent ends, or the branch that spawned it is given up. */
+/**
+ * What happens to a child that still runs when its parent ends, or when the branch that spawned it is
+ * stopped.
+ */
 export const childPolicies = ['cancel', 'abandon'] as const
 export type ChildPolicy = (typeof childPolicies)[number]
 

@@ -9,6 +9,9 @@ export interface ChildRow {
   readonly policy: ChildPolicy
   /** The event that is the memo. */
   readonly seq: number
-  /** `open`: its end is to be told; `dropped`: its branch was given up, and the key is free again. */
+  /**
+   * `open`: its end has to be reported to the parent. `dropped`: its branch was stopped, and the key is free
+   * again.
+   */
   readonly state: 'open' | 'closed' | 'dropped'
 }

@@ -3,7 +3,7 @@ import { childPolicies } from './child.ts'
 
 /** A child as its parent remembers it: the memo of `ctx.spawn`. Source: `docs/semantics.md 5.5`. */
 export const ChildRecord = z.strictObject({
-  /** What the parent calls it, once in its life. */
+  /** Its key in the parent, used once in the parent's life. */
   key: z.string(),
   /** The place of the call in its pass through the handler, from 0. */
   position: z.int().min(0),

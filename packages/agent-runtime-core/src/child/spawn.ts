@@ -47,8 +47,8 @@ export function spawn(ws: WorkingSet, it: Write<'spawn'>): OutcomeOf<'spawn'> {
 }
 
 /**
- * A task has ended: its parent hears of it in the same commit, unless it is over itself or has given the child up. Source:
- * `docs/semantics.md 5.5`.
+ * A task has ended: its parent learns of it in the same commit, unless the parent has ended or has dropped
+ * the child. Source: `docs/semantics.md 5.5`.
  */
 export function tellParent(
   ws: WorkingSet,

@@ -42,7 +42,7 @@ const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789
 const pairs: readonly string[] = Array.from({ length: 4096 }, (_, bits) => {
   return alphabet.charAt(bits >> 6) + alphabet.charAt(bits & 63)
 })
-/** The value of each character code, -1 for what is no digit. */
+/** The value of each character code, -1 for a character that is not a digit. */
 const values = new Int8Array(128).fill(-1)
 for (let i = 0; i < 64; i += 1) values[alphabet.charCodeAt(i)] = i
 

@@ -7,7 +7,7 @@ import { exceeds, sizeOf } from './text-size.ts'
 
 export { exceeds, sizeOf }
 
-/** What {@link encode} says and refuses about a value. */
+/** Options of {@link encode}: the name in its messages, and its limits. */
 export interface EncodeOptions {
   /** Whose value it is, for errors: `step 'list files'`. */
   readonly what: string
@@ -53,13 +53,13 @@ export function encode(value: unknown, options: EncodeOptions): string {
 
 /**
  * The value of a text that {@link encode} wrote. Every object is a new one with the ordinary prototype.
- * Throws `invalid_encoding` for what is no JSON, for an unknown or malformed tag, and for tagged data nested
- * too deeply.
+ * Throws `invalid_encoding` for text that is not JSON, for an unknown or malformed tag, and for tagged data
+ * that is nested too deeply.
  */
 export function decode(text: string): unknown {
   // JSON.parse takes a number, too, for the text of one.
   if (typeof text !== 'string')
-    throw new RuntimeError('invalid_encoding', `a stored value is a text, not ${show(text)}`)
+    throw new RuntimeError('invalid_encoding', `a stored value must be a string, not ${show(text)}`)
   let parsed: unknown
   try {
     parsed = parseJson(text)

@@ -12,7 +12,7 @@ const takesKeysForOthers = (() => {
   return !Object.hasOwn(JSON.parse('{"a":0,"\\n":0}') as object, '\n')
 })()
 
-/** Whether a string with an escape stands before a colon. Goes over the text once, from string to string. */
+/** Whether a string with an escape stands before a colon. Reads the text once, from string to string. */
 export function hasEscapedKey(text: string): boolean {
   if (!text.includes('\\')) return false
   for (const [string, colon] of text.matchAll(/"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?/g))
@@ -23,9 +23,9 @@ export function hasEscapedKey(text: string): boolean {
 /** A string, a number or a word, or one of the signs between them; white space before it is passed over. */
 const token = /\s*("[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*|true|false|null|[[\]{},:])/y
 
-/** The same value without the engine's parser of objects: `JSON.parse` reads the single tokens. */
+/** The value, parsed without the engine's parser of objects: `JSON.parse` reads only the single tokens. */
 export function parseBySteps(text: string): unknown {
-  // What is no JSON is refused as ever; only the keys of what is may be wrong.
+  // Text that is not JSON is refused as usual; only the keys of valid JSON may be wrong.
   JSON.parse(text)
   const root: unknown[] = []
   const stack: { readonly into: unknown[] | Record<string, unknown>; key: string | undefined }[] = [

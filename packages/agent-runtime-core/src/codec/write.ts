@@ -175,7 +175,10 @@ export class Writer {
     this.#depth += 1
   }
 
-  /** Looked for only when the depth is used up: what refers to itself comes to that, and all else goes without the cost. */
+  /**
+   * Cycles are looked for only when the depth limit is reached, which every cycle reaches; other values do
+   * not pay for the check.
+   */
   #refuseDepth(value: object): never {
     const seen = new Map<object, number>()
     for (const [depth, parent] of [...this.#parents, value].entries()) {
@@ -184,7 +187,7 @@ export class Writer {
       if (before === undefined) continue
       const again = `$${pathText(this.#path.slice(0, before))}`
       this.#depth = depth
-      this.#refuse(`${again} again, which it is part of: a value that refers to itself`)
+      this.#refuse(`${again} again: the value contains itself`)
     }
     this.#refuse(`nested more than ${this.#maxDepth} levels deep`)
   }
@@ -205,7 +208,7 @@ export class Writer {
 /** The one key that marks what JSON lacks. */
 export const TAG = '$ku0'
 
-/** What the built-in errors keep as properties that are not enumerable. */
+/** The properties of built-in errors that are not enumerable. */
 export const hiddenFields = ['cause', 'errors']
 
 function textOr(value: unknown, otherwise: string): string {
@@ -216,7 +219,7 @@ function isEnumerable(value: object, key: symbol): boolean {
   return Object.prototype.propertyIsEnumerable.call(value, key)
 }
 
-/** None, this realm's, or another's (an object made in `node:vm`). */
+/** True for no prototype, this realm's, or another realm's (an object made in `node:vm`). */
 function isObjectPrototype(prototype: unknown): boolean {
   if (prototype === null || prototype === Object.prototype) return true
   return Object.getPrototypeOf(prototype) === null && Object.hasOwn(prototype as object, 'hasOwnProperty')
@@ -239,7 +242,7 @@ function quote(text: string): string {
   return JSON.stringify(text)
 }
 
-/** What a value that is refused is, and what to do instead. */
+/** What kind of value is refused, and what to do instead. */
 function kindOf(value: object): string {
   const { constructor, then, pipe, getReader } = value as Record<string, unknown>
   if (typeof then === 'function') return 'a promise: await it first'

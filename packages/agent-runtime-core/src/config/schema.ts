@@ -81,18 +81,21 @@ export const ExecutionConfig = z
       circuitScarLimit: amount('a number above 0').default(1),
       /** How long an open circuit takes nothing before it lets a probe through. */
       circuitOpenMs: duration().default(30_000),
-      /** What deviations are multiplied by to make scars of them. Source: `docs/semantics.md` C9, C11. */
+      /** Deviations are multiplied by it to get scars. Source: `docs/semantics.md` C9, C11. */
       scarFactor: amount('a number above 0').default(5),
       /** Whether a waiting interactive task may ask a lower one to yield. Source: `docs/semantics.md 3.6`. */
       preemption: z.boolean({ error: 'true or false' }).default(false),
-      /** Unset: tasks of a lane start in the order of submission, whoever's they are. Source: `docs/semantics.md 11`. */
+      /**
+       * Unset: tasks of a lane start in the order of submission, whichever client they belong to. Source:
+       * `docs/semantics.md 11`.
+       */
       shares: SharesConfig.optional(),
       /** Clients that have shares; a submission of one more is refused. */
       maxClients: count('clients').default(100_000),
       /** Unset: waiting lifts no task. How long a queued task waits to be lifted by one lane. Source: `docs/semantics.md` C5. */
       agingMs: duration().optional(),
     },
-    { error: 'an object of settings' },
+    { error: 'an object with settings' },
   )
   .superRefine((config, context) => {
     for (const { path, allowed } of conflictsIn(config)) {
@@ -101,7 +104,7 @@ export const ExecutionConfig = z
   })
   .readonly()
 export type ExecutionConfig = z.output<typeof ExecutionConfig>
-/** What a user writes: every setting optional. */
+/** The configuration that a user writes: every setting is optional. */
 export type ExecutionConfigInput = z.input<typeof ExecutionConfig>
 
 /** A setting that is allowed and most likely a mistake. */
@@ -111,9 +114,9 @@ export interface ConfigWarning {
 }
 
 /**
- * The whole configuration, deeply frozen: what was given, and the defaults for the rest. Throws
- * {@link ConfigError} naming every bad field with what is allowed there and what was given; an unknown key is an
- * error, with the name that was likely meant. Warnings are returned, for the caller to log. Source:
+ * The whole configuration, deeply frozen: the given settings, and defaults for the others. Throws {@link
+ * ConfigError} that names every bad field with the allowed and the given value. An unknown key is an error,
+ * with the name that was probably meant. Warnings are returned, for the caller to log. Source:
  * `docs/semantics.md` C1; `docs/reliability.md` G11.
  */
 export function parseExecutionConfig(input: unknown = {}): {
@@ -132,7 +135,10 @@ export function parseExecutionConfig(input: unknown = {}): {
   return { config: markWhole(result.data), warnings: warningsFor(result.data) }
 }
 
-/** What the fields say, and the relations between fields that are well in themselves: zod leaves those out when any field is not. */
+/**
+ * The problems of single fields, and of relations between valid fields: zod skips the latter if any field is
+ * invalid.
+ */
 function allProblems(issues: readonly z.core.$ZodIssue[], input: unknown): ConfigProblem[] {
   const problems = issues.flatMap((issue) => problemsOf(issue, input))
   const areRelations = issues.every(({ code }) => code === 'custom')
@@ -146,7 +152,7 @@ function allProblems(issues: readonly z.core.$ZodIssue[], input: unknown): Confi
   return [...problems, ...relations.filter(isSound).flatMap((issue) => problemsOf(issue, input))]
 }
 
-/** What renews, and what it renews. */
+/** Each interval of renewal, and the lifetime that it renews. */
 const renewals = [
   ['heartbeatIntervalMs', 'leaseTtlMs'],
   ['presenceIntervalMs', 'presenceTtlMs'],
@@ -194,7 +200,7 @@ function problemsOf(issue: z.core.$ZodIssue, input: unknown): ConfigProblem[] {
 function allowedBy(issue: z.core.$ZodIssue, given: unknown): string {
   if (issue.code === 'invalid_key') return issue.issues[0]?.message ?? issue.message
   return issue.code === 'custom' && given === undefined
-    ? `${issue.message}, which the default is not`
+    ? `${issue.message}; the default does not fit, so set it`
     : issue.message
 }
 
@@ -216,7 +222,7 @@ function nameOf(path: readonly PropertyKey[]): string {
   return pathText(path).replace(/^\./, '') || 'the configuration'
 }
 
-/** What stands at a path, by own properties only. */
+/** The value at a path, through own properties only. */
 function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
   let value: unknown = input
   for (const key of path) {

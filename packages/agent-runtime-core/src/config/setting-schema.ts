@@ -17,7 +17,7 @@ export function count(unit: string) {
   return wholeNumber(1, MAX_COUNT, unit)
 }
 
-/** A number above 0, whole or not; `allowed` says so. */
+/** A number above 0, whole or not, with the text for people. */
 export function amount(allowed: string) {
   const error = { error: `${allowed}, at most ${MAX_COUNT}` }
   return z.number(error).gt(0, error).max(MAX_COUNT, error)

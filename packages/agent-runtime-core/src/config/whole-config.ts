@@ -48,7 +48,10 @@ export const settingNames: readonly string[] = [
 
 const whole = new WeakSet<object>([defaultConfig])
 
-/** The whole configuration that a value stands for without a look at its settings: none given, or one that was read before. */
+/**
+ * The whole configuration of a value that needs no check of its settings: undefined, or a configuration that
+ * was read before.
+ */
 export function wholeConfig(given: unknown): ExecutionConfig | undefined {
   if (given === undefined) return defaultConfig
   return typeof given === 'object' && given !== null && whole.has(given)

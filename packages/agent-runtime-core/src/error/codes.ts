@@ -6,8 +6,8 @@ export const errorCodes = {
     retryable: false,
   },
   invalid_argument: {
-    meaning: 'A call was given a value outside what it documents.',
-    remedy: 'Correct the caller.',
+    meaning: 'An argument has a value that the call does not accept.',
+    remedy: 'Correct the argument that the message names; it lists the allowed values.',
     retryable: false,
   },
   invalid_payload: {
@@ -20,23 +20,23 @@ export const errorCodes = {
     remedy: 'Correct the handler or the schema, then retry the task.',
   },
   invalid_encoding: {
-    meaning: 'A stored value is not text that the codec wrote.',
-    remedy: 'Run verify: something outside the runtime changed the store.',
+    meaning: 'A stored value was not written by the codec.',
+    remedy: 'Run verify: another program changed the store.',
     retryable: false,
   },
   invalid_transition: {
-    meaning: 'The move is not in the table of states. Nothing was written.',
-    remedy: 'Read the task again: it has moved on.',
+    meaning: 'The task cannot move from its state to the requested one. Nothing was written.',
+    remedy: 'Read the task again: its state has changed.',
     retryable: false,
   },
   unknown_task_type: {
-    meaning: 'No task of this type is defined here.',
+    meaning: 'This process does not define a task of this type.',
     remedy: 'Give the definition to createRuntime, or correct the name.',
     retryable: false,
   },
   schema_mismatch: {
-    meaning: "A stored input no longer fits the schema of the worker's version of the task type.",
-    remedy: 'Deploy a version that accepts it, then retry the task.',
+    meaning: 'A stored input no longer fits the schema of its task type in this process.',
+    remedy: 'Deploy code whose schema accepts it, then retry the task.',
     retryable: false,
   },
   idempotency_conflict: {
@@ -46,27 +46,26 @@ export const errorCodes = {
   },
   already_exists: {
     meaning: 'The name or id is taken.',
-    remedy: 'Choose another, or use what is there.',
+    remedy: 'Choose another one, or use what already exists under it.',
     retryable: false,
   },
   not_found: {
-    meaning: 'There is nothing by this name or id, or it was pruned.',
-    remedy: 'Check the id and the store that was opened.',
+    meaning: 'Nothing has this name or id, or it was pruned.',
+    remedy: 'Check the name or id, and which store is open.',
     retryable: false,
   },
   node_unsupported: {
-    meaning:
-      'The program does not run on a Node.js that can run the runtime: it is another version, or Bun or Deno.',
+    meaning: 'The program runs on a version of Node.js that the runtime does not support, or on Bun or Deno.',
     remedy: 'Run it with Node.js ^22.18, ^24 or 26 and later.',
     retryable: false,
   },
   timeout: {
-    meaning: 'The time allowed for it ran out.',
+    meaning: 'The work took longer than its time limit.',
     remedy: 'Raise the limit that the message names, or make the work smaller.',
   },
   shutdown: {
-    meaning: 'The runtime is stopping: it takes no submissions, and what runs goes back to the queue.',
-    remedy: 'Submit to another process; in a handler, let the error pass.',
+    meaning: 'The runtime is stopping: it accepts no submissions, and running tasks go back to the queue.',
+    remedy: 'Submit to another process; in a handler, do not catch the error.',
     retryable: false,
   },
   lease_lost: {
@@ -75,13 +74,13 @@ export const errorCodes = {
   },
   task_canceled: {
     meaning: 'The task was canceled.',
-    remedy: 'Stop and let the error pass; clean-up hooks run.',
+    remedy: 'Stop, and do not catch the error; clean-up hooks run.',
     retryable: false,
   },
   task_diverged: {
-    meaning: 'The task is parked: its code does not make the calls that its history holds.',
+    meaning: 'The task is parked: its handler took a different path than its recorded history.',
     remedy:
-      'Deploy code that fits and call runtime.resume, or go on as a new task with runtime.retry or runtime.fork; then ask for the result again.',
+      'Deploy code that makes the recorded calls and call runtime.resume, or go on as a new task with runtime.retry or runtime.fork; then ask for the result again.',
     retryable: false,
   },
   not_deterministic: {
@@ -105,7 +104,7 @@ export const errorCodes = {
     retryable: false,
   },
   step_outside_handler: {
-    meaning: 'A step was called, or still ran unawaited, when the handler had returned.',
+    meaning: 'A step was called, or was still running, after the handler had returned.',
     remedy: 'Await every step before the handler returns.',
     retryable: false,
   },
@@ -115,18 +114,18 @@ export const errorCodes = {
     retryable: false,
   },
   non_retryable: {
-    meaning: 'A handler or step said that trying again cannot help.',
+    meaning: 'A handler or step reported that trying again cannot help.',
     remedy: 'See its message and cause.',
     retryable: false,
   },
   rate_limited: {
     meaning: 'A provider refused a call for now.',
     remedy:
-      'None is needed: it is tried again when the provider said. Set a quota below the provider’s limit.',
+      "Nothing: the call is tried again at the time that the provider named. A quota below the provider's limit avoids it.",
     retryable: true,
   },
   handler_failed: {
-    meaning: 'A handler or step threw an error that is not one of these.',
+    meaning: 'A handler or step threw an error without a code of the runtime.',
     remedy: 'See its message and cause.',
   },
   limit_exceeded: {
@@ -135,30 +134,31 @@ export const errorCodes = {
   },
   circuit_open: {
     meaning:
-      'Work of the route or swarm broke a hard limit, or was slow or silent: it takes nothing for now.',
-    remedy: 'Submit again when the message says; see what went wrong before.',
+      'The route or swarm accepts no work for now: earlier work broke a hard limit, was slow, or stopped reporting.',
+    remedy: 'Submit again at the time that the message names, and find out what went wrong before.',
   },
   not_approved: {
-    meaning: 'A human refused it too often, or did not answer in time.',
-    remedy: 'Read the feedback in the message, and submit the task again when it is heeded.',
+    meaning: 'An approval was rejected too often, or nobody answered in time.',
+    remedy: 'Act on the feedback in the message, then submit the task again.',
     retryable: false,
   },
   budget_exceeded: {
-    meaning: 'The task, or one above it, used up its budget, or more than its profile or its limits allow.',
+    meaning:
+      'The task, or a task above it, used up its budget, or used more than its profile or limits allow.',
     remedy:
       'Raise the budget or limit that the message names, or make the work smaller; the details may hold a partial result.',
     retryable: false,
   },
   lease_released: {
-    meaning: 'The lease was given back: nothing more can be reported of it.',
-    remedy: 'Stop what sends its heartbeats before the lease is released.',
+    meaning: 'The lease was released: it takes no more heartbeats.',
+    remedy: 'Stop sending heartbeats before you release the lease.',
     retryable: false,
   },
   in_doubt: {
     meaning:
-      'A step was started before a crash, or ran out of time, and nobody knows whether it took effect.',
+      'A step was started and then a crash or a timeout hid how it ended: it may or may not have taken effect.',
     remedy:
-      "Look at what it was to do. It was done: fork the task with its result as an edit. Otherwise retry, which does again what the step's inDoubt says.",
+      "Check whether the step took effect. If it did, fork the task with the step's result as an edit. Otherwise retry the task: the step's inDoubt option then decides.",
   },
   inside_step: {
     meaning: 'A step, a wait or a child was called from inside the function of a step.',
@@ -167,13 +167,13 @@ export const errorCodes = {
   },
   inside_handler: {
     meaning:
-      'A result was waited for inside a handler, which would keep its slot from the task that it waits for.',
+      'A handler waited for a result with runtime.result, which would hold the slot that the other task may need.',
     remedy: 'Use ctx.call, or ctx.spawn and the result() of its child, which wait without a slot.',
     retryable: false,
   },
   already_resolved: {
-    meaning: 'The question was answered before, or is not asked any more.',
-    remedy: 'Nothing is left to do: the first answer counts.',
+    meaning: 'The question was already answered, or is not open any more.',
+    remedy: 'Nothing: the first answer counts.',
     retryable: false,
   },
   store_newer: {
@@ -182,18 +182,18 @@ export const errorCodes = {
     retryable: false,
   },
   store_not_a_database: {
-    meaning: 'The file is not a database, or not one of ours.',
+    meaning: 'The file is not a database, or belongs to another program.',
     remedy: 'Check the path.',
     retryable: false,
   },
   store_read_only: {
     meaning: 'The store cannot be written.',
-    remedy: 'Check the rights of the file and its folder, and the mount.',
+    remedy: 'Check the permissions of the file and its folder, and the mount.',
     retryable: false,
   },
   store_folder_missing: {
     meaning: 'The folder of the database file does not exist.',
-    remedy: 'Make it; the runtime does not.',
+    remedy: 'Create it; the runtime does not create folders.',
     retryable: false,
   },
   store_unlinked: {
@@ -204,16 +204,17 @@ export const errorCodes = {
   },
   store_full: {
     meaning: 'The disk, or a size limit of the database, is full. The operation was not stored.',
-    remedy: 'Make room; what was acknowledged is safe.',
+    remedy: 'Free space. Everything acknowledged before is safe.',
     retryable: true,
   },
   store_busy: {
-    meaning: 'Others held the database for longer than the retries last. The operation was not stored.',
-    remedy: 'Try again; look for a long transaction.',
+    meaning:
+      'Another process locked the database for longer than the runtime retries. The operation was not stored.',
+    remedy: 'Try again, and look for a long transaction in another program.',
     retryable: true,
   },
   store_io: {
-    meaning: 'The disk failed. The process writes no more, as its cache cannot be trusted.',
+    meaning: 'The disk failed. The process writes nothing more, because its cache may be wrong.',
     remedy: 'Check the disk and restart the process.',
     retryable: false,
   },
@@ -224,18 +225,19 @@ export const errorCodes = {
   },
   store_corrupt: {
     meaning: 'The database is damaged.',
-    remedy: 'Stop, keep a copy of the files, run verify, restore a backup.',
+    remedy: 'Stop every process, keep a copy of the files, run verify, restore a backup.',
     retryable: false,
   },
   store_schema: {
-    meaning: 'The tables are not those of this version, or a migration failed.',
-    remedy: 'See the cause; nothing was changed by a migration that failed.',
+    meaning: 'The tables do not match this version, or a migration failed.',
+    remedy: 'See the cause. A failed migration changes nothing.',
     retryable: false,
   },
   store_data_loss: {
     meaning:
-      'The store is behind its anchor, or its log is damaged: acknowledged commits are missing. It was not opened, and is as it was.',
-    remedy: 'Keep a copy of the files; restore a backup, or go on with what is there: `acceptLoss: true`.',
+      'The store is behind its anchor, or its log is damaged: acknowledged commits are missing. The store was not opened or changed.',
+    remedy:
+      'Keep a copy of the files, then restore a backup, or open the store once with `acceptLoss: true` to continue with what is left.',
     retryable: false,
   },
   store_not_durable: {
@@ -249,12 +251,12 @@ export const errorCodes = {
     retryable: true,
   },
   store_outcome_unknown: {
-    meaning: 'The connection was lost during a commit: it may be stored or not.',
-    remedy: 'Repeat the call with the same request id or key; it is applied once.',
+    meaning: 'The connection was lost during a commit, which may or may not be stored.',
+    remedy: 'Repeat the call with the same request id or key; it takes effect once.',
     retryable: true,
   },
   internal: {
-    meaning: 'The runtime broke a rule of its own.',
+    meaning: 'A bug in the runtime.',
     remedy: 'Report it with the stack.',
   },
 } as const satisfies Record<string, CodeEntry>
@@ -269,7 +271,7 @@ export function isErrorCode(code: unknown): code is ErrorCode {
   return typeof code === 'string' && Object.hasOwn(errorCodes, code)
 }
 
-/** What the code alone says about trying the same again; undefined when it depends on the case. */
+/** Whether the code alone decides that trying again can help; undefined if that depends on the case. */
 export function isRetryable(code: ErrorCode): boolean | undefined {
   const entry: CodeEntry = errorCodes[code]
   return entry.retryable

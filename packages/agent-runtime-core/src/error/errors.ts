@@ -3,9 +3,9 @@ import { isReadable } from '../check/readable.ts'
 import { firstLines, show, textOf } from '../check/show.ts'
 
 /**
- * An error that the runtime throws, told apart by its `code`. `details` is plain data about this case, the
- * message is for people and may change, the `cause` is what lay beneath. What is expected to happen (a
- * rejected submission, a lost race) is returned, not thrown.
+ * An error that the runtime throws, identified by its `code`. `details` is plain data about this case, the
+ * message is for people and may change, and `cause` is the underlying error. Expected results (a rejected
+ * submission, a lost race) are returned, not thrown.
  */
 export class RuntimeError extends Error {
   static {
@@ -15,7 +15,7 @@ export class RuntimeError extends Error {
   readonly code: ErrorCode
   readonly details: Readonly<Record<string, unknown>>
 
-  /** Never throws, since what it is to tell of would be lost: what cannot be read of the options is left out. */
+  /** Never throws, because the error that it describes would be lost: unreadable options are left out. */
   constructor(code: ErrorCode, message: string, options: ErrorDetails = {}) {
     const { details, ...rest }: ErrorDetails = isReadable(options) ? options : {}
     super(typeof message === 'string' ? message : textOf(message), rest)
@@ -24,7 +24,7 @@ export class RuntimeError extends Error {
   }
 }
 
-/** What an error carries besides its message. */
+/** The data of an error besides its message. */
 export interface ErrorDetails {
   readonly details?: Readonly<Record<string, unknown>> | undefined
   readonly cause?: unknown
@@ -34,9 +34,9 @@ export interface ErrorDetails {
 export interface ConfigProblem {
   /** Where it stands: `quotaConfig.models["gpt-4"].perWindow`. */
   readonly path: string
-  /** What would be accepted there. */
+  /** What would be accepted. */
   readonly allowed: string
-  /** What was given; undefined if nothing was, absent where `allowed` says it. */
+  /** The given value; undefined if nothing was given, absent if `allowed` already contains it. */
   readonly given?: unknown
 }
 
@@ -128,9 +128,13 @@ export class DuplicateStepKey extends RuntimeError {
 
   constructor(use: { readonly key: string; readonly firstPlace: string; readonly secondPlace: string }) {
     const { key, firstPlace, secondPlace } = use
-    super('duplicate_step_key', `step '${key}' is used twice: at ${firstPlace} and at ${secondPlace}`, {
-      details: { ...use },
-    })
+    super(
+      'duplicate_step_key',
+      `step '${key}' is used twice in one pass: at ${firstPlace} and at ${secondPlace}`,
+      {
+        details: { ...use },
+      },
+    )
     this.key = key
     this.firstPlace = firstPlace
     this.secondPlace = secondPlace

@@ -1,7 +1,7 @@
-/** What an HTTP client's error says of the answer that it stands for. */
+/** The facts of the HTTP response that an HTTP client's error holds. */
 export interface HttpFacts {
   readonly status: number
-  /** Those that help to understand the failure or to try again, by their names in lower case. */
+  /** The headers that help to understand the failure or to try again, by their names in lower case. */
   readonly headers?: Readonly<Record<string, string>>
   /** Where they stood in the error, unless that is `status` and `headers`. */
   readonly places?: { readonly status?: string; readonly headers?: string }

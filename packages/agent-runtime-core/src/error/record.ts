@@ -13,40 +13,40 @@ export interface ErrorRecord extends Partial<HttpFacts> {
   /** Absent when the error does not say: the retry policy decides. */
   readonly retryable?: boolean
   readonly cause?: ErrorRecord
-  /** What the runtime itself says of a failure that it decided. */
+  /** The runtime's own data about a failure that it decided. */
   readonly details?: Readonly<Record<string, unknown>>
 }
 
 /** How much of an error is kept. Lengths are bytes of UTF-8. */
 export interface ErrorLimits {
-  /** Of the message, at each level. */
+  /** The limit of the message, at each level. */
   readonly messageBytes: number
-  /** Of the stack, at each level. */
+  /** The limit of the stack, at each level. */
   readonly stackBytes: number
   /** Levels of `cause` below the first. */
   readonly causes: number
 }
 
-/** What {@link describeError} keeps unless told otherwise: under 120 KiB in all. */
+/** What {@link describeError} keeps by default: under 120 KiB in all. */
 export const errorLimits: ErrorLimits = { messageBytes: 16_384, stackBytes: 4_096, causes: 4 }
 
 /**
- * Describes whatever was thrown. Never throws itself: values that are no errors, getters that throw, revoked
- * proxies, endless messages and circular causes all give a record. An object with a text `message` counts as
- * an error, from whichever realm. Of several `errors` without a cause the first stands for it. `retryable` is
- * the runtime's own word for its codes, and otherwise the error's own boolean property of that name. Of an HTTP client's error the
- * `status` and the `headers` that matter are kept, never the request, the body or the credentials. Source:
- * `docs/reliability.md` G10.
+ * Describes any thrown value. Never throws itself: values that are not errors, getters that throw, revoked
+ * proxies, endless messages and circular causes all give a record. An object with a string `message` counts
+ * as an error, from any realm. If there are several `errors` and no cause, the first error is used as the
+ * cause. `retryable` follows the code for the runtime's codes, and otherwise the error's own boolean property
+ * of that name. For an HTTP client's error, `status` and the relevant `headers` are kept, never the request,
+ * the body or the credentials. Source: `docs/reliability.md` G10.
  */
 export function describeError(error: unknown, limits: Partial<ErrorLimits> = {}): ErrorRecord {
   return describe(error, { ...errorLimits, ...limits }, 0)
 }
 
 /**
- * The error that a record tells of, to be thrown on: with its name, message, code, stack and causes. A code
- * that is not the runtime's becomes `handler_failed` and stays in `details.code`. Its class is
- * {@link RuntimeError}, or {@link NonRetryableError} for that code; the other classes carry data that a record does
- * not. `status` and `headers` stand where they stood in the error that was described.
+ * The error of a record, to be thrown again: with its name, message, code, stack and causes. A code that is
+ * not the runtime's becomes `handler_failed` and stays in `details.code`. Its class is {@link RuntimeError},
+ * or {@link NonRetryableError} for that code; the other classes carry data that a record does not have.
+ * `status` and `headers` are where they were in the described error.
  */
 export function toRuntimeError(record: ErrorRecord): RuntimeError {
   const code = isErrorCode(record.code) ? record.code : 'handler_failed'
@@ -110,7 +110,7 @@ function causeOf(error: unknown): unknown {
   return cause ?? read(read(error, 'errors'), 0)
 }
 
-/** A property, or undefined if there is none or reading it throws. */
+/** A property, or undefined if it does not exist or reading it throws. */
 function read(holder: unknown, key: string | number): unknown {
   if ((typeof holder !== 'object' && typeof holder !== 'function') || holder === null) return undefined
   try {

@@ -1,4 +1,4 @@
-/** What an agent's work is judged by. Source: agent-scheduler-paper 8.1; `docs/semantics.md 15.1`. */
+/** The dimensions of judging an agent's work. Source: agent-scheduler-paper 8.1; `docs/semantics.md 15.1`. */
 export const dimensions = ['quality', 'adherence', 'speed', 'cost', 'errors', 'revisions'] as const
 export type Dimension = (typeof dimensions)[number]
 
@@ -37,7 +37,7 @@ export interface EvaluationRecord {
   readonly change?: number
   /** The task that was judged. */
   readonly taskId?: string
-  /** What makes a repeated call count once. */
+  /** Makes a repeated call count once. */
   readonly key?: string
 }
 

@@ -12,13 +12,13 @@ export interface Judgement {
 
 /** How a judgement is read. */
 export interface ReadingOptions {
-  /** Refuse what is missing or out of bounds, where it is otherwise listed and clamped; false by default. */
+  /** Throw for a score that is missing or out of bounds; by default it is listed or clamped. */
   readonly strict?: boolean
 }
 
 /** How raw measures are read. */
 export interface RawReadingOptions extends ReadingOptions {
-  /** So many revisions and more are the worst; 1 by default: `revisions` is a share then. */
+  /** The number of revisions from which the score is the worst; 1 by default: then `revisions` is a share. */
   readonly maxRevisions?: number
 }
 
@@ -28,9 +28,10 @@ const sumTolerance = 1e-9
 const inverted: ReadonlySet<Dimension> = new Set(['errors', 'revisions'])
 
 /**
- * Reads scores in which 1 is the best everywhere. They are clamped to 0 to 1; a dimension that is not given counts as 0 and is listed.
- * Throws `invalid_argument` for a name that is no dimension, what is no finite number, no dimension at all, and with `strict` for
- * what is missing or out of bounds. Source: `docs/semantics.md 15.2, 15.4`.
+ * Reads scores in which 1 is the best everywhere. They are clamped to 0 to 1; a missing dimension counts as 0
+ * and is listed. Throws `invalid_argument` for an unknown dimension, a value that is not a finite number, and
+ * if no dimension is given; with `strict` also for a missing score or one out of bounds. Source:
+ * `docs/semantics.md 15.2, 15.4`.
  */
 export function readNormalised(given: unknown, { strict = false }: ReadingOptions = {}): Judgement {
   const found = readDimensions(given, strict, () => 1)
@@ -55,8 +56,8 @@ export function readRaw(
 }
 
 /**
- * Reads weights; a dimension that is not given weighs nothing. Throws `invalid_argument`, which names the sum when that is not 1, and
- * every weight that is none. Source: `docs/semantics.md 15.1`.
+ * Reads weights; a missing dimension has the weight 0. Throws `invalid_argument`, which names the sum if it
+ * is not 1, and every invalid weight. Source: `docs/semantics.md 15.1`.
  */
 export function readWeights(given: unknown, what = 'weights'): Weights {
   assertObject(given, what)
@@ -70,7 +71,7 @@ export function readWeights(given: unknown, what = 'weights'): Weights {
   const weights = byDimension((dimension) => (given[dimension] as number | undefined) ?? 0)
   const sum = dimensions.reduce((total, dimension) => total + weights[dimension], 0)
   if (Math.abs(sum - 1) <= sumTolerance) return weights
-  throw new RuntimeError('invalid_argument', `${what}: weights that sum to 1; given ones sum to ${sum}`, {
+  throw new RuntimeError('invalid_argument', `${what}: weights that sum to 1; the given ones sum to ${sum}`, {
     details: { sum },
   })
 }
@@ -107,7 +108,9 @@ export function departureFrom(
   }
 }
 
-/** Those whose averages are the nearest, nearest first; of equals by id. Source: `docs/semantics.md 15.3`. */
+/**
+ * The agents with the nearest averages, nearest first, equal ones by id. Source: `docs/semantics.md 15.3`.
+ */
 export function nearestTo<Agent extends { readonly agentId: string; readonly average: Scores }>(
   average: Scores,
   agents: Iterable<Agent>,
@@ -167,7 +170,7 @@ function byDimension(valueOf: (dimension: Dimension) => number): Readonly<Record
 
 function assertObject(given: unknown, what: string): asserts given is Readonly<Record<string, unknown>> {
   if (isReadable(given)) return
-  throw refused([`${what}: an object of ${dimensions.join(', ')}; given ${show(given)}`])
+  throw refused([`${what}: an object with ${dimensions.join(', ')}; given ${show(given)}`])
 }
 
 function unknownNames(given: Readonly<Record<string, unknown>>, what: string): string[] {

@@ -27,7 +27,7 @@ export interface EvaluationWrites {
       readonly key?: string
     }
     outcome:
-      /** `conflict`: the key stands for an evaluation that says something else. */
+      /** `conflict`: the key belongs to an evaluation with other content. */
       | {
           readonly as: 'recorded' | 'conflict'
           readonly deduplicated: boolean
@@ -41,7 +41,7 @@ export interface EvaluationWrites {
 /** Reads about evaluations. */
 export interface EvaluationReads {
   reputation: { fields: { readonly agentId: string }; answer: ReputationRecord | undefined }
-  /** Those of an agent that are kept, newest first; with a seq below `before`. `limit` is 1 to 1000. */
+  /** An agent's kept evaluations, newest first, with a seq below `before`. `limit` is 1 to 1000. */
   evaluations: {
     fields: { readonly agentId: string; readonly limit: number; readonly before?: number }
     answer: readonly EvaluationRecord[]

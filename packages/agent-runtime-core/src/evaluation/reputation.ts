@@ -1,6 +1,8 @@
 /** How much of a reputation the latest evaluation is. Source: agent-scheduler-paper Def. 15; `docs/semantics.md 15.3`. */
 export const reputationAlpha = 0.3
-/** What a reputation counts at the least in the schedule, so that nobody is starved. Source: `docs/semantics.md 11.6`. */
+/**
+ * The least reputation that the scheduling uses, so that nobody starves. Source: `docs/semantics.md 11.6`.
+ */
 const leastReputation = 0.05
 /** The share of dispatches that reputation has no say in. Source: `docs/semantics.md 11.6`. */
 export const explorationShare = 0.05
@@ -11,7 +13,7 @@ export function nextReputation(
   composite: number,
   alpha = reputationAlpha,
 ): number {
-  // alpha s + (1 - alpha) R, in the form that stays where it is when s = R.
+  // alpha s + (1 - alpha) R, in the form that does not change R when s = R.
   return before === undefined ? composite : Math.min(1, Math.max(0, before + alpha * (composite - before)))
 }
 

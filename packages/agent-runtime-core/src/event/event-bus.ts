@@ -1,7 +1,7 @@
 import { RuntimeError } from '../error/errors.ts'
 import { show } from '../check/show.ts'
 
-/** The events of `E` that a pattern selects, as far as the types can tell. */
+/** The events of `E` that a pattern matches, as far as the types can express. */
 export type EventsMatching<E extends { readonly type: string }, P extends string> = string extends E['type']
   ? E
   : P extends '*'
@@ -14,9 +14,9 @@ export type EventsMatching<E extends { readonly type: string }, P extends string
 export type Unsubscribe = (() => void) & Disposable
 
 /**
- * Hands committed events on to whoever listens in this process. The path of a task never turns back: a
- * listener's error or slowness changes nothing for the publisher or for other listeners. Source: Track AA,
- * Integration Points.
+ * Passes committed events to the listeners of this process. Listeners cannot affect a task: a listener's
+ * error or slowness changes nothing for the publisher or for other listeners. Source: Track AA, Integration
+ * Points.
  */
 export class EventBus<E extends { readonly type: string }> {
   readonly #onListenerError: (error: unknown, event: E) => void
@@ -30,7 +30,7 @@ export class EventBus<E extends { readonly type: string }> {
   readonly #waiting: E[] = []
   #delivering = false
 
-  /** `onListenerError` is told what a listener threw, or what its promise was rejected with. */
+  /** `onListenerError` gets what a listener threw, or what its promise was rejected with. */
   constructor(options: { readonly onListenerError: (error: unknown, event: E) => void }) {
     this.#onListenerError = options.onListenerError
   }
@@ -70,8 +70,9 @@ export class EventBus<E extends { readonly type: string }> {
 
   /**
    * Calls every listener of the event's type before it returns. An event that a listener publishes meanwhile
-   * follows when all have heard the present one, so that all hear one order. Who is unsubscribed, even by
-   * another listener, hears nothing more; who is subscribed meanwhile hears the events that follow.
+   * follows after all listeners have had the present one, so that all see the same order. A listener that is
+   * unsubscribed, even by another listener, gets nothing more; one that is subscribed meanwhile gets the
+   * events that follow.
    */
   publish(event: E): void {
     if (!this.#delivering && !this.wants(event.type)) return

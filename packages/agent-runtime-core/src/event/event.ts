@@ -24,11 +24,11 @@ export const rejectionReasons = [
 ] as const
 export type RejectionReason = (typeof rejectionReasons)[number]
 
-/** What a waiting task waits for. Source: `docs/semantics.md 1.1`. */
+/** The kinds of waits of a waiting task. Source: `docs/semantics.md 1.1`. */
 export const waitReasons = ['approval', 'signal', 'timer', 'children', 'budget', 'divergence'] as const
 export type WaitReason = (typeof waitReasons)[number]
 
-/** What kind of end a failed task met. Source: `docs/semantics.md 1.1, 8.8`. */
+/** The kinds of failure of a failed task. Source: `docs/semantics.md 1.1, 8.8`. */
 export const failureKinds = [
   'error',
   'timeout',
@@ -50,8 +50,9 @@ export type RequeueReason = Extract<
 >
 
 /**
- * The data of each stored event, as it stands in canonical JSON. `input`, `output`, `result` and `error` hold values in the
- * codec's form (see {@link encode}), or `{ "$blob": sha256, "size": n }` when they were too large to stand inline.
+ * The data of each stored event, in canonical JSON. `input`, `output`, `result` and `error` hold values in
+ * the codec's form (see {@link encode}), or `{ "$blob": sha256, "size": n }` if they are too large to be
+ * stored inline.
  */
 export interface EventData {
   'task.queued': {
@@ -75,12 +76,12 @@ export interface EventData {
     model?: string
     /** The task that spawned it. */
     parentId?: string
-    /** What its leases are held to, where that is not what its task type says. */
+    /** The profile of its leases, if it differs from the one of its task type. */
     profile?: ProfileTerms
     /** The schedule that submitted it, and the time that it is the run for; one that was triggered by hand is for none. */
     schedule?: string
     scheduledFor?: number
-    /** What it was promised of the budget of its swarm. */
+    /** What is reserved for it in the budget of its swarm. */
     share?: { cpuTimeUs?: number; memoryBytes?: number }
     swarm?: string
     tools?: string[]
@@ -93,12 +94,14 @@ export interface EventData {
     lane: Lane
     reason: RejectionReason
     message: string
-    /** What it was decided on, at that instant. */
+    /** The facts of the decision, at that instant. */
     verdict?: AdmissionVerdict
   }
   'task.started': {
     attempt: number
-    /** What it added to its client's virtual time, in millionths; where there are shares, at the first start only. */
+    /**
+     * What it added to its client's virtual time, in millionths; with shares, and at the first start only.
+     */
     charge?: number
     lane: Lane
     type: string
@@ -112,7 +115,7 @@ export interface EventData {
   'task.waiting': {
     reason: WaitReason
     leaseId: string
-    /** What runs of steps used up that came to nothing. */
+    /** Usage of step runs without a result. */
     charged?: UsageSum
     /** All that it waits for, in the order of the calls. */
     waits: readonly { key: string; kind: WaitKind; name?: string; position: number }[]
@@ -129,7 +132,7 @@ export interface EventData {
     attempt: number
     reason: RequeueReason
     leaseId: string
-    /** What was used up and told by no step, in whole tokens and millionths. */
+    /** Usage that no step recorded, in whole tokens and millionths. */
     charged?: UsageSum
     backOff?: BlockedQuotas
     dueAt?: number
@@ -142,10 +145,10 @@ export interface EventData {
     leaseId?: string
     durationMs?: number
     charged?: UsageSum
-    /** By key, the waits whose end the error tells. */
+    /** By key, the waits whose end the error reports. */
     waits?: readonly string[]
     backOff?: BlockedQuotas
-    /** Of `not_approved`: the approval that was not given, and how it ended; `value` is said by no human. */
+    /** For `not_approved`: the approval that was not given, and how it ended. No human gave `value`. */
     key?: string
     outcome?: 'rejected' | 'timed_out'
     value?: { by: string }
@@ -167,7 +170,7 @@ export interface EventData {
     dueAt?: number
     draw?: number
   }
-  /** The verdict on the request of this seq; the handler hears of it when its wait ends. */
+  /** The verdict on the request of this seq; the handler gets it when its wait ends. */
   'approval.resolved': {
     key: string
     outcome: 'approved' | 'rejected'
@@ -195,7 +198,7 @@ export interface EventData {
     inputHash?: string
     durationMs: number
     charged?: UsageSum
-    /** It is the decision of branches; what they recorded stands at the same position, before it. */
+    /** It is the decision of branches; what they recorded is at the same position, before it. */
     branches?: 'race' | 'all'
     /** The keys that its branches used up, whatever became of the calls: nothing else of the task may have one of them. */
     branchKeys?: string[]
@@ -220,7 +223,7 @@ export interface EventData {
     dropped?: string[]
     droppedChildren?: string[]
   }
-  /** A memo, like a step's: the key stands for this child from now on. */
+  /** A memo, like a step's: from now on the key stands for this child. */
   'child.spawned': {
     key: string
     policy: ChildPolicy
@@ -235,14 +238,14 @@ export interface EventData {
   /** `value` is what the parent's call is answered with. */
   'child.ended': { key: string; name: string; state: FinalState; taskId: string; value: ChildEnd }
   'checkpoint.created': { hash: string; size: number }
-  /** The lease used more than a soft limit says; told once. */
+  /** The lease used more than a soft limit allows; recorded once. */
   'limit.warned': { amount: LimitedAmount; leaseId: string; limit: number; used: number }
   /** A soft line of the task's budget was passed; amounts as in `task.queued`. */
   'budget.asked': { field: BudgetField; by: string; line: number; used: number }
   /** Somebody let the tree go on: what the limits were raised by. */
   'budget.continued': { raised: BudgetSum }
   'task.leaked': { leaseId: string; afterMs: number }
-  /** What was used up behind a lease that had ended already. */
+  /** Usage that was reported after the lease had ended. */
   'task.charged': { charged: UsageSum; leaseId: string }
 }
 
@@ -324,7 +327,10 @@ export const eventCatalogue = {
 /** The name of an event. */
 export type EventType = keyof typeof eventCatalogue
 
-/** The event that a scheduler paper's telemetry name stands for. Source: agent-scheduler-paper 7.7; `docs/semantics.md 1.6`. */
+/**
+ * The event for a telemetry name of the scheduler paper. Source: agent-scheduler-paper 7.7;
+ * `docs/semantics.md 1.6`.
+ */
 export const paperEvents = {
   agent_started: ['task.queued'],
   step_completed: ['step.completed'],

@@ -6,7 +6,7 @@ export interface EventRow {
   readonly type: EventType
   readonly at: number
   readonly data: string
-  /** The sha256 (hex) of the one value that stands in the blob table, when there is one. */
+  /** The sha256 (hex) of the one value that is in the blob table, if there is one. */
   readonly blob: string | null
   readonly hash: Uint8Array
   readonly also: readonly EventType[]

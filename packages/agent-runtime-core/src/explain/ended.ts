@@ -27,7 +27,7 @@ export function failureReason(
   }
 }
 
-/** Who canceled a task. */
+/** What canceled a task. */
 export function cancelReason({
   reason,
   parent,
@@ -62,7 +62,7 @@ interface PlainError {
   readonly details?: unknown
 }
 
-/** The first line of an error's message, cut where nobody reads on. */
+/** The first line of an error's message, cut to a readable length. */
 function messageIn({ message }: PlainError): string {
   const [line = ''] = typeof message === 'string' ? message.trim().split(/[\r\n]/, 1) : []
   return line.length > MAX_MESSAGE ? `${line.slice(0, MAX_MESSAGE)}…` : line

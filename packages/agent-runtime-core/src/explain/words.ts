@@ -15,7 +15,10 @@ export function sinceText(last: Requeues['last'] | undefined): string {
   return last?.reason === 'retry' ? ', to be tried again' : ''
 }
 
-/** What a waiting task waits for. `asks`: the budget that asks; `hasFailed`: whether a step of that key has failed. */
+/**
+ * What a waiting task waits for. `asks`: the budget that asks. `hasFailed`: whether the step with that key
+ * has failed.
+ */
 export function waitingText(
   record: Extract<TaskRecord, { state: 'waiting' }>,
   asks: BudgetRecord | undefined,
@@ -27,7 +30,7 @@ export function waitingText(
   return `waits for ${waitsText(record.waits, hasFailed)}${idleText(record.waits, children)}`
 }
 
-/** Of children that are waited for: those that nothing that runs could ever start. */
+/** The children that are waited for and that no running process could ever start. */
 function idleText(waits: readonly OpenWait[], children: OpenChildren | undefined): string {
   const keys = new Set(waits.flatMap(({ kind, name = '' }) => (kind === 'child' ? [childKeyOf(name)] : [])))
   const idle = (children?.first ?? []).filter(({ key, waitsFor }) => waitsFor === 'worker' && keys.has(key))
@@ -37,11 +40,12 @@ function idleText(waits: readonly OpenWait[], children: OpenChildren | undefined
 
 function budgetText(taskId: string, asks: BudgetRecord | undefined): string {
   const answer = 'answer it with budgets.continue or budgets.stop'
-  if (asks?.asks === undefined) return `is parked: a budget above it has passed a soft line; ${answer}`
+  if (asks?.asks === undefined)
+    return `is parked: the budget of a task above it has passed a soft line; ${answer}`
   const { field, by } = asks.asks
   const whose = asks.taskId === taskId ? 'its budget' : `the budget of task ${asks.taskId}`
-  const passed = by === taskId ? '' : `, passed by task ${by}`
-  return `is parked: ${whose} has passed its soft line, ${asks.used[field]} of ${asks.limits[field]} ${field} are used${passed}; ${answer}`
+  const passed = by === taskId ? '' : `, and task ${by} crossed it`
+  return `is parked: ${whose} has passed its soft line (${asks.used[field]} of ${asks.limits[field]} ${field} used${passed}); ${answer}`
 }
 
 function parkedText(divergence: Divergence): string {

@@ -29,7 +29,9 @@ export function diverge(ws: WorkingSet, it: Write<'diverge'>): Fenced {
   return 'ok'
 }
 
-/** What became due or came meanwhile is answered when the next pass asks for it. Source: `docs/semantics.md 6.4`. */
+/**
+ * Waits that ended meanwhile are answered when the next pass asks for them. Source: `docs/semantics.md 6.4`.
+ */
 export function resume(ws: WorkingSet, it: Write<'resume'>): OutcomeOf<'resume'> {
   const number = ws.taskNumber(it.taskId)
   const task = number === undefined ? undefined : ws.task(number)

@@ -23,17 +23,17 @@ export function describeDivergence({ kind, key, position, expected, actual }: Di
     case 'unexpected_step':
       return actual === key
         ? `call ${position} is ${call} where the history has ${keyText(expected)}`
-        : `${call} was recorded as a ${expected} and is called as a ${actual} now`
+        : `${call} was recorded as a ${expected} and is now called as a ${actual}`
     case 'missing_step':
       return (
-        `${call} was recorded as call ${position} and does not come: ` +
-        (actual === undefined ? 'the handler returns' : `the code goes on with ${keyText(actual)}`)
+        `${call} was recorded as call ${position} and is missing: ` +
+        (actual === undefined ? 'the handler returns' : `the code continues with ${keyText(actual)}`)
       )
     case 'input_changed':
       return `step '${key}' was recorded with another input (hash ${expected}, now ${actual})`
     case 'order_changed':
-      return `${call} was recorded as call ${expected} and is call ${actual} now`
+      return `${call} was recorded as call ${expected} and is now call ${actual}`
     case 'history_edited':
-      return `its history in the database was changed: ${expected} was written, there is ${actual}`
+      return `its history in the database was changed: ${expected} was written, ${actual} was found`
   }
 }

@@ -21,7 +21,10 @@ export function foldEvents(
   readonly signals: ReadonlyMap<number, string>
   /** The children that have not ended, by key. */
   readonly children: ReadonlyMap<string, EventData['child.spawned']>
-  /** Every child, also one that has ended, by key: the event that spawned or brought it. A child that was dropped is none any more. */
+  /**
+   * Every child, also one that has ended, by key: the event that spawned or inherited it. A dropped child is
+   * left out.
+   */
   readonly childrenSince: ReadonlyMap<string, number>
   /** When the first of the waits is due, while it waits. */
   readonly waitDueAt: number | null
@@ -68,7 +71,7 @@ export function foldEvents(
     const [taken] = [...signals].find(([, unread]) => unread === name) ?? []
     if (taken === undefined && outcome !== 'received' && canonical(value) === TIMEOUT_VERDICT) return
     if (taken === undefined)
-      problems.push(`I16 event ${seq} takes a signal ${String(name)} that is not there`)
+      problems.push(`I16 event ${seq} takes a signal ${String(name)} that was not sent`)
     else signals.delete(taken)
   }
   const isOver = () => row.state !== undefined && isFinal(row.state)
@@ -183,7 +186,7 @@ export function foldEvents(
         break
       case 'child.ended':
         if (isOver()) problems.push(`I4 the end of a child, ${seq}, for a task that is ${row.state}`)
-        // Of an inherited child nothing but its end is told.
+        // Only the end of an inherited child is recorded.
         if (!children.delete(String(it['key'])) && fence > 0)
           problems.push(`I22 event ${seq} ends child ${String(it['key'])}, which is not open`)
         signals.set(seq, String(it['name']))

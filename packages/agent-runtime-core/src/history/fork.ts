@@ -102,7 +102,7 @@ function withoutWhatFailedIt(
   return memos.filter((memo) => !isThrown(memo) || isGotOver(memo))
 }
 
-/** Whether the wait's end is an error for whoever asked. */
+/** Whether the wait's end is thrown as an error. */
 function isThrown({ data }: Memo): boolean {
   if (!('kind' in data)) return false
   return (
@@ -127,7 +127,10 @@ function callOf(memos: readonly Memo[], key: string): Memo | undefined {
   )
 }
 
-/** What an edit would have to be that takes the place of a decision; undefined where it is no edit of one, or is one. */
+/**
+ * The form that an edit of a decision must have; undefined if it is not an edit of a decision, or already has
+ * the form.
+ */
 function wrongDecision(
   kept: readonly Memo[],
   key: string,
@@ -145,7 +148,7 @@ function wrongDecision(
       typeof (given as { winner?: unknown }).winner === 'string'
     return isWon ? undefined : { branches, names: [] }
   }
-  // What a long result is made of stands elsewhere.
+  // The content of a long result is stored elsewhere.
   const result = (memo.data as EventData['step.completed']).result
   const names = memo.blob === null ? propertiesOf(result) : undefined
   if (keys === undefined) return { branches, names: names ?? [] }
@@ -154,7 +157,7 @@ function wrongDecision(
   return isSame ? undefined : { branches, names }
 }
 
-/** Of a plain object in the codec's form: its keys. */
+/** The keys of a plain object in the codec's form. */
 function propertiesOf(value: unknown): readonly string[] | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
   const keys = Object.keys(value)
@@ -187,14 +190,17 @@ function doubtMemo(
   return { seq, type: 'doubt.inherited', data: { ...doubt, effectKey }, blob: null }
 }
 
-/** Those under which something kept was made. One that counts from an approval that is not kept was over before it is asked for anew. */
+/**
+ * The rejections after which something kept was recorded. A rejection that counts from an approval that is
+ * not kept had ended before it is asked for again.
+ */
 function rejectionsOver(kept: readonly Memo[], rejections: readonly Memo[]): readonly Memo[] {
   const last = kept.at(-1)?.seq ?? 0
   const starts = new Set([0, ...kept.filter(({ data }) => isApproval(data)).map(({ seq }) => seq)])
   return rejections.filter(({ seq, data }) => seq < last && starts.has(data.since ?? 0))
 }
 
-/** In the order of the history that they are from, so that whoever stood first in it does so here. */
+/** In the order of the source history, so that the first of two answers is the first here too. */
 function inheritAll(
   ws: WorkingSet,
   source: TaskRow,
@@ -237,9 +243,9 @@ type MemoData = (
 }
 
 /**
- * The memos that a fork can have. Of the children only those that completed: the others are spawned anew, as a step that failed is run
- * anew. That they ended is told again, so the waits for it are not kept, nor the patience that ended only after them. Steps have all
- * their tries again, so the waits between those are not kept either.
+ * The memos that a fork can keep. Of the children only those that completed: the others are spawned again, as
+ * a step that failed runs again. Their end is recorded again, so waits for it are not kept, nor time limits
+ * that ended only after it. Steps have all their tries again, so the waits between them are not kept either.
  */
 function readMemos(
   ws: WorkingSet,
@@ -358,7 +364,7 @@ function inherit(
   ws.remember(id, own.key, row.seq)
 }
 
-/** What was submitted, from the event that says so; its id and its key stay the other task's. */
+/** The submission, from its event; the id and the key belong to the other task. */
 function submissionOf(text: string): Submission {
   const it = parseJson(text) as EventData['task.queued']
   const { type, lane, input, budget, client, cost, labels, model, timeoutMs, tokens, tools, trace } = it

@@ -4,11 +4,11 @@ import { type Doubt, isDoubt } from '../step/doubt.ts'
 import { canonical } from '../codec/codec.ts'
 import type { Digest } from '../config/environment.ts'
 
-/** What a task's order hash starts from: 64 ASCII zeros. Source: `docs/semantics.md 6.2`. */
+/** The start of a task's order hash: 64 ASCII zeros. Source: `docs/semantics.md 6.2`. */
 export const ORDER_START = '0'.repeat(64)
 
 /**
- * What a task's integrity chain starts from: 32 zero bytes. Not to be written to. Source: `docs/semantics.md
+ * The start of a task's integrity chain: 32 zero bytes. Must not be written to. Source: `docs/semantics.md
  * 6.2`.
  */
 export const CHAIN_START: Uint8Array = new Uint8Array(32)
@@ -37,7 +37,7 @@ export interface OrderedEvent {
   /** Its number in the store. */
   readonly storedSeq: number
   readonly type: string
-  /** What was hashed of its data. */
+  /** The part of its data that was hashed. */
   readonly data: Readonly<Record<string, unknown>>
   readonly hash: string
 }
@@ -148,7 +148,7 @@ function inCallOrder(events: readonly HistoryEvent[]): HistoryEvent[] {
   return passes.flatMap((pass) => pass.toSorted((a, b) => rank(a) - rank(b) || compareKeys(a, b)))
 }
 
-/** What runs inside one call (a race, its branches) shares the call's position: its keys tell it apart. */
+/** Calls inside one call (a race, its branches) share the call's position: their keys tell them apart. */
 function compareKeys(a: HistoryEvent, b: HistoryEvent): number {
   if (rank(a) === Number.MAX_SAFE_INTEGER) return 0
   const [one, other] = [a.data['key'], b.data['key']]

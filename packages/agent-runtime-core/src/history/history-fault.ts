@@ -5,9 +5,9 @@ import { StoreError } from '../error/errors.ts'
 export interface HistoryFault {
   /** The event that is wrong or missing, from 1. */
   readonly seq: number
-  /** What the chain asks for there: the start of a hash, or that there is an event, or none. */
+  /** What the chain requires there: the start of a hash, an event, or no event. */
   readonly expected: string
-  /** What there is, in the same terms. */
+  /** What was found, in the same terms. */
   readonly actual: string
 }
 
@@ -24,7 +24,7 @@ export function historyEdited(
   )
 }
 
-/** What parks a task whose history is not to be believed. Source: `docs/semantics.md 6.4`. */
+/** The divergence that parks a task whose history cannot be trusted. Source: `docs/semantics.md 6.4`. */
 export function divergenceOfFault({ seq, expected, actual }: HistoryFault): Divergence {
   return {
     kind: 'history_edited',

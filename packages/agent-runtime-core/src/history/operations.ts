@@ -41,7 +41,7 @@ export interface HistoryWrites {
       readonly fromStep?: string
       readonly edits: Readonly<Record<string, string>>
       readonly onlyOver: boolean
-      /** What is not as it was submitted. */
+      /** The options that differ from the submission. */
       readonly change: Partial<
         Pick<Submission, 'taskId' | 'input' | 'lane' | 'labels' | 'trace' | 'idempotencyKey' | 'budget'>
       >
@@ -65,7 +65,10 @@ export interface HistoryWrites {
         }
       /** The history is not the one that was written. */
       | { readonly as: 'edited'; readonly fault: HistoryFault }
-      /** An edit of what is no step that the new task has; `recorded` is what has the key, if anything has. */
+      /**
+       * An edit of something that is not a step of the new task; `recorded` is the kind of record with the
+       * key, if there is one.
+       */
       | {
           readonly as: 'not_editable'
           readonly key: string
@@ -99,13 +102,13 @@ export interface HistoryReads {
       readonly inDoubt: readonly {
         readonly key: string
         readonly starts: number
-        /** Of the last start. */
+        /** When the last start was, epoch ms. */
         readonly startedAt: number
         readonly seq: number
       }[]
       /** The idempotency keys of steps that were started in the task that this one is a fork of. */
       readonly effectKeys: readonly { readonly key: string; readonly effectKey: string }[]
-      /** What sent the task back, in order. */
+      /** The rejections that sent the task back, in order. */
       readonly rejections: readonly Rejection[]
       /** Steps and races that failed for good in a pass that went on all the same; errors in the codec's form. */
       readonly failures: readonly { readonly key: string; readonly seq: number; readonly error: string }[]

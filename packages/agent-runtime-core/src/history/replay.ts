@@ -38,7 +38,7 @@ export function decideReplay<Place>({ key, inputHash, memos, used }: ReplayCase<
   return { as: 'memo', memo }
 }
 
-/** What kind of call a key was recorded for. */
+/** The kind of call that a key was recorded for. */
 export type CallKind = 'step' | WaitKind
 
 /** A call that earlier passes left in the history: its memo, or a wait that is open. */
@@ -46,7 +46,9 @@ export interface RecordedCall {
   readonly key: string
   readonly as: CallKind
   readonly position: number
-  /** Of the event that is the memo; of an open wait one after all of them, or 0 where it cannot be told. */
+  /**
+   * The seq of the event that is the memo; for an open wait a seq after all of them, or 0 if it is not known.
+   */
   readonly seq: number
 }
 
@@ -66,7 +68,7 @@ export interface FrontierCase {
   readonly recorded: Iterable<RecordedCall>
   /** The keys of this pass so far, that of the call included. */
   readonly used: { has(key: string): boolean }
-  /** Recorded positions whose calls belong to branches: the memo of their race stands for them. */
+  /** Recorded positions whose calls belong to branches: the memo of their race represents them. */
   readonly branchesAt: { has(position: number): boolean }
   /** Calls recorded from this position on may still come, from what runs side by side. */
   readonly certainBelow: number
@@ -81,10 +83,10 @@ export interface Together {
 }
 
 /**
- * What a pass shows that stands at the first call that is not in the history, or has returned: whether a call that the history holds
- * should have come by now. One that was recorded before another call of a lower position had its memo proves nothing: that one ran
- * beside it, or failed first and was made up for. At the positions of calls that are made in one go nothing stands that made up for one of
- * them. Source: `docs/semantics.md 6.4`.
+ * Whether a pass that stands at the first call that is not in the history, or has returned, shows that a
+ * recorded call is missing. A call that was recorded before another call of a lower position had its memo
+ * proves nothing: the other call ran beside it, or failed first and was handled. The calls that are made in
+ * one turn are not calls that handled the failure of one of them. Source: `docs/semantics.md 6.4`.
  */
 export function decideDivergence({
   call,
@@ -123,9 +125,9 @@ export function isAmong(position: number, { from, below }: Together): boolean {
 }
 
 /**
- * The same for a race or an all whose branches have come to its decision, or as far as the history goes, with nothing but the history:
- * what is recorded at its place after all that they called is no branch's, but the decision of another one, or another call.
- * Source: `docs/semantics.md 6.4`.
+ * The same for a race or an all whose branches have reached its decision, or have advanced as far as the
+ * history alone leads: what is recorded at its place after all that they called belongs to no branch of it,
+ * but is the decision of another one, or another call. Source: `docs/semantics.md 6.4`.
  */
 export function decideAtDecision(
   { key, position }: { readonly key: string; readonly position: number },
@@ -178,7 +180,10 @@ export function isRetryWait(key: string): boolean {
   return key.startsWith(RETRY_KEY)
 }
 
-/** What the keys of the waits between the tries of a step begin with; the number of the retry and the step's key follow. */
+/**
+ * The prefix of the keys of waits between the tries of a step; the number of the retry and the step's key
+ * follow.
+ */
 export const RETRY_KEY = `${RESERVED}retry/`
 
 /** The key of the timer that limits the time of a race or an all. */
@@ -198,5 +203,5 @@ export function limitedBy(key: string): string {
 
 const LIMIT_KEY = `${RESERVED}limit/`
 
-/** What the keys of the marks begin with that `ctx.patched` leaves. */
+/** The prefix of the keys of marks that `ctx.patched` records. */
 export const PATCH_KEY = `${RESERVED}patched/`

@@ -11,14 +11,14 @@ export interface MemoRow {
 }
 
 /**
- * What a task was submitted with (blobs put back), the memos that it has, in order, and the waits that its failure tells the end of; or why
- * none of it is to be believed.
+ * The submission of a task (with blobs put back), its memos in order, and the waits whose end its failure
+ * reports; or the reason why none of it can be trusted.
  */
 export type History =
   | {
       readonly submission: string
       readonly memos: readonly MemoRow[]
-      /** Of which nobody knows how they ended. */
+      /** Steps whose end is unknown. */
       readonly doubts: readonly StartedStep[]
       /** By key. */
       readonly failedOf: readonly string[]

@@ -37,7 +37,7 @@ function outlives(
   return outlivesRejection({ key, kind: type.startsWith('step.') ? 'step' : kind, seq }, childAt)
 }
 
-/** The same of a whole history with its children, and with the rejections themselves. */
+/** The same for a whole history with its children and the rejections. */
 export function standingMemos<M extends Pick<MemoRow, 'seq' | 'type' | 'data'>>(
   memos: readonly M[],
   rejections: readonly SentBack[],

@@ -27,7 +27,10 @@ export function abortSettled(ws: WorkingSet, it: Write<'abortSettled'>): boolean
   return true
 }
 
-/** What it used up counts, although its lease is over; its client's share was settled before. Source: `docs/semantics.md 11.5`. */
+/**
+ * Its usage counts, although its lease has ended; its client's share was settled before. Source:
+ * `docs/semantics.md 11.5`.
+ */
 function chargeLate(
   ws: WorkingSet,
   lease: LeaseRow,

@@ -23,7 +23,10 @@ export function held(ws: WorkingSet, leaseId: string): Held | undefined {
   return found
 }
 
-/** The same for what a pass of a worker does: the task of a caller's lease cannot go back to the queue, nor wait. Source: `docs/semantics.md 10.1`. */
+/**
+ * The same for a write of a worker's pass: the task of a caller's lease cannot go back to the queue, nor
+ * wait. Source: `docs/semantics.md 10.1`.
+ */
 export function heldByWorker(ws: WorkingSet, leaseId: string): Held | undefined {
   const found = held(ws, leaseId)
   if (found?.lease.worker !== CALLER) return found
@@ -31,7 +34,7 @@ export function heldByWorker(ws: WorkingSet, leaseId: string): Held | undefined 
   return undefined
 }
 
-/** The same without counting: for who has another use for a lease that ended. */
+/** The same without counting: for callers that have another use for a lease that has ended. */
 export function liveLease(ws: WorkingSet, leaseId: string): Held | undefined {
   // No row has the number 0.
   const lease = ws.lease(ws.ids.leaseNumber(leaseId) ?? 0)

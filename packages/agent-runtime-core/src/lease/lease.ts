@@ -26,7 +26,7 @@ export interface LeaseNotice {
   readonly reason?: string
 }
 
-/** A task handed to a worker, with the lease that lets it write. */
+/** A task given to a worker, with the lease that lets it write. */
 export interface Claim {
   readonly taskId: string
   readonly leaseId: string
@@ -50,7 +50,7 @@ export interface Claim {
   readonly checkpoint?: string
   /** A budget that it draws on asks, and nobody has answered: it is given back at its first step boundary. */
   readonly yields?: true
-  /** Of an agent of a swarm. */
+  /** For an agent of a swarm. */
   readonly left?: ResourcesLeft
 }
 

@@ -16,7 +16,7 @@ export interface LeaseWrites {
       readonly leaseId: string
       readonly how: 'acknowledged' | 'leaked'
       readonly afterMs: number
-      /** What was used up and not told before the lease ended. */
+      /** Usage that was not recorded before the lease ended. */
       readonly charged?: UsageSum
     }
     outcome: boolean
@@ -32,7 +32,7 @@ export interface LeaseWrites {
           readonly sequence: number
           /** By the lease clock. */
           readonly acquiredAt: number
-          /** Of an agent. */
+          /** For an agent of a swarm. */
           readonly left?: ResourcesLeft
         }
       | { readonly as: 'refused'; readonly receipt: Receipt }

@@ -23,7 +23,7 @@ export const ExecutionLease = z.strictObject({
   dispatch: z.int().min(1),
   endedAt: z.number().optional(),
   endReason: z.enum(leaseEndReasons).optional(),
-  /** What the handler last reported through `ctx.heartbeat`. */
+  /** The handler's last report through `ctx.heartbeat`. */
   progress: z.unknown().optional(),
   /** The physical stop behind a cancellation, apart from the logical state. Source: `docs/semantics.md` C3. */
   abort: z

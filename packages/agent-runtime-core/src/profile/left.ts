@@ -3,12 +3,15 @@ import { restOf, shareOf } from '../swarm/agents.ts'
 import type { UsageRow } from './row.ts'
 import type { WorkingSet } from '../transition/working-set.ts'
 
-/** What the lease has left of CPU time and memory, as far as all that share it have said what they use. Source: `docs/semantics.md 10.6`. */
+/**
+ * What the lease has left of CPU time and memory, counting the usage that all work with the same budget has
+ * reported. Source: `docs/semantics.md 10.6`.
+ */
 export function leftOf(ws: WorkingSet, usage: UsageRow): ResourcesLeft {
   const { hard = {} } = limitsOf(usage)
   const swarm = usage.swarm === null ? undefined : ws.swarm(usage.swarm)
   const own = shareOf(usage)
-  // What it was promised and has not used is kept for it, and no part of the rest.
+  // The unused part of its reservation is kept for it, and is not part of the rest.
   const rest = swarm === undefined ? noLimit : restOf(ws, swarm)
   const keptCpu = Math.max(0, (usage.promisedCpuUs ?? 0) - own.computeUs)
   const keptMemory = Math.max(usage.memoryBytes, usage.promisedMemoryBytes ?? 0)

@@ -10,7 +10,10 @@ export interface Excess {
   readonly limit: number
 }
 
-/** What usage makes of the limits: where both are broken, the hard one alone counts. Source: `docs/semantics.md 10.5`. */
+/**
+ * The result of comparing usage with the limits: if both are exceeded, only the hard one counts. Source:
+ * `docs/semantics.md 10.5`.
+ */
 export type LimitVerdict =
   | { readonly as: 'within' }
   | ({ readonly as: 'soft' } & Excess)

@@ -17,9 +17,9 @@ export interface ProfileWrites {
       readonly terms: ProfileTerms
       readonly sample: UsageSample
       readonly heartbeat: boolean
-      /** What is kept with the lease, in the codec's form. */
+      /** The progress that is stored with the lease, in the codec's form. */
       readonly progress?: string
-      /** The same where it is a share of the work, 0 to 1. */
+      /** The progress, if it is a share of the work, 0 to 1. */
       readonly share?: number
     }
     outcome:
@@ -27,7 +27,7 @@ export interface ProfileWrites {
           readonly fenced: 'ok'
           readonly verdict: 'within' | 'soft' | 'hard'
           readonly pressure: number
-          /** What is broken, said when it is for the first time. */
+          /** The limit that was exceeded, set the first time. */
           readonly message?: string
         } & ResourcesLeft)
       | { readonly fenced: 'stale' }

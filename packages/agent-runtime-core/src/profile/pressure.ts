@@ -7,7 +7,10 @@ export interface PressureVector {
   readonly memory: number
 }
 
-/** The deviation of `actual` from `baseline`. A baseline that is none, or a value that is no number, gives 0. Source: `docs/semantics.md 10.2`. */
+/**
+ * The deviation of `actual` from `baseline`. An invalid baseline, or a value that is not a number, gives 0.
+ * Source: `docs/semantics.md 10.2`.
+ */
 export function normalize(actual: number, baseline: number): number {
   if (!(baseline > 0)) return 0
   const deviation = Math.tanh((actual - baseline) / baseline)
@@ -31,7 +34,7 @@ export function scalarPressure({ latency, compute, memory }: PressureVector): nu
   return Math.hypot(Math.max(0, latency), Math.max(0, compute), Math.max(0, memory)) / Math.sqrt(3)
 }
 
-/** What a route's resistance rises by while a lease of it is above a soft limit. */
+/** How much a route's resistance rises while one of its leases is above a soft limit. */
 const SOFT_PENALTY = 1
 
 /**

@@ -55,14 +55,20 @@ export function softAboveHard({ soft = {}, hard = {} }: ResourceLimits): readonl
   return limitedAmounts.filter((name) => (soft[name] ?? 0) > (hard[name] ?? Number.POSITIVE_INFINITY))
 }
 
-/** What a lease has left: CPU time and memory are `Infinity` where nothing limits them, `remainingMs` is whole and never negative. */
+/**
+ * What a lease has left: CPU time and memory are `Infinity` without a limit, `remainingMs` is whole and never
+ * negative.
+ */
 export interface ResourceBudget {
   readonly cpuTimeUs: number
   readonly memoryBytes: number
   readonly remainingMs: number
 }
 
-/** What is reported of work: by a heartbeat, or by whoever measured it. `computeUs` is the sum of all passes so far, `memoryBytes` what it holds now. */
+/**
+ * Reported usage of work: by a heartbeat, or by a measurement. `computeUs` is the sum of all passes so far,
+ * `memoryBytes` the memory in use now.
+ */
 export interface UsageSample {
   readonly computeUs?: number | undefined
   readonly memoryBytes?: number | undefined
@@ -84,7 +90,9 @@ export interface WorkTelemetry extends UsageSample {
 /** How many agents a swarm may be asked to hold. */
 export const MAX_AGENTS = 10_000
 
-/** What is left of what a lease may use; null where nothing limits it. Source: `docs/semantics.md 10.6`. */
+/**
+ * What is left of the amounts that a lease may use; null without a limit. Source: `docs/semantics.md 10.6`.
+ */
 export interface ResourcesLeft {
   readonly cpuTimeUs: number | null
   readonly memoryBytes: number | null

@@ -10,7 +10,9 @@ import { failHeld } from '../task/settle.ts'
 import { relieve } from '../swarm/swarm.ts'
 import type { WorkingSet } from '../transition/working-set.ts'
 
-/** What a holder, or whoever measures it, says that its lease uses. Source: `docs/semantics.md 10.5-10.7`. */
+/**
+ * The usage of a lease, reported by its holder or by a measurement. Source: `docs/semantics.md 10.5-10.7`.
+ */
 export function report(ws: WorkingSet, it: Write<'report'>): OutcomeOf<'report'> {
   const live = held(ws, it.leaseId)
   if (live === undefined) return { fenced: 'stale' }
@@ -27,7 +29,7 @@ export function report(ws: WorkingSet, it: Write<'report'>): OutcomeOf<'report'>
     const message = excessText(verdict, usage, over !== undefined)
     const error = `{"code":"budget_exceeded","message":${JSON.stringify(message)},"name":"RuntimeError"}`
     failHeld(ws, live, 'budget_exceeded', error)
-    // What the agents used up together is no fault of the one that said so last, nor of its route.
+    // The agents used it up together: it is not the fault of the agent that reported last, nor of its route.
     breach(ws, over === undefined || usage.swarm === null ? routeOf(ws, task) : swarmRoute(usage.swarm))
     return { fenced: 'ok', verdict: 'hard', pressure: usage.pressure, message, ...rest }
   }
@@ -54,7 +56,8 @@ export function report(ws: WorkingSet, it: Write<'report'>): OutcomeOf<'report'>
 
 /** Work behind a lease, live or ended, that went wrong. Source: `docs/semantics.md` C8, C9. */
 export function scar(ws: WorkingSet, it: Write<'scar'>): number {
-  // What was lost to a crash had nobody to report. Nothing hangs on this write, so it counts as no stale one.
+  // Work that was lost to a crash had nobody to report it. Nothing depends on this write, so it does not
+  // count as a stale one.
   if (it.cause.as === 'silent' && liveLease(ws, it.leaseId) === undefined) return 0
   const number = ws.ids.leaseNumber(it.leaseId)
   const lease = number === undefined ? undefined : ws.lease(number)
@@ -88,7 +91,10 @@ function used(ws: WorkingSet, { lease, task }: Held, it: Write<'report'>, elapse
   }
 }
 
-/** What all agents of a swarm together have too much. Who was promised a share answers for that alone: it is kept, whatever others do. */
+/**
+ * What all agents of a swarm together use too much of. An agent with a reservation answers only for that: the
+ * reservation stays, whatever the others do.
+ */
 function sharedExcess(ws: WorkingSet, usage: UsageRow): Excess | undefined {
   const swarm = usage.swarm === null ? undefined : ws.swarm(usage.swarm)
   if (swarm === undefined) return undefined
@@ -103,6 +109,6 @@ function sharedExcess(ws: WorkingSet, usage: UsageRow): Excess | undefined {
 
 function excessText({ amount, used: actual, limit }: Excess, { swarm }: UsageRow, isShared: boolean): string {
   return isShared
-    ? `the agents of the swarm '${swarm}' use or were promised ${actual} ${amount} together, they share ${limit}`
+    ? `the agents of swarm '${swarm}' together use or reserve ${actual} ${amount}, above the shared limit ${limit}`
     : `${amount} ${actual} is above the limit ${limit}`
 }

@@ -1,6 +1,6 @@
 import type { ProfileTerms } from './profile.ts'
 
-/** What a running task with a profile uses, and what an agent of a swarm has used: of most tasks there is none. */
+/** The usage of a running task with a profile, and of an agent of a swarm. Most tasks have no such row. */
 export interface UsageRow {
   readonly task: number
   /** Its live lease. */
@@ -12,7 +12,7 @@ export interface UsageRow {
   readonly laneRank: number
   /** The how-manieth agent of its swarm it is. */
   readonly order: number
-  /** What it was promised of the swarm's budget; null where it draws on the rest. */
+  /** What is reserved for it in the swarm's budget; null if it draws on the rest. */
   readonly promisedCpuUs: number | null
   readonly promisedMemoryBytes: number | null
   /** CPU time so far, the most that was reported, of an agent in whatever pass; and what the live lease holds. */
@@ -27,6 +27,6 @@ export interface UsageRow {
   readonly progress: number | null
   readonly errorRate: number | null
   readonly saturation: number | null
-  /** The soft limit was told of. */
+  /** The warning of the soft limit was recorded. */
   readonly warned: boolean
 }

@@ -3,8 +3,8 @@ import { MAX_AGENTS, MAX_AMOUNT, workloadProfiles } from './profile.ts'
 import { duration, wholeNumber } from '../config/setting-schema.ts'
 
 /**
- * What is expected of work of a profile (`baseline…`), and how long a lease of it lasts at most, whatever its heartbeats.
- * With `heartbeatRequired` its holder reports by heartbeats of its own.
+ * What is expected of the work of a profile (`baseline…`), and how long a lease lasts at most, whatever its
+ * heartbeats. With `heartbeatRequired` its holder must send heartbeats itself.
  */
 export const ProfileConfig = z.strictObject({
   baselineLatencyMs: duration(),
@@ -31,7 +31,7 @@ export const ResourceLimits = z.strictObject({
 })
 export type ResourceLimits = z.infer<typeof ResourceLimits>
 
-/** What a lease is held to: plain data, as it is kept with its task. */
+/** The terms of a lease: plain data, as it is stored with its task. */
 export const ProfileTerms = z.strictObject({
   profile: z.enum(workloadProfiles),
   config: ProfileConfig,
@@ -41,7 +41,9 @@ export const ProfileTerms = z.strictObject({
 })
 export type ProfileTerms = z.infer<typeof ProfileTerms>
 
-/** What the agents of a swarm share. Source: rfc-0010-workload-profiles, AI Swarm; `docs/semantics.md 10.6`. */
+/**
+ * What the agents of a swarm share. Source: rfc-0010-workload-profiles, AI Swarm; `docs/semantics.md 10.6`.
+ */
 export const SwarmTerms = z.strictObject({
   route: z.string(),
   terms: ProfileTerms,

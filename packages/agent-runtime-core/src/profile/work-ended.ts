@@ -21,7 +21,10 @@ export function leaseOver(ws: WorkingSet, lease: LeaseRow): void {
     })
 }
 
-/** A task has ended, or waits, which is as good as a success: its route hears of it, and its swarm when it is over. */
+/**
+ * A task has ended, or waits, which counts as a success: its route is updated, and its swarm if the task has
+ * ended.
+ */
 export function workEnded(
   ws: WorkingSet,
   task: TaskRow,

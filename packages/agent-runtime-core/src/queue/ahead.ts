@@ -1,8 +1,8 @@
 import type { SharesConfig } from '../share/client.ts'
 
-/** A stream of queued tasks, as far as the order among streams goes by it. */
+/** A stream of queued tasks, with the values that the order among streams depends on. */
 export interface QueuedStream {
-  /** Of its lane, or what waiting has made of it, which may be below 0. */
+  /** The rank of its lane, or the rank that waiting has raised it to, which may be below 0. */
   readonly laneRank: number
   /** Whose tasks they are, where there are shares. */
   readonly client: string
@@ -40,10 +40,10 @@ export function aheadByLane(own: Pick<Asking, 'laneRank'>, streams: Iterable<Que
 }
 
 /**
- * How many tasks come before one by the shares of their clients, if nothing else came: told in one pass over the streams from virtual times,
- * increments and depths. Exact where the tasks of a client cost the same. What waiting has lifted is given as a stream of its rank of now.
- * Source: `docs/semantics.md`
- * C5, 11.2.
+ * How many tasks come before one by the shares of their clients, if no other task arrived: computed in one
+ * pass over the streams from virtual times, increments and depths. Exact if the tasks of a client have equal
+ * costs. A stream that waiting has raised is given with its present rank. Source: `docs/semantics.md` C5,
+ * 11.2.
  */
 export function aheadByShares(
   own: Asking,
@@ -102,7 +102,9 @@ function incrementOf({ cost, depth }: Demand): number {
   return depth === 0 ? 0 : cost / depth
 }
 
-/** The client's tasks start at its time, and one increment later each. One at the very same time goes by its sequence. */
+/**
+ * The client's tasks start at its time, and one increment later each. At equal times the sequence decides.
+ */
 function startsBefore(turn: number, demand: Demand): number {
   const { time, earlier } = demand
   if (time > turn) return 0

@@ -21,7 +21,7 @@ export interface Demander extends Candidate {
   inFlight: number
 }
 
-/** A task that was handed to a worker in this flush. */
+/** A task that was given to a worker in this flush. */
 export interface Grant {
   readonly task: TaskRow
   readonly lease: LeaseRow
@@ -144,13 +144,16 @@ export class ClaimRound {
     }
   }
 
-  /** What the first of a stream reserves; none while it is not known, so that a slot is freed for it and it becomes known. */
+  /**
+   * The tokens that the first task of a stream reserves; none if it is not known, so that a slot is freed for
+   * it and it is loaded.
+   */
   private tokensOf({ id }: StreamRow): number {
     const first = this.firstOf(id)
     return first === undefined ? 0 : toReserve(first)
   }
 
-  /** The first of a stream, as far as it is known. */
+  /** The first task of a stream, if it is known. */
   private firstOf(stream: number): TaskRow | undefined {
     for (const row of this.candidates(stream)) {
       const task = this.ws.tasks.changed.get(row.id) ?? row
@@ -210,7 +213,7 @@ export class ClaimRound {
     return loaded === undefined || loaded.complete ? undefined : 'unknown'
   }
 
-  /** What is known of a stream, in order: loaded heads with the tasks queued in this flush among them. */
+  /** The known tasks of a stream, in order: loaded heads, and the tasks queued in this flush. */
   private candidates(stream: number): readonly TaskRow[] {
     const known = this.merged.get(stream)
     const loaded = this.ws.base.heads.get(stream)

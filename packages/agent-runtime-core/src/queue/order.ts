@@ -8,8 +8,8 @@ export interface Head {
 }
 
 /**
- * Which head comes next: the most urgent lane, then the lowest sequence of submission. Undefined when there is none.
- * Source: Track AA, Scheduling Rules; `docs/semantics.md 3.3, 3.5` and C5.
+ * The head that comes next: the most urgent lane, then the lowest sequence of submission. Undefined without
+ * heads. Source: Track AA, Scheduling Rules; `docs/semantics.md 3.3, 3.5` and C5.
  */
 export function decideOrder<H extends Head>(heads: Iterable<H>): H | undefined {
   let first: H | undefined

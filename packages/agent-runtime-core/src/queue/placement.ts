@@ -9,9 +9,9 @@ export interface Candidate {
 }
 
 /**
- * Which worker gets a task: least `inFlight`, then oldest `lastSeenAt`, then `workerId` by code unit; never one that is full,
- * draining, stale or does not run the type. Undefined when there is none. Asked anew for every assignment.
- * Source: Track AA, Scheduling Rules; `docs/semantics.md 3.1, 3.2`.
+ * The worker that gets a task: least `inFlight`, then oldest `lastSeenAt`, then `workerId` by code unit;
+ * never a worker that is full, draining, stale or does not run the type. Undefined if there is none. Called
+ * again for every assignment. Source: Track AA, Scheduling Rules; `docs/semantics.md 3.1, 3.2`.
  */
 export function decidePlacement<C extends Candidate>(
   workers: readonly C[],

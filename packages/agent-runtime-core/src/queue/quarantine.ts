@@ -1,8 +1,8 @@
 /**
- * Whether a task has lost so many leases to crashes that it may be what ends its processes. A crash takes along whatever runs in the
- * process, and nobody knows whose it was; so of suspects a process runs one at a time, and the next crash is that of one of them only.
- * Half of `maxCrashes`, rounded up, make a suspect: a power loss or two, which all lose a lease to, make
- * none where that is 5. Source: `docs/semantics.md 3.9`.
+ * Whether a task has lost so many leases to crashes that it may be the one that ends its processes. A crash
+ * ends everything in the process, and nobody knows which task caused it. So a process runs one suspect at a
+ * time, and the next crash involves only one of them. Half of `maxCrashes`, rounded up, makes a suspect: with
+ * 5, a power loss or two, which end the leases of all tasks, make none. Source: `docs/semantics.md 3.9`.
  */
 export function isSuspect({ crashes }: { readonly crashes: number }, maxCrashes: number): boolean {
   return crashes >= suspectFrom(maxCrashes)

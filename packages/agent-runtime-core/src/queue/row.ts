@@ -12,7 +12,7 @@ export interface StreamRow {
   readonly delayed: number
   /** Whose tasks they are, where that matters; those of nobody are the client `''`. */
   readonly client: string
-  /** Same lane, type and quota keys, whoever's. */
+  /** Shared by streams with the same lane, type and quota keys, whichever client they belong to. */
   readonly group: string
   /** No task of it that is queued was submitted before, nor placed before; kept where there are shares. */
   readonly head: number

@@ -17,7 +17,7 @@ export function streamFor(
   return streamWith(ws, { laneRank: laneRank[lane], type, client: owner }, quotaKeys)
 }
 
-/** The same of tasks that were in one stream, and hold these keys from now on. */
+/** The same for tasks that were in one stream, and hold these keys from now on. */
 export function streamWith(
   ws: WorkingSet,
   { laneRank: rank, type, client }: Pick<StreamRow, 'laneRank' | 'type' | 'client'>,
@@ -44,7 +44,10 @@ export function streamWith(
   return row
 }
 
-/** What streams that differ in their clients only have in common; a quota of each client's own is no difference. */
+/**
+ * What streams that differ only in their clients have in common; a quota of each client's own makes no
+ * difference.
+ */
 export function groupOf(rank: number, type: string, quotaKeys: readonly string[]): string {
   return JSON.stringify([rank, type, ...sharedKeys(quotaKeys)])
 }

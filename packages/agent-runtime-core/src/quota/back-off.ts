@@ -19,7 +19,7 @@ export function block(ws: WorkingSet, backOff: BackOff | undefined): void {
   }
 }
 
-/** How it stands in an event's data. */
+/** The text in an event's data. */
 export function backOffText(ws: WorkingSet, backOff: BackOff | undefined): string {
   if (backOff === undefined) return ''
   return `"backOff":{"keys":${JSON.stringify(backOff.keys)},"until":${untilOf(ws, backOff)}},`

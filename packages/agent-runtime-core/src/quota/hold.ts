@@ -63,21 +63,21 @@ export function exceededQuota(
   return undefined
 }
 
-/** What fits into no window, or wants the place of whoever spawns it, would wait for ever. */
+/** A submission that fits into no window, or that needs the place of its own parent, would wait for ever. */
 function shortageOf(ws: WorkingSet, key: string, short: Shortage, spawning: TaskRow | undefined): Objection {
   const { limit, max, asked } = short
   const fits = asked <= max
   const resets = limit !== 'maxInFlight' && fits ? { resetsAt: windowNow(ws) + windowMsOf(ws) } : {}
   const verdict = { by: 'quota', key, ...short, ...resets } as const
   if (max === 0)
-    return { message: `quota ${key} takes nothing: its ${limit} is 0; raise that`, verdict, forGood: true }
+    return { message: `quota ${key} allows nothing: its ${limit} is 0; raise it`, verdict, forGood: true }
   if (limit === 'tokensPerWindow' && !fits) {
-    const message = `quota ${key} has room for ${max} tokens in a window, the task asks for ${asked}; raise tokensPerWindow, or ask for fewer`
+    const message = `quota ${key} allows ${max} tokens per window, and the task needs ${asked}; raise tokensPerWindow, or ask for fewer`
     return { message, verdict, forGood: true }
   }
   const isOwn = spawning !== undefined && ws.stream(streamOf(spawning)).quotaKeys.includes(key)
   if (limit === 'maxInFlight' && max === 1 && isOwn) {
-    const message = `quota ${key} lets one be in flight, and that is the parent; let it defer, or raise maxInFlight`
+    const message = `quota ${key} allows one task in flight, and the parent is that task; raise maxInFlight, or set onExceeded to 'defer'`
     return { message, verdict, forGood: true }
   }
   return { message: `quota ${key} has no room; submit later or raise its limit`, verdict }
@@ -117,7 +117,10 @@ export function mayStart(
   })
 }
 
-/** What quotas have room for, handed out: what was taken for one stream is gone for the next that holds the same key. */
+/**
+ * The room of the quotas, while it is given out: room that was taken for one stream is gone for the next one
+ * with the same key.
+ */
 export class QuotaRoom {
   private readonly ws: WorkingSet
   private readonly left = new Map<string, { tasks: number; tokens: number }>()
@@ -177,7 +180,10 @@ export function startQuotas(
 
 const noChange = {}
 
-/** What goes beyond the estimate counts as it is charged. `task`: as it was before. Source: `docs/semantics.md 2.8`. */
+/**
+ * Usage beyond the estimate counts when it is charged. `task`: the task before the charge. Source:
+ * `docs/semantics.md 2.8`.
+ */
 export function chargeQuotas(ws: WorkingSet, task: TaskRow, charged: UsageSum | undefined): void {
   if (charged === undefined || charged.tokens === 0 || task.stream === null) return
   const tokens = tokensBeyond({ estimate: task.tokens, used: usedBy(task) }, charged.tokens)

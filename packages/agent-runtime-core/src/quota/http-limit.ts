@@ -2,10 +2,11 @@ import { httpFactsIn, type HttpFacts } from '../error/http.ts'
 import { MAX_DURATION_MS } from '../config/setting.ts'
 
 /**
- * How long a provider refuses for, in ms, when an error or a cause of it is its HTTP answer: 429, or 503 and 529 with a `retry-after`.
- * A 429 that does not say when to come back, by `retry-after` or by the reset of a limit of which nothing remains, is none: nobody knows
- * whether waiting helps. One that says by `x-should-retry: false` or `insufficient_quota` that it does not help is none either. `now` is
- * epoch ms. Never throws. Source: `docs/semantics.md 2.8`.
+ * How long a provider refuses for, in ms, if an error or a cause of it is its HTTP response: 429, or 503 and
+ * 529 with a `retry-after`. A 429 that does not name a time to come back, by `retry-after` or by the reset of
+ * an exhausted limit, does not count: nobody knows whether waiting helps. One with `x-should-retry: false` or
+ * `insufficient_quota` says that it does not help, and does not count either. `now` is epoch ms. Never
+ * throws. Source: `docs/semantics.md 2.8`.
  */
 export function httpLimitIn(error: unknown, now: number): number | undefined {
   let at = error

@@ -2,7 +2,7 @@ import type { QuotaLimit, QuotaConfig } from './schema.ts'
 
 export type { QuotaLimit, QuotaConfig } from './schema.ts'
 
-/** What a quota can be set for, besides labels. */
+/** The kinds of names that a quota can be set for, besides labels. */
 export const quotaKinds = ['model', 'tool', 'client'] as const
 export type QuotaKind = (typeof quotaKinds)[number]
 
@@ -30,7 +30,9 @@ export function quotaKey(kind: QuotaKind, name: string): string {
   return `${kind}:${name}`
 }
 
-/** The same of a label: `label:team=alpha`. In the label's name, `%` and `=` are escaped as in a URL. */
+/**
+ * The key of a label's quota: `label:team=alpha`. In the label's name, `%` and `=` are escaped as in a URL.
+ */
 export function labelQuotaKey(label: string, value: string): string {
   return `label:${label.replaceAll(/[%=]/g, encodeURIComponent)}=${value}`
 }
@@ -44,7 +46,7 @@ export function limitOfKey(config: QuotaConfig, key: string): QuotaLimit | undef
   return labelLimitFor(config, label, name.slice(at + 1))
 }
 
-/** What of a submission quotas go by. */
+/** The fields of a submission that quotas depend on. */
 export interface QuotaNames {
   readonly model?: string | undefined
   readonly tools?: readonly string[] | undefined
@@ -71,7 +73,7 @@ function own<Value>(record: Readonly<Record<string, Value>> | undefined, name: s
   return record !== undefined && Object.hasOwn(record, name) ? record[name] : undefined
 }
 
-/** What a provider said: no task that names one of these quota keys is to start before. */
+/** A provider's refusal: no task that uses one of these quota keys starts before this time. */
 export interface BackOff {
   readonly keys: readonly string[]
   /** By the store's clock. */

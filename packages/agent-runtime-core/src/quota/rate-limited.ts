@@ -6,9 +6,11 @@ import { MAX_DURATION_MS } from '../config/setting.ts'
 import { show } from '../check/show.ts'
 import { suggestionFor } from '../check/suggestion.ts'
 
-/** What a provider said when it refused a call: of what there is to be no more, and for how long. */
+/** A provider's refusal of a call: what it limits, and for how long. */
 export interface RateLimit {
-  /** What the limit is on, as far as it is known: each is a quota key, whether or not a quota limits it. */
+  /**
+   * What the limit is on, as far as it is known. Each name is a quota key, whether or not a quota limits it.
+   */
   readonly model?: string | undefined
   readonly tool?: string | undefined
   readonly client?: string | undefined
@@ -50,12 +52,12 @@ export class RateLimited extends RuntimeError {
   }
 }
 
-/** The rate limit that an error tells of, by itself or by its causes. */
+/** The rate limit that an error reports, itself or through its causes. */
 export function rateLimitIn(error: unknown): RateLimited | undefined {
   try {
     return limitBehind(error)
   } catch {
-    // Whatever was thrown may be a proxy or have getters that throw: it tells of no limit.
+    // The thrown value may be a proxy or have getters that throw: then it reports no limit.
     return undefined
   }
 }
@@ -74,7 +76,7 @@ function limitBehind(error: unknown): RateLimited | undefined {
 
 const MAX_CAUSES = 4
 
-/** What is run again waits so long at least. */
+/** The least wait before the call runs again. */
 export const MIN_RETRY_AFTER_MS = 100
 
 function readLimit(limit: unknown): { readonly retryAfterMs: number; readonly quotaKeys: readonly string[] } {
@@ -90,11 +92,13 @@ function readLimit(limit: unknown): { readonly retryAfterMs: number; readonly qu
   const { model, tool, client, labels, retryAfterMs } = limit as Partial<RateLimit>
   for (const [name, value] of Object.entries({ model, tool, client }))
     if (value !== undefined && !isName(value))
-      throw refused(`${name} is a text of 1 to 255 characters, not ${show(value)}`)
+      throw refused(`${name} must be a string of 1 to 255 characters, not ${show(value)}`)
   if (labels !== undefined && !isLabels(labels))
-    throw refused(`labels is an object of texts, not ${show(labels)}`)
+    throw refused(`labels must be an object of strings, not ${show(labels)}`)
   if (typeof retryAfterMs !== 'number' || !(retryAfterMs >= 0 && retryAfterMs <= MAX_DURATION_MS))
-    throw refused(`retryAfterMs is a number of ms from 0 to ${MAX_DURATION_MS}, not ${show(retryAfterMs)}`)
+    throw refused(
+      `retryAfterMs must be a number of ms from 0 to ${MAX_DURATION_MS}, not ${show(retryAfterMs)}`,
+    )
   const tools = tool === undefined ? [] : [tool]
   return { retryAfterMs: Math.ceil(retryAfterMs), quotaKeys: quotaKeysOf({ model, tools, client, labels }) }
 }

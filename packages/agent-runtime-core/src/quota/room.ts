@@ -50,8 +50,9 @@ export interface Shortage {
 }
 
 /**
- * What a rule in reject mode has no room for in one more submission; queued and running holders count, so that an accepted task is
- * never dropped later. Rules in defer mode have room here for all that a window could ever hold. Source: Track AA, Quota Rules; `docs/semantics.md` C4.
+ * The limit in reject mode that has no room for one more submission. Queued and running holders count, so
+ * that an accepted task is never dropped later. Rules in defer mode have room here for everything that a
+ * window could ever hold. Source: Track AA, Quota Rules; `docs/semantics.md` C4.
  */
 export function shortAtAdmission(
   rule: QuotaRule,
@@ -77,8 +78,9 @@ export function hasRoomAtAdmission(
 }
 
 /**
- * What a rule has no room for when one more task starts. Windows of reject mode were settled at admission, and so was its room, but for a
- * task that gave it up to wait: that one starts when there is room again. Source: C4; `docs/semantics.md 12.3`.
+ * The limit that has no room when one more task starts. Windows of reject mode were settled at admission, and
+ * so was their room, except for a task that gave its room up to wait: it starts when there is room again.
+ * Source: C4; `docs/semantics.md 12.3`.
  */
 export function shortAtDispatch(
   rule: QuotaRule,
@@ -153,16 +155,16 @@ export interface TokenUse {
 }
 
 /**
- * What a charge adds to the window in which it is charged: what goes beyond the estimate, which is reserved already. Source:
- * `docs/semantics.md 2.8`.
+ * What a charge adds to the window in which it is made: the part beyond the estimate, which is reserved
+ * already. Source: `docs/semantics.md 2.8`.
  */
 export function tokensBeyond({ estimate, used }: TokenUse, charged: number): number {
   return Math.max(0, used + charged - Math.max(estimate, used))
 }
 
 /**
- * What the reservation gives back when its task ends: what was not used of it. A task that started and charged nothing has not
- * said what it used, and keeps it. Source: `docs/semantics.md 2.8`.
+ * The unused part of the reservation, given back when its task ends. A task that started and charged nothing
+ * has not reported its usage, and keeps the reservation. Source: `docs/semantics.md 2.8`.
  */
 export function tokensLeft({ estimate, used }: TokenUse, hasStarted: boolean): number {
   return used === 0 && hasStarted ? 0 : Math.max(0, estimate - used)

@@ -20,13 +20,13 @@ export const QuotaLimit = z
       tokensPerWindow: wholeNumber(0, MAX_COUNT, 'tokens').optional(),
       onExceeded: z.enum(['reject', 'defer'], { error: "'reject' or 'defer'" }).default('reject'),
     },
-    { error: 'an object of limits' },
+    { error: 'an object with limits' },
   )
   .superRefine(({ onExceeded, ...limits }, context) => {
     if (onExceeded === 'reject') return
     for (const [key, limit] of Object.entries(limits)) {
       if (limit === 0)
-        context.addIssue({ code: 'custom', path: [key], message: "1 or more where onExceeded is 'defer'" })
+        context.addIssue({ code: 'custom', path: [key], message: "1 or more if onExceeded is 'defer'" })
     }
   })
   .readonly()
@@ -60,7 +60,7 @@ export const QuotaConfig = z
       /** The length of a window. */
       windowMs: duration().default(60_000),
     },
-    { error: 'an object of quotas' },
+    { error: 'an object with quotas' },
   )
   .readonly()
 export type QuotaConfig = z.output<typeof QuotaConfig>

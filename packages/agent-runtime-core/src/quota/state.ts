@@ -9,7 +9,7 @@ export interface QuotaState {
   readonly queued: number
   readonly running: number
   readonly maxInFlight?: number
-  /** Of a limit on a window: what the current one holds. */
+  /** For a limit on a window: what the current window holds. */
   readonly window?: QuotaWindow
   /** Epoch ms. Nothing that holds it starts before: its provider said so. */
   readonly blockedUntil?: number
@@ -29,7 +29,7 @@ export interface QuotaWindow {
 
 const DEFAULT_WINDOW_MS = 60_000
 
-/** What a quota's counters mean at a moment. */
+/** The meaning of a quota's counters at a moment. */
 export function quotaStateOf(
   config: QuotaConfig | undefined,
   counters: QuotaCounters & { readonly key: string },
@@ -49,7 +49,10 @@ export function quotaStateOf(
   }
 }
 
-/** What keeps a queued task from starting that needs so many tokens: in words, and until when it does at least, where that is known. */
+/**
+ * Why a quota keeps a queued task that needs this many tokens from starting: in words, and until when at
+ * least, if that is known.
+ */
 export function quotaObstacle(
   config: QuotaConfig | undefined,
   counters: QuotaCounters & { readonly key: string },
@@ -69,7 +72,7 @@ export function quotaObstacle(
   if (short === undefined) return undefined
   if (short.limit === 'maxInFlight') {
     const { running } = counters
-    const holders = running === 1 ? '1 task that holds it runs' : `${running} tasks that hold it run`
+    const holders = running === 1 ? '1 running task holds it' : `${running} running tasks hold it`
     return { summary: `quota ${key} has no room: ${holders}` }
   }
   const until = start + windowMs

@@ -55,7 +55,7 @@ export function decideCircuit(
     : { admitted: true, probe: true }
 }
 
-/** The state as it is told at a moment. Source: `docs/semantics.md 10.3`. */
+/** The state that is reported at a moment. Source: `docs/semantics.md 10.3`. */
 export function circuitStateAt(it: Circuit, now: number, settings: CircuitSettings): CircuitState {
   const verdict = decideCircuit(it, now, settings)
   return verdict.admitted && verdict.probe ? 'half_open' : it.state
@@ -84,7 +84,7 @@ export function probing<C extends Circuit>(it: C, now: number): C {
   return { ...it, state: 'half_open', probeAt: now }
 }
 
-/** How the probe ended; one that came to no end of its own leaves the next its place. */
+/** How the probe ended; a probe without a result of its own leaves its place to the next. */
 export function probed<C extends Circuit>(it: C, how: 'success' | 'failure' | 'none', now: number): C {
   if (how === 'failure') return opened({ ...it, unhealthy: true }, now)
   return how === 'success'
@@ -92,7 +92,7 @@ export function probed<C extends Circuit>(it: C, how: 'success' | 'failure' | 'n
     : { ...it, state: 'open', probeAt: null }
 }
 
-/** A scar below this is none. */
+/** A scar below this counts as 0. */
 const NO_SCAR = 0.001
 
 /** Whether there is nothing to remember of a route. */

@@ -40,9 +40,9 @@ export function circuitRefusal(ws: WorkingSet, route: string, isDelayed = false)
     verdict:
       swarm === undefined ? { by: 'circuit', route, ...standing } : { by: 'circuit', swarm, ...standing },
     message: verdict.admitted
-      ? `the circuit of ${what} is half open: what finds out whether it is well again starts at once; submit it without a delay`
+      ? `the circuit of ${what} is half open: its next task is a probe, which must start at once; submit it without a delay`
       : verdict.probing
-        ? `the circuit of ${what} is half open: a probe finds out whether it is well again; submit later`
+        ? `the circuit of ${what} is half open: a probe is testing whether it works again; submit later`
         : `the circuit of ${what} is open; submit again in ${retryAfterMs} ms`,
   }
 }
@@ -58,7 +58,7 @@ export function leaveScar(ws: WorkingSet, route: string, cause: ScarCause): numb
   const size = scarOf(cause, ws.config.scarFactor)
   if (size === 0) return size
   const row = scarred(circuitOf(ws, route), size, ws.now.leaseAt, ws.config)
-  // What opens it anew leaves a probe that is under way behind.
+  // If the circuit opens again, a running probe is ignored.
   ws.putCircuit(row.state === 'half_open' ? row : { ...row, probe: null })
   return size
 }
@@ -93,8 +93,8 @@ export function routeOf(ws: WorkingSet, { stream }: TaskRow): string {
 }
 
 /**
- * Un-leased work of a route: with a latency it is told how it went, without one it asks whether it may go. Writes nothing unless it
- * changes something. Source: `docs/semantics.md 10.1, 10.3`, C11.
+ * Un-leased work of a route: with a latency it reports how the work went, without one it asks whether the
+ * work may run. Writes nothing unless something changes. Source: `docs/semantics.md 10.1, 10.3`, C11.
  */
 export function observeRoute(ws: WorkingSet, it: Write<'observeRoute'>): OutcomeOf<'observeRoute'> {
   const { route, latencyMs, baselineMs } = it
@@ -134,7 +134,10 @@ function answerProbe(ws: WorkingSet, before: CircuitRow | undefined, isGood: boo
   } else if (isGood && before.state === 'closed') keep(ws, { ...before, unhealthy: false })
 }
 
-/** The row of a route; a probe is given up that has not begun for `circuitOpenMs`, or of which nobody has told how it went. */
+/**
+ * The row of a route. A probe that has not started for `circuitOpenMs`, or whose result nobody has reported,
+ * is dropped.
+ */
 function circuitNow(ws: WorkingSet, route: string): CircuitRow | undefined {
   const row = ws.circuit(route)
   if (row?.state !== 'half_open' || hasBegun(ws, row)) return row
@@ -152,7 +155,7 @@ function circuitOf(ws: WorkingSet, route: string): CircuitRow {
   return ws.circuit(route) ?? { ...healthy, route, probe: null }
 }
 
-/** What there is nothing to remember of goes. */
+/** A row with nothing to remember is removed. */
 function keep(ws: WorkingSet, row: CircuitRow): void {
   if (isForgotten(row, ws.now.leaseAt)) ws.dropCircuit(row.route)
   else ws.putCircuit(row)

@@ -24,7 +24,10 @@ export interface RouteRecord {
 
 /** Writes about routes. */
 export interface RouteWrites {
-  /** Un-leased work: without `latencyMs` it asks, with it it tells how it went. Source: `docs/semantics.md 10.1`, C11. */
+  /**
+   * Un-leased work: without `latencyMs` it asks, with it it reports how the work went. Source:
+   * `docs/semantics.md 10.1`, C11.
+   */
   observeRoute: {
     fields: { readonly route: string; readonly baselineMs: number; readonly latencyMs?: number }
     outcome: {
@@ -33,7 +36,7 @@ export interface RouteWrites {
       readonly probe: boolean
       readonly circuit: CircuitState
       readonly healthy: boolean
-      /** What this work left, and what there is in all. */
+      /** The scar of this work, and the sum of all scars. */
       readonly scar: number
       readonly totalScar: number
       readonly retryAfterMs: number

@@ -3,7 +3,7 @@ import { normalize } from '../profile/pressure.ts'
 /** Scars fade by this share of themselves in a second, continuously. */
 const DECAY_PER_S = 0.1
 
-/** What is left of a scar after a while. Source: `docs/semantics.md 10.3`. */
+/** The rest of a scar after some time. Source: `docs/semantics.md 10.3`. */
 export function decayedScar(scar: number, elapsedMs: number): number {
   return scar * Math.exp((-DECAY_PER_S * Math.max(0, elapsedMs)) / 1_000)
 }
@@ -13,7 +13,7 @@ export function scarFadesInMs(scar: number, limit: number): number {
   return scar < limit ? 0 : Math.floor((Math.log(scar / limit) / DECAY_PER_S) * 1_000) + 1
 }
 
-/** What work leaves behind that went wrong. */
+/** Why work leaves a scar. */
 export type ScarCause =
   /** Un-leased work that took longer than its profile expects. */
   | { readonly as: 'slow'; readonly actualMs: number; readonly baselineMs: number }

@@ -19,8 +19,9 @@ export interface CaughtUp {
 }
 
 /**
- * What is run of times that came: with `all` each of the newest `maxCatchUp`, with `one` the newest, with `skip` the newest unless it
- * is more than `graceMs` late. A single time within its grace is run in any case. Source: `docs/schedules.md`.
+ * Which of the times that passed are run: with `all` each of the newest `maxCatchUp`, with `one` the newest,
+ * with `skip` the newest unless it is more than `graceMs` late. A single time within its grace always runs.
+ * Source: `docs/schedules.md`.
  */
 export function decideCatchUp({ catchUp, due, count, now, graceMs, maxCatchUp }: CatchUpCase): CaughtUp {
   const runs = due.slice(-(catchUp === 'all' ? maxCatchUp : 1))

@@ -22,7 +22,7 @@ export interface ScheduleFilter {
 
 /** Writes about schedules. */
 export interface ScheduleWrites {
-  /** `nextAt` is the first time of its timing; null when there is none. Source: `docs/schedules.md`. */
+  /** `nextAt` is the first time of its timing; null if there is none. Source: `docs/schedules.md`. */
   putSchedule: {
     fields: {
       readonly name: string

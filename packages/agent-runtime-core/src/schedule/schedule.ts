@@ -1,6 +1,6 @@
 import type { Submission } from '../submit/submission.ts'
 
-/** What is run of the times that came while nothing ran: those on time at most, the newest, or each. */
+/** What to run for times that passed while nothing ran: only one that is on time, the newest, or each. */
 export const catchUps = ['skip', 'one', 'all'] as const
 export type CatchUp = (typeof catchUps)[number]
 
@@ -13,7 +13,7 @@ export type ScheduleTiming =
   | { readonly cron: string; readonly timeZone: string }
   | { readonly everyMs: number; readonly anchorAt: number }
 
-/** What each run of a schedule submits. */
+/** The submission of each run of a schedule. */
 export type ScheduledRun = Pick<
   Submission,
   | 'type'
@@ -29,7 +29,7 @@ export type ScheduledRun = Pick<
   | 'budget'
 >
 
-/** What a schedule is told to be. */
+/** The definition of a schedule. */
 export interface ScheduleDefinition {
   readonly timing: ScheduleTiming
   readonly run: ScheduledRun

@@ -66,7 +66,7 @@ export function fireSchedule(ws: WorkingSet, it: Write<'fireSchedule'>): Outcome
   return { fired: true, receipts: it.runs.flatMap((dueAt) => runFor(ws, it.name, dueAt)) }
 }
 
-/** The run for one time, unless the last one stands in its way. */
+/** The run for one time, unless the last one still blocks it. */
 function runFor(ws: WorkingSet, name: string, dueAt: number): Receipt[] {
   const row = ws.schedule(name)
   if (row === undefined) return []

@@ -8,8 +8,8 @@ export const tierWeights: Readonly<Record<ClientTier, number>> = { contracted: 4
 export const MAX_INCREMENT = 100_000_000_000_000
 
 /**
- * What a task adds to its client's virtual time, in millionths: `cost x 1000 / (max(credits, 1) x weight)`. Cost and credits are in
- * millionths too. Source: agent-scheduler-paper 4.2; `docs/semantics.md 11.1`.
+ * What a task adds to its client's virtual time, in millionths: `cost x 1000 / (max(credits, 1) x weight)`.
+ * Cost and credits are in millionths too. Source: agent-scheduler-paper 4.2; `docs/semantics.md 11.1`.
  */
 export function shareIncrement(cost: number, credits: number, weight: number): number {
   const units = Math.max(credits / MICRO, 1)
@@ -18,12 +18,13 @@ export function shareIncrement(cost: number, credits: number, weight: number): n
   return Math.min(MAX_INCREMENT, Math.max(1, increment))
 }
 
-/** Below it the rate of a charge is not to be told from its whole millionths. */
+/** Below this value the rate of a charge cannot be derived from its whole millionths. */
 const LEAST_EXACT = 1_000
 
 /**
- * What a task that was charged with its estimate has added once its cost is known: at the rate of its start, or `now`, what the cost adds
- * by its client's present terms, where the charge was too small, or cut, to tell that rate. Source: `docs/semantics.md 11.5`.
+ * What a task that was charged with its estimate has added once its cost is known: at the rate of its start,
+ * or `now` (what the cost adds by its client's present terms) if the charge was too small, or cut, to derive
+ * that rate. Source: `docs/semantics.md 11.5`.
  */
 export function settledIncrement(it: {
   readonly charged: number

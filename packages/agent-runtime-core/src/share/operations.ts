@@ -5,7 +5,10 @@ import type { Operations } from '../transition/operation.ts'
 
 /** Writes about clients and their shares. */
 export interface ShareWrites {
-  /** Says what a client's share goes by: credits, 0 to 1e9. Without shares it is kept for when there are. Source: `docs/semantics.md 11.1`. */
+  /**
+   * Sets a client's share: credits, 0 to 1e9. Without shares it is stored for later. Source:
+   * `docs/semantics.md 11.1`.
+   */
   putClient: {
     fields: { readonly name: string; readonly credits?: number; readonly tier?: ClientTier }
     /** There are `maxClients` already. */

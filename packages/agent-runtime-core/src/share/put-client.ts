@@ -4,7 +4,7 @@ import { MICRO } from '../budget/usage.ts'
 import type { ClientRow } from './row.ts'
 import type { WorkingSet } from '../transition/working-set.ts'
 
-/** Says what a client's share goes by; what is left out stays. Source: `docs/semantics.md 11.1`. */
+/** Sets a client's share; settings that are left out keep their values. Source: `docs/semantics.md 11.1`. */
 export function putClient(ws: WorkingSet, it: Write<'putClient'>): OutcomeOf<'putClient'> {
   const { name, credits, tier } = it
   if (ws.clients.get(name) === undefined && ws.clientCount >= ws.config.maxClients) return { as: 'full' }

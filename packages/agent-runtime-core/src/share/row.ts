@@ -10,10 +10,13 @@ export interface ClientRow {
   /** Where it began when it last became active. */
   readonly floor: number
   readonly spent: number
-  /** Promoted queued tasks, and tasks that run: told from the other rows, not kept; nor is what follows. */
+  /**
+   * Promoted queued tasks, and running tasks. These and the following fields are derived from other rows, not
+   * stored.
+   */
   readonly queued: number
   readonly running: number
-  /** What could hold back all that it has queued; the clock of this pool that its time was last written by. */
+  /** The quotas that could hold back all of its queued tasks; the clock of this pool last set its time. */
   readonly pool: string
   readonly seen: number
   /** A quota of its own lets none of its tasks start, as far as the last round knows. */

@@ -1,15 +1,15 @@
 import { z } from 'zod'
 
 /**
- * Fair shares between clients; unset, tasks of a lane start in the order of submission, whoever's they are. Source:
- * agent-scheduler-paper 4; `docs/semantics.md 11`, C5.
+ * Fair shares between clients. Unset, tasks of a lane start in the order of submission, whichever client they
+ * belong to. Source: agent-scheduler-paper 4; `docs/semantics.md 11`, C5.
  */
 export const SharesConfig = z
   .strictObject(
     {
       /** `strict`: contracted clients come first, whatever they used. `weighted`: the weight of 4 alone decides. */
       tierPolicy: z.enum(['strict', 'weighted'], { error: "'strict' or 'weighted'" }).default('strict'),
-      /** When a task's place is told: when a slot is free, or, as the paper has it, when it is queued. */
+      /** When a task's place is decided: when a slot is free, or, as in the paper, when it is queued. */
       keying: z.enum(['dispatch', 'enqueue'], { error: "'dispatch' or 'enqueue'" }).default('dispatch'),
       /** Where a new client, or one that comes back, begins: beside those that are active, or, as the paper has it, at 0. */
       placement: z.enum(['floor', 'zero'], { error: "'floor' or 'zero'" }).default('floor'),
@@ -28,7 +28,7 @@ export const SharesConfig = z
         .max(1, { error: 'a number from 0 to 1' })
         .default(0.05),
     },
-    { error: 'an object of settings for fair shares' },
+    { error: 'an object with settings for fair shares' },
   )
   .readonly()
 export type SharesConfig = z.output<typeof SharesConfig>

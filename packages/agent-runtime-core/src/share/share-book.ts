@@ -24,9 +24,9 @@ import type { WorkingSet } from '../transition/working-set.ts'
 export interface ShareOrder {
   /** By group and pool: the streams that have queued tasks, by the shares of their clients. */
   readonly trees: ReadonlyMap<string, ShareTree>
-  /** The same by the age of their heads; only where waiting lifts tasks. */
+  /** The same by the age of their heads; only if waiting raises tasks. */
   readonly ages: ReadonlyMap<string, ShareTree>
-  /** By stream, where it stands in its tree. */
+  /** By stream, its place in its tree. */
   readonly entries: ReadonlyMap<number, Placed>
   /** The clients that have tasks under way, by what could hold these back. */
   readonly pools: ReadonlyMap<string, SharePool>
@@ -206,8 +206,8 @@ export class ShareBook implements ShareOrder {
   }
 
   /**
-   * What is known of a client has changed; its streams move to where they belong now. Its time is by the clock that `before` was written
-   * by.
+   * The facts about a client have changed; its streams move to their new places. Its time is by the clock
+   * that last set `before`.
    */
   putClient(changed: ClientRow, before: ClientRow): void {
     const { clocks } = this
@@ -255,7 +255,10 @@ export class ShareBook implements ShareOrder {
     return this.clocks.any
   }
 
-  /** Whether clients that are held back are told from others: places that were given with the task, or from 0, know of none. */
+  /**
+   * Whether clients that are held back are treated apart: places that were given with the task, or from 0, do
+   * not depend on that.
+   */
   get looksAtQuotas(): boolean {
     return looksAtQuotas(this.config)
   }
@@ -286,7 +289,10 @@ export class ShareBook implements ShareOrder {
       this.ages.set(row.group, withoutEntry(this.age(row.group), ageOf(entry)))
   }
 
-  /** Those that it comes to go on first, as they do when it is one of them: whoever waited is not behind it for that. */
+  /**
+   * The members that it joins move on first, as they do when it is one of them: a client that waited is not
+   * behind it because of that.
+   */
   private join(client: ClientRow, pool: string): void {
     this.clocks.sync(pool)
     this.begin(client, pool)
@@ -339,7 +345,10 @@ export class ShareBook implements ShareOrder {
     return shareIncrement(cost, client.credits, this.weightOf(client, dispatch))
   }
 
-  /** Which starts leave reputation out is told by their numbers, evenly spread, so that a replay leaves out the same. */
+  /**
+   * The numbers of starts decide which of them leave reputation out, evenly spread, so that a replay leaves
+   * out the same.
+   */
   private weightOf({ name, tier }: ClientRow, dispatch: number | undefined): number {
     const { reputationBeta: beta, exploration } = this.config
     const weight = tierWeights[tier]
@@ -402,7 +411,7 @@ export function shareOrderOf(
   }
 }
 
-/** A client's pool, told from all streams that have tasks of it queued. */
+/** A client's pool, derived from all streams in which it has queued tasks. */
 export function poolAmong(streams: readonly StreamRow[], config: SharesConfig): string {
   return streams.length > 0 && looksAtQuotas(config) ? poolOf(streams) : OPEN
 }
@@ -435,7 +444,7 @@ function ageOf({ sequence, id }: ShareEntry): ShareEntry {
   return { tier: 0, time: 0, sequence, id }
 }
 
-/** Of one stream. */
+/** Compares two places of one stream. */
 function isSame(a: Placed, b: Placed): boolean {
   return a.time === b.time && a.sequence === b.sequence && a.tier === b.tier && a.tree === b.tree
 }

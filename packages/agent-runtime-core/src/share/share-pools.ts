@@ -25,7 +25,7 @@ export interface SharePool {
   readonly ahead: readonly number[]
   /** By tier, by virtual time: those that have tasks queued which no quota of their own holds back. */
   readonly waiting: readonly ShareTree[]
-  /** The same of those that only have some that run. */
+  /** The same for clients that only have running tasks. */
   readonly busy: readonly ShareTree[]
 }
 

@@ -12,7 +12,7 @@ export interface Found {
   readonly row: StreamRow
 }
 
-/** What comes next, or the streams of which the heads must be loaded to say so. */
+/** The stream that comes next, or the streams whose heads must be loaded to decide it. */
 export type Next = Found | { readonly unknown: readonly number[] }
 
 /** What the order of shares asks the round of claims. */
@@ -25,7 +25,7 @@ export interface RoundOfClaims {
   heldBy(stream: number): 'shared' | 'own' | undefined
   /** Whether quotas have room for a task that holds these keys. */
   hasRoom(quotaKeys: readonly string[]): boolean
-  /** How many tasks were handed out. */
+  /** How many tasks were given out. */
   grants(): number
 }
 
@@ -37,7 +37,7 @@ export class ShareRound {
   private readonly ws: WorkingSet
   private readonly shares: ShareBook
   private readonly round: RoundOfClaims
-  /** Of groups that nothing of could start: as of which grant. */
+  /** Groups of which nothing could start: as of which grant. */
   private readonly closed = new Map<string, number>()
   /** By group: its oldest head, where that has not waited long enough to be lifted. */
   private readonly tooYoung = new Map<string, number>()
@@ -120,7 +120,8 @@ export class ShareRound {
       this.correct(row, task)
       return 'misplaced'
     }
-    // One whose head is not known, or may not run, is looked at first: then it is known, or out of the way.
+    // A client whose head is not known, or may not run, is looked at first: then its head is known, or it is
+    // out of the way.
     const rank =
       task === 'unknown' || task === undefined
         ? Number.NEGATIVE_INFINITY
@@ -139,7 +140,10 @@ export class ShareRound {
     return row.head === task.id && (!byPlace || row.place === (task.account?.place ?? row.place))
   }
 
-  /** Whether tasks of a group, whoever's, could start: told once for all of its streams, by what they have in common. */
+  /**
+   * Whether tasks of a group, of any client, could start: computed once for all of its streams, from what
+   * they have in common.
+   */
   private isOpen(group: string, member: number): boolean {
     const known = this.closed.get(group)
     if (known === this.round.grants()) return false
@@ -149,7 +153,7 @@ export class ShareRound {
     return false
   }
 
-  /** What quotas hold back is noted, and streams that were left out come back for the next round. */
+  /** Clients that quotas hold back are noted, and streams that were left out return for the next round. */
   end(): void {
     if (this.shares.looksAtQuotas) this.lookAtQuotas()
     for (const stream of this.parked) this.shares.replace(this.ws.stream(stream))

@@ -15,7 +15,7 @@ export function doubted(key: string): string {
   return key.slice(key.indexOf('/', DOUBT.length) + 1)
 }
 
-/** What such a question says: its artifact. Times are epoch ms. */
+/** The content of such a question: its artifact. Times are epoch ms. */
 export interface Doubt {
   /** The step's key. */
   readonly inDoubt: string
@@ -25,7 +25,7 @@ export interface Doubt {
   readonly startedAt: number
   /** The attempt of the task that found it in doubt. */
   readonly attempt: number
-  /** The key that its function was given, for whoever it called. */
+  /** The key that its function was given, to pass on to outside systems. */
   readonly idempotencyKey: string
 }
 
@@ -33,13 +33,13 @@ export interface Doubt {
 export interface StartedStep {
   readonly key: string
   readonly position: number
-  /** Of the input that it declared. */
+  /** The hash of the declared input. */
   readonly inputHash?: string
   /** How often. */
   readonly starts: number
-  /** Of the last start, epoch ms. */
+  /** When the last start was, epoch ms. */
   readonly startedAt: number
-  /** The event of the last start, or the one that a fork was told of it by. */
+  /** The event of the last start, or the event by which a fork inherited it. */
   readonly seq: number
   /** The idempotency key that it had in the task that this one is a fork of, and has here. */
   readonly effectKey?: string

@@ -2,7 +2,9 @@ import { childKeyOf, isChildName, isPatience, patientFor } from '../child/child.
 import { isLimit, limitedBy, PATCH_KEY, RETRY_KEY } from '../history/replay.ts'
 import { doubted, isDoubt } from './doubt.ts'
 
-/** The key of a call or a wait, for people: a program's own in quotes; what one of the runtime's stands for. */
+/**
+ * The key of a call or a wait, for people: a program's own key in quotes, a key of the runtime's in words.
+ */
 export function keyText(key: string): string {
   if (isDoubt(key)) return `the question whether step '${doubted(key)}' took effect`
   if (isChildName(key)) return `child '${childKeyOf(key)}'`

@@ -18,7 +18,7 @@ export interface StepWrites {
       readonly position: number
       readonly durationMs: number
       readonly result: string
-      /** What it used up. */
+      /** What it used. */
       readonly charged?: UsageSum
       readonly inputHash?: string
       /** It is the decision of branches, whose steps have the same position. */
@@ -52,7 +52,7 @@ export interface StepWrites {
       readonly position: number
       readonly durationMs: number
       readonly error: string
-      /** What the try used up. */
+      /** What the try used. */
       readonly charged?: UsageSum
       readonly backOff?: BackOff
       readonly retry?: number

@@ -110,7 +110,7 @@ export function checkpoint(ws: WorkingSet, it: { leaseId: string; data: string }
   return 'ok'
 }
 
-/** What the event of a checkpoint keeps of it. */
+/** The part of a checkpoint that its event keeps. */
 export function checkpointText(data: string, sha256Hex: (text: string) => string): string {
   return `{"hash":"${sha256Hex(data)}","size":${data.length}}`
 }
@@ -127,7 +127,7 @@ export function appendOutput(ws: WorkingSet, it: Writes['appendOutput']['fields'
   return 'ok'
 }
 
-/** What the handler says of its progress; presence, not an event. */
+/** The handler's report of its progress; presence, not an event. */
 export function progress(ws: WorkingSet, it: { leaseId: string; progress: string }): Fenced {
   const live = held(ws, it.leaseId)
   if (live === undefined) return 'stale'

@@ -1,6 +1,9 @@
 import { z } from 'zod'
 
-/** A step's stored result, the memo that answers when the handler is gone through again. Source: `docs/semantics.md 7`. */
+/**
+ * A step's stored result: the memo that is returned when the handler runs again. Source: `docs/semantics.md
+ * 7`.
+ */
 export const StepRecord = z.strictObject({
   key: z.string(),
   /** The place of the call in its pass through the handler, from 0. */
@@ -13,9 +16,9 @@ export const StepRecord = z.strictObject({
   seq: z.int().min(1),
   at: z.number(),
   durationMs: z.number(),
-  /** Of a race or an all: the keys that its branches used up, whatever became of the calls. */
+  /** For a race or an all: the keys that its branches used, whatever the results of the calls. */
   branchKeys: z.array(z.string()).optional(),
-  /** Of one that was called in a branch itself. */
+  /** True for a race or all that was itself called in a branch. */
   nested: z.literal(true).optional(),
 })
 export type StepRecord = z.infer<typeof StepRecord>

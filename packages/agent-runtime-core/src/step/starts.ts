@@ -3,8 +3,8 @@ import type { PlainEvent } from '../event/row.ts'
 import type { StartedStep } from './doubt.ts'
 
 /**
- * The steps without a memo that were started, by key, with what the fork of a task was told of its starts. `events`: those that count,
- * in their order; others than those of steps are passed over. `whole`: an event's data with its blob put back.
+ * The started steps without a memo, by key, with the starts that a fork inherited. `events`: the events that
+ * count, in order; events of other kinds are skipped. `whole`: an event's data with its blob put back.
  * Source: `docs/semantics.md 7.6`.
  */
 export function startsIn(

@@ -10,7 +10,10 @@ import type { TaskState } from '../task/states.ts'
 import type { AdmissionVerdict } from '../submit/verdict.ts'
 import type { OpenWait } from '../wait/wait.ts'
 
-/** What a task waits for, or why it is where it is. Times are epoch ms, but for those of leases. Source: `docs/explain.md`. */
+/**
+ * What a task waits for, or why it is in its state. Times are epoch ms, except for those of leases. Source:
+ * `docs/explain.md`.
+ */
 export interface Explanation {
   readonly taskId: string
   readonly state: TaskState
@@ -18,7 +21,7 @@ export interface Explanation {
   readonly summary: string
   /** Why a queued task has not started. */
   readonly waitsFor?: QueueReason
-  /** Of a delay, and of a quota: it does not start before in any case; absent when that depends on other tasks. */
+  /** For a delay or a quota: it does not start before this time. Absent if that depends on other tasks. */
   readonly until?: number
   /** Queued and due: the tasks that come before it, if nothing else came. Source: `docs/semantics.md` C5. */
   readonly ahead?: number
@@ -32,7 +35,7 @@ export interface Explanation {
   readonly reason?: string
   /** Running: the lease it runs under. */
   readonly lease?: ExecutionLease
-  /** Running: how it came to its worker. */
+  /** For a running task: why it got its worker. */
   readonly placement?: Placement
   /** How often it went back to the queue, and why last; absent when it never did. */
   readonly requeued?: Requeues
@@ -85,11 +88,12 @@ export interface QueuePlace {
 
 /** When a queued task is likely to start. An estimate, never a promise. */
 export interface StartEstimate {
-  /** From now; null when nothing that is known tells. */
+  /** In ms from now; null if nothing known allows an estimate. */
   readonly startsInMs: number | null
   /**
-   * What it rests on: its due time; the end of a quota's window or block; the recent starts of workers that run its type; or why there is
-   * none: no such worker, no recent starts, or a quota that only the end of other tasks frees.
+   * The basis of the estimate: its due time; the end of a quota's window or block; the recent starts of
+   * workers that run its type; or why there is none: no such worker, no recent starts, or a quota that only
+   * the end of other tasks frees.
    */
   readonly restsOn:
     | { readonly as: 'delay' }
@@ -99,8 +103,9 @@ export interface StartEstimate {
 }
 
 /**
- * How a running task came to its worker. Of the claiming process's workers that run the type and have a free slot the one with the
- * fewest taken slots got it; how many each had is not kept. Source: `docs/semantics.md 3.1`.
+ * Why a running task got its worker. Among the claiming process's workers that run the type and have a free
+ * slot, the one with the fewest taken slots got it; how many each had is not stored. Source:
+ * `docs/semantics.md 3.1`.
  */
 export interface Placement {
   readonly workerId: string
@@ -109,7 +114,7 @@ export interface Placement {
   readonly dispatch: number
   /** From the moment it could be claimed to its claim. */
   readonly waitMs: number
-  /** What this start added to its client's virtual time; where there are shares, at the first start only. */
+  /** What this start added to its client's virtual time; with shares, and at the first start only. */
   readonly charge?: number
   /** It is to give way to interactive tasks at its next step boundary. */
   readonly asksToYield: boolean
@@ -144,7 +149,7 @@ export interface OpenChildren {
   }[]
 }
 
-/** Why a task failed, as far as its rows tell. */
+/** Why a task failed, as far as its rows show. */
 export interface FailureReason {
   readonly kind: FailureKind
   readonly message: string
@@ -160,7 +165,7 @@ export interface FailureReason {
     readonly used: number
     readonly stopped: boolean
   }
-  /** The circuit of its route, where that is not closed now. */
+  /** The circuit of its route, if it is not closed now. */
   readonly circuit?: {
     readonly route: string
     readonly state: CircuitState
@@ -169,7 +174,7 @@ export interface FailureReason {
   }
 }
 
-/** Who canceled a task: somebody who asked for it, or what it belonged to. */
+/** What canceled a task: a caller, or what the task belonged to. */
 export type CanceledBy = 'caller' | 'parent' | 'branch' | 'budget' | 'swarm'
 
 /** Why tasks wait, over all that are queued or waiting. Source: `docs/explain.md`. */

@@ -36,28 +36,30 @@ export interface ExecutionStore {
   /** Answers from committed state. */
   read<K extends ReadKind>(query: Read<K>): Promise<Reads[K]['answer']>
   /**
-   * Standing demand: how much one worker of this process may be given, as a running total (its capacity plus every slot it
-   * has had back). The store hands over claims, through {@link StoreListener.claimed}, while fewer than that were given.
-   * A later statement replaces the earlier; totals make a lost or repeated one harmless. Source: `docs/ARCHITECTURE.md`.
+   * Standing demand: how many tasks one worker of this process may be given, as a running total (its capacity
+   * plus every slot that became free again). The store gives claims, through {@link StoreListener.claimed},
+   * while fewer than that were given. A later statement replaces the earlier one; because it is a total, a
+   * lost or repeated one does no harm. Source: `docs/ARCHITECTURE.md`.
    */
   demand(workerId: string, credit: number): void
-  /** Which published events this process wants to hear of; replaces the former interest. */
+  /** Which published events this process wants; replaces the former interest. */
   interest(interest: Interest): void
   /** Hears what the store publishes after each commit. */
   listen(listener: StoreListener): Disposable
   /**
-   * Whether this process slept a moment ago, or did nothing else, for so long that its leases may have run out, or their tasks been canceled,
-   * before it hears of it. A holder then asks by a write under its lease before it acts. A store whose process cannot sleep answers false. Source:
+   * Whether this process has just slept, or was otherwise blocked, for so long that its leases may have
+   * expired, or their tasks may have been canceled, without its knowledge. A holder then asks by a write
+   * under its lease before it acts. A store whose process cannot sleep returns false. Source:
    * `docs/reliability.md` C03.
    */
   mayHaveSlept(): boolean
   /** How often it did so: an answer to what was asked before the last time says nothing of a lease any more. */
   timesSlept(): number
-  /** Ends the process's registration after the writes handed over so far; later calls reject with `store_closed`. */
+  /** Ends the process's registration after the writes sent so far; later calls reject with `store_closed`. */
   close(): Promise<void>
 }
 
-/** What a store says of itself. */
+/** Facts about a store. */
 export interface StoreInfo {
   readonly kind: 'sqlite' | 'memory' | 'postgres'
   /** Where it is, without credentials. */
@@ -74,9 +76,9 @@ export interface StoreInfo {
 
 /** What a store publishes, each after the commit that made it true. */
 export interface StoreListener {
-  /** Tasks handed to this process's workers. */
+  /** Tasks given to this process's workers. */
   claimed?(claims: readonly Claim[]): void
-  /** What happened to leases of this process other than by its own settling. */
+  /** Changes of this process's leases that it did not make itself by settling. */
   noticed?(notices: readonly LeaseNotice[]): void
   /** Events this process is interested in, of every process, in the order of their commits. */
   published?(events: readonly StoredEvent[]): void
@@ -146,7 +148,7 @@ export type ReadKind = keyof Reads
 
 export type Read<K extends ReadKind = ReadKind> = { [P in K]: { readonly kind: P } & Reads[P]['fields'] }[K]
 
-/** What every store is opened with. */
+/** Options of every store. */
 export interface StoreOptions {
   readonly config: ExecutionConfig
 }

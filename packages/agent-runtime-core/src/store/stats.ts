@@ -8,7 +8,7 @@ export interface StoreStats {
   readonly running: number
   readonly waiting: number
   readonly totals: Totals
-  /** Those that something was counted for. */
+  /** The quotas for which something was counted. */
   readonly quotas: readonly QuotaState[]
   /** Writes refused because their lease was no longer live, in this process. */
   readonly staleWrites: number

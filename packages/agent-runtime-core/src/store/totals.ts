@@ -1,4 +1,4 @@
-/** Sums of a store, one row. `running` and `waiting` are states, the rest only rise. */
+/** Sums of a store, one row. `running` and `waiting` are states, the others only rise. */
 export interface TotalsRow {
   readonly submitted: number
   readonly rejected: number

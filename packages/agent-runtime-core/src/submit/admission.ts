@@ -2,7 +2,7 @@ import type { RejectionReason } from '../event/event.ts'
 import type { Lane } from '../task/lane.ts'
 import type { AdmissionVerdict, Objection } from './verdict.ts'
 
-/** What an admission is decided on: the limits and the counts as they stand before the insert. */
+/** The facts of an admission decision: the limits, and the counts before the insert. */
 export interface AdmissionCase {
   readonly lane: Lane
   /** Promoted queued tasks in all lanes. */
@@ -16,15 +16,15 @@ export interface AdmissionCase {
     readonly maxDelayed: number
     readonly maxClients: number
   }
-  /** What the front door found wrong, first of all. */
+  /** A refusal by the entry point, which counts before everything else. */
   readonly refused?: { readonly reason: RejectionReason; readonly message: string } | undefined
-  /** What a circuit or a swarm has against it, asked after the depth. */
+  /** A refusal by a circuit or a swarm, asked for after the depth. */
   readonly tripped?: (() => (Objection & { readonly reason: RejectionReason }) | undefined) | undefined
   /** How many clients there are, when the submission is of one more. */
   readonly clients?: number | undefined
   /** Why a budget above it has nothing left, asked before the quota. */
   readonly exhaustedBudget?: (() => Objection | undefined) | undefined
-  /** What a quota has against it, asked last of all. */
+  /** A refusal by a quota, asked for last. */
   readonly exceededQuota?: (() => Objection | undefined) | undefined
 }
 
@@ -34,7 +34,7 @@ export type Admission =
       readonly accepted: false
       readonly reason: RejectionReason
       readonly message: string
-      /** What it was decided on; absent where the front door found something wrong. */
+      /** The facts of the decision; absent if the entry point refused. */
       readonly verdict?: AdmissionVerdict
       /** As things are set there will never be room for it. */
       readonly forGood?: true
@@ -59,19 +59,19 @@ export function decideAdmission(it: AdmissionCase): Admission {
   if (it.delayed) {
     if (it.delayedCount >= limits.maxDelayed)
       return refuse('queue_full', {
-        message: `${it.delayedCount} delayed tasks, maxDelayed is ${limits.maxDelayed}; submit later`,
+        message: `there are ${it.delayedCount} delayed tasks, and maxDelayed is ${limits.maxDelayed}; submit later`,
         verdict: { by: 'limit', limit: 'maxDelayed', max: limits.maxDelayed, value: it.delayedCount },
       })
   } else {
     if (it.depth >= limits.queueDepthLimit)
       return refuse('queue_full', {
-        message: `queue depth ${it.depth}, queueDepthLimit is ${limits.queueDepthLimit}; submit later`,
+        message: `the queue depth is ${it.depth}, and queueDepthLimit is ${limits.queueDepthLimit}; submit later`,
         verdict: { by: 'limit', limit: 'queueDepthLimit', max: limits.queueDepthLimit, value: it.depth },
       })
     const threshold = limits.batchBackpressureThreshold
     if (it.depth >= threshold && it.lane === 'batch')
       return refuse('backpressure', {
-        message: `queue depth ${it.depth}, batchBackpressureThreshold is ${threshold}; batch tasks wait, submit later`,
+        message: `the queue depth is ${it.depth}, and batchBackpressureThreshold is ${threshold}: no batch task is accepted; submit later`,
         verdict: { by: 'limit', limit: 'batchBackpressureThreshold', max: threshold, value: it.depth },
       })
   }
@@ -81,7 +81,7 @@ export function decideAdmission(it: AdmissionCase): Admission {
   if (spent !== undefined) return refuse('budget_exceeded', spent)
   if (it.clients !== undefined && it.clients >= limits.maxClients)
     return refuse('quota_exceeded', {
-      message: `there are ${it.clients} clients, maxClients is ${limits.maxClients}; remove those that are gone`,
+      message: `there are ${it.clients} clients, and maxClients is ${limits.maxClients}; remove clients that are not used any more`,
       verdict: { by: 'limit', limit: 'maxClients', max: limits.maxClients, value: it.clients },
     })
   const quota = it.exceededQuota?.()

@@ -25,16 +25,16 @@ export interface Submission {
   readonly tokens?: number
   /** An estimate of what fair shares reckon with, to the millionth; 1 without one. Source: `docs/semantics.md 11.5`. */
   readonly cost?: number
-  /** What its leases are held to, where that is not what its task type says. */
+  /** The profile of its leases, if it differs from the one of its task type. */
   readonly profile?: ProfileTerms
   /** The swarm that it is an agent of, and its name there. It has a `profile` then. Source: `docs/semantics.md 10.6`. */
   readonly swarm?: string
   readonly agent?: string
-  /** What it is promised of the swarm's budget; it draws on the rest without. */
+  /** What is reserved for it in the swarm's budget; without it, it draws on the rest. */
   readonly share?: { readonly cpuTimeUs?: number; readonly memoryBytes?: number }
   /** Set by the store itself: its caller runs it. */
   readonly held?: true
-  /** What the task and all below it may use up. Source: `docs/semantics.md 11.5`. */
+  /** What the task and all tasks below it may use up. Source: `docs/semantics.md 11.5`. */
   readonly budget?: BudgetTerms
   /** The submitter's trace context. */
   readonly trace?: Readonly<Record<string, string>>
@@ -46,11 +46,11 @@ export interface Submission {
   readonly scheduledFor?: number
   /** Set by the store itself. */
   readonly parentId?: string
-  /** What the front door found wrong; the submission is recorded as rejected. */
+  /** The refusal by the entry point; the submission is recorded as rejected. */
   readonly refused?: { readonly reason: 'unknown_task_type' | 'invalid_payload'; readonly message: string }
 }
 
-/** What a submission got. */
+/** The answer to a submission. */
 export type Receipt =
   | {
       readonly accepted: true

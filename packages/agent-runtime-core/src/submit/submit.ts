@@ -26,7 +26,10 @@ export function submitOne(ws: WorkingSet, it: Submission, parent: number | null 
   return admit(ws, it, parent, reject)
 }
 
-/** The same for who stands in line: undefined when there is no room, and nothing is recorded then. Source: `docs/semantics.md 5.5`. */
+/**
+ * The same for a call that waits for room: undefined without room, and nothing is recorded then. Source:
+ * `docs/semantics.md 5.5`.
+ */
 export function submitIfRoom(ws: WorkingSet, it: Submission, parent: number): Receipt | undefined {
   return admit(ws, it, parent, (set, refused, refusal) =>
     wantsRoom(refusal) ? undefined : reject(set, refused, refusal),
@@ -48,7 +51,7 @@ function admit<R>(
   const keys = quotaKeysFor(ws, it)
   const admission = decideAdmission({
     lane: it.lane,
-    // What its caller runs is never queued.
+    // A task that its caller runs is never queued.
     depth: it.held === true ? 0 : ws.depth,
     delayed: dueAt !== null,
     delayedCount: ws.delayed,
@@ -101,7 +104,7 @@ function accountFor(cost: number): AccountRow {
   return { cost: Math.round(cost * MICRO), used: null, charge: null, place: null }
 }
 
-/** What a route's circuit or a swarm has against it. Source: `docs/semantics.md 2.1, 10.3, 10.6`. */
+/** The refusal by a route's circuit or a swarm. Source: `docs/semantics.md 2.1, 10.3, 10.6`. */
 function tripped(
   ws: WorkingSet,
   it: Submission,
@@ -159,7 +162,7 @@ function takenBefore(ws: WorkingSet, it: Submission): Receipt | undefined {
       taskId,
       sequence: bound.task,
       reason: 'idempotency_conflict',
-      message: `idempotency key ${JSON.stringify(key)} belongs to task ${taskId}, which has another type or input, or is another fork`,
+      message: `idempotency key ${JSON.stringify(key)} belongs to task ${taskId}, which has another type or input, or is another fork; use a new key`,
     }
   }
   const agent = agentTaken(ws, it)
@@ -177,7 +180,7 @@ function takenBefore(ws: WorkingSet, it: Submission): Receipt | undefined {
   }
 }
 
-/** What a key binds: type and input, and of a fork where it begins. */
+/** What an idempotency key binds: type and input, and for a fork the place where it begins. */
 function payloadHash(ws: WorkingSet, it: Submission): string {
   return ws.around.sha256Hex(`${it.type}\n${it.input}${it.forkedAt === undefined ? '' : `\n${it.forkedAt}`}`)
 }

@@ -2,8 +2,8 @@ import type { BudgetField } from '../budget/budget.ts'
 import type { CircuitState } from '../route/circuit.ts'
 
 /**
- * What a refusal was decided on, as it stood at that instant. What the front door refuses (`unknown_task_type`, `invalid_payload`) has
- * none: its message says all. Source: `docs/semantics.md 1.5, 2.1`.
+ * The facts of a refusal at that instant. A refusal by the entry point (`unknown_task_type`,
+ * `invalid_payload`) has none: its message says everything. Source: `docs/semantics.md 1.5, 2.1`.
  */
 export type AdmissionVerdict =
   /** A limit of the configuration: `value` had reached `max`. */
@@ -45,7 +45,7 @@ export type AdmissionVerdict =
       readonly max: number
       readonly value: number
     }
-  /** What the agents of a swarm share; `asked` is absent where it promised itself nothing. */
+  /** What the agents of a swarm share; `asked` is absent without a reservation. */
   | {
       readonly by: 'swarm'
       readonly swarm: string

@@ -22,14 +22,14 @@ export function swarmRefusal(
   if (verdict === 'swarm_full')
     return {
       reason: verdict,
-      message: `the swarm '${name}' has ${agents.length} agents, maxAgents is ${maxAgents}; spawn one when another has ended`,
+      message: `the swarm '${name}' has ${agents.length} agents, and maxAgents is ${maxAgents}; spawn one when another has ended`,
       verdict: { by: 'swarm', swarm: name, limit: 'maxAgents', max: maxAgents, value: agents.length },
     }
   if (verdict === 'swarm_overloaded') {
     const { mean } = swarmPressure(agents)
     return {
       reason: verdict,
-      message: `the swarm '${name}' presses ${shown(mean)} on the mean, above its threshold ${threshold}; spawn later`,
+      message: `the mean pressure of the swarm '${name}' is ${shown(mean)}, above its threshold ${threshold}; spawn later`,
       verdict: { by: 'swarm', swarm: name, limit: 'threshold', max: threshold, value: mean },
     }
   }
@@ -42,7 +42,7 @@ export function swarmRefusal(
     if (left === 0 || (asked ?? 0) > left)
       return {
         reason: 'budget_exceeded',
-        message: `of the ${amount} that the swarm '${name}' shares ${left} are left${asked === undefined ? '' : `, ${asked} were asked for`}`,
+        message: `the swarm '${name}' has ${left} of its shared ${amount} left${asked === undefined ? '' : `, and ${asked} were asked for`}`,
         verdict: {
           by: 'swarm',
           swarm: name,
@@ -64,7 +64,7 @@ export function agentTaken(ws: WorkingSet, { swarm, agent }: Submission): Receip
       taskId: '',
       sequence: 0,
       reason: 'not_found',
-      message: `there is no swarm '${swarm}' any more; create it again`,
+      message: `the swarm '${swarm}' does not exist any more; create it again`,
     }
   const other = ws.agentsOf(swarm).find((it) => it.agent === agent)
   if (other === undefined) return undefined
@@ -74,7 +74,7 @@ export function agentTaken(ws: WorkingSet, { swarm, agent }: Submission): Receip
     taskId,
     sequence: other.task,
     reason: 'already_exists',
-    message: `the swarm '${swarm}' has an agent ${JSON.stringify(agent)} already, task ${taskId}`,
+    message: `the swarm '${swarm}' already has an agent ${JSON.stringify(agent)}: task ${taskId}`,
   }
 }
 
@@ -103,7 +103,7 @@ export function leaveSwarm(ws: WorkingSet, usage: UsageRow): void {
   if (swarm !== undefined) ws.putSwarm({ ...swarm, spentUs: swarm.spentUs + usage.computeUs })
 }
 
-/** What is left of the budget that a swarm's agents share. */
+/** The rest of the budget that a swarm's agents share. */
 export function restOf(
   ws: WorkingSet,
   { name, terms, spentUs }: SwarmRow,
@@ -111,13 +111,13 @@ export function restOf(
   return sharedRest(ws.agentsOf(name).map(shareOf), terms.sharedBudget, spentUs)
 }
 
-/** What the agent of a row has of a shared budget. */
+/** An agent's part of a shared budget. */
 export function shareOf(it: UsageRow) {
   const { memoryBytes, promisedCpuUs, promisedMemoryBytes } = it
   return { computeUs: it.computeUs, memoryBytes, promisedCpuUs, promisedMemoryBytes }
 }
 
-/** What a task has used before it reports anything. */
+/** A task's usage before its first report. */
 export const unused = {
   lease: null,
   swarm: null,

@@ -14,7 +14,10 @@ export function closeSwarmNeeds(needs: Needs, { name }: Write<'closeSwarm'>): vo
   needs.agents(needs.agentsOf(name))
 }
 
-/** What agents report may cost others their lives: one for each report, and others may have ended before, with the leases `ending`. */
+/**
+ * A report of one agent may end others: one for each report, and more may have ended before, with the leases
+ * `ending`.
+ */
 export function sheddingNeeds(
   needs: Needs,
   operations: readonly Write[],

@@ -25,7 +25,7 @@ export interface SwarmRecord {
   readonly spawned: number
   readonly agents: readonly AgentRecord[]
   readonly pressure: { readonly mean: number; readonly max: number }
-  /** What is left of the shared budget; null where nothing limits it. */
+  /** The rest of the shared budget; null without a limit. */
   readonly rest: { readonly cpuTimeUs: number | null; readonly memoryBytes: number | null }
   readonly circuit: CircuitState
 }

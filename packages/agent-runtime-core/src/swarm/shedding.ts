@@ -8,7 +8,10 @@ export interface SwarmAgent {
   readonly pressure: number
 }
 
-/** What a swarm's agents press together. Source: rfc-0010-workload-profiles, Swarm Pressure Model; `docs/semantics.md 10.6`. */
+/**
+ * The combined pressure of a swarm's agents. Source: rfc-0010-workload-profiles, Swarm Pressure Model;
+ * `docs/semantics.md 10.6`.
+ */
 export function swarmPressure(agents: readonly Pick<SwarmAgent, 'pressure'>[]): {
   readonly mean: number
   readonly max: number
@@ -41,18 +44,21 @@ export function decideShedding<A extends SwarmAgent>(agents: readonly A[], thres
   return agents.toSorted((a, b) => b.laneRank - a.laneRank || b.order - a.order)[0]
 }
 
-/** What an agent has of the shared budget. */
+/** An agent's part of the shared budget. */
 export interface AgentShare {
   /** CPU time so far. */
   readonly computeUs: number
-  /** What it holds now. */
+  /** The memory in use now. */
   readonly memoryBytes: number
-  /** What it was promised; null where it draws on the rest. */
+  /** What is reserved for it; null if it draws on the rest. */
   readonly promisedCpuUs: number | null
   readonly promisedMemoryBytes: number | null
 }
 
-/** What is left of a swarm's budget: CPU time is spent for good, also by agents that have ended; memory is given back. Source: `docs/semantics.md 10.6`. */
+/**
+ * The rest of a swarm's budget: CPU time is spent for good, also by agents that have ended; memory is given
+ * back. Source: `docs/semantics.md 10.6`.
+ */
 export function sharedRest(
   agents: readonly AgentShare[],
   total: { readonly totalCpuTimeUs?: number | undefined; readonly totalMemoryBytes?: number | undefined },

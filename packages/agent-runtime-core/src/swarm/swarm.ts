@@ -39,7 +39,7 @@ export function relieve(ws: WorkingSet, name: string): void {
   breach(ws, swarmRoute(name))
   const shed = decideShedding(agents, threshold)
   if (shed === undefined) return
-  const reason = `shed: the swarm '${name}' presses ${shown(mean)} on the mean, above its threshold ${threshold}; ${lanes[shed.laneRank]} agents go first, the youngest before the others`
+  const reason = `shed: the swarm '${name}' has a mean pressure of ${shown(mean)}, above its threshold ${threshold}; its youngest agent of the lane ${lanes[shed.laneRank]} was canceled`
   cancelAgent(ws, shed.task, reason)
 }
 

@@ -15,15 +15,16 @@ export const agentStates = [
 ] as const
 export type AgentState = (typeof agentStates)[number]
 
-/** What decides a task's agent state; a task's record and its status have it. */
+/** The facts that decide a task's agent state; a task's record and its status have them. */
 export type AgentCase =
   | { readonly state: Exclude<TaskState, 'running' | 'waiting'> }
   | { readonly state: 'running'; readonly checkpointed: boolean }
   | { readonly state: 'waiting'; readonly waitingFor: WaitReason }
 
 /**
- * A task as an agent: one that waits is checkpointed, save for an approval, and so is one that runs from a checkpoint to the end of its
- * next step or wait. Throws `invalid_argument` for what is no task. Source: `docs/semantics.md 12.0`.
+ * A task as an agent. A waiting task is checkpointed, except while it waits for an approval, and so is a task
+ * that runs from a checkpoint to the end of its next step or wait. Throws `invalid_argument` for a value that
+ * is not a task. Source: `docs/semantics.md 12.0`.
  */
 export function agentState(task: AgentCase): AgentState {
   if (!isCase(task))

@@ -2,7 +2,7 @@
 export interface Backoff {
   /** Before the first retry. */
   readonly initialMs: number
-  /** What each further wait is multiplied by; 1 keeps it constant. */
+  /** The factor of each further wait; 1 keeps it constant. */
   readonly factor: number
   /** No wait is longer. */
   readonly maxMs: number
@@ -10,7 +10,7 @@ export interface Backoff {
   readonly jitter: number
 }
 
-/** What a retry policy that names no back-off gets. */
+/** The back-off of a retry policy that names none. */
 export const defaultBackoff: Backoff = { initialMs: 1_000, factor: 2, maxMs: 60_000, jitter: 0.2 }
 
 /**

@@ -9,8 +9,8 @@ import type { TaskRow } from './row.ts'
 import type { WorkingSet } from '../transition/working-set.ts'
 
 /**
- * The logical state becomes `canceled` in this commit; the handler is told afterwards. Final and unknown tasks: `false`, no
- * event. Source: Track AA, Scheduling Rules; `docs/semantics.md 5.1-5.3` and C3.
+ * The logical state becomes `canceled` in this commit; the handler is aborted afterwards. For final and
+ * unknown tasks: `false`, no event. Source: Track AA, Scheduling Rules; `docs/semantics.md 5.1-5.3` and C3.
  */
 export function cancel(ws: WorkingSet, it: { taskId: string; reason?: string }): OutcomeOf<'cancel'> {
   const number = ws.taskNumber(it.taskId)

@@ -7,7 +7,7 @@ export function settleNeeds(needs: Needs, { leaseId, settlement, backOff }: Writ
   needs.familyOf(lease.task)
   if (settlement.as === 'failed' && settlement.spent === true) needs.tree(lease.task)
   if (backOff !== undefined) for (const key of backOff.keys) needs.naming(key)
-  // The same may have been settled before.
+  // It may have been settled before.
   if (lease.endSeq !== null) needs.event(lease.task, lease.endSeq)
 }
 

@@ -33,7 +33,7 @@ export interface TaskWrites {
     fields: {
       readonly leaseId: string
       readonly settlement: Settlement
-      /** What the pass used up outside of steps, and in those that have not ended. */
+      /** What the pass used outside of steps, and in steps that have not ended. */
       readonly charged?: UsageSum
       readonly backOff?: BackOff
     }
@@ -44,7 +44,7 @@ export interface TaskWrites {
     fields: {
       readonly leaseId: string
       readonly reason: Extract<LeaseEndReason, 'yielded' | 'drained'>
-      /** What runs of steps used up that came to nothing. */
+      /** Usage of step runs without a result. */
       readonly charged?: UsageSum
     }
     outcome: Fenced

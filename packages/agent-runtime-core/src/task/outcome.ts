@@ -6,13 +6,13 @@ import { type Backoff, decideBackoff } from './backoff.ts'
 /** How a pass through a handler ended. */
 export type HandlerEnd =
   | { readonly as: 'returned'; readonly output: string }
-  /** `waits`: by key, those whose end the error tells. */
+  /** `waits`: by key, the waits whose end the error reports. */
   | {
       readonly as: 'threw'
       readonly error: ErrorRecord
       readonly waits?: readonly string[]
       readonly rateLimit?: RateLimited | undefined
-      /** It could not go on for want of a budget. */
+      /** It could not go on because a budget is used up. */
       readonly spent?: true | undefined
     }
   /** The runtime ended it by a rule of its own. The retry policy is asked for those that another try may end otherwise. */
@@ -25,7 +25,7 @@ export interface RetryPolicy {
   readonly backoff: Backoff
 }
 
-/** What the outcome is decided on besides the end itself. */
+/** The facts that decide the outcome, besides the end itself. */
 export interface OutcomeCase {
   /** The task's attempt, from 1. It rises on retry and on expiry. */
   readonly attempt: number
@@ -37,7 +37,7 @@ export interface OutcomeCase {
   readonly random: number
 }
 
-/** What becomes of the task. */
+/** What happens to the task. */
 export type Outcome =
   | { readonly as: 'completed'; readonly output: string }
   | {
@@ -51,9 +51,10 @@ export type Outcome =
   | { readonly as: 'rate_limited'; readonly error: ErrorRecord; readonly delayMs: number }
 
 /**
- * What a handler's end makes of its task. An error that the handler threw, a timeout and an output that its schema refused are tried
- * again: by the retry policy, as long as tries are left and the error does not say that trying again cannot help. What a provider
- * refused for now is tried again without counting. Source: `docs/semantics.md 1.1, 2.8, 7.7, 8.8` and C17.
+ * The outcome of a task whose handler has ended. An error that the handler threw, a timeout, and an output
+ * that its schema refused are tried again by the retry policy, as long as tries are left and the error does
+ * not say that trying again cannot help. A provider's refusal for now is tried again without counting.
+ * Source: `docs/semantics.md 1.1, 2.8, 7.7, 8.8` and C17.
  */
 export function decideOutcome(end: HandlerEnd, task: OutcomeCase): Outcome {
   switch (end.as) {
@@ -81,7 +82,7 @@ function decideFailure(
   { attempt, crashes, retry, random }: OutcomeCase,
 ): Outcome {
   const tries = attempt - crashes
-  // Each try would be told again how the wait ended.
+  // Each try would get the same end of the wait again.
   if (retry === undefined || waits !== undefined || isFinalError(error) || tries >= retry.attempts) {
     return { as: 'failed', kind, error, ...(waits === undefined ? {} : { waits }) }
   }

@@ -38,7 +38,7 @@ export interface TaskRow {
   readonly explicitId: string | null
   /** The task that spawned it. */
   readonly parent: number | null
-  /** What is known of its cost; null for a task of which nothing was said. */
+  /** Its cost account; null for a task without any. */
   readonly account: AccountRow | null
   /** The task, itself or one above it, whose budget it draws on first; null for most. */
   readonly budget: number | null

@@ -21,9 +21,9 @@ const base = {
   steps: z.int().min(0),
   submittedAt: z.number(),
   client: z.string().optional(),
-  /** What it was estimated at. */
+  /** Its estimated cost. */
   cost: z.number().optional(),
-  /** What it has used up so far, as its handler has charged it. Source: `docs/semantics.md 11.5`. */
+  /** What it has used so far, as its handler has charged it. Source: `docs/semantics.md 11.5`. */
   used: z.strictObject({ tokens: z.number(), money: z.number(), cost: z.number() }).optional(),
   /** The budget that it draws on first: its own, or one above it. Source: `docs/semantics.md 11.5`. */
   budget: BudgetRecord.optional(),
@@ -37,7 +37,7 @@ const base = {
   parent: z.string().optional(),
   /** Its caller runs it, under a lease of its own. Source: `docs/semantics.md 10.1`. */
   held: z.literal(true).optional(),
-  /** What its leases are held to, where the submission says it. */
+  /** The profile of its leases, if the submission names one. */
   profile: ProfileTerms.optional(),
   /** The swarm that it is an agent of, and its name there. */
   swarm: z.string().optional(),

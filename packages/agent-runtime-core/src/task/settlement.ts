@@ -7,18 +7,27 @@ export type Settlement =
       readonly as: 'failed'
       readonly kind: FailureKind
       readonly error: string
-      /** By key, the waits whose end the error tells: a retry of the task asks anew. Source: `docs/semantics.md 6.3`. */
+      /**
+       * By key, the waits whose end the error reports: a retry of the task waits again. Source:
+       * `docs/semantics.md 6.3`.
+       */
       readonly waits?: readonly string[]
-      /** It ran past its deadline, or a hard limit: its route hears of it in the same commit. Source: `docs/semantics.md 10.3`. */
+      /**
+       * It ran past its deadline, or above a hard limit: its route is updated in the same commit. Source:
+       * `docs/semantics.md 10.3`.
+       */
       readonly breach?: 'deadline' | 'hard'
-      /** It could not go on for want of a budget: where nothing is left of one, it ends as at a hard line. Source: `docs/semantics.md 11.5`. */
+      /**
+       * It could not go on because a budget is used up: if nothing is left of one, it ends as at a hard line.
+       * Source: `docs/semantics.md 11.5`.
+       */
       readonly spent?: true
     }
   | {
       readonly as: 'retry'
       readonly error: string
       readonly delayMs: number
-      /** The same of a try that ran past its deadline. */
+      /** The same for a try that ran past its deadline. */
       readonly breach?: 'deadline'
     }
   | { readonly as: 'rate_limited'; readonly error: string; readonly delayMs: number }

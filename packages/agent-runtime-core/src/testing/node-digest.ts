@@ -5,7 +5,10 @@ interface NodeCrypto {
   hash(name: 'sha256', text: string, encoding: 'hex'): string
 }
 
-/** Core is compiled without the types of any platform. Tests run on Node.js, which hands out its modules in this way. */
+/**
+ * Core is compiled without the types of any platform. Tests run on Node.js, which provides its modules in
+ * this way.
+ */
 declare const process: { getBuiltinModule(name: 'node:crypto'): NodeCrypto }
 
 const nodeCrypto = process.getBuiltinModule('node:crypto')

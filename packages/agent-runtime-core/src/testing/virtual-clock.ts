@@ -60,12 +60,12 @@ export class VirtualClock implements Clock, Timers {
   /** Moves time on to `at`, epoch ms without skew. Throws `invalid_argument` for a time that has passed. */
   advanceTo(at: number): void {
     const ms = at - this.#startAt - this.#elapsed
-    if (ms < 0) throw new RuntimeError('invalid_argument', `time does not go back: ${at} has passed`)
+    if (ms < 0) throw new RuntimeError('invalid_argument', `time cannot go back: ${at} has passed`)
     // Compared as epoch ms, whose fractions are coarse: a timer whose `nextAt` was asked for does run then.
     this.#move(this.#elapsed + ms, ({ dueAt }) => this.#startAt + dueAt <= at)
   }
 
-  /** The same time and timers as a process sees them whose wall clock is wrong by `skew` ms. */
+  /** The same time and timers for a process whose wall clock is wrong by `skew` ms. */
   withSkew(skew: number): Clock & Timers {
     return {
       now: () => this.now() + skew,

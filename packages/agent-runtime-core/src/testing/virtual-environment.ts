@@ -10,9 +10,9 @@ export interface VirtualEnvironment extends Environment {
   readonly random: SeededRandom
 }
 
-/** What a test may choose about its environment. */
+/** Options of a test's environment. */
 export interface VirtualOptions {
-  /** What the wall clock shows at first, epoch ms. */
+  /** The time of the wall clock at the start, epoch ms. */
   readonly startAt?: number
   /** Another digest than {@link testDigest}. */
   readonly digest?: Digest

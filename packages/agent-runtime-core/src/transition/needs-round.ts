@@ -8,8 +8,9 @@ import type { Duties, Wanted } from './wanted.ts'
 import type { Base } from './working-set.ts'
 
 /**
- * What a flush needs, as data: the names of the rows that its operations and duties touch and that are not known. Resumable, as a
- * round of claims is: it says what is missing, and is asked again once that is loaded, until nothing is.
+ * What a flush needs, as data: the names of the rows that its operations and duties touch and that are not
+ * known. It can be resumed, like a round of claims: it returns what is missing, and is called again once that
+ * is loaded, until nothing is missing.
  */
 export class NeedsRound {
   private readonly needs: Needs
@@ -26,7 +27,7 @@ export class NeedsRound {
     this.open = operations
   }
 
-  /** What must be loaded before it can go on; undefined when all is known. */
+  /** What must be loaded before it can go on; undefined if everything is known. */
   run(): Wanted | undefined {
     const { needs } = this
     if (this.open.length > 0 || this.areDutiesOpen) {
@@ -43,7 +44,7 @@ export class NeedsRound {
     return needs.take()
   }
 
-  /** The same of the budgets that the tasks draw on which have just been claimed. */
+  /** The same for the budgets of the tasks that have just been claimed. */
   runForClaims(budgets: readonly (number | null)[]): Wanted | undefined {
     for (const budget of budgets) this.needs.budgetsFrom(budget)
     return this.needs.take()

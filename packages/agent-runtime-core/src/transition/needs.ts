@@ -8,9 +8,10 @@ import type { Kind, Kinds, Wanted } from './wanted.ts'
 import { childKey, evaluationKey, type Base } from './working-set.ts'
 
 /**
- * What a flush reads before it folds anything: it goes through the rows that are known, and whatever it comes to that is not is
- * wanted. The store hands that over, and the same way is gone again with more known, until nothing is missing. Each thing is asked for
- * once in a flush: what was asked for and is still not known does not exist.
+ * What a flush reads before it folds anything. It walks through the known rows, and wants every row on the
+ * way that is not known. The store loads those rows, and the walk is repeated with more rows known, until
+ * nothing is missing. Each row is asked for once in a flush: a row that was asked for and is still not known
+ * does not exist.
  */
 export class Needs {
   readonly base: Base
@@ -20,7 +21,9 @@ export class Needs {
   private wanted: { [K in Kind]?: Kinds[K]['name'][] } | undefined
   private round = 0
   private waiting = false
-  /** Tasks all of whose waits, and what these touch, is known; and those that are being gone through. */
+  /**
+   * Tasks whose waits, and everything that these touch, are known; and those that are being walked through.
+   */
   private whole: Set<number> | undefined
   private visited: Set<number> | undefined
 
@@ -40,7 +43,7 @@ export class Needs {
     return !this.waiting
   }
 
-  /** What is to be loaded before the next round; undefined when nothing is. */
+  /** What to load before the next round; undefined if nothing is missing. */
   take(): Wanted | undefined {
     const { wanted } = this
     this.wanted = undefined
@@ -89,7 +92,7 @@ export class Needs {
     return row
   }
 
-  /** The same for the task behind an id, the store's own or its submitter's. */
+  /** The same for a task's id, the store's own or its submitter's. */
   named(taskId: string): TaskRow | undefined {
     this.explicitId(taskId)
     if (this.waiting) return undefined
@@ -112,7 +115,10 @@ export class Needs {
     return lease
   }
 
-  /** What a task waits for, and what is for it, with the budgets that it draws on. Most tasks have none, and their row says so. */
+  /**
+   * A task's waits, the signals for them, and the budgets that it draws on. Most tasks have none, and their
+   * row shows it.
+   */
   waits(task: TaskRow): void {
     this.budgetsFrom(task.budget)
     if (task.waits === 0) return
@@ -151,7 +157,7 @@ export class Needs {
     if (!this.base.events.has(name)) this.want('events', name, [task, seq])
   }
 
-  /** What the end of a task touches: its parent hears of it, and what is below it may end too. */
+  /** What the end of a task touches: its parent is notified, and tasks below it may end too. */
   family({ id, parent }: TaskRow): void {
     if (parent !== null) this.taskWithWaits(parent)
     this.descendants(id)
@@ -194,7 +200,10 @@ export class Needs {
     return row
   }
 
-  /** What the end of a task for its budget touches: what its own end does, and what it had done by then. */
+  /**
+   * What the end of a task for its budget touches: what any end touches, and the work that it had done by
+   * then.
+   */
   tree(id: number): void {
     const task = this.taskWithWaits(id)
     if (task !== undefined) this.family(task)
@@ -215,7 +224,7 @@ export class Needs {
     }
   }
 
-  /** What may be taken now: those that an open wait, or one that is asked for, is for. */
+  /** The signals that may be taken now: those that an open or a requested wait is for. */
   signalValues(task: TaskRow, asked: readonly { readonly name?: string | null }[]): void {
     const unread: readonly SignalRow[] = this.base.signals.get(task.id) ?? []
     if (unread.length === 0) return
@@ -253,7 +262,7 @@ export class Needs {
     this.want('counts', 'nextClient', 'nextClient')
   }
 
-  /** The evaluation that a key stands for. */
+  /** The evaluation of a key. */
   evaluation(agent: string, key: string): void {
     const name = evaluationKey(agent, key)
     if (!this.base.evaluations.has(name)) this.want('evaluations', name, [agent, key])
@@ -281,12 +290,12 @@ export class Needs {
   }
 }
 
-/** What a write needs of the lease that it names: the task, and what moves when that does. */
+/** What a write needs of the lease that it names: the task, and what changes with it. */
 export function leaseNeeds(needs: Needs, { leaseId }: { readonly leaseId: string }): void {
   needs.held(leaseId)
 }
 
-/** The same of the task that it names. */
+/** The same for the task that it names. */
 export function taskNeeds(needs: Needs, { taskId }: { readonly taskId: string }): void {
   needs.named(taskId)
 }

@@ -3,7 +3,7 @@ import type { OutcomeOf, Write, WriteKind } from '../store/port.ts'
 import type { Needs } from './needs.ts'
 import type { WorkingSet } from './working-set.ts'
 
-/** What a store does with one kind of write. */
+/** How a store handles one kind of write. */
 export interface Operation<K extends WriteKind> {
   /**
    * Its place in a flush, lowest first: what frees slots (1) comes before workers (2) and before what fills slots (3). A lease that is

@@ -12,7 +12,7 @@ export class Rows<K, V, Gone extends undefined = never> {
     this.base = base
   }
 
-  /** The row as this flush has left it so far; undefined where there is none, or none that was loaded. */
+  /** The row as this flush has left it so far; undefined if it does not exist, or was not loaded. */
   get(key: K): V | undefined {
     const { own } = this
     if (own !== undefined) {
@@ -43,7 +43,7 @@ export class Rows<K, V, Gone extends undefined = never> {
     for (const [key, row] of this.changed) if (row !== undefined && !this.base.has(key)) yield row
   }
 
-  /** What this flush has put, by key; undefined stands for a row that it has dropped. */
+  /** What this flush has put, by key; undefined for a row that it has dropped. */
   get changed(): ReadonlyMap<K, V | Gone> {
     return this.own ?? nothing
   }

@@ -11,8 +11,8 @@ import type { TaskRow } from '../task/row.ts'
 import type { SignalRow, WaitRow } from '../wait/row.ts'
 
 /**
- * What a flush can want of its store, by kind: how one thing of the kind is named, and what is handed over when there is such a
- * thing. A store answers each kind with one statement, however many names there are.
+ * What a flush can want from its store, by kind: how one thing of the kind is named, and what the store
+ * returns if it exists. A store answers each kind with one statement, however many names there are.
  */
 export interface Kinds {
   tasks: { name: number; found: TaskRow }
@@ -25,7 +25,7 @@ export interface Kinds {
   waits: { name: number; found: OpenWaits }
   /** By task: where it stands with its reviewers. */
   verdicts: { name: number; found: readonly [task: number, row: VerdictsRow] }
-  /** By task: the seq of each step's memo, 0 where that is void. */
+  /** By task: the seq of each step's memo, 0 if it is void. */
   memos: { name: number; found: readonly [task: number, seqs: Map<string, number>] }
   /** By parent: every child that it has. */
   children: { name: number; found: ChildRow }
@@ -75,7 +75,7 @@ export type Kind = keyof Kinds
 /** What is wanted, by kind. */
 export type Wanted = { readonly [K in Kind]?: readonly Kinds[K]['name'][] }
 
-/** What was found of that. */
+/** What was found of it. */
 export type Loaded = { readonly [K in Kind]?: readonly Kinds[K]['found'][] }
 
 /** The open waits of a task, its unread signals without their values, and its open children. */
@@ -100,7 +100,7 @@ interface HeadsWanted {
   readonly limit: number
 }
 
-/** What has to be done in a flush because its time has come, or because a process is gone. */
+/** Work of a flush whose time has come, or whose process is gone. */
 export interface Duties {
   /** Leases that have run out, the first to do so first. */
   readonly lapsed: readonly LeaseRow[]

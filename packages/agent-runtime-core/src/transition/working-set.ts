@@ -58,7 +58,7 @@ export interface Base {
   readonly keys: ReadonlyMap<string, KeyRow>
   readonly explicitIds: ReadonlyMap<string, number>
   readonly heads: ReadonlyMap<number, Heads>
-  /** By task: step key -> seq of its memo, 0 where it is void. Absent: the task has none. */
+  /** By task: step key -> seq of its memo, 0 if it is void. Absent: the task has none. */
   readonly memos: ReadonlyMap<number, ReadonlyMap<string, number>>
   /** By task: output chunks so far. */
   readonly outputs: ReadonlyMap<number, number>
@@ -79,7 +79,7 @@ export interface Base {
   readonly blobs: ReadonlyMap<string, string>
   /** Data of single events that an operation asks about, by `task:seq`. */
   readonly events: ReadonlyMap<string, string>
-  /** Those that an operation names, and how many there are in all when one may add to them. */
+  /** The schedules that an operation names, and how many there are if one may be added. */
   readonly schedules: ReadonlyMap<string, ScheduleRow>
   /** By task: its own budget, of the tasks that an operation touches and those above them. */
   readonly budgets: ReadonlyMap<number, BudgetRow>
@@ -88,7 +88,10 @@ export interface Base {
   readonly scheduleCount: number
   /** Where an agent stands; read when it is first asked for, so that it costs nothing where reputation has no say. */
   readonly reputationOf: (agent: string) => ReputationRow | undefined
-  /** Those whose keys an operation names, by {@link evaluationKey}, and how many agents there are when one may be new. */
+  /**
+   * The evaluations whose keys an operation names, by {@link evaluationKey}, and how many agents there are if
+   * one may be new.
+   */
   readonly evaluations: ReadonlyMap<string, EvaluationRow>
   readonly agentCount: number
   /** All there are, each of the three. */
@@ -108,7 +111,7 @@ export interface Base {
   }
 }
 
-/** What comes in from outside: pure functions and settings. */
+/** Inputs from outside: pure functions and settings. */
 export interface Surroundings {
   readonly config: ExecutionConfig
   readonly ids: IdCodec
@@ -161,7 +164,7 @@ export class WorkingSet {
   readonly budgets: Rows<number, BudgetRow>
   readonly schedules: Rows<string, ScheduleRow, undefined>
   readonly reputations = new Map<string, ReputationRow>()
-  /** Those that are new, in order. */
+  /** The new evaluations, in order. */
   readonly evaluations: EvaluationRow[] = []
   readonly evaluationKeys: Rows<string, EvaluationRow>
   readonly circuits: Rows<string, CircuitRow, undefined>
@@ -314,7 +317,7 @@ export class WorkingSet {
   reputationRow(agent: string): ReputationRow | undefined {
     return this.reputations.get(agent) ?? this.base.reputationOf(agent)
   }
-  /** The evaluation that a key of an agent stands for. */
+  /** The evaluation of an agent's key. */
   evaluation(agent: string, key: string): EvaluationRow | undefined {
     const name = evaluationKey(agent, key)
     return this.evaluationKeys.get(name)
@@ -447,7 +450,7 @@ export class WorkingSet {
   allChildren({ id }: { readonly id: number }): readonly ChildRow[] {
     return [...this.childRows.all()].filter(({ parent, state }) => parent === id && state !== 'dropped')
   }
-  /** The child that a key of a task stands for. */
+  /** The child of a task's key. */
   child(parent: number, key: string): ChildRow | undefined {
     const name = childKey(parent, key)
     const row = this.childRows.get(name)
@@ -545,7 +548,7 @@ export class WorkingSet {
     return [tasks, leases, workers, schedules, clients, circuits, usages, swarms, budgets, quotas]
   }
 
-  /** A value as it stands in an event: itself, or a reference to a blob when it is larger than `maxInlineBytes`. */
+  /** A value for an event: itself, or a reference to a blob if it is larger than `maxInlineBytes`. */
   inline(text: string): { readonly text: string; readonly blob: string | null } {
     if (!exceeds(text, this.config.maxInlineBytes)) return { text, blob: null }
     const sha = this.around.sha256Hex(text)
@@ -558,7 +561,7 @@ function isChanged({ changed }: { readonly changed: ReadonlyMap<unknown, unknown
   return changed.size > 0
 }
 
-/** The value of a signal as it stands in its event. */
+/** The value of a signal as its event stores it. */
 export function storedText({ task, seq, value }: SignalRow): string {
   if (value === null) throw new Error(`the value of signal ${task}:${seq} was not loaded`)
   return value
@@ -574,7 +577,10 @@ export function evaluationKey(agent: string, key: string): string {
   return JSON.stringify([agent, key])
 }
 
-/** What stands in an event in place of a value that was moved to the blob table; `size` is its length in UTF-16 units. */
+/**
+ * What an event holds instead of a value that was moved to the blob table; `size` is its length in UTF-16
+ * units.
+ */
 export function blobReference(sha256: string, size: number): string {
   return `{"$blob":"${sha256}","size":${size}}`
 }

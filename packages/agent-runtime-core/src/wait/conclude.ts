@@ -8,7 +8,10 @@ import type { TaskRow } from '../task/row.ts'
 import { type Over, resume } from './signal.ts'
 import type { WorkingSet } from '../transition/working-set.ts'
 
-/** One of the waits of a waiting task is over: it goes on, is sent back, or fails for want of an approval. Source: `docs/semantics.md 12.2`. */
+/**
+ * One of a task's waits has ended: the task goes on, is sent back, or fails because an approval is missing.
+ * Source: `docs/semantics.md 12.2`.
+ */
 export function conclude(ws: WorkingSet, task: TaskRow, over: Over): void {
   const refusal = refusalOf(ws, task, over.wait, over.outcome, over.taken)
   if (refusal !== undefined) return fail(ws, task, refusal, over)
@@ -17,7 +20,10 @@ export function conclude(ws: WorkingSet, task: TaskRow, over: Over): void {
   if (sendsBack(over.wait, over.outcome)) forgetChildren(ws, task, approvedSeq)
 }
 
-/** What was spawned since is void: it is canceled, its end is not told any more, and its keys are free again. */
+/**
+ * Children spawned since then are void: they are canceled, their ends are not reported any more, and their
+ * keys are free again.
+ */
 function forgetChildren(ws: WorkingSet, task: TaskRow, since: number): void {
   const spawned = ws.allChildren(task).filter(({ seq }) => seq > since)
   const names = new Set(spawned.map(({ key }) => childName(key)))
@@ -25,7 +31,7 @@ function forgetChildren(ws: WorkingSet, task: TaskRow, since: number): void {
   dropChildren(ws, spawned, 'its parent was sent back')
 }
 
-/** What ended the last request goes on record with the task's own end: the task hears of no verdict any more. */
+/** What ended the last request is recorded with the task's own end: the task gets no verdict any more. */
 function fail(ws: WorkingSet, task: TaskRow, error: string, { wait, outcome, taken }: Over): void {
   const verdict =
     outcome === 'fail'

@@ -10,17 +10,17 @@ import type { Operations } from '../transition/operation.ts'
 /** Writes about waits and signals. */
 export interface WaitWrites {
   /**
-   * What a pass waits for. Of the task's open waits, those of earlier passes among them, what is due, or has its signal, is
-   * resolved at once and answered. When nothing is and the
-   * pass does not `stay`, its lease ends and the task waits, without a slot, until the first of them is. A pass that stays
-   * has steps under way; its waits are open from now on and it asks again. Source: `docs/semantics.md 12.3, 12.4`.
+   * The waits of a pass. Those of the task's open waits, earlier passes included, that are due or have their
+   * signal are resolved at once and returned. If none is and the pass does not `stay`, its lease ends and the
+   * task waits, without a slot, until the first of them ends. A pass that stays has running steps; its waits
+   * are open from now on, and it asks again. Source: `docs/semantics.md 12.3, 12.4`.
    */
   suspend: {
     fields: {
       readonly leaseId: string
       readonly waits: readonly WaitRequest[]
       readonly stay: boolean
-      /** What runs of steps used up that came to nothing; it counts when the lease ends with this. */
+      /** Usage of step runs without a result; it counts if this ends the lease. */
       readonly charged?: UsageSum
     }
     outcome:
@@ -33,7 +33,7 @@ export interface WaitWrites {
     outcome: {
       readonly delivered: boolean
       readonly state?: TaskState
-      /** Of one that was delivered: whether a wait for its name was open. */
+      /** For a delivered signal: whether a wait for its name was open. */
       readonly awaited?: boolean
       readonly full?: boolean
     }

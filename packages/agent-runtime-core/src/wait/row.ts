@@ -7,20 +7,20 @@ export interface WaitRow {
   readonly key: string
   readonly position: number
   readonly kind: WaitKind
-  /** What it waits for arrives under this name. */
+  /** The name under which the thing that it waits for arrives. */
   readonly name: string | null
   readonly dueAt: number | null
-  /** Of an approval: its terms. */
+  /** The terms of an approval. */
   readonly terms: ApprovalTerms | null
 }
 
-/** A signal that its task has not taken yet; what came with it stands in the event `seq`. */
+/** A signal that its task has not taken yet; its value is in the event `seq`. */
 export interface SignalRow {
   readonly task: number
   readonly seq: number
   readonly name: string
   readonly at: number
-  /** As in the event: the value's text, or the reference to a blob; null where nobody asks for it. */
+  /** As in the event: the value's text, or the reference to a blob; null if it is not needed. */
   readonly value: string | null
   readonly blob: string | null
   /** How it ends the wait that it is for. */

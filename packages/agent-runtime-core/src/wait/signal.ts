@@ -34,7 +34,7 @@ export function signal(ws: WorkingSet, it: Write<'signal'>): OutcomeOf<'signal'>
 export interface Arrival {
   /** The event that it becomes. */
   readonly event: EventType
-  /** Of the event's data, in canonical form; `value` follows them. */
+  /** The fields of the event's data, in canonical form; `value` follows them. */
   readonly fields: string
   readonly name: string
   readonly value: ReturnType<WorkingSet['inline']>
@@ -42,7 +42,10 @@ export interface Arrival {
   readonly outcome?: SignalRow['outcome']
 }
 
-/** What has come ends the wait of the task that waits for it, or is kept until one does. Source: `docs/semantics.md 12.4`. */
+/**
+ * An arrival ends the wait of the task that waits for it, or is kept until a task waits for it. Source:
+ * `docs/semantics.md 12.4`.
+ */
 export function deliver(
   ws: WorkingSet,
   task: TaskRow,
@@ -138,7 +141,7 @@ export function resolutionOf(
   )
 }
 
-/** What came; for an approval that nobody answered, what was settled for that case. */
+/** The value that arrived; for an approval that nobody answered, the verdict for that case. */
 export function valueOf(
   { terms }: WaitRow,
   outcome: Over['outcome'],

@@ -23,7 +23,7 @@ export function suspend(ws: WorkingSet, it: Write<'suspend'>): OutcomeOf<'suspen
   const before = ws.waitsOf(live.task)
   const known = new Set(before.map(({ key }) => key))
   const fresh = it.waits.filter(({ key }) => !known.has(key)).map((request) => begun(ws, live.task, request))
-  // Those of an earlier pass that this one has not come to yet count too: whatever ends, the handler may want to know.
+  // Waits of an earlier pass that this one has not reached count too: the handler may ask for any of them.
   const open = [...before, ...fresh]
   const over = whatIsOver(ws, live.task, open)
 
@@ -89,7 +89,7 @@ function whatIsOver(ws: WorkingSet, task: TaskRow, asked: readonly WaitRow[]): O
   )
 }
 
-/** What ends at the very moment in which the time for it is over has ended in time. */
+/** A wait that ends at the very moment of its time limit has ended in time. */
 function limitsLast(a: WaitRow, b: WaitRow): number {
   return Number(isLimit(a.key)) - Number(isLimit(b.key))
 }
@@ -119,7 +119,7 @@ function park(ws: WorkingSet, { lease }: Held, waits: readonly WaitRow[], charge
   // A time limit says when it is waited no longer, not for what.
   const first = ordered.find(({ key }) => !isLimit(key)) ?? ordered[0]
   if (first === undefined)
-    throw new RuntimeError('invalid_argument', 'suspend: it waits for nothing, and nothing of it is open')
+    throw new RuntimeError('invalid_argument', 'suspend: no wait was given, and the task has no open wait')
   const timed = ordered.filter(({ dueAt }) => dueAt !== null).toSorted((a, b) => (a.key < b.key ? -1 : 1))
   const dueAt = timed.length === 0 ? null : Math.min(...timed.map((wait) => wait.dueAt ?? 0))
   const times = timed.map((wait) => `${JSON.stringify(wait.key)}:${wait.dueAt}`).join(',')

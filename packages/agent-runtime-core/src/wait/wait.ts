@@ -2,7 +2,10 @@ import type { ApprovalRequest } from '../approval/approval.ts'
 import type { WaitReason } from '../event/event.ts'
 export type { OpenWait, WaitRecord } from './schema.ts'
 
-/** What a handler may wait for without holding a slot. All but timers wait for something that arrives under a name. */
+/**
+ * What a handler may wait for without holding a slot. All but timers wait for something that arrives under a
+ * name.
+ */
 export const waitKinds = ['timer', 'signal', 'approval', 'child'] as const
 export type WaitKind = (typeof waitKinds)[number]
 
@@ -14,7 +17,7 @@ export const waitReasonOf = {
   child: 'children',
 } as const satisfies Record<WaitKind, WaitReason>
 
-/** What the names and keys of the runtime's own begin with; a program's do not. */
+/** The prefix of the runtime's own names and keys, which programs cannot use. */
 export const RESERVED = '$ku0/'
 
 /**
@@ -29,11 +32,11 @@ export interface WaitRequest {
   readonly key: string
   readonly position: number
   readonly kind: WaitKind
-  /** Of all but timers. */
+  /** For all but timers. */
   readonly name?: string
   /** A timer has this or `delayMs`, by the wall clock; the others may. Epoch ms. */
   readonly dueAt?: number
   readonly delayMs?: number
-  /** Of an approval. */
+  /** For an approval. */
   readonly approval?: ApprovalRequest
 }

@@ -53,7 +53,7 @@ describe('a budget whose wall time has reached a line (docs/semantics.md 11.5)',
     promoteBudgets(ws, [row])
     expect(ws.task(7)).toMatchObject({ state: 'failed' })
     expect(errorIn(ws)).toMatchObject({
-      message: `the time of the budget of task ${ids.task(7)} is over: ${ms} of 2000 wallMs`,
+      message: `the budget of task ${ids.task(7)} is out of time: ${ms} of 2000 wallMs`,
       details: { field: 'wallMs', limit: 2_000, used: ms, stopped: false },
     })
     expect(ws.budget(7)).toStrictEqual({ ...row, dueAt: null })
@@ -232,15 +232,15 @@ describe('the answer to a budget that asks', () => {
     expect(answer(ws, stop)).toEqual({ as: 'answered', taskId: ids.task(7), resumed: 0 })
     expect([7, 11].map((id) => ws.task(id)?.state)).toEqual(['failed', 'failed'])
     expect(errorIn(ws).message).toBe(
-      `the budget of task ${ids.task(7)} asked at 600 of 900 wallMs, and was answered with stop`,
+      `the budget of task ${ids.task(7)} was stopped at its soft line (600 of 900 wallMs)`,
     )
     expect(ws.budget(7)).toMatchObject({ asked: null })
     const unbegun = running([{ ...row, startedAt: null }])
     answer(unbegun, stop)
-    expect(errorIn(unbegun).message).toContain('asked at 0 of 900 wallMs')
+    expect(errorIn(unbegun).message).toContain('was stopped at its soft line (0 of 900 wallMs)')
     const tokens = running([budget({ limits: { tokens: 9 }, used: { ...noUse, tokens: 5 }, asked })])
     answer(tokens, stop)
-    expect(errorIn(tokens).message).toContain('asked at 5 of 9 tokens')
+    expect(errorIn(tokens).message).toContain('was stopped at its soft line (5 of 9 tokens)')
   })
 
   test('is for what outlived its task, too, as long as that is parked', () => {

@@ -44,7 +44,7 @@ describe('the limits of a budget (docs/semantics.md 11.5)', () => {
   test('are at least one, in an object', () => {
     for (const given of [undefined, null, 5, [], 'tokens'])
       expect(budgetProblems('budget', given)).toEqual([
-        { path: 'budget', allowed: `an object of ${all}, soft`, given },
+        { path: 'budget', allowed: `an object with ${all}, soft`, given },
       ])
     for (const given of [{}, { tokens: undefined }, { soft: 0.5 }])
       expect(budgetProblems('budget', given)).toEqual([
@@ -73,7 +73,7 @@ describe('the lines where a budget asks', () => {
     for (const soft of [0.1, 1, undefined]) expect(problems(soft)).toEqual([])
     for (const soft of [0, -0.5, 1.1, Number.NaN, 'half', null, [0.5]])
       expect(problems(soft)).toEqual([
-        { path: 'b.soft', allowed: 'a part above 0 to 1, or amounts', given: soft },
+        { path: 'b.soft', allowed: 'a number above 0 and up to 1, or amounts', given: soft },
       ])
   })
 
@@ -83,7 +83,7 @@ describe('the lines where a budget asks', () => {
       { path: 'b.soft.tokens', allowed: 'at most the hard limit 10', given: 11 },
     ])
     expect(problems({ steps: 1, cost: undefined })).toEqual([
-      { path: 'b.soft.steps', allowed: 'nothing, as there is no hard limit of steps', given: 1 },
+      { path: 'b.soft.steps', allowed: 'no value without a hard limit of steps', given: 1 },
     ])
   })
 
@@ -134,7 +134,7 @@ describe('a budget in whole numbers', () => {
   test('is raised by amounts of the same bounds; by nothing is possible, and no line is', () => {
     expect(budgetRaise('by', { tokens: 5, money: 0.5 })).toStrictEqual({ tokens: 5, money: 500_000 })
     expect(budgetRaise('by', {})).toStrictEqual({})
-    expect(() => budgetRaise('by', 5)).toThrow(`by: an object of ${all}; given 5`)
+    expect(() => budgetRaise('by', 5)).toThrow(`by: an object with ${all}; given 5`)
     expect(() => budgetRaise('by', { tokens: 0 })).toThrow('by.tokens: a whole number of tokens')
     expect(() => budgetRaise('by', { anything: 1 })).toThrow(
       `by.anything: no such field; there are ${all}; given 1`,

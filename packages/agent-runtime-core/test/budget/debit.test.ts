@@ -151,7 +151,7 @@ describe('what is left', () => {
     expect(exhausted(time(second + 1), drawing)).toBeUndefined()
     expect(exhausted(time(null), drawing)).toBeUndefined()
     expect(exhausted(time(second - 200), drawing)).toEqual({
-      message: `nothing is left of the budget of task ${ids.task(7)}: wallMs 1000`,
+      message: `the budget of task ${ids.task(7)} is used up: its limit of wallMs is 1000`,
       verdict: { by: 'budget', taskId: ids.task(7), field: 'wallMs', limit: 1_000, used: 1_200 },
     })
   })
@@ -164,7 +164,7 @@ describe('what is left', () => {
       ),
     })
     expect(exhausted(ws, drawing)).toEqual({
-      message: `nothing is left of the budget of task ${ids.task(5)}: tokens 9`,
+      message: `the budget of task ${ids.task(5)} is used up: its limit of tokens is 9`,
       verdict: { by: 'budget', taskId: ids.task(5), field: 'tokens', limit: 9, used: 9 },
     })
   })

@@ -157,7 +157,7 @@ test('a budget that is answered with stop ends its task and what is parked for i
   ])
   for (const { data } of ws.events)
     expect((JSON.parse(data) as { error: object }).error).toMatchObject({
-      message: `the budget of task ${ids.task(7)} asked at 9 of 10 tokens, and was answered with stop`,
+      message: `the budget of task ${ids.task(7)} was stopped at its soft line (9 of 10 tokens)`,
       details: { stopped: true, used: 9 },
     })
 })
@@ -192,15 +192,13 @@ describe('the error says', () => {
     } as const
     const whose = `the budget of task ${ids.task(7)}`
     expect(errorOf(running()).message).toBe(message)
-    expect(errorOf(running(), {}, time as never).message).toBe(
-      `the time of ${whose} is over: 60 of 50 wallMs`,
-    )
+    expect(errorOf(running(), {}, time as never).message).toBe(`${whose} is out of time: 60 of 50 wallMs`)
     expect(errorOf(running(), {}, money as never)).toMatchObject({
       message: `${whose} is exceeded: 3 of 2.5 money`,
       details: { limit: 2.5, used: 3 },
     })
     expect(errorOf(running(), { cause: '{"message":"theirs"}' })).toMatchObject({
-      message: `nothing is left of ${whose}: 12 of 10 tokens are used`,
+      message: `${whose} is used up: 12 of 10 tokens`,
       cause: { message: 'theirs' },
     })
     expect(errorOf(running())).not.toHaveProperty('cause')

@@ -107,14 +107,14 @@ describe('the options of a call', () => {
     expect(refusalOf(() => assertOptions('run', undefined, rules))).toEqual([])
     expect(refusalOf(() => assertOptions('run', undefined, rules, { required: ['name'] }))).toEqual([
       'invalid_argument',
-      'run options: an object of name, retries, loud; given undefined',
+      'run options: an object with name, retries, loud; given undefined',
     ])
   })
 
   test('are an object, and all that is wrong with them is told at once, each with its call', () => {
     expect(refusalOf(() => assertOptions('run', 5, rules))).toEqual([
       'invalid_argument',
-      'run options: an object of name, retries, loud; given 5',
+      'run options: an object with name, retries, loud; given 5',
     ])
     expect(refusalOf(() => assertIsOptions('run', {}, rules))).toEqual([])
     expect(

@@ -108,7 +108,7 @@ describe('a task that spawns another (docs/semantics.md 5.5)', () => {
         taskId: ids.task(100),
         sequence: 100,
         reason: 'queue_full',
-        message: 'queue depth 3, queueDepthLimit is 3; submit later',
+        message: 'the queue depth is 3, and queueDepthLimit is 3; submit later',
       },
     })
     expect(ws.events.map(({ type }) => type)).toEqual(['task.rejected'])

@@ -280,12 +280,7 @@ describe('encode refuses', () => {
     ['an endless sparse array', Object.assign([], { length: 4_294_967_295 }), '$[0]', 'a hole in an array'],
     ['a getter that throws', { a: throwing }, '$.a.secret', 'unreadable'],
     ['a revoked proxy', { a: revoked }, '$.a', 'unreadable'],
-    [
-      'a cycle',
-      cycle,
-      '$.list[0]',
-      '$.list[0] is $ again, which it is part of: a value that refers to itself',
-    ],
+    ['a cycle', cycle, '$.list[0]', '$.list[0] is $ again: the value contains itself'],
     ['a cycle of causes', selfCause, '$.cause', '$.cause is $ again'],
     ['a cycle further down', { a: [{ b: cycle }] }, '$.a[0].b.list[0]', '$.a[0].b.list[0] is $.a[0].b again'],
     ['a cycle in a map', new Map([['m', cycle]]), '$[0].list[0]', '$[0].list[0] is $[0] again'],
@@ -455,7 +450,7 @@ describe('what decode refuses it names', () => {
     (given) => {
       expect(catchError(() => decode(given as never))).toMatchObject({
         code: 'invalid_encoding',
-        message: `a stored value is a text, not ${show(given)}`,
+        message: `a stored value must be a string, not ${show(given)}`,
       })
     },
   )

@@ -84,9 +84,9 @@ describe('parseExecutionConfig', () => {
   const names = 'limits by name (of 1 to 255 characters, not __proto__)'
   const labelNames = 'limits by label, then by value (of 1 to 255 characters, not __proto__)'
   test.each<[input: unknown, path: string, allowed: string, given: unknown]>([
-    [null, 'the configuration', 'an object of settings', null],
-    [[], 'the configuration', 'an object of settings', []],
-    ['{}', 'the configuration', 'an object of settings', '{}'],
+    [null, 'the configuration', 'an object with settings', null],
+    [[], 'the configuration', 'an object with settings', []],
+    ['{}', 'the configuration', 'an object with settings', '{}'],
     [{ leaseTtlMs: '30s' }, 'leaseTtlMs', ms, '30s'],
     [{ leaseTtlMs: '30000' }, 'leaseTtlMs', ms, '30000'],
     [{ leaseTtlMs: 0 }, 'leaseTtlMs', ms, 0],
@@ -116,7 +116,7 @@ describe('parseExecutionConfig', () => {
     [
       { leaseTtlMs: 5_000 },
       'heartbeatIntervalMs',
-      'less than leaseTtlMs, 5000, which the default is not',
+      'less than leaseTtlMs, 5000; the default does not fit, so set it',
       undefined,
     ],
     [{ presenceIntervalMs: 90_000 }, 'presenceIntervalMs', 'less than presenceTtlMs, 90000', 90_000],
@@ -129,10 +129,10 @@ describe('parseExecutionConfig', () => {
     [
       { queueDepthLimit: 499 },
       'batchBackpressureThreshold',
-      'at most queueDepthLimit, 499, which the default is not',
+      'at most queueDepthLimit, 499; the default does not fit, so set it',
       undefined,
     ],
-    [{ quotaConfig: 5 }, 'quotaConfig', 'an object of quotas', 5],
+    [{ quotaConfig: 5 }, 'quotaConfig', 'an object with quotas', 5],
     [{ quotaConfig: { model: {} } }, 'quotaConfig.model', 'no such setting, did you mean models?', {}],
     [{ quotaConfig: { models: [] } }, 'quotaConfig.models', names, []],
     [{ quotaConfig: { tools: { '': {} } } }, 'quotaConfig.tools[""]', names, {}],
@@ -142,7 +142,7 @@ describe('parseExecutionConfig', () => {
       names,
       JSON.parse('{"__proto__":{}}'),
     ],
-    [{ quotaConfig: { models: { 'gpt-4': 5 } } }, 'quotaConfig.models["gpt-4"]', 'an object of limits', 5],
+    [{ quotaConfig: { models: { 'gpt-4': 5 } } }, 'quotaConfig.models["gpt-4"]', 'an object with limits', 5],
     [
       { quotaConfig: { models: { a: { perWindow: -1 } } } },
       'quotaConfig.models.a.perWindow',
@@ -164,7 +164,7 @@ describe('parseExecutionConfig', () => {
     [
       { quotaConfig: { models: { a: { perWindow: 0, onExceeded: 'defer' } } } },
       'quotaConfig.models.a.perWindow',
-      "1 or more where onExceeded is 'defer'",
+      "1 or more if onExceeded is 'defer'",
       0,
     ],
     [{ quotaConfig: { windowMs: 0 } }, 'quotaConfig.windowMs', ms, 0],
@@ -181,7 +181,7 @@ describe('parseExecutionConfig', () => {
     [
       { quotaConfig: { labels: { team: { maxInFlight: 1 } } } },
       'quotaConfig.labels.team.maxInFlight',
-      'an object of limits',
+      'an object with limits',
       1,
     ],
     [
@@ -286,12 +286,12 @@ describe('parseExecutionConfig', () => {
       { path: 'heartbeatIntervalMs', allowed: 'less than leaseTtlMs, 30000', given: 30_000 },
       {
         path: 'presenceIntervalMs',
-        allowed: 'less than presenceTtlMs, 30000, which the default is not',
+        allowed: 'less than presenceTtlMs, 30000; the default does not fit, so set it',
         given: undefined,
       },
       {
         path: 'batchBackpressureThreshold',
-        allowed: 'at most queueDepthLimit, 499, which the default is not',
+        allowed: 'at most queueDepthLimit, 499; the default does not fit, so set it',
         given: undefined,
       },
     ]

@@ -57,7 +57,7 @@ describe('weights (docs/semantics.md 15.1)', () => {
     const { code, message, details } = thrownBy(() => readWeights({ quality: 0.5, cost: 0.25 }))
     expect([code, message]).toEqual([
       'invalid_argument',
-      'weights: weights that sum to 1; given ones sum to 0.75',
+      'weights: weights that sum to 1; the given ones sum to 0.75',
     ])
     expect(details).toEqual({ sum: 0.75 })
   })
@@ -72,8 +72,12 @@ describe('weights (docs/semantics.md 15.1)', () => {
       { mood: 1 },
       'weights.mood: no such dimension; there are quality, adherence, speed, cost, errors, revisions',
     ],
-    ['a list', [1], 'weights: an object of quality, adherence, speed, cost, errors, revisions; given [1]'],
-    ['nothing', null, 'weights: an object of quality, adherence, speed, cost, errors, revisions; given null'],
+    ['a list', [1], 'weights: an object with quality, adherence, speed, cost, errors, revisions; given [1]'],
+    [
+      'nothing',
+      null,
+      'weights: an object with quality, adherence, speed, cost, errors, revisions; given null',
+    ],
   ])('15.1 %s is refused', (_, given, message) => {
     expect(thrownBy(() => readWeights(given))).toMatchObject({ code: 'invalid_argument', message })
   })
@@ -169,7 +173,7 @@ describe('reading scores (docs/semantics.md 15.4)', () => {
     ['one without end', { cost: Number.POSITIVE_INFINITY }, 'scores.cost: a finite number; given Infinity'],
     ['null', { cost: null }, 'scores.cost: a finite number; given null'],
     ['nothing', {}, 'scores: at least one of quality, adherence, speed, cost, errors, revisions; none given'],
-    ['a number', 0.8, 'scores: an object of quality, adherence, speed, cost, errors, revisions; given 0.8'],
+    ['a number', 0.8, 'scores: an object with quality, adherence, speed, cost, errors, revisions; given 0.8'],
   ])('15.4 %s is refused by both entry points', (_, given, message) => {
     for (const read of [readNormalised, readRaw])
       expect(thrownBy(() => read(given))).toMatchObject({ code: 'invalid_argument', message })

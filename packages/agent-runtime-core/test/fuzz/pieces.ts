@@ -186,7 +186,7 @@ const oddities: readonly Piece[] = [
   piece('Object.create(null)', () => Object.create(null) as unknown),
   piece('a sparse list', () => [1].concat(Object.assign([], { length: 2 }))),
   piece('a list of 100 000', () => Array.from({ length: 100_000 }, (_, index) => index)),
-  piece('an object of 10 000 fields', () =>
+  piece('an object with 10 000 fields', () =>
     Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`field ${index}`, index])),
   ),
   piece('64 levels', () => nested(64, (inner) => [inner])),

@@ -449,10 +449,10 @@ describe('signals and verdicts (docs/reliability.md I16)', () => {
 
   test('that are not there are told of', () => {
     expect(fold(...asked, signal('stop'), take('received')).problems).toEqual([
-      'I16 event 5 takes a signal go that is not there',
+      'I16 event 5 takes a signal go that was not sent',
     ])
     expect(fold(...asked, take('approved', { value: {} })).problems).toEqual([
-      'I16 event 4 takes a signal go that is not there',
+      'I16 event 4 takes a signal go that was not sent',
     ])
   })
 

@@ -259,19 +259,19 @@ describe('divergence (docs/semantics.md 6.4)', () => {
   test('each kind has a sentence for people', () => {
     const places = { key: 'b', position: 1, expected: '1', actual: '2' }
     expect(describeDivergence({ ...places, kind: 'order_changed' })).toBe(
-      "'b' was recorded as call 1 and is call 2 now",
+      "'b' was recorded as call 1 and is now call 2",
     )
     expect(describeDivergence({ ...places, kind: 'input_changed' })).toContain(
       'another input (hash 1, now 2)',
     )
     expect(
       describeDivergence({ ...places, kind: 'unexpected_step', actual: 'timer', expected: 'step' }),
-    ).toBe("'b' was recorded as a step and is called as a timer now")
+    ).toBe("'b' was recorded as a step and is now called as a timer")
     expect(describeDivergence({ ...places, kind: 'unexpected_step', actual: 'b', expected: 'a' })).toBe(
       "call 1 is 'b' where the history has 'a'",
     )
     expect(describeDivergence({ kind: 'missing_step', key: 'b', position: 1, expected: 'b' })).toBe(
-      "'b' was recorded as call 1 and does not come: the handler returns",
+      "'b' was recorded as call 1 and is missing: the handler returns",
     )
   })
 })

@@ -176,7 +176,7 @@ describe('the budget that a swarm shares (10.6)', () => {
     'the agent whose report goes beyond it in %s fails, and the breaker of the swarm opens',
     (_, sample, amount, own, left) => {
       const ws = among(own)
-      const message = `the agents of the swarm 's' use or were promised 1001 ${amount} together, they share 1000`
+      const message = `the agents of swarm 's' together use or reserve 1001 ${amount}, above the shared limit 1000`
       expect(say(ws, sample)).toStrictEqual({
         ...within,
         verdict: 'hard',

@@ -104,7 +104,7 @@ describe('why a quota refuses a submission (docs/semantics.md C4, 2.8)', () => {
         verdict: { ...verdict, asked: tokens, resetsAt: 60_000 },
       })
     expect(asked(101)).toStrictEqual({
-      message: `quota ${key} has room for 100 tokens in a window, the task asks for 101; raise tokensPerWindow, or ask for fewer`,
+      message: `quota ${key} allows 100 tokens per window, and the task needs 101; raise tokensPerWindow, or ask for fewer`,
       verdict: { ...verdict, asked: 101 },
       forGood: true,
     })
@@ -116,7 +116,7 @@ describe('why a quota refuses a submission (docs/semantics.md C4, 2.8)', () => {
 
   test.each(['maxInFlight', 'perWindow', 'tokensPerWindow'])('%s 0 takes nothing, ever', (limit) => {
     expect(ask({}, big({ [limit]: 0 }), { tokens: 1 })).toStrictEqual({
-      message: `quota ${key} takes nothing: its ${limit} is 0; raise that`,
+      message: `quota ${key} allows nothing: its ${limit} is 0; raise it`,
       verdict: { by: 'quota', key, limit, max: 0, value: 0, asked: 1 },
       forGood: true,
     })
@@ -125,7 +125,7 @@ describe('why a quota refuses a submission (docs/semantics.md C4, 2.8)', () => {
   test('a parent that holds the only place would be waited for for ever', () => {
     const one = having({ queued: 0 })
     const ownOnly = {
-      message: `quota ${key} lets one be in flight, and that is the parent; let it defer, or raise maxInFlight`,
+      message: `quota ${key} allows one task in flight, and the parent is that task; raise maxInFlight, or set onExceeded to 'defer'`,
       verdict: { ...inFlight, max: 1, value: 1, asked: 1 },
       forGood: true,
     }

@@ -32,7 +32,7 @@ describe('what a provider refuses for now (docs/semantics.md 2.8)', () => {
   })
 
   const fields = 'model, tool, client, labels, retryAfterMs'
-  const ms = 'retryAfterMs is a number of ms from 0 to 31536000000, not'
+  const ms = 'retryAfterMs must be a number of ms from 0 to 31536000000, not'
   test.each<[unknown, string]>([
     [undefined, `takes { ${fields} }, not undefined`],
     [null, `takes { ${fields} }, not null`],
@@ -40,17 +40,17 @@ describe('what a provider refuses for now (docs/semantics.md 2.8)', () => {
     [[5], `takes { ${fields} }, not [5]`],
     [{ retryAfter: 5 }, 'there is no retryAfter, did you mean retryAfterMs?'],
     [{ anything: 5 }, `there is no anything; there are ${fields}`],
-    [{ model: '' }, 'model is a text of 1 to 255 characters, not ""'],
-    [{ tool: 5 }, 'tool is a text of 1 to 255 characters, not 5'],
-    [{ client: null }, 'client is a text of 1 to 255 characters, not null'],
-    [{ labels: 5 }, 'labels is an object of texts, not 5'],
-    [{ labels: null }, 'labels is an object of texts, not null'],
-    [{ labels: [] }, 'labels is an object of texts, not []'],
-    [{ labels: { team: 5 } }, 'labels is an object of texts, not {"team":5}'],
-    [{ labels: { ok: 'a', '': 'b' } }, 'labels is an object of texts, not {"ok":"a","":"b"}'],
-    [{ labels: { team: '\ud800' } }, String.raw`labels is an object of texts, not {"team":"\ud800"}`],
+    [{ model: '' }, 'model must be a string of 1 to 255 characters, not ""'],
+    [{ tool: 5 }, 'tool must be a string of 1 to 255 characters, not 5'],
+    [{ client: null }, 'client must be a string of 1 to 255 characters, not null'],
+    [{ labels: 5 }, 'labels must be an object of strings, not 5'],
+    [{ labels: null }, 'labels must be an object of strings, not null'],
+    [{ labels: [] }, 'labels must be an object of strings, not []'],
+    [{ labels: { team: 5 } }, 'labels must be an object of strings, not {"team":5}'],
+    [{ labels: { ok: 'a', '': 'b' } }, 'labels must be an object of strings, not {"ok":"a","":"b"}'],
+    [{ labels: { team: '\ud800' } }, String.raw`labels must be an object of strings, not {"team":"\ud800"}`],
     [guarded('model'), 'takes { model, tool, client, labels, retryAfterMs }, not something unreadable'],
-    [{ labels: guarded('team') }, 'labels is an object of texts, not something unreadable'],
+    [{ labels: guarded('team') }, 'labels must be an object of strings, not something unreadable'],
     [{}, `${ms} undefined`],
     [{ retryAfterMs: '5' }, `${ms} "5"`],
     [{ retryAfterMs: -1 }, `${ms} -1`],

@@ -93,12 +93,12 @@ describe('what keeps a queued task from starting (docs/semantics.md 2.8, 3.7)', 
 
   test('the slots: nobody knows until when', () => {
     expect(quotaObstacle(config, counters('model:slots', { running: 2 }), at, 0)).toStrictEqual({
-      summary: 'quota model:slots has no room: 2 tasks that hold it run',
+      summary: 'quota model:slots has no room: 2 running tasks hold it',
     })
     const one = { models: { one: { maxInFlight: 1 } } }
     expect(quotaObstacle(QuotaConfig.parse(one), counters('model:one', { running: 1 }), at, 0)).toStrictEqual(
       {
-        summary: 'quota model:one has no room: 1 task that holds it runs',
+        summary: 'quota model:one has no room: 1 running task holds it',
       },
     )
   })

@@ -34,14 +34,14 @@ describe('a circuit that takes nothing says why (docs/semantics.md 10.3)', () =>
       halfOpen,
       false,
       0,
-      'is half open: a probe finds out whether it is well again; submit later',
+      'is half open: a probe is testing whether it works again; submit later',
     ],
     [
       'half open, and what was submitted is delayed',
       ready,
       true,
       0,
-      'is half open: what finds out whether it is well again starts at once; submit it without a delay',
+      'is half open: its next task is a probe, which must start at once; submit it without a delay',
     ],
   ])('%s: of a route and of a swarm', (_, row, isDelayed, retryAfterMs, message) => {
     const state = row === open ? 'open' : 'half_open'

@@ -31,6 +31,6 @@ describe('keys in texts for people', () => {
     const divergence = { kind: 'unexpected_step', key, position: 1, expected: 'mail', actual: key } as const
     expect(describeDivergence(divergence)).toBe("call 1 is patch 'new-mail' where the history has 'mail'")
     const missing = { kind: 'missing_step', key: 'mail', position: 1, expected: 'mail', actual: key } as const
-    expect(describeDivergence(missing)).toContain("goes on with patch 'new-mail'")
+    expect(describeDivergence(missing)).toContain("continues with patch 'new-mail'")
   })
 })

@@ -74,7 +74,7 @@ describe('admission (docs/semantics.md 2.1, 2.2, 2.4)', () => {
     expect(clients(10)).toStrictEqual({
       accepted: false,
       reason: 'quota_exceeded',
-      message: 'there are 10 clients, maxClients is 10; remove those that are gone',
+      message: 'there are 10 clients, and maxClients is 10; remove clients that are not used any more',
       verdict: { by: 'limit', limit: 'maxClients', max: 10, value: 10 },
     })
   })

@@ -235,7 +235,7 @@ describe('a submission that was made before (docs/semantics.md 2.7, 12.0)', () =
       sequence: 7,
       reason: 'idempotency_conflict',
       message:
-        'idempotency key "k" belongs to task mine, which has another type or input, or is another fork',
+        'idempotency key "k" belongs to task mine, which has another type or input, or is another fork; use a new key',
     })
     expect([ws.events, ws.nextTask]).toEqual([[], 100])
   })
@@ -343,10 +343,10 @@ describe('a submission that is refused (docs/semantics.md 1.5, 2.9)', () => {
       taskId: ids.task(100),
       sequence: 100,
       reason: 'queue_full',
-      message: 'queue depth 3, queueDepthLimit is 3; submit later',
+      message: 'the queue depth is 3, and queueDepthLimit is 3; submit later',
     })
     expect(textOf(full.ws)).toBe(
-      '{"lane":"batch","message":"queue depth 3, queueDepthLimit is 3; submit later","reason":"queue_full","type":"work","verdict":{"by":"limit","limit":"queueDepthLimit","max":3,"value":3}}',
+      '{"lane":"batch","message":"the queue depth is 3, and queueDepthLimit is 3; submit later","reason":"queue_full","type":"work","verdict":{"by":"limit","limit":"queueDepthLimit","max":3,"value":3}}',
     )
     const never = settings({ quotaConfig: { models: { big: { tokensPerWindow: 5 } } } })
     expect(admit({ model: 'big', tokens: 6 }, {}, never).receipt).toMatchObject({
@@ -410,7 +410,7 @@ describe('a submission that is refused (docs/semantics.md 1.5, 2.9)', () => {
       taskId: '',
       sequence: 0,
       reason: 'not_found',
-      message: "there is no swarm 's' any more; create it again",
+      message: "the swarm 's' does not exist any more; create it again",
     })
   })
 })

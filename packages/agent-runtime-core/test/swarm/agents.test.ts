@@ -44,7 +44,7 @@ describe('a swarm that takes no agent says why (docs/semantics.md 10.6)', () => 
     expect(refused(withTerms({ maxAgents: 3 }))).toBeUndefined()
     expect(refused(withTerms({ maxAgents: 2 }))).toStrictEqual({
       reason: 'swarm_full',
-      message: `the swarm 's' has 2 agents, maxAgents is 2; spawn one when another has ended`,
+      message: `the swarm 's' has 2 agents, and maxAgents is 2; spawn one when another has ended`,
       verdict: { by: 'swarm', swarm: 's', limit: 'maxAgents', max: 2, value: 2 },
     })
   })
@@ -53,7 +53,7 @@ describe('a swarm that takes no agent says why (docs/semantics.md 10.6)', () => 
     expect(refused(withTerms({ threshold: 0.6 }))).toBeUndefined()
     expect(refused(withTerms({ threshold: 0.5 }))).toStrictEqual({
       reason: 'swarm_overloaded',
-      message: `the swarm 's' presses 0.600 on the mean, above its threshold 0.5; spawn later`,
+      message: `the mean pressure of the swarm 's' is 0.600, above its threshold 0.5; spawn later`,
       verdict: { by: 'swarm', swarm: 's', limit: 'threshold', max: 0.5, value: 0.6 },
     })
   })
@@ -74,7 +74,7 @@ describe('a swarm that takes no agent says why (docs/semantics.md 10.6)', () => 
     expect(refused(swarm, { share: { [limit]: left } })).toBeUndefined()
     expect(refused(swarm, { share: { [limit]: left + 1 } })).toStrictEqual({
       reason: 'budget_exceeded',
-      message: `of the ${limit} that the swarm 's' shares 700 are left, 701 were asked for`,
+      message: `the swarm 's' has 700 of its shared ${limit} left, and 701 were asked for`,
       verdict: { by: 'swarm', swarm: 's', limit, left, asked: 701 },
     })
   })
@@ -85,7 +85,7 @@ describe('a swarm that takes no agent says why (docs/semantics.md 10.6)', () => 
   ])('%s is left of its budget, whatever was asked for', (_, spentUs) => {
     expect(refused({ ...swarm, spentUs })).toStrictEqual({
       reason: 'budget_exceeded',
-      message: `of the cpuTimeUs that the swarm 's' shares 0 are left`,
+      message: `the swarm 's' has 0 of its shared cpuTimeUs left`,
       verdict: { by: 'swarm', swarm: 's', limit: 'cpuTimeUs', left: 0 },
     })
   })
@@ -98,7 +98,7 @@ describe('an agent has a name of its own in a swarm that is there (10.6)', () =>
       taskId: '',
       sequence: 0,
       reason: 'not_found',
-      message: `there is no swarm 'gone' any more; create it again`,
+      message: `the swarm 'gone' does not exist any more; create it again`,
     })
   })
 
@@ -113,7 +113,7 @@ describe('an agent has a name of its own in a swarm that is there (10.6)', () =>
       taskId,
       sequence: 7,
       reason: 'already_exists',
-      message: `the swarm 's' has an agent "a" already, task ${taskId}`,
+      message: `the swarm 's' already has an agent "a": task ${taskId}`,
     })
   })
 

@@ -79,7 +79,7 @@ describe('a swarm above its threshold (10.6)', () => {
       [
         8,
         'task.canceled',
-        `shed: the swarm 's' presses 0.500 on the mean, above its threshold 0.4; normal agents go first, the youngest before the others`,
+        `shed: the swarm 's' has a mean pressure of 0.500, above its threshold 0.4; its youngest agent of the lane normal was canceled`,
       ],
     ])
     expect([...ws.circuits.changed.values()]).toStrictEqual([opened])

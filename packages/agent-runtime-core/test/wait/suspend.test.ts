@@ -119,7 +119,7 @@ describe('a pass that ends at its waits (docs/semantics.md 12.3)', () => {
   })
 
   test('a pass that waits for nothing, and of which nothing is open, is refused', () => {
-    expect(() => ask(running([]))).toThrow('suspend: it waits for nothing, and nothing of it is open')
+    expect(() => ask(running([]))).toThrow('suspend: no wait was given, and the task has no open wait')
   })
 
   test('its slot in a quota is free, and what it charged beyond its estimate counts there (2.6, 2.8)', () => {

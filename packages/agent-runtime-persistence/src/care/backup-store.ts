@@ -60,7 +60,7 @@ export async function backup(url: string, target: string, options: BackupOptions
   assertOptions('backupStore', options, backupRules)
   const { onProgress, signal } = options
   if (typeof target !== 'string' || target === '' || target.includes('\0') || !target.isWellFormed())
-    throw invalid(`backupStore target: the path of a file that is made; given ${show(target)}`)
+    throw invalid(`backupStore target: the path of a new file; given ${show(target)}`)
   const path = resolve(target)
   assertNameKept(path)
   assertFree(path)
@@ -151,7 +151,7 @@ function publish(partial: string, path: string): void {
 function notGood(source: string, { faults: [first], faultCount, lastGood }: Verification): StoreError {
   return new StoreError(
     'store_corrupt',
-    `${source} is damaged, and so is a copy of it: ${first?.where ?? ''} should be ${first?.expected ?? ''} and is ${first?.actual ?? ''}${faultCount > 1 ? `, and ${faultCount - 1} more` : ''}; verify tells them all, the last good commit is ${lastGood.commit}`,
+    `${source} is damaged, and its copy would be too: ${first?.where ?? ''} should be ${first?.expected ?? ''} and is ${first?.actual ?? ''}${faultCount > 1 ? `, and ${faultCount - 1} more faults` : ''}; run verify to list the faults; the last good commit is ${lastGood.commit}`,
     { details: { faultCount, lastGood } },
   )
 }

@@ -171,7 +171,7 @@ export function recordLoss(db: Db, path: string, loss: AcceptedLoss): void {
   if (faults.length > 0)
     throw new StoreError(
       'store_corrupt',
-      `${path}: the record of the losses that were accepted before is damaged; run verify, which tells where, and restore a backup`,
+      `${path}: the record of accepted losses is damaged; run verify to see where, and restore a backup`,
     )
   const kept = [...losses, loss].slice(-maxLosses)
   db.prepare("INSERT OR REPLACE INTO meta VALUES ('accepted_losses', ?)").run(JSON.stringify(kept))
@@ -183,7 +183,7 @@ const maxLosses = 100
 export function dataLossError(path: string, loss: DataLoss): StoreError {
   return new StoreError(
     'store_data_loss',
-    `${describeLoss(path, loss)}. Keep a copy of its files and restore a backup; to go on with what is there, open it once with acceptLoss: true`,
+    `${describeLoss(path, loss)}. Keep a copy of its files and restore a backup; or open it once with acceptLoss: true to continue with what is left`,
     { details: { ...loss, path } },
   )
 }
@@ -191,16 +191,16 @@ export function dataLossError(path: string, loss: DataLoss): StoreError {
 /** One sentence without its end. */
 export function describeLoss(path: string, { kind, anchored, lastGood, lastGoodAt }: DataLoss): string {
   const good = lastGoodAt === null ? 'nothing' : `commit ${lastGood} of ${new Date(lastGoodAt).toISOString()}`
-  const told = `${anchorPath(path)} tells of commit ${anchored}`
+  const told = `${anchorPath(path)} records commit ${anchored}`
   switch (kind) {
     case 'lost_tail':
-      return `${path} has lost what was written last: it ends with ${good}, and ${told}`
+      return `${path} has lost its last commits: it ends with ${good}, and ${told}`
     case 'other_history':
-      return `${path} is not what was written: its commit ${anchored} is another than the one that ${anchorPath(path)} tells of; the last good is ${good}`
+      return `${path} is not what was written: its commit ${anchored} differs from the one that ${anchorPath(path)} records; the last good one is ${good}`
     case 'damaged_log':
-      return `${path}-wal is damaged, so that the store ends with ${good}, although ${anchored - lastGood} transactions come behind the damage`
+      return `${path}-wal is damaged: the store ends with ${good}, and ${anchored - lastGood} transactions after the damage are lost`
     case 'other_store':
-      return `${path} is not the store that was here: it is empty or another one, and ${told}. If it was removed or replaced on purpose, remove ${anchorPath(path)} as well`
+      return `${path} is not the store that was here before: it is empty or another store, and ${told}. If you removed or replaced it on purpose, remove ${anchorPath(path)} as well`
   }
 }
 

@@ -254,20 +254,21 @@ function* problemsIn(
   if (anchor.isDamaged)
     yield {
       level: 'error',
-      message: `${anchorPath(path)} is damaged: nothing tells whether commits are missing`,
-      remedy: 'Keep a copy of the files; restore a backup, or remove the anchor to go on with what is there.',
+      message: `${anchorPath(path)} is damaged: missing commits cannot be detected`,
+      remedy:
+        'Keep a copy of the files; restore a backup, or remove the anchor to continue with what is there.',
     }
   else if (anchor.commit === null)
     yield {
       level: 'warning',
-      message: `there is no ${anchorPath(path)} to tell whether commits are missing`,
-      remedy: 'None is needed: the next process that opens the store makes it.',
+      message: `there is no ${anchorPath(path)}: missing commits cannot be detected`,
+      remedy: 'Nothing to do: the next process that opens the store creates it.',
     }
   if (durability.journalMode !== 'wal')
     yield {
       level: 'warning',
       message: `the journal mode is ${durability.journalMode}, not wal`,
-      remedy: 'A backup has this one. The next process that opens the store sets it back.',
+      remedy: 'A backup has this mode. The next process that opens the store sets it back.',
     }
   for (const [mode, expected] of [
     ['full', 2],
@@ -277,27 +278,27 @@ function* problemsIn(
       yield {
         level: 'error',
         message: `with durability ${mode} synchronous is ${durability.synchronous[mode]}, not ${expected}`,
-        remedy: 'A store would not open here: use the better-sqlite3 that this package asks for.',
+        remedy: 'Stores cannot be opened here: use the better-sqlite3 that this package asks for.',
       }
   if (durability.synchronous.full === null)
     yield {
       level: 'warning',
-      message: `the settings of a store could not be tried: no folder can be made in ${tmpdir()}`,
+      message: `the durability settings could not be tried: no folder can be created in ${tmpdir()}`,
       remedy: 'Set TMPDIR to a folder that this user may write to.',
     }
   if (durability.lastWriter === 'normal')
     yield {
       level: 'warning',
-      message: 'the process that wrote last had durability normal: a power loss may take its last commits',
-      remedy: "Give every process durability: 'full', unless that is meant.",
+      message: 'the process that wrote last used durability normal: a power loss may lose its last commits',
+      remedy: "Give every process durability: 'full', unless you accept that.",
     }
   const open = files.filter(({ mode }) => mode !== null && (Number.parseInt(mode, 8) & 0o007) !== 0)
   // Elsewhere rights are told in another way.
   if (open.length > 0 && process.platform !== 'win32')
     yield {
       level: 'warning',
-      message: `every user of this machine has rights on ${open.map(({ path: file, mode }) => `${file} (${mode})`).join(', ')}`,
-      remedy: 'Take them away (chmod o-rwx), and start processes with umask 077.',
+      message: `every user of this machine has access to ${open.map(({ path: file, mode }) => `${file} (${mode})`).join(', ')}`,
+      remedy: 'Remove the access (chmod o-rwx), and start processes with umask 077.',
     }
   if (size.walBytes > maxWalBytes)
     yield {
@@ -317,19 +318,19 @@ function* problemsIn(
       level: 'warning',
       message: `${dead.length} processes ended without closing the store: ${dead.map(({ pid }) => pid).join(', ')}`,
       remedy:
-        'None is needed: the next process that opens the store, or any that has it open, takes over their tasks.',
+        'Nothing to do: the next process that opens the store, or one that has it open, takes over their tasks.',
     }
   for (const { lastGood, anchored, acceptedAt } of it.acceptedLosses)
     yield {
       level: 'warning',
-      message: `commits ${lastGood + 1} to ${anchored} were missing when the store was opened on ${new Date(acceptedAt).toISOString()}, and that was accepted`,
-      remedy: 'None is left: it is a record.',
+      message: `commits ${lastGood + 1} to ${anchored} were missing when the store was opened on ${new Date(acceptedAt).toISOString()}, and the loss was accepted`,
+      remedy: 'Nothing to do: this is a record.',
     }
   if (it.lossFaults.length > 0)
     yield {
       level: 'error',
-      message: 'the record of the losses that were accepted is damaged',
-      remedy: 'Something else changed the store: run verify, and restore a backup.',
+      message: 'the record of accepted losses is damaged',
+      remedy: 'Another program changed the store: run verify, and restore a backup.',
     }
   const stat = statSync(path)
   if (stat.nlink > 1)
@@ -342,6 +343,6 @@ function* problemsIn(
     yield {
       level: 'warning',
       message: `${path} is on another file system than its folder`,
-      remedy: 'Mount folders, not files: the log would be on the other one.',
+      remedy: 'Mount folders, not files: otherwise the log is on another file system than the database.',
     }
 }

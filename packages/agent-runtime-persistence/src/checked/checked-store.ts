@@ -55,7 +55,7 @@ export class CheckedStore implements ExecutionStore {
 
   listen(listener: StoreListener): Disposable {
     if (typeof listener !== 'object' || listener === null)
-      throw invalid(`listen: an object of functions; given ${show(listener)}`)
+      throw invalid(`listen: an object with functions; given ${show(listener)}`)
     return this.inner.listen(listener)
   }
 
@@ -88,7 +88,7 @@ function ofKind(call: string, schemas: ReadonlyMap<unknown, z.ZodType>, given: u
   const known = [...schemas.keys()].map(String)
   const meant = typeof kind === 'string' ? suggestionFor(kind, known) : undefined
   throw invalid(
-    `${call}: an object whose kind is one of those of the port; given ${show(kind === undefined ? given : { kind })}${
+    `${call}: an object whose kind is one that the store knows; given ${show(kind === undefined ? given : { kind })}${
       meant === undefined ? '' : `, did you mean ${meant}?`
     }`,
   )

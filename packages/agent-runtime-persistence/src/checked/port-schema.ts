@@ -48,12 +48,14 @@ const ms = amount.max(8.64e15, { error: 'ms, at most 8.64e15' })
 const share = amount.max(1, { error: 'a number from 0 to 1' })
 const flag = z.boolean({ error: 'true or false' })
 /** SQLite keeps well-formed text only. */
-const text = z.string({ error: 'a text' }).refine((it) => it.isWellFormed(), { error: 'no lone surrogates' })
+const text = z
+  .string({ error: 'a string' })
+  .refine((it) => it.isWellFormed(), { error: 'no lone surrogates' })
 const name = text.min(1, { error: '1 to 255 characters' }).max(255, { error: '1 to 255 characters' })
 /** Tasks without a client have one without a name. */
 const client = text.max(255, { error: 'at most 255 characters' })
 /** The key of a step or wait may be any text, a lone surrogate in it too. */
-const key = z.string({ error: 'a text' })
+const key = z.string({ error: 'a string' })
 const id = z.string({ error: 'an id' })
 const codecForm = "a JSON text in the codec's form, as `encode` makes it"
 const json = z.string({ error: codecForm }).refine(isEncoded, { error: codecForm })
@@ -76,7 +78,7 @@ const timing = z.union([
   z.strictObject({ cron: text, timeZone: text }),
   z.strictObject({ everyMs: ms.min(1, { error: '1 or more' }), anchorAt: instant }),
 ])
-const atOnce = z.undefined({ error: 'not of a lease, which begins at once' }).optional()
+const atOnce = z.undefined({ error: 'not for a lease, which begins at once' }).optional()
 const storesOwn = z.undefined({ error: 'set by the store itself' }).optional()
 
 const submitted = {
@@ -136,7 +138,7 @@ const completed = { as: z.literal('completed'), output: json } satisfies Shape<E
 const failed = {
   as: z.literal('failed'),
   kind: z.enum(failureKinds).exclude(['poisoned', 'lease_lost'], {
-    error: 'why it failed; of crashes the store itself tells',
+    error: 'why it failed; the store itself sets the reason for crashes',
   }),
   error: json,
   waits: z.array(key).optional(),
@@ -384,13 +386,13 @@ export const queries: ReadonlyMap<unknown, z.ZodObject> = schemasOf(reads)
 export function contradictionIn(operation: Write): string | undefined {
   if (operation.kind !== 'suspend') return undefined
   const { waits } = operation
-  if (new Set(waits.map((it) => it.key)).size < waits.length) return 'waits: each under a key of its own'
+  if (new Set(waits.map((it) => it.key)).size < waits.length) return 'waits: each with a key of its own'
   return undefined
 }
 
 export const demand = z.strictObject({ workerId: name, credit: whole })
 export const interest = z.strictObject({
-  types: z.union([z.literal('all'), z.array(text)], { error: "'all' or a list of events' names" }),
+  types: z.union([z.literal('all'), z.array(text)], { error: "'all' or a list of event names" }),
   tasks: z.array(id),
 })
 

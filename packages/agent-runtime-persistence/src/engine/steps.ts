@@ -15,7 +15,7 @@ export function* got<T>(answer: Reply<T>): Steps<T> {
 /** Runs work whose database answers at once. */
 export function runNow<T>(steps: Steps<T>): T {
   const step = steps.next()
-  if (step.done !== true) throw new Error('this database was to answer at once, and gave a promise')
+  if (step.done !== true) throw new Error('this database must answer synchronously, and returned a promise')
   return step.value
 }
 

@@ -72,6 +72,6 @@ function refuseUnwritten(ws: WorkingSet): void {
 function movedOn(what: string): StoreError {
   return new StoreError(
     'store_corrupt',
-    `a ${what} is not as it was read any more; something else writes this database`,
+    `a ${what} has changed since it was read; another program writes this database`,
   )
 }

@@ -290,7 +290,7 @@ export class PostgresDatabase implements Database {
   errorOf(cause: unknown): Error {
     if (cause instanceof RuntimeError) return cause
     const detail = cause instanceof Error ? cause.message : String(cause)
-    return new StoreError('store_io', `PostgreSQL: ${detail}; look into its log, then try again`, { cause })
+    return new StoreError('store_io', `PostgreSQL: ${detail}; look at its log, then try again`, { cause })
   }
 
   /** The connection says nothing more once it has ended. */

@@ -46,7 +46,7 @@ export function readAnchor(path: string): Anchor | undefined {
   if (anchor !== 'unreadable') return anchor
   throw new StoreError(
     'store_corrupt',
-    `${anchorPath(path)} is damaged, so that nothing tells whether ${path} lacks commits. Keep a copy of the files and restore a backup; to go on with what is there, remove the anchor`,
+    `${anchorPath(path)} is damaged, so missing commits of ${path} cannot be detected. Keep a copy of the files and restore a backup; or remove the anchor to continue with what is there`,
   )
 }
 

@@ -36,13 +36,13 @@ export function storeErrorOf(cause: unknown, path: string): Error {
   if (code === 'SQLITE_IOERR_SHMSIZE')
     return new StoreError(
       'store_full',
-      `${path}: there is no room for its -shm file, the disk is full or this user's quota of it; free space, then try again`,
+      `${path}: there is no room for its -shm file: the disk or this user's disk quota is full; free space, then try again`,
       { cause },
     )
   if (code.startsWith('SQLITE_IOERR_SHM'))
     return new StoreError(
       'store_not_durable',
-      `${path}: the file system has no shared memory, which processes on one file need (${code}); use a local disk`,
+      `${path}: the file system does not support shared memory, which processes need to share a store (${code}); use a local disk`,
       { cause },
     )
   if (code.startsWith('SQLITE_IOERR'))
@@ -56,7 +56,7 @@ export function storeErrorOf(cause: unknown, path: string): Error {
   if (/^E[A-Z]+$/.test(code))
     return new StoreError(
       'store_read_only',
-      `${path} cannot be opened (${detail}); correct what stands in its way`,
+      `${path} cannot be opened (${detail}); remove the cause, then try again`,
       {
         cause,
       },
@@ -65,12 +65,12 @@ export function storeErrorOf(cause: unknown, path: string): Error {
   if (cause instanceof SyntaxError || cause instanceof DamagedRow)
     return new StoreError(
       'store_corrupt',
-      `${path} holds a value that nobody wrote there (${detail}); run verify, which tells where, and restore a backup`,
+      `${path} holds a value that the runtime did not write (${detail}); run verify to see where, and restore a backup`,
       { cause },
     )
   return new RuntimeError(
     'internal',
-    `${path}: a check failed, and nothing was written (${detail}); run verify: where it finds nothing, this is a fault of the runtime`,
+    `${path}: a check failed, and nothing was written (${detail}); run verify: if it finds no fault, this is a bug of the runtime`,
     { cause },
   )
 }
@@ -96,6 +96,6 @@ function codeOf(error: unknown): string {
 
 /** The error for a store without something that this version made. */
 export function lacking(path: string, what: string, options: ErrorOptions = {}): StoreError {
-  const message = `${path} lacks a part of its tables (${what}); something else changed it: restore a backup`
+  const message = `${path} lacks a part of its tables (${what}); another program changed it: restore a backup`
   return new StoreError('store_schema', message, options)
 }

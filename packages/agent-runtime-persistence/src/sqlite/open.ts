@@ -147,19 +147,19 @@ function assertOpenable(path: string): void {
   if (network !== undefined)
     throw new StoreError(
       'store_not_durable',
-      `${path} is on ${network}, where the locks of SQLite reach no other machine; use a local disk`,
+      `${path} is on ${network}, where SQLite's locks do not work between machines; use a local disk`,
     )
   for (const beside of [`${path}-wal`, `${path}-shm`])
     if (statOf(beside)?.isFile() === false)
       throw new StoreError(
         'store_not_a_database',
-        `${beside} is not a regular file; SQLite keeps its log there`,
+        `${beside} is not a regular file, and SQLite keeps its log there; remove it or choose another path`,
       )
 }
 
 /** What is wrong with a file of several hard links, and what to do; the path goes before it. */
 export function severalNames({ nlink, ino }: Stats): string {
-  return `has ${nlink} names (hard links), and a process that opens it by another would overwrite its commits; remove the others (find -inum ${ino}) or open a copy`
+  return `has ${nlink} names (hard links), and a process that opens it by another name would overwrite its commits; remove the other names (find -inum ${ino}) or open a copy`
 }
 
 /** The driver cuts white space off the end of a name, and would open another file. */
@@ -167,7 +167,7 @@ export function assertNameKept(path: string): void {
   if (path === path.trimEnd()) return
   throw new RuntimeError(
     'invalid_argument',
-    `the path of a store does not end in white space; given ${show(path)}`,
+    `the path of a store must not end in white space; given ${show(path)}`,
   )
 }
 
@@ -244,7 +244,7 @@ export function assertKnown(version: number, path: string): void {
   if (version > schemaVersion)
     throw new StoreError(
       'store_newer',
-      `${path} was written by a later version (schema ${version}, this version knows ${schemaVersion}); upgrade this program`,
+      `${path} was written by a later version (schema ${version}; this version knows ${schemaVersion}); upgrade this program`,
     )
 }
 
@@ -342,7 +342,7 @@ export function assertSameFile({ files = [] }: OpenedDatabase): void {
       if (stat.size < Math.min(file.length, logLimit))
         throw new StoreError(
           'store_corrupt',
-          `${path} was cut while it was open, from ${file.length} bytes to ${stat.size}; stop every process, then run verify`,
+          `${path} was truncated while it was open, from ${file.length} bytes to ${stat.size}; stop every process, then run verify`,
         )
       file.length = stat.size
       continue

@@ -19,7 +19,7 @@ export function assertOwnerStaysIn(path: string): void {
   if (mayWrite(made, database.uid, [database.gid])) return
   throw new StoreError(
     'store_read_only',
-    `${path} is closed, and reading it would leave files of user ${user} beside it that its owner, user ${database.uid}, may not write: run this as user ${database.uid}, or while a process has the store open`,
+    `no process has ${path} open, and reading it as user ${user} would leave files beside it that its owner, user ${database.uid}, may not write; run this as user ${database.uid}, or while a process has the store open`,
   )
 }
 
@@ -37,7 +37,7 @@ export function adviceOnStrangers(path: string): string | undefined {
   if (strangers.length === 0) return undefined
   const told = strangers.map(({ file, stat }) => `${file} (user ${stat.uid}, mode ${modeOf(stat)})`)
   const names = strangers.map(({ file }) => file).join(' ')
-  return `user ${user} may not write ${told.join(' and ')}; keep them, the log may hold commits, and make the database's owner theirs: chown ${database.uid}:${database.gid} ${names}`
+  return `user ${user} may not write ${told.join(' and ')}; keep these files, because the log may hold commits, and give them to the owner of the database: chown ${database.uid}:${database.gid} ${names}`
 }
 
 function besides(path: string): readonly string[] {

@@ -29,12 +29,12 @@ export function openForReading(given: string): { readonly db: Db; readonly path:
     if (version === 0)
       throw new RuntimeError(
         'not_found',
-        `there is no store at ${path}: the file is empty, and the next process that opens it as a store makes one`,
+        `there is no store at ${path}: the file is empty; the next runtime that opens it creates one`,
       )
     if (version < schemaVersion)
       throw new StoreError(
         'store_schema',
-        `${path} has schema ${version}, this version reads ${schemaVersion}: open it once with this version, which brings it up to date`,
+        `${path} has schema ${version}, and this version reads ${schemaVersion}; open it once with a runtime of this version to migrate it`,
       )
     return { db, path }
   } catch (error) {
@@ -46,7 +46,7 @@ export function openForReading(given: string): { readonly db: Db; readonly path:
 /** The real path of a database file. */
 function existing(given: string): string {
   if (given === ':memory:')
-    throw new RuntimeError('invalid_argument', 'a store in memory is known to its own process only')
+    throw new RuntimeError('invalid_argument', 'a store in memory can be read only by its own process')
   const path = resolve(given)
   const stat = statOf(path)
   if (stat === undefined) throw new RuntimeError('not_found', `there is no store at ${path}`)

@@ -62,7 +62,7 @@ export function prepareExplain(
         const parks =
           budget === undefined
             ? ''
-            : `; a budget asks, that of task ${budget.taskId}: once started it parks at its first step boundary`
+            : `; the budget of task ${budget.taskId} waits for an answer: once started, the task parks at its first step boundary`
         return {
           ...base,
           summary: `${summary}${parks}`,
@@ -178,7 +178,7 @@ export function prepareExplain(
 
   function runningText(row: TaskRow, { lease }: Extract<TaskRecord, { state: 'running' }>): string {
     const yields = load.lease(lease.dispatch)?.yieldAskedAt !== null
-    return `runs on ${lease.workerId}, attempt ${row.attempt}${yields ? '; it is to give way to interactive tasks at its next step boundary' : ''}`
+    return `runs on ${lease.workerId}, attempt ${row.attempt}${yields ? '; it was asked to give way to interactive tasks at its next step boundary' : ''}`
   }
 
   /** The budget that asks, if one does that the task draws on. */

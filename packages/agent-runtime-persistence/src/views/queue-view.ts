@@ -139,7 +139,7 @@ export function prepareQueueView(
       if (isQuarantined(stream))
         return {
           summary:
-            'was often lost to crashes, or is queued behind a task that was: it waits until no other such task runs in its process',
+            'lost leases to crashes, or is queued behind a task that did: it waits until no other such task runs in its process',
           waitsFor: 'suspect',
         }
       return undefined

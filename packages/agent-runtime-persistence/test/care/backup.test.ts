@@ -133,7 +133,7 @@ describe('a backup (docs/reliability.md D25)', () => {
       await live(path)
       await expect(backup(path, `${join(folder, 'copy.db')}${end}`)).rejects.toMatchObject({
         code: 'invalid_argument',
-        message: expect.stringContaining('does not end in white space') as string,
+        message: expect.stringContaining('must not end in white space') as string,
       })
       expect(copiesIn(folder)).toEqual([])
     },

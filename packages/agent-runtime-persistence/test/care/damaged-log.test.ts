@@ -101,7 +101,7 @@ describe('T6 a log that is damaged, without its anchor (docs/reliability.md T6)'
     expect(error).toMatchObject({
       code: 'store_data_loss',
       message: expect.stringMatching(
-        /copy\.db-wal is damaged, so that the store ends with .*although \d+ transactions come behind the damage\..*acceptLoss: true$/,
+        /copy\.db-wal is damaged: the store ends with .*and \d+ transactions after the damage are lost\..*acceptLoss: true to continue with what is left$/,
       ) as string,
       details: { kind: 'damaged_log', lastGood: expect.any(Number) as number },
     })

@@ -93,7 +93,7 @@ describe('an inspection', () => {
 
   const offset = "UPDATE meta SET value = value - 20000 WHERE key = 'boot_offset'"
   const cases: readonly [string, string, RegExp, (path: string) => void][] = [
-    ['rights of others', 'warning', /rights on PATH \(644\)/, (path) => chmodSync(path, 0o644)],
+    ['rights of others', 'warning', /access to PATH \(644\)/, (path) => chmodSync(path, 0o644)],
     ['a wall clock that moved', 'warning', /moved by (?:20|19)\d{3} ms/, (path) => change(path, offset)],
     [
       'another journal mode',
@@ -115,7 +115,7 @@ describe('an inspection', () => {
     [
       'a record of accepted losses that is none',
       'error',
-      /^the record of the losses that were accepted is damaged$/,
+      /^the record of accepted losses is damaged$/,
       (path) => change(path, "INSERT INTO meta VALUES ('accepted_losses', '[{}]')"),
     ],
     [

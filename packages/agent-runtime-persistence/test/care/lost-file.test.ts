@@ -74,7 +74,10 @@ describe('a database file that is gone from under the open store (docs/reliabili
     truncateSync(`${path}-wal`, 0)
     expect(await codeOf(scene.settle(claim))).toBe('store_corrupt')
     expect(scene.failures).toMatchObject([
-      { code: 'store_corrupt', message: expect.stringContaining('was cut while it was open') as string },
+      {
+        code: 'store_corrupt',
+        message: expect.stringContaining('was truncated while it was open') as string,
+      },
     ])
     expect(await codeOf(scene.submit())).toBe('store_corrupt')
     await scene.store.close()

@@ -291,7 +291,7 @@ describe('a store that is opened although commits are missing', () => {
     db.close()
     expect(await outcome(path, { acceptLoss: true })).toMatchObject({
       code: 'store_corrupt',
-      message: `${path}: the record of the losses that were accepted before is damaged; run verify, which tells where, and restore a backup`,
+      message: `${path}: the record of accepted losses is damaged; run verify to see where, and restore a backup`,
     })
   })
 

@@ -120,7 +120,7 @@ describe('a file that is no store is refused with its path and what to do, and l
       const url = `sqlite:${join(folder, 'it.db')}${end}`
       const refused = {
         code: 'invalid_argument',
-        message: expect.stringContaining('does not end in white space') as string,
+        message: expect.stringContaining('must not end in white space') as string,
       }
       await expect(open(url.slice('sqlite:'.length))).rejects.toMatchObject(refused)
       symlinkSync(`it.db${end}`, join(folder, 'link.db'))
@@ -340,7 +340,7 @@ describe('a file system that is no local disk (docs/reliability.md D09)', () => 
     const { code, message } = await refusal(path)
     expect([code, message]).toEqual([
       'store_not_durable',
-      `${path} is on ${name}, where the locks of SQLite reach no other machine; use a local disk`,
+      `${path} is on ${name}, where SQLite's locks do not work between machines; use a local disk`,
     ])
     expect(existsSync(path)).toBe(false)
   })
@@ -350,7 +350,7 @@ describe('a file system that is no local disk (docs/reliability.md D09)', () => 
     const fixture = join(import.meta.dirname, '../fixtures/open-once.ts')
     const inject = ['-P', `${path}-shm`, '-e', 'inject=mmap:error=ENODEV']
     expect(traced(['-o', '/dev/null', ...inject], fixture, path)).toMatch(
-      /^refused store_not_durable .*it\.db: the file system has no shared memory.*; use a local disk/,
+      /^refused store_not_durable .*it\.db: the file system does not support shared memory.*; use a local disk/,
     )
   })
 })

@@ -70,7 +70,7 @@ test('X11 a user whose files would lock its owner out of a closed store is refus
   const { uid } = statSync(path)
   const refusal = {
     code: 'store_read_only',
-    message: `${path} is closed, and reading it would leave files of user ${stranger} beside it that its owner, user ${uid}, may not write: run this as user ${uid}, or while a process has the store open`,
+    message: `no process has ${path} open, and reading it as user ${stranger} would leave files beside it that its owner, user ${uid}, may not write; run this as user ${uid}, or while a process has the store open`,
   }
   const url = `sqlite:${path}`
   await expect(verifyStore(url)).rejects.toMatchObject(refusal)
@@ -109,7 +109,7 @@ test('X11 a store that the files of another user keep from being written says wh
   for (const code of ['SQLITE_READONLY', 'SQLITE_CANTOPEN'])
     expect(storeErrorOf(Object.assign(new Error('no'), { code }), path)).toMatchObject({
       code: 'store_read_only',
-      message: `${path} cannot be written: user ${stranger} may not write ${path}-wal (user ${uid}, mode 600) and ${path}-shm (user ${uid}, mode 640); keep them, the log may hold commits, and make the database's owner theirs: chown ${uid}:${gid} ${path}-wal ${path}-shm`,
+      message: `${path} cannot be written: user ${stranger} may not write ${path}-wal (user ${uid}, mode 600) and ${path}-shm (user ${uid}, mode 640); keep these files, because the log may hold commits, and give them to the owner of the database: chown ${uid}:${gid} ${path}-wal ${path}-shm`,
     })
 })
 

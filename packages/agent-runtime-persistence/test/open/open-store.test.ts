@@ -7,11 +7,11 @@ import { scratchFolder } from '../helpers/scratch-folder.ts'
 
 describe('what a store is opened with', () => {
   test.each<readonly [unknown, string]>([
-    [null, 'openStore options: an object of config, durability'],
+    [null, 'openStore options: an object with config, durability'],
     [{ durability: 'ful' }, 'openStore option durability: full | normal; given "ful"'],
     [{ acceptLos: true }, 'openStore option acceptLos: no such option, did you mean acceptLoss?'],
     [{ checked: 0 }, 'openStore option checked: true or false'],
-    [{ environment: {} }, 'openStore option environment: an object of clock, timers'],
+    [{ environment: {} }, 'openStore option environment: an object with clock, timers'],
     [{ config: { leaseTtlM: 5 } }, 'leaseTtlM'],
     [{ config: null }, 'the configuration'],
   ])('%j is refused, and nothing is made', async (options, told) => {

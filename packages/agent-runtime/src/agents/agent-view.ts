@@ -18,7 +18,7 @@ export interface AgentView {
 
 /** What `runtime.status` gives, in the paper's words. Throws `invalid_argument` for what is no task. Source: `docs/semantics.md 12.0`. */
 export function toAgentView(status: TaskStatus): AgentView {
-  if (!isRecord(status)) throw invalid(`toAgentView: what runtime.status gives; given ${show(status)}`)
+  if (!isRecord(status)) throw invalid(`toAgentView: what runtime.status returns; given ${show(status)}`)
   const { taskId, type, steps, attempt } = status
   const startedAt = 'startedAt' in status ? status.startedAt : undefined
   return {

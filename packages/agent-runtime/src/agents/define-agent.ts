@@ -93,7 +93,7 @@ export function defineAgent<const Name extends string, Input extends Schema, Out
 /** What is wrong with the profile; the rest is for {@link defineTask} to say. */
 function problemsOf(given: unknown): ConfigProblem[] {
   if (!isRecord(given)) {
-    const allowed = 'an object of name, capabilities, domain, input, output, mode'
+    const allowed = 'an object with name, capabilities, domain, input, output, mode'
     return [{ path: 'agent', allowed, given }]
   }
   const path = isName(given['name']) ? `agent '${given['name']}': ` : 'agent: '
@@ -101,7 +101,13 @@ function problemsOf(given: unknown): ConfigProblem[] {
   const type =
     given['type'] === undefined
       ? []
-      : [{ path: `${path}type`, allowed: 'no such option: its name is its type', given: given['type'] }]
+      : [
+          {
+            path: `${path}type`,
+            allowed: "no such option: an agent's name is its type",
+            given: given['type'],
+          },
+        ]
   return [
     ...problemsIn(own, rules, { path, required: ['name', 'capabilities', 'domain', 'output'] }),
     ...type,
@@ -109,7 +115,7 @@ function problemsOf(given: unknown): ConfigProblem[] {
 }
 
 const names: Rule = [
-  'a list of different names of 1 to 255 characters',
+  'a list of different names, each of 1 to 255 characters',
   (value) => Array.isArray(value) && value.every(isName) && new Set(value).size === value.length,
 ]
 

@@ -2,35 +2,40 @@ import type { OversightMode, TaskState } from '@ku0/agent-runtime-core'
 import type { Receipt } from './receipts.ts'
 
 /**
- * What waits for a human, and the humans' verdicts; any process on the store may give one. Each throws what a closed runtime
- * throws, `store_*`, and `invalid_argument` for anything outside what it documents. Source: `docs/semantics.md 12.1-12.3`.
+ * Lists what waits for a human, and records the humans' verdicts. Any process on the store may give one.
+ * After the runtime was closed, each call throws `store_closed`. Each throws `store_*` when the store fails,
+ * and `invalid_argument` for an argument it does not accept. Source: `docs/semantics.md 12.1-12.3`.
  */
 export interface Approvals {
-  /** What a verdict can be given on, of all tasks or one; what patience is over for is left out. As long as there is a `cursor` there may be more: hand it to the next call. */
+  /**
+   * Lists the requests that can be answered now, of all tasks or of one; requests that timed out are left
+   * out. While the page has a `cursor` there may be more: pass it to the next call.
+   */
   list(
     filter?: ApprovalFilter,
   ): Promise<{ readonly approvals: readonly PendingApproval[]; readonly cursor?: number }>
   /**
-   * Gives the approval: the task goes on. Resolves once that is committed, with the task's state then. Throws
-   * `already_resolved` when it was answered before, its patience is over or its task is; `not_found` for an id that never was.
+   * Approves the request, and the task goes on. Resolves once the verdict is committed, with the task's state
+   * at that time. Throws `already_resolved` if the request was already answered or timed out, or its task has
+   * ended, and `not_found` for an unknown id.
    */
   approve(approvalId: string, verdict?: Verdict): Promise<VerdictReceipt>
-  /** Refuses it; `feedback` tells the work that follows what to do better. Throws as {@link approve}. */
+  /** Rejects the request; `feedback` tells the handler what to do better. Throws as {@link approve} does. */
   reject(approvalId: string, verdict?: Verdict): Promise<VerdictReceipt>
-  /** Everything that was ever asked of humans for this task, with how it ended, oldest first. Throws `not_found`. */
+  /** Every request that this task ever made, with how it ended, oldest first. Throws `not_found`. */
   trail(task: Receipt | string): Promise<readonly ApprovalEntry[]>
 }
 
 export interface ApprovalFilter {
   readonly task?: Receipt | string | undefined
-  /** With `task`: also what is asked by its children, and theirs. False by default. */
+  /** With `task`: include the requests of its children, and of their children. False by default. */
   readonly children?: boolean | undefined
-  /** Tasks whose requests one call gives, 1 to 1000; 100 by default. */
+  /** Number of tasks whose requests one call returns, 1 to 1000; 100 by default. */
   readonly limit?: number | undefined
   readonly cursor?: number | undefined
 }
 
-/** An approval that nobody has given or refused yet. */
+/** An approval that nobody has given or rejected yet. */
 export interface PendingApproval {
   readonly approvalId: string
   readonly taskId: string
@@ -41,25 +46,25 @@ export interface PendingApproval {
   /** What is to be approved, as the handler gave it. */
   readonly artifact: unknown
   readonly requestedAt: number
-  /** When patience for it ends. */
+  /** When the request times out, epoch ms. */
   readonly dueAt?: number
   /** How often the task was rejected since its last approval. */
   readonly rejections: number
 }
 
-/** What a reviewer says. */
+/** The verdict of a reviewer. */
 export interface Verdict {
-  /** Who says it, for the audit trail: 1 to 255 characters. */
+  /** Name of the reviewer, for the audit trail: 1 to 255 characters. */
   readonly by?: string | undefined
   readonly feedback?: string | undefined
-  /** Something for the handler, a corrected artifact say; encoded like an input. */
+  /** A value for the handler, such as a corrected artifact; encoded like an input. */
   readonly value?: unknown
 }
 
 export interface VerdictReceipt {
   readonly approvalId: string
   readonly taskId: string
-  /** Of the task, once the verdict is committed. */
+  /** The task's state once the verdict is committed. */
   readonly state: TaskState
 }
 
@@ -70,7 +75,7 @@ export interface ApprovalEntry {
   readonly mode: OversightMode
   readonly artifact: unknown
   readonly requestedAt: number
-  /** Of a spot check that drew: below 0.3 it asked. */
+  /** The draw of a spot check: below 0.3 the check asked. */
   readonly draw?: number
   /**
    * `pending`: nobody has answered. `passed`: a spot check let it through. `timed_out`: nobody answered in time. `revoked`: the

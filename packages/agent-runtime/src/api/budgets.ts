@@ -2,26 +2,34 @@ import type { BudgetLimits, BudgetRecord } from '@ku0/agent-runtime-core'
 import type { Receipt } from './receipts.ts'
 
 /**
- * What tasks, and all below them, may use up, and the answers to those that ask for more; any process on the store may answer. Each
- * throws what a closed runtime throws, `store_*`, `not_found`, and `invalid_argument` for anything outside what it documents.
- * Source: `docs/semantics.md 11.5`.
+ * What tasks, and all tasks below them, may use up, and the answers to budgets that ask for more. Any process
+ * on the store may answer. After the runtime was closed, each call throws `store_closed`. Each throws
+ * `store_*`, `not_found`, and `invalid_argument` for an argument it does not accept. Source:
+ * `docs/semantics.md 11.5`.
  */
 export interface Budgets {
-  /** The budget that a task draws on first: its own, or that of the nearest task above it; undefined when it has none. */
+  /**
+   * The budget that a task draws on first: its own, or that of the nearest task above it. Undefined if there
+   * is none.
+   */
   get(task: Receipt | string): Promise<BudgetRecord | undefined>
-  /** Budgets that passed a soft line and that nobody has answered. As long as there is a `cursor` there may be more. */
+  /**
+   * Budgets that passed a soft line and still wait for an answer. While the page has a `cursor` there may be
+   * more.
+   */
   list(
     filter?: BudgetFilter,
   ): Promise<{ readonly budgets: readonly BudgetRecord[]; readonly cursor?: number }>
   /**
-   * Lets the tree of a budget that asks go on: that of the task, or the nearest above it. `raise` is added to its limits and soft
-   * lines. Lines that are passed ask no more. Throws `already_resolved` when it was answered before, or the task is over and nothing
-   * of its tree is parked.
+   * Lets the tasks under a budget that asks go on. It answers the budget of the task, or the nearest one
+   * above it. `raise` is added to its limits and soft lines. Soft lines that were passed do not ask again.
+   * Throws `already_resolved` if the budget was already answered, or its task has ended and no task under it
+   * is parked.
    */
   continue(task: Receipt | string, options?: ContinueOptions): Promise<BudgetReceipt>
   /**
-   * Ends the tree of a budget that asks: the task that it was given to fails with `budget_exceeded` and what it has done so far, all
-   * below it is canceled. Throws as {@link continue}.
+   * Ends the tasks under a budget that asks: the task that owns the budget fails with `budget_exceeded` and
+   * its partial result, and every task below it is canceled. Throws as {@link continue} does.
    */
   stop(task: Receipt | string): Promise<BudgetReceipt>
 }
@@ -33,14 +41,14 @@ export interface BudgetFilter {
 }
 
 export interface ContinueOptions {
-  /** By how much each limit rises; only limits that there are. */
+  /** By how much each limit rises. Only limits that the budget has can be raised. */
   readonly raise?: BudgetLimits | undefined
 }
 
-/** What an answer has done. */
+/** The effect of an answer. */
 export interface BudgetReceipt {
-  /** The task that the budget was given to. */
+  /** The task that owns the budget. */
   readonly taskId: string
-  /** Tasks that were parked and go on. */
+  /** Number of tasks that were parked and go on. */
   readonly resumed: number
 }

@@ -9,7 +9,10 @@ import {
   toRuntimeError,
 } from '@ku0/agent-runtime-core'
 
-/** What `runtime.result` throws for a task that failed. Its `cause` is the error that the handler threw, as it was stored. */
+/**
+ * Thrown by `runtime.result` for a task that failed. Its `cause` is the error that the handler threw, as it
+ * was stored.
+ */
 export class TaskFailed extends RuntimeError {
   static {
     this.prototype.name = 'TaskFailed'
@@ -30,8 +33,9 @@ export class TaskFailed extends RuntimeError {
 }
 
 /**
- * What `runtime.result` throws for a task that is parked because its handler took a different path than its recorded history. It has not ended: once it was resumed,
- * its result can be asked for again. Source: `docs/semantics.md 6.4`.
+ * Thrown by `runtime.result` for a task that is parked because its handler took a different path than its
+ * recorded history. The task has not ended: once it was resumed, its result can be asked for again. Source:
+ * `docs/semantics.md 6.4`.
  */
 export class TaskDiverged extends RuntimeError {
   static {
@@ -39,7 +43,7 @@ export class TaskDiverged extends RuntimeError {
   }
 
   readonly taskId: string
-  /** Where they part. */
+  /** The first place where code and history differ. */
   readonly divergence: Divergence
 
   constructor(taskId: string, divergence: Divergence) {
@@ -57,7 +61,7 @@ export class TaskDiverged extends RuntimeError {
   }
 }
 
-/** What `runtime.result` throws for a submission that was refused. */
+/** Thrown by `runtime.result` for a submission that was refused. */
 export class TaskRejected extends RuntimeError {
   static {
     this.prototype.name = 'TaskRejected'
@@ -65,7 +69,7 @@ export class TaskRejected extends RuntimeError {
 
   readonly taskId: string
   readonly reason: RejectionReason
-  /** As things are set there will never be room for it: submitting it again does not help. */
+  /** With the present settings the task can never be accepted: do not submit it again. */
   readonly forGood: boolean
 
   constructor(taskId: string, reason: RejectionReason, message: string, forGood = false) {
@@ -78,7 +82,10 @@ export class TaskRejected extends RuntimeError {
   }
 }
 
-/** A human refused what `ctx.requestApproval` asked for, with `onReject: 'throw'`. Trying the same again does not help. */
+/**
+ * Thrown if a reviewer rejects what `ctx.requestApproval` asked for, with `onReject: 'throw'`. Trying the
+ * same again does not help.
+ */
 export class ApprovalRejected extends RuntimeError {
   static {
     this.prototype.name = 'ApprovalRejected'
@@ -99,7 +106,10 @@ export class ApprovalRejected extends RuntimeError {
   }
 }
 
-/** A step was started and its end was not recorded, so its effect may have happened or not. Source: `docs/semantics.md 7.6`. */
+/**
+ * A step was started and its end was not recorded, so its effect may or may not have happened. Source:
+ * `docs/semantics.md 7.6`.
+ */
 export class StepInDoubt extends RuntimeError {
   static {
     this.prototype.name = 'StepInDoubt'
@@ -118,7 +128,7 @@ export class StepInDoubt extends RuntimeError {
   }
 }
 
-/** A limit of time ran out: a task's, a step's, a command's or a caller's own. */
+/** A time limit was exceeded: a task's, a step's, a command's or a caller's own. */
 export class TimeoutError extends RuntimeError {
   static {
     this.prototype.name = 'TimeoutError'
@@ -127,7 +137,7 @@ export class TimeoutError extends RuntimeError {
   readonly timeoutMs: number
 
   constructor(what: string, timeoutMs: number) {
-    super('timeout', `${what} took longer than its ${timeoutMs} ms`, { details: { timeoutMs } })
+    super('timeout', `${what} took longer than its time limit of ${timeoutMs} ms`, { details: { timeoutMs } })
     this.timeoutMs = timeoutMs
   }
 }

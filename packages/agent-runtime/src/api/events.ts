@@ -1,33 +1,36 @@
 import type { EvaluationRecord, EventData, EventType } from '@ku0/agent-runtime-core'
 
-/** An event as the runtime hands it on, its data parsed and its values decoded. */
+/** An event as the runtime publishes it, with parsed data and decoded values. */
 export type RuntimeEvent = { [T in EventType]: EventOf<T> }[EventType]
 
-/** The event of one name. A name that is published from another's row (`lease.*`) has that row's data. */
+/**
+ * The event of one name. An event that is derived from the row of another one (`lease.*`) has that row's
+ * data.
+ */
 export interface EventOf<T extends EventType> {
   readonly type: T
   /** Empty for an evaluation that names no task. */
   readonly taskId: string
-  /** Rises by one within the task; names published from one row share it; 0 for what is no row. */
+  /** Rises by one within the task. Events derived from one row share it; 0 for an event without a row. */
   readonly seq: number
   /** Epoch ms. */
   readonly at: number
   readonly data: T extends keyof PublishedData ? PublishedData[T] : Readonly<Record<string, unknown>>
-  /** The integrity chain up to this event, 64 hex digits; absent from what is no row. */
+  /** The integrity chain up to this event, 64 hex digits. Absent from an event without a row. */
   readonly hash?: string
   /** True when another process committed it. */
   readonly elsewhere?: boolean
 }
 
-/** The data of each name. */
+/** The data of each event name. */
 interface PublishedData extends EventData {
   'lease.acquired': EventData['task.started']
   'lease.expired': EventData['task.requeued'] | EventData['task.failed']
   'task.parked': EventData['task.waiting']
   'lease.lost': { leaseId: string; workerId: string }
   'step.replayed': { key: string; position: number }
-  /** Told in the process that recorded it, as is the next. */
+  /** Published in the process that recorded it, like the next one. */
   'evaluation.recorded': EvaluationRecord
-  /** Its `distance` from the average before it is above the threshold. */
+  /** Published if its `distance` from the average before it is above the threshold. */
   'evaluation.drifted': EvaluationRecord & { threshold: number }
 }

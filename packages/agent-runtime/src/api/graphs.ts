@@ -1,29 +1,35 @@
 import type { SpawnOptions } from './task-context.ts'
 import type { TaskType } from './task-type.ts'
 
-/** What a node's child is submitted with, besides its input. */
+/** Options of a node's child, besides its input. */
 export type NodeOptions = Omit<SpawnOptions, 'taskId' | 'onParentEnd' | 'whenFull'>
 
-/** One node of a graph that is submitted: a task, where its input comes from, and what has to be done before. */
+/**
+ * One node of a submitted graph: a task, where its input comes from, and the nodes that must complete before
+ * it.
+ */
 export interface GraphNode {
   /** A definition, or the name of a type. */
   readonly task: TaskType | string
-  /** Its input as a value. At most one of this and `inputFrom`; neither: undefined. */
+  /** Its input as a value. Give at most one of this and `inputFrom`; with neither, the input is undefined. */
   readonly input?: unknown
-  /** The node whose output is the input; or for each field of the input, the node whose output it is. */
+  /** The node whose output is the input; or, for each field of the input, the node whose output it is. */
   readonly inputFrom?: string | Readonly<Record<string, string>> | undefined
-  /** Further nodes that have to be done before it starts. */
+  /** Further nodes that must complete before it starts. */
   readonly after?: readonly string[] | undefined
   readonly options?: NodeOptions | undefined
 }
 
 /** How the nodes of a graph are run. */
 export interface GraphSettings {
-  /** Nodes that may be submitted and not ended at a time; 100 by default. How many of them run, the workers decide. */
+  /**
+   * How many nodes may be submitted and not yet ended at the same time; 100 by default. The workers decide
+   * how many of them run.
+   */
   readonly concurrency?: number | undefined
   /**
-   * `stop` (default): the first node that fails ends the graph, and the others are canceled. `finish`: what does not depend on it
-   * goes on, and then the graph fails with all failures.
+   * `stop` (default): the first node that fails ends the graph, and the others are canceled. `finish`: nodes
+   * that do not depend on the failed one go on, and then the graph fails with all failures.
    */
   readonly onFailure?: 'stop' | 'finish' | undefined
 }
@@ -45,7 +51,7 @@ export type NodesWithin<Nodes extends GraphNodes> = {
   }
 }
 
-/** What a graph gives: the output of each node. */
+/** The result of a graph: the output of each node. */
 export type GraphOutput<Nodes extends GraphNodes> = {
   readonly [K in keyof Nodes]: Nodes[K]['task'] extends TaskType<string, infer _, infer Output>
     ? Output

@@ -1,25 +1,28 @@
 import type { ResourceBudget, ResourceLimits, WorkloadProfile, WorkTelemetry } from '@ku0/agent-runtime-core'
 import type { Heartbeat, ProfileSetting, UsageProbe } from './profiles.ts'
 
-/** How work is started that its caller runs. */
+/** Options of work that its caller runs. */
 export interface StartTaskOptions {
-  /** That of the route by default (`setRouteProfile`), else `STANDARD`. */
+  /** The route's profile by default (`setRouteProfile`), else `STANDARD`. */
   readonly profile?: ProfileSetting | undefined
   readonly limits?: ResourceLimits | undefined
-  /** How long it may take, in ms; the profile's `maxDurationMs` where that is less. */
+  /** The time limit in ms; the profile's `maxDurationMs` if that is less. */
   readonly timeout?: number | undefined
-  /** Aborted when the work has to stop: `HEAVY` and `EXTREME` work is refused without one. */
+  /** Aborted when the work has to stop. `HEAVY` and `EXTREME` work is refused without it. */
   readonly abortController?: AbortController | undefined
-  /** Measures what it uses, besides what heartbeats say. */
+  /** Measures what the work uses, in addition to the heartbeats. */
   readonly measure?: UsageProbe | undefined
-  /** `normal` by default: of a swarm the lowest lane is shed first. */
+  /** `normal` by default. A swarm that is overloaded cancels agents of the lowest lane first. */
   readonly lane?: 'interactive' | 'normal' | 'batch' | undefined
   /** An id of the caller's own for its task. */
   readonly taskId?: string | undefined
   readonly labels?: Readonly<Record<string, string>> | undefined
 }
 
-/** What {@link TaskLease.heartbeat} takes: `memoryUsed` is what it holds now, `computeUs` the CPU time so far. */
+/**
+ * The argument of {@link TaskLease.heartbeat}: `memoryUsed` is the memory in use now, `computeUs` the CPU
+ * time so far.
+ */
 export interface LeaseHeartbeat extends Pick<
   Heartbeat,
   'progress' | 'computeUs' | 'errorRate' | 'saturation'
@@ -27,13 +30,14 @@ export interface LeaseHeartbeat extends Pick<
   readonly memoryUsed?: number | undefined
 }
 
-/** How the work ended: with an output, or with what it threw. */
+/** How the work ended: with an output, or with the error that it threw. */
 export type LeaseOutcome = { readonly output: unknown } | { readonly error: unknown }
 
 /**
- * Work that its caller runs, under a lease of its own: a task like any other to everybody else, seen in `list`, `status`, `events` and
- * `stats`, and canceled from any process. The runtime renews the lease as long as the process lives; when that dies, the task fails
- * as `lease_lost`. `await using` releases it. Source: rfc-0010-workload-profiles, The Lease Pattern; `docs/semantics.md 10.1, 10.4`.
+ * Work that its caller runs under its own lease. It is a task like any other: it appears in `list`, `status`,
+ * `events` and `stats`, and any process can cancel it. The runtime renews the lease as long as the process
+ * lives; if the process dies, the task fails with `lease_lost`. `await using` releases the lease. Source:
+ * rfc-0010-workload-profiles, The Lease Pattern; `docs/semantics.md 10.1, 10.4`.
  */
 export interface TaskLease extends AsyncDisposable {
   readonly id: string
@@ -42,29 +46,35 @@ export interface TaskLease extends AsyncDisposable {
   readonly profile: WorkloadProfile
   /** Epoch ms. */
   readonly startedAt: number
-  /** Its deadline, epoch ms: heartbeats do not move it. */
+  /** Its deadline, epoch ms. Heartbeats do not move it. */
   readonly expiresAt: number
-  /** Aborts when the work has to stop: that of the `abortController`, or one of its own. */
+  /** Aborts when the work has to stop: the signal of the `abortController`, or of one that the lease made. */
   readonly signal: AbortSignal
-  /** What it has left: `Infinity` where nothing limits it; `remainingMs` is 0 once it is over or was released. */
+  /**
+   * What the lease has left: `Infinity` for an amount without a limit. `remainingMs` is 0 once it has ended
+   * or was released.
+   */
   budget(): ResourceBudget
-  /** What was reported of it. */
+  /** What was reported about the work. */
   telemetry(): WorkTelemetry
   /**
-   * Reports how it is getting on. The promise resolves when it is stored. It rejects with `lease_released` after {@link release}, with
-   * `invalid_argument` for what is no report, and with the signal's reason when the lease is over; it need not be awaited.
+   * Reports progress and usage. The promise resolves when the report is stored. It rejects with
+   * `lease_released` after {@link release}, with `invalid_argument` for an invalid report, and with the
+   * signal's reason when the lease has ended. It need not be awaited.
    */
   heartbeat(report?: LeaseHeartbeat): Promise<void>
   /**
-   * Gives the lease back: the task is completed, or failed with `error`. Releasing twice is releasing once. A lease that is over
-   * already (canceled, expired, lost) stays so; that its work has stopped is noted then.
+   * Ends the lease: the task is completed, or failed with `error`. Calling it again has no effect. A lease
+   * that has already ended (canceled, expired, lost) stays so; the call then only records that its work has
+   * stopped.
    */
   release(outcome?: LeaseOutcome): Promise<void>
 }
 
 /**
- * Hears of the leases of this process that have a profile: those of tasks, and those that callers hold. What it throws is logged and
- * changes nothing. Source: rfc-0010-workload-profiles, Lease Events; `docs/semantics.md 10.7`.
+ * Called for the leases of this process that have a profile: those of tasks, and those that callers hold.
+ * What it throws is logged and has no other effect. Source: rfc-0010-workload-profiles, Lease Events;
+ * `docs/semantics.md 10.7`.
  */
 export interface LeaseObserver {
   onLeaseAcquired?(event: {
@@ -76,7 +86,7 @@ export interface LeaseObserver {
   onHeartbeat?(event: {
     readonly routeId: string
     readonly leaseId: string
-    /** 0 to 1, where it was reported as such. */
+    /** 0 to 1, if it was reported as a number. */
     readonly progress: number | undefined
     readonly memoryUsed: number | undefined
   }): void
@@ -87,7 +97,7 @@ export interface LeaseObserver {
     readonly duration: number
     readonly outcome: LeaseEnding
   }): void
-  /** `timeout`: its time is over; `budget_exceeded`: a hard limit was broken. */
+  /** `timeout`: the time limit was exceeded. `budget_exceeded`: a hard limit was exceeded. */
   onLeaseExpired?(event: {
     readonly routeId: string
     readonly leaseId: string
@@ -95,5 +105,7 @@ export interface LeaseObserver {
   }): void
 }
 
-/** How a lease ended that did not expire; `ended`: the task goes on later, or was taken away. */
+/**
+ * How a lease ended that did not expire. `ended`: the task goes on later, or another process took it over.
+ */
 export type LeaseEnding = 'completed' | 'failed' | 'canceled' | 'ended'

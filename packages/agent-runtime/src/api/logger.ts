@@ -1,10 +1,10 @@
-/** Where the runtime writes its log: any pino logger, or what has its methods. */
+/** Where the runtime writes its log: any pino logger, or an object with the same methods. */
 export interface RuntimeLogger {
   debug(fields: object, message: string): void
   info(fields: object, message: string): void
   warn(fields: object, message: string): void
   error(fields: object, message: string): void
-  /** A pino logger has it. Stacks of errors are logged only where `debug` is enabled. */
+  /** Pino loggers have it. Stacks of errors are logged only if `debug` is enabled. */
   isLevelEnabled?(level: 'debug'): boolean
 }
 

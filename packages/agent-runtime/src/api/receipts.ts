@@ -1,10 +1,13 @@
 import type { RejectionReason } from '@ku0/agent-runtime-core'
 
-/** The id of a task. For the compiler it knows what the task's result is, when it came from a submission of a definition. */
+/**
+ * The id of a task. If it came from a submission of a definition, its type carries the type of the task's
+ * result.
+ */
 export type TaskId<Output = unknown> = string & { readonly [outputOf]?: Output }
 declare const outputOf: unique symbol
 
-/** What a submission got. Both are records of the store that can be asked for by `taskId`. */
+/** The answer to a submission. Both kinds are records of the store that can be looked up by `taskId`. */
 export type Receipt<Output = unknown> = Accepted<Output> | Rejected<Output>
 
 export interface Accepted<Output = unknown> {
@@ -12,7 +15,7 @@ export interface Accepted<Output = unknown> {
   readonly taskId: TaskId<Output>
   /** The order of submission in this store. */
   readonly sequence: number
-  /** True when an earlier submission with the same idempotency key answered. */
+  /** True if an earlier submission with the same idempotency key was answered with this task. */
   readonly deduplicated: boolean
 }
 
@@ -23,6 +26,6 @@ export interface Rejected<Output = unknown> {
   readonly reason: RejectionReason
   /** What was wrong and what to do, for people. */
   readonly message: string
-  /** As things are set there will never be room for it: submitting it again does not help. */
+  /** With the present settings the task can never be accepted: do not submit it again. */
   readonly forGood?: true
 }

@@ -19,15 +19,21 @@ export interface ReplayReport {
   readonly taskId: string
   readonly type: string
   readonly verdict: ReplayVerdict
-  /** The first place at which code and history differ; undefined with every verdict but `diverged`. */
+  /** The first place where code and history differ; undefined with every verdict but `diverged`. */
   readonly diverged: Divergence | undefined
-  /** Calls that the history has answered: by a step's memo, a wait's, and by throwing what a step had failed with for good. */
+  /**
+   * Calls that the history answered: with a step's memo, with a wait's end, or by throwing the error that a
+   * step finally failed with.
+   */
   readonly answered: { readonly steps: number; readonly waits: number; readonly failures: number }
-  /** Calls that the history holds and that the replay has not come to, those that were made up for included. */
+  /** Calls that the history holds and that the replay did not reach, including calls that it simulated. */
   readonly unused: number
-  /** How far it came: the handler returned or threw, or called what the history has no answer for; absent where it was not begun. */
+  /**
+   * How far the replay came: the handler returned or threw, or made a call that the history has no answer
+   * for. Absent if the handler was not started.
+   */
   readonly end?: HistoryEnd | { readonly call: 'return' | 'throw' }
-  /** What the handler threw, what its input or output lacks, or what is wrong with the history. */
+  /** What the handler threw, what is wrong with its input or output, or what is wrong with the history. */
   readonly error?: ErrorRecord
 }
 
@@ -42,16 +48,16 @@ export type ReplayVerdict =
 
 /** How a task is replayed. */
 export interface ReplayOptions {
-  /** Nothing may execute. To run a task again from one of its steps on is `runtime.fork`. */
+  /** Nothing is executed. To run a task again from one of its steps, use `runtime.fork`. */
   readonly mode: 'verify'
-  /** How long the handler may wait for something of its own, in ms of real time; 5 000 by default. */
+  /** How long the handler may wait for work of its own, in ms of real time; 5 000 by default. */
   readonly timeoutMs?: number | undefined
 }
 
 /** A call at which the history of a replay ends. */
 export interface HistoryEnd {
   readonly call: 'step' | WaitKind | 'race' | 'all' | 'patched' | 'command'
-  /** Of a command its name, of a patch its id. */
+  /** For a command its name, for a patch its id. */
   readonly key: string
   /** The place of the call in its pass; a command has none. */
   readonly position?: number

@@ -7,32 +7,32 @@ import type {
 } from '@ku0/agent-runtime-core'
 import type { ProfileSetting } from './profiles.ts'
 
-/** What `runtime.route` says of un-leased work. */
+/** The answer of `runtime.route` about un-leased work. */
 export interface RouteVerdict {
   readonly routeId: string
   readonly profile: WorkloadProfile
-  /** False while the route's circuit is open. Resistance never refuses by itself. */
+  /** False while the route's circuit is open. Resistance alone never refuses work. */
   readonly admitted: boolean
-  /** It is the one that finds out whether the route is well again: tell how it went. */
+  /** True if this work is the probe of a half-open circuit: report how it went. */
   readonly probe: boolean
   readonly circuit: RouteRecord['circuit']
   readonly healthy: boolean
-  /** How far it was from what its profile expects, and one number from 0 to 1 of that. */
+  /** How far the work was from what its profile expects, as a vector and as one number from 0 to 1. */
   readonly vector: PressureVector
   readonly pressure: number
   readonly resistance: number
-  /** What this work left, and what there is in all. */
+  /** The scar that this work left, and the sum of all scars. */
   readonly scar: number
   readonly totalScar: number
   /** Ms until the circuit lets a probe through; 0 when it is not open. */
   readonly retryAfterMs: number
 }
 
-/** How a route stands: what the store knows, and what this process has set and heard. */
+/** The state of a route: what the store knows, and what this process set and heard. */
 export interface RouteStatus extends RouteRecord {
-  /** What `setRouteProfile` set here. */
+  /** The profile that `setRouteProfile` set in this process. */
   readonly profile?: WorkloadProfile
-  /** What `runtime.route` heard last here. */
+  /** The last telemetry that `runtime.route` got in this process. */
   readonly telemetry?: WorkTelemetry
 }
 

@@ -9,33 +9,37 @@ import type { Swarm, SwarmOptions } from './swarms.ts'
 import type { RuntimeStats, Worker } from './worker.ts'
 
 /**
- * A runtime: a client and the workers of this process on one store handle. Every process on a store may have one; none is
- * special. `await using` stops it at the end of the block. A call about a task takes its receipt or its id. A call that is given
- * something outside what it documents throws `invalid_argument`, saying what is allowed. Source: `docs/ARCHITECTURE.md`.
+ * A runtime: a client and the workers of this process on one store handle. Every process on a store may have
+ * one, and all are equal. `await using` stops it at the end of the block. A call about a task takes its
+ * receipt or its id. A call throws `invalid_argument` for an argument it does not accept, and names what it
+ * accepts. Source: `docs/ARCHITECTURE.md`.
  */
 export interface Runtime extends Client, Worker {
-  /** How many tasks are in which state, what the store holds, and what runs in this process. */
+  /** How many tasks are in each state, what the store holds, and what runs in this process. */
   stats(): Promise<RuntimeStats>
 
   /**
-   * Goes through a task with the code of this process and answers its calls from its history alone: no function of a step, no command
-   * and no write happens, whatever the task's state, also while another process runs it. What is the handler's own, outside of
-   * `ctx`, does happen. What is found is an answer, not an error: see {@link ReplayReport}. The replay ends where the history does, at a
-   * call that it has no answer for, or at the end of the handler. Throws `not_found`, and `invalid_argument` for a rejected task.
-   * Source: `docs/semantics.md 6.3, 6.4`.
+   * Runs a task's handler with the code of this process and answers its calls only from the recorded history.
+   * No function of a step runs, no command runs and nothing is written, whatever the task's state, even while
+   * another process runs the task. Code of the handler outside of `ctx` does run. The finding is returned,
+   * not thrown: see {@link ReplayReport}. The replay ends where the history ends, at a call that the history
+   * has no answer for, or when the handler ends. Throws `not_found`, and `invalid_argument` for a rejected
+   * task. Source: `docs/semantics.md 6.3, 6.4`.
    */
   replay(task: Receipt | string, options: ReplayOptions): Promise<ReplayReport>
 
   /**
-   * Sets, for this process, the profile that work of a route has where it names none: un-leased work, and leases of
-   * {@link startTask}. A task type names its own. Throws `invalid_argument`. Source: `docs/profiles.md`, `docs/semantics.md 10.1`.
+   * Sets, for this process, the default profile of a route's work: of un-leased work and of leases of {@link
+   * startTask}. A task type names its own profile. Throws `invalid_argument`. Source: `docs/profiles.md`,
+   * `docs/semantics.md 10.1`.
    */
   setRouteProfile(route: string, profile: ProfileSetting): void
 
   /**
-   * Un-leased work: without `telemetry` it asks whether it may go, with it it tells how it went, and leaves a scar where it was slower
-   * than its profile (`LIGHT` by default) expects. A refusal by an open circuit is an answer; resistance refuses nothing. Throws
-   * `invalid_argument`, `store_*`. Source: `docs/semantics.md 10.1, 10.3`, C11.
+   * For un-leased work. Without `telemetry` it asks whether the work may run. With `telemetry` it reports how
+   * the work went, and leaves a scar if it was slower than its profile (`LIGHT` by default) expects. A
+   * refusal by an open circuit is returned; resistance refuses nothing. Throws `invalid_argument`, `store_*`.
+   * Source: `docs/semantics.md 10.1, 10.3`, C11.
    */
   route(route: string, telemetry?: WorkTelemetry, options?: RouteOptions): Promise<RouteVerdict>
 
@@ -47,12 +51,16 @@ export interface Runtime extends Client, Worker {
   startTask(route: string, options?: StartTaskOptions): Promise<TaskLease>
 
   /**
-   * Makes a swarm of agents that share a budget, or joins the one that has this name and these settings; `already_exists` for others.
-   * Throws `invalid_argument`, `shutdown`, `store_*`. Source: `docs/profiles.md`, `docs/semantics.md 10.6`.
+   * Creates a swarm of agents that share a budget, or joins the swarm with this name and these settings.
+   * Throws `already_exists` if the swarm has other settings, `invalid_argument`, `shutdown`, `store_*`.
+   * Source: `docs/profiles.md`, `docs/semantics.md 10.6`.
    */
   createSwarm(route: string, options?: SwarmOptions): Promise<Swarm>
 
-  /** How routes stand: pressure, resistance, scar, circuit. Those of which anything is known. Source: `docs/semantics.md 10.3`. */
+  /**
+   * The pressure, resistance, scar and circuit of every route that the store or this process knows. Source:
+   * `docs/semantics.md 10.3`.
+   */
   routes(): Promise<readonly RouteStatus[]>
 
   /** Stops the runtime as {@link stop} does, without its report. */

@@ -1,6 +1,6 @@
 /**
- * What a task type takes and gives, as a schema of any library that speaks Standard Schema (zod, valibot, arktype, …).
- * Source: https://standardschema.dev, version 1; the interface is meant to be copied.
+ * A schema of a task's input or output, from any library that implements Standard Schema (zod, valibot,
+ * arktype, …). Source: https://standardschema.dev, version 1; the interface is meant to be copied.
  */
 export interface Schema<Input = unknown, Output = Input> {
   readonly '~standard': {
@@ -11,17 +11,17 @@ export interface Schema<Input = unknown, Output = Input> {
   }
 }
 
-/** What goes into a schema: the type of `runtime.submit`'s input. */
+/** What a schema accepts: the type of `runtime.submit`'s input. */
 export type InputOf<S extends Schema> = NonNullable<S['~standard']['types']>['input']
-/** What comes out of it: the type of the handler's input. */
+/** What a schema returns: the type of the handler's input. */
 export type OutputOf<S extends Schema> = NonNullable<S['~standard']['types']>['output']
 
-/** A schema's answer: the parsed value, or what is wrong with it. */
+/** A schema's result: the parsed value, or the issues with it. */
 export type Checked<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | { readonly issues: readonly Issue[] }
 
-/** One thing that is wrong with a value, and where. */
+/** One problem with a value, and where. */
 export interface Issue {
   readonly message: string
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined

@@ -1,6 +1,9 @@
 import type { ErrorRecord, TaskRecord } from '@ku0/agent-runtime-core'
 
-/** A task as it stands, by state, its values decoded: a failed one has an error, a queued one has none. */
+/**
+ * The current status of a task, by state, with decoded values: a failed task has an error, a queued one has
+ * none.
+ */
 export type TaskStatus = {
   [S in TaskRecord['state']]: Decoded<Extract<TaskRecord, { state: S }>>
 }[TaskRecord['state']]

@@ -1,31 +1,40 @@
 import type { BudgetOptions, Lane } from '@ku0/agent-runtime-core'
 import type { TaskType } from './task-type.ts'
 
-/** What a submission may say besides its input. What it leaves out, the task type says. */
+/** Options of a submission besides its input. The task type supplies what is left out. */
 export interface SubmitOptions {
   readonly lane?: Lane | undefined
-  /** An id of the caller's own, 1 to 255 characters; a second submission of it is refused with `already_exists`. */
+  /**
+   * Your own id for the task, 1 to 255 characters. A second submission with the same id is refused with
+   * `already_exists`.
+   */
   readonly taskId?: string | undefined
-  /** The same key with the same type and input gets the first receipt again. Source: `docs/semantics.md 2.7`. */
+  /**
+   * A second submission with the same key, type and input returns the first receipt. Source:
+   * `docs/semantics.md 2.7`.
+   */
   readonly idempotencyKey?: string | undefined
-  /** On whose behalf. */
+  /** The client on whose behalf the task runs. */
   readonly client?: string | undefined
   readonly model?: string | undefined
   readonly tools?: readonly string[] | undefined
   readonly labels?: Readonly<Record<string, string>> | undefined
-  /** Not to be started before this time: a Date, or epoch ms. */
+  /** The task starts at this time or later: a Date, or epoch ms. */
   readonly dueAt?: Date | number | undefined
-  /** Not to be started before so many ms have passed since the submission was committed, by the wall clock. Source: `docs/semantics.md 4.7`. */
+  /**
+   * The task starts this many ms after the submission was committed, or later, by the wall clock. Source:
+   * `docs/semantics.md 4.7`.
+   */
   readonly delayMs?: number | undefined
-  /** The running time allowed to one attempt. */
+  /** The time limit of one attempt. */
   readonly timeoutMs?: number | undefined
-  /** An estimate, counted by `tokensPerWindow`. */
+  /** Estimated tokens, counted by `tokensPerWindow`. */
   readonly tokens?: number | undefined
-  /** An estimate of what fair shares reckon with: 1 without one, 0 to 1e9, to the millionth. */
+  /** Estimated cost for fair shares: 0 to 1e9, to the millionth; 1 by default. */
   readonly cost?: number | undefined
   /**
-   * What the task, and all below it, may use up together. One that is given to a child is not larger than what is left above it. Source:
-   * `docs/semantics.md 11.5`.
+   * What the task, and all tasks below it, may use up together. A child's budget cannot be larger than what
+   * is left above it. Source: `docs/semantics.md 11.5`.
    */
   readonly budget?: BudgetOptions | undefined
 }

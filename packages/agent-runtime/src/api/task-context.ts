@@ -14,121 +14,146 @@ import type { RateLimitRule } from './rate-limit-rule.ts'
 import type { RetrySetting } from './retry-setting.ts'
 
 /**
- * What a handler gets to work with. Its methods write on behalf of the task's lease: once the lease is gone (canceled, lost,
- * timed out, given back) each of them throws the reason, and nothing more is stored; in a pass that has yielded, or ended at its waits,
- * none of them settles. Source: `docs/semantics.md 4.4, 5, 7`.
+ * What a handler works with. Its methods write on behalf of the task's lease. Once the lease is gone
+ * (canceled, lost, timed out, given back), each of them throws the reason, and nothing more is stored. In a
+ * pass that has yielded, or ended at its waits, their promises never settle. Source: `docs/semantics.md 4.4,
+ * 5, 7`.
  */
 export interface TaskContext {
   readonly taskId: string
   readonly type: string
-  /** The n-th try, from 1. It rises when a lease expires and when an error is retried, on nothing else. */
+  /** The n-th try, from 1. It rises when a lease expires or an error is retried, and at no other time. */
   readonly attempt: number
-  /** Rises by one with every claim of the task: tools refuse a token lower than one they have seen. */
+  /**
+   * Rises by one with every claim of the task. Outside systems can refuse a token that is lower than one they
+   * have seen.
+   */
   readonly fencingToken: number
   readonly lane: Lane
   readonly model: string | undefined
   readonly tools: readonly string[]
   readonly labels: Readonly<Record<string, string>>
-  /** The schedule that submitted it, and the time, epoch ms, that it is the run for; what was triggered by hand is for none. */
+  /**
+   * The schedule that submitted the task, and the time that the run is for, epoch ms; a run that was
+   * triggered by hand has no time.
+   */
   readonly schedule: string | undefined
   readonly scheduledFor: number | undefined
   /** The data of the last `ctx.checkpoint` of an earlier pass; undefined when there is none. */
   readonly restored: unknown
-  /** Aborts when the handler has to stop; its `reason` says why. Hand it to whatever takes a signal. */
+  /**
+   * Aborts when the handler has to stop; its `reason` says why. Pass it to everything that takes a signal.
+   */
   readonly signal: AbortSignal
   /** Writes to the runtime's log, with the task's id and attempt. */
   readonly log: TaskLog
 
   /**
-   * Runs `fn` once in the life of the task and stores what it returns before the promise resolves; in a later pass the stored
-   * copy answers and `fn` does not run. The key names the step: 1 to 255 characters, used once per pass. Errors are not
-   * stored. What is returned is always the decoded stored copy.
+   * Runs `fn` once in the life of the task, and stores its result before the promise resolves. When the
+   * handler runs again, `ctx.step` returns the stored result and does not call `fn`. The key names the step:
+   * 1 to 255 characters, used once per pass. Errors are not stored. The returned value is always the decoded
+   * stored copy.
    *
-   * A crash between the end of `fn` and its commit makes it run again, with the same `step.idempotencyKey`.
+   * After a crash between the end of `fn` and its commit, `fn` runs again with the same
+   * `step.idempotencyKey`.
    *
-   * With `retry` a function that throws is tried again; the last error is thrown. The waits between tries are the task's, as in
-   * {@link sleep}: a long one holds no slot, and what was tried is remembered through crashes.
+   * With `retry` a function that throws is tried again, and the last error is thrown. The task waits between
+   * the tries as in {@link sleep}: a long wait holds no slot, and the tries are remembered through crashes.
    *
-   * Steps do not contain one another, nor waits: what needs a key throws `inside_step` when it is called from inside `fn`.
+   * Steps cannot contain other steps or waits: a call that needs a key throws `inside_step` if it is made
+   * inside `fn`.
    *
-   * Await every call before the handler returns. One that has failed by then, and that nobody has looked at with `await`,
-   * `then`, `catch` or `Promise.all`, fails the attempt with its error; a step that still runs and that nobody has looked at fails
-   * it with `step_outside_handler`. One that was looked at, by `Promise.race` for instance, is dropped, and a warning logged.
-   * The promise itself never counts as unhandled, but what is made of it does: `ctx.step(...).then(f)` is yours to handle.
-   * The same goes for `sleep`, `waitForSignal`, `spawn`, `call`, `race`, `all` and `exec`, and for what a branch calls until that returns; only a
-   * wait may be left open, and a command that still runs is stopped.
+   * Await every call before the handler returns. If a call has failed by then and nobody has looked at its
+   * promise with `await`, `then`, `catch` or `Promise.all`, the attempt fails with that error. If a step
+   * still runs and nobody has looked at its promise, the attempt fails with `step_outside_handler`. A call
+   * that somebody looked at, for example with `Promise.race`, is dropped, and a warning is logged. The
+   * promise itself never counts as unhandled, but promises made from it do: you have to handle
+   * `ctx.step(...).then(f)`. The same holds for `sleep`, `waitForSignal`, `spawn`, `call`, `race`, `all` and
+   * `exec`, and for calls of a branch until the branch returns. Only a wait may be left open, and a command
+   * that still runs is stopped.
    *
-   * Throws {@link DuplicateStepKey}, {@link StepNotSerializable}, {@link PayloadTooLarge}, whatever `fn` throws, and the
-   * signal's reason. Once the task is to yield or to wait nothing is thrown: the promise never settles.
-   * Source: `docs/semantics.md 7.1-7.5, 7.7`.
+   * Throws {@link DuplicateStepKey}, {@link StepNotSerializable}, {@link PayloadTooLarge}, whatever `fn`
+   * throws, and the signal's reason. Once the task has to yield or to wait, nothing is thrown: the promise
+   * never settles. Source: `docs/semantics.md 7.1-7.5, 7.7`.
    */
   step<T>(key: string, fn: (step: StepHandle) => T | PromiseLike<T>): Promise<T>
   step<T>(key: string, options: StepOptions, fn: (step: StepHandle) => T | PromiseLike<T>): Promise<T>
 
   /**
-   * Waits `ms` from the call on, 0 to 1e15: across crashes, restarts and times in which nothing runs; what became due meanwhile
-   * fires once. The key names the wait and is one of the step keys of the pass. When nothing but waits is left to do the pass
-   * ends: the handler's signal aborts, what it awaits never settles, its slot is free, and a later pass goes on behind the wait.
-   * Steps that run are waited for first, and so are `emit`, `checkpoint` and `heartbeat`; other work is not, it does not keep a
-   * pass alive.
+   * Waits `ms` from the call on, 0 to 1e15, across crashes, restarts and times when no process runs. A timer
+   * that became due meanwhile fires once. The key names the wait and is one of the step keys of the pass.
+   * When only waits are left, the pass ends: the handler's signal aborts, the promises that it awaits never
+   * settle, its slot is free, and a later pass continues after the wait. The pass first finishes running
+   * steps, `emit`, `checkpoint` and `heartbeat`; other work does not keep a pass alive.
    *
-   * Throws {@link DuplicateStepKey}, `invalid_argument`, `limit_exceeded` above `maxWaits` open waits, the signal's reason.
-   * Source: `docs/semantics.md 12.3`.
+   * Throws {@link DuplicateStepKey}, `invalid_argument`, `limit_exceeded` above `maxWaits` open waits, and
+   * the signal's reason. Source: `docs/semantics.md 12.3`.
    */
   sleep(key: string, ms: number): Promise<void>
 
-  /** The same until a moment, a `Date` or epoch ms by the store's clock; one that has passed fires at once. */
+  /**
+   * Waits until a moment, a `Date` or epoch ms by the store's clock. A moment that has passed fires at once.
+   * Otherwise as {@link sleep}.
+   */
   sleepUntil(key: string, when: Date | number): Promise<void>
 
   /**
-   * Waits for a signal, sent with `runtime.signal`, and gives the value that came with it. Waits as {@link sleep} does. A signal
-   * that came before is kept until it is waited for, the oldest first; each is taken once. `T` is what the sender is trusted
-   * to send.
+   * Waits for a signal, sent with `runtime.signal`, and returns its value. Waits as {@link sleep} does. A
+   * signal that arrives early is kept until it is waited for; the oldest is taken first, and each is taken
+   * once. `T` is not checked: it is the type that you expect the sender to send.
    *
-   * Throws {@link TimeoutError} when `timeoutMs` is over, in later passes too; a signal in time beats it. Besides what `sleep`
-   * throws. Source: `docs/semantics.md 12.4`.
+   * Throws {@link TimeoutError} after `timeoutMs`, in later passes too, unless a signal came in time, and
+   * what `sleep` throws. Source: `docs/semantics.md 12.4`.
    */
   waitForSignal<T = unknown>(key: string, options?: SignalWaitOptions): Promise<T>
 
   /**
-   * Runs branches side by side; the first that settles decides, and the decision is stored under the key: later passes get the
-   * same winner and run no branch. When it rejected, so does the race; that is not stored. A branch gets a context of its own
-   * and calls that, not `ctx`.
+   * Runs branches side by side. The first that settles decides, and the decision is stored under the key:
+   * later passes return the same winner and run no branch. If the first branch rejects, the race rejects too;
+   * that is not stored. Each branch gets its own context, and must use that instead of `ctx`.
    *
-   * A branch that lost is closed: its signal aborts, its waits are dropped and its children canceled in the commit of the decision, a step of it that
-   * still runs is aborted and what it returns is not recorded, and its context refuses further calls. A step that was
-   * recorded by then stays so. What a pass waits for is as in {@link sleep}: work of a branch outside steps does not keep it alive.
+   * The losers are closed in the commit of the decision: their signals abort, their waits are dropped, their
+   * children are canceled, the result of a step that still runs is not recorded, and their contexts refuse
+   * further calls. Steps that were already recorded stay recorded. The pass waits as in {@link sleep}: work
+   * of a branch outside of steps does not keep it alive.
    *
-   * With `timeoutMs` the race has that long, from the call on, across crashes and restarts, as a {@link sleep} has; a branch that
-   * settled in time beats it. When it is over all branches are closed like losers and the race throws a {@link TimeoutError}, in later
-   * passes too: those begin nothing in its branches that is not recorded. The timer is one of the task's `maxWaits`.
+   * With `timeoutMs` the race has that long, from the call on, across crashes and restarts, like a {@link
+   * sleep}; a branch that settled in time wins. When the time is over, all branches are closed like losers
+   * and the race throws a {@link TimeoutError}. Later passes throw it too, and start nothing in the branches
+   * that is not recorded. The timer is one of the task's `maxWaits`.
    *
-   * Throws {@link DuplicateStepKey}, {@link StepNotSerializable}, {@link PayloadTooLarge}, `invalid_argument`, {@link TimeoutError}, what
-   * the branch threw, the signal's reason. Source: `docs/semantics.md 12.3, 12.4`.
+   * Throws {@link DuplicateStepKey}, {@link StepNotSerializable}, {@link PayloadTooLarge},
+   * `invalid_argument`, {@link TimeoutError}, what the branch threw, and the signal's reason. Source:
+   * `docs/semantics.md 12.3, 12.4`.
    */
   race<B extends Branches>(key: string, branches: B, options?: BranchesOptions): Promise<RaceResult<B>>
 
   /**
-   * Runs branches side by side and gives what each returned, by name, stored under the key: later passes run no branch. The first
-   * that rejects is thrown, and closes the others as a {@link race} closes those that lost. With `timeoutMs` all of them have that long
-   * together, or it throws a {@link TimeoutError}, as a race does. Source: `docs/semantics.md 12.3, 12.4`.
+   * Runs branches side by side and returns the result of each by name. The results are stored under the key:
+   * later passes run no branch. If a branch rejects, its error is thrown and the other branches are closed,
+   * as a {@link race} closes its losers. With `timeoutMs` all branches have that long together, else a {@link
+   * TimeoutError} is thrown, as in a race. Source: `docs/semantics.md 12.3, 12.4`.
    */
   all<B extends Branches>(key: string, branches: B, options?: BranchesOptions): Promise<AllResults<B>>
 
   /**
-   * Puts `artifact` (encoded like a result) before a human and waits, as {@link sleep} does, until `runtime.approvals` has a verdict.
-   * The key names the request and is one of the step keys of the pass. An approval is stored: later passes have it at once.
+   * Shows `artifact` (encoded like a result) to a human and waits, as {@link sleep} does, for a verdict from
+   * `runtime.approvals`. The key names the request and is one of the step keys of the pass. An approval is
+   * stored: later passes return it at once.
    *
-   * `mode`: `supervised` and `autonomous_escalation` (where the handler calls this when it is in doubt) always ask;
-   * `spot_check` asks in 30 % of the cases, by a draw that is recorded, and lets the others through (`asked: false`).
+   * `mode`: `supervised` and `autonomous_escalation` (for handlers that call this only when in doubt) always
+   * ask. `spot_check` asks in 30 % of the cases, by a draw that is recorded, and lets the others through
+   * (`asked: false`).
    *
-   * A rejection sends the task back to its last approval: the steps recorded since are void and run again, with what the
-   * reviewers said in {@link feedback} and another idempotency key; timers and signals that were over stay so. When it was rejected
-   * `maxRetries` (3) times since the last approval, the next rejection fails the task with `not_approved`. With `onReject:
-   * 'throw'` the call throws {@link ApprovalRejected} instead, and nothing is void.
+   * A rejection sends the task back to its last approval: the steps recorded since then are void and run
+   * again, with the reviewers' words in {@link feedback} and another idempotency key; timers and signals that
+   * have ended stay ended. After `maxRetries` (3) rejections since the last approval, the next rejection
+   * fails the task with `not_approved`. With `onReject: 'throw'` the call throws {@link ApprovalRejected}
+   * instead, and no step is void.
    *
-   * Throws a {@link TimeoutError} when `timeoutMs` is over, or what `onTimeout` says happens. Besides what `sleep` throws,
-   * {@link StepNotSerializable} and {@link PayloadTooLarge}. Source: `docs/semantics.md 12.1-12.3`.
+   * After `timeoutMs` it throws a {@link TimeoutError}, or does what `onTimeout` says. Also throws what
+   * `sleep` throws, {@link StepNotSerializable} and {@link PayloadTooLarge}. Source: `docs/semantics.md
+   * 12.1-12.3`.
    */
   requestApproval<T = unknown>(
     key: string,
@@ -136,14 +161,18 @@ export interface TaskContext {
     options?: ApprovalOptions,
   ): Promise<Approval<T>>
 
-  /** What the rejections since the last approval said, oldest first: what a step that runs again should heed. */
+  /**
+   * The reviewers' feedback since the last approval, oldest first. A step that runs again should take it into
+   * account.
+   */
   readonly feedback: readonly Feedback[]
 
   /**
-   * Whether the code behind a change is to be used: true for a task that comes to this place with the changed code, false for one whose
-   * history goes beyond it already. The answer stays the same in every pass; true is recorded under the id, 1 to 255 characters, and takes
-   * a place among the calls, as a step does. Asked again in the same pass the id has the same answer. It is the handler's to ask: a
-   * branch of a race or all is refused (`invalid_argument`).
+   * Whether to use the new code of a change: true for a task that first reaches this place with the changed
+   * code, false for a task whose history already goes beyond it. The answer stays the same in every pass.
+   * True is recorded under the id, 1 to 255 characters, and takes a place among the calls, like a step.
+   * Within a pass the same id always gets the same answer. Call it with the handler's own ctx: in a branch of
+   * a race or all it throws `invalid_argument`.
    *
    *     if (await ctx.patched('check first')) await ctx.step('check', check)
    *
@@ -152,15 +181,17 @@ export interface TaskContext {
   patched(id: string): Promise<boolean>
 
   /**
-   * Submits a task as a child of this one, once in the life of the task: in a later pass the key stands for the same child, and
-   * nothing is submitted. Resolves when that is committed. The child runs like any task, on any process of the store, in this
-   * task's lane unless told otherwise; as in `runtime.submit`, its type is one that this process defines. When this task ends, in whatever
-   * way, the children that have not ended are canceled in the same commit, and their children: `onParentEnd: 'abandon'` lets one go on.
+   * Submits a task as a child of this one, once in the life of the task: in a later pass the key stands for
+   * the same child, and nothing is submitted. Resolves once the child is committed. The child runs like any
+   * task, on any process of the store, by default in this task's lane. As in `runtime.submit`, this process
+   * must define its type. When this task ends, in whatever way, its open children and their children are
+   * canceled in the same commit; with `onParentEnd: 'abandon'` a child goes on.
    *
-   * While the queue is full it waits for room, see {@link SpawnOptions.whenFull}. Throws {@link DuplicateStepKey}, `TaskRejected` when the
-   * submission is refused for another reason (the key may be used again then), `already_exists`,
-   * `limit_exceeded` above `maxChildren` open ones, `invalid_argument`, {@link StepNotSerializable}, {@link PayloadTooLarge}, the
-   * signal's reason. Source: `docs/semantics.md 5.5`.
+   * While the queue is full, the call waits for room, see {@link SpawnOptions.whenFull}. Throws {@link
+   * DuplicateStepKey}, `TaskRejected` if the submission is refused for another reason (the key may then be
+   * used again), `already_exists`, `limit_exceeded` above `maxChildren` open children, `invalid_argument`,
+   * {@link StepNotSerializable}, {@link PayloadTooLarge}, and the signal's reason. Source: `docs/semantics.md
+   * 5.5`.
    */
   spawn<Input, Output>(
     key: string,
@@ -170,7 +201,7 @@ export interface TaskContext {
   ): Promise<ChildTask<Output>>
   spawn(key: string, task: string, input: unknown, options?: SpawnOptions): Promise<ChildTask>
 
-  /** {@link spawn}, and then the child's {@link ChildTask.result}. */
+  /** {@link spawn}, followed by the child's {@link ChildTask.result}. */
   call<Input, Output>(
     key: string,
     task: TaskType<string, Input, Output>,
@@ -180,75 +211,98 @@ export interface TaskContext {
   call(key: string, task: string, input: unknown, options?: SpawnOptions): Promise<unknown>
 
   /**
-   * Calls `hook` when the pass ends in any way but completion: canceled, timed out, failed, lease lost, waiting, yielded, shutdown.
-   * Hooks run once each, in reverse order of registration, after the signal has aborted and the commands of {@link exec} are over; each
-   * has `cleanupTimeoutMs`, which begins with it. Their errors are logged. Returns a function that takes the hook back. Source: `docs/semantics.md 5.1`.
+   * Calls `hook` if the pass ends in any way but completion: canceled, timed out, failed, lease lost,
+   * waiting, yielded, shutdown. Each hook runs once, in reverse order of registration, after the signal has
+   * aborted and the commands of {@link exec} have ended. Each has `cleanupTimeoutMs` from its own start.
+   * Errors of hooks are logged. Returns a function that removes the hook. Source: `docs/semantics.md 5.1`.
    */
   onCleanup(hook: CleanupHook): () => void
 
   /**
-   * Says that the handler is getting on. The lease is renewed without it. `progress` is kept with the lease for people to see. Of a task
-   * with a profile this is the heartbeat that the profile may require, and what is used (`computeUs`, `memoryBytes`) counts against its
-   * limits: above a hard one the signal aborts with `budget_exceeded`, which is what this throws then. Source: `docs/semantics.md 10.5`.
+   * Reports progress. The lease is renewed without it. `progress` is stored with the lease for people to see.
+   * For a task with a profile this is the heartbeat that the profile may require, and the usage (`computeUs`,
+   * `memoryBytes`) counts against its limits: above a hard limit the signal aborts with `budget_exceeded`,
+   * and this throws that error. Source: `docs/semantics.md 10.5`.
    */
   heartbeat(report?: Heartbeat): Promise<void>
 
   /**
-   * Says what the work has used up: it is added to what the task has used (`status.used`), and is stored with the result of the step
-   * it was called in (or with that step's failure; or, where the step came to nothing, with what ended it), so that it counts once for every run. Called outside of steps
-   * it is stored when the pass ends the attempt, and what a pass charged that went into a wait is forgotten: a later one runs that code
-   * again. Several calls add up.
+   * Adds to what the task has used (`status.used`). The charge is stored with the result of the step that
+   * made it, with that step's failure, or, if the step produced neither, with what ended it, so each run
+   * counts once. A charge outside of steps is stored when the pass ends the attempt; if the pass ends at a
+   * wait instead, the charge is dropped, because a later pass runs that code again. Several calls add up.
    *
-   * Throws `invalid_argument`, and `step_outside_handler` in a step that has ended. Source: `docs/semantics.md 11.5`.
+   * Throws `invalid_argument`, and `step_outside_handler` in a step that has ended. Source:
+   * `docs/semantics.md 11.5`.
    */
   charge(usage: Usage): void
 
   /**
-   * Appends a value to the task's output stream; resolves when it is stored. What an earlier pass of the attempt has stored is not
-   * stored again. A chunk fails no task: one that nobody awaited and that fails is a line of the log.
-   * Source: `docs/semantics.md 9`.
+   * Appends a value to the task's output stream; resolves when it is stored. Values that an earlier pass of
+   * the attempt stored are not stored again. A failed emit does not fail the task: if nobody awaited it, it
+   * is logged. Source: `docs/semantics.md 9`.
    */
   emit(chunk: unknown): Promise<void>
 
-  /** Stores a snapshot that the next pass finds in `ctx.restored`. A cache: what must not be lost belongs into a step. */
+  /**
+   * Stores a snapshot that the next pass finds in `ctx.restored`. It is only a cache: use a step for what
+   * must not be lost.
+   */
   checkpoint(data: unknown): Promise<void>
 
   /**
-   * Runs a command in its own process group and waits for it. The group dies with the task: on abort it gets TERM, and KILL
-   * after `killGraceMs`; what the command left behind in its group when it exits is killed at once. A non-zero exit code
-   * is an answer, not an error; a command that cannot be started throws what the system says (`ENOENT`). Source: `docs/semantics.md 5.1`, `docs/reliability.md` T18.
+   * Runs a command in its own process group and waits for it. The group dies with the task: on abort it gets
+   * TERM, and KILL after `killGraceMs`. Processes that the command leaves in its group when it exits are
+   * killed at once. A non-zero exit code is returned, not thrown; if a command cannot be started, the
+   * system's error (`ENOENT`) is thrown. Source: `docs/semantics.md 5.1`, `docs/reliability.md` T18.
    */
   exec(command: string, args?: readonly string[], options?: ExecOptions): Promise<ExecResult>
 
-  /** What `step.idempotencyKey` is in the step of this key. Source: `docs/semantics.md 4.6`. */
+  /** The `step.idempotencyKey` of the step with this key. Source: `docs/semantics.md 4.6`. */
   idempotencyKey(stepKey: string, input?: unknown): string
 }
 
-/** What a step's function gets. */
+/** The argument of a step's function. */
 export interface StepHandle {
   /** As {@link TaskContext.charge}, for this step. */
   charge(usage: Usage): void
-  /** Aborts when the handler or branch has to stop, or the step's own `timeoutMs` is over. Each try has its own. */
+  /**
+   * Aborts when the handler or branch has to stop, or the step's own `timeoutMs` is over. Each try has its
+   * own signal.
+   */
   readonly signal: AbortSignal
-  /** The same for every run of this step, whatever the attempt or try: hand it to tools that can tell a repeated call by it. */
+  /**
+   * The same for every run of this step, whatever the attempt or try: pass it to systems that recognise a
+   * repeated call by it.
+   */
   readonly idempotencyKey: string
 }
 
 export interface StepOptions {
-  /** What the step depends on. Its hash is stored with the result; another input later parks the task (`docs/semantics.md 6.4`). */
+  /**
+   * What the step depends on. Its hash is stored with the result; if the input differs later, the task is
+   * parked (`docs/semantics.md 6.4`).
+   */
   readonly input?: unknown
-  /** The running time of a try; then its signal aborts and it fails with a `TimeoutError`, whether or not `fn` stops. */
+  /**
+   * The time limit of a try. After it, the try's signal aborts and it fails with a `TimeoutError`, whether or
+   * not `fn` stops.
+   */
   readonly timeoutMs?: number | undefined
   /**
-   * Tries in all, those of earlier passes included, and the waits between them; by default there is one try. Where the task itself is
-   * tried again, as another attempt by its own `retry` or as a fork, the step has all of them again. A `NonRetryableError`, thrown or among the causes, and an error with `retryable: false` end the tries. Source: `docs/semantics.md 7.7`.
+   * The number of tries, those of earlier passes included, and the waits between them; by default there is
+   * one try. If the task itself is tried again, by its own `retry` or as a fork, the step has all tries
+   * again. A `NonRetryableError`, thrown or among the causes, and an error with `retryable: false` end the
+   * tries. Source: `docs/semantics.md 7.7`.
    */
   readonly retry?: RetrySetting | undefined
   /**
-   * What happens when an earlier pass started the step and its end was not recorded, by a crash or a timeout, so that its effect may have
-   * happened: `retry` (default) runs it again, with the same `idempotencyKey`; `verify` asks `verify` first; `ask` puts it before a human
-   * (`runtime.approvals`: approved with a `value`, that is the step's result, without one it runs again; rejected, it fails); `fail`
-   * throws {@link StepInDoubt}. All but `retry` cost a commit before the function runs. Source: `docs/semantics.md 7.6`.
+   * What to do if an earlier pass started the step and its end was not recorded, because of a crash or a
+   * timeout, so that its effect may have happened. `retry` (default) runs it again, with the same
+   * `idempotencyKey`. `verify` calls `verify` first. `ask` asks a human (`runtime.approvals`): an approval
+   * with a `value` makes that the step's result, one without runs the step again, and a rejection fails the
+   * step. `fail` throws {@link StepInDoubt}. All but `retry` cost a commit before the function runs. Source:
+   * `docs/semantics.md 7.6`.
    */
   readonly inDoubt?: InDoubtPolicy | undefined
   /**
@@ -256,54 +310,63 @@ export interface StepOptions {
    * or 529 with `retry-after`. That of the task type by default. Source: `docs/quotas.md`.
    */
   readonly rateLimited?: RateLimitRule | undefined
-  /** For `inDoubt: 'verify'`: looks whether the effect happened. What it throws counts as a try of the step. */
+  /**
+   * For `inDoubt: 'verify'`: checks whether the effect happened. If it throws, that counts as a try of the
+   * step.
+   */
   readonly verify?:
     | ((step: StepHandle) => InDoubtAnswer<unknown> | PromiseLike<InDoubtAnswer<unknown>>)
     | undefined
 }
 
-/** What becomes of a step that is in doubt. */
+/** What to do with a step that is in doubt. */
 export type InDoubtPolicy = 'retry' | 'verify' | 'ask' | 'fail'
 
 /** Whether a step that is in doubt took effect. */
 export type InDoubtAnswer<T> =
   | { readonly done: true; readonly result: T }
-  /** It is run again. */
+  /** The step runs again. */
   | { readonly done: false }
 
 export interface SignalWaitOptions {
   /** The signal's name, 1 to 255 characters; the key when absent. */
   readonly signal?: string | undefined
-  /** How long it is waited for from the call on, 0 to 1e15 ms; for ever when absent. */
+  /** How long to wait, from the call on, 0 to 1e15 ms; for ever if absent. */
   readonly timeoutMs?: number | undefined
 }
 
-/** How a human is asked. */
+/** Options of a request for approval. */
 export interface ApprovalOptions {
-  /** That of the task type (`oversight`) by default, which is `autonomous_escalation` where it names none. */
+  /** By default the mode of the task type (`oversight`), or `autonomous_escalation` if it names none. */
   readonly mode?: OversightMode | undefined
-  /** Rejections since the last approval after which the task may try again; 3 by default. */
+  /** Number of rejections since the last approval after which the task may try again; 3 by default. */
   readonly maxRetries?: number | undefined
-  /** From the call on, 0 to 1e15 ms; for ever when absent. */
+  /** How long to wait, from the call on, 0 to 1e15 ms; for ever if absent. */
   readonly timeoutMs?: number | undefined
-  /** Runs again what followed the last approval (`rerun`, the default), or throws {@link ApprovalRejected}. */
+  /**
+   * `rerun` (the default) runs again what followed the last approval; `throw` throws {@link
+   * ApprovalRejected}.
+   */
   readonly onReject?: RejectionPolicy | undefined
-  /** For `timeoutMs`, without which it is refused. When nobody answers in time: `throw` (default), or as if a reviewer had said `approve` or `reject`; `fail` fails the task. */
+  /**
+   * What to do when nobody answers within `timeoutMs`: `throw` (default) throws, `approve` and `reject` act
+   * as if a reviewer had said so, and `fail` fails the task. Refused without `timeoutMs`.
+   */
   readonly onTimeout?: ApprovalTimeout | undefined
 }
 
-/** An approval as it was given. */
+/** A recorded approval. */
 export interface Approval<T = unknown> {
-  /** False when a spot check let it through. */
+  /** False if a spot check let it through without asking. */
   readonly asked: boolean
-  /** Who gave it, by their own word; `timeout` when nobody did. */
+  /** The name that the reviewer gave; `timeout` if nobody answered. */
   readonly by?: string
   readonly feedback?: string
-  /** What the reviewer handed over, a corrected artifact say. */
+  /** The value that the reviewer passed, such as a corrected artifact. */
   readonly value?: T
 }
 
-/** A rejection as the work that follows it gets to see it. */
+/** A rejection, as the handler sees it. */
 export interface Feedback {
   /** The key of the request that was rejected. */
   readonly key: string
@@ -313,13 +376,18 @@ export interface Feedback {
   readonly value?: unknown
 }
 
-/** What a child is submitted with, besides its input. What it leaves out, its task type says; the lane is the parent's. */
+/**
+ * Options of a child, besides its input. The task type supplies what is left out; the default lane is the
+ * parent's.
+ */
 export interface SpawnOptions extends Omit<SubmitOptions, 'idempotencyKey' | 'client'> {
-  /** What becomes of the child when this task ends before it: `cancel` by default. */
+  /** What happens to the child if this task ends first: `cancel` by default. */
   readonly onParentEnd?: ChildPolicy | undefined
   /**
-   * What to do while the store takes no more (`queue_full`, `backpressure`, `quota_exceeded`): `wait` (default) for room, durably and without
-   * a slot, in line with the other calls, trying again when a child has ended and after 100 ms, then twice as long each time, 30 s at most; or `throw` a `TaskRejected`.
+   * What to do while the store accepts no more tasks (`queue_full`, `backpressure`, `quota_exceeded`). `wait`
+   * (default) waits for room, durably and without a slot, in order with the other calls. It tries again when
+   * a child has ended, and after 100 ms, then twice as long each time, at most 30 s. `throw` throws a
+   * `TaskRejected`.
    */
   readonly whenFull?: 'wait' | 'throw' | undefined
 }
@@ -328,30 +396,34 @@ export interface SpawnOptions extends Omit<SubmitOptions, 'idempotencyKey' | 'cl
 export interface ChildTask<Output = unknown> {
   readonly taskId: TaskId<Output>
   /**
-   * Waits, without a slot, until the child has ended, and gives its output; the answer is stored, and the same in every later
-   * pass. It may be called several times. Throws `TaskFailed` with the error that the child failed with, `TaskCanceled`, and a
-   * {@link TimeoutError} when `timeoutMs` is over: the child goes on then, and can be waited for again.
+   * Waits, without a slot, until the child has ended, and returns its output. The result is stored, and the
+   * same in every later pass. It may be called several times. Throws `TaskFailed` with the error that the
+   * child failed with, `TaskCanceled`, and a {@link TimeoutError} after `timeoutMs`: then the child goes on,
+   * and can be waited for again.
    */
   result(options?: ChildWaitOptions): Promise<Output>
-  /** Cancels the child, and what is below it. False when it is over already. */
+  /** Cancels the child and its children. Returns false if it has already ended. */
   cancel(reason?: string): Promise<boolean>
 }
 
 export interface ChildWaitOptions {
-  /** How long the child is waited for from the call on, 0 to 1e15 ms; for ever when absent. */
+  /** How long to wait for the child, from the call on, 0 to 1e15 ms; for ever if absent. */
   readonly timeoutMs?: number | undefined
 }
 
-/** What runs side by side, by name. Each gets a context of its own, whose signal aborts when the branch is closed. */
+/**
+ * Functions that run side by side, by name. Each gets its own context, whose signal aborts when the branch is
+ * closed.
+ */
 export type Branches = Readonly<Record<string, (ctx: TaskContext) => unknown>>
 
 /** How long branches may take. */
 export interface BranchesOptions {
-  /** The time for all of them together, from the call on, 0 to 1e15 ms; without end when absent. */
+  /** The time limit of all branches together, from the call on, 0 to 1e15 ms; none if absent. */
   readonly timeoutMs?: number | undefined
 }
 
-/** Which branch won, and what it returned: a union told apart by `winner`. */
+/** Which branch won, and what it returned: a union with `winner` as its discriminant. */
 export type RaceResult<B extends Branches> = {
   [N in keyof B & string]: { readonly winner: N; readonly value: Awaited<ReturnType<B[N]>> }
 }[keyof B & string]
@@ -384,15 +456,18 @@ export interface ExecOptions {
   readonly env?: Readonly<Record<string, string | undefined>> | undefined
   /** What the command reads on its standard input, which is then closed. */
   readonly input?: string | Uint8Array | undefined
-  /** The running time allowed; then the group is stopped and a `TimeoutError` is thrown. */
+  /** The time limit; after it the group is stopped and a `TimeoutError` is thrown. */
   readonly timeoutMs?: number | undefined
-  /** From TERM to KILL; the configuration's `killGraceMs` when absent. */
+  /** Time between TERM and KILL; the configuration's `killGraceMs` if absent. */
   readonly killGraceMs?: number | undefined
-  /** The most bytes that standard output and standard error may have, each; 1 MiB when absent. More is `limit_exceeded`. */
+  /**
+   * The most bytes of standard output and of standard error, each; 1 MiB if absent. More throws
+   * `limit_exceeded`.
+   */
   readonly maxBufferBytes?: number | undefined
   /** `pipe` (default) collects both streams; `inherit` passes them to this process's own; `ignore` drops them. */
   readonly stdio?: 'pipe' | 'inherit' | 'ignore' | undefined
-  /** Stops the command besides the task's own signal: a step's. */
+  /** A further signal that stops the command, such as a step's. */
   readonly signal?: AbortSignal | undefined
 }
 

@@ -5,7 +5,10 @@ import type { OutputOf, Schema } from './schema.ts'
 import type { TaskContext } from './task-context.ts'
 import type { ErrorClass, TaskType } from './task-type.ts'
 
-/** A task type: its schemas, its defaults and its handler. `Input` is what is submitted, `Output` what the result is. */
+/**
+ * A task type: its schemas, its defaults and its handler. `Input` is what is submitted, `Output` is the type
+ * of the result.
+ */
 export interface TaskDefinition<
   Type extends string = string,
   Input = unknown,
@@ -13,7 +16,7 @@ export interface TaskDefinition<
 > extends TaskType<Type, Input, Output> {
   readonly output: Schema | undefined
   readonly lane: Lane
-  /** Of submissions with a `dueAt` or `delayMs`. */
+  /** The lane of submissions with a `dueAt` or `delayMs`. */
   readonly delayedLane: Lane
   readonly timeoutMs: number | undefined
   readonly profile: TaskProfile | undefined
@@ -28,7 +31,7 @@ export interface TaskDefinition<
   readonly handler: (ctx: TaskContext, input: never) => unknown
 }
 
-/** A task's result: what its output schema gives, or else what its handler returns. */
+/** A task's result: what its output schema returns, or without one what its handler returns. */
 export type ResultOf<Output extends Schema | undefined, Returned> = Output extends Schema
   ? OutputOf<Output>
   : Awaited<Returned>

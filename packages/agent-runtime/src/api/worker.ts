@@ -4,49 +4,59 @@ import type { LeaseObserver } from './leases.ts'
 import type { CleanupReason } from './task-context.ts'
 
 /**
- * The workers of this process: they run the handlers of its task types, and fire the schedules that are due. It takes no submissions but those
- * that handlers make. `await using` stops it at the end of the block. Source: `docs/client-and-worker.md`.
+ * The workers of this process: they run the handlers of its task types, and fire the schedules that are due.
+ * A worker accepts no submissions except those of its handlers. `await using` stops it at the end of the
+ * block. Source: `docs/client-and-worker.md`.
  */
 export interface Worker extends AsyncDisposable {
-  /** What the store says of itself. */
+  /** Facts about the store. */
   readonly info: StoreInfo
 
-  /** How many tasks are in which state, what the store holds, and what runs in this process. */
+  /** How many tasks are in each state, what the store holds, and what runs in this process. */
   stats(): Promise<RuntimeStats>
 
-  /** Hears of the leases of this process that have a profile, from now on. Source: `docs/semantics.md 10.7`. */
+  /**
+   * Calls the observer for the leases of this process that have a profile, from now on. Source:
+   * `docs/semantics.md 10.7`.
+   */
   observe(observer: LeaseObserver): Disposable
 
   /**
-   * Handlers of this process that have not stopped within `abortGraceMs`, and leases of its callers that were not released by then.
-   * Source: `docs/semantics.md 5.4`.
+   * Handlers of this process that did not stop within `abortGraceMs`, and leases of its callers that were not
+   * released in that time. Source: `docs/semantics.md 5.4`.
    */
   leaked(): readonly LeakedHandler[]
 
   /**
-   * Hears events of every process as they are committed, from now on: `task.completed`, `task.*`, `task:*` or `*`; a pattern that
-   * selects no event is `invalid_argument`. Only what is listened for leaves the store. An error of the listener is logged and changes nothing.
+   * Calls the listener for events of every process as they are committed, from now on: `task.completed`,
+   * `task.*`, `task:*` or `*`. A pattern that matches no event throws `invalid_argument`. Only events that
+   * somebody listens for leave the store. An error of the listener is logged and has no other effect.
    */
   on<const P extends string>(
     pattern: P,
     listener: (event: EventsMatching<RuntimeEvent, P>) => void,
   ): Disposable
 
-  /** Registers the workers. Needed after `createWorker` or `createRuntime` with `start: false` only; calling it again does nothing. */
+  /**
+   * Registers the workers. Needed only after `createWorker` or `createRuntime` with `start: false`; a second
+   * call does nothing.
+   */
   start(): Promise<void>
 
   /**
-   * Stops the workers. With `drain` (the default) running tasks have `graceMs` (`drainGraceMs`) to end; what still runs then,
-   * or at once without it, is aborted and goes back to the queue with the same attempt. No submission is taken from the call on.
-   * Called again meanwhile, it waits no longer, save half a second at most for the last writes. Every call resolves with the same
-   * report. Source: `docs/semantics.md 5.6`.
+   * Stops the workers. With `drain` (the default) running tasks have `graceMs` (`drainGraceMs`) to end; tasks
+   * that still run then, or at once without `drain`, are aborted and go back to the queue with the same
+   * attempt. No submission is accepted from the call on. A second call meanwhile ends the grace: it waits
+   * only for the last writes, at most half a second. Every call resolves with the same report. Source:
+   * `docs/semantics.md 5.6`.
    */
   stop(options?: StopOptions): Promise<StopReport>
 }
 
 /**
- * A handler that has not stopped within `abortGraceMs` of its abort, which still takes its slot; or a lease of a caller's that was not
- * released by then: its `workerId` is `caller`, its `type` the route. Source: `docs/semantics.md 5.4`.
+ * A handler that did not stop within `abortGraceMs` of its abort and still takes its slot, or a lease of a
+ * caller that was not released in that time: then `workerId` is `caller` and `type` is the route. Source:
+ * `docs/semantics.md 5.4`.
  */
 export interface LeakedHandler {
   readonly taskId: string
@@ -54,13 +64,13 @@ export interface LeakedHandler {
   readonly leaseId: string
   readonly workerId: string
   readonly attempt: number
-  /** What it was told to stop for. */
+  /** Why it was aborted. */
   readonly reason: Exclude<CleanupReason, 'failed'>
-  /** When it was found out, epoch ms. */
+  /** When this was noticed, epoch ms. */
   readonly at: number
 }
 
-/** A worker to be: how many tasks it runs at once, and of which types. */
+/** A worker to start: how many tasks it runs at once, and of which types. */
 export interface WorkerSpec {
   readonly workerId: string
   readonly capacity: number
@@ -74,17 +84,17 @@ export interface StopOptions {
   readonly graceMs?: number | undefined
 }
 
-/** How a stop went. */
+/** The result of a stop. */
 export interface StopReport {
-  /** Every task that was running has ended by itself. */
+  /** True if every running task ended by itself. */
   readonly drained: boolean
-  /** Tasks that went back to the queue. */
+  /** Number of tasks that went back to the queue. */
   readonly released: number
 }
 
 export interface RuntimeStats extends StoreStats {
-  /** Attempts of this process of which something still runs. */
+  /** Number of attempts of this process that still run code. */
   readonly inFlight: number
-  /** How many {@link Worker.leaked} lists. */
+  /** The length of {@link Worker.leaked}. */
   readonly leaked: number
 }

@@ -66,7 +66,9 @@ export function approvalsOf({ store, config, assertOpen }: ApprovalDeps): Approv
       assertOptions('approvals.list', filter, filterRules)
       const { task, children, limit = 100, cursor } = filter
       if (children === true && task === undefined)
-        throw invalid('approvals.list option children: goes with task, without which all tasks are listed')
+        throw invalid(
+          'approvals.list option children: only together with task; without task, the approvals of all tasks are listed',
+        )
       const page = await store.read({
         kind: 'approvals',
         limit,
@@ -89,7 +91,7 @@ function pendingOf({ request, artifact, ...approval }: StoredApproval): PendingA
   return { approvalId: idOf(approval.taskId, request), ...approval, artifact: decode(artifact) }
 }
 
-/** Task ids may hold anything: the request is what follows the last colon. */
+/** A task id may hold any character, so the request number follows the last colon. */
 function idOf(taskId: string, request: number): string {
   return `${taskId}:${request}`
 }
@@ -99,7 +101,7 @@ function partsOf(call: string, approvalId: unknown): { readonly taskId: string; 
     typeof approvalId === 'string' ? (/^(.+):(\d{1,15})$/s.exec(approvalId) ?? []) : []
   if (taskId === undefined)
     throw invalid(
-      `${call} takes the approvalId that approvals.list gives, such as task:3; given ${show(approvalId)}`,
+      `${call} takes an approvalId from approvals.list, such as task:3; given ${show(approvalId)}`,
     )
   return { taskId, request: Number(request) }
 }
@@ -121,8 +123,8 @@ async function notOpen(
   return new RuntimeError(
     'already_resolved',
     outcome === 'pending'
-      ? `approval ${approvalId} (${keyText(key)}) was answered, or its patience is over: the first verdict counts`
-      : `approval ${approvalId} (${keyText(key)}) is ${outcome}${who} already: the first verdict counts`,
+      ? `approval ${approvalId} (${keyText(key)}) was already answered or has timed out: the first verdict counts`
+      : `approval ${approvalId} (${keyText(key)}) was already ${outcome}${who}: the first verdict counts`,
     { details: { approvalId, taskId, key, outcome } },
   )
 }
@@ -235,5 +237,5 @@ const filterRules: Rules<ApprovalFilter> = {
     'a whole number from 1 to 1000',
     (value) => Number.isSafeInteger(value) && Number(value) >= 1 && Number(value) <= 1000,
   ],
-  cursor: ['the cursor of the page before', (value) => Number.isSafeInteger(value) && Number(value) >= 0],
+  cursor: ['the cursor of the previous page', (value) => Number.isSafeInteger(value) && Number(value) >= 0],
 }

@@ -20,7 +20,7 @@ export function budgetsOf({
   assertOpen,
 }: {
   readonly store: ExecutionStore
-  /** Throws when no call is taken. */
+  /** Throws if the runtime takes no more calls. */
   readonly assertOpen: () => void
 }): Budgets {
   const answer = async (
@@ -72,23 +72,23 @@ function failure(
     case 'unknown_task':
       return noTask(taskId)
     case 'no_budget':
-      return invalid(`${call}: task ${taskId} has no budget, and none is above it`)
+      return invalid(`${call}: neither task ${taskId} nor a task above it has a budget`)
     case 'not_asked':
       return outcome.asked
         ? new RuntimeError(
             'already_resolved',
-            `${call}: the budget of task ${taskId} was answered before, or its task is over; it asks nothing now`,
+            `${call}: the budget of task ${taskId} asks nothing now: it was already answered, or its task has ended`,
             { details: { taskId } },
           )
-        : invalid(`${call}: the budget of task ${taskId} has not asked; it has passed no soft line`)
+        : invalid(`${call}: the budget of task ${taskId} asks nothing: no soft line was passed`)
     case 'unlimited':
-      return invalid(`${call} option raise.${outcome.field}: the budget has no limit of it that could rise`)
+      return invalid(`${call} option raise.${outcome.field}: the budget has no such limit to raise`)
     case 'over_budget': {
       const { field, above } = outcome
       const told = (whole: number) => budgetAmount(field, whole)
       const more = told(given.as === 'continue' ? (given.raise[field] ?? 0) : 0)
       return invalid(
-        `${call} option raise.${field}: ${more} more would make a limit of ${told(outcome.limit)}, of which ${told(outcome.unused)} are not used: above the ${told(outcome.left)} that are left of the budget of task ${above}`,
+        `${call} option raise.${field}: ${more} more would make the limit ${told(outcome.limit)}, with ${told(outcome.unused)} unused; the budget of task ${above} has only ${told(outcome.left)} left`,
       )
     }
   }
@@ -98,4 +98,4 @@ const filterRules: Rules<BudgetFilter> = {
   limit: wholeNumber(1, 1_000),
   cursor: wholeNumber(0, Number.MAX_SAFE_INTEGER),
 }
-const continueRules: Rules<ContinueOptions> = { raise: ['an object of amounts', () => true] }
+const continueRules: Rules<ContinueOptions> = { raise: ['an object with amounts', () => true] }

@@ -8,14 +8,17 @@ import {
 import type { CancelFilter, CanceledMany, CancelManyOptions } from '../api/client.ts'
 import { cancelFilterRules, cancelManyRules } from '../terms/arguments.ts'
 
-/** Tasks that one commit cancels: with their events, some 10 ms of the store's time. */
+/** Number of tasks that one commit cancels: with their events they take some 10 ms of the store's time. */
 const slice = 200
-/** Ids that one read returns. */
+/** Number of ids that one read returns. */
 const pageSize = 1_000
 
 const open = ['queued', 'running', 'waiting'] as const
 
-/** Cancels what a filter selects, slice by slice; the newest first, so that children go before their parents. */
+/**
+ * Cancels the tasks that a filter selects, slice by slice, newest first, so that children go before their
+ * parents.
+ */
 export async function cancelMany(
   store: ExecutionStore,
   given: CancelFilter,
@@ -56,7 +59,7 @@ export async function cancelMany(
   return { found: expect ?? found, canceled, refused: false }
 }
 
-/** The ids that a filter selects, newest first, from the start of an earlier pass if that is given. */
+/** The ids that a filter selects, newest first, up to the start of an earlier pass if it is given. */
 async function* pages(
   store: ExecutionStore,
   filter: TaskFilter,

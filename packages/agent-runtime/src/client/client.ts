@@ -70,7 +70,7 @@ import { Submissions } from './submissions.ts'
 import { graphSubmission } from './submit-graph.ts'
 import { toStatus } from './task-status.ts'
 
-/** What a client is put together from. */
+/** The parts of a client. */
 export interface ClientDeps {
   readonly store: ExecutionStore
   readonly config: ExecutionConfig
@@ -82,11 +82,14 @@ export interface ClientDeps {
   readonly trace: () => Readonly<Record<string, string>> | undefined
   /** The store has stopped for good. */
   readonly whenFailed: (error: Error) => void
-  /** Lets the store go, and closes it if it is the client's own. */
+  /** Releases the store, and closes it if the client opened it. */
   readonly release: () => Promise<void>
 }
 
-/** The way in to a store: each call goes to the submissions, the store or the feed. It builds no scheduler and knows no handler. */
+/**
+ * The entry point to a store: each call goes to the submissions, the store or the feed. It builds no
+ * scheduler and knows no handler.
+ */
 export class StoreClient implements Client {
   readonly info: StoreInfo
   protected readonly submissions: Submissions
@@ -129,7 +132,10 @@ export class StoreClient implements Client {
     })
   }
 
-  /** Tells this process's listeners of something that is no row of the store. Builds nothing when nobody listens. */
+  /**
+   * Publishes something that is not a row of the store to this process's listeners. Builds nothing if nobody
+   * listens.
+   */
   protected readonly announce: Announce = (type, taskId, seq, data) =>
     this.feed.announce(type, taskId, seq, () => this.#deps.environment.clock.now(), data)
 
@@ -324,14 +330,14 @@ export class StoreClient implements Client {
     await this.close()
   }
 
-  /** Whoever waits is told why nothing more comes. */
+  /** Rejects everybody who waits, with the reason. */
   protected shut(why: Error): void {
     this.feed.close(why)
     this.deadlines.close()
     this.#listening[Symbol.dispose]()
   }
 
-  /** What else there is to do when the store has failed. */
+  /** Further work to do when the store has failed. */
   protected onFailed(_error: Error): void {}
 
   /** Source: `docs/reliability.md` T7, T8. */

@@ -15,7 +15,7 @@ import {
 } from '@ku0/agent-runtime-core'
 import type { Clients, ClientSettings } from '../api/clients.ts'
 
-/** The clients, as a runtime's callers see them. */
+/** The API of clients. */
 export function clientsOf({
   store,
   config,
@@ -23,21 +23,25 @@ export function clientsOf({
 }: {
   readonly store: ExecutionStore
   readonly config: ExecutionConfig
-  /** Throws when no call is taken. */
+  /** Throws if the runtime takes no more calls. */
   readonly assertOpen: () => void
 }): Clients {
   return {
     async set(name, settings) {
       assertOpen()
       assertName('set', name)
-      if (settings === undefined) throw invalid('clients.set: an object of credits, tier; given undefined')
+      if (settings === undefined) throw invalid('clients.set: an object with credits, tier; given undefined')
       assertOptions('clients.set', settings, settingRules)
       const outcome = await store.write({ kind: 'putClient', name, ...withoutUndefined(settings) })
       if (outcome.as === 'put') return outcome.client
       const { maxClients } = config
-      throw new RuntimeError('limit_exceeded', `there are maxClients ${maxClients} clients already`, {
-        details: { name, maxClients },
-      })
+      throw new RuntimeError(
+        'limit_exceeded',
+        `the limit maxClients ${maxClients} is reached; remove a client first`,
+        {
+          details: { name, maxClients },
+        },
+      )
     },
     async get(name) {
       assertOpen()
@@ -59,7 +63,7 @@ export function clientsOf({
       const { queued, running } = outcome.client
       throw new RuntimeError(
         'invalid_argument',
-        `client '${name}' has ${queued} tasks queued, ${delayed} delayed and ${running} running: remove it when they are over`,
+        `client '${name}' has ${queued} tasks queued, ${delayed} delayed and ${running} running: remove it when they have ended`,
         { details: { name, queued, delayed, running } },
       )
     },
@@ -71,7 +75,7 @@ const settingRules: Rules<ClientSettings> = {
   tier: isOneOf(clientTiers),
 }
 
-/** The empty name is that of the client of all tasks that name none. */
+/** The empty name is the client of all tasks that name none. */
 const clientRule: Rule = [
   "1 to 255 characters, no lone surrogates, or '' for tasks without a client",
   (value) => value === '' || isName(value),

@@ -16,17 +16,17 @@ import type { EvaluationSettings } from '../api/evaluations.ts'
 /** The distance beyond which an agent has drifted. */
 export const DRIFT_THRESHOLD = 0.2
 
-/** A distance that can be exceeded. */
+/** A distance above 1 does not exist, so a threshold up to 1 can be exceeded. */
 export const thresholdRule: Rule = [
   'a number above 0, up to 1',
   (value) => typeof value === 'number' && value > 0 && value <= 1,
 ]
 
-/** What is wrong with the settings of evaluation. */
+/** The problems of the evaluation settings. */
 export function evaluationProblems(given: unknown): ConfigProblem[] {
   if (given === undefined) return []
   if (!isRecord(given))
-    return [{ path: 'evaluation', allowed: 'an object of domains, driftThreshold', given }]
+    return [{ path: 'evaluation', allowed: 'an object with domains, driftThreshold', given }]
   const { domains } = given
   return [
     ...problemsIn(given, settingRules, { path: 'evaluation.' }),
@@ -36,7 +36,7 @@ export function evaluationProblems(given: unknown): ConfigProblem[] {
   ]
 }
 
-/** The weights of every domain that there is, once nothing is wrong with them. */
+/** The weights of every domain. The settings have been checked. */
 export function domainsOf({ domains = {} }: EvaluationSettings): ReadonlyMap<string, Weights> {
   const own = Object.entries(domains).map(([name, weights]) => [name, readWeights(weights)] as const)
   return new Map<string, Weights>([...Object.entries(domainWeights), ...own])

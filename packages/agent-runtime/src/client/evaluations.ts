@@ -35,17 +35,17 @@ import type {
 import type { Announce } from './feed.ts'
 import { domainsOf, DRIFT_THRESHOLD, thresholdRule } from './evaluation-settings.ts'
 
-/** What the book needs of its runtime. */
+/** The dependencies of the evaluations. */
 export interface EvaluationBookDeps {
   readonly store: ExecutionStore
   readonly config: ExecutionConfig
   readonly settings: EvaluationSettings
-  /** Throws when no call is taken. */
+  /** Throws if the runtime takes no more calls. */
   readonly assertOpen: () => void
   readonly announce: Announce
 }
 
-/** The evaluations, as a runtime's callers see them. */
+/** The API of evaluations. */
 export class EvaluationBook implements Evaluations {
   readonly #deps: EvaluationBookDeps
   readonly #domains: ReadonlyMap<string, Weights>
@@ -67,9 +67,7 @@ export class EvaluationBook implements Evaluations {
     assertOptions('evaluations.record', options, recordRules)
     const { entry = 'normalised', maxRevisions = 1, strict = false, taskId, key } = options
     if (entry === 'normalised' && options.maxRevisions !== undefined)
-      throw invalid(
-        "evaluations.record option maxRevisions: only with entry 'raw', where revisions are counted",
-      )
+      throw invalid("evaluations.record option maxRevisions: only with entry 'raw', which counts revisions")
     const { domain, weights } = this.#weighing('record', options)
     const judgement =
       entry === 'raw' ? readRaw(scores, { strict, maxRevisions }) : readNormalised(scores, { strict })
@@ -112,7 +110,7 @@ export class EvaluationBook implements Evaluations {
     const { limit = 10 } = options
     const found = await this.#deps.store.read({ kind: 'similar', agentId, weights, limit })
     if (found !== undefined) return found
-    throw new RuntimeError('not_found', `agent '${agentId}' was never evaluated`, { details: { agentId } })
+    throw new RuntimeError('not_found', `agent '${agentId}' has no evaluations`, { details: { agentId } })
   }
 
   async drift(agentId: string, options: DriftOptions = {}): Promise<Drift | undefined> {
@@ -126,7 +124,7 @@ export class EvaluationBook implements Evaluations {
     return { agentId, drifted: distance > threshold, distance, change, threshold, latest }
   }
 
-  /** By which weights a call judges, and what they are called. */
+  /** The weights that a call judges with, and the name of their domain. */
   #weighing(
     call: string,
     { domain, weights }: Pick<EvaluationOptions, 'domain' | 'weights'>,
@@ -140,7 +138,7 @@ export class EvaluationBook implements Evaluations {
     const known = this.#domains.get(name)
     if (known !== undefined) return { domain: name, weights: known }
     throw invalid(
-      `evaluations.${call} option domain: one that is known, or weights with it; given ${show(name)}${instead(name, [...this.#domains.keys()])}`,
+      `evaluations.${call} option domain: a known domain, or one given together with weights; given ${show(name)}${instead(name, [...this.#domains.keys()])}`,
     )
   }
 
@@ -156,14 +154,14 @@ export class EvaluationBook implements Evaluations {
     const { maxEvaluatedAgents } = this.#deps.config
     return new RuntimeError(
       'limit_exceeded',
-      `agent '${agentId}' is new, and there are maxEvaluatedAgents ${maxEvaluatedAgents} already`,
+      `agent '${agentId}' is new, and the limit maxEvaluatedAgents ${maxEvaluatedAgents} is reached`,
       { details: { agentId, maxEvaluatedAgents } },
     )
   }
 }
 
 const limitRule = wholeNumber(1, 1_000)
-/** They are read where they are used, which says more of what is wrong with them. */
+/** The weights are checked where they are used, because the messages there say more. */
 const weightsRule = ['weights that sum to 1', () => true] as const
 const recordRules: Rules<EvaluationOptions> = {
   entry: isOneOf(['raw', 'normalised']),
@@ -186,7 +184,7 @@ function assertAgent(call: string, agentId: unknown): asserts agentId is string 
 function conflict({ agentId, key = '', seq }: EvaluationRecord): RuntimeError {
   return new RuntimeError(
     'idempotency_conflict',
-    `the key '${key}' stands for evaluation ${seq} of agent '${agentId}', which says something else`,
+    `the key '${key}' belongs to evaluation ${seq} of agent '${agentId}', which has other content; use a new key`,
     { details: { agentId, key, seq } },
   )
 }

@@ -17,7 +17,10 @@ interface Reader {
   readonly chunks?: Tail<OutputChunk>
 }
 
-/** Tells this process's listeners of something that is no row of the store. Builds nothing when nobody listens. */
+/**
+ * Publishes something that is not a row of the store to this process's listeners. Builds nothing if nobody
+ * listens.
+ */
 export type Announce = (
   type: EventType,
   taskId: string,
@@ -26,18 +29,19 @@ export type Announce = (
 ) => void
 
 /**
- * Hands what the store publishes to those of this process who asked for it, and tells the store what that is: an event that
- * nobody wants does not cross the thread. Nothing turns back from here to the path of a task.
+ * Passes what the store publishes to the listeners of this process, and states to the store what they listen
+ * for: an event that nobody listens for does not cross the thread. A listener cannot slow down or stop a
+ * task.
  */
 export class Feed {
   readonly #store: ExecutionStore
   readonly #bus: EventBus<RuntimeEvent>
-  /** How often each pattern is subscribed to. */
+  /** Number of subscriptions to each pattern. */
   readonly #patterns = new Map<string, number>()
   readonly #readers = new Map<string, Set<Reader>>()
-  /** Those who wait until a task has ended, or is parked as diverged. */
+  /** Promises that wait until a task has ended or is parked as diverged. */
   readonly #halts = new Map<string, Set<PromiseWithResolvers<void>>>()
-  /** The halts of so many tasks are awaited that the store is asked for all of them. */
+  /** True if so many tasks are awaited that the store reports the halts of all tasks. */
   #wide = false
   #closed: { readonly error: unknown } | undefined
   #stated = ''
@@ -64,7 +68,7 @@ export class Feed {
     return { [Symbol.dispose]: close }
   }
 
-  /** Tells this process's listeners of something that is no row. */
+  /** Publishes something that is not a row to this process's listeners. */
   announce(
     type: EventType,
     taskId: string,
@@ -77,7 +81,7 @@ export class Feed {
     outsideHandlers(() => this.#bus.publish(event))
   }
 
-  /** `reader` hears of the task until the returned value is disposed. */
+  /** `reader` gets the events of the task until the returned value is disposed. */
   read(taskId: string, reader: Reader): Disposable {
     this.#fail([reader])
     add(this.#readers, taskId, reader)
@@ -89,7 +93,8 @@ export class Feed {
   }
 
   /**
-   * Resolves when the task ends, or is parked as diverged, as published from now on; `dispose` when that does not matter any more.
+   * Resolves when the task ends, or is parked as diverged, from now on. Dispose it when it is not needed any
+   * more.
    */
   awaitHalt(taskId: string): { readonly halted: Promise<void> } & Disposable {
     const halt = Promise.withResolvers<void>()
@@ -121,7 +126,7 @@ export class Feed {
       for (const { chunks: tail } of this.#readers.get(chunk.taskId) ?? []) tail?.push(chunk)
   }
 
-  /** Nothing more will come: whoever waits is told why. */
+  /** Nothing more will come: rejects everybody who waits, with the reason. */
   close(error: unknown): void {
     if (this.#closed !== undefined) return
     this.#closed = { error }
@@ -153,7 +158,10 @@ export class Feed {
     if (this.#bus.wants(name)) outsideHandlers(() => this.#bus.publish(toRuntimeEvent(event, name)))
   }
 
-  /** In the same turn as the wish, so that whatever is handed to the store next is heard of. */
+  /**
+   * Sent in the same turn as the subscription, so that everything that reaches the store afterwards is
+   * published to it.
+   */
   #state(): void {
     if (this.#closed !== undefined) return
     const types = this.#types()
@@ -172,7 +180,7 @@ export class Feed {
   }
 }
 
-/** The halts of this many tasks are asked for by name. */
+/** Up to this number of tasks, the halts are requested by task id. */
 const MAX_NAMED_TASKS = 32
 
 const everyType = Object.keys(eventCatalogue) as EventType[]

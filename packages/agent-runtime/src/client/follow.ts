@@ -12,7 +12,7 @@ import type { RuntimeEvent } from '../api/events.ts'
 import { toRuntimeEvent } from './stored-event.ts'
 import { followTail, type Numbered, type ReadStretch, Tail } from './tail.ts'
 
-/** What following a task needs. */
+/** The dependencies of following a task. */
 export interface FollowDeps {
   readonly store: ExecutionStore
   readonly feed: Feed
@@ -31,7 +31,10 @@ export async function* followEvents(
     yield toRuntimeEvent(event)
 }
 
-/** A task's output. Its attempts follow from its chunks alone, so everyone sees the same, live or later. Source: `docs/semantics.md 9.3`. */
+/**
+ * A task's output. The attempts are derived from its chunks alone, so every reader sees the same, live or
+ * later. Source: `docs/semantics.md 9.3`.
+ */
 export async function* followOutput(
   deps: FollowDeps,
   taskId: string,
@@ -48,7 +51,7 @@ export async function* followOutput(
   }
 }
 
-/** The attempt that a reader has seen who knows the chunks up to `seq`. */
+/** The attempt of the last chunk up to `seq`. */
 async function attemptAt(read: ReadStretch<OutputChunk>, seq: number): Promise<number> {
   if (seq <= 0) return 1
   const [last] = await read(seq - 1)

@@ -17,7 +17,7 @@ import {
 } from '@ku0/agent-runtime-core'
 import type { ForkOptions, RetryOptions } from '../api/client.ts'
 
-/** What a fork needs of its runtime. */
+/** The dependencies of a fork. */
 export interface ForkDeps {
   readonly store: ExecutionStore
   readonly config: ExecutionConfig
@@ -75,19 +75,19 @@ async function submitFork({ store }: ForkDeps, call: string, write: Write<'fork'
       )
     case 'held':
       throw invalid(
-        `${call}: task ${taskId} was run by its caller, under a lease of its own; nobody else can run it`,
+        `${call}: task ${taskId} was started with startTask and run by its caller; a worker cannot run it`,
       )
     case 'unknown_step':
       if (outcome.inDoubt === true)
         throw invalid(
-          `${call}: step '${outcome.key}' of task ${taskId} is in doubt: nobody knows how it ended. Where it took effect, say so with ` +
-            `edits: { '${outcome.key}': RESULT }; without, its own inDoubt says what the new task does about it`,
+          `${call}: step '${outcome.key}' of task ${taskId} is in doubt: nobody knows how it ended. If it took effect, pass ` +
+            `edits: { '${outcome.key}': RESULT }; otherwise the step's inDoubt option decides what the new task does`,
         )
       throw invalid(`${call}: task ${taskId} has not completed a step '${outcome.key}'`)
     case 'inside_decision':
       throw invalid(
-        `${call}: step '${outcome.key}' of task ${taskId} cannot be edited: it is in a branch of '${outcome.decision}', which is decided and ` +
-          `answers for it; edit '${outcome.decision}' itself, or fork from it to decide it anew`,
+        `${call}: step '${outcome.key}' of task ${taskId} cannot be edited: it is in a branch of '${outcome.decision}', whose recorded ` +
+          `outcome replaces it; edit '${outcome.decision}' itself, or fork from it to run it again`,
       )
     case 'no_decision':
       throw invalid(`${call} edit '${outcome.key}': ${decisionText(outcome)}`)
@@ -100,9 +100,9 @@ async function submitFork({ store }: ForkDeps, call: string, write: Write<'fork'
 
 function decisionText({ branches, names }: Extract<OutcomeOf<'fork'>, { as: 'no_decision' }>): string {
   if (branches === 'race')
-    return 'it is a race, which is decided as { winner, value }: the name of a branch, and its result'
+    return 'it is a race: its result is { winner, value }, the name of a branch and the result of that branch'
   const of = names.length === 0 ? '' : `: ${names.join(', ')}`
-  return `it is an all, which is decided as an object with the result of each of its branches${of}`
+  return `it is an all: its result is an object with the result of each of its branches${of}`
 }
 
 function whyNot(
@@ -113,7 +113,7 @@ function whyNot(
     case undefined:
       return `task ${taskId} has not completed a step '${key}'`
     case 'step':
-      return `a fork from '${fromStep}' runs this step again; the results of steps before it can be edited`
+      return `a fork from '${fromStep}' runs this step again; only results of steps before it can be edited`
     default:
       return `it is ${recorded === 'approval' ? 'an' : 'a'} ${recorded}; only the results of steps can be edited`
   }
@@ -122,10 +122,10 @@ function whyNot(
 const retryRules: Rules<RetryOptions> = {
   taskId: nameRule,
   idempotencyKey: nameRule,
-  budget: ['an object of limits', isRecord],
+  budget: ['an object with limits', isRecord],
 }
 const forkRules: Rules<ForkOptions> = {
   ...retryRules,
   fromStep: ['the key of a completed step', (value) => typeof value === 'string' && value.length > 0],
-  edits: ['an object of results by step key', isRecord],
+  edits: ['an object with results by step key', isRecord],
 }

@@ -1,7 +1,7 @@
 import { instead, invalid, RESERVED, show } from '@ku0/agent-runtime-core'
 import { type TaskTerms, taskTermsOf } from '../terms/task-definition.ts'
 
-/** What a process knows of task types, and whether it submits tasks of others. */
+/** The task types that a process knows, and whether it submits tasks of other types. */
 export class KnownTypes {
   readonly #types: ReadonlyMap<string, TaskTerms>
   readonly #others: 'refused' | 'taken'
@@ -14,8 +14,9 @@ export class KnownTypes {
   }
 
   /**
-   * The terms of a type. Where other types are refused, what the process was given under its name counts, and nothing else of `task` is
-   * read. Undefined for a type of which nothing but the name is known. Throws `invalid_argument` for what is no task type.
+   * The terms of a type. If other types are refused, only what the process was given under this name counts,
+   * and nothing else of `task` is read. Undefined for a type of which only the name is known. Throws
+   * `invalid_argument` for a value that is not a task type.
    */
   find(type: string, task: unknown): TaskTerms | undefined {
     const known = this.#types.get(type)
@@ -30,11 +31,13 @@ export class KnownTypes {
     return terms
   }
 
-  /** Why a type of which nothing but the name is known is not submitted, for people; undefined when it is. */
+  /**
+   * Why a type of which only the name is known is not submitted, for people. Undefined if it is submitted.
+   */
   refusalOf(type: string, quoted = show(type)): string | undefined {
     if (this.#others === 'taken' && !type.startsWith(RESERVED)) return undefined
     const known = [...this.#types.keys()].filter((name) => !name.startsWith(RESERVED))
-    const expected = known.length === 0 ? '; this process was given no tasks' : instead(type, known)
+    const expected = known.length === 0 ? '; this process defines no task types' : instead(type, known)
     return `no task of the type ${quoted} is defined here${expected}`
   }
 }

@@ -1,8 +1,8 @@
 import { RuntimeError, StoreError } from '@ku0/agent-runtime-core'
 
-/** Whether calls are taken, and why they no longer are. */
+/** Whether calls are taken, and why not. */
 export class Lifetime {
-  /** What ends with it. */
+  /** What the messages call the program that ends. */
   readonly whose: 'client' | 'worker' | 'runtime'
   #ending = false
   #failed = false
@@ -17,33 +17,36 @@ export class Lifetime {
     return this.#failed
   }
 
-  /** Throws when no call is taken. */
+  /** Throws if no calls are taken any more. */
   assertOpen(): void {
     if (this.#closed !== undefined) throw this.#closed
   }
 
-  /** Throws when no submission is taken: what was handed to the store before the end is answered, what comes after it belongs to another process. */
+  /**
+   * Throws if no submissions are taken any more. A submission that reached the store before the end is
+   * answered; later ones belong to another process.
+   */
   assertTaking(): void {
     if (this.#ending && !this.#failed) {
-      const told = this.whose === 'client' ? 'was closed' : 'was told to stop'
-      throw new RuntimeError('shutdown', `the ${this.whose} ${told}: it takes no more submissions`)
+      const how = this.whose === 'client' ? 'was closed' : 'is stopping'
+      throw new RuntimeError('shutdown', `the ${this.whose} ${how}: it takes no more submissions`)
     }
     this.assertOpen()
   }
 
-  /** From now on no submission is taken. */
+  /** No submission is taken from now on. */
   end(): void {
     this.#ending = true
   }
 
-  /** From now on no call is taken; returns what calls throw. */
+  /** No call is taken from now on. Returns the error that calls throw. */
   close(): Error {
     const how = this.whose === 'client' ? 'closed' : 'stopped'
     this.#closed ??= new StoreError('store_closed', `the ${this.whose} was ${how}`)
     return this.#closed
   }
 
-  /** The store has failed, and every call throws its error. False when no call was taken anyway. */
+  /** The store has failed: every call throws this error. Returns false if no calls were taken already. */
   fail(error: Error): boolean {
     if (this.#closed !== undefined) return false
     this.#failed = true

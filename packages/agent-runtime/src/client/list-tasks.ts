@@ -2,7 +2,10 @@ import type { Reads, TaskFilter } from '@ku0/agent-runtime-core'
 import type { TaskStatus } from '../api/status.ts'
 import { toStatus } from './task-status.ts'
 
-/** A page of tasks. The store looks at a bounded stretch at a time, so a filter that finds little takes several reads. */
+/**
+ * A page of tasks. The store scans a bounded number of rows per read, so a filter that matches few tasks
+ * takes several reads.
+ */
 export async function listTasks(
   read: (filter: TaskFilter) => Promise<Reads['tasks']['answer']>,
   filter: TaskFilter,

@@ -14,7 +14,7 @@ import type { Feed } from './feed.ts'
 import type { WaitOptions } from '../api/client.ts'
 import { TaskDiverged, TaskFailed, TaskRejected, TimeoutError } from '../api/errors.ts'
 
-/** What waiting for a result needs. */
+/** The dependencies of waiting for a result. */
 export interface ResultDeps {
   readonly store: ExecutionStore
   readonly feed: Feed
@@ -23,9 +23,10 @@ export interface ResultDeps {
 }
 
 /**
- * The output of a task, once it has one. The halt is asked for before the task is read, so that none falls in between; it is
- * read again when the halt was heard of, so that it does not matter who told of it, or how often. A task that is parked as diverged goes
- * on only when somebody does something about it, so whoever waits for it is told: it may have been resumed when it is read.
+ * The output of a task, once it has one. The subscription to its halt comes before the first read, so no halt
+ * is missed. After a halt the task is read again, so it does not matter which event reported it, or how
+ * often. A task that is parked as diverged goes on only after somebody acts, so the waiting caller gets an
+ * error; the task may have been resumed by the time it is read.
  */
 export async function awaitResult(
   deps: ResultDeps,
@@ -87,7 +88,10 @@ function outputOf(record: TaskRecord, wasFoundByKey: boolean): unknown {
     case 'waiting': {
       const divergence = divergenceOf(record)
       if (divergence !== undefined) throw new TaskDiverged(record.taskId, divergence)
-      throw new RuntimeError('internal', `task ${record.taskId} is ${record.state}, which is no end`)
+      throw new RuntimeError(
+        'internal',
+        `task ${record.taskId} is ${record.state}, which is not a final state`,
+      )
     }
   }
 }
@@ -122,7 +126,7 @@ function tellWait({ store, deadlines, log }: ResultDeps, taskId: string): Dispos
 
 const LONG_WAIT_MS = 10_000
 
-/** How long the caller wants to wait: `reached` rejects then, and is undefined where there is no limit. */
+/** The caller's time limit: `reached` rejects after it, and is undefined without a limit. */
 function limitOf(
   deadlines: Deadlines,
   taskId: string,

@@ -8,8 +8,8 @@ export async function resumeTask(store: ExecutionStore, taskId: string): Promise
   if (state === undefined) throw noTask(taskId)
   throw new RuntimeError(
     'invalid_argument',
-    `resume: task ${taskId} is ${state}${state === 'waiting' ? ' for something to come' : ''}; ` +
-      'only a task that is parked because its handler took a different path than its recorded history is resumed',
+    `resume: task ${taskId} is ${state}${state === 'waiting' ? ' for something that has not happened yet' : ''}; ` +
+      'only a task that is parked because its handler took a different path than its recorded history can be resumed',
     { details: { taskId, state } },
   )
 }

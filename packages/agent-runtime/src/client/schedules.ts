@@ -34,20 +34,20 @@ import type { ScheduleOptions, Schedules, ScheduleStatus, Timing } from '../api/
 import type { TaskType } from '../api/task-type.ts'
 import { firstAfter, isTimeZone, problemOfCron } from '../terms/schedule-times.ts'
 
-/** What the book needs of its runtime. */
+/** The dependencies of the schedules. */
 export interface ScheduleBookDeps {
   readonly store: ExecutionStore
   readonly config: ExecutionConfig
   readonly clock: Clock
   readonly types: KnownTypes
   readonly submissions: Submissions
-  /** Throws when no call is taken. */
+  /** Throws if the runtime takes no more calls. */
   readonly assertOpen: () => void
-  /** Throws when no submission is taken. */
+  /** Throws if the runtime takes no more submissions. */
   readonly assertTaking: () => void
 }
 
-/** The schedules, as a runtime's callers see them. */
+/** The API of schedules. */
 export class ScheduleBook implements Schedules {
   readonly #deps: ScheduleBookDeps
 
@@ -68,7 +68,10 @@ export class ScheduleBook implements Schedules {
     const now = Math.floor(clock.now())
     const read = timingOf(name, timing, now)
     const nextAt = firstAfter(read, now)
-    if (nextAt === null) throw invalid(`schedule '${name}': no time of '${String(timing.cron)}' ever comes`)
+    if (nextAt === null)
+      throw invalid(
+        `schedule '${name}': the cron expression '${String(timing.cron)}' matches no time that ever comes`,
+      )
     assertOptions('schedules.put', options, optionRules, { familiar: familiarToSchedule })
     const { catchUp = 'one', graceMs = DEFAULT_GRACE_MS, overlap = 'allow', ...submitted } = options
     const run = await this.#runOf(name, task, input, { lane: 'batch', ...withoutUndefined(submitted) })
@@ -76,9 +79,13 @@ export class ScheduleBook implements Schedules {
     const outcome = await store.write({ kind: 'putSchedule', name, definition, nextAt })
     if (outcome.as === 'put') return statusOf(outcome.schedule)
     const { maxSchedules } = config
-    throw new RuntimeError('limit_exceeded', `there are maxSchedules ${maxSchedules} schedules already`, {
-      details: { name, maxSchedules },
-    })
+    throw new RuntimeError(
+      'limit_exceeded',
+      `the limit maxSchedules ${maxSchedules} is reached; delete a schedule first`,
+      {
+        details: { name, maxSchedules },
+      },
+    )
   }
 
   async list(): Promise<readonly ScheduleStatus[]> {
@@ -122,7 +129,7 @@ export class ScheduleBook implements Schedules {
       const nextAt = firstAfter(timing, Math.floor(clock.now()))
       const outcome = await store.write({ kind: 'resumeSchedule', name, timing, nextAt })
       if (outcome.as === 'unknown') throw noSchedule(name)
-      // Somebody gave it another timing meanwhile: its next time is to be told anew.
+      // Another caller changed the timing meanwhile, so the next time is computed again.
       if (outcome.as === 'resumed') return statusOf(outcome.schedule)
     }
   }
@@ -135,7 +142,7 @@ export class ScheduleBook implements Schedules {
     return openReceipt(receipt)
   }
 
-  /** The input is checked where the task is known; where it is not, the worker checks it. */
+  /** The input is checked here if the task type is known, else by the worker. */
   async #runOf(
     name: string,
     task: TaskType | string,
@@ -169,7 +176,7 @@ export class ScheduleBook implements Schedules {
   }
 }
 
-/** What a run is submitted with, as it was given. */
+/** Options of a run, as they were given. */
 type RunOptions = Omit<ScheduledRun, 'type' | 'input' | 'budget'> & Pick<SubmitOptions, 'budget'>
 
 /** How late a time may be and still count as on time. */
@@ -220,7 +227,7 @@ function timingOf(name: string, given: unknown, now: number): ScheduleTiming {
       )
     return { everyMs: everyMs as number, anchorAt: now }
   }
-  const allowed = "a cron expression of five or six fields, or '@daily' and its like"
+  const allowed = "a cron expression of five or six fields, or a shortcut such as '@daily'"
   if (typeof cron !== 'string') throw invalid(`${place}: timing.cron: ${allowed}; given ${show(cron)}`)
   const problem = problemOfCron(cron)
   if (problem !== undefined)
@@ -232,7 +239,7 @@ function timingOf(name: string, given: unknown, now: number): ScheduleTiming {
   return { cron, timeZone }
 }
 
-/** While it is paused the time that it had is none that it will run at. */
+/** While a schedule is paused, its stored time is not one that it will run at. */
 function statusOf({ run, nextAt, ...schedule }: ScheduleRecord): ScheduleStatus {
   const { type, input, budget: terms, ...rest } = run
   const next = nextAt === undefined || schedule.paused ? {} : { nextAt }

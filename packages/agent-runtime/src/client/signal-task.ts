@@ -34,7 +34,7 @@ export async function sendSignal(
   const { delivered, state, awaited = false, full } = outcome
   if (state === undefined) throw noTask(taskId)
   if (full === true) {
-    const message = `task ${taskId} has maxSignals ${maxSignals} signals that it has not taken yet`
+    const message = `task ${taskId} already has maxSignals ${maxSignals} signals that it has not taken; send more later`
     throw new RuntimeError('limit_exceeded', message, { details: { taskId, name, maxSignals } })
   }
   if (!delivered) throw isOver(taskId, name, state)
@@ -64,7 +64,7 @@ async function tellUnawaited(
   })
 }
 
-/** Nothing of it was stored, and nobody will ever take it. */
+/** The error for a signal to a task that takes no signals. Nothing was stored. */
 function isOver(taskId: string, name: string, state: TaskState): RuntimeError {
   return new RuntimeError(
     'invalid_argument',
@@ -77,10 +77,10 @@ function wayOut(state: TaskState): string {
   switch (state) {
     case 'failed':
     case 'canceled':
-      return 'runtime.retry gives a new task that goes on from its steps, send it to that'
+      return 'runtime.retry creates a new task that continues from its steps; send the signal to that task'
     case 'rejected':
-      return 'submit it again, and send it to that task'
+      return 'submit the task again, and send the signal to the new one'
     default:
-      return 'what it waited for has come or was given up; runtime.fork gives a new task that does it again'
+      return 'its waits have ended; runtime.fork creates a new task that waits again'
   }
 }

@@ -1,7 +1,9 @@
 import { decode, type EventType, type StoredEvent, parseJson } from '@ku0/agent-runtime-core'
 import type { RuntimeEvent } from '../api/events.ts'
 
-/** A stored event under one of its names. The data are parsed when they are first looked at, which most listeners never do. */
+/**
+ * A stored event under one of its names. The data is parsed on first access, which most listeners never do.
+ */
 export function toRuntimeEvent(event: StoredEvent, type: EventType = event.type): RuntimeEvent {
   return new StoredFact(event, type) as unknown as RuntimeEvent
 }
@@ -38,7 +40,7 @@ class StoredFact {
   }
 }
 
-/** A user's label that looks like a tag of the codec leaves the data as they are stored. */
+/** If a user's label looks like a tag of the codec, the data is left as it is stored. */
 function readData(text: string): unknown {
   try {
     return decode(text)

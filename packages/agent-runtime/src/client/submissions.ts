@@ -31,8 +31,8 @@ import type { KnownTypes } from './known-types.ts'
 import { watchQuotaNames } from './unlimited-names.ts'
 
 /**
- * The way in: finds the task type, checks the input with its schema, encodes it as given and hands it to the store. What is
- * wrong with a submission becomes a recorded rejection; what is wrong with the call is thrown.
+ * The entry point of submissions: finds the task type, checks the input with its schema, encodes the given
+ * input and passes it to the store. A wrong submission becomes a recorded rejection; a wrong call throws.
  * Source: Track AA, Queue Classification; `docs/semantics.md 1.5, 2.1, 8.8`.
  */
 export class Submissions {
@@ -50,7 +50,7 @@ export class Submissions {
     readonly log: LogLine
     /** The caller's trace context. Source: `docs/semantics.md 16.2`. */
     readonly trace: () => Readonly<Record<string, string>> | undefined
-    /** Throws when no submission is taken. */
+    /** Throws if the runtime takes no more submissions. */
     readonly assertOpen: () => void
   }) {
     this.#store = deps.store
@@ -67,7 +67,7 @@ export class Submissions {
     return receipt
   }
 
-  /** One commit for all; receipts in the order of the items. An error names the item. */
+  /** One commit for all; the receipts are in the order of the items. An error names its item. */
   async submitMany(items: unknown): Promise<readonly Receipt[]> {
     this.#assertOpen()
     if (!isList(items)) throw invalid(`submitMany: a list of { task, input, options }; given ${show(items)}`)
@@ -75,14 +75,17 @@ export class Submissions {
     return this.#handOver(checked, (index) => `item ${index}: `)
   }
 
-  /** A submission as it would be handed to the store; what is wrong with it stands in `refused`. `place` begins messages. */
+  /**
+   * A submission as it would be passed to the store; a problem with it is in `refused`. Messages begin with
+   * `place`.
+   */
   async prepare(item: SubmitItem, place: string): Promise<Submission> {
     return this.#prepare(item, place, (type) => this.#unknown(type, item))
   }
 
   /**
-   * What a handler submits. The nodes of a graph were checked where it was submitted: whoever coordinates it, in a type that is the
-   * runtime's own, need not define them.
+   * A submission by a handler. The nodes of a graph were checked when the graph was submitted: a process that
+   * coordinates a graph, with a task type of the runtime's own, need not define their types.
    */
   prepareChild(item: SubmitItem, call: string, parentType: string): Submission | Promise<Submission> {
     return this.#prepare(item, call, (type) =>
@@ -90,7 +93,7 @@ export class Submissions {
     )
   }
 
-  /** In the turn of the call, unless a schema answers later. `placeOf` says which item it is, for errors. */
+  /** Runs in the turn of the call, unless a schema is asynchronous. `placeOf` names the item in errors. */
   async #handOver(
     items: readonly SubmitItem[],
     placeOf: (index: number) => string,
@@ -134,7 +137,7 @@ export class Submissions {
     return checked.then((later) => this.#judge(terms, input, options, later, place), threw)
   }
 
-  /** A type of which this process knows nothing but the name. */
+  /** A type of which this process knows only the name. */
   #unknown(type: string, item: SubmitItem): Submission {
     const refusal = this.#types.refusalOf(type)
     return refusal === undefined
@@ -142,7 +145,7 @@ export class Submissions {
       : this.#refuse(type, item.options, 'unknown_task_type', `type: ${refusal}`)
   }
 
-  /** The worker's schema decides about its input. */
+  /** The worker's schema checks the input. */
   #unchecked(type: string, { input, options }: SubmitItem): Submission {
     const what = `the input of task '${type}'`
     return this.#submission(type, encode(input, { what, maxBytes: this.#maxBytes }), options, undefined)
@@ -156,7 +159,7 @@ export class Submissions {
     place: string,
   ): Submission {
     if (issues !== undefined) {
-      const message = `the input does not fit task '${terms.type}': ${describeIssues('input', issues)}`
+      const message = `the input does not fit the schema of task '${terms.type}': ${describeIssues('input', issues)}`
       return this.#refuse(terms.type, options, 'invalid_payload', message, terms)
     }
     const what = `${place}the input of task '${terms.type}'`
@@ -202,7 +205,7 @@ export class Submissions {
   }
 }
 
-/** The type of a definition. Nothing else of it is read here. */
+/** The type of a definition. Nothing else is read here. */
 function typeOf(task: unknown): unknown {
   if (typeof task !== 'object') return undefined
   try {
@@ -212,7 +215,7 @@ function typeOf(task: unknown): unknown {
   }
 }
 
-/** The default of a task type is cut to what is left above it; one that a call names is not. */
+/** The default budget of a task type is cut to what is left above it; a budget that a call names is not. */
 function budgetOf(
   options: SubmitOptions | undefined,
   terms: TaskTerms | undefined,
@@ -224,27 +227,27 @@ function budgetOf(
 
 const none = {}
 
-/** A record of a rejection keeps no payload, and not much of what a schema says of one. */
+/** The record of a rejection keeps no payload, and at most this much of a schema's message. */
 const MAX_MESSAGE_LENGTH = 2_000
 
 function checkOptions(options: SubmitOptions | undefined, call: string): void {
   assertOptions(call, options, submitRules, { familiar: familiarToSubmission })
   if (options?.budget !== undefined) budgetTerms(`${call} option budget`, options.budget)
   if (options?.dueAt !== undefined && options.delayMs !== undefined)
-    throw invalid(`${call} options dueAt and delayMs: give one of them`)
+    throw invalid(`${call} options dueAt and delayMs: give only one of them`)
 }
 
 const anything = ['', () => true] as const
 const itemRules: Rules<SubmitItem> = { task: anything, input: anything, options: anything }
 
 function itemOf(item: unknown, place: string): SubmitItem {
-  if (!isRecord(item)) throw invalid(`${place}: an object of task, input, options; given ${show(item)}`)
+  if (!isRecord(item)) throw invalid(`${place}: an object with task, input, options; given ${show(item)}`)
   const [problem] = problemsIn(item, itemRules)
   if (problem !== undefined) throw invalid(`${place}: ${problem.path}: ${problem.allowed}`)
   return item as unknown as SubmitItem
 }
 
-/** Timers are automated runs. Source: Track AA, Queue Classification. */
+/** Delayed tasks count as automated runs. Source: Track AA, Queue Classification. */
 function usualLane(terms: TaskTerms | undefined, delayed: boolean): Lane {
   return (delayed ? terms?.delayedLane : terms?.lane) ?? (delayed ? 'batch' : 'normal')
 }

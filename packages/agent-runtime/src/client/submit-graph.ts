@@ -6,8 +6,8 @@ import { parseGraph, type PlanNode } from '../terms/graph-plan.ts'
 import type { KnownTypes } from './known-types.ts'
 
 /**
- * The submission of a graph's coordinating task, once nothing is wrong with the graph. Throws `invalid_argument` with everything that
- * is wrong: names, what waits for what, circles with their path, types, inputs. Source: `docs/semantics.md 13.3`.
+ * The submission of a graph's coordinating task. Throws `invalid_argument` with every problem of the graph:
+ * names, dependencies, cycles with their path, types, inputs. Source: `docs/semantics.md 13.3`.
  */
 export async function graphSubmission(
   types: KnownTypes,
@@ -27,7 +27,7 @@ export async function graphSubmission(
   return { task: GRAPH_TYPE, input: { ...settings, nodes: Object.fromEntries(stored) as object }, options }
 }
 
-/** What is wrong with a node's type, or with its input where that is known by now. */
+/** The problem with a node's type, or with its input if that is already known. */
 async function problemOf(
   name: string,
   { task, input }: PlanNode,
@@ -44,7 +44,7 @@ async function problemOf(
     const { issues } = await check(terms.input, input.value)
     return issues === undefined
       ? undefined
-      : `node '${name}': the input does not fit task '${type}': ${describeIssues('input', issues)}`
+      : `node '${name}': the input does not fit the schema of task '${type}': ${describeIssues('input', issues)}`
   } catch (error) {
     return `node '${name}': the schema of task '${type}' failed: ${describeError(error).message}`
   }

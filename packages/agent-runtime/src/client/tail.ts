@@ -1,18 +1,18 @@
-/** A stretch of a numbered sequence that goes on while somebody reads it. */
+/** A row of a numbered sequence that may grow while it is read. */
 export interface Numbered {
   readonly seq: number
 }
 
 /**
- * The live end of a sequence, for one reader: a small buffer, and a promise for what comes next. A reader who is too slow
- * finds it emptied and looks in the store again, so nothing is lost, nothing comes twice and memory is bounded.
- * Source: `docs/semantics.md 9.1, 9.2`.
+ * The live end of a sequence, for one reader: a small buffer, and a promise for the next item. A reader that
+ * is too slow finds the buffer emptied and reads from the store again, so nothing is lost, nothing comes
+ * twice and memory is bounded. Source: `docs/semantics.md 9.1, 9.2`.
  */
 export class Tail<T extends Numbered> {
   #buffer: T[] = []
   #wake = Promise.withResolvers<void>()
   #failure: { readonly error: unknown } | undefined
-  /** Nothing will come any more: the store has all there is. */
+  /** No more items will come: the store has all of them. */
   over = false
 
   push(item: T): void {
@@ -31,7 +31,10 @@ export class Tail<T extends Numbered> {
     this.#wake.resolve()
   }
 
-  /** What follows `cursor` without a gap, once there is any; empty when the reader has to look in the store. */
+  /**
+   * The items after `cursor` without a gap, once there are any. Empty if the reader has to read from the
+   * store.
+   */
   async after(cursor: number): Promise<readonly T[]> {
     while (this.#buffer.every(({ seq }) => seq <= cursor) && !this.over && this.#failure === undefined) {
       this.#wake = Promise.withResolvers()
@@ -46,10 +49,12 @@ export class Tail<T extends Numbered> {
 
 const CAPACITY = 256
 
-/** Reads the next stretch of what the store has after `cursor`. */
+/** Reads the next items after `cursor` from the store. */
 export type ReadStretch<T> = (cursor: number) => Promise<readonly T[]>
 
-/** History from after `cursor`, then what is added, until the sequence is over. `read` gives at most `limit` at a time. */
+/**
+ * The history after `cursor`, then live items, until the sequence ends. `read` returns at most `limit` items.
+ */
 export async function* followTail<T extends Numbered>(
   tail: Tail<T>,
   from: number,

@@ -75,7 +75,7 @@ export function edge<From, To = From, Checked = From>(
 ): Edge<From, To> {
   const problems: ConfigProblem[] = isRecord(options)
     ? problemsIn(options, edgeRules, { path: 'edge.' })
-    : [{ path: 'edge', allowed: 'an object of validate, metadata, map', given: options }]
+    : [{ path: 'edge', allowed: 'an object with validate, metadata, map', given: options }]
   if (problems.length > 0) throw new ConfigError(problems)
   const part: EdgePart = { kind: 'edge', ...withoutUndefined(options) }
   return Object.freeze({ edges: [part] })
@@ -115,10 +115,10 @@ const edgeRules: Rules<EdgeOptions<unknown, OutputOf<Schema>, unknown>> = {
 
 function agentProblems(path: string, given: unknown): ConfigProblem[] {
   if (isComposition(given) || isDefinition(given)) return []
-  return [{ path, allowed: 'what defineTask, compose or passThrough gives', given }]
+  return [{ path, allowed: 'what defineTask, compose or passThrough returns', given }]
 }
 
 function edgeProblems(given: unknown): ConfigProblem[] {
   if (isRecord(given) && isList(given['edges'])) return []
-  return [{ path: 'edge', allowed: 'what edge or identityEdge gives', given }]
+  return [{ path: 'edge', allowed: 'what edge or identityEdge returns', given }]
 }

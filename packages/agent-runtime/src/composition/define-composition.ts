@@ -27,9 +27,9 @@ export function defineComposition<const Type extends string, Input, Output>(
   composition: Composition<Input, Output>,
 ): TaskDefinition<Type, Input, Output> {
   if (!isComposition(composition))
-    throw new ConfigError([{ path: 'composition', allowed: 'what compose gives', given: composition }])
+    throw new ConfigError([{ path: 'composition', allowed: 'what compose returns', given: composition }])
   if (!isRecord(definition)) {
-    const allowed = 'an object of type, input, metadata and what else defineTask takes'
+    const allowed = 'an object with type, input, metadata and the other options of defineTask'
     throw new ConfigError([{ path: 'composition', allowed, given: definition }])
   }
   const { metadata = {}, ...options } = definition as CompositionOptions<Type>
@@ -37,7 +37,7 @@ export function defineComposition<const Type extends string, Input, Output>(
   const [first] = parts
   const input = options.input ?? (first?.kind === 'stage' ? first.task.input : undefined)
   if (input === undefined) {
-    const allowed = 'a schema, since no agent comes first'
+    const allowed = 'a schema, because the composition does not begin with an agent'
     const path = isName(options.type) ? `task '${options.type}': input` : 'task: input'
     throw new ConfigError([{ path, allowed, given: undefined }])
   }
@@ -80,5 +80,5 @@ async function checked(name: string, schema: Schema, value: unknown): Promise<un
   const answer = await check(schema, value)
   if (answer.issues === undefined) return answer.value
   const what = describeIssues('output', answer.issues)
-  throw new RuntimeError('invalid_output', `${name} refuses what comes out of the agent before it: ${what}`)
+  throw new RuntimeError('invalid_output', `${name} refuses the output of the agent before it: ${what}`)
 }

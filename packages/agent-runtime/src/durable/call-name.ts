@@ -4,7 +4,7 @@ import type { KeyUse } from './pass/pass.ts'
 /** A call of the context, or its name. */
 export type CallOrName = string | Pick<KeyUse, 'key' | 'as' | 'branches'>
 
-/** A call as whoever made it wrote it, for messages. */
+/** A call as its code spells it, for messages. */
 export function nameOfCall(call: CallOrName): string {
   if (typeof call === 'string') return call
   const { key, as, branches } = call

@@ -48,7 +48,8 @@ import { runStep } from './step/step.ts'
 import { sleep, sleepUntil, type WaitCaller, waitForSignal } from './wait/wait-calls.ts'
 
 /**
- * The context of one pass through a handler, or of a branch in it. Whatever is not always needed is made on first use.
+ * The context of one pass through a handler, or of a branch in it. Parts that are rarely needed are created
+ * on first use.
  */
 export class HandlerContext implements TaskContext {
   readonly #attempt: Host
@@ -59,7 +60,7 @@ export class HandlerContext implements TaskContext {
   #madePass: Pass | undefined
   #log: TaskLog | undefined
 
-  /** `pass` is the one that the branch belongs to whose context it is. */
+  /** `pass` is the pass of the scope. */
   constructor(scope: Scope, submission: SubmissionData, memos: Memos, rules: PassRules, pass?: Pass) {
     this.#attempt = scope.attempt
     this.#submission = submission
@@ -77,7 +78,7 @@ export class HandlerContext implements TaskContext {
   }
   get attempt(): number {
     const { attempt } = this.#attempt.claim
-    // What a handler does in a later try only is no sign that its code has changed.
+    // What a handler does only in a later try is not a sign that its code has changed.
     if (attempt > 1 && this.#memos !== noMemos) this.#pass.wentLive()
     return attempt
   }
@@ -114,7 +115,7 @@ export class HandlerContext implements TaskContext {
   get feedback(): readonly Feedback[] {
     if (this.#memos.rejections.length === 0) return []
     const feedback = feedbackOf(this.#pass)
-    // What a handler does about a rejection is no sign that its code has changed.
+    // What a handler does about a rejection is not a sign that its code has changed.
     if (feedback.length > 0) this.#pass.wentLive()
     return feedback
   }
@@ -173,7 +174,7 @@ export class HandlerContext implements TaskContext {
 
   onCleanup(hook: CleanupHook): () => void {
     if (typeof hook !== 'function') {
-      throw new RuntimeError('invalid_argument', `a clean-up hook is a function, not ${show(hook)}`)
+      throw new RuntimeError('invalid_argument', `a clean-up hook must be a function, not ${show(hook)}`)
     }
     if (this.#attempt.closedBy === undefined && this.#scope.closedBy !== undefined) throw this.#scope.closedBy
     return this.#attempt.addHook(hook)
@@ -226,7 +227,7 @@ export class HandlerContext implements TaskContext {
     )
   }
 
-  /** True when code and history have parted by the end of the handler: the task is parked then. */
+  /** True if code and history differ when the handler ends: then the task is parked. */
   returned(): boolean {
     return this.#memos !== noMemos && this.#pass.returned()
   }
@@ -236,17 +237,17 @@ export class HandlerContext implements TaskContext {
     return this.#madePass !== undefined
   }
 
-  /** What a replay wants to know when the handler has ended. */
+  /** The facts that a replay needs when the handler has ended. */
   get replayTrail(): ReplayTrail {
     return this.#pass.replayTrail
   }
 
-  /** For task types of the runtime's own: whether an earlier pass has spawned this child. */
+  /** For the runtime's own task types: whether an earlier pass spawned this child. */
   hasSpawned(key: string): boolean {
     return this.#memos.children.has(key)
   }
 
-  /** The same: how many waits with such keys are over. */
+  /** For the runtime's own task types: how many waits whose keys begin with the prefix have ended. */
   waitsOver(prefix: string): number {
     return [...this.#memos.waits.keys()].filter((key) => key.startsWith(prefix)).length
   }
@@ -256,7 +257,7 @@ export class HandlerContext implements TaskContext {
     return this.#madePass
   }
 
-  /** What the place of a call looks above of: the method, or what somebody has put in its place. */
+  /** The function whose caller's stack frame names the call site: the method, or its replacement. */
   #callee(name: keyof HandlerContext): Callee {
     if (!Object.hasOwn(this, name)) return methods[name]
     return Object.getOwnPropertyDescriptor(this, name)?.value as Callee
@@ -287,12 +288,12 @@ function logOf(attempt: Host): TaskLog {
   }
 }
 
-/** The methods as they are written: the place of a call is told by them. */
+/** The methods as they are written: the place of a call is found with them. */
 const methods = ownMethods(HandlerContext.prototype)
 for (const [name, method] of Object.entries(methods))
   Object.defineProperty(HandlerContext.prototype, name, {
     configurable: true,
-    // Bound when it is asked for, so that a handler may take it out of its context: `async ({ step }, input) => …`.
+    // Bound on first access, so that a handler may destructure its context: `async ({ step }, input) => …`.
     get(this: HandlerContext) {
       return method.bind(this as never)
     },

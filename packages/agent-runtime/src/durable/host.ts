@@ -19,25 +19,28 @@ import type { RateLimits } from './rate-limits.ts'
 import type { UsageTab } from './usage-tab.ts'
 import type { Warden } from './exec/warden.ts'
 
-/** Who runs a pass through a handler: the attempt of a worker, or a replay. */
+/** What runs a pass through a handler: the attempt of a worker, or a replay. */
 export interface Host {
   readonly claim: Claim
   readonly parts: HostParts
   readonly lease: Lease
   readonly usage: UsageTab
   readonly limits: RateLimits
-  /** Nothing is done on behalf of a replay: it is told where the handler comes to. */
+  /** Set in a replay, which has no effects: it is told how far the handler comes. */
   readonly replay: ReplayWatch | undefined
   readonly signal: AbortSignal
-  /** Why the handler has to stop, from the moment that it has to. */
+  /** Why the handler has to stop; undefined until it has to. */
   readonly stopped: { readonly error: Error } | undefined
   /** Why the handler may no longer act on behalf of its lease; undefined while it may. */
   readonly closedBy: Error | undefined
-  /** The task goes on in a later pass. What this one awaits never settles. */
+  /** True if the task goes on in a later pass. Promises that this pass awaits never settle. */
   readonly isSuspended: boolean
-  /** Another task asks for the slot; heeded at the next step boundary. */
+  /** True if another task asked for the slot; the pass yields at its next step boundary. */
   readonly yieldAsked: boolean
-  /** The host is not gone before `dependant` was dropped, and stops it when the handler has to stop, or has ended. */
+  /**
+   * The host does not end before `dependant` was dropped. It stops the dependant when the handler has to
+   * stop, or has ended.
+   */
   keep(dependant: Dependant): void
   drop(dependant: Dependant): void
   addHook(hook: CleanupHook): () => void
@@ -45,23 +48,23 @@ export interface Host {
   yield(): void
   /** Ends the pass at its waits: the store has ended the lease. */
   suspend(): void
-  /** Ends the pass where code and history differ. */
+  /** Ends the pass because code and history differ. */
   diverge(divergence: Divergence): void
   heartbeat(report: Heartbeat): Promise<void>
-  /** A line of the runtime's own log about the task. */
+  /** Writes a line about the task to the runtime's own log. */
   log(level: LogLevel, message: string, fields?: Readonly<Record<string, unknown>>): void
-  /** A line of `ctx.log`. */
+  /** Writes a line of `ctx.log`. */
   logForHandler(level: LogLevel, message: string, fields?: Readonly<Record<string, unknown>>): void
 }
 
-/** What passes use of the runtime that they run in. */
+/** The parts of the runtime that passes use. */
 export interface HostParts {
   readonly store: Pick<ExecutionStore, 'read' | 'write'>
   readonly config: ExecutionConfig
   readonly environment: Environment
   readonly deadlines: { after(delayMs: number, run: () => void): Deadline }
   readonly warden: Warden
-  /** The program's own word on which errors are refusals of a provider. */
+  /** The program's rule for errors that are refusals of a provider. */
   readonly rateLimited: RateLimitRule | undefined
   /** A submission, checked as far as this process knows its type. Throws `invalid_argument`. */
   readonly prepareChild: (
@@ -69,7 +72,10 @@ export interface HostParts {
     call: string,
     parentType: string,
   ) => Submission | Promise<Submission>
-  /** Tells this process's listeners of something that is no row of the store. Builds nothing when nobody listens. */
+  /**
+   * Publishes something that is not a row of the store to this process's listeners. Builds nothing if nobody
+   * listens.
+   */
   readonly announce: (
     type: EventType,
     taskId: string,
@@ -79,14 +85,18 @@ export interface HostParts {
   readonly log: LogLine
 }
 
-/** A point in time at which something is called, unless it is cancelled before. Cancelling twice does nothing. */
+/**
+ * A point in time at which a function is called, unless it is canceled first. Canceling twice has no effect.
+ */
 export interface Deadline {
   cancel(): void
 }
 
-/** Something that goes on on behalf of an attempt and must not outlive it: a command, open waits. */
+/** Work on behalf of an attempt that must not outlive it: a command, open waits. */
 export interface Dependant {
-  /** What does not stop at once says when clean-up hooks may take it for over. */
+  /**
+   * Stops it. If it does not stop at once, it returns a promise that resolves when clean-up hooks may run.
+   */
   stop(reason: Error): Promise<void> | void
 }
 
@@ -106,20 +116,28 @@ export type HolderWrite =
   | 'report'
   | 'scar'
 
-/** What the store answers to a write that it has taken. */
+/** The store's answer to a write that it accepted. */
 export type Taken<K extends HolderWrite> = Exclude<OutcomeOf<K>, 'stale' | { readonly fenced: 'stale' }>
 
 /** Writes under the lease of one pass. */
 export interface Lease {
-  /** A fenced write. Undefined: the lease is over, nothing was written, and whatever acts under it has been stopped by now. */
+  /**
+   * A fenced write. Undefined if the lease has ended: nothing was written, and everything that acts under the
+   * lease has been stopped by then.
+   */
   write<K extends HolderWrite>(operation: Write<K>): Promise<Taken<K> | undefined>
   /**
-   * Asks whether the lease is live, by a write of nothing under it, until there is an answer from after the last sleep. Resolves when that
-   * is known: to be lost, or not.
+   * Asks whether the lease is live, by an empty write under it, until there is an answer from after the last
+   * sleep. Resolves when the answer is known, whichever it is.
    */
   confirm(): Promise<void>
-  /** Whether the lease may have run out while the process slept, unheard of. Source: `docs/reliability.md` C03. */
+  /**
+   * Whether the lease may have expired unnoticed while the process slept. Source: `docs/reliability.md` C03.
+   */
   readonly mayHaveSlept: boolean
-  /** How often the process slept so: an answer from before the last time says nothing of the lease any more. */
+  /**
+   * How often the process slept: an answer from before the last sleep no longer shows whether the lease is
+   * live.
+   */
   readonly timesSlept: number
 }

@@ -1,4 +1,7 @@
-/** A controller that aborts with `parent` until it is unlinked. `AbortSignal.any` keeps every dependant of a long-lived signal (T12). */
+/**
+ * A controller that aborts with `parent` until it is unlinked. `AbortSignal.any` would keep every dependant
+ * of a long-lived signal in memory (T12).
+ */
 export function linkedController(parent: AbortSignal): {
   readonly controller: AbortController
   readonly unlink: () => void

@@ -12,19 +12,22 @@ export function emit(pass: Pass, scope: Scope, chunk: unknown): Promise<void> {
       what: 'an emitted value',
       maxBytes: scope.attempt.parts.config.maxPayloadBytes,
     })
-    // A later pass does not go into the step, and a handler that starts from a snapshot leaves out what it has done before.
+    // A later pass does not run the step's function, and a handler that starts from a snapshot leaves out
+    // earlier work.
     const comesAgain = surroundingStep(pass) === undefined && !pass.isFromSnapshot
     return pass.output.append(text, comesAgain)
   })
 }
 
 /**
- * What a pass emits. A handler that is gone through again emits again what earlier passes have stored: of that, nothing is written.
- * Chunks are known again by their values, since what runs side by side comes in any order. When they cannot be read, rather twice than not. Source: `docs/semantics.md 9.4`.
+ * The chunks that a pass emits. A handler that runs again emits again what earlier passes have stored; those
+ * chunks are not written again. They are recognised by their values, because code that runs side by side
+ * emits in any order. If the stored chunks cannot be read, a chunk is rather stored twice than not at all.
+ * Source: `docs/semantics.md 9.4`.
  */
 export class Output {
   readonly #pass: Pass
-  /** Chunks of earlier passes that have not come again: how many, by the hash of the value. */
+  /** Chunks of earlier passes that have not been emitted again: their number, by the hash of the value. */
   #earlier: Promise<Map<string, number>> | undefined
 
   constructor(pass: Pass) {
@@ -34,7 +37,7 @@ export class Output {
   async append(text: string, comesAgain: boolean): Promise<void> {
     const { attempt, memos } = this.#pass
     if (comesAgain && memos !== noMemos) this.#earlier ??= this.#readEarlier().catch(() => new Map())
-    // Once it is asked for, whatever is emitted waits for it, so that the order of the calls stays.
+    // Once the stored chunks are requested, every emit waits for them, so that the order of the calls stays.
     const earlier = await this.#earlier
     if (comesAgain && earlier !== undefined) {
       const hash = attempt.parts.environment.digest.sha256Hex(text)

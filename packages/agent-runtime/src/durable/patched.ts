@@ -4,7 +4,7 @@ import type { Callee, Pass } from './pass/pass.ts'
 import type { Scope } from './pass/scope.ts'
 import { StepRun } from './step/step-run.ts'
 
-/** Which pass asks, on whose behalf, and the method of the context that was called. */
+/** The caller of `patched`: the pass, the scope, and the method of the context that was called. */
 export interface PatchCaller {
   readonly pass: Pass
   readonly scope: Scope
@@ -17,17 +17,17 @@ export function patched(caller: PatchCaller, id: unknown): Promise<boolean> {
   try {
     if (scope.closedBy !== undefined) throw scope.closedBy
     if (!isName(id)) {
-      const message = `the id of a patch is a string of 1 to 255 characters, not ${show(id)}`
+      const message = `the id of a patch must be a string of 1 to 255 characters, not ${show(id)}`
       throw new RuntimeError('invalid_argument', message)
     }
     if (id.startsWith(RESERVED)) {
-      const message = `the id of a patch does not begin with '${RESERVED}', which is the runtime's own; given ${show(id)}`
+      const message = `the id of a patch must not begin with '${RESERVED}', which is reserved for the runtime; given ${show(id)}`
       throw new RuntimeError('invalid_argument', message)
     }
     if (scope.parent !== undefined) {
       const message =
-        `patch '${id}' is asked for in ${scope.name}: what runs side by side has no one place in the history. ` +
-        'Ask with the ctx of the handler, before the race or all, and use the answer in the branch'
+        `ctx.patched('${id}') was called in ${scope.name}: calls that run side by side have no fixed place in the history. ` +
+        "Call it with the handler's ctx before the race or all, and use its result in the branch"
       throw new RuntimeError('invalid_argument', message, { details: { id } })
     }
     return pass.patched(id, (key) => mark(caller, key))
@@ -36,7 +36,7 @@ export function patched(caller: PatchCaller, id: unknown): Promise<boolean> {
   }
 }
 
-/** The mark is a step like any other: it has a place in the history, and later passes find it there. */
+/** The mark is recorded like a step: it has a place in the history, and later passes find it there. */
 function mark({ pass, scope, callee }: PatchCaller, key: string): Promise<boolean> {
   const { position, memo } = pass.use({ key, as: 'step', scope, callee })
   if (memo !== undefined) {

@@ -4,7 +4,10 @@ import { heartbeatRules } from '../terms/heartbeat.ts'
 import { guarded } from './pass/guarded.ts'
 import type { Scope } from './pass/scope.ts'
 
-/** `ctx.heartbeat`: leases are renewed without it; what it reports is kept with the lease, and counts where that has a profile. */
+/**
+ * `ctx.heartbeat`: leases are renewed without it. The report is stored with the lease, and counts against the
+ * limits of its profile.
+ */
 export function heartbeat(scope: Scope, report: Heartbeat = {}): Promise<void> {
   return guarded(scope, async () => {
     assertOptions('heartbeat', report, heartbeatRules)

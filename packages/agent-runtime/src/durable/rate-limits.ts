@@ -2,11 +2,17 @@ import { describeError, httpLimitIn, type RateLimit, RateLimited, rateLimitIn } 
 import type { RateLimitRule } from '../api/rate-limit-rule.ts'
 import type { Host } from './host.ts'
 
-/** Which errors of one attempt are refusals of a provider. Each is judged once, where it is met first. Source: `docs/semantics.md 2.8`. */
+/**
+ * Finds out which errors of one attempt are refusals of a provider. Each error is judged once, where it first
+ * appears. Source: `docs/semantics.md 2.8`.
+ */
 export class RateLimits {
   #judged: WeakMap<object, RateLimited | 'none'> | undefined;
 
-  /** The rate limit that an error, or a cause of it, tells of. The rule of the step goes before that of the task type and the program's. */
+  /**
+   * The rate limit that an error, or a cause of it, reports. The rule of the step comes before the rules of
+   * the task type and of the program.
+   */
   in(host: RateLimitHost, error: unknown, rule: RateLimitRule | undefined): RateLimited | undefined {
     const thrown = rateLimitIn(error)
     if (thrown !== undefined) return thrown
@@ -21,7 +27,7 @@ export class RateLimits {
     return limited
   }
 
-  /** What a handler throws on is most often what a step of it threw. */
+  /** What a handler rethrows is usually what one of its steps threw. */
   #before(error: unknown): RateLimited | 'none' | undefined {
     let at = error
     for (let depth = 0; depth <= MAX_CAUSES && this.#judged !== undefined; depth += 1) {
@@ -39,7 +45,7 @@ type RateLimitHost = Pick<Host, 'claim' | 'log'> & {
 }
 
 const MAX_CAUSES = 4
-/** What a rule calls a limit without saying for how long. */
+/** The wait after a limit that a rule reports without a time. */
 const UNKNOWN_MS = 1_000
 
 function judge(host: RateLimitHost, error: unknown, rule: RateLimitRule | undefined): RateLimit | undefined {
@@ -55,7 +61,7 @@ function judge(host: RateLimitHost, error: unknown, rule: RateLimitRule | undefi
     const answer = rule(error, found)
     if (answer === undefined) return found
     if (typeof answer === 'boolean') return answer ? (found ?? limit(UNKNOWN_MS)) : undefined
-    // Throws where it says something else than a limit.
+    // Throws if the answer is not a valid limit.
     void new RateLimited(answer)
     return answer
   } catch (cause) {

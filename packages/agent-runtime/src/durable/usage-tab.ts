@@ -1,35 +1,35 @@
 import { addUsage, type BackOff, type RateLimited, type UsageSum } from '@ku0/agent-runtime-core'
 
-/** The part of a write that says what was used up. */
+/** The part of a write that records usage. */
 export interface Charged {
   readonly charged?: UsageSum
 }
 
 /**
- * What one attempt has used up and the store has not been told yet. Each charge goes to the store once: with the end of the run of a step
- * that it was made in, or with whatever ends the pass. Source: `docs/semantics.md 11.5`.
+ * What one attempt has used and the store does not know yet. Each charge is stored once: with the end of the
+ * step run that made it, or with the write that ends the pass. Source: `docs/semantics.md 11.5`.
  */
 export class UsageTab {
-  /** Outside of steps. */
+  /** Usage outside of steps. */
   #outside: UsageSum | undefined
-  /** By runs of steps that have not ended. */
+  /** Usage by runs of steps that have not ended. */
   #runs: Map<object, UsageSum> | undefined
-  /** By runs that came to nothing, and by writes that came too late. */
+  /** Usage by runs without a result, and by writes that came too late. */
   #owed: UsageSum | undefined
   #reported: RateLimited | undefined
 
-  /** Something was used up outside of steps; the settlement says so. */
+  /** Adds usage outside of steps; the settlement records it. */
   charge(usage: UsageSum): void {
     this.#outside = addUsage(this.#outside, usage)
   }
 
-  /** A run of a step has used something up. */
+  /** Adds usage of a step's run. */
   chargeRun(run: object, usage: UsageSum): void {
     this.#runs ??= new Map()
     this.#runs.set(run, addUsage(this.#runs.get(run), usage))
   }
 
-  /** What a run has used up since it was asked last, for the write that records its end. */
+  /** What a run has used since the last call, for the write that records its end. */
   takeRun(run: object): Charged {
     const charged = this.#runs?.get(run)
     if (charged === undefined) return {}
@@ -37,12 +37,12 @@ export class UsageTab {
     return { charged }
   }
 
-  /** A run came to nothing: the next write that takes what is owed says what it used up. */
+  /** A run ended without a result: the next write that takes owed usage records what it used. */
   endRun(run: object): void {
     this.owe(this.takeRun(run).charged)
   }
 
-  /** A write that said this was not taken, or there is none. */
+  /** A write with this usage was not accepted, or there is none. */
   owe(charged: UsageSum | undefined): void {
     if (charged !== undefined) this.#owed = addUsage(this.#owed, charged)
   }

@@ -32,15 +32,21 @@ import { LeaseWriter } from './lease-writer.ts'
 import type { Parts } from './parts.ts'
 import type { ReplayWatch } from '../durable/pass/replay-watch.ts'
 
-/** Told of the two ends of an attempt: its handler's, which frees the slot, and that of all it set off. */
+/**
+ * Notified of the two ends of an attempt: that of its handler, which frees the slot, and that of everything
+ * it started.
+ */
 export interface AttemptObserver {
-  /** The handler's promise has settled, or the handler will never be called. Source: `docs/semantics.md 4.5, 5.1`. */
+  /**
+   * The handler's promise has settled, or the handler will never be called. Source: `docs/semantics.md 4.5,
+   * 5.1`.
+   */
   slotFree(attempt: Attempt): void
-  /** Hooks and commands are over too. */
+  /** Hooks and commands have ended too. */
   gone(attempt: Attempt): void
   /**
-   * All that had to stop has, so long after it was told to; `leaked`: its handler has not within `abortGraceMs`, and may later.
-   * Source: `docs/semantics.md 5.4`.
+   * Everything that had to stop has stopped, this long after the abort. `leaked`: its handler did not stop
+   * within `abortGraceMs`, and may stop later. Source: `docs/semantics.md 5.4`.
    */
   halted(
     attempt: Attempt,
@@ -49,42 +55,42 @@ export interface AttemptObserver {
 }
 
 /**
- * One claim being run: whether its handler may still act, and what has to stop when it may not. A lease ends once; whatever
- * is told of its end later changes nothing.
+ * A claim that is being run: whether its handler may still act, and what has to stop if it may not. A lease
+ * ends once; later reports of its end change nothing.
  */
 export class Attempt implements Host {
   readonly claim: Claim
   readonly parts: Parts
-  /** Why it has to stop, from the moment that it has to. */
+  /** Why it has to stop; undefined until it has to. */
   stopped: Stop | undefined
   handlerEnded = false
-  /** Another task asks for the slot; heeded at the next step boundary. */
+  /** Another task asked for the slot; the pass yields at its next step boundary. */
   yieldAsked = false
 
-  /** What holds its lease to its profile, when it has one. */
+  /** Holds its lease to its profile, if it has one. */
   watch: ProfileWatch | undefined
 
-  /** Nothing is done on behalf of a replay: it is told where the handler comes to. */
+  /** Set in a replay, which has no effects: it is told how far the handler comes. */
   readonly replay: ReplayWatch | undefined
 
   /** Writes under its lease. */
   readonly lease: LeaseWriter
-  /** What it has used up. */
+  /** The usage that it charges. */
   readonly usage = new UsageTab()
-  /** Which of its errors are refusals of a provider. */
+  /** Finds out which of its errors are refusals of a provider. */
   readonly limits = new RateLimits()
 
   readonly #observer: AttemptObserver
   #controller: AbortController | undefined
   #hooks: CleanupHooks | undefined
   #dependants: Set<Dependant> | undefined
-  /** Commands that were told to stop. */
+  /** Commands that are being stopped. */
   #stopping: Promise<void>[] | undefined
-  /** The handler, its settlement, running hooks, commands: the attempt is gone when it reaches 0. */
+  /** Counts the handler, its settlement, running hooks and commands: at 0 the attempt has ended. */
   #holds = 1
-  /** It was told of, or brought about, the end of its lease. */
+  /** It knows of the end of its lease, or caused it. */
   #leaseEnded = false
-  /** The store waits to hear that the handler has stopped. Source: `docs/semantics.md` C3. */
+  /** The store waits for the report that the handler has stopped. Source: `docs/semantics.md` C3. */
   #mustAcknowledge = false
   #stoppedAt = 0
   #grace: { cancel(): void } | undefined
@@ -97,7 +103,7 @@ export class Attempt implements Host {
     this.#observer = observer
   }
 
-  /** Made on first use: most handlers never look at it. */
+  /** Created on first use: most handlers never use it. */
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController()
@@ -112,11 +118,11 @@ export class Attempt implements Host {
     if (!this.handlerEnded) return undefined
     return new RuntimeError(
       'step_outside_handler',
-      `the handler of task ${this.claim.taskId} has ended: await what it starts`,
+      `the handler of task ${this.claim.taskId} has ended: await everything that it starts`,
     )
   }
 
-  /** The task goes on in a later pass. What this one awaits never settles. */
+  /** True if the task goes on in a later pass. Promises that this pass awaits never settle. */
   get isSuspended(): boolean {
     return this.stopped?.kind === 'waiting' || this.stopped?.kind === 'yielded'
   }
@@ -127,14 +133,14 @@ export class Attempt implements Host {
     if (reason !== undefined) throw reason
   }
 
-  /** The task was canceled: that is committed already. Source: `docs/semantics.md 5.1`. */
+  /** The task was canceled, which is already committed. Source: `docs/semantics.md 5.1`. */
   cancel(reason?: string): void {
     this.#leaseEnded = true
     this.#mustAcknowledge = true
     this.#taken(canceled(this.claim.taskId, reason))
   }
 
-  /** A notice or a stale write told that the lease is gone. */
+  /** A notice or a stale write showed that the lease is lost. */
   lose(cause?: unknown): void {
     if (this.#leaseEnded) return
     this.#leaseEnded = true
@@ -143,26 +149,32 @@ export class Attempt implements Host {
     this.#taken(lost(leaseId, taskId, cause))
   }
 
-  /** The runtime has failed the task: that is committed already. Source: `docs/semantics.md 11.5`. */
+  /** The runtime has failed the task, which is already committed. Source: `docs/semantics.md 11.5`. */
   fail(reason: string): void {
     this.#leaseEnded = true
     this.#mustAcknowledge = true
     this.#taken(overBudget(this.claim.taskId, reason))
   }
 
-  /** Its running time is over; the failure has been handed to the store. Source: `docs/semantics.md 8.8`. */
+  /** Its time limit is exceeded; the failure has been sent to the store. Source: `docs/semantics.md 8.8`. */
   timeOut(timeoutMs: number): void {
     this.#leaseEnded = true
     this.stop(timedOut(this.claim.taskId, timeoutMs))
   }
 
-  /** Its lease is over budget; the failure has been handed to the store, or is the store's own. Source: `docs/semantics.md 10.5`. */
+  /**
+   * Its lease is over budget; the failure has been sent to the store, or the store recorded it itself.
+   * Source: `docs/semantics.md 10.5`.
+   */
   exceed(message: string): void {
     this.#leaseEnded = true
     this.stop(exceeded(message))
   }
 
-  /** Gives the task back at a step boundary, because another asked for the slot. Source: `docs/semantics.md 3.6`. */
+  /**
+   * Gives the task back at a step boundary, because another task asked for the slot. Source:
+   * `docs/semantics.md 3.6`.
+   */
   yield(): void {
     if (this.stopped !== undefined || this.handlerEnded) return
     this.#release('yielded')
@@ -177,7 +189,10 @@ export class Attempt implements Host {
     this.parts.strict?.suspended(this.claim)
   }
 
-  /** Code and history differ: the task is parked. What the handler awaits never settles. Source: `docs/semantics.md 6.4`. */
+  /**
+   * Code and history differ: the task is parked. Promises that the handler awaits never settle. Source:
+   * `docs/semantics.md 6.4`.
+   */
   diverge(divergence: Divergence): void {
     if (this.stopped !== undefined || this.handlerEnded) return
     this.#leaseEnded = true
@@ -200,7 +215,10 @@ export class Attempt implements Host {
     this.stop(shutDown())
   }
 
-  /** Abort signal, then commands, then, when these are over, clean-up hooks. What ends the lease has been handed to the store by now. */
+  /**
+   * Aborts the signal, then stops commands, then runs clean-up hooks when the commands have ended. The write
+   * that ends the lease has been sent to the store by now.
+   */
   stop(stop: Stop): void {
     if (this.stopped !== undefined || this.handlerEnded) return
     const { deadlines, config, environment } = this.parts
@@ -213,14 +231,17 @@ export class Attempt implements Host {
     this.#runHooks(stop.kind)
   }
 
-  /** Another ended the lease. A handler that has returned did so too late: its value is dropped, and what it made is cleaned up after. */
+  /**
+   * Something else ended the lease. A handler that has already returned was too late: its value is dropped,
+   * and its clean-up hooks run.
+   */
   #taken(stop: Stop): void {
     if (this.stopped !== undefined || !this.handlerEnded) return this.stop(stop)
     this.#controller?.abort(stop.error)
     this.#runHooks(stop.kind)
   }
 
-  /** The handler's promise has settled; `failed`: with an error that ended the attempt. */
+  /** The handler's promise has settled. `failed`: with an error that ended the attempt. */
   endHandler(failed: boolean): void {
     if (this.handlerEnded) return
     this.handlerEnded = true
@@ -242,7 +263,7 @@ export class Attempt implements Host {
     return remove
   }
 
-  /** The attempt is not gone before `dependant` was dropped. */
+  /** The attempt does not end before `dependant` was dropped. */
   keep(dependant: Dependant): void {
     this.#dependants ??= new Set()
     this.#dependants.add(dependant)
@@ -253,7 +274,10 @@ export class Attempt implements Host {
     if (this.#dependants?.delete(dependant) === true) this.#letGo()
   }
 
-  /** A heartbeat of the handler's: the watch of its profile reports it; without one its progress is kept with the lease. */
+  /**
+   * A heartbeat of the handler: the watch of its profile reports it; without a profile its progress is stored
+   * with the lease.
+   */
   async heartbeat(report: Heartbeat): Promise<void> {
     if (this.watch !== undefined) {
       this.lease.heard<'progress'>(await this.watch.heartbeat(report))
@@ -264,7 +288,7 @@ export class Attempt implements Host {
       await this.lease.write({ kind: 'progress', leaseId: this.claim.leaseId, progress })
   }
 
-  /** The attempt is not gone before the store has answered: a cancellation may have come first. */
+  /** The attempt does not end before the store has answered: a cancellation may have come first. */
   settle(settlement: Settlement, rateLimit?: RateLimited): void {
     this.#holds += 1
     const charged = this.usage.takeAllAround()
@@ -289,9 +313,9 @@ export class Attempt implements Host {
     this.parts.log(level, message, { ...this.#ids(), ...fields })
   }
 
-  /** A line of `ctx.log`: its words are the handler's, and stay as they are. */
+  /** A line of `ctx.log`: its text is the handler's and is not changed. */
   logForHandler(level: LogLevel, message: string, fields?: Readonly<Record<string, unknown>>): void {
-    // A line of the log is nothing that a task fails of.
+    // A problem with a log line must not fail the task.
     const own = fields === undefined || isReadable(fields) ? fields : { fields: show(fields) }
     this.parts.log(level, message, { ...this.#ids(), ...own }, 'handler')
   }
@@ -301,7 +325,10 @@ export class Attempt implements Host {
     return { taskId, type, attempt, leaseId }
   }
 
-  /** The handler need not hear of it: to reject what it awaits would crash the process wherever it does not await it just now. */
+  /**
+   * The handler's promises are not rejected: a rejection would crash the process if the handler does not
+   * await that promise at the moment.
+   */
   #endPass(stop: Stop): void {
     this.stop(stop)
     this.endHandler(true)
@@ -321,7 +348,7 @@ export class Attempt implements Host {
     }
   }
 
-  /** Hooks remove what commands work on: not before these are over. */
+  /** Hooks remove what commands work on, so they run after the commands have ended. */
   #runHooks(reason: Stop['kind'] | 'failed'): void {
     if (this.#hooks === undefined) return
     if (this.#stopping === undefined) return this.#startHooks(this.#hooks, reason)
@@ -372,7 +399,7 @@ export class Attempt implements Host {
     this.#observer.gone(this)
   }
 
-  /** A handler that had ended before it could be told to stop took no time for it. */
+  /** A handler that had ended before the abort took no time to stop. */
   #halted(): void {
     const afterMs =
       this.stopped === undefined ? 0 : this.parts.environment.clock.monotonic() - this.#stoppedAt
@@ -392,6 +419,6 @@ export class Attempt implements Host {
   }
 
   #unheard(kind: string, error: unknown): void {
-    this.log('warn', 'the store did not take a write', { kind, error: describeError(error) })
+    this.log('warn', 'the store did not accept a write', { kind, error: describeError(error) })
   }
 }

@@ -3,28 +3,29 @@ import { TimeoutError } from '../api/errors.ts'
 import type { Deadlines } from '../lease/deadlines.ts'
 import { outsideHandlers } from '../lease/inside-handler.ts'
 
-/** What {@link CleanupHooks} needs while it runs. */
+/** The dependencies of {@link CleanupHooks} while it runs. */
 export interface CleanupRun {
   readonly deadlines: Deadlines
-  /** Allowed to each hook. */
+  /** The time limit of each hook. */
   readonly timeoutMs: number
   readonly onError: (error: unknown) => void
-  /** The hooks known by now have run; called again for hooks that are added later. */
+  /** All hooks known so far have run; called again for hooks that are added later. */
   readonly onIdle: () => void
   /** Called before the first of a series of hooks. */
   readonly onBusy: () => void
 }
 
 /**
- * The clean-up hooks of one attempt. Once started they run one after the other, the newest first, each once; a hook that is
- * added after that runs too, so that what was made while the abort came is not left behind. Source: `docs/semantics.md 5.1`.
+ * The clean-up hooks of one attempt. Once started they run one after the other, the newest first, each once.
+ * A hook that is added later runs too, so that resources created during the abort are not left behind.
+ * Source: `docs/semantics.md 5.1`.
  */
 export class CleanupHooks {
   readonly #waiting: CleanupHook[] = []
   #start: { readonly reason: CleanupReason; readonly run: CleanupRun } | undefined
   #busy = false
 
-  /** Returns a function that takes the hook back. */
+  /** Returns a function that removes the hook. */
   add(hook: CleanupHook): () => void {
     this.#waiting.push(hook)
     void this.#go()
@@ -34,7 +35,7 @@ export class CleanupHooks {
     }
   }
 
-  /** The first call counts: an attempt ends once. */
+  /** Only the first call counts: an attempt ends once. */
   start(reason: CleanupReason, run: CleanupRun): void {
     this.#start ??= { reason, run }
     void this.#go()

@@ -1,6 +1,7 @@
 /**
- * Marks an object whose fields are values that the store has already, each of which was within `maxPayloadBytes`: as the output of a
- * task it is not held to that again as a whole. Source: `docs/semantics.md 7.5`.
+ * Marks an object whose fields are values that the store already has, each within `maxPayloadBytes`: as the
+ * output of a task, the object as a whole is not checked against that limit again. Source: `docs/semantics.md
+ * 7.5`.
  */
 export function collected<T extends object>(values: T): T {
   marked.add(values)

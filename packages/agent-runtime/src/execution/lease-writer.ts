@@ -13,14 +13,15 @@ export interface Holder {
 }
 
 /**
- * Writes under one lease. A store that is busy, full or away for a while is asked again for as long as the lease is not known to be lost,
- * so that trouble of the store fails no task. Source: `docs/reliability.md` D01, D03.
+ * Writes under one lease. A write to a store that is busy, full or unavailable for a while is repeated as
+ * long as the lease is not known to be lost, so that trouble of the store fails no task. Source:
+ * `docs/reliability.md` D01, D03.
  */
 export class LeaseWriter implements Lease {
   readonly #parts: { readonly store: ExecutionStore; readonly deadlines: Deadlines }
   readonly #holder: Holder
   readonly #usage: UsageTab
-  /** How often the process had slept when the last write was sent that the store took: the lease was live after that. */
+  /** How often the process had slept when the last accepted write was sent: the lease was live after that. */
   #knownSince: number | undefined
 
   constructor(
@@ -37,7 +38,9 @@ export class LeaseWriter implements Lease {
     return this.#ask(operation, (outcome) => this.heard<K>(outcome))
   }
 
-  /** Writes what may also come after the end of the lease: an answer that says so changes nothing. */
+  /**
+   * Sends a write that may come after the end of the lease: an answer that reports the end changes nothing.
+   */
   send<K extends HolderWrite>(operation: Write<K>): Promise<OutcomeOf<K>> {
     return this.#ask(operation, (outcome) => outcome)
   }
@@ -69,7 +72,7 @@ export class LeaseWriter implements Lease {
   #ask<K extends HolderWrite, T>(operation: Write<K>, answer: (outcome: OutcomeOf<K>) => T): Promise<T> {
     const asked = this.timesSlept
     const answered = (outcome: OutcomeOf<K>) => {
-      // A wait takes no charge with it: what is owed stays on the tab until a write ends the pass.
+      // A wait stores no charges: what is owed stays on the tab until a write ends the pass.
       if (operation.kind !== 'suspend' && 'charged' in operation && isStale(outcome))
         this.#usage.owe(operation.charged)
       if (fenceOf(outcome) === 'ok') this.#knownSince = asked
@@ -89,7 +92,7 @@ function isStale(outcome: OutcomeOf<HolderWrite>): boolean {
   return fenceOf(outcome) === 'stale'
 }
 
-/** What the fence said to a write; undefined for one that it lets pass. */
+/** The fence's answer to a write; undefined for a write that it lets pass. */
 function fenceOf(outcome: OutcomeOf<HolderWrite>): unknown {
   return typeof outcome === 'object' && 'fenced' in outcome ? outcome.fenced : outcome
 }

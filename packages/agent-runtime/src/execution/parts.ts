@@ -4,7 +4,7 @@ import type { LeaseObservers } from '../lease/observers.ts'
 import type { Deadlines } from '../lease/deadlines.ts'
 import type { PassCheck } from './pass-check.ts'
 
-/** What the rooms of one runtime share. */
+/** The parts that one runtime shares. */
 export interface Parts extends HostParts {
   readonly store: ExecutionStore
   readonly deadlines: Deadlines

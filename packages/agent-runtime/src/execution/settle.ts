@@ -15,8 +15,8 @@ import { waitsBehind } from '../durable/wait/ended-waits.ts'
 import { isForWantOfBudget } from './want-of-budget.ts'
 
 /**
- * What a handler returned, as the end of its pass: checked by the task's output schema and encoded. A promise only when the
- * schema's answer is one. Source: `docs/semantics.md 7.4, 7.5, 8.8`.
+ * What a handler returned, as the end of its pass: checked with the task's output schema and encoded. It is a
+ * promise only if the schema is asynchronous. Source: `docs/semantics.md 7.4, 7.5, 8.8`.
  */
 export function judgeReturn(
   attempt: Attempt,
@@ -47,7 +47,7 @@ export function threw(attempt: Attempt, definition: TaskDefinition | undefined, 
   return { as: 'threw', error: describeError(error), ...told, rateLimit, ...spent }
 }
 
-/** Decides what the end makes of the task, and hands it to the store. Nothing waits for the commit. */
+/** Decides what the end means for the task, and sends it to the store. Nothing waits for the commit. */
 export function settle(
   attempt: Attempt,
   definition: TaskDefinition | undefined,
@@ -92,7 +92,7 @@ function encoded(attempt: Attempt, value: unknown): HandlerEnd {
 function invalidOutput(definition: TaskDefinition, issues: string): HandlerEnd {
   const error = new RuntimeError(
     'invalid_output',
-    `task '${definition.type}' returned what its output schema refuses: ${issues}`,
+    `the output of task '${definition.type}' does not fit its output schema: ${issues}`,
   )
   return { as: 'stopped', kind: 'invalid_output', error: describeError(error) }
 }

@@ -22,8 +22,9 @@ import { judgeReturn, settle, threw } from './settle.ts'
 import { isThenable } from '../terms/thenable.ts'
 
 /**
- * Runs one claim to its settlement: memos, input, handler, outcome. Returns at once; the attempt's observer hears of the end.
- * A handler that returns without a promise, and has nothing under way, is settled before this returns. Source: `docs/semantics.md 4.5, 8.8`.
+ * Runs one claim to its settlement: memos, input, handler, outcome. Returns at once; the attempt's observer
+ * is notified of the end. A handler that returns without a promise, and has nothing running, is settled
+ * before this returns. Source: `docs/semantics.md 4.5, 8.8`.
  */
 export function runClaim(attempt: Attempt, definition: TaskDefinition | undefined): void {
   if (definition === undefined) return end(attempt, definition, unknownType(attempt))
@@ -35,7 +36,10 @@ export function runClaim(attempt: Attempt, definition: TaskDefinition | undefine
   )
 }
 
-/** A history that was changed parks its task: it has done nothing wrong. Source: `docs/semantics.md 6.4`. */
+/**
+ * A task whose history was changed is parked: the task itself has done nothing wrong. Source:
+ * `docs/semantics.md 6.4`.
+ */
 async function unread(attempt: Attempt, definition: TaskDefinition, error: unknown): Promise<void> {
   const fault = await readFault(attempt, error)
   if (attempt.stopped !== undefined) attempt.endHandler(true)
@@ -50,7 +54,9 @@ async function readFault(attempt: Attempt, error: unknown): Promise<HistoryFault
   return store.read({ kind: 'integrity', taskId: attempt.claim.taskId }).catch(() => undefined)
 }
 
-/** Goes through a handler as {@link runClaim} does, with what is known of the past at hand. The attempt's watch hears of the end. */
+/**
+ * Runs a handler as {@link runClaim} does, with a given history. The attempt's watch is notified of the end.
+ */
 export function runReplay(attempt: Attempt, definition: TaskDefinition, history: Memos): void {
   begin(attempt, definition, history)
 }
@@ -97,7 +103,8 @@ function enter(
   const run: Run = { attempt, definition, scope, context }
   const returned = (value: unknown) => {
     limit?.cancel()
-    // `await` asks a promise only after the turn that it stands in: a handler without a promise may have returned in that.
+    // `await` subscribes to a promise only after the current turn: a handler without a promise may have
+    // returned in that turn.
     if (scope.members.size + scope.failures.length === 0) leave(run, value)
     else void Promise.resolve().then(() => leave(run, value))
   }
@@ -114,14 +121,14 @@ function enter(
   }
 }
 
-/** The end of the running time is the task's end, whether or not the handler stops. Source: `docs/semantics.md 8.8`. */
+/** At the time limit the task ends, whether or not the handler stops. Source: `docs/semantics.md 8.8`. */
 function startLimit(
   attempt: Attempt,
   definition: TaskDefinition,
   timeoutMs: number | undefined,
   watch: ProfileWatch | undefined,
 ): Deadline | undefined {
-  // A profile whose time is shorter ends the task by itself.
+  // A profile with a shorter limit ends the task itself.
   const isLonger = watch !== undefined && watch.terms.grantedMs < (timeoutMs ?? 0)
   if (timeoutMs === undefined || isLonger) return undefined
   const deadline = attempt.parts.deadlines.after(timeoutMs, () => {
@@ -212,7 +219,7 @@ async function concludeStrictly(
   end(attempt, definition, error === undefined ? how : threw(attempt, definition, error), context)
 }
 
-/** The slot is given back in the same turn as the settlement, so that both travel to the store together. */
+/** The slot is given back in the same turn as the settlement, so that both reach the store together. */
 function end(
   attempt: Attempt,
   definition: TaskDefinition | undefined,
@@ -234,7 +241,7 @@ function mismatch(attempt: Attempt, issues: string): HandlerEnd {
 }
 
 function unknownType(attempt: Attempt): HandlerEnd {
-  const message = `this process was given a task of the type '${attempt.claim.type}', which it does not define`
+  const message = `this process does not define the task type '${attempt.claim.type}'`
   return { as: 'threw', error: describeError(new RuntimeError('unknown_task_type', message)) }
 }
 

@@ -46,7 +46,8 @@ export function defineGraph<const Type extends string, Input extends Schema, Tas
   definition: GraphDefinition<Type, Input, Tasks>,
 ): TaskDefinition<Type, InputOf<Input>, GraphResults<Tasks>> {
   if (!isRecord(definition)) {
-    const allowed = 'an object of type, input, nodes, concurrency, onFailure and what else defineTask takes'
+    const allowed =
+      'an object with type, input, nodes, concurrency, onFailure and the other options of defineTask'
     throw new ConfigError([{ path: 'graph', allowed, given: definition }])
   }
   const { nodes, concurrency, onFailure, ...options } = definition as GraphDefinition<Type, Input, Tasks>
@@ -97,7 +98,7 @@ function visible(name: string, after: readonly string[], results: ReadonlyMap<st
   return new Proxy(own, {
     get: (target, key) => {
       if (typeof key === 'symbol' || Object.hasOwn(target, key)) return Reflect.get(target, key) as unknown
-      throw invalid(`node '${name}' uses the result of '${key}', which is not in its after`)
+      throw invalid(`node '${name}' uses the result of '${key}', which its after does not list`)
     },
   })
 }

@@ -1,14 +1,17 @@
 import { assertDelay, type Clock, MAX_ARMED_MS, type Timer, type Timers } from '@ku0/agent-runtime-core'
 
-/** A point in time at which something is called, unless it is cancelled before. Cancelling twice does nothing. */
+/**
+ * A point in time at which a function is called, unless it is canceled first. Canceling twice has no effect.
+ */
 export interface Deadline {
   cancel(): void
 }
 
 /**
- * The deadlines of a runtime (timeouts, graces) behind one timer, which is armed for the earliest: a task with a timeout
- * costs two moves in a small heap, and no timer of its own. What is due together is called in the order it was added; what is added by
- * a call is called in a later turn, however soon it is due, when all that followed from that call has run.
+ * The deadlines of a runtime (timeouts, graces) behind one timer, which is armed for the earliest. A task
+ * with a timeout costs two moves in a small heap, and no timer of its own. Deadlines that are due together
+ * run in the order in which they were added. A deadline that is added by such a call runs in a later turn,
+ * however soon it is due, after everything that followed from that call.
  */
 export class Deadlines {
   readonly #clock: Clock
@@ -23,12 +26,12 @@ export class Deadlines {
     this.#timers = timers
   }
 
-  /** How many have neither been called nor cancelled. */
+  /** Number of deadlines that were neither called nor canceled. */
   get size(): number {
     return this.#heap.length - this.#cancelled
   }
 
-  /** Calls `run` once, no earlier than `delayMs` from now. Throws `invalid_argument` for a delay that is none. */
+  /** Calls `run` once, no earlier than `delayMs` from now. Throws `invalid_argument` for an invalid delay. */
   after(delayMs: number, run: () => void): Deadline {
     assertDelay(delayMs)
     const entry: Entry = { at: this.#clock.monotonic() + delayMs, order: this.#added++, run }
@@ -92,7 +95,7 @@ export class Deadlines {
 interface Entry {
   readonly at: number
   readonly order: number
-  /** Undefined once it was called or cancelled. */
+  /** Undefined after the call or the cancellation. */
   run: (() => void) | undefined
 }
 

@@ -1,30 +1,33 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { type Claim, type ExecutionStore, RuntimeError } from '@ku0/agent-runtime-core'
 
-/** What is known of the pass that a handler runs in. */
+/** The pass that a handler runs in. */
 interface Pass {
   readonly parts: { readonly store: object }
   readonly claim: Claim
-  /** Why it may no longer act on behalf of its lease. */
+  /** The reason why the handler may no longer act for its lease. */
   readonly closedBy: Error | undefined
 }
 
 const around = new AsyncLocalStorage<Pass | undefined>()
 
-/** Calls a handler, or a branch or step of it, so that it is known of whatever it calls whose slot that takes. */
+/** Calls a handler, or a branch or step of it, so that everything it calls knows whose slot it holds. */
 export function insideHandler<T>(pass: Pass, run: () => T): T {
   return around.run(pass, run)
 }
 
-/** Calls what is no part of a handler, a listener or a clean-up hook, though a handler may have brought the call about. */
+/**
+ * Calls code that is not part of a handler, such as a listener or a clean-up hook, even if a handler caused
+ * the call.
+ */
 export function outsideHandlers<T>(run: () => T): T {
   return around.getStore() === undefined ? run() : around.run(undefined, run)
 }
 
 /**
- * Refuses to wait for a task's result inside a handler that runs on the same store: the handler keeps its slot, which the task may need.
- * Whether the task has ended makes no difference, so that the first run shows the mistake. Throws `inside_handler`. Source:
- * `docs/semantics.md 4.11`.
+ * Throws `inside_handler` for a wait for a task's result inside a handler that runs on the same store: the
+ * handler keeps its slot, which the task may need. It throws even if the task has ended, so that the first
+ * run shows the mistake. Source: `docs/semantics.md 4.11`.
  */
 export function assertOutsideHandlers(store: ExecutionStore, taskId: string): void {
   const pass = around.getStore()

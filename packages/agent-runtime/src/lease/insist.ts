@@ -9,8 +9,8 @@ import {
 import type { Deadlines } from './deadlines.ts'
 
 /**
- * Asks a store that is busy, full or away for a while again, as long as there is a point in it: trouble of the store fails no task.
- * Throws the last error. Source: `docs/reliability.md` D01, D03.
+ * Repeats a write while the store is busy, full or unavailable, as long as that makes sense: trouble with the
+ * store fails no task. Throws the last error. Source: `docs/reliability.md` D01, D03.
  */
 export async function insist<K extends WriteKind>(
   parts: { readonly store: Pick<ExecutionStore, 'write'>; readonly deadlines: Deadlines },
@@ -30,7 +30,7 @@ export async function insist<K extends WriteKind>(
   throw error
 }
 
-/** The store retries by itself; this is for trouble that outlasts it, such as a full disk. */
+/** The store itself retries too; this is for trouble that lasts longer, such as a full disk. */
 const STORE_RETRY_MS = 250
 
 function isPassing(error: unknown): boolean {

@@ -5,7 +5,7 @@ import type { LogLine } from '../api/logger.ts'
 
 type Told = { readonly [K in keyof LeaseObserver]-?: Parameters<NonNullable<LeaseObserver[K]>>[0] }
 
-/** Those who observe the leases of one runtime. */
+/** The observers of the leases of one runtime. */
 export class LeaseObservers {
   readonly #observers = new Set<LeaseObserver>()
   readonly #log: LogLine

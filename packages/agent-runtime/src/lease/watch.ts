@@ -16,9 +16,9 @@ import { readHeartbeat } from '../terms/heartbeat.ts'
 import type { LeaseEnding } from '../api/leases.ts'
 import type { LeaseObservers } from './observers.ts'
 
-/** What a watch needs of its runtime. */
+/** The dependencies of a watch. */
 export interface WatchParts {
-  /** Writes on behalf of the lease; trouble of the store that passes is waited for. */
+  /** Writes on behalf of the lease, and waits until passing trouble of the store is over. */
   readonly write: <K extends 'report' | 'scar'>(operation: Write<K>) => Promise<OutcomeOf<K>>
   readonly config: ExecutionConfig
   readonly environment: { readonly clock: { monotonic(): number } }
@@ -33,18 +33,21 @@ export interface Watched {
   readonly taskId: string
   readonly route: string
   readonly terms: ProfileTerms
-  /** Its time is over: heartbeats do not extend it. The lease is still live. */
+  /** The time limit is exceeded, which heartbeats do not extend. The lease is still live. */
   readonly onDeadline: (message: string) => void
-  /** It broke a hard limit: the store has ended it. */
+  /** A hard limit is exceeded, and the store has ended the lease. */
   readonly onBreach: (message: string) => void
   readonly probe?: UsageProbe | undefined
-  /** What it has before it reports anything, where others draw on it as well; its own hard limits by default. */
+  /**
+   * What the lease may use before its first report, if other work draws on it as well; by default its own
+   * hard limits.
+   */
   readonly left?: ResourcesLeft | undefined
 }
 
 /**
- * Holds one lease to its terms: its deadline, its limits, its duty to report. What was wrong with it is told when its work has really
- * stopped. Source: `docs/semantics.md 10.1, 10.5` and C8, C9.
+ * Holds one lease to its terms: its deadline, its limits, its duty to report. Scars are recorded when the
+ * work has really stopped. Source: `docs/semantics.md 10.1, 10.5` and C8, C9.
  */
 export class ProfileWatch {
   readonly #parts: WatchParts
@@ -54,9 +57,12 @@ export class ProfileWatch {
   #last: UsageSample & { readonly progress?: number } = {}
   #left: ResourcesLeft
   #reportedAt: number | undefined
-  /** Listens for the next required heartbeat; undefined where none is required, and from a silence that was told of to its end. */
+  /**
+   * Waits for the next required heartbeat. Undefined if none is required, and during a silence that was
+   * already reported.
+   */
   #silence: Deadline | undefined
-  /** The holder has to stop, or has. */
+  /** The holder has to stop, or has stopped. */
   #isOver = false
   #isSettled = false
   #isTold = false
@@ -98,7 +104,7 @@ export class ProfileWatch {
     return { ...this.#last, latencyMs: this.elapsedMs, heartbeatAge }
   }
 
-  /** A heartbeat of the holder's. Throws for values that cannot be stored. */
+  /** A heartbeat of the holder. Throws for values that cannot be stored. */
   heartbeat(given: Heartbeat): Promise<'ok' | 'stale'> {
     const { sample, ...rest } = readHeartbeat(given, this.#parts.config.maxInlineBytes)
     const { share: progress } = rest
@@ -111,7 +117,7 @@ export class ProfileWatch {
     return this.#report({ ...rest, sample, heartbeat: true })
   }
 
-  /** The holder has to stop, or has: nothing more is watched. */
+  /** The holder has to stop, or has stopped: the watch ends. */
   disarm(): void {
     this.#isOver = true
     this.#silence?.cancel()
@@ -119,8 +125,8 @@ export class ProfileWatch {
   }
 
   /**
-   * The work has stopped, or has not within its grace. `counts`: what it ran too long is its own doing. Source: `docs/semantics.md`
-   * C9.
+   * The work has stopped, or did not stop within its grace. `counts`: the work itself is to blame for running
+   * too long. Source: `docs/semantics.md` C9.
    */
   settle(counts: boolean): void {
     this.disarm()
@@ -131,7 +137,7 @@ export class ProfileWatch {
     if (counts && overrunMs > 0) this.#scar({ as: 'overrun', overrunMs, grantedMs })
   }
 
-  /** For observers: it ended, and did not expire. */
+  /** For observers: the lease ended without expiring. */
   released(outcome: LeaseEnding): void {
     if (this.#isTold) return
     this.#isTold = true
@@ -142,7 +148,7 @@ export class ProfileWatch {
   #arm(): void {
     const { grantedMs, limits } = this.terms
     const { heartbeatIntervalMs } = this.#parts.config
-    // The time that is granted is within the budget, and so is what a limit says; a millisecond more is not.
+    // The granted time, and an amount equal to a limit, are within the budget; a millisecond more is not.
     this.#after(grantedMs + 1, () => this.#expire())
     for (const { durationMs } of [limits.soft ?? {}, limits.hard ?? {}])
       if (durationMs !== undefined && durationMs < grantedMs) this.#after(durationMs + 1, () => this.#look())
@@ -150,7 +156,7 @@ export class ProfileWatch {
     if (this.#lease.probe !== undefined) this.#after(heartbeatIntervalMs, () => void this.#measure())
   }
 
-  /** Time alone may have broken a limit. */
+  /** Time alone may have exceeded a limit. */
   #look(): void {
     this.#report({ sample: {}, heartbeat: false }).catch((error: unknown) => this.#untaken('report', error))
   }
@@ -163,11 +169,14 @@ export class ProfileWatch {
     this.expired('timeout')
     const { route, terms } = this.#lease
     this.#lease.onDeadline(
-      `'${route}' ran longer than the ${terms.grantedMs} ms that its lease of the profile ${terms.profile} was granted`,
+      `'${route}' ran longer than the ${terms.grantedMs} ms that its profile ${terms.profile} grants a lease`,
     )
   }
 
-  /** Each heartbeat gives the next one `leaseTtlMs`; the timer that there is finds out whether one came meanwhile. */
+  /**
+   * Each heartbeat allows `leaseTtlMs` until the next one. The running timer checks whether one came
+   * meanwhile.
+   */
   #listen(): void {
     if (!this.terms.config.heartbeatRequired || this.#silence !== undefined) return
     const { deadlines, config } = this.#parts
@@ -180,7 +189,7 @@ export class ProfileWatch {
     })
   }
 
-  /** Told once for each silence: the next heartbeat ends it. Source: `docs/semantics.md` C8. */
+  /** Reported once per silence; the next heartbeat ends it. Source: `docs/semantics.md` C8. */
   #silent(): void {
     const { route, terms } = this.#lease
     const { leaseTtlMs } = this.#parts.config
@@ -212,7 +221,7 @@ export class ProfileWatch {
     this.#left = outcome
     if (outcome.verdict === 'hard') this.#breach(outcome.message ?? '')
     else if (outcome.message !== undefined)
-      this.#log('warn', `a lease is above its soft limit: ${outcome.message}`)
+      this.#log('warn', `a lease has passed its soft limit: ${outcome.message}`)
     return 'ok'
   }
 
@@ -222,7 +231,7 @@ export class ProfileWatch {
     this.#lease.onBreach(`'${this.#lease.route}' is above a hard limit: ${message}`)
   }
 
-  /** For observers: its time is over, or a hard limit was broken. */
+  /** For observers: the time limit or a hard limit was exceeded. */
   expired(reason: 'timeout' | 'budget_exceeded'): void {
     if (this.#isTold) return
     this.#isTold = true
@@ -238,7 +247,7 @@ export class ProfileWatch {
   }
 
   #untaken(kind: string, error: unknown): void {
-    this.#log('warn', 'the store did not take a write', { kind, error: describeError(error) })
+    this.#log('warn', 'the store did not accept a write', { kind, error: describeError(error) })
   }
 
   #log(level: 'warn', message: string, fields: Readonly<Record<string, unknown>> = {}): void {

@@ -215,7 +215,7 @@ export class CallerLease implements TaskLease {
 
   #settlementOf(outcome: LeaseOutcome): Settlement {
     if (!isRecord(outcome) || 'output' in outcome === 'error' in outcome)
-      throw invalid('release: { output } or { error }, one of them')
+      throw invalid('release: either { output } or { error }')
     if ('error' in outcome)
       return {
         as: 'failed',
@@ -229,7 +229,7 @@ export class CallerLease implements TaskLease {
 
   async #settle(settlement: Settlement): Promise<void> {
     const fenced = await this.#insist({ kind: 'settle', leaseId: this.id, settlement })
-    if (fenced === 'stale') this.#log('the lease was over before its work ended', {})
+    if (fenced === 'stale') this.#log('the lease ended before its work did', {})
   }
 
   #tellStop(how: 'acknowledged' | 'leaked', afterMs: number): void {
@@ -246,7 +246,7 @@ export class CallerLease implements TaskLease {
     try {
       await write()
     } catch (error) {
-      this.#log('the store did not take a write', { error: describeError(error) })
+      this.#log('the store did not accept a write', { error: describeError(error) })
     }
   }
 

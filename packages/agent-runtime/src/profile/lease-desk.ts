@@ -80,10 +80,10 @@ export class LeaseDesk {
         : profileOf(setting, limits)
     if (needsAbortController(profile.profile) && abortController === undefined)
       throw invalid(
-        `startTask '${route}': the profile ${profile.profile} needs an abortController, with which it can be stopped when its lease expires`,
+        `startTask '${route}': the profile ${profile.profile} needs an abortController, so that the work can be stopped when its lease expires`,
       )
     if (abortController?.signal.aborted === true)
-      throw invalid(`startTask '${route}': the abortController has aborted already`)
+      throw invalid(`startTask '${route}': the abortController has already aborted`)
     return this.start({
       route,
       terms: termsOf(profile, timeout),
@@ -124,7 +124,7 @@ export class LeaseDesk {
     })
     if (outcome.as === 'refused') {
       const receipt = openReceipt(outcome.receipt)
-      if (receipt.accepted) throw invalid(`startTask '${route}': the task exists already`)
+      if (receipt.accepted) throw invalid(`startTask '${route}': the task already exists`)
       throw new TaskRejected(receipt.taskId, receipt.reason, receipt.message, receipt.forGood)
     }
     const { leaseId, taskId, left } = outcome
@@ -180,7 +180,7 @@ export class LeaseDesk {
 export function assertRoute(call: string, route: unknown): asserts route is string {
   if (!isName(route)) throw invalid(`${call}: a route has ${nameRule[0]}; given ${show(route)}`)
   if (route.startsWith(RESERVED))
-    throw invalid(`${call}: a route does not begin with '${RESERVED}', which is the runtime's own`)
+    throw invalid(`${call}: a route must not begin with '${RESERVED}', which is reserved for the runtime`)
 }
 
 const anything = ['', () => true] as const

@@ -71,9 +71,13 @@ export async function createSwarm(
   const terms = { route, terms: termsOf(profile), maxAgents, sharedBudget, threshold }
   const outcome = await parts.store.write({ kind: 'putSwarm', name, terms })
   if (outcome.as === 'other_terms')
-    throw new RuntimeError('already_exists', `createSwarm: there is a swarm '${name}' with other settings`, {
-      details: { name, terms: outcome.terms },
-    })
+    throw new RuntimeError(
+      'already_exists',
+      `createSwarm: the swarm '${name}' already exists with other settings`,
+      {
+        details: { name, terms: outcome.terms },
+      },
+    )
   return new OpenSwarm(parts, name, terms)
 }
 
@@ -135,7 +139,7 @@ class OpenSwarm implements Swarm {
     member: Partial<Submission>,
   ): Promise<TaskLease> {
     if (abortController?.signal.aborted === true)
-      throw invalid('spawnAgent: the abortController has aborted already')
+      throw invalid('spawnAgent: the abortController has already aborted')
     const { grantedMs: _, ...profile } = this.#terms.terms
     return this.#parts.desk.start({
       route: this.route,
@@ -166,13 +170,13 @@ const swarmRules: Rules<SwarmOptions> = {
   limits: anything,
   name: nameRule,
   maxAgents: wholeNumber(1, MAX_AGENTS),
-  sharedBudget: [`an object of ${Object.keys(budgetRules).join(', ')}`, isRecord],
+  sharedBudget: [`an object with ${Object.keys(budgetRules).join(', ')}`, isRecord],
   threshold: ['a number above 0, at most 1', (value) => isWithinOne(value) && value > 0],
 }
 const agentRules = {
   lane: submitRules.lane,
   labels: submitRules.labels,
-  share: [`an object of ${Object.keys(shareRules).join(', ')}`, isRecord] as Rule,
+  share: [`an object with ${Object.keys(shareRules).join(', ')}`, isRecord] as Rule,
 }
 const heldAgentRules: Rules<HeldAgentOptions> = {
   ...agentRules,

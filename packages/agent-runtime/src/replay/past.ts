@@ -46,7 +46,7 @@ export function pastOf(events: readonly PastEvent[]): Past {
       const why = describeError(cause).message
       throw new RuntimeError(
         'invalid_argument',
-        `the history's event ${event.seq} (${event.type}) cannot be read: ${why}`,
+        `event ${event.seq} (${event.type}) of the history cannot be read: ${why}`,
         { cause },
       )
     }

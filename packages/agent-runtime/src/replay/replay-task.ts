@@ -29,7 +29,7 @@ export async function replayTask(
   taskId: string,
   options: ReplayOptions,
 ): Promise<ReplayReport> {
-  if (options === undefined) throw invalid("replay: its options, { mode: 'verify' }; given none")
+  if (options === undefined) throw invalid("replay needs the options { mode: 'verify' }; given none")
   assertOptions('replay', options, replayRules)
   if (options.mode === undefined) throw invalid("replay option mode: 'verify'; not given")
   const { timeoutMs = DEFAULT_TIMEOUT_MS } = options
@@ -39,7 +39,7 @@ export async function replayTask(
   if (past.state === 'rejected')
     throw new RuntimeError(
       'invalid_argument',
-      `replay: task ${taskId} was rejected, there is nothing to replay`,
+      `replay: task ${taskId} was rejected, so there is nothing to replay`,
     )
   const definition = deps.definitions.get(past.type)
   return verify({ taskId, past, definition, config: deps.config, timeoutMs })

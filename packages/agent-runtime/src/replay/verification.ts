@@ -269,9 +269,13 @@ function readLane(submission: string): Claim['lane'] {
     return readSubmission(submission).lane
   } catch (error) {
     const cause = describeError(error)
-    throw new RuntimeError('invalid_argument', `the history's submission cannot be read: ${cause.message}`, {
-      cause,
-    })
+    throw new RuntimeError(
+      'invalid_argument',
+      `the submission in the history cannot be read: ${cause.message}`,
+      {
+        cause,
+      },
+    )
   }
 }
 

@@ -33,14 +33,16 @@ import type {
 } from '../api/client.ts'
 import type { StopOptions } from '../api/worker.ts'
 
-/** The id that a call was given as such or in a receipt. Throws `invalid_argument` for everything else. */
+/**
+ * The task id of a call's argument, which is an id or a receipt. Throws `invalid_argument` for anything else.
+ */
 export function taskIdOf(call: string, task: unknown): string {
   if (isName(task)) return task
   if (isReceipt(task)) return task.taskId
   throw invalid(`${call}: a receipt, or a task id of 1 to 255 characters; given ${shown(task)}`)
 }
 
-/** Whether a value is what a submission gives. */
+/** Whether a value is a receipt of a submission. */
 function isReceipt(value: unknown): value is Receipt {
   if (!isRecord(value) || !isName(value['taskId'])) return false
   const { accepted, reason, message } = value
@@ -48,18 +50,20 @@ function isReceipt(value: unknown): value is Receipt {
   return accepted === false && reasons.includes(reason) && typeof message === 'string'
 }
 
-/** Throws `invalid_argument` unless some event has a name that the pattern selects, and the listener can be called. */
+/**
+ * Throws `invalid_argument` unless the pattern matches the name of an event and the listener is a function.
+ */
 export function assertSubscription(pattern: unknown, listener: unknown): void {
   if (typeof pattern !== 'string' || !selectsSome(pattern)) {
     const suggestion = typeof pattern === 'string' ? instead(pattern, eventTypes) : ''
     throw invalid(
-      `on: the name of an event, 'task.*' or its like, or '*'; given ${show(pattern)}${suggestion}`,
+      `on: the name of an event, a pattern such as 'task.*', or '*'; given ${show(pattern)}${suggestion}`,
     )
   }
   if (typeof listener !== 'function') throw invalid(`on: a listener, a function; given ${show(listener)}`)
 }
 
-/** Throws `invalid_argument` for what observes no lease. */
+/** Throws `invalid_argument` for an object without a method of a lease observer. */
 export function assertObserver(observer: unknown): asserts observer is LeaseObserver {
   const methods = ['onLeaseAcquired', 'onHeartbeat', 'onLeaseReleased', 'onLeaseExpired']
   if (methods.some((name) => hasMethods(observer, name))) return
@@ -68,7 +72,7 @@ export function assertObserver(observer: unknown): asserts observer is LeaseObse
   )
 }
 
-/** The filter of a list, as the store has it. Throws `invalid_argument` for what is no filter. */
+/** The filter of a list for the store. Throws `invalid_argument` for an invalid filter. */
 export function filterOf(filter: ListFilter): TaskFilter {
   assertOptions('list', filter, listRules)
   const { states, ...rest } = filter
@@ -83,7 +87,7 @@ export const followRules: Rules<FollowOptions> = {
 }
 export const stopRules: Rules<StopOptions> = { drain: flagRule, graceMs: delayRule }
 export const cancelRules: Rules<CancelOptions> = {
-  reason: ['a text', (value) => typeof value === 'string'],
+  reason: ['a string', (value) => typeof value === 'string'],
 }
 export const cancelManyRules: Rules<CancelManyOptions> = {
   ...cancelRules,

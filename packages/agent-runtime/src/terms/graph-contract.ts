@@ -4,10 +4,10 @@ import type { Checked, Schema } from '../api/schema.ts'
 import { parseGraph, type PlanNode } from './graph-plan.ts'
 import { ownTerms, type TaskTerms } from './task-definition.ts'
 
-/** The type of the tasks that coordinate a graph that was submitted. Every process that runs workers runs it. */
+/** The type of tasks that coordinate a submitted graph. Every process with workers runs it. */
 export const GRAPH_TYPE = `${RESERVED}graph`
 
-/** What a graph that was submitted is read as. */
+/** A submitted graph, parsed. */
 interface Plan extends GraphSettings {
   readonly nodes: ReadonlyMap<string, PlanNode>
 }
@@ -19,7 +19,7 @@ const graphSchema: Schema<unknown, Plan> = {
 /** The task type that coordinates a graph, without its handler. */
 export const graphContract = { type: GRAPH_TYPE, input: graphSchema }
 
-/** What a submission of a graph needs to know of its coordinating task. */
+/** The terms of a graph's coordinating task. */
 export const graphTerms: TaskTerms = ownTerms(graphContract)
 
 function planOf(value: unknown): Checked<Plan> {

@@ -1,7 +1,7 @@
-/** What each node waits for, by name. */
+/** For each node, by name, the nodes that it waits for. */
 export type Dependencies = ReadonlyMap<string, readonly string[]>
 
-/** Every mistake in what waits for what, one line each: nodes that there are not, and circles with their path. */
+/** Every problem of the dependencies, one line each: unknown nodes, and cycles with their path. */
 export function orderProblems(dependencies: Dependencies): string[] {
   const unknown = [...dependencies].flatMap(([name, after]) =>
     [...new Set(after)]
@@ -12,17 +12,20 @@ export function orderProblems(dependencies: Dependencies): string[] {
   return [...unknown, ...circles]
 }
 
-/** A long one is cut in the middle. */
+/** A long cycle is cut in the middle. */
 function shortened(path: readonly string[]): readonly string[] {
   if (path.length <= 2 * ENDS_TOLD + 1) return path
   const left = path.length - 2 * ENDS_TOLD
   return [...path.slice(0, ENDS_TOLD), `… (${left} more)`, ...path.slice(-ENDS_TOLD)]
 }
 
-/** So many nodes of each end of a long circle are named. */
+/** Number of nodes that are named at each end of a long cycle. */
 const ENDS_TOLD = 10
 
-/** Circles that have no node in common, each from a node back to itself, in the order in which they would have to run. */
+/**
+ * Cycles without a common node, each from a node back to itself, in the order in which they would have to
+ * run.
+ */
 function circlesIn(dependencies: Dependencies): string[][] {
   const circles: string[][] = []
   let left = entangled(new Map(dependencies))
@@ -35,7 +38,7 @@ function circlesIn(dependencies: Dependencies): string[][] {
   return circles
 }
 
-/** The nodes that never become ready, each with at least one of them before it. */
+/** The nodes that can never start, each with at least one of the nodes that it waits for. */
 function entangled(dependencies: Map<string, readonly string[]>): Map<string, readonly string[]> {
   const followers = new Map<string, string[]>()
   const missing = new Map<string, number>()
@@ -57,7 +60,7 @@ function entangled(dependencies: Map<string, readonly string[]>): Map<string, re
   return dependencies
 }
 
-/** Whoever always goes to a node before comes to one that it has been at. */
+/** Going from each node to one that it waits for, the walk reaches a node that it has visited. */
 function walk(left: Dependencies): string[] {
   const path: string[] = []
   const seen = new Map<string, number>()
@@ -71,7 +74,7 @@ function walk(left: Dependencies): string[] {
   return [...rotated(circle), rotated(circle)[0] as string]
 }
 
-/** From its first name on, so that a circle reads the same wherever it was found. */
+/** Starts at the first name in order, so that a cycle reads the same wherever it was found. */
 function rotated(circle: readonly string[]): readonly string[] {
   const first = circle.indexOf(circle.toSorted()[0] as string)
   return [...circle.slice(first), ...circle.slice(0, first)]

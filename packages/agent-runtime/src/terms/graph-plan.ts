@@ -16,10 +16,10 @@ import type { TaskType } from '../api/task-type.ts'
 import type { Graph, GraphNode, GraphSettings, NodeOptions } from '../api/graphs.ts'
 import { orderProblems } from './graph-order.ts'
 
-/** A node that was found to be well-formed. */
+/** A well-formed node. */
 export interface PlanNode {
   readonly task: TaskType | string
-  /** Everything it waits for. */
+  /** All nodes that it waits for. */
   readonly after: readonly string[]
   readonly input:
     | { readonly from: 'value'; readonly value: unknown }
@@ -32,19 +32,19 @@ export interface GraphPlan extends GraphSettings {
   readonly nodes: ReadonlyMap<string, PlanNode>
 }
 
-/** Everything that is wrong with a graph, one line each; without problems there is a plan. */
+/** Every problem of a graph, one line each. Without problems there is a plan. */
 export function parseGraph(given: unknown): {
   readonly plan: GraphPlan | undefined
   readonly problems: readonly string[]
 } {
   if (!isRecord(given))
-    return { plan: undefined, problems: [`a graph is an object of nodes; given ${show(given)}`] }
+    return { plan: undefined, problems: [`a graph is an object with nodes; given ${show(given)}`] }
   const problems = linesOf(given, graphRules, 'graph ', ['nodes'])
   const nodes = new Map<string, PlanNode>()
   for (const [name, node] of Object.entries(isRecord(given['nodes']) ? given['nodes'] : {})) {
     const own = nodeProblems(name, node)
     problems.push(...own)
-    // Others may wait for it all the same: what they wait for is checked with everything there is.
+    // Other nodes may wait for a node with problems: dependencies are checked against all given names.
     nodes.set(name, planNode(node))
   }
   problems.push(...orderProblems(new Map([...nodes].map(([name, { after }]) => [name, after]))))
@@ -58,14 +58,14 @@ function nodeProblems(name: string, node: unknown): string[] {
   const place = `node '${name}'`
   const problems = isNodeName(name)
     ? []
-    : [`${place}: a name has ${nameRule[0]}, and does not begin with '${RESERVED}'`]
+    : [`${place}: a name has ${nameRule[0]}, and must not begin with '${RESERVED}'`]
   if (!isRecord(node))
-    return [...problems, `${place}: an object of task, input, inputFrom, after; given ${show(node)}`]
+    return [...problems, `${place}: an object with task, input, inputFrom, after; given ${show(node)}`]
   problems.push(...linesOf(node, nodeRules, `${place} `, ['task']))
   if (isRecord(node['options']))
     problems.push(...linesOf(node['options'], optionRules, `${place} option `, []))
   if ('input' in node && node['input'] !== undefined && node['inputFrom'] !== undefined)
-    problems.push(`${place}: input and inputFrom: give one of them`)
+    problems.push(`${place}: input and inputFrom: give only one of them`)
   return problems
 }
 
@@ -105,7 +105,7 @@ function linesOf(
 
 const graphRules: Rules<Graph> = {
   nodes: [
-    'an object of nodes by name, one at least',
+    'an object with at least one node by name',
     (value) => isRecord(value) && Object.keys(value).length > 0,
   ],
   concurrency: wholeNumber(1, 10_000),
@@ -126,5 +126,5 @@ const nodeRules: Rules<GraphNode> = {
     (from) => isName(from) || (isRecord(from) && Object.values(from).every(isName)),
   ],
   after: namesRule,
-  options: ['an object of options', isRecord],
+  options: ['an object with options', isRecord],
 }

@@ -11,9 +11,9 @@ import {
 import type { Heartbeat } from '../api/profiles.ts'
 
 const amountRule: Rule = ['a number, 0 or more', isAmount]
-// A number that is no share would be taken for one and lost.
+// A number outside 0 to 1 would be taken for a share and lost.
 const progressRule: Rule = [
-  'a number from 0 to 1, or anything else than a number',
+  'a number from 0 to 1, or a value that is not a number',
   (value) => typeof value !== 'number' || isWithinOne(value),
 ]
 const shareRule: Rule = ['a number from 0 to 1', isWithinOne]
@@ -26,7 +26,7 @@ export const heartbeatRules: Rules<Heartbeat> = {
   saturation: shareRule,
 }
 
-/** A heartbeat as it is written: its sample, and its progress as a text and as a share. */
+/** A heartbeat as it is stored: its sample, and its progress as text and as a share. */
 export function readHeartbeat(
   { progress, ...sample }: Heartbeat,
   maxBytes: number,

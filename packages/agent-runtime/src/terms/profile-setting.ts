@@ -17,21 +17,21 @@ import {
 } from '@ku0/agent-runtime-core'
 import type { ProfileSetting, TaskProfile } from '../api/profiles.ts'
 
-/** What is wrong with a profile, and limits that are given beside it; each path begins with `path`. */
+/** The problems of a profile and of the limits beside it; each path begins with `path`. */
 export function profileProblems(setting: unknown, limits: unknown, path: string): ConfigProblem[] {
   if (setting === undefined)
     return limits === undefined
       ? []
-      : [{ path: `${path}limits`, allowed: 'limits are those of a profile: name one', given: limits }]
+      : [{ path: `${path}limits`, allowed: 'limits belong to a profile: name the profile', given: limits }]
   const at = `${path}profile`
   if (!isRecord(setting)) return [...nameProblems(setting, at), ...limitProblems(limits, `${path}limits`)]
   const problems = problemsIn(setting, settingRules, { path: `${at}.`, required: ['profile'] })
   if (problems.length > 0) return problems
   const { profile, config, limits: own } = setting
   if (own !== undefined && limits !== undefined)
-    problems.push({ path: `${path}limits`, allowed: `one of limits and ${at}.limits`, given: limits })
+    problems.push({ path: `${path}limits`, allowed: `only one of limits and ${at}.limits`, given: limits })
   if (profile !== 'CUSTOM' && config !== undefined)
-    problems.push({ path: `${at}.config`, allowed: "no config but that of 'CUSTOM'", given: config })
+    problems.push({ path: `${at}.config`, allowed: "config only for the profile 'CUSTOM'", given: config })
   return [
     ...problems,
     ...nameProblems(profile, `${at}.profile`, config),
@@ -40,19 +40,19 @@ export function profileProblems(setting: unknown, limits: unknown, path: string)
   ]
 }
 
-/** The profile that a setting, in which nothing is wrong, stands for. */
+/** The profile of a setting that has no problems. */
 export function profileOf(setting: ProfileSetting, limits: ResourceLimits = {}): TaskProfile {
   if (typeof setting === 'string') return { profile: setting, config: profileConfigs[setting], limits }
   const config = setting.profile === 'CUSTOM' ? setting.config : profileConfigs[setting.profile]
   return { profile: setting.profile, config, limits: setting.limits ?? limits }
 }
 
-/** What one lease is held to; a timeout that is shorter than the profile's maximum takes its place. */
+/** The terms of one lease. A timeout that is shorter than the profile's maximum replaces it. */
 export function termsOf(profile: TaskProfile, timeoutMs = Number.POSITIVE_INFINITY): ProfileTerms {
   return { ...profile, grantedMs: Math.ceil(Math.min(profile.config.maxDurationMs, timeoutMs)) }
 }
 
-/** Whether a value is what {@link profileOf} gives. */
+/** Whether {@link profileOf} returned a value. */
 export function isTaskProfile(value: unknown): value is TaskProfile {
   if (!isRecord(value)) return false
   const { profile, config, limits } = value
@@ -65,7 +65,7 @@ export function isTaskProfile(value: unknown): value is TaskProfile {
 
 const anything: Rule = ['', () => true]
 const profileWords = workloadProfiles.join(' | ')
-// What it says of the profile is told where there is none; what is wrong with one, by nameProblems.
+// A missing profile is reported with these words; nameProblems reports what is wrong with a given one.
 const settingRules = { profile: [profileWords, () => true] as Rule, config: anything, limits: anything }
 const limitsRules = { soft: anything, hard: anything }
 
@@ -83,17 +83,17 @@ function nameProblems(given: unknown, path: string, config?: unknown): ConfigPro
 
 function configProblems(given: unknown, path: string): ConfigProblem[] {
   if (!isRecord(given))
-    return [{ path, allowed: `an object of ${Object.keys(profileConfigRules).join(', ')}`, given }]
+    return [{ path, allowed: `an object with ${Object.keys(profileConfigRules).join(', ')}`, given }]
   return problemsIn(given, profileConfigRules, {
     path: `${path}.`,
     required: Object.keys(profileConfigRules),
   })
 }
 
-/** What is wrong with limits that are given for a profile which is known already. */
+/** The problems of limits that are given for a known profile. */
 export function limitProblems(given: unknown, path: string): ConfigProblem[] {
   if (given === undefined) return []
-  if (!isRecord(given)) return [{ path, allowed: 'an object of soft and hard limits', given }]
+  if (!isRecord(given)) return [{ path, allowed: 'an object with soft and hard limits', given }]
   const problems = problemsIn(given, limitsRules, { path: `${path}.` })
   for (const kind of ['soft', 'hard'] as const) {
     const own = given[kind]
@@ -102,7 +102,7 @@ export function limitProblems(given: unknown, path: string): ConfigProblem[] {
     else
       problems.push({
         path: `${path}.${kind}`,
-        allowed: `an object of ${limitedAmounts.join(', ')}`,
+        allowed: `an object with ${limitedAmounts.join(', ')}`,
         given: own,
       })
   }

@@ -1,7 +1,10 @@
 import { RuntimeError, type Receipt as StoreReceipt } from '@ku0/agent-runtime-core'
 import type { Receipt } from '../api/receipts.ts'
 
-/** The receipts of one commit. All of them are told with the error of one: the others are committed. */
+/**
+ * The receipts of one commit. If one of them is an error, all of them are in its details, because the others
+ * are committed.
+ */
 export function openReceipts(receipts: readonly StoreReceipt[]): readonly Receipt[] {
   return receipts.map((receipt, index) => {
     try {
@@ -15,7 +18,10 @@ export function openReceipts(receipts: readonly StoreReceipt[]): readonly Receip
   })
 }
 
-/** A receipt as callers get it. Throws for a key or id that another task has, and a swarm that is not there. Source: `docs/semantics.md 2.7`. */
+/**
+ * A receipt for callers. Throws for a key or id that another task has, and for a swarm that does not exist.
+ * Source: `docs/semantics.md 2.7`.
+ */
 export function openReceipt(receipt: StoreReceipt): Receipt {
   if (receipt.accepted) return receipt
   const { reason, message, ...rest } = receipt

@@ -12,10 +12,10 @@ import {
 import type { RetrySetting } from '../api/retry-setting.ts'
 import { familiarToBackoff, familiarToRetry } from './familiar-names.ts'
 
-/** What `retry` has to be; {@link retryProblems} looks into it. */
-export const retryRule: Rule = ['an object of attempts, backoff', isRecord]
+/** The rule for `retry`; {@link retryProblems} checks its fields. */
+export const retryRule: Rule = ['an object with attempts, backoff', isRecord]
 
-/** Everything that is wrong with the fields of a retry, whose names in messages begin with `path`. */
+/** Every problem of the fields of a retry. Their names in messages begin with `path`. */
 export function retryProblems(retry: unknown, path: string): ConfigProblem[] {
   if (!isRecord(retry)) return []
   const { backoff } = retry
@@ -28,25 +28,25 @@ export function retryProblems(retry: unknown, path: string): ConfigProblem[] {
   ]
 }
 
-/** A retry that has no problems, with what it leaves out. */
+/** A retry without problems, with its defaults filled in. */
 export function policyOf({ attempts, backoff = {} }: RetrySetting): RetryPolicy {
   const given = Object.entries(backoff).filter(([, value]) => value !== undefined)
   return { attempts, backoff: { ...defaultBackoff, ...(Object.fromEntries(given) as Partial<Backoff>) } }
 }
 
-/** Whether a value is what {@link policyOf} gives. */
+/** Whether {@link policyOf} returned a value. */
 export function isPolicy(value: unknown): value is RetryPolicy {
   if (!isRecord(value)) return false
   const { backoff } = value
   return isRecord(backoff) && Object.keys(backoffRules).every((name) => backoff[name] !== undefined)
 }
 
-/** Far within what a Date can show. */
+/** Far below what a Date can represent. */
 const waitMs: Rule = ['a number of ms from 0 to 1e15', (value) => isAmount(value) && value <= 1e15]
 
 const retryRules: Rules<RetrySetting> = {
   attempts: ['a whole number, 1 or more', (value) => Number.isSafeInteger(value) && Number(value) >= 1],
-  backoff: ['an object of initialMs, factor, maxMs, jitter', isRecord],
+  backoff: ['an object with initialMs, factor, maxMs, jitter', isRecord],
 }
 
 const backoffRules: Rules<Backoff> = {

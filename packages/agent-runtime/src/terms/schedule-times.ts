@@ -1,7 +1,10 @@
 import type { ScheduleTiming } from '@ku0/agent-runtime-core'
 import { Cron } from 'croner'
 
-/** The first time of a timing after `at`, epoch ms; null when there is none. A cron expression is taken to be one. */
+/**
+ * The first time of a timing after `at`, epoch ms; null if there is none. The cron expression has been
+ * checked.
+ */
 export function firstAfter(timing: ScheduleTiming, at: number): number | null {
   if ('cron' in timing) return cronOf(timing).nextRun(new Date(at))?.getTime() ?? null
   const { everyMs, anchorAt } = timing
@@ -9,8 +12,9 @@ export function firstAfter(timing: ScheduleTiming, at: number): number | null {
 }
 
 /**
- * The times from `first`, which is one, to `now`: at least the newest `most` of them, oldest first, and how many there are. Of a cron
- * expression more than {@link MAX_COUNTED} are counted as so many.
+ * The times from `first`, which is a time of the timing, to `now`: at least the newest `most` of them, oldest
+ * first, and how many there are. For a cron expression, more than {@link MAX_COUNTED} are counted as {@link
+ * MAX_COUNTED}.
  */
 export function timesUntil(
   timing: ScheduleTiming,
@@ -19,7 +23,7 @@ export function timesUntil(
   most: number,
 ): { readonly due: readonly number[]; readonly count: number } {
   if ('everyMs' in timing) {
-    // The stored time counts, wherever the anchor puts it.
+    // The stored time counts, even if it is not at a multiple of the interval.
     const others = Math.max(0, Math.floor((now - first) / timing.everyMs))
     const listed = Math.min(others, most)
     const due = Array.from({ length: listed }, (_, n) => first + (others - listed + n + 1) * timing.everyMs)
@@ -33,10 +37,10 @@ export function timesUntil(
   return { due, count: due.length }
 }
 
-/** What is wrong with a cron expression, for people; undefined when it is one. */
+/** The problem with a cron expression, for people. Undefined for a valid one. */
 export function problemOfCron(cron: string): string | undefined {
   if (!/^@[a-z]+$/.test(cron) && ![5, 6].includes(cron.trim().split(/\s+/).length))
-    return 'it has neither five fields nor six'
+    return 'it must have five or six fields'
   try {
     cronOf({ cron, timeZone: 'UTC' })
     return undefined
@@ -56,10 +60,10 @@ export function isTimeZone(name: unknown): name is string {
   }
 }
 
-/** Times of one catch-up that are looked at one by one: 40 ms of work. */
+/** The most times of one catch-up that are examined one by one: 40 ms of work. */
 const MAX_COUNTED = 1_000
 
-/** Paused, it only computes: it arms no timer. */
+/** Paused, so it only computes times and arms no timer. */
 function cronOf({ cron, timeZone }: { readonly cron: string; readonly timeZone: string }): Cron {
   return new Cron(cron, { timezone: timeZone, paused: true })
 }
@@ -69,7 +73,7 @@ function newest(
   now: number,
   most: number,
 ): number[] {
-  // The time asked about is not one of those before it.
+  // The given time itself does not count as a time before it.
   const after = new Date((Math.floor(now / 1_000) + 1) * 1_000)
   return cronOf(timing)
     .previousRuns(most, after)

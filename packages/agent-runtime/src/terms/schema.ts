@@ -3,8 +3,8 @@ import type { Checked, Issue, Schema } from '../api/schema.ts'
 import { isThenable } from './thenable.ts'
 
 /**
- * Asks a schema; the answer is a promise only when the schema's own is. Throws, or rejects, when the schema does, and when it
- * answers with something that is no answer.
+ * Runs a schema. The result is a promise only if the schema's result is one. Throws, or rejects, if the
+ * schema does, or if it returns something that Standard Schema does not allow.
  */
 export function check<Output>(
   schema: Schema<unknown, Output>,
@@ -21,7 +21,7 @@ function checkedBy<Output>(answer: unknown): Checked<Output> {
     if (Array.isArray(issues) && issues.every(isIssue)) return { issues }
   }
   throw invalid(
-    `a schema's validate gives { value } or { issues: [{ message }] }; this one gave ${show(answer)}`,
+    `a schema's validate must return { value } or { issues: [{ message }] }; this one returned ${show(answer)}`,
   )
 }
 
@@ -38,7 +38,7 @@ export function describeIssues(what: string, issues: readonly Issue[]): string {
   return lines.join('; ')
 }
 
-/** A message tells the first few; somebody who sees ten can correct ten. */
+/** A message lists the first few issues; whoever sees ten can correct ten. */
 const MAX_ISSUES = 10
 
 function segment(part: PropertyKey | { readonly key: PropertyKey }): string {

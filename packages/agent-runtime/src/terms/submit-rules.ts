@@ -11,7 +11,7 @@ import {
 } from '@ku0/agent-runtime-core'
 import type { SubmitOptions } from '../api/submissions.ts'
 
-/** What each option has to be. */
+/** The rule for each option. */
 export const submitRules: Rules<SubmitOptions> = {
   lane: isOneOf(lanes),
   taskId: nameRule,
@@ -19,7 +19,7 @@ export const submitRules: Rules<SubmitOptions> = {
   client: nameRule,
   model: nameRule,
   tools: namesRule,
-  labels: ['an object of texts, no lone surrogates', isLabels],
+  labels: ['an object of strings, no lone surrogates', isLabels],
   dueAt: [
     'a Date, or epoch ms: a whole number from 0 to 8.64e15',
     (value) => isTime(value instanceof Date ? value.getTime() : value),
@@ -28,10 +28,10 @@ export const submitRules: Rules<SubmitOptions> = {
   timeoutMs: limitRule,
   tokens: ['a whole number, 0 or more', (value) => Number.isSafeInteger(value) && isAmount(value)],
   cost: ['a number from 0 to 1e9', (value) => isAmount(value) && value <= 1e9],
-  budget: ['an object of limits', isRecord],
+  budget: ['an object with limits', isRecord],
 }
 
-/** Whole ms within what a Date can show: the store keeps integers. */
+/** Whole ms that a Date can represent: the store keeps integers. */
 function isTime(value: unknown): boolean {
   return Number.isSafeInteger(value) && isAmount(value) && value <= 8.64e15
 }

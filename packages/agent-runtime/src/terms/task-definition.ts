@@ -61,25 +61,25 @@ export function defineContract<
   return Object.freeze({ ...contract })
 }
 
-/** What a submission needs to know of its task type. */
+/** The part of a task type that a submission needs. */
 export type TaskTerms = Pick<
   TaskDefinition,
   'type' | 'input' | 'lane' | 'delayedLane' | 'timeoutMs' | 'model' | 'budget' | 'tools'
 >
 
-/** The terms of what {@link defineTask} or {@link defineContract} returns; undefined for anything else. */
+/** The terms of what {@link defineTask} or {@link defineContract} returned; undefined for anything else. */
 export function taskTermsOf(task: unknown): TaskTerms | undefined {
   if (isDefinition(task)) return task
   if (optionProblems(task).length > 0) return undefined
   return madeOf(task as TaskDefinitionOptions<string, Schema, Schema | undefined>, undefined)
 }
 
-/** The terms of a task type of the runtime's own. */
+/** The terms of one of the runtime's own task types. */
 export function ownTerms(contract: TaskDefinitionOptions<string, Schema, undefined>): TaskTerms {
   return madeOf(contract, undefined)
 }
 
-/** A task type of the runtime's own, whose name is reserved. */
+/** Defines one of the runtime's own task types, whose names are reserved. */
 export function defineOwnTask<Input extends Schema>(
   definition: TaskDefinitionOptions<string, Input, undefined>,
   handler: (ctx: TaskContext, input: OutputOf<Input>) => unknown,
@@ -110,7 +110,7 @@ function madeOf<Type extends string, Input extends Schema, Output extends Schema
   })
 }
 
-/** Whether a value is what {@link defineTask} gives, its defaults filled in. */
+/** Whether {@link defineTask} returned a value. */
 export function isDefinition(value: unknown): value is TaskDefinition {
   if (!isRecord(value)) return false
   const { handler, delayedLane, profile, ...options } = value
@@ -131,11 +131,11 @@ function findProblems(given: unknown, handler: unknown): ConfigProblem[] {
   return [...problems, { path: `${placeOf(given)}handler`, allowed, given: handler }]
 }
 
-/** What is wrong with a task type, whoever its handler is. */
+/** The problems of a task type's options, without its handler. */
 function optionProblems(given: unknown): ConfigProblem[] {
   const path = placeOf(given)
   if (!isRecord(given)) {
-    const allowed = `an object of ${Object.keys(definitionRules).join(', ')}`
+    const allowed = `an object with ${Object.keys(definitionRules).join(', ')}`
     return [{ path: 'task', allowed, given }]
   }
   const { retry, budget, profile, limits } = given
@@ -154,7 +154,7 @@ function optionProblems(given: unknown): ConfigProblem[] {
 
 function reservedProblems(given: unknown): ConfigProblem[] {
   if (!isRecord(given) || !isName(given['type']) || !given['type'].startsWith(RESERVED)) return []
-  const allowed = `a type that does not begin with '${RESERVED}', which is the runtime's own`
+  const allowed = `a type that does not begin with '${RESERVED}', which is reserved for the runtime`
   return [{ path: 'task: type', allowed, given: given['type'] }]
 }
 
@@ -170,11 +170,11 @@ const definitionRules: Rules<TaskDefinitionOptions<string, Schema, Schema | unde
   output: ['a schema', isSchema],
   lane: isOneOf(lanes),
   timeoutMs: limitRule,
-  // What is wrong with them is found by profileProblems.
+  // profileProblems reports what is wrong with them.
   profile: ['', () => true],
   limits: ['', () => true],
   model: typeName,
-  budget: ['an object of limits', () => true],
+  budget: ['an object with limits', () => true],
   tools: namesRule,
   retry: retryRule,
   rateLimited: functionRule,

@@ -1,4 +1,7 @@
-/** Whether it is what `await` would wait for; what cannot be read is not, and is refused as a value like any other. */
+/**
+ * Whether `await` would wait for a value. A value that cannot be read is not thenable, and is refused like
+ * any other invalid value.
+ */
 export function isThenable(value: unknown): value is PromiseLike<unknown> {
   if ((typeof value !== 'object' || value === null) && typeof value !== 'function') return false
   try {

@@ -12,38 +12,43 @@ import { differenceOf, type Outcome, outcomesOf, withoutRepeats } from './outcom
 import { RunningTest } from './running-test.ts'
 import type { TestRuntime, TestRuntimeOptions } from './test-runtime.ts'
 
-/** What {@link sweepCrashes} takes, besides how its runtimes are opened. */
+/** Options of {@link sweepCrashes}, besides those of its runtimes. */
 export interface CrashSweep<Result> extends Omit<TestRuntimeOptions, 'crashes' | 'crashAfterCommit'> {
   /**
-   * What a client does: it submits, signals, waits. It is not crashed: a call that the crash cuts short is answered by the next
-   * process, so nothing has to be asked twice. What it returns is compared. It is called once for each run.
+   * The client's part of the test: it submits, signals and waits. It does not crash: a call that the crash
+   * interrupts is answered by the next process, so it never has to repeat one. Its result is compared between
+   * the runs. It is called once per run.
    */
   readonly script: (test: TestRuntime) => Promise<Result> | Result
-  /** Looks at a run that is over, the one without a crash first; what it throws is a failure of that run. */
+  /**
+   * Checks a run that has ended, beginning with the one without a crash. If it throws, that run has failed.
+   */
   readonly check?: ((test: TestRuntime, result: Result) => Promise<void> | void) | undefined
   /** The first commit to crash after, from 1; 1 by default. */
   readonly from?: number | undefined
-  /** The last; that of the run without a crash by default. */
+  /** The last commit to crash after; by default the last one of the run without a crash. */
   readonly to?: number | undefined
-  /** Every how many commits; 1 by default. */
+  /** Crash after every n-th commit; 1 by default. */
   readonly every?: number | undefined
 }
 
-/** What a sweep has done. */
+/** The result of a sweep. */
 export interface CrashSweepReport {
-  /** Commits of the run without a crash. */
+  /** Number of commits of the run without a crash. */
   readonly commits: number
-  /** Those that a run was crashed after. */
+  /** The commits after which a run was crashed. */
   readonly crashedAfter: readonly number[]
 }
 
 /**
- * Runs a script once without a crash, then once for each commit of that run with a crash right after it and a restart. Each has to
- * come to the same end: what the script returns, and the state and output or error of every task. A child that is refused for the same
- * reason once more after a crash counts once. And no function of a step may have run again once its result was recorded. Throws {@link CrashSweepFailed} at the first commit where that is not so.
+ * Runs a script once without a crash. Then, for each commit of that run, it runs the script again, crashes
+ * the process right after that commit and restarts it. Every run must end in the same way: the script's
+ * result, and the state and output or error of every task. A child that is refused again for the same reason
+ * after a crash counts once. No function of a step may run again after its result was recorded. Throws {@link
+ * CrashSweepFailed} at the first commit for which this does not hold.
  *
- * A function under way at a crash runs again, so what it does outside should bear that; what handlers keep in variables should not
- * outlive a run.
+ * A function that is running at a crash runs again, so its effects outside must tolerate that. Variables of
+ * handlers should not outlive a run.
  */
 export async function sweepCrashes<Result>(sweep: CrashSweep<Result>): Promise<CrashSweepReport> {
   assertIsOptions('sweepCrashes', sweep, { tasks: functionRule, ...rules })
@@ -60,13 +65,13 @@ export async function sweepCrashes<Result>(sweep: CrashSweep<Result>): Promise<C
   return { commits: expected.commits, crashedAfter }
 }
 
-/** A run that did not come to the end of the one without a crash, or whose check threw. */
+/** A run that ended differently from the one without a crash, or whose check threw. */
 export class CrashSweepFailed extends Error {
   static {
     this.prototype.name = 'CrashSweepFailed'
   }
 
-  /** The run was crashed after this commit; undefined for the run without a crash. */
+  /** The commit after which the run was crashed; undefined for the run without a crash. */
   readonly commit: number | undefined
 
   constructor(commit: number | undefined, why: string, histories: readonly string[], options?: ErrorOptions) {
@@ -128,13 +133,13 @@ async function historiesOf(test: RunningTest): Promise<string[]> {
   return Promise.all(histories)
 }
 
-/** The rest is in the error's cause. */
+/** The error's cause has the rest. */
 function firstLine(error: unknown): string {
   const { name, message } = describeError(error)
   return `${name}: ${message.split('\n', 1)[0] ?? ''}`
 }
 
-/** A message with more than that is read by nobody. */
+/** The most histories that a message shows. */
 const MAX_HISTORIES = 5
 
 const place = wholeNumber(1, Number.MAX_SAFE_INTEGER)

@@ -2,12 +2,12 @@ import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** Where the data of a test is: in memory, or in a folder for each process of the test. */
+/** Where a test keeps its data: in memory, or in a folder per process of the test. */
 export interface DataFolder {
   /** The store of the process that runs now. */
   readonly url: string
   readonly canCrash: boolean
-  /** What is committed at this moment is what the next process finds. */
+  /** Copies the files: the next process finds what is committed at this moment. */
   leaveBehind(): void
   remove(): void
 }
@@ -17,8 +17,8 @@ export function inMemory(): DataFolder {
 }
 
 /**
- * A copy of the files is what a machine that stops would leave: the log is in it, the locks are not. So the dead process may run on
- * on its own files, and nothing that it does is seen.
+ * A copy of the files is what a stopped machine would leave: it has the log, and no locks. The dead process
+ * may keep running on its own files, and nothing that it does is seen.
  */
 export function onDisk(): DataFolder {
   const home = mkdtempSync(join(tmpdir(), 'ku0-test-'))

@@ -1,8 +1,8 @@
 import { decode, type EventData, type StoredEvent } from '@ku0/agent-runtime-core'
 
 /**
- * When the tasks of a store are due that nothing runs: those that wait for a time, those that were submitted for later, and those whose
- * budget of wall time reaches a line.
+ * When tasks become due that no process runs: tasks that wait for a time, delayed submissions, and tasks
+ * whose wall-time budget reaches a line.
  */
 export class DueTimes {
   readonly #dueAt = new Map<string, number>()
@@ -54,7 +54,7 @@ interface WallTime {
   hard: number
   soft: number | undefined
   startedAt: number | undefined
-  /** It asks, and only its hard line is left. */
+  /** The budget asks, and only its hard line is left. */
   asks: boolean
 }
 

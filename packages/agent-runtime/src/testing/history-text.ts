@@ -11,7 +11,10 @@ import {
 import type { RuntimeEvent } from '../api/events.ts'
 import type { TaskHistory } from './history.ts'
 
-/** The history as a failed assertion shows it: a head, and a line for each event with the time since the submission. */
+/**
+ * The history as a failed assertion shows it: a first line, then a line per event with the time since the
+ * submission.
+ */
 export function textOfHistory(
   history: Omit<TaskHistory, 'toString'>,
   events: readonly RuntimeEvent[],
@@ -55,7 +58,7 @@ function detailOf({ type, data, at }: RuntimeEvent, runs: ReadonlyMap<string, nu
       return `attempt ${data.attempt}`
     case 'task.waiting':
       if (data.divergence !== undefined) return `parked: ${describeDivergence(data.divergence)}`
-      if (data.budget !== undefined) return 'parked: its budget asks'
+      if (data.budget !== undefined) return 'parked: its budget needs an answer'
       return data.waits.map((wait) => `for ${waitText(wait, data.dueAt?.[wait.key], at)}`).join(', ')
     case 'wait.started':
       return waitText(data, data.dueAt, at)
@@ -90,7 +93,7 @@ function detailOf({ type, data, at }: RuntimeEvent, runs: ReadonlyMap<string, nu
       if (data.key.startsWith(PATCH_KEY)) return `patched '${data.key.slice(PATCH_KEY.length)}'`
       return `'${data.key}' = ${short(data.result)}${ranText(runs.get(data.key))}`
     case 'budget.asked':
-      return `${budgetAmount(data.field, data.used)} of ${data.field} are used, the line is ${budgetAmount(data.field, data.line)}`
+      return `${budgetAmount(data.field, data.used)} ${data.field} used, soft line at ${budgetAmount(data.field, data.line)}`
     case 'budget.continued': {
       const raised = Object.entries(budgetAmounts(data.raised))
       return raised.length === 0 ? 'as it is' : raised.map(([field, by]) => `${by} more ${field}`).join(', ')
@@ -137,7 +140,7 @@ function endText(end: ChildEnd): string {
   }
 }
 
-/** Once is what everybody expects. */
+/** A single run is not worth a mention. */
 function ranText(runs = 0): string {
   return runs > 1 ? `, ran ${runs} times` : ''
 }

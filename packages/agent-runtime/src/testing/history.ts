@@ -16,37 +16,43 @@ import { systemEnvironment } from '../system.ts'
 import { textOfHistory } from './history-text.ts'
 import type { StepLedger } from './step-ledger.ts'
 
-/** What has happened to a task so far. */
+/** The history of a task so far. */
 export interface TaskHistory {
   readonly taskId: string
   readonly type: string
   readonly state: TaskState
-  /** Its tries: the attempt that it is in, from 1. A crash and a retry of the task begin a new one. */
+  /** The current attempt, from 1. A crash, and a retry of the task, begin a new one. */
   readonly attempts: number
-  /** How often its handler was begun: once an attempt, and once more after each wait. */
+  /** How often its handler was started: once per attempt, and once more after each wait. */
   readonly passes: number
-  /** In the order in which they were first recorded, races and `ctx.all` among them. */
+  /** In the order in which they were first recorded, including races and `ctx.all`. */
   readonly steps: readonly HistoryStep[]
-  /** In the order in which they began; the back-offs of steps are not among them. */
+  /** In the order in which they began, without the back-offs of steps. */
   readonly waits: readonly HistoryWait[]
   /** The types of its events, in their order. */
   readonly events: readonly EventType[]
-  /** The hash of what it did, without times and ids: equal for equal behaviour. Source: `docs/semantics.md 6.2`. */
+  /**
+   * The hash of what the task did, without times and ids: equal for equal behaviour. Source:
+   * `docs/semantics.md 6.2`.
+   */
   readonly orderHash: string
-  /** A line for each event, its time counted from the submission. */
+  /** A line per event, with the time since the submission. */
   toString(): string
 }
 
 /** A step that was recorded, or failed. */
 export interface HistoryStep {
   readonly key: string
-  /** What it returned, decoded; absent as long as it has not. */
+  /** Its decoded result; absent until it has one. */
   readonly result?: unknown
-  /** What its last try threw; absent once it has returned. */
+  /** What its last try threw; absent after it returned. */
   readonly error?: ErrorRecord
-  /** The attempt of the task in which that was recorded. */
+  /** The attempt of the task that recorded this. */
   readonly attempt: number
-  /** How often its function began, in all processes of the test; 0 for a race, for `ctx.all`, and for what a fork has kept. */
+  /**
+   * How often its function was started, in all processes of the test; 0 for a race, for `ctx.all`, and for a
+   * step that a fork kept.
+   */
   readonly runs: number
 }
 
@@ -54,11 +60,11 @@ export interface HistoryStep {
 export interface HistoryWait {
   readonly key: string
   readonly kind: WaitKind
-  /** The signal's. */
+  /** The name of the signal. */
   readonly name?: string
-  /** How it ended; absent when it has not, or was dropped with its branch. */
+  /** How it ended; absent if it has not ended, or was dropped with its branch. */
   readonly outcome?: WaitOutcome
-  /** What came with the signal. */
+  /** The value of the signal. */
   readonly value?: unknown
 }
 

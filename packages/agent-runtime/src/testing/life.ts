@@ -1,11 +1,11 @@
 import type { Clock, Timer, Timers } from '@ku0/agent-runtime-core'
 
-/** What is known of one process of a test: whether it lives, and whether something goes on in it. */
+/** The life of one process of a test: whether it is alive, and whether it is active. */
 export class Life {
   dead = false
-  /** Rises with whatever happens in it. */
+  /** Rises with every activity. */
   activity = 0
-  /** Step functions under way. */
+  /** Number of step functions that are running. */
   busy = 0
 
   stir(): void {
@@ -13,7 +13,10 @@ export class Life {
   }
 }
 
-/** Timers that die with their process. Those without a delay run one a turn, so that what one sets off runs before the next. */
+/**
+ * Timers that die with their process. Timers without a delay run one per turn, so that what one of them
+ * starts runs before the next one.
+ */
 export class MortalTimers implements Timers {
   readonly #clock: Clock & Timers
   readonly #life: Life
@@ -52,7 +55,7 @@ export class MortalTimers implements Timers {
     return next - this.#clock.monotonic()
   }
 
-  /** Runs the first of those without a delay. False when there is none. */
+  /** Runs the first timer without a delay. Returns false if there is none. */
   runImmediate(): boolean {
     const [first] = this.#immediate
     if (first === undefined) return false

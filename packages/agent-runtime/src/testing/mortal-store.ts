@@ -12,19 +12,20 @@ import type {
 } from '@ku0/agent-runtime-core'
 import type { Life } from './life.ts'
 
-/** Told of what the store commits, before anybody else is. */
+/** Called for what the store commits, before anybody else. */
 export interface CommitListener {
   readonly events: NonNullable<StoreListener['published']>
-  /** A commit that added an event or output. The process may die of it. */
+  /** A commit added an event or output. The process may die at this commit. */
   readonly commit: () => void
-  /** A child was refused, by a record that has this id. */
+  /** A child was refused; the record of the refusal has this id. */
   readonly refusedChild: (taskId: string) => void
 }
 
 /**
- * A store whose process can die between a commit and its answers. Two halves of a process use it. Workers and handlers hear nothing
- * more from then on, and what they write is dropped. What a test asked itself is answered: by the commit if it was the last, and
- * by the next process otherwise, since the test stands outside, as a client does.
+ * A store whose process can die between a commit and its answers. Two halves of a process use it. Workers and
+ * handlers hear nothing more after the death, and their writes are dropped. Calls of the test itself are
+ * answered: by the commit if it was the last one, else by the next process, because the test stands outside,
+ * like a client.
  */
 export class MortalStore implements ExecutionStore {
   readonly info: StoreInfo
@@ -35,7 +36,7 @@ export class MortalStore implements ExecutionStore {
   readonly #successor = Promise.withResolvers<ExecutionStore>()
   readonly #open = new Set<{ readonly askAgain: () => void }>()
   #turnCounted = false
-  /** Calls that begin in a dead process wait for the next, or are refused. */
+  /** Calls that begin in a dead process wait for the next process, or are refused. */
   #refusal: (() => Error) | undefined
 
   constructor(inner: ExecutionStore, life: Life, heard: CommitListener) {
@@ -45,7 +46,8 @@ export class MortalStore implements ExecutionStore {
     this.#heard = heard
     inner.interest({ types: 'all', tasks: [] })
     inner.listen({
-      // Later by a turn of the microtasks, when it is known whether the process outlives the commit; before its answers still.
+      // One microtask later, when it is known whether the process outlives the commit, and still before the
+      // answers.
       noticed: (notices) =>
         queueMicrotask(() => this.#tellWorkers((listener) => listener.noticed?.(notices))),
       claimed: (claims) => queueMicrotask(() => this.#tellWorkers((listener) => listener.claimed?.(claims))),
@@ -70,9 +72,9 @@ export class MortalStore implements ExecutionStore {
     if (this.#life.dead) return new Promise(() => {})
     return new Promise((resolve, reject) => {
       const answered = (outcome: Writes[K]['outcome']) => {
-        // Output that no test follows is told of by nothing but its answer.
+        // Output that no test follows is reported only by its answer.
         if (operation.kind === 'appendOutput') this.#count()
-        // It is stored, also where the process has died of it.
+        // It is stored, even if the process died at this commit.
         if (operation.kind === 'spawn') this.#noteRefusal(outcome as Writes['spawn']['outcome'])
         if (!this.#life.dead) resolve(outcome)
       }
@@ -91,7 +93,7 @@ export class MortalStore implements ExecutionStore {
     if (!this.#life.dead) this.#inner.demand(workerId, credit)
   }
 
-  /** Of events all are heard in any case. */
+  /** Events are always heard. */
   interest({ tasks }: Interest): void {
     if (!this.#life.dead) this.#inner.interest({ types: 'all', tasks })
   }
@@ -101,7 +103,7 @@ export class MortalStore implements ExecutionStore {
     return { [Symbol.dispose]: () => void this.#listeners.delete(listener) }
   }
 
-  /** Time that a test moves on is no sleep. */
+  /** Time that a test moves is not sleep. */
   mayHaveSlept(): boolean {
     return false
   }
@@ -114,7 +116,10 @@ export class MortalStore implements ExecutionStore {
     return this.#inner.close()
   }
 
-  /** To be called when the process has just died. What was committed is answered within this turn, what was not is not. */
+  /**
+   * Called when the process has just died. Writes that were committed are answered within this turn; the
+   * others are not.
+   */
   died(refusal?: () => Error): void {
     this.#refusal = refusal
     queueMicrotask(() => {
@@ -123,7 +128,7 @@ export class MortalStore implements ExecutionStore {
     })
   }
 
-  /** Hands what is open to the process that follows. */
+  /** Passes the open calls to the next process. */
   succeed(next: ExecutionStore): void {
     this.#refusal = undefined
     next.listen({
@@ -152,7 +157,7 @@ export class MortalStore implements ExecutionStore {
     if (outcome.fenced === 'ok' && outcome.as === 'refused') this.#heard.refusedChild(outcome.receipt.taskId)
   }
 
-  /** Once a commit, however much it has to say: all of that is said in one turn. */
+  /** Once per commit, however many notifications it has: all of them come in one turn. */
   #count(): void {
     this.#life.stir()
     if (this.#turnCounted || this.#life.dead) return
@@ -174,7 +179,7 @@ export class MortalStore implements ExecutionStore {
   }
 }
 
-/** What a caller asks for, not a worker or a handler. */
+/** Writes of callers, not of workers or handlers. */
 const clientWrites: ReadonlySet<WriteKind> = new Set<WriteKind>([
   'submit',
   'fork',

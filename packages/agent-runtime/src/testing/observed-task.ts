@@ -7,8 +7,9 @@ import { isThenable } from '../terms/thenable.ts'
 type Method = (...args: readonly unknown[]) => unknown
 
 /**
- * The same task type, its handler on a context that counts the functions of steps. Once the process is dead, a call of the context
- * never answers, and no function of a step begins: no code can be stopped from outside, but this is where it would go on.
+ * The same task type, with its handler on a context that counts the functions of steps. Once the process is
+ * dead, calls of the context never settle, and no step function starts: code cannot be stopped from outside,
+ * but here it can be kept from continuing.
  */
 export function observedTask(task: TaskDefinition, life: Life, ledger: StepLedger): TaskDefinition {
   const handler: TaskDefinition['handler'] = (ctx, input) =>
@@ -41,7 +42,8 @@ function observedContext(ctx: TaskContext, life: Life, ledger: StepLedger): Task
     race: branching,
     all: branching,
   }
-  // They become the context's own: what names the place of a call looks above the method that `ctx` has, which is the handler's then.
+  // They become own methods of the context: the code that finds a call's place looks one frame above the
+  // method of `ctx`, which must be the handler.
   for (const [name, wrapped] of Object.entries(wrappers))
     Object.defineProperty(ctx, name, {
       value: wrapped(bound(Reflect.get(ctx, name), ctx) as Method),
@@ -59,7 +61,7 @@ function observedContext(ctx: TaskContext, life: Life, ledger: StepLedger): Task
   })
 }
 
-/** What answers at once, in a dead process too. */
+/** Methods that return at once, also in a dead process. */
 function isPlain(name: string | symbol): boolean {
   return name === 'onCleanup' || name === 'idempotencyKey' || typeof name === 'symbol'
 }
@@ -90,7 +92,10 @@ function observedStep(fn: unknown, began: () => void, life: Life): unknown {
   }
 }
 
-/** Real work, for which time stands still for a while. The very promise is handed on: whether anybody handles it stays its affair. */
+/**
+ * Real work, during which time stands still for a while. The original promise is returned, so that its
+ * rejection stays the caller's to handle.
+ */
 function duringOf(work: PromiseLike<unknown>, life: Life): PromiseLike<unknown> {
   life.busy += 1
   const over = () => {

@@ -21,8 +21,8 @@ export async function outcomesOf(test: TestRuntime): Promise<Outcome[]> {
 }
 
 /**
- * Leaves out refusals of children, but for the first that ended so: a parent goes through its code again after a crash or a wait, and is refused
- * again, by a record of its own.
+ * Leaves out repeated refusals of a child: after a crash or a wait, the parent runs again and is refused
+ * again, with a new record.
  */
 export function withoutRepeats(outcomes: readonly Outcome[], refused: ReadonlySet<string>): Outcome[] {
   const seen: Outcome['end'][] = []
@@ -34,7 +34,7 @@ export function withoutRepeats(outcomes: readonly Outcome[], refused: ReadonlySe
   })
 }
 
-/** The first way in which two runs differ, in words; undefined when they ended alike. */
+/** The first difference between two runs, in words. Undefined if they ended alike. */
 export function differenceOf(actual: readonly Outcome[], expected: readonly Outcome[]): string | undefined {
   for (const [index, { taskId, end }] of actual.entries()) {
     const other = expected[index]

@@ -16,24 +16,27 @@ import type { ReplayReport } from '../api/replay.ts'
 import { verify } from '../replay/verification.ts'
 import type { TaskDefinition } from '../api/task-definition.ts'
 
-/** A task's history as plain JSON, to be kept in a file: what was submitted, and every event since. */
+/** A task's history as plain JSON, to keep in a file: its submission and every event since. */
 export interface RecordedHistory {
-  /** The layout of what follows; 1. */
+  /** The version of this format; 1. */
   readonly format: 1
   readonly taskId: string
-  /** In their order, `seq` from 1 without a gap. */
+  /** In order, with `seq` from 1 without a gap. */
   readonly events: readonly {
     readonly seq: number
     readonly type: string
     readonly at: number
-    /** As it is stored: values in the codec's form. */
+    /** The stored data: values in the codec's form. */
     readonly data: Readonly<Record<string, unknown>>
   }[]
-  /** SHA-256 of the rest, in hex: whether it is as it was recorded. A history that was kept by an earlier version has none. */
+  /** SHA-256 of the rest, in hex, to detect changes. A history that an earlier version recorded has none. */
   readonly hash?: string
 }
 
-/** A task's history so far, for {@link replayHistory}. Throws `not_found`, `store_corrupt` for one that is not as it was written. */
+/**
+ * A task's history so far, for {@link replayHistory}. Throws `not_found`, and `store_corrupt` for a history
+ * that was changed.
+ */
 export async function recordHistory(store: ExecutionStore, taskId: string): Promise<RecordedHistory> {
   const fault = await store.read({ kind: 'integrity', taskId })
   if (fault !== undefined) throw historyEdited(taskId, fault, 'record it again')
@@ -51,7 +54,7 @@ export async function recordHistory(store: ExecutionStore, taskId: string): Prom
   return { ...history, hash: hashOf(history) }
 }
 
-/** What {@link RecordedHistory.hash} has to be. */
+/** The expected {@link RecordedHistory.hash}. */
 export function hashOf({ taskId, events }: Pick<RecordedHistory, 'taskId' | 'events'>): string {
   return createHash('sha256')
     .update(canonical([taskId, events]))
@@ -59,10 +62,11 @@ export function hashOf({ taskId, events }: Pick<RecordedHistory, 'taskId' | 'eve
 }
 
 /**
- * Goes through a handler with a history that was kept, as `runtime.replay` does with one in a store: nothing is executed, nothing is
- * needed but the two. A history of another type gives the verdict `unknown_type`. `timeoutMs`: how long the handler may wait for
- * something of its own, 5 000 by default. Rejects with `invalid_argument` for what is no history, naming the first event that is wrong.
- * Source: `docs/semantics.md 6.3`, `docs/testing.md`.
+ * Runs a handler against a recorded history, as `runtime.replay` does with one in a store. Nothing is
+ * executed, and no store is needed. A history of another type gives the verdict `unknown_type`. `timeoutMs`:
+ * how long the handler may wait for work of its own, 5 000 by default. Rejects with `invalid_argument` for an
+ * invalid history, and names the first event that is wrong. Source: `docs/semantics.md 6.3`,
+ * `docs/testing.md`.
  */
 export async function replayHistory(
   definition: TaskDefinition,
@@ -72,7 +76,7 @@ export async function replayHistory(
   assertOptions('replayHistory', options, { timeoutMs: delayRule })
   const past = pastOf(eventsOf(history))
   if (history.hash !== undefined && history.hash !== hashOf(history)) {
-    const message = `replayHistory: the history of task ${show(history.taskId)} is not as it was recorded: its hash is another; record it again, or leave hash out to replay it all the same`
+    const message = `replayHistory: the history of task ${show(history.taskId)} was changed after it was recorded: its hash differs; record it again, or remove hash to replay it anyway`
     throw invalid(message)
   }
   return verify({
@@ -85,7 +89,7 @@ export async function replayHistory(
 }
 
 function eventsOf(history: unknown): PastEvent[] {
-  const expected = 'replayHistory: a history as test.record gives it'
+  const expected = 'replayHistory: a history that test.record returned'
   if (!isRecord(history) || history['format'] !== 1 || !Array.isArray(history['events']))
     throw invalid(`${expected}, of format 1; given ${show(history)}`)
   const events = history['events'] as readonly unknown[]
@@ -94,9 +98,11 @@ function eventsOf(history: unknown): PastEvent[] {
       throw invalid(`${expected}: event ${index + 1} is ${show(event)}`)
     const { seq, type, at, data } = event
     if (!Number.isSafeInteger(at))
-      throw invalid(`${expected}: event ${index + 1} has at ${show(at)}, which is no time`)
+      throw invalid(`${expected}: event ${index + 1} has at ${show(at)}, which is not a time`)
     if (seq !== index + 1)
-      throw invalid(`${expected}: event ${index + 1} has seq ${show(seq)}; one was taken out, added or moved`)
+      throw invalid(
+        `${expected}: event ${index + 1} has seq ${show(seq)}; an event was removed, added or moved`,
+      )
     return { seq, type, at, data: JSON.stringify(data) } as PastEvent
   })
   if (read[0]?.type !== 'task.queued')

@@ -45,15 +45,15 @@ export function createTestRuntime(options: TestRuntimeOptions): Promise<TestRunt
   return RunningTest.start(options)
 }
 
-/** A test under way: its processes, one after the other, its time, and what was seen of both. */
+/** A running test: its processes, one after the other, and its time. */
 export class RunningTest implements TestRuntime {
   readonly ledger: StepLedger
-  /** The records of children that were refused. */
+  /** The ids of the records of refused children. */
   readonly refusedChildren = new Set<string>()
   readonly #shared: Shared
   readonly #data: DataFolder
   readonly #time: VirtualTime
-  /** A crash is followed by a restart without being asked for. */
+  /** Whether a crash is followed by a restart automatically. */
   readonly #goesOn: boolean
   #process: TestProcess
   #number = 1
@@ -142,7 +142,7 @@ export class RunningTest implements TestRuntime {
         `until: a state (${taskStates.join(' | ')}) or a function of the status; given ${show(state)}`,
       )
     const holds = typeof state === 'function' ? state : (status: TaskStatus) => status.state === state
-    const wanted = typeof state === 'function' ? 'as it is waited for' : `'${state}'`
+    const wanted = typeof state === 'function' ? 'in the state that until waits for' : `'${state}'`
     const stillness = new Stillness(this.#shared.options.patienceMs)
     for (;;) {
       await this.settle()
@@ -154,14 +154,14 @@ export class RunningTest implements TestRuntime {
         (await this.#time.step(this.#process, Number.POSITIVE_INFINITY))
       if (goesOn || this.#process.life.dead) continue
       const { summary = '' } = (await this.runtime.explain(task)) ?? {}
-      throw await this.#stuck(task, `${summary}, and nothing that is due brings it on`)
+      throw await this.#stuck(task, `${summary}, and nothing that is due will change that`)
     }
   }
 
   async advance(by: number | Date): Promise<void> {
     const at = typeof by === 'number' ? this.#shared.clock.now() + by : timeOf(by)
     if (!(at >= this.now && at <= MAX_TIME))
-      throw invalid(`advance: ms, 0 or more, or a date that is not over; given ${show(by)}`)
+      throw invalid(`advance: ms, 0 or more, or a date that has not passed; given ${show(by)}`)
     await this.#restarting
     if (this.#process.life.dead && !this.#goesOn) {
       this.#shared.clock.advanceTo(at)
@@ -170,7 +170,7 @@ export class RunningTest implements TestRuntime {
     do {
       await this.settle()
       await this.#time.advanceTo(this.#process, at)
-      // A process that died on the way left time where it was, and may have been followed by another meanwhile.
+      // A process that died on the way left time where it was, and another one may have followed it.
     } while (this.#goesOn && (this.#process.life.dead || this.#shared.clock.now() < at))
     this.#assertAlive()
   }
@@ -229,7 +229,7 @@ export class RunningTest implements TestRuntime {
     }
   }
 
-  /** Nobody awaits it: what goes wrong is thrown by the next call. */
+  /** Nobody awaits it: the next call throws its error. */
   async #goOn(): Promise<void> {
     try {
       await this.restart()
@@ -248,7 +248,7 @@ export class RunningTest implements TestRuntime {
     await this.#time.advanceTo(next, this.#shared.clock.now() + TAKE_OVER_MS, 'every timer')
   }
 
-  /** The process that lives has made a commit. */
+  /** The live process has made a commit. */
   committed(): void {
     this.#commits += 1
     if (this.#commits === this.#crashAt) this.crash()
@@ -263,7 +263,7 @@ export class RunningTest implements TestRuntime {
     if (this.#process.life.dead) throw new ProcessCrashed(this.#commits)
     if (!this.#data.canCrash)
       throw invalid(
-        `${call}: data in memory end with their process; use createTestRuntime({ crashes: true })`,
+        `${call}: a store in memory is lost with its process; use createTestRuntime({ crashes: true })`,
       )
   }
 
@@ -278,7 +278,7 @@ export class RunningTest implements TestRuntime {
   }
 }
 
-/** NaN for what is no date, or cannot be looked at. */
+/** NaN for a value that is not a date, or cannot be read. */
 function timeOf(date: unknown): number {
   try {
     return date instanceof Date ? date.getTime() : Number.NaN
@@ -287,7 +287,7 @@ function timeOf(date: unknown): number {
   }
 }
 
-/** A process looks twice a second for others that are gone, and is in no hurry while there are others. */
+/** A process looks for dead ones twice a second, and less eagerly while other processes are alive. */
 const TAKE_OVER_MS = 1_000
-/** What a Date can show. */
+/** The largest time that a Date can represent. */
 const MAX_TIME = 8.64e15

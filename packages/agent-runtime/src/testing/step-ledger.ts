@@ -1,19 +1,19 @@
 import { decode, type StoredEvent } from '@ku0/agent-runtime-core'
 
-/** A step whose function ran although its result was recorded. */
+/** A step whose function ran after its result was recorded. */
 export interface Rerun {
   readonly taskId: string
   readonly key: string
 }
 
 /**
- * What no store can tell: how often the function of each step ran, in all processes of a test, and whether one ran again although
- * its result was recorded. It hears of each commit before anybody else.
+ * Counts what no store can know: how often the function of each step ran, in all processes of a test, and
+ * whether one ran again after its result was recorded. It is called for each commit before anybody else.
  */
 export class StepLedger {
   readonly reruns: Rerun[] = []
   readonly #runs = new Map<string, number>()
-  /** By task: the keys that are recorded, and the seq of the event. What a rejection voids is not among them. */
+  /** By task: the recorded keys and the seq of their events. Keys that a rejection voided are left out. */
   readonly #recorded = new Map<string, Map<string, number>>()
 
   runsOf(taskId: string, key: string): number {
@@ -33,7 +33,10 @@ export class StepLedger {
     this.#recorded.set(taskId, recorded.set((decode(data) as { key: string }).key, seq))
   }
 
-  /** A rejection sends the task back: what was recorded after `since` is to run again. Source: `docs/semantics.md 12.2`. */
+  /**
+   * A rejection sends the task back: steps recorded after `since` run again. Source: `docs/semantics.md
+   * 12.2`.
+   */
   #forget(taskId: string, since = Number.POSITIVE_INFINITY): void {
     const recorded = this.#recorded.get(taskId)
     for (const [key, seq] of recorded ?? []) if (seq > since) recorded?.delete(key)

@@ -1,7 +1,10 @@
 import { realMs } from './system.ts'
 import type { TestProcess } from './test-process.ts'
 
-/** How long nothing has happened in a process that runs something: what never says anything must not keep a test for ever. */
+/**
+ * How long nothing has happened in a process that is running something: code that never returns must not hold
+ * a test for ever.
+ */
 export class Stillness {
   readonly #untimedMs: number
   #activity = -1
@@ -12,7 +15,7 @@ export class Stillness {
     this.#untimedMs = Math.max(UNTIMED_MS, patienceMs)
   }
 
-  /** False once nothing has happened for so long that nothing will. */
+  /** False if nothing has happened for so long that nothing will. */
   isBearable({ life, timers }: TestProcess): boolean {
     if (life.activity !== this.#activity) {
       this.#activity = life.activity
@@ -23,7 +26,7 @@ export class Stillness {
   }
 }
 
-/** Of real time, where no deadline is ahead: only something outside could bring it on. */
+/** In real time, if no deadline is ahead: only something outside could make progress. */
 const UNTIMED_MS = 3_000
-/** Where time still has a way to go to a deadline. */
+/** In real time, if a deadline is still ahead. */
 const TIMED_MS = 20_000

@@ -1,11 +1,11 @@
-/** Lets everything run that waits for nothing but its turn. */
+/** Runs everything that waits only for its turn of the event loop. */
 export async function turns(): Promise<void> {
   for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve))
 }
 
 /**
- * Lets the event loop turn until something holds, for so many ms of real time at the most. What takes longer than a few is a disk, a
- * process, or nothing at all: it is waited for without keeping the processor from it.
+ * Runs the event loop until a condition holds, at most for this many ms of real time. After the first few ms
+ * the wait is for a disk, a process or nothing, so it leaves the processor to them.
  */
 export async function turnsUntil(holds: () => boolean, patienceMs: number): Promise<void> {
   const begunAt = realMs()
@@ -15,7 +15,7 @@ export async function turnsUntil(holds: () => boolean, patienceMs: number): Prom
 
 const EAGER_MS = 5
 
-/** Real time, for what no test controls: how long something outside takes. */
+/** Real time, to measure what no test controls. */
 export function realMs(): number {
   return performance.now()
 }

@@ -9,7 +9,7 @@ import {
 } from '@ku0/agent-runtime-core'
 import type { TestRuntimeOptions } from './test-runtime.ts'
 
-/** Throws a `ConfigError` for what is wrong with the options, save what `createRuntime` checks itself. */
+/** Throws a `ConfigError` for invalid options, except for those that `createRuntime` checks itself. */
 export function assertTestOptions(given: unknown): asserts given is TestRuntimeOptions {
   if (!isRecord(given)) {
     throw new ConfigError([{ path: 'options', allowed: 'an object, such as { tasks }', given }])
@@ -21,12 +21,12 @@ export function assertTestOptions(given: unknown): asserts given is TestRuntimeO
 const elsewhere = ['given', () => true] as const
 
 const rules: Rules<TestRuntimeOptions> = {
-  tasks: ['a list of what defineTask gives', () => true],
+  tasks: ['a list of what defineTask returns', () => true],
   config: elsewhere,
   workers: elsewhere,
   evaluation: elsewhere,
   logger: elsewhere,
-  seed: ['a text or a number', (value) => typeof value === 'string' || Number.isFinite(value)],
+  seed: ['a string or a number', (value) => typeof value === 'string' || Number.isFinite(value)],
   now: ['a Date or epoch ms', (value) => Number.isFinite(value instanceof Date ? value.getTime() : value)],
   crashes: flagRule,
   crashAfterCommit: wholeNumber(1, Number.MAX_SAFE_INTEGER),

@@ -13,13 +13,13 @@ import { observedTask } from './observed-task.ts'
 import type { StepLedger } from './step-ledger.ts'
 import type { TestRuntimeOptions } from './test-runtime.ts'
 
-/** What the processes of one test share. */
+/** Shared by the processes of one test. */
 export interface Shared {
   readonly options: TestRuntimeOptions
   readonly clock: VirtualClock
   readonly ledger: StepLedger
   readonly heard: (events: readonly StoredEvent[]) => void
-  /** After each commit of the process that lives. */
+  /** Called after each commit of the live process. */
   readonly committed: () => void
   readonly refusedChild: (taskId: string) => void
 }
@@ -29,12 +29,12 @@ export class TestProcess {
   readonly runtime: Runtime
   readonly store: MortalStore
   readonly life: Life
-  /** Of the runtime alone: the store's own tell of nothing that a test waits for. */
+  /** The runtime's timers only: the store's timers show nothing that a test waits for. */
   readonly timers: MortalTimers
   readonly #storeTimers: MortalTimers
   #closing: Promise<void> | undefined
 
-  /** The n-th, from 1, of the test. */
+  /** Starts the n-th process of the test, from 1. */
   static async start(shared: Shared, url: string, number: number): Promise<TestProcess> {
     const { options, clock, ledger } = shared
     const { seed = 'test', tasks, config: given, workers, evaluation, strict = false, logger } = options
@@ -91,7 +91,7 @@ export class TestProcess {
     this.#storeTimers = storeTimers
   }
 
-  /** `refusal` is thrown by calls that begin before the next process is there; without it they wait. */
+  /** Calls that begin before the next process starts throw `refusal`; without it they wait. */
   die(refusal?: () => Error): void {
     this.life.dead = true
     this.timers.cancelAll()
@@ -99,7 +99,7 @@ export class TestProcess {
     this.store.died(refusal)
   }
 
-  /** Stops it at once. A dead one only lets its files go. */
+  /** Stops the process at once. A dead one only releases its files. */
   stop(): Promise<void> {
     this.#closing ??= this.#stop()
     return this.#closing
@@ -115,7 +115,7 @@ export class TestProcess {
   }
 }
 
-/** What every process of a test draws alike, whatever was drawn before. */
+/** Draws that are the same in every process of a test, whatever was drawn before. */
 function drawFor(seed: number | string, subject: string | undefined): number | undefined {
   return subject === undefined ? undefined : new SeededRandom(`${seed}\n${subject}`).next()
 }

@@ -3,14 +3,14 @@ import type { DueTimes } from './due-times.ts'
 import { turns, turnsUntil } from './system.ts'
 import type { TestProcess } from './test-process.ts'
 
-/** Moves the time of a test, from one thing that is due to the next. */
+/** Moves the time of a test from one due moment to the next. */
 export class VirtualTime {
   readonly #clock: VirtualClock
   readonly #due: DueTimes
   readonly #patienceMs: number
-  /** While something runs time moves no further in one go: its lease is renewed in time. */
+  /** While something runs, time moves at most this far at once, so that leases are renewed in time. */
   readonly #strideMs: number
-  /** The activity after which a function that is under way was last waited for. */
+  /** The activity after which a running function was last waited for. */
   #waitedAfter = -1
 
   constructor(
@@ -28,17 +28,19 @@ export class VirtualTime {
     this.#strideMs = (limits.leaseTtlMs - limits.heartbeatIntervalMs) * 0.8
   }
 
-  /** Lets everything run that is due by now and needs no time. */
+  /** Runs everything that is due by now and needs no time. */
   async settle({ life, timers }: TestProcess): Promise<void> {
     let immediates = 0
     for (let turn = 0; !life.dead; turn += 1) {
       if (turn === MAX_TURNS)
-        throw new Error(`it does not settle: after ${MAX_TURNS} turns there is more to do`)
+        throw new Error(
+          `the runtime does not come to rest: after ${MAX_TURNS} rounds there is still work to do`,
+        )
       const { activity } = life
       await turns()
       if (timers.runImmediate()) {
         immediates += 1
-        // What looks again and again at whether something has come about takes time, in which that may.
+        // Code that polls a condition again and again takes time, in which the condition may become true.
         if (immediates > LOOKS) this.#clock.advanceBy(0.01)
         continue
       }
@@ -51,8 +53,9 @@ export class VirtualTime {
   }
 
   /**
-   * Moves time on to the next thing that is due, if that is no later than `limit` (epoch ms). False when it is, or there is none. When
-   * nothing is due and something runs, time would bring nothing: what runs is waited for instead.
+   * Moves time to the next due moment, if it is no later than `limit` (epoch ms). Returns false if it is
+   * later or does not exist. If nothing is due and something runs, it waits for that instead, because time
+   * alone would change nothing.
    */
   async step(process: TestProcess, limit: number, pace?: Pace): Promise<boolean> {
     const { running, inFlight, depth } = await process.runtime.stats()
@@ -80,8 +83,9 @@ export class VirtualTime {
   }
 
   /**
-   * When something happens next, epoch ms; infinity when nothing will. A store that only keeps waiting tasks looks up ten times a
-   * second: a sleep of months would be a walk of millions of steps, so such moments are passed over.
+   * When something happens next, epoch ms; infinity if nothing will. A store that only keeps waiting tasks
+   * wakes up ten times a second: a sleep of months would take millions of moves, so those moments are
+   * skipped.
    */
   #next({ timers }: TestProcess, isStoresTurn: boolean): number {
     const now = this.#clock.now()
@@ -93,7 +97,7 @@ export class VirtualTime {
     )
   }
 
-  /** When the first schedule is due, if it is not already. */
+  /** When the first schedule is due, unless one is due already. */
   async #nextSchedule({ store }: TestProcess): Promise<number> {
     const filter = { dueBy: Number.MAX_SAFE_INTEGER, limit: 1 }
     const [{ nextAt = 0 } = {}] = await store.read({ kind: 'schedules', filter })
@@ -118,18 +122,18 @@ export class VirtualTime {
 
   #goTo(at: number): void {
     this.#clock.advanceTo(Math.max(at, this.#clock.now()))
-    // Epoch ms are too coarse for a timer of a fraction of one: it may still be a hair away.
+    // Epoch ms are too coarse for a timer of a fraction of a ms, which may still be a hair away.
     const { nextAt } = this.#clock
     if (nextAt !== undefined && nextAt <= this.#clock.now()) this.#clock.advanceBy(0.001)
   }
 }
 
-/** `every timer`: the store's own too, none of which is passed over. */
+/** `every timer`: the store's timers too, without skipping any. */
 type Pace = 'every timer'
 
-/** How long something real is waited for before it is looked at whether that makes sense still, in real ms. */
+/** How long real work is waited for before it is checked whether waiting still makes sense, in real ms. */
 const LOOK_MS = 100
-/** More than any test needs: what goes on for longer goes round in a circle. */
+/** More than any test needs: work that goes on for longer repeats itself for ever. */
 const MAX_TURNS = 100_000
-/** Immediates in a row that take no time. */
+/** Number of immediates in a row that take no time. */
 const LOOKS = 50

@@ -2,9 +2,9 @@ import type { ExecutionStore } from '@ku0/agent-runtime-core'
 import type { WorkerSpec } from '../api/worker.ts'
 
 /**
- * The workers of this process, and their standing demand: a worker's credit is its capacity plus every slot it has had back,
- * and the store hands out no more claims than that. Their status, and that of other processes' workers, is the store's to
- * tell. Source: Track AA, AA1; `docs/ARCHITECTURE.md`, The store.
+ * The workers of this process, and their standing demand. A worker's credit is its capacity plus every slot
+ * that became free again, and the store never gives it more claims than that. The store reports the status of
+ * all workers. Source: Track AA, AA1; `docs/ARCHITECTURE.md`, The store.
  */
 export class WorkerRegistry {
   readonly #store: ExecutionStore
@@ -19,12 +19,12 @@ export class WorkerRegistry {
     return [...this.#credits.keys()]
   }
 
-  /** Whether a worker is of this registry: the store may have gone from one runtime to the next. */
+  /** Whether a worker belongs to this registry: the store may have passed from one runtime to the next. */
   has(workerId: string): boolean {
     return this.#credits.has(workerId)
   }
 
-  /** The workers enter the store's registry and ask for work. */
+  /** Registers the workers in the store and asks for work. */
   async register(workers: readonly WorkerSpec[]): Promise<void> {
     if (workers.length === 0) return
     const registered = this.#store.write({ kind: 'registerWorkers', workers })
@@ -36,8 +36,9 @@ export class WorkerRegistry {
   }
 
   /**
-   * A slot is free again: stated in the turn in which the handler settled. None is any more once the workers end: what the store
-   * gives them until it knows of that goes back, and would come again at once. Source: `docs/semantics.md 4.5`.
+   * A slot is free again: stated in the turn in which the handler settled. After the workers have ended
+   * nothing is stated: tasks that the store gives them until it knows of the end go back, and would come
+   * again at once. Source: `docs/semantics.md 4.5`.
    */
   slotFree(workerId: string): void {
     const credit = this.#credits.get(workerId)
@@ -46,13 +47,13 @@ export class WorkerRegistry {
     this.#store.demand(workerId, credit + 1)
   }
 
-  /** From the commit on they are given nothing. */
+  /** After this commit the workers are given no more tasks. */
   async drain(): Promise<void> {
     this.#isEnding = true
     if (this.#credits.size > 0) await this.#store.write({ kind: 'drainWorkers', workerIds: this.workerIds })
   }
 
-  /** They leave the store's registry. */
+  /** Removes the workers from the store's registry. */
   async remove(): Promise<void> {
     if (this.#credits.size > 0) await this.#store.write({ kind: 'removeWorkers', workerIds: this.workerIds })
   }

@@ -11,15 +11,16 @@ import type { LogLine } from '../api/logger.ts'
 import { firstAfter, timesUntil } from '../terms/schedule-times.ts'
 
 /**
- * Fires schedules when the store says that some are due. Every process with workers has one, and none is special: the store takes the
- * first that moves a schedule on, and what others computed is dropped. Source: `docs/schedules.md`.
+ * Fires schedules when the store reports that some are due. Every process with workers has one, and all are
+ * equal: the store accepts the first that moves a schedule on, and drops what the others computed. Source:
+ * `docs/schedules.md`.
  */
 export class ScheduleKeeper {
   readonly #store: ExecutionStore
   readonly #config: ExecutionConfig
   readonly #clock: Clock
   readonly #log: LogLine
-  /** Schedules whose times cannot be told here, by name with their timing: each is logged once. */
+  /** Schedules whose times cannot be computed here, by name and timing: each is logged once. */
   readonly #untold = new Set<string>()
   #open = false
   #busy = false
@@ -45,7 +46,7 @@ export class ScheduleKeeper {
     this.#open = false
   }
 
-  /** Something is due, and is said to be until it is dealt with: what fails is tried again then. */
+  /** Something is due. The store repeats this until it is done, so a failure is tried again. */
   due(): void {
     if (this.#open && !this.#busy) void this.#tend()
   }
@@ -57,7 +58,7 @@ export class ScheduleKeeper {
       const due = await this.#store.read({ kind: 'schedules', filter: { dueBy, limit: MAX_AT_ONCE } })
       await Promise.all(due.map((schedule) => this.#fire(schedule)))
     } catch (error) {
-      if (this.#open) this.#log('warn', 'schedules were not fired', { error: describeError(error) })
+      if (this.#open) this.#log('warn', 'schedules could not be fired', { error: describeError(error) })
     } finally {
       this.#busy = false
     }
@@ -85,7 +86,7 @@ export class ScheduleKeeper {
       const { name, timing } = schedule
       const known = JSON.stringify([name, timing])
       if (!this.#untold.has(known))
-        this.#log('error', 'this process cannot tell the times of a schedule', {
+        this.#log('error', 'this process cannot compute the times of a schedule', {
           schedule: name,
           timing,
           error: describeError(error),
@@ -96,19 +97,19 @@ export class ScheduleKeeper {
   }
 }
 
-/** What to do about a schedule that is due: undefined when it is not. Pure. */
+/** How to fire a schedule that is due; undefined if it is not. Pure. */
 function planFiring(
   { name, timing, nextAt, catchUp, graceMs }: ScheduleRecord,
   now: number,
   maxCatchUp: number,
 ): Write<'fireSchedule'> | undefined {
   if (nextAt === undefined) return undefined
-  // The store saw it due: a clock here that is behind changes nothing.
+  // The store found it due: it counts even if the clock here is behind.
   const at = Math.max(Math.floor(now), nextAt)
   const { due, count } = timesUntil(timing, nextAt, at, maxCatchUp)
   const { runs, missed } = decideCatchUp({ catchUp, due, count, now: at, graceMs, maxCatchUp })
   return { kind: 'fireSchedule', name, timing, dueAt: nextAt, runs, missed, nextAt: firstAfter(timing, at) }
 }
 
-/** One commit takes all that are due together. */
+/** One commit fires all schedules that are due together. */
 const MAX_AT_ONCE = 1_000

@@ -8,7 +8,7 @@ import type { Parts } from '../execution/parts.ts'
 import type { WorkerRegistry } from './registry.ts'
 import { runClaim } from '../execution/worker.ts'
 
-/** How long a handler went on after it was told to stop. */
+/** How long a handler ran after it was aborted. */
 export interface HandlerStop {
   readonly taskId: string
   readonly leaseId: string
@@ -18,8 +18,9 @@ export interface HandlerStop {
 }
 
 /**
- * Routes what the store hands over to the attempts of this process: a claim starts one, a notice stops one. Which task goes to
- * which worker, and when, the store decides (`decideOrder`, `decidePlacement`). Source: Track AA, AA1, AA3.
+ * Routes what the store sends to the attempts of this process: a claim starts one, a notice stops one. The
+ * store decides which worker gets a task, and when (`decideOrder`, `decidePlacement`). Source: Track AA, AA1,
+ * AA3.
  */
 export class Scheduler implements AttemptObserver {
   readonly #parts: Parts
@@ -43,7 +44,7 @@ export class Scheduler implements AttemptObserver {
     this.#onHandlerStopped = onHandlerStopped
   }
 
-  /** Attempts of which something still runs: a handler, a hook, a command. */
+  /** Number of attempts that still run a handler, a hook or a command. */
   get inFlight(): number {
     return this.#attempts.size
   }
@@ -52,7 +53,7 @@ export class Scheduler implements AttemptObserver {
     return [...this.#leaked.values()]
   }
 
-  /** The trace context that came with a task that runs here. */
+  /** The trace context of a task that runs here. */
   traceOf(taskId: string): Readonly<Record<string, string>> | undefined {
     for (const { claim } of this.#attempts.values()) {
       if (claim.taskId === taskId) return readSubmission(claim.submission).trace
@@ -60,7 +61,7 @@ export class Scheduler implements AttemptObserver {
     return undefined
   }
 
-  /** The store has handed tasks to workers of this process. */
+  /** The store has given tasks to workers of this process. */
   claimed(claims: readonly Claim[]): void {
     for (const claim of claims) {
       if (!this.#registry.has(claim.workerId) || this.#attempts.has(claim.leaseId)) continue
@@ -74,7 +75,7 @@ export class Scheduler implements AttemptObserver {
     }
   }
 
-  /** The store tells what became of leases from outside. */
+  /** The store reports leases that were ended from outside. */
   noticed(notices: readonly LeaseNotice[]): void {
     for (const notice of notices) {
       const attempt = this.#attempts.get(notice.leaseId)
@@ -82,24 +83,27 @@ export class Scheduler implements AttemptObserver {
     }
   }
 
-  /** The store is gone for good: no lease can be kept, and no write will be taken. */
+  /** The store has failed for good: no lease can be kept, and no write is accepted. */
   failed(error: Error): void {
     this.#closing = true
     for (const attempt of this.#attempts.values()) attempt.lose(error)
   }
 
-  /** Claims that still come are given back at once. */
+  /** Claims that arrive from now on are given back at once. */
   close(): void {
     this.#closing = true
   }
 
-  /** Resolves when nothing is in flight; at once if nothing is. */
+  /** Resolves when nothing is in flight. */
   idle(): Promise<void> {
     if (this.#attempts.size === 0) return Promise.resolve()
     return new Promise((resolve) => this.#waiting.push(resolve))
   }
 
-  /** Aborts every handler and gives its task back, same attempt; says how many there were. Source: `docs/semantics.md 5.6`. */
+  /**
+   * Aborts every handler and gives its task back with the same attempt; returns their number. Source:
+   * `docs/semantics.md 5.6`.
+   */
   abandon(): number {
     let released = 0
     for (const attempt of this.#attempts.values()) {

@@ -5,7 +5,7 @@ import type { Scheduler } from './scheduler.ts'
 import type { WorkerRegistry } from './registry.ts'
 import type { StopOptions, StopReport } from '../api/worker.ts'
 
-/** What a shutdown needs. */
+/** The dependencies of a shutdown. */
 export interface ShutdownDeps {
   readonly config: ExecutionConfig
   readonly deadlines: Deadlines
@@ -16,25 +16,25 @@ export interface ShutdownDeps {
 
 /** The leases that callers hold. */
 export interface HeldLeases {
-  /** Those whose work has not stopped. */
+  /** Number of leases whose work has not stopped. */
   readonly size: number
-  /** Resolves when there is none. */
+  /** Resolves when none is left. */
   idle(): Promise<void>
-  /** Tells every holder to stop. */
+  /** Aborts the work of every holder. */
   abandon(): Promise<void>
 }
 
 /** How long a stop waits. */
 export interface Patience extends Disposable {
-  /** Resolves when somebody asks for the end at once: from then on nothing but the last writes is waited for. */
+  /** Resolves when somebody asks for the end at once: from then on only the last writes are waited for. */
   readonly hurry: Promise<void>
   /** Resolves {@link LAST_WRITES_MS} later: from then on nothing is waited for. */
   readonly over: Promise<void>
 }
 
 /**
- * What was handed to the store is committed in some ms, unless another process holds the database: then it is given up, and
- * the tasks are taken over as those of a process that died.
+ * Writes that reached the store are committed within some ms, unless another process holds the database. Then
+ * they are given up, and the tasks are taken over like those of a process that died.
  */
 const LAST_WRITES_MS = 500
 
@@ -54,10 +54,11 @@ export function patienceOf(hurry: Promise<void>, timers: Timers): Patience {
 }
 
 /**
- * Stops the workers of this process: no more claims; running tasks have their grace; what is left is aborted and goes back to
- * the queue, same attempt; then handlers and commands, and the hooks after these, have `killGraceMs` and `cleanupTimeoutMs` together to be over.
- * Who is in a hurry waits for none of it.
- * Nothing that runs is ever marked as failed. Source: `docs/semantics.md 5.6`; `docs/reliability.md` A22.
+ * Stops the workers of this process. It claims nothing more, and running tasks have their grace. Then what is
+ * left is aborted and goes back to the queue with the same attempt. After that handlers and commands, and
+ * then the hooks, have `killGraceMs` and `cleanupTimeoutMs` together to end. A second stop request ends these
+ * waits. Nothing that runs is ever marked as failed. Source: `docs/semantics.md 5.6`; `docs/reliability.md`
+ * A22.
  */
 export async function shutDownWorkers(
   { config, deadlines, scheduler, registry, log }: ShutdownDeps,
@@ -71,15 +72,16 @@ export async function shutDownWorkers(
     await idleWithin(scheduler, deadlines, graceMs, hurry)
   }
   const released = scheduler.abandon()
-  // Hooks come after the commands, however long these take.
+  // Hooks run after the commands, however long these take.
   await idleWithin(scheduler, deadlines, config.killGraceMs + config.cleanupTimeoutMs, hurry)
   await Promise.race([attempt(registry.remove(), log), over])
   return { drained: released === 0, released }
 }
 
 /**
- * Callers that hold leases have the same grace; then they are told to stop, and their tasks are canceled, since nobody else could go on
- * with them. True when all were released in time. Source: `docs/semantics.md 5.6, 10.1`.
+ * Callers that hold leases have the same grace. Then their work is aborted and their tasks are canceled,
+ * because no other process could continue them. Returns true if all were released in time. Source:
+ * `docs/semantics.md 5.6, 10.1`.
  */
 export async function shutDownLeases(
   desk: HeldLeases,
@@ -93,7 +95,7 @@ export async function shutDownLeases(
   return left === 0
 }
 
-/** Lets the store go, which ends the process's registration in it if the store is closed. */
+/** Releases the store, which ends the process's registration if the store is closed. */
 export async function closeWithin(
   { over }: Patience,
   release: () => Promise<void>,
@@ -117,11 +119,11 @@ async function idleWithin(
   deadline.cancel()
 }
 
-/** A store that takes no more writes does not keep the process from ending. */
+/** A store that accepts no more writes does not keep the process from ending. */
 async function attempt(write: Promise<void>, log: LogLine): Promise<void> {
   try {
     await write
   } catch (error) {
-    log('warn', 'the store did not take a write of the shutdown', { error: describeError(error) })
+    log('warn', 'the store did not accept a write of the shutdown', { error: describeError(error) })
   }
 }

@@ -2,7 +2,7 @@ import { assertOptions } from '@ku0/agent-runtime-core'
 import type { StopOptions, StopReport } from '../api/worker.ts'
 import { stopRules } from '../terms/arguments.ts'
 
-/** One stop, however often it is asked for. Every caller gets the same report. */
+/** One stop, however often it is requested. Every caller gets the same report. */
 export class Stopping {
   readonly #hurry = Promise.withResolvers<void>()
   readonly #stopped = Promise.withResolvers<StopReport>()
@@ -12,7 +12,7 @@ export class Stopping {
     return this.#isBegun
   }
 
-  /** Begins the stop; a later call waits no longer than it has to. `hurry` resolves when that happens. */
+  /** Begins the stop. A later call shortens the waits: `hurry` resolves then. */
   ask(
     options: StopOptions,
     stop: (options: StopOptions, hurry: Promise<void>) => Promise<StopReport>,

@@ -7,13 +7,13 @@ import { ScheduleKeeper } from './schedule-keeper.ts'
 import { type HandlerStop, Scheduler } from './scheduler.ts'
 import { type Patience, shutDownWorkers } from './shutdown.ts'
 
-/** What workers are put together from. */
+/** The parts of the workers. */
 export interface WorkersDeps extends Omit<Parts, 'warden'> {
   readonly definitions: ReadonlyMap<string, TaskDefinition>
   readonly workers: readonly WorkerSpec[]
 }
 
-/** The workers of this process, from their registration to their end, and the schedules that they fire. */
+/** The workers of this process, from registration to the end, and the schedules that they fire. */
 export class Workers {
   readonly #deps: WorkersDeps
   readonly #warden = new Warden()
@@ -40,7 +40,7 @@ export class Workers {
     })
   }
 
-  /** Attempts of which something still runs. */
+  /** Number of attempts that still run something. */
   get inFlight(): number {
     return this.#scheduler.inFlight
   }
@@ -54,13 +54,13 @@ export class Workers {
     return this.#scheduler.traceOf(taskId)
   }
 
-  /** Hears of handlers that stopped, or did not, after their lease had ended. */
+  /** Calls the listener for handlers that stopped, or did not stop, after their lease had ended. */
   onHandlerStopped(listener: (stop: HandlerStop) => void): Disposable {
     this.#handlerStops.add(listener)
     return { [Symbol.dispose]: () => this.#handlerStops.delete(listener) }
   }
 
-  /** Registers them; once, however often it is called. Schedules are fired where there are workers. */
+  /** Registers the workers, once, however often it is called. A process with workers also fires schedules. */
   async start(): Promise<void> {
     const { workers } = this.#deps
     this.#started ??= this.#registry.register(workers)
@@ -68,7 +68,7 @@ export class Workers {
     if (workers.length > 0 && !this.#isEnding) this.#keeper.start()
   }
 
-  /** No schedule is fired from now on; handlers have their grace. Source: `docs/semantics.md 5.6`. */
+  /** Fires no more schedules; running handlers have their grace. Source: `docs/semantics.md 5.6`. */
   stop(options: StopOptions, patience: Patience): Promise<StopReport> {
     this.#isEnding = true
     this.#keeper.close()
@@ -77,13 +77,13 @@ export class Workers {
     return shutDownWorkers(deps, options, patience)
   }
 
-  /** The store is gone for good: every handler has to stop. */
+  /** The store has failed for good: every handler has to stop. */
   failed(error: Error): void {
     this.#keeper.close()
     this.#scheduler.failed(error)
   }
 
-  /** Nothing is heard any more. */
+  /** Stops listening to the store. */
   close(): void {
     this.#warden.close()
     this.#listening[Symbol.dispose]()

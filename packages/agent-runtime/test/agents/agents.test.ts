@@ -49,7 +49,7 @@ describe('an agent', () => {
     [{ mode: 'none' }, "agent 'reviewer': mode: autonomous_escalation | spot_check | supervised"],
     [{ output: undefined }, "agent 'reviewer': output: a schema; not given"],
     [{ input: 7 }, "task 'reviewer': input: a schema"],
-    [{ type: 'other' }, "agent 'reviewer': type: no such option: its name is its type"],
+    [{ type: 'other' }, "agent 'reviewer': type: no such option: an agent's name is its type"],
     [{ lanes: 'batch' }, "task 'reviewer': lanes: no such option, did you mean lane?"],
   ])('is refused with %j', (more, message) => {
     expect(define(more)).toThrow(message)

@@ -188,7 +188,7 @@ describe('budgets (docs/semantics.md 11.5)', () => {
       ],
       [
         'budget_exceeded',
-        expect.stringContaining(`nothing is left of the budget of task ${taskId}: tokens 100`),
+        expect.stringContaining(`the budget of task ${taskId} is used up: its limit of tokens is 100`),
       ],
     ])
   })
@@ -216,9 +216,7 @@ describe('budgets (docs/semantics.md 11.5)', () => {
     expect(error).toMatchObject({
       kind: 'budget_exceeded',
       code: 'budget_exceeded',
-      message: expect.stringContaining(
-        `nothing is left of the budget of task ${taskId}: 50 of 50 tokens are used`,
-      ),
+      message: expect.stringContaining(`the budget of task ${taskId} is used up: 50 of 50 tokens`),
       details: {
         budget: taskId,
         field: 'tokens',
@@ -352,9 +350,7 @@ describe('budgets (docs/semantics.md 11.5)', () => {
     expect(await runtime.status(taskId)).toMatchObject({ state: 'waiting', waitingFor: 'signal' })
     await elapse(1)
     expect(await failure(runtime.result(taskId))).toMatchObject({
-      message: expect.stringContaining(
-        `the time of the budget of task ${taskId} is over: 60000 of 60000 wallMs`,
-      ),
+      message: expect.stringContaining(`the budget of task ${taskId} is out of time: 60000 of 60000 wallMs`),
       details: { field: 'wallMs', used: 60_000 },
     })
   })
@@ -470,16 +466,16 @@ describe('budgets (docs/semantics.md 11.5)', () => {
 
   test.each<[BudgetOptions | number, string]>([
     [{}, 'at least one limit'],
-    [5, 'budget: an object of limits'],
+    [5, 'budget: an object with limits'],
     [{ tokens: 0 }, 'budget.tokens: a whole number of tokens from 1'],
     [{ tokens: 1.5 }, 'budget.tokens: a whole number of tokens from 1'],
     [{ money: -1 }, 'budget.money: a number above 0'],
     [{ cost: Number.NaN }, 'budget.cost: a number above 0'],
     [{ token: 5 } as never, 'budget.token: no such field, did you mean tokens?'],
     [{ soft: 0.5 }, 'at least one limit'],
-    [{ tokens: 5, soft: 1.5 }, 'budget.soft: a part above 0 to 1'],
+    [{ tokens: 5, soft: 1.5 }, 'budget.soft: a number above 0 and up to 1'],
     [{ tokens: 5, soft: { tokens: 6 } }, 'budget.soft.tokens: at most the hard limit 5'],
-    [{ tokens: 5, soft: { steps: 6 } }, 'budget.soft.steps: nothing, as there is no hard limit of steps'],
+    [{ tokens: 5, soft: { steps: 6 } }, 'budget.soft.steps: no value without a hard limit of steps'],
     [{ tokens: 5, soft: { wall: 6 } as never }, 'budget.soft.wall: no such field, did you mean wallMs?'],
   ])(
     'what cannot be a budget is refused where it is given, and nothing is stored: %j',
@@ -521,7 +517,7 @@ describe('budgets (docs/semantics.md 11.5)', () => {
       runtime.budgets.continue(child?.taskId ?? '', { raise: { tokens: 30 } }),
     ).rejects.toMatchObject({
       code: 'invalid_argument',
-      message: `budgets.continue option raise.tokens: 30 more would make a limit of 80, of which 55 are not used: above the 45 that are left of the budget of task ${taskId}`,
+      message: `budgets.continue option raise.tokens: 30 more would make the limit 80, with 55 unused; the budget of task ${taskId} has only 45 left`,
     })
   })
 
@@ -533,14 +529,16 @@ describe('budgets (docs/semantics.md 11.5)', () => {
       code: 'invalid_argument',
       message: expect.stringContaining(message),
     })
-    await expect(budgets.continue(plain)).rejects.toMatchObject(refused('has no budget'))
-    await expect(budgets.stop(limited)).rejects.toMatchObject(refused('has not asked'))
+    await expect(budgets.continue(plain)).rejects.toMatchObject(refused('has a budget'))
+    await expect(budgets.stop(limited)).rejects.toMatchObject(
+      refused('asks nothing: no soft line was passed'),
+    )
     await expect(budgets.continue('nobody')).rejects.toMatchObject({ code: 'not_found' })
     await expect(budgets.get('nobody')).rejects.toMatchObject({ code: 'not_found' })
     await expect(budgets.list({ limit: 0 })).rejects.toMatchObject(refused('limit'))
     const raise = (given: unknown) => budgets.continue(limited, { raise: given as never })
     await expect(raise({ tokens: -1 })).rejects.toMatchObject(refused('raise.tokens'))
-    await expect(raise(7)).rejects.toMatchObject(refused('option raise: an object of tokens'))
+    await expect(raise(7)).rejects.toMatchObject(refused('option raise: an object with tokens'))
     expect(await budgets.get(plain)).toBe(undefined)
   })
 })
@@ -551,7 +549,7 @@ describe('budgets in tests of tasks', () => {
     await using virtual = await createTestRuntime({ tasks: [waits] })
     const receipt = await virtual.runtime.submit(waits, null, { budget: { wallMs: 3_600_000, soft: 0.5 } })
     await expect(virtual.result(receipt)).rejects.toMatchObject({ kind: 'budget_exceeded' })
-    expect((await virtual.history(receipt)).toString()).toContain('1800000 of wallMs are used')
+    expect((await virtual.history(receipt)).toString()).toContain('1800000 wallMs used')
     const parked = defineTask({ type: 'parked', input: z.null() }, async (ctx) => {
       await spend(ctx, 'a', 5)
       await spend(ctx, 'b', 5)

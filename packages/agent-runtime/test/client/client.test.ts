@@ -98,7 +98,7 @@ describe('a client', () => {
     })
     await expect(
       client.submitGraph({ nodes: { a: { task: sum, input: { a: 1 } as never } } }),
-    ).rejects.toThrow("node 'a': the input does not fit task 'sum'")
+    ).rejects.toThrow("node 'a': the input does not fit the schema of task 'sum'")
     await workerOn(store)
     expect(await client.result(one)).toBe(2)
     expect(await client.result(two)).toBe(4)
@@ -144,7 +144,7 @@ describe('a client', () => {
     onTestFinished(() => store.close())
     const client = await createClient({ store, logger: false })
     await expect(createRuntime({ store, tasks: [sums], logger: false })).rejects.toThrow(
-      'no other runtime has',
+      'no other runtime uses',
     )
     const receipt = await client.submit(sum, { a: 1, b: 2 })
     await client.close()

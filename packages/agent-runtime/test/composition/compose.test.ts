@@ -64,7 +64,7 @@ describe('composition of agents (docs/semantics.md 13.5)', () => {
     await expect(it.result(receipt)).rejects.toMatchObject({
       kind: 'invalid_output',
       message: expect.stringContaining(
-        'edge 1 refuses what comes out of the agent before it: output: ',
+        'edge 1 refuses the output of the agent before it: output: ',
       ) as string,
     })
     expect((await it.runtime.list({ parent: receipt.taskId })).tasks).toHaveLength(1)
@@ -87,7 +87,7 @@ describe('composition of agents (docs/semantics.md 13.5)', () => {
     )
     expect(() => edge({ mapp: () => 1 } as never)).toThrow('edge.mapp: no such option, did you mean map?')
     expect(() => edge({ map: 5 } as never)).toThrow('edge.map: a function; given 5')
-    expect(() => defineComposition({ type: 'a' }, plan as never)).toThrow('composition: what compose gives')
+    expect(() => defineComposition({ type: 'a' }, plan as never)).toThrow('composition: what compose returns')
   })
 
   test('13.5 composition is associative and has an identity: by structure, and by result', async () => {

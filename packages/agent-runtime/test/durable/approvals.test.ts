@@ -208,7 +208,9 @@ describe('execution: approvals', () => {
     expect(open).toMatchObject({ key: 'theirs', type: 'child' })
     await approvals.approve(open?.approvalId ?? '')
     expect(await it.result(receipt)).toMatchObject({ asked: true })
-    await expect(approvals.list({ children: true })).rejects.toThrow('option children: goes with task')
+    await expect(approvals.list({ children: true })).rejects.toThrow(
+      'option children: only together with task',
+    )
   })
 
   test('after a rejection a spot check asks without a draw', async () => {
@@ -398,7 +400,7 @@ describe('execution: verdicts that come to nothing', () => {
     for (const call of ['approve', 'reject'] as const)
       await expect(it.approvals[call](approvalId)).rejects.toMatchObject({
         code: 'already_resolved',
-        message: expect.stringContaining("('plan') is approved by Ada already") as string,
+        message: expect.stringContaining("('plan') was already approved by Ada") as string,
       })
     expect(await it.test.result(it.receipt)).toMatchObject({ by: 'Ada' })
   })

@@ -195,7 +195,7 @@ describe('the moves of a race and an all', () => {
   })
 
   test('its time decides where nothing that came before does: what had come by then counts, and what memos answer from before', () => {
-    const error = { name: 'TimeoutError', message: "all 'both' took longer than its 500 ms" }
+    const error = { name: 'TimeoutError', message: "all 'both' took longer than its time limit of 500 ms" }
     const bothBy = (seq: number) => [returned('left', 4), returned('right', seq)]
     const isOver = (results: number) => ({ late: { seq: 9, results } })
     expect(decided(timed, { results: bothBy(12), ...isOver(1) })).toMatchObject({
@@ -228,19 +228,24 @@ describe('the moves of a race and an all', () => {
   })
 
   test.each([
-    [race, 'left', returned('left'), "branch 'left' of race 'both' has ended: await what it starts"],
-    [race, 'right', returned('left'), "branch 'right' of race 'both' lost to 'left'; it can do nothing more"],
+    [
+      race,
+      'left',
+      returned('left'),
+      "branch 'left' of race 'both' has ended: await everything that it starts",
+    ],
+    [race, 'right', returned('left'), "branch 'right' of race 'both' lost to 'left'; its calls are refused"],
     [
       all,
       'right',
       threw('left'),
-      "branch 'right' of all 'both' was given up: 'left' failed; it can do nothing more",
+      "branch 'right' of all 'both' was stopped because 'left' failed; its calls are refused",
     ],
     [
       timed,
       'right',
       { ...threw('left'), branch: undefined },
-      "branch 'right' of all 'both' was given up after 500 ms; it can do nothing more",
+      "branch 'right' of all 'both' was stopped after 500 ms; its calls are refused",
     ],
   ])('who is closed hears why: %#', (how, branch, decisive, message) => {
     const results = decisive.branch === undefined ? [] : [decisive]

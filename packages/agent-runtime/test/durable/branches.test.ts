@@ -169,7 +169,7 @@ describe('execution: race', () => {
     await elapse(1_000)
     expect(seen).toEqual([
       'branch aborted',
-      "branch 'slow' of race 'quick' lost to 'fast'; it can do nothing more",
+      "branch 'slow' of race 'quick' lost to 'fast'; its calls are refused",
       'step_outside_handler',
       'step_outside_handler',
     ])
@@ -316,8 +316,8 @@ describe('execution: race', () => {
   })
 
   test.each([
-    [{}, 'needs an object of branches by name, one at least'],
-    [null, 'needs an object of branches by name'],
+    [{}, 'needs an object with at least one branch by name'],
+    [null, 'needs an object with at least one branch by name'],
     [{ a: 1 }, "branch 'a' of race 'r' is a function, not 1"],
   ])('%j is refused', async (branches, message) => {
     const { runtime, receipt } = await begun((ctx) =>
@@ -427,7 +427,7 @@ describe('execution: all', () => {
     })
     await elapse(1_000)
     expect(heard).toEqual([
-      "branch 'works' of all 'both' was given up: 'fails' failed; it can do nothing more",
+      "branch 'works' of all 'both' was stopped because 'fails' failed; its calls are refused",
     ])
     expect(await status()).toMatchObject({ state: 'waiting', waits: [{ key: 'after' }] })
     door.resolve()

@@ -185,7 +185,7 @@ describe('children (docs/semantics.md 5.5)', () => {
     })
     expect(await it.run(parent, null, { model: 'one' })).toEqual([
       true,
-      expect.stringContaining('that is the parent'),
+      expect.stringContaining('the parent is that task'),
     ])
   })
 
@@ -407,7 +407,7 @@ describe('children (docs/semantics.md 5.5)', () => {
     await asked(fixed.taskId, 'reject')
     await expect(it.result(fixed)).rejects.toMatchObject({
       message: expect.stringMatching(
-        /child 'small': the task id "fixed" is taken.*leave its taskId out.*ctx.feedback.length/,
+        /child 'small': the task id "fixed" is taken.*leave taskId out.*ctx.feedback.length/,
       ) as string,
     })
     const derived = await it.runtime.submit(parent, false)

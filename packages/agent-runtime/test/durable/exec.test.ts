@@ -214,7 +214,7 @@ describe('execution: commands', () => {
     const { result } = await started((ctx) =>
       ctx.exec('sh', family(file), { timeoutMs: 300 }).catch(({ name, message }) => `${name}: ${message}`),
     )
-    expect(await result()).toBe("TimeoutError: command 'sh' took longer than its 300 ms")
+    expect(await result()).toBe("TimeoutError: command 'sh' took longer than its time limit of 300 ms")
     expect((await pidsIn(file, 2)).some(isAlive)).toBe(false)
   })
 
@@ -225,7 +225,7 @@ describe('execution: commands', () => {
         .step('tool', { timeoutMs: 300 }, ({ signal }) => ctx.exec('sh', family(file), { signal }))
         .catch(({ name, message }) => `${name}: ${message}`),
     )
-    expect(await result()).toBe("TimeoutError: step 'tool' took longer than its 300 ms")
+    expect(await result()).toBe("TimeoutError: step 'tool' took longer than its time limit of 300 ms")
     const pids = await pidsIn(file, 2)
     await eventually(() => !pids.some(isAlive), 1_000)
   })

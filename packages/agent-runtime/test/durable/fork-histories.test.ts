@@ -345,7 +345,7 @@ describe('histories of forks (docs/semantics.md 6.3)', () => {
       await expect(it.runtime.fork(receipt, { edits: { r: edit } })).rejects.toMatchObject({
         code: 'invalid_argument',
         message: expect.stringContaining(
-          "fork edit 'r': it is a race, which is decided as { winner, value }",
+          "fork edit 'r': it is a race: its result is { winner, value }",
         ) as string,
       })
       await expect(it.runtime.fork(receipt, { edits: { search: edit } })).rejects.toMatchObject({

@@ -156,7 +156,7 @@ describe('fork (docs/semantics.md 6.3)', () => {
     )
     for (const key of ['flight', 'hotel'])
       await expect(runtime.fork(receipt, { fromStep: 'flight', edits: { [key]: 1 } })).rejects.toThrow(
-        `edit '${key}': a fork from 'flight' runs this step again; the results of steps before it can be edited`,
+        `edit '${key}': a fork from 'flight' runs this step again; only results of steps before it can be edited`,
       )
     await expect(runtime.fork(receipt, { fromStep: 'hotel', edits: { pay: 1 } })).rejects.toThrow(
       /edit 'pay': task .* has not completed a step 'pay'$/,

@@ -101,7 +101,7 @@ describe('execution: steps in doubt', () => {
     await expect(it.result(receipt)).rejects.toMatchObject({
       code: 'in_doubt',
       cause: expect.objectContaining({
-        message: expect.stringContaining('could not tell') as string,
+        message: expect.stringContaining('its verify function failed') as string,
       }) as object,
     })
     expect(paid).toHaveLength(1)
@@ -257,8 +257,8 @@ describe('execution: steps in doubt', () => {
 
   test.each([
     [{ inDoubt: 'maybe' }, 'retry, verify, ask or fail'],
-    [{ inDoubt: 'verify' }, 'needs a function verify'],
-    [{ inDoubt: 'ask', verify: () => ({ done: false }) }, "goes with inDoubt 'verify' only"],
+    [{ inDoubt: 'verify' }, 'needs a verify function'],
+    [{ inDoubt: 'ask', verify: () => ({ done: false }) }, "works only with inDoubt 'verify'"],
   ])('options %j are refused', async (options, message) => {
     const task = defineTask({ type: 'payer', input: z.any() }, (ctx) =>
       ctx.step('pay', options as StepOptions, () => 1),

@@ -186,11 +186,11 @@ describe('rate limits', () => {
     [undefined, 'takes { model, tool, client, labels, retryAfterMs }, not undefined'],
     [{ model: 'm', retryAfter: 3 }, 'there is no retryAfter, did you mean retryAfterMs?'],
     [{ model: 'm', zone: 3 }, 'there is no zone; there are model, tool, client, labels, retryAfterMs'],
-    [{ model: '', retryAfterMs: 3 }, 'model is a text of 1 to 255 characters, not ""'],
-    [{ labels: { team: 3 }, retryAfterMs: 3 }, 'labels is an object of texts, not '],
-    [{ model: 'm' }, 'retryAfterMs is a number of ms from 0 to 31536000000, not undefined'],
-    [{ retryAfterMs: Number.NaN }, 'retryAfterMs is a number of ms from 0 to 31536000000, not NaN'],
-    [{ retryAfterMs: -1 }, 'retryAfterMs is a number of ms from 0 to 31536000000, not -1'],
+    [{ model: '', retryAfterMs: 3 }, 'model must be a string of 1 to 255 characters, not ""'],
+    [{ labels: { team: 3 }, retryAfterMs: 3 }, 'labels must be an object of strings, not '],
+    [{ model: 'm' }, 'retryAfterMs must be a number of ms from 0 to 31536000000, not undefined'],
+    [{ retryAfterMs: Number.NaN }, 'retryAfterMs must be a number of ms from 0 to 31536000000, not NaN'],
+    [{ retryAfterMs: -1 }, 'retryAfterMs must be a number of ms from 0 to 31536000000, not -1'],
   ])('%j is refused', (limit, message) => {
     const make = () => new RateLimited(limit as never)
     expect(make).toThrow(RuntimeError)

@@ -80,7 +80,7 @@ describe('what goes with a rejection (docs/semantics.md 12.2)', () => {
     ).rejects.toMatchObject({
       code: 'already_resolved',
       message: expect.stringContaining(
-        "(the question whether step 'charge' took effect) is revoked",
+        "(the question whether step 'charge' took effect) was already revoked",
       ) as string,
       details: { outcome: 'revoked' },
     })

@@ -234,7 +234,7 @@ describe('execution: retries of steps', () => {
   })
 
   test.each<[unknown, string]>([
-    [3, "step 's' option retry: an object of attempts, backoff; given 3"],
+    [3, "step 's' option retry: an object with attempts, backoff; given 3"],
     [{}, "step 's' option retry.attempts: a whole number, 1 or more; not given"],
     [{ attempts: 0 }, "step 's' option retry.attempts: a whole number, 1 or more; given 0"],
     [

@@ -184,7 +184,7 @@ describe('execution: step keys', () => {
       code: 'duplicate_step_key',
       kind: 'error',
     })
-    await expect(result).rejects.toThrow("step 'read file' is used twice: at ")
+    await expect(result).rejects.toThrow("step 'read file' is used twice in one pass: at ")
   })
 
   test.each([
@@ -198,7 +198,7 @@ describe('execution: step keys', () => {
     )
     expect(message).toEqual([
       'invalid_argument',
-      expect.stringContaining(`a step key is a string of 1 to 255 characters, not ${shown}`),
+      expect.stringContaining(`a step key must be a string of 1 to 255 characters, not ${shown}`),
     ])
   })
 
@@ -221,7 +221,7 @@ describe('execution: step keys', () => {
     expect(refusals).toEqual([
       `invalid_argument: step 'a' needs a function to run, not "b"`,
       `invalid_argument: step 'a' option timeoutMs: a number of ms above 0; given -1`,
-      `invalid_argument: step 'a' options: an object of input, timeoutMs, retry, inDoubt, verify; given 3`,
+      `invalid_argument: step 'a' options: an object with input, timeoutMs, retry, inDoubt, verify; given 3`,
       'the key is free still',
     ])
   })
@@ -314,7 +314,7 @@ describe('execution: steps and time', () => {
     const { runtime, elapse, environment } = await virtualRuntime({ tasks: [task] })
     const receipt = await runtime.submit(task, null)
     await elapse(1_000)
-    const message = "step 'call' took longer than its 1000 ms"
+    const message = "step 'call' took longer than its time limit of 1000 ms"
     expect(await runtime.result(receipt)).toEqual([`TimeoutError: ${message}`, false, 'went on'])
     expect(reasons).toEqual([message])
     expect(environment.clock.pending).toBe(1)

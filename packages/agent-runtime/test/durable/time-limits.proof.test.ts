@@ -11,8 +11,8 @@ describe('the time limit of a race or an all', () => {
       script: async (world) => world.result(await world.runtime.submit(task, null)),
       check: async (world, result) => {
         expect(result).toEqual([
-          "race 'first' took longer than its 1000 ms",
-          { inner: "race 'inner' took longer than its 500 ms", step: 4 },
+          "race 'first' took longer than its time limit of 1000 ms",
+          { inner: "race 'inner' took longer than its time limit of 500 ms", step: 4 },
         ])
         const { taskId } = (await world.runtime.list()).tasks[0] ?? { taskId: '' }
         expect(await verdictOf(world, taskId)).toMatchObject({ verdict: 'agreed', unused: 0 })

@@ -86,9 +86,9 @@ describe('the time limit of a race or an all', () => {
     expect(await world.runtime.status(receipt)).toMatchObject({ state: 'waiting', waitingFor: 'signal' })
     await world.advance(1)
     expect(await world.runtime.status(receipt)).toMatchObject({ waits: [{ key: 'after' }] })
-    expect(await world.result(receipt)).toBe(`race 'answer' took longer than its ${DAY} ms`)
+    expect(await world.result(receipt)).toBe(`race 'answer' took longer than its time limit of ${DAY} ms`)
     expect(heard.slice(1)).toEqual([
-      `branch 'help' of race 'answer' was given up after ${DAY} ms; it can do nothing more`,
+      `branch 'help' of race 'answer' was stopped after ${DAY} ms; its calls are refused`,
     ])
     const { tasks } = await world.runtime.list({ types: ['child'] })
     expect(tasks).toMatchObject([{ state: 'canceled' }])
@@ -115,8 +115,11 @@ describe('the time limit of a race or an all', () => {
     })
     await using world = await createTestRuntime({ tasks: [task] })
     const receipt = await world.runtime.submit(task, null)
-    expect(await world.result(receipt)).toEqual(["all 'both' took longer than its 1000 ms", 'on'])
-    expect(heard).toEqual(["branch 'work' of all 'both' was given up after 1000 ms; it can do nothing more"])
+    expect(await world.result(receipt)).toEqual([
+      "all 'both' took longer than its time limit of 1000 ms",
+      'on',
+    ])
+    expect(heard).toEqual(["branch 'work' of all 'both' was stopped after 1000 ms; its calls are refused"])
     const { steps } = await world.history(receipt)
     expect(steps.map(({ key }) => key)).toEqual(['both', 'after'])
   })
@@ -218,7 +221,7 @@ describe('the time limit of a race or an all', () => {
       )
       expect(world.now - began).toBeGreaterThanOrEqual(downMs + Math.max(0, restMs))
       expect(world.now - began).toBeLessThanOrEqual(downMs + restMs + 2_000)
-      expect(await world.result(receipt)).toBe("race 'slow' took longer than its 10000 ms")
+      expect(await world.result(receipt)).toBe("race 'slow' took longer than its time limit of 10000 ms")
       const { events } = await world.record(receipt)
       expect(events.filter(({ data }) => data['key'] === `${LIMIT}slow`)).toMatchObject([
         { type: 'task.resumed' },
@@ -269,7 +272,7 @@ describe('the time limit of a race or an all', () => {
     world.crashAfter(2)
     await world.advance(1).catch(() => undefined)
     await world.restart()
-    expect(await world.result(receipt)).toBe("race 'slow' took longer than its 1000 ms")
+    expect(await world.result(receipt)).toBe("race 'slow' took longer than its time limit of 1000 ms")
     expect([ran.includes('branch'), ran.includes('step')]).toEqual([true, false])
   })
 

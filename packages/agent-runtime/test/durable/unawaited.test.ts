@@ -90,14 +90,16 @@ describe('execution: calls that nobody awaits', () => {
     expect(twice.error).toMatchObject({
       name: 'DuplicateStepKey',
       code: 'duplicate_step_key',
-      message: expect.stringContaining("step 'a' failed and was not awaited: step 'a' is used twice: at "),
+      message: expect.stringContaining(
+        "step 'a' failed and was not awaited: step 'a' is used twice in one pass: at ",
+      ),
     })
     const { error } = await ended((ctx) => {
       void ctx.sleep(7 as never, 1)
     })
     expect(error).toMatchObject({
       code: 'invalid_argument',
-      message: expect.stringMatching(/^a wait failed and was not awaited: a wait key is a string/),
+      message: expect.stringMatching(/^a wait failed and was not awaited: a wait key must be a string/),
     })
   })
 

@@ -220,7 +220,9 @@ describe('execution: signals', () => {
       return outcome
     })
     await elapse(6_000)
-    expect(await runtime.result(receipt)).toBe("signal 'ok' of wait 'approval' took longer than its 5000 ms")
+    expect(await runtime.result(receipt)).toBe(
+      "signal 'ok' of wait 'approval' took longer than its time limit of 5000 ms",
+    )
     expect(passes).toBe(3)
   })
 
@@ -283,7 +285,7 @@ describe('execution: signals', () => {
       code: 'invalid_argument',
       message:
         `signal 'go': task ${taskId} is canceled and takes no signals; nothing was stored: ` +
-        'runtime.retry gives a new task that goes on from its steps, send it to that',
+        'runtime.retry creates a new task that continues from its steps; send the signal to that task',
       details: { taskId, name: 'go', state: 'canceled' },
     })
     await expect(runtime.signal('nobody', 'go', 1)).rejects.toMatchObject({
@@ -317,14 +319,14 @@ describe('execution: signals', () => {
       [
         'invalid_argument',
         'completed',
-        'what it waited for has come or was given up; runtime.fork gives a new task that does it again',
+        'its waits have ended; runtime.fork creates a new task that waits again',
       ],
       [
         'invalid_argument',
         'failed',
-        'runtime.retry gives a new task that goes on from its steps, send it to that',
+        'runtime.retry creates a new task that continues from its steps; send the signal to that task',
       ],
-      ['invalid_argument', 'rejected', 'submit it again, and send it to that task'],
+      ['invalid_argument', 'rejected', 'submit the task again, and send the signal to the new one'],
     ])
   })
 
@@ -664,7 +666,7 @@ describe('execution: keys and arguments of waits', () => {
       await ctx.sleep('x', 1)
     })
     expect(message).toMatch(
-      /^duplicate_step_key: step 'x' is used twice: at .*waits.test.ts:\d+:\d+ and at .*waits.test.ts:\d+:\d+$/,
+      /^duplicate_step_key: step 'x' is used twice in one pass: at .*waits.test.ts:\d+:\d+ and at .*waits.test.ts:\d+:\d+$/,
     )
     expect(
       await refusal((ctx) => Promise.all([ctx.waitForSignal('y', { timeoutMs: 0 }), ctx.sleepUntil('y', 0)])),
@@ -672,8 +674,8 @@ describe('execution: keys and arguments of waits', () => {
   })
 
   test.each<[string, (ctx: TaskContext) => Promise<unknown>, string]>([
-    ['no key', (ctx) => ctx.sleep('', 1), 'a wait key is a string of 1 to 255 characters, not ""'],
-    ['a reserved key', (ctx) => ctx.sleep('$ku0/x', 1), "a wait key does not begin with '$ku0/'"],
+    ['no key', (ctx) => ctx.sleep('', 1), 'a wait key must be a string of 1 to 255 characters, not ""'],
+    ['a reserved key', (ctx) => ctx.sleep('$ku0/x', 1), "a wait key must not begin with '$ku0/'"],
     ['a negative sleep', (ctx) => ctx.sleep('a', -1), "sleep 'a' takes a number of ms from 0 to"],
     ['an endless sleep', (ctx) => ctx.sleep('a', Number.POSITIVE_INFINITY), "sleep 'a' takes a number of ms"],
     ['no number', (ctx) => ctx.sleep('a', '5' as never), 'not "5"'],
@@ -685,7 +687,7 @@ describe('execution: keys and arguments of waits', () => {
     [
       'no options',
       (ctx) => ctx.waitForSignal('a', null as never),
-      "waitForSignal 'a' options: an object of signal, timeoutMs; given null",
+      "waitForSignal 'a' options: an object with signal, timeoutMs; given null",
     ],
     [
       'no name',

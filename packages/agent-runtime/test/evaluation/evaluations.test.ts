@@ -91,7 +91,7 @@ describe('an evaluation', () => {
     const other = evaluations.record('ada', legal, { key: 'k' })
     await expect(other).rejects.toMatchObject({
       code: 'idempotency_conflict',
-      message: "the key 'k' stands for evaluation 1 of agent 'ada', which says something else",
+      message: "the key 'k' belongs to evaluation 1 of agent 'ada', which has other content; use a new key",
     })
     expect(heard).toHaveLength(1)
   })
@@ -115,7 +115,7 @@ describe('an evaluation', () => {
     ['record', ['a'.repeat(256), web], "evaluations.record: an agent's id"],
     ['record', ['a\ud800', web], "evaluations.record: an agent's id"],
     ['record', [{ name: 'ada' }, web], "evaluations.record: an agent's id"],
-    ['record', ['ada'], 'scores: an object of quality'],
+    ['record', ['ada'], 'scores: an object with quality'],
     ['record', ['ada', {}], 'scores: at least one of quality'],
     ['record', ['ada', { qualty: 1 }], 'scores.qualty: no such dimension, did you mean quality?'],
     ['record', ['ada', { quality: Number.NaN }], 'scores.quality: a finite number; given NaN'],
@@ -128,16 +128,16 @@ describe('an evaluation', () => {
     [
       'record',
       ['ada', web, { domain: 'legl' }],
-      'option domain: one that is known, or weights with it; given "legl", did you mean legal?',
+      'option domain: a known domain, or one given together with weights; given "legl", did you mean legal?',
     ],
-    ['record', ['ada', web, { domain: 'toString' }], 'option domain: one that is known'],
+    ['record', ['ada', web, { domain: 'toString' }], 'option domain: a known domain'],
     ['record', ['ada', web, { domain: '' }], 'option domain: 1 to 255 characters'],
     [
       'record',
       ['ada', web, { weights: { quality: 0.9 } }],
-      'option weights: weights that sum to 1; given ones sum to 0.9',
+      'option weights: weights that sum to 1; the given ones sum to 0.9',
     ],
-    ['record', ['ada', web, { weights: null }], 'option weights: an object of quality'],
+    ['record', ['ada', web, { weights: null }], 'option weights: an object with quality'],
     ['record', ['ada', web, { entry: 'normal' }], 'option entry: raw | normalised; given "normal"'],
     ['record', ['ada', web, { maxRevisions: 3 }], "option maxRevisions: only with entry 'raw'"],
     [
@@ -148,17 +148,17 @@ describe('an evaluation', () => {
     ['record', ['ada', web, { key: 5 }], 'option key: 1 to 255 characters'],
     ['record', ['ada', web, { taskId: '' }], 'option taskId: 1 to 255 characters'],
     ['record', ['ada', web, { strict: 1 }], 'option strict: true or false'],
-    ['record', ['ada', web, 'legal'], 'evaluations.record options: an object of entry'],
+    ['record', ['ada', web, 'legal'], 'evaluations.record options: an object with entry'],
     ['reputation', [undefined], "evaluations.reputation: an agent's id"],
     ['history', [5], "evaluations.history: an agent's id"],
     ['history', ['ada', { limit: 0 }], 'option limit: a whole number from 1 to 1000; given 0'],
     ['history', ['ada', { before: 1.5 }], 'option before: a whole number'],
     ['similar', ['ada', { limit: 1_001 }], 'option limit: a whole number from 1 to 1000'],
-    ['similar', ['ada', { domain: 'x' }], 'evaluations.similar option domain: one that is known'],
+    ['similar', ['ada', { domain: 'x' }], 'evaluations.similar option domain: a known domain'],
     [
       'similar',
       ['ada', { weights: { cost: 2 } }],
-      'evaluations.similar option weights: weights that sum to 1; given ones sum to 2',
+      'evaluations.similar option weights: weights that sum to 1; the given ones sum to 2',
     ],
     ['drift', ['ada', { threshold: 0 }], 'option threshold: a number above 0, up to 1; given 0'],
     ['drift', ['ada', { treshold: 1 }], 'option treshold: no such option, did you mean threshold?'],
@@ -250,7 +250,7 @@ describe('an agent that was evaluated', () => {
     })
     await expect(evaluations.similar('eve')).rejects.toMatchObject({
       code: 'not_found',
-      message: "agent 'eve' was never evaluated",
+      message: "agent 'eve' has no evaluations",
     })
   })
 

@@ -185,7 +185,7 @@ describe('execution: cancellation', () => {
     expect(log.map(({ message, fields }) => [message, fields['error']])).toMatchObject([
       ['a clean-up hook failed', { name: 'TypeError' }],
       ['a clean-up hook failed', { name: 'RangeError' }],
-      ['a clean-up hook failed', { message: 'a clean-up hook took longer than its 10000 ms' }],
+      ['a clean-up hook failed', { message: 'a clean-up hook took longer than its time limit of 10000 ms' }],
     ])
     door.resolve()
   })

@@ -95,7 +95,7 @@ describe('execution: submission', () => {
     [{ lane: 'fast' }, 'submit option lane: interactive | normal | batch; given "fast"'],
     [{ taskId: '' }, 'submit option taskId: 1 to 255 characters, no lone surrogates; given ""'],
     [{ idempotencyKey: 'x'.repeat(256) }, 'submit option idempotencyKey: 1 to 255 characters'],
-    [{ labels: { a: 1 } }, 'submit option labels: an object of texts'],
+    [{ labels: { a: 1 } }, 'submit option labels: an object of strings'],
     [{ tools: 'grep' }, 'submit option tools: a list of names'],
     [{ delayMs: -1 }, 'submit option delayMs: a whole number of ms from 0 to 8.64e15; given -1'],
     [{ delayMs: 0.5 }, 'submit option delayMs'],
@@ -105,7 +105,7 @@ describe('execution: submission', () => {
     [{ delayMs: Number.NaN }, 'submit option delayMs'],
     [{ timeoutMs: 0 }, 'submit option timeoutMs: a number of ms above 0; given 0'],
     [{ tokens: 1.5 }, 'submit option tokens: a whole number, 0 or more; given 1.5'],
-    [{ dueAt: 1, delayMs: 1 }, 'submit options dueAt and delayMs: give one of them'],
+    [{ dueAt: 1, delayMs: 1 }, 'submit options dueAt and delayMs: give only one of them'],
     [{ furthermore: 1 }, 'submit option furthermore: no such option; there are lane, taskId,'],
     [
       { idempotencykey: 'k' },
@@ -116,12 +116,12 @@ describe('execution: submission', () => {
     [{ client: '\ud800' }, 'submit option client'],
     [{ model: '\ud800' }, 'submit option model'],
     [{ tools: ['ok', '\ud800'] }, 'submit option tools'],
-    [{ labels: { a: '\ud800' } }, 'submit option labels: an object of texts, no lone surrogates'],
+    [{ labels: { a: '\ud800' } }, 'submit option labels: an object of strings, no lone surrogates'],
     [{ labels: { '\ud800': 'a' } }, 'submit option labels'],
     [{ labels: new Map([['a', 'b']]) }, 'submit option labels'],
-    [5, 'submit options: an object of lane, taskId,'],
-    [null, 'submit options: an object of lane, taskId,'],
-    [new AbortController().signal, 'submit options: an object of lane, taskId,'],
+    [5, 'submit options: an object with lane, taskId,'],
+    [null, 'submit options: an object with lane, taskId,'],
+    [new AbortController().signal, 'submit options: an object with lane, taskId,'],
   ])('G07 refuses the options %j', async (options, message) => {
     const { runtime } = await virtualRuntime({ tasks })
     const submitted = runtime.submit('late', null, options as never)
@@ -259,8 +259,8 @@ describe('execution: submission', () => {
     expect(await runtime.submit('odd', 1)).toMatchObject({
       reason: 'invalid_payload',
       message:
-        "the schema of task 'odd' failed: a schema's validate gives { value } or { issues: [{ message }] }; " +
-        `this one gave ${shown}`,
+        "the schema of task 'odd' failed: a schema's validate must return { value } or { issues: [{ message }] }; " +
+        `this one returned ${shown}`,
     })
   })
 
@@ -272,7 +272,7 @@ describe('execution: submission', () => {
     const { runtime } = await virtualRuntime({ tasks: [odd] })
     await expect(runtime.result(await runtime.submit('odd', null))).rejects.toMatchObject({
       code: 'invalid_argument',
-      message: expect.stringContaining("a schema's validate gives { value }"),
+      message: expect.stringContaining("a schema's validate must return { value }"),
     })
   })
 
@@ -295,7 +295,7 @@ describe('execution: submission', () => {
     await expect(submit({ task: late, inputs: 1 })).rejects.toThrow(
       'item 1: inputs: no such option, did you mean input?',
     )
-    await expect(submit(null)).rejects.toThrow('item 1: an object of task, input, options; given null')
+    await expect(submit(null)).rejects.toThrow('item 1: an object with task, input, options; given null')
     expect((await runtime.list()).tasks).toEqual([])
   })
 

@@ -104,14 +104,14 @@ describe('graphs (docs/semantics.md 13.3)', () => {
       code: 'invalid_argument',
       message:
         "submitGraph: node 'a': no task of the type 'nab' is defined here, did you mean nap?\n" +
-        "node 'b': the input does not fit task 'nap': input: Invalid input: expected number, received string",
+        "node 'b': the input does not fit the schema of task 'nap': input: Invalid input: expected number, received string",
     })
     const { totals } = await it.runtime.stats()
     expect([totals.submitted, totals.rejected]).toEqual([0, 0])
   })
 
   test.each([
-    [{ nodes: {} }, 'graph nodes: an object of nodes by name, one at least; given {}'],
+    [{ nodes: {} }, 'graph nodes: an object with at least one node by name; given {}'],
     [
       { nodes: { a: { task: nap } }, concurency: 1 },
       'graph concurency: no such option, did you mean concurrency?',
@@ -123,14 +123,14 @@ describe('graphs (docs/semantics.md 13.3)', () => {
     [{ nodes: { '$ku0/a': { task: nap } } }, "node '$ku0/a': a name has 1 to 255 characters"],
     [
       { nodes: { a: { task: nap, input: 1, inputFrom: 'a' } } },
-      "node 'a': input and inputFrom: give one of them",
+      "node 'a': input and inputFrom: give only one of them",
     ],
-    [{ nodes: { a: 5 } }, "node 'a': an object of task, input, inputFrom, after; given 5"],
+    [{ nodes: { a: 5 } }, "node 'a': an object with task, input, inputFrom, after; given 5"],
     [
       { nodes: { a: { task: nap, input: 1, options: { lane: 'fast' } } } },
       'node \'a\' option lane: interactive | normal | batch; given "fast"',
     ],
-    [7, 'a graph is an object of nodes; given 7'],
+    [7, 'a graph is an object with nodes; given 7'],
   ])('refuses %j', async (graph, message) => {
     await using it = await start()
     await expect(it.runtime.submitGraph(graph as never)).rejects.toThrow(message)
@@ -243,7 +243,7 @@ describe('graphs (docs/semantics.md 13.3)', () => {
     const receipt = await it.runtime.submitGraph({
       nodes: { a: { task: double, input: 1, options: { model: 'large', tokens: 11 } } },
     })
-    await expect(it.result(receipt)).rejects.toThrow('the task asks for 11')
+    await expect(it.result(receipt)).rejects.toThrow('the task needs 11')
   })
 
   test('7.5 the outputs of all nodes together may be larger than one may be', async () => {
@@ -318,7 +318,7 @@ describe('graphs that stand in code (docs/semantics.md 13.3)', () => {
     })
     await using it = await createTestRuntime({ tasks: [...tasks, sly] })
     await expect(it.run(sly, null)).rejects.toThrow(
-      "node 'b' uses the result of 'a', which is not in its after",
+      "node 'b' uses the result of 'a', which its after does not list",
     )
   })
 })

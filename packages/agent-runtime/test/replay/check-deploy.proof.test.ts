@@ -121,12 +121,12 @@ describe('checkDeploy (docs/semantics.md 6.4)', () => {
     const store = `sqlite:${join(folder, 'typo.db')}`
     await expect(checkDeploy({ store, tasks: [] })).rejects.toMatchObject({
       code: 'not_found',
-      message: expect.stringContaining(`there is no store ${join(folder, 'typo.db')}`) as string,
+      message: expect.stringContaining(`there is no store at ${join(folder, 'typo.db')}`) as string,
     })
     expect(readdirSync(folder)).toEqual([])
     await expect(checkDeploy({ store: 'sqlite::memory:', tasks: [] })).rejects.toMatchObject({
       code: 'invalid_argument',
-      message: expect.stringContaining('a store in memory is new and empty') as string,
+      message: expect.stringContaining('a new in-memory store is empty') as string,
     })
   })
 

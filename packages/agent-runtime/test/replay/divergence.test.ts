@@ -532,7 +532,7 @@ describe('a parked task (docs/semantics.md 6.4)', () => {
     const resume = () => task.runtime.resume(task.taskId)
     await expect(resume()).rejects.toMatchObject({
       code: 'invalid_argument',
-      message: expect.stringContaining('is waiting for something to come') as string,
+      message: expect.stringContaining('is waiting for something that has not happened yet') as string,
     })
     await task.elapse(1_000)
     await expect(resume()).rejects.toMatchObject({

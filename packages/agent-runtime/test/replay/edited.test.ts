@@ -284,7 +284,7 @@ describe('replayHistory', () => {
     edit(events)
     await expect(replayHistory(order, { ...history, events })).rejects.toMatchObject({
       code: 'invalid_argument',
-      message: expect.stringContaining('is not as it was recorded') as string,
+      message: expect.stringContaining('was changed after it was recorded') as string,
     })
     const { hash, ...older } = history
     expect(hash).toMatch(/^[0-9a-f]{64}$/)

@@ -167,8 +167,10 @@ describe('ctx.patched (docs/semantics.md 6.4)', () => {
     ])
     expect(await task.status()).toMatchObject({
       output: [
-        expect.stringContaining("invalid_argument: patch 'p' is asked for in branch 'one'"),
-        expect.stringContaining('invalid_argument: the id of a patch is a string of 1 to 255 characters'),
+        expect.stringContaining("invalid_argument: ctx.patched('p') was called in branch 'one'"),
+        expect.stringContaining(
+          'invalid_argument: the id of a patch must be a string of 1 to 255 characters',
+        ),
       ],
     })
   })

@@ -270,7 +270,7 @@ describe('several processes and crashes', () => {
       await using world = await createTestRuntime({ tasks: [report], now: start, crashes: true })
       await world.runtime.schedules.put('x', { everyMs: hour }, report, { team: 'a' }, { catchUp: 'all' })
       world.crashAfter(commit)
-      await expect(world.advance(4 * hour)).rejects.toThrow('has crashed')
+      await expect(world.advance(4 * hour)).rejects.toThrow('the process crashed')
       await world.advance(10 * minute)
       await world.restart()
       await world.advance(new Date(start.getTime() + 4 * hour + minute))
@@ -337,7 +337,11 @@ describe('what cannot be put', () => {
       'timing.timezone: no such option, did you mean timeZone?',
     ],
     ['a bad cron', { cron: '0 25 * * *' }, 'Invalid value for hour: 25'],
-    ['a time that never comes', { cron: '0 0 31 2 *' }, "no time of '0 0 31 2 *' ever comes"],
+    [
+      'a time that never comes',
+      { cron: '0 0 31 2 *' },
+      "the cron expression '0 0 31 2 *' matches no time that ever comes",
+    ],
     ['a zone that is none', { cron: '* * * * *', timeZone: 'Europe/Mars' }, "such as 'Europe/Paris'"],
     ['an interval below a second', { everyMs: 999 }, 'timing.everyMs: a whole number of ms from 1000'],
     ['an interval of a zone', { everyMs: 5_000, timeZone: 'UTC' }, 'without a timeZone'],

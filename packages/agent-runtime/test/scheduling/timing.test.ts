@@ -149,10 +149,10 @@ describe('the times that have come', () => {
 describe('what is no cron expression or time zone', () => {
   test.each([
     ['61 9 * * *', 'Invalid value for minute: 61'],
-    ['0 9 * *', 'it has neither five fields nor six'],
-    ['0 0 0 1 1 * 2030', 'it has neither five fields nor six'],
-    ['2026-05-05T00:00:00', 'it has neither five fields nor six'],
-    ['', 'it has neither five fields nor six'],
+    ['0 9 * *', 'it must have five or six fields'],
+    ['0 0 0 1 1 * 2030', 'it must have five or six fields'],
+    ['2026-05-05T00:00:00', 'it must have five or six fields'],
+    ['', 'it must have five or six fields'],
     ['@reboot', '@reboot is not supported'],
     ['@never', ''],
     ['0 9 * * MOO', ''],

@@ -26,7 +26,7 @@ describe('a crash', () => {
     await expect(world.run(walk, 3, { taskId: 'walk' })).rejects.toThrow(ProcessCrashed)
     expect(world.commits).toBe(3)
     expect(() => world.runtime).toThrow(
-      'the process has crashed after commit 3: go on with `await test.restart()`',
+      'the process crashed after commit 3: continue with `await test.restart()`',
     )
     await expect(world.settle()).rejects.toThrow(ProcessCrashed)
     const before = [...ran]

@@ -89,7 +89,7 @@ describe('run', () => {
   test('options that are missing are told with what they have to be', async () => {
     await expect(createTestRuntime({} as never)).rejects.toMatchObject({
       code: 'invalid_config',
-      message: expect.stringContaining('tasks: a list of what defineTask gives; not given') as string,
+      message: expect.stringContaining('tasks: a list of what defineTask returns; not given') as string,
     })
   })
 
@@ -101,7 +101,7 @@ describe('run', () => {
       .catch((error: unknown) => error as TaskStuck)
     expect(stuck).toBeInstanceOf(TaskStuck)
     expect(String(stuck)).toContain(
-      "task mine (example) waits for the signal 'approve', and nothing that is due brings it on",
+      "task mine (example) waits for the signal 'approve', and nothing that is due will change that",
     )
     expect(String(stuck)).toContain("+0ms  task.waiting     for 'approve'")
     await runtime.runtime.signal('mine', 'approve', 7)
@@ -141,7 +141,9 @@ describe('run', () => {
   test('gives up on what never says anything', async () => {
     const task = taskOf((ctx) => ctx.step('hung', () => new Promise(() => {})))
     await using runtime = await createTestRuntime({ tasks: [task] })
-    await expect(runtime.run(task, null)).rejects.toThrow(/runs on .*, and nothing that is due brings it on/)
+    await expect(runtime.run(task, null)).rejects.toThrow(
+      /runs on .*, and nothing that is due will change that/,
+    )
     expect(runtime.now).toBe(START)
   })
 

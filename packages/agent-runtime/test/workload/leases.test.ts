@@ -326,7 +326,7 @@ describe('leases that callers hold (docs/semantics.md 10.1, 10.4)', () => {
     const { runtime } = await virtualRuntime({ tasks: [] })
     const lease = await runtime.startTask('report')
     await lease.release({ error: new Error('no') })
-    await expect(runtime.retry(lease.taskId)).rejects.toThrow('was run by its caller')
+    await expect(runtime.retry(lease.taskId)).rejects.toThrow('run by its caller')
   })
 
   test('C8 whose process died it is failed by another as lease_lost, without a scar', async () => {

@@ -25,7 +25,7 @@ describe('a task type with a profile (docs/semantics.md 10.1, 10.5)', () => {
       { profile: { profile: 'CUSTOM', config: { ...custom, maxDurationMs: 0 } } },
       'profile.config.maxDurationMs',
     ],
-    [{ profile: { profile: 'HEAVY', config: custom } }, "no config but that of 'CUSTOM'"],
+    [{ profile: { profile: 'HEAVY', config: custom } }, "config only for the profile 'CUSTOM'"],
     [
       { profile: 'HEAVY', limits: { soft: { cpuTimeUs: 2 }, hard: { cpuTimeUs: 1 } } },
       'limits.soft.cpuTimeUs: at most the hard limit, 1',
@@ -35,7 +35,7 @@ describe('a task type with a profile (docs/semantics.md 10.1, 10.5)', () => {
       { profile: 'HEAVY', limits: { hard: { memoryBytes: -1 } } },
       'limits.hard.memoryBytes: a whole number of bytes',
     ],
-    [{ limits: { hard: { memoryBytes: 1 } } }, 'limits are those of a profile'],
+    [{ limits: { hard: { memoryBytes: 1 } } }, 'limits belong to a profile'],
   ])('what is wrong with it is told at its definition: %j', (options, message) => {
     const define = () => defineTask({ type: 'x', input: z.null(), ...(options as object) }, () => {})
     expect(define).toThrow(ConfigError)
@@ -46,7 +46,7 @@ describe('a task type with a profile (docs/semantics.md 10.1, 10.5)', () => {
     const { runtime } = await virtualRuntime({ tasks: [] })
     const limits = { hard: { memoryBytes: 1 } }
     await expect(runtime.route('api', undefined, { limits })).rejects.toThrow(
-      'route option limits: limits are those of a profile: name one',
+      'route option limits: limits belong to a profile: name the profile',
     )
     expect(await runtime.route('api', undefined, { profile: 'LIGHT', limits })).toMatchObject({
       admitted: true,

@@ -202,7 +202,7 @@ describe('swarms (docs/semantics.md 10.6)', () => {
     expect(await swarm.close()).toBe(false)
     expect(await runtime.status(receipt.taskId)).toMatchObject({ state: 'canceled' })
     await expect(swarm.status()).rejects.toMatchObject({ code: 'not_found' })
-    const gone = { code: 'not_found', message: "there is no swarm 'mine' any more; create it again" }
+    const gone = { code: 'not_found', message: "the swarm 'mine' does not exist any more; create it again" }
     await expect(swarm.spawnAgent('two')).rejects.toMatchObject(gone)
     await expect(swarm.spawnAgent('two', { task: slow, input: null })).rejects.toMatchObject(gone)
     door.resolve()
@@ -236,7 +236,7 @@ describe('routes of un-leased work (docs/semantics.md 10.1-10.3)', () => {
     const { runtime } = await virtualRuntime({ tasks: [] })
     await expect(runtime.route('a', { latency: 1 } as never)).rejects.toThrow('did you mean latencyMs?')
     await expect(runtime.route('', {})).rejects.toThrow('a route has')
-    await expect(runtime.route('$ku0/x')).rejects.toThrow("the runtime's own")
+    await expect(runtime.route('$ku0/x')).rejects.toThrow('reserved for the runtime')
     await expect(runtime.route('a', {}, { profile: 'HUGE' as never })).rejects.toThrow('LIGHT | STANDARD')
     expect(() => runtime.setRouteProfile('a', undefined as never)).toThrow('profile')
   })

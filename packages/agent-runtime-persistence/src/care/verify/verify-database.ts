@@ -50,7 +50,7 @@ export function* verifyDatabase({
   const tally = new Tally()
   const anchor = found === 'unreadable' ? undefined : found
   if (found === 'unreadable')
-    faults.add('anchor', 'the anchor', 'one that can be read', 'nothing that can be believed')
+    faults.add('anchor', 'the anchor', 'one that can be read', 'one that cannot be trusted')
   try {
     yield* checkFile(db, faults, slice)
     slice(() => checkMeta(db, faults))
@@ -124,8 +124,7 @@ export function* verifyDatabase({
     }
     const checkGap = (from: number, to: number) => {
       const stray = eventsBetween.get(from, to) ?? undefined
-      if (stray !== undefined)
-        faults.event(stray, 1, 'no event of a task that is not there', `events of task ${stray}`)
+      if (stray !== undefined) faults.event(stray, 1, 'no event of a missing task', `events of task ${stray}`)
     }
     for (;;) {
       const after = slice(sliceOf)
@@ -168,7 +167,7 @@ function* checkFile(db: Db, faults: Faults, slice: <T>(run: () => T) => T): Gene
     else if (own !== sql) faults.add('file', name, 'as it was made', own)
   }
   for (const name of actual.keys())
-    if (name.startsWith('trigger ')) faults.add('file', name, 'no trigger', 'something else writes here')
+    if (name.startsWith('trigger ')) faults.add('file', name, 'no trigger', 'another program writes here')
   yield
   for (const name of actual.keys()) {
     if (!name.startsWith('table ') || !expected.has(name)) continue
@@ -225,7 +224,7 @@ function boundsOf(db: Db, name: string): readonly string[] {
 
 function tellLoss({ kind, anchored, lastGood }: DataLoss, faults: Faults): void {
   if (kind === 'damaged_log') {
-    const behind = `${anchored - lastGood} transactions behind commit ${lastGood}`
+    const behind = `${anchored - lastGood} transactions after commit ${lastGood}`
     faults.add('file', 'log', 'one that can be read to its end', `damaged, with ${behind}`)
     return
   }

@@ -3,21 +3,24 @@ import { TimeoutError } from '../../api/errors.ts'
 import { endOfWait } from '../wait/ended-waits.ts'
 import { LIVE } from '../pass/scope.ts'
 
-/** What a race or an all was called with, as far as it decides how it ends. */
+/** The arguments of a race or an all that decide how it ends. */
 export interface ContestRules {
-  /** `race` is decided by the first branch that settles, `all` by the first that fails or by the last. */
+  /**
+   * The first branch that settles decides a `race`. The first that fails, or else the last that returns,
+   * decides an `all`.
+   */
   readonly kind: 'race' | 'all'
   readonly key: string
   /** The branches, in the order in which they were given. */
   readonly branches: readonly string[]
   readonly timeoutMs: number | undefined
-  /** The text of a result. Throws for what cannot be stored. */
+  /** The text of a result. Throws for a value that cannot be stored. */
   readonly encode: (value: unknown) => string
 }
 
-/** How a branch settled, and where in the history its last answer stands. */
+/** How a branch settled, and the place of its last answer in the history. */
 export interface Result {
-  /** Undefined: no branch, but the time of all of them. */
+  /** Undefined if it is the time limit of all branches, not a branch. */
   readonly branch: string | undefined
   readonly outcome:
     | { readonly as: 'returned'; readonly value: unknown }
@@ -25,63 +28,66 @@ export interface Result {
   readonly seq: number
 }
 
-/** How far a race or an all is that no memo answers. */
+/** The state of a race or an all that no memo answers. */
 type ContestState =
   | { readonly as: 'running' }
-  /** The first result that can decide it has come; it stands at the gate of its pass. */
+  /** The first result that can decide it has arrived; it waits at the gate of its pass. */
   | { readonly as: 'ready' }
   /**
-   * Memos decide it: it is looked at once more in a later turn, until nothing inside is about to be decided by memos. Two branches that memos
-   * answer settle in whatever order, but one turn later both have.
+   * Memos decide it. It looks again in a later turn, until nothing inside is about to be decided by memos:
+   * two branches that memos answer settle in any order, but one turn later both have settled.
    */
   | { readonly as: 'settling'; readonly wasStill: boolean }
   | { readonly as: 'recording'; readonly result: string }
-  /** It was decided for the race or the all around it alone, whose time is over: nothing of it is recorded. */
+  /** It was decided only for the race or all around it, whose time is over: nothing is recorded. */
   | { readonly as: 'decidedLate' }
   | { readonly as: 'ended' }
 
-/** A race or an all, and what stays known of it from state to state. */
+/** A race or an all, and the facts that stay known from state to state. */
 export interface Contest {
   readonly state: ContestState
   readonly results: readonly Result[]
-  /** Its time is over: since when in the history, and how many results had come by then. */
+  /** Its time is over: the place of that in the history, and how many results had arrived by then. */
   readonly late: { readonly seq: number; readonly results: number } | undefined
-  /** Where in the history the result that decided it stands. */
+  /** The place in the history of the result that decided it. */
   readonly decidedAt: number
 }
 
-/** What happens to a race or an all. `isLate`: the time of what is around it is over, and nothing new begins in it. */
+/**
+ * An event of a race or an all. `isLate`: the time of the surrounding call is over, and nothing new begins in
+ * it.
+ */
 export type ContestEvent =
   | { readonly is: 'settled'; readonly result: Result; readonly isLate: boolean }
   /** Its own time is over, since `seq` in the history. */
   | { readonly is: 'timedOut'; readonly seq: number; readonly isLate: boolean }
-  /** The branches have been gone through whose time was over in an earlier pass. */
+  /** All branches of a call whose time was over in an earlier pass have been started. */
   | { readonly is: 'entered'; readonly isLate: boolean }
-  /** The pass lets it be decided. */
+  /** The pass allows the decision. */
   | { readonly is: 'admitted'; readonly isLate: boolean }
-  /** `isStill`: nothing inside of it is about to be decided by memos. */
+  /** `isStill`: nothing inside is about to be decided by memos. */
   | { readonly is: 'looked'; readonly isStill: boolean; readonly isLate: boolean }
   | { readonly is: 'recorded'; readonly memo: string | undefined }
-  /** Whoever called it has to stop or has lost, or the store did not take a write. */
+  /** Its caller has to stop or has lost, or the store refused a write. */
   | { readonly is: 'stopped'; readonly reason: unknown }
 
-/** What a race or an all needs done. Effects come in the order in which they are to be done. */
+/** What a race or an all needs done. Effects are listed in the order in which they have to be done. */
 export type ContestEffect =
-  /** To stand at the gate. */
+  /** Wait at the gate. */
   | { readonly do: 'admit' }
   /** From now on it keeps the pass alive. */
   | { readonly do: 'enter' }
-  /** Its branches begin nothing more. */
+  /** Its branches start nothing more. */
   | { readonly do: 'closeDoors' }
-  /** To look one turn later whether something inside is about to be decided. */
+  /** Check one turn later whether something inside is about to be decided. */
   | { readonly do: 'look' }
-  /** Nothing in the branches counts any more, by this result. */
+  /** Nothing in the branches counts any more, because of this result. */
   | { readonly do: 'closeBranches'; readonly decisive: Result }
   | { readonly do: 'record'; readonly result: string }
   | { readonly do: 'recordFailure'; readonly reason: unknown }
-  /** To answer, and to stay until what is around it is decided. */
+  /** Answer, and stay until the surrounding call is decided. */
   | { readonly do: 'answer'; readonly seq: number; readonly outcome: LateOutcome }
-  /** It is over: without anything more to say, or with its answer. */
+  /** It has ended: without a further answer, or with its answer. */
   | { readonly do: 'drop' }
   | { readonly do: 'resolve'; readonly result: string }
   | { readonly do: 'reject'; readonly reason: unknown }
@@ -93,15 +99,15 @@ export interface ContestMove {
   readonly effects: readonly ContestEffect[]
 }
 
-/** As it begins. `lateSince`: its time was over in an earlier pass, since then in the history. */
+/** The initial state. `lateSince`: its time was over in an earlier pass, at this place in the history. */
 export function newContest(lateSince: number | undefined): Contest {
   const late = lateSince === undefined ? undefined : { seq: lateSince, results: 0 }
   return { state: { as: 'running' }, results: [], late, decidedAt: LIVE }
 }
 
 /**
- * The next state of a race or an all, and what is to be done on the way to it. Throws `internal` for an event that cannot be in the state.
- * Source: `docs/semantics.md 12.4`.
+ * The next state of a race or an all, and what has to be done on the way to it. Throws `internal` for an
+ * event that is not possible in the state. Source: `docs/semantics.md 12.4`.
  */
 export function moveContest(rules: ContestRules, contest: Contest, event: ContestEvent): ContestMove {
   if (contest.state.as === 'ended') return { contest, effects: [] }
@@ -118,13 +124,13 @@ export function moveContest(rules: ContestRules, contest: Contest, event: Contes
   return move(rules, contest as never, event as never)
 }
 
-/** Whether memos decide it, which a turn or a commit later they will have done. */
+/** Whether memos decide it, which takes one more turn or commit. */
 export function isSettling({ state, late, results }: Contest, isLate: boolean): boolean {
   const isUnderWay = state.as === 'settling' || state.as === 'recording' || (state.as === 'ready' && isLate)
   return isUnderWay && (late !== undefined || results.at(-1)?.seq !== LIVE)
 }
 
-/** Why nothing in a branch counts any more. */
+/** The reason why nothing in a branch counts any more. */
 export function reasonToClose(
   { kind, key, timeoutMs }: ContestRules,
   { results }: Contest,
@@ -134,10 +140,10 @@ export function reasonToClose(
   const name = `branch '${branch}' of ${kind} '${key}'`
   const hasSettled = results.some((result) => result.branch === branch)
   if (hasSettled && (branch === decisive || kind === 'all'))
-    return new RuntimeError('step_outside_handler', `${name} has ended: await what it starts`)
-  const won = kind === 'race' ? `lost to '${decisive}'` : `was given up: '${decisive}' failed`
-  const why = decisive === undefined ? `was given up after ${timeoutMs} ms` : won
-  return new RuntimeError('step_outside_handler', `${name} ${why}; it can do nothing more`, {
+    return new RuntimeError('step_outside_handler', `${name} has ended: await everything that it starts`)
+  const won = kind === 'race' ? `lost to '${decisive}'` : `was stopped because '${decisive}' failed`
+  const why = decisive === undefined ? `was stopped after ${timeoutMs} ms` : won
+  return new RuntimeError('step_outside_handler', `${name} ${why}; its calls are refused`, {
     details: { branch, key },
     ...(outcome.as === 'threw' ? { cause: outcome.error } : {}),
   })
@@ -147,7 +153,7 @@ type In<S extends ContestState['as']> = Contest & { readonly state: Extract<Cont
 type On<E extends ContestEvent['is']> = Extract<ContestEvent, { is: E }>
 type AnyMove = (rules: ContestRules, contest: never, event: never) => ContestMove
 
-/** Every move there is, by state and event. */
+/** Every possible move, by state and event. */
 const moves: {
   readonly [S in ContestState['as']]: {
     readonly [E in ContestEvent['is']]?: (rules: ContestRules, contest: In<S>, event: On<E>) => ContestMove
@@ -185,7 +191,7 @@ const moves: {
       to(contest, ended, { do: 'resolve', result: memo ?? contest.state.result }),
   },
   decidedLate: {
-    // It has its answer: what its branches and its time still say decides nothing.
+    // It has its answer: later results of its branches or its time limit decide nothing.
     settled: (_, contest) => stay(contest),
     timedOut: (_, contest, { seq }) => to(lateFrom(contest, seq), contest.state, CLOSE_DOORS),
   },
@@ -219,7 +225,7 @@ function lateFrom(contest: Contest, seq: number): Contest {
   return { ...contest, late: { seq, results: contest.results.length } }
 }
 
-/** Where the time around it is over nothing has to be let in: what memos say is all there is. */
+/** If the time of the surrounding call is over, nothing has to be admitted: memos alone decide. */
 function toDecide(contest: Contest, isLate: boolean): ContestMove {
   return isLate ? look(contest, false) : to(contest, { as: 'ready' }, ADMIT)
 }
@@ -244,7 +250,7 @@ function decide(rules: ContestRules, contest: Contest, isLate: boolean): Contest
   return to(decided, ended, closing, { do: 'recordFailure', reason }, { do: 'reject', reason })
 }
 
-/** The result that counts: of those that came in time and decide, the one that stands first in the history. */
+/** The result that counts: among the results that arrived in time and decide, the first in the history. */
 function decisiveOf(rules: ContestRules, { results, late }: Contest): Result {
   const inTime =
     late === undefined ? results : results.filter(({ seq }, index) => index < late.results || seq < late.seq)

@@ -22,18 +22,20 @@ import { unawaitedIn } from '../pass/unawaited.ts'
 
 export type Branch = (ctx: TaskContext) => unknown
 
-/** Which call it is, of which branches, and how long it may take. */
+/** The call, its branches, and its time limit. */
 type Terms = Omit<ContestRules, 'encode'> & { readonly position: number }
 
 /**
- * Branches that run side by side until it is decided how they end. The decision is a memo like a step's: later passes get it
- * and run no branch. With it everything closes that is still under way in a branch: its signal aborts, its waits are dropped
- * in the same commit, what its steps still do is not recorded, and its context refuses further calls.
+ * Branches that run side by side until their race or all is decided. The decision is a memo like a step's:
+ * later passes return it and run no branch. The decision closes everything that is still running in a branch:
+ * its signal aborts, its waits are dropped in the same commit, results of its steps are not recorded, and its
+ * context refuses further calls.
  *
- * A limit of time is a timer of the task's beside the waits of the branches. Once it is over that stands in the history: what the
- * branches were answered before it counts in every pass, and nothing else is begun in them.
+ * A time limit is a timer of the task beside the waits of the branches. Its end is recorded in the history:
+ * answers that the branches got before it count in every pass, and nothing else is started in them.
  *
- * Its moves decide what comes next; this does it, and says what came of it. Source: `docs/semantics.md 12.3, 12.4`.
+ * The moves decide what comes next; this class does it, and reports the results to the moves. Source:
+ * `docs/semantics.md 12.3, 12.4`.
  */
 export class ContestRun implements Start, Member {
   readonly answer: Answer
@@ -43,12 +45,12 @@ export class ContestRun implements Start, Member {
   readonly #position: number
   readonly #rules: ContestRules
   readonly #branches: readonly BranchScope[]
-  /** What the timer of its limit belongs to, where it has one. */
+  /** The owner of the timer of its time limit, if it has one. */
   readonly #limit: BranchScope | undefined
   readonly #begunAt: number
   #contest: Contest = newContest(undefined)
   #drops: Drops = {}
-  /** The decision is under way, which keeps the pass alive. */
+  /** The decision is being recorded, which keeps the pass alive. */
   #isCounted = false
 
   constructor(pass: Pass, scope: Scope, { position, ...terms }: Terms) {
@@ -101,12 +103,16 @@ export class ContestRun implements Start, Member {
     return this.answer.promise
   }
 
-  /** Of a call of the handler itself it is known by now whether it is the one that the history has decided at its place. */
+  /**
+   * For a call of the handler itself it is known by now whether the history has decided the same call at its
+   * place.
+   */
   start(): void {
     if (this.#contest.state.as === 'ended') return
     const { kind, key } = this.#rules
     const isOutermost = this.#scope.parent === undefined
-    // A branch may be busy with something of its own, such as `emit`: what it calls next may be what the history has.
+    // A branch may be busy with other work, such as `emit`: its next call may be the one that the history
+    // has.
     if (isOutermost && this.silent.length === 0 && this.#pass.partsAtDecision(key, this.#position)) return
     if (this.#pass.endsHere({ call: kind, key, position: this.#position })) return
     this.#hear({ is: 'admitted', isLate: this.#scope.isLate })
@@ -117,7 +123,7 @@ export class ContestRun implements Start, Member {
     this.#on({ is: 'stopped', reason: this.#scope.closedBy })
   }
 
-  /** The branch around it has lost. */
+  /** The surrounding branch has lost. */
   abandon(reason: Error): void {
     if (this.#contest.state.as === 'ended') return
     for (const scope of this.#scopes) scope.close(reason)
@@ -135,14 +141,14 @@ export class ContestRun implements Start, Member {
   #settled(branch: BranchScope, given: Result['outcome']): void {
     const { as } = this.#contest.state
     if (as === 'ended' || as === 'decidedLate' || isDecidedOver(branch, this.#scope)) return
-    // A branch that returned before what it had started was over has failed.
+    // A branch that returned before the calls that it started had ended has failed.
     const error = given.as === 'threw' ? undefined : unawaitedIn(branch)
     const outcome = error === undefined ? given : ({ as: 'threw', error } as const)
     const result = { branch: branch.branch, outcome, seq: branch.lastSeq }
     this.#hear({ is: 'settled', result, isLate: this.#scope.isLate })
   }
 
-  /** Something has come of what it had under way. Whoever called it may have to stop by now. */
+  /** An effect has produced an event. The caller may have to stop by now. */
   #hear(event: ContestEvent): void {
     if (this.#contest.state.as === 'ended') return
     const reason = this.#scope.closedBy
@@ -199,7 +205,7 @@ export class ContestRun implements Start, Member {
     })
   }
 
-  /** A replay waits for nothing. */
+  /** A replay does not wait. */
   #limitTime(scope: BranchScope): void {
     if (this.#attempt.replay !== undefined) return
     const { key, timeoutMs: delayMs = 0 } = this.#rules
@@ -217,12 +223,14 @@ export class ContestRun implements Start, Member {
     }
   }
 
-  /** The branches, and the limit of their time. */
+  /** The scopes of the branches and of their time limit. */
   get #scopes(): readonly BranchScope[] {
     return this.#limit === undefined ? this.#branches : [...this.#branches, this.#limit]
   }
 
-  /** A branch that returned leaves its children to the task, unless the whole call is to be made again. */
+  /**
+   * The children of a branch that returned stay with the task, unless the whole call has to be made again.
+   */
   #closeBranches(decisive: Result): void {
     const branches = this.#branches
     const scopes = this.#scopes
@@ -249,12 +257,12 @@ export class ContestRun implements Start, Member {
       )
   }
 
-  /** An error is no memo: a later pass runs the branches again, but what they were answered is. */
+  /** An error is not stored as a memo: a later pass runs the branches again, with the same stored answers. */
   #recordFailure(reason: unknown): void {
     const error = encode(describeError(reason), { what: 'an error' })
     const { key } = this.#rules
     this.#attempt.lease.write({ kind: 'failStep', ...this.#fields(), error }).catch((cause: unknown) =>
-      this.#attempt.log('warn', 'the store did not take a failed step', {
+      this.#attempt.log('warn', 'the store did not accept a failed step', {
         key,
         error: describeError(cause),
       }),
@@ -274,7 +282,7 @@ export class ContestRun implements Start, Member {
     }
   }
 
-  /** True when the task has yielded here. */
+  /** True if the task has yielded here. */
   #end(): boolean {
     this.#scope.drop(this)
     this.#scope.answered(this.#contest.decidedAt)
@@ -288,7 +296,7 @@ export class ContestRun implements Start, Member {
   }
 }
 
-/** By the decision, not by the end of whatever is around it. */
+/** True if it was ended by the decision, not by the end of a surrounding call. */
 function isDecidedOver(branch: BranchScope, around: Scope): boolean {
   return around.closedBy === undefined && branch.closedBy !== undefined
 }

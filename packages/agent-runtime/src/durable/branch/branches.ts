@@ -15,7 +15,10 @@ import { isWait } from '../wait/wait-calls.ts'
 
 type Kind = 'race' | 'all'
 
-/** Who runs branches: the pass, on whose behalf, the method that was called, and what gives a branch its context. */
+/**
+ * The caller of branches: the pass, the scope, the method that was called, and a function that makes a
+ * branch's context.
+ */
 export interface BranchCaller {
   readonly pass: Pass
   readonly scope: Scope
@@ -57,7 +60,7 @@ function readBranches(kind: Kind, key: string, branches: unknown): readonly (rea
   if (entries.length === 0) {
     throw new RuntimeError(
       'invalid_argument',
-      `${kind} '${key}' needs an object of branches by name, one at least, not ${show(branches)}`,
+      `${kind} '${key}' needs an object with at least one branch by name, not ${show(branches)}`,
     )
   }
   for (const [name, branch] of entries) {

@@ -6,20 +6,20 @@ import { type CallOrName, nameOfCall } from '../call-name.ts'
 
 const around = new AsyncLocalStorage<Scope>()
 
-/** Calls a branch, so that it is known of whatever it calls on whose behalf it should be. */
+/** Calls a branch, so that the calls in it can be checked against its scope. */
 export function insideBranch(branch: Scope, run: () => unknown): unknown {
   return around.run(branch, () => insideHandler(branch.attempt, run))
 }
 
 /**
- * Refuses a call on behalf of whoever runs the branches, made from inside one of them: it would not end with the branch, and have a
- * place in the history of its own. Throws `invalid_argument`.
+ * Throws `invalid_argument` for a call with an outer context that is made inside a branch: it would not end
+ * with the branch, and would have its own place in the history.
  */
 export function assertOwnContext(scope: Scope, what: CallOrName): void {
   const branch = around.getStore()
   if (branch === undefined || branch.attempt !== scope.attempt || isWithin(scope, new Set([branch]))) return
   throw new RuntimeError(
     'invalid_argument',
-    `${nameOfCall(what)} was called in ${branch.name} with the context of ${scope.name}: a branch uses the ctx that it is given`,
+    `${nameOfCall(what)} was called in ${branch.name} with the context of ${scope.name}: inside a branch, use the ctx that the branch is given`,
   )
 }

@@ -22,23 +22,23 @@ import type { Scope } from '../pass/scope.ts'
 import { isWait } from '../wait/wait-calls.ts'
 
 /**
- * A child in the hands of its parent's handler. However often its result is asked for, the task has one wait for it; a limit of
- * patience is a timer beside that, and whichever of the two stands first in the history answers, in every pass. Source:
- * `docs/semantics.md 5.5`.
+ * A child, as its parent's handler sees it. However often its result is requested, the task has one wait for
+ * it. A time limit of a request is a timer beside that wait, and whichever of the two is first in the history
+ * answers, in every pass. Source: `docs/semantics.md 5.5`.
  */
 export class Child implements ChildTask {
   readonly taskId: string
   readonly #pass: Pass
   readonly #scope: Scope
   readonly #key: string
-  /** Of its wait, once it has been asked for. */
+  /** The position of its wait, once it was requested. */
   #position: number | undefined
-  /** Calls with a limit of patience so far. */
+  /** Number of requests with a time limit so far. */
   #limits = 0
   #end: WaitRecord | undefined
   readonly #waiting = new Set<Waiting>()
 
-  /** `position`: of the wait for it, where that is known. */
+  /** `position`: the position of the wait for the child, if it is known. */
   constructor(pass: Pass, scope: Scope, { key, taskId }: ChildRecord, position?: number) {
     this.#pass = pass
     this.#position = position
@@ -51,7 +51,7 @@ export class Child implements ChildTask {
     return this.answer(new Answer(this.#scope, 'result of child', this.#key), options)
   }
 
-  /** The same for a call that has its answer already. */
+  /** The same for a call that already has its answer object. */
   answer(answer: Answer, options: ChildWaitOptions = {}): Promise<unknown> {
     try {
       if (this.#scope.closedBy !== undefined) throw this.#scope.closedBy
@@ -74,7 +74,7 @@ export class Child implements ChildTask {
     const { closedBy } = this.#scope
     if (closedBy !== undefined) throw closedBy
     if (reason !== undefined && typeof reason !== 'string')
-      throw invalid(`the reason to cancel child '${this.#key}' is a text; given ${show(reason)}`)
+      throw invalid(`the reason to cancel child '${this.#key}' must be a string; given ${show(reason)}`)
     const { store } = this.#pass.attempt.parts
     const { taskId } = this
     this.#pass.gate.begin()
@@ -144,7 +144,7 @@ export class Child implements ChildTask {
     }
   }
 
-  /** All that wait, who wait no longer. */
+  /** Takes all waiting requests out of the list. */
   #take(): readonly Waiting[] {
     const all = [...this.#waiting]
     this.#waiting.clear()
@@ -177,13 +177,13 @@ interface Limit {
   readonly timeoutMs: number
 }
 
-/** Somebody who has asked for the result. */
+/** A request for the result. */
 interface Waiting {
   readonly answer: Answer
   readonly limit: Limit | undefined
 }
 
-/** It is stored how the child ended: another attempt of the parent would get the same answer. */
+/** The child's end is stored: another attempt of the parent would get the same answer. */
 function settled(error: TaskFailed): TaskFailed {
   return Object.defineProperty(error, 'retryable', { value: false })
 }

@@ -27,7 +27,9 @@ import type { Taken } from '../host.ts'
 import type { Room, Seeker } from '../wait/room.ts'
 import { LIVE, type Member, type Scope } from '../pass/scope.ts'
 
-/** Which pass spawns, on whose behalf, the method that was called, and what its own task was submitted with. */
+/**
+ * The caller of a spawn: the pass, the scope, the method that was called, and the submission of the parent.
+ */
 export interface ChildCaller {
   readonly pass: Pass
   readonly scope: Scope
@@ -64,7 +66,7 @@ export function callChild(
   )
 }
 
-/** What happens to whoever called once there is a child. */
+/** Called once the child exists. */
 type Spawned<T> = (answer: Answer<T>, child: Child) => void
 
 function begin<T>(
@@ -80,7 +82,7 @@ function begin<T>(
     const lane = options.lane ?? pass.attempt.claim.lane
     const item = { task, input, options: { ...options, lane } } as SubmitItem
     const { position } = pass.use({ key, as: 'child', scope, callee })
-    // The wait for it has a place of its own, in every pass the same.
+    // The wait for the child has its own place, the same in every pass.
     const resultAt = name === 'call' ? pass.placeIn(scope) : undefined
     pass.children.set(key, scope)
     const answer = new Answer<T>(scope, name, key)
@@ -109,7 +111,9 @@ function readOptions(
   if (given === undefined) return { options: {}, policy: 'cancel', whenFull: 'wait' }
   for (const name of ['idempotencyKey', 'client'])
     if (isRecord(given) && name in given)
-      throw invalid(`${call} option ${name}: a child has its parent's client, and its key is its own`)
+      throw invalid(
+        `${call} option ${name}: not for a child, which has its parent's client and is identified by its key`,
+      )
   assertOptions(call, given, spawnRules, { familiar: familiarToSubmission })
   const { onParentEnd = 'cancel', whenFull = 'wait', ...options } = given as SpawnOptions
   return { options, policy: onParentEnd, whenFull }
@@ -122,7 +126,10 @@ const spawnRules: Rules<SpawnOptions> = {
   whenFull: isOneOf(['wait', 'throw']),
 }
 
-/** Another task type under the key is other code: the task is parked. Source: `docs/semantics.md 6.4`. */
+/**
+ * If the key was recorded with another task type, the code is different: the task is parked. Source:
+ * `docs/semantics.md 6.4`.
+ */
 function assertSameType(pass: Pass, { key, type }: ChildRecord, task: unknown, position: number): void {
   const given = typeof task === 'string' ? task : (task as { type?: unknown } | undefined)?.type
   if (given !== type)
@@ -145,19 +152,22 @@ interface SpawnFacts {
   readonly policy: ChildPolicy
   readonly whenFull: 'wait' | 'throw'
   readonly item: SubmitItem
-  /** What the parent was submitted with. */
+  /** The submission of the parent. */
   readonly parent: SubmissionData
 }
 
-/** One call that no memo answers: the child's input is checked, and it is submitted with the memo in one commit. */
+/**
+ * A call that no memo answers: the child's input is checked, and the child and the memo are committed
+ * together.
+ */
 class Spawn<T> implements Start, Member, Seeker {
   readonly answer: Answer<T>
   readonly #it: SpawnFacts
   readonly #spawned: Spawned<T>
-  /** It is under way, which keeps the pass alive. */
+  /** It is running, which keeps the pass alive. */
   #counted = false
   #ended = false
-  /** Where it stands in line when there is no room; undefined where it is refused then. */
+  /** Its place in the queue of calls that wait for room; undefined if a full store refuses it. */
   readonly #room: Room | undefined
   #prepared: Submission | undefined
 
@@ -287,7 +297,7 @@ class Spawn<T> implements Start, Member, Seeker {
     this.answer.reject(error)
   }
 
-  /** True when the task has yielded here. */
+  /** True if the task has yielded here. */
   #leave(): boolean {
     const { pass, scope } = this.#it
     this.#ended = true
@@ -299,22 +309,27 @@ class Spawn<T> implements Start, Member, Seeker {
   }
 }
 
-/** What has room together: the quotas of a submission go by its model, tools and labels. */
+/**
+ * The submissions that find room together: the quotas of a submission depend on its model, tools and labels.
+ */
 function kindOf({ task, options }: SubmitItem): string {
   const type: unknown = typeof task === 'string' ? task : (task as { type?: unknown } | undefined)?.type
   const { lane, model, tools, labels, dueAt, delayMs } = options ?? {}
   return JSON.stringify([type, lane, model, tools, labels, dueAt !== undefined || delayMs !== undefined])
 }
 
-/** A child's own id that is taken, most often by the child of an earlier generation or of the task that this one is a fork of. */
+/**
+ * The error for a child's own id that is taken, usually by an earlier child of this call or by the child of
+ * the task that this one was forked from.
+ */
 function spawnedAgain(error: unknown, key: string, { options }: SubmitItem): RuntimeError | undefined {
   const taskId = options?.taskId
   if (taskId === undefined || !(error instanceof RuntimeError) || error.code !== 'already_exists')
     return undefined
   return new RuntimeError(
     'already_exists',
-    `child '${key}': the task id ${show(taskId)} is taken. A child that is spawned again after a rejection, or by retry or fork, is another task: leave its ` +
-      'taskId out, or make it of what differs then, ctx.taskId and ctx.feedback.length',
+    `child '${key}': the task id ${show(taskId)} is taken. A child that is spawned again after a rejection, or by retry or fork, is a new task: leave ` +
+      'taskId out, or build it from values that differ then, such as ctx.taskId and ctx.feedback.length',
     { details: { ...error.details, key } },
   )
 }

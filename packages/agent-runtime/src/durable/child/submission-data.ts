@@ -1,6 +1,6 @@
 import { decode, type EventData, parseJson } from '@ku0/agent-runtime-core'
 
-/** What was submitted, as the claim brings it. */
+/** The data of the submission, which the claim brings. */
 export type SubmissionData = EventData['task.queued']
 
 export function readSubmission(text: string): SubmissionData {

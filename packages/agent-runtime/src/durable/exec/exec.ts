@@ -39,7 +39,7 @@ export function exec(
   }
 }
 
-/** Only under a live lease may a command begin: the news that it is not may be on its way. */
+/** A command starts only under a live lease: the news that the lease has ended may be on its way. */
 async function execConfirmed(
   scope: Scope,
   command: string,
@@ -52,21 +52,21 @@ async function execConfirmed(
   return new Command(scope, command, args, options).result
 }
 
-/** Options in the place of the arguments would start the command outside its process group. */
+/** If the options were passed as the arguments, the command would start outside its process group. */
 function checkCall(command: unknown, args: unknown, options: unknown): void {
   if (typeof command !== 'string' || command === '')
-    throw invalid(`exec: a command is a text, 1 character or more; given ${show(command)}`)
+    throw invalid(`exec: the command must be a string of 1 or more characters; given ${show(command)}`)
   if (!isList(args) || !args.every((arg) => typeof arg === 'string'))
     throw invalid(
-      `exec '${command}': its arguments are a list of texts, the options come after them; given ${show(args)}`,
+      `exec '${command}': the arguments must be a list of strings, and options come after them; given ${show(args)}`,
     )
   assertOptions(`exec '${command}'`, options, execRules)
 }
 
 const execRules: Rules<ExecOptions> = {
   cwd: ['a path', (value) => typeof value === 'string'],
-  env: ['an object of texts', (value) => typeof value === 'object' && value !== null],
-  input: ['a text or bytes', (value) => typeof value === 'string' || value instanceof Uint8Array],
+  env: ['an object of strings', (value) => typeof value === 'object' && value !== null],
+  input: ['a string or bytes', (value) => typeof value === 'string' || value instanceof Uint8Array],
   timeoutMs: delayRule,
   killGraceMs: delayRule,
   maxBufferBytes: ['a finite number, 0 or more', isAmount],
@@ -80,7 +80,7 @@ function reasonOf(signal: AbortSignal | undefined): Error | undefined {
   return isA(reason, Error) ? reason : new Error(describeError(reason).message)
 }
 
-/** One command and its process group, from its start until nothing of it is left. */
+/** One command and its process group, from its start until nothing in the group is left. */
 class Command implements Dependant {
   readonly #attempt: Host
   readonly #command: string
@@ -90,9 +90,9 @@ class Command implements Dependant {
   readonly #err: Collected = { chunks: [], size: 0 }
   readonly #answer = Promise.withResolvers<ExecResult>()
   readonly #ends: (() => void)[] = []
-  /** Nothing of it runs any more, or nothing that a KILL still ends. */
+  /** Resolves when nothing of it runs any more, except what even KILL does not end. */
   readonly #over = Promise.withResolvers<void>()
-  /** Why it was stopped, when it was. */
+  /** Why it was stopped, if it was. */
   #reason: Error | undefined
   #exit: { readonly code: number | null; readonly signal: NodeJS.Signals | null } | undefined
   #graceOver = false
@@ -120,7 +120,7 @@ class Command implements Dependant {
     return this.#answer.promise
   }
 
-  /** TERM to the whole group, and KILL once the grace is over. The first reason counts. */
+  /** Sends TERM to the whole group, and KILL after the grace. The first reason counts. */
   stop(reason: Error): Promise<void> {
     if (this.#reason === undefined) this.#terminate(reason)
     return this.#over.promise
@@ -158,7 +158,7 @@ class Command implements Dependant {
     child.stdin?.on('error', ignore).end(this.#options.input)
     this.#limitTime()
     this.#follow(this.#options.signal)
-    // The attempt stops what the handler itself started.
+    // The attempt stops commands that the handler itself started.
     if (scope.parent !== undefined) this.#follow(scope.signal)
   }
 
@@ -192,7 +192,10 @@ class Command implements Dependant {
     this.#ends.push(() => signal.removeEventListener('abort', abort))
   }
 
-  /** What a stopped command leaves in its group has the rest of the grace; what one leaves that ended by itself has none. */
+  /**
+   * The group that a stopped command leaves has the rest of the grace; a command that ended by itself leaves
+   * its group none.
+   */
   #exited(code: number | null, signal: NodeJS.Signals | null): void {
     this.#exit = { code, signal }
     if (this.#reason === undefined || this.#graceOver) this.#kill()
@@ -215,13 +218,13 @@ class Command implements Dependant {
     else this.#awaitGroup()
   }
 
-  /** It hangs in the kernel: hooks that wait for its end might never run. */
+  /** It hangs in the kernel: hooks that wait for its end might otherwise never run. */
   #outliveKill(): void {
     this.#over.resolve()
     if (this.#exit !== undefined) this.#groupEnded()
   }
 
-  /** A process that left the group may hold the streams open for ever: they are closed after a moment. */
+  /** A process that left the group may hold the streams open for ever, so they are closed after a moment. */
   #groupEnded(): void {
     if (this.#groupGone) return
     this.#groupGone = true
@@ -258,10 +261,13 @@ function textOf({ chunks }: Collected): string {
 }
 
 const DEFAULT_BUFFER_BYTES = 1_048_576
-/** How soon a group that was asked to end is looked at once its leader has, and how often at the least: a look costs milliseconds. */
+/**
+ * How long after its leader's end a terminated group is checked, and the least interval of checks: each costs
+ * milliseconds.
+ */
 const GROUP_POLL_MS = 20
 const MAX_GROUP_POLL_MS = 200
-/** From KILL to the end of what it ends. */
+/** From KILL to the end of the killed processes. */
 const KILL_GRACE_MS = 1_000
-/** From the end of the group to the end of streams that something outside it still holds. */
+/** From the end of the group to the closing of streams that a process outside it still holds. */
 const STREAM_GRACE_MS = 1_000

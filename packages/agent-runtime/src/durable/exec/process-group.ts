@@ -2,8 +2,9 @@ import type { ChildProcess } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 
 /**
- * Sends a signal to all that a detached child started and that did not leave its group. The number of a group is not given to
- * another while one of it lives. Windows has no groups: there it reaches the child alone.
+ * Sends a signal to all processes that a detached child started and that did not leave its group. The number
+ * of a group is not reused while one of its processes lives. Windows has no groups: there the signal reaches
+ * only the child.
  */
 export function signalGroup(leader: ChildProcess, signal: 'SIGTERM' | 'SIGKILL'): void {
   if (leader.pid === undefined) return
@@ -11,13 +12,13 @@ export function signalGroup(leader: ChildProcess, signal: 'SIGTERM' | 'SIGKILL')
   else kill(-leader.pid, signal)
 }
 
-/** Whether anything of the group still runs. */
+/** Whether a process of the group still runs. */
 export function isGroupAlive(leader: ChildProcess): boolean {
   if (leader.pid === undefined || process.platform === 'win32' || !kill(-leader.pid, 0)) return false
   return process.platform !== 'linux' || hasRunningMember(leader.pid)
 }
 
-/** A group also lasts for as long as nobody has collected its dead, which in a container may be seconds. */
+/** A group also exists until its dead processes are collected, which in a container may take seconds. */
 function hasRunningMember(group: number): boolean {
   return readdirSync('/proc').some((name) => /^\d+$/.test(name) && isRunningIn(group, name))
 }
@@ -32,7 +33,7 @@ function isRunningIn(group: number, pid: string): boolean {
   }
 }
 
-/** False when there is nothing to send it to. */
+/** Returns false if no process has this number. */
 function kill(target: number, signal: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(target, signal)

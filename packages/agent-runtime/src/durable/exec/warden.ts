@@ -2,16 +2,19 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import type { Writable } from 'node:stream'
 
 /**
- * Sees to it that commands die with this process, however it dies: a small shell beside it knows the process groups that run,
- * and kills them when its standard input ends, which a SIGKILL of this process makes it do. Started before the first
- * command; without a POSIX shell there is none, and commands outlive a killed process. A kill in the instant between a command's
- * start and its entry here is not covered, nor one that takes the shell along. Source: `docs/reliability.md` T18.
+ * Makes commands die with this process, however it dies. A small shell beside it knows the running process
+ * groups, and kills them when its standard input ends, which also a SIGKILL of this process causes. The shell
+ * is started before the first command; without a POSIX shell there is none, and commands outlive a killed
+ * process. Two cases are not covered: a kill in the instant between a command's start and its registration
+ * here, and a kill of the shell together with the process. Source: `docs/reliability.md` T18.
  */
 export class Warden {
   #shell: ChildProcess | undefined
   #closed = false
 
-  /** Starts the shell, before the command that it is to guard: starting it takes longer than a command needs to begin. */
+  /**
+   * Starts the shell, before the command that it guards: its start takes longer than the start of a command.
+   */
   prepare(): void {
     if (!this.#closed) this.#shell ??= startShell()
   }
@@ -21,7 +24,7 @@ export class Warden {
     if (!this.#closed) this.#tell(`+ ${group}\n`)
   }
 
-  /** The group is gone: its number may soon be another's. */
+  /** The group has ended: its number may soon be reused. */
   forget(group: number): void {
     if (this.#shell !== undefined) this.#tell(`- ${group}\n`)
   }
@@ -40,8 +43,8 @@ export class Warden {
 }
 
 /**
- * In a session of its own, so that signals to this process's group do not reach it; it keeps nothing alive and open. There is none, and
- * the next command tries again, where no file descriptor is left.
+ * The shell gets its own session, so that signals to this process's group do not reach it, and it keeps
+ * nothing alive or open. If no file descriptor is left, there is none, and the next command tries again.
  */
 function startShell(): ChildProcess | undefined {
   const shell = spawn('/bin/sh', ['-c', SCRIPT], {
@@ -51,7 +54,7 @@ function startShell(): ChildProcess | undefined {
     env: {},
   })
   shell.on('error', ignore)
-  // Whatever its type says: a process that has no descriptor for a pipe gets none.
+  // Despite its type it may be undefined: a process without a free descriptor for a pipe gets none.
   if ((shell.stdin as Writable | undefined) === undefined) return undefined
   shell.stdin.on('error', ignore)
   shell.unref()
@@ -59,7 +62,7 @@ function startShell(): ChildProcess | undefined {
   return shell
 }
 
-/** Shell built-ins only: one process, whatever number of commands it watches. */
+/** Shell built-ins only: one process, however many commands it watches. */
 const SCRIPT = `
 groups=' '
 while read -r op group; do

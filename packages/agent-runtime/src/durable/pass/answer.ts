@@ -2,9 +2,9 @@ import { isName } from '@ku0/agent-runtime-core'
 import type { Call, Scope } from './scope.ts'
 
 /**
- * What a call of the context will be answered with. Its rejection never counts as unhandled, which would end the process and
- * with it every other task; instead the scope is told of a failure that nobody has looked at yet. Once the pass is suspended
- * it never settles.
+ * The future answer of a call of the context. Its rejection never counts as unhandled, because that would end
+ * the process and every other task in it. Instead the scope learns of a failure that nobody has looked at
+ * yet. Once the pass is suspended, it never settles.
  */
 export class Answer<T = unknown> implements Call {
   readonly name: string
@@ -40,7 +40,7 @@ export class Answer<T = unknown> implements Call {
     this.#scope.noteFailure(this)
   }
 
-  /** Ends as `promise` does. */
+  /** Settles as `promise` does. */
   follow(promise: Promise<T>): Promise<T> {
     promise.then(
       (value) => this.resolve(value),
@@ -51,7 +51,7 @@ export class Answer<T = unknown> implements Call {
 }
 
 /** The reason of calls that never settle, because code and history differ or the history of a replay ends. */
-export const parted = new Error('this pass goes no further')
+export const parted = new Error('this pass stops here')
 
 /** The promise of a call that was refused. */
 export function refused(scope: Scope, what: string, key: unknown, reason: unknown): Promise<never> {
@@ -60,12 +60,12 @@ export function refused(scope: Scope, what: string, key: unknown, reason: unknow
   return answer.promise
 }
 
-/** For promises whose rejection somebody else hears of. */
+/** For promises whose rejection is handled elsewhere. */
 export function ignore(): void {}
 
 /**
- * A promise that knows whether anybody has looked at it. `await`, `Promise.all`, `catch` and `finally` all ask its `then`,
- * because its constructor is not `Promise`. Whatever they make of it is an ordinary promise.
+ * A promise that knows whether anybody has looked at it. `await`, `Promise.all`, `catch` and `finally` all
+ * call its `then`, because its constructor is not `Promise`. The promises that they return are ordinary ones.
  */
 class ObservedPromise<T> extends Promise<T> {
   static override get [Symbol.species](): PromiseConstructor {

@@ -1,28 +1,34 @@
 import type { Host } from '../host.ts'
 
-/** Something that may have to wait before it starts, and may be refused instead. */
+/** A call that may have to wait before it starts, and may be refused instead. */
 export interface Start {
   start(): void
   refuse(): void
 }
 
-/** What a gate needs to know of its pass. */
+/** What a gate needs from its pass. */
 export interface GatedPass {
   readonly attempt: Host
   readonly waits: { readonly isEnding: boolean; keepOpen(): void; idle(): void }
-  /** It is being found out whether code and history differ, or they have: nothing starts. */
+  /** It is being found out whether code and history differ, or they do: nothing starts. */
   readonly isHeld: boolean
-  /** Nothing runs any more: where code and history have parted the pass ends. True when it does. */
+  /**
+   * Called when nothing runs any more: if code and history differ, the pass ends. Returns true if it does.
+   */
   endWhereParted(): boolean
 }
 
 /**
- * The gate of a pass: what a handler starts goes through it, and what runs is counted. A task yields, or waits without a slot, when the
- * count is 0; what runs is never cut. Source: `docs/semantics.md 3.6, 12.3`.
+ * The gate of a pass. Everything that a handler starts passes it, and running work is counted. A task yields,
+ * or waits without a slot, when the count is 0; running work is never cut off. Source: `docs/semantics.md
+ * 3.6, 12.3`.
  */
 export class Gate {
   readonly #pass: GatedPass
-  /** How many steps, decisions and writes are under way: while there are any, the task neither yields nor waits. */
+  /**
+   * Number of steps, decisions and writes that are running. While there are any, the task neither yields nor
+   * waits.
+   */
   #busy = 0
   #parked: Start[] = []
 
@@ -34,7 +40,9 @@ export class Gate {
     return this.#busy > 0
   }
 
-  /** Starts something now, or when it is known that the pass goes on; nothing starts once the task is to yield. */
+  /**
+   * Starts a call now, or when it is known that the pass goes on. Nothing starts once the task has to yield.
+   */
   admit(call: Start): void {
     const { attempt, waits, isHeld } = this.#pass
     if (!attempt.yieldAsked && !waits.isEnding && !isHeld) return call.start()
@@ -42,7 +50,7 @@ export class Gate {
     this.#yieldIfIdle()
   }
 
-  /** The same for what answers with a promise, and does not wait for a yield. */
+  /** The same for a call that returns a promise; it does not wait for a yield. */
   hold<T>(run: () => Promise<T>): Promise<T> {
     if (!this.#pass.waits.isEnding && !this.#pass.isHeld) return run()
     const held = Promise.withResolvers<T>()
@@ -51,7 +59,7 @@ export class Gate {
     return held.promise
   }
 
-  /** A write that answers nothing: the pass does not end at its waits before the store has it. */
+  /** Runs a write without an answer: the pass does not end at its waits before the store has the write. */
   during<T>(write: () => Promise<T>): Promise<T> {
     this.begin()
     const written = this.hold(write)
@@ -60,12 +68,12 @@ export class Gate {
     return written
   }
 
-  /** Something is under way that keeps the pass alive until {@link end}. */
+  /** Something runs that keeps the pass alive until {@link end}. */
   begin(): void {
     this.#busy += 1
   }
 
-  /** It is over: the boundary at which the task may yield. True when it does. */
+  /** It has ended: this is the boundary at which the task may yield. Returns true if it does. */
   end(): boolean {
     this.#busy -= 1
     if (this.#busy > 0) return false
@@ -77,7 +85,9 @@ export class Gate {
     return attempt.stopped !== undefined
   }
 
-  /** It is over and no boundary at which the task may yield, such as where a wait follows. */
+  /**
+   * It has ended, but this is not a boundary at which the task may yield, for example because a wait follows.
+   */
   endInWait(): void {
     this.#busy -= 1
     if (this.#busy === 0 && this.#pass.endWhereParted()) return
@@ -85,7 +95,7 @@ export class Gate {
     this.#pass.waits.idle()
   }
 
-  /** What is parked may go on, or is refused: it is known now whether the pass ends. */
+  /** It is known now whether the pass ends: calls that wait at the gate start or are refused. */
   resume(): void {
     for (const call of this.#parked.splice(0)) {
       if (this.#pass.attempt.closedBy === undefined) this.admit(call)
@@ -93,7 +103,7 @@ export class Gate {
     }
   }
 
-  /** The pass ends: nothing that is parked starts any more. */
+  /** The pass ends: calls that wait at the gate never start. */
   refuseAll(): void {
     for (const call of this.#parked.splice(0)) call.refuse()
   }

@@ -4,8 +4,8 @@ import { ignore } from './answer.ts'
 import type { Scope } from './scope.ts'
 
 /**
- * A write of a handler that answers nothing: refused when the handler may no longer act, also when it is the write that finds that out.
- * A handler may leave the promise alone: its rejection never counts as unhandled, and is logged.
+ * A handler's write without an answer. It is refused if the handler may no longer act, also if this write
+ * discovers that. A handler need not await it: its rejection never counts as unhandled, and is logged.
  */
 export function guarded(scope: Scope, write: () => Promise<unknown>): Promise<void> {
   if (scope.attempt.replay !== undefined) return Promise.resolve()
@@ -24,7 +24,7 @@ async function attempted(scope: Scope, write: () => Promise<unknown>): Promise<v
   if (attempt.stopped !== undefined) return stopped(attempt, attempt.stopped.error)
 }
 
-/** In a pass that was suspended nothing settles. */
+/** In a suspended pass no promise settles. */
 function stopped(attempt: Host, reason: Error): Promise<never> {
   return attempt.isSuspended ? new Promise(ignore) : Promise.reject(reason)
 }

@@ -2,25 +2,27 @@ import { branchLimitKey } from '@ku0/agent-runtime-core'
 import type { Pass } from './pass.ts'
 import { type BranchScope, isWithin, type Scope } from './scope.ts'
 
-/** A race or an all that is decided: where it stands, its branches, and those of them whose children stay. */
+/** A decided race or all: its place, its branches, and those branches whose children stay. */
 export interface Decided {
   readonly key: string
   readonly position: number
-  /** What called it. */
+  /** The scope that called it. */
   readonly around: Scope
   readonly branches: readonly BranchScope[]
-  /** The branches, and the time of all of them. */
+  /** The scopes of the branches and of their time limit. */
   readonly scopes: readonly BranchScope[]
   readonly stay: readonly BranchScope[]
 }
 
-/** What goes with a decision: open waits and children, by key. */
+/** What a decision ends: open waits and children, by key. */
 export interface Drops {
   readonly drops?: readonly string[]
   readonly dropsChildren?: readonly string[]
 }
 
-/** What nobody waits for once a race or an all is decided, in the form that the write of the decision takes. */
+/**
+ * What nobody waits for once a race or an all is decided, in the form that the write of the decision takes.
+ */
 export function leftOver(pass: Pass, decided: Decided): Drops {
   const drops = openWaits(pass, decided)
   const dropsChildren = orphans(pass, decided)
@@ -30,10 +32,10 @@ export function leftOver(pass: Pass, decided: Decided): Drops {
   }
 }
 
-/** The keys of waits in the branches, those that this pass has not come to included. */
+/** The keys of waits in the branches, including waits that this pass has not reached. */
 function openWaits({ waits, memos }: Pass, { key, position, around, scopes }: Decided): readonly string[] {
   const keys = new Set(waits.keysWithin(new Set(scopes)))
-  // An earlier version of the code may have had a limit.
+  // An earlier version of the code may have had a time limit.
   if (memos.open.has(branchLimitKey(key))) keys.add(branchLimitKey(key))
   if (around.position === undefined) {
     for (const open of memos.open.values()) if (open.position === position) keys.add(open.key)
@@ -42,7 +44,10 @@ function openWaits({ waits, memos }: Pass, { key, position, around, scopes }: De
   return [...keys]
 }
 
-/** The keys of the children that belong to branches that lost, those that this pass has not come to included. */
+/**
+ * The keys of the children that belong to branches that lost, including children that this pass has not
+ * reached.
+ */
 function orphans(
   { children, memos }: Pass,
   { position, around, branches, stay }: Decided,

@@ -9,42 +9,44 @@ import {
   type WaitRecord,
 } from '@ku0/agent-runtime-core'
 
-/** What earlier passes left behind for a pass to go through the handler with. */
+/** What earlier passes recorded, for the next pass through the handler. */
 export interface Memos {
   readonly steps: ReadonlyMap<string, StepRecord>
   readonly waits: ReadonlyMap<string, WaitRecord>
-  /** Waits that began and have not ended. The pass takes out those that do. */
+  /** Waits that began and have not ended. The pass removes those that end. */
   readonly open: Map<string, OpenWait>
-  /** Steps of which nobody knows how they ended: how often they were started, and when last. */
+  /** Steps whose end is unknown: how often they were started, and when last. */
   readonly inDoubt: ReadonlyMap<
     string,
     { readonly starts: number; readonly startedAt: number; readonly seq: number }
   >
-  /** The idempotency keys of steps that were started in the task that this one is a fork of. */
+  /** The idempotency keys of steps that were started in the task that this one was forked from. */
   readonly effectKeys: ReadonlyMap<string, string>
-  /** What sent the task back, in order. */
+  /** The rejections that sent the task back, in order. */
   readonly rejections: readonly Rejection[]
-  /** Calls that failed for good in a pass that went on all the same: they fail so in every later pass. */
+  /**
+   * Calls that failed for good in a pass that then went on: they fail in the same way in every later pass.
+   */
   readonly settled: ReadonlyMap<string, SettledFailure>
-  /** The seq of the last event that says that a step failed for good. */
+  /** The seq of the last event that records a step's final failure. */
   readonly lastFailure?: number | undefined
-  /** The pass takes out those that are given up. */
+  /** The pass removes children that are dropped. */
   readonly children: Map<string, ChildRecord>
 }
 
-/** What a replay goes through a handler with: the whole history, failures included. */
+/** What a replay runs a handler with: the whole history, including failures. */
 export interface History extends Memos {
-  /** How steps and races failed for good that have no memo, by key. */
+  /** How steps and races without a memo failed for good, by key. */
   readonly failures: ReadonlyMap<string, ErrorRecord>
 }
 
-/** How a call failed, and where the history says so. */
+/** How a call failed, and the place of that in the history. */
 interface SettledFailure {
   readonly seq: number
   readonly error: ErrorRecord
 }
 
-/** Of a task that is gone through for the first time. */
+/** For a task that runs for the first time. */
 export const noMemos: Memos = {
   steps: new Map(),
   waits: new Map(),

@@ -28,19 +28,19 @@ import { recordedError } from '../step/recorded-error.ts'
 import { type NewCall, Trail } from './trail.ts'
 import { Waits } from '../wait/waits.ts'
 
-/** A method of the context: what stands above it on the stack is the place of its call. */
+/** A method of the context: the stack frame above it is the place of its call. */
 export type Callee = (...args: never[]) => unknown
 
-/** What a task type says of its passes. */
+/** The options of a task type for its passes. */
 export type PassRules = Pick<TaskDefinition, 'replay' | 'errors' | 'oversight' | 'rateLimited'>
 
-/** A call that uses up a key. */
+/** A call that uses a key. */
 export interface KeyUse {
   readonly key: string
   readonly as: 'step' | WaitKind
-  /** Of the input that a step declares. */
+  /** The hash of the input that a step declares. */
   readonly inputHash?: string | undefined
-  /** Of the signal that it waits for. */
+  /** The name of the signal that it waits for. */
   readonly signal?: string | undefined
   /** It runs branches, which share its position. */
   readonly branches?: 'race' | 'all'
@@ -48,7 +48,7 @@ export interface KeyUse {
   readonly callee: Callee
 }
 
-/** Where a call stands in its pass, and what the history answers it with. */
+/** The place of a call in its pass, and its answer from the history. */
 export interface Use {
   readonly position: number
   readonly memo: StepRecord | undefined
@@ -56,8 +56,8 @@ export interface Use {
 }
 
 /**
- * What one pass through a handler keeps: the keys it has used and the positions of its calls, against the history; its gate, and what it
- * waits for. Source: `docs/semantics.md 3.6, 7, 12`.
+ * The state of one pass through a handler: the keys it has used and the positions of its calls, compared with
+ * the history; its gate, and its waits. Source: `docs/semantics.md 3.6, 7, 12`.
  */
 export class Pass {
   readonly attempt: Host
@@ -66,22 +66,22 @@ export class Pass {
   readonly waits: Waits
   readonly rooms = new Rooms(this)
   readonly output = new Output(this)
-  /** Where the children of this pass were spawned, by key. */
+  /** The scope in which each child of this pass was spawned, by key. */
   readonly children = new Map<string, Scope>()
   readonly #used = new Map<string, Place>()
-  /** Of the keys so far those of branches, and of which. */
+  /** The keys that branches have used so far, with their branch. */
   readonly #branchKeys = new Map<string, Scope>()
-  /** The positions of calls that came to nothing, by key. */
+  /** The positions of calls that gave their key back, by key. */
   readonly #returned = new Map<string, number>()
-  /** Calls of the handler itself so far. */
+  /** Number of calls of the handler itself so far. */
   #calls = 0
   #approvedSeq = 0
   #isFromSnapshot = false
   readonly #rules: PassRules
   readonly #trail: Trail
-  /** Calls that tell that code and history differ, unless what they miss still comes in this turn. */
+  /** Calls that show that code and history differ, unless the missing calls still come in this turn. */
   readonly #held: NewCall[] = []
-  /** Where they part: the pass ends when what runs is over. */
+  /** The first place where code and history differ: the pass ends when running work has ended. */
   #parting: Divergence | undefined
   /** Races of the handler itself that the history has no decision of, by position. */
   readonly #undecided = new Map<number, string>()
@@ -95,12 +95,12 @@ export class Pass {
     this.waits = new Waits(attempt, this, memos.open)
   }
 
-  /** The task type's own word on which errors are refusals of a provider. */
+  /** The task type's rule for errors that are refusals of a provider. */
   get rateLimited(): PassRules['rateLimited'] {
     return this.#rules.rateLimited
   }
 
-  /** The seq of the last approval that the handler has come to; 0 before the first. */
+  /** The seq of the last approval that the handler has reached; 0 before the first. */
   get approvedSeq(): number {
     return this.#approvedSeq
   }
@@ -117,25 +117,26 @@ export class Pass {
     this.#trail.wentLive()
   }
 
-  /** A step or a child is begun, and has not answered anything yet. */
+  /** A step or a child has started, and has not answered yet. */
   begun(): void {
     this.#trail.begun()
   }
 
-  /** True once the handler has a snapshot of an earlier pass. */
+  /** True once the handler has read a snapshot of an earlier pass. */
   get isFromSnapshot(): boolean {
     return this.#isFromSnapshot
   }
 
-  /** A handler that starts from a snapshot may leave out what it has done before. */
+  /** A handler that starts from a snapshot may leave out earlier work. */
   startsFromSnapshot(): void {
     this.#isFromSnapshot = true
     this.wentLive()
   }
 
   /**
-   * Takes a key for a call, and gives the call its position: the number of the handler's calls before it, or that of the
-   * race around it. Throws when the key is taken, and {@link parted} when the pass goes no further here.
+   * Takes a key for a call and returns the call's position: the number of the handler's calls before it, or
+   * the position of the surrounding race. Throws if the key is taken, and {@link parted} if the pass stops
+   * here.
    */
   use(call: KeyUse): Use {
     const { key, as, inputHash, scope, callee } = call
@@ -170,7 +171,7 @@ export class Pass {
       scope.answered(failure.seq)
       throw recordedError(failure.error, this.#rules.errors)
     }
-    // Branches begin nothing by themselves: what memos answer in them counts.
+    // Branches have no effect by themselves: the answers that memos give in them count.
     if (answered === undefined && scope.isLate && call.branches === undefined) throw parted
     if (answered !== undefined) this.attempt.replay?.answered(wait === undefined ? 'step' : 'wait')
     else if (this.attempt.replay !== undefined) this.#answerReplay(call, position)
@@ -178,10 +179,12 @@ export class Pass {
   }
 
   /**
-   * Branches that are decided are not run again: their keys are used up all the same. Source: `docs/semantics.md 7.3`.
+   * The branches of a decided call do not run again, but their keys stay used. Source: `docs/semantics.md
+   * 7.3`.
    */
   #useUp({ position, branchKeys }: StepRecord, scope: Scope, place: Place): void {
-    // An earlier version did not say which: what stands at the position of a call of the handler itself was recorded in its branches.
+    // An earlier version did not record the keys of branches: everything at the position of a handler's own
+    // call was recorded in its branches.
     const keys = branchKeys ?? (scope.parent === undefined ? this.#trail.keysAt(position) : [])
     for (const key of keys) {
       if (this.#used.has(key)) continue
@@ -190,7 +193,7 @@ export class Pass {
     }
   }
 
-  /** The keys that calls within these branches, which are decided, have used up. */
+  /** The keys that calls within these decided branches have used. */
   keysIn(branches: ReadonlySet<Scope>): readonly string[] {
     // Nothing around the branches of the handler's own calls asks again.
     const isOutermost = [...branches].every(({ parent }) => parent?.parent === undefined)
@@ -203,7 +206,7 @@ export class Pass {
     return keys.toSorted()
   }
 
-  /** Looks at where a call stands in the history; nothing has been started on its behalf yet. */
+  /** Compares a call with the history; nothing has been started for it yet. */
   #follow(call: KeyUse, position: number, recordedAt: number | undefined, isAnswered: boolean): void {
     const { key, scope, branches } = call
     const trail = this.#trail
@@ -227,7 +230,7 @@ export class Pass {
     if (trail.suspects(fresh)) this.#hold(fresh)
   }
 
-  /** In a replay a call without a memo fails as it did, or is where the history ends. */
+  /** In a replay, a call without a memo fails as it did before, or is where the history ends. */
   #answerReplay({ key, as, branches, signal }: KeyUse, position: number): void {
     const failure = this.attempt.replay?.failureOf(key)
     if (failure !== undefined) {
@@ -241,7 +244,7 @@ export class Pass {
     throw parted
   }
 
-  /** True in a replay, which goes no further here: nothing is done in it. */
+  /** True in a replay, which stops here. */
   endsHere(end: HistoryEnd, signal?: string): boolean {
     const { replay } = this.attempt
     if (replay === undefined) return false
@@ -274,8 +277,8 @@ export class Pass {
   }
 
   /**
-   * The handler has returned. True when that is not how its task goes on: code and history have parted, and the task is parked.
-   * A replay is told of it, and has the last word itself.
+   * The handler has returned. Returns true if its task does not end that way, because code and history differ
+   * and the task is parked. A replay is notified, and decides itself.
    */
   returned(): boolean {
     const divergence =
@@ -285,7 +288,7 @@ export class Pass {
     return true
   }
 
-  /** True when a race or all that is about to be decided is not the one that the history has at its place. */
+  /** True if a race or all that is about to be decided is not the one that the history has at its place. */
   partsAtDecision(key: string, position: number): boolean {
     if (this.#trail.isLive) return false
     const divergence = this.#trail.divergenceAtDecision({ key, position, branches: true })
@@ -295,7 +298,7 @@ export class Pass {
     return true
   }
 
-  /** What a replay wants to know when the handler has ended. */
+  /** The facts that a replay needs when the handler has ended. */
   get replayTrail(): ReplayTrail {
     return this.#replayTrail(undefined)
   }
@@ -311,7 +314,7 @@ export class Pass {
     return answer
   }
 
-  /** The pass ends here, as soon as nothing runs any more; throws {@link parted}. */
+  /** The pass ends here, as soon as nothing runs any more. Throws {@link parted}. */
   part(divergence: Divergence): never {
     this.#parting ??= divergence
     if (this.attempt.replay !== undefined) this.attempt.replay.diverged(divergence)
@@ -330,7 +333,10 @@ export class Pass {
     this.gate.refuseAll()
   }
 
-  /** Where the history has decided another race or all at the place, nothing new starts in the branches of this one. */
+  /**
+   * If the history has decided another race or all at this place, nothing new starts in the branches of this
+   * one.
+   */
   #startInBranch(position: number): void {
     const key = this.#undecided.get(position)
     if (key === undefined || this.attempt.replay !== undefined) return
@@ -339,7 +345,7 @@ export class Pass {
       this.part({ kind: 'unexpected_step', key, position, expected: other, actual: key })
   }
 
-  /** One turn later everything has been called that memos alone bring about. */
+  /** One turn later, every call that memos alone lead to has been made. */
   #hold(call: NewCall): void {
     if (this.#held.length > 0 && !this.#trail.isTogether(call)) return
     if (this.#held.push(call) > 1) return
@@ -361,23 +367,23 @@ export class Pass {
     return undefined
   }
 
-  /** Where nothing has begun the pass ends at once, whatever it still writes. */
+  /** If nothing has started, the pass ends at once, whatever it still writes. */
   #partAfterSteps(divergence: Divergence): void {
     this.#parting ??= divergence
     if (!this.#trail.isLive || !this.gate.isBusy) this.endWhereParted()
   }
 
-  /** How a wait ended, in an earlier pass or before the handler came to it in this one. */
+  /** How a wait ended, in an earlier pass or before the handler reached it in this one. */
   waitMemo(key: string): WaitRecord | undefined {
     return this.memos.waits.get(key) ?? this.waits.early(key)
   }
 
-  /** The position of a call that uses up no key of its own. */
+  /** The position of a call that uses no key of its own. */
   placeIn(scope: Scope): number {
     return scope.position ?? this.#calls++
   }
 
-  /** A call came to nothing, and may be made again. */
+  /** A call had no result, and may be made again. */
   giveBack(key: string, position: number): void {
     this.#used.delete(key)
     this.#branchKeys.delete(key)
@@ -394,17 +400,17 @@ export class Pass {
   }
 }
 
-/** Throws `invalid_argument` for what is no key. */
+/** Throws `invalid_argument` for an invalid key. */
 export function checkKey(key: unknown, what: string): asserts key is string {
   if (!isName(key)) {
     const unpaired = typeof key === 'string' && !key.isWellFormed() ? ' without lone surrogates' : ''
     throw new RuntimeError(
       'invalid_argument',
-      `a ${what} key is a string of 1 to 255 characters${unpaired}, not ${show(key)}`,
+      `a ${what} key must be a string of 1 to 255 characters${unpaired}, not ${show(key)}`,
     )
   }
   if (key.startsWith(RESERVED)) {
-    const message = `a ${what} key does not begin with '${RESERVED}', which is the runtime's own; given ${show(key)}`
+    const message = `a ${what} key must not begin with '${RESERVED}', which is reserved for the runtime; given ${show(key)}`
     throw new RuntimeError('invalid_argument', message)
   }
 }

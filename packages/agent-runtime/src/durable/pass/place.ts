@@ -1,6 +1,6 @@
 /**
- * Where a call was made, taken at the call and put into words only when somebody asks: a place costs about a microsecond, its
- * text twenty.
+ * The place of a call, captured at the call and turned into text only on demand: capturing costs about a
+ * microsecond, the text twenty.
  */
 export interface Place {
   readonly stack?: string
@@ -16,7 +16,7 @@ export function placeOf(callee: (...args: never[]) => unknown): Place {
   return place
 }
 
-/** `/src/handler.ts:12:20`; without a stack, a word for that. */
+/** `/src/handler.ts:12:20`; without a stack, a phrase for that. */
 export function nameOfPlace({ stack = '' }: Place): string {
   const frame = /^\s*at (?:.*\((.*)\)|(.*))$/m.exec(stack)
   return (frame?.[1] ?? frame?.[2])?.replace(/^async /, '').replace(/^file:\/\//, '') ?? 'an unknown place'

@@ -1,22 +1,25 @@
 import type { Divergence, ErrorRecord, HandlerEnd } from '@ku0/agent-runtime-core'
 import type { HistoryEnd } from '../../api/replay.ts'
 
-/** Told of what happens in a replay. */
+/** Called for what happens in a replay. */
 export interface ReplayWatch {
-  /** How a step or race failed for good that has no memo. */
+  /** How a step or race without a memo failed for good. */
   failureOf(key: string): ErrorRecord | undefined
   /** The history has answered a call. */
   answered(as: 'step' | 'wait' | 'failure'): void
-  /** The history has no answer for a call, which never settles; `signal` is the name of the one that it waits for. */
+  /**
+   * The history has no answer for a call, which never settles. `signal` is the name of the signal that it
+   * waits for.
+   */
   reached(end: HistoryEnd, trail: ReplayTrail, signal?: string): void
   diverged(divergence: Divergence): void
   ended(end: HandlerEnd, trail: ReplayTrail | undefined): void
 }
 
-/** What a replay knows of its pass. */
+/** What a replay knows about its pass. */
 export interface ReplayTrail {
   readonly unused: number
-  /** Those of the unused calls that may still come. */
+  /** Number of unused calls that may still come. */
   readonly pending: number
   divergence(certainly: boolean): Divergence | undefined
 }

@@ -1,26 +1,26 @@
 import type { Host } from '../host.ts'
 import { linkedController } from '../linked-controller.ts'
 
-/** On whose behalf a context acts: the handler's, or that of one branch of a race or an all. */
+/** What a context acts for: the handler, or one branch of a race or an all. */
 export interface Scope {
-  /** Who acts in it, for messages: `the handler`. */
+  /** Its name in messages: `the handler`. */
   readonly name: string
   readonly attempt: Host
-  /** The scope around it; the handler's has none. */
+  /** The surrounding scope; the handler's scope has none. */
   readonly parent: Scope | undefined
-  /** The position of everything that is called in it; undefined where each call has its own. */
+  /** The position of every call in it; undefined if each call has its own. */
   readonly position: number | undefined
-  /** Aborts when whatever acts in it has to stop. */
+  /** Aborts when the code in the scope has to stop. */
   readonly signal: AbortSignal
-  /** Why nothing may be called in it any more; undefined while it may. */
+  /** Why no call may be made in it any more; undefined while calls may be made. */
   readonly closedBy: Error | undefined
-  /** The time for it is over: what the history does not answer is not begun any more. */
+  /** True if its time is over: calls that the history does not answer are not started any more. */
   readonly isLate: boolean
-  /** What is under way in it. */
+  /** What is running in it. */
   readonly members: ReadonlySet<Member>
-  /** Calls that failed before anybody had looked at them. */
+  /** Calls that failed before anybody had looked at their promises. */
   readonly failures: readonly Call[]
-  /** `member` is given up when the scope closes before it was dropped. */
+  /** `member` is abandoned if the scope closes before it was dropped. */
   keep(member: Member): void
   drop(member: Member): void
   noteFailure(call: Call): void
@@ -28,34 +28,37 @@ export interface Scope {
   answered(seq: number): void
 }
 
-/** A call of the context, as far as it matters whether anybody looks at how it ends. */
+/** A call of the context, for the check whether anybody looks at its result. */
 export interface Call {
-  /** For messages: `step 'a'`. */
+  /** Its name in messages: `step 'a'`. */
   readonly name: string
   readonly key: string
-  /** Somebody awaits its promise, or has asked to be told how it ends. */
+  /** True if somebody awaits its promise or has attached a handler. */
   readonly isObserved: boolean
-  /** What it failed with, unless it was told to stop. */
+  /** The error that it failed with, unless it was stopped. */
   readonly failure: unknown
 }
 
-/** Something under way in a scope: a step, a wait, a race of its own. */
+/** Something that runs in a scope: a step, a wait, a nested race. */
 export interface Member {
-  /** What whoever called it has of it; undefined where nothing is lost when nobody waits for it. */
+  /** Its caller's view of it; undefined if nothing is lost when nobody waits for it. */
   readonly answer?: Call
-  /** The same of a question to a human: whoever does not wait for its answer goes on as if it had been given. */
+  /**
+   * The caller's view of a question to a human: a handler that does not wait for the answer would continue as
+   * if it had been given.
+   */
   readonly question?: Call
-  /** Branches of it that have not returned and have nothing under way: they wait for something of their own. */
+  /** Its branches that have not returned and run nothing: they wait for something outside of the context. */
   readonly silent?: readonly string[]
-  /** Memos decide how it ends, which a turn or a commit later it will have done. */
+  /** True if memos decide how it ends, which takes one more turn or commit. */
   readonly isSettling?: boolean
   abandon(reason: Error): void
 }
 
-/** The place in the history of what is only just becoming part of it: after every memo. */
+/** The place in the history of something that is being recorded now: after every memo. */
 export const LIVE = Number.POSITIVE_INFINITY
 
-/** What was called in a scope and is not over. */
+/** The calls of a scope that have not ended. */
 class Calls {
   readonly #members = new Set<Member>()
   readonly #failures: Call[] = []
@@ -76,7 +79,10 @@ class Calls {
     this.#members.delete(member)
   }
 
-  /** Most are looked at a moment later: those are forgotten, so that a handler may catch as many as it likes. */
+  /**
+   * Most failures are looked at a moment later and then forgotten, so a handler may catch as many as it
+   * likes.
+   */
   noteFailure(call: Call): void {
     while (this.#failures.at(-1)?.isObserved === true) this.#failures.pop()
     this.#failures.push(call)
@@ -87,7 +93,7 @@ class Calls {
   }
 }
 
-/** What the handler itself calls; it ends with the attempt, which stops what is under way. */
+/** The calls of the handler itself. It ends with the attempt, which stops running work. */
 export class HandlerScope extends Calls implements Scope {
   readonly name = 'the handler'
   readonly attempt: Host
@@ -111,7 +117,7 @@ export class HandlerScope extends Calls implements Scope {
   answered(): void {}
 }
 
-/** What one branch calls. It may close before the handler ends: the others went on without it. */
+/** The calls of one branch. It may close before the handler ends, when the others went on without it. */
 export class BranchScope extends Calls implements Scope {
   readonly branch: string
   readonly attempt: Host
@@ -134,12 +140,12 @@ export class BranchScope extends Calls implements Scope {
     return `branch '${this.branch}'`
   }
 
-  /** Where in the history its last answer stands: what ended first has the lowest. */
+  /** The place of its last answer in the history: the branch that ended first has the lowest. */
   get lastSeq(): number {
     return this.#lastSeq
   }
 
-  /** Made on first use. */
+  /** Created on first use. */
   get signal(): AbortSignal {
     if (this.#abort === undefined) {
       this.#abort = linkedController(this.parent.signal)
@@ -160,12 +166,12 @@ export class BranchScope extends Calls implements Scope {
     this.#lastSeq = seq
   }
 
-  /** The time for it is over. */
+  /** Its time is over. */
   late(): void {
     this.#isLate = true
   }
 
-  /** Nothing of it counts any more: its signal aborts, and what it has under way is given up. */
+  /** Nothing of it counts any more: its signal aborts, and running work is abandoned. */
   close(reason: Error): void {
     if (this.#closed !== undefined) return
     this.#closed = reason
@@ -176,12 +182,15 @@ export class BranchScope extends Calls implements Scope {
   }
 }
 
-/** The branches of everything that is under way in a scope that wait for something of their own: a pass that ends cuts them off. */
+/**
+ * The branches of running calls that wait for something outside of the context: the end of the pass cuts them
+ * off.
+ */
 export function silentIn({ members }: Scope): readonly string[] {
   return [...members].flatMap(({ silent = [] }) => silent)
 }
 
-/** Whether anything that is under way in a scope is about to end by what memos answer. */
+/** Whether a running call in a scope is about to end by the answers of memos. */
 export function isSettlingIn({ members }: Scope): boolean {
   for (const { isSettling } of members) if (isSettling === true) return true
   return false

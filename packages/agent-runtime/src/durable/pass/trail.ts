@@ -11,7 +11,7 @@ import {
 } from '@ku0/agent-runtime-core'
 import type { Memos } from './memos.ts'
 
-/** A call that the history has no answer for, as far as the history is concerned. */
+/** A call that the history has no answer for, as the comparison with the history sees it. */
 export interface NewCall {
   readonly key: string
   readonly position: number
@@ -19,7 +19,7 @@ export interface NewCall {
   readonly branches: boolean
 }
 
-/** Calls of the handler itself in one turn: no answer reaches it between them. */
+/** The calls of the handler itself in one turn: it gets no answer between them. */
 interface Turn {
   readonly from: number
   below: number
@@ -27,45 +27,46 @@ interface Turn {
   /** One of them has a memo; one stands where it was recorded. */
   isAnswered: boolean
   isInPlace: boolean
-  /** What came before it stands where it was recorded. */
+  /** The calls before it stand where they were recorded. */
   readonly follows: boolean
 }
 
 /**
- * How far a pass has followed its task's history. As long as nothing but the history has answered it, a call that the history
- * holds and that should have come by now tells that code and history differ. Source: `docs/semantics.md 6.4`.
+ * How far a pass has followed its task's history. As long as only the history has answered it, a recorded
+ * call that should have been made by now and was not shows that code and history differ. Source:
+ * `docs/semantics.md 6.4`.
  */
 export class Trail {
   readonly #memos: Memos
   readonly #used: ReadonlyMap<string, unknown>
   readonly #branchesAt = new Set<number>()
   #sorted: readonly RecordedCall[] | undefined
-  /** What stands before it in `#sorted` has come, or need not. */
+  /** The calls before this index in `#sorted` have been made, or need not be. */
   #next = 0
   #isLive: boolean
-  /** Answers on their way to the handler, and the position of the first of them. */
+  /** Number of answers on their way to the handler, and the position of the first of them. */
   #arriving = 0
   #arrivingFrom = 0
   #certainBelow = Number.POSITIVE_INFINITY
-  /** The last call that was answered stands where it was recorded. */
+  /** True if the last answered call stands where it was recorded. */
   #isInPlace = true
   #turn: Turn | undefined
-  /** The first turn that has several calls: what comes after them may come in any order, they themselves do not. */
+  /** The first turn with several calls: later calls may come in any order, those of this turn may not. */
   #first: Turn | undefined
 
-  /** `used`: the keys of the pass so far, kept by it. */
+  /** `used`: the keys of the pass so far, which the pass maintains. */
   constructor(memos: Memos, used: ReadonlyMap<string, unknown>) {
     this.#memos = memos
     this.#used = used
     this.#isLive = memos.steps.size + memos.waits.size + memos.open.size + memos.children.size === 0
   }
 
-  /** Something was answered by more than the history: what follows may differ from it. */
+  /** True if something besides the history has answered: what follows may differ from the history. */
   get isLive(): boolean {
     return this.#isLive
   }
 
-  /** Something is begun, which has not answered anything before the turn is over. */
+  /** Something has started that answers in a later turn. */
   begun(): void {
     this.#isLive = true
   }
@@ -75,15 +76,15 @@ export class Trail {
     this.#turn = undefined
   }
 
-  /** Whether a call that is made now can tell that code and history differ. */
+  /** Whether a call that is made now can show that code and history differ. */
   get isJudging(): boolean {
     return !this.#isLive || this.#turn !== undefined
   }
 
   /**
-   * The handler itself calls something. One that does so while an answer is on its way does several things side by side: in which
-   * order they come from there on is no sign of anything. Only what it calls in the first such turn is certain, since nothing but its code
-   * decides that.
+   * The handler itself makes a call. If it does so while an answer is on its way, it does several things side
+   * by side, and from there on the order of its calls shows nothing. Only its calls in the first such turn
+   * are certain, because only its code determines them.
    */
   called(position: number, isAnswered: boolean, recordedAt: number | undefined): void {
     if (!this.isJudging) return
@@ -114,7 +115,7 @@ export class Trail {
     return turn
   }
 
-  /** The calls that the handler makes in one go in every pass, if any are known to be. */
+  /** The calls that the handler makes in one turn in every pass, if any are known. */
   get #together(): Turn | undefined {
     const turn = this.#first
     if (turn === undefined) return undefined
@@ -137,14 +138,17 @@ export class Trail {
     return this.#recorded().flatMap((it) => (it.position === position && !isInternal(it.key) ? [it.key] : []))
   }
 
-  /** The race or all of the handler itself that the history has decided at a position; undefined where it does not say so. */
+  /**
+   * The race or all of the handler itself that the history has decided at a position; undefined if the
+   * history does not show one.
+   */
   decidedAt(position: number): string | undefined {
     for (const step of this.#memos.steps.values())
       if (step.position === position && step.branchKeys !== undefined && step.nested !== true) return step.key
     return undefined
   }
 
-  /** Whether it is worth while to ask for {@link divergenceAt}. */
+  /** Whether {@link divergenceAt} should be asked. */
   suspects({ position }: NewCall): boolean {
     const sorted = this.#recorded()
     while (this.#isSettled(sorted[this.#next])) this.#next += 1
@@ -152,7 +156,9 @@ export class Trail {
     return first !== undefined && first.position <= position
   }
 
-  /** `certainly`: what may still come from what runs side by side does not count. */
+  /**
+   * `certainly`: recorded calls that may still come from code that runs side by side do not count as missing.
+   */
   divergenceAt(call: NewCall | undefined, certainly: boolean): Divergence | undefined {
     const together = this.#together
     const certainBelow = Math.max(this.#certainBelow, together?.below ?? 0)
@@ -166,9 +172,9 @@ export class Trail {
     })
   }
 
-  /** Of a race or an all of the handler itself, when its branches have come as far as they come. */
+  /** For a race or an all of the handler itself, when its branches have advanced as far as they can. */
   divergenceAtDecision(call: NewCall): Divergence | undefined {
-    // What a branch did about a step that had failed may be left over.
+    // Calls that a branch made after a step had failed may be left over.
     if (this.#memos.lastFailure !== undefined) return undefined
     return decideAtDecision(call, { recorded: this.#recorded(), used: this.#used })
   }
@@ -181,14 +187,17 @@ export class Trail {
     })
   }
 
-  /** Calls of the history that have not come. */
+  /** Number of recorded calls that have not been made. */
   get unused(): number {
     let count = 0
     for (const call of this.#recorded()) if (!this.#isSettled(call)) count += 1
     return count
   }
 
-  /** Those of them that a pass would come to: a wait that outlived a rejection is kept, whether or not it is asked for again. */
+  /**
+   * The number of those that a pass would make: a wait that outlived a rejection is kept, whether or not the
+   * handler waits for it again.
+   */
   get pending(): number {
     const { rejections } = this.#memos
     if (rejections.length === 0) return this.unused
@@ -208,11 +217,11 @@ export class Trail {
     )
   }
 
-  /** By position. Made on first use: most passes have nothing behind them. */
+  /** Sorted by position. Created on first use: most passes have no history. */
   #recorded(): readonly RecordedCall[] {
     if (this.#sorted !== undefined) return this.#sorted
     const { steps, waits, open, children, lastFailure } = this.#memos
-    // Where a step has failed, an open wait may be from what was done about it.
+    // After a step has failed, an open wait may come from the code that handled the failure.
     const openSeq = lastFailure === undefined ? Number.POSITIVE_INFINITY : 0
     this.#sorted = [
       ...[...steps.values()].map(({ key, position, seq }) => ({ key, as: 'step' as const, position, seq })),

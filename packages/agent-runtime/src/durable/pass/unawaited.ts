@@ -2,8 +2,9 @@ import { describeError, RuntimeError } from '@ku0/agent-runtime-core'
 import type { Call, Scope } from './scope.ts'
 
 /**
- * What is wrong with a handler or branch that has returned: a call of it has failed or is still under way, and nobody has looked
- * at it. A wait for a time or a signal that is open takes nothing with it. Source: `docs/semantics.md 7`.
+ * The problem with a handler or branch that has returned: a call of it has failed or is still running, and
+ * nobody has looked at its promise. An open wait for a time or a signal is no problem. Source:
+ * `docs/semantics.md 7`.
  */
 export function unawaitedIn(scope: Scope): Error | undefined {
   const failed = scope.failures.find(({ isObserved }) => !isObserved)
@@ -17,7 +18,7 @@ export function unawaitedIn(scope: Scope): Error | undefined {
   )
 }
 
-/** A native `Promise.race` leaves steps behind: that is no mistake, but what they do is lost. */
+/** A native `Promise.race` leaves steps running: that is no error, but their results are lost. */
 export function tellDropped(scope: Scope): void {
   const keys = answersUnderWay(scope).map(({ key }) => key)
   if (keys.length === 0) return
@@ -37,7 +38,10 @@ function questionsOf({ members }: Scope): readonly Call[] {
   return [...members].flatMap(({ question }) => (question === undefined ? [] : [question]))
 }
 
-/** Whatever is decided by an error (its kind, whether it is tried again, what a log may say of it) is as by the one beneath. */
+/**
+ * Everything that depends on the error (its kind, whether it is tried again, what a log may show) follows the
+ * underlying error.
+ */
 function failureOf({ name: called, failure }: Call): Error {
   const { name, message, code = 'handler_failed', retryable } = describeError(failure)
   const error = new Error(`${called} failed and was not awaited: ${message}`, { cause: failure })

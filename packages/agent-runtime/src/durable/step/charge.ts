@@ -2,7 +2,10 @@ import { RuntimeError, type Usage, usageSum } from '@ku0/agent-runtime-core'
 import { mayCharge, type Step } from './step-moves.ts'
 import type { UsageTab } from '../usage-tab.ts'
 
-/** Charges the run of a step with what its try `tried` uses. Throws once that try has ended. Source: `docs/semantics.md 11.5`. */
+/**
+ * Charges the run of a step with the usage of its try `tried`. Throws once that try has ended. Source:
+ * `docs/semantics.md 11.5`.
+ */
 export function chargeTry(
   tab: UsageTab,
   run: object,
@@ -13,7 +16,7 @@ export function chargeTry(
   if (!mayCharge(step, tried))
     throw new RuntimeError(
       'step_outside_handler',
-      `step '${key}' has ended: charge what it uses before it returns`,
+      `step '${key}' has ended: charge what it used before its function returns`,
     )
   tab.chargeRun(run, sum)
 }

@@ -15,23 +15,26 @@ import { endOfWait } from '../wait/ended-waits.ts'
 import type { Memos } from '../pass/memos.ts'
 import { LIVE } from '../pass/scope.ts'
 
-/** What becomes of a step of which nobody knows whether it took effect, its options checked. Source: `docs/semantics.md 7.6`. */
+/** What to do with a step that is in doubt, with checked options. Source: `docs/semantics.md 7.6`. */
 export type DoubtPolicy =
   | { readonly as: 'ask' | 'fail' }
   | { readonly as: 'verify'; readonly verify: (step: StepHandle) => unknown }
 
-/** What is known of the starts of a step. */
+/** What is known about the starts of a step. */
 export interface Doubt {
   /** How often it was started, and when last. */
   readonly starts: number
   readonly startedAt: number
-  /** Where in the history the last start stands: an answer before it is about an earlier one, in the task that this one is a fork of. */
+  /**
+   * The place of the last start in the history: an answer before it belongs to an earlier start, in the task
+   * that this one was forked from.
+   */
   readonly seq: number
-  /** Nobody knows how the last start ended. */
+  /** True if the end of the last start is unknown. */
   readonly isOpen: boolean
 }
 
-/** What earlier passes know of the starts of a step. */
+/** What earlier passes recorded about the starts of a step. */
 export function doubtBefore({ inDoubt }: Memos, stepKey: string): Doubt {
   const past = inDoubt.get(stepKey)
   if (past === undefined) return undoubted
@@ -41,7 +44,7 @@ export function doubtBefore({ inDoubt }: Memos, stepKey: string): Doubt {
 
 const undoubted: Doubt = { starts: 0, startedAt: 0, seq: LIVE, isOpen: false }
 
-/** What a human has said of the last start of a step; undefined before that. */
+/** A human's verdict on the last start of a step; undefined before it. */
 export function verdictOn(
   stepKey: string,
   { starts, seq }: Doubt,
@@ -51,7 +54,7 @@ export function verdictOn(
   return verdict !== undefined && verdict.seq > seq ? verdict : undefined
 }
 
-/** What a human's verdict makes of a step: it took effect, it did not, or it is given up. */
+/** The meaning of a human's verdict for a step: it took effect, it did not, or it is given up. */
 export function readVerdict(stepKey: string, { key, outcome, value }: WaitRecord): Finding {
   const said = (value === undefined ? {} : decode(value)) as Partial<Feedback>
   if (outcome !== 'rejected') return 'value' in said ? { as: 'done', result: said.value } : { as: 'undone' }
@@ -75,27 +78,32 @@ export function readDoubtPolicy(
     case 'ask':
     case 'fail':
       if (verify !== undefined)
-        throw wrong(`verify of step '${stepKey}' goes with inDoubt 'verify' only, not with '${inDoubt}'`)
+        throw wrong(
+          `step '${stepKey}' has a verify function, which works only with inDoubt 'verify', not with '${inDoubt}'`,
+        )
       return inDoubt === 'retry' ? undefined : { as: inDoubt }
     case 'verify':
       if (typeof verify !== 'function')
-        throw wrong(`step '${stepKey}' with inDoubt 'verify' needs a function verify, not ${show(verify)}`)
+        throw wrong(`step '${stepKey}' with inDoubt 'verify' needs a verify function, not ${show(verify)}`)
       return { as: 'verify', verify }
     default:
-      throw wrong(`inDoubt of step '${stepKey}' is retry, verify, ask or fail, not ${show(inDoubt)}`)
+      throw wrong(`inDoubt of step '${stepKey}' must be retry, verify, ask or fail, not ${show(inDoubt)}`)
   }
 }
 
-/** What `verify` found out. Throws `invalid_argument` for anything else than it may answer. */
+/** The result of `verify`. Throws `invalid_argument` for a value that `verify` may not return. */
 export function readAnswer(stepKey: string, answer: unknown): InDoubtAnswer<unknown> {
   const { done } = (answer ?? {}) as { done?: unknown }
   if (typeof done === 'boolean') return answer as InDoubtAnswer<unknown>
   throw wrong(
-    `verify of step '${stepKey}' returns { done: true, result } or { done: false }, not ${show(answer)}`,
+    `verify of step '${stepKey}' must return { done: true, result } or { done: false }, not ${show(answer)}`,
   )
 }
 
-/** The question to a human, one for each start that is in doubt. Approved with a value: that is the result; without: run again. */
+/**
+ * The question to a human, one for each start that is in doubt. An approval with a value sets the result;
+ * without one the step runs again.
+ */
 export function doubtRequest(doubt: DoubtQuestion, position: number): WaitRequest {
   const key = doubtKey(doubt.inDoubt, doubt.starts)
   return {

@@ -13,27 +13,27 @@ export interface Surrounding {
   charge(usage: Usage): void
 }
 
-/** Calls a step's function, so that it is known of whatever it calls that it stands inside the step. */
+/** Calls a step's function, so that the calls in it can be recognised as being inside the step. */
 export function insideStep(step: Surrounding, run: () => unknown): unknown {
   return around.run(step, () => insideHandler(step.pass.attempt, run))
 }
 
-/** The step of the pass that a call is made in; undefined outside of them. */
+/** The step of the pass that a call is made in; undefined outside of steps. */
 export function surroundingStep(pass: Pass): Surrounding | undefined {
   const inside = around.getStore()
   return inside?.pass === pass ? inside : undefined
 }
 
 /**
- * Refuses a call of the context that needs a place of its own in the history, made from inside a step: a later pass has the step's
- * result and never comes to it. Throws `inside_step`.
+ * Throws `inside_step` for a call of the context that needs its own place in the history and is made inside a
+ * step: a later pass has the step's result and never makes the call.
  */
 export function assertOutsideSteps(pass: Pass, what: CallOrName): void {
   const inside = surroundingStep(pass)
   if (inside === undefined) return
   throw new RuntimeError(
     'inside_step',
-    `${nameOfCall(what)} was called inside step '${inside.key}', which a later pass does not go into: call it in the handler itself`,
+    `${nameOfCall(what)} was called inside step '${inside.key}', whose function does not run again on replay: call it in the handler itself, before or after the step`,
     { details: { step: inside.key } },
   )
 }

@@ -3,8 +3,9 @@ import type { ErrorClass } from '../../api/task-type.ts'
 import { ApprovalRejected, StepInDoubt, TaskFailed, TaskRejected, TimeoutError } from '../../api/errors.ts'
 
 /**
- * The error that a step failed with, as the history tells it: with its name, message, code and causes. Its class is told by its
- * name: the runtime's own, and those that the task type lists under `errors`. Source: `docs/semantics.md 6.3, 7.2`.
+ * The error that a step failed with, rebuilt from the history: its name, message, code and causes. Its class
+ * is found by its name, among the runtime's own and those that the task type lists under `errors`. Source:
+ * `docs/semantics.md 6.3, 7.2`.
  */
 export function recordedError(record: ErrorRecord, classes: readonly ErrorClass[]): Error {
   const error: Error = toRuntimeError(record)
@@ -15,7 +16,7 @@ export function recordedError(record: ErrorRecord, classes: readonly ErrorClass[
   )
   if (known === undefined) return error
   Object.setPrototypeOf(error, known.prototype)
-  // Where the class has no name of its own its errors have none either.
+  // If the class sets no name of its own, its errors have none either.
   if (known.prototype.name !== record.name) Reflect.deleteProperty(error, 'name')
   return error
 }

@@ -9,11 +9,11 @@ import {
 } from '@ku0/agent-runtime-core'
 import type { Memos } from '../pass/memos.ts'
 
-/** How often a step was to be tried again so far, earlier passes included. */
+/** How often a step was to be tried again so far, including earlier passes. */
 export interface RetryCount {
-  /** By its policy. */
+  /** Retries by its policy. */
   readonly retries: number
-  /** Because a provider had refused it for now: that is not one of the tries of its policy. */
+  /** Retries after a refusal of a provider, which do not count as tries of its policy. */
   readonly limits: number
 }
 
@@ -22,7 +22,9 @@ export type Retry =
   | { readonly as: 'retry'; readonly number: number }
   | { readonly as: 'limit'; readonly number: number; readonly delayMs: number }
 
-/** The next try after a failure; undefined when the step has failed for good. Source: `docs/semantics.md 7.7`. */
+/**
+ * The next try after a failure; undefined if the step has failed for good. Source: `docs/semantics.md 7.7`.
+ */
 export function decideRetry(
   policy: RetryPolicy | undefined,
   { retries, limits }: RetryCount,
@@ -35,13 +37,13 @@ export function decideRetry(
   return number >= policy.attempts ? undefined : { as: 'retry', number }
 }
 
-/** How long to wait before a try. `chance` is asked only where a policy says so. */
+/** The time to wait before a try. `chance` is drawn only if a policy has jitter. */
 export function delayBefore(retry: Retry, policy: RetryPolicy | undefined, chance: () => number): number {
   if (retry.as === 'limit') return retry.delayMs
   return policy === undefined ? 0 : decideBackoff(policy.backoff, retry.number, chance())
 }
 
-/** Its wait is over. */
+/** The count after the wait of a retry has ended. */
 export function counted(count: RetryCount, { as }: Retry): RetryCount {
   return as === 'retry' ? { ...count, retries: count.retries + 1 } : { ...count, limits: count.limits + 1 }
 }
@@ -50,7 +52,7 @@ export function keyOf(stepKey: string, { as, number }: Retry): string {
   return as === 'retry' ? retryKey(stepKey, number) : rateLimitKey(stepKey, number)
 }
 
-/** How often earlier passes came to another try of a step: their waits are over. */
+/** How often earlier passes reached another try of a step: their waits have ended. */
 export function retriesBefore({ waits }: Memos, stepKey: string): RetryCount {
   const count = (keyOfNth: typeof retryKey) => {
     let n = 0
@@ -60,7 +62,7 @@ export function retriesBefore({ waits }: Memos, stepKey: string): RetryCount {
   return { retries: count(retryKey), limits: count(rateLimitKey) }
 }
 
-/** The wait before the next try that an earlier pass has left open. */
+/** The wait before the next try, if an earlier pass left it open. */
 export function openRetry(
   { open }: Memos,
   stepKey: string,
@@ -73,12 +75,12 @@ export function openRetry(
   return next.find((retry) => open.has(keyOf(stepKey, retry)))
 }
 
-/** The key of the wait before the n-th retry of a step: no key of a user's begins so. */
+/** The key of the wait before the n-th retry of a step. Users' keys cannot begin like this. */
 export function retryKey(stepKey: string, retry: number): string {
   return `${RETRY_KEY}${retry}/${stepKey}`
 }
 
-/** The key of the wait after the n-th time that a provider refused a step. */
+/** The key of the wait after the n-th refusal of a step by a provider. */
 function rateLimitKey(stepKey: string, limit: number): string {
   return `${RETRY_KEY}limit-${limit}/${stepKey}`
 }

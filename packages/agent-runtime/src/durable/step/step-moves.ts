@@ -13,78 +13,87 @@ import type { Memos } from '../pass/memos.ts'
 import { counted, decideRetry, type Retry, type RetryCount } from './retry.ts'
 import { LIVE } from '../pass/scope.ts'
 
-/** What a step was called with, as far as it decides how the step goes on. */
+/** The facts about a call of a step that decide how it goes on. */
 export interface StepRules {
   readonly key: string
   readonly retry: RetryPolicy | undefined
-  /** Undefined: the step may run again without more ado. */
+  /** Undefined if the step may simply run again. */
   readonly inDoubt: DoubtPolicy | undefined
   /** The verdicts of earlier passes. */
   readonly verdicts: Memos['waits']
-  /** The text of a result. Throws for what cannot be stored. */
+  /** The text of a result. Throws for a value that cannot be stored. */
   readonly encode: (value: unknown) => string
-  /** The refusal of a provider that an error tells of. */
+  /** The refusal of a provider that an error reports. */
   readonly rateLimit: (error: unknown) => RateLimited | undefined
 }
 
-/** How far a step is that no memo answers. It keeps its pass alive except in `ready`, `asking`, `waitingRetry` and `ended`. */
+/**
+ * The state of a step that no memo answers. It keeps its pass alive except in `ready`, `asking`,
+ * `waitingRetry` and `ended`.
+ */
 type StepState =
-  /** It stands at the gate of its pass. */
+  /** It waits at the gate of its pass. */
   | { readonly as: 'ready' }
-  /** The store is asked whether the lease has outlived a sleep of the process. */
+  /** The store is asked whether the lease has survived a sleep of the process. */
   | { readonly as: 'confirming'; readonly next: 'begin' | 'run' }
-  /** That it starts is being recorded: whatever becomes of it, a later pass knows that it was started. */
+  /** Its start is being recorded: whatever happens, a later pass knows that it was started. */
   | { readonly as: 'intending' }
   /** Its function runs. */
   | { readonly as: 'running' }
-  /** The program finds out whether the last start took effect. If not, the step fails of `late`, or without that starts again. */
+  /**
+   * The program checks whether the last start took effect. If not, the step fails with `late`, or starts
+   * again if `late` is absent.
+   */
   | { readonly as: 'verifying'; readonly late?: Error }
-  /** A human does: the task waits for the verdict. */
+  /** A human decides that: the task waits for the verdict. */
   | { readonly as: 'asking' }
   | { readonly as: 'recording'; readonly result: string }
-  /** The step goes on when its failure is recorded: with another try, or with the question whether the late one took effect. */
+  /**
+   * The step continues when its failure is recorded: with another try, or with the question whether the late
+   * one took effect.
+   */
   | { readonly as: 'recordingFailure'; readonly next: { readonly retry: Retry } | { readonly late: Error } }
   /** The task waits for the time of the next try. */
   | { readonly as: 'waitingRetry'; readonly retry: Retry }
   | { readonly as: 'ended' }
 
-/** A step, and what stays known of it from state to state. */
+/** A step, and the facts that stay known from state to state. */
 export interface Step extends RetryCount {
   readonly state: StepState
-  /** The number of the last call of a function of the program's: what an earlier one still says is not heard. */
+  /** The number of the last call of one of the program's functions: results of earlier calls are ignored. */
   readonly tried: number
   readonly doubt: Doubt
-  /** What a human said that the step has not come to yet. */
+  /** A human's verdict that the step has not reached yet. */
   readonly verdict: WaitRecord | undefined
 }
 
-/** What happens to a step. */
+/** An event of a step. */
 export type StepEvent =
-  /** An earlier pass has left the wait before the next try open. */
+  /** An earlier pass left the wait before the next try open. */
   | { readonly is: 'resumed'; readonly retry: Retry }
   /** The pass lets it start. */
   | { readonly is: 'admitted'; readonly mayHaveSlept: boolean }
   /** The lease is live. */
   | { readonly is: 'confirmed' }
-  /** Its start is recorded; `hasSlept`: the process slept while the store was asked. */
+  /** Its start is recorded. `hasSlept`: the process slept while the store was asked. */
   | { readonly is: 'intended'; readonly at: number; readonly hasSlept: boolean }
-  /** A function of the program's has given the result, or has failed. */
+  /** One of the program's functions has returned the result, or has failed. */
   | { readonly is: 'returned'; readonly tried: number; readonly result: string }
   | { readonly is: 'failed'; readonly tried: number; readonly reason: unknown }
-  /** The program says that the last start did not take effect. */
+  /** The program reports that the last start did not take effect. */
   | { readonly is: 'undone'; readonly tried: number }
   | { readonly is: 'recorded'; readonly memo: string | undefined }
-  /** `delayMs`: until the next try, where there is one. */
+  /** `delayMs`: the time until the next try, if there is one. */
   | { readonly is: 'failureRecorded'; readonly delayMs: number }
   /** The time of the next try has come. */
   | { readonly is: 'due' }
   | { readonly is: 'judged'; readonly verdict: WaitRecord }
-  /** Whoever called it has to stop or has lost, or the store did not take a write. */
+  /** Its caller has to stop or has lost, or the store refused a write. */
   | { readonly is: 'stopped'; readonly reason: unknown }
 
-/** What a step needs done. Effects come in the order in which they are to be done. */
+/** What a step needs done. Effects are listed in the order in which they have to be done. */
 export type StepEffect =
-  /** To stand at the gate. */
+  /** Wait at the gate. */
   | { readonly do: 'admit' }
   /** From now on it keeps the pass alive. */
   | { readonly do: 'enter' }
@@ -92,26 +101,26 @@ export type StepEffect =
   /** Its duration counts from now. */
   | { readonly do: 'begin' }
   | { readonly do: 'intend' }
-  /** To call its function, or the one that verifies, as the try of that number. */
+  /** Call its function, or the one that verifies, as the try with that number. */
   | { readonly do: 'call'; readonly tried: number }
   | { readonly do: 'verify'; readonly tried: number }
-  /** To end the time of the try under way; `dropTry`: and to forget it, since another may follow. */
+  /** End the time limit of the current try. `dropTry`: also forget the try, because another may follow. */
   | { readonly do: 'endTry' }
   | { readonly do: 'dropTry' }
-  /** To wait without a slot, where nothing else runs. */
+  /** Wait without a slot, if nothing else runs. */
   | { readonly do: 'ask'; readonly doubt: Doubt }
   | { readonly do: 'wait'; readonly retry: Retry; readonly delayMs: number }
   | { readonly do: 'record'; readonly result: string }
-  /** To record that it failed. It goes on when the store has answered, unless it is over. */
+  /** Record that it failed. The step continues when the store has answered, unless it has ended. */
   | { readonly do: 'recordFailure'; readonly failure: StepFailure; readonly isLast: boolean }
-  /** It is over. */
+  /** The step has ended. */
   | { readonly do: 'resolve'; readonly result: string }
   | { readonly do: 'reject'; readonly reason: unknown }
 
 export interface StepFailure {
   readonly error: ErrorRecord
   readonly rateLimit: RateLimited | undefined
-  /** The next try; a late try whose effect is in doubt has a number, and no wait. */
+  /** The next try. A late try whose effect is in doubt has a number, and no wait. */
   readonly retry: Retry | undefined
   readonly number: number | undefined
 }
@@ -122,8 +131,9 @@ export interface StepMove {
 }
 
 /**
- * The next state of a step, and what is to be done on the way to it. What an earlier try says, and what comes after the end, changes
- * nothing. Throws `internal` for an event that cannot be in the state. Source: `docs/semantics.md 7.1-7.7`.
+ * The next state of a step, and what has to be done on the way to it. Results of an earlier try, and events
+ * after the end, change nothing. Throws `internal` for an event that is not possible in the state. Source:
+ * `docs/semantics.md 7.1-7.7`.
  */
 export function moveStep(rules: StepRules, step: Step, event: StepEvent): StepMove {
   if (!hears(step, event)) return { step, effects: [] }
@@ -134,12 +144,12 @@ export function moveStep(rules: StepRules, step: Step, event: StepEvent): StepMo
   return move(rules, step as never, event as never)
 }
 
-/** Whether news still changes a step: nothing does after its end, and what an earlier try says never does. */
+/** Whether an event can still change a step: not after its end, and not if it comes from an earlier try. */
 export function hears({ state, tried }: Step, news: StepEvent | { readonly tried: number }): boolean {
   return state.as !== 'ended' && !('tried' in news && news.tried !== tried)
 }
 
-/** Whether the function that was called as `tried` may charge the step with what it uses. */
+/** Whether the function that was called as `tried` may charge the step with its usage. */
 export function mayCharge(step: Step, tried: number): boolean {
   return hears(step, { tried }) && step.state.as !== 'recording'
 }
@@ -148,7 +158,7 @@ type In<S extends StepState['as']> = Step & { readonly state: Extract<StepState,
 type On<E extends StepEvent['is']> = Extract<StepEvent, { is: E }>
 type AnyMove = (rules: StepRules, step: never, event: never) => StepMove
 
-/** Every move there is, by state and event. */
+/** Every possible move, by state and event. */
 const moves: {
   readonly [S in StepState['as']]: {
     readonly [E in StepEvent['is']]?: (rules: StepRules, step: In<S>, event: On<E>) => StepMove
@@ -238,11 +248,11 @@ function record(step: Step, result: string): StepMove {
   return to(step, { as: 'recording', result }, END_TRY, { do: 'record', result })
 }
 
-/** It was started before, and nobody knows how that ended. */
+/** It was started before, and how that ended is unknown. */
 function settleDoubt(rules: StepRules, step: Step, policy: DoubtPolicy): StepMove {
   switch (policy.as) {
     case 'fail':
-      return fail(rules, step, new StepInDoubt(rules.key, 'its policy is to fail then', { retryable: false }))
+      return fail(rules, step, new StepInDoubt(rules.key, "its inDoubt is 'fail'", { retryable: false }))
     case 'verify':
       return verify(step)
     case 'ask':
@@ -250,7 +260,10 @@ function settleDoubt(rules: StepRules, step: Step, policy: DoubtPolicy): StepMov
   }
 }
 
-/** Whoever verifies a try that ran out of time says `late`: the step fails of that where nothing happened. */
+/**
+ * Verifies a start. After a try that ran out of time, `late` is the error that the step fails with if nothing
+ * happened.
+ */
 function verify(step: Step, late?: Error): StepMove {
   const tried = step.tried + 1
   const state = late === undefined ? { as: 'verifying' as const } : { as: 'verifying' as const, late }
@@ -276,7 +289,10 @@ function ask(rules: StepRules, step: Step): StepMove {
   }
 }
 
-/** A function has failed, or a policy fails the step: whether it is tried again, and what is to be found out before that. */
+/**
+ * A function has failed, or a policy fails the step: decides whether it is tried again, and what has to be
+ * found out first.
+ */
 function fail(rules: StepRules, given: Step, reason: unknown): StepMove {
   const isLate = isA(reason, TimeoutError)
   const step = isLate ? { ...given, doubt: { ...given.doubt, isOpen: true } } : given
@@ -286,10 +302,11 @@ function fail(rules: StepRules, given: Step, reason: unknown): StepMove {
   if (retry !== undefined) return recordFailure(step, { error, rateLimit, retry }, { retry })
   if (!isLate || rules.inDoubt === undefined) return failForGood(rules, step, reason)
   if (rules.inDoubt.as !== 'fail') {
-    // Whether the last try took effect is settled before the step fails of its time. Source: `docs/semantics.md 7.6`.
+    // Before the step fails for its time limit, it is settled whether the last try took effect. Source:
+    // `docs/semantics.md 7.6`.
     return recordFailure(step, { error, rateLimit: undefined, retry }, { late: reason })
   }
-  const why = 'its time ran out, and its policy is to fail then'
+  const why = "its time ran out, and its inDoubt is 'fail'"
   return failForGood(rules, step, new StepInDoubt(rules.key, why, { cause: reason, retryable: false }))
 }
 

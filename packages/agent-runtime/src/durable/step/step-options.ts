@@ -19,7 +19,7 @@ export interface CheckedStepOptions {
   readonly inDoubt: DoubtPolicy | undefined
 }
 
-/** Throws `invalid_argument` with everything that is wrong with the options of a step. */
+/** Throws `invalid_argument` with every problem of a step's options. */
 export function readStepOptions(key: string, given: unknown): CheckedStepOptions {
   const call = `step '${key}'`
   assertIsOptions(call, given, rules)
@@ -37,7 +37,7 @@ export function readStepOptions(key: string, given: unknown): CheckedStepOptions
   }
 }
 
-/** What depends on more than its own value is checked by itself. */
+/** Options that depend on more than their own value are checked separately. */
 const elsewhere = ['', () => true] as const
 
 const rules: Rules<StepOptions> = {

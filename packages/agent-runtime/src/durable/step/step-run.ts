@@ -31,24 +31,24 @@ import {
 } from './step-moves.ts'
 import { callProgram, limitTime, type TimeLimit } from './try.ts'
 
-/** What is known of a step before it runs. */
+/** What is known about a step before it runs. */
 export interface StepFacts {
   readonly key: string
   readonly position: number
   readonly inputHash: string | undefined
-  /** Of each try. */
+  /** The time limit of each try. */
   readonly timeoutMs: number | undefined
   readonly retry: RetryPolicy | undefined
-  /** Undefined where the step may run again without more ado. */
+  /** Undefined if the step may simply run again. */
   readonly inDoubt: DoubtPolicy | undefined
-  /** Which errors are refusals of a provider, where the step or its task type says so. */
+  /** The rule for errors that are refusals of a provider, if the step or its task type has one. */
   readonly rateLimited: RateLimitRule | undefined
 }
 
 /**
- * One call of a step that no memo answers. Its moves decide what comes next; this does it, and says what came of it. It answers with what
- * the store holds, or with the function's last error; never with a value once whoever called it has to stop. Source:
- * `docs/semantics.md 4.4, 7.1-7.7`.
+ * One call of a step that no memo answers. Its moves decide what comes next; this class does it, and reports
+ * the results to the moves. It returns the value that the store holds, or throws the function's last error,
+ * and never returns a value once its caller has to stop. Source: `docs/semantics.md 4.4, 7.1-7.7`.
  */
 export class StepRun implements StepHandle, Start, Member {
   readonly answer: Answer
@@ -59,9 +59,9 @@ export class StepRun implements StepHandle, Start, Member {
   readonly #fn: Callee
   readonly #rules: StepRules
   #step: Step
-  /** The running time of the try under way. */
+  /** The time limit of the current try. */
   #limit: TimeLimit | undefined
-  /** It keeps the pass alive. */
+  /** True while it keeps the pass alive. */
   #isCounted = false
   #begunAt = 0
 
@@ -131,7 +131,7 @@ export class StepRun implements StepHandle, Start, Member {
     chargeTry(this.#attempt.usage, this, { key, step: this.#step, tried }, usage)
   }
 
-  /** Something has come of what the step had under way. Whoever called it may have to stop by now. */
+  /** An effect has produced an event. The caller may have to stop by now. */
   #hear(event: StepEvent): void {
     if (!hears(this.#step, event)) return
     const reason = this.#scope.closedBy
@@ -144,7 +144,7 @@ export class StepRun implements StepHandle, Start, Member {
     for (const effect of effects) this.#do(effect)
   }
 
-  /** The store, or the pass, did not take what the step asked for. */
+  /** The store, or the pass, refused what the step asked for. */
   readonly #broken = (reason: unknown) => this.#on({ is: 'stopped', reason })
 
   #do(effect: StepEffect): void {
@@ -157,7 +157,7 @@ export class StepRun implements StepHandle, Start, Member {
         this.#isCounted = true
         return
       case 'confirm':
-        // Only a step whose lease is live may go on: the news that it is not may be on its way.
+        // A step continues only under a live lease: the news that the lease has ended may be on its way.
         return void this.#attempt.lease.confirm().then(() => this.#hear({ is: 'confirmed' }), this.#broken)
       case 'begin':
         this.#begunAt = this.#attempt.parts.environment.clock.monotonic()
@@ -191,7 +191,7 @@ export class StepRun implements StepHandle, Start, Member {
     }
   }
 
-  /** The intent on disk, then the function. Source: `docs/semantics.md 7.6`. */
+  /** First records the intent, then calls the function. Source: `docs/semantics.md 7.6`. */
   #intend(): void {
     const { key, position, inputHash } = this.#facts
     const { lease, claim, parts } = this.#attempt
@@ -230,7 +230,7 @@ export class StepRun implements StepHandle, Start, Member {
     ask().then(
       (answer) => (answer.done ? this.#returned(tried, answer.result) : this.#hear({ is: 'undone', tried })),
       (cause: unknown) => {
-        const reason = new StepInDoubt(key, 'verify could not tell', { cause, retryable: true })
+        const reason = new StepInDoubt(key, 'its verify function failed', { cause, retryable: true })
         this.#hear({ is: 'failed', tried, reason })
       },
     )
@@ -249,7 +249,7 @@ export class StepRun implements StepHandle, Start, Member {
     this.#on({ is: 'returned', tried, result })
   }
 
-  /** Each try has a signal of its own, which an earlier try that goes on does not get to see. */
+  /** Each try has its own signal, which an earlier try that is still running does not see. */
   #handle(tried: number): StepHandle {
     if (this.#facts.retry === undefined && this.#facts.inDoubt === undefined) return this
     const charge = (usage: Usage) => this.#charge(tried, usage)
@@ -291,11 +291,11 @@ export class StepRun implements StepHandle, Start, Member {
     })
     if (!isLast) return void written.then(() => this.#hear({ is: 'failureRecorded', delayMs }), this.#broken)
     written.catch((cause: unknown) =>
-      parts.log('warn', 'the store did not take a failed step', { key, error: describeError(cause) }),
+      parts.log('warn', 'the store did not accept a failed step', { key, error: describeError(cause) }),
     )
   }
 
-  /** Waits for a human, as the task's own wait. */
+  /** Waits for a human, as a wait of the task. */
   #ask({ starts, startedAt }: Doubt): void {
     const { key: inDoubt, position } = this.#facts
     const { attempt } = this.#attempt.claim
@@ -306,7 +306,7 @@ export class StepRun implements StepHandle, Start, Member {
     this.#wait(request, (verdict) => this.#on({ is: 'judged', verdict }))
   }
 
-  /** The wait is the task's own, so that a long one holds no slot and what was tried is not forgotten. */
+  /** The wait belongs to the task, so that a long one holds no slot and the tries are not forgotten. */
   #waitForRetry(retry: Retry, delayMs: number): void {
     const { key, position } = this.#facts
     const request = { key: keyOf(key, retry), position, kind: 'timer', delayMs } as const
@@ -324,7 +324,7 @@ export class StepRun implements StepHandle, Start, Member {
     if (wasCounted) this.#pass.gate.endInWait()
   }
 
-  /** True when the task has yielded here. */
+  /** True if the task has yielded here. */
   #close(): boolean {
     this.#attempt.usage.endRun(this)
     this.#limit?.end()

@@ -53,7 +53,7 @@ function inputHashIn(pass: Pass, { key, options }: Call): string | undefined {
   return inputHashOf(pass.attempt.parts.environment.digest, key, options.input)
 }
 
-/** A call of `ctx.step`, its arguments checked. */
+/** A call of `ctx.step` with checked arguments. */
 interface Call {
   readonly key: string
   readonly options: StepOptions | undefined

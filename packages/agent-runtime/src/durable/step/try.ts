@@ -3,14 +3,14 @@ import { isThenable } from '../../terms/thenable.ts'
 import { linkedController } from '../linked-controller.ts'
 import type { Scope } from '../pass/scope.ts'
 
-/** The running time of one try. */
+/** The time limit of one try. */
 export interface TimeLimit {
   readonly controller: AbortController
-  /** The function is done: neither the time nor the task's signal aborts it any more. */
+  /** The function has ended: neither the time limit nor the task's signal aborts it any more. */
   end(): void
 }
 
-/** Starts the time of a try. `onLate` hears of its end before the signal of the try does. */
+/** Starts the time limit of a try. `onLate` is called before the signal of the try aborts. */
 export function limitTime(
   scope: Scope,
   key: string,
@@ -30,7 +30,7 @@ export function limitTime(
   return { controller, end }
 }
 
-/** Calls a function of the program's. What it gives without a promise is heard in the same turn. */
+/** Calls one of the program's functions. A result that is not a promise is handled in the same turn. */
 export function callProgram(
   call: () => unknown,
   returned: (value: unknown) => void,

@@ -38,7 +38,7 @@ export function requestApproval(
     const options = (given ?? {}) as ApprovalOptions
     if (options.onTimeout !== undefined && options.timeoutMs === undefined)
       throw invalid(
-        `requestApproval '${key}' option onTimeout: goes with timeoutMs, without which it is waited for ever; given ${show(options.onTimeout)}`,
+        `requestApproval '${key}' option onTimeout: only together with timeoutMs; without timeoutMs the wait never times out; given ${show(options.onTimeout)}`,
       )
     const text = encode(artifact, {
       what: `the artifact of approval '${key}'`,
@@ -67,14 +67,14 @@ export function requestApproval(
   }
 }
 
-/** What the rejections since the last approval said. Source: `docs/semantics.md 12.2`. */
+/** The feedback of the rejections since the last approval. Source: `docs/semantics.md 12.2`. */
 export function feedbackOf(pass: Pass): readonly Feedback[] {
   return pass.memos.rejections
     .filter(({ since }) => since === pass.approvedSeq)
     .map(({ key, at, value }) => ({ key, at, ...(decode(value) as Partial<Feedback>) }))
 }
 
-/** Whoever was sent back is looked at again: after a rejection a spot check draws no lot. */
+/** Rejected work is always reviewed again: after a rejection a spot check does not draw. */
 function requestOf(
   pass: Pass,
   key: string,

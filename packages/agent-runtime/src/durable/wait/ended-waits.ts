@@ -1,13 +1,16 @@
 /**
- * Remembers which wait an error tells the end of: a signal or approval whose time ran out, a request that was rejected. A retry of a task
- * that such an error ended asks anew. Source: `docs/semantics.md 6.3`.
+ * Remembers which wait's end an error reports: a signal or approval that timed out, or a request that was
+ * rejected. A retry of a task that failed with such an error waits again. Source: `docs/semantics.md 6.3`.
  */
 export function endOfWait<E extends Error>(key: string, error: E): E {
   keys.set(error, key)
   return error
 }
 
-/** The waits that an error tells the end of, by itself or by its causes, and those of an AggregateError all. */
+/**
+ * The waits whose end an error reports, itself or through its causes; for an AggregateError, those of all its
+ * errors.
+ */
 export function waitsBehind(error: unknown): readonly string[] {
   const found = new Set<string>()
   const seen = new Set<object>()
@@ -21,12 +24,12 @@ export function waitsBehind(error: unknown): readonly string[] {
       if (key !== undefined) found.add(key)
       left.push(at.cause, ...(at instanceof AggregateError ? at.errors : []))
     } catch {
-      // Whatever was thrown may be a proxy or have getters that throw: it tells of no wait.
+      // The thrown value may be a proxy or have getters that throw: then it reports no wait.
     }
   }
   return [...found]
 }
 
 const keys = new WeakMap<Error, string>()
-/** Causes may go round in a circle of their own making. */
+/** Causes may form a cycle. */
 const MAX_LOOKED_AT = 100

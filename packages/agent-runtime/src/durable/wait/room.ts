@@ -2,17 +2,17 @@ import type { Pass } from '../pass/pass.ts'
 import { retriesBefore, retryKey } from '../step/retry.ts'
 import type { Scope } from '../pass/scope.ts'
 
-/** A child that is to be submitted, and waits for room when there is none. */
+/** A child that has to be submitted, and waits while the store is full. */
 export interface Seeker {
   readonly key: string
   readonly position: number
   readonly scope: Scope
-  /** Hands it to the store. Its room hears how that went: `accepted`, `refused` or `gone`. */
+  /** Sends it to the store. Its queue is told the result: `accepted`, `refused` or `gone`. */
   seek(): void
   refuse(reason: unknown): void
 }
 
-/** The rooms of one pass. What is refused for one type in one lane says nothing of another. */
+/** The queues of one pass. A refusal of one type in one lane does not affect the others. */
 export class Rooms {
   readonly #pass: Pass
   readonly #rooms = new Map<string, Room>()
@@ -34,26 +34,29 @@ export class Rooms {
 }
 
 /**
- * The children of one pass that find no room stand in line, in the order of their calls, behind one wait: that of the first. It is the
- * task's own, so that it holds no slot, which the queue may need. When it is over, and whenever a child has ended meanwhile, the first
- * tries again; as long as there is room those behind it follow, twice as many each time. Source: `docs/semantics.md 5.5`.
+ * The children of one pass that find the store full wait in a queue, in the order of their calls, behind one
+ * wait: that of the first. It is a wait of the task, so that the task holds no slot, which the queue may
+ * need. When it ends, and whenever a child has ended meanwhile, the first child tries again. As long as there
+ * is room, those behind it follow, twice as many each time. Source: `docs/semantics.md 5.5`.
  */
 export class Room {
   readonly #pass: Pass
   readonly #orders = new Map<Seeker, number>()
-  /** How often each was the first in line when there was no room: its waits that are over, by key. */
+  /**
+   * How often each was the first in the queue when the store was full: the number of its ended waits, by key.
+   */
   readonly #refusals = new Map<string, number>()
-  /** Waits that the store may have open. */
+  /** Waits that may be open in the store. */
   readonly #asked = new Set<string>()
   #line: Seeker[] = []
-  /** Those whose answer has not come. */
+  /** Children that were sent and not yet answered. */
   readonly #trying = new Set<Seeker>()
   #batch = 1
-  /** One of those that tried together was refused. */
+  /** One of those that were sent together was refused. */
   #isFull = false
-  /** Whoever comes stands in line. */
+  /** True if new calls have to queue. */
   #isClosed = false
-  /** The first in line, with the key of its wait. */
+  /** The first in the queue, with the key of its wait. */
   #waiting: { readonly seeker: Seeker; readonly key: string } | undefined
   #calls = 0
 
@@ -61,7 +64,7 @@ export class Room {
     this.#pass = pass
   }
 
-  /** Where an earlier pass ended for want of room, this one begins with a try of the first. */
+  /** If an earlier pass ended because the store was full, this one begins with a try of the first child. */
   enter(seeker: Seeker): void {
     this.#orders.set(seeker, this.#calls++)
     const wasRefused = this.#refusalsOf(seeker) > 0 || this.openWait(seeker) !== undefined
@@ -84,7 +87,7 @@ export class Room {
     this.#tried(seeker)
   }
 
-  /** It is over without having been submitted. */
+  /** It has ended without having been submitted. */
   gone(seeker: Seeker): void {
     if (!this.#orders.delete(seeker)) return
     this.#line = this.#line.filter((other) => other !== seeker)
@@ -98,7 +101,7 @@ export class Room {
     this.#next()
   }
 
-  /** The key of the wait that a seeker has left open, in this pass or an earlier one. */
+  /** The key of the wait that a child has left open, in this pass or an earlier one. */
   openWait(seeker: Seeker): string | undefined {
     const key = retryKey(seeker.key, this.#refusalsOf(seeker) + 1)
     return this.#asked.has(key) || this.#pass.memos.open.has(key) ? key : undefined
@@ -158,7 +161,7 @@ export class Room {
     }
   }
 
-  /** What ends the pass ends them all. */
+  /** What ends the pass refuses all of them. */
   #refuse(seekers: readonly Seeker[], reason: unknown): void {
     const isOver = this.#pass.attempt.closedBy !== undefined
     for (const seeker of isOver ? this.#line.splice(0) : seekers) seeker.refuse(reason)
@@ -177,7 +180,7 @@ export class Room {
   }
 }
 
-/** How long to wait for room after so many refusals, ms. */
+/** How long to wait for room after this number of refusals, in ms. */
 export function roomDelay(refusals: number): number {
   return Math.min(MAX_ROOM_MS, MIN_ROOM_MS * 2 ** Math.min(refusals, 10))
 }

@@ -16,7 +16,7 @@ import { Answer, refused } from '../pass/answer.ts'
 import { type Callee, checkKey, type Pass } from '../pass/pass.ts'
 import type { Scope } from '../pass/scope.ts'
 
-/** Which pass waits, on whose behalf, and the method of the context that was called. */
+/** The caller of a wait: the pass, the scope, and the method of the context that was called. */
 export interface WaitCaller {
   readonly pass: Pass
   readonly scope: Scope
@@ -52,12 +52,12 @@ export function waitForSignal(caller: WaitCaller, key: unknown, options: unknown
   })
 }
 
-/** Far beyond any wait, and far within what a Date can show. */
+/** Far longer than any wait, and far below what a Date can represent. */
 const MAX_DELAY_MS = 1e15
 /** The last ms of a Date. */
 const MAX_AT = 8.64e15
 
-/** Registers a wait, or answers from the memo of one that is over. */
+/** Registers a wait, or returns the result of one that has ended. */
 function waitFor(
   { pass, scope, callee }: WaitCaller,
   key: unknown,
@@ -85,7 +85,7 @@ function waitFor(
   }
 }
 
-/** Answers with what `read` makes of the record of a wait that is over, now or once it is. */
+/** Resolves with what `read` makes of the record of an ended wait, now or when it has ended. */
 export function awaitRecord<T>(
   pass: Pass,
   scope: Scope,
@@ -111,13 +111,13 @@ export function awaitRecord<T>(
   return answer.promise
 }
 
-/** What may be given as the length of a wait. */
+/** The valid lengths of a wait. */
 export const isWait: Rule = [
   `a number of ms from 0 to 1e15`,
   (value) => typeof value === 'number' && value >= 0 && value <= MAX_DELAY_MS,
 ]
 
-/** A name is checked by itself: where none is given, it is the key. */
+/** The name is checked separately: without one, the key is the name. */
 const signalRules: Rules<SignalWaitOptions> = { signal: ['', () => true], timeoutMs: isWait }
 
 function valueOf({ value }: WaitRecord): unknown {

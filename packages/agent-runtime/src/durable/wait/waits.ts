@@ -14,43 +14,44 @@ import type { Gate } from '../pass/gate.ts'
 import type { Taken } from '../host.ts'
 import { type Call, isWithin, type Member, type Scope, silentIn } from '../pass/scope.ts'
 
-/** A wait that a pass asks for, and who hears how it ends. One of the two is called, once. */
+/** A wait that a pass asks for, with its two callbacks. One of them is called, once. */
 export interface Wait {
   readonly request: WaitRequest
   readonly scope: Scope
   readonly over: (record: WaitRecord) => void
   readonly refuse: (reason: Error) => void
-  /** Of an approval: what its caller has of it. */
+  /** For an approval: its caller's view of it. */
   readonly question?: Call
 }
 
-/** What the waits of a pass need to know of the rest of it. */
+/** What the waits of a pass need from the rest of it. */
 export interface WaitingPass {
-  /** While it counts something under way that ends by itself, the pass goes on. */
+  /** While running work is counted that ends by itself, the pass goes on. */
   readonly gate: Pick<Gate, 'isBusy' | 'resume'>
-  /** It is being found out whether code and history differ: until then nothing is asked for. */
+  /** It is being found out whether code and history differ: until then nothing is requested. */
   readonly isHeld: boolean
-  /** A wait was over, which the history does not tell yet. */
+  /** A wait has ended that the history does not record yet. */
   wentLive(): void
 }
 
 /**
- * The open waits of one pass. While steps run they are kept open beside them; when nothing else is under way the pass ends, and
- * the task waits without a slot. The store decides which of them are over. Source: `docs/semantics.md 12.3, 12.4`.
+ * The open waits of one pass. While steps run, the waits stay open beside them. When nothing else runs, the
+ * pass ends and the task waits without a slot. The store decides which waits have ended. Source:
+ * `docs/semantics.md 12.3, 12.4`.
  */
 export class Waits implements Dependant {
   readonly #attempt: Host
   readonly #pass: WaitingPass
-  /** What earlier passes left open. */
+  /** The waits that earlier passes left open. */
   readonly #open: Map<string, OpenWait>
   readonly #pending = new Map<string, Pending>()
-  /** How many count towards each limit: children have one of their own. */
+  /** The number of waits for each limit: waits for children have a limit of their own. */
   readonly #limited = { maxWaits: 0, maxBackOffs: 0 }
-  /** What ended in this pass before the handler came to it. */
+  /** Waits that ended before the handler asked for them in this pass. */
   readonly #early = new Map<string, WaitRecord>()
   #asking: 'whether to end' | 'while staying' | undefined
   #look: { readonly at: number; readonly deadline: Deadline } | undefined
-  /** When the store is to be asked again while the pass stays, by the monotonic clock. */
+  /** When to ask the store again while the pass stays, by the monotonic clock. */
   #askAgainAt = 0
 
   constructor(attempt: Host, pass: WaitingPass, open: Map<string, OpenWait>) {
@@ -59,12 +60,15 @@ export class Waits implements Dependant {
     this.#open = open
   }
 
-  /** The store has been asked to end the pass, and has not answered yet: nothing may start that the end would cut. */
+  /**
+   * The store was asked to end the pass and has not answered yet: nothing may start that the end would cut
+   * off.
+   */
   get isEnding(): boolean {
     return this.#asking === 'whether to end'
   }
 
-  /** Throws `limit_exceeded` when there are `maxWaits` or `maxBackOffs`; those for children are not counted. */
+  /** Throws `limit_exceeded` at `maxWaits` or `maxBackOffs`; waits for children are not counted. */
   add(wait: Wait): void {
     const limit = limitOf(wait)
     if (limit !== undefined) {
@@ -74,7 +78,7 @@ export class Waits implements Dependant {
         const what =
           limit === 'maxWaits'
             ? `wait '${key}': a task has at most maxWaits ${most} open waits`
-            : `'${callOf(key)}' is to be tried again: a task has at most maxBackOffs ${most} waits for that`
+            : `'${callOf(key)}' cannot wait for its next try: a task has at most maxBackOffs ${most} such waits`
         throw new RuntimeError('limit_exceeded', what, { details: { key: callOf(key), [limit]: most } })
       }
       this.#limited[limit] += 1
@@ -91,16 +95,16 @@ export class Waits implements Dependant {
     }
     this.#pending.set(wait.request.key, pending)
     wait.scope.keep(pending)
-    // One turn later, so that what the handler starts side by side is there by then.
+    // One turn later, so that the waits that the handler starts side by side are all registered.
     this.#lookIn(0)
   }
 
-  /** How a wait of an earlier pass ended in this one, when nobody was waiting yet. */
+  /** How a wait of an earlier pass ended in this pass, before the handler asked for it. */
   early(key: string): WaitRecord | undefined {
     return this.#early.get(key)
   }
 
-  /** The keys of what is open in these scopes. */
+  /** The keys of the open waits in these scopes. */
   keysWithin(scopes: ReadonlySet<Scope>): string[] {
     return [...this.#pending].filter(([, { wait }]) => isWithin(wait.scope, scopes)).map(([key]) => key)
   }
@@ -111,16 +115,16 @@ export class Waits implements Dependant {
     if (pending !== undefined) this.#end(pending)
   }
 
-  /** Nothing else is under way any more. Whoever heard of the last end may start something in the turn that it stands in. */
+  /** Nothing else runs any more. Code that awaits the last end may still start something in this turn. */
   idle(): void {
     if (this.#pending.size === 0) return
     this.#cancelLook()
     this.#lookIn(0)
   }
 
-  /** The store hears of all of them at the latest now: the pass is about to end in another way. */
+  /** The store learns of all of them now at the latest: the pass is about to end in another way. */
   keepOpen(): void {
-    // What is on its way is not asked again: what the store resolves of it would begin anew.
+    // A wait that was sent and not answered is not sent again: if the store resolves it, it would begin anew.
     const fresh = [...this.#pending.values()].filter(({ asked, isOnItsWay }) => !asked && !isOnItsWay)
     if (fresh.length > 0) this.#ask('while staying', fresh)
   }
@@ -172,7 +176,7 @@ export class Waits implements Dependant {
       )
   }
 
-  /** A wait's time counts from its call, however long the store takes to hear of it. */
+  /** A wait's time counts from its call, however long the store takes to learn of it. */
   #requestOf({ wait: { request }, begunAt }: Pending): WaitRequest {
     if (request.delayMs === undefined) return request
     return { ...request, delayMs: Math.max(0, request.delayMs - (this.#monotonic() - begunAt)) }
@@ -193,17 +197,23 @@ export class Waits implements Dependant {
     this.#pass.gate.resume()
   }
 
-  /** What a branch awaits beside `ctx` does not keep the pass alive: whoever wonders where it went finds it in the log. */
+  /**
+   * What a branch awaits outside of `ctx` does not keep the pass alive: the log shows where it was cut off.
+   */
   #tellCut(): void {
     const [pending] = this.#pending.values()
     let scope = pending?.wait.scope
     while (scope?.parent !== undefined) scope = scope.parent
     const branches = scope === undefined ? [] : silentIn(scope)
     if (branches.length === 0) return
-    this.#attempt.log('debug', 'the task waits: what branches do outside of steps is cut off', {
-      branches: branches.slice(0, MAX_TOLD),
-      count: branches.length,
-    })
+    this.#attempt.log(
+      'debug',
+      'the task waits: code of its branches that still runs outside of steps is cut off',
+      {
+        branches: branches.slice(0, MAX_TOLD),
+        count: branches.length,
+      },
+    )
   }
 
   #resolve(record: WaitRecord): void {
@@ -225,7 +235,7 @@ export class Waits implements Dependant {
     this.#pass.gate.resume()
   }
 
-  /** What is due is asked for then, signals every {@link SIGNAL_POLL_MS}. */
+  /** Waits that are due are requested then, signals every {@link SIGNAL_POLL_MS}. */
   #planAsking(): void {
     const { clock } = this.#attempt.parts.environment
     let nextMs = Number.POSITIVE_INFINITY
@@ -238,7 +248,7 @@ export class Waits implements Dependant {
     this.#askAgainAt = this.#monotonic() + nextMs
   }
 
-  /** Near enough for asking: the store has the last word. */
+  /** Accurate enough to decide when to ask: the store decides what is due. */
   #dueAtOf(pending: Pending, now: number): number | undefined {
     const { key, dueAt, delayMs } = this.#requestOf(pending)
     const open = this.#open.get(key)
@@ -246,7 +256,7 @@ export class Waits implements Dependant {
     return dueAt ?? (delayMs === undefined ? undefined : Math.ceil(now + delayMs))
   }
 
-  /** The wait, if it was pending still. */
+  /** Removes the wait and returns it, if it was still pending. */
   #end(pending: Pending): Wait | undefined {
     if (!this.#pending.delete(pending.wait.request.key)) return undefined
     const limit = limitOf(pending.wait)
@@ -267,21 +277,21 @@ export class Waits implements Dependant {
 interface Pending extends Member {
   readonly wait: Wait
   readonly begunAt: number
-  /** The store knows of it. */
+  /** The store knows about it. */
   asked: boolean
-  /** The store is asked about it, and has not answered. */
+  /** It was sent to the store, which has not answered. */
   isOnItsWay: boolean
-  /** Epoch ms; undefined as long as nobody knows, or for ever. */
+  /** Epoch ms; undefined if it is not known yet, or never due. */
   dueAt: number | undefined
 }
 
-/** What bounds how many waits of this sort are open. */
+/** The limit that counts this kind of wait. */
 function limitOf({ request: { kind, key } }: Wait): 'maxWaits' | 'maxBackOffs' | undefined {
   if (kind === 'child') return undefined
   return isRetryWait(key) ? 'maxBackOffs' : 'maxWaits'
 }
 
-/** A line with more than that is read by nobody. */
+/** The most keys that a log line lists. */
 const MAX_TOLD = 10
-/** How often a pass that stays looks whether a signal has come: nobody tells it. */
+/** How often a pass that stays checks for signals: nothing notifies it. */
 const SIGNAL_POLL_MS = 250
