@@ -35,6 +35,7 @@ const references = [
   'docs/reliability.md',
   'docs/semantics.md',
   'docs/simulation.md',
+  'docs/versioning.md',
   'packages/agent-gym/README.md',
 ]
 
