@@ -70,7 +70,7 @@ export const errorCodes = {
   },
   lease_lost: {
     meaning: 'The lease expired or was taken over. Later writes of this holder are discarded.',
-    remedy: 'Stop and let the error pass; another worker has the task.',
+    remedy: 'Stop, and do not catch the error; another worker has the task.',
   },
   task_canceled: {
     meaning: 'The task was canceled.',
