@@ -93,7 +93,7 @@ test('what the task emits itself comes along, and what a later attempt emits aga
   const [searching, reading] = [{ status: 'searching' }, { status: 'reading' }]
   const own: OutputItem[] = [
     ...[searching, reading, searching].map(chunk),
-    { type: 'attempt.restarted', attempt: 2 },
+    { type: 'attempt.restarted', attempt: 2, seq: 1 },
     ...[searching, reading, searching, searching, null].map(chunk),
   ]
   expect(await all(readStream(later(own)))).toEqual(

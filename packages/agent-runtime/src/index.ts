@@ -37,6 +37,7 @@ export { exitCodes } from './process-signals.ts'
 export { type AgentState, agentState } from '@ku0/agent-runtime-core'
 export { defineContract, defineTask } from './terms/task-definition.ts'
 export type { ErrorClass, TaskContract, TaskDefinitionOptions, TaskType } from './api/task-type.ts'
+export type { NotStorable, Storable } from './api/storable.ts'
 export type { RateLimitRule } from './api/rate-limit-rule.ts'
 export type { BackoffSetting, RetrySetting } from './api/retry-setting.ts'
 export type { ResultOf, TaskDefinition } from './api/task-definition.ts'
@@ -107,6 +108,7 @@ export type {
   SpawnOptions,
   StepHandle,
   StepOptions,
+  ToStorable,
   TaskContext,
   TaskLog,
 } from './api/task-context.ts'
@@ -129,7 +131,7 @@ export {
 export type { SubmitOptions } from './api/submissions.ts'
 export type { Accepted, Receipt, Rejected, TaskId } from './api/receipts.ts'
 export type { TaskStatus } from './api/status.ts'
-export type { EventOf, RuntimeEvent } from './api/events.ts'
+export type { EventOf, EventPattern, RuntimeEvent } from './api/events.ts'
 export {
   ApprovalRejected,
   StepInDoubt,

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import {
   defineTask,
+  type EventPattern,
   type OutputItem,
   type RuntimeEvent,
   type TaskContext,
@@ -189,7 +190,7 @@ describe('execution: output of a task', () => {
     await block(31_000)
     await runtime.result(receipt)
     await reading
-    const restarted = { type: 'attempt.restarted', attempt: 2 }
+    const restarted = { type: 'attempt.restarted', attempt: 2, seq: 1 }
     expect(live.map(chunk)).toEqual(['1a', restarted, '2a', '2b'])
     expect((await all(runtime.output(receipt.taskId))).map(chunk)).toEqual(['1a', restarted, '2a', '2b'])
     expect((await all(runtime.output(receipt.taskId, { after: 1 }))).map(chunk)).toEqual([
@@ -273,7 +274,7 @@ describe('execution: output of a handler that is gone through again', () => {
       },
       { seconds: 60 },
     )
-    expect(said).toEqual(['one', 'two', { type: 'attempt.restarted', attempt: 2 }, 'one', 'two'])
+    expect(said).toEqual(['one', 'two', { type: 'attempt.restarted', attempt: 2, seq: 2 }, 'one', 'two'])
   })
 
   test('a handler that starts from a snapshot emits what it emits', async () => {
@@ -312,7 +313,7 @@ describe('execution: output of a handler that is gone through again', () => {
 })
 
 const careless = defineTask({ type: 'careless', input: z.null() }, (ctx) => {
-  void ctx.emit(() => 'lost')
+  void ctx.emit<unknown>(() => 'lost')
   return 'done'
 })
 
@@ -321,7 +322,7 @@ describe('execution: the event bus', () => {
     const { runtime } = await virtualRuntime({ tasks: [quick] })
     const heard: Record<string, string[]> = { 'task.completed': [], 'lease.*': [], 'task:*': [], '*': [] }
     const subscriptions = Object.entries(heard).map(([pattern, types]) =>
-      runtime.on(pattern, ({ type }) => types.push(type)),
+      runtime.on(pattern as EventPattern, ({ type }) => types.push(type)),
     )
     await runtime.result(await runtime.submit(quick, 1))
     await turns()

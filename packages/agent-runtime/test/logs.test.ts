@@ -14,7 +14,7 @@ const failure = () => Object.assign(new RangeError(`no ${secret}`, { cause }), {
 async function troubled(options: Pick<RuntimeOptions, 'telemetry' | 'logger'> = {}) {
   const task = defineTask({ type: 'messy', input: z.null() }, async (ctx) => {
     ctx.onCleanup(() => Promise.reject(failure()))
-    await ctx.emit({ [secret]: () => 1 }).catch(() => {})
+    await ctx.emit<unknown>({ [secret]: () => 1 }).catch(() => {})
     ctx.log.info('mine', { error: { name: 'Mine', message: 'as written', stack: 'at home' } })
     throw failure()
   })

@@ -16,7 +16,7 @@ import type { Approvals } from './approvals.ts'
 import type { Budgets } from './budgets.ts'
 import type { Clients } from './clients.ts'
 import type { Evaluations } from './evaluations.ts'
-import type { RuntimeEvent } from './events.ts'
+import type { EventPattern, RuntimeEvent } from './events.ts'
 import type { Graph, GraphNodes, GraphOutput } from './graphs.ts'
 import type { Receipt, TaskId } from './receipts.ts'
 import type { Schedules } from './schedules.ts'
@@ -52,12 +52,12 @@ export interface Client extends AsyncDisposable {
    * `idempotency_conflict`, `already_exists`, `store_*`, and `shutdown` after {@link close}. A submission
    * that reached the store before the close is still answered. Source: Track AA, AA1; `docs/semantics.md 2`.
    */
+  submit(task: string, input: unknown, options?: SubmitOptions): Promise<Receipt>
   submit<Input, Output>(
     task: TaskType<string, Input, Output>,
     input: NoInfer<Input>,
     options?: SubmitOptions,
   ): Promise<Receipt<Output>>
-  submit(task: string, input: unknown, options?: SubmitOptions): Promise<Receipt>
 
   /**
    * Submits several tasks in one commit; the receipts are in the order of the items. Throws as {@link submit}
@@ -205,7 +205,7 @@ export interface Client extends AsyncDisposable {
    * `task.*`, `task:*` or `*`. A pattern that matches no event throws `invalid_argument`. Only events that
    * somebody listens for leave the store. An error of the listener is logged and has no other effect.
    */
-  on<const P extends string>(
+  on<const P extends EventPattern>(
     pattern: P,
     listener: (event: EventsMatching<RuntimeEvent, P>) => void,
   ): Disposable
@@ -300,7 +300,12 @@ export type OutputItem =
       readonly data: unknown
     }
   /** What follows was emitted by a later attempt, which began from the start. */
-  | { readonly type: 'attempt.restarted'; readonly attempt: number }
+  | {
+      readonly type: 'attempt.restarted'
+      readonly attempt: number
+      /** The `seq` to go on from: handed to `after`, it gives what follows, as the `seq` of a chunk does. */
+      readonly seq: number
+    }
 
 /** One submission per task type, each with its own input type. */
 export type ItemsOf<Tasks extends readonly (TaskType | string)[]> = {

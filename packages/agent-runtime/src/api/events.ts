@@ -3,6 +3,13 @@ import type { EvaluationRecord, EventData, EventType } from '@ku0/agent-runtime-
 /** An event as the runtime publishes it, with parsed data and decoded values. */
 export type RuntimeEvent = { [T in EventType]: EventOf<T> }[EventType]
 
+/** What `on` listens for: a name of an event (`task.completed`), all names that begin so (`task.*` or `task:*`), or all of them (`*`). */
+export type EventPattern = '*' | EventType | `${PrefixOf<EventType>}${'.*' | ':*'}`
+
+type PrefixOf<T extends string> = T extends `${infer First}.${infer Rest}`
+  ? First | `${First}.${PrefixOf<Rest>}`
+  : never
+
 /**
  * The event of one name. An event that is derived from the row of another one (`lease.*`) has that row's
  * data.

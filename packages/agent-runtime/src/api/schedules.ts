@@ -24,18 +24,18 @@ export interface Schedules {
    * Throws `invalid_argument` for an invalid cron expression or time zone, `invalid_payload`,
    * `PayloadTooLarge`, `StepNotSerializable`, `limit_exceeded` above `maxSchedules`, `store_*`.
    */
-  put<Input, Output>(
-    name: string,
-    timing: Timing,
-    task: TaskType<string, Input, Output>,
-    input: NoInfer<Input>,
-    options?: ScheduleOptions,
-  ): Promise<ScheduleStatus>
   put(
     name: string,
     timing: Timing,
     task: string,
     input: unknown,
+    options?: ScheduleOptions,
+  ): Promise<ScheduleStatus>
+  put<Input, Output>(
+    name: string,
+    timing: Timing,
+    task: TaskType<string, Input, Output>,
+    input: NoInfer<Input>,
     options?: ScheduleOptions,
   ): Promise<ScheduleStatus>
   /** All schedules, by name. */

@@ -6,6 +6,7 @@ import type {
   RejectionPolicy,
   Usage,
 } from '@ku0/agent-runtime-core'
+import type { Storable } from './storable.ts'
 import type { SubmitOptions } from './submissions.ts'
 import type { TaskId } from './receipts.ts'
 import type { TaskType } from './task-type.ts'
@@ -76,8 +77,12 @@ export interface TaskContext {
    * throws, and the signal's reason. Once the task has to yield or to wait, nothing is thrown: the promise
    * never settles. Source: `docs/semantics.md 7.1-7.5, 7.7`.
    */
-  step<T>(key: string, fn: (step: StepHandle) => T | PromiseLike<T>): Promise<T>
-  step<T>(key: string, options: StepOptions, fn: (step: StepHandle) => T | PromiseLike<T>): Promise<T>
+  step<T>(key: string, fn: ((step: StepHandle) => T | PromiseLike<T>) & Storable<T>): Promise<T>
+  step<T, Stored = T>(
+    key: string,
+    options: StepOptions & ToStorable<T, Stored>,
+    fn: ((step: StepHandle) => T | PromiseLike<T>) & Storable<Stored>,
+  ): Promise<Stored>
 
   /**
    * Waits `ms` from the call on, 0 to 1e15, across crashes, restarts and times when no process runs. A timer
@@ -193,22 +198,22 @@ export interface TaskContext {
    * {@link StepNotSerializable}, {@link PayloadTooLarge}, and the signal's reason. Source: `docs/semantics.md
    * 5.5`.
    */
+  spawn(key: string, task: string, input: unknown, options?: SpawnOptions): Promise<ChildTask>
   spawn<Input, Output>(
     key: string,
     task: TaskType<string, Input, Output>,
     input: NoInfer<Input>,
     options?: SpawnOptions,
   ): Promise<ChildTask<Output>>
-  spawn(key: string, task: string, input: unknown, options?: SpawnOptions): Promise<ChildTask>
 
   /** {@link spawn}, followed by the child's {@link ChildTask.result}. */
+  call(key: string, task: string, input: unknown, options?: SpawnOptions): Promise<unknown>
   call<Input, Output>(
     key: string,
     task: TaskType<string, Input, Output>,
     input: NoInfer<Input>,
     options?: SpawnOptions,
   ): Promise<Output>
-  call(key: string, task: string, input: unknown, options?: SpawnOptions): Promise<unknown>
 
   /**
    * Calls `hook` if the pass ends in any way but completion: canceled, timed out, failed, lease lost,
@@ -242,13 +247,13 @@ export interface TaskContext {
    * the attempt stored are not stored again. A failed emit does not fail the task: if nobody awaited it, it
    * is logged. Source: `docs/semantics.md 9`.
    */
-  emit(chunk: unknown): Promise<void>
+  emit<T>(chunk: T & Storable<T>): Promise<void>
 
   /**
    * Stores a snapshot that the next pass finds in `ctx.restored`. It is only a cache: use a step for what
    * must not be lost.
    */
-  checkpoint(data: unknown): Promise<void>
+  checkpoint<T>(data: T & Storable<T>): Promise<void>
 
   /**
    * Runs a command in its own process group and waits for it. The group dies with the task: on abort it gets
@@ -317,6 +322,15 @@ export interface StepOptions {
   readonly verify?:
     | ((step: StepHandle) => InDoubtAnswer<unknown> | PromiseLike<InDoubtAnswer<unknown>>)
     | undefined
+}
+
+/** How the result of a step becomes one that can be stored. */
+export interface ToStorable<T, Stored> {
+  /**
+   * Makes of what the function returned what is stored, and what the step gives in every pass: `(response) => response.text`. It runs once,
+   * after the function, with what it returned; what it throws fails the try. Source: `docs/semantics.md 7.4`.
+   */
+  readonly toStorable?: ((result: T) => Stored | PromiseLike<Stored>) | undefined
 }
 
 /** What to do with a step that is in doubt. */

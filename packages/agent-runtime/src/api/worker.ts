@@ -1,5 +1,5 @@
 import type { EventsMatching, StoreInfo, StoreStats } from '@ku0/agent-runtime-core'
-import type { RuntimeEvent } from './events.ts'
+import type { EventPattern, RuntimeEvent } from './events.ts'
 import type { LeaseObserver } from './leases.ts'
 import type { CleanupReason } from './task-context.ts'
 
@@ -32,7 +32,7 @@ export interface Worker extends AsyncDisposable {
    * `task.*`, `task:*` or `*`. A pattern that matches no event throws `invalid_argument`. Only events that
    * somebody listens for leave the store. An error of the listener is logged and has no other effect.
    */
-  on<const P extends string>(
+  on<const P extends EventPattern>(
     pattern: P,
     listener: (event: EventsMatching<RuntimeEvent, P>) => void,
   ): Disposable

@@ -45,7 +45,8 @@ export async function* followOutput(
     (await deps.store.read({ kind: 'output', taskId, after, limit: STRETCH })) ?? []
   let attempt = await attemptAt(read, options.after ?? 0)
   for await (const chunk of follow(deps, taskId, options, { chunks }, chunks, read)) {
-    if (chunk.attempt > attempt) yield { type: 'attempt.restarted', attempt: chunk.attempt }
+    if (chunk.attempt > attempt)
+      yield { type: 'attempt.restarted', attempt: chunk.attempt, seq: chunk.seq - 1 }
     attempt = chunk.attempt
     yield { type: 'chunk', seq: chunk.seq, attempt, at: chunk.at, data: decode(chunk.data) }
   }

@@ -24,8 +24,6 @@ import type {
   RaceResult,
   SignalWaitOptions,
   SpawnOptions,
-  StepHandle,
-  StepOptions,
   TaskContext,
   TaskLog,
 } from '../api/task-context.ts'
@@ -124,8 +122,6 @@ export class HandlerContext implements TaskContext {
     return this.#log
   }
 
-  step<T>(key: string, fn: (step: StepHandle) => T | PromiseLike<T>): Promise<T>
-  step<T>(key: string, options: StepOptions, fn: (step: StepHandle) => T | PromiseLike<T>): Promise<T>
   step(key: unknown, ...rest: readonly unknown[]): Promise<never> {
     const [options, fn] = rest.length < 2 ? [undefined, rest[0]] : rest
     return runStep(this.#pass, this.#scope, [key, options, fn], this.#callee('step'))

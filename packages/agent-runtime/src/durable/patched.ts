@@ -51,6 +51,7 @@ function mark({ pass, scope, callee }: PatchCaller, key: string): Promise<boolea
     retry: undefined,
     inDoubt: undefined,
     rateLimited: undefined,
+    toStorable: undefined,
   }
   const run = new StepRun(pass, scope, facts, () => true)
   run.begin()

@@ -29,7 +29,7 @@ const calls: Readonly<Record<string, Refused>> = {
     [{ timeout: 5 }, "step 'a' option timeout: no such option, did you mean timeoutMs?; given 5"],
     [
       { repeated: 3 },
-      "step 'a' option repeated: no such option; there are input, timeoutMs, retry, rateLimited, inDoubt, verify; given 3",
+      "step 'a' option repeated: no such option; there are input, timeoutMs, retry, inDoubt, verify, rateLimited, toStorable; given 3",
     ],
     [{ timeoutMs: -1 }, "step 'a' option timeoutMs: a number of ms above 0; given -1"],
     [{ retry: 5 }, "step 'a' option retry: an object with attempts, backoff; given 5"],
@@ -50,7 +50,10 @@ const calls: Readonly<Record<string, Refused>> = {
       { timeoutMs: 0, retry: { attempts: 0 } },
       "step 'a' option timeoutMs: a number of ms above 0; given 0\nstep 'a' option retry.attempts: a whole number, 1 or more; given 0",
     ],
-    [3, "step 'a' options: an object with input, timeoutMs, retry, rateLimited, inDoubt, verify; given 3"],
+    [
+      3,
+      "step 'a' options: an object with input, timeoutMs, retry, inDoubt, verify, rateLimited, toStorable; given 3",
+    ],
   ],
   waitForSignal: [
     (ctx, options) => ctx.waitForSignal('a', options),

@@ -120,7 +120,7 @@ describe('execution: retries of steps', () => {
     const { runtime, receipt, elapse } = await begun(async (ctx) => {
       const retry = { attempts: 2, backoff: plain }
       const first = await ctx
-        .step('a', { retry }, () => (calls++, () => 1))
+        .step('a', { retry }, (): unknown => (calls++, () => 1))
         .catch(({ code }: { code: string }) => code)
       const signals: boolean[] = []
       const second = await ctx.step('b', { retry, timeoutMs: 500 }, ({ signal }) => {

@@ -221,7 +221,7 @@ describe('execution: step keys', () => {
     expect(refusals).toEqual([
       `invalid_argument: step 'a' needs a function to run, not "b"`,
       `invalid_argument: step 'a' option timeoutMs: a number of ms above 0; given -1`,
-      `invalid_argument: step 'a' options: an object with input, timeoutMs, retry, inDoubt, verify; given 3`,
+      `invalid_argument: step 'a' options: an object with input, timeoutMs, retry, inDoubt, verify, rateLimited, toStorable; given 3`,
       'the key is free still',
     ])
   })
@@ -230,7 +230,9 @@ describe('execution: step keys', () => {
 describe('execution: step values', () => {
   test('G09 what cannot be stored fails the step, naming it and the place', async () => {
     const error = await runOnce((ctx) =>
-      ctx.step('list files', () => ({ files: [{ open: () => 1 }] })).catch((thrown: unknown) => told(thrown)),
+      ctx
+        .step('list files', (): unknown => ({ files: [{ open: () => 1 }] }))
+        .catch((thrown: unknown) => told(thrown)),
     )
     expect(error).toMatchObject({
       name: 'StepNotSerializable',
@@ -390,8 +392,8 @@ describe('execution: steps outside their handler', () => {
           new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error))),
       )
       void ctx.step('three', { timeoutMs: 10 }, () => crash())
-      void ctx.step('four', () => () => 1)
-      void ctx.emit(() => 1)
+      void ctx.step('four', (): unknown => () => 1)
+      void ctx.emit<unknown>(() => 1)
       await door.promise
       void ctx.step('five', () => 1)
       void ctx.emit(1)

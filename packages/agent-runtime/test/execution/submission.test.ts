@@ -1,7 +1,7 @@
 import { PayloadTooLarge, StepNotSerializable } from '@ku0/agent-runtime-core'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { createRuntime, defineTask } from '../../src/index.ts'
+import { createRuntime, defineTask, type SubmitOptions } from '../../src/index.ts'
 import { turns, virtualRuntime } from '../virtual-runtime.ts'
 
 const seen: unknown[] = []
@@ -389,8 +389,8 @@ describe('execution: stored input that no longer fits', () => {
     const plain = defineTask({ type: 'plain', input: z.null() }, () => 1)
     const named = defineTask({ type: 'named', input: z.null(), lane: 'normal' }, () => 1)
     const { runtime } = await virtualRuntime({ tasks: [plain, named] })
-    const laneOf = async (...submission: Parameters<typeof runtime.submit>) =>
-      (await runtime.status((await runtime.submit(...submission)).taskId))?.lane
+    const laneOf = async (type: string, input: unknown, options?: SubmitOptions) =>
+      (await runtime.status((await runtime.submit(type, input, options)).taskId))?.lane
     expect(await laneOf('plain', null)).toBe('normal')
     expect(await laneOf('plain', null, { delayMs: 0 })).toBe('normal')
     expect(await laneOf('plain', null, { delayMs: 1_000 })).toBe('batch')

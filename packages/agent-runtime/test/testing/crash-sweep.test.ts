@@ -17,7 +17,7 @@ const example = defineTask({ type: 'example', input: z.null() }, async (ctx) => 
       return c.step('awake', async () => 2)
     },
     tried: (c) =>
-      c.step('hung', { timeoutMs: 1_000, retry: { attempts: 2 } }, ({ signal }) =>
+      c.step('hung', { timeoutMs: 1_000, retry: { attempts: 2 } }, ({ signal }): unknown =>
         c.attempt > 5 ? signal : 'at once',
       ),
   })

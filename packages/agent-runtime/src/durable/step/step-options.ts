@@ -9,12 +9,12 @@ import {
 } from '@ku0/agent-runtime-core'
 import { familiarToStep } from '../../terms/familiar-names.ts'
 import { policyOf, retryProblems, retryRule } from '../../terms/retry-policy.ts'
-import type { StepOptions } from '../../api/task-context.ts'
+import type { StepOptions, ToStorable } from '../../api/task-context.ts'
 import { type DoubtPolicy, readDoubtPolicy } from './doubt.ts'
 
 /** The options of a step, checked. */
 export interface CheckedStepOptions {
-  readonly options: StepOptions
+  readonly options: StepOptions & ToStorable<unknown, unknown>
   readonly retry: RetryPolicy | undefined
   readonly inDoubt: DoubtPolicy | undefined
 }
@@ -28,7 +28,7 @@ export function readStepOptions(key: string, given: unknown): CheckedStepOptions
     ...problemsIn(given, rules, { path, familiar: familiarToStep }),
     ...retryProblems(given['retry'], `${path}retry.`),
   ])
-  const options: StepOptions = given
+  const options: CheckedStepOptions['options'] = given
   const { retry } = options
   return {
     options,
@@ -40,11 +40,12 @@ export function readStepOptions(key: string, given: unknown): CheckedStepOptions
 /** Options that depend on more than their own value are checked separately. */
 const elsewhere = ['', () => true] as const
 
-const rules: Rules<StepOptions> = {
+const rules: Rules<StepOptions & ToStorable<unknown, unknown>> = {
   input: elsewhere,
   timeoutMs: limitRule,
   retry: retryRule,
-  rateLimited: functionRule,
   inDoubt: elsewhere,
   verify: elsewhere,
+  rateLimited: functionRule,
+  toStorable: functionRule,
 }

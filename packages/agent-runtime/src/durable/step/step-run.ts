@@ -16,6 +16,7 @@ import { chargeTry } from './charge.ts'
 import { type Doubt, doubtBefore, type DoubtPolicy, doubtRequest, readAnswer } from './doubt.ts'
 import type { Start } from '../pass/gate.ts'
 import type { Host } from '../host.ts'
+import { isThenable } from '../../terms/thenable.ts'
 import { insideStep, type Surrounding } from './inside-step.ts'
 import type { Callee, Pass } from '../pass/pass.ts'
 import { delayBefore, keyOf, openRetry, retriesBefore, type Retry } from './retry.ts'
@@ -29,6 +30,7 @@ import {
   type StepFailure,
   type StepRules,
 } from './step-moves.ts'
+import { encodeStepResult } from './sdk-result.ts'
 import { callProgram, limitTime, type TimeLimit } from './try.ts'
 
 /** What is known about a step before it runs. */
@@ -43,6 +45,8 @@ export interface StepFacts {
   readonly inDoubt: DoubtPolicy | undefined
   /** The rule for errors that are refusals of a provider, if the step or its task type has one. */
   readonly rateLimited: RateLimitRule | undefined
+  /** Makes of what the function returned what is stored. */
+  readonly toStorable: ((result: unknown) => unknown) | undefined
 }
 
 /**
@@ -75,7 +79,8 @@ export class StepRun implements StepHandle, Start, Member {
     this.#facts = facts
     this.#fn = fn
     const { maxPayloadBytes: maxBytes } = attempt.parts.config
-    const encodeResult = (value: unknown) => encode(value, { what: `the result of step '${key}'`, maxBytes })
+    const encodeResult = (value: unknown) =>
+      encodeStepResult(value, { what: `the result of step '${key}'`, maxBytes })
     const rateLimit = (error: unknown) => attempt.limits.in(attempt, error, rateLimited)
     this.#rules = { key, retry, inDoubt, verdicts: memos.waits, encode: encodeResult, rateLimit }
     const { retries, limits } = retry === undefined ? noRetries : retriesBefore(memos, key)
@@ -207,7 +212,7 @@ export class StepRun implements StepHandle, Start, Member {
   }
 
   #call(tried: number): void {
-    const { key, timeoutMs } = this.#facts
+    const { key, timeoutMs, toStorable } = this.#facts
     if (timeoutMs !== undefined) {
       this.#limit = limitTime(this.#scope, key, timeoutMs, (reason) => {
         if (this.#scope.closedBy === undefined) this.#on({ is: 'failed', tried, reason })
@@ -217,7 +222,7 @@ export class StepRun implements StepHandle, Start, Member {
     const surrounding: Surrounding = { pass: this.#pass, key, charge }
     const fn = this.#fn as (step: StepHandle) => unknown
     callProgram(
-      () => insideStep(surrounding, () => fn(this.#handle(tried))),
+      () => insideStep(surrounding, () => storable(fn(this.#handle(tried)), toStorable)),
       (value) => this.#returned(tried, value),
       (reason) => this.#hear({ is: 'failed', tried, reason }),
     )
@@ -341,3 +346,8 @@ export class StepRun implements StepHandle, Start, Member {
 }
 
 const noRetries = { retries: 0, limits: 0 }
+
+function storable(result: unknown, toStorable: StepFacts['toStorable']): unknown {
+  if (toStorable === undefined) return result
+  return isThenable(result) ? Promise.resolve(result).then(toStorable) : toStorable(result)
+}

@@ -1,11 +1,10 @@
 import { decode, type RetryPolicy, RuntimeError, show } from '@ku0/agent-runtime-core'
-import type { StepOptions } from '../../api/task-context.ts'
 import { refused } from '../pass/answer.ts'
 import type { DoubtPolicy } from './doubt.ts'
 import { inputHashOf } from './idempotency.ts'
 import { type Callee, checkKey, type Pass } from '../pass/pass.ts'
 import type { Scope } from '../pass/scope.ts'
-import { readStepOptions } from './step-options.ts'
+import { type CheckedStepOptions, readStepOptions } from './step-options.ts'
 import { StepRun } from './step-run.ts'
 
 /** One call of `callee`, which is `ctx.step`. Source: `docs/semantics.md 7`. */
@@ -26,7 +25,7 @@ export function runStep(
       scope.answered(memo.seq)
       return Promise.resolve(decode(memo.result) as never)
     }
-    const { timeoutMs, rateLimited = pass.rateLimited } = call.options ?? {}
+    const { timeoutMs, toStorable, rateLimited = pass.rateLimited } = call.options ?? {}
     const run = new StepRun(
       pass,
       scope,
@@ -38,6 +37,7 @@ export function runStep(
         retry: call.retry,
         inDoubt: call.inDoubt,
         rateLimited,
+        toStorable,
       },
       call.fn,
     )
@@ -56,7 +56,7 @@ function inputHashIn(pass: Pass, { key, options }: Call): string | undefined {
 /** A call of `ctx.step` with checked arguments. */
 interface Call {
   readonly key: string
-  readonly options: StepOptions | undefined
+  readonly options: CheckedStepOptions['options'] | undefined
   readonly retry: RetryPolicy | undefined
   readonly inDoubt: DoubtPolicy | undefined
   readonly fn: Callee
