@@ -213,7 +213,7 @@ export class StoreClient implements Client {
     this.lifetime.assertOpen()
     const taskId = taskIdOf('result', task)
     assertOptions('result', options, waitRules)
-    assertOutsideHandlers(this.#store, taskId)
+    assertOutsideHandlers(this.#store, taskId, 'result')
     if (typeof task !== 'string' && !task.accepted)
       throw new TaskRejected(taskId, task.reason, task.message, task.forGood)
     const { log } = this.#deps

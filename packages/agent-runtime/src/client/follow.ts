@@ -6,6 +6,7 @@ import {
   type StoredEvent,
 } from '@ku0/agent-runtime-core'
 import type { Feed } from './feed.ts'
+import { assertOutsideHandlers } from '../lease/inside-handler.ts'
 import { noTask } from './result.ts'
 import type { FollowOptions, OutputItem } from '../api/client.ts'
 import type { RuntimeEvent } from '../api/events.ts'
@@ -75,6 +76,7 @@ async function* follow<T extends Numbered>(
     const task = await store.read({ kind: 'task', taskId })
     if (task === undefined) throw noTask(taskId)
     if (isFinal(task.state)) tail.end()
+    else assertOutsideHandlers(store, taskId, reader.events === undefined ? 'output' : 'events')
     yield* followTail(tail, after, STRETCH, read)
   } finally {
     signal?.removeEventListener('abort', abort)

@@ -59,7 +59,7 @@ export interface Host {
 
 /** The parts of the runtime that passes use. */
 export interface HostParts {
-  readonly store: Pick<ExecutionStore, 'read' | 'write'>
+  readonly store: Pick<ExecutionStore, 'read' | 'write' | 'info'>
   readonly config: ExecutionConfig
   readonly environment: Environment
   readonly deadlines: { after(delayMs: number, run: () => void): Deadline }

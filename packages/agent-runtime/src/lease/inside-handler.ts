@@ -3,7 +3,7 @@ import { type Claim, type ExecutionStore, RuntimeError } from '@ku0/agent-runtim
 
 /** The pass that a handler runs in. */
 interface Pass {
-  readonly parts: { readonly store: object }
+  readonly parts: { readonly store: Pick<ExecutionStore, 'info'> }
   readonly claim: Claim
   /** The reason why the handler may no longer act for its lease. */
   readonly closedBy: Error | undefined
@@ -25,19 +25,32 @@ export function outsideHandlers<T>(run: () => T): T {
 }
 
 /**
- * Throws `inside_handler` for a wait for a task's result inside a handler that runs on the same store: the
- * handler keeps its slot, which the task may need. It throws even if the task has ended, so that the first
- * run shows the mistake. Source: `docs/semantics.md 4.11`.
+ * Throws `inside_handler` for a wait for `what` of a task inside a handler that runs on the same store,
+ * whichever client is asked: the handler keeps its slot, which the task may need. A result is refused even if
+ * the task has ended, so that the first run shows the mistake. Source: `docs/semantics.md 4.11`.
  */
-export function assertOutsideHandlers(store: ExecutionStore, taskId: string): void {
+export function assertOutsideHandlers(
+  store: ExecutionStore,
+  taskId: string,
+  what: 'result' | 'events' | 'output',
+): void {
   const pass = around.getStore()
-  if (pass === undefined || pass.parts.store !== store || pass.closedBy !== undefined) return
+  if (pass === undefined || pass.closedBy !== undefined) return
+  if (pass.parts.store.info.storeId !== store.info.storeId) return
   const { claim } = pass
   throw new RuntimeError(
     'inside_handler',
-    `the result of task ${taskId} was asked for with runtime.result inside the handler of task ${claim.taskId} ('${claim.type}'), ` +
-      'which would keep its slot while it waits: use ctx.call, or ctx.spawn and the result() of its child, which wait without a slot. ' +
-      'The output of a task that has ended is in runtime.status',
+    `the ${what} of task ${taskId} was waited for with runtime.${what} inside the handler of task ${claim.taskId} ('${claim.type}'), ` +
+      `which would keep its slot meanwhile: ${insteadOf[what]}`,
     { details: { taskId, inside: claim.taskId } },
   )
 }
+
+const insteadOf = {
+  result:
+    'use ctx.call, or ctx.spawn and the result() of its child, which wait without a slot. The output of a task that has ended is in runtime.status',
+  events:
+    'use ctx.call to wait for the end of a task, then its events can be read; follow it outside of handlers',
+  output:
+    'use ctx.call to wait for the end of a task, then its output can be read; follow it outside of handlers',
+} as const

@@ -1,6 +1,9 @@
+import { createVirtualEnvironment } from '@ku0/agent-runtime-core/testing'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { defineTask, type TaskContext } from '../../src/index.ts'
+import { createClient, createRuntime, defineTask, type TaskContext } from '../../src/index.ts'
+import { systemEnvironment } from '../../src/system.ts'
+import { folder } from '../real-processes.ts'
 import { gate, turns, virtualRuntime, type VirtualRuntime } from '../virtual-runtime.ts'
 
 const input = z.null()
@@ -62,8 +65,42 @@ describe('runtime.result inside a handler (docs/semantics.md 4.11)', () => {
     await expect(it.runtime.result(receipt)).rejects.toMatchObject(refusal)
   })
 
-  test('is fine on another runtime', async () => {
-    const elsewhere = await virtualRuntime({ tasks: [other] })
+  test('is refused to another client on the same store, too', async () => {
+    const url = `sqlite:${folder()}/it.db`
+    const outer = defineTask({ type: 'outer', input }, async () => {
+      await using client = await createClient({ store: url, logger: false })
+      return await client.result(await client.submit('other', null))
+    })
+    await using runtime = await createRuntime({ store: url, tasks: [outer, other], logger: false })
+    await expect(runtime.result(await runtime.submit(outer, null))).rejects.toMatchObject(refusal)
+  })
+
+  test.each(['events', 'output'] as const)(
+    'goes for following the %s of a task that has not ended, and not of one that has',
+    async (what) => {
+      const follow = async (ctx: TaskContext, { runtime }: VirtualRuntime) => {
+        const found: string[] = []
+        for await (const { type } of runtime[what]('done before')) found.push(type)
+        for await (const { type } of runtime[what](ctx.taskId)) found.push(type)
+        return found
+      }
+      const it = await withHandler(follow)
+      await it.runtime.submit(other, null, { taskId: 'done before' })
+      await it.elapse(100)
+      const receipt = await it.runtime.submit(it.outer, null)
+      await it.elapse(100)
+      await expect(it.runtime.result(receipt)).rejects.toMatchObject({
+        code: 'inside_handler',
+        message: expect.stringContaining(
+          `the ${what} of task ${receipt.taskId} was waited for with runtime.${what} inside the handler`,
+        ) as string,
+      })
+    },
+  )
+
+  test('is fine on another store', async () => {
+    const environment = createVirtualEnvironment('elsewhere', { digest: systemEnvironment.digest })
+    const elsewhere = await virtualRuntime({ tasks: [other], environment })
     const it = await withHandler(async () =>
       elsewhere.runtime.result(await elsewhere.runtime.submit(other, null)),
     )
