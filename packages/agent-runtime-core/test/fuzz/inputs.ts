@@ -112,6 +112,12 @@ export const inputs: Readonly<Record<string, Input>> = {
   isErrorCode: tells([hostile], core.isErrorCode),
   isRecord: tells([hostile], core.isRecord),
   isName: tells([text], core.isName),
+  isLane: tells([text], core.isLane),
+  wholeConfig: {
+    given: [hostile],
+    open: core.wholeConfig,
+    holds: (answer) => answer === undefined || answer === core.defaultConfig,
+  },
   isAmount: tells([number], core.isAmount),
   isWithinOne: tells([number], core.isWithinOne),
   isDoubt: tells([text], core.isDoubt),

@@ -194,7 +194,7 @@ describe('execution: race', () => {
     })
     await elapse(0)
     expect(await runtime.result(receipt)).toBe(
-      "branch 'slow' of race 'quick' lost to 'fast'; it can do nothing more",
+      "branch 'slow' of race 'quick' lost to 'fast'; its calls are refused",
     )
   })
 

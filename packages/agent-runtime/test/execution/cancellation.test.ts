@@ -260,7 +260,7 @@ describe('execution: cancellation', () => {
     const task = defineTask({ type: 'quick', input: z.null() }, (ctx) => void (kept = ctx))
     const { runtime } = await virtualRuntime({ tasks: [task] })
     await runtime.result(await runtime.submit(task, null))
-    expect(() => kept?.onCleanup(() => {})).toThrow('has ended: await what it starts')
+    expect(() => kept?.onCleanup(() => {})).toThrow('has ended: await everything that it starts')
   })
 
   test('hooks run when the handler throws, not when it completes', async () => {
