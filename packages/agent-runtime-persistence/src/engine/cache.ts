@@ -3,6 +3,7 @@ import {
   gone,
   childKey,
   evaluationKey,
+  mergeHeads,
   noTotals,
   OPEN,
   tablesThatAre,
@@ -38,7 +39,6 @@ import {
   type WorkingSet,
 } from '@ku0/agent-runtime-core/transition'
 import type { Kept } from './database.ts'
-import { headsLeft } from './heads.ts'
 
 /** Heads of one stream that are kept between flushes; what lies behind them is read again when they are used up. */
 const maxHeads = 512
@@ -391,17 +391,22 @@ export class Cache implements Base {
   private absorbHeads(ws: WorkingSet, stream: number, isNew: boolean): void {
     const known = this.heads.get(stream) ?? (isNew ? { rows: [], upTo: 0, complete: true } : undefined)
     if (known === undefined) return
-    const left = headsLeft(known, {
-      stream,
-      queued: ws.queued.get(stream) ?? none,
-      taken: ws.taken.get(stream) ?? 0,
-      changed: ws.tasks.changed,
-      most: ws.stream(stream).client === '' ? maxHeads : maxHeadsOfClient,
+    const merged = mergeHeads(known.rows, ws.queued.get(stream) ?? [], known.upTo, known.complete)
+    const rows = merged.slice(ws.taken.get(stream) ?? 0).flatMap((row) => {
+      const task = ws.tasks.changed.get(row.id) ?? row
+      return task.state === 'queued' && task.dueAt === null && task.stream === stream ? [task] : []
     })
-    this.heads.set(stream, left)
-    if (!('fresh' in left)) return
-    for (const row of left.fresh) this.tasks.set(row.id, row)
-    for (const row of left.dropped) this.tasks.delete(row.id)
+    const most = ws.stream(stream).client === '' ? maxHeads : maxHeadsOfClient
+    const kept = rows.length > most ? rows.slice(0, most) : rows
+    const complete = known.complete && kept.length === rows.length
+    const upTo = complete
+      ? Number.MAX_SAFE_INTEGER
+      : kept.length === rows.length
+        ? known.upTo
+        : (kept.at(-1)?.id ?? 0)
+    this.heads.set(stream, { rows: kept, upTo, complete })
+    for (const row of kept) this.tasks.set(row.id, row)
+    for (const row of rows.slice(kept.length)) this.tasks.delete(row.id)
   }
 
   /** A queued task that changed without leaving its place (an event was appended) is kept as it is now. */
