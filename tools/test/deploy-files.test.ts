@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path'
 import { parseExecutionConfig } from '../../packages/agent-runtime-core/src/schemas.ts'
 import { describe, expect, test } from 'vitest'
 
-const folder = resolve(import.meta.dirname, '../../examples/deploy')
+const folder = resolve(import.meta.dirname, '../../docs/deploy')
 const read = (file: string) => readFileSync(join(folder, file), 'utf8')
 const canVerify = spawnSync('systemd-analyze', ['--version']).status === 0
 

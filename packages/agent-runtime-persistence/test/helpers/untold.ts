@@ -93,5 +93,4 @@ export const missable: Readonly<Record<string, string>> = {
   evaluation: 'the oldest of an agent are deleted when there are many',
   output: 'nothing tells of chunks but those that come after them: the last may be missing',
   schedule: 'people remove schedules',
-  usage: 'reports make no event',
 }

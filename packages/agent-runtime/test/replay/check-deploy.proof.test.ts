@@ -138,7 +138,7 @@ describe('checkDeploy (docs/semantics.md 6.4)', () => {
       message: expect.stringContaining('workers') as string,
     })
     await expect(check({ timeoutMs: -1 })).rejects.toMatchObject({ code: 'invalid_argument' })
-    await expect(check({ store: 'typo.db' })).rejects.toMatchObject({ code: 'invalid_config' })
+    await expect(check({ store: 'typo://db' })).rejects.toMatchObject({ code: 'invalid_config' })
     await expect(check({ tasks: [1] })).rejects.toMatchObject({ code: 'invalid_config' })
     await expect(checkDeploy(undefined as never)).rejects.toMatchObject({ code: 'invalid_argument' })
   })
