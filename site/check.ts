@@ -41,7 +41,8 @@ let opened = 0
 const browser = await browsers.launch({
   executablePath: await chromium.executablePath(),
   args: [
-    ...chromium.args,
+    // In one process the browser ends with its first context.
+    ...chromium.args.filter((arg) => arg !== '--single-process'),
     '--disable-background-networking',
     '--disable-component-update',
     '--disable-sync',
