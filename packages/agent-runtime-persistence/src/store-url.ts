@@ -89,6 +89,12 @@ function meantBy(rest: string): string {
 
 function unknown(given: unknown, hint: string): Error {
   return invalid(
-    `unknown store ${show(given)}: ${hint}use sqlite:PATH (for example sqlite:runtime.db or sqlite:/var/lib/runtime.db, without options) or sqlite::memory:`,
+    `unknown store ${show(withoutPassword(given))}: ${hint}use sqlite:PATH (for example sqlite:runtime.db or sqlite:/var/lib/runtime.db, without options) or sqlite::memory:`,
   )
+}
+
+/** Errors end up in logs. A password may hold any character, so all up to the last @ is taken for it. */
+function withoutPassword(given: unknown): unknown {
+  if (typeof given !== 'string') return given
+  return given.replace(/([?&](?:ssl)?password=)[^&]*/gi, '$1***').replace(/(\/\/[^:@/?#]*):.*@/s, '$1:***@')
 }

@@ -77,4 +77,37 @@ describe('the forms of other tools', () => {
       }),
     )
   })
+
+  // Errors end up in logs, and the URL of a database often carries its password.
+  test.each([
+    ['postgres://app:s3cret@db.example/work', '"postgres://app:***@db.example/work"'],
+    ['postgresql://app:s3cret/@x@db.example/work', '"postgresql://app:***@db.example/work"'],
+    [' postgres://:s3cret@db.example', '" postgres://:***@db.example"'],
+    [
+      'postgres://db.example/work?user=app&password=s3cret',
+      '"postgres://db.example/work?user=app&password=***"',
+    ],
+    ['postgres://app:s3cret@h/work?PASSWORD=s3@cret&x=1', '"postgres://app:***@h/work?PASSWORD=***&x=1"'],
+    ['mysql://app:s3cret@h/work', '"mysql://app:***@h/work"'],
+    ['sqlite://app:s3cret@h/work.db', '"sqlite://app:***@h/work.db"'],
+  ])('the error about %s hides its password', (url, shown) => {
+    expect(() => parseStoreUrl(url)).toThrow(
+      expect.objectContaining({
+        message: expect.stringMatching(
+          new RegExp(`^(?!.*cret).*unknown store ${escaped(shown)}: `),
+        ) as string,
+      }),
+    )
+  })
+
+  test.each(['postgres://db.example:5432/work', 'postgres://app@db.example/work'])(
+    '%s is shown whole',
+    (url) => {
+      expect(() => parseStoreUrl(url)).toThrow(`unknown store "${url}"`)
+    },
+  )
 })
+
+function escaped(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
+}
