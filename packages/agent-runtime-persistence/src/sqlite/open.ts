@@ -307,7 +307,8 @@ function begin(db: Db, patienceMs: number): void {
   }
 }
 
-const openingPatienceMs = 10_000
+/** How long opening waits for a lock that another process holds. */
+export const openingPatienceMs = 10_000
 const lookEveryMs = 0.25
 
 /**

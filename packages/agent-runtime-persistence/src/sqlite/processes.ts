@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import type { ProcessIdentity } from '../process-identity.ts'
 import { isBusy } from './errors.ts'
-import type { Db } from './open.ts'
+import { type Db, openingPatienceMs } from './open.ts'
 import { rightsAsOf } from './rights.ts'
 
 /**
@@ -108,7 +108,8 @@ function lockPath(folder: string, processId: string): string {
 /** In this mode the lock outlives the transaction that took it. The file stays empty: there is nothing to sync, and nothing to damage. */
 function holdLock(path: string, folder: string, processId: string): Db {
   if (mkdirSync(folder, { recursive: true, mode: 0o700 }) !== undefined) rightsAsOf(path, folder, true)
-  const lock = new Database(lockPath(folder, processId), { timeout: 0 })
+  // A process that opens the store at this moment may be probing the lock, and lets it go at once.
+  const lock = new Database(lockPath(folder, processId), { timeout: openingPatienceMs })
   try {
     lock.pragma('locking_mode = EXCLUSIVE')
     lock.pragma('journal_mode = MEMORY')

@@ -1,8 +1,10 @@
 import { type Claim, type ExecutionConfigInput, type LeaseNotice } from '@ku0/agent-runtime-core'
 import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import { createVirtualEnvironment, VirtualClock } from '@ku0/agent-runtime-core/testing'
+import { once } from 'node:events'
 import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { Worker } from 'node:worker_threads'
 import { describe, expect, test } from 'vitest'
 import { StoreEngine } from '../../src/sqlite/store-engine.ts'
 import { chainDigest } from '../../src/system.ts'
@@ -55,6 +57,24 @@ function openEngine(given: Given = {}) {
   }
   return { engine, config, environment, loop, claims, notices, due, take, pass }
 }
+
+describe('the lock of a process (docs/semantics.md 4.10)', () => {
+  test('4.10 a store opens while another process probes its lock', async () => {
+    const path = join(scratchFolder(), 'it.db')
+    mkdirSync(`${path}-owners`)
+    const goOn = new Int32Array(new SharedArrayBuffer(4))
+    const workerData = { path: `${path}-owners/probed.lock`, goOn }
+    const prober = new Worker(join(import.meta.dirname, '../fixtures/probe-lock.ts'), { workerData })
+    const gone = once(prober, 'exit')
+    await once(prober, 'message')
+    Atomics.store(goOn, 0, 1)
+    Atomics.notify(goOn, 0)
+    const { engine } = openEngine({ path, processId: 'probed' })
+    expect(engine.info.processId).toBe('probed')
+    engine.close()
+    await gone
+  })
+})
 
 describe('a handler that blocks the event loop (docs/semantics.md 4.8)', () => {
   test('4.8 keeps its lease past the TTL, up to maxStallMs; then renewal stops and the lease expires', () => {
