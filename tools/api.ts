@@ -4,16 +4,12 @@
 //   pnpm api          writes the files
 //   pnpm check:api    fails where they are not as the sources say, and shows the difference
 import { spawnSync } from 'node:child_process'
-import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { describeEntries } from './api/describe-entries.ts'
-
-interface Manifest {
-  readonly name: string
-  readonly private?: boolean
-  readonly publishConfig?: { readonly exports: Readonly<Record<string, { readonly types: string }>> }
-}
+import { compiledOf, entriesOf } from './publish/manifest.ts'
+import { publicPackages } from './publish/packages.ts'
 
 const workspace = resolve(import.meta.dirname, '..')
 const recorded = join(workspace, 'api')
@@ -24,14 +20,11 @@ else write(recorded)
 function write(folder: string): void {
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder)
-  const packages = globSync('packages/*/package.json', { cwd: workspace })
-    .map((file) => ({ file, manifest: JSON.parse(readFileSync(join(workspace, file), 'utf8')) as Manifest }))
-    .filter(({ manifest }) => manifest.private !== true)
-  const entries = packages.flatMap(({ file, manifest }) =>
-    Object.entries(manifest.publishConfig?.exports ?? {}).map(([subpath, { types }]) => ({
-      page: `${manifest.name.replace(/^@ku0\//, '')}.txt`,
-      name: manifest.name + subpath.slice(1),
-      file: join(workspace, file, '..', types),
+  const entries = publicPackages(workspace).flatMap((it) =>
+    entriesOf(it.manifest).map((entry) => ({
+      page: `${it.manifest.name.replace(/^@ku0\//, '')}.txt`,
+      name: it.manifest.name + entry.subpath.slice(1),
+      file: join(it.folder, compiledOf(entry, '.d.ts')),
     })),
   )
   const texts = describeEntries(entries).map((text, index) => ({ page: entries[index]?.page ?? '', text }))

@@ -1,0 +1,92 @@
+import { cpSync, existsSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { join, relative, sep } from 'node:path'
+import { licencesOf, packageOf, writeBundles } from './bundle.ts'
+import { copyDeclarations } from './declarations.ts'
+import {
+  compiledOf,
+  entriesOf,
+  type Entry,
+  extrasOf,
+  homepageOf,
+  isInstalledWith,
+  programsOf,
+  type Project,
+  publishedManifest,
+  readManifest,
+} from './manifest.ts'
+import { publishedReadme } from './readme.ts'
+
+/** The folder of a package from which it is packed and published: `publishConfig.directory` of each package names it. */
+export const staged = 'publish'
+
+/**
+ * Makes the folder `publish` of the package in `folder`: everything that is published for it, and nothing else. The compiler has written its modules and declarations
+ * to `dist`. All of it follows from the package's `exports` and `files`.
+ */
+export async function stagePackage(workspace: string, folder: string): Promise<void> {
+  const manifest = readManifest(folder)
+  const project = JSON.parse(readFileSync(join(workspace, 'package.json'), 'utf8')) as Project
+  const directory = relative(workspace, folder).split(sep).join('/')
+  const entries = entriesOf(manifest)
+  const isExternal = (name: string) => isInstalledWith(manifest, name)
+  const target = join(folder, staged)
+  rmSync(target, { recursive: true, force: true })
+  mkdirSync(target)
+
+  const to = join(target, 'dist')
+  const programs = new Set(programsOf(manifest).map(({ name }) => name))
+  const libraries = entries.filter(({ name }) => !programs.has(name))
+  const files = (some: readonly Entry[]) =>
+    Object.fromEntries(some.map((entry) => [entry.name, join(folder, compiledOf(entry, '.js'))]))
+  const inlined = await writeBundles(files(libraries), {
+    to,
+    isExternal,
+    split: true,
+    locate: () => undefined,
+  })
+  const inPrograms = await Promise.all(
+    entries
+      .filter(({ name }) => programs.has(name))
+      .map((program) => writeProgram(files([program]), to, folder, isExternal)),
+  )
+  const licences = licencesOf([...inlined, ...inPrograms.flat()])
+  if (licences !== '') writeFileSync(join(to, 'LICENSES.txt'), licences)
+  copyDeclarations(
+    entries.map((entry) => relative('dist', compiledOf(entry, '.d.ts'))),
+    join(folder, 'dist'),
+    join(target, 'dist/types'),
+    isExternal,
+  )
+
+  const published = publishedManifest(manifest, project, folder, directory)
+  writeFileSync(join(target, 'package.json'), `${JSON.stringify(published, undefined, 2)}\n`)
+  const readme = readFileSync(join(folder, 'README.md'), 'utf8')
+  writeFileSync(join(target, 'README.md'), publishedReadme(readme, directory, homepageOf(project)))
+  cpSync(join(workspace, 'LICENSE'), join(target, 'LICENSE'))
+  for (const file of ['CHANGELOG.md', ...extrasOf(manifest)])
+    if (existsSync(join(folder, file))) cpSync(join(folder, file), join(target, file), { recursive: true })
+}
+
+/**
+ * A thread starts with one file that has all of our code inside, other packages of ours too: it is found and read once, and whoever bundles a program copies that file. A thread
+ * shares no class with another, so nothing is there twice.
+ */
+function writeProgram(
+  entry: Readonly<Record<string, string>>,
+  to: string,
+  folder: string,
+  isExternal: (name: string) => boolean,
+): Promise<readonly string[]> {
+  return writeBundles(entry, {
+    to,
+    isExternal: (name) => !name.startsWith('@ku0/') && isExternal(name),
+    split: false,
+    locate: (specifier) => {
+      if (!specifier.startsWith('@ku0/')) return undefined
+      const home = realpathSync(join(folder, 'node_modules', packageOf(specifier)))
+      const subpath = `.${specifier.slice(packageOf(specifier).length)}`
+      const entryOf = entriesOf(readManifest(home)).find((it) => it.subpath === subpath)
+      return entryOf && join(home, compiledOf(entryOf, '.js'))
+    },
+  })
+}
