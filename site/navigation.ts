@@ -59,6 +59,7 @@ export const sections: readonly Section[] = [
   {
     text: 'Run',
     pages: [
+      page('docs/cli.md', 'The command line'),
       page('docs/operating.md', 'Operating'),
       page('docs/deploy.md', 'Deploying'),
       page('docs/production.md', 'Production checklist'),

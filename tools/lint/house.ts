@@ -15,7 +15,7 @@ const mayImport: Record<string, string[]> = {
   'agent-runtime-telemetry': ['agent-runtime-core'],
   'agent-runtime': ['agent-runtime-core'],
   'agent-runtime-ai': ['agent-runtime', 'agent-runtime-core'],
-  'agent-runtime-cli': ['agent-runtime-core', 'agent-runtime-persistence'],
+  'agent-runtime-cli': ['agent-runtime', 'agent-runtime-core', 'agent-runtime-persistence'],
   'agent-gym': [
     'agent-runtime',
     'agent-runtime-conformance',

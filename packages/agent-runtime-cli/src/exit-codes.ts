@@ -4,9 +4,9 @@ import { type ErrorCode, isErrorCode } from '@ku0/agent-runtime-core'
 export const cliExitCodes = {
   /** Done, and nothing is wrong. */
   ok: 0,
-  /** It failed, and none of the others says why. */
+  /** A task failed or was refused, `check` found something, or the command failed and none of the others says why. */
   failed: 1,
-  /** It was called wrongly; nothing was done. */
+  /** It was called or configured wrongly; nothing was done. */
   usage: 2,
   /** The store is damaged, has lost commits, or is no store; or `doctor` found an error. */
   damaged: 65,
@@ -16,7 +16,7 @@ export const cliExitCodes = {
   cannotCreate: 73,
   /** The disk has failed. */
   io: 74,
-  /** The store was busy: try again. */
+  /** The store was busy, or something has not ended in time: try again. */
   busy: 75,
   /** This user may not read it, or not write there. */
   denied: 77,
@@ -26,12 +26,23 @@ export const cliExitCodes = {
 
 /** What an error that was thrown exits with. */
 export function exitCodeOf(error: unknown): number {
-  const { code } = (error ?? {}) as { code?: unknown }
+  const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown }
+  // A task's end has the code of whatever ended it, which says nothing about this command.
+  if (typeof name === 'string' && endsOfTasks.has(name)) return cliExitCodes.failed
   return (isErrorCode(code) ? byCode.get(code) : undefined) ?? cliExitCodes.failed
 }
 
+const endsOfTasks: ReadonlySet<string> = new Set([
+  'TaskFailed',
+  'TaskCanceled',
+  'TaskRejected',
+  'TaskDiverged',
+])
+
 const byCode: ReadonlyMap<ErrorCode, number> = new Map<ErrorCode, number>([
   ['invalid_argument', cliExitCodes.usage],
+  ['invalid_config', cliExitCodes.usage],
+  ['timeout', cliExitCodes.busy],
   ['store_corrupt', cliExitCodes.damaged],
   ['store_data_loss', cliExitCodes.damaged],
   ['store_not_a_database', cliExitCodes.damaged],

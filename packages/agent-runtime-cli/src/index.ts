@@ -1,3 +1,6 @@
 export { cliExitCodes } from './exit-codes.ts'
-export { runCommand, type Outlet } from './run-command.ts'
+export type { Outlet } from './outlet.ts'
+export { runCommand } from './run-command.ts'
 export { runProcess } from './run-process.ts'
+export { type CliConfig, defineConfig, type WatchdogLimits } from './settings/define-config.ts'
+export type { System } from './system.ts'

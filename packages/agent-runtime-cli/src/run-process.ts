@@ -6,6 +6,7 @@ const signals = { SIGINT: 2, SIGTERM: 15 } as const
 export async function runProcess(): Promise<void> {
   const control = new AbortController()
   let signaled: number | undefined
+  let isHeard = true
   for (const [name, number] of Object.entries(signals))
     process.once(name, () => {
       signaled = number
@@ -15,14 +16,19 @@ export async function runProcess(): Promise<void> {
   for (const stream of [process.stdout, process.stderr])
     stream.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code !== 'EPIPE') throw error
+      isHeard = false
+      control.abort(new Error('nobody reads on'))
     })
   const code = await runCommand(
     process.argv.slice(2),
     {
       out: (text) => void process.stdout.write(text),
       err: (text) => void process.stderr.write(text),
+      input: () => process.stdin,
+      isTerminal: process.stdout.isTTY,
+      columns: process.stdout.columns,
     },
     control.signal,
   )
-  process.exitCode = signaled === undefined ? code : 128 + signaled
+  process.exitCode = signaled !== undefined && code !== 0 ? 128 + signaled : isHeard ? code : 0
 }

@@ -1,4 +1,10 @@
-/** The URL behind what was given: that itself, or the path of a file. */
-export function storeUrl(given: string): string {
-  return /^[a-z]+:/.test(given) ? given : `sqlite:${given}`
+import { resolve } from 'node:path'
+
+/** The URL behind what was given: that itself, or the path of a file. A relative path begins at `folder`. */
+export function storeUrl(given: string, folder?: string): string {
+  const [, scheme, path = given] = /^(sqlite:(?!\/\/)|)(.*)$/s.exec(given) ?? []
+  if (scheme === '' && /^[a-z][a-z\d+.-]+:/i.test(given)) return given
+  if (folder === undefined || path === '' || path.startsWith(':') || path.startsWith('file:'))
+    return `sqlite:${path}`
+  return `sqlite:${resolve(folder, path)}`
 }

@@ -157,10 +157,21 @@ describe('what goes wrong (docs/reliability.md G12)', () => {
   const path = join(folder, 'it.db')
   const cases: readonly [string, readonly string[], number, RegExp][] = [
     ['no command', [], 2, /^agent-runtime: no command given; see agent-runtime --help\n$/],
-    ['an unknown one', ['verfy', path], 2, /^agent-runtime: unknown command "verfy";/],
-    ['no store', ['verify'], 2, /^agent-runtime: usage: agent-runtime verify STORE;/],
-    ['too much', ['verify', path, path], 2, /usage: agent-runtime/],
-    ['an unknown option', ['verify', path, '--deep'], 2, /^agent-runtime: Unknown option '--deep'/],
+    [
+      'an unknown one',
+      ['verfy', path],
+      2,
+      /^agent-runtime: unknown command 'verfy', did you mean verify\? See agent-runtime --help\n$/,
+    ],
+    ['no file', ['backup', path], 2, /^agent-runtime: missing required argument 'file'; see/],
+    ['too much', ['verify', path, path], 2, /^agent-runtime: too many arguments for 'verify'/],
+    [
+      'an unknown option',
+      ['verify', path, '--deep'],
+      2,
+      /^agent-runtime: unknown option '--deep', did you mean --help\? See/,
+    ],
+    ['a misspelt option', ['verify', path, '--max-fault=1'], 2, /did you mean --max-faults\? See/],
     ['a number that is none', ['verify', path, '--max-faults', 'many'], 2, /whole number from 1 to 10000/],
     ['a URL that is none', ['verify', 'postgres://x'], 2, /unknown store "postgres:\/\/x"/],
     ['a store in memory', ['doctor', 'sqlite::memory:'], 2, /in memory/],

@@ -7,7 +7,7 @@ describe('the program', () => {
   test('says how it is called, and its version', () => {
     const help = shell('--help')
     expect([help.status, help.stderr]).toEqual([0, ''])
-    for (const name of ['verify STORE', 'doctor STORE', 'backup STORE FILE'])
+    for (const name of ['verify [options] [store]', 'submit [options] <type> [input]', 'list [options]'])
       expect(help.stdout).toContain(name)
     expect(shell('verify', '--help').stdout).toContain('--max-faults')
     expect(shell('--version').stdout).toMatch(/^\d+\.\d+\.\d+\n$/)

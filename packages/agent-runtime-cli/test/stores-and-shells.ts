@@ -4,11 +4,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openStore } from '@ku0/agent-runtime-persistence'
 import { expect, onTestFinished } from 'vitest'
-import { runCommand } from '../src/index.ts'
+import { type Outlet, runCommand } from '../src/index.ts'
 
 export const bin = join(import.meta.dirname, '../bin/agent-runtime.mjs')
 
-function scratchFolder(): string {
+/** A folder that is gone when the test is. */
+export function scratchFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'cli-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   return folder
@@ -26,9 +27,14 @@ export async function storeOf(tasks: number, path = join(scratchFolder(), 'it.db
   return path
 }
 
-export async function run(...args: string[]) {
+export const run = (...args: string[]) => runIn({}, ...args)
+
+/** The same in other surroundings. Without variables of their own there are none. */
+export async function runIn(outlet: Partial<Outlet>, ...args: string[]) {
   const said = { out: '', err: '' }
   const code = await runCommand(args, {
+    variables: {},
+    ...outlet,
     out: (text) => void (said.out += text),
     err: (text) => void (said.err += text),
   })

@@ -123,11 +123,12 @@ export function workersOf(
   own: readonly string[],
 ): WorkerSpec[] {
   const { workers = 1 } = options
-  const { capacity, types = ['*'], ids } = typeof workers === 'number' ? {} : workers
+  const { capacity, maxTasks, types = ['*'], ids } = typeof workers === 'number' ? {} : workers
   return Array.from({ length: countOf(workers) }, (_, index) => ({
     workerId: ids?.[index] ?? `${processId}/${index + 1}`,
     capacity: Math.min(capacity ?? config.maxInFlightPerWorker, config.maxInFlightPerWorker),
     types: [...(types.includes('*') ? defined.keys() : types), ...own],
+    ...(maxTasks === undefined ? {} : { maxTasks }),
   }))
 }
 
@@ -240,7 +241,7 @@ function workerProblems(given: unknown, least: 0 | 1, types: readonly string[] |
   if (given === undefined) return []
   const [bounds, isCount] = wholeNumber(least, MAX_WORKERS, 'MAX_WORKERS')
   if (!isRecord(given)) {
-    const allowed = `${bounds}, or an object with count, capacity, types, ids`
+    const allowed = `${bounds}, or an object with count, capacity, maxTasks, types, ids`
     return isCount(given) ? [] : [{ path: 'workers', allowed, given }]
   }
   const { count } = given
@@ -248,6 +249,7 @@ function workerProblems(given: unknown, least: 0 | 1, types: readonly string[] |
   const rules: Rules<WorkerOptions> = {
     count: [bounds, isCount],
     capacity: wholeNumber(1, Number.MAX_SAFE_INTEGER),
+    maxTasks: wholeNumber(1, Number.MAX_SAFE_INTEGER),
     types: [
       `a list of '*' or of ${types?.join(', ') || 'the types in tasks'}`,
       (value) => Array.isArray(value) && value.length > 0 && value.every(isType),

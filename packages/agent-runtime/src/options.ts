@@ -91,6 +91,11 @@ export interface WorkerOptions {
   readonly count?: number | undefined
   /** Number of tasks that each runs at once; at most `maxInFlightPerWorker`. */
   readonly capacity?: number | undefined
+  /**
+   * The number of tasks that each takes before it takes no more: 1 is a worker for one task. A task that
+   * comes back after a wait counts again. No limit by default.
+   */
+  readonly maxTasks?: number | undefined
   /** The task types that they run; by default all that are defined. */
   readonly types?: readonly string[] | undefined
   /** Their ids, unique in the store; by default made from the id of the process. */

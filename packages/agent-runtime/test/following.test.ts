@@ -12,6 +12,39 @@ import { all, gate, turns, until, virtualRuntime } from './virtual-runtime.ts'
 
 const quick = defineTask({ type: 'quick', input: z.number() }, (_, n) => n)
 
+describe('what is stored now', () => {
+  const stuck = defineTask({ type: 'stuck', input: z.null() }, async (ctx: TaskContext) => {
+    await ctx.emit('a')
+    await ctx.waitForSignal('never')
+  })
+
+  test('ends events and output with live: false, though the task goes on', async () => {
+    const { runtime, elapse } = await virtualRuntime({ tasks: [stuck] })
+    const { taskId } = await runtime.submit(stuck, null)
+    await elapse(1_000)
+    const events = await all(runtime.events(taskId, { live: false }))
+    expect(events.map(({ type }) => type)).toEqual(['task.queued', 'task.started', 'task.waiting'])
+    expect(await all(runtime.output(taskId, { live: false }))).toMatchObject([{ data: 'a' }])
+    expect(await all(runtime.events(taskId, { live: false, after: 3 }))).toEqual([])
+  })
+})
+
+describe('a worker for so many tasks', () => {
+  test('takes no more than maxTasks, however soon they end', async () => {
+    const { runtime, elapse } = await virtualRuntime({
+      tasks: [quick],
+      workers: { count: 2, capacity: 3, maxTasks: 2 },
+    })
+    const receipts = await runtime.submitMany(
+      Array.from({ length: 10 }, (_, input) => ({ task: quick, input })),
+    )
+    const first = receipts.slice(0, 4).map((receipt) => runtime.result(receipt))
+    expect(await Promise.all(first)).toEqual([0, 1, 2, 3])
+    await elapse(60_000)
+    expect(await runtime.stats()).toMatchObject({ running: 0, totals: { completed: 4 } })
+  })
+})
+
 describe('execution: results', () => {
   test('of thousands of tasks, asked for before and after their end', async () => {
     const config = { queueDepthLimit: 5_000 }

@@ -58,7 +58,7 @@ describe('execution: the options of createRuntime', () => {
     [{ store: '' }, 'store: unknown store ""'],
     [
       { workers: null },
-      'workers: a whole number from 0 to 1000 (MAX_WORKERS), or an object with count, capacity, types, ids',
+      'workers: a whole number from 0 to 1000 (MAX_WORKERS), or an object with count, capacity, maxTasks, types, ids',
     ],
     [{ workers: 'two' }, 'workers: '],
     [{ workers: [] }, 'workers: '],

@@ -264,6 +264,8 @@ export interface WaitOptions {
 export interface FollowOptions {
   /** The `seq` of the last item that you already have; 0 by default. */
   readonly after?: number | undefined
+  /** False: ends with the last item that is stored now, whether or not the task has ended. True by default. */
+  readonly live?: boolean | undefined
   readonly signal?: AbortSignal | undefined
 }
 

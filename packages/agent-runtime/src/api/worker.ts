@@ -75,6 +75,8 @@ export interface WorkerSpec {
   readonly workerId: string
   readonly capacity: number
   readonly types: readonly string[]
+  /** It takes no more than so many. */
+  readonly maxTasks?: number
 }
 
 export interface StopOptions {

@@ -63,7 +63,7 @@ async function attemptAt(read: ReadStretch<OutputChunk>, seq: number): Promise<n
 async function* follow<T extends Numbered>(
   { store, feed }: FollowDeps,
   taskId: string,
-  { after = 0, signal }: FollowOptions,
+  { after = 0, live = true, signal }: FollowOptions,
   reader: Parameters<Feed['read']>[1],
   tail: Tail<T>,
   read: ReadStretch<T>,
@@ -75,7 +75,7 @@ async function* follow<T extends Numbered>(
   try {
     const task = await store.read({ kind: 'task', taskId })
     if (task === undefined) throw noTask(taskId)
-    if (isFinal(task.state)) tail.end()
+    if (isFinal(task.state) || !live) tail.end()
     else assertOutsideHandlers(store, taskId, reader.events === undefined ? 'output' : 'events')
     yield* followTail(tail, after, STRETCH, read)
   } finally {

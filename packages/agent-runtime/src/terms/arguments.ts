@@ -83,6 +83,7 @@ export function filterOf(filter: ListFilter): TaskFilter {
 export const waitRules: Rules<WaitOptions> = { signal: signalRule, timeoutMs: delayRule }
 export const followRules: Rules<FollowOptions> = {
   after: wholeNumber(0, Number.MAX_SAFE_INTEGER),
+  live: flagRule,
   signal: signalRule,
 }
 export const stopRules: Rules<StopOptions> = { drain: flagRule, graceMs: delayRule }

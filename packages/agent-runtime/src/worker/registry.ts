@@ -9,6 +9,8 @@ import type { WorkerSpec } from '../api/worker.ts'
 export class WorkerRegistry {
   readonly #store: ExecutionStore
   readonly #credits = new Map<string, number>()
+  /** The workers that take so many tasks and no more. */
+  readonly #most = new Map<string, number>()
   #isEnding = false
 
   constructor(store: ExecutionStore) {
@@ -27,10 +29,13 @@ export class WorkerRegistry {
   /** Registers the workers in the store and asks for work. */
   async register(workers: readonly WorkerSpec[]): Promise<void> {
     if (workers.length === 0) return
-    const registered = this.#store.write({ kind: 'registerWorkers', workers })
-    for (const { workerId, capacity } of workers) {
-      this.#credits.set(workerId, capacity)
-      this.#store.demand(workerId, capacity)
+    const rows = workers.map(({ workerId, capacity, types }) => ({ workerId, capacity, types }))
+    const registered = this.#store.write({ kind: 'registerWorkers', workers: rows })
+    for (const { workerId, capacity, maxTasks } of workers) {
+      if (maxTasks !== undefined) this.#most.set(workerId, maxTasks)
+      const credit = Math.min(capacity, maxTasks ?? capacity)
+      this.#credits.set(workerId, credit)
+      this.#store.demand(workerId, credit)
     }
     await registered
   }
@@ -42,7 +47,7 @@ export class WorkerRegistry {
    */
   slotFree(workerId: string): void {
     const credit = this.#credits.get(workerId)
-    if (credit === undefined || this.#isEnding) return
+    if (credit === undefined || this.#isEnding || credit === this.#most.get(workerId)) return
     this.#credits.set(workerId, credit + 1)
     this.#store.demand(workerId, credit + 1)
   }

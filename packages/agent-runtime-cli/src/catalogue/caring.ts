@@ -1,0 +1,69 @@
+import type { CommandEntry } from './entry.ts'
+import { onStore, onTasks } from './options.ts'
+import { readWhole } from './values.ts'
+
+const store = { name: '[store]', about: 'the store: a file, or sqlite:FILE; that of the settings by default' }
+
+/** Commands that look after a store, and the program's own. */
+export const caring: readonly CommandEntry[] = [
+  {
+    name: 'verify',
+    about: 'check that a store holds what was written; may run while it is in use',
+    args: [store],
+    options: [
+      {
+        flags: '--max-faults <n>',
+        about: 'how many faults to list in full',
+        fallback: '100',
+        read: readWhole(1, 10_000),
+      },
+      ...onStore,
+    ],
+    examples: [['agent-runtime verify tasks.db', 'read everything and compare it']],
+    exits: [
+      [0, 'nothing is wrong'],
+      [65, 'the store is damaged or has lost commits'],
+    ],
+    load: () => import('../commands/verify.ts'),
+  },
+  {
+    name: 'doctor',
+    about: 'show how a store is set up: durability, versions, files, sizes, clock, processes',
+    args: [store],
+    options: onStore,
+    examples: [['agent-runtime doctor tasks.db', 'what it stands on, and what is wrong with that']],
+    exits: [
+      [0, 'nothing is wrong'],
+      [65, 'something that was promised does not hold'],
+    ],
+    load: () => import('../commands/doctor.ts'),
+  },
+  {
+    name: 'backup',
+    about: 'copy a store into a new file, and verify the copy; may run while it is in use',
+    args: [
+      { name: '<store>', about: 'the store: a file, or sqlite:FILE' },
+      { name: '<file>', about: 'the new file; an existing one is never replaced' },
+    ],
+    examples: [['agent-runtime backup tasks.db tasks-backup.db', 'a copy that can be restored']],
+    load: () => import('../commands/backup.ts'),
+  },
+  {
+    name: 'config',
+    about: 'show every setting and where it came from',
+    options: onTasks,
+    examples: [['agent-runtime config', 'flag, environment, file or default, for each']],
+    load: () => import('../commands/config.ts'),
+  },
+  {
+    name: 'completion',
+    about: 'print a completion script for a shell',
+    args: [{ name: '<shell>', about: 'bash, zsh or fish' }],
+    examples: [
+      ['source <(agent-runtime completion bash)', 'complete commands and options in this bash'],
+      ['agent-runtime completion zsh > "${fpath[1]}/_agent-runtime"', 'in every zsh from now on'],
+      ['agent-runtime completion fish > ~/.config/fish/completions/agent-runtime.fish', 'in every fish'],
+    ],
+    load: () => import('../commands/completion.ts'),
+  },
+]

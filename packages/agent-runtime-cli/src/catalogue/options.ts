@@ -1,0 +1,73 @@
+import { lanes, taskStates } from '@ku0/agent-runtime-core'
+import type { OptionEntry } from './entry.ts'
+import { readDuration, readLabel, readList, readWhole } from './values.ts'
+
+/** What each command that works on a store takes. */
+export const onStore: readonly OptionEntry[] = [
+  { flags: '-s, --store <url>', about: 'the store: a file, or sqlite:FILE', fallback: 'sqlite:runtime.db' },
+  {
+    flags: '--config <file>',
+    about: 'the configuration file',
+    fallback: 'the nearest agent-runtime.config.ts',
+  },
+]
+
+/** The same for commands that need the task types. */
+export const onTasks: readonly OptionEntry[] = [
+  ...onStore,
+  { flags: '-t, --tasks <file>', about: 'the module that exports the task types' },
+]
+
+/** Which tasks. */
+export const typeFilter: OptionEntry = {
+  flags: '--type <types>',
+  about: 'only tasks of these types, separated by commas',
+  read: readList,
+}
+export const laneFilter: OptionEntry = {
+  flags: '--lane <lanes>',
+  about: `only tasks of these lanes: ${lanes.join(', ')}`,
+  read: (text, before) => readList(text, before, lanes),
+}
+export const parentFilter: OptionEntry = { flags: '--parent <task>', about: 'only the children of this task' }
+
+export const stateFilter = (states: readonly string[] = taskStates): OptionEntry => ({
+  flags: '--state <states>',
+  about: `only tasks in these states: ${states.join(', ')}`,
+  read: (text, before) => readList(text, before, states),
+})
+
+/** One page of a list. */
+export const pages: readonly OptionEntry[] = [
+  { flags: '-n, --limit <n>', about: 'how many at most', fallback: '20', read: readWhole(1, 1_000) },
+  {
+    flags: '--cursor <n>',
+    about: 'go on after an earlier page',
+    read: readWhole(0, Number.MAX_SAFE_INTEGER),
+  },
+]
+
+export const after: OptionEntry = {
+  flags: '--after <seq>',
+  about: 'only what comes after this sequence number',
+  read: readWhole(0, Number.MAX_SAFE_INTEGER),
+}
+
+export const watch: readonly OptionEntry[] = [
+  { flags: '-w, --watch', about: 'show it again and again until you press Ctrl-C' },
+  { flags: '--every <duration>', about: 'with --watch: how often', fallback: '1s', read: readDuration },
+]
+
+export const timeout: OptionEntry = {
+  flags: '--timeout <duration>',
+  about: 'stop waiting after this time: 500ms, 30s, 5m, 2h',
+  read: readDuration,
+}
+
+export const yes: OptionEntry = { flags: '--yes', about: 'do it; without it the tasks are only counted' }
+
+export const label: OptionEntry = {
+  flags: '--label <key=value>',
+  about: 'a label of the task; may be given several times',
+  read: readLabel,
+}

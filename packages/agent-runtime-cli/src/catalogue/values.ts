@@ -1,0 +1,65 @@
+import { suggestionFor } from '@ku0/agent-runtime-core'
+
+/** A text on the command line that is not what is allowed there. */
+export class ValueError extends Error {}
+
+const units: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+/** A duration in ms: `500ms`, `30s`, `5m`, `2h`, `1d`. */
+export function readDuration(text: string): number {
+  const [, amount, unit] = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(text) ?? []
+  const ms = Number(amount) * (units[unit ?? ''] ?? Number.NaN)
+  if (Number.isFinite(ms) && ms <= 31_536_000_000) return ms
+  throw new ValueError('a duration of up to a year, such as 500ms, 30s, 5m, 2h or 1d')
+}
+
+/** A whole number within bounds. */
+export function readWhole(least: number, most: number): (text: string) => number {
+  return (text) => {
+    const value = /^\d+$/.test(text) ? Number(text) : Number.NaN
+    if (value >= least && value <= most) return value
+    throw new ValueError(`a whole number from ${least} to ${most}`)
+  }
+}
+
+/** Words that are separated by commas; several options add up. */
+export function readList(text: string, before: unknown, known?: readonly string[]): readonly string[] {
+  const words = text
+    .split(',')
+    .map((word) => word.trim())
+    .filter((word) => word !== '')
+  if (words.length === 0) throw new ValueError('one word or more, separated by commas')
+  for (const word of words) {
+    if (known === undefined || known.includes(word)) continue
+    const meant = suggestionFor(word, known)
+    throw new ValueError(
+      `${known.join(', ')}${meant === undefined ? '' : `; did you mean ${meant} instead of ${word}?`}`,
+    )
+  }
+  return [...((before as readonly string[] | undefined) ?? []), ...words]
+}
+
+/** `key=value`; several options add up. */
+export function readLabel(text: string, before: unknown): Readonly<Record<string, string>> {
+  const at = text.indexOf('=')
+  if (at < 1) throw new ValueError('KEY=VALUE')
+  return { ...(before as Record<string, string> | undefined), [text.slice(0, at)]: text.slice(at + 1) }
+}
+
+/** A time: ISO 8601, or epoch ms. */
+export function readTime(text: string): number {
+  const at = /^\d+$/.test(text) ? Number(text) : Date.parse(text)
+  if (Number.isFinite(at) && at <= 8.64e15) return at
+  throw new ValueError('a time such as 2027-01-31T09:00:00Z')
+}
+
+/** A value in JSON. */
+export function readJson(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown
+  } catch (error) {
+    throw new ValueError(`JSON, such as {"name":"Ada"} or "a text"; ${(error as Error).message}`, {
+      cause: error,
+    })
+  }
+}

@@ -1,0 +1,46 @@
+import type { Run } from '../call.ts'
+import { connect } from '../connect.ts'
+import { noTask } from '../missing-task.ts'
+import { pairs } from '../screen/table.ts'
+import { stateText } from '../screen/tasks.ts'
+import { ago, count, lasting } from '../screen/words.ts'
+
+export const run: Run = async ({ args: [taskId = ''], print, settings, system }) => {
+  await using client = await connect(await settings())
+  const told = await client.explain(taskId)
+  if (told === undefined) throw noTask(taskId)
+  const { state, summary, until, ahead, start, requeued, failure } = told
+  print.answer(told, () => [
+    [stateText(state), ': ', summary],
+    ...pairs([
+      [
+        'until',
+        until === undefined ? undefined : `${new Date(until).toISOString()} (${ago(until, system.now())})`,
+      ],
+      ['ahead', ahead === undefined ? undefined : count(ahead)],
+      ['starts', start === undefined ? undefined : startText(start)],
+      [
+        'requeued',
+        requeued === undefined ? undefined : `${count(requeued.times)} times, last: ${requeued.last.reason}`,
+      ],
+      ['error', failure?.message],
+    ]),
+  ])
+  return 0
+}
+
+function startText({
+  startsInMs,
+  restsOn,
+}: NonNullable<import('@ku0/agent-runtime').Explanation['start']>): string {
+  if (startsInMs !== null) return `in about ${lasting(startsInMs)}`
+  if (restsOn.as !== 'nothing') return 'unknown'
+  switch (restsOn.because) {
+    case 'no_worker':
+      return 'unknown: no worker runs its type'
+    case 'no_recent_starts':
+      return 'unknown: nothing started lately'
+    case 'other_tasks':
+      return 'unknown: it depends on the end of other tasks'
+  }
+}

@@ -1,0 +1,14 @@
+import type { Run } from '../call.ts'
+import { connect } from '../connect.ts'
+import { writeOutput } from '../follow-output.ts'
+
+export const run: Run = async ({ args: [taskId = ''], options, print, settings, signal }) => {
+  await using client = await connect(await settings())
+  const { follow = false, after = 0 } = options as { readonly follow?: boolean; readonly after?: number }
+  try {
+    await writeOutput(client.output(taskId, { after, live: follow, signal }), print)
+  } catch (error) {
+    if (!signal.aborted) throw error
+  }
+  return 0
+}

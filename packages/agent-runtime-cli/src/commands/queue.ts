@@ -1,0 +1,38 @@
+import type { Run } from '../call.ts'
+import { connect } from '../connect.ts'
+import { show } from '../screen/repeat.ts'
+import { table } from '../screen/table.ts'
+import { count, lasting, many } from '../screen/words.ts'
+
+export const run: Run = async (call) => {
+  const { print } = call
+  await using client = await connect(await call.settings())
+  return show(call, async (isWatching) => {
+    const histogram = await client.explainQueue()
+    const { queued, waiting, reasons } = histogram
+    const lines = () => [
+      `${many(queued, 'task')} queued, ${count(waiting)} waiting`,
+      ...(reasons.length === 0
+        ? []
+        : table(
+            ['FOR', 'STATE', 'TASKS', 'OLDEST', 'TASK'],
+            reasons.map(({ reason, state, count: tasks, oldest }) => [
+              meanings[reason] ?? reason.replace(/^quota:/, 'quota '),
+              state,
+              count(tasks),
+              lasting(oldest.ageMs),
+              oldest.taskId,
+            ]),
+          )),
+    ]
+    if (isWatching) print.screen(histogram, lines)
+    else print.answer(histogram, lines)
+  })
+}
+
+const meanings: Readonly<Record<string, string>> = {
+  delay: 'its time',
+  slot: 'a free slot',
+  worker: 'a worker of its type',
+  suspect: 'another task that was lost to crashes',
+}

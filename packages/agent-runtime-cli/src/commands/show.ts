@@ -1,0 +1,53 @@
+import type { RuntimeEvent } from '@ku0/agent-runtime'
+import type { Run } from '../call.ts'
+import { connect } from '../connect.ts'
+import { noTask } from '../missing-task.ts'
+import { shown } from '../screen/json.ts'
+import { pairs } from '../screen/table.ts'
+import { notesOf, stateText } from '../screen/tasks.ts'
+import { barsOf, waterfall } from '../screen/waterfall.ts'
+import { ago, cut, dated } from '../screen/words.ts'
+
+export const run: Run = async ({ args: [taskId = ''], print, settings, system, outlet }) => {
+  await using client = await connect(await settings())
+  const task = await client.status(taskId)
+  if (task === undefined) throw noTask(taskId)
+  const events: RuntimeEvent[] = []
+  for await (const event of client.events(taskId, { live: false })) events.push(event)
+  const now = system.now()
+  const bars = barsOf(events)
+  const time = (at: number | undefined) => (at === undefined ? undefined : `${dated(at)} (${ago(at, now)})`)
+  print.answer({ ...task, bars }, () => [
+    [{ text: task.type, style: 'bold' }, ' ', stateText(task.state), ' ', notesOf(task, now)],
+    ...pairs([
+      ['task', task.taskId],
+      ['lane', task.lane],
+      ['attempt', String(task.attempt)],
+      ['parent', task.parent],
+      ['client', task.client],
+      ['schedule', task.schedule],
+      [
+        'labels',
+        Object.entries(task.labels)
+          .map(([key, value]) => `${key}=${value}`)
+          .join(', '),
+      ],
+      ['submitted', time(task.submittedAt)],
+      ['started', 'startedAt' in task ? time(task.startedAt) : undefined],
+      ['ended', 'finishedAt' in task ? time(task.finishedAt) : undefined],
+      ['input', 'input' in task ? cut(shown(task.input), MOST) : undefined],
+      ['result', task.state === 'completed' ? cut(shown(task.output), MOST) : undefined],
+      [
+        'error',
+        task.state === 'failed'
+          ? { text: cut(`${task.error.name}: ${task.error.message}`, MOST), style: 'red' }
+          : undefined,
+      ],
+    ]),
+    ...(bars.length === 0 ? [] : ['', ...waterfall(bars, now, outlet.columns)]),
+  ])
+  return 0
+}
+
+/** So much of a value is shown: `--json` and `agent-runtime result` have all of it. */
+const MOST = 500

@@ -1,0 +1,28 @@
+import type { Run } from '../call.ts'
+import { connect } from '../connect.ts'
+import { show } from '../screen/repeat.ts'
+import { table } from '../screen/table.ts'
+import { ago } from '../screen/words.ts'
+
+export const run: Run = async (call) => {
+  const { print, system } = call
+  await using client = await connect(await call.settings())
+  return show(call, async (isWatching) => {
+    const workers = await client.workers()
+    const lines = () =>
+      workers.length === 0
+        ? ['no worker is registered; start one with agent-runtime worker']
+        : table(
+            ['WORKER', 'STATE', 'TASKS', 'SEEN', 'TYPES'],
+            workers.map(({ workerId, state, inFlight, capacity, lastSeenAt, types }) => [
+              workerId,
+              state,
+              `${inFlight} of ${capacity}`,
+              ago(lastSeenAt, system.now()),
+              types.join(', '),
+            ]),
+          )
+    if (isWatching) print.screen(workers, lines)
+    else print.answer(workers, lines)
+  })
+}

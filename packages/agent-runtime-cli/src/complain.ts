@@ -1,0 +1,29 @@
+import { describeError, RuntimeError } from '@ku0/agent-runtime-core'
+import { cliExitCodes, exitCodeOf } from './exit-codes.ts'
+import type { Outlet } from './outlet.ts'
+import { toJson } from './screen/json.ts'
+import { plain } from './screen/plain.ts'
+
+/** The arguments do not fit; nothing was done. */
+export class UsageError extends Error {}
+
+/** Says what went wrong, without a stack, and returns what the command exits with. */
+export function complain(error: unknown, isJson: boolean, { err }: Pick<Outlet, 'err'>): number {
+  const isUsage = error instanceof UsageError
+  const { message, code } = describeError(error)
+  if (isJson) {
+    const details = error instanceof RuntimeError ? { details: error.details } : {}
+    err(
+      `${toJson({ error: { code: isUsage ? 'invalid_argument' : (code ?? 'internal'), message, ...details } })}\n`,
+    )
+  } else {
+    const hint = isUsage ? `${message.endsWith('?') ? ' See' : '; see'} agent-runtime --help` : ''
+    err(`agent-runtime: ${linesOf(message)}${hint}\n`)
+  }
+  return isUsage ? cliExitCodes.usage : exitCodeOf(error)
+}
+
+/** A message in lines, as only a configuration's has them; their control characters are shown. */
+function linesOf(message: string): string {
+  return message.split('\n').map(plain).join('\n')
+}

@@ -1,0 +1,49 @@
+import { existsSync } from 'node:fs'
+import type { Client } from '@ku0/agent-runtime'
+import { RuntimeError } from '@ku0/agent-runtime-core'
+import type { Settings } from './settings/settings.ts'
+import type { TaskTypes } from './task-types.ts'
+
+/** How a command opens its store. */
+export interface ConnectOptions {
+  /** The store may be made if it is not there. */
+  readonly create?: boolean
+  /** Submissions by name are checked by these. */
+  readonly types?: TaskTypes | undefined
+}
+
+/**
+ * Opens a client for one command, the only thing through which commands reach a store. The store's engine runs in this thread: a command
+ * that asks one question starts sooner without a second one.
+ */
+export async function connect(
+  settings: Settings,
+  { create = false, types }: ConnectOptions = {},
+): Promise<Client> {
+  const { store, durability, config } = settings
+  const { createClient } = await import('@ku0/agent-runtime')
+  if (!create) await assertThere(settings)
+  return createClient({
+    store,
+    durability,
+    thread: false,
+    logger: false,
+    ...(config === undefined ? {} : { config }),
+    ...(types === undefined ? {} : { tasks: types.types }),
+  })
+}
+
+/** Opening would make a store that is not there: a question about it would be answered with nothing. */
+async function assertThere({ store, values }: Settings): Promise<void> {
+  const { parseStoreUrl } = await import('@ku0/agent-runtime-persistence')
+  const path = parseStoreUrl(store)
+  if (path === ':memory:')
+    throw new RuntimeError(
+      'invalid_argument',
+      'a store in memory lives in its own process only; name a file with --store',
+    )
+  if (existsSync(path)) return
+  const { from, where } = values.find(({ name }) => name === 'store') ?? { from: 'default' }
+  const origin = from === 'default' ? '; name it with --store' : ` (named by ${where ?? from})`
+  throw new RuntimeError('not_found', `there is no store at ${path}${origin}`)
+}

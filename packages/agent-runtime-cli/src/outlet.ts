@@ -1,0 +1,21 @@
+import type { System } from './system.ts'
+
+/** The surroundings of a command. Everything but the two streams has a default. */
+export interface Outlet {
+  /** Standard output: data. */
+  readonly out: (text: string) => void
+  /** Standard error: everything else. */
+  readonly err: (text: string) => void
+  /** Standard input. */
+  readonly input?: (() => AsyncIterable<string | Uint8Array>) | undefined
+  /** Whether standard output is a terminal: then there are colours, and `--watch` clears the screen. False by default. */
+  readonly isTerminal?: boolean | undefined
+  /** The width of the terminal. */
+  readonly columns?: number | undefined
+  /** The working directory; that of the process by default. */
+  readonly folder?: string | undefined
+  /** The environment variables; those of the process by default. */
+  readonly variables?: Readonly<Record<string, string | undefined>> | undefined
+  /** Clock and timers, for tests. */
+  readonly system?: System | undefined
+}

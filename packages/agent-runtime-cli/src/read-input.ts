@@ -1,0 +1,48 @@
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { RuntimeError } from '@ku0/agent-runtime-core'
+import type { Call } from './call.ts'
+import { readJson, ValueError } from './catalogue/values.ts'
+import { UsageError } from './complain.ts'
+
+/** The value of an argument, of a file, or of standard input, in JSON. */
+export async function readInput(
+  { outlet }: Pick<Call, 'outlet'>,
+  given: string | undefined,
+  file: string | undefined,
+): Promise<unknown> {
+  if (file !== undefined && given !== undefined)
+    throw new UsageError('give the input as an argument or with --input, not both')
+  if (file !== undefined && file !== '-')
+    return parsed(readFile(resolve(outlet.folder ?? process.cwd(), file)), file)
+  if (given !== undefined && given !== '-') return parsed(given, 'the input')
+  if (outlet.input === undefined) throw new UsageError('no input given')
+  let text = ''
+  const decoder = new TextDecoder()
+  for await (const part of outlet.input())
+    text += typeof part === 'string' ? part : decoder.decode(part, { stream: true })
+  if (text.trim() === '') throw new UsageError('no input given, and standard input is empty')
+  return parsed(text, 'standard input')
+}
+
+function readFile(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    throw new RuntimeError(
+      'not_found',
+      `the input file ${path} cannot be read: ${(error as NodeJS.ErrnoException).code ?? 'unknown error'}`,
+      { cause: error },
+    )
+  }
+}
+
+function parsed(text: string, where: string): unknown {
+  try {
+    return readJson(text)
+  } catch (error) {
+    throw error instanceof ValueError
+      ? new UsageError(`${where} must be ${error.message}`, { cause: error })
+      : error
+  }
+}

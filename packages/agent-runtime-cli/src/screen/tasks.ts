@@ -1,0 +1,65 @@
+import type { TaskStatus } from '@ku0/agent-runtime'
+import type { Line, Piece, Style } from './printer.ts'
+import { table } from './table.ts'
+import { ago, cut, lasting } from './words.ts'
+
+const styles: Readonly<Record<TaskStatus['state'], Style>> = {
+  queued: 'cyan',
+  running: 'yellow',
+  waiting: 'cyan',
+  completed: 'green',
+  failed: 'red',
+  canceled: 'dim',
+  rejected: 'red',
+}
+
+/** A state in its colour. */
+export function stateText(state: TaskStatus['state']): Piece {
+  return { text: state, style: styles[state] }
+}
+
+/** What there is to say of a task beside its state, in a few words. */
+export function notesOf(task: TaskStatus, now: number): string {
+  switch (task.state) {
+    case 'queued':
+      return task.dueAt === undefined || task.dueAt <= now ? '' : `due ${ago(task.dueAt, now)}`
+    case 'running':
+      return `for ${lasting(Math.max(0, now - task.startedAt))} on ${task.lease.workerId}`
+    case 'waiting':
+      return `for ${[...new Set(task.waits.map(({ kind, name }) => (kind === 'signal' && name !== undefined ? `signal ${name}` : kind)))].join(', ') || task.waitingFor}`
+    case 'completed':
+      return task.startedAt === undefined ? '' : `in ${lasting(task.finishedAt - task.startedAt)}`
+    case 'failed':
+      return `${task.kind}: ${firstLine(task.error.message)}`
+    case 'canceled':
+      return task.reason ?? ''
+    case 'rejected':
+      return `${task.reason}: ${firstLine(task.message)}`
+  }
+}
+
+function firstLine(text: string): string {
+  return text.split('\n', 1)[0] ?? ''
+}
+
+/** Tasks as a table. `columns`: the width there is, if it matters. */
+export function taskTable(tasks: readonly TaskStatus[], now: number, columns?: number): readonly Line[] {
+  const room = columns === undefined ? Infinity : Math.max(20, columns - 36 - widest(tasks) - 40)
+  return table(
+    ['TASK', 'TYPE', 'STATE', 'LANE', 'TRY', 'STEPS', 'SUBMITTED', ''],
+    tasks.map((task) => [
+      task.taskId,
+      task.type,
+      stateText(task.state),
+      task.lane === 'normal' ? '' : task.lane,
+      task.attempt === 1 ? '' : String(task.attempt),
+      task.steps === 0 ? '' : String(task.steps),
+      ago(task.submittedAt, now),
+      cut(notesOf(task, now), room),
+    ]),
+  )
+}
+
+function widest(tasks: readonly TaskStatus[]): number {
+  return Math.max(0, ...tasks.map(({ type }) => type.length))
+}

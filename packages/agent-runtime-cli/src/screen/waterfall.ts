@@ -1,0 +1,127 @@
+import type { RuntimeEvent } from '@ku0/agent-runtime'
+import type { Line, Style } from './printer.ts'
+import { cut, lasting } from './words.ts'
+
+/** One thing that a task did or waited for, and when. */
+export interface Bar {
+  readonly kind: 'queue' | 'step' | 'wait' | 'child'
+  readonly key: string
+  /** Epoch ms. */
+  readonly from: number
+  /** Undefined while it goes on. */
+  readonly to: number | undefined
+  readonly hasFailed: boolean
+}
+
+/** What the events of a task tell of its steps, waits and children, in the order of their beginnings. */
+export function barsOf(events: readonly RuntimeEvent[]): readonly Bar[] {
+  const bars: Bar[] = []
+  const open = new Map<string, Bar>()
+  const begin = (bar: Omit<Bar, 'to' | 'hasFailed'>) => {
+    if (!open.has(`${bar.kind} ${bar.key}`))
+      open.set(`${bar.kind} ${bar.key}`, { ...bar, to: undefined, hasFailed: false })
+  }
+  const end = (kind: Bar['kind'], key: string, to: number, hasFailed = false, from = to) => {
+    const begun = open.get(`${kind} ${key}`)
+    open.delete(`${kind} ${key}`)
+    bars.push({ kind, key, from: begun?.from ?? from, to, hasFailed })
+  }
+  for (const { type, at, data } of events as readonly (RuntimeEvent & { readonly data: EventFields })[]) {
+    switch (type) {
+      case 'task.queued':
+        begin({
+          kind: 'queue',
+          key: 'queued',
+          from: data.dueAt === undefined ? at : Math.max(at, data.dueAt),
+        })
+        break
+      case 'task.requeued':
+      case 'task.resumed':
+        if (type === 'task.resumed' && data.key !== undefined) end('wait', data.key, at)
+        begin({ kind: 'queue', key: 'queued', from: at })
+        break
+      case 'task.started':
+        end('queue', 'queued', at)
+        break
+      case 'task.waiting':
+        for (const { key } of data.waits ?? []) begin({ kind: 'wait', key, from: at })
+        break
+      case 'wait.started':
+        begin({ kind: 'wait', key: data.key ?? '', from: at })
+        break
+      case 'wait.resolved':
+        end('wait', data.key ?? '', at)
+        break
+      case 'step.completed':
+      case 'step.failed':
+        end('step', data.key ?? '', at, type === 'step.failed', at - (data.durationMs ?? 0))
+        break
+      case 'child.spawned':
+        begin({ kind: 'child', key: data.key ?? '', from: at })
+        break
+      case 'child.ended':
+        end('child', data.key ?? '', at, data.state !== 'completed')
+        break
+      case 'task.completed':
+      case 'task.failed':
+      case 'task.canceled':
+        for (const { kind, key } of open.values())
+          end(kind, key, at, kind !== 'queue' && type !== 'task.completed')
+        break
+      default:
+        break
+    }
+  }
+  return [...bars, ...open.values()].toSorted((a, b) => a.from - b.from)
+}
+
+interface EventFields {
+  readonly key?: string
+  readonly durationMs?: number
+  readonly dueAt?: number
+  readonly state?: string
+  readonly waits?: readonly { readonly key: string }[]
+}
+
+/** So many bars are drawn; of more, the last. */
+const MOST = 200
+
+const styles: Readonly<Record<Bar['kind'], Style>> = {
+  queue: 'dim',
+  step: 'green',
+  wait: 'cyan',
+  child: 'yellow',
+}
+
+/** The bars on one scale of time, below each other. */
+export function waterfall(bars: readonly Bar[], now: number, columns = 100): readonly Line[] {
+  const drawn = bars.slice(-MOST)
+  const names = drawn.map(({ kind, key }) => cut(kind === 'queue' ? key : `${kind} ${key}`, 40))
+  const width = Math.max(6, ...names.map((name) => name.length))
+  const start = Math.min(...drawn.map(({ from }) => from))
+  const end = Math.max(...drawn.map(({ to }) => to ?? now), start + 1)
+  const room = Math.max(10, Math.min(60, columns - width - 16))
+  const place = (at: number) => Math.min(room - 1, Math.floor(((at - start) / (end - start)) * room))
+  const hidden = bars.length - drawn.length
+  return [
+    ...(hidden > 0
+      ? [{ text: `the first ${hidden} are left out: agent-runtime events has them`, style: 'dim' as const }]
+      : []),
+    ...drawn.map((bar, at): Line => {
+      const [first, last] = [place(bar.from), place(bar.to ?? now)]
+      return [
+        `  ${(names[at] as string).padEnd(width)}  ${' '.repeat(first)}`,
+        {
+          text: (bar.kind === 'step' || bar.kind === 'child' ? '█' : '░').repeat(last - first + 1),
+          style: bar.hasFailed ? 'red' : styles[bar.kind],
+        },
+        `${' '.repeat(room - 1 - last)}  ${lasting((bar.to ?? now) - bar.from)}`,
+        bar.hasFailed
+          ? { text: ' failed', style: 'red' }
+          : bar.to === undefined
+            ? { text: ' so far', style: 'dim' }
+            : '',
+      ]
+    }),
+  ]
+}

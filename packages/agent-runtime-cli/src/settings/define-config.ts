@@ -1,0 +1,54 @@
+import type { ExecutionConfigInput } from '@ku0/agent-runtime-core'
+
+/** What `agent-runtime.config.ts` may hold. Source: `docs/cli.md`. */
+export interface CliConfig {
+  /** The store of all commands, `sqlite:runtime.db` by default. A relative path begins at the folder of the file. */
+  readonly store?: string | undefined
+  /** The module that exports the task types. A relative path begins at the folder of the file. */
+  readonly tasks?: string | undefined
+  /** As in `createRuntime`; `full` by default. */
+  readonly durability?: 'full' | 'normal' | undefined
+  /** The settings of the runtime, as in `createRuntime`. */
+  readonly config?: ExecutionConfigInput | undefined
+  /** How `agent-runtime worker` runs. */
+  readonly worker?:
+    | {
+        /** `daemon` (the default) runs tasks until it is stopped, `job` runs one, `hybrid` starts a job for each batch task. */
+        readonly mode?: 'daemon' | 'job' | 'hybrid' | undefined
+        /** The task types that it runs; `*`, the default, is all that the module exports. */
+        readonly types?: readonly string[] | undefined
+        /** The number of tasks at once; at most `config.maxInFlightPerWorker`, its default. */
+        readonly capacity?: number | undefined
+        /** The number of jobs at once of a `hybrid` worker; 1 by default. */
+        readonly maxJobs?: number | undefined
+      }
+    | undefined
+  /** When `agent-runtime check` reports a task. */
+  readonly watchdog?:
+    | (WatchdogLimits & {
+        /** Other limits for some task types. */
+        readonly types?: Readonly<Record<string, WatchdogLimits>> | undefined
+      })
+    | undefined
+}
+
+/** How long tasks may stay as they are before `agent-runtime check` reports them. */
+export interface WatchdogLimits {
+  /** A task that is due may be queued for so long, in ms; 5 min by default. */
+  readonly queuedMs?: number | undefined
+  /** A task may run for so long without an event or progress, in ms; 15 min by default. */
+  readonly runningMs?: number | undefined
+  /** A wait may be overdue by so long, in ms; 1 min by default. */
+  readonly overdueMs?: number | undefined
+}
+
+/**
+ * Types a configuration file of the command line, and returns it as it is:
+ *
+ *     export default defineConfig({ store: 'sqlite:tasks.db', tasks: './src/tasks.ts' })
+ *
+ * The command line checks it when it reads the file: a name that does not exist is an error with a suggestion.
+ */
+export function defineConfig(config: CliConfig): CliConfig {
+  return config
+}

@@ -1,0 +1,28 @@
+import { z } from 'zod'
+import type { CliConfig as Declared, WatchdogLimits } from './define-config.ts'
+
+const duration = z.number().min(0).max(31_536_000_000)
+const limits = {
+  queuedMs: duration.optional(),
+  runningMs: duration.optional(),
+  overdueMs: duration.optional(),
+} satisfies Record<keyof WatchdogLimits, z.ZodType>
+
+/** Checks a configuration file: `define-config.ts` says what the fields mean. */
+export const CliConfig = z.strictObject({
+  store: z.string().min(1).optional(),
+  tasks: z.string().min(1).optional(),
+  durability: z.enum(['full', 'normal']).optional(),
+  config: z.record(z.string(), z.unknown()).optional(),
+  worker: z
+    .strictObject({
+      mode: z.enum(['daemon', 'job', 'hybrid']).optional(),
+      types: z.array(z.string().min(1)).min(1).optional(),
+      capacity: z.int().min(1).max(1_000_000).optional(),
+      maxJobs: z.int().min(1).max(1_000).optional(),
+    })
+    .optional(),
+  watchdog: z
+    .strictObject({ ...limits, types: z.record(z.string(), z.strictObject(limits)).optional() })
+    .optional(),
+} satisfies Record<keyof Declared, z.ZodType>)

@@ -1,0 +1,157 @@
+import { resolve } from 'node:path'
+import type { ExecutionConfigInput } from '@ku0/agent-runtime-core'
+import { storeUrl } from '../store-argument.ts'
+import { findConfig, loadConfig } from './config-file.ts'
+import type { CliConfig } from './define-config.ts'
+
+/** The settings of one call: flag before environment before file before default. */
+export interface Settings {
+  /** The URL of the store. */
+  readonly store: string
+  /** The path of the module with the task types. */
+  readonly tasks: string | undefined
+  readonly durability: 'full' | 'normal'
+  readonly config: ExecutionConfigInput | undefined
+  readonly worker: Required<Omit<NonNullable<CliConfig['worker']>, 'capacity'>> & {
+    readonly capacity: number | undefined
+  }
+  readonly watchdog: NonNullable<CliConfig['watchdog']>
+  /** The configuration file that was read. */
+  readonly file: string | undefined
+  /** Each setting with its origin, for `agent-runtime config`. */
+  readonly values: readonly SettingValue[]
+}
+
+interface SettingValue {
+  readonly name: string
+  readonly value: unknown
+  readonly from: 'flag' | 'environment' | 'file' | 'default'
+  /** The flag, the variable or the file. */
+  readonly where?: string
+}
+
+/** A setting that flags, variables and the file can give, as `agent-runtime config` names it. */
+interface Known {
+  readonly name: string
+  readonly variable?: string
+  readonly flag?: string
+  readonly fallback?: unknown
+  /** How a variable's text is read; as it is by default. */
+  readonly read?: (text: string) => unknown
+}
+
+/** The words of a variable such as `TASK_TYPE_FILTER=a,b`; `*` anywhere is all of them. */
+const wordsOf = (text: string): readonly string[] => {
+  const words = text
+    .split(',')
+    .map((word) => word.trim())
+    .filter((word) => word !== '')
+  return words.includes('*') ? ['*'] : words
+}
+
+const known: readonly Known[] = [
+  { name: 'store', variable: 'AGENT_RUNTIME_STORE', flag: 'store', fallback: 'sqlite:runtime.db' },
+  { name: 'tasks', variable: 'AGENT_RUNTIME_TASKS', flag: 'tasks' },
+  { name: 'durability', variable: 'AGENT_RUNTIME_DURABILITY', fallback: 'full' },
+  { name: 'worker.mode', variable: 'TASK_WORKER_MODE', flag: 'mode', fallback: 'daemon' },
+  { name: 'worker.types', variable: 'TASK_TYPE_FILTER', flag: 'types', fallback: ['*'], read: wordsOf },
+  { name: 'worker.capacity', variable: 'TASK_WORKER_CAPACITY', flag: 'capacity', read: Number },
+  { name: 'worker.maxJobs', variable: 'TASK_WORKER_MAX_JOBS', flag: 'maxJobs', fallback: 1, read: Number },
+  { name: 'watchdog.queuedMs', fallback: 300_000 },
+  { name: 'watchdog.runningMs', fallback: 900_000 },
+  { name: 'watchdog.overdueMs', fallback: 60_000 },
+  { name: 'watchdog.types', fallback: {} },
+]
+
+/** The variables and flags that give a setting, for the documentation. */
+export const settingOrigins: readonly Pick<Known, 'name' | 'variable' | 'flag' | 'fallback'>[] = known
+
+/** What a call was given from outside. */
+interface Given {
+  readonly options: Readonly<Record<string, unknown>>
+  readonly variables: Readonly<Record<string, string | undefined>>
+  readonly folder: string
+}
+
+/** Reads all settings. Throws a `ConfigError` that names everything that is wrong, and where it stands. */
+export async function readSettings({ options, variables, folder }: Given): Promise<Settings> {
+  const named = options['config'] ?? variables['AGENT_RUNTIME_CONFIG']
+  const file = findConfig(folder, typeof named === 'string' && named !== '' ? named : undefined)
+  const fromFile = file === undefined ? {} : await loadConfig(file)
+  const fromVariables = readVariables(variables)
+  if (Object.keys(fromVariables).some((name) => name !== 'store' && name !== 'tasks')) {
+    const { assertVariables } = await import('./check-config.ts')
+    assertVariables(nested(fromVariables), (name) => known.find((it) => it.name === name)?.variable ?? name)
+  }
+  const values = known.map((it): SettingValue => {
+    const { name, flag, variable, fallback } = it
+    const flagged = flag === undefined ? undefined : options[flag]
+    if (flagged !== undefined)
+      return { name, value: placed(name, flagged, folder), from: 'flag', where: dashed(flag as string) }
+    if (name in fromVariables)
+      return {
+        name,
+        value: placed(name, fromVariables[name], folder),
+        from: 'environment',
+        where: variable as string,
+      }
+    const filed = valueIn(fromFile, name)
+    if (filed !== undefined && file !== undefined)
+      return { name, value: placed(name, filed, resolve(file, '..')), from: 'file', where: file }
+    return { name, value: placed(name, fallback, folder), from: 'default' }
+  })
+  const config = fromFile.config
+  for (const [name, value] of Object.entries(config ?? {}))
+    values.push({
+      name: `config.${name}`,
+      value,
+      from: 'file',
+      ...(file === undefined ? {} : { where: file }),
+    })
+  return {
+    ...(nested(
+      Object.fromEntries(
+        values.filter(({ name }) => !name.startsWith('config.')).map(({ name, value }) => [name, value]),
+      ),
+    ) as unknown as Settings),
+    config,
+    file,
+    values,
+  }
+}
+
+function readVariables(variables: Given['variables']): Readonly<Record<string, unknown>> {
+  const found: Record<string, unknown> = {}
+  for (const { name, variable, read = (text: string) => text } of known) {
+    const text = variable === undefined ? undefined : variables[variable]
+    if (text !== undefined && text !== '') found[name] = read(text)
+  }
+  return found
+}
+
+/** Paths begin at the folder of what names them. */
+function placed(name: string, value: unknown, folder: string): unknown {
+  if (name === 'tasks' && typeof value === 'string') return resolve(folder, value)
+  return name === 'store' && typeof value === 'string' ? storeUrl(value, folder) : value
+}
+
+function valueIn(config: object, name: string): unknown {
+  return name
+    .split('.')
+    .reduce<unknown>((at, key) => (at as Record<string, unknown> | undefined)?.[key], config)
+}
+
+/** `{ 'a.b': 1 }` as `{ a: { b: 1 } }`. */
+function nested(flat: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const whole: Record<string, unknown> = {}
+  for (const [name, value] of Object.entries(flat)) {
+    const [first = '', second] = name.split('.')
+    if (second === undefined) whole[first] = value
+    else whole[first] = { ...(whole[first] as object | undefined), [second]: value }
+  }
+  return whole
+}
+
+function dashed(flag: string): string {
+  return `--${flag.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
+}

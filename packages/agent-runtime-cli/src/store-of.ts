@@ -1,0 +1,7 @@
+import type { Call } from './call.ts'
+import { storeUrl } from './store-argument.ts'
+
+/** The URL of the store that a command was given as its argument, or else of the settings. */
+export async function storeOf({ args: [given], settings }: Pick<Call, 'args' | 'settings'>): Promise<string> {
+  return given === undefined ? (await settings()).store : storeUrl(given)
+}

@@ -1,0 +1,68 @@
+import { existsSync, statSync } from 'node:fs'
+import { pathToFileURL } from 'node:url'
+import { isList, isRecord, RuntimeError } from '@ku0/agent-runtime-core'
+import type { TaskDefinition, TaskType } from '@ku0/agent-runtime'
+import type { Settings } from './settings/settings.ts'
+
+/** The task types that a module exports, one by one or in lists: definitions, contracts, and the tasks of agents. */
+export interface TaskTypes {
+  readonly file: string
+  /** All of them, for submissions. */
+  readonly types: readonly TaskType[]
+  /** Those with a handler, for workers. */
+  readonly definitions: readonly TaskDefinition[]
+}
+
+/** Loads the module of task types that the settings name. Undefined if they name none. */
+export async function loadTaskTypes({ tasks: file }: Settings): Promise<TaskTypes | undefined> {
+  if (file === undefined) return undefined
+  if (!existsSync(file) || !statSync(file).isFile())
+    throw new RuntimeError(
+      'not_found',
+      `there is no module of task types at ${file}; give it with --tasks, or as tasks in agent-runtime.config.ts`,
+    )
+  let module: Readonly<Record<string, unknown>>
+  try {
+    module = (await import(pathToFileURL(file).href)) as typeof module
+  } catch (error) {
+    throw new RuntimeError('invalid_config', `${file} could not be loaded: ${causeOf(error)}`, {
+      cause: error,
+    })
+  }
+  const types = new Set(Object.values(module).flatMap(typesIn))
+  if (types.size === 0)
+    throw new RuntimeError(
+      'invalid_config',
+      `${file} exports no task type: export what defineTask or defineContract returns`,
+    )
+  const all = [...types]
+  return { file, types: all, definitions: all.filter(hasHandler) }
+}
+
+function typesIn(exported: unknown): readonly TaskType[] {
+  if (isList(exported)) return exported.flatMap(typesIn)
+  if (!isRecord(exported)) return []
+  if (isType(exported)) return [exported]
+  const { task } = exported
+  return isRecord(task) && isType(task) ? [task] : []
+}
+
+function isType(
+  value: Readonly<Record<string, unknown>>,
+): value is Readonly<Record<string, unknown>> & TaskType {
+  return typeof value['type'] === 'string' && isSchema(value['input'])
+}
+
+function isSchema(value: unknown): boolean {
+  return (
+    ((typeof value === 'object' && value !== null) || typeof value === 'function') && '~standard' in value
+  )
+}
+
+function hasHandler(type: TaskType): type is TaskDefinition {
+  return 'handler' in type && typeof type.handler === 'function'
+}
+
+function causeOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

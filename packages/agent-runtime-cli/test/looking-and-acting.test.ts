@@ -1,0 +1,197 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createRuntime, defineTask, type Runtime } from '@ku0/agent-runtime'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { runIn } from './stores-and-shells.ts'
+
+const greet = defineTask({ type: 'greet', input: z.object({ name: z.string() }) }, async (ctx, { name }) => {
+  const text = await ctx.step('compose', () => `Hello ${name}`)
+  await ctx.emit('Hel')
+  await ctx.emit('lo\n')
+  return text
+})
+const fail = defineTask({ type: 'fail', input: z.string() }, (_, why) => {
+  throw new Error(why)
+})
+const wait = defineTask({ type: 'wait', input: z.null() }, (ctx) => ctx.waitForSignal('go'))
+const family = defineTask({ type: 'family', input: z.number() }, async (ctx, children) => {
+  for (let n = 0; n < children; n++) await ctx.call(`child ${n}`, greet, { name: `child ${n}` })
+})
+
+const folder = mkdtempSync(join(tmpdir(), 'cli-looking-'))
+const store = join(folder, 'it.db')
+const agent = (...args: string[]) => runIn({ folder }, ...args, '--store', store)
+const json = async (...args: string[]): Promise<unknown> => JSON.parse((await agent(...args, '--json')).out)
+let runtime: Runtime
+const ids = { greet: '', fail: '', wait: '', family: '' }
+
+beforeAll(async () => {
+  runtime = await createRuntime({
+    store: `sqlite:${store}`,
+    tasks: [greet, fail, wait, family],
+    thread: false,
+    strict: false,
+    logger: false,
+    telemetry: false,
+  })
+  const parked = Promise.withResolvers<unknown>()
+  using _ = runtime.on('task.waiting', ({ taskId }) => taskId === ids.wait && parked.resolve(taskId))
+  ids.greet = (await runtime.submit(greet, { name: 'Ada' }, { labels: { team: 'blue' } })).taskId
+  ids.fail = (await runtime.submit(fail, 'no\u001b[2J luck')).taskId
+  ids.family = (await runtime.submit(family, 2)).taskId
+  ids.wait = (await runtime.submit(wait, null)).taskId
+  await Promise.allSettled([runtime.result(ids.greet), runtime.result(ids.fail), runtime.result(ids.family)])
+  await parked.promise
+})
+afterAll(async () => {
+  await runtime.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+describe('commands that look', () => {
+  test('list shows tasks as a table, and a page of them as JSON', async () => {
+    const { code, out, err } = await agent('list')
+    expect([code, err]).toEqual([0, ''])
+    expect(out).toMatch(/^TASK +TYPE +STATE +STEPS +SUBMITTED\n/)
+    expect(out.trim().split('\n')).toHaveLength(7)
+    expect(await json('list', '--state', 'failed')).toMatchObject({ tasks: [{ taskId: ids.fail }] })
+    expect(await json('list', '--type', 'greet,wait', '--state', 'waiting')).toMatchObject({
+      tasks: [{ taskId: ids.wait }],
+    })
+    expect((await agent('list', '--type', 'nope')).out).toBe('no task matches\n')
+  })
+
+  test('list names the cursor of the next page beside the page', async () => {
+    const first = await agent('list', '-n', '2')
+    const [, cursor = ''] = /--cursor (\d+)/.exec(first.err) ?? []
+    const { tasks } = (await json('list', '--cursor', cursor)) as { tasks: unknown[] }
+    expect(tasks).toHaveLength(4)
+  })
+
+  test('no control character of a task gets through', async () => {
+    for (const args of [['list'], ['show', ids.fail], ['dead-letters'], ['explain', ids.fail]])
+      expect((await agent(...args)).out).not.toContain('\u001b')
+    expect((await agent('dead-letters')).out).toContain(String.raw`no\u001b[2J luck`)
+  })
+
+  test('show draws the steps of a task on one scale of time', async () => {
+    const { out } = await agent('show', ids.greet)
+    expect(out).toMatch(/^greet completed in /)
+    expect(out).toMatch(/ {2}step compose +█+ +\d+ ms\n/)
+    expect(out).toContain('labels')
+    expect(await json('show', ids.greet)).toMatchObject({
+      state: 'completed',
+      output: 'Hello Ada',
+      bars: [{ kind: 'queue' }, { kind: 'step', key: 'compose', hasFailed: false }],
+    })
+    expect((await agent('show', ids.wait)).out).toMatch(/ {2}wait go +░+ .* so far\n/)
+    expect((await agent('show', ids.fail)).out).toContain('Error: no')
+  })
+
+  test('events shows the history and ends with it, whether or not the task has ended', async () => {
+    const { out } = await agent('events', ids.wait)
+    expect(out.trim().split('\n').at(-1)).toContain('task.waiting')
+    const lines = (await agent('events', ids.greet, '--json')).out.trim().split('\n')
+    expect(lines.map((line) => (JSON.parse(line) as { type: string }).type)).toEqual([
+      'task.queued',
+      'task.started',
+      'step.completed',
+      'task.completed',
+    ])
+  })
+
+  test('output writes texts as they were emitted', async () => {
+    expect((await agent('output', ids.greet)).out).toBe('Hello\n')
+    expect((await agent('output', ids.greet, '--json')).out.trim().split('\n')).toHaveLength(2)
+  })
+
+  test('result prints the result, or says that there is none yet, with a code of its own', async () => {
+    expect(await agent('result', ids.greet)).toEqual({ code: 0, out: 'Hello Ada\n', err: '' })
+    expect(await json('result', ids.greet)).toBe('Hello Ada')
+    expect(await agent('result', ids.wait)).toMatchObject({ code: 75, out: '' })
+    expect(await agent('result', ids.wait, '--wait', '--timeout', '1ms')).toMatchObject({ code: 75, out: '' })
+    expect(await agent('result', ids.fail)).toMatchObject({ code: 1, out: '' })
+  })
+
+  test('tree draws children below their parent', async () => {
+    const { out } = await agent('tree', ids.family)
+    expect(out).toMatch(/^family completed .*\n├─ greet completed .*\n└─ greet completed /)
+    expect(await json('tree', ids.family)).toMatchObject({ children: [{}, {}] })
+  })
+
+  test('explain, queue, stats and workers answer in words and as JSON', async () => {
+    expect((await agent('explain', ids.wait)).out).toMatch(/^waiting: waits for /)
+    expect((await agent('queue')).out).toMatch(/^0 tasks queued, 1 waiting\nFOR +STATE +TASKS/)
+    expect(await json('stats')).toMatchObject({ waiting: 1, totals: { failed: 1 } })
+    expect((await agent('stats')).out).toMatch(/waiting +1\n/)
+    expect((await agent('workers')).out).toMatch(/0 of 4 .*fail/)
+  })
+
+  test('a task that is not there has the code of a missing thing, and no stack', async () => {
+    for (const command of ['show', 'events', 'output', 'result', 'tree', 'explain', 'retry'])
+      expect(await agent(command, 'nobody')).toEqual({
+        code: 66,
+        out: '',
+        err: expect.stringMatching(/^agent-runtime: [^\n]*nobody[^\n]*\n$/) as string,
+      })
+  })
+})
+
+describe('commands that act', () => {
+  test('submit stores a task, checks nothing without task types, and waits for the result', async () => {
+    const { code, out, err } = await agent('submit', 'greet', '{"name":"Bob"}', '--wait')
+    expect([code, out]).toEqual([0, 'Hello Bob\n'])
+    expect(err).toMatch(/^task [\w-]+\n$/)
+    const followed = await agent('submit', 'greet', '{"name":"Eve"}', '--follow')
+    expect([followed.code, followed.out]).toEqual([0, 'Hello\nHello Eve\n'])
+    const failed = await agent('submit', 'fail', '"bad"', '--wait')
+    expect([failed.code, failed.out]).toEqual([1, ''])
+    expect(failed.err).toMatch(/bad/)
+  })
+
+  test('submit reads its input from standard input and from a file', async () => {
+    const input = async function* () {
+      yield Buffer.from('{"name":')
+      yield '"Zoë"}'
+    }
+    const piped = await runIn({ folder, input }, 'submit', 'greet', '--wait', '--store', store)
+    expect(piped.out).toBe('Hello Zoë\n')
+    expect(await agent('submit', 'greet', '{oops')).toMatchObject({ code: 2, out: '' })
+    expect(await agent('submit', 'greet', '--input', 'nowhere.json')).toMatchObject({ code: 66, out: '' })
+  })
+
+  test('a type that nobody runs is said at once', async () => {
+    const { code, out, err } = await agent('submit', 'gret', '1')
+    expect([code, out]).toEqual([0, expect.stringMatching(/^[\w-]{36}\n$/)])
+    expect(err).toContain('no worker runs gret now: the task waits for one (there are workers for ')
+    await agent('cancel', out.trim())
+  })
+
+  test('a filter cancels only after the count was shown', async () => {
+    for (let n = 0; n < 3; n++) await agent('submit', 'nobodys', String(n))
+    expect((await agent('cancel', '--type', 'nobodys')).out).toBe(
+      '3 tasks would be canceled; add --yes to cancel them\n',
+    )
+    expect(await json('list', '--type', 'nobodys', '--state', 'queued')).toMatchObject({
+      tasks: [{}, {}, {}],
+    })
+    const done = await agent('cancel', '--type', 'nobodys', '--yes')
+    expect([done.out, done.err]).toEqual(['3 tasks canceled\n', 'canceling 3 tasks\n'])
+    expect(await agent('cancel')).toMatchObject({ code: 2 })
+    expect(await agent('cancel', ids.greet)).toMatchObject({ code: 1 })
+  })
+
+  test('a filter retries each task once, however often it is called', async () => {
+    const [, ...before] = (
+      (await json('list', '--type', 'fail', '--state', 'failed')) as { tasks: unknown[] }
+    ).tasks
+    const counted = await agent('retry', '--type', 'fail', '--state', 'failed')
+    expect(counted.out).toBe(`${before.length + 1} tasks would run again; add --yes to retry them\n`)
+    const first = await agent('retry', '--type', 'fail', '--state', 'failed', '--yes')
+    expect(first.out).toMatch(new RegExp(`^${ids.fail}: runs again as `))
+    const again = await agent('retry', '--type', 'fail', '--state', 'failed', '--yes')
+    expect(again.out).toContain(`${ids.fail}: was retried before, as `)
+  })
+})
