@@ -1,4 +1,6 @@
+import type { ExecutionStore } from '@ku0/agent-runtime-core'
 import type { Client } from './api/client.ts'
+import type { KnownStore } from './api/store-url.ts'
 import { readClientOptions } from './checked-options.ts'
 import { onStore, parseStoreUrl } from './opened-store.ts'
 import type { ClientOptions } from './options.ts'
@@ -15,7 +17,9 @@ import type { ClientOptions } from './options.ts'
  * Throws a `ConfigError` that names every bad option and setting, including an open store that another
  * client, worker or runtime uses, and `store_*` if the store cannot be opened; then nothing is left open.
  */
-export async function createClient(given: ClientOptions): Promise<Client> {
+export async function createClient<const Store extends string | ExecutionStore>(
+  given: ClientOptions & { readonly store: Store & KnownStore<Store> },
+): Promise<Client> {
   const checked = await readClientOptions(given, parseStoreUrl)
   return onStore(checked, async (store) => (await loaded()).composeClient(checked, store))
 }

@@ -1,4 +1,6 @@
+import type { ExecutionStore } from '@ku0/agent-runtime-core'
 import type { Worker } from './api/worker.ts'
+import type { KnownStore } from './api/store-url.ts'
 import { readWorkerOptions } from './checked-options.ts'
 import { onStore, parseStoreUrl } from './opened-store.ts'
 import type { WorkerProcessOptions } from './options.ts'
@@ -11,7 +13,9 @@ import type { WorkerProcessOptions } from './options.ts'
  *
  * Throws as `createRuntime` does.
  */
-export async function createWorker(given: WorkerProcessOptions): Promise<Worker> {
+export async function createWorker<const Store extends string | ExecutionStore>(
+  given: WorkerProcessOptions & { readonly store: Store & KnownStore<Store> },
+): Promise<Worker> {
   const checked = await readWorkerOptions(given, parseStoreUrl)
   return onStore(checked, async (store) => (await loaded()).composeWorker(checked, store))
 }

@@ -4,16 +4,17 @@ import type { EvaluationSettings } from './api/evaluations.ts'
 import type { RateLimitRule } from './api/rate-limit-rule.ts'
 import type { RuntimeLogger } from './api/logger.ts'
 import type { TaskDefinition } from './api/task-definition.ts'
+import type { StoreUrl } from './api/store-url.ts'
 import type { TaskType } from './api/task-type.ts'
 
 /** Options of {@link createClient}, {@link createWorker} and {@link createRuntime}. */
 export interface StoreOptions {
   /**
-   * `sqlite:runtime.db`, `sqlite::memory:`, or a store that you opened. An open store serves one client,
+   * A {@link StoreUrl} such as `sqlite:runtime.db` or `sqlite::memory:`, or a store that you opened. An open store serves one client,
    * worker or runtime at a time: a second one is refused until the first has stopped. It stays open when that
    * one stops.
    */
-  readonly store: string | ExecutionStore
+  readonly store: StoreUrl | (string & NonNullable<unknown>) | ExecutionStore
   /**
    * Track AA's settings and more; each has a default. Give the same settings to all programs on one store.
    */

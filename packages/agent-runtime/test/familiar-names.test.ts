@@ -56,8 +56,11 @@ describe('a name that another library has is refused with what to write here', (
   })
 
   test('submit, spawn and step', async () => {
-    const parent = defineTask({ type: 'parent', input: z.record(z.string(), z.unknown()) }, (ctx, options) =>
-      ctx.spawn('it', plain, null, options),
+    const parent = defineTask(
+      { type: 'parent', input: z.record(z.string(), z.unknown()) },
+      async (ctx, options) => {
+        await ctx.spawn('it', plain, null, options)
+      },
     )
     const steps = defineTask({ type: 'steps', input: z.record(z.string(), z.unknown()) }, (ctx, options) =>
       ctx.step('it', options, () => null),

@@ -10,6 +10,7 @@ import {
   type Rule,
 } from '@ku0/agent-runtime-core'
 import type { InputOf, OutputOf, Schema } from '../api/schema.ts'
+import type { Storable } from '../api/storable.ts'
 import type { TaskContext } from '../api/task-context.ts'
 import { defineTask } from '../terms/task-definition.ts'
 import type { TaskDefinition } from '../api/task-definition.ts'
@@ -68,16 +69,17 @@ export interface AgentDefinition<
  */
 export function defineAgent<const Name extends string, Input extends Schema, Output extends Schema>(
   options: AgentOptions<Name, Input, Output>,
-  handler: (
+  handler: ((
     ctx: TaskContext,
     input: OutputOf<Input>,
-  ) => NoInfer<InputOf<Output>> | Promise<NoInfer<InputOf<Output>>>,
+  ) => NoInfer<InputOf<Output>> | Promise<NoInfer<InputOf<Output>>>) &
+    Storable<OutputOf<Output>>,
 ): AgentDefinition<Name, Input, Output> {
   const problems = problemsOf(options)
   if (problems.length > 0) throw new ConfigError(problems)
   const { name, capabilities, domain, mode = defaultOversightMode, ...rest } = options
   // The handler's own type says what its task's would: the output schema is always there.
-  const task = defineTask({ ...rest, type: name, oversight: mode }, handler as () => never)
+  const task = defineTask({ ...rest, type: name, oversight: mode }, handler as unknown as () => never)
   const { input, output } = options
   const profile = Object.freeze({
     name,

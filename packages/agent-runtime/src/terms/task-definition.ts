@@ -22,11 +22,13 @@ import type { TaskContract, TaskDefinitionOptions } from '../api/task-type.ts'
 import { familiarToTask } from './familiar-names.ts'
 import { isPolicy, policyOf, retryProblems, retryRule } from './retry-policy.ts'
 import type { InputOf, OutputOf, Schema } from '../api/schema.ts'
+import type { Storable } from '../api/storable.ts'
 import type { TaskContext } from '../api/task-context.ts'
 import { isTaskProfile, profileOf, profileProblems } from './profile-setting.ts'
 
 /**
- * Defines a task type. Throws {@link ConfigError} naming every field that is wrong.
+ * Defines a task type. Throws {@link ConfigError} naming every field that is wrong. The compiler refuses a handler whose result cannot be stored, as
+ * far as its type shows it, and says why: see {@link Storable}.
  *
  *     const greet = defineTask({ type: 'greet', input: z.object({ name: z.string() }) }, async (ctx, { name }) => `Hello ${name}`)
  */
@@ -37,7 +39,7 @@ export function defineTask<
   Output extends Schema | undefined = undefined,
 >(
   definition: TaskDefinitionOptions<Type, Input, Output>,
-  handler: (ctx: TaskContext, input: OutputOf<Input>) => Returned,
+  handler: ((ctx: TaskContext, input: OutputOf<Input>) => Returned) & Storable<ResultOf<Output, Returned>>,
 ): TaskDefinition<Type, InputOf<Input>, ResultOf<Output, Returned>> {
   const problems = [...findProblems(definition, handler), ...reservedProblems(definition)]
   if (problems.length > 0) throw new ConfigError(problems)

@@ -195,7 +195,9 @@ describe('execution: outcome', () => {
   })
 
   test('a result that cannot be stored fails the task, naming the place', async () => {
-    const task = defineTask({ type: 'odd', input: z.null() }, () => ({ a: [Symbol('s')] }))
+    const task = defineTask({ type: 'odd', input: z.null() }, (): unknown => ({
+      a: [Symbol('s')],
+    }))
     const { runtime } = await virtualRuntime({ tasks: [task] })
     const result = runtime.result(await runtime.submit(task, null))
     await expect(result).rejects.toMatchObject({ code: 'step_not_serializable' })

@@ -1,0 +1,50 @@
+import { describe, expectTypeOf, test } from 'vitest'
+import {
+  createClient,
+  createRuntime,
+  createWorker,
+  type KnownStore,
+  type NotAStoreUrl,
+  type RuntimeOptions,
+  type StoreUrl,
+} from '../../src/index.ts'
+
+type RemedyOf<Url> = KnownStore<Url> extends NotAStoreUrl<infer Remedy> ? Remedy : 'passes'
+
+describe('the URL of a store', () => {
+  test('passes where it names a store, an open store, a path, or is known only at run time', () => {
+    expectTypeOf<
+      RemedyOf<
+        'sqlite:a.db' | 'sqlite::memory:' | 'postgres://a@b/c' | './a' | '../a' | '/a' | ':memory:' | 'a.db'
+      >
+    >().toEqualTypeOf<'passes'>()
+    expectTypeOf<RemedyOf<string>>().toEqualTypeOf<'passes'>()
+    expectTypeOf<RemedyOf<`${string}.data` | `${string}:a`>>().toEqualTypeOf<'passes'>()
+    expectTypeOf<'sqlite:a.db'>().toExtend<StoreUrl>()
+  })
+
+  test('says what to write instead', () => {
+    expectTypeOf<RemedyOf<'runtime'>>().toEqualTypeOf<'write sqlite:runtime for a file'>()
+    expectTypeOf<RemedyOf<'pg://a@b/c'>>().toEqualTypeOf<'write postgres://USER@HOST/DATABASE'>()
+    expectTypeOf<
+      RemedyOf<'mysql://a/b'>
+    >().toEqualTypeOf<'write sqlite:PATH, such as sqlite:runtime.db, or sqlite::memory:'>()
+  })
+
+  test('is looked at where programs give it', () => {
+    const programs = (options: RuntimeOptions, path: string) => [
+      createRuntime(options),
+      createRuntime({ ...options, store: `sqlite:${path}` }),
+      createRuntime({ store: process.env['STORE'] ?? 'sqlite:a.db', tasks: [] }),
+      createWorker({ store: 'sqlite:a.db', tasks: [] }),
+      createClient({ store: 'sqlite::memory:' }),
+      // @ts-expect-error write sqlite:runtime for a file
+      createRuntime({ store: 'runtime', tasks: [] }),
+      // @ts-expect-error write sqlite:PATH
+      createWorker({ store: 'mysql://a/b', tasks: [] }),
+      // @ts-expect-error write sqlite:PATH
+      createClient({ store: 'redis:a' }),
+    ]
+    expectTypeOf(programs).toBeFunction()
+  })
+})
