@@ -1,0 +1,203 @@
+import { summaryOf, type Findings } from './results.ts'
+import type { Summary } from './statistics.ts'
+
+/** A column of a table: a figure of a workload, and how it is written. */
+interface Column {
+  readonly title: string
+  readonly workload: string
+  readonly figure: string
+  readonly unit: 'rate' | 'ms' | 'cpu' | 'MiB'
+}
+
+interface Table {
+  readonly title: string
+  readonly text: string
+  readonly columns: readonly Column[]
+  readonly plot?: string
+}
+
+/** The page of the documentation, written from the findings alone. `plots`: the names of the pictures that are there. */
+export function renderPage(findings: Findings, plots: ReadonlySet<string>): string {
+  return `${[
+    ...head(findings),
+    ...tablesOf(findings).flatMap((table) => section(findings, table, plots)),
+    ...conditions(findings),
+  ].join('\n')}\n`
+}
+
+function head({ command, day, minutes, machine, load, results, systems }: Findings): readonly string[] {
+  const rounds = Math.max(0, ...results.map(({ round }) => round)) + 1
+  const peers = systems.filter(({ kind }) => kind === 'peer').length
+  return [
+    '# Performance',
+    '',
+    `This page compares the runtime with ${peers === 0 ? 'raw limits' : 'other systems and with raw limits'} on one machine. One command runs everything and writes the page:`,
+    '',
+    '```sh no-run',
+    command,
+    '```',
+    '',
+    `It ran on ${day} for ${minutes} minutes, with ${rounds === 1 ? 'one round' : `${rounds} rounds`}, on ${machine.cores} cores (${machine.cpu}), ${machine.memoryGiB} GiB of memory, ${machine.system}, ${machine.disk}.`,
+    '',
+    ...(load.before > machine.cores / 4 ? [busy(load.before, machine.cores), ''] : []),
+    'Each run has a process, a database and, where one is needed, a server of its own. The systems take turns, and the next round starts with another one. A figure is the median of its runs, with the least and the most in brackets.',
+    '',
+    'Each system has the settings that its documentation names as the fastest ones that still run every task at least once. [The settings](#settings-and-versions) are at the end of the page. All of them sync to disk before they answer, except where their line says otherwise.',
+    '',
+  ]
+}
+
+function busy(load: number, cores: number): string {
+  return `**The machine was busy with other work**: ${load.toFixed(1)} processes wanted its ${cores} cores before the first run. Times and rates are worse than on an idle machine, and differ more from run to run. Compare lines of one table with each other, and take no figure as the best that a system can do.`
+}
+
+function tablesOf({ results }: Findings): readonly Table[] {
+  const named = (start: string) =>
+    [...new Set(results.map(({ workload }) => workload))]
+      .filter((id) => id.startsWith(start))
+      .toSorted((a, b) => Number(/\d+/.exec(a)) - Number(/\d+/.exec(b)))
+  const growth = results.find(({ workload }) => workload === 'growth')?.figures ?? {}
+  return [
+    {
+      title: 'Submit',
+      text: 'Tasks a second that were stored before the call returned: one call at a time, 50 calls at a time, and many tasks in a call.',
+      plot: 'submit',
+      columns: [
+        { title: '1 in flight', workload: 'submit', figure: 'onePerSecond', unit: 'rate' },
+        { title: '50 in flight', workload: 'submit', figure: 'fiftyPerSecond', unit: 'rate' },
+        { title: '1 000 a call', workload: 'submit', figure: 'bulkPerSecond', unit: 'rate' },
+      ],
+    },
+    ...named('drain-').map((workload) => ({
+      title: `Drain ${count(Number(workload.slice(6)))} tasks`,
+      text: 'A new process runs a full queue of tasks that do nothing. The first rate counts from the start of the process, the second from the start of its workers. CPU and memory are those of the whole process and of its server together, start included.',
+      plot: workload,
+      columns: [
+        { title: 'a second, start included', workload, figure: 'perSecond', unit: 'rate' as const },
+        { title: 'a second, working', workload, figure: 'perSecondWorking', unit: 'rate' as const },
+        { title: 'CPU s per 10 000', workload, figure: 'cpuPer10000', unit: 'cpu' as const },
+        { title: 'peak memory', workload, figure: 'peakMiB', unit: 'MiB' as const },
+      ],
+    })),
+    {
+      title: 'Durable steps',
+      text: 'Steps a second whose results were stored before the handler went on. Each task has ten, and 20 tasks run at once.',
+      plot: 'steps',
+      columns: named('steps-').map((workload) => ({
+        title: `${count(Number(/\d+/.exec(workload)))} tasks`,
+        workload,
+        figure: 'stepsPerSecond',
+        unit: 'rate',
+      })),
+    },
+    {
+      title: 'Pick up a task when idle',
+      text: 'Time from the call of submit to the start of the handler, when nothing else is to be done.',
+      columns: [
+        { title: 'one process, p50', workload: 'pick-up', figure: 'p50Ms', unit: 'ms' },
+        { title: 'p95', workload: 'pick-up', figure: 'p95Ms', unit: 'ms' },
+        { title: 'across two, p50', workload: 'pick-up-across', figure: 'p50Ms', unit: 'ms' },
+        { title: 'p95', workload: 'pick-up-across', figure: 'p95Ms', unit: 'ms' },
+      ],
+    },
+    {
+      title: 'Start, and recover from a kill',
+      text: 'Time from the start of a process to its first handler, on a database that is there. Then 20 tasks are running, their process is killed with SIGKILL, and a new one starts at once: time from the kill until the first of them runs again, and until all do.',
+      columns: [
+        { title: 'start', workload: 'start', figure: 'startMs', unit: 'ms' },
+        { title: 'first again', workload: 'recovery', figure: 'firstMs', unit: 'ms' },
+        { title: 'all again', workload: 'recovery', figure: 'allMs', unit: 'ms' },
+      ],
+    },
+    {
+      title: 'A growing queue',
+      text: 'Tasks a second, from the start of the workers, for the first 5 000 of a queue of this length (1 000 of the shortest one).',
+      plot: 'growth',
+      columns: Object.keys(growth).map((figure) => ({
+        title: count(Number(/\d+/.exec(figure))),
+        workload: 'growth',
+        figure,
+        unit: 'rate',
+      })),
+    },
+    {
+      title: 'The disk',
+      text: 'Writes of 4 KiB a second, each synced: no system can answer more often than that without putting answers together.',
+      columns: [{ title: 'synced writes a second', workload: 'fsync', figure: 'perSecond', unit: 'rate' }],
+    },
+  ]
+}
+
+function section(findings: Findings, table: Table, plots: ReadonlySet<string>): readonly string[] {
+  const rows = findings.systems.flatMap(({ id, name }) => {
+    const cells = table.columns.map((column) => summaryOf(findings, id, column.workload, column.figure))
+    if (cells.every((cell) => cell === undefined)) return []
+    const isCut = findings.results.some(
+      (it) => it.system === id && table.columns[0]?.workload === it.workload && it.figures['cut'] === 1,
+    )
+    return [
+      [isCut ? `${name} ¹` : name, ...cells.map((cell, n) => write(cell, table.columns[n]?.unit ?? 'rate'))],
+    ]
+  })
+  if (rows.length === 0) return []
+  const { plot } = table
+  return [
+    `## ${table.title}`,
+    '',
+    table.text,
+    '',
+    ...(plot !== undefined && plots.has(plot) ? [`![${table.title}](performance-${plot}.svg)`, ''] : []),
+    `| | ${table.columns.map(({ title }) => title).join(' | ')} |`,
+    `| --- |${' ---: |'.repeat(table.columns.length)}`,
+    ...rows.map((cells) => `| ${cells.join(' | ')} |`),
+    '',
+    ...(rows.some(([name]) => name?.endsWith('¹') === true)
+      ? ['¹ Not all tasks had ended when its time was over: the rate is that of those that had.', '']
+      : []),
+  ]
+}
+
+function write(summary: Summary | undefined, unit: Column['unit']): string {
+  if (summary === undefined) return '–'
+  const one = (value: number) =>
+    `${number(value, unit)}${unit === 'ms' ? ' ms' : unit === 'MiB' ? ' MiB' : ''}`
+  const { median, least, most, runs } = summary
+  return runs === 1 ? one(median) : `${one(median)} (${number(least, unit)}–${number(most, unit)})`
+}
+
+/** No more digits than a measurement has. */
+function number(value: number, unit: Column['unit']): string {
+  if (unit === 'cpu') return value.toFixed(2)
+  if (unit === 'ms' && value < 100) return value.toFixed(1)
+  const digits = value >= 1_000 ? 10 ** (Math.floor(Math.log10(value)) - 2) : 1
+  return count(Math.round(value / digits) * digits)
+}
+
+export function count(value: number): string {
+  return String(value).replaceAll(/\B(?=(?:\d{3})+$)/g, ' ')
+}
+
+function conditions({ systems, versions, leftOut, failed }: Findings): readonly string[] {
+  const nameOf = (id: string) => systems.find((it) => it.id === id)?.name ?? id
+  const list = (missing: Findings['failed']) =>
+    [...Map.groupBy(missing, ({ system, reason }) => `${nameOf(system)}: ${reason}`)].map(
+      ([what, all]) => `- ${what} (${[...new Set(all.map(({ workload }) => workload))].join(', ')})`,
+    )
+  return [
+    '## Settings and versions',
+    '',
+    '| | settings |',
+    '| --- | --- |',
+    ...systems.map(({ name, settings }) => `| ${name} | ${settings} |`),
+    '',
+    `Versions: ${Object.entries(versions)
+      .map(([name, version]) => `${name} ${version}`)
+      .join(', ')}.`,
+    '',
+    'Restate calls a service as soon as a task is submitted, so no queue of it waits for a worker. Its drains and its steps are submitted and run at once, 100 and 20 at a time.',
+    '',
+    ...(leftOut.length === 0 ? [] : ['Left out:', '', ...list(leftOut), '']),
+    ...(failed.length === 0 ? [] : ['Failed:', '', ...list(failed), '']),
+    'All figures, run by run, are in [performance.json](performance.json). `tools/bench/README.md` says how to run a part of it.',
+  ]
+}

@@ -1,0 +1,44 @@
+import type { Place } from '../system.ts'
+
+/** What a process of a run is asked to do. */
+export type Role =
+  | { readonly role: 'fill'; readonly from: number; readonly count: number; readonly limitMs: number }
+  | { readonly role: 'submit'; readonly limitMs: number }
+  | {
+      readonly role: 'drain'
+      /** How many tasks are waited for, of those with these numbers. */
+      readonly count: number
+      readonly among: number
+      readonly steps: number
+      readonly atOnce?: number
+      readonly limitMs: number
+    }
+  | { readonly role: 'pick-up'; readonly warmUp: number; readonly count: number; readonly limitMs: number }
+  /** Runs tasks, and says when each began, until it is told to stop. */
+  | { readonly role: 'worker' }
+  /** Submits one task after the other, each when the one before has begun in the other process. */
+  | { readonly role: 'submitter'; readonly warmUp: number; readonly count: number; readonly limitMs: number }
+  /** Begins so many tasks and never ends them. */
+  | { readonly role: 'hang'; readonly count: number }
+  /** Runs tasks until so many have begun; it may have to submit them itself. */
+  | { readonly role: 'begin'; readonly count: number; readonly submits: boolean; readonly limitMs: number }
+
+export interface Assignment {
+  readonly system: string
+  readonly place: Place
+  readonly work: Role
+}
+
+/** What a process says on the way. Times are of the monotonic clock that all processes of a machine share, in ms. */
+export type Said =
+  | { readonly said: 'ready' }
+  | { readonly said: 'began'; readonly task: number; readonly at: number }
+  | { readonly said: 'result'; readonly figures: Figures }
+  | { readonly said: 'failed'; readonly reason: string }
+
+/** Figures by name: rates per second, times in ms, CPU in s, memory in MiB. */
+export type Figures = Readonly<Record<string, number>>
+
+export function clock(): number {
+  return Number(process.hrtime.bigint()) / 1e6
+}

@@ -1,0 +1,57 @@
+/** Where a run has its data. */
+export interface Place {
+  /** A folder of the run's own. */
+  readonly folder: string
+  /** How to reach the server that the run has to itself; empty for a system without one. */
+  readonly url: string
+}
+
+/** What a task does in a run. */
+export interface Job {
+  /** Durable steps of each task; with 0 it is a handler alone. */
+  readonly steps: number
+  /** Called in each step, or once by a handler without steps. */
+  readonly run: (task: number, step: number) => unknown
+  /** Called when a handler is about to return. */
+  readonly ended?: (task: number) => void
+}
+
+interface OpenOptions {
+  readonly place: Place
+  /** Absent for a process that submits and runs nothing. */
+  readonly job?: Job
+  /** How many tasks may run at once; absent: what the system is fastest with. */
+  readonly atOnce?: number
+}
+
+/** One process's end of a system. */
+export interface Connection {
+  /** Resolves when the task is stored as durably as the system promises. */
+  submit(task: number): Promise<unknown>
+  /** Many tasks in one call, by the system's own call for that. */
+  readonly submitMany?: (tasks: readonly number[]) => Promise<unknown>
+  /** Starts to run tasks. Resolves when it has begun to look for them. */
+  start(): Promise<unknown>
+  /** Lets running tasks end, acknowledges them, and lets go of everything. */
+  close(): Promise<unknown>
+}
+
+/** Opens a system in this process, its tables included. */
+export type Open = (options: OpenOptions) => Promise<Connection>
+
+/** Runs the steps of a task, for systems whose steps are calls of one function. */
+export async function runSteps(
+  job: Job,
+  task: number,
+  step: (name: string, run: () => unknown) => Promise<unknown>,
+): Promise<void> {
+  if (job.steps === 0) await job.run(task, 0)
+  for (let n = 0; n < job.steps; n += 1)
+    await step(`step ${n}`, async () => {
+      await job.run(task, n)
+      return n
+    })
+  job.ended?.(task)
+}
+
+export const nothing: Job = { steps: 0, run: () => undefined }

@@ -1,0 +1,40 @@
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type * as Runtime from '../../../packages/agent-runtime/src/index.ts'
+import { nothing, runSteps, type Open } from '../system.ts'
+
+/** Takes any input as it is, so that no schema is part of what is measured. */
+const anything = {
+  '~standard': { version: 1, vendor: 'bench', validate: (value: unknown) => ({ value }) },
+} as const
+
+interface Input {
+  readonly n: number
+}
+
+/** This runtime on SQLite. `entry`: the module it is imported from, sources or a built package. */
+export function ku0(entry: string, durability: 'full' | 'normal'): Open {
+  return async ({ place, job, atOnce = 500 }) => {
+    const { createRuntime, defineTask } = (await import(pathToFileURL(entry).href)) as typeof Runtime
+    const task = defineTask({ type: 'bench', input: anything }, async (ctx, input) => {
+      const { n } = input as Input
+      await runSteps(job ?? nothing, n, (name, run) => ctx.step(name, run as () => number))
+      return null
+    })
+    const runtime = await createRuntime({
+      store: `sqlite:${join(place.folder, 'ku0.db')}`,
+      durability,
+      tasks: [task],
+      workers: job === undefined ? 0 : { count: 1, capacity: atOnce },
+      config: { queueDepthLimit: 2e6, batchBackpressureThreshold: 2e6, maxInFlightPerWorker: 500 },
+      start: false,
+      logger: false,
+    })
+    return {
+      submit: (n) => runtime.submit(task, { n }),
+      submitMany: (tasks) => runtime.submitMany(tasks.map((n) => ({ task, input: { n } }))),
+      start: () => runtime.start(),
+      close: () => runtime.stop(),
+    }
+  }
+}

@@ -1,0 +1,160 @@
+import { describe, expect, test } from 'vitest'
+import { parseOptions } from '../bench/options.ts'
+import { count, renderPage } from '../bench/page.ts'
+import { planOf } from '../bench/plan.ts'
+import { plotsOf } from '../bench/plot.ts'
+import { systems, type System } from '../bench/registry.ts'
+import { summaryOf, type Findings } from '../bench/results.ts'
+import { parseStat } from '../bench/run/processes.ts'
+import { median, percentile, summarize } from '../bench/statistics.ts'
+import { quick, whole, workloads, type Workload } from '../bench/workloads.ts'
+
+describe('figures of several runs', () => {
+  test('have a median and a spread', () => {
+    expect(summarize([3, 1, 2])).toEqual({ median: 2, least: 1, most: 3, runs: 3 })
+    expect(median([4, 1, 2, 3])).toBe(2.5)
+    expect(median([])).toBeNaN()
+    expect(percentile([0, 10, 20, 30, 40], 0.95)).toBe(38)
+  })
+})
+
+describe('what is run', () => {
+  const nobody = () => Promise.reject(new Error('not opened'))
+  const system = (id: string): System => ({
+    id,
+    name: id,
+    kind: 'peer',
+    server: 'none',
+    settings: '',
+    steps: false,
+    load: nobody,
+  })
+  const workload = (id: string, more: Partial<Workload> = {}): Workload => ({
+    id,
+    leavesOut: () => undefined,
+    run: () => Promise.resolve({}),
+    ...more,
+  })
+  const order = (only: readonly string[], rounds = 1) =>
+    planOf([system('a'), system('b')], [workload('drain'), workload('growth', { rounds: 1 })], {
+      only,
+      rounds,
+    }).cases.map((it) => `${it.round} ${it.workload.id} ${it.system.id}`)
+
+  test('are all systems by turns, each round from another one on', () => {
+    expect(order([], 2)).toEqual([
+      '0 drain a',
+      '0 drain b',
+      '0 growth a',
+      '0 growth b',
+      '1 drain b',
+      '1 drain a',
+    ])
+  })
+
+  test('are the systems and workloads that were named', () => {
+    expect(order(['b'])).toEqual(['0 drain b', '0 growth b'])
+    expect(order(['b', 'dra'])).toEqual(['0 drain b'])
+    expect(() => order(['nobody'])).toThrow('--only nobody names no system and no workload')
+  })
+
+  test('leaves out what a system cannot do, and says why', () => {
+    const { cases, leftOut } = planOf(systems, workloads(whole), { only: ['steps-200x10'], rounds: 1 })
+    expect(cases.map((it) => it.system.id)).toContain('dbos')
+    expect(leftOut).toContainEqual({
+      system: 'bullmq',
+      workload: 'steps-200x10',
+      reason: 'it has no durable steps',
+    })
+  })
+
+  test('has other sizes when it has to be quick, and every system has a name of its own', () => {
+    expect(workloads(quick).length).toBeLessThan(workloads(whole).length)
+    expect(new Set(systems.map(({ id }) => id)).size).toBe(systems.length)
+  })
+})
+
+describe('the command line', () => {
+  test('writes the page of the documentation only when it runs everything', () => {
+    expect(parseOptions([])).toMatchObject({ options: { out: 'docs', rounds: 3 } })
+    expect(parseOptions(['--', '--quick'])).toMatchObject({
+      options: { out: 'tools/bench/.results', rounds: 1 },
+    })
+    expect(parseOptions(['--only', 'dbos', '--rounds', '5'])).toMatchObject({
+      options: { only: ['dbos'], out: 'tools/bench/.results', rounds: 5 },
+    })
+  })
+
+  test('says what is wrong', () => {
+    expect(parseOptions(['--rounds', 'many'])).toEqual({ wrong: '--rounds takes a number above 0, not many' })
+    expect(parseOptions(['--nope'])).toHaveProperty('wrong')
+    expect(parseOptions(['--help'])).toEqual({ print: 'help' })
+  })
+})
+
+describe('the page', () => {
+  const run = (system: string, round: number, perSecond: number, cut = 0) => ({
+    system,
+    workload: 'drain-20000',
+    round,
+    figures: { perSecond, perSecondWorking: perSecond * 2, cpuPer10000: 0.7, peakMiB: 120.4, cut },
+  })
+  const findings: Findings = {
+    command: 'npx -y pnpm@12.21.0 bench',
+    day: '2026-11-25',
+    minutes: 3,
+    machine: { cpu: 'a <processor>', cores: 2, memoryGiB: 24, system: 'Linux 6.1', disk: 'ext4' },
+    load: { before: 0.1, between: 0.2 },
+    versions: { Node: '26.10.0' },
+    systems: [
+      { id: 'ku0', name: 'this runtime', settings: 'SQLite', kind: 'own' },
+      { id: 'other', name: 'the "other" one', settings: 'PostgreSQL', kind: 'peer' },
+    ],
+    results: [run('ku0', 0, 10_000), run('ku0', 1, 12_345), run('other', 0, 512.4, 1)],
+    leftOut: [{ system: 'other', workload: 'growth', reason: 'it has no call for it' }],
+    failed: [{ system: 'other', workload: 'submit', reason: 'no answer' }],
+  }
+
+  test('has the median of each figure with its spread, and a mark where the time was over', () => {
+    expect(summaryOf(findings, 'ku0', 'drain-20000', 'perSecond')).toEqual(summarize([10_000, 12_345]))
+    const page = renderPage(findings, new Set(['drain-20000']))
+    expect(page).toContain(
+      '| this runtime | 11 200 (10 000–12 300) | 22 300 (20 000–24 700) | 0.70 (0.70–0.70) | 120 MiB (120–120) |',
+    )
+    expect(page).toContain('| the "other" one ¹ | 512 | 1 020 | 0.70 | 120 MiB |')
+    expect(page).toContain('![Drain 20 000 tasks](performance-drain-20000.svg)')
+  })
+
+  test('names command, machine and what is missing, and no table without a figure', () => {
+    const page = renderPage(findings, new Set())
+    expect(page).toContain('2 rounds, on 2 cores (a <processor>)')
+    expect(page).toContain('- the "other" one: no answer (submit)')
+    expect(page).toContain('- the "other" one: it has no call for it (growth)')
+    expect(page).not.toContain('## Submit')
+    expect(page).not.toContain('busy')
+  })
+
+  test('says when the machine was busy', () => {
+    expect(renderPage({ ...findings, load: { before: 9, between: 9 } }, new Set())).toContain(
+      '9.0 processes wanted its 2 cores',
+    )
+  })
+
+  test('has pictures with all that was measured, the most first', () => {
+    const plots = plotsOf(findings)
+    expect([...plots.keys()]).toEqual(['drain-20000'])
+    const svg = plots.get('drain-20000') ?? ''
+    expect(svg.indexOf('this runtime')).toBeLessThan(svg.indexOf('the &quot;other&quot; one'))
+    expect(svg).toContain('>22 345<')
+  })
+
+  test('groups digits by three', () => {
+    expect([1, 999, 1_000, 1_234_567].map(count)).toEqual(['1', '999', '1 000', '1 234 567'])
+  })
+})
+
+test('the processor time of a process holds that of its ended children, whatever its name is', () => {
+  const stat = '42 (a ) name) S 7 42 42 0 -1 4194560 100 0 0 0 150 50 25 75 20 0 1 0 100 0 0'
+  expect(parseStat(stat)).toEqual({ parent: 7, cpuSeconds: 3 })
+  expect(parseStat('')).toBeUndefined()
+})
