@@ -15,6 +15,8 @@ const mayImport: Record<string, string[]> = {
   'agent-runtime-telemetry': ['agent-runtime-core'],
   'agent-runtime': ['agent-runtime-core'],
   'agent-runtime-ai': ['agent-runtime', 'agent-runtime-core'],
+  'agent-runtime-server': ['agent-runtime', 'agent-runtime-core'],
+  'agent-runtime-client': ['agent-runtime-core'],
   'agent-runtime-cli': ['agent-runtime', 'agent-runtime-core', 'agent-runtime-persistence'],
   'agent-gym': [
     'agent-runtime',

@@ -26,6 +26,8 @@ export type {
   ReceiptsOf,
   RetryOptions,
   SignalReceipt,
+  StoredPage,
+  StoredStep,
   WaitOptions,
 } from './api/client.ts'
 export type { LeakedHandler, RuntimeStats, StopOptions, StopReport, Worker } from './api/worker.ts'

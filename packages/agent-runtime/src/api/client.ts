@@ -4,6 +4,7 @@ import type {
   ExecutionLease,
   Explanation,
   RouteRecord,
+  StepRecord,
   StoreInfo,
   StoreStats,
   SwarmRecord,
@@ -165,6 +166,33 @@ export interface Client extends AsyncDisposable {
   list(filter?: ListFilter): Promise<{ readonly tasks: readonly TaskStatus[]; readonly cursor?: number }>
 
   /**
+   * How many tasks the filter selects; its `limit` is not used. The whole store is looked through, in pages,
+   * so a count of many tasks takes a while and is not of one instant.
+   */
+  count(filter?: Omit<ListFilter, 'limit' | 'cursor'>): Promise<number>
+
+  /**
+   * The events of a task that are stored now, after `after` and in order: {@link events} without the wait for
+   * more. While the page has a `cursor` there may be more: pass it as `after` to the next call. Throws
+   * `not_found`.
+   */
+  history(
+    task: Receipt | string,
+    page?: StoredPage,
+  ): Promise<{ readonly events: readonly RuntimeEvent[]; readonly cursor?: number }>
+
+  /**
+   * What the task has emitted so far, in pages: {@link output} without the wait for more. Throws `not_found`.
+   */
+  emitted(
+    task: Receipt | string,
+    page?: StoredPage,
+  ): Promise<{ readonly items: readonly OutputItem[]; readonly cursor?: number }>
+
+  /** The recorded steps of a task with their results, in the order of their records. Empty for an unknown task. */
+  steps(task: Receipt | string): Promise<readonly StoredStep[]>
+
+  /**
    * The events of a task after `after`: first its history, then live events, without a gap. Ends after the
    * final event. Throws `not_found`.
    */
@@ -267,6 +295,19 @@ export interface FollowOptions {
   /** False: ends with the last item that is stored now, whether or not the task has ended. True by default. */
   readonly live?: boolean | undefined
   readonly signal?: AbortSignal | undefined
+}
+
+/** A page of a task's events or output. */
+export interface StoredPage {
+  /** The `seq` of the last item that you already have; 0 by default. */
+  readonly after?: number | undefined
+  /** 1 to 1000, 100 by default. */
+  readonly limit?: number | undefined
+}
+
+/** A recorded step. */
+export interface StoredStep extends Omit<StepRecord, 'result'> {
+  readonly result: unknown
 }
 
 export interface ListFilter extends Omit<TaskFilter, 'states'> {

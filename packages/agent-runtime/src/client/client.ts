@@ -25,6 +25,8 @@ import type {
   ReceiptsOf,
   RetryOptions,
   SignalReceipt,
+  StoredPage,
+  StoredStep,
   WaitOptions,
 } from '../api/client.ts'
 import type { Clients } from '../api/clients.ts'
@@ -59,13 +61,14 @@ import { followEvents, followOutput } from './follow.ts'
 import { forkTask, retryTask } from './fork-task.ts'
 import type { KnownTypes } from './known-types.ts'
 import type { Lifetime } from './lifetime.ts'
-import { listTasks } from './list-tasks.ts'
+import { countTasks, listTasks } from './list-tasks.ts'
 import { listWorkers } from './list-workers.ts'
 import { awaitResult } from './result.ts'
 import { resumeTask } from './resume-task.ts'
 import { SaidOnce } from './said-once.ts'
 import { ScheduleBook } from './schedules.ts'
 import { sendSignal } from './signal-task.ts'
+import { pageOfHistory, pageOfOutput, storedSteps } from './stored-pages.ts'
 import { Submissions } from './submissions.ts'
 import { graphSubmission } from './submit-graph.ts'
 import { toStatus } from './task-status.ts'
@@ -270,6 +273,32 @@ export class StoreClient implements Client {
   ): Promise<{ readonly tasks: readonly TaskStatus[]; readonly cursor?: number }> {
     this.lifetime.assertOpen()
     return listTasks((given) => this.read('tasks', { filter: given }), filterOf(filter))
+  }
+
+  async count(filter: Omit<ListFilter, 'limit' | 'cursor'> = {}): Promise<number> {
+    this.lifetime.assertOpen()
+    return countTasks((given) => this.read('taskIds', { filter: given }), filterOf(filter))
+  }
+
+  async history(
+    task: Receipt | string,
+    page: StoredPage = {},
+  ): Promise<{ readonly events: readonly RuntimeEvent[]; readonly cursor?: number }> {
+    this.lifetime.assertOpen()
+    return pageOfHistory(this.#store, taskIdOf('history', task), page)
+  }
+
+  async emitted(
+    task: Receipt | string,
+    page: StoredPage = {},
+  ): Promise<{ readonly items: readonly OutputItem[]; readonly cursor?: number }> {
+    this.lifetime.assertOpen()
+    return pageOfOutput(this.#store, taskIdOf('emitted', task), page)
+  }
+
+  async steps(task: Receipt | string): Promise<readonly StoredStep[]> {
+    this.lifetime.assertOpen()
+    return storedSteps(this.#store, taskIdOf('steps', task))
   }
 
   events(task: Receipt | string, options: FollowOptions = {}): AsyncIterable<RuntimeEvent> {

@@ -15,3 +15,20 @@ export async function listTasks(
     page = await read({ ...filter, cursor: page.cursor })
   return { ...page, tasks: page.tasks.map(toStatus) }
 }
+
+/** How many tasks a filter selects, counted page by page. */
+export async function countTasks(
+  read: (filter: TaskFilter) => Promise<Reads['taskIds']['answer']>,
+  filter: TaskFilter,
+): Promise<number> {
+  let count = 0
+  let page = await read({ ...filter, limit: COUNTED_AT_ONCE })
+  count += page.taskIds.length
+  while (page.cursor !== undefined) {
+    page = await read({ ...filter, limit: COUNTED_AT_ONCE, cursor: page.cursor })
+    count += page.taskIds.length
+  }
+  return count
+}
+
+const COUNTED_AT_ONCE = 1_000

@@ -1,0 +1,27 @@
+/** @module @ku0/agent-runtime-client */
+
+export { createHttpClient } from './create-http-client.ts'
+export {
+  ApiError,
+  type ProblemBody,
+  TaskCanceled,
+  TaskDiverged,
+  TaskFailed,
+  TaskRejected,
+  TimeoutError,
+} from './errors.ts'
+export type { FollowOptions } from './follow.ts'
+export type { AgainOptions, HttpClient, PageOptions, TaskLike } from './http-client.ts'
+export type { CallOptions, HttpClientOptions } from './options.ts'
+export type {
+  ListFilter,
+  OutputItem,
+  Receipt,
+  RuntimeEvent,
+  StoredStep,
+  SubmitItem,
+  SubmitOptions,
+  TaskDetails,
+  TaskName,
+  TaskStatus,
+} from './records.ts'

@@ -1,0 +1,174 @@
+import { type Client, createRuntime, defineTask, type Receipt as RuntimeReceipt } from '@ku0/agent-runtime'
+import { createServer } from '@ku0/agent-runtime-server'
+import { afterAll, describe, expect, expectTypeOf, test } from 'vitest'
+import { z } from 'zod'
+import {
+  ApiError,
+  createHttpClient,
+  type HttpClient,
+  type OutputItem,
+  type Receipt,
+  TaskCanceled,
+  TaskFailed,
+  type TaskStatus,
+  TimeoutError,
+} from '../src/index.ts'
+
+const add = defineTask({ type: 'add', input: z.object({ a: z.number(), b: z.number() }) }, (ctx, { a, b }) =>
+  ctx.step('sum', () => a + b),
+)
+const fail = defineTask({ type: 'fail', input: z.null() }, () => {
+  throw new Error('broken')
+})
+const wait = defineTask({ type: 'wait', input: z.null() }, (ctx) => ctx.waitForSignal('go'))
+const speak = defineTask({ type: 'speak', input: z.number() }, async (ctx, count) => {
+  for (let word = 1; word <= count; word += 1) await ctx.emit(word)
+})
+
+const runtime = await createRuntime({
+  store: 'sqlite::memory:',
+  tasks: [add, fail, wait, speak],
+  logger: false,
+  thread: false,
+})
+const server = createServer(runtime)
+afterAll(() => runtime.close())
+
+/** Its waits take no time. */
+const options = { url: 'http://localhost:7000', fetch: server.fetch, pause: async () => {} }
+const client = createHttpClient(options)
+
+async function all<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const taken: T[] = []
+  for await (const item of items) taken.push(item)
+  return taken
+}
+
+function wordOf(item: OutputItem): unknown {
+  return item.type === 'chunk' ? item.data : undefined
+}
+
+test('it has the names and the answers of the runtime', async () => {
+  const receipt = await client.submit(add, { a: 1, b: 2 }, { taskId: 'three', labels: { n: '3' } })
+  expect(receipt).toEqual({ accepted: true, taskId: 'three', sequence: 1, deduplicated: false })
+  expect(await client.result(receipt)).toBe(3)
+  expect(await client.status(receipt)).toEqual(await runtime.status('three'))
+  expect(await client.status('nobody')).toBeUndefined()
+  expect((await client.get('three')).leases).toEqual(await runtime.leases('three'))
+  expect((await client.list({ labels: { n: '3' }, states: ['completed'] })).tasks).toEqual([
+    await runtime.status('three'),
+  ])
+  expect(await client.count({ types: ['add'] })).toBe(1)
+  expect(await client.explain('three')).toEqual(await runtime.explain('three'))
+  const events = await runtime.history('three')
+  expect(await client.history('three')).toEqual(JSON.parse(JSON.stringify(events)))
+  expectTypeOf<keyof HttpClient & keyof Client>().toEqualTypeOf<Exclude<keyof HttpClient, 'get'>>()
+  expectTypeOf<RuntimeReceipt>().toExtend<Receipt>()
+  expectTypeOf<TaskStatus>().toEqualTypeOf<NonNullable<Awaited<ReturnType<Client['status']>>>>()
+})
+
+test('results that are none are thrown as in the runtime', async () => {
+  const failed = await client.submit('fail', null)
+  await expect(client.result(failed)).rejects.toThrow(TaskFailed)
+  const waiting = await client.submit('wait', null)
+  await expect(client.result(waiting, { timeoutMs: 1 })).rejects.toThrow(TimeoutError)
+  expect(await client.cancel(waiting, { reason: 'no need' })).toBe(true)
+  await expect(client.result(waiting)).rejects.toThrow(TaskCanceled)
+  const refused = await client.submit('ad', null)
+  expect(refused).toMatchObject({ accepted: false, reason: 'unknown_task_type' })
+  const again = await client.retry(failed)
+  expect(again.accepted).toBe(true)
+})
+
+test('what the server refuses has its code and its fields', async () => {
+  const error = await client.list({ limit: 0 }).catch((it: unknown) => it)
+  expect(error).toBeInstanceOf(ApiError)
+  expect(error).toMatchObject({ code: 'invalid_argument', status: 400 })
+  expect((error as ApiError).problem.fields?.[0]?.field).toBe('query.limit')
+  await expect(client.get('nobody')).rejects.toMatchObject({ code: 'not_found' })
+})
+
+test('several submissions, a signal, a fork', async () => {
+  const [first, second] = await client.submitMany([
+    { task: wait, input: null },
+    { task: 'add', input: { a: 5, b: 5 } },
+  ])
+  expect(await client.result(second?.taskId ?? '')).toBe(10)
+  await client.signal(first?.taskId ?? '', 'go', { on: true })
+  expect(await client.result(first?.taskId ?? '')).toEqual({ on: true })
+  const fork = await client.fork(second?.taskId ?? '', { edits: { sum: 11 } })
+  expect(await client.result(fork)).toBe(11)
+})
+
+describe('streams', () => {
+  test('events and output come to their end', async () => {
+    const receipt = await client.submit('speak', 3)
+    const words = (await all(client.output(receipt))).map(wordOf)
+    expect(words).toEqual([1, 2, 3])
+    const types = (await all(client.events(receipt))).map(({ type }) => type)
+    expect([types[0], types.at(-1)]).toEqual(['task.queued', 'task.completed'])
+    expect(await all(client.output(receipt, { after: 2 }))).toHaveLength(1)
+  })
+
+  test('a connection that breaks is made again, and nothing is missing or twice', async () => {
+    const receipt = await client.submit('speak', 20)
+    await client.result(receipt)
+    let [connections, cuts] = [0, 0]
+    const broken = createHttpClient({
+      ...options,
+      fetch: async (request) => {
+        connections += 1
+        const answer = await server.fetch(request)
+        if (connections % 3 === 2) throw new TypeError('fetch failed')
+        if (answer.status === 204) return answer
+        const text = await answer.text()
+        // Cut in the middle of an event, at another place each time.
+        const end = 150 * connections
+        if (end < text.length) cuts += 1
+        return new Response(text.slice(0, end), answer)
+      },
+    })
+    const words = (await all(broken.output(receipt))).map(wordOf)
+    expect(words).toEqual(Array.from({ length: 20 }, (_, index) => index + 1))
+    expect([cuts > 1, connections > 3]).toEqual([true, true])
+  })
+
+  test('it ends with its signal, and with what is no passing trouble', async () => {
+    const receipt = await client.submit('wait', null)
+    const stop = new AbortController()
+    const types: string[] = []
+    const reading = (async () => {
+      for await (const { type } of client.events(receipt, { signal: stop.signal })) {
+        types.push(type)
+        if (type === 'task.waiting') stop.abort(new Error('enough'))
+      }
+    })()
+    await expect(reading).rejects.toThrow('enough')
+    expect(types).toContain('task.waiting')
+    await expect(all(client.events('nobody'))).rejects.toMatchObject({ code: 'not_found' })
+    await client.cancel(receipt)
+  })
+})
+
+test('what can be repeated without harm is sent again, and nothing else', async () => {
+  let tries = 0
+  const unlucky = createHttpClient({
+    ...options,
+    fetch: (request) => {
+      tries += 1
+      if (tries < 3) return Promise.reject(new TypeError('fetch failed'))
+      return server.fetch(request)
+    },
+  })
+  await expect(unlucky.submit('speak', 0)).rejects.toThrow('fetch failed')
+  expect(tries).toBe(1)
+  const receipt = await unlucky.submit('speak', 0, { idempotencyKey: 'once' })
+  expect([tries, receipt.accepted]).toEqual([3, true])
+  tries = 0
+  expect(await unlucky.count()).toBeGreaterThan(0)
+})
+
+test('an answer of something else than the API is an error that says so', async () => {
+  const lost = createHttpClient({ ...options, fetch: async () => new Response('<html>', { status: 404 }) })
+  await expect(lost.list()).rejects.toMatchObject({ code: 'strange_answer', status: 404 })
+})

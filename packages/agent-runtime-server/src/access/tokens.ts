@@ -1,0 +1,101 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import {
+  type ConfigProblem,
+  ConfigError,
+  isName,
+  isRecord,
+  listOf,
+  problemsIn,
+  type Rules,
+} from '@ku0/agent-runtime-core'
+import type { Caller } from './caller.ts'
+
+/**
+ * What a token allows. `read`: look at tasks and the store. `submit`: submit tasks. `operate`: cancel, retry, fork, signal, resume,
+ * answer approvals and budgets, change schedules. `work`: run tasks as a remote worker. `admin`: all of that, and change clients.
+ */
+export const scopes = ['read', 'submit', 'operate', 'work', 'admin'] as const
+export type Scope = (typeof scopes)[number]
+
+/** A token that the server accepts. It is given by its hash, so that no configuration holds a secret; {@link hashToken} makes one. */
+export interface TokenOptions {
+  /** Who holds it, for the log: 1 to 255 characters. */
+  readonly name: string
+  /** The SHA-256 of the token, 64 hex digits. */
+  readonly hash: string
+  readonly scopes: readonly Scope[]
+  /**
+   * The client of the fair shares whose token it is. What it submits is this client's, whatever the request says, and it sees the tasks
+   * of this client only.
+   */
+  readonly client?: string | undefined
+  /** The task types that it may submit and see; all by default. */
+  readonly types?: readonly string[] | undefined
+  /** From this moment on it is refused, epoch ms or a Date. */
+  readonly expiresAt?: number | Date | undefined
+}
+
+/** The hash under which a token is kept. A token should be drawn at random and have at least 32 characters. */
+export function hashToken(token: string): string {
+  return createHash('sha256').update(token).digest('hex')
+}
+
+/** The callers of the accepted tokens. */
+export class TokenBook {
+  readonly #entries: readonly {
+    readonly digest: Buffer
+    readonly expiresAt: number
+    readonly caller: Caller
+  }[]
+
+  /** Throws a `ConfigError` that names everything that is wrong with the tokens. */
+  constructor(tokens: readonly TokenOptions[]) {
+    const problems = tokens.flatMap((token, index) => problemsOfToken(token, `tokens[${index}]`))
+    if (problems.length > 0) throw new ConfigError(problems)
+    this.#entries = tokens.map((token) => ({
+      digest: Buffer.from(token.hash, 'hex'),
+      expiresAt: token.expiresAt === undefined ? Number.POSITIVE_INFINITY : Number(token.expiresAt),
+      caller: {
+        name: token.name,
+        scopes: new Set(token.scopes),
+        ...(token.client === undefined ? {} : { client: token.client }),
+        ...(token.types === undefined ? {} : { types: new Set(token.types) }),
+      },
+    }))
+  }
+
+  /** Without tokens everybody who reaches the server is its owner. */
+  get isEmpty(): boolean {
+    return this.#entries.length === 0
+  }
+
+  /** Who holds a token at a moment. Every entry is compared, in constant time. */
+  find(token: string, now: number): Caller | undefined {
+    const digest = createHash('sha256').update(token).digest()
+    let found: Caller | undefined
+    for (const entry of this.#entries)
+      if (timingSafeEqual(entry.digest, digest) && now < entry.expiresAt) found = entry.caller
+    return found
+  }
+}
+
+function problemsOfToken(token: unknown, path: string): ConfigProblem[] {
+  if (!isRecord(token)) return [{ path, allowed: 'an object with name, hash and scopes' }]
+  // What was given stays out of the message: it may be the token itself.
+  return problemsIn(token, rules, { path: `${path}.`, required: ['name', 'hash', 'scopes'] }).map(
+    ({ path: place, allowed }) => ({ path: place, allowed }),
+  )
+}
+
+const name = ['1 to 255 characters', isName] as const
+const rules: Rules<TokenOptions> = {
+  name,
+  hash: [
+    'the SHA-256 of the token, 64 hex digits: hashToken makes it',
+    (it) => /^[\da-f]{64}$/i.test(String(it)),
+  ],
+  scopes: listOf(`a list of ${scopes.join(', ')}`, (it) => scopes.some((scope) => scope === it)),
+  client: name,
+  types: listOf('a list of task types', isName),
+  expiresAt: ['a Date or epoch ms', (it) => Number.isFinite(it instanceof Date ? it.getTime() : it)],
+}

@@ -1,0 +1,91 @@
+import { assertFields, problemsIn, type Rules, wholeNumber } from '@ku0/agent-runtime-core'
+
+/** The limits of a server. Sizes are bytes, durations ms. */
+export interface ServerLimits {
+  /** The body of a request; a larger one is answered with 413. Give `maxPayloadBytes` of the runtime and some room for the options. */
+  readonly maxBodyBytes: number
+  /** All headers of a request together. */
+  readonly maxHeaderBytes: number
+  /** Path and query of a request; a longer one is answered with 414. */
+  readonly maxUrlBytes: number
+  /** Open connections of `serve`; the next one is closed. */
+  readonly maxConnections: number
+  /** Open event streams and long polls, of all callers. */
+  readonly maxStreams: number
+  /** Open event streams and long polls of one token. */
+  readonly maxStreamsPerToken: number
+  /** Requests of one token in a second, and the burst that it may make after a quiet second. */
+  readonly maxRequestsPerSecond: number
+  /** How long a connection of `serve` may take to send its headers. */
+  readonly headersTimeoutMs: number
+  /** How long a request of `serve` may take to arrive as a whole. */
+  readonly bodyTimeoutMs: number
+  /** The longest `waitMs` of a long poll. */
+  readonly maxWaitMs: number
+  /** What may wait for one reader of a stream. */
+  readonly maxStreamBufferBytes: number
+  /** How long a reader whose buffer is full may take nothing, before its stream is ended. */
+  readonly maxStreamStallMs: number
+  /** How long a stream is silent before it sends a comment. */
+  readonly keepAliveMs: number
+  /** Submissions in one request. */
+  readonly maxSubmissions: number
+  /** Tasks that one page of a list looks at for a filter of labels, client or text. */
+  readonly maxScannedTasks: number
+  /** Events that the stream of all tasks keeps for readers that come back. */
+  readonly maxRecentEvents: number
+  /** Bulk actions that are counted or under way. */
+  readonly maxBulkActions: number
+  /** How long `close` waits for open requests. */
+  readonly drainMs: number
+}
+
+/** The limits of a server that names none. */
+const defaultLimits: ServerLimits = {
+  maxBodyBytes: 1_114_112,
+  maxHeaderBytes: 16_384,
+  maxUrlBytes: 8_192,
+  maxConnections: 10_000,
+  maxStreams: 5_000,
+  maxStreamsPerToken: 500,
+  maxRequestsPerSecond: 1_000,
+  headersTimeoutMs: 10_000,
+  bodyTimeoutMs: 30_000,
+  maxWaitMs: 60_000,
+  maxStreamBufferBytes: 262_144,
+  maxStreamStallMs: 10_000,
+  keepAliveMs: 15_000,
+  maxSubmissions: 1_000,
+  maxScannedTasks: 1_000,
+  maxRecentEvents: 1_024,
+  maxBulkActions: 16,
+  drainMs: 10_000,
+}
+
+/** All limits, with the given ones in place of the defaults. Throws `invalid_argument` for one that does not exist or fit. */
+export function limitsOf(given: Partial<ServerLimits> = {}): ServerLimits {
+  assertFields(problemsIn({ ...given }, rules, { path: 'option limits.' }))
+  return { ...defaultLimits, ...given }
+}
+
+const amount = wholeNumber(1, 1_000_000_000)
+const rules: Rules<ServerLimits> = {
+  maxBodyBytes: amount,
+  maxHeaderBytes: wholeNumber(1_024, 1_048_576),
+  maxUrlBytes: amount,
+  maxConnections: amount,
+  maxStreams: amount,
+  maxStreamsPerToken: amount,
+  maxRequestsPerSecond: amount,
+  headersTimeoutMs: amount,
+  bodyTimeoutMs: amount,
+  maxWaitMs: amount,
+  maxStreamBufferBytes: amount,
+  maxStreamStallMs: amount,
+  keepAliveMs: amount,
+  maxSubmissions: amount,
+  maxScannedTasks: amount,
+  maxRecentEvents: amount,
+  maxBulkActions: amount,
+  drainMs: wholeNumber(0, 1_000_000_000),
+}

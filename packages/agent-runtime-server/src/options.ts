@@ -1,0 +1,34 @@
+import type { Client, Runtime } from '@ku0/agent-runtime'
+import type { ConsoleAssets } from './console-assets.ts'
+import type { TokenOptions } from './access/tokens.ts'
+import type { ServerLimits } from './limits.ts'
+import type { Surroundings } from './system.ts'
+
+/**
+ * What a server serves: a runtime, or a client where the process runs no handlers. A client cannot replay a task, which needs its code.
+ */
+export type Served = Client & Partial<Pick<Runtime, 'replay'>>
+
+/** Options of {@link createServer}. */
+export interface ServerOptions {
+  /**
+   * The accepted tokens. Without any, everybody who reaches the server is its owner, so it answers to the names of loopback only.
+   */
+  readonly tokens?: readonly TokenOptions[] | undefined
+  /** Further names under which it is reached, such as `tasks.example.com`; needs tokens. */
+  readonly hosts?: readonly string[] | undefined
+  /** Whether it is reached from other machines: then `/health`, `/ready` and `/metrics` need a token, too. False by default. */
+  readonly exposed?: boolean | undefined
+  readonly limits?: Partial<ServerLimits> | undefined
+  /**
+   * Paths of what is not to be shown in answers and streams: `input.password`, `output.*.token`. Each begins with `input`, `output`,
+   * `result`, `value`, `artifact`, `data` or `error`; `*` is every key and every item.
+   */
+  readonly redact?: readonly string[] | undefined
+  /** The pages of a console, served at `/`. */
+  readonly console?: ConsoleAssets | undefined
+  /** Gets what went wrong inside, which answers do not say. */
+  readonly onError?: ((error: unknown) => void) | undefined
+  /** Clock, timers and ids from outside, for tests. */
+  readonly environment?: Surroundings | undefined
+}

@@ -1,0 +1,40 @@
+import type { z } from '@hono/zod-openapi'
+import { instead } from '@ku0/agent-runtime-core'
+import type { FieldProblem } from './problem.ts'
+
+/** What is wrong with a part of a request, one by one; a name that does not exist comes with the nearest one that does. */
+export function fieldProblems(part: string, schema: z.ZodType, error: z.ZodError): FieldProblem[] {
+  return error.issues.flatMap((issue) => problemsOf(part, schema, issue))
+}
+
+function problemsOf(part: string, schema: z.ZodType, issue: z.core.$ZodIssue): FieldProblem[] {
+  const field = [part, ...issue.path.map(String)].join('.')
+  if (issue.code !== 'unrecognized_keys') return [{ field, allowed: issue.message }]
+  const known = namesAt(schema, issue.path)
+  return issue.keys.map((name) => ({
+    field: `${field}.${name.slice(0, 100)}`,
+    allowed: `no such field${instead(name, known)}`,
+  }))
+}
+
+/** The names of the fields of the object at a path. */
+function namesAt(schema: unknown, path: readonly PropertyKey[]): string[] {
+  const inner = unwrapped(schema)
+  const [first, ...rest] = path
+  const shape = isObject(inner) ? inner.shape : undefined
+  if (first === undefined) return shape === undefined ? [] : Object.keys(shape)
+  if (shape !== undefined) return namesAt(shape[String(first)], rest)
+  const element = (inner as { readonly element?: unknown } | undefined)?.element
+  return element === undefined ? [] : namesAt(element, rest)
+}
+
+function unwrapped(schema: unknown): unknown {
+  const wrapper = schema as { unwrap?: () => unknown; shape?: unknown; element?: unknown } | undefined
+  if (wrapper?.unwrap === undefined || wrapper.shape !== undefined || wrapper.element !== undefined)
+    return schema
+  return unwrapped(wrapper.unwrap())
+}
+
+function isObject(schema: unknown): schema is { readonly shape: Readonly<Record<string, unknown>> } {
+  return typeof schema === 'object' && schema !== null && 'shape' in schema
+}

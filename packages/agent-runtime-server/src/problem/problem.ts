@@ -1,0 +1,123 @@
+import { errorCodes, firstLines, RuntimeError, StoreError } from '@ku0/agent-runtime-core'
+import { type ServerCode, serverCodes, statusOf } from './codes.ts'
+
+/** A field of a request that was refused. */
+export interface FieldProblem {
+  /** Where it stands: `body.options.lane`, `query.limit`. */
+  readonly field: string
+  /** What would be accepted, and for a name that does not exist the one that was probably meant. */
+  readonly allowed: string
+}
+
+/** What is answered instead of a result: RFC 9457, `application/problem+json`. */
+export interface ProblemBody {
+  readonly type: string
+  readonly title: string
+  readonly status: number
+  readonly detail: string
+  readonly code: string
+  readonly remedy: string
+  readonly fields?: readonly FieldProblem[]
+  readonly [more: string]: unknown
+}
+
+/** A refusal, on its way to the answer. */
+export class Problem extends Error {
+  static {
+    this.prototype.name = 'Problem'
+  }
+
+  readonly body: ProblemBody
+  readonly headers: Readonly<Record<string, string>>
+
+  constructor(body: ProblemBody, headers: Readonly<Record<string, string>> = {}) {
+    super(body.detail)
+    this.body = body
+    this.headers = headers
+  }
+
+  toResponse(): Response {
+    return new Response(JSON.stringify(this.body), {
+      status: this.body.status,
+      headers: { 'content-type': 'application/problem+json', ...this.headers },
+    })
+  }
+}
+
+/** What the server refuses itself. */
+export function refusal(
+  code: ServerCode,
+  detail: string,
+  headers: Readonly<Record<string, string>> = {},
+): Problem {
+  const { meaning, remedy, status } = serverCodes[code]
+  return new Problem({ type: typeOf(code), title: meaning, status, detail, code, remedy }, headers)
+}
+
+/** Fields that the request may not have, or not so. */
+export function fieldsRefused(fields: readonly FieldProblem[]): Problem {
+  const detail = firstLines(fields.map(({ field, allowed }) => `${field}: ${allowed}`)).join('\n')
+  const { meaning, remedy } = errorCodes.invalid_argument
+  const code = 'invalid_argument'
+  return new Problem({
+    type: typeOf(code),
+    title: meaning,
+    status: 400,
+    detail,
+    code,
+    remedy,
+    fields: fields.slice(0, MAX_FIELDS),
+  })
+}
+
+/** The body was, or was going to be, larger than the limit. */
+export function bodyTooLarge(limit: number): Problem {
+  return problemOf(
+    new RuntimeError('payload_too_large', `the body is larger than ${limit} bytes (maxBodyBytes)`),
+  )
+}
+
+/** The task does not exist, or is none that the caller sees: both are answered in the same way. */
+export function noTask(taskId: string): Problem {
+  return problemOf(new RuntimeError('not_found', `there is no task ${taskId}, or it was pruned`))
+}
+
+/** An error of the library. One that is not its own says nothing of itself: it may hold anything. */
+export function problemOf(error: unknown): Problem {
+  if (error instanceof Problem) return error
+  if (!(error instanceof RuntimeError)) return unexpected
+  const { code, message, details } = error
+  const { meaning, remedy } = errorCodes[code]
+  const wrongState = code === 'invalid_argument' && typeof details['state'] === 'string'
+  const status = wrongState ? 409 : statusOf(code)
+  // Where a store is, and what the system said of it, is not for those who only ask it.
+  const detail = error instanceof StoreError || status === 500 ? meaning : message
+  const headers: Record<string, string> = status === 429 || status === 503 ? { 'retry-after': '1' } : {}
+  return new Problem(
+    {
+      type: typeOf(code),
+      title: meaning,
+      status,
+      detail,
+      code,
+      remedy,
+      ...(wrongState ? { state: details['state'] } : {}),
+    },
+    headers,
+  )
+}
+
+function typeOf(code: string): string {
+  return `urn:ku0:error:${code}`
+}
+
+const unexpected = new Problem({
+  type: typeOf('internal'),
+  title: errorCodes.internal.meaning,
+  status: 500,
+  detail: 'something unexpected happened; the log of the server has more',
+  code: 'internal',
+  remedy: errorCodes.internal.remedy,
+})
+
+const MAX_FIELDS = 20

@@ -1,0 +1,67 @@
+import type { z } from '@hono/zod-openapi'
+import type { Caller } from '../access/caller.ts'
+import type { Scope } from '../access/tokens.ts'
+import type { Serving } from '../serving.ts'
+
+/** The groups of the API's pages. */
+type Tag = 'tasks' | 'events' | 'approvals' | 'limits' | 'schedules' | 'agents' | 'operation'
+
+/** One route: what it takes, who may call it, and what it answers. The document of the API is made of these. */
+export interface Endpoint<
+  Params extends z.ZodType = z.ZodType,
+  Query extends z.ZodType = z.ZodType,
+  Body extends z.ZodType = z.ZodType,
+> {
+  readonly method: 'get' | 'post' | 'put' | 'delete'
+  /** From `/api/v1` on, with `{name}` for its parameters. */
+  readonly path: string
+  /** Its name in the document, unique. */
+  readonly id: string
+  readonly tag: Tag
+  readonly summary: string
+  readonly description?: string
+  /** What a token has to allow. */
+  readonly scope: Scope
+  /**
+   * What a token that is bound to a client or to task types may do here: `task`: call it for a task that it sees; `own`: the route keeps
+   * to what it sees; `none`: the route is about the whole store, and is refused.
+   */
+  readonly bound: 'task' | 'own' | 'none'
+  readonly params?: Params
+  readonly query?: Query
+  readonly body?: Body
+  /** Whether the body may be left out. */
+  readonly bodyOptional?: boolean
+  readonly answers: Readonly<Record<number, Answer>>
+  /** Statuses of the problems that it answers beside those that every route has. */
+  readonly problems?: readonly number[]
+  readonly headers?: z.ZodObject
+  readonly run: (call: Call<z.output<Params>, z.output<Query>, z.output<Body>>) => Promise<Response>
+}
+
+/** What a route answers with. */
+export interface Answer {
+  readonly description: string
+  readonly schema?: z.ZodType
+  /** Media types beside JSON: a stream of events, lines of JSON. */
+  readonly also?: Readonly<Record<string, string>>
+}
+
+/** A request that was let through and read. */
+export interface Call<Params, Query, Body> {
+  readonly serving: Serving
+  readonly caller: Caller
+  readonly request: Request
+  readonly params: Params
+  readonly query: Query
+  readonly body: Body
+}
+
+/** A route with the types of what it takes. */
+export function endpoint<
+  Params extends z.ZodType = z.ZodUndefined,
+  Query extends z.ZodType = z.ZodUndefined,
+  Body extends z.ZodType = z.ZodUndefined,
+>(given: Endpoint<Params, Query, Body>): Endpoint {
+  return given
+}

@@ -1,0 +1,136 @@
+import { z } from '@hono/zod-openapi'
+import type { ListFilter, TaskStatus } from '@ku0/agent-runtime'
+import { lanes, taskStates } from '@ku0/agent-runtime-core'
+import { type Caller, isBound, sees } from '../access/caller.ts'
+import { answer, type Serving } from '../serving.ts'
+import { commaList, CursorText, flagText, LimitText } from '../wire/parameters.ts'
+import { TaskSchema } from '../wire/records.ts'
+import { endpoint } from './endpoint.ts'
+
+/** Which tasks: the filter of `runtime.list`, and what only the server looks at. */
+const TaskQuery = z.strictObject({
+  states: commaList(z.enum(taskStates)),
+  types: commaList(z.string().min(1).max(255)),
+  lanes: commaList(z.enum(lanes)),
+  parent: z.string().min(1).max(255).optional().openapi({ description: 'The children of this task' }),
+  client: z.string().max(255).optional(),
+  label: z
+    .union([z.string(), z.array(z.string())])
+    .transform((given) => [given].flat())
+    .pipe(z.array(z.string().regex(/^[^=]{1,255}=.{0,255}$/s, { error: 'name=value' })).max(16))
+    .optional()
+    .openapi({
+      type: 'array',
+      items: { type: 'string' },
+      description: '`name=value`; all have to hold',
+    } as never),
+  text: z.string().min(1).max(255).optional().openapi({
+    description: 'A part of the id, the type, the client, a label or the error, in any case',
+  }),
+})
+
+/** What is looked for beside the filter of the library. */
+type TaskWish = z.output<typeof TaskQuery>
+
+export const listTasks = endpoint({
+  method: 'get',
+  path: '/tasks',
+  id: 'listTasks',
+  tag: 'tasks',
+  summary: 'List tasks, newest first',
+  description:
+    'While a page has a `cursor` there may be more, even after a short or empty one: a page looks at a bounded number of tasks.',
+  scope: 'read',
+  bound: 'own',
+  query: TaskQuery.extend({
+    limit: LimitText,
+    cursor: CursorText,
+    count: flagText.openapi({
+      description: 'Whether to count all tasks of the filter, which may take a while',
+    }),
+  }),
+  answers: {
+    200: {
+      description: 'A page of tasks',
+      schema: z.object({
+        tasks: z.array(TaskSchema),
+        cursor: z.string().optional(),
+        count: z.int().optional(),
+      }),
+    },
+  },
+  async run({ serving, caller, query: { limit = 100, cursor, count, ...wish } }) {
+    const page = await pageOfTasks(serving, caller, wish, limit, cursor)
+    if (count !== true) return answer(serving, page)
+    return answer(serving, { ...page, count: await countTasks(serving, caller, wish) })
+  },
+})
+
+/** A page of the tasks that are wished for and that the caller sees. */
+async function pageOfTasks(
+  { runtime, limits }: Serving,
+  caller: Caller,
+  wish: TaskWish,
+  limit: number,
+  from?: number,
+): Promise<{ readonly tasks: readonly TaskStatus[]; readonly cursor?: string }> {
+  const matches = matcherOf(wish, caller)
+  const filter = filterOf(wish)
+  const read = (size: number, cursor?: number) =>
+    runtime.list({ ...filter, limit: size, ...(cursor === undefined ? {} : { cursor }) })
+  let page = await read(limit, from)
+  if (matches === undefined) return pageWith(page.tasks, page.cursor)
+  const tasks = page.tasks.filter(matches)
+  let scanned = page.tasks.length
+  while (page.cursor !== undefined && tasks.length < limit && scanned < limits.maxScannedTasks) {
+    // Only what still fits, so that this page ends where the library's own page ends.
+    page = await read(limit - tasks.length, page.cursor)
+    scanned += page.tasks.length
+    tasks.push(...page.tasks.filter(matches))
+  }
+  return pageWith(tasks, page.cursor)
+}
+
+function pageWith(tasks: readonly TaskStatus[], cursor: number | undefined) {
+  return { tasks, ...(cursor === undefined ? {} : { cursor: String(cursor) }) }
+}
+
+async function countTasks(serving: Serving, caller: Caller, wish: TaskWish): Promise<number> {
+  if (matcherOf(wish, caller) === undefined) return serving.runtime.count(filterOf(wish))
+  let count = 0
+  let cursor: number | undefined
+  do {
+    const page = await pageOfTasks(serving, caller, wish, 1_000, cursor)
+    count += page.tasks.length
+    cursor = page.cursor === undefined ? undefined : Number(page.cursor)
+  } while (cursor !== undefined)
+  return count
+}
+
+/** The part of a wish that the library answers. */
+function filterOf({ states, types, lanes: wanted, parent }: TaskWish): ListFilter {
+  return { states, types, lanes: wanted, parent }
+}
+
+/** The rest of it; undefined if there is none. */
+function matcherOf(
+  { client, label, text }: TaskWish,
+  caller: Caller,
+): ((task: TaskStatus) => boolean) | undefined {
+  if (client === undefined && label === undefined && text === undefined && !isBound(caller)) return undefined
+  const labels = label?.map((given) => [
+    given.slice(0, given.indexOf('=')),
+    given.slice(given.indexOf('=') + 1),
+  ])
+  const part = text?.toLowerCase()
+  return (task) =>
+    sees(caller, task) &&
+    (client === undefined || (task.client ?? '') === client) &&
+    (labels?.every(([name = '', value]) => task.labels[name] === value) ?? true) &&
+    (part === undefined || textsOf(task).some((it) => it.toLowerCase().includes(part)))
+}
+
+function textsOf(task: TaskStatus): string[] {
+  const error = task.state === 'failed' ? [task.error.message] : []
+  return [task.taskId, task.type, task.client ?? '', ...Object.values(task.labels), ...error]
+}

@@ -1,0 +1,108 @@
+import { z } from '@hono/zod-openapi'
+import type { TaskStatus } from '@ku0/agent-runtime'
+import { StoreError } from '@ku0/agent-runtime-core'
+import { sees } from '../access/caller.ts'
+import { noTask } from '../problem/problem.ts'
+import { answer, type Serving } from '../serving.ts'
+import { TaskPath, wholeText } from '../wire/parameters.ts'
+import { OutcomeSchema, TaskDetailsSchema } from '../wire/records.ts'
+import { endpoint } from './endpoint.ts'
+
+export const showTask = endpoint({
+  method: 'get',
+  path: '/tasks/{taskId}',
+  id: 'showTask',
+  tag: 'tasks',
+  summary: 'Show a task with its leases, steps and children',
+  scope: 'read',
+  bound: 'task',
+  params: TaskPath,
+  answers: { 200: { description: 'The task', schema: TaskDetailsSchema } },
+  problems: [404],
+  async run({ serving, caller, params: { taskId } }) {
+    const { runtime } = serving
+    const [task, leases, steps, children] = await Promise.all([
+      runtime.status(taskId),
+      runtime.leases(taskId),
+      runtime.steps(taskId),
+      runtime.list({ parent: taskId, limit: 100 }),
+    ])
+    if (task === undefined) throw noTask(taskId)
+    return answer(serving, {
+      task,
+      leases,
+      steps,
+      children: children.tasks.filter((child) => sees(caller, child)),
+    })
+  },
+})
+
+export const showResult = endpoint({
+  method: 'get',
+  path: '/tasks/{taskId}/result',
+  id: 'showResult',
+  tag: 'tasks',
+  summary: 'Wait for the result of a task',
+  description:
+    'Answers at once if the task has ended, or is parked because its code took another path than its history. Otherwise it waits for up to `waitMs`, and then answers 202 with the state: ask again.',
+  scope: 'read',
+  bound: 'task',
+  params: TaskPath,
+  query: z.strictObject({ waitMs: wholeText(0, 600_000) }),
+  answers: {
+    200: { description: 'How it ended', schema: OutcomeSchema },
+    202: { description: 'It has not ended', schema: OutcomeSchema },
+  },
+  problems: [404],
+  async run({ serving, caller, request, params: { taskId }, query: { waitMs = 0 } }) {
+    const now = await outcomeOf(serving, taskId)
+    if (now.over || waitMs === 0) return answer(serving, now.outcome, now.over ? 200 : 202)
+    using _ = serving.streams.count(caller)
+    await halt(serving, taskId, Math.min(waitMs, serving.limits.maxWaitMs), request.signal)
+    const later = await outcomeOf(serving, taskId)
+    return answer(serving, later.outcome, later.over ? 200 : 202)
+  },
+})
+
+/** Waits until the task ends or is parked, the time is over, the caller is gone, or the server closes. */
+async function halt({ runtime, streams }: Serving, taskId: string, timeoutMs: number, gone: AbortSignal) {
+  const signal = AbortSignal.any([gone, streams.closing])
+  try {
+    await runtime.result(taskId, { timeoutMs, signal })
+  } catch (error) {
+    // How it ended is read afterwards, however that was. A store that has failed is another thing.
+    if (error instanceof StoreError) throw error
+  }
+}
+
+async function outcomeOf({ runtime }: Serving, taskId: string): Promise<Outcome> {
+  const task = await runtime.status(taskId)
+  if (task === undefined) throw noTask(taskId)
+  return endOf(task)
+}
+
+interface Outcome {
+  readonly over: boolean
+  readonly outcome: Readonly<Record<string, unknown>>
+}
+
+function endOf(task: TaskStatus): Outcome {
+  const { taskId, state } = task
+  switch (task.state) {
+    case 'completed':
+      return { over: true, outcome: { taskId, state, output: task.output } }
+    case 'failed':
+      return { over: true, outcome: { taskId, state, kind: task.kind, error: task.error } }
+    case 'canceled':
+      return { over: true, outcome: { taskId, state, reason: task.reason } }
+    case 'rejected':
+      return { over: true, outcome: { taskId, state, reason: task.reason, message: task.message } }
+    case 'waiting': {
+      const { waitingFor, divergence } = task
+      return { over: divergence !== undefined, outcome: { taskId, state, waitingFor, divergence } }
+    }
+    case 'queued':
+    case 'running':
+      return { over: false, outcome: { taskId, state } }
+  }
+}

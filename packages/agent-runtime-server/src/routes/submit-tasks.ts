@@ -1,0 +1,149 @@
+import { z } from '@hono/zod-openapi'
+import type { Receipt, Rejected, SubmitOptions } from '@ku0/agent-runtime'
+import { errorCodes, type Explanation } from '@ku0/agent-runtime-core'
+import { type Caller } from '../access/caller.ts'
+import { fieldsRefused, Problem, refusal } from '../problem/problem.ts'
+import { answer, type Serving } from '../serving.ts'
+import { AcceptedSchema, ReceiptSchema, SubmissionSchema } from '../wire/records.ts'
+import { valueFromJson } from '../wire/values.ts'
+import { endpoint } from './endpoint.ts'
+
+type Submission = z.output<typeof SubmissionSchema>
+
+export const submitTask = endpoint({
+  method: 'post',
+  path: '/tasks',
+  id: 'submitTask',
+  tag: 'tasks',
+  summary: 'Submit a task',
+  description:
+    'Answers once the task is committed. A submission that a limit refuses is a 429 with `receipt` and the header Retry-After; one that can never be accepted as things are set is a 422.',
+  scope: 'submit',
+  bound: 'own',
+  headers: z.object({
+    'idempotency-key': z.string().min(1).max(255).optional().openapi({
+      description:
+        'The key of the submission: the same key with the same type and input is answered with the first receipt',
+    }),
+  }),
+  body: SubmissionSchema,
+  answers: { 201: { description: 'The task is stored', schema: AcceptedSchema } },
+  problems: [409, 422],
+  async run({ serving, caller, request, body }) {
+    const item = submissionFor(caller, body, 'body', request.headers.get('idempotency-key'))
+    const receipt = await serving.runtime.submit(item.task, item.input, item.options)
+    if (!receipt.accepted) throw await rejection(serving, receipt)
+    const { taskId } = receipt
+    return answer(serving, receipt, 201, { location: `/api/v1/tasks/${encodeURIComponent(taskId)}` })
+  },
+})
+
+export const submitTasks = endpoint({
+  method: 'post',
+  path: '/tasks:batch',
+  id: 'submitTasks',
+  tag: 'tasks',
+  summary: 'Submit several tasks in one commit',
+  description: 'The receipts are in the order of the submissions; a rejected one has `accepted: false`.',
+  scope: 'submit',
+  bound: 'own',
+  body: z.strictObject({ tasks: z.array(SubmissionSchema).min(1) }),
+  answers: {
+    201: {
+      description: 'All are stored, as tasks or as rejections',
+      schema: z.object({ receipts: z.array(ReceiptSchema) }),
+    },
+  },
+  problems: [409, 422],
+  async run({ serving, caller, body: { tasks } }) {
+    const { maxSubmissions } = serving.limits
+    if (tasks.length > maxSubmissions)
+      throw fieldsRefused([
+        { field: 'body.tasks', allowed: `at most ${maxSubmissions} submissions (maxSubmissions)` },
+      ])
+    const items = tasks.map((task, index) => submissionFor(caller, task, `body.tasks.${index}`))
+    return answer(serving, { receipts: await serving.runtime.submitMany(items) }, 201)
+  },
+})
+
+/** A submission as its caller may make it. */
+function submissionFor(caller: Caller, given: Submission, place: string, keyHeader?: string | null) {
+  const { task, input, options: { dueAt, ...options } = {} } = given
+  if (caller.types?.has(task) === false)
+    throw refusal(
+      'forbidden',
+      `${place}.task: the token is bound to the task types ${[...caller.types].join(', ')}`,
+    )
+  const key = keyOf(options.idempotencyKey, keyHeader ?? undefined, place)
+  return {
+    task,
+    input: valueFromJson(input, `${place}.input`),
+    options: {
+      ...options,
+      ...(dueAt === undefined ? {} : { dueAt: Date.parse(dueAt) }),
+      // Keys of one client say nothing of the tasks of another.
+      ...(key === undefined
+        ? {}
+        : { idempotencyKey: caller.client === undefined ? key : `${caller.client}/${key}` }),
+      ...(caller.client === undefined ? {} : { client: caller.client }),
+    } satisfies SubmitOptions,
+  }
+}
+
+function keyOf(option: string | undefined, header: string | undefined, place: string): string | undefined {
+  if (header === undefined || option === undefined || header === option) return header ?? option
+  throw fieldsRefused([
+    {
+      field: `${place}.options.idempotencyKey`,
+      allowed: 'the same as the header Idempotency-Key, or nothing',
+    },
+  ])
+}
+
+/** The problem that a rejected submission is answered with. */
+export async function rejection(serving: Serving, receipt: Extract<Receipt, Rejected>): Promise<Problem> {
+  const { taskId, reason, message, forGood } = receipt
+  const final = forGood === true || reason === 'unknown_task_type' || reason === 'invalid_payload'
+  const status = final || reason === 'budget_exceeded' ? 422 : 429
+  const code = codeOf(reason)
+  const body = {
+    type: `urn:ku0:error:${code}`,
+    title: errorCodes[code].meaning,
+    status,
+    detail: message,
+    code,
+    remedy: errorCodes[code].remedy,
+    receipt,
+  }
+  if (status === 422) return new Problem(body)
+  const wait = retryAfterOf((await serving.runtime.explain(taskId))?.verdict, serving.environment.clock.now())
+  return new Problem(body, { 'retry-after': String(wait) })
+}
+
+/** Whole seconds until there may be room: what the verdict knows, else one. */
+function retryAfterOf(verdict: Explanation['verdict'], now: number): number {
+  if (verdict?.by === 'quota' && verdict.resetsAt !== undefined) return secondsUntil(verdict.resetsAt - now)
+  if (verdict?.by === 'block') return secondsUntil(verdict.blockedUntil - now)
+  if (verdict?.by === 'circuit') return secondsUntil(verdict.retryAfterMs)
+  return 1
+}
+
+function secondsUntil(ms: number): number {
+  return Math.max(1, Math.ceil(ms / 1_000))
+}
+
+function codeOf(reason: Rejected['reason']) {
+  switch (reason) {
+    case 'unknown_task_type':
+    case 'invalid_payload':
+    case 'budget_exceeded':
+    case 'circuit_open':
+      return reason
+    case 'queue_full':
+    case 'backpressure':
+    case 'swarm_full':
+    case 'swarm_overloaded':
+    case 'quota_exceeded':
+      return 'limit_exceeded'
+  }
+}

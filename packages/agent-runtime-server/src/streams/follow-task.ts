@@ -1,0 +1,55 @@
+import { isFinal } from '@ku0/agent-runtime-core'
+import type { Caller } from '../access/caller.ts'
+import { noTask } from '../problem/problem.ts'
+import type { Serving } from '../serving.ts'
+import { type Frame, frameOf } from './frame.ts'
+
+/** The events of a task after a seq, as a stream. */
+export async function followEvents(
+  serving: Serving,
+  caller: Caller,
+  request: Request,
+  taskId: string,
+  after: number,
+): Promise<Response> {
+  const { runtime, toJson, streams } = serving
+  const isOver = async () => (await runtime.history(taskId, { after, limit: 1 })).events.length === 0
+  return follow(serving, caller, request, taskId, isOver, async function* (signal) {
+    for await (const event of runtime.events(taskId, { after, signal }))
+      yield streams.frames.take(`${taskId} ${event.seq}`, () => frameOf(String(event.seq), toJson(event)))
+  })
+}
+
+/** What a task emits after a seq, as a stream. */
+export async function followOutput(
+  serving: Serving,
+  caller: Caller,
+  request: Request,
+  taskId: string,
+  after: number,
+): Promise<Response> {
+  const { runtime, toJson, streams } = serving
+  const isOver = async () => (await runtime.emitted(taskId, { after, limit: 1 })).items.length === 0
+  return follow(serving, caller, request, taskId, isOver, async function* (signal) {
+    for await (const item of runtime.output(taskId, { after, signal }))
+      yield streams.frames.take(`${taskId} ${item.type} ${item.seq}`, () =>
+        frameOf(String(item.seq), toJson(item)),
+      )
+  })
+}
+
+async function follow(
+  { runtime, streams }: Serving,
+  caller: Caller,
+  request: Request,
+  taskId: string,
+  isOver: () => Promise<boolean>,
+  source: (signal: AbortSignal) => AsyncIterable<Frame>,
+): Promise<Response> {
+  const task = await runtime.status(taskId)
+  if (task === undefined) throw noTask(taskId)
+  // A browser comes back after the end of a stream, until it is answered like this.
+  if (request.headers.has('last-event-id') && isFinal(task.state) && (await isOver()))
+    return new Response(null, { status: 204 })
+  return streams.answer(caller, request, source)
+}

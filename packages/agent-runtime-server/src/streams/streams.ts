@@ -1,0 +1,111 @@
+import { type Timer } from '@ku0/agent-runtime-core'
+import { type Caller, owner } from '../access/caller.ts'
+import type { ServerLimits } from '../limits.ts'
+import { problemOf, refusal } from '../problem/problem.ts'
+import type { Surroundings } from '../system.ts'
+import { EventStream } from './event-stream.ts'
+import { FrameCache } from './frame-cache.ts'
+import { type Frame, signFrame } from './frame.ts'
+
+/** All open streams and long polls of a server: their number, their beat, and their end with the server. */
+export class Streams {
+  readonly frames = new FrameCache()
+  readonly #limits: ServerLimits
+  readonly #environment: Surroundings
+  readonly #open = new Set<EventStream>()
+  readonly #ofCaller = new Map<Caller, number>()
+  readonly #closing = new AbortController()
+  #counted = 0
+  #beat: Timer | undefined
+
+  constructor(limits: ServerLimits, environment: Surroundings) {
+    this.#limits = limits
+    this.#environment = environment
+  }
+
+  /** Aborted when the server closes. */
+  get closing(): AbortSignal {
+    return this.#closing.signal
+  }
+
+  /** How many are open. */
+  get size(): number {
+    return this.#counted
+  }
+
+  /** Counts one that is open until it is disposed. Throws a 429 above a limit. */
+  count(caller: Caller): Disposable {
+    const { maxStreams, maxStreamsPerToken } = this.#limits
+    const own = this.#ofCaller.get(caller) ?? 0
+    const later = { 'retry-after': '1' }
+    if (this.#counted >= maxStreams)
+      throw refusal('too_many_requests', `${maxStreams} streams are open (maxStreams)`, later)
+    if (own >= maxStreamsPerToken && caller !== owner)
+      throw refusal('too_many_requests', `the token has ${own} streams open (maxStreamsPerToken)`, later)
+    this.#counted += 1
+    this.#ofCaller.set(caller, own + 1)
+    let counts = true
+    const release = () => {
+      if (!counts) return
+      counts = false
+      this.#counted -= 1
+      const left = (this.#ofCaller.get(caller) ?? 1) - 1
+      if (left === 0) this.#ofCaller.delete(caller)
+      else this.#ofCaller.set(caller, left)
+    }
+    return { [Symbol.dispose]: release }
+  }
+
+  /** Answers with a stream of what `source` yields; it ends when the source does, the reader leaves, or the server closes. */
+  answer(caller: Caller, request: Request, source: (signal: AbortSignal) => AsyncIterable<Frame>): Response {
+    if (request.method === 'HEAD') return new Response(null, { headers: streamHeaders })
+    const counted = this.count(caller)
+    const { maxStreamBufferBytes: maxBytes, maxStreamStallMs: stallMs } = this.#limits
+    const { timers } = this.#environment
+    const stream = new EventStream({
+      maxBytes,
+      stallMs,
+      timers,
+      onGone: () => {
+        counted[Symbol.dispose]()
+        this.#open.delete(stream)
+        if (this.#open.size > 0) return
+        this.#beat?.cancel()
+        this.#beat = undefined
+      },
+    })
+    this.#open.add(stream)
+    this.#beat ??= this.#armBeat()
+    void this.#feed(stream, source(stream.gone))
+    return new Response(stream.body as ReadableStream<Uint8Array<ArrayBuffer>>, { headers: streamHeaders })
+  }
+
+  /** Ends every stream with an id to go on from. */
+  close(): void {
+    this.#closing.abort()
+    for (const stream of this.#open) stream.end((id) => signFrame('closing', { lastEventId: id }, id))
+    this.#beat?.cancel()
+  }
+
+  async #feed(stream: EventStream, source: AsyncIterable<Frame>): Promise<void> {
+    try {
+      for await (const frame of source) if (!(await stream.push(frame))) return
+      stream.end(() => signFrame('end', {}))
+    } catch (error) {
+      if (!stream.gone.aborted) stream.end(() => signFrame('problem', problemOf(error).body))
+    }
+  }
+
+  #armBeat(): Timer {
+    return this.#environment.timers.after(this.#limits.keepAliveMs, () => {
+      for (const stream of this.#open) stream.beat()
+      this.#beat = this.#open.size === 0 || this.closing.aborted ? undefined : this.#armBeat()
+    })
+  }
+}
+
+const streamHeaders = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-store, no-transform',
+  'x-accel-buffering': 'no',
+}

@@ -1,0 +1,23 @@
+import { randomUUID } from 'node:crypto'
+import { assertDelay, type Clock, type Ids, MAX_ARMED_MS, type Timers } from '@ku0/agent-runtime-core'
+
+/** What a server uses from outside. */
+export interface Surroundings {
+  readonly clock: Clock
+  readonly timers: Timers
+  readonly ids: Ids
+}
+
+/** The clock, timers and ids of this process. The timers keep no process alive: what a server waits for, it may leave. */
+export const system: Surroundings = {
+  clock: { now: () => Date.now(), monotonic: () => performance.now() },
+  timers: {
+    after: (delayMs, run) => {
+      assertDelay(delayMs)
+      const handle = setTimeout(run, Math.min(delayMs, MAX_ARMED_MS))
+      handle.unref?.()
+      return { cancel: () => clearTimeout(handle) }
+    },
+  },
+  ids: { uuid: () => randomUUID() },
+}

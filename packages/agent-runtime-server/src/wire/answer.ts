@@ -1,0 +1,50 @@
+import type { RuntimeEvent } from '@ku0/agent-runtime'
+import { isoOf, isTimeName } from './times.ts'
+import { type Redaction, type ValueName, valueNames } from './redaction.ts'
+import { valueToJson } from './values.ts'
+
+/** Makes the JSON of an answer from a record of the library. */
+export type ToJson = (record: unknown) => unknown
+
+/**
+ * Records as they are answered: moments are ISO 8601, values of users are redacted and in the form of the codec. The data of events
+ * keeps its numbers, because it is what the hashes are over.
+ */
+export function toJsonWith(redact: Redaction): ToJson {
+  const shown = (name: ValueName, value: unknown) => valueToJson(redact(name, value))
+  const inside = (data: unknown): unknown => {
+    if (typeof data !== 'object' || data === null || Array.isArray(data)) return data
+    return Object.fromEntries(
+      Object.entries(data).map(([key, item]) => [key, isValueName(key) ? redact(key, item) : item]),
+    )
+  }
+  const toJson = (record: unknown): unknown => {
+    if (Array.isArray(record)) return record.map(toJson)
+    if (typeof record !== 'object' || record === null) return record
+    const json: Record<string, unknown> = {}
+    for (const [key, item] of Object.entries(isEvent(record) ? factsOf(record) : record)) {
+      if (item === undefined) continue
+      if (isTimeName(key) && typeof item === 'number') json[key] = isoOf(item)
+      else if (key === 'data') json[key] = valueToJson(redact('data', inside(item)))
+      else if (isValueName(key)) json[key] = shown(key, item)
+      else json[key] = key === 'labels' ? item : toJson(item)
+    }
+    return json
+  }
+  return toJson
+}
+
+function isValueName(name: string): name is ValueName {
+  return names.has(name)
+}
+
+const names: ReadonlySet<string> = new Set(valueNames)
+
+/** An event of the library parses its data when it is asked for, so that is no field of its own. */
+function isEvent(record: object): record is RuntimeEvent {
+  return 'seq' in record && 'type' in record && 'hash' in record && 'data' in record
+}
+
+function factsOf({ type, taskId, seq, at, data, hash, elsewhere }: RuntimeEvent): object {
+  return { type, taskId, seq, at, data, hash, elsewhere }
+}

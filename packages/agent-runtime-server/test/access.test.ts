@@ -1,0 +1,224 @@
+import { describe, expect, test } from 'vitest'
+import { createServer, hashToken } from '../src/index.ts'
+import { callerOf, servedRuntime, serverOn, token } from './served.ts'
+
+const runtime = await servedRuntime()
+
+describe('without tokens', () => {
+  const call = callerOf(serverOn(runtime))
+
+  test('the names of loopback are served, with any port, and no other name', async () => {
+    for (const host of ['localhost', 'localhost:7000', '127.0.0.1:81', '[::1]:7000', 'LOCALHOST'])
+      expect([host, (await call('GET', '/api/v1/tasks', undefined, { host })).status]).toEqual([host, 200])
+    for (const host of [
+      'evil.example',
+      'localhost.evil.example',
+      '127.0.0.1.evil.example:7000',
+      '10.0.0.1',
+      '',
+    ]) {
+      const { status, json } = await call('GET', '/api/v1/tasks', undefined, { host })
+      expect([host, status, json.code]).toEqual([host, 403, 'host_refused'])
+    }
+  })
+
+  test('a page of another origin is refused, for reading as for writing', async () => {
+    for (const headers of [
+      { 'sec-fetch-site': 'cross-site' },
+      { 'sec-fetch-site': 'same-site' },
+      { origin: 'https://evil.example' },
+      { origin: 'null' },
+      { origin: 'http://localhost:7001' },
+    ])
+      for (const [method, path] of [
+        ['GET', '/api/v1/tasks'],
+        ['GET', '/api/v1/openapi.json'],
+        ['POST', '/api/v1/tasks'],
+        ['GET', '/nothing/there'],
+      ] as const) {
+        const { status, json } = await call(method, path, undefined, headers)
+        expect([method, path, headers, status, json.code]).toEqual([
+          method,
+          path,
+          headers,
+          403,
+          'origin_refused',
+        ])
+      }
+    const own = { origin: 'http://localhost:7000', 'sec-fetch-site': 'same-origin', host: 'localhost:7000' }
+    expect((await call('GET', '/api/v1/tasks', undefined, own)).status).toBe(200)
+  })
+
+  test('a form cannot submit: a body that is not JSON is refused before it is read', async () => {
+    for (const type of [
+      'text/plain',
+      'application/x-www-form-urlencoded',
+      'multipart/form-data; boundary=x',
+    ]) {
+      const { status } = await call('POST', '/api/v1/tasks', '{"task":"add","input":1}', {
+        'content-type': type,
+      })
+      expect([type, status]).toEqual([type, 415])
+    }
+    const forged = await call('POST', '/api/v1/tasks/x/cancel', 'reason=x', { 'content-type': 'text/plain' })
+    expect(forged.status).toBe(415)
+  })
+
+  test('every answer forbids what a page could do with it', async () => {
+    for (const path of ['/api/v1/tasks', '/nothing']) {
+      const { headers } = await call('GET', path)
+      expect(headers.get('content-security-policy')).toBe("default-src 'none'; frame-ancestors 'none'")
+      expect(headers.get('x-content-type-options')).toBe('nosniff')
+      expect(headers.get('cache-control')).toBe('no-store')
+    }
+  })
+
+  test('other names need tokens', () => {
+    expect(() => createServer(runtime, { hosts: ['tasks.example.com'] })).toThrow(
+      /tokens: at least one token/,
+    )
+    expect(() => createServer(runtime, { exposed: true })).toThrow(/tokens: at least one token/)
+  })
+})
+
+describe('with tokens', () => {
+  const server = serverOn(runtime, {
+    hosts: ['tasks.example.com'],
+    tokens: [
+      token('reader', ['read']),
+      token('submitter', ['submit']),
+      token('operator', ['read', 'operate']),
+      token('chief', ['admin']),
+      token('late', ['admin'], { expiresAt: new Date(0) }),
+      token('acme', ['read', 'submit', 'operate'], { client: 'acme' }),
+      token('speaker', ['read', 'submit'], { types: ['speak'] }),
+    ],
+  })
+  const call = callerOf(server, { host: 'tasks.example.com' })
+  const as = (name: string) => ({ authorization: `Bearer ${name}` })
+
+  test('a request without one is refused, whatever it asks for', async () => {
+    for (const path of ['/api/v1/tasks', '/api/v1/tasks/x', '/api/v1/nothing']) {
+      const { status, headers } = await call('GET', path)
+      expect([path, status, headers.get('www-authenticate')]).toEqual([path, 401, 'Bearer'])
+    }
+    for (const authorization of ['Bearer nobody', 'Bearer late', 'Basic cmVhZGVy', 'reader', 'Bearer '])
+      expect((await call('GET', '/api/v1/tasks', undefined, { authorization })).status).toBe(401)
+  })
+
+  test('a scope allows what it says', async () => {
+    const add = { task: 'add', input: { a: 1, b: 1 } }
+    const statuses = async (name: string) => [
+      (await call('GET', '/api/v1/tasks', undefined, as(name))).status,
+      (await call('POST', '/api/v1/tasks', add, as(name))).status,
+      (await call('POST', '/api/v1/tasks/nobody/cancel', {}, as(name))).status,
+    ]
+    expect(await statuses('reader')).toEqual([200, 403, 403])
+    expect(await statuses('submitter')).toEqual([403, 201, 403])
+    expect(await statuses('operator')).toEqual([200, 403, 404])
+    expect(await statuses('chief')).toEqual([200, 201, 404])
+  })
+
+  test("a client's token submits for that client, and sees its own tasks only", async () => {
+    const other = await runtime.submit('speak', 0, { client: 'other' })
+    const mine = await call(
+      'POST',
+      '/api/v1/tasks',
+      { task: 'speak', input: 0, options: { client: 'other', idempotencyKey: 'k' } },
+      as('acme'),
+    )
+    expect((await runtime.status(mine.json.taskId))?.client).toBe('acme')
+
+    const listed = await call('GET', '/api/v1/tasks?count=true', undefined, as('acme'))
+    expect(listed.json.tasks.map(({ taskId }: { taskId: string }) => taskId)).toEqual([mine.json.taskId])
+    expect(listed.json.count).toBe(1)
+    for (const [method, path] of [
+      ['GET', ''],
+      ['GET', '/result'],
+      ['GET', '/events'],
+      ['POST', '/cancel'],
+      ['POST', '/retry'],
+    ] as const) {
+      const foreign = await call(method, `/api/v1/tasks/${other.taskId}${path}`, undefined, as('acme'))
+      expect([path, foreign.status]).toEqual([path, 404])
+    }
+    // The same key of another client is another key.
+    const theirs = await runtime.submit('speak', 0, { client: 'other', idempotencyKey: 'k' })
+    expect(theirs.taskId).not.toBe(mine.json.taskId)
+  })
+
+  test('a token of some task types submits and sees these', async () => {
+    const refused = await call('POST', '/api/v1/tasks', { task: 'add', input: 1 }, as('speaker'))
+    expect([refused.status, refused.json.detail]).toEqual([
+      403,
+      'body.task: the token is bound to the task types speak',
+    ])
+    const { json } = await call('GET', '/api/v1/tasks', undefined, as('speaker'))
+    expect(new Set(json.tasks.map(({ type }: { type: string }) => type))).toEqual(new Set(['speak']))
+  })
+})
+
+test('a token makes so many requests a second, and then waits', async () => {
+  let now = 0
+  const clock = { now: () => 1, monotonic: () => now }
+  const { system } = await import('../src/system.ts')
+  const server = serverOn(runtime, {
+    tokens: [token('busy', ['read']), token('calm', ['read'])],
+    limits: { maxRequestsPerSecond: 2 },
+    environment: { ...system, clock },
+  })
+  const call = callerOf(server)
+  const status = async (name: string) =>
+    (await call('GET', '/api/v1/tasks', undefined, { authorization: `Bearer ${name}` })).status
+  expect([await status('busy'), await status('busy'), await status('busy')]).toEqual([200, 200, 429])
+  expect(await status('calm')).toBe(200)
+  now += 500
+  expect([await status('busy'), await status('busy')]).toEqual([200, 429])
+})
+
+test('what is too large is refused before it is read as a whole', async () => {
+  const server = serverOn(runtime, { limits: { maxBodyBytes: 1_000, maxUrlBytes: 1_000 } })
+  const call = callerOf(server)
+  expect((await call('POST', '/api/v1/tasks', `"${'x'.repeat(2_000)}"`)).status).toBe(413)
+  expect((await call('GET', `/api/v1/tasks?text=${'x'.repeat(2_000)}`)).status).toBe(414)
+  let pulled = 0
+  const endless = new ReadableStream({
+    pull(controller) {
+      pulled += 1
+      controller.enqueue(new Uint8Array(100))
+    },
+  })
+  const init = {
+    method: 'POST',
+    body: endless,
+    duplex: 'half',
+    headers: { 'content-type': 'application/json' },
+  }
+  const answer = await server.fetch(new Request('http://localhost/api/v1/tasks', init as RequestInit))
+  expect(answer.status).toBe(413)
+  expect(pulled).toBeLessThan(20)
+})
+
+test('bad options are named, and no token is in the message', () => {
+  const options = { tokens: [{ name: '', hash: 'the token itself', scope: ['read'] }], hosts: ['http://x'] }
+  const problem = () => createServer(runtime, options as never)
+  expect(problem).toThrow(/tokens\[0\].scope: no such option, did you mean scopes\?/)
+  expect(problem).toThrow(/tokens\[0\].hash: the SHA-256 of the token/)
+  expect(problem).not.toThrow(/the token itself/)
+  expect(() => createServer(runtime, { hosts: ['http://x/'], tokens: [token('x', [])] })).toThrow(
+    /hosts\[0\]/,
+  )
+  expect(() => createServer(runtime, { redact: ['password'] })).toThrow(/redact\[0\]/)
+  expect(() => createServer(runtime, { limits: { maxBodyByte: 1 } as never })).toThrow(
+    /did you mean maxBodyBytes/,
+  )
+  expect(hashToken('a')).toMatch(/^[\da-f]{64}$/)
+})
+
+test('after close the server answers 503, and the runtime goes on', async () => {
+  const server = createServer(runtime)
+  await server.close()
+  const answer = await server.fetch(new Request('http://localhost/api/v1/tasks'))
+  expect(answer.status).toBe(503)
+  expect(await runtime.count()).toBeGreaterThan(0)
+})

@@ -1,0 +1,58 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { expect, onTestFinished, test } from 'vitest'
+import { serve, type ServeOptions } from '../src/index.ts'
+import { servedRuntime, token } from './served.ts'
+
+const runtime = await servedRuntime()
+
+async function served(options: ServeOptions = {}) {
+  const server = await serve(runtime, { port: 0, ...options })
+  onTestFinished(() => server.close())
+  return server
+}
+
+test('a server listens on loopback, and answers over a socket', async () => {
+  const { url, port } = await served()
+  expect(url).toBe(`http://127.0.0.1:${port}`)
+  const answer = await fetch(`${url}/api/v1/tasks`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ task: 'add', input: { a: 1, b: 2 } }),
+  })
+  expect([answer.status, await answer.json()]).toMatchObject([201, { accepted: true }])
+})
+
+test('an address that others reach needs tokens, and one for all addresses its names', async () => {
+  const tokens = [token('secret', ['admin'])]
+  await expect(serve(runtime, { port: 0, host: '0.0.0.0', tokens })).rejects.toThrow(/hosts: the names/)
+  await expect(serve(runtime, { port: 0, host: '::', hosts: ['x'] })).rejects.toThrow(/tokens: at least one/)
+  const { port } = await served({ host: '0.0.0.0', hosts: ['tasks.example.com'], tokens })
+  expect((await fetch(`http://127.0.0.1:${port}/api/v1/tasks`)).status).toBe(401)
+  const authorization = 'Bearer secret'
+  expect((await fetch(`http://127.0.0.1:${port}/api/v1/tasks`, { headers: { authorization } })).status).toBe(
+    200,
+  )
+})
+
+test('slow headers and headers that are too large end the connection', async () => {
+  const { port } = await served({ limits: { headersTimeoutMs: 200, maxHeaderBytes: 2_000 } })
+  const slow = connect(port, '127.0.0.1')
+  slow.write('GET /api/v1/tasks HTTP/1.1\r\nHost: localhost\r\n')
+  expect(await text(slow)).toMatch(/^HTTP\/1\.1 408 /)
+  const large = connect(port, '127.0.0.1')
+  large.write(`GET /api/v1/tasks HTTP/1.1\r\nHost: localhost\r\nX: ${'x'.repeat(4_000)}\r\n\r\n`)
+  expect(await text(large)).toMatch(/^HTTP\/1\.1 431 /)
+})
+
+test('a body that is announced as too large is refused before it comes', async () => {
+  const { port } = await served({ limits: { maxBodyBytes: 100 } })
+  const socket = connect(port, '127.0.0.1')
+  socket.write(
+    'POST /api/v1/tasks HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n{',
+  )
+  const [first] = (await once(socket, 'data')) as [Buffer]
+  expect(String(first)).toMatch(/^HTTP\/1\.1 413 /)
+  socket.destroy()
+})

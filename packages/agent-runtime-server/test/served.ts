@@ -1,0 +1,100 @@
+import { createRuntime, defineTask, type Runtime, type RuntimeOptions } from '@ku0/agent-runtime'
+import { afterAll } from 'vitest'
+import { z } from 'zod'
+import {
+  createServer,
+  hashToken,
+  type Scope,
+  type Server,
+  type ServerOptions,
+  type TokenOptions,
+} from '../src/index.ts'
+
+/** Tasks of every kind that the routes need: one that ends, one that fails, one that waits, one that emits, one that asks a human. */
+const tasks = [
+  defineTask({ type: 'add', input: z.object({ a: z.number(), b: z.number() }) }, (ctx, { a, b }) =>
+    ctx.step('sum', () => a + b),
+  ),
+  defineTask({ type: 'fail', input: z.unknown() }, (ctx) =>
+    ctx.step('break', () => {
+      throw new Error('broken')
+    }),
+  ),
+  defineTask({ type: 'wait', input: z.unknown() }, async (ctx) => ctx.waitForSignal('go')),
+  defineTask({ type: 'speak', input: z.number() }, async (ctx, count) => {
+    for (let word = 1; word <= count; word += 1) await ctx.emit({ word, at: new Date(0) })
+  }),
+  defineTask({ type: 'ask', input: z.unknown() }, async (ctx) => {
+    await ctx.requestApproval('plan', { plan: 'go there', secret: 'abc' })
+    return 'went'
+  }),
+]
+
+/** A runtime in memory, for all tests of a file. */
+export async function servedRuntime(more: Partial<RuntimeOptions> = {}): Promise<Runtime> {
+  const runtime = await createRuntime({
+    store: 'sqlite::memory:',
+    tasks,
+    logger: false,
+    thread: false,
+    ...more,
+  })
+  afterAll(() => runtime.close())
+  return runtime
+}
+
+/** A token of a test, and the options that accept it. */
+export function token(
+  text: string,
+  scopes: readonly Scope[],
+  more: Partial<TokenOptions> = {},
+): TokenOptions {
+  return { name: text, hash: hashToken(text), scopes, ...more }
+}
+
+/** Calls a server as a program on this machine does. */
+export function callerOf(server: Server, headers: Record<string, string> = {}): Call {
+  return async (method: string, path: string, body?: unknown, more: Record<string, string> = {}) => {
+    const answer = await server.fetch(
+      new Request(`http://localhost:7000${path}`, {
+        method,
+        headers: {
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...headers,
+          ...more,
+        },
+        ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      }),
+    )
+    const text = await answer.text()
+    const isJson = answer.headers.get('content-type')?.includes('json') === true
+    const json: unknown = isJson ? JSON.parse(text) : undefined
+    return { status: answer.status, headers: answer.headers, text, json }
+  }
+}
+
+export type Call = (
+  method: string,
+  path: string,
+  body?: unknown,
+  more?: Record<string, string>,
+) => Promise<Called>
+
+interface Called {
+  readonly status: number
+  readonly headers: Response['headers']
+  readonly text: string
+  // oxlint-disable-next-line typescript/no-explicit-any -- What a route answers is what its test looks at.
+  readonly json: any
+}
+
+/** A server that ends with the file's tests, and says what went wrong inside. */
+export function serverOn(
+  runtime: Runtime,
+  options: ServerOptions = {},
+): Server & { readonly errors: unknown[] } {
+  const errors: unknown[] = []
+  const server = createServer(runtime, { onError: (error) => errors.push(error), ...options })
+  afterAll(() => server.close())
+  return { ...server, errors }
+}

@@ -1,0 +1,193 @@
+import { expect, test } from 'vitest'
+import { callerOf, servedRuntime, serverOn } from './served.ts'
+
+const runtime = await servedRuntime()
+const call = callerOf(serverOn(runtime, { redact: ['input.password', 'data.*.hidden', 'artifact.secret'] }))
+
+async function submitted(task: string, input: unknown, options: object = {}): Promise<string> {
+  const { status, json } = await call('POST', '/api/v1/tasks', { task, input, options })
+  expect(status).toBe(201)
+  return json.taskId
+}
+
+test('a task is submitted, waited for and shown, with times in ISO 8601', async () => {
+  const { status, headers, json } = await call('POST', '/api/v1/tasks', {
+    task: 'add',
+    input: { a: 1, b: 2 },
+    options: { taskId: 'sum/1', labels: { team: 'alpha' } },
+  })
+  expect([status, headers.get('location')]).toEqual([201, '/api/v1/tasks/sum%2F1'])
+  expect(json).toEqual({ accepted: true, taskId: 'sum/1', sequence: 1, deduplicated: false })
+
+  const result = await call('GET', '/api/v1/tasks/sum%2F1/result?waitMs=10000')
+  expect([result.status, result.json]).toEqual([200, { taskId: 'sum/1', state: 'completed', output: 3 }])
+
+  const shown = await call('GET', '/api/v1/tasks/sum%2F1')
+  expect(shown.json).toMatchObject({
+    task: { state: 'completed', input: { a: 1, b: 2 }, output: 3, labels: { team: 'alpha' } },
+    leases: [{ attempt: 1, endReason: 'completed' }],
+    steps: [{ key: 'sum', result: 3 }],
+    children: [],
+  })
+  expect(shown.json.task.submittedAt).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+})
+
+test('a task that has not ended is answered 202, at once or after the wait', async () => {
+  const taskId = await submitted('wait', null)
+  for (const query of ['', '?waitMs=1']) {
+    const { status, json } = await call('GET', `/api/v1/tasks/${taskId}/result${query}`)
+    expect([status, json.taskId]).toEqual([202, taskId])
+  }
+  const signal = await call('POST', `/api/v1/tasks/${taskId}/signal`, { name: 'go', value: { on: true } })
+  expect(signal.json).toMatchObject({ delivered: true })
+  const { json } = await call('GET', `/api/v1/tasks/${taskId}/result?waitMs=10000`)
+  expect(json).toEqual({ taskId, state: 'completed', output: { on: true } })
+})
+
+test('what became of a failed and of a canceled task is a result, too', async () => {
+  const failed = await submitted('fail', null)
+  const { status, json } = await call('GET', `/api/v1/tasks/${failed}/result?waitMs=10000`)
+  expect([status, json]).toMatchObject([
+    200,
+    { state: 'failed', kind: 'error', error: { message: 'broken' } },
+  ])
+
+  const waiting = await submitted('wait', null)
+  const canceled = await call('POST', `/api/v1/tasks/${waiting}/cancel`, { reason: 'no need' })
+  expect(canceled.json).toEqual({ canceled: true })
+  expect((await call('POST', `/api/v1/tasks/${waiting}/cancel`)).json).toEqual({ canceled: false })
+  const end = await call('GET', `/api/v1/tasks/${waiting}/result`)
+  expect(end.json).toEqual({ taskId: waiting, state: 'canceled', reason: 'no need' })
+
+  const again = await call('POST', `/api/v1/tasks/${failed}/retry`, { idempotencyKey: 'once' })
+  const same = await call('POST', `/api/v1/tasks/${failed}/retry`, { idempotencyKey: 'once' })
+  expect([again.status, same.json]).toEqual([201, { ...again.json, deduplicated: true }])
+})
+
+test('the header Idempotency-Key is the key of the submission', async () => {
+  const body = { task: 'add', input: { a: 2, b: 2 } }
+  const key = { 'idempotency-key': 'two and two' }
+  const first = await call('POST', '/api/v1/tasks', body, key)
+  const second = await call('POST', '/api/v1/tasks', body, key)
+  expect(second.json).toEqual({ ...first.json, deduplicated: true })
+  const other = await call('POST', '/api/v1/tasks', { ...body, input: { a: 2, b: 3 } }, key)
+  expect([other.status, other.json.code]).toEqual([409, 'idempotency_conflict'])
+  const two = await call('POST', '/api/v1/tasks', { ...body, options: { idempotencyKey: 'x' } }, key)
+  expect(two.json.fields).toEqual([
+    { field: 'body.options.idempotencyKey', allowed: 'the same as the header Idempotency-Key, or nothing' },
+  ])
+})
+
+test('several are submitted in one commit, and a rejected one stands among them', async () => {
+  const { commits } = await runtime.stats()
+  const { status, json } = await call('POST', '/api/v1/tasks:batch', {
+    tasks: [
+      { task: 'speak', input: 1 },
+      { task: 'spek', input: 1 },
+    ],
+  })
+  expect(status).toBe(201)
+  expect(json.receipts).toMatchObject([{ accepted: true }, { accepted: false, reason: 'unknown_task_type' }])
+  expect((await runtime.stats()).commits).toBeGreaterThan(commits)
+})
+
+test('a full queue is 429 with Retry-After and the receipt; what can never be accepted is 422', async () => {
+  const type = await call('POST', '/api/v1/tasks', { task: 'ad', input: 1 })
+  expect([type.status, type.json.code, type.json.receipt.reason]).toEqual([
+    422,
+    'unknown_task_type',
+    'unknown_task_type',
+  ])
+  expect(type.json.detail).toContain('did you mean add?')
+  const input = await call('POST', '/api/v1/tasks', { task: 'add', input: { a: 'x' } })
+  expect([input.status, input.json.code]).toEqual([422, 'invalid_payload'])
+
+  const idle = await servedRuntime({
+    workers: 0,
+    config: { queueDepthLimit: 1, batchBackpressureThreshold: 1 },
+  })
+  const callIdle = callerOf(serverOn(idle))
+  await callIdle('POST', '/api/v1/tasks', { task: 'speak', input: 0 })
+  const full = await callIdle('POST', '/api/v1/tasks', { task: 'speak', input: 0 })
+  expect([full.status, full.json.code, full.headers.get('retry-after')]).toEqual([429, 'limit_exceeded', '1'])
+  expect(full.json.receipt).toMatchObject({ accepted: false, reason: 'queue_full' })
+})
+
+test('an unknown field is refused with its name and the nearest that there is', async () => {
+  const body = await call('POST', '/api/v1/tasks', { task: 'add', input: 1, options: { lan: 'batch' } })
+  expect([body.status, body.json.fields]).toEqual([
+    400,
+    [{ field: 'body.options.lan', allowed: 'no such field, did you mean lane?' }],
+  ])
+  const many = await call('POST', '/api/v1/tasks:batch', { tasks: [{ task: 'add', inptu: 1 }] })
+  expect(many.json.fields).toContainEqual({
+    field: 'body.tasks.0.inptu',
+    allowed: 'no such field, did you mean input?',
+  })
+  const query = await call('GET', '/api/v1/tasks?state=queued')
+  expect(query.json.detail).toBe('query.state: no such field, did you mean states?')
+  const none = await call('GET', '/api/v1/tasks/x/explain?depth=1')
+  expect(none.json.detail).toBe('query.depth: no such field; there are none')
+})
+
+test('tasks are listed by states, labels, client and text, page by page, and counted', async () => {
+  for (const n of [1, 2, 3])
+    await runtime.submit('speak', 0, { taskId: `listed-${n}`, client: 'acme', labels: { n: String(n % 2) } })
+  const ids = async (query: string) => {
+    const { json } = await call('GET', `/api/v1/tasks?${query}`)
+    return json.tasks.map(({ taskId }: { taskId: string }) => taskId)
+  }
+  expect(await ids('client=acme')).toEqual(['listed-3', 'listed-2', 'listed-1'])
+  expect(await ids('client=acme&label=n%3D1')).toEqual(['listed-3', 'listed-1'])
+  expect(await ids('text=ISTED-2&types=speak,add')).toEqual(['listed-2'])
+  expect(await ids('states=failed&text=BROKEN&limit=1')).toHaveLength(1)
+
+  const first = await call('GET', '/api/v1/tasks?client=acme&limit=2&count=true')
+  expect([first.json.tasks.length, first.json.count]).toEqual([2, 3])
+  const rest = await ids(`client=acme&limit=2&cursor=${first.json.cursor}`)
+  expect(rest).toEqual(['listed-1'])
+  const all = await call('GET', '/api/v1/tasks?limit=1&count=true')
+  expect(all.json.count).toBe(await runtime.count())
+})
+
+test('values that are redacted are in no answer', async () => {
+  await runtime.submit('wait', { user: 'ann', password: 'hunter2' }, { taskId: 'secret' })
+  for (const path of ['', '/events', '/explain'])
+    expect((await call('GET', `/api/v1/tasks/secret${path}`)).text).not.toContain('hunter2')
+  expect((await call('GET', '/api/v1/tasks/secret')).json.task.input).toEqual({
+    user: 'ann',
+    password: '[redacted]',
+  })
+})
+
+test('a replay compares the task with the code of the server', async () => {
+  const taskId = await submitted('add', { a: 4, b: 4 })
+  await runtime.result(taskId)
+  const { json } = await call('POST', `/api/v1/tasks/${taskId}/replay`)
+  expect(json).toMatchObject({ taskId, verdict: 'agreed', answered: { steps: 1 } })
+})
+
+test('a fork changes the result of a step', async () => {
+  const taskId = await submitted('add', { a: 1, b: 1 })
+  await runtime.result(taskId)
+  const fork = await call('POST', `/api/v1/tasks/${taskId}/fork`, { edits: { sum: 100 } })
+  expect(fork.status).toBe(201)
+  expect(await runtime.result(fork.json.taskId)).toBe(100)
+})
+
+test('what does not exist is 404 on every route of a task', async () => {
+  for (const [method, path] of [
+    ['GET', ''],
+    ['GET', '/result'],
+    ['GET', '/events'],
+    ['GET', '/output'],
+    ['GET', '/explain'],
+    ['POST', '/cancel'],
+    ['POST', '/retry'],
+    ['POST', '/resume'],
+    ['POST', '/replay'],
+  ] as const) {
+    const { status, json } = await call(method, `/api/v1/tasks/nobody${path}`)
+    expect([path, status, json.code]).toEqual([path, 404, 'not_found'])
+  }
+})
