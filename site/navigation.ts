@@ -61,6 +61,7 @@ export const sections: readonly Section[] = [
     pages: [
       page('docs/cli.md', 'The command line'),
       page('docs/operating.md', 'Operating'),
+      page('docs/bundlers.md', 'Bundlers'),
       page('docs/deploy.md', 'Deploying'),
       page('docs/production.md', 'Production checklist'),
       page('docs/versioning.md', 'Versioning'),

@@ -21,6 +21,9 @@ export function registeredApi(): SharedApi | undefined {
   return (globalThis as Readonly<Record<symbol, SharedApi | undefined>>)[sharedKey]
 }
 
+/** A bundler resolves a literal when it builds, and fails where the optional peer is not installed; so this is none. */
+const apiName: [string] = ['@opentelemetry/api']
+
 let loaded: OpenTelemetry | undefined
 let isMissing = false
 
@@ -31,7 +34,7 @@ let isMissing = false
 export function installedApi(): OpenTelemetry | undefined {
   if (loaded !== undefined || isMissing) return loaded
   try {
-    const file = fileURLToPath(import.meta.resolve('@opentelemetry/api'))
+    const file = fileURLToPath(import.meta.resolve(...apiName))
     loaded = createRequire(import.meta.url)(file) as OpenTelemetry
   } catch {
     isMissing = true

@@ -196,6 +196,11 @@ export const errorCodes = {
     remedy: 'Create it; the runtime does not create folders.',
     retryable: false,
   },
+  store_thread_missing: {
+    meaning: "The file that the store's thread runs, or the database driver, cannot be found.",
+    remedy: 'Install both beside the program, and keep them out of its bundle.',
+    retryable: false,
+  },
   store_unlinked: {
     meaning:
       'The database file, its `-wal` or its `-shm` was deleted or replaced under the open store. Nothing more is acknowledged.',

@@ -1,4 +1,3 @@
-import { createRequire } from 'node:module'
 import { Worker } from 'node:worker_threads'
 import { StoreError, type Environment, type StoreInfo, type Timer } from '@ku0/agent-runtime-core'
 import { StoreFront, type Line } from './front.ts'
@@ -14,6 +13,7 @@ import {
   type ThreadStart,
 } from './thread-messages.ts'
 import { SleepWatch } from './sleep-watch.ts'
+import { errorOfThread, threadProgram } from './thread-program.ts'
 
 /**
  * How often the process shows its store thread that its event loop lives: half of the silence that counts, so that a beat that comes in time
@@ -31,15 +31,13 @@ export async function openThreadStore(
 ): Promise<StoreFront> {
   const front = new StoreFront()
   const signal = new SharedArrayBuffer(8)
-  const worker = new Worker(
-    createRequire(import.meta.url).resolve('@ku0/agent-runtime-persistence/store-worker'),
-    {
-      workerData: { ...start, signal } satisfies ThreadStart,
-      execArgv: [],
-      name: 'ku0-store',
-    },
-  )
-  const info = await opened(worker)
+  const program = threadProgram()
+  const worker = new Worker(program, {
+    workerData: { ...start, signal } satisfies ThreadStart,
+    execArgv: [],
+    name: 'ku0-store',
+  })
+  const info = await opened(worker, program)
   const line = new ThreadLine(worker, info, new Int32Array(signal), environment)
   worker.on('message', (message: FromThread) => {
     if (message.kind === 'turn') front.receive(unpack(message.turn))
@@ -133,7 +131,7 @@ class ThreadLine implements Line {
 }
 
 /** The thread's first word: that the store is open, or why it is not. */
-function opened(worker: Worker): Promise<StoreInfo> {
+function opened(worker: Worker, program: string): Promise<StoreInfo> {
   return new Promise((resolve, reject) => {
     const settle = (act: () => void) => {
       worker.off('message', heard).off('error', failed)
@@ -143,7 +141,7 @@ function opened(worker: Worker): Promise<StoreInfo> {
       if (message.kind === 'opened') settle(() => resolve(message.info))
       if (message.kind === 'refused') settle(() => reject(revived(message.error)))
     }
-    const failed = (error: Error) => settle(() => reject(error))
+    const failed = (error: Error) => settle(() => reject(errorOfThread(error, program)))
     worker.on('message', heard).on('error', failed)
   })
 }
