@@ -12,8 +12,8 @@ export interface Call {
   readonly system: System
   /** Aborted by SIGINT and SIGTERM. */
   readonly signal: AbortSignal
-  /** The settings of this call, read when they are first asked for. */
-  readonly settings: () => Promise<Settings>
+  /** The settings of this call, read when they are first asked for. `more` are flags that were given in another way. */
+  readonly settings: (more?: Readonly<Record<string, unknown>>) => Promise<Settings>
 }
 
 /** Runs a command and returns its exit code. */

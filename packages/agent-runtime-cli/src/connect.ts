@@ -34,7 +34,7 @@ export async function connect(
 }
 
 /** Opening would make a store that is not there: a question about it would be answered with nothing. */
-async function assertThere({ store, values }: Settings): Promise<void> {
+export async function assertThere({ store, values }: Settings): Promise<void> {
   const { parseStoreUrl } = await import('@ku0/agent-runtime-persistence')
   const path = parseStoreUrl(store)
   if (path === ':memory:')

@@ -1,3 +1,4 @@
+import type { Spawn } from './spawn.ts'
 import type { System } from './system.ts'
 
 /** The surroundings of a command. Everything but the two streams has a default. */
@@ -16,6 +17,8 @@ export interface Outlet {
   readonly folder?: string | undefined
   /** The environment variables; those of the process by default. */
   readonly variables?: Readonly<Record<string, string | undefined>> | undefined
+  /** Starts another process of this program, for `--watch` and the jobs of a hybrid worker; on the Node and the code of this one by default. */
+  readonly spawn?: Spawn | undefined
   /** Clock and timers, for tests. */
   readonly system?: System | undefined
 }

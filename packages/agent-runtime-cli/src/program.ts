@@ -57,7 +57,7 @@ function add(
   for (const { name, about } of entry.args ?? []) command.addArgument(new Argument(name, about))
   for (const option of [...(entry.options ?? []), json]) command.addOption(optionOf(option))
   command.addHelpText('after', () => `\n${examplesOf(entry)}`)
-  command.action(() => ask({ entry, args: command.args, options: command.opts() }))
+  command.action(() => ask({ entry, args: command.args, options: command.optsWithGlobals() }))
   for (const below of entry.commands ?? []) add(command, below, ask, out, columns)
 }
 
@@ -96,6 +96,7 @@ function quiet(command: Command, out: (text: string) => void, columns: number): 
   return command
     .exitOverride()
     .showSuggestionAfterError()
+    .enablePositionalOptions()
     .configureHelp({ helpWidth: columns })
     .configureOutput({
       writeOut: out,

@@ -73,9 +73,9 @@ function callOf({ args, options }: Asked, outlet: Outlet, signal: AbortSignal): 
     system,
     signal,
     print: new Printer(outlet, options['json'] === true),
-    settings: () =>
+    settings: (more = {}) =>
       (settings ??= import('./settings/settings.ts').then(({ readSettings }) =>
-        readSettings({ options, variables, folder }),
+        readSettings({ options: { ...options, ...more }, variables, folder }),
       )),
   }
 }

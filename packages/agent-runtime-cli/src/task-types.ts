@@ -39,6 +39,16 @@ export async function loadTaskTypes({ tasks: file }: Settings): Promise<TaskType
   return { file, types: all, definitions: all.filter(hasHandler) }
 }
 
+/** The same, where a command cannot do without. */
+export async function requireTaskTypes(settings: Settings, what: string): Promise<TaskTypes> {
+  const types = await loadTaskTypes(settings)
+  if (types !== undefined) return types
+  throw new RuntimeError(
+    'invalid_argument',
+    `${what} needs the module of your task types: give it with --tasks FILE, or as tasks in agent-runtime.config.ts`,
+  )
+}
+
 function typesIn(exported: unknown): readonly TaskType[] {
   if (isList(exported)) return exported.flatMap(typesIn)
   if (!isRecord(exported)) return []

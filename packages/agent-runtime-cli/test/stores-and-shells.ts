@@ -30,14 +30,16 @@ export async function storeOf(tasks: number, path = join(scratchFolder(), 'it.db
 export const run = (...args: string[]) => runIn({}, ...args)
 
 /** The same in other surroundings. Without variables of their own there are none. */
-export async function runIn(outlet: Partial<Outlet>, ...args: string[]) {
+export async function runIn(
+  { signal, ...outlet }: Partial<Outlet> & { readonly signal?: AbortSignal },
+  ...args: string[]
+) {
   const said = { out: '', err: '' }
-  const code = await runCommand(args, {
-    variables: {},
-    ...outlet,
-    out: (text) => void (said.out += text),
-    err: (text) => void (said.err += text),
-  })
+  const streams = {
+    out: (text: string) => void (said.out += text),
+    err: (text: string) => void (said.err += text),
+  }
+  const code = await runCommand(args, { variables: {}, ...outlet, ...streams }, signal)
   return { code, ...said }
 }
 

@@ -1,5 +1,25 @@
 import type { CommandEntry } from './entry.ts'
-import { laneFilter, onStore, parentFilter, stateFilter, typeFilter, yes } from './options.ts'
+import {
+  laneFilter,
+  onStore,
+  onTasks,
+  pages,
+  parentFilter,
+  stateFilter,
+  timeout,
+  typeFilter,
+  yes,
+} from './options.ts'
+import { readDuration, readEdit, readJson, readRaise } from './values.ts'
+
+const task = { name: '<task>', about: 'the id of the task' }
+const approval = { name: '<approval>', about: 'the id of the request, as agent-runtime approvals lists it' }
+const schedule = { name: '<schedule>', about: 'the name of the schedule' }
+const verdict = [
+  { flags: '--by <name>', about: 'who decided, for the audit trail' },
+  { flags: '--feedback <text>', about: 'what the handler should know' },
+  { flags: '--value <json>', about: 'a value for the handler, such as a corrected artifact', read: readJson },
+]
 
 /** Commands that change tasks. */
 export const acting: readonly CommandEntry[] = [
@@ -44,5 +64,201 @@ to retry them. A second call with the same filter finds the tasks that were retr
       [1, 'a new task was refused'],
     ],
     load: () => import('../commands/retry.ts'),
+  },
+  {
+    name: 'fork',
+    about: 'run a task again from one of its steps, as a new task',
+    details: `The new task keeps what was recorded before the step. --edit gives steps another result: KEY=JSON.`,
+    args: [task],
+    options: [
+      {
+        flags: '--from <step>',
+        about: 'the first step that runs again; without it every recorded step keeps its result',
+      },
+      {
+        flags: '--edit <key=json>',
+        about: 'another result for a step that is kept; may be given several times',
+        read: readEdit,
+      },
+      { flags: '--key <key>', about: 'an idempotency key: a second fork with it returns the first' },
+      { flags: '--id <id>', about: 'an id of your own for the new task' },
+      ...onStore,
+    ],
+    examples: [
+      ['agent-runtime fork TASK --from review', 'run again from the step "review"'],
+      [`agent-runtime fork TASK --from send --edit draft='"Dear Ada"'`, 'the same, with another draft'],
+    ],
+    load: () => import('../commands/fork.ts'),
+  },
+  {
+    name: 'replay',
+    about: 'run the code of a task against its recorded history, and say whether they agree',
+    details: 'No step runs and nothing is written, so it may be done with every task at any time.',
+    args: [task],
+    options: [timeout, ...onTasks],
+    examples: [['agent-runtime replay TASK --tasks ./src/tasks.ts', 'does this code still fit the task?']],
+    exits: [
+      [0, 'they agree'],
+      [1, 'they do not'],
+    ],
+    load: () => import('../commands/replay.ts'),
+  },
+  {
+    name: 'deploy-check',
+    about: 'check new code against every unfinished task, before it is deployed',
+    details: 'Each unfinished task is replayed with the code of --tasks. The workers may run on meanwhile.',
+    options: [timeout, ...onTasks],
+    examples: [['agent-runtime deploy-check --tasks ./src/tasks.ts', 'would this code strand a task?']],
+    exits: [
+      [0, 'the code fits every unfinished task'],
+      [1, 'it does not'],
+    ],
+    load: () => import('../commands/deploy-check.ts'),
+  },
+  {
+    name: 'signal',
+    about: 'send a signal to a task that waits for it, or will',
+    args: [
+      task,
+      { name: '<name>', about: 'the name of the signal' },
+      { name: '[value]', about: 'its value in JSON; null by default' },
+    ],
+    options: onStore,
+    examples: [[`agent-runtime signal TASK reply '"yes"'`, 'wake a task that waits for "reply"']],
+    load: () => import('../commands/signal.ts'),
+  },
+  {
+    name: 'approvals',
+    about: 'list what waits for a human, and answer it',
+    options: [
+      { flags: '--task <task>', about: 'only the requests of this task' },
+      { flags: '--children', about: 'with --task: those of its children, too' },
+      ...pages,
+      ...onStore,
+    ],
+    examples: [['agent-runtime approvals', 'all open requests']],
+    load: () => import('../commands/approvals.ts'),
+    commands: [
+      {
+        name: 'approve',
+        about: 'approve a request',
+        args: [approval],
+        options: [...verdict, ...onStore],
+        examples: [['agent-runtime approvals approve ID --by ada', 'the task goes on']],
+        load: () => import('../commands/approvals-answer.ts').then((it) => ({ run: it.approve })),
+      },
+      {
+        name: 'reject',
+        about: 'reject a request',
+        args: [approval],
+        options: [...verdict, ...onStore],
+        examples: [
+          ['agent-runtime approvals reject ID --by ada --feedback "too long"', 'the task hears why'],
+        ],
+        load: () => import('../commands/approvals-answer.ts').then((it) => ({ run: it.reject })),
+      },
+      {
+        name: 'trail',
+        about: 'show every request that a task has made, and how it ended',
+        args: [task],
+        options: onStore,
+        examples: [['agent-runtime approvals trail TASK', 'who approved what, and when']],
+        load: () => import('../commands/approvals-trail.ts'),
+      },
+    ],
+  },
+  {
+    name: 'budgets',
+    about: 'list budgets that ask for more, and answer them',
+    options: [...pages, ...onStore],
+    examples: [['agent-runtime budgets', 'the budgets that wait for an answer']],
+    load: () => import('../commands/budgets.ts'),
+    commands: [
+      {
+        name: 'show',
+        about: 'show the budget that a task draws on',
+        args: [task],
+        options: onStore,
+        examples: [['agent-runtime budgets show TASK', 'its limits, what is used and what is left']],
+        load: () => import('../commands/budgets-show.ts'),
+      },
+      {
+        name: 'continue',
+        about: 'let the tasks under a budget go on',
+        args: [task],
+        options: [
+          {
+            flags: '--raise <field=amount>',
+            about: 'raise a limit: tokens, money, cost, wallMs or steps; may be given several times',
+            read: readRaise,
+          },
+          ...onStore,
+        ],
+        examples: [
+          ['agent-runtime budgets continue TASK --raise tokens=50000', 'go on, with 50 000 tokens more'],
+        ],
+        load: () => import('../commands/budgets-answer.ts').then((it) => ({ run: it.goOn })),
+      },
+      {
+        name: 'stop',
+        about: 'end the tasks under a budget',
+        args: [task],
+        options: onStore,
+        examples: [['agent-runtime budgets stop TASK', 'the task fails with budget_exceeded']],
+        load: () => import('../commands/budgets-answer.ts').then((it) => ({ run: it.stop })),
+      },
+    ],
+  },
+  {
+    name: 'schedules',
+    about: 'list the schedules, and change them',
+    options: onStore,
+    examples: [['agent-runtime schedules', 'all schedules, with their next times']],
+    load: () => import('../commands/schedules.ts'),
+    commands: [
+      {
+        name: 'put',
+        about: 'create or change a schedule',
+        args: [
+          schedule,
+          { name: '<type>', about: 'the task type' },
+          { name: '[input]', about: 'the input in JSON, or - for standard input' },
+        ],
+        options: [
+          { flags: '--cron <expression>', about: 'five or six fields, or a shortcut such as @daily' },
+          { flags: '--zone <name>', about: 'the time zone of --cron', fallback: 'UTC' },
+          {
+            flags: '--every <duration>',
+            about: 'an interval in place of --cron: 30s, 5m, 2h',
+            read: readDuration,
+          },
+          { flags: '-i, --input <file>', about: 'a file with the input in JSON' },
+          ...onTasks,
+        ],
+        examples: [
+          [
+            `agent-runtime schedules put morning digest '{"of":"news"}' --cron "0 9 * * 1-5" --zone Europe/Paris`,
+            'at nine on workdays',
+          ],
+          ['agent-runtime schedules put pulse ping null --every 5m', 'every five minutes'],
+        ],
+        load: () => import('../commands/schedules-put.ts'),
+      },
+      ...(
+        [
+          ['pause', 'stop a schedule until it is resumed'],
+          ['resume', 'go on with a paused schedule'],
+          ['trigger', 'submit one run of a schedule now'],
+          ['remove', 'remove a schedule; tasks that it submitted stay'],
+        ] as const
+      ).map(([name, about]) => ({
+        name,
+        about,
+        args: [schedule],
+        options: onStore,
+        examples: [[`agent-runtime schedules ${name} morning`, about] as const],
+        load: () => import('../commands/schedules-change.ts').then((it) => ({ run: it.changes[name] })),
+      })),
+    ],
   },
 ]

@@ -1,11 +1,47 @@
 import type { CommandEntry } from './entry.ts'
 import { onStore, onTasks } from './options.ts'
-import { readWhole } from './values.ts'
+import { readDuration, readWhole } from './values.ts'
 
 const store = { name: '[store]', about: 'the store: a file, or sqlite:FILE; that of the settings by default' }
 
 /** Commands that look after a store, and the program's own. */
 export const caring: readonly CommandEntry[] = [
+  {
+    name: 'check',
+    about: 'look for tasks that are stuck, for monitoring',
+    details: `It reports tasks that are queued for over 5 minutes, that run for over 15 minutes without an event or progress, whose wait is overdue by over a minute, and types
+that no worker runs. Each comes with the reason that explain gives. watchdog in the configuration file has other limits, also for single types.`,
+    options: [
+      {
+        flags: '--queued <duration>',
+        about: 'how long a task may be queued',
+        fallback: '5m',
+        read: readDuration,
+      },
+      {
+        flags: '--running <duration>',
+        about: 'how long a task may run without progress',
+        fallback: '15m',
+        read: readDuration,
+      },
+      {
+        flags: '--overdue <duration>',
+        about: 'by how much a wait may be overdue',
+        fallback: '1m',
+        read: readDuration,
+      },
+      ...onStore,
+    ],
+    examples: [
+      ['agent-runtime check', 'is everything going on?'],
+      ['agent-runtime check --queued 1m --json', 'the same for a monitor, with another limit'],
+    ],
+    exits: [
+      [0, 'nothing is stuck'],
+      [1, 'something is stuck'],
+    ],
+    load: () => import('../commands/check.ts'),
+  },
   {
     name: 'verify',
     about: 'check that a store holds what was written; may run while it is in use',

@@ -1,10 +1,76 @@
 import { lanes } from '@ku0/agent-runtime-core'
 import type { CommandEntry } from './entry.ts'
 import { label, onTasks, timeout } from './options.ts'
-import { readDuration, readTime } from './values.ts'
+import { readDuration, readList, readTime, readWhole } from './values.ts'
 
 /** Commands that start something. */
 export const running: readonly CommandEntry[] = [
+  {
+    name: 'init',
+    about: 'make a new project: a task, its test, and all that they need',
+    args: [
+      {
+        name: '[folder]',
+        about: 'the folder of the project; it must be empty or not exist. The working directory by default',
+      },
+    ],
+    examples: [['agent-runtime init my-agent', 'a project in the folder my-agent']],
+    exits: [[73, 'the folder is not empty']],
+    load: () => import('../commands/init.ts'),
+  },
+  {
+    name: 'worker',
+    about: 'run tasks',
+    details: `A daemon runs tasks until it is stopped. A job takes one task, runs it and ends. A hybrid worker runs the types whose lane is interactive or normal itself, and
+starts a job for each queued task of a type whose lane is batch. SIGTERM and SIGINT drain it: running tasks have drainGraceMs to end, and what is left goes back to the
+queue. A second signal ends the process at once. Log lines go to standard error.`,
+    args: [{ name: '[tasks]', about: 'the module that exports the task types; as --tasks' }],
+    options: [
+      {
+        flags: '-m, --mode <mode>',
+        about: 'daemon, job or hybrid (default: daemon)',
+        choices: ['daemon', 'job', 'hybrid'],
+      },
+      {
+        flags: '--types <types>',
+        about: 'run only these types, separated by commas',
+        fallback: '*',
+        read: readList,
+      },
+      {
+        flags: '-c, --capacity <n>',
+        about: 'tasks at once, at most maxInFlightPerWorker',
+        read: readWhole(1, 1_000_000),
+      },
+      { flags: '--max-jobs <n>', about: 'hybrid: jobs at once', fallback: '1', read: readWhole(1, 1_000) },
+      {
+        flags: '--wait <duration>',
+        about: 'job: wait for a task for so long',
+        fallback: '0s',
+        read: readDuration,
+      },
+      {
+        flags: '--ready-file <file>',
+        about: 'written when it runs tasks, and removed when it stops: a readiness probe',
+      },
+      { flags: '-w, --watch', about: 'start again when a file of the tasks changes, for development' },
+      ...onTasks,
+    ],
+    examples: [
+      ['agent-runtime worker ./src/tasks.ts --store sqlite:tasks.db --capacity 20', 'a daemon'],
+      [
+        'agent-runtime worker --mode job --types digest --wait 30s',
+        'one task, for cron jobs and batch systems',
+      ],
+      ['TASK_WORKER_MODE=hybrid agent-runtime worker --max-jobs 2', 'batch tasks in processes of their own'],
+    ],
+    exits: [
+      [0, 'daemon, hybrid: it drained. job: the task completed or waits, or there was nothing to do'],
+      [1, 'daemon, hybrid: tasks went back to the queue unfinished. job: the task failed'],
+      [74, 'the disk has failed'],
+    ],
+    load: () => import('../commands/worker.ts'),
+  },
   {
     name: 'submit',
     about: 'submit a task',

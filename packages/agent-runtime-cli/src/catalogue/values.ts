@@ -22,6 +22,13 @@ export function readWhole(least: number, most: number): (text: string) => number
   }
 }
 
+/** A number, 0 or more. */
+function readAmount(text: string): number {
+  const value = text.trim() === '' ? Number.NaN : Number(text)
+  if (Number.isFinite(value) && value >= 0) return value
+  throw new ValueError('a number, 0 or more')
+}
+
 /** Words that are separated by commas; several options add up. */
 export function readList(text: string, before: unknown, known?: readonly string[]): readonly string[] {
   const words = text
@@ -44,6 +51,26 @@ export function readLabel(text: string, before: unknown): Readonly<Record<string
   const at = text.indexOf('=')
   if (at < 1) throw new ValueError('KEY=VALUE')
   return { ...(before as Record<string, string> | undefined), [text.slice(0, at)]: text.slice(at + 1) }
+}
+
+/** `key=JSON`; several options add up. */
+export function readEdit(text: string, before: unknown): Readonly<Record<string, unknown>> {
+  const at = text.indexOf('=')
+  if (at < 1) throw new ValueError('KEY=JSON')
+  return {
+    ...(before as Record<string, unknown> | undefined),
+    [text.slice(0, at)]: readJson(text.slice(at + 1)),
+  }
+}
+
+/** `field=amount`; several options add up. */
+export function readRaise(text: string, before: unknown): Readonly<Record<string, number>> {
+  const at = text.indexOf('=')
+  if (at < 1) throw new ValueError('FIELD=AMOUNT, such as tokens=5000')
+  return {
+    ...(before as Record<string, number> | undefined),
+    [text.slice(0, at)]: readAmount(text.slice(at + 1)),
+  }
 }
 
 /** A time: ISO 8601, or epoch ms. */

@@ -35,7 +35,6 @@ export const run: Run = async (call) => {
           'requeued',
           `${count(totals.requeued)}, ${count(totals.expired)} after a lease expired, ${count(totals.preempted)} preempted`,
         ],
-        ['commits', count(stats.commits)],
       ]),
       ...(quotas.length === 0
         ? []

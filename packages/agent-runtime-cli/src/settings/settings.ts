@@ -12,8 +12,11 @@ export interface Settings {
   readonly tasks: string | undefined
   readonly durability: 'full' | 'normal'
   readonly config: ExecutionConfigInput | undefined
-  readonly worker: Required<Omit<NonNullable<CliConfig['worker']>, 'capacity'>> & {
+  readonly worker: {
+    readonly mode: 'daemon' | 'job' | 'hybrid'
+    readonly types: readonly string[]
     readonly capacity: number | undefined
+    readonly maxJobs: number
   }
   readonly watchdog: NonNullable<CliConfig['watchdog']>
   /** The configuration file that was read. */
@@ -57,9 +60,9 @@ const known: readonly Known[] = [
   { name: 'worker.types', variable: 'TASK_TYPE_FILTER', flag: 'types', fallback: ['*'], read: wordsOf },
   { name: 'worker.capacity', variable: 'TASK_WORKER_CAPACITY', flag: 'capacity', read: Number },
   { name: 'worker.maxJobs', variable: 'TASK_WORKER_MAX_JOBS', flag: 'maxJobs', fallback: 1, read: Number },
-  { name: 'watchdog.queuedMs', fallback: 300_000 },
-  { name: 'watchdog.runningMs', fallback: 900_000 },
-  { name: 'watchdog.overdueMs', fallback: 60_000 },
+  { name: 'watchdog.queuedMs', flag: 'queued', fallback: 300_000 },
+  { name: 'watchdog.runningMs', flag: 'running', fallback: 900_000 },
+  { name: 'watchdog.overdueMs', flag: 'overdue', fallback: 60_000 },
   { name: 'watchdog.types', fallback: {} },
 ]
 

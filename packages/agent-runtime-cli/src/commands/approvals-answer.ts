@@ -1,0 +1,27 @@
+import type { Verdict } from '@ku0/agent-runtime'
+import type { Call, Run } from '../call.ts'
+import { connect } from '../connect.ts'
+
+/** Approves a request. */
+export const approve: Run = (call) => answer(call, 'approve')
+/** Rejects a request. */
+export const reject: Run = (call) => answer(call, 'reject')
+
+async function answer(call: Call, verdict: 'approve' | 'reject'): Promise<number> {
+  const {
+    args: [approvalId = ''],
+    print,
+  } = call
+  const { by, feedback, value } = call.options as Verdict
+  await using client = await connect(await call.settings())
+  const said = {
+    ...(by === undefined ? {} : { by }),
+    ...(feedback === undefined ? {} : { feedback }),
+    ...(value === undefined ? {} : { value }),
+  }
+  const receipt = await client.approvals[verdict](approvalId, said)
+  print.answer(receipt, () => [
+    `${verdict === 'approve' ? 'approved' : 'rejected'}: task ${receipt.taskId} is ${receipt.state}`,
+  ])
+  return 0
+}

@@ -1,0 +1,23 @@
+import type { BudgetLimits } from '@ku0/agent-runtime'
+import type { Run } from '../call.ts'
+import { connect } from '../connect.ts'
+import { many } from '../screen/words.ts'
+
+/** Lets the tasks under a budget go on. */
+export const goOn: Run = async ({ args: [taskId = ''], options, print, settings }) => {
+  const { raise } = options as { readonly raise?: BudgetLimits }
+  await using client = await connect(await settings())
+  const receipt = await client.budgets.continue(taskId, raise === undefined ? {} : { raise })
+  print.answer(receipt, () => [
+    `the budget of task ${receipt.taskId} goes on; ${many(receipt.resumed, 'parked task')} resumed`,
+  ])
+  return 0
+}
+
+/** Ends the tasks under a budget. */
+export const stop: Run = async ({ args: [taskId = ''], print, settings }) => {
+  await using client = await connect(await settings())
+  const receipt = await client.budgets.stop(taskId)
+  print.answer(receipt, () => [`task ${receipt.taskId} and the tasks below it were stopped`])
+  return 0
+}

@@ -1,0 +1,12 @@
+import type { Run } from '../call.ts'
+import { connect } from '../connect.ts'
+import { budgetLines } from '../screen/budget.ts'
+
+export const run: Run = async ({ args: [taskId = ''], print, settings }) => {
+  await using client = await connect(await settings())
+  const budget = await client.budgets.get(taskId)
+  print.answer(budget ?? null, () =>
+    budget === undefined ? ['this task draws on no budget'] : budgetLines(budget),
+  )
+  return 0
+}

@@ -1,0 +1,34 @@
+import type { Run } from '../call.ts'
+import { connect } from '../connect.ts'
+import { cliExitCodes } from '../exit-codes.ts'
+import { table } from '../screen/table.ts'
+import { count, cut, lasting, many } from '../screen/words.ts'
+import { findStuck } from '../watchdog.ts'
+
+export const run: Run = async ({ print, settings, system, outlet }) => {
+  const read = await settings()
+  await using client = await connect(read)
+  const report = await findStuck(client, read.watchdog, system.now())
+  const { ok, found, looked } = report
+  print.answer(report, () =>
+    ok
+      ? [{ text: 'well: nothing is stuck', style: 'green' }]
+      : [
+          { text: many(found.length, 'problem'), style: 'red' },
+          ...table(
+            ['WHAT', 'TYPE', 'TASKS', 'FOR', 'TASK', 'WHY'],
+            found.map(({ what, type, tasks, forMs, taskId, why }) => [
+              what,
+              type,
+              tasks === 1 ? '' : count(tasks),
+              lasting(forMs),
+              taskId,
+              cut(why, Math.max(60, (outlet.columns ?? 240) - 90)),
+            ]),
+          ),
+        ],
+  )
+  if (looked.waiting < looked.ofWaiting)
+    print.note(`looked at the newest ${count(looked.waiting)} of ${count(looked.ofWaiting)} waiting tasks`)
+  return ok ? cliExitCodes.ok : cliExitCodes.failed
+}

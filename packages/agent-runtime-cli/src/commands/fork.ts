@@ -1,0 +1,20 @@
+import type { Run } from '../call.ts'
+import { connect } from '../connect.ts'
+import { cliExitCodes } from '../exit-codes.ts'
+
+interface Options {
+  readonly from?: string
+  readonly edit?: Readonly<Record<string, unknown>>
+  readonly key?: string
+  readonly id?: string
+}
+
+export const run: Run = async ({ args: [taskId = ''], options, print, settings }) => {
+  const { from, edit, key, id } = options as Options
+  await using client = await connect(await settings())
+  const receipt = await client.fork(taskId, { fromStep: from, edits: edit, idempotencyKey: key, taskId: id })
+  print.answer({ forkOf: taskId, ...receipt }, () => [
+    receipt.accepted ? receipt.taskId : `refused (${receipt.reason}): ${receipt.message}`,
+  ])
+  return receipt.accepted ? cliExitCodes.ok : cliExitCodes.failed
+}

@@ -1,0 +1,19 @@
+import type { Run } from '../call.ts'
+import { connect } from '../connect.ts'
+import { readInput } from '../read-input.ts'
+
+export const run: Run = async (call) => {
+  const {
+    args: [taskId = '', name = '', given = 'null'],
+    print,
+  } = call
+  const value = await readInput(call, given, undefined)
+  await using client = await connect(await call.settings())
+  const receipt = await client.signal(taskId, name, value)
+  print.answer(receipt, () => [
+    receipt.awaited
+      ? `delivered: the task waited for ${name}`
+      : `kept: the task is ${receipt.state} and does not wait for ${name} yet`,
+  ])
+  return 0
+}

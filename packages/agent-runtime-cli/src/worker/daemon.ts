@@ -1,0 +1,58 @@
+import { createWorker, type StopReport } from '@ku0/agent-runtime'
+import type { Call } from '../call.ts'
+import type { WorkerCall } from './worker-call.ts'
+import { cliExitCodes } from '../exit-codes.ts'
+import { many } from '../screen/words.ts'
+import { failing } from './failing.ts'
+import { optionsOf } from './options.ts'
+
+/** Runs tasks until it is stopped, and drains then. */
+export async function runDaemon({ call, settings, tasks, ready }: WorkerCall): Promise<number> {
+  const failure = failing()
+  await using worker = await createWorker({
+    ...optionsOf(settings),
+    tasks,
+    workers: { capacity: settings.worker.capacity },
+    onFailure: failure.tell,
+  })
+  ready(true)
+  const types = tasks.map(({ type }) => type)
+  say(
+    call,
+    { type: 'ready', store: settings.store, types },
+    `ready: runs ${types.join(', ')} of ${settings.store}`,
+  )
+  await ended(call.signal, failure.failed)
+  ready(false)
+  say(call, { type: 'draining' }, 'draining')
+  return leave(call, await worker.stop())
+}
+
+/** A line for people on standard error, or a line of JSON for programs on standard output. */
+export function say({ print }: Pick<Call, 'print'>, report: object, text: string): void {
+  if (print.isJson) print.item(report, () => '')
+  else print.note(text)
+}
+
+/** Resolves when the command is to end; rejects when the store has failed. */
+export async function ended(signal: AbortSignal, failed: Promise<never>): Promise<void> {
+  const aborted = Promise.withResolvers<void>()
+  const abort = () => aborted.resolve()
+  if (signal.aborted) return
+  signal.addEventListener('abort', abort, { once: true })
+  try {
+    await Promise.race([aborted.promise, failed])
+  } finally {
+    signal.removeEventListener('abort', abort)
+  }
+}
+
+/** What a stop exits with: tasks that went back unfinished are no loss, but worth a code. */
+export function leave(call: Call, { drained, released }: StopReport): number {
+  say(
+    call,
+    { type: 'stopped', drained, released },
+    drained ? 'stopped' : `stopped; ${many(released, 'task')} went back to the queue`,
+  )
+  return drained ? cliExitCodes.ok : cliExitCodes.failed
+}

@@ -1,0 +1,82 @@
+import { createWorker, type RuntimeEvent } from '@ku0/agent-runtime'
+import type { WorkerCall } from './worker-call.ts'
+import { cliExitCodes } from '../exit-codes.ts'
+import { say } from './daemon.ts'
+import { failing } from './failing.ts'
+import { optionsOf } from './options.ts'
+
+/** How the one task of a job ended, as far as this job ran it. */
+type End = Extract<
+  RuntimeEvent,
+  { type: 'task.completed' | 'task.failed' | 'task.canceled' | 'task.waiting' | 'task.requeued' }
+>
+
+/**
+ * Takes one task, runs it and ends: 0 after it, or when there is nothing to do; 1 when it failed. A task that goes into a wait, or back
+ * to the queue since this process has to end, is a job well done; a try that failed is not, even if another follows.
+ */
+export async function runJob({ call, settings, tasks, ready }: WorkerCall): Promise<number> {
+  const { wait = 0 } = call.options as { readonly wait?: number }
+  const failure = failing()
+  await using worker = await createWorker({
+    ...optionsOf(settings),
+    tasks,
+    workers: { count: 1, capacity: 1, maxTasks: 1 },
+    start: false,
+    onFailure: failure.tell,
+  })
+  const workerId = `${worker.info.processId}/1`
+  const started = Promise.withResolvers<string>()
+  const over = Promise.withResolvers<End>()
+  let taskId: string | undefined
+  using _ = worker.on('task.*', (event) => {
+    if (taskId !== undefined) {
+      if (event.taskId === taskId && isEnd(event)) over.resolve(event)
+    } else if (event.type === 'task.started' && event.data.workerId === workerId) {
+      taskId = event.taskId
+      say(call, { type: 'claimed', taskId, task: event.data.type }, `claimed ${event.data.type} ${taskId}`)
+      started.resolve(taskId)
+    }
+  })
+  await worker.start()
+  ready(true)
+  // An answer of the store comes after all that it gave away before.
+  await worker.stats()
+  const isOver = new AbortController()
+  const patience =
+    taskId === undefined ? call.system.sleep(wait, AbortSignal.any([call.signal, isOver.signal])) : undefined
+  await Promise.race([started.promise, failure.failed, ...(patience === undefined ? [] : [patience])])
+  isOver.abort()
+  if (taskId === undefined) {
+    await worker.stop()
+    // It may have come in the last moment, and went back then.
+    say(call, { type: 'idle' }, 'nothing to do')
+    return cliExitCodes.ok
+  }
+  const stop = () => void worker.stop()
+  if (call.signal.aborted) stop()
+  call.signal.addEventListener('abort', stop, { once: true })
+  const end = await Promise.race([over.promise, failure.failed])
+  call.signal.removeEventListener('abort', stop)
+  await worker.stop()
+  say(call, { type: 'ended', taskId, how: end.type }, `${end.type.replace('.', ' ')} ${taskId}`)
+  return hasFailed(end) ? cliExitCodes.failed : cliExitCodes.ok
+}
+
+const ends: ReadonlySet<string> = new Set([
+  'task.completed',
+  'task.failed',
+  'task.canceled',
+  'task.waiting',
+  'task.requeued',
+])
+
+function isEnd(event: RuntimeEvent): event is End {
+  return ends.has(event.type)
+}
+
+function hasFailed(end: End): boolean {
+  return end.type === 'task.failed' || (end.type === 'task.requeued' && !givenBack.has(end.data.reason))
+}
+
+const givenBack: ReadonlySet<string> = new Set(['drained', 'yielded'])

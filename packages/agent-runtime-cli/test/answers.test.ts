@@ -1,0 +1,148 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createRuntime, defineTask, type Runtime } from '@ku0/agent-runtime'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { greet, others, review } from './project/tasks.ts'
+import { runIn } from './stores-and-shells.ts'
+
+const spend = defineTask({ type: 'spend', input: z.null(), budget: { steps: 2, soft: 0.5 } }, async (ctx) => {
+  for (let n = 0; n < 2; n++) await ctx.step(`step ${n}`, () => n)
+  return 'spent'
+})
+const folder = mkdtempSync(join(tmpdir(), 'cli-answers-'))
+const store = join(folder, 'it.db')
+const tasks = join(import.meta.dirname, 'project/tasks.ts')
+const agent = (...args: string[]) => runIn({ folder }, ...args, '--store', store)
+const json = async (...args: string[]): Promise<unknown> => JSON.parse((await agent(...args, '--json')).out)
+let runtime: Runtime
+
+beforeAll(async () => {
+  const silent = { thread: false, strict: false, logger: false, telemetry: false } as const
+  runtime = await createRuntime({
+    store: `sqlite:${store}`,
+    tasks: [greet, review, spend, ...others],
+    ...silent,
+  })
+})
+afterAll(async () => {
+  await runtime.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+/** Submits a task and waits until it waits. */
+async function parked(type: string, input: unknown): Promise<string> {
+  const isParked = Promise.withResolvers<unknown>()
+  let taskId = ''
+  const seen = new Set<string>()
+  using _ = runtime.on('task.waiting', (event) => {
+    seen.add(event.taskId)
+    if (event.taskId === taskId) isParked.resolve(taskId)
+  })
+  ;({ taskId } = await runtime.submit(type, input))
+  if (!seen.has(taskId)) await isParked.promise
+  return taskId
+}
+
+describe('answers', () => {
+  test('signal wakes a task that waits, and is kept for one that does not yet', async () => {
+    const taskId = await parked('wait', null)
+    expect((await agent('signal', taskId, 'later', '1')).out).toBe(
+      'kept: the task is waiting and does not wait for later yet\n',
+    )
+    expect((await agent('signal', taskId, 'go', '"yes"')).out).toBe('delivered: the task waited for go\n')
+    expect((await agent('result', taskId, '--wait')).out).toBe('yes\n')
+    expect(await agent('signal', taskId, 'go')).toMatchObject({ code: 2 })
+    expect(await agent('signal', taskId, 'go', '{oops')).toMatchObject({ code: 2 })
+  })
+
+  test('approvals are listed, approved and rejected, and stay in the trail', async () => {
+    const taskId = await parked('review', 'a text')
+    const { approvals } = (await json('approvals', '--task', taskId)) as {
+      approvals: { approvalId: string }[]
+    }
+    const [{ approvalId } = { approvalId: '' }] = approvals
+    expect((await agent('approvals')).out).toMatch(
+      /^APPROVAL +TYPE +KEY +ASKED +WHAT\n.*review +publish .*a text/,
+    )
+    const approved = await agent('approvals', 'approve', approvalId, '--by', 'ada', '--value', '"better"')
+    expect(approved.out).toMatch(new RegExp(`^approved: task ${taskId} is `))
+    expect((await agent('result', taskId, '--wait')).out).toBe('better\n')
+    expect((await agent('approvals', 'trail', taskId)).out).toMatch(/publish .* approved +ada\n/)
+    expect((await agent('approvals')).out).toBe('nothing waits for a human\n')
+    expect(await agent('approvals', 'reject', approvalId)).toMatchObject({ code: 1, out: '' })
+    expect(await agent('approvals', 'aprove', approvalId)).toMatchObject({ code: 2 })
+  })
+
+  test('budgets that ask are listed and answered', async () => {
+    const taskId = await parked('spend', null)
+    expect((await agent('budgets')).out).toMatch(
+      new RegExp(`^budget of task ${taskId}: asks for more steps since .*; 1 parked\n`),
+    )
+    expect((await agent('budgets', 'show', taskId)).out).toMatch(/steps +2 +1 +1/)
+    const answered = await agent('budgets', 'continue', taskId, '--raise', 'steps=5')
+    expect(answered.out).toBe(`the budget of task ${taskId} goes on; 1 parked task resumed\n`)
+    expect((await agent('result', taskId, '--wait')).out).toBe('spent\n')
+    expect((await agent('budgets')).out).toBe('no budget asks for more\n')
+    expect(await agent('budgets', 'continue', taskId, '--raise', 'steps')).toMatchObject({ code: 2 })
+    expect(await agent('budgets', 'stop', taskId)).toMatchObject({ code: 1 })
+  })
+
+  test('schedules are put, paused, resumed, triggered and removed', async () => {
+    expect(await agent('schedules', 'put', 'pulse', 'greet', '{"name":"Ada"}')).toMatchObject({ code: 2 })
+    const put = await agent(
+      'schedules',
+      'put',
+      'pulse',
+      'greet',
+      '{"name":"Ada"}',
+      '--every',
+      '5m',
+      '--tasks',
+      tasks,
+    )
+    expect(put.out).toMatch(/pulse +every 5 min +greet +in /)
+    expect((await agent('schedules', 'pause', 'pulse')).out).toContain('paused')
+    expect(await json('schedules')).toMatchObject([{ name: 'pulse', paused: true }])
+    expect((await agent('schedules', 'resume', 'pulse')).out).toMatch(/ in [45] min/)
+    const { out } = await agent('schedules', 'trigger', 'pulse')
+    expect((await agent('result', out.trim(), '--wait')).out).toBe('Hello Ada\n')
+    expect((await agent('schedules', 'remove', 'pulse')).out).toBe('schedule pulse removed\n')
+    expect(await agent('schedules', 'remove', 'pulse')).toMatchObject({ code: 66 })
+    expect(await agent('schedules', 'put', 'x', 'greet', '{}', '--cron', 'never')).toMatchObject({ code: 2 })
+    expect((await agent('schedules')).out).toBe('there is no schedule\n')
+  })
+
+  test('fork runs a task again from a step, with other results for the steps before it', async () => {
+    const { taskId } = await runtime.submit(greet, { name: 'Ada' })
+    await runtime.result(taskId)
+    const { out } = await agent('fork', taskId, '--edit', 'compose="Hi Ada"')
+    expect((await agent('result', out.trim(), '--wait')).out).toBe('Hi Ada\n')
+    expect(await agent('fork', taskId, '--from', 'nope')).toMatchObject({ code: 2 })
+    expect(await agent('fork', taskId, '--edit', 'compose')).toMatchObject({ code: 2 })
+  })
+
+  test('replay and deploy-check say whether code fits the tasks', async () => {
+    const taskId = await parked('wait', null)
+    expect(await agent('replay', taskId, '--tasks', tasks)).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/^agreed: wait, /) as string,
+    })
+    const changed = join(import.meta.dirname, 'project/changed-tasks.ts')
+    expect(await agent('replay', taskId, '--tasks', changed)).toMatchObject({
+      code: 1,
+      out: expect.stringMatching(/^diverged: wait, /) as string,
+    })
+    expect(await agent('deploy-check', '--tasks', tasks)).toMatchObject({
+      code: 0,
+      out: expect.stringContaining(' fits the 1 unfinished task of the store') as string,
+    })
+    const refused = await agent('deploy-check', '--tasks', changed)
+    expect(refused).toMatchObject({
+      code: 1,
+      out: expect.stringContaining('1 task would take another path') as string,
+    })
+    await agent('cancel', taskId)
+  })
+})

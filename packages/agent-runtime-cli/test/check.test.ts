@@ -1,0 +1,67 @@
+import { join } from 'node:path'
+import { createRuntime, defineTask } from '@ku0/agent-runtime'
+import { expect, onTestFinished, test } from 'vitest'
+import { z } from 'zod'
+import { runIn, scratchFolder } from './stores-and-shells.ts'
+
+const minutes = 60_000
+
+test('check finds what is stuck, says why, and ends with 1', async () => {
+  const store = join(scratchFolder(), 'it.db')
+  /** The command, so many ms later. */
+  const check = (laterMs: number, ...args: string[]) =>
+    runIn(
+      { system: { now: () => Date.now() + laterMs, sleep: async () => undefined } },
+      'check',
+      '--store',
+      store,
+      ...args,
+    )
+  const isOpen = Promise.withResolvers<void>()
+  const begun = Promise.withResolvers<void>()
+  const hang = defineTask({ type: 'hang', input: z.null() }, async () => {
+    begun.resolve()
+    await isOpen.promise
+  })
+  const nap = defineTask({ type: 'nap', input: z.null() }, (ctx) => ctx.sleep('nap', minutes))
+  const silent = { thread: false, strict: false, logger: false, telemetry: false } as const
+  const runtime = await createRuntime({
+    store: `sqlite:${store}`,
+    tasks: [hang, nap],
+    workers: { capacity: 2 },
+    ...silent,
+  })
+  onTestFinished(async () => {
+    isOpen.resolve()
+    await runtime.stop()
+  })
+  expect(await check(60 * minutes)).toEqual({ code: 0, out: 'well: nothing is stuck\n', err: '' })
+
+  const hanging = await runtime.submit(hang, null)
+  await begun.promise
+  const parked = Promise.withResolvers<void>()
+  using _ = runtime.on('task.waiting', () => parked.resolve())
+  const napping = await runtime.submit(nap, null)
+  await parked.promise
+  expect(await check(0)).toMatchObject({ code: 0 })
+  const late = await check(16 * minutes, '--json')
+  expect(late.code).toBe(1)
+  expect(JSON.parse(late.out)).toMatchObject({
+    ok: false,
+    found: [
+      { what: 'running', type: 'hang', taskId: hanging.taskId },
+      {
+        what: 'overdue',
+        type: 'nap',
+        taskId: napping.taskId,
+        why: expect.stringContaining('waits for') as string,
+      },
+    ],
+  })
+  expect(await check(16 * minutes, '--running', '20m', '--overdue', '1h')).toMatchObject({ code: 0 })
+
+  await runIn({}, 'submit', 'nobodys', '1', '--store', store)
+  const { code, out } = await check(0)
+  expect(code).toBe(1)
+  expect(out).toMatch(/^1 problem\nWHAT .*\nno worker +nobodys .* no (live )?worker/)
+})

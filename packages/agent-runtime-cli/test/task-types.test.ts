@@ -1,0 +1,39 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { runIn, scratchFolder } from './stores-and-shells.ts'
+
+const tasks = join(import.meta.dirname, 'project/tasks.ts')
+
+test('a worker says what is wrong with its module', async () => {
+  const store = join(scratchFolder(), 'it.db')
+  const wrong = async (...args: string[]) => {
+    const { code, err } = await runIn({}, 'worker', ...args, '--store', store)
+    expect(err.trimEnd()).not.toContain('\n')
+    return [code, err]
+  }
+  expect(await wrong()).toEqual([
+    2,
+    expect.stringContaining(
+      'worker needs the module of your task types: give it with --tasks FILE',
+    ) as string,
+  ])
+  expect(await wrong('nowhere.ts')).toEqual([
+    66,
+    expect.stringContaining('there is no module of task types at ') as string,
+  ])
+  const broken = join(scratchFolder(), 'broken.ts')
+  writeFileSync(broken, `throw new Error('not ready')`)
+  expect(await wrong(broken)).toEqual([
+    2,
+    expect.stringContaining('could not be loaded: not ready') as string,
+  ])
+  expect(await wrong(join(import.meta.dirname, 'stores-and-shells.ts'))).toEqual([
+    2,
+    expect.stringContaining('exports no task type') as string,
+  ])
+  expect(await wrong(tasks, '--types', 'gret')).toEqual([
+    2,
+    expect.stringContaining('exports no task type gret, did you mean greet?') as string,
+  ])
+})

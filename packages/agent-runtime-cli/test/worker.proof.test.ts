@@ -1,0 +1,106 @@
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import type { Outlet } from '../src/index.ts'
+import { runIn, scratchFolder } from './stores-and-shells.ts'
+
+const tasks = join(import.meta.dirname, 'project/tasks.ts')
+/** Every worker starts a thread, which loads its part of the program anew. */
+const slow = { timeout: 300_000 }
+const quiet = { NODE_ENV: 'test' }
+
+function agentOn(store = join(scratchFolder(), 'it.db')) {
+  return (...args: string[]) => runIn({ variables: quiet }, ...args, '--store', store)
+}
+
+test('a job runs one task and ends with 0, also when there is nothing to do', slow, async () => {
+  const agent = agentOn()
+  const job = (...args: string[]) => agent('worker', tasks, '--mode', 'job', ...args)
+  expect(await job()).toEqual({ code: 0, out: '', err: 'nothing to do\n' })
+  const first = await agent('submit', 'greet', '{"name":"Ada"}')
+  await agent('submit', 'greet', '{"name":"Bob"}')
+  const ran = await job('--json')
+  expect(
+    ran.out
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as unknown),
+  ).toMatchObject([
+    { type: 'claimed', taskId: first.out.trim(), task: 'greet' },
+    { type: 'ended', taskId: first.out.trim(), how: 'task.completed' },
+  ])
+  expect(JSON.parse((await agent('stats', '--json')).out)).toMatchObject({
+    depth: { normal: 1 },
+    totals: { completed: 1 },
+  })
+})
+
+test('a job is done when its task goes into a wait, and has failed when its task has', slow, async () => {
+  const agent = agentOn()
+  const job = () => agent('worker', tasks, '--mode', 'job')
+  await agent('submit', 'wait', 'null')
+  expect(await job()).toMatchObject({ code: 0, err: expect.stringContaining('task waiting') as string })
+  await agent('submit', 'fail', '"no luck"')
+  expect(await job()).toMatchObject({ code: 1, err: expect.stringContaining('task failed') as string })
+})
+
+test('a job waits for a task for so long, and takes only types that it was asked to run', slow, async () => {
+  const agent = agentOn()
+  await agent('submit', 'fail', '"not this"')
+  const job = agent('worker', tasks, '--mode', 'job', '--types', 'greet', '--wait', '20s')
+  await agent('submit', 'greet', '{"name":"Ada"}')
+  expect(await job).toMatchObject({ code: 0, err: expect.stringContaining('task completed') as string })
+  expect(JSON.parse((await agent('stats', '--json')).out)).toMatchObject({
+    depth: { normal: 1 },
+    totals: { failed: 0 },
+  })
+})
+
+test(
+  'a hybrid worker runs interactive and normal types itself and starts a job for each batch task, so many at most',
+  slow,
+  async () => {
+    const store = join(scratchFolder(), 'it.db')
+    const agent = agentOn(store)
+    const control = new AbortController()
+    let most = 0
+    const alive = new Set<readonly string[]>()
+    // The jobs run in this process: what they are given is what processes would be.
+    const spawn: Outlet['spawn'] = (args, { heard }) => {
+      alive.add(args)
+      most = Math.max(most, alive.size)
+      const ended = runIn({ variables: quiet }, ...args).then(({ code, out }) => {
+        for (const line of out.trim().split('\n')) heard?.(line)
+        alive.delete(args)
+        return code
+      })
+      return { ended, stop: () => undefined }
+    }
+    const worker = runIn(
+      { variables: quiet, spawn, signal: control.signal },
+      'worker',
+      tasks,
+      '--mode',
+      'hybrid',
+      '--max-jobs',
+      '2',
+      '--store',
+      store,
+    )
+    const sent = await Promise.all(
+      [1, 2, 3].map(async (n) => (await agent('submit', 'digest', String(n))).out.trim()),
+    )
+    expect(await agent('submit', 'greet', '{"name":"Ada"}', '--wait')).toMatchObject({
+      code: 0,
+      out: 'Hello Ada\n',
+    })
+    const results = await Promise.all(
+      sent.map(async (taskId) => (await agent('result', taskId, '--wait')).out),
+    )
+    expect(results).toEqual(['2\n', '4\n', '6\n'])
+    control.abort()
+    const { code, err } = await worker
+    expect(code).toBe(0)
+    expect(err).toMatch(/^ready: runs greet, review, fail, wait itself, and digest in jobs, 2 at most\n/)
+    expect(most).toBeLessThanOrEqual(2)
+  },
+)
