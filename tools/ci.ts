@@ -1,5 +1,5 @@
 // Runs everything that must hold before a change lands, after an install. The last line is `N passed, N failed`: every test, and one for
-// each stage.
+// each stage. Each stage has a line with its seconds and, in brackets, those of the processors: of all its processes that were waited for.
 //
 //   node tools/ci.ts [--nightly] [--seed N] [--only TEXT]
 //
@@ -48,14 +48,20 @@ async function run(stage: Stage): Promise<void> {
   const log = join(logs, stage.name.replaceAll(' ', '-'))
   const testReport = `${log}.json`
   const env = stage.hasTests === true ? { TEST_REPORT: testReport } : {}
-  let code = await execute(stage.command, log, env)
+  let { code, cpu } = await execute(stage.command, log, env)
   for (let more = 2; code !== 0 && more > 0 && stage.measures !== undefined; more -= 1) {
     const missed = scenariosIn(stage.measures)
     const again = toMeasureAgain(missed)
     if (again.length === 0) break
     for (const { id, reason } of missed.filter((it) => again.includes(it.id)))
       console.log(`measured again: ${id}: ${reason}`)
-    code = await execute(`${stage.command} ${again.map((id) => `--only ${id}`).join(' ')}`, log, env)
+    const repeated = await execute(
+      `${stage.command} ${again.map((id) => `--only ${id}`).join(' ')}`,
+      log,
+      env,
+    )
+    code = repeated.code
+    cpu += repeated.cpu
   }
   if (stage.hasTests === true && existsSync(testReport)) {
     testReports.push(testReport)
@@ -64,16 +70,21 @@ async function run(stage: Stage): Promise<void> {
     counts.failed += failed
   }
   counts[code === 0 ? 'passed' : 'failed'] += 1
-  const took = `${seconds(started)} s`.padStart(7)
+  const took = `${`${seconds(started)} s`.padStart(7)} ${`(${Math.round(cpu)} s)`.padStart(7)}`
   const said = readFileSync(log, 'utf8').trimEnd().split('\n').slice(-150).join('\n')
   if (code !== 0) console.log(`FAILED  ${took}  ${stage.name}: ${stage.command}\n${said}`)
   else console.log(`ok      ${took}  ${stage.name}${stage.tells === true ? `\n${said}` : ''}`)
 }
 
-/** The exit code; 124 for a command that was ended because it took too long. */
-async function execute(command: string, log: string, env: Readonly<Record<string, string>>): Promise<number> {
+/** The exit code, 124 for a command that was ended because it took too long, and the seconds that the processors spent on it. */
+async function execute(
+  command: string,
+  log: string,
+  env: Readonly<Record<string, string>>,
+): Promise<{ readonly code: number; readonly cpu: number }> {
   const file = createWriteStream(log)
-  const child = spawn('bash', ['-c', command], {
+  const times = `${log}.cpu`
+  const child = spawn('bash', ['-c', `trap "times > '${times}'" EXIT\n${command}`], {
     cwd: workspace,
     // A group of its own, so that a stage that hangs ends with all that it has started.
     detached: true,
@@ -95,7 +106,14 @@ async function execute(command: string, log: string, env: Readonly<Record<string
   if (isLate) file.write(`\nended after ${minutes} minutes\n`)
   file.end()
   await finished(file)
-  return isLate ? 124 : code
+  return { code: isLate ? 124 : code, cpu: cpuSeconds(times) }
+}
+
+/** What `times` of bash has written of itself and of its children. */
+function cpuSeconds(file: string): number {
+  if (!existsSync(file)) return 0
+  const parts = [...readFileSync(file, 'utf8').matchAll(/(\d+)m([\d.]+)s/g)]
+  return parts.reduce((sum, [, minute, second]) => sum + Number(minute) * 60 + Number(second), 0)
 }
 
 function scenariosIn(report: string): readonly Scenario[] {

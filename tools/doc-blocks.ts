@@ -1,9 +1,10 @@
 // Runs the code blocks of the documentation, so that what a reader copies works.
 //
-//   node tools/doc-blocks.ts [PAGE...]
+//   node tools/doc-blocks.ts [--alone] [PAGE...]
 //
-// A `ts` block is type-checked, then run by node in an empty folder. A `sh` block is run by bash at the root of a
-// fresh copy of the repository. A block marked `no-run` is only shown; output belongs into a `text` block.
+// A `ts` block is type-checked, then run by node in an empty folder. The blocks of all pages share a process, one after the other; a block that
+// does not come to its end there is run again in a process of its own, and that run counts. --alone: each has a process of its own from the start.
+// A `sh` block is run by bash at the root of a fresh copy of the repository. A block marked `no-run` is only shown; output belongs into a `text` block.
 import { spawn, spawnSync } from 'node:child_process'
 import {
   cpSync,
@@ -17,6 +18,9 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, relative, resolve } from 'node:path'
+import { createInterface } from 'node:readline'
+import { Readable } from 'node:stream'
+import { parseArgs } from 'node:util'
 
 export interface Block {
   page: string
@@ -43,11 +47,15 @@ const timeoutMs = 5 * 60_000
 const scratch = join(workspace, 'packages/agent-gym/.doc-blocks')
 
 if (import.meta.main) {
-  const asked = process.argv.slice(2).filter((arg) => arg !== '--')
+  const { values: flags, positionals: asked } = parseArgs({
+    args: process.argv.slice(2).filter((arg) => arg !== '--'),
+    allowPositionals: true,
+    options: { alone: { type: 'boolean', default: false } },
+  })
   const files =
     asked.length > 0 ? asked.map((file) => resolve(file)) : globSync(pages, { cwd: workspace }).toSorted()
   const blocks = files.flatMap((file) => readBlocks(relative(workspace, resolve(workspace, file))))
-  const verdicts = await runBlocks(blocks, report)
+  const verdicts = await runBlocks(blocks, { onVerdict: report, alone: flags.alone })
   const count = (result: Verdict['result']) => verdicts.filter((verdict) => verdict.result === result).length
   console.log(
     `${count('passed')} blocks ran, ${count('failed')} failed, ${count('shown')} only shown, on ${files.length} pages`,
@@ -83,16 +91,21 @@ export function readBlocks(page: string): Block[] {
   return blocks
 }
 
-/** Runs them one after the other, in their order; all `ts` blocks are type-checked first. */
+/** Runs them one after the other, in their order; all `ts` blocks are type-checked first, and run in a common process unless `alone` is set. */
 export async function runBlocks(
   blocks: Block[],
-  onVerdict: (verdict: Verdict) => void = () => {},
+  {
+    onVerdict = () => {},
+    alone = false,
+  }: { readonly onVerdict?: (verdict: Verdict) => void; readonly alone?: boolean } = {},
 ): Promise<Verdict[]> {
   const home = mkdtempSync(join(tmpdir(), 'doc-blocks-'))
   mkdirSync(scratch, { recursive: true })
   const own = mkdtempSync(join(scratch, 'run-'))
   try {
     const typeErrors = checkTypes(blocks.filter(isRunnable('ts')), own)
+    const sound = blocks.filter((block) => isRunnable('ts')(block) && !typeErrors.has(block))
+    const passed = alone ? new Map<Block, number>() : await runInTurn(sound, own, home)
     const copy = blocks.some(isRunnable('sh')) ? copyRepository(join(home, 'repository')) : home
     const verdicts: Verdict[] = []
     for (const block of blocks) {
@@ -106,17 +119,43 @@ export async function runBlocks(
       if (block.shown === 'only') return { block, result: 'shown', seconds: 0, output: '' }
       const typeError = typeErrors.get(block)
       if (typeError !== undefined) return { block, result: 'failed', seconds: 0, output: typeError }
+      const tookTogether = passed.get(block)
+      if (tookTogether !== undefined) return { block, result: 'passed', seconds: tookTogether, output: '' }
       const startedAt = performance.now()
-      const { passed, output } = await (block.language === 'ts'
+      const { isPassed, output } = await (block.language === 'ts'
         ? run(process.execPath, [join(own, fileName(block))], mkdtempSync(join(home, 'ts-')))
         : run('bash', ['-eo', 'pipefail', '-c', block.code], copy))
       const seconds = (performance.now() - startedAt) / 1000
-      return { block, result: passed ? 'passed' : 'failed', seconds, output: readable(output, block) }
+      return { block, result: isPassed ? 'passed' : 'failed', seconds, output: readable(output, block) }
     }
   } finally {
     rmSync(own, { recursive: true, force: true })
     rmSync(home, { recursive: true, force: true })
   }
+}
+
+/**
+ * Runs `ts` blocks in a common process, and in another after one that did not come to its end. Returns those that did, with the seconds that they
+ * took. None of a process counts that did not end well by itself: it may be that one of them left something running.
+ */
+async function runInTurn(blocks: Block[], own: string, home: string): Promise<Map<Block, number>> {
+  const took = new Map<Block, number>()
+  let left = blocks
+  while (left.length > 0) {
+    const places = left.flatMap((block) => [mkdtempSync(join(home, 'ts-')), join(own, fileName(block))])
+    const program = join(workspace, 'tools/doc-blocks/in-turn.ts')
+    let began = performance.now()
+    const seconds: number[] = []
+    const { isPassed } = await run(process.execPath, [program, ...places], home, () => {
+      const now = performance.now()
+      seconds.push((now - began) / 1000)
+      began = now
+    })
+    const hasAll = seconds.length === left.length
+    if (isPassed || !hasAll) for (const [at, one] of seconds.entries()) took.set(left[at] as Block, one)
+    left = left.slice(seconds.length + 1)
+  }
+  return took
 }
 
 function isRunnable(language: Block['language']) {
@@ -177,25 +216,37 @@ function copyRepository(target: string): string {
   return target
 }
 
-function run(command: string, args: string[], cwd: string): Promise<{ passed: boolean; output: string }> {
+/** `onEnd` is called for each line that the program writes to the file descriptor 3. */
+function run(
+  command: string,
+  args: string[],
+  cwd: string,
+  onEnd?: () => void,
+): Promise<{ isPassed: boolean; output: string }> {
   return new Promise((done) => {
     const child = spawn(command, args, {
       cwd,
       env: readersEnvironment(),
       detached: true,
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['ignore', 'pipe', 'pipe', onEnd === undefined ? 'ignore' : 'pipe'],
     })
     let output = ''
-    child.stdout.on('data', (chunk) => (output += chunk))
-    child.stderr.on('data', (chunk) => (output += chunk))
+    child.stdout?.on('data', (chunk) => (output += chunk))
+    child.stderr?.on('data', (chunk) => (output += chunk))
     const timer = setTimeout(() => {
       output += `\nstill running after ${timeoutMs / 60_000} minutes`
       if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
     }, timeoutMs)
+    const ends = child.stdio[3]
+    if (ends instanceof Readable)
+      createInterface({ input: ends }).on('line', () => {
+        timer.refresh()
+        onEnd?.()
+      })
     child.on('error', (error) => (output += error.message))
     child.on('close', (code) => {
       clearTimeout(timer)
-      done({ passed: code === 0, output: code === 0 ? output : `${output}\nexit code ${code}` })
+      done({ isPassed: code === 0, output: code === 0 ? output : `${output}\nexit code ${code}` })
     })
   })
 }

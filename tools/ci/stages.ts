@@ -56,9 +56,13 @@ export function stagesOf(length: Length, seed = 1): readonly Stage[] {
       command: `${pick('', 'MODEL_RUNS=400 PROGRAM_RUNS=400 ')}${pnpm} test:proof`,
       hasTests: true,
     },
-    { name: 'planted faults are noticed', command: `${pnpm} mutants` },
+    { name: 'planted faults are noticed', command: `${pnpm} mutants${pick(' --tests-passed', '')}` },
     { name: 'the simulation', command: `${pnpm} sim --seeds ${seeds}` },
-    { name: 'code blocks of the documentation', command: `${pnpm} check:docs`, cores: 1 },
+    {
+      name: 'code blocks of the documentation',
+      command: `${pnpm} check:docs${pick('', ' --alone')}`,
+      cores: 1,
+    },
     {
       name: 'the documentation site, in a browser',
       command: `${pnpm} site && ${pnpm} check:site`,
