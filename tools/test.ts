@@ -1,8 +1,8 @@
 // Runs the quick tests of the folder it is called in: a package's own, or all of them at the root.
 //
-//   node tools/test.ts [FILE...] [--grep TEXT] [--watch] [--proof]
+//   node tools/test.ts [FILE...] [--grep TEXT] [--watch] [--proof] [--whole]
 //
-// --proof: the long ones, `*.proof.test.ts`, and not the quick ones. A FILE is run whichever it is.
+// --proof: the long ones, `*.proof.test.ts`, and not the quick ones. A FILE is run whichever it is. --whole: with all that they draw, as each night.
 // A literal `--`, which pnpm hands through, is dropped. A run in which no test ran has failed.
 // A whole run of the quick tests fails when one file takes more than its share of the processors, with the processes that it starts:
 // tools/cpu/share.ts. The environment variable TEST_CPU_SECONDS sets a limit in seconds for every file of any run.
@@ -15,7 +15,7 @@ import { shareOf } from './cpu/share.ts'
 import { cpuOf, showCpu } from './cpu/show.ts'
 import { showSkipped, type SkippedTest } from './skipped-tests.ts'
 
-const usage = 'usage: test [FILE...] [--grep TEXT | -t TEXT] [--watch] [--proof]'
+const usage = 'usage: test [FILE...] [--grep TEXT | -t TEXT] [--watch] [--proof] [--whole]'
 const workspace = resolve(import.meta.dirname, '..')
 
 // Workers, and the processes that tests start, take the compiled code of those before them: a start costs half as much.
@@ -25,6 +25,8 @@ process.env['NODE_COMPILE_CACHE'] ??= join(workspace, 'node_modules/.cache/compi
 process.env['TEST_FOLDER'] = process.cwd()
 
 const { values: flags, positionals: files } = readFlags(process.argv.slice(2).filter((arg) => arg !== '--'))
+// tools/draws.ts, in each worker.
+if (flags.whole) process.env['WHOLE_PROOF'] = '1'
 const vitest = await startVitest('test', files, {
   root: workspace,
   project: flags.proof
@@ -76,6 +78,7 @@ function readFlags(args: string[]) {
         grep: { type: 'string', short: 't' },
         watch: { type: 'boolean', default: false },
         proof: { type: 'boolean', default: false },
+        whole: { type: 'boolean', default: false },
       },
     })
   } catch (error) {

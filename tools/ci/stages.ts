@@ -23,7 +23,7 @@ const report = 'packages/agent-gym/reports/q4-execution-scale.json'
 /** In the order in which they start. What a later stage reads, an earlier one that runs alone has written. */
 export function stagesOf(length: Length, seed = 1): readonly Stage[] {
   const pick = <T>(landing: T, nightly: T): T => (length === 'landing' ? landing : nightly)
-  const seeds = `${seed}..${seed + pick(300, 20_000) - 1}`
+  const seeds = `${seed}..${seed + pick(100, 20_000) - 1}`
   return [
     { name: 'types', command: `${pnpm} exec tsc -b` },
     { name: 'format', command: `${pnpm} exec oxfmt --check`, cores: 1 },
@@ -48,12 +48,12 @@ export function stagesOf(length: Length, seed = 1): readonly Stage[] {
     },
     {
       name: 'promises with a figure',
-      command: `${pnpm} promises${pick(' --restarts 0 --cancels 0', '')}`,
+      command: `${pnpm} promises${pick(' --restarts 0 --orders 0 --bursts 0 --cancels 0 --reconnects 0 --edits 0', '')}`,
     },
     { name: 'the quick tests', command: `${pnpm} test`, hasTests: true },
     {
       name: 'the long tests',
-      command: `${pick('', 'MODEL_RUNS=400 PROGRAM_RUNS=400 ')}${pnpm} test:proof`,
+      command: `${pick('', 'MODEL_RUNS=400 PROGRAM_RUNS=400 ')}${pnpm} test:proof${pick('', ' --whole')}`,
       hasTests: true,
     },
     { name: 'planted faults are noticed', command: `${pnpm} mutants${pick(' --tests-passed', '')}` },
@@ -69,13 +69,13 @@ export function stagesOf(length: Length, seed = 1): readonly Stage[] {
       cores: 1,
     },
     { name: 'packed packages', command: `${pnpm} check:packages`, cores: 1 },
-    { name: 'kills', command: `${pnpm} kills --kills ${pick(60, 1_000)}`, cores: 1 },
+    { name: 'kills', command: `${pnpm} kills --kills ${pick(30, 1_000)}`, cores: 1 },
     {
       name: 'races',
-      command: `${pnpm} races --cancels ${pick(400, 10_000)} --stops ${pick(12, 500)} --histories ${pick(2, 30)}`,
+      command: `${pnpm} races --cancels ${pick(200, 10_000)} --stops ${pick(8, 500)} --histories ${pick(1, 30)}`,
       cores: 1,
     },
-    { name: 'a soak', command: `${pnpm} soak ${pick('--tasks 4000', '--minutes 30')}`, cores: 1 },
+    { name: 'a soak', command: `${pnpm} soak ${pick('--tasks 2000', '--minutes 30')}`, cores: 1 },
     {
       name: 'tests by name in one package',
       command: `${pnpm} --filter @ku0/agent-runtime test -- --grep "execution"`,

@@ -1,5 +1,4 @@
-import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -163,26 +162,5 @@ describe('a report that cannot be written', () => {
     expect(err).toMatch(/^--report: .*; give /)
     expect(err).toContain(reason)
     expect(readFileSync(join(folder, 'file'), 'utf8')).toBe('kept')
-  })
-
-  it.runIf(existsSync('/proc/self'))('is refused where the kernel makes no folders', () => {
-    // In a process of its own, which can be ended.
-    const { status, stdout, stderr } = spawnSync(
-      process.execPath,
-      [join(gym, 'bin/gym-run.mjs'), '--only', 'lane-order', '--report', '/proc/x/y.json'],
-      { encoding: 'utf8', timeout: 20_000 },
-    )
-    expect({ status, stdout }).toEqual({ status: exitCode.usage, stdout: '' })
-    expect(stderr).toMatch(/^--report: .*; give .*\n$/)
-  })
-
-  it('leaves nothing behind where it can be written', async () => {
-    const folder = temporaryFolder()
-    let before: string[] | undefined
-    const { code } = await runQuick(folder, join(folder, 'new', 'er', 'x.json'), () => {
-      before ??= readdirSync(join(folder, 'new', 'er'))
-    })
-    expect({ code, before }).toEqual({ code: exitCode.ok, before: [] })
-    expect(readdirSync(join(folder, 'new', 'er')).toSorted()).toEqual(['x.html', 'x.json', 'x.junit.xml'])
   })
 })

@@ -1,8 +1,9 @@
-import { rmSync, writeFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it, describe } from 'vitest'
 import { exitCode } from '../src/cli/exit-code.ts'
-import { runQuick, temporaryFolder } from './gym-run.ts'
+import { gym, runQuick, temporaryFolder } from './gym-run.ts'
 
 describe('a report that cannot be written', () => {
   it('is named after the table, with the reason, when its place is lost while the scenarios run', async () => {
@@ -19,5 +20,26 @@ describe('a report that cannot be written', () => {
     expect(err).toBe(
       `The report is not complete: cannot write ${join(place, 'x.json')}: ${place} is a file, not a folder\n`,
     )
+  })
+
+  it.runIf(existsSync('/proc/self'))('is refused where the kernel makes no folders', () => {
+    // In a process of its own, which can be ended.
+    const { status, stdout, stderr } = spawnSync(
+      process.execPath,
+      [join(gym, 'bin/gym-run.mjs'), '--only', 'lane-order', '--report', '/proc/x/y.json'],
+      { encoding: 'utf8', timeout: 20_000 },
+    )
+    expect({ status, stdout }).toEqual({ status: exitCode.usage, stdout: '' })
+    expect(stderr).toMatch(/^--report: .*; give .*\n$/)
+  })
+
+  it('leaves nothing behind where it can be written', async () => {
+    const folder = temporaryFolder()
+    let before: string[] | undefined
+    const { code } = await runQuick(folder, join(folder, 'new', 'er', 'x.json'), () => {
+      before ??= readdirSync(join(folder, 'new', 'er'))
+    })
+    expect({ code, before }).toEqual({ code: exitCode.ok, before: [] })
+    expect(readdirSync(join(folder, 'new', 'er')).toSorted()).toEqual(['x.html', 'x.json', 'x.junit.xml'])
   })
 })

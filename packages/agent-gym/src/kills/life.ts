@@ -1,6 +1,7 @@
 // One life of a process that is killed: it submits, says what was acknowledged, and works, until its parent kills it. The last
 // life submits what no life was told of, and ends when nothing is left to do.
 import { openSync } from 'node:fs'
+import { flushCompileCache } from 'node:module'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createRuntime } from '@ku0/agent-runtime'
 import { openLedger } from '../work/ledger.ts'
@@ -25,6 +26,8 @@ const runtime = await createRuntime({
   config: { maxCrashes: 1_000_000, queueDepthLimit: 1_000_000, batchBackpressureThreshold: 1_000_000 },
   logger: false,
 })
+// Node keeps what it has compiled when it exits; a life that is killed leaves it to the next here.
+flushCompileCache()
 process.stdout.write('open\n')
 
 const numbers = Array.from({ length: Number(count) }, (_, index) => Number(first) + index).values()

@@ -36,7 +36,11 @@ describe('every edit of a stored event is found, where it is (docs/reliability.m
       ['seq', ({ seq }) => seq + 1_000],
     ]
     for (const [index, event] of it.events.entries())
-      for (const [column, edit] of draws(everyNth(edits, edits.length * 4, index), edits)) {
+      for (const [column, edit] of draws(
+        everyNth(edits, edits.length * 4, index),
+        everyNth(edits, 4, index),
+        edits,
+      )) {
         const found = await it.after((db) => {
           const { changes } = db
             .prepare(`UPDATE event SET ${column} = ? WHERE task = ? AND seq = ?`)
@@ -57,7 +61,7 @@ describe('every edit of a stored event is found, where it is (docs/reliability.m
     { timeout: 120_000 },
     async () => {
       const it = new Spoiled(await lived())
-      for (const event of everyNth(it.events, draws(32, 1))) {
+      for (const event of everyNth(it.events, draws(32, 4, 1))) {
         const { task, seq } = event
         const removed = await it.after((db) =>
           db.prepare('DELETE FROM event WHERE task = ? AND seq = ?').run(task, seq),
@@ -92,7 +96,7 @@ describe('every edit of a stored event is found, where it is (docs/reliability.m
 
   test('an edit with a chain that was made to fit it: the journal tells', { timeout: 120_000 }, async () => {
     const it = new Spoiled(await lived())
-    for (const event of everyNth(it.events, draws(32, 1))) {
+    for (const event of everyNth(it.events, draws(32, 4, 1))) {
       const found = await it.after((db) => forge(db, event))
       expect(found?.faults).toContainEqual(
         expect.objectContaining({ what: 'journal', where: `commit ${it.commitOf(event)}` }),
@@ -114,7 +118,7 @@ describe('every edit of a stored event is found, where it is (docs/reliability.m
           (text) => `UPDATE journal SET touched = '${text}' WHERE number = ${number}`,
         ),
       ]
-      for (const sql of draws(everyNth(edits, edits.length * 4, number), edits)) {
+      for (const sql of draws(everyNth(edits, edits.length * 4, number), everyNth(edits, 4, number), edits)) {
         const found = await it.after((db) => db.exec(sql))
         expect({ sql, ok: found?.ok, good: found?.lastGood.commit }).toEqual({
           sql,
@@ -207,9 +211,9 @@ describe('what a random life wrote', () => {
         expect(places(found)).toContain(placeOf(event))
         expect(found?.lastGood.commit).toBe(it.commitOf(event) - 1)
       }),
-      { numRuns: draws(1, 25), seed: 3 },
+      { numRuns: draws(1, 8, 25), seed: 3 },
     )
-    expect(edited).toBeGreaterThan(draws(0, 15))
-    expect(types.size).toBeGreaterThan(draws(0, 4))
+    expect(edited).toBeGreaterThan(draws(0, 4, 15))
+    expect(types.size).toBeGreaterThan(draws(0, 2, 4))
   })
 })

@@ -11,7 +11,7 @@ import { scratchFolder } from '../helpers/scratch-folder.ts'
 
 /** Other values by FUZZ_SEED, more of them by FUZZ_RUNS. */
 const seed = Number(process.env['FUZZ_SEED'] ?? 1)
-const numRuns = Number(process.env['FUZZ_RUNS'] ?? draws(12, 60))
+const numRuns = Number(process.env['FUZZ_RUNS'] ?? draws(12, 24, 60))
 
 const stop = new Error('stop')
 const strange = ['a\0b', '\ud800', 'x'.repeat(300), 'none/it.db', '.', '%s', "it's.db", 'it.db?x=1', 'new.db']

@@ -20,7 +20,7 @@ import { nodeDigest } from '../helpers/scratch-folder.ts'
 
 /** Other values by FUZZ_SEED, more of them by FUZZ_RUNS. */
 const seed = Number(process.env['FUZZ_SEED'] ?? 1)
-export const runs = Number(process.env['FUZZ_RUNS'] ?? draws(5, 40))
+export const runs = Number(process.env['FUZZ_RUNS'] ?? draws(5, 15, 40))
 
 const { config } = parseExecutionConfig({
   shares: {},

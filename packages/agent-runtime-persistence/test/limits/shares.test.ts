@@ -11,7 +11,7 @@ import { openStore } from '../../src/index.ts'
 import { nodeDigest, scratchFolder } from '../helpers/scratch-folder.ts'
 import { type OracleTask, SharesOracle } from '../helpers/shares-oracle.ts'
 
-const runs = Number(process.env['SHARES_RUNS'] ?? draws(4, 60))
+const runs = Number(process.env['SHARES_RUNS'] ?? draws(4, 20, 60))
 const seed = Number(process.env['SHARES_SEED'] ?? 1)
 const slots = 3
 

@@ -22,7 +22,7 @@ async function heldAfterAll({ scene }: Real): Promise<readonly unknown[]> {
 }
 
 /** How many random lives are played; more of them by MODEL_RUNS, others by MODEL_SEED. */
-export const runs = Number(process.env['MODEL_RUNS'] ?? draws(1, 40))
+export const runs = Number(process.env['MODEL_RUNS'] ?? draws(1, 12, 40))
 const seed = Number(process.env['MODEL_SEED'] ?? 1)
 
 describe('whatever is done to a store, it does what the reference model does (docs/reliability.md 3.2)', () => {

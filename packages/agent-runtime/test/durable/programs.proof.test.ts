@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { isWhole } from '../../../../tools/draws.ts'
 import { seen } from './programs/life.ts'
 import { type Construct, constructs } from './programs/program.ts'
 import { played } from './programs.test.ts'
@@ -27,7 +28,9 @@ test('and all that can happen has happened', () => {
     'order hash: no trace of the crash',
     'order hash: the same but for the crash',
   ]
-  expect(expected.filter((what) => !seen.has(what))).toEqual([])
+  // The few programs of a landing leave out something rare.
+  const missed = expected.filter((what) => !seen.has(what))
+  expect(missed.length, missed.join('; ')).toBeLessThanOrEqual(isWhole ? 0 : expected.length / 10)
 })
 
 /** What answers later passes with what it answered. */
