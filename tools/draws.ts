@@ -1,5 +1,5 @@
 /** Whether the long tests run (`pnpm test:proof`), and not the quick ones. */
-export const isProof: boolean = process.env['TESTS'] === 'proof'
+const isProof: boolean = process.env['TESTS'] === 'proof'
 
 /** Whether they run whole (`pnpm test:proof --whole`), as each night, and not only what each landing waits for. */
 export const isWhole: boolean = isProof && process.env['WHOLE_PROOF'] === '1'

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { ReferenceModel } from '@ku0/agent-runtime-conformance'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { draws, everyNth, isProof } from '../../../../tools/draws.ts'
+import { draws, everyNth, isWhole } from '../../../../tools/draws.ts'
 import { openStore, type Verification } from '../../src/index.ts'
 import { columns, namesOf, type TableName } from '../../src/sqlite/columns.ts'
 import { forge } from '../helpers/forged.ts'
@@ -145,7 +145,7 @@ describe('whatever else is edited', () => {
       const known = Object.values(untold).flat()
       expect([...silent].filter((column) => !known.includes(column))).toEqual([])
       expect(new Set([...edited].map((column) => column.split('.')[0]))).toEqual(new Set(tables))
-      if (!isProof) return
+      if (!isWhole) return
       expect([...silent].toSorted()).toEqual(known.toSorted())
       const all = tables.flatMap((table) =>
         (namesOf(table as TableName) as readonly string[]).map((column) => `${table}.${column}`),
@@ -170,13 +170,13 @@ describe('whatever else is edited', () => {
           .prepare<[], unknown[]>(`SELECT ${keys.join(', ')} FROM ${table}`)
           .raw()
           .all()
-        for (const row of draws(rows.slice(-1), rows)) {
+        for (const row of draws(rows.slice(-1), everyNth(rows, 4), rows)) {
           const found = await it.after((db) => db.prepare(`DELETE FROM ${table} WHERE ${where}`).run(...row))
           if (found?.ok === true) silent.add(table === 'meta' ? `meta ${String(row[0])}` : table)
         }
       }
       expect([...silent].filter((table) => !(table in missable))).toEqual([])
-      expect(silent.size).toBeGreaterThanOrEqual(draws(0, Object.keys(missable).length))
+      expect(silent.size).toBeGreaterThanOrEqual(draws(0, 0, Object.keys(missable).length))
     },
   )
 })

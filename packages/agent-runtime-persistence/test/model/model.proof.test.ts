@@ -117,5 +117,5 @@ test('and all that can happen has happened', () => {
     return times < perRun * runs ? [`${what}: ${times} times in ${runs} runs`] : []
   })
   // The few lives of a landing leave out something rare.
-  expect(tooFew.length, tooFew.join('; ')).toBeLessThanOrEqual(isWhole ? 0 : Object.keys(least).length / 10)
+  expect(isWhole || tooFew.length > Object.keys(least).length / 10 ? tooFew : []).toEqual([])
 })
