@@ -87,6 +87,17 @@ export {
   type WaitRecord,
   type WaitRequest,
 } from './wait/wait.ts'
+export {
+  decideReplacement,
+  decideScaling,
+  MAX_QUICK_DEATHS,
+  type PoolLimits,
+  type PoolMember,
+  type PoolView,
+  QUICK_DEATH_MS,
+  type Replacement,
+  type Scaling,
+} from './pool/scaling.ts'
 export { type WorkerState, workerStates, type WorkerStatus } from './worker/worker.ts'
 
 // Events and histories

@@ -18,6 +18,8 @@ import {
   type Rules,
   wholeNumber,
 } from '@ku0/agent-runtime-core'
+import { asksForPool, fixedLimits, limitProblems, limitRules, limitsOf, MAX_WORKERS } from './pool/limits.ts'
+import type { WorkersDeps } from './worker/workers.ts'
 import type { TaskDefinition } from './api/task-definition.ts'
 import type { WorkerSpec } from './api/worker.ts'
 import { evaluationProblems } from './client/evaluation-settings.ts'
@@ -30,9 +32,6 @@ import type {
 } from './options.ts'
 import { familiarToRuntime, familiarToWorkers } from './terms/familiar-names.ts'
 import { isDefinition, type TaskTerms, taskTermsOf } from './terms/task-definition.ts'
-
-/** The workers of one process: each is a row of the store, and what one of them can do, its capacity can. */
-export const MAX_WORKERS = 1_000
 
 /** Options in which nothing is wrong; `types` are the task types that they name, by their names. */
 export interface CheckedOptions<Options extends StoreOptions, Type> {
@@ -115,21 +114,24 @@ function assertRecord(given: unknown, example: string): asserts given is Readonl
 }
 
 /**
- * The workers that the options speak of; `own` are the types of the runtime's own, which every worker runs.
+ * The workers that the options speak of, and how many more there may be; `own` are the types of the runtime's own, which every worker runs.
  */
 export function workersOf(
   { options, config, types: defined }: CheckedOptions<WorkerProcessOptions, TaskDefinition>,
   processId: string,
   own: readonly string[],
-): WorkerSpec[] {
+): { readonly workers: readonly WorkerSpec[]; readonly pool: WorkersDeps['pool'] } {
   const { workers = 1 } = options
   const { capacity, maxTasks, types = ['*'], ids } = typeof workers === 'number' ? {} : workers
-  return Array.from({ length: countOf(workers) }, (_, index) => ({
-    workerId: ids?.[index] ?? `${processId}/${index + 1}`,
+  const specOf = (number: number): WorkerSpec => ({
+    workerId: ids?.[number - 1] ?? `${processId}/${number}`,
     capacity: Math.min(capacity ?? config.maxInFlightPerWorker, config.maxInFlightPerWorker),
     types: [...(types.includes('*') ? defined.keys() : types), ...own],
     ...(maxTasks === undefined ? {} : { maxTasks }),
-  }))
+  })
+  const limits = asksForPool(workers) ? limitsOf(workers) : fixedLimits(countOf(workers))
+  const first = Array.from({ length: limits.min }, (_, index) => specOf(index + 1))
+  return { workers: first, pool: { limits, specOf } }
 }
 
 /** Source: `docs/semantics.md 3.2`. */
@@ -241,9 +243,10 @@ function workerProblems(given: unknown, least: 0 | 1, types: readonly string[] |
   if (given === undefined) return []
   const [bounds, isCount] = wholeNumber(least, MAX_WORKERS, 'MAX_WORKERS')
   if (!isRecord(given)) {
-    const allowed = `${bounds}, or an object with count, capacity, maxTasks, types, ids`
+    const allowed = `${bounds}, or an object with count, capacity, maxTasks, types, ids, or min and max`
     return isCount(given) ? [] : [{ path: 'workers', allowed, given }]
   }
+  const limits = asksForPool(given) ? limitsOf(given) : undefined
   const { count } = given
   const isType = (type: unknown) => type === '*' || (isName(type) && (types?.includes(type) ?? true))
   const rules: Rules<WorkerOptions> = {
@@ -254,6 +257,7 @@ function workerProblems(given: unknown, least: 0 | 1, types: readonly string[] |
       `a list of '*' or of ${types?.join(', ') || 'the types in tasks'}`,
       (value) => Array.isArray(value) && value.length > 0 && value.every(isType),
     ],
+    ...limitRules,
     ids: [
       `${isCount(count) ? String(count) : `at most ${MAX_WORKERS}`} different ids of 1 to 255 characters, no lone surrogates`,
       (ids) =>
@@ -263,7 +267,15 @@ function workerProblems(given: unknown, least: 0 | 1, types: readonly string[] |
         (isCount(count) ? ids.length === count : isCount(ids.length)),
     ],
   }
-  return problemsIn(given, rules, { path: 'workers.', familiar: familiarToWorkers })
+  const problems = problemsIn(given, rules, { path: 'workers.', familiar: familiarToWorkers })
+  if (limits === undefined) return problems
+  const fixed = ['count', 'ids'].filter((name) => given[name] !== undefined)
+  const allowed = 'not given: min and max say how many workers there are'
+  return [
+    ...problems,
+    ...fixed.map((name) => ({ path: `workers.${name}`, allowed, given: given[name] })),
+    ...limitProblems(limits, 'workers.'),
+  ]
 }
 
 /** Settings are looked at by the schemas, which are loaded only where there are any. */

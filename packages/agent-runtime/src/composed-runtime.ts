@@ -30,7 +30,7 @@ export async function composeRuntime(
     environment,
     definitions,
     types: new KnownTypes(definitions, 'refused'),
-    workers: workersOf(checked, store.info.processId, [graphTask.type]),
+    ...workersOf(checked, store.info.processId, [graphTask.type]),
     evaluation: options.evaluation ?? {},
     rateLimited: options.rateLimited,
     lifetime: new Lifetime('runtime'),

@@ -26,7 +26,7 @@ export async function composeWorker(
     config,
     environment,
     definitions,
-    workers: workersOf(checked, store.info.processId, [graphTask.type]),
+    ...workersOf(checked, store.info.processId, [graphTask.type]),
     rateLimited: options.rateLimited,
     lifetime: new Lifetime('worker'),
     log,

@@ -11,7 +11,7 @@ export type {
   WorkerOptions,
   WorkerProcessOptions,
 } from './options.ts'
-export { MAX_WORKERS } from './checked-options.ts'
+export { MAX_WORKERS } from './pool/limits.ts'
 export type {
   CanceledMany,
   CancelFilter,
@@ -32,6 +32,7 @@ export type {
 } from './api/client.ts'
 export type { LeakedHandler, RuntimeStats, StopOptions, StopReport, Worker } from './api/worker.ts'
 export type { Runtime } from './api/runtime.ts'
+export type { Pool, PoolChange, PoolLimits, PoolSettings, PoolStats, PoolWorkerStats } from './api/pool.ts'
 export type { RuntimeLogger } from './api/logger.ts'
 export { exitCodes } from './process-signals.ts'
 

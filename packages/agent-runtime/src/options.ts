@@ -1,5 +1,6 @@
 import type { Environment, ExecutionConfigInput, ExecutionStore } from '@ku0/agent-runtime-core'
 import type { TelemetryOptions } from '@ku0/agent-runtime-telemetry'
+import type { PoolSettings } from './api/pool.ts'
 import type { EvaluationSettings } from './api/evaluations.ts'
 import type { RateLimitRule } from './api/rate-limit-rule.ts'
 import type { RuntimeLogger } from './api/logger.ts'
@@ -87,7 +88,11 @@ export interface RuntimeOptions extends WorkerProcessOptions {
   readonly evaluation?: EvaluationSettings | undefined
 }
 
-export interface WorkerOptions {
+/**
+ * With `min`, `max` or another limit the workers are a pool that grows with the queue and shrinks when it is idle; then `count` and `ids` are
+ * not given. Source: `docs/pool.md`.
+ */
+export interface WorkerOptions extends PoolSettings {
   /** At most `MAX_WORKERS`; by default the number of `ids`, or 1. */
   readonly count?: number | undefined
   /** Number of tasks that each runs at once; at most `maxInFlightPerWorker`. */

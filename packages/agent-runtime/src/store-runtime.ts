@@ -1,4 +1,5 @@
 import type { StoreStats, WorkTelemetry } from '@ku0/agent-runtime-core'
+import type { Pool } from './api/pool.ts'
 import type { LeaseObserver, StartTaskOptions, TaskLease } from './api/leases.ts'
 import type { ProfileSetting } from './api/profiles.ts'
 import type { RateLimitRule } from './api/rate-limit-rule.ts'
@@ -19,13 +20,14 @@ import { assertObserver, taskIdOf } from './terms/arguments.ts'
 import type { HandlerStop } from './worker/scheduler.ts'
 import { closeWithin, patienceOf, shutDownLeases } from './worker/shutdown.ts'
 import { Stopping } from './worker/stopping.ts'
-import { Workers } from './worker/workers.ts'
+import { Workers, type WorkersDeps } from './worker/workers.ts'
 import { LeaseObservers } from './lease/observers.ts'
 
 /** What a runtime is put together from. */
 export interface RuntimeDeps extends ClientDeps {
   readonly definitions: ReadonlyMap<string, TaskDefinition>
   readonly workers: readonly WorkerSpec[]
+  readonly pool: WorkersDeps['pool']
   readonly rateLimited: RateLimitRule | undefined
   readonly strict: PassCheck | undefined
 }
@@ -52,6 +54,7 @@ export class StoreRuntime extends StoreClient implements Runtime {
       ...shared,
       definitions,
       workers,
+      pool: deps.pool,
       rateLimited: deps.rateLimited,
       strict: deps.strict,
       prepareChild: (item, call, parentType) => submissions.prepareChild(item, call, parentType),
@@ -94,6 +97,10 @@ export class StoreRuntime extends StoreClient implements Runtime {
     const { store } = this.#deps
     const parts = { store, submissions, desk: this.#desk, assertTaking: () => lifetime.assertTaking() }
     return createSwarm(parts, route, options, this.#routes.profileOf(route, 'STANDARD'))
+  }
+
+  get pool(): Pool {
+    return this.#workers.pool.face
   }
 
   observe(observer: LeaseObserver): Disposable {

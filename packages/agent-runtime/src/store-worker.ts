@@ -9,6 +9,7 @@ import {
 } from '@ku0/agent-runtime-core'
 import type { RateLimitRule } from './api/rate-limit-rule.ts'
 import type { RuntimeEvent } from './api/events.ts'
+import type { Pool } from './api/pool.ts'
 import type { LeaseObserver } from './api/leases.ts'
 import type { TaskDefinition } from './api/task-definition.ts'
 import type {
@@ -31,7 +32,7 @@ import { assertObserver, assertSubscription } from './terms/arguments.ts'
 import type { HandlerStop } from './worker/scheduler.ts'
 import { closeWithin, patienceOf } from './worker/shutdown.ts'
 import { Stopping } from './worker/stopping.ts'
-import { Workers } from './worker/workers.ts'
+import { Workers, type WorkersDeps } from './worker/workers.ts'
 import { LeaseObservers } from './lease/observers.ts'
 
 /** What a worker process is put together from. */
@@ -41,6 +42,7 @@ export interface StoreWorkerDeps {
   readonly environment: Environment
   readonly definitions: ReadonlyMap<string, TaskDefinition>
   readonly workers: readonly WorkerSpec[]
+  readonly pool: WorkersDeps['pool']
   readonly rateLimited: RateLimitRule | undefined
   readonly strict: PassCheck | undefined
   readonly lifetime: Lifetime
@@ -89,6 +91,7 @@ export class StoreWorker implements Worker {
       environment,
       definitions,
       workers,
+      pool: deps.pool,
       rateLimited: deps.rateLimited,
       strict: deps.strict,
       deadlines: this.#deadlines,
@@ -107,6 +110,10 @@ export class StoreWorker implements Worker {
     this.#deps.lifetime.assertOpen()
     const stats = await this.#deps.store.read({ kind: 'stats' })
     return { ...stats, inFlight: this.#workers.inFlight, leaked: this.#workers.leaked.length }
+  }
+
+  get pool(): Pool {
+    return this.#workers.pool.face
   }
 
   observe(observer: LeaseObserver): Disposable {

@@ -11,8 +11,8 @@ export const typed: readonly string[] = wordsOf(`
   addUsage addUse agedRank aheadByLane aheadByShares approvalName assertFields assertMove branchLimitKey breached budgetAmount
   budgetAmounts callOf canAgentMove canMove canMoveLease chainText childKeyOf childName circuitStateAt createIdCodec
   decayedScar decideAdmission decideAtDecision decideBackoff decideCatchUp decideCircuit decideDivergence decideExpiry
-  decideLimits decideOrder decideOutcome decidePlacement decidePreemption decideReplay decideSettlement decideShedding
-  decideSpawn decideStart describeDivergence divergenceOfFault doubtKey effectiveWeight fieldOver firstLines
+  decideLimits decideOrder decideOutcome decidePlacement decidePreemption decideReplacement decideReplay decideScaling
+  decideSettlement decideShedding decideSpawn decideStart describeDivergence divergenceOfFault doubtKey effectiveWeight fieldOver firstLines
   foldEvents foldRunOrder goesBeyond hasAll historyEdited idempotencyKey instead invalid isAmong isExpired isFinal parseJson
   isFinalError isForgotten isInternal isOneOf isPatience isRetryWait isRetryable isVoid keyText laneFor
   listOf nearestTo needsAbortController nextReputation normalize orderHash orderOfHistory outlivesRejection

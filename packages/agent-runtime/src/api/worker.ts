@@ -1,5 +1,6 @@
 import type { EventsMatching, StoreInfo, StoreStats } from '@ku0/agent-runtime-core'
 import type { EventPattern, RuntimeEvent } from './events.ts'
+import type { Pool } from './pool.ts'
 import type { LeaseObserver } from './leases.ts'
 import type { CleanupReason } from './task-context.ts'
 
@@ -14,6 +15,9 @@ export interface Worker extends AsyncDisposable {
 
   /** How many tasks are in each state, what the store holds, and what runs in this process. */
   stats(): Promise<RuntimeStats>
+
+  /** The workers of this process as a pool: their number, what they do, and limits that may be changed. Source: `docs/pool.md`. */
+  readonly pool: Pool
 
   /**
    * Calls the observer for the leases of this process that have a profile, from now on. Source:

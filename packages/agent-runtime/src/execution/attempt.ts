@@ -66,6 +66,8 @@ export class Attempt implements Host {
   handlerEnded = false
   /** Another task asked for the slot; the pass yields at its next step boundary. */
   yieldAsked = false
+  /** How its pass was settled; undefined for one that waits, was stopped or gave its task back. */
+  settledAs: 'completed' | 'failed' | undefined
 
   /** Holds its lease to its profile, if it has one. */
   watch: ProfileWatch | undefined
@@ -291,6 +293,8 @@ export class Attempt implements Host {
   /** The attempt does not end before the store has answered: a cancellation may have come first. */
   settle(settlement: Settlement, rateLimit?: RateLimited): void {
     this.#holds += 1
+    if (settlement.as !== 'rate_limited')
+      this.settledAs = settlement.as === 'completed' ? 'completed' : 'failed'
     const charged = this.usage.takeAllAround()
     this.lease
       .write({

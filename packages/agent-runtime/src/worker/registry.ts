@@ -1,4 +1,4 @@
-import type { ExecutionStore } from '@ku0/agent-runtime-core'
+import type { Clock, ExecutionStore } from '@ku0/agent-runtime-core'
 import type { WorkerSpec } from '../api/worker.ts'
 
 /**
@@ -8,17 +8,35 @@ import type { WorkerSpec } from '../api/worker.ts'
  */
 export class WorkerRegistry {
   readonly #store: ExecutionStore
+  readonly #clock: Clock
   readonly #credits = new Map<string, number>()
   /** The workers that take so many tasks and no more. */
   readonly #most = new Map<string, number>()
+  /** When each worker was registered, on the monotonic clock. */
+  readonly #since = new Map<string, number>()
+  readonly #draining = new Set<string>()
   #isEnding = false
 
-  constructor(store: ExecutionStore) {
+  constructor(store: ExecutionStore, clock: Clock) {
     this.#store = store
+    this.#clock = clock
   }
 
   get workerIds(): readonly string[] {
     return [...this.#credits.keys()]
+  }
+
+  /** The workers that have not left, in the order of their registration. */
+  get members(): readonly {
+    readonly workerId: string
+    readonly since: number
+    readonly draining: boolean
+  }[] {
+    return this.workerIds.map((workerId) => ({
+      workerId,
+      since: this.#since.get(workerId) ?? 0,
+      draining: this.#isEnding || this.#draining.has(workerId),
+    }))
   }
 
   /** Whether a worker belongs to this registry: the store may have passed from one runtime to the next. */
@@ -35,6 +53,7 @@ export class WorkerRegistry {
       if (maxTasks !== undefined) this.#most.set(workerId, maxTasks)
       const credit = Math.min(capacity, maxTasks ?? capacity)
       this.#credits.set(workerId, credit)
+      this.#since.set(workerId, this.#clock.monotonic())
       this.#store.demand(workerId, credit)
     }
     await registered
@@ -47,9 +66,24 @@ export class WorkerRegistry {
    */
   slotFree(workerId: string): void {
     const credit = this.#credits.get(workerId)
-    if (credit === undefined || this.#isEnding || credit === this.#most.get(workerId)) return
+    if (credit === undefined || this.#isEnding || this.#draining.has(workerId)) return
+    if (credit === this.#most.get(workerId)) return
     this.#credits.set(workerId, credit + 1)
     this.#store.demand(workerId, credit + 1)
+  }
+
+  /** After this commit the worker is given no more tasks. */
+  async drainOne(workerId: string): Promise<void> {
+    this.#draining.add(workerId)
+    await this.#store.write({ kind: 'drainWorkers', workerIds: [workerId] })
+  }
+
+  /** Removes a drained worker from the store's registry. */
+  async removeOne(workerId: string): Promise<void> {
+    if (!this.#credits.delete(workerId)) return
+    this.#since.delete(workerId)
+    this.#draining.delete(workerId)
+    await this.#store.write({ kind: 'removeWorkers', workerIds: [workerId] })
   }
 
   /** After this commit the workers are given no more tasks. */

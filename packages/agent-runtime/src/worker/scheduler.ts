@@ -5,6 +5,7 @@ import type { TaskDefinition } from '../api/task-definition.ts'
 import { Attempt, type AttemptObserver } from '../execution/attempt.ts'
 import type { Stop } from '../lease/cancellation.ts'
 import type { Parts } from '../execution/parts.ts'
+import type { Tally } from '../pool/crew.ts'
 import type { WorkerRegistry } from './registry.ts'
 import { runClaim } from '../execution/worker.ts'
 
@@ -15,6 +16,11 @@ export interface HandlerStop {
   readonly reason: Stop['kind']
   readonly afterMs: number
   readonly leaked: boolean
+}
+
+/** What a worker has done, and since when it runs nothing, on the monotonic clock. */
+interface WorkerTally extends Tally {
+  readonly idleSince: number | undefined
 }
 
 /**
@@ -29,7 +35,10 @@ export class Scheduler implements AttemptObserver {
   readonly #onHandlerStopped: (stop: HandlerStop) => void
   readonly #attempts = new Map<string, Attempt>()
   readonly #leaked = new Map<string, LeakedHandler>()
+  readonly #work = new Map<string, WorkerTally>()
+  #totals: Tally = { completed: 0, failed: 0 }
   #waiting: (() => void)[] = []
+  #waitingFor: { readonly workerId: string; readonly wake: () => void }[] = []
   #closing = false
 
   constructor(
@@ -47,6 +56,19 @@ export class Scheduler implements AttemptObserver {
   /** Number of attempts that still run a handler, a hook or a command. */
   get inFlight(): number {
     return this.#attempts.size
+  }
+
+  /** Passes that ended here, on all workers. */
+  get totals(): Tally {
+    return this.#totals
+  }
+
+  /** What a worker runs, and has run. `idleSince` is undefined before its first task. */
+  workOf(workerId: string): WorkerTally & { readonly inFlight: number; readonly currentTask: string | null } {
+    const { completed = 0, failed = 0, idleSince } = this.#work.get(workerId) ?? {}
+    const running = [...this.#attempts.values()].filter(({ claim }) => claim.workerId === workerId)
+    const currentTask = running[0]?.claim.taskId ?? null
+    return { inFlight: running.length, currentTask, completed, failed, idleSince }
   }
 
   get leakedHandlers(): readonly LeakedHandler[] {
@@ -100,6 +122,12 @@ export class Scheduler implements AttemptObserver {
     return new Promise((resolve) => this.#waiting.push(resolve))
   }
 
+  /** Resolves when a worker runs nothing. */
+  idleOf(workerId: string): Promise<void> {
+    if (!this.#isBusy(workerId)) return Promise.resolve()
+    return new Promise((wake) => this.#waitingFor.push({ workerId, wake }))
+  }
+
   /**
    * Aborts every handler and gives its task back with the same attempt; returns their number. Source:
    * `docs/semantics.md 5.6`.
@@ -118,11 +146,36 @@ export class Scheduler implements AttemptObserver {
     this.#registry.slotFree(attempt.claim.workerId)
   }
 
-  gone({ claim }: Attempt): void {
+  gone({ claim, settledAs }: Attempt): void {
     this.#attempts.delete(claim.leaseId)
     this.#leaked.delete(claim.leaseId)
+    this.#count(claim.workerId, settledAs)
     if (this.#attempts.size > 0) return
     for (const wake of this.#waiting.splice(0)) wake()
+  }
+
+  #isBusy(workerId: string): boolean {
+    for (const { claim } of this.#attempts.values()) if (claim.workerId === workerId) return true
+    return false
+  }
+
+  #count(workerId: string, settledAs: keyof Tally | undefined): void {
+    const { completed = 0, failed = 0 } = this.#work.get(workerId) ?? {}
+    const plus = { completed: settledAs === 'completed' ? 1 : 0, failed: settledAs === 'failed' ? 1 : 0 }
+    const idleSince = this.#parts.environment.clock.monotonic()
+    this.#work.set(workerId, {
+      completed: completed + plus.completed,
+      failed: failed + plus.failed,
+      idleSince,
+    })
+    this.#totals = {
+      completed: this.#totals.completed + plus.completed,
+      failed: this.#totals.failed + plus.failed,
+    }
+    if (this.#waitingFor.length === 0 || this.#isBusy(workerId)) return
+    const woken = this.#waitingFor.filter((waiting) => waiting.workerId === workerId)
+    this.#waitingFor = this.#waitingFor.filter((waiting) => waiting.workerId !== workerId)
+    for (const { wake } of woken) wake()
   }
 
   halted(

@@ -2,6 +2,10 @@ import { Warden } from '../durable/exec/warden.ts'
 import type { Parts } from '../execution/parts.ts'
 import type { TaskDefinition } from '../api/task-definition.ts'
 import type { LeakedHandler, StopOptions, StopReport, WorkerSpec } from '../api/worker.ts'
+import type { PoolLimits } from '../api/pool.ts'
+import { depthOf } from '../pool/depth.ts'
+import { ScalingPool } from '../pool/scaling-pool.ts'
+import { InlineCrew } from './inline-crew.ts'
 import { WorkerRegistry } from './registry.ts'
 import { ScheduleKeeper } from './schedule-keeper.ts'
 import { type HandlerStop, Scheduler } from './scheduler.ts'
@@ -11,6 +15,11 @@ import { type Patience, shutDownWorkers } from './shutdown.ts'
 export interface WorkersDeps extends Omit<Parts, 'warden'> {
   readonly definitions: ReadonlyMap<string, TaskDefinition>
   readonly workers: readonly WorkerSpec[]
+  /** How many workers there may be, and what the next one is. */
+  readonly pool: {
+    readonly limits: PoolLimits
+    readonly specOf: (number: number) => WorkerSpec
+  }
 }
 
 /** The workers of this process, from registration to the end, and the schedules that they fire. */
@@ -20,6 +29,7 @@ export class Workers {
   readonly #registry: WorkerRegistry
   readonly #scheduler: Scheduler
   readonly #keeper: ScheduleKeeper
+  readonly pool: ScalingPool
   readonly #listening: Disposable
   readonly #handlerStops = new Set<(stop: HandlerStop) => void>()
   #started: Promise<void> | undefined
@@ -28,11 +38,21 @@ export class Workers {
   constructor(deps: WorkersDeps) {
     const { store, config, environment, definitions, log } = deps
     this.#deps = deps
-    this.#registry = new WorkerRegistry(store)
+    this.#registry = new WorkerRegistry(store, environment.clock)
     this.#keeper = new ScheduleKeeper({ store, config, clock: environment.clock, log })
     this.#scheduler = new Scheduler({ ...deps, warden: this.#warden }, definitions, this.#registry, (stop) =>
       this.#tellStop(stop),
     )
+    const { limits, specOf } = deps.pool
+    const { types } = specOf(1)
+    const [registry, scheduler, { clock, timers }] = [this.#registry, this.#scheduler, environment]
+    this.pool = new ScalingPool({
+      crew: new InlineCrew({ registry, scheduler, clock, specOf, first: deps.workers.length }),
+      limits,
+      depth: (enough) => depthOf(store, clock, enough, types),
+      timers,
+      log,
+    })
     this.#listening = store.listen({
       claimed: (claims) => this.#scheduler.claimed(claims),
       noticed: (notices) => this.#scheduler.noticed(notices),
@@ -65,13 +85,16 @@ export class Workers {
     const { workers } = this.#deps
     this.#started ??= this.#registry.register(workers)
     await this.#started
-    if (workers.length > 0 && !this.#isEnding) this.#keeper.start()
+    if (this.#isEnding) return
+    if (workers.length > 0) this.#keeper.start()
+    this.pool.open()
   }
 
   /** Fires no more schedules; running handlers have their grace. Source: `docs/semantics.md 5.6`. */
-  stop(options: StopOptions, patience: Patience): Promise<StopReport> {
+  async stop(options: StopOptions, patience: Patience): Promise<StopReport> {
     this.#isEnding = true
     this.#keeper.close()
+    await Promise.race([this.pool.close(), patience.hurry])
     const { config, deadlines, log } = this.#deps
     const deps = { config, deadlines, scheduler: this.#scheduler, registry: this.#registry, log }
     return shutDownWorkers(deps, options, patience)
@@ -80,6 +103,7 @@ export class Workers {
   /** The store has failed for good: every handler has to stop. */
   failed(error: Error): void {
     this.#keeper.close()
+    void this.pool.close()
     this.#scheduler.failed(error)
   }
 

@@ -367,6 +367,15 @@ export const doors: Readonly<Record<string, Door>> = {
     open: ({ runtime }, pattern: never, listener: never) => runtime.on(pattern, listener),
   },
   start: { given: [], open: ({ runtime }) => runtime.start() },
+  'pool.stats': { given: [], open: ({ runtime }) => runtime.pool.stats() },
+  'pool.resize': {
+    given: [
+      fields({ min: mostly(values(1)), max: mostly(values(1, 2)), growAt: count, idleMs: ms, everyMs: ms }),
+    ],
+    open: ({ runtime }, settings: never) => runtime.pool.resize(settings),
+  },
+  'pool.drain': { given: [name], open: ({ runtime }, it: never) => runtime.pool.drain(it) },
+  'pool.on': { given: [hostile], open: ({ runtime }, listener: never) => runtime.pool.on(listener) },
   'approvals.list': {
     given: [fields({ task, children: flag, limit: count, cursor: mostly(values(0, 2)) })],
     open: ({ runtime }, filter: never) => runtime.approvals.list(filter),

@@ -1,0 +1,26 @@
+import type { Clock, ExecutionStore } from '@ku0/agent-runtime-core'
+
+/** Counts queued tasks that are due, of these types or of all, up to `enough`. Tasks that wait for their time are no load. */
+export async function depthOf(
+  store: Pick<ExecutionStore, 'read'>,
+  clock: Clock,
+  enough: number,
+  types?: readonly string[],
+): Promise<number> {
+  let count = 0
+  let cursor: number | undefined
+  do {
+    const limit = Math.min(1_000, Math.max(enough, 100))
+    const filter = {
+      states: ['queued' as const],
+      limit,
+      ...(types === undefined ? {} : { types }),
+      ...(cursor === undefined ? {} : { cursor }),
+    }
+    const page = await store.read({ kind: 'tasks', filter })
+    for (const task of page.tasks)
+      if (task.state === 'queued' && (task.dueAt === undefined || task.dueAt <= clock.now())) count += 1
+    cursor = page.cursor
+  } while (count < enough && cursor !== undefined)
+  return count
+}
