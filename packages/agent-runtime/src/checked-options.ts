@@ -1,3 +1,4 @@
+import { isAbsolute } from 'node:path'
 import {
   ConfigError,
   defaultConfig,
@@ -20,6 +21,7 @@ import {
 } from '@ku0/agent-runtime-core'
 import { asksForPool, fixedLimits, limitProblems, limitRules, limitsOf, MAX_WORKERS } from './pool/limits.ts'
 import type { WorkersDeps } from './worker/workers.ts'
+import type { PoolOptions } from './api/pool.ts'
 import type { TaskDefinition } from './api/task-definition.ts'
 import type { WorkerSpec } from './api/worker.ts'
 import { evaluationProblems } from './client/evaluation-settings.ts'
@@ -76,6 +78,28 @@ export async function readClientOptions(
   const parsed = await readConfig(options.config, problems)
   if (parsed === undefined || problems.length > 0) throw new ConfigError(problems)
   return { options, ...parsed, types }
+}
+
+export async function readPoolOptions(
+  given: unknown,
+  assertUrl: (url: string) => void,
+): Promise<{
+  readonly options: PoolOptions
+  readonly config: ExecutionConfig
+  readonly warnings: readonly ConfigWarning[]
+}> {
+  assertRecord(given, '{ store, module }')
+  const options = given as unknown as PoolOptions
+  const { store } = options
+  const problems = problemsIn(given, poolRules, {
+    required: ['store', 'module'],
+    familiar: familiarToRuntime,
+  })
+  if (typeof store === 'string') problems.push(...storeProblems(store, assertUrl))
+  if (problems.length === 0) problems.push(...limitProblems(limitsOf(options), ''))
+  const parsed = await readConfig(options.config, problems)
+  if (parsed === undefined || problems.length > 0) throw new ConfigError(problems)
+  return { options, ...parsed }
 }
 
 async function readRunningOptions<Options extends WorkerProcessOptions>(
@@ -165,6 +189,27 @@ const storeRules: Rules<StoreOptions> = {
   ],
   environment: ['an object with clock, timers, ids, random, digest', isEnvironment],
   onFailure: functionRule,
+}
+
+const poolRules: Rules<PoolOptions> = {
+  ...limitRules,
+  store: [
+    'the URL of a store that several processes can open, such as sqlite:tasks.db',
+    (value) => typeof value === 'string' && !value.includes(':memory:'),
+  ],
+  module: [
+    "the file: URL or the absolute path of a module that exports tasks, such as new URL('./tasks.ts', import.meta.url)",
+    (value) =>
+      value instanceof URL || (typeof value === 'string' && (isAbsolute(value) || value.startsWith('file:'))),
+  ],
+  capacity: wholeNumber(1, Number.MAX_SAFE_INTEGER),
+  types: [
+    'a list of types that the module exports',
+    (value) => Array.isArray(value) && value.length > 0 && value.every(isName),
+  ],
+  config: elsewhere,
+  durability: storeRules.durability,
+  logger: storeRules.logger,
 }
 
 const clientRules: Rules<ClientOptions> = {

@@ -32,7 +32,17 @@ export type {
 } from './api/client.ts'
 export type { LeakedHandler, RuntimeStats, StopOptions, StopReport, Worker } from './api/worker.ts'
 export type { Runtime } from './api/runtime.ts'
-export type { Pool, PoolChange, PoolLimits, PoolSettings, PoolStats, PoolWorkerStats } from './api/pool.ts'
+export { createPool } from './create-pool.ts'
+export type {
+  Pool,
+  PoolChange,
+  PoolLimits,
+  PoolOptions,
+  PoolSettings,
+  PoolStats,
+  PoolWorkerStats,
+  ProcessPool,
+} from './api/pool.ts'
 export type { RuntimeLogger } from './api/logger.ts'
 export { exitCodes } from './process-signals.ts'
 

@@ -155,6 +155,11 @@ export class StoreWorker implements Worker {
     return this.#deps.store.read({ kind: 'routes' })
   }
 
+  /** For a pool: calls the listener when a task began or ended here. */
+  onWork(listener: () => void): Disposable {
+    return this.#workers.onWork(listener)
+  }
+
   /** For telemetry: handlers that stopped, or did not, after their lease had ended. */
   onHandlerStopped(listener: (stop: HandlerStop) => void): Disposable {
     return this.#workers.onHandlerStopped(listener)

@@ -1,3 +1,7 @@
+import type { ExecutionConfigInput } from '@ku0/agent-runtime-core'
+import type { RuntimeLogger } from './logger.ts'
+import type { StopOptions, StopReport } from './worker.ts'
+
 /** How many workers a pool has, and when it changes that. Source: `docs/semantics.md 8.1`. */
 export interface PoolLimits {
   /** The pool keeps at least so many workers; 1 by default. */
@@ -75,4 +79,33 @@ export interface PoolWorkerStats {
   readonly inFlight: number
   readonly completed: number
   readonly failed: number
+}
+
+/** Options of {@link createPool}. */
+export interface PoolOptions extends PoolSettings {
+  /** The URL of a store that several processes can open: a file of SQLite, or PostgreSQL. */
+  readonly store: string
+  /**
+   * The module that exports the task definitions, one by one or in lists: a `file:` URL, such as `new URL('./tasks.ts', import.meta.url)`, or an
+   * absolute path. Each worker process imports it.
+   */
+  readonly module: string | URL
+  /** Number of tasks that each worker runs at once; `maxInFlightPerWorker` by default. */
+  readonly capacity?: number | undefined
+  /** The task types that the workers run; by default all that the module exports. */
+  readonly types?: readonly string[] | undefined
+  /** Track AA's settings, for the workers. */
+  readonly config?: ExecutionConfigInput | undefined
+  readonly durability?: 'full' | 'normal' | undefined
+  /** Where the pool's own lines go; the worker processes write to standard error. */
+  readonly logger?: RuntimeLogger | false | undefined
+}
+
+/** A pool whose workers are processes. `await using` stops it at the end of the block. */
+export interface ProcessPool extends Pool, AsyncDisposable {
+  /**
+   * Stops all workers: with `drain` (the default) they end their tasks within `graceMs` (`drainGraceMs`), else the tasks go back to the queue. A second
+   * call ends the processes at once.
+   */
+  stop(options?: StopOptions): Promise<StopReport>
 }

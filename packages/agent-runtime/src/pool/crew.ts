@@ -1,4 +1,4 @@
-import type { PoolMember } from '@ku0/agent-runtime-core'
+import type { PoolMember, Replacement } from '@ku0/agent-runtime-core'
 
 /** The workers of a pool: those of this process, or processes. */
 export interface Crew {
@@ -21,4 +21,12 @@ export interface CrewMember extends PoolMember {
 export interface Tally {
   readonly completed: number
   readonly failed: number
+}
+
+/** A worker ended by itself. */
+export interface Death {
+  readonly workerId: string
+  readonly how: string
+  /** When the next one may start. */
+  readonly next: Replacement
 }

@@ -1,6 +1,7 @@
 import {
   assertFields,
   assertIsOptions,
+  type Clock,
   decideScaling,
   describeError,
   problemsIn,
@@ -12,7 +13,7 @@ import {
 } from '@ku0/agent-runtime-core'
 import type { LogLine } from '../api/logger.ts'
 import type { Pool, PoolChange, PoolLimits, PoolSettings, PoolStats } from '../api/pool.ts'
-import type { Crew } from './crew.ts'
+import type { Crew, Death } from './crew.ts'
 import { limitProblems, limitRules } from './limits.ts'
 
 export interface ScalingPoolDeps {
@@ -20,8 +21,11 @@ export interface ScalingPoolDeps {
   readonly limits: PoolLimits
   /** Queued tasks that are due and that the crew runs; it need not count beyond `enough`. */
   readonly depth: (enough: number) => Promise<number>
+  readonly clock: Clock
   readonly timers: Timers
   readonly log: LogLine
+  /** The limits were changed. */
+  readonly resized?: () => void
 }
 
 /** Passes over the queue and the workers, as `decideScaling` says. Source: `docs/semantics.md 8.1-8.3`. */
@@ -35,6 +39,8 @@ export class ScalingPool {
   #isOpen = false
   #pass: Promise<void> | undefined
   #gaveUp = false
+  /** No worker starts before this, on the monotonic clock: the last ones died quickly. */
+  #notBefore = 0
 
   constructor(deps: ScalingPoolDeps) {
     this.#deps = deps
@@ -49,11 +55,6 @@ export class ScalingPool {
       drain: (workerId) => this.drain(workerId),
       on: (listener) => this.on(listener),
     }
-  }
-
-  /** Whether it starts no more workers until the limits change. */
-  get gaveUp(): boolean {
-    return this.#gaveUp
   }
 
   get size(): number {
@@ -92,6 +93,8 @@ export class ScalingPool {
     assertFields(problems.length > 0 ? problems : limitProblems(limits, path))
     this.#limits = limits
     this.#gaveUp = false
+    this.#notBefore = 0
+    this.#deps.resized?.()
     if (this.#isOpen) this.#soon(0)
   }
 
@@ -110,6 +113,12 @@ export class ScalingPool {
     return { [Symbol.dispose]: () => this.#listeners.delete(listener) }
   }
 
+  /** Starts one more worker; rejects with what keeps it from starting. */
+  async start(why: string): Promise<void> {
+    const workerId = await this.#deps.crew.start()
+    this.#tell({ type: 'worker.started', workerId, size: this.size, why })
+  }
+
   /** Its workers have started: from now on it makes passes. */
   open(): void {
     if (this.#isOpen) return
@@ -124,14 +133,19 @@ export class ScalingPool {
     await this.#pass
   }
 
-  /** A worker is missing: look again after so many ms, if no pass comes before. */
-  lookAfter(ms: number): void {
-    if (this.#isOpen && ms < this.#limits.everyMs) this.#soon(ms)
+  /** A worker ended by itself: another one starts when it may, or none does. */
+  died({ workerId, how, next }: Death): void {
+    this.#tell({ type: 'worker.died', workerId, size: this.size, how })
+    if (next === 'give_up') {
+      this.#gaveUp = true
+      this.#tell({ type: 'pool.gave_up', size: this.size, how })
+      return
+    }
+    this.#notBefore = this.#deps.clock.monotonic() + next.afterMs
+    if (this.#isOpen && this.size < this.#limits.min) this.#next()
   }
 
-  /** Reports a change that the crew saw. */
-  tell(change: PoolChange): void {
-    if (change.type === 'pool.gave_up') this.#gaveUp = true
+  #tell(change: PoolChange): void {
     const { log } = this.#deps
     const { type, ...fields } = change
     if (type === 'pool.gave_up')
@@ -150,7 +164,10 @@ export class ScalingPool {
   /** A pool whose size is fixed, and right, needs no passes: nothing wakes the process for it. */
   #next(): void {
     const { min, max, everyMs } = this.#limits
-    if (min < max || this.size !== min) this.#soon(everyMs)
+    const { size } = this
+    if (min === max && (size === min || this.#gaveUp)) return
+    const untilStart = this.#notBefore - this.#deps.clock.monotonic()
+    this.#soon(size < min && untilStart > 0 ? Math.min(untilStart, everyMs) : everyMs)
   }
 
   #soon(ms: number): void {
@@ -171,25 +188,24 @@ export class ScalingPool {
       const depth = limits.min < limits.max ? await this.#deps.depth(limits.growAt) : 0
       const scaling = decideScaling({ depth, members: crew.members(), limits })
       if (scaling.do === 'shrink') void this.#drain(scaling.workerId, scaling.why)
-      if (scaling.do === 'grow' && !this.#gaveUp)
-        for (let left = scaling.count; left > 0 && this.#isOpen; left--) await this.#start(scaling.why)
+      if (scaling.do === 'grow' && this.#mayStart())
+        for (let left = scaling.count; left > 0 && this.#isOpen; left--) await this.start(scaling.why)
     } catch (error) {
       log('warn', 'a pass of the pool failed; the next one tries again', { error: describeError(error) })
     }
   }
 
-  async #start(why: string): Promise<void> {
-    const workerId = await this.#deps.crew.start()
-    this.tell({ type: 'worker.started', workerId, size: this.size, why })
+  #mayStart(): boolean {
+    return !this.#gaveUp && this.#deps.clock.monotonic() >= this.#notBefore
   }
 
   async #drain(workerId: string, why: string): Promise<void> {
     const { crew, log } = this.#deps
     try {
       const drained = crew.drain(workerId)
-      this.tell({ type: 'worker.draining', workerId, size: this.size, why })
+      this.#tell({ type: 'worker.draining', workerId, size: this.size, why })
       await drained
-      this.tell({ type: 'worker.stopped', workerId, size: this.size })
+      this.#tell({ type: 'worker.stopped', workerId, size: this.size })
     } catch (error) {
       log('warn', 'a worker could not be drained', { workerId, error: describeError(error) })
     }

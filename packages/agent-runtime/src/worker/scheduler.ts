@@ -37,6 +37,7 @@ export class Scheduler implements AttemptObserver {
   readonly #leaked = new Map<string, LeakedHandler>()
   readonly #work = new Map<string, WorkerTally>()
   #totals: Tally = { completed: 0, failed: 0 }
+  readonly #workListeners = new Set<() => void>()
   #waiting: (() => void)[] = []
   #waitingFor: { readonly workerId: string; readonly wake: () => void }[] = []
   #closing = false
@@ -56,6 +57,12 @@ export class Scheduler implements AttemptObserver {
   /** Number of attempts that still run a handler, a hook or a command. */
   get inFlight(): number {
     return this.#attempts.size
+  }
+
+  /** Calls the listener when a task began or ended here. */
+  onWork(listener: () => void): Disposable {
+    this.#workListeners.add(listener)
+    return { [Symbol.dispose]: () => this.#workListeners.delete(listener) }
   }
 
   /** Passes that ended here, on all workers. */
@@ -90,6 +97,7 @@ export class Scheduler implements AttemptObserver {
       const attempt = new Attempt(this.#parts, claim, this)
       attempt.yieldAsked = claim.yields === true
       this.#attempts.set(claim.leaseId, attempt)
+      this.#tellWork()
       if (this.#closing) {
         attempt.shutDown()
         attempt.endHandler(true)
@@ -154,6 +162,10 @@ export class Scheduler implements AttemptObserver {
     for (const wake of this.#waiting.splice(0)) wake()
   }
 
+  #tellWork(): void {
+    for (const listener of this.#workListeners) listener()
+  }
+
   #isBusy(workerId: string): boolean {
     for (const { claim } of this.#attempts.values()) if (claim.workerId === workerId) return true
     return false
@@ -172,6 +184,7 @@ export class Scheduler implements AttemptObserver {
       completed: this.#totals.completed + plus.completed,
       failed: this.#totals.failed + plus.failed,
     }
+    this.#tellWork()
     if (this.#waitingFor.length === 0 || this.#isBusy(workerId)) return
     const woken = this.#waitingFor.filter((waiting) => waiting.workerId === workerId)
     this.#waitingFor = this.#waitingFor.filter((waiting) => waiting.workerId !== workerId)

@@ -50,6 +50,7 @@ export class Workers {
       crew: new InlineCrew({ registry, scheduler, clock, specOf, first: deps.workers.length }),
       limits,
       depth: (enough) => depthOf(store, clock, enough, types),
+      clock,
       timers,
       log,
     })
@@ -72,6 +73,11 @@ export class Workers {
   /** The trace context of a task that runs here. */
   traceOf(taskId: string): Readonly<Record<string, string>> | undefined {
     return this.#scheduler.traceOf(taskId)
+  }
+
+  /** Calls the listener when a task began or ended here. */
+  onWork(listener: () => void): Disposable {
+    return this.#scheduler.onWork(listener)
   }
 
   /** Calls the listener for handlers that stopped, or did not stop, after their lease had ended. */

@@ -1,0 +1,67 @@
+import { createRequire } from 'node:module'
+import { pathToFileURL } from 'node:url'
+import type { ConfigWarning, ExecutionConfig, ExecutionStore } from '@ku0/agent-runtime-core'
+import type { PoolOptions, ProcessPool } from './api/pool.ts'
+import type { StopOptions, StopReport } from './api/worker.ts'
+import { depthOf } from './pool/depth.ts'
+import { limitsOf } from './pool/limits.ts'
+import { ProcessCrew } from './pool/process-crew.ts'
+import { ScalingPool } from './pool/scaling-pool.ts'
+import { surroundingsOf } from './surroundings.ts'
+import { Stopping } from './worker/stopping.ts'
+
+/** Puts a pool of processes together around a store that is being opened for it alone. */
+export async function composePool(
+  checked: {
+    readonly options: PoolOptions
+    readonly config: ExecutionConfig
+    readonly warnings: readonly ConfigWarning[]
+  },
+  given: ExecutionStore | Promise<ExecutionStore>,
+): Promise<ProcessPool> {
+  const { options, warnings } = checked
+  const { capacity, types, durability, config } = options
+  const { environment, log } = surroundingsOf(options, false, warnings)
+  const { clock, timers } = environment
+  const store = await given
+  const crew = new ProcessCrew({
+    entry: createRequire(import.meta.url).resolve('@ku0/agent-runtime/pool-worker'),
+    start: { store: options.store, module: moduleUrl(options.module), capacity, types, durability, config },
+    clock,
+    died: (death) => pool.died(death),
+  })
+  const limits = limitsOf(options)
+  const pool = new ScalingPool({
+    crew,
+    limits,
+    depth: (enough) => depthOf(store, clock, enough, crew.types),
+    clock,
+    timers,
+    log,
+    resized: () => crew.forgive(),
+  })
+  const stopping = new Stopping()
+  const stop = async (how: StopOptions, hurry: Promise<void>): Promise<StopReport> => {
+    await Promise.race([pool.close(), hurry])
+    const report = await crew.stop(how, hurry)
+    await store.close()
+    return report
+  }
+  try {
+    await Promise.all(Array.from({ length: limits.min }, () => pool.start('below_min')))
+  } catch (error) {
+    await crew.stop({ drain: false }, new Promise(() => undefined))
+    throw error
+  }
+  pool.open()
+  const ask = (how: StopOptions = {}) => stopping.ask(how, stop)
+  return Object.assign(pool.face, {
+    stop: ask,
+    [Symbol.asyncDispose]: async () => void (await (stopping.isBegun ? stopping.report : ask())),
+  })
+}
+
+function moduleUrl(module: string | URL): string {
+  const text = String(module)
+  return /^[a-z][a-z\d+.-]+:/i.test(text) ? text : pathToFileURL(text).href
+}

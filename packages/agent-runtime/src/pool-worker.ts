@@ -1,0 +1,96 @@
+// The program of one worker process of a pool. It is started by `createPool` and hears from it by messages.
+import { describeError, isList, isRecord, RuntimeError, type Timer } from '@ku0/agent-runtime-core'
+import type { TaskDefinition } from './api/task-definition.ts'
+import { createWorker } from './create-worker.ts'
+import type { FromWorker, ToWorker, WorkerStart } from './pool/worker-words.ts'
+import type { StoreWorker } from './store-worker.ts'
+import { backgroundTimers } from './system.ts'
+import { isDefinition } from './terms/task-definition.ts'
+
+/** The time between two reports of what it runs. */
+const REPORT_MS = 50
+
+async function work(start: WorkerStart, stopAsked: Promise<ToWorker & { kind: 'stop' }>): Promise<void> {
+  const { store, capacity, types, durability, config } = start
+  const tasks = definitionsIn(await import(start.module), start.module)
+  const worker = await createWorker({ store, tasks, workers: { capacity, types }, durability, config })
+  const reports = reportWork(worker as StoreWorker)
+  const [workerId = ''] = Object.keys(worker.pool.stats().workers)
+  await say({ kind: 'ready', workerId, types: types ?? tasks.map(({ type }) => type) })
+  const { drain, graceMs } = await stopAsked
+  const report = await worker.stop({ drain, graceMs })
+  reports[Symbol.dispose]()
+  await say({ kind: 'stopped', ...report })
+}
+
+/** Reports what the worker runs, a while after it has changed. */
+function reportWork(worker: StoreWorker): Disposable {
+  let timer: Timer | undefined
+  const report = () => {
+    timer = undefined
+    const { totalCompleted, totalFailed, workers } = worker.pool.stats()
+    const { inFlight = 0, currentTask = null } = Object.values(workers)[0] ?? {}
+    void say({ kind: 'work', inFlight, currentTask, completed: totalCompleted, failed: totalFailed })
+  }
+  const listening = worker.onWork(() => {
+    timer ??= backgroundTimers.after(REPORT_MS, report)
+  })
+  return {
+    [Symbol.dispose]: () => {
+      listening[Symbol.dispose]()
+      timer?.cancel()
+      report()
+    },
+  }
+}
+
+/** What the module exports: definitions by themselves, in lists, or of agents. */
+function definitionsIn(module: Readonly<Record<string, unknown>>, url: string): readonly TaskDefinition[] {
+  const found = new Set(Object.values(module).flatMap(within))
+  if (found.size > 0) return [...found]
+  throw new RuntimeError('invalid_config', `${url} exports no task: export what defineTask returns`)
+}
+
+function within(exported: unknown): readonly TaskDefinition[] {
+  if (isList(exported)) return exported.flatMap(within)
+  if (!isRecord(exported)) return []
+  if (isDefinition(exported)) return [exported]
+  return isDefinition(exported['task']) ? [exported['task']] : []
+}
+
+/** A pool that is gone hears nothing. */
+function say(word: FromWorker): Promise<void> {
+  return new Promise((said) => {
+    if (process.connected) process.send?.(word, () => said())
+    else said()
+  })
+}
+
+function run(): void {
+  if (process.send === undefined) {
+    process.stderr.write('this program is a worker process of createPool; call createPool instead\n')
+    process.exitCode = 1
+    return
+  }
+  const stop = Promise.withResolvers<ToWorker & { kind: 'stop' }>()
+  const drain = () => stop.resolve({ kind: 'stop', drain: true })
+  // A terminal sends SIGINT to all its processes: the pool decides what it means.
+  process.on('SIGINT', () => undefined)
+  process.on('SIGTERM', drain)
+  process.on('disconnect', drain)
+  process.on('message', (word: ToWorker) => {
+    if (word.kind === 'stop') {
+      stop.resolve(word)
+      return
+    }
+    work(word, stop.promise).then(
+      () => process.disconnect?.(),
+      async (error: unknown) => {
+        await say({ kind: 'refused', error: describeError(error) })
+        process.exit(1)
+      },
+    )
+  })
+}
+
+run()

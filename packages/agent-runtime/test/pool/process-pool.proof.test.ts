@@ -1,0 +1,132 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { createClient, createPool, type PoolChange } from '../../src/index.ts'
+import { folder } from '../real-processes.ts'
+import { note, stuck } from './programs/tasks.ts'
+
+const module = new URL('./programs/tasks.ts', import.meta.url)
+const quiet = { logger: false } as const
+
+/** Resolves with the first change that fits. */
+function change(
+  pool: { on(listener: (it: PoolChange) => void): Disposable },
+  fits: (it: PoolChange) => boolean,
+) {
+  return new Promise<PoolChange>((found) => {
+    const listening = pool.on((it) => {
+      if (!fits(it)) return
+      listening[Symbol.dispose]()
+      found(it)
+    })
+  })
+}
+
+describe('a pool of worker processes (docs/semantics.md 8.1-8.3)', { timeout: 120_000 }, () => {
+  test('8.1 a burst of 200 tasks and silence: it grows to max, loses nothing, and shrinks to min', async () => {
+    const path = folder()
+    const store = `sqlite:${join(path, 'it.db')}`
+    const file = join(path, 'notes')
+    const go = join(path, 'go')
+    await using client = await createClient({ store, ...quiet })
+    await using pool = await createPool({
+      store,
+      module,
+      capacity: 2,
+      max: 4,
+      everyMs: 200,
+      idleMs: 500,
+      ...quiet,
+    })
+    const sizes = new Set<number>([pool.stats().totalWorkers])
+    const grown = change(pool, ({ size }) => size === 4)
+    const shrunk = change(pool, ({ type, size }) => {
+      sizes.add(size)
+      return type === 'worker.stopped' && size === 1
+    })
+    const receipts = await client.submitMany(
+      Array.from({ length: 200 }, (_, n) => ({ task: note, input: { file, n, go } })),
+    )
+    await grown
+    writeFileSync(go, '')
+    const pids = new Set(await Promise.all(receipts.map((receipt) => client.result(receipt))))
+    await shrunk
+    expect([...sizes].toSorted((a, b) => a - b)).toEqual([1, 2, 3, 4])
+    expect(pids.size).toBeGreaterThan(1)
+    const noted = readFileSync(file, 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => Number(line.split(' ')[0]))
+    expect(noted.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 200 }, (_, n) => n))
+    expect(pool.stats()).toMatchObject({ totalWorkers: 1, totalFailed: 0 })
+    expect(pool.stats().totalCompleted).toBe(200)
+  })
+
+  test('8.2 a worker that is killed is replaced, and its task goes on in another process', async () => {
+    const path = folder()
+    const store = `sqlite:${join(path, 'it.db')}`
+    const file = join(path, 'notes')
+    await using client = await createClient({ store, ...quiet })
+    await using pool = await createPool({ store, module, min: 2, max: 2, capacity: 1, ...quiet })
+    const receipt = await client.submit(note, { file, n: 1, go: file })
+    await client.result(receipt)
+    for (let round = 1; round <= 3; round++) {
+      const blocked = await client.submit(stuck, { file })
+      await untilNoted(file, round, 'stuck')
+      const [, pid] = readFileSync(file, 'utf8').trim().split('\n').at(-1)?.split(' ') ?? []
+      const replaced = change(pool, ({ type }) => type === 'worker.started')
+      const died = change(pool, ({ type }) => type === 'worker.died')
+      process.kill(Number(pid), 'SIGKILL')
+      expect(await died).toMatchObject({ how: 'SIGKILL', size: 1 })
+      expect(await replaced).toMatchObject({ size: 2, why: 'below_min' })
+      await client.cancel(blocked)
+    }
+    expect(pool.stats().totalWorkers).toBe(2)
+    const after = await client.submit(note, { file, n: 2, go: file })
+    expect(await client.result(after)).toBeGreaterThan(0)
+  })
+
+  test('8.2 a stop without drain gives the tasks back, and they run in the next pool', async () => {
+    const path = folder()
+    const store = `sqlite:${join(path, 'it.db')}`
+    const file = join(path, 'notes')
+    await using client = await createClient({ store, ...quiet })
+    const pool = await createPool({ store, module, ...quiet })
+    const receipt = await client.submit(stuck, { file })
+    await untilNoted(file, 1, 'stuck')
+    expect(await pool.stop({ drain: false })).toEqual({ drained: false, released: 1 })
+    expect((await client.status(receipt))?.state).toBe('queued')
+    expect(pool.stats().totalWorkers).toBe(0)
+  })
+
+  test('8.2 what keeps the first worker from starting is the error of createPool', async () => {
+    const store = `sqlite:${join(folder(), 'it.db')}`
+    const broken = new URL('./programs/broken.ts', import.meta.url)
+    const opened = createPool({ store, module: broken, ...quiet })
+    await expect(opened).rejects.toThrow('this module cannot be loaded')
+  })
+
+  test('8.1 what cannot be a pool is refused by name', async () => {
+    const open = (options: object) => createPool({ store: 'sqlite:it.db', module, ...options })
+    await expect(open({ store: 'sqlite::memory:' })).rejects.toThrow('store: the URL of a store that several')
+    await expect(open({ module: './tasks.ts' })).rejects.toThrow('module: the file: URL or the absolute path')
+    await expect(open({ min: 3, max: 2 })).rejects.toThrow('min: at most max, which is 2; given 3')
+  })
+})
+
+/** Resolves when so many lines begin with a word. */
+async function untilNoted(file: string, count: number, word: string): Promise<void> {
+  for (;;) {
+    const lines = read(file).filter((line) => line.startsWith(word))
+    if (lines.length >= count) return
+    await new Promise((next) => setImmediate(next))
+  }
+}
+
+function read(file: string): readonly string[] {
+  try {
+    return readFileSync(file, 'utf8').split('\n')
+  } catch {
+    return []
+  }
+}
