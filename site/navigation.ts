@@ -44,6 +44,7 @@ export const sections: readonly Section[] = [
       page('docs/strict-mode.md', 'Strict mode'),
       page('docs/testing.md', 'Testing your tasks'),
       page('docs/client-and-worker.md', 'Clients and workers'),
+      page('docs/pool.md', 'A pool of workers'),
     ],
   },
   {

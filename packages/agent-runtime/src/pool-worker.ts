@@ -84,7 +84,9 @@ function run(): void {
       return
     }
     work(word, stop.promise).then(
-      () => process.disconnect?.(),
+      () => {
+        if (process.connected) process.disconnect()
+      },
       async (error: unknown) => {
         await say({ kind: 'refused', error: describeError(error) })
         process.exit(1)

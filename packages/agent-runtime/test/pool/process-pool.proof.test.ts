@@ -22,7 +22,7 @@ function change(
   })
 }
 
-describe('a pool of worker processes (docs/semantics.md 8.1-8.3)', { timeout: 120_000 }, () => {
+describe('a pool of worker processes (docs/semantics.md 8.1-8.3)', { timeout: 300_000 }, () => {
   test('8.1 a burst of 200 tasks and silence: it grows to max, loses nothing, and shrinks to min', async () => {
     const path = folder()
     const store = `sqlite:${join(path, 'it.db')}`
@@ -42,7 +42,7 @@ describe('a pool of worker processes (docs/semantics.md 8.1-8.3)', { timeout: 12
     const grown = change(pool, ({ size }) => size === 4)
     const shrunk = change(pool, ({ type, size }) => {
       sizes.add(size)
-      return type === 'worker.stopped' && size === 1
+      return type === 'worker.stopped' && pool.stats().totalWorkers === 1
     })
     const receipts = await client.submitMany(
       Array.from({ length: 200 }, (_, n) => ({ task: note, input: { file, n, go } })),
@@ -70,7 +70,7 @@ describe('a pool of worker processes (docs/semantics.md 8.1-8.3)', { timeout: 12
     await using pool = await createPool({ store, module, min: 2, max: 2, capacity: 1, ...quiet })
     const receipt = await client.submit(note, { file, n: 1, go: file })
     await client.result(receipt)
-    for (let round = 1; round <= 3; round++) {
+    for (let round = 1; round <= 2; round++) {
       const blocked = await client.submit(stuck, { file })
       await untilNoted(file, round, 'stuck')
       const [, pid] = readFileSync(file, 'utf8').trim().split('\n').at(-1)?.split(' ') ?? []
