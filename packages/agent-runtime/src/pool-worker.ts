@@ -85,7 +85,7 @@ function run(): void {
     }
     work(word, stop.promise).then(
       () => {
-        if (process.connected) process.disconnect()
+        if (process.connected) process.disconnect?.()
       },
       async (error: unknown) => {
         await say({ kind: 'refused', error: describeError(error) })
