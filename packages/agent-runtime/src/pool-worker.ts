@@ -66,6 +66,17 @@ function say(word: FromWorker): Promise<void> {
   })
 }
 
+async function serve(start: WorkerStart, stopAsked: Promise<ToWorker & { kind: 'stop' }>): Promise<void> {
+  try {
+    await work(start, stopAsked)
+    // Nothing else keeps the process.
+    if (process.connected) process.disconnect?.()
+  } catch (error) {
+    await say({ kind: 'refused', error: describeError(error) })
+    process.exit(1)
+  }
+}
+
 function run(): void {
   if (process.send === undefined) {
     process.stderr.write('this program is a worker process of createPool; call createPool instead\n')
@@ -83,15 +94,7 @@ function run(): void {
       stop.resolve(word)
       return
     }
-    work(word, stop.promise).then(
-      () => {
-        if (process.connected) process.disconnect?.()
-      },
-      async (error: unknown) => {
-        await say({ kind: 'refused', error: describeError(error) })
-        process.exit(1)
-      },
-    )
+    void serve(word, stop.promise)
   })
 }
 
