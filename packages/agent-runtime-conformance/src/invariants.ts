@@ -70,20 +70,21 @@ export async function takeSnapshot(store: Pick<ExecutionStore, 'read'>): Promise
       kind: 'tasks',
       filter: { limit: 1_000, ...(cursor === undefined ? {} : { cursor }) },
     })
-    for (const record of page.tasks) {
+    const look = async (record: TaskRecord): Promise<TaskSnapshot> => {
       const { taskId } = record
       const events = (await store.read({ kind: 'events', taskId, after: 0, limit: 1_000_000 })) ?? []
       // Steps and waits are what events say: most tasks have none.
       const isPlain = events.every(({ type }) => plainEvents.has(type))
-      tasks.push({
+      return {
         record,
         events,
         steps: isPlain ? [] : await store.read({ kind: 'steps', taskId }),
         waits: isPlain ? [] : (await store.read({ kind: 'memos', taskId })).waits,
         leases: await store.read({ kind: 'leases', taskId }),
         output: (await store.read({ kind: 'output', taskId, after: 0, limit: 1_000_000 })) ?? [],
-      })
+      }
     }
+    tasks.push(...(await Promise.all(page.tasks.map(look))))
     cursor = page.cursor
   }
   const stats = await store.read({ kind: 'stats' })

@@ -21,7 +21,7 @@ import { quotaBlocks } from './store-suite/quota-blocks.ts'
 import { quotaTokens } from './store-suite/quota-tokens.ts'
 import { quotas } from './store-suite/quotas.ts'
 import { reads } from './store-suite/reads.ts'
-import { Scene, type Time } from './store-suite/scene.ts'
+import { Scene, type Quiet, type Time } from './store-suite/scene.ts'
 import { schedules } from './store-suite/schedules.ts'
 import { fairShares } from './store-suite/shares.ts'
 import { steps } from './store-suite/steps.ts'
@@ -35,7 +35,7 @@ import { heldLeases } from './store-suite/held-leases.ts'
 import { swarms } from './store-suite/swarms.ts'
 import { waits } from './store-suite/waits.ts'
 
-export { Scene, submission, type SceneSetting, type Time } from './store-suite/scene.ts'
+export { Scene, submission, type Quiet, type SceneSetting, type Time } from './store-suite/scene.ts'
 export type { Matchers, Opening, OpenStore, TestTools } from './store-suite/tools.ts'
 
 /**
@@ -49,18 +49,20 @@ export function storeSuite(
   tools: TestTools,
   options: {
     readonly time?: Time
+    /** For a store on virtual time that waits for a server: see {@link Quiet}. */
+    readonly quiet?: Quiet
     readonly digest?: Digest
     /** Some of {@link suiteSections}, so that a test runner can divide the suite; all of them by default. */
     readonly sections?: readonly string[]
   } = {},
 ): void {
   const { describe, test, expect } = tools
-  const { time = 'virtual', digest = testDigest, sections: wanted = suiteSections } = options
+  const { time = 'virtual', digest = testDigest, quiet, sections: wanted = suiteSections } = options
   const play = async (
     body: (scene: Scene) => Promise<void>,
     given: SceneOptions & { seed?: string } = {},
   ) => {
-    await Scene.play(open, { ...given, time, digest }, async (scene) => {
+    await Scene.play(open, { ...given, time, digest, quiet }, async (scene) => {
       await body(scene)
       expect(await scene.violations()).toEqual([])
       if (!scene.hasBadOperation) expect(await scene.repeatedFlushes()).toBe(0)

@@ -1,7 +1,7 @@
 /** @module @ku0/agent-runtime-persistence */
 
 export { openStore, type OpenStoreOptions } from './open-store.ts'
-export { parseStoreUrl } from './store-url.ts'
+export { assertStoreUrl, parseStoreUrl } from './store-url.ts'
 export { assertNodeSupported } from './node-version.ts'
 export { backupStore, inspectStore, verifyStore } from './care/maintenance.ts'
 export type { Backup, BackupOptions } from './care/backup-store.ts'

@@ -5,6 +5,7 @@ import {
   type ExecutionConfigInput,
   type ExecutionStore,
   flagRule,
+  invalid,
   isEnvironment,
   isOneOf,
   type Rules,
@@ -15,6 +16,7 @@ import { assertNodeSupported } from './node-version.ts'
 import type { Durability } from './durability.ts'
 import type { StoreFront } from './line/front.ts'
 import { openThreadStore } from './line/store-thread.ts'
+import { isPostgresUrl, parsePostgresUrl } from './postgres/url.ts'
 import { parseStoreUrl } from './store-url.ts'
 import { chainDigest, systemClocks, systemEnvironment, systemIdentity } from './system.ts'
 
@@ -40,8 +42,9 @@ export interface OpenStoreOptions {
 }
 
 /**
- * Opens a store: `sqlite:PATH` (made when missing, its folder must exist) or `sqlite::memory:`; {@link parseStoreUrl} says which other
- * forms are understood. Rejects with a StoreError that
+ * Opens a store: `sqlite:PATH` (made when missing, its folder must exist), `sqlite::memory:`, or
+ * `postgres://USER:PASSWORD@HOST/DATABASE?schema=NAME` (its tables are made when missing; it needs the package `pg`). {@link parseStoreUrl} says which
+ * other forms of a file's name are understood. Rejects with a StoreError that
  * names what was wrong and what to do; an existing file that is not a store is left as it is. Options that are not as they should be are
  * refused before anything is opened: with `invalid_argument`, and settings with a ConfigError.
  */
@@ -66,7 +69,8 @@ const openRules: Rules<OpenStoreOptions> = {
 }
 
 async function openUnchecked(url: string, options: OpenStoreOptions): Promise<StoreFront> {
-  const path = parseStoreUrl(url)
+  const path = isPostgresUrl(url) ? url : parseStoreUrl(url)
+  if (isPostgresUrl(url)) assertPostgresOptions(url, options)
   assertNodeSupported()
   if (options.environment === undefined) {
     const clocks = systemClocks()
@@ -84,12 +88,27 @@ async function openUnchecked(url: string, options: OpenStoreOptions): Promise<St
     acceptLoss: options.acceptLoss ?? false,
     identity,
   } as const
+  if (isPostgresUrl(url) && (options.thread === false || options.environment !== undefined)) {
+    const { openInlinePostgres } = await import('./line/inline-postgres.ts')
+    const isVirtual = options.environment !== undefined
+    const opening = { url, config, environment, chain: chainDigest, identity, isVirtual }
+    return (await openInlinePostgres(opening)).store
+  }
   if (options.thread === false || options.environment !== undefined) {
     // The engine is loaded only where it runs: beside a thread the process starts without it.
     const { openInlineStore } = await import('./line/inline-store.ts')
     return openInlineStore({ ...shared, environment, chain: chainDigest })
   }
   return openThreadStore(shared, environment)
+}
+
+/** What only a file has: on PostgreSQL the server decides it. */
+function assertPostgresOptions(url: string, { durability, acceptLoss }: OpenStoreOptions): void {
+  parsePostgresUrl(url)
+  if (durability === 'normal' || acceptLoss === true)
+    throw invalid(
+      `${durability === 'normal' ? "durability: 'normal'" : 'acceptLoss'} is for a SQLite file; leave it out for a store on PostgreSQL, which syncs as its server is set up`,
+    )
 }
 
 /** The schemas look at settings that nobody has looked at: a runtime has, and starts without them. */

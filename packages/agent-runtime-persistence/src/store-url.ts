@@ -1,4 +1,11 @@
 import { invalid, show, suggestionFor } from '@ku0/agent-runtime-core'
+import { isPostgresUrl, parsePostgresUrl, withoutPassword } from './postgres/url.ts'
+
+/** Throws `invalid_argument` for what `openStore` cannot open: neither a form of `sqlite:PATH` nor `postgres://HOST/DATABASE`. */
+export function assertStoreUrl(url: string): void {
+  if (isPostgresUrl(url)) parsePostgresUrl(url)
+  else parseStoreUrl(url)
+}
 
 /**
  * The path behind a store's URL, or `:memory:`. The form is `sqlite:PATH`; the forms of other tools that can mean one thing only are
@@ -71,7 +78,7 @@ function isDatabaseFile(text: string): boolean {
 function hintFor(url: string): string {
   const { scheme, rest } = partsOf(url.trim())
   if (/^(?:postgres|postgresql|pg)$/.test(scheme))
-    return 'a store on PostgreSQL cannot be used yet, all processes of one machine share one file; '
+    return 'only a SQLite file can be used here, and this names a store on PostgreSQL; '
   if (isOurs(scheme) || suggestionFor(scheme, ['sqlite']) !== undefined) {
     const path = meantBy(rest)
     return path === '' ? '' : `did you mean ${show(`sqlite:${path}`)}? `
@@ -89,12 +96,6 @@ function meantBy(rest: string): string {
 
 function unknown(given: unknown, hint: string): Error {
   return invalid(
-    `unknown store ${show(withoutPassword(given))}: ${hint}use sqlite:PATH (for example sqlite:runtime.db or sqlite:/var/lib/runtime.db, without options) or sqlite::memory:`,
+    `unknown store ${show(typeof given === 'string' ? withoutPassword(given) : given)}: ${hint}use sqlite:PATH (for example sqlite:runtime.db or sqlite:/var/lib/runtime.db, without options) or sqlite::memory:`,
   )
-}
-
-/** Errors end up in logs. A password may hold any character, so all up to the last @ is taken for it. */
-function withoutPassword(given: unknown): unknown {
-  if (typeof given !== 'string') return given
-  return given.replace(/([?&](?:ssl)?password=)[^&]*/gi, '$1***').replace(/(\/\/[^:@/?#]*):.*@/s, '$1:***@')
 }

@@ -252,7 +252,13 @@ function storeProblems(given: unknown, assertUrl: (url: string) => void): Config
       return [{ path: 'store', allowed: describeError(error).message, given }]
     }
   }
-  return [{ path: 'store', allowed: "'sqlite:PATH', 'sqlite::memory:' or what openStore returns", given }]
+  return [
+    {
+      path: 'store',
+      allowed: "'sqlite:PATH', 'sqlite::memory:', 'postgres://HOST/DATABASE' or what openStore returns",
+      given,
+    },
+  ]
 }
 
 /** The task types of a list, by name; `read` returns undefined for what is none. */

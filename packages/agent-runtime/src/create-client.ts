@@ -2,7 +2,7 @@ import type { ExecutionStore } from '@ku0/agent-runtime-core'
 import type { Client } from './api/client.ts'
 import type { KnownStore } from './api/store-url.ts'
 import { readClientOptions } from './checked-options.ts'
-import { onStore, parseStoreUrl } from './opened-store.ts'
+import { assertStoreUrl, onStore } from './opened-store.ts'
 import type { ClientOptions } from './options.ts'
 
 /**
@@ -20,7 +20,7 @@ import type { ClientOptions } from './options.ts'
 export async function createClient<const Store extends string | ExecutionStore>(
   given: ClientOptions & { readonly store: Store & KnownStore<Store> },
 ): Promise<Client> {
-  const checked = await readClientOptions(given, parseStoreUrl)
+  const checked = await readClientOptions(given, assertStoreUrl)
   return onStore(checked, async (store) => (await loaded()).composeClient(checked, store))
 }
 

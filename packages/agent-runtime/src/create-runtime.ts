@@ -2,7 +2,7 @@ import type { ExecutionStore } from '@ku0/agent-runtime-core'
 import type { Runtime } from './api/runtime.ts'
 import type { KnownStore } from './api/store-url.ts'
 import { readRuntimeOptions } from './checked-options.ts'
-import { onStore, parseStoreUrl } from './opened-store.ts'
+import { assertStoreUrl, onStore } from './opened-store.ts'
 import type { RuntimeOptions } from './options.ts'
 
 /**
@@ -13,7 +13,7 @@ import type { RuntimeOptions } from './options.ts'
 export async function createRuntime<const Store extends string | ExecutionStore>(
   given: RuntimeOptions & { readonly store: Store & KnownStore<Store> },
 ): Promise<Runtime> {
-  const checked = await readRuntimeOptions(given, parseStoreUrl)
+  const checked = await readRuntimeOptions(given, assertStoreUrl)
   return onStore(checked, async (store) => (await loaded()).composeRuntime(checked, store))
 }
 

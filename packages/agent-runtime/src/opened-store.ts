@@ -1,8 +1,8 @@
 import type { ExecutionConfig, ExecutionStore } from '@ku0/agent-runtime-core'
-import { openStore, parseStoreUrl } from '@ku0/agent-runtime-persistence'
+import { assertStoreUrl, openStore, parseStoreUrl } from '@ku0/agent-runtime-persistence'
 import type { StoreOptions } from './options.ts'
 
-export { parseStoreUrl }
+export { assertStoreUrl, parseStoreUrl }
 
 /**
  * Puts something together on the store of its options. A store that is given by its URL is opened meanwhile, so that its thread loads its

@@ -50,7 +50,10 @@ describe('execution: the options of createRuntime', () => {
   )
 
   test.each([
-    [{ store: undefined }, "store: 'sqlite:PATH', 'sqlite::memory:' or what openStore returns; not given"],
+    [
+      { store: undefined },
+      "store: 'sqlite:PATH', 'sqlite::memory:', 'postgres://HOST/DATABASE' or what openStore returns; not given",
+    ],
     [{ store: 5 }, 'store: '],
     [{ store: null }, 'store: '],
     [{ store: {} }, 'store: '],

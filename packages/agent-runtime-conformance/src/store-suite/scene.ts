@@ -26,11 +26,19 @@ import { testDigest, type VirtualClock, createVirtualEnvironment } from '@ku0/ag
 import { takeSnapshot, violationsIn } from '../invariants.ts'
 import type { OpenStore } from './tools.ts'
 
+/**
+ * Resolves once a store has nothing under way that is not a timer's; true if it had. A store that is answered by a server says so, and no time
+ * passes meanwhile.
+ */
+export type Quiet = (store: ExecutionStore) => Promise<boolean>
+
 /** Whether a scene holds the strings of time. */
 export type Time = 'virtual' | 'real'
 
 /** How a scene is set. */
 export interface SceneSetting {
+  /** See {@link storeSuite}. */
+  readonly quiet?: Quiet | undefined
   readonly time?: Time
   readonly digest?: Digest
 }
@@ -54,6 +62,7 @@ export class Scene {
   readonly digest: Digest
   /** Set by a test that hands over an operation which cannot be stored. */
   hasBadOperation = false
+  readonly #quiet: Quiet | undefined
   readonly #credits = new Map<string, number>()
   #taken = 0
   #wake: (() => void)[] = []
@@ -69,6 +78,7 @@ export class Scene {
     this.clock = clock
     this.time = setting.time ?? 'virtual'
     this.digest = setting.digest ?? testDigest
+    this.#quiet = setting.quiet
     store.listen({
       claimed: (claims) => this.#hear(this.claims, claims),
       noticed: (notices) => this.#hear(this.notices, notices),
@@ -238,7 +248,9 @@ export class Scene {
   /** The store does what it has to do now; on virtual time none passes. */
   async idle(): Promise<void> {
     if (this.time === 'real') await this.store.read({ kind: 'stats' })
-    else for (let turn = 0; turn < turns; turn++) await Promise.resolve()
+    else
+      do for (let turn = 0; turn < turns; turn++) await Promise.resolve()
+      while (await this.#quiet?.(this.store))
   }
 
   /** Time passes, and the store wakes whenever it wants to. */

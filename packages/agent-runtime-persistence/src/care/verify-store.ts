@@ -1,8 +1,12 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { assertOptions, type Rules, signalRule, wholeNumber } from '@ku0/agent-runtime-core'
 import { lookForAnchor } from '../sqlite/anchor.ts'
 import { openForReading } from '../sqlite/reading.ts'
 import { storeErrorOf } from '../sqlite/errors.ts'
 import { chainDigest, nextTurn, systemEnvironment } from '../system.ts'
+import { isPostgresUrl } from '../postgres/url.ts'
 import { parseStoreUrl } from '../store-url.ts'
 import type { Verification } from './verify/verification.ts'
 import { verifyDatabase } from './verify/verify-database.ts'
@@ -19,7 +23,20 @@ const verifyRules: Rules<VerifyOptions> = { maxFaults: wholeNumber(1, 10_000), s
 /** See `verifyStore`. */
 export async function verify(url: string, options: VerifyOptions = {}): Promise<Verification> {
   assertOptions('verifyStore', options, verifyRules)
-  return verifyFile(parseStoreUrl(url), options)
+  return isPostgresUrl(url) ? verifyCopy(url, options) : verifyFile(parseStoreUrl(url), options)
+}
+
+/** A store on PostgreSQL is verified by a copy of it, as it was at one moment, by the rules of a file. */
+async function verifyCopy(url: string, options: VerifyOptions): Promise<Verification> {
+  const { copyToFile } = await import('../postgres/copy.ts')
+  const folder = await mkdtemp(join(tmpdir(), 'agent-runtime-verify-'))
+  try {
+    const path = join(folder, 'copy.db')
+    await copyToFile(url, path, options)
+    return await verifyFile(path, options)
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
 }
 
 /** The same by the path of the file. */

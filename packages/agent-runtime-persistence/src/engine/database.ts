@@ -32,6 +32,10 @@ export interface Database {
   readonly fenceFloor: number
   /** The journal's number of the last commit that this process has seen. */
   readonly lastCommit: number
+  /** While other processes are registered, their writes are looked for this often, in ms. */
+  readonly pollMs: number
+  /** A transaction that could not begin is left alone for so many ms at least. */
+  readonly busyMs: number
   /** Processes that are registered beside this one, and those of them that are proven gone, as of the last look. */
   readonly others: number
   readonly gone: readonly number[]
@@ -46,7 +50,7 @@ export interface Database {
   /** When the first of these is due: by the wall clock, a lease by its own. */
   nextAt(what: 'task' | 'lease' | 'schedule' | 'budget'): Reply<number | undefined>
 
-  /** Begins a transaction in which nobody else writes; false while another process holds it. */
+  /** Begins a transaction in which nobody else writes; false while another process holds it, or the database cannot be reached. */
   begin(): Reply<boolean>
   /** In a transaction: whether another process has written since the last one. Throws where a later version has. */
   hasForeignChanges(): Reply<boolean>
@@ -71,6 +75,10 @@ export interface Database {
   /** Answers a question from what is committed. `counts`: what only this process knows. */
   read(query: Read, counts: LocalCounts): Reply<Reads[ReadKind]['answer']>
 
+  /** What calls are told that have waited for so long for a transaction. */
+  refusal(waitedMs: number): Error
+  /** Whether a transaction that failed of it has left no trace, and may be tried again as it is. */
+  isPassing(error: unknown): boolean
   /** The error as the store's: what was wrong, and what to do. */
   errorOf(cause: unknown): Error
   /** Whether nothing that the connection says can be trusted after it. */

@@ -52,9 +52,14 @@ export class Due {
   /** Whether a tick is due; the next one follows from here. */
   ticks(mono: number): boolean {
     if (mono < this.tickAt) return false
-    const poll = this.db.others > 0 ? foreignPollMs : Number.POSITIVE_INFINITY
+    const poll = this.db.others > 0 ? this.db.pollMs : Number.POSITIVE_INFINITY
     this.tickAt = mono + Math.min(this.config.schedulerTickMs, poll)
     return true
+  }
+
+  /** The next turn looks at once. */
+  tickNow(): void {
+    this.tickAt = 0
   }
 
   isHeartbeat(mono: number): boolean {
@@ -96,6 +101,3 @@ export class Due {
     return Math.max(mono + Math.max(0, at - this.db.now().at), this.sayDueAt)
   }
 }
-
-/** While other processes are registered, their writes are looked for this often. */
-const foreignPollMs = 10

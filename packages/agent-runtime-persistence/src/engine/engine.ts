@@ -97,10 +97,10 @@ export class Engine {
     const { staleWrites, commits, repeatedFlushes } = this
     try {
       const value = yield* got(this.db.read(query, { staleWrites, commits, repeatedFlushes }))
-      this.draft.answers.push({ call, value })
+      this.draft.reads.push({ call, value })
     } catch (error) {
       const reason = this.db.errorOf(error)
-      this.draft.answers.push({ call, error: reason })
+      this.draft.reads.push({ call, error: reason })
       if (this.db.isFatal(error)) this.stop(reason)
     }
   }
@@ -112,6 +112,11 @@ export class Engine {
 
   setInterest(interest: Interest): Steps<void> {
     return this.publisher.follow(interest)
+  }
+
+  /** Somebody else has written: the next turn looks at once. */
+  hint(): void {
+    this.due.tickNow()
   }
 
   /** Whether calls wait for a flush that may begin now. */
@@ -127,7 +132,7 @@ export class Engine {
 
   /** The answers to what was read since the last turn: none of them has to wait for a flush. */
   takeReads(): Turn {
-    return this.draft.takeAnswers()
+    return this.draft.takeReads()
   }
 
   /** Does what was handed over before the end, whatever pause was due; a lock is waited for. */
@@ -305,14 +310,11 @@ export class Engine {
 
   private waitForLock(batch: readonly Call[], mono: number): FlushEnd {
     this.busySince ??= mono
-    this.due.notBefore = mono + 0.1 + this.setting.environment.random.next() * 0.4
+    this.due.notBefore = mono + this.db.busyMs + this.setting.environment.random.next() * 0.4
     this.held.tellLapsed()
     if (mono - this.busySince < busyPatienceMs) return 'repeat'
     this.busySince = undefined
-    const error = new StoreError(
-      'store_busy',
-      `${this.db.info.location} was held by another process for ${busyPatienceMs} ms; try again`,
-    )
+    const error = this.db.refusal(busyPatienceMs)
     for (const calls of [batch, this.calls])
       for (const { call } of calls) this.draft.answers.push({ call, error })
     this.calls = []

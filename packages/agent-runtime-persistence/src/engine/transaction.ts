@@ -23,7 +23,7 @@ export interface TransactionWork extends FlushWork {
 /** How a transaction ended. `foreign`: another process had written since the one before. */
 export type TransactionEnd =
   | { readonly as: 'committed'; readonly flushed: Flushed; readonly foreign: boolean }
-  /** Another process holds the lock: nothing was done. */
+  /** Another process holds the lock, or the database went away: nothing was done. */
   | { readonly as: 'busy' }
   /** Nothing of it has happened. */
   | { readonly as: 'failed'; readonly error: unknown }
@@ -43,6 +43,7 @@ export function* transact(it: TransactionParts, work: TransactionWork): Steps<Tr
     it.held.drop()
     it.cache.clear()
     yield* got(db.rollback())
+    if (db.isPassing(error)) return { as: 'busy' }
     return { as: 'failed', error }
   }
 }

@@ -21,6 +21,8 @@ export type Answer =
 /** A turn that is being put together. */
 export class TurnDraft {
   answers: Answer[] = []
+  /** Answers to what was read. They do not wait for the flush that is going on. */
+  reads: Answer[] = []
   claims: Claim[] = []
   notices: LeaseNotice[] = []
   events: StoredEvent[] = []
@@ -30,8 +32,10 @@ export class TurnDraft {
 
   /** All that was said since the last time. */
   take(): Turn {
-    const { answers, claims, notices, events, chunks, schedulesDue, failed } = this
+    const { claims, notices, events, chunks, schedulesDue, failed } = this
+    const answers = this.reads.length === 0 ? this.answers : [...this.reads, ...this.answers]
     this.answers = []
+    this.reads = []
     this.claims = []
     this.notices = []
     this.events = []
@@ -42,10 +46,10 @@ export class TurnDraft {
     return failed === undefined ? turn : { ...turn, failed }
   }
 
-  /** The answers alone. */
-  takeAnswers(): Turn {
-    const { answers } = this
-    this.answers = []
-    return { answers, claims: [], notices: [], events: [], chunks: [], schedulesDue: false }
+  /** The answers to what was read. */
+  takeReads(): Turn {
+    const { reads } = this
+    this.reads = []
+    return { answers: reads, claims: [], notices: [], events: [], chunks: [], schedulesDue: false }
   }
 }

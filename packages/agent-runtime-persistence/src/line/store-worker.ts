@@ -2,17 +2,11 @@ import { parentPort, receiveMessageOnPort, workerData, type MessagePort } from '
 import type { Turn } from '../engine/turn.ts'
 import { StoreEngine } from '../sqlite/store-engine.ts'
 import { chainDigest, systemEnvironment } from '../system.ts'
+import { isPostgresUrl } from '../postgres/url.ts'
 import { deliver } from './message.ts'
 import { messagesIn } from './outbox.ts'
-import {
-  beatWord,
-  endMessage,
-  pack,
-  recordOf,
-  wakeWord,
-  type FromThread,
-  type ThreadStart,
-} from './thread-messages.ts'
+import { watchStalls } from './stall-watch.ts'
+import { endMessage, pack, recordOf, wakeWord, type FromThread, type ThreadStart } from './thread-messages.ts'
 
 /** The longest wait for the process's first word; it comes within ms unless the machine is overloaded. */
 const firstWordMs = 2_000
@@ -29,13 +23,7 @@ function runStore(port: MessagePort, start: ThreadStart): void {
     const turn = pack(said)
     if (turn !== undefined) say({ kind: 'turn', turn })
   }
-  const beat = { count: -1, at: 0 }
-  const stalledMs = () => {
-    const now = environment.clock.monotonic()
-    const count = Atomics.load(signal, beatWord)
-    if (count !== beat.count) Object.assign(beat, { count, at: now })
-    return now - beat.at
-  }
+  const stalledMs = watchStalls(signal, environment.clock)
 
   let engine: StoreEngine
   try {
@@ -66,4 +54,13 @@ function runStore(port: MessagePort, start: ThreadStart): void {
   port.close()
 }
 
-if (parentPort !== null) runStore(parentPort, workerData as ThreadStart)
+async function run(port: MessagePort, start: ThreadStart): Promise<void> {
+  if (!isPostgresUrl(start.path)) {
+    runStore(port, start)
+    return
+  }
+  const { runPostgresStore } = await import('./postgres-thread.ts')
+  await runPostgresStore(port, start)
+}
+
+if (parentPort !== null) void run(parentPort, workerData as ThreadStart)

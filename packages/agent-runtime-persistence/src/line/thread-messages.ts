@@ -14,6 +14,7 @@ import type { ProcessIdentity } from '../process-identity.ts'
 
 /** What a store's thread is started with. */
 export interface ThreadStart {
+  /** The path of a file, or the URL of a store on PostgreSQL. */
   readonly path: string
   readonly config: ExecutionConfig
   readonly durability: Durability

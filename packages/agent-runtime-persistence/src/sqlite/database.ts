@@ -37,6 +37,8 @@ export class SqliteDatabase implements Database {
   readonly ids: IdCodec
   readonly fenceFloor: number
   readonly now: () => Instant
+  readonly pollMs = 10
+  readonly busyMs = 0.1
   others = 0
   gone: readonly number[] = []
   private readonly opened: OpenedDatabase
@@ -230,6 +232,18 @@ export class SqliteDatabase implements Database {
   read(query: Read, counts: LocalCounts): ReturnType<typeof this.answer> {
     this.counts = counts
     return this.answer(query)
+  }
+
+  refusal(waitedMs: number): Error {
+    return new StoreError(
+      'store_busy',
+      `${this.info.location} was held by another process for ${waitedMs} ms; try again`,
+    )
+  }
+
+  /** Its own errors: a lock that is held shows when a transaction begins. */
+  isPassing(): boolean {
+    return false
   }
 
   errorOf(cause: unknown): Error {

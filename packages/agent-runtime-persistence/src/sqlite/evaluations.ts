@@ -14,15 +14,16 @@ import {
   type ReputationRow,
   type WorkingSet,
 } from '@ku0/agent-runtime-core/transition'
+import type { Queries } from '../views/queries.ts'
 import type { Statements } from './statements.ts'
-import type { SqliteTables } from './tables.ts'
+import type { StoredTables } from './stored-tables.ts'
 
 const reputationColumns = 'agent, reputation, evaluations, average, latest, last_at'
 const evaluationColumns =
   'agent, seq, at, domain, scores, missing, composite, reputation, distance, change, task_id, key'
 
 /** What a flush reads of agents' evaluations. */
-export function prepareEvaluationLoad(db: Statements) {
+export function prepareEvaluationLoad(db: Queries) {
   const standing = rows(db, `SELECT ${reputationColumns} FROM reputation WHERE agent = ?`)
   const byKey = rows(db, `SELECT ${evaluationColumns} FROM evaluation WHERE agent = ? AND key = ?`)
   const agents = db.prepare<[], number>('SELECT count(*) FROM reputation').pluck()
@@ -73,7 +74,7 @@ export function prepareEvaluationApply(db: Statements) {
 }
 
 /** Answers what is asked of agents. */
-export function prepareEvaluationReads(db: Statements, { load }: SqliteTables) {
+export function prepareEvaluationReads(db: Queries, { load }: StoredTables) {
   const page = rows(
     db,
     `SELECT ${evaluationColumns} FROM evaluation WHERE agent = ? AND seq < ? ORDER BY seq DESC LIMIT ? + 0`,
@@ -98,7 +99,7 @@ function* records(found: Iterable<unknown[]>): Iterable<ReputationRecord> {
   for (const row of found) yield reputationRecordOf(reputationOf(row))
 }
 
-function rows(db: Statements, sql: string) {
+function rows(db: Queries, sql: string) {
   return db.prepare<unknown[], unknown[]>(sql).raw()
 }
 

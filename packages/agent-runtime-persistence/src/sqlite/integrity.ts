@@ -5,11 +5,11 @@ import {
   type Surroundings,
   type TaskRow,
 } from '@ku0/agent-runtime-core/transition'
-import type { Statements } from './statements.ts'
+import type { Queries } from '../views/queries.ts'
 import type { Load } from './load.ts'
 
 interface IntegrityContext {
-  readonly db: Statements
+  readonly db: Queries
   readonly load: Load
   readonly hashes: Hashes
 }

@@ -1,9 +1,9 @@
 import type { LeaseRow } from '@ku0/agent-runtime-core/transition'
 import type { Kept, KeptWanted } from '../engine/database.ts'
-import type { SqliteTables } from './tables.ts'
+import type { StoredTables } from './stored-tables.ts'
 
 /** Reads what the engine keeps between flushes. */
-export function prepareKeep({ load }: SqliteTables, process: number): (wanted: KeptWanted) => Kept {
+export function prepareKeep({ load }: StoredTables, process: number): (wanted: KeptWanted) => Kept {
   return ({ since, shares }) => {
     const leases = load.running(process)
     const [task, lease, stream, worker] = load.next()

@@ -39,7 +39,7 @@ import {
 } from '@ku0/agent-runtime-core/transition'
 import { prepareEvaluationLoad } from './evaluations.ts'
 import { listed, type RowOf, type StoreTables, type TableName } from './columns.ts'
-import type { Statements } from './statements.ts'
+import type { Queries } from '../views/queries.ts'
 import { prepareWorkLoad } from './work.ts'
 import { storedList, storedObject } from './stored.ts'
 import { WAITING_BY_INDEX } from './schema.ts'
@@ -47,7 +47,7 @@ import { WAITING_BY_INDEX } from './schema.ts'
 /** The statements that read a working set; each says what it reads, prepared once. All run inside the flush's transaction. */
 export type Load = ReturnType<typeof prepareLoad>
 
-export function prepareLoad(db: Statements) {
+export function prepareLoad(db: Queries) {
   const rows = <Row extends readonly unknown[]>(sql: string) => db.prepare<unknown[], Row>(sql).raw()
   /** Whole rows of a table. */
   const from = <T extends TableName>(table: T, rest = '') =>
@@ -80,10 +80,10 @@ export function prepareLoad(db: Statements) {
     .pluck()
   const explicit = db.prepare<[string], number>('SELECT id FROM task WHERE explicit_id = ?').pluck()
   const key = from('idempotency', 'WHERE key = ?')
-  const streams = from('stream')
-  const streamsSince = from('stream', 'WHERE changed > ?')
-  const clients = from('client')
-  const clientsSince = from('client', 'WHERE changed > ?')
+  const streams = from('stream', 'ORDER BY id')
+  const streamsSince = from('stream', 'WHERE changed > ? ORDER BY id')
+  const clients = from('client', 'ORDER BY id')
+  const clientsSince = from('client', 'WHERE changed > ? ORDER BY id')
   const clientsRemoved = db
     .prepare<[], string>("SELECT value FROM meta WHERE key = 'clients_removed'")
     .pluck()
@@ -92,10 +92,10 @@ export function prepareLoad(db: Statements) {
   const clientsAfter = from('client', 'WHERE name > ? ORDER BY name LIMIT ? + 0')
   const maxClient = db.prepare<[], number | null>('SELECT max(id) FROM client').pluck()
   const runningByStream = rows<readonly [stream: number, running: number]>(
-    'SELECT task.stream, count(*) FROM lease JOIN task ON task.id = lease.task WHERE lease.state = 0 GROUP BY task.stream',
+    'SELECT task.stream, count(*) FROM lease JOIN task ON task.id = lease.task WHERE lease.state = 0 GROUP BY task.stream ORDER BY task.stream',
   )
-  const quotas = from('quota')
-  const workers = from('worker', 'WHERE registered = 1 AND process = ?')
+  const quotas = from('quota', 'ORDER BY key')
+  const workers = from('worker', 'WHERE registered = 1 AND process = ? ORDER BY id')
   const totals = from('totals')
   const event = db.prepare<[number, number], { data: string; blob: string | null }>(
     'SELECT data, blob FROM event WHERE task = ? AND seq = ?',
@@ -105,7 +105,7 @@ export function prepareLoad(db: Statements) {
     "SELECT data -> '$.key', seq FROM event WHERE task = ? AND type IN ('step.completed', 'step.inherited')",
   )
   const rejections = db.prepare<[number], { since: number; seq: number }>(
-    "SELECT data ->> '$.since' AS since, seq FROM event WHERE task = ? AND type IN ('task.resumed', 'wait.inherited') AND data ->> '$.since' IS NOT NULL ORDER BY seq",
+    "SELECT CAST(data ->> '$.since' AS INTEGER) AS since, seq FROM event WHERE task = ? AND type IN ('task.resumed', 'wait.inherited') AND data ->> '$.since' IS NOT NULL ORDER BY seq",
   )
   const lastApproval = db
     .prepare<[number], number>(

@@ -1,4 +1,5 @@
 import type Database from 'better-sqlite3'
+import type { Queries } from '../views/queries.ts'
 import type { Db } from './open.ts'
 
 /** What a prepared statement of better-sqlite3 does, as far as it is used here. */
@@ -11,7 +12,7 @@ type Statement<Given extends unknown[], Row> = Pick<
  * The statements of a connection, each prepared when it is first run: there are some 180, of which a program runs a third, and to
  * prepare all of them was most of the time that opening a store took. Once it is prepared, one costs what it costs without this.
  */
-export class Statements {
+export class Statements implements Queries {
   readonly #db: Db
   #transaction: (<T>(read: () => T) => T) | undefined
 
@@ -22,6 +23,9 @@ export class Statements {
   prepare<Given extends unknown[] = unknown[], Row = unknown>(sql: string): PreparedLater<Given, Row> {
     return new PreparedLater<Given, Row>(this.#db, sql)
   }
+
+  /** See {@link Queries.ahead}. */
+  ahead(): void {}
 
   /** What `read` reads is of one state, whatever other processes write meanwhile. */
   atOnce<T>(read: () => T): T {

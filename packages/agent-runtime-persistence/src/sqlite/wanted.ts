@@ -1,11 +1,14 @@
 import type { Counted, Kind, Kinds, Loaded, TaskRow, Wanted } from '@ku0/agent-runtime-core/transition'
-import type { SqliteTables } from './tables.ts'
+import type { StoredTables } from './stored-tables.ts'
+
+/** Runs a reading for each name, in order, and puts together what they found. */
+type Gather = <N, F>(names: readonly N[], find: (name: N) => readonly F[]) => readonly F[]
 
 /**
- * Answers what a flush wants, kind by kind and row by row: here a statement costs two microseconds and no way, so that one for each
- * row is as good as one for all.
+ * Answers what a flush wants, kind by kind and row by row: on SQLite a statement costs two microseconds and no way, so that one for each
+ * row is as good as one for all. A database that is far away gives a `gather` that asks for all names at once.
  */
-export function prepareWanted(tables: SqliteTables): (wanted: Wanted) => Loaded {
+export function prepareWanted(tables: StoredTables, far?: Gather): (wanted: Wanted) => Loaded {
   const { load } = tables
   const blob = (sha256: string) => [sha256, load.blob(sha256) ?? ''] as const
 
@@ -54,10 +57,12 @@ export function prepareWanted(tables: SqliteTables): (wanted: Wanted) => Loaded 
     checkpoints: (task) => some(tables.checkpoint(task)).map((data) => [task, data] as const),
   }
 
+  const gather: Gather = far ?? ((names, find) => names.flatMap((name) => find(name)))
+
   return (wanted) => {
     const loaded: { [K in Kind]?: readonly Kinds[K]['found'][] } = {}
     const find = <K extends Kind>(kind: K, names: readonly Kinds[K]['name'][]) => {
-      ;(loaded as { [P in K]?: readonly Kinds[P]['found'][] })[kind] = names.flatMap((name) =>
+      ;(loaded as { [P in K]?: readonly Kinds[P]['found'][] })[kind] = gather(names, (name) =>
         finds[kind](name),
       )
     }
@@ -81,6 +86,13 @@ export function prepareWanted(tables: SqliteTables): (wanted: Wanted) => Loaded 
   }
 
   function headsOf(wanted: readonly Kinds['heads']['name'][]): readonly Kinds['heads']['found'][] {
+    if (far !== undefined)
+      return far(wanted, (it) => {
+        const found = load.heads(it.stream, it.after, it.limit)
+        return [
+          { ...it, rows: found.map(({ task }) => task), texts: found.map(({ submission }) => submission) },
+        ]
+      })
     const first = wanted.filter(({ limit }) => limit === 1)
     const firsts = new Map(
       (first.length === 0 ? [] : load.firstHeads(first.map(({ stream, after }) => [stream, after]))).map(

@@ -5,17 +5,20 @@ import {
   type UsageRow,
   type WorkingSet,
 } from '@ku0/agent-runtime-core/transition'
+import type { Queries } from '../views/queries.ts'
 import type { Statements } from './statements.ts'
 import { storedObject } from './stored.ts'
 
 /** Reads circuits, usages and swarms: all there are, which is none in most stores. */
-export function prepareWorkLoad(db: Statements) {
+export function prepareWorkLoad(db: Queries) {
   const circuits = db
     .prepare<[], unknown[]>(
-      'SELECT route, state, scar, scar_at, opened_at, probe_at, unhealthy, probe FROM circuit',
+      'SELECT route, state, scar, scar_at, opened_at, probe_at, unhealthy, probe FROM circuit ORDER BY route',
     )
     .raw()
-  const usages = db.prepare<[], unknown[]>('SELECT task, route, swarm, agent, lease, data FROM usage').raw()
+  const usages = db
+    .prepare<[], unknown[]>('SELECT task, route, swarm, agent, lease, data FROM usage ORDER BY task')
+    .raw()
   const swarms = db
     .prepare<[], unknown[]>('SELECT name, terms, spent_us, spawned, created_at FROM swarm ORDER BY name')
     .raw()

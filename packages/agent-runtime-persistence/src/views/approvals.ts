@@ -6,8 +6,8 @@ import {
   type Reads,
 } from '@ku0/agent-runtime-core'
 import { type Instant } from '@ku0/agent-runtime-core/transition'
-import type { Statements } from '../sqlite/statements.ts'
-import type { SqliteTables } from '../sqlite/tables.ts'
+import type { StoredTables } from '../sqlite/stored-tables.ts'
+import type { Queries } from './queries.ts'
 
 interface PendingColumns {
   readonly task: number
@@ -22,8 +22,8 @@ interface PendingColumns {
 
 /** Reads the approvals that a verdict can be given on, whole tasks at a time. Source: `docs/semantics.md 12.3`. */
 export function prepareApprovals(
-  db: Statements,
-  tables: SqliteTables,
+  db: Queries,
+  tables: StoredTables,
   now: () => Instant,
 ): (query: Reads['approvals']['fields']) => Reads['approvals']['answer'] {
   const { load, ids } = tables
@@ -44,8 +44,8 @@ export function prepareApprovals(
   const pending = db.prepare<[number, number], PendingColumns>(
     `SELECT wait.task, task.explicit_id AS explicitId, stream.type, wait.due_at AS dueAt, wait.terms, event.at, event.data, event.blob
      FROM wait JOIN task ON task.id = wait.task JOIN stream ON stream.id = task.stream
-       JOIN event ON event.task = wait.task AND event.seq = wait.terms ->> '$.request'
-     WHERE wait.task = ? AND wait.kind = 2 AND wait.terms ->> '$.asked' = 1 AND (wait.due_at IS NULL OR wait.due_at >= ?)
+       JOIN event ON event.task = wait.task AND event.seq = CAST(wait.terms ->> '$.request' AS INTEGER)
+     WHERE wait.task = ? AND wait.kind = 2 AND CAST(wait.terms ->> '$.asked' AS TEXT) IN ('1', 'true') AND (wait.due_at IS NULL OR wait.due_at >= ?)
        AND NOT EXISTS (SELECT 1 FROM signal WHERE signal.task = wait.task AND signal.name = wait.name)
      ORDER BY wait.position, wait.key`,
   )

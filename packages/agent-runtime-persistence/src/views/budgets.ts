@@ -6,10 +6,10 @@ import {
   type Instant,
   type TaskRow,
 } from '@ku0/agent-runtime-core/transition'
-import type { SqliteTables } from '../sqlite/tables.ts'
+import type { StoredTables } from '../sqlite/stored-tables.ts'
 
 /** Reads budgets as people see them. Source: `docs/semantics.md 11.5`. */
-export function prepareBudgets({ load, ids }: SqliteTables, now: () => Instant) {
+export function prepareBudgets({ load, ids }: StoredTables, now: () => Instant) {
   function nameOf(task: number): string {
     return load.task(task)?.explicitId ?? ids.task(task)
   }

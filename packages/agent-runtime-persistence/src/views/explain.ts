@@ -49,7 +49,7 @@ export function prepareExplain(
 
   const failed = db
     .prepare<[number, string], number>(
-      "SELECT 1 FROM event WHERE task = ? AND type = 'step.failed' AND json_extract(data, '$.key') = ? LIMIT 1",
+      "SELECT 1 FROM event WHERE task = ? AND type = 'step.failed' AND data ->> '$.key' = ? LIMIT 1",
     )
     .pluck()
 

@@ -20,13 +20,13 @@ import {
   type TaskRow,
   type WaitRow,
 } from '@ku0/agent-runtime-core/transition'
-import type { Statements } from '../sqlite/statements.ts'
-import type { SqliteTables } from '../sqlite/tables.ts'
+import type { StoredTables } from '../sqlite/stored-tables.ts'
+import type { Queries } from './queries.ts'
 
 /** Reads what the passes of a task have left behind, as far as it counts. Source: `docs/semantics.md 7, 12.2`. */
 export function prepareMemos(
-  db: Statements,
-  tables: SqliteTables,
+  db: Queries,
+  tables: StoredTables,
 ): {
   readonly steps: (row: TaskRow) => StepRecord[]
   /** `events` are those of the task that are of {@link memoTypes}, in their order; `hasChildren`: whether another says that it has had any. */

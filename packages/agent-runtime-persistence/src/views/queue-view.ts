@@ -29,12 +29,12 @@ import {
   type StreamRow,
   type TaskRow,
 } from '@ku0/agent-runtime-core/transition'
-import type { Statements } from '../sqlite/statements.ts'
-import type { SqliteTables } from '../sqlite/tables.ts'
+import type { StoredTables } from '../sqlite/stored-tables.ts'
+import type { Queries } from './queries.ts'
 
 export interface QueueContext {
-  readonly db: Statements
-  readonly tables: SqliteTables
+  readonly db: Queries
+  readonly tables: StoredTables
   readonly config: ExecutionConfig
   readonly now: () => Instant
 }

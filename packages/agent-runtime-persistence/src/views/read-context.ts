@@ -1,11 +1,11 @@
 import type { ExecutionConfig } from '@ku0/agent-runtime-core'
 import type { Instant } from '@ku0/agent-runtime-core/transition'
-import type { Statements } from '../sqlite/statements.ts'
-import type { SqliteTables } from '../sqlite/tables.ts'
+import type { StoredTables } from '../sqlite/stored-tables.ts'
+import type { Queries } from './queries.ts'
 
 export interface ReadContext {
-  readonly db: Statements
-  readonly tables: SqliteTables
+  readonly db: Queries
+  readonly tables: StoredTables
   readonly config: ExecutionConfig
   readonly now: () => Instant
   readonly processId: (process: number) => string | undefined

@@ -45,7 +45,12 @@ export function prepareTaskRecords({ db, tables }: ReadContext, budgets: ReturnT
   return { find, nameOf, recordOf, leasesOf, page, idPage }
 
   function find(taskId: string): TaskRow | undefined {
-    const number = load.explicit(taskId) ?? ids.taskNumber(taskId)
+    const guess = ids.taskNumber(taskId)
+    // Where answers take their time, both are asked for at once.
+    db.ahead([load.explicit, () => (guess === undefined ? undefined : load.task(guess))], (read) =>
+      read(taskId),
+    )
+    const number = load.explicit(taskId) ?? guess
     return number === undefined ? undefined : load.task(number)
   }
 
@@ -223,6 +228,7 @@ export function prepareTaskRecords({ db, tables }: ReadContext, budgets: ReturnT
     const { rows, from, isWhole } = slice(filter)
     const tasks: TaskRecord[] = []
     let chars = 0
+    db.ahead(rows, recordOf)
     for (const row of rows) {
       if (chars > maxPageChars) break
       const record = recordOf(row)

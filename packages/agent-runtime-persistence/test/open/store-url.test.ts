@@ -53,14 +53,8 @@ describe('the forms of other tools', () => {
     ['file::memory:?cache=shared', 'did you mean "sqlite::memory:"? '],
     ['sqlite://localhost/var/x.db', 'did you mean "sqlite:/var/x.db"? '],
     ['file://server/share/x.db', 'did you mean "sqlite:/share/x.db"? '],
-    [
-      'postgresql://host/db',
-      'a store on PostgreSQL cannot be used yet, all processes of one machine share one file; ',
-    ],
-    [
-      'postgres://host/db',
-      'a store on PostgreSQL cannot be used yet, all processes of one machine share one file; ',
-    ],
+    ['postgresql://host/db', 'only a SQLite file can be used here, and this names a store on PostgreSQL; '],
+    ['postgres://host/db', 'only a SQLite file can be used here, and this names a store on PostgreSQL; '],
     ['mysql:x', 'a store is a SQLite file, which mysql: does not name; '],
     ['', ''],
     ['  ', ''],

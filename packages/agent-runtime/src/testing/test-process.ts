@@ -1,7 +1,7 @@
 import type { StoredEvent } from '@ku0/agent-runtime-core'
 import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import { createVirtualEnvironment, SeededRandom, type VirtualClock } from '@ku0/agent-runtime-core/testing'
-import { openStore, parseStoreUrl } from '@ku0/agent-runtime-persistence'
+import { assertStoreUrl, openStore } from '@ku0/agent-runtime-persistence'
 import { composeRuntime } from '../composed-runtime.ts'
 import type { RuntimeOptions } from '../options.ts'
 import type { Runtime } from '../api/runtime.ts'
@@ -56,7 +56,7 @@ export class TestProcess {
       environment,
     }
     // What loads or waits once the store is open takes turns in which the store would begin alone.
-    const checked = await readRuntimeOptions(runtimeOptions, parseStoreUrl)
+    const checked = await readRuntimeOptions(runtimeOptions, assertStoreUrl)
     const inner = await openStore(url, {
       config: parseExecutionConfig(given).config,
       durability: 'normal',

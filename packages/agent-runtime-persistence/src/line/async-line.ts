@@ -1,0 +1,150 @@
+import { MAX_ARMED_MS, type Environment, type StoreInfo, type Timer } from '@ku0/agent-runtime-core'
+import type { Engine } from '../engine/engine.ts'
+import { runAsync } from '../engine/steps.ts'
+import type { Turn } from '../engine/turn.ts'
+import type { Message } from './message.ts'
+
+/** Who hears what an engine has to say. */
+interface Hearer {
+  receive(turn: Turn): void
+}
+
+/**
+ * Runs an engine whose database answers when it has the answer: one turn after the other, reads beside them. Calls that come in during a
+ * turn share the next one.
+ */
+export class AsyncLine {
+  private readonly engine: Engine
+  private readonly hearer: Hearer
+  private readonly environment: Environment
+  private readonly interests: (Message & { readonly to: 'interest' })[] = []
+  private timer: Timer | undefined
+  private armedFor = Number.POSITIVE_INFINITY
+  private running: Promise<void> | undefined
+  private isWanted = false
+  private readonly reading = new Set<Promise<void>>()
+  private ended: Promise<void> | undefined
+  private isClosed = false
+
+  constructor(engine: Engine, hearer: Hearer, environment: Environment) {
+    this.engine = engine
+    this.hearer = hearer
+    this.environment = environment
+    // The first turn takes over from the dead: by then the process should have said what it wants to hear.
+    this.armIn(firstTurnMs)
+  }
+
+  get info(): StoreInfo {
+    return this.engine.info
+  }
+
+  /** When its timer should run next, on the monotonic clock: later than that, nothing has run in this thread for a while. */
+  get dueAt(): number {
+    return this.armedFor
+  }
+
+  send(message: Message): void {
+    switch (message.to) {
+      case 'write':
+        this.engine.write(message.call, message.operation)
+        break
+      case 'read': {
+        const reading = this.read(message)
+        this.reading.add(reading)
+        void reading.finally(() => this.reading.delete(reading))
+        return
+      }
+      case 'demand':
+        this.engine.setDemand(message.workerId, message.credit)
+        break
+      case 'interest':
+        this.interests.push(message)
+        break
+    }
+    this.schedule()
+  }
+
+  /** Another process has committed something. */
+  hint(): void {
+    this.engine.hint()
+    this.schedule()
+  }
+
+  /** What was sent is done; then the database is closed. */
+  end(): Promise<void> {
+    this.ended ??= this.finish()
+    return this.ended
+  }
+
+  /** Resolves once nothing is under way: what is done next then waits for time to pass, or for a call. */
+  async whenQuiet(): Promise<boolean> {
+    let waited = false
+    for (;;) {
+      const { running } = this
+      const ending = this.isClosed ? undefined : this.ended
+      if (running === undefined && ending === undefined && this.reading.size === 0) return waited
+      waited = true
+      await Promise.all([running, ending, ...this.reading])
+    }
+  }
+
+  private async read({ call, query }: Message & { readonly to: 'read' }): Promise<void> {
+    await runAsync(this.engine.read(call, query))
+    this.hearer.receive(this.engine.takeReads())
+  }
+
+  private schedule(): void {
+    this.isWanted = true
+    if (this.running !== undefined || this.ended !== undefined) return
+    this.running = Promise.resolve()
+      .then(() => this.run())
+      .finally(() => {
+        this.running = undefined
+        if (this.isWanted) this.schedule()
+      })
+  }
+
+  private async run(): Promise<void> {
+    do {
+      this.isWanted = false
+      await this.follow()
+      this.hearer.receive(await runAsync(this.engine.take()))
+      if (this.engine.restMs() === 0) this.isWanted = true
+    } while (this.isWanted && this.ended === undefined)
+    this.arm()
+  }
+
+  private async follow(): Promise<void> {
+    for (let it = this.interests.shift(); it !== undefined; it = this.interests.shift())
+      await runAsync(this.engine.setInterest(it.interest))
+  }
+
+  private async finish(): Promise<void> {
+    await this.running
+    await Promise.all(this.reading)
+    this.timer?.cancel()
+    this.hearer.receive(await runAsync(this.engine.finish()))
+    await runAsync(this.engine.close())
+    this.isClosed = true
+  }
+
+  private arm(): void {
+    const rest = this.engine.restMs()
+    if (Number.isFinite(rest)) this.armIn(rest)
+  }
+
+  private armIn(rest: number): void {
+    if (this.ended !== undefined) return
+    const at = this.environment.clock.monotonic() + rest
+    if (this.timer !== undefined && this.armedFor <= at) return
+    this.timer?.cancel()
+    this.armedFor = at
+    this.timer = this.environment.timers.after(Math.min(Math.ceil(rest), MAX_ARMED_MS), () => {
+      this.timer = undefined
+      this.armedFor = Number.POSITIVE_INFINITY
+      this.schedule()
+    })
+  }
+}
+
+const firstTurnMs = 100

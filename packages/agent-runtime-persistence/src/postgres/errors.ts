@@ -1,0 +1,61 @@
+import { RuntimeError, StoreError } from '@ku0/agent-runtime-core'
+
+export function codeOf(error: unknown): string {
+  const code = (error as { readonly code?: unknown } | null)?.code
+  return typeof code === 'string' ? code : ''
+}
+
+/** Whether the connection is gone, or could not be made. */
+export function isLost(error: unknown): boolean {
+  const code = codeOf(error)
+  if (/^(?:08|57P0|25P03|53300|E[A-Z]+)/.test(code)) return true
+  return error instanceof Error && code === '' && /connection|timeout|closed/i.test(error.message)
+}
+
+/** Whether the transaction left no trace, and may be tried again as it is. */
+export function isPassing(error: unknown): boolean {
+  return (
+    !(error instanceof RuntimeError) && (isLost(error) || /^(?:40001|40P01|55P03|57014)$/.test(codeOf(error)))
+  )
+}
+
+/** PostgreSQL's error as the store's: a code to act upon, the place, and what to do. */
+export function storeErrorOf(cause: unknown, location: string): Error {
+  if (cause instanceof RuntimeError) return cause
+  const code = codeOf(cause)
+  const detail = cause instanceof Error ? cause.message : String(cause)
+  const error = (as: ConstructorParameters<typeof StoreError>[0], text: string) =>
+    new StoreError(as, `${location}${text}`, { cause })
+  if (isLost(cause))
+    return error('store_unavailable', ` cannot be reached (${detail}); check the URL and the server`)
+  if (code === 'KU001')
+    return error(
+      'store_corrupt',
+      `: something else writes these tables (${detail}); stop it, then run verify`,
+    )
+  if (code === '28P01' || code === '28000' || code === '3D000')
+    return error('store_unavailable', `: PostgreSQL refuses the connection (${detail}); correct the URL`)
+  if (code === '42501')
+    return error(
+      'store_read_only',
+      `: the role may not do that (${detail}); grant what docs/postgresql.md lists`,
+    )
+  if (code === '25006')
+    return error('store_read_only', `: this server is a standby (${detail}); name the primary`)
+  if (code === '53100' || code === '53200')
+    return error('store_full', `: the server has no room (${detail}); free some, then try again`)
+  if (/^(?:42P01|42703|42883|42P07)$/.test(code))
+    return error(
+      'store_schema',
+      `: the schema's tables are not those of this version (${detail}); name another schema, or restore a backup`,
+    )
+  if (code.startsWith('XX'))
+    return error('store_corrupt', `: PostgreSQL reports damage (${detail}); restore a backup`)
+  if (/^(?:40001|40P01|55P03|57014)$/.test(code))
+    return error('store_busy', ` is busy (${detail}); try again`)
+  return new RuntimeError(
+    'internal',
+    `${location}: a check failed, and nothing was written (${detail}); run verify: if it finds no fault, this is a bug of the runtime`,
+    { cause },
+  )
+}

@@ -1,0 +1,126 @@
+import { RuntimeError, StoreError } from '@ku0/agent-runtime-core'
+import type { ProcessIdentity } from '../process-identity.ts'
+import type { Connections } from './connections.ts'
+import { storeErrorOf } from './errors.ts'
+import { migrations, schemaVersion } from './schema.ts'
+import type { Session } from './session.ts'
+import type { PostgresPlace } from './url.ts'
+
+/** What a process finds when it opens a store. */
+export interface Opened {
+  readonly session: Session
+  readonly storeId: string
+  readonly process: number
+  readonly serverVersion: string
+  readonly head: { readonly version: number; readonly number: number; readonly hash: Buffer }
+}
+
+/** What a store is opened with. `at`: the time that its rows are dated with, from that of the server. */
+export interface Opening {
+  readonly identity: ProcessIdentity
+  readonly freshId: string
+  readonly at: (serverMs: number) => number
+}
+
+/** The oldest PostgreSQL that the statements are tested with. */
+const oldest = 15
+
+/**
+ * Connects, makes the tables where there are none, brings older ones up to date, and registers this process, in one transaction. Several
+ * that open a store at once do it one after the other.
+ */
+export async function openTables(connections: Connections, opening: Opening): Promise<Opened> {
+  const { location, schema } = connections.place
+  let session: Session | undefined
+  try {
+    session = await connections.open('commit')
+    return await enter(session, connections, opening)
+  } catch (error) {
+    session?.drop()
+    throw storeErrorOf(error, location)
+  }
+
+  async function enter(
+    on: Session,
+    { prelude }: Connections,
+    { identity, freshId, at }: Opening,
+  ): Promise<Opened> {
+    await on.run(`BEGIN; ${prelude}`)
+    const [server] = (
+      await on.query(
+        "SELECT current_setting('server_version_num')::bigint, current_setting('server_version')",
+      )
+    ).rows as readonly (readonly [number, string])[]
+    const [number, serverVersion] = server ?? [0, '']
+    if (number < oldest * 10_000)
+      throw new StoreError(
+        'store_schema',
+        `${location}: this is PostgreSQL ${serverVersion}, and a store needs ${oldest} or later; upgrade the server`,
+      )
+    await on.query('SELECT pg_advisory_xact_lock(hashtextextended($1::text, 0))', [`ku0 ${schema}`])
+    await migrate(on)
+    const { rows } = await on.query('SELECT schema, version, number, hash FROM head FOR UPDATE')
+    const [version, commit, hash] = (rows[0] ?? []).slice(1) as [number, number, Buffer]
+    await on.query("INSERT INTO meta VALUES ('store_id', $1::text) ON CONFLICT DO NOTHING", [freshId])
+    const storeId = (await on.query("SELECT value FROM meta WHERE key = 'store_id'")).rows[0]?.[0] as string
+    const now = at(
+      (await on.query('SELECT (extract(epoch FROM clock_timestamp()) * 1000)::double precision'))
+        .rows[0]?.[0] as number,
+    )
+    const { processId, host, bootId, pid } = identity
+    const { rows: made } = await on.query(
+      'INSERT INTO process SELECT coalesce(max(id), 0) + 1, $1::text, $2::text, $3::text, $4::bigint, $5::bigint, $5::bigint FROM process RETURNING id',
+      [processId, host, bootId, pid, now],
+    )
+    await on.run('COMMIT')
+    return {
+      session: on,
+      storeId,
+      process: made[0]?.[0] as number,
+      serverVersion,
+      head: { version, number: commit, hash },
+    }
+  }
+
+  async function migrate(on: Session): Promise<void> {
+    const found = await on.query(
+      'SELECT to_regnamespace($1::text) IS NOT NULL, to_regclass($2::text) IS NOT NULL',
+      [schema, `${schema}.head`],
+    )
+    const [hasSchema, hasTables] = found.rows[0] ?? []
+    if (hasSchema === 0) await on.run(`CREATE SCHEMA ${schema}`)
+    const version =
+      hasTables === 0
+        ? 0
+        : ((await on.query('SELECT schema FROM head FOR UPDATE')).rows[0]?.[0] as number | undefined)
+    if (version === undefined)
+      throw new StoreError('store_schema', `${location}: the table head is empty; restore a backup`)
+    assertKnown(version, location)
+    if (version === schemaVersion) return
+    for (const sql of migrations.slice(version)) await on.run(sql)
+    await on.query('UPDATE head SET schema = $1::bigint', [schemaVersion])
+  }
+}
+
+/** For what only reads: the tables are there, and of this version. */
+export async function assertTables(on: Session, { location, schema }: PostgresPlace): Promise<void> {
+  const [isThere] =
+    (await on.query('SELECT to_regclass($1::text) IS NOT NULL', [`${schema}.head`])).rows[0] ?? []
+  if (isThere === 0) throw new RuntimeError('not_found', `there is no store at ${location}`)
+  const version = ((await on.query('SELECT schema FROM head')).rows[0]?.[0] ?? 0) as number
+  assertKnown(version, location)
+  if (version < schemaVersion)
+    throw new StoreError(
+      'store_schema',
+      `${location} has schema ${version}, and this version reads ${schemaVersion}; open it once with a runtime of this version to migrate it`,
+    )
+}
+
+/** A schema of a later version is not written to: its rows may mean what this one does not know. */
+export function assertKnown(version: number, location: string): void {
+  if (version > schemaVersion)
+    throw new StoreError(
+      'store_newer',
+      `${location} was written by a later version (schema ${version}; this version knows ${schemaVersion}); upgrade this program`,
+    )
+}

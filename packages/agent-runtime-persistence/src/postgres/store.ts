@@ -1,0 +1,41 @@
+import type { Environment, ExecutionConfig } from '@ku0/agent-runtime-core'
+import { Engine, type EngineSetting } from '../engine/engine.ts'
+import { AsyncLine } from '../line/async-line.ts'
+import type { Turn } from '../engine/turn.ts'
+import type { ProcessIdentity } from '../process-identity.ts'
+import { Connections } from './connections.ts'
+import { PostgresDatabase } from './database.ts'
+import { loadDriver } from './driver.ts'
+import { parsePostgresUrl } from './url.ts'
+
+export interface PostgresStoreOptions {
+  readonly url: string
+  readonly config: ExecutionConfig
+  readonly environment: Environment
+  readonly chain: EngineSetting['chain']
+  readonly identity: ProcessIdentity
+  readonly isVirtual: boolean
+  readonly stalledMs: () => number
+}
+
+/** Opens a store on PostgreSQL and runs it. Throws a StoreError that says what is wrong and what to do; nothing is left open then. */
+export async function openPostgresLine(
+  { url, config, environment, chain, identity, isVirtual, stalledMs }: PostgresStoreOptions,
+  hearer: { receive(turn: Turn): void },
+): Promise<AsyncLine> {
+  const place = parsePostgresUrl(url)
+  const connections = new Connections(await loadDriver(), place, environment.timers)
+  let line: AsyncLine | undefined
+  const database = await PostgresDatabase.open({
+    connections,
+    config,
+    environment,
+    hashes: { chain, sha256Hex: (text) => environment.digest.sha256Hex(text) },
+    identity,
+    isVirtual,
+    onHint: () => line?.hint(),
+  })
+  const engine = new Engine(database, { config, environment, chain, stalledMs })
+  line = new AsyncLine(engine, hearer, environment)
+  return line
+}

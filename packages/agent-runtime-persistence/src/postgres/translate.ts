@@ -1,0 +1,28 @@
+import { schemaTypeOf } from './values.ts'
+
+/** The SQL that reads a store, which is written as SQLite has it, in the SQL of PostgreSQL; `?` stays. */
+export function translated(sql: string): string {
+  return sql
+    .replaceAll('json_object(', 'json_build_object(')
+    .replaceAll(/([\w.]+) ->> '\$\.(\w+)'/g, "json_text($1, '$2')")
+    .replaceAll(/([\w.]+) -> '\$\.(\w+)'/g, "json_part($1, '$2')")
+    .replaceAll(/\btotal\(([^()]*)\)/g, 'count(*) FILTER (WHERE $1)')
+}
+
+/** One run of a statement. */
+export function single(sql: string, given: readonly unknown[]): string {
+  let n = 0
+  return sql.replaceAll('?', () => {
+    const type = schemaTypeOf(given[n])
+    return `$${++n}::${type}`
+  })
+}
+
+/** Many runs of a statement as one, with the number of the run before the columns of each row. `types`: of its parameters. */
+export function together(sql: string, types: readonly string[]): string {
+  let n = 0
+  const inner = sql.replaceAll('?', () => `given.p${++n}`)
+  const arrays = types.map((type, at) => `$${at + 1}::${type}[]`).join(', ')
+  const names = types.map((_, at) => `p${at + 1}, `).join('')
+  return `SELECT given.n, it.* FROM unnest(${arrays}) WITH ORDINALITY AS given (${names}n) CROSS JOIN LATERAL (${inner}) AS it`
+}

@@ -1,0 +1,67 @@
+import type { Environment, ExecutionConfig, ExecutionStore } from '@ku0/agent-runtime-core'
+import type { AsyncLine } from '../../src/line/async-line.ts'
+import { onTestFinished } from 'vitest'
+import { openInlinePostgres } from '../../src/line/inline-postgres.ts'
+import { chainDigest } from '../../src/system.ts'
+import { columns, namesOf } from '../../src/sqlite/columns.ts'
+import { type PostgresServer, sharedServer } from './postgres-server.ts'
+
+const lines = new WeakMap<ExecutionStore, AsyncLine>()
+
+/** A store in a schema of its own, or another process of one, on the time that is given. */
+export async function newPostgresStore(
+  config: ExecutionConfig,
+  environment: Environment,
+  url?: string,
+): Promise<ExecutionStore> {
+  const identity = { processId: environment.ids.uuid(), host: 'virtual', bootId: 'virtual', pid: 0 }
+  const { store, line } = await openInlinePostgres({
+    url: url ?? (await sharedServer()).newStore(),
+    config,
+    environment,
+    chain: chainDigest,
+    identity,
+    isVirtual: true,
+  })
+  lines.set(store, line)
+  return store
+}
+
+/** URLs of stores that nobody uses any more. */
+const free: string[] = []
+
+/** A store that is empty. Its tables are those of one that is closed, where there is one: to make them takes ten times as long as a test. */
+export async function emptyPostgresStore(
+  config: ExecutionConfig,
+  environment: Environment,
+): Promise<ExecutionStore> {
+  const server = await sharedServer()
+  const used = free.pop()
+  const url = used ?? server.newStore()
+  if (used !== undefined) await empty(server, used)
+  const store = await newPostgresStore(config, environment, url)
+  onTestFinished(async () => {
+    await store.close()
+    free.push(url)
+  })
+  return store
+}
+
+async function empty(server: PostgresServer, url: string): Promise<void> {
+  const client = await server.connect(url)
+  const tables = Object.keys(columns).filter((table) => table !== 'stream' && table !== 'totals')
+  await client.query(
+    `BEGIN; ${[...tables, 'stream'].map((table) => `DELETE FROM ${table};`).join(' ')}
+     UPDATE totals SET ${totals.map((name) => `${name} = 0`).join(', ')};
+     INSERT INTO meta VALUES ('clients_removed', '0'), ('pruned_unhashed_until', '0');
+     UPDATE head SET version = 0, number = 0, hash = decode(repeat('00', 32), 'hex'), writer = 0; COMMIT`,
+  )
+  await client.end()
+}
+
+const totals = namesOf('totals').filter((name) => name !== 'id')
+
+/** See `Quiet` of the conformance suite. */
+export function quiet(store: ExecutionStore): Promise<boolean> {
+  return lines.get(store)?.whenQuiet() ?? Promise.resolve(false)
+}

@@ -1,0 +1,120 @@
+import type { Claim } from '@ku0/agent-runtime-core'
+import { expect, test } from 'vitest'
+import { openStore, verifyStore } from '../../src/index.ts'
+import { ChildStore } from '../helpers/child-store.ts'
+import { sharedServer } from '../helpers/postgres-server.ts'
+
+const config = {
+  leaseTtlMs: 4_000,
+  heartbeatIntervalMs: 500,
+  presenceIntervalMs: 500,
+  presenceTtlMs: 3_000,
+  maxCrashes: 50,
+}
+
+test('three processes share 300 tasks, and are killed again and again: each task ends once, and nothing is lost', async () => {
+  const url = (await sharedServer()).newStore()
+  const store = await openStore(url, { config })
+  const count = 300
+  let opened = 0
+  const start = () =>
+    ChildStore.open({
+      path: url,
+      config,
+      worker: { workerId: `worker ${(opened += 1)}`, capacity: 4 },
+      settles: true,
+    })
+  const living = await Promise.all([start(), start(), start()])
+  for (let at = 0; at < count; at += 30)
+    await store.write({
+      kind: 'submit',
+      tasks: Array.from({ length: 30 }, (_, n) => ({
+        type: 'work',
+        lane: 'normal' as const,
+        input: String(at + n),
+        idempotencyKey: `task ${at + n}`,
+      })),
+    })
+  // Whoever has done some is killed, and another comes in its place.
+  const all = [...living]
+  for (const [at, victim] of [...living, ...living].entries()) {
+    const slot = at % living.length
+    const present = at < living.length ? victim : (living[slot] as ChildStore)
+    await present.heard(({ claimed }) => claimed !== undefined, 3)
+    await present.kill()
+    const next = await start()
+    living[slot] = next
+    all.push(next)
+  }
+  const ended = async () => (await store.read({ kind: 'stats' })).totals.completed === count
+  const waiting = Promise.withResolvers<void>()
+  store.listen({ published: () => void ended().then((it) => (it ? waiting.resolve() : undefined)) })
+  store.interest({ types: ['task.completed'], tasks: [] })
+  if (await ended()) waiting.resolve()
+  await waiting.promise
+  expect(await Promise.all(living.map((child) => child.end()))).toEqual([0, 0, 0])
+
+  const tokens = new Set<string>()
+  for (const { taskId, fencingToken } of all.flatMap(({ claims }): readonly Claim[] => claims)) {
+    expect(tokens.has(`${taskId} ${fencingToken}`)).toBe(false)
+    tokens.add(`${taskId} ${fencingToken}`)
+  }
+  const { tasks } = await store.read({ kind: 'tasks', filter: { limit: 1_000 } })
+  expect(tasks).toHaveLength(count)
+  for (const { taskId } of tasks) {
+    const events = (await store.read({ kind: 'events', taskId, after: 0, limit: 1_000 })) ?? []
+    expect(events.filter(({ type }) => type === 'task.completed')).toHaveLength(1)
+  }
+  await store.close()
+  expect(await verifyStore(url)).toMatchObject({ ok: true, tasks: count, faultCount: 0 })
+})
+
+test('a task that is submitted in one process starts in another that is idle, long before that would look for it', async () => {
+  const url = (await sharedServer()).newStore()
+  const [one, two] = [await openStore(url, { config }), await openStore(url, { config })]
+  let credit = 1
+  const started: ((claim: Claim) => void)[] = []
+  two.listen({ claimed: ([claim]) => claim !== undefined && started.shift()?.(claim) })
+  await two.write({ kind: 'registerWorkers', workers: [{ workerId: 'w', capacity: 100, types: ['*'] }] })
+  two.demand('w', credit)
+  const waits: number[] = []
+  for (let n = 0; n < 21; n += 1) {
+    const claimed = new Promise<Claim>((resolve) => void started.push(resolve))
+    const at = performance.now()
+    await one.write({ kind: 'submit', tasks: [{ type: 'work', lane: 'normal', input: 'null' }] })
+    const { leaseId } = await claimed
+    waits.push(performance.now() - at)
+    await two.write({ kind: 'settle', leaseId, settlement: { as: 'completed', output: 'null' } })
+    two.demand('w', (credit += 1))
+  }
+  await Promise.all([one.close(), two.close()])
+  // Without being told it would look every 500 ms. The first wait is that for the other to be known.
+  const median = waits.slice(1).toSorted((a, b) => a - b)[10] ?? 0
+  expect(median).toBeLessThan(250)
+})
+
+test('a cancel reaches the holder in another process, and a process that dies is noticed without waiting for its leases', async () => {
+  const url = (await sharedServer()).newStore()
+  const long = { ...config, leaseTtlMs: 60_000, presenceTtlMs: 60_000 }
+  const child = await ChildStore.open({ path: url, config: long, worker: { workerId: 'w', capacity: 2 } })
+  const store = await openStore(url, { config: long })
+  const [first, second] = await store.write({
+    kind: 'submit',
+    tasks: [
+      { type: 'work', lane: 'normal', input: '1' },
+      { type: 'work', lane: 'normal', input: '2' },
+    ],
+  })
+  await child.heard(({ claimed }) => claimed !== undefined, 2)
+  await store.write({ kind: 'cancel', taskId: first?.accepted === true ? first.taskId : '' })
+  expect((await child.heard(({ noticed }) => noticed !== undefined)).noticed).toMatchObject({
+    verdict: 'canceled',
+  })
+  const requeued = new Promise<string>((resolve) =>
+    store.listen({ published: ([event]) => event !== undefined && resolve(event.taskId) }),
+  )
+  store.interest({ types: ['task.requeued'], tasks: [] })
+  await child.kill()
+  expect(await requeued).toBe(second?.accepted === true ? second.taskId : '')
+  await store.close()
+})
