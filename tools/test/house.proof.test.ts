@@ -60,7 +60,8 @@ const lines: Record<string, [line: string, refusedBy: string | undefined][]> = {
   ],
   'packages/agent-runtime-cli/src/run-command.ts': [
     [`import '@ku0/agent-runtime-persistence'`, undefined],
-    [`import '@ku0/agent-runtime'`, star],
+    [`import '@ku0/agent-runtime'`, undefined],
+    [`import '@ku0/agent-runtime-telemetry'`, star],
   ],
   'packages/agent-runtime-telemetry/src/logs.ts': [[`import '@ku0/agent-runtime-persistence'`, star]],
   'packages/agent-runtime/src/testing/test-process.ts': [
