@@ -343,7 +343,18 @@ export {
 export { firstLines, show, textOf } from './check/show.ts'
 export { suggestionFor } from './check/suggestion.ts'
 export { type Given, withoutUndefined } from './check/without-undefined.ts'
-export { canonical, decode, encode, type EncodeOptions, MAX_DEPTH, MAX_TEXT_LENGTH } from './codec/codec.ts'
+export {
+  canonical,
+  decode,
+  encode,
+  type EncodeOptions,
+  MAX_DEPTH,
+  MAX_TEXT_LENGTH,
+  plainValues,
+  type ValueCodec,
+  valueCodec,
+} from './codec/codec.ts'
+export { type RegisteredCodec, type Seal } from './codec/class-codec.ts'
 export { parseJson } from './codec/parse-json.ts'
 export { type ErrorCode, errorCodes, isErrorCode, isRetryable, type StoreErrorCode } from './error/codes.ts'
 export {

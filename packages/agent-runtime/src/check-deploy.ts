@@ -19,7 +19,7 @@ import type { Runtime } from './api/runtime.ts'
 /** What {@link checkDeploy} takes. */
 export interface DeployCheck extends Pick<
   RuntimeOptions,
-  'store' | 'tasks' | 'config' | 'thread' | 'environment'
+  'store' | 'tasks' | 'config' | 'thread' | 'environment' | 'codecs' | 'payloadCodec'
 > {
   /** How long each handler may wait for something of its own, in ms of real time; 5 000 by default. */
   readonly timeoutMs?: number | undefined
@@ -218,6 +218,8 @@ const checkRules: Rules<DeployCheck> = {
   config: elsewhere,
   thread: elsewhere,
   environment: elsewhere,
+  codecs: elsewhere,
+  payloadCodec: elsewhere,
   timeoutMs: delayRule,
   maxListed: wholeNumber(0, 100_000),
 }

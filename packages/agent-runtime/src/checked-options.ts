@@ -24,6 +24,7 @@ import type { WorkersDeps } from './worker/workers.ts'
 import type { PoolOptions } from './api/pool.ts'
 import type { TaskDefinition } from './api/task-definition.ts'
 import type { WorkerSpec } from './api/worker.ts'
+import { valueProblems } from './terms/value-codec.ts'
 import { evaluationProblems } from './client/evaluation-settings.ts'
 import type {
   ClientOptions,
@@ -72,6 +73,7 @@ export async function readClientOptions(
   const problems = [
     ...problemsIn(given, clientRules, { familiar: familiarToRuntime }),
     ...storeProblems(options.store, assertUrl),
+    ...valueProblems(given),
     ...evaluationProblems(options.evaluation),
   ]
   const types = readTypes(options.tasks, 'what defineContract or defineTask returns', taskTermsOf, problems)
@@ -115,7 +117,7 @@ async function readRunningOptions<Options extends WorkerProcessOptions>(
     required: ['tasks'],
     familiar: familiarToRuntime,
   })
-  problems.push(...storeProblems(store, assertUrl))
+  problems.push(...storeProblems(store, assertUrl), ...valueProblems(given))
   if (isRecord(telemetry)) problems.push(...problemsIn(telemetry, telemetryRules, { path: 'telemetry.' }))
   problems.push(...evaluationProblems(evaluation))
   const defined = (task: unknown) => (isDefinition(task) ? task : undefined)
@@ -173,7 +175,7 @@ function countOf(workers: number | WorkerOptions): number {
   return typeof workers === 'number' ? workers : (workers.count ?? workers.ids?.length ?? 1)
 }
 
-/** What `store`, `workers` and `evaluation` have to be depends on more than their own value: they are checked by themselves. */
+/** What these have to be depends on more than their own value: they are checked by themselves. */
 const elsewhere = ['', () => true] as const
 const levels = ['debug', 'info', 'warn', 'error'] as const
 
@@ -189,6 +191,8 @@ const storeRules: Rules<StoreOptions> = {
   ],
   environment: ['an object with clock, timers, ids, random, digest', isEnvironment],
   onFailure: functionRule,
+  codecs: elsewhere,
+  payloadCodec: elsewhere,
 }
 
 const poolRules: Rules<PoolOptions> = {

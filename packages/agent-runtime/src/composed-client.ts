@@ -9,6 +9,7 @@ import { takeStore } from './store-handle.ts'
 import { surroundingsOf, tellFailure } from './surroundings.ts'
 import { graphTerms } from './terms/graph-contract.ts'
 import type { TaskTerms } from './terms/task-definition.ts'
+import { valuesOf } from './terms/value-codec.ts'
 
 /** Puts a client together around a store that is open, or is being opened for it alone. */
 export async function composeClient(
@@ -17,10 +18,12 @@ export async function composeClient(
 ): Promise<Client> {
   const telemetry = options.trace === false ? false : undefined
   const { environment, log, trace } = surroundingsOf(options, telemetry, warnings)
+  const values = valuesOf(options)
   const { store, release } = await takeStore(given, log)
   const client: Client = new StoreClient({
     store,
     config,
+    values,
     environment,
     types: new KnownTypes(
       new Map([...types, [graphTerms.type, graphTerms]]),

@@ -10,6 +10,7 @@ import { StrictMode } from './replay/strict-mode.ts'
 import { takeStore } from './store-handle.ts'
 import { StoreRuntime } from './store-runtime.ts'
 import { isStrict, surroundingsOf, tellFailure, watch } from './surroundings.ts'
+import { valuesOf } from './terms/value-codec.ts'
 
 /** Puts a runtime together around a store that is open, or is being opened for it alone. */
 export async function composeRuntime(
@@ -22,11 +23,13 @@ export async function composeRuntime(
   // No turn passes before the runtime listens to a store that is open: it would begin alone.
   const taken = takeStore(given, log)
   const { store, release } = taken instanceof Promise ? await taken : taken
+  const values = valuesOf(options)
   const definitions = new Map([...checked.types, [graphTask.type, graphTask]])
   let watching: Disposable | undefined
   const runtime = new StoreRuntime({
     store,
     config,
+    values,
     environment,
     definitions,
     types: new KnownTypes(definitions, 'refused'),
@@ -36,7 +39,7 @@ export async function composeRuntime(
     lifetime: new Lifetime('runtime'),
     log,
     trace,
-    strict: isStrict(options) ? new StrictMode({ store, config, definitions, log }) : undefined,
+    strict: isStrict(options) ? new StrictMode({ store, config, values, definitions, log }) : undefined,
     whenFailed: (error) => void tellFailure(error, options, log, () => runtime.stop({ drain: false })),
     release: async () => {
       try {

@@ -9,6 +9,7 @@ import { StrictMode } from './replay/strict-mode.ts'
 import { takeStore } from './store-handle.ts'
 import { StoreWorker } from './store-worker.ts'
 import { isStrict, surroundingsOf, tellFailure, watch } from './surroundings.ts'
+import { valuesOf } from './terms/value-codec.ts'
 
 /** Puts a worker together around a store that is open, or is being opened for it alone. */
 export async function composeWorker(
@@ -18,12 +19,14 @@ export async function composeWorker(
   const { options, config, warnings } = checked
   const surroundings = surroundingsOf(options, options.telemetry, warnings)
   const { environment, log, trace } = surroundings
+  const values = valuesOf(options)
   const { store, release } = await takeStore(given, log)
   const definitions = new Map([...checked.types, [graphTask.type, graphTask]])
   let watching: Disposable | undefined
   const worker = new StoreWorker({
     store,
     config,
+    values,
     environment,
     definitions,
     ...workersOf(checked, store.info.processId, [graphTask.type]),
@@ -31,7 +34,7 @@ export async function composeWorker(
     lifetime: new Lifetime('worker'),
     log,
     trace,
-    strict: isStrict(options) ? new StrictMode({ store, config, definitions, log }) : undefined,
+    strict: isStrict(options) ? new StrictMode({ store, config, values, definitions, log }) : undefined,
     whenFailed: (error) => void tellFailure(error, options, log, () => worker.stop({ drain: false })),
     release: async () => {
       try {

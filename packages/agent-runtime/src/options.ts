@@ -1,5 +1,6 @@
 import type { Environment, ExecutionConfigInput, ExecutionStore } from '@ku0/agent-runtime-core'
 import type { TelemetryOptions } from '@ku0/agent-runtime-telemetry'
+import type { Codec, PayloadCodec } from './api/codecs.ts'
 import type { PoolSettings } from './api/pool.ts'
 import type { EvaluationSettings } from './api/evaluations.ts'
 import type { RateLimitRule } from './api/rate-limit-rule.ts'
@@ -36,6 +37,10 @@ export interface StoreOptions {
   readonly logger?: RuntimeLogger | false | undefined
   /** Clock, timers, chance and ids from outside, for tests; the store then runs in this thread. */
   readonly environment?: Environment | undefined
+  /** Store instances of your own classes, one codec for each class. Source: `docs/semantics.md 7.4`. */
+  readonly codecs?: readonly Codec[] | undefined
+  /** Encrypts what is stored of values. Source: `docs/security.md`. */
+  readonly payloadCodec?: PayloadCodec | undefined
   /** Called once when the store has failed and nothing works any more: end the process and start it again. */
   readonly onFailure?: ((error: Error) => void) | undefined
 }

@@ -44,12 +44,21 @@ export class StoreRuntime extends StoreClient implements Runtime {
 
   constructor(deps: RuntimeDeps) {
     super(deps)
-    const { store, config, environment, log, trace, definitions, workers, lifetime } = deps
+    const { store, config, values, environment, log, trace, definitions, workers, lifetime } = deps
     const { deadlines, announce, submissions } = this
     this.#deps = deps
     this.#observers = new LeaseObservers(log)
     this.#routes = new Routes(store)
-    const shared = { store, config, environment, deadlines, log, announce, observers: this.#observers }
+    const shared = {
+      store,
+      config,
+      values,
+      environment,
+      deadlines,
+      log,
+      announce,
+      observers: this.#observers,
+    }
     this.#workers = new Workers({
       ...shared,
       definitions,

@@ -6,6 +6,7 @@ import {
   type RouteRecord,
   type StoreInfo,
   type WorkerStatus,
+  type ValueCodec,
 } from '@ku0/agent-runtime-core'
 import type { RateLimitRule } from './api/rate-limit-rule.ts'
 import type { RuntimeEvent } from './api/events.ts'
@@ -39,6 +40,7 @@ import { LeaseObservers } from './lease/observers.ts'
 export interface StoreWorkerDeps {
   readonly store: ExecutionStore
   readonly config: ExecutionConfig
+  readonly values: ValueCodec
   readonly environment: Environment
   readonly definitions: ReadonlyMap<string, TaskDefinition>
   readonly workers: readonly WorkerSpec[]
@@ -66,13 +68,13 @@ export class StoreWorker implements Worker {
   readonly #stopping = new Stopping()
 
   constructor(deps: StoreWorkerDeps) {
-    const { store, config, environment, definitions, workers, lifetime, log, trace } = deps
+    const { store, config, values, environment, definitions, workers, lifetime, log, trace } = deps
     const { clock, timers } = environment
     this.info = store.info
     this.#deps = deps
     this.#deadlines = new Deadlines(clock, timers)
     this.#observers = new LeaseObservers(log)
-    this.#feed = new Feed(store, (error, { type }) =>
+    this.#feed = new Feed(store, values, (error, { type }) =>
       log('error', 'a listener failed', { event: type, error: describeError(error) }),
     )
     const announce: Announce = (type, taskId, seq, data) =>
@@ -81,6 +83,7 @@ export class StoreWorker implements Worker {
       store,
       types: new KnownTypes(definitions, 'refused'),
       config,
+      values,
       log,
       trace,
       assertOpen: () => lifetime.assertOpen(),
@@ -88,6 +91,7 @@ export class StoreWorker implements Worker {
     this.#workers = new Workers({
       store,
       config,
+      values,
       environment,
       definitions,
       workers,

@@ -1,5 +1,7 @@
 import { fromBase64 } from './base64.ts'
 import { hiddenFields, TAG } from './write.ts'
+import { decoderOf, unreadable, unseal, type ValueReader } from './class-codec.ts'
+import { parseJson } from './parse-json.ts'
 import { RuntimeError } from '../error/errors.ts'
 import { show } from '../check/show.ts'
 
@@ -7,34 +9,39 @@ import { show } from '../check/show.ts'
  * Restores what is tagged, down to so many levels, in place: the parsed JSON is ours alone, and where it has
  * a key `__proto__` that is an ordinary property of its own.
  */
-export function revive(value: unknown, levels: number): unknown {
+export function revive(value: unknown, levels: number, reader?: ValueReader): unknown {
   if (typeof value !== 'object' || value === null) return value
   if (levels <= 0) throw malformed('it is nested too deeply')
-  if (Array.isArray(value)) return reviveArray(value, levels)
+  if (Array.isArray(value)) return reviveArray(value, levels, reader)
   const object = value as Record<string, unknown>
-  if (!Object.hasOwn(object, TAG)) return reviveEntries(object, levels)
+  if (!Object.hasOwn(object, TAG)) return reviveEntries(object, levels, reader)
   if (Object.keys(object).length > 1) throw malformed('a tag stands beside other keys')
-  return untag(object[TAG], levels - 1)
+  return untag(object[TAG], levels - 1, reader)
 }
 
-function reviveArray(array: unknown[], levels: number): unknown[] {
+function reviveArray(array: unknown[], levels: number, reader?: ValueReader): unknown[] {
   for (const [i, item] of array.entries()) {
-    if (typeof item === 'object') array[i] = revive(item, levels - 1)
+    if (typeof item === 'object') array[i] = revive(item, levels - 1, reader)
   }
   return array
 }
 
-function reviveEntries(object: Record<string, unknown>, levels: number): Record<string, unknown> {
+function reviveEntries(
+  object: Record<string, unknown>,
+  levels: number,
+  reader?: ValueReader,
+): Record<string, unknown> {
   for (const key of Object.keys(object)) {
     const property = object[key]
-    if (typeof property === 'object') object[key] = revive(property, levels - 1)
+    if (typeof property === 'object') object[key] = revive(property, levels - 1, reader)
   }
   return object
 }
 
-function untag(tagged: unknown, levels: number): unknown {
+function untag(tagged: unknown, levels: number, reader?: ValueReader): unknown {
   if (!Array.isArray(tagged)) throw malformed('a tag is not an array')
   const [tag, body] = tagged as unknown[]
+  if (tag === 'Codec') return decoded(tagged, levels, reader)
   const length = tag === 'undefined' ? 1 : 2
   if (tagged.length !== length) throw malformed(`the tag ${show(tag)} has the wrong length`)
   switch (tag) {
@@ -55,22 +62,49 @@ function untag(tagged: unknown, levels: number): unknown {
         if (bytes !== undefined) return bytes
       }
       break
+    case 'Sealed':
+      if (typeof body === 'string') return unsealed(body, levels, reader)
+      break
     case 'Set':
-      if (Array.isArray(body)) return new Set(reviveArray(body, levels - 1))
+      if (Array.isArray(body)) return new Set(reviveArray(body, levels - 1, reader))
       break
     case 'Map':
       if (Array.isArray(body) && body.every(isPair))
-        return new Map(reviveArray(body, levels - 1) as [unknown, unknown][])
+        return new Map(reviveArray(body, levels - 1, reader) as [unknown, unknown][])
       break
     case 'Object':
-      if (isRecord(body)) return reviveEntries(body, levels - 1)
+      if (isRecord(body)) return reviveEntries(body, levels - 1, reader)
       break
     case 'Error':
-      if (isRecord(body)) return reviveError(reviveEntries(body, levels - 1))
+      if (isRecord(body)) return reviveError(reviveEntries(body, levels - 1, reader))
       break
     default:
   }
   throw malformed(`the tag ${show(tag)} holds ${show(body)}`)
+}
+
+/** `["Codec", name, version, data]`, by the program's codec for it. */
+function decoded(tagged: unknown[], levels: number, reader: ValueReader | undefined): unknown {
+  const [, name, version, data] = tagged
+  if (tagged.length !== 4 || typeof name !== 'string' || !Number.isSafeInteger(version))
+    throw malformed('the tag "Codec" has no name, version and data')
+  const decode = decoderOf(reader, name, version as number)
+  const body = revive(data, levels - 1, reader)
+  return decode(body, version as number)
+}
+
+/** `["Sealed", bytes]`: another text, sealed by the program. */
+function unsealed(body: string, levels: number, reader: ValueReader | undefined): unknown {
+  const bytes = fromBase64(body)
+  if (bytes === undefined) throw malformed('the tag "Sealed" holds no bytes')
+  const text = unseal(reader, bytes)
+  let parsed: unknown
+  try {
+    parsed = parseJson(text)
+  } catch (cause) {
+    throw unreadable('what payloadCodec.decrypt returned is not what was encrypted', cause)
+  }
+  return revive(parsed, levels - 1, reader)
 }
 
 function reviveError(fields: Record<string, unknown>): Error {

@@ -1,6 +1,7 @@
 import { toBase64 } from './base64.ts'
 import { PayloadTooLarge, StepNotSerializable } from '../error/errors.ts'
 import { pathText } from '../check/path.ts'
+import type { RegisteredCodec } from './class-codec.ts'
 
 /** Writes one value in a single walk. `path` and `parents` are valid up to `depth` only. */
 export class Writer {
@@ -8,16 +9,25 @@ export class Writer {
   readonly #maxLength: number
   readonly #maxDepth: number
   readonly #tags: boolean
+  readonly #codecs: ReadonlyMap<unknown, RegisteredCodec> | undefined
   readonly #path: (string | number)[] = []
   readonly #parents: object[] = []
   #depth = 0
   #out = ''
 
-  constructor(what: string, maxLength: number, maxDepth: number, tags: boolean) {
+  /** `codecs` are those of classes, by prototype. */
+  constructor(
+    what: string,
+    maxLength: number,
+    maxDepth: number,
+    tags: boolean,
+    codecs?: ReadonlyMap<unknown, RegisteredCodec>,
+  ) {
     this.#what = what
     this.#maxLength = maxLength
     this.#maxDepth = maxDepth
     this.#tags = tags
+    this.#codecs = codecs
   }
 
   text(value: unknown): string {
@@ -121,7 +131,9 @@ export class Writer {
 
   #special(value: object, prototype: unknown): void {
     if (!this.#tags) this.#refuse(kindOf(value))
-    if (prototype === Date.prototype) {
+    const codec = this.#codecs?.get(prototype)
+    if (codec !== undefined) this.#coded(value, codec)
+    else if (prototype === Date.prototype) {
       const time = (value as Date).getTime()
       this.#tag(`"Date",${Number.isNaN(time) ? 'null' : time}`, 'a Date')
     } else if (prototype === Uint8Array.prototype) {
@@ -134,6 +146,21 @@ export class Writer {
       this.#out += ']}'
     } else if (value instanceof Error) this.#error(value)
     else this.#refuse(kindOf(value))
+  }
+
+  #coded(value: object, { name, version, encode }: RegisteredCodec): void {
+    this.#descend(value)
+    this.#path[this.#depth - 1] = `encoded by '${name}'`
+    let data: unknown
+    try {
+      data = encode(value)
+    } catch (cause) {
+      this.#refuse(`${kindName(value)}, whose codec '${name}' threw`, cause)
+    }
+    this.#out += `{"${TAG}":["Codec",${quote(name)},${version},`
+    this.#value(data)
+    this.#out += ']}'
+    this.#depth -= 1
   }
 
   #map(value: Map<unknown, unknown>): void {
@@ -244,10 +271,14 @@ function quote(text: string): string {
 
 /** What kind of value is refused, and what to do instead. */
 function kindOf(value: object): string {
-  const { constructor, then, pipe, getReader } = value as Record<string, unknown>
+  const { then, pipe, getReader } = value as Record<string, unknown>
   if (typeof then === 'function') return 'a promise: await it first'
   if (typeof pipe === 'function' || typeof getReader === 'function') return 'a stream: read it first'
+  if (value instanceof Uint8Array) return `${kindName(value)}: give new Uint8Array(it)`
+  return `${kindName(value)}: give plain data`
+}
+
+function kindName({ constructor }: object): string {
   const name = typeof constructor === 'function' && constructor.name !== '' ? constructor.name : 'a class'
-  if (value instanceof Uint8Array) return `an instance of ${name}: give new Uint8Array(it)`
-  return `an instance of ${name}: give plain data`
+  return `an instance of ${name}`
 }

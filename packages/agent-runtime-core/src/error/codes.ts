@@ -24,6 +24,11 @@ export const errorCodes = {
     remedy: 'Run verify: another program changed the store.',
     retryable: false,
   },
+  value_unreadable: {
+    meaning: 'A stored value needs a codec or a key that this program does not have, or that failed.',
+    remedy: 'Give the program the codec or the key, then resume the task.',
+    retryable: false,
+  },
   invalid_transition: {
     meaning: 'The task cannot move from its state to the requested one. Nothing was written.',
     remedy: 'Read the task again: its state has changed.',

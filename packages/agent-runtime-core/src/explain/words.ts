@@ -50,6 +50,8 @@ function budgetText(taskId: string, asks: BudgetRecord | undefined): string {
 
 function parkedText(divergence: Divergence): string {
   const text = describeDivergence(divergence)
+  if (divergence.kind === 'value_unreadable')
+    return `is parked, ${text}; resume it once its process has the codec or the key`
   return divergence.kind === 'history_edited'
     ? `is parked, ${text}; restore its rows of the table event from a backup, then resume it`
     : `is parked, because its handler took a different path than its recorded history: ${text}; resume it once the code fits`

@@ -5,7 +5,7 @@ export type { Divergence } from './divergence-schema.ts'
 
 /**
  * How a handler's calls can differ from those that its task's history holds; `history_edited`: the history is not the one that was
- * written. The names are frozen. Source: `docs/semantics.md 6.4`.
+ * written; `value_unreadable`: this program lacks what a stored value needs. The names are frozen. Source: `docs/semantics.md 6.4`.
  */
 export const divergenceKinds = [
   'unexpected_step',
@@ -13,6 +13,7 @@ export const divergenceKinds = [
   'input_changed',
   'order_changed',
   'history_edited',
+  'value_unreadable',
 ] as const
 export type DivergenceKind = (typeof divergenceKinds)[number]
 
@@ -33,6 +34,8 @@ export function describeDivergence({ kind, key, position, expected, actual }: Di
       return `step '${key}' was recorded with another input (hash ${expected}, now ${actual})`
     case 'order_changed':
       return `${call} was recorded as call ${expected} and is now call ${actual}`
+    case 'value_unreadable':
+      return `${key === '' ? 'its input' : `the stored value of ${call}`} cannot be read: ${expected}`
     case 'history_edited':
       return `its history in the database was changed: ${expected} was written, ${actual} was found`
   }

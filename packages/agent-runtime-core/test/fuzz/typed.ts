@@ -18,7 +18,7 @@ export const typed: readonly string[] = wordsOf(`
   listOf nearestTo needsAbortController nextReputation normalize orderHash orderOfHistory outlivesRejection
   patienceKey pressureOf probed probing problemsIn quotaKeysOf quotaObstacle quotaStateOf resistanceOf runKeyOf
   runsType scalarPressure scarFadesInMs scarNow scarOf scarred shareIncrement sharedRest softAboveHard suggestionFor
-  suspectFrom swarmPressure toRuntimeError usageOf waitFor wantsRoom wholeNumber withoutUndefined
+  suspectFrom swarmPressure toRuntimeError usageOf valueCodec waitFor wantsRoom wholeNumber withoutUndefined
 `)
 
 function wordsOf(text: string): readonly string[] {

@@ -47,13 +47,18 @@ export class TaskDiverged extends RuntimeError {
   readonly divergence: Divergence
 
   constructor(taskId: string, divergence: Divergence) {
-    const remedy =
-      divergence.kind === 'history_edited'
+    const unread = divergence.kind === 'value_unreadable'
+    const cause = unread
+      ? 'a process could not read it'
+      : 'its handler took a different path than its recorded history'
+    const remedy = unread
+      ? 'Give the codec or the key to createRuntime and call runtime.resume: nothing is lost'
+      : divergence.kind === 'history_edited'
         ? 'Restore its events from a backup and call runtime.resume, or cancel it'
         : 'Deploy code that makes the recorded calls and call runtime.resume, or go on as a new task with runtime.retry or runtime.fork, or cancel it'
     super(
       'task_diverged',
-      `task ${taskId} is parked, because its handler took a different path than its recorded history: ${describeDivergence(divergence)}. ${remedy}; then ask for its result again`,
+      `task ${taskId} is parked, because ${cause}: ${describeDivergence(divergence)}. ${remedy}; then ask for its result again`,
       { details: { taskId, divergence } },
     )
     this.taskId = taskId

@@ -1,3 +1,5 @@
+import type { StoredClasses } from './codecs.ts'
+
 /**
  * Whether a value of a type can be stored, as far as the compiler can tell: `unknown` where it can, and otherwise a type that says in words
  * what cannot be and what to do. JSON, Date, Map, Set, BigInt, Error and Uint8Array can; functions, promises, URLs
@@ -31,7 +33,8 @@ type Fault<T, At extends string, Depth extends readonly 0[]> = 0 extends 1 & T
       : FaultOf<T, At, Depth>
 
 /** For each member of a union. */
-type FaultOf<T, At extends string, Depth extends readonly 0[]> = T extends Atom | Date | Error
+// oxlint-disable-next-line typescript/no-redundant-type-constituents -- `Stored` is never only until a program adds to it.
+type FaultOf<T, At extends string, Depth extends readonly 0[]> = T extends Atom | Date | Error | Stored
   ? never
   : T extends Uint8Array
     ? T extends { readUInt8: unknown }
@@ -53,6 +56,8 @@ type FaultOf<T, At extends string, Depth extends readonly 0[]> = T extends Atom 
                   : `${At} has methods: return plain data, or give the step a toStorable`
                 : `${At} is a symbol: return data`
 
+/** An instance of a class that has a codec. */
+type Stored = StoredClasses[keyof StoredClasses]
 type Atom = string | number | bigint | boolean | null | undefined | void
 type NameIn<T> = keyof T & (string | number)
 /** The names of methods; one is enough. */

@@ -1,7 +1,5 @@
 import {
   assertOptions,
-  decode,
-  encode,
   type EventData,
   type ExecutionConfig,
   type ExecutionStore,
@@ -9,11 +7,13 @@ import {
   invalid,
   keyText,
   nameRule,
+  plainValues,
   type PendingApproval as StoredApproval,
   type Rule,
   type Rules,
   RuntimeError,
   show,
+  type ValueCodec,
   withoutUndefined,
   type Given,
 } from '@ku0/agent-runtime-core'
@@ -26,17 +26,19 @@ import type {
   VerdictReceipt,
 } from '../api/approvals.ts'
 import { taskIdOf } from '../terms/arguments.ts'
+import { shown } from './task-status.ts'
 import { noTask } from './result.ts'
 
 /** What approvals need of their runtime. */
 export interface ApprovalDeps {
   readonly store: ExecutionStore
   readonly config: ExecutionConfig
+  readonly values: ValueCodec
   readonly assertOpen: () => void
 }
 
 /** The approvals of one runtime. */
-export function approvalsOf({ store, config, assertOpen }: ApprovalDeps): Approvals {
+export function approvalsOf({ store, config, values, assertOpen }: ApprovalDeps): Approvals {
   const resolve = async (
     call: 'approve' | 'reject',
     approvalId: unknown,
@@ -46,7 +48,8 @@ export function approvalsOf({ store, config, assertOpen }: ApprovalDeps): Approv
     const { taskId, request } = partsOf(call, approvalId)
     assertOptions(call, verdict, verdictRules)
     const said = withoutUndefined(verdict)
-    const value = encode(said, {
+    const value = values.encodeFields(said, {
+      open: ['feedback', 'by'],
       what: `the verdict on ${String(approvalId)}`,
       maxBytes: config.maxPayloadBytes,
     })
@@ -76,19 +79,19 @@ export function approvalsOf({ store, config, assertOpen }: ApprovalDeps): Approv
         ...(children === undefined ? {} : { children }),
         ...(cursor === undefined ? {} : { after: cursor }),
       })
-      return { ...page, approvals: page.approvals.map(pendingOf) }
+      return { ...page, approvals: page.approvals.map((approval) => pendingOf(values, approval)) }
     },
     approve: (approvalId, verdict) => resolve('approve', approvalId, verdict),
     reject: (approvalId, verdict) => resolve('reject', approvalId, verdict),
     async trail(task) {
       assertOpen()
-      return trailOf(store, taskIdOf('approvals.trail', task))
+      return trailOf(store, values, taskIdOf('approvals.trail', task))
     },
   }
 }
 
-function pendingOf({ request, artifact, ...approval }: StoredApproval): PendingApproval {
-  return { approvalId: idOf(approval.taskId, request), ...approval, artifact: decode(artifact) }
+function pendingOf(values: ValueCodec, { request, artifact, ...approval }: StoredApproval): PendingApproval {
+  return { approvalId: idOf(approval.taskId, request), ...approval, artifact: shown(values, artifact) }
 }
 
 /** A task id may hold any character, so the request number follows the last colon. */
@@ -114,7 +117,7 @@ async function notOpen(
 ): Promise<RuntimeError> {
   const known = (await store.read({ kind: 'task', taskId })) !== undefined
   const entry = known
-    ? (await trailOf(store, taskId)).find((it) => it.approvalId === idOf(taskId, request))
+    ? (await trailOf(store, plainValues, taskId)).find((it) => it.approvalId === idOf(taskId, request))
     : undefined
   if (entry === undefined)
     return new RuntimeError('not_found', `there is no approval ${approvalId}`, { details: { approvalId } })
@@ -130,7 +133,11 @@ async function notOpen(
 }
 
 /** Source: `docs/semantics.md 12.3`. */
-async function trailOf(store: ExecutionStore, taskId: string): Promise<readonly ApprovalEntry[]> {
+async function trailOf(
+  store: ExecutionStore,
+  values: ValueCodec,
+  taskId: string,
+): Promise<readonly ApprovalEntry[]> {
   const entries = new Map<string, ApprovalEntry>()
   const close = (key: string, end: Partial<ApprovalEntry>) => {
     const open = entries.get(key)
@@ -151,7 +158,7 @@ async function trailOf(store: ExecutionStore, taskId: string): Promise<readonly 
           approvalId: idOf(taskId, seq),
           key,
           mode,
-          artifact: decode(JSON.stringify(artifact)),
+          artifact: shown(values, JSON.stringify(artifact)),
           requestedAt: at,
           ...(draw === undefined ? {} : { draw }),
           outcome: 'pending',
@@ -163,7 +170,7 @@ async function trailOf(store: ExecutionStore, taskId: string): Promise<readonly 
         close(key, {
           outcome: data.outcome as 'approved' | 'rejected',
           resolvedAt: at,
-          ...saidIn(data.value),
+          ...saidIn(values, data.value),
         })
         break
       case 'wait.resolved':
@@ -173,7 +180,7 @@ async function trailOf(store: ExecutionStore, taskId: string): Promise<readonly 
           close(key, {
             outcome: data.outcome as ApprovalEntry['outcome'],
             resolvedAt: at,
-            ...saidIn(data.value),
+            ...saidIn(values, data.value),
           })
         break
       case 'task.failed':
@@ -181,7 +188,7 @@ async function trailOf(store: ExecutionStore, taskId: string): Promise<readonly 
           close(key, {
             outcome: data.outcome as 'rejected' | 'timed_out',
             resolvedAt: at,
-            ...saidIn(data.value),
+            ...saidIn(values, data.value),
           })
         for (const [open, entry] of entries) entries.set(open, revoked(entry, at))
         break
@@ -207,8 +214,8 @@ function revoked(entry: ApprovalEntry, at: number): ApprovalEntry {
   return entry.outcome === 'pending' ? { ...entry, outcome: 'revoked', resolvedAt: at } : entry
 }
 
-function saidIn(value: unknown): Given<Verdict> {
-  return value === undefined ? {} : (decode(JSON.stringify(value)) as Given<Verdict>)
+function saidIn(values: ValueCodec, value: unknown): Given<Verdict> {
+  return value === undefined ? {} : (shown(values, JSON.stringify(value)) as Given<Verdict>)
 }
 
 async function* eventsOf(store: ExecutionStore, taskId: string) {

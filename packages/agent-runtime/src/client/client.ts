@@ -8,6 +8,7 @@ import {
   type Reads,
   type StoreInfo,
   type StoreStats,
+  type ValueCodec,
 } from '@ku0/agent-runtime-core'
 import type { Approvals } from '../api/approvals.ts'
 import type { Budgets } from '../api/budgets.ts'
@@ -77,6 +78,7 @@ import { toStatus } from './task-status.ts'
 export interface ClientDeps {
   readonly store: ExecutionStore
   readonly config: ExecutionConfig
+  readonly values: ValueCodec
   readonly environment: Environment
   readonly types: KnownTypes
   readonly evaluation: EvaluationSettings
@@ -111,19 +113,20 @@ export class StoreClient implements Client {
   #closing: Promise<void> | undefined
 
   constructor(deps: ClientDeps) {
-    const { store, config, environment, types, lifetime, log, trace } = deps
+    const { store, config, values, environment, types, lifetime, log, trace } = deps
     this.#deps = deps
     this.#store = store
     this.info = store.info
     this.lifetime = lifetime
     this.deadlines = new Deadlines(environment.clock, environment.timers)
-    this.feed = new Feed(store, (error, { type }) =>
+    this.feed = new Feed(store, values, (error, { type }) =>
       log('error', 'a listener failed', { event: type, error: describeError(error) }),
     )
     this.submissions = new Submissions({
       store,
       types,
       config,
+      values,
       log,
       trace,
       assertOpen: () => lifetime.assertTaking(),
@@ -144,10 +147,10 @@ export class StoreClient implements Client {
 
   /** What each part of the client needs. */
   get #parts() {
-    const { store, config, lifetime } = this.#deps
+    const { store, config, values, lifetime } = this.#deps
     const assertOpen = () => lifetime.assertOpen()
     const assertTaking = () => lifetime.assertTaking()
-    return { store, config, assertOpen, assertTaking }
+    return { store, config, values, assertOpen, assertTaking }
   }
 
   get approvals(): Approvals {
@@ -207,7 +210,7 @@ export class StoreClient implements Client {
 
   async status(task: Receipt | string): Promise<TaskStatus | undefined> {
     const record = await this.read('task', { taskId: taskIdOf('status', task) })
-    return record === undefined ? undefined : toStatus(record)
+    return record === undefined ? undefined : toStatus(record, this.#deps.values)
   }
 
   result<Output>(task: Receipt<Output> | TaskId<Output>, options?: WaitOptions): Promise<Output>
@@ -219,8 +222,8 @@ export class StoreClient implements Client {
     assertOutsideHandlers(this.#store, taskId, 'result')
     if (typeof task !== 'string' && !task.accepted)
       throw new TaskRejected(taskId, task.reason, task.message, task.forGood)
-    const { log } = this.#deps
-    const deps = { store: this.#store, feed: this.feed, deadlines: this.deadlines, log }
+    const { log, values } = this.#deps
+    const deps = { store: this.#store, feed: this.feed, deadlines: this.deadlines, log, values }
     return awaitResult(deps, taskId, options, typeof task !== 'string' && task.deduplicated)
   }
 
@@ -244,8 +247,8 @@ export class StoreClient implements Client {
 
   async signal(task: Receipt | string, name: string, value?: unknown): Promise<SignalReceipt> {
     this.lifetime.assertOpen()
-    const { config, log } = this.#deps
-    const deps = { store: this.#store, config, log, said: this.#said }
+    const { config, values, log } = this.#deps
+    const deps = { store: this.#store, config, values, log, said: this.#said }
     return sendSignal(deps, taskIdOf('signal', task), name, value)
   }
 
@@ -272,7 +275,7 @@ export class StoreClient implements Client {
     filter: ListFilter = {},
   ): Promise<{ readonly tasks: readonly TaskStatus[]; readonly cursor?: number }> {
     this.lifetime.assertOpen()
-    return listTasks((given) => this.read('tasks', { filter: given }), filterOf(filter))
+    return listTasks((given) => this.read('tasks', { filter: given }), filterOf(filter), this.#deps.values)
   }
 
   async count(filter: Omit<ListFilter, 'limit' | 'cursor'> = {}): Promise<number> {
@@ -285,7 +288,7 @@ export class StoreClient implements Client {
     page: StoredPage = {},
   ): Promise<{ readonly events: readonly RuntimeEvent[]; readonly cursor?: number }> {
     this.lifetime.assertOpen()
-    return pageOfHistory(this.#store, taskIdOf('history', task), page)
+    return pageOfHistory(this.#deps, taskIdOf('history', task), page)
   }
 
   async emitted(
@@ -293,26 +296,26 @@ export class StoreClient implements Client {
     page: StoredPage = {},
   ): Promise<{ readonly items: readonly OutputItem[]; readonly cursor?: number }> {
     this.lifetime.assertOpen()
-    return pageOfOutput(this.#store, taskIdOf('emitted', task), page)
+    return pageOfOutput(this.#deps, taskIdOf('emitted', task), page)
   }
 
   async steps(task: Receipt | string): Promise<readonly StoredStep[]> {
     this.lifetime.assertOpen()
-    return storedSteps(this.#store, taskIdOf('steps', task))
+    return storedSteps(this.#deps, taskIdOf('steps', task))
   }
 
   events(task: Receipt | string, options: FollowOptions = {}): AsyncIterable<RuntimeEvent> {
     this.lifetime.assertOpen()
     const taskId = taskIdOf('events', task)
     assertOptions('events', options, followRules)
-    return followEvents({ store: this.#store, feed: this.feed }, taskId, options)
+    return followEvents({ store: this.#store, feed: this.feed, values: this.#deps.values }, taskId, options)
   }
 
   output(task: Receipt | string, options: FollowOptions = {}): AsyncIterable<OutputItem> {
     this.lifetime.assertOpen()
     const taskId = taskIdOf('output', task)
     assertOptions('output', options, followRules)
-    return followOutput({ store: this.#store, feed: this.feed }, taskId, options)
+    return followOutput({ store: this.#store, feed: this.feed, values: this.#deps.values }, taskId, options)
   }
 
   async stats(): Promise<StoreStats> {

@@ -5,6 +5,7 @@ import {
   type ExecutionStore,
   type OutputChunk,
   type StoredEvent,
+  type ValueCodec,
 } from '@ku0/agent-runtime-core'
 import type { RuntimeEvent } from '../api/events.ts'
 import { outsideHandlers } from '../lease/inside-handler.ts'
@@ -35,6 +36,7 @@ export type Announce = (
  */
 export class Feed {
   readonly #store: ExecutionStore
+  readonly #values: ValueCodec
   readonly #bus: EventBus<RuntimeEvent>
   /** Number of subscriptions to each pattern. */
   readonly #patterns = new Map<string, number>()
@@ -46,8 +48,13 @@ export class Feed {
   #closed: { readonly error: unknown } | undefined
   #stated = ''
 
-  constructor(store: ExecutionStore, onListenerError: (error: unknown, event: RuntimeEvent) => void) {
+  constructor(
+    store: ExecutionStore,
+    values: ValueCodec,
+    onListenerError: (error: unknown, event: RuntimeEvent) => void,
+  ) {
     this.#store = store
+    this.#values = values
     this.#bus = new EventBus({ onListenerError })
   }
 
@@ -155,7 +162,8 @@ export class Feed {
   }
 
   #publish(event: StoredEvent, name: EventType): void {
-    if (this.#bus.wants(name)) outsideHandlers(() => this.#bus.publish(toRuntimeEvent(event, name)))
+    if (this.#bus.wants(name))
+      outsideHandlers(() => this.#bus.publish(toRuntimeEvent(event, name, this.#values)))
   }
 
   /**

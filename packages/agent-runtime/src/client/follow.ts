@@ -1,9 +1,9 @@
 import {
-  decode,
   type ExecutionStore,
   isFinal,
   type OutputChunk,
   type StoredEvent,
+  type ValueCodec,
 } from '@ku0/agent-runtime-core'
 import type { Feed } from './feed.ts'
 import { assertOutsideHandlers } from '../lease/inside-handler.ts'
@@ -11,12 +11,14 @@ import { noTask } from './result.ts'
 import type { FollowOptions, OutputItem } from '../api/client.ts'
 import type { RuntimeEvent } from '../api/events.ts'
 import { toRuntimeEvent } from './stored-event.ts'
+import { shown } from './task-status.ts'
 import { followTail, type Numbered, type ReadStretch, Tail } from './tail.ts'
 
 /** The dependencies of following a task. */
 export interface FollowDeps {
   readonly store: ExecutionStore
   readonly feed: Feed
+  readonly values: ValueCodec
 }
 
 /** A task's events, from history into live. Source: `docs/semantics.md 9.1`. */
@@ -29,7 +31,7 @@ export async function* followEvents(
   const read: ReadStretch<StoredEvent> = async (after) =>
     (await deps.store.read({ kind: 'events', taskId, after, limit: STRETCH })) ?? []
   for await (const event of follow(deps, taskId, options, { events }, events, read))
-    yield toRuntimeEvent(event)
+    yield toRuntimeEvent(event, event.type, deps.values)
 }
 
 /**
@@ -49,7 +51,7 @@ export async function* followOutput(
     if (chunk.attempt > attempt)
       yield { type: 'attempt.restarted', attempt: chunk.attempt, seq: chunk.seq - 1 }
     attempt = chunk.attempt
-    yield { type: 'chunk', seq: chunk.seq, attempt, at: chunk.at, data: decode(chunk.data) }
+    yield { type: 'chunk', seq: chunk.seq, attempt, at: chunk.at, data: shown(deps.values, chunk.data) }
   }
 }
 

@@ -1,7 +1,7 @@
 import {
   assertOptions,
   budgetTerms,
-  encode,
+  type EncodeOptions,
   type ExecutionConfig,
   type ExecutionStore,
   historyEdited,
@@ -12,6 +12,7 @@ import {
   type Receipt as StoreReceipt,
   type Rules,
   RuntimeError,
+  type ValueCodec,
   type Write,
   withoutUndefined,
 } from '@ku0/agent-runtime-core'
@@ -21,6 +22,7 @@ import type { ForkOptions, RetryOptions } from '../api/client.ts'
 export interface ForkDeps {
   readonly store: ExecutionStore
   readonly config: ExecutionConfig
+  readonly values: ValueCodec
 }
 
 /** Submits a failed, canceled or parked task again, with its completed steps. Source: `docs/semantics.md 1.2, 6.3`. */
@@ -42,7 +44,7 @@ export function forkTask(deps: ForkDeps, taskId: string, options: ForkOptions = 
   const { maxPayloadBytes } = deps.config
   const encoded = Object.entries(edits).map(([key, value]) => [
     key,
-    encode(value, { what: `the result of step '${key}'`, maxBytes: maxPayloadBytes }),
+    editText(deps.values, value, { what: `the result of step '${key}'`, maxBytes: maxPayloadBytes }),
   ])
   return submitFork(deps, 'fork', {
     kind: 'fork',
@@ -52,6 +54,14 @@ export function forkTask(deps: ForkDeps, taskId: string, options: ForkOptions = 
     change: changeOf('fork', change),
     ...(fromStep === undefined ? {} : { fromStep }),
   })
+}
+
+/** The store reads who won a race and which branches an all has, so the names of an object are not sealed with what it holds. */
+function editText(values: ValueCodec, value: unknown, options: EncodeOptions): string {
+  if (!isRecord(value) || Object.getPrototypeOf(value) !== Object.prototype)
+    return values.encode(value, options)
+  const isOutcome = Object.keys(value).length === 2 && 'winner' in value && 'value' in value
+  return values.encodeFields(value, { ...options, open: isOutcome ? ['winner'] : [] })
 }
 
 function changeOf(call: string, { budget, ...options }: RetryOptions): Write<'fork'>['change'] {

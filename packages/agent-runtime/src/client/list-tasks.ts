@@ -1,4 +1,4 @@
-import type { Reads, TaskFilter } from '@ku0/agent-runtime-core'
+import type { Reads, TaskFilter, ValueCodec } from '@ku0/agent-runtime-core'
 import type { TaskStatus } from '../api/status.ts'
 import { toStatus } from './task-status.ts'
 
@@ -9,11 +9,12 @@ import { toStatus } from './task-status.ts'
 export async function listTasks(
   read: (filter: TaskFilter) => Promise<Reads['tasks']['answer']>,
   filter: TaskFilter,
+  values: ValueCodec,
 ): Promise<{ readonly tasks: readonly TaskStatus[]; readonly cursor?: number }> {
   let page = await read(filter)
   while (page.tasks.length === 0 && page.cursor !== undefined)
     page = await read({ ...filter, cursor: page.cursor })
-  return { ...page, tasks: page.tasks.map(toStatus) }
+  return { ...page, tasks: page.tasks.map((task) => toStatus(task, values)) }
 }
 
 /** How many tasks a filter selects, counted page by page. */

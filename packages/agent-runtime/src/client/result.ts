@@ -7,6 +7,7 @@ import {
   RuntimeError,
   TaskCanceled,
   type TaskRecord,
+  type ValueCodec,
 } from '@ku0/agent-runtime-core'
 import { type LogLine, silent } from '../api/logger.ts'
 import type { Deadline, Deadlines } from '../lease/deadlines.ts'
@@ -20,6 +21,7 @@ export interface ResultDeps {
   readonly feed: Feed
   readonly deadlines: Deadlines
   readonly log: LogLine
+  readonly values: ValueCodec
 }
 
 /**
@@ -40,10 +42,10 @@ export async function awaitResult(
   for (;;) {
     using halt = deps.feed.awaitHalt(taskId)
     const first = await read(deps.store, taskId)
-    if (hasHalted(first)) return outputOf(first, wasFoundByKey)
+    if (hasHalted(first)) return outputOf(first, wasFoundByKey, deps.values)
     await (limit.reached === undefined ? halt.halted : Promise.race([halt.halted, limit.reached]))
     const halted = await read(deps.store, taskId)
-    if (hasHalted(halted)) return outputOf(halted, wasFoundByKey)
+    if (hasHalted(halted)) return outputOf(halted, wasFoundByKey, deps.values)
   }
 }
 
@@ -68,10 +70,10 @@ export function noTask(taskId: string): RuntimeError {
   })
 }
 
-function outputOf(record: TaskRecord, wasFoundByKey: boolean): unknown {
+function outputOf(record: TaskRecord, wasFoundByKey: boolean, values: ValueCodec): unknown {
   switch (record.state) {
     case 'completed':
-      return decode(record.output)
+      return values.decode(record.output)
     case 'failed':
       throw new TaskFailed(
         record.taskId,

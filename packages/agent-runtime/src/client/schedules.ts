@@ -4,9 +4,7 @@ import {
   budgetTerms,
   catchUps,
   type Clock,
-  decode,
   delayRule,
-  encode,
   type ExecutionConfig,
   type ExecutionStore,
   instead,
@@ -22,11 +20,13 @@ import {
   type ScheduleTiming,
   show,
   withoutUndefined,
+  type ValueCodec,
 } from '@ku0/agent-runtime-core'
 import type { SubmitOptions } from '../api/submissions.ts'
 import { familiarToSchedule, familiarToTiming } from '../terms/familiar-names.ts'
 import { submitRules } from '../terms/submit-rules.ts'
 import type { KnownTypes } from './known-types.ts'
+import { shown } from './task-status.ts'
 import type { Submissions } from './submissions.ts'
 import { openReceipt } from '../terms/receipts.ts'
 import type { Receipt } from '../api/receipts.ts'
@@ -38,6 +38,7 @@ import { firstAfter, isTimeZone, problemOfCron } from '../terms/schedule-times.t
 export interface ScheduleBookDeps {
   readonly store: ExecutionStore
   readonly config: ExecutionConfig
+  readonly values: ValueCodec
   readonly clock: Clock
   readonly types: KnownTypes
   readonly submissions: Submissions
@@ -77,7 +78,7 @@ export class ScheduleBook implements Schedules {
     const run = await this.#runOf(name, task, input, { lane: 'batch', ...withoutUndefined(submitted) })
     const definition = { timing: read, run, catchUp, graceMs, overlap }
     const outcome = await store.write({ kind: 'putSchedule', name, definition, nextAt })
-    if (outcome.as === 'put') return statusOf(outcome.schedule)
+    if (outcome.as === 'put') return statusOf(this.#deps.values, outcome.schedule)
     const { maxSchedules } = config
     throw new RuntimeError(
       'limit_exceeded',
@@ -92,7 +93,7 @@ export class ScheduleBook implements Schedules {
     const found: ScheduleStatus[] = []
     for (let after = '', more = true; more;) {
       const page = await this.#read({ after, limit: PAGE })
-      found.push(...page.map(statusOf))
+      found.push(...page.map((schedule) => statusOf(this.#deps.values, schedule)))
       after = page.at(-1)?.name ?? after
       more = page.length === PAGE
     }
@@ -102,7 +103,7 @@ export class ScheduleBook implements Schedules {
   async get(name: string): Promise<ScheduleStatus | undefined> {
     assertName('get', name)
     const [schedule] = await this.#read({ name })
-    return schedule === undefined ? undefined : statusOf(schedule)
+    return schedule === undefined ? undefined : statusOf(this.#deps.values, schedule)
   }
 
   async remove(name: string): Promise<boolean> {
@@ -116,7 +117,7 @@ export class ScheduleBook implements Schedules {
     assertName('pause', name)
     const schedule = await this.#deps.store.write({ kind: 'pauseSchedule', name })
     if (schedule === undefined) throw noSchedule(name)
-    return statusOf(schedule)
+    return statusOf(this.#deps.values, schedule)
   }
 
   async resume(name: string): Promise<ScheduleStatus> {
@@ -130,7 +131,7 @@ export class ScheduleBook implements Schedules {
       const outcome = await store.write({ kind: 'resumeSchedule', name, timing, nextAt })
       if (outcome.as === 'unknown') throw noSchedule(name)
       // Another caller changed the timing meanwhile, so the next time is computed again.
-      if (outcome.as === 'resumed') return statusOf(outcome.schedule)
+      if (outcome.as === 'resumed') return statusOf(this.#deps.values, outcome.schedule)
     }
   }
 
@@ -150,7 +151,7 @@ export class ScheduleBook implements Schedules {
     { budget, ...options }: RunOptions,
   ): Promise<ScheduledRun> {
     const place = `schedule '${name}': `
-    const { types, submissions, config } = this.#deps
+    const { types, submissions, config, values } = this.#deps
     const terms = budget === undefined ? {} : { budget: budgetTerms('schedules.put option budget', budget) }
     if (isName(task) && types.find(task, task) === undefined) {
       const what = `${place}the input of task '${task}'`
@@ -158,7 +159,7 @@ export class ScheduleBook implements Schedules {
         ...options,
         ...terms,
         type: task,
-        input: encode(input, { what, maxBytes: config.maxPayloadBytes }),
+        input: values.encode(input, { what, maxBytes: config.maxPayloadBytes }),
       }
     }
     const {
@@ -240,10 +241,10 @@ function timingOf(name: string, given: unknown, now: number): ScheduleTiming {
 }
 
 /** While a schedule is paused, its stored time is not one that it will run at. */
-function statusOf({ run, nextAt, ...schedule }: ScheduleRecord): ScheduleStatus {
+function statusOf(values: ValueCodec, { run, nextAt, ...schedule }: ScheduleRecord): ScheduleStatus {
   const { type, input, budget: terms, ...rest } = run
   const next = nextAt === undefined || schedule.paused ? {} : { nextAt }
-  const status = { ...schedule, ...next, ...rest, task: type, input: decode(input) }
+  const status = { ...schedule, ...next, ...rest, task: type, input: shown(values, input) }
   if (terms === undefined) return status
   return { ...status, budget: { ...budgetAmounts(terms.limits), soft: budgetAmounts(terms.soft) } }
 }

@@ -1,10 +1,10 @@
 import {
-  encode,
   type ExecutionConfig,
   type ExecutionStore,
   RuntimeError,
   suggestionFor,
   type TaskState,
+  type ValueCodec,
 } from '@ku0/agent-runtime-core'
 import { noTask } from './result.ts'
 import { assertSignalName } from '../terms/signal-name.ts'
@@ -16,6 +16,7 @@ import type { SaidOnce } from './said-once.ts'
 export interface SignalDeps {
   readonly store: ExecutionStore
   readonly config: ExecutionConfig
+  readonly values: ValueCodec
   readonly log: LogLine
   readonly said: SaidOnce
 }
@@ -29,7 +30,7 @@ export async function sendSignal(
 ): Promise<SignalReceipt> {
   const { maxPayloadBytes, maxSignals } = deps.config
   assertSignalName(name, "a signal's name")
-  const text = encode(value, { what: `the value of signal '${name}'`, maxBytes: maxPayloadBytes })
+  const text = deps.values.encode(value, { what: `the value of signal '${name}'`, maxBytes: maxPayloadBytes })
   const outcome = await deps.store.write({ kind: 'signal', taskId, name, value: text })
   const { delivered, state, awaited = false, full } = outcome
   if (state === undefined) throw noTask(taskId)

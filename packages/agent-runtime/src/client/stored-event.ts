@@ -1,11 +1,22 @@
-import { decode, type EventType, type StoredEvent, parseJson } from '@ku0/agent-runtime-core'
+import {
+  type EventType,
+  type StoredEvent,
+  parseJson,
+  plainValues,
+  type ValueCodec,
+} from '@ku0/agent-runtime-core'
 import type { RuntimeEvent } from '../api/events.ts'
+import { shown } from './task-status.ts'
 
 /**
  * A stored event under one of its names. The data is parsed on first access, which most listeners never do.
  */
-export function toRuntimeEvent(event: StoredEvent, type: EventType = event.type): RuntimeEvent {
-  return new StoredFact(event, type) as unknown as RuntimeEvent
+export function toRuntimeEvent(
+  event: StoredEvent,
+  type: EventType = event.type,
+  values: ValueCodec = plainValues,
+): RuntimeEvent {
+  return new StoredFact(event, type, values) as unknown as RuntimeEvent
 }
 
 class StoredFact {
@@ -16,9 +27,10 @@ class StoredFact {
   readonly hash: string
   readonly elsewhere?: boolean
   readonly #text: string
+  readonly #values: ValueCodec
   #data: unknown
 
-  constructor(event: StoredEvent & { readonly elsewhere?: boolean }, type: EventType) {
+  constructor(event: StoredEvent & { readonly elsewhere?: boolean }, type: EventType, values: ValueCodec) {
     this.type = type
     this.taskId = event.taskId
     this.seq = event.seq
@@ -26,10 +38,12 @@ class StoredFact {
     this.hash = event.hash
     if (event.elsewhere !== undefined) this.elsewhere = event.elsewhere
     this.#text = event.data
+    this.#values = values
   }
 
+  /** If a user's label looks like a tag of the codec, the data is left as it is stored. */
   get data(): unknown {
-    this.#data ??= readData(this.#text)
+    this.#data ??= shown(this.#values, this.#text)
     return this.#data
   }
 
@@ -37,14 +51,5 @@ class StoredFact {
     const { type, taskId, seq, at, hash } = this
     const data = parseJson(this.#text)
     return { type, taskId, seq, at, data, hash, ...(this.elsewhere === true ? { elsewhere: true } : {}) }
-  }
-}
-
-/** If a user's label looks like a tag of the codec, the data is left as it is stored. */
-function readData(text: string): unknown {
-  try {
-    return decode(text)
-  } catch {
-    return parseJson(text)
   }
 }

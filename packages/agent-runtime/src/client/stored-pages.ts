@@ -1,12 +1,25 @@
-import { assertOptions, decode, type ExecutionStore, type Rules, wholeNumber } from '@ku0/agent-runtime-core'
+import {
+  assertOptions,
+  type ExecutionStore,
+  type Rules,
+  type ValueCodec,
+  wholeNumber,
+} from '@ku0/agent-runtime-core'
 import type { OutputItem, StoredPage, StoredStep } from '../api/client.ts'
 import type { RuntimeEvent } from '../api/events.ts'
 import { noTask } from './result.ts'
 import { toRuntimeEvent } from './stored-event.ts'
+import { shown } from './task-status.ts'
+
+/** What reading stored pages needs. */
+export interface PageDeps {
+  readonly store: ExecutionStore
+  readonly values: ValueCodec
+}
 
 /** A page of a task's events as they stand. Source: `docs/semantics.md 9.1`. */
 export async function pageOfHistory(
-  store: ExecutionStore,
+  { store, values }: PageDeps,
   taskId: string,
   page: StoredPage,
 ): Promise<{ readonly events: readonly RuntimeEvent[]; readonly cursor?: number }> {
@@ -14,12 +27,15 @@ export async function pageOfHistory(
   const { after = 0, limit = DEFAULT_LIMIT } = page
   const events = await store.read({ kind: 'events', taskId, after, limit })
   if (events === undefined) throw noTask(taskId)
-  return { events: events.map((event) => toRuntimeEvent(event)), ...cursorOf(events, limit) }
+  return {
+    events: events.map((event) => toRuntimeEvent(event, event.type, values)),
+    ...cursorOf(events, limit),
+  }
 }
 
 /** A page of what a task has emitted, with the marks that `output` has. Source: `docs/semantics.md 9.3`. */
 export async function pageOfOutput(
-  store: ExecutionStore,
+  { store, values }: PageDeps,
   taskId: string,
   page: StoredPage,
 ): Promise<{ readonly items: readonly OutputItem[]; readonly cursor?: number }> {
@@ -36,15 +52,18 @@ export async function pageOfOutput(
     if (chunk.attempt > attempt)
       items.push({ type: 'attempt.restarted', attempt: chunk.attempt, seq: chunk.seq - 1 })
     attempt = chunk.attempt
-    items.push({ type: 'chunk', seq: chunk.seq, attempt, at: chunk.at, data: decode(chunk.data) })
+    items.push({ type: 'chunk', seq: chunk.seq, attempt, at: chunk.at, data: shown(values, chunk.data) })
   }
   return { items, ...cursorOf(chunks, limit) }
 }
 
 /** The recorded steps of a task with their results. Source: `docs/semantics.md 7`. */
-export async function storedSteps(store: ExecutionStore, taskId: string): Promise<readonly StoredStep[]> {
+export async function storedSteps(
+  { store, values }: PageDeps,
+  taskId: string,
+): Promise<readonly StoredStep[]> {
   const steps = await store.read({ kind: 'steps', taskId })
-  return steps.map(({ result, ...step }) => ({ ...step, result: decode(result) }))
+  return steps.map(({ result, ...step }) => ({ ...step, result: shown(values, result) }))
 }
 
 function cursorOf(rows: readonly { readonly seq: number }[], limit: number): { readonly cursor?: number } {

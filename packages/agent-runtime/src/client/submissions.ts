@@ -3,7 +3,6 @@ import {
   budgetTerms,
   type BudgetTerms,
   describeError,
-  encode,
   type ExecutionConfig,
   type ExecutionStore,
   invalid,
@@ -19,6 +18,7 @@ import {
   show,
   type Submission,
   type Lane,
+  type ValueCodec,
   withoutUndefined,
 } from '@ku0/agent-runtime-core'
 import { familiarToSubmission } from '../terms/familiar-names.ts'
@@ -39,6 +39,7 @@ export class Submissions {
   readonly #store: ExecutionStore
   readonly #types: KnownTypes
   readonly #maxBytes: number
+  readonly #values: ValueCodec
   readonly #trace: () => Readonly<Record<string, string>> | undefined
   readonly #assertOpen: () => void
   readonly #watchNames: ReturnType<typeof watchQuotaNames>
@@ -47,6 +48,7 @@ export class Submissions {
     readonly store: ExecutionStore
     readonly types: KnownTypes
     readonly config: ExecutionConfig
+    readonly values: ValueCodec
     readonly log: LogLine
     /** The caller's trace context. Source: `docs/semantics.md 16.2`. */
     readonly trace: () => Readonly<Record<string, string>> | undefined
@@ -56,6 +58,8 @@ export class Submissions {
     this.#store = deps.store
     this.#types = deps.types
     this.#maxBytes = deps.config.maxPayloadBytes
+    this.#values = deps.values
+    this.#values = deps.values
     this.#watchNames = watchQuotaNames(deps.config, deps.log)
     this.#trace = deps.trace
     this.#assertOpen = deps.assertOpen
@@ -148,7 +152,12 @@ export class Submissions {
   /** The worker's schema checks the input. */
   #unchecked(type: string, { input, options }: SubmitItem): Submission {
     const what = `the input of task '${type}'`
-    return this.#submission(type, encode(input, { what, maxBytes: this.#maxBytes }), options, undefined)
+    return this.#submission(
+      type,
+      this.#values.encode(input, { what, maxBytes: this.#maxBytes }),
+      options,
+      undefined,
+    )
   }
 
   #judge(
@@ -163,7 +172,7 @@ export class Submissions {
       return this.#refuse(terms.type, options, 'invalid_payload', message, terms)
     }
     const what = `${place}the input of task '${terms.type}'`
-    const text = encode(input, { what, maxBytes: this.#maxBytes })
+    const text = this.#values.encode(input, { what, maxBytes: this.#maxBytes })
     return this.#submission(terms.type, text, options, terms)
   }
 

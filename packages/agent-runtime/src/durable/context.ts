@@ -1,12 +1,4 @@
-import {
-  decode,
-  idempotencyKey,
-  type Lane,
-  RuntimeError,
-  show,
-  type Usage,
-  usageSum,
-} from '@ku0/agent-runtime-core'
+import { idempotencyKey, type Lane, RuntimeError, show, type Usage, usageSum } from '@ku0/agent-runtime-core'
 import type { Host } from './host.ts'
 import type { ReplayTrail } from './pass/replay-watch.ts'
 import type { SubmissionData } from './child/submission-data.ts'
@@ -105,7 +97,7 @@ export class HandlerContext implements TaskContext {
     const { checkpoint } = this.#attempt.claim
     if (checkpoint === undefined) return undefined
     this.#pass.startsFromSnapshot()
-    return decode(checkpoint)
+    return this.#attempt.parts.values.decode(checkpoint)
   }
   get signal(): AbortSignal {
     return this.#scope.signal

@@ -7,6 +7,7 @@ import type {
   ExecutionStore,
   OutcomeOf,
   Submission,
+  ValueCodec,
   Write,
 } from '@ku0/agent-runtime-core'
 import type { Heartbeat } from '../api/profiles.ts'
@@ -61,6 +62,7 @@ export interface Host {
 export interface HostParts {
   readonly store: Pick<ExecutionStore, 'read' | 'write' | 'info'>
   readonly config: ExecutionConfig
+  readonly values: ValueCodec
   readonly environment: Environment
   readonly deadlines: { after(delayMs: number, run: () => void): Deadline }
   readonly warden: Warden

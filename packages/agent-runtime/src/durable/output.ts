@@ -1,4 +1,3 @@
-import { encode } from '@ku0/agent-runtime-core'
 import { guarded } from './pass/guarded.ts'
 import { surroundingStep } from './step/inside-step.ts'
 import { noMemos } from './pass/memos.ts'
@@ -8,7 +7,7 @@ import type { Scope } from './pass/scope.ts'
 /** `ctx.emit`: appends to the task's output stream. Source: `docs/semantics.md 9`. */
 export function emit(pass: Pass, scope: Scope, chunk: unknown): Promise<void> {
   return guarded(scope, () => {
-    const text = encode(chunk, {
+    const text = scope.attempt.parts.values.encode(chunk, {
       what: 'an emitted value',
       maxBytes: scope.attempt.parts.config.maxPayloadBytes,
     })

@@ -201,7 +201,9 @@ export class Attempt implements Host {
     this.lease
       .write({ kind: 'diverge', leaseId: this.claim.leaseId, divergence, ...this.usage.takeAll() })
       .catch((error: unknown) => this.#unheard('diverge', error))
-    if (divergence.kind === 'history_edited')
+    if (divergence.kind === 'value_unreadable')
+      this.log('error', 'the task is parked: this process cannot read its stored values', { ...divergence })
+    else if (divergence.kind === 'history_edited')
       this.log('error', 'the task is parked: its history in the database was changed', { ...divergence })
     else
       this.log('warn', 'the task is parked: its handler took a different path than its recorded history', {

@@ -83,7 +83,7 @@ function encoded(attempt: Attempt, value: unknown): HandlerEnd {
     const what = `the output of task '${attempt.claim.type}'`
     const { maxPayloadBytes } = attempt.parts.config
     const limit = isCollected(value) ? {} : { maxBytes: maxPayloadBytes }
-    return { as: 'returned', output: encode(value, { what, ...limit }) }
+    return { as: 'returned', output: attempt.parts.values.encode(value, { what, ...limit }) }
   } catch (error) {
     return threw(attempt, undefined, error)
   }

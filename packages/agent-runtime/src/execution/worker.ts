@@ -4,10 +4,12 @@ import {
   type HandlerEnd,
   type HistoryFault,
   RuntimeError,
+  type Divergence,
 } from '@ku0/agent-runtime-core'
 import { HandlerContext } from '../durable/context.ts'
 import { type Memos, noMemos, readMemos } from '../durable/pass/memos.ts'
 import { HandlerScope } from '../durable/pass/scope.ts'
+import { unreadableBy, unreadableIn } from '../durable/pass/unreadable.ts'
 import { readSubmission, type SubmissionData } from '../durable/child/submission-data.ts'
 import { tellDropped, unawaitedIn } from '../durable/pass/unawaited.ts'
 import { check, describeIssues } from '../terms/schema.ts'
@@ -68,16 +70,27 @@ function begin(attempt: Attempt, definition: TaskDefinition, memos: Memos): void
   let submission: SubmissionData
   let checked: ReturnType<typeof check>
   try {
-    submission = readSubmission(attempt.claim.submission)
+    submission = readSubmission(attempt.claim.submission, attempt.parts.values)
     checked = check(definition.input, submission.input)
   } catch (error) {
+    const missing = unreadableBy(error, { key: '', position: 0 })
+    if (missing !== undefined) return park(attempt, missing)
     return end(attempt, definition, mismatch(attempt, messageOf(error)))
   }
+  const unreadable = unreadableIn(attempt.parts.values, memos, attempt.claim.checkpoint)
+  if (unreadable !== undefined) return park(attempt, unreadable)
   if (!(checked instanceof Promise)) return enter(attempt, definition, memos, submission, checked)
   void checked.then(
     (later) => enter(attempt, definition, memos, submission, later),
     (error: unknown) => end(attempt, definition, mismatch(attempt, messageOf(error))),
   )
+}
+
+/** Before the handler begins: what was recorded stays for a process that can read it. */
+function park(attempt: Attempt, divergence: Divergence): void {
+  if (attempt.replay !== undefined) return attempt.replay.diverged(divergence)
+  attempt.diverge(divergence)
+  attempt.endHandler(true)
 }
 
 function enter(

@@ -16,6 +16,7 @@ import {
   type Settlement,
   type WorkTelemetry,
   type Write,
+  type ValueCodec,
 } from '@ku0/agent-runtime-core'
 import { canceled, exceeded, lost, type Stop } from '../lease/cancellation.ts'
 import type { Deadline } from '../lease/deadlines.ts'
@@ -43,6 +44,7 @@ export interface CallerLeaseCase {
 export interface CallerLeaseParts extends Omit<WatchParts, 'write'> {
   readonly store: Pick<ExecutionStore, 'write'>
   readonly environment: { readonly clock: Clock }
+  readonly values: ValueCodec
 }
 
 /** A lease of this process that whoever started it holds. */
@@ -223,8 +225,9 @@ export class CallerLease implements TaskLease {
         error: encode(describeError(outcome.error), { what: 'an error' }),
       }
     const what = `the output of '${this.routeId}'`
-    const { maxPayloadBytes: maxBytes } = this.#parts.config
-    return { as: 'completed', output: encode(outcome.output, { what, maxBytes }) }
+    const { config, values } = this.#parts
+    const { maxPayloadBytes: maxBytes } = config
+    return { as: 'completed', output: values.encode(outcome.output, { what, maxBytes }) }
   }
 
   async #settle(settlement: Settlement): Promise<void> {

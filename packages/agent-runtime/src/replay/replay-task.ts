@@ -9,6 +9,7 @@ import {
   type Rules,
   RuntimeError,
   type StoredEvent,
+  type ValueCodec,
 } from '@ku0/agent-runtime-core'
 import type { ReplayOptions, ReplayReport } from '../api/replay.ts'
 import { noTask } from '../client/result.ts'
@@ -20,6 +21,7 @@ import { verify } from './verification.ts'
 export interface ReplayDeps {
   readonly store: ExecutionStore
   readonly config: ExecutionConfig
+  readonly values: ValueCodec
   readonly definitions: ReadonlyMap<string, TaskDefinition>
 }
 
@@ -42,7 +44,7 @@ export async function replayTask(
       `replay: task ${taskId} was rejected, so there is nothing to replay`,
     )
   const definition = deps.definitions.get(past.type)
-  return verify({ taskId, past, definition, config: deps.config, timeoutMs })
+  return verify({ taskId, past, definition, config: deps.config, values: deps.values, timeoutMs })
 }
 
 /** Of a task whose history is not to be believed: what is said of it comes from its rows. */

@@ -6,6 +6,7 @@ import {
   type ExecutionStore,
   RESERVED,
   RuntimeError,
+  type ValueCodec,
 } from '@ku0/agent-runtime-core'
 import type { LogLine } from '../api/logger.ts'
 import type { ReplayReport } from '../api/replay.ts'
@@ -20,6 +21,7 @@ import { verify } from './verification.ts'
 export interface StrictModeDeps {
   readonly store: ExecutionStore
   readonly config: ExecutionConfig
+  readonly values: ValueCodec
   readonly definitions: ReadonlyMap<string, TaskDefinition>
   readonly log: LogLine
 }
@@ -70,14 +72,14 @@ export class StrictMode implements PassCheck {
 
   /** Undefined where there is nothing to replay. What keeps a task from being replayed is no fault of its handler. */
   async #replay({ taskId, type }: Claim): Promise<ReplayReport | undefined> {
-    const { store, config, definitions, log } = this.#deps
+    const { store, config, values, definitions, log } = this.#deps
     const definition = definitions.get(type)
     if (definition === undefined || type.startsWith(RESERVED)) return undefined
     try {
       const past = pastOf(await readEvents(store, taskId))
       if (isEmpty(past.history)) return undefined
       this.#say()
-      return await verify({ taskId, past, definition, config, timeoutMs: TIMEOUT_MS })
+      return await verify({ taskId, past, definition, config, values, timeoutMs: TIMEOUT_MS })
     } catch (error) {
       log('debug', 'strict mode could not replay a pass', { taskId, type, error: describeError(error) })
       return undefined

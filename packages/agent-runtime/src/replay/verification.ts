@@ -7,6 +7,7 @@ import {
   type ExecutionStore,
   type HandlerEnd,
   RuntimeError,
+  type ValueCodec,
 } from '@ku0/agent-runtime-core'
 import { Warden } from '../durable/exec/warden.ts'
 import { Attempt, type AttemptObserver } from '../execution/attempt.ts'
@@ -14,7 +15,7 @@ import { Deadlines } from '../lease/deadlines.ts'
 import type { Parts } from '../execution/parts.ts'
 import type { HistoryEnd, ReplayReport, ReplayVerdict } from '../api/replay.ts'
 import type { ReplayTrail, ReplayWatch } from '../durable/pass/replay-watch.ts'
-import { readSubmission } from '../durable/child/submission-data.ts'
+import { readTerms } from '../durable/child/submission-data.ts'
 import { runReplay } from '../execution/worker.ts'
 import { systemEnvironment } from '../system.ts'
 import type { TaskDefinition } from '../api/task-definition.ts'
@@ -28,6 +29,7 @@ export interface VerifyCase {
   /** Undefined: its type is not known here. */
   readonly definition: TaskDefinition | undefined
   readonly config: ExecutionConfig
+  readonly values: ValueCodec
   /** How long the handler may wait for something of its own, in ms of real time. */
   readonly timeoutMs: number
 }
@@ -229,6 +231,7 @@ class Verification implements ReplayWatch {
     return {
       store: nothing,
       config: this.#case.config,
+      values: this.#case.values,
       environment: systemEnvironment,
       deadlines: this.#deadlines,
       warden: new Warden(),
@@ -266,7 +269,7 @@ function claimOf({ taskId, past }: VerifyCase): Claim {
 
 function readLane(submission: string): Claim['lane'] {
   try {
-    return readSubmission(submission).lane
+    return readTerms(submission).lane
   } catch (error) {
     const cause = describeError(error)
     throw new RuntimeError(

@@ -2,7 +2,7 @@
 
 export { CrashSweepFailed, sweepCrashes, type CrashSweep, type CrashSweepReport } from './crash-sweep.ts'
 export type { HistoryStep, HistoryWait, TaskHistory } from './history.ts'
-export { replayHistory, type RecordedHistory } from './recorded-history.ts'
+export { replayHistory, type ReplayHistoryOptions, type RecordedHistory } from './recorded-history.ts'
 export { createTestRuntime } from './running-test.ts'
 export {
   ProcessCrashed,

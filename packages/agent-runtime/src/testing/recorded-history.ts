@@ -2,11 +2,13 @@ import { createHash } from 'node:crypto'
 import {
   assertOptions,
   canonical,
+  ConfigError,
   delayRule,
   type ExecutionStore,
   historyEdited,
   invalid,
   isRecord,
+  type Rule,
   show,
 } from '@ku0/agent-runtime-core'
 import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
@@ -14,6 +16,7 @@ import { type PastEvent, pastOf } from '../replay/past.ts'
 import { DEFAULT_TIMEOUT_MS, readEvents } from '../replay/replay-task.ts'
 import type { ReplayReport } from '../api/replay.ts'
 import { verify } from '../replay/verification.ts'
+import { type ValueOptions, valueProblems, valuesOf } from '../terms/value-codec.ts'
 import type { TaskDefinition } from '../api/task-definition.ts'
 
 /** A task's history as plain JSON, to keep in a file: its submission and every event since. */
@@ -61,6 +64,13 @@ export function hashOf({ taskId, events }: Pick<RecordedHistory, 'taskId' | 'eve
     .digest('hex')
 }
 
+/** Options of {@link replayHistory}; `timeoutMs`: how long the handler may wait for work of its own, 5 000 by default. */
+export interface ReplayHistoryOptions extends ValueOptions {
+  readonly timeoutMs?: number | undefined
+}
+
+const elsewhere: Rule = ['', () => true]
+
 /**
  * Runs a handler against a recorded history, as `runtime.replay` does with one in a store. Nothing is
  * executed, and no store is needed. A history of another type gives the verdict `unknown_type`. `timeoutMs`:
@@ -71,9 +81,15 @@ export function hashOf({ taskId, events }: Pick<RecordedHistory, 'taskId' | 'eve
 export async function replayHistory(
   definition: TaskDefinition,
   history: RecordedHistory,
-  options: { readonly timeoutMs?: number } = {},
+  options: ReplayHistoryOptions = {},
 ): Promise<ReplayReport> {
-  assertOptions('replayHistory', options, { timeoutMs: delayRule })
+  assertOptions('replayHistory', options, {
+    timeoutMs: delayRule,
+    codecs: elsewhere,
+    payloadCodec: elsewhere,
+  })
+  const problems = valueProblems({ ...options })
+  if (problems.length > 0) throw new ConfigError(problems)
   const past = pastOf(eventsOf(history))
   if (history.hash !== undefined && history.hash !== hashOf(history)) {
     const message = `replayHistory: the history of task ${show(history.taskId)} was changed after it was recorded: its hash differs; record it again, or remove hash to replay it anyway`
@@ -84,6 +100,7 @@ export async function replayHistory(
     past,
     definition: definition.type === past.type ? definition : undefined,
     config: parseExecutionConfig().config,
+    values: valuesOf(options),
     timeoutMs: options.timeoutMs ?? DEFAULT_TIMEOUT_MS,
   })
 }

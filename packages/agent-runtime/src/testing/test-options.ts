@@ -32,4 +32,6 @@ const rules: Rules<TestRuntimeOptions> = {
   crashAfterCommit: wholeNumber(1, Number.MAX_SAFE_INTEGER),
   patienceMs: delayRule,
   strict: elsewhere,
+  codecs: elsewhere,
+  payloadCodec: elsewhere,
 }

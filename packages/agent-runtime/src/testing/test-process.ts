@@ -37,7 +37,17 @@ export class TestProcess {
   /** Starts the n-th process of the test, from 1. */
   static async start(shared: Shared, url: string, number: number): Promise<TestProcess> {
     const { options, clock, ledger } = shared
-    const { seed = 'test', tasks, config: given, workers, evaluation, strict = false, logger } = options
+    const {
+      seed = 'test',
+      tasks,
+      config: given,
+      workers,
+      evaluation,
+      strict = false,
+      logger,
+      codecs,
+      payloadCodec,
+    } = options
     const life = new Life()
     const timers = new MortalTimers(clock, life)
     const storeTimers = new MortalTimers(clock, life)
@@ -50,6 +60,8 @@ export class TestProcess {
       ...(given === undefined ? {} : { config: given }),
       ...(workers === undefined ? {} : { workers }),
       ...(evaluation === undefined ? {} : { evaluation }),
+      codecs,
+      payloadCodec,
       strict,
       logger: logger ?? false,
       telemetry: false,

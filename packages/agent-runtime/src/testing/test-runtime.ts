@@ -1,3 +1,4 @@
+import type { Codec, PayloadCodec } from '../api/codecs.ts'
 import type { ExecutionConfigInput, TaskState } from '@ku0/agent-runtime-core'
 import type { RuntimeLogger } from '../api/logger.ts'
 import type { WorkerOptions } from '../options.ts'
@@ -40,6 +41,10 @@ export interface TestRuntimeOptions {
   readonly evaluation?: EvaluationSettings | undefined
   /** As in `createRuntime`, but off by default: code that counts what its handlers do counts it twice. */
   readonly strict?: boolean | undefined
+  /** As in `createRuntime`. */
+  readonly codecs?: readonly Codec[] | undefined
+  /** As in `createRuntime`. */
+  readonly payloadCodec?: PayloadCodec | undefined
   /** Gets the runtime's log lines; none by default. */
   readonly logger?: RuntimeLogger | undefined
 }

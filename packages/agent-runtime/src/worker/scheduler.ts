@@ -1,6 +1,6 @@
 import type { Claim, LeaseNotice } from '@ku0/agent-runtime-core'
 import type { LeakedHandler } from '../api/worker.ts'
-import { readSubmission } from '../durable/child/submission-data.ts'
+import { readTerms } from '../durable/child/submission-data.ts'
 import type { TaskDefinition } from '../api/task-definition.ts'
 import { Attempt, type AttemptObserver } from '../execution/attempt.ts'
 import type { Stop } from '../lease/cancellation.ts'
@@ -85,7 +85,7 @@ export class Scheduler implements AttemptObserver {
   /** The trace context of a task that runs here. */
   traceOf(taskId: string): Readonly<Record<string, string>> | undefined {
     for (const { claim } of this.#attempts.values()) {
-      if (claim.taskId === taskId) return readSubmission(claim.submission).trace
+      if (claim.taskId === taskId) return readTerms(claim.submission).trace
     }
     return undefined
   }

@@ -1,5 +1,6 @@
 import {
   doubtKey,
+  decode,
   encode,
   rateLimitIn,
   RateLimited,
@@ -25,6 +26,7 @@ const plain: StepRules = {
   inDoubt: undefined,
   verdicts: new Map(),
   encode: (value) => encode(value, { what: 'a result', maxBytes: 100 }),
+  decode,
   rateLimit: rateLimitIn,
 }
 const backoff = { initialMs: 1, factor: 1, maxMs: 1, jitter: 0 }

@@ -1,4 +1,4 @@
-import { branchLimitKey, decode, describeError, encode } from '@ku0/agent-runtime-core'
+import { branchLimitKey, describeError, encode } from '@ku0/agent-runtime-core'
 import type { TaskContext } from '../../api/task-context.ts'
 import { Answer } from '../pass/answer.ts'
 import {
@@ -55,14 +55,18 @@ export class ContestRun implements Start, Member {
 
   constructor(pass: Pass, scope: Scope, { position, ...terms }: Terms) {
     const { kind, key, branches, timeoutMs } = terms
-    const { config, environment } = pass.attempt.parts
+    const { config, values, environment } = pass.attempt.parts
     this.answer = new Answer(scope, kind, key)
     this.#pass = pass
     this.#attempt = pass.attempt
     this.#scope = scope
     this.#position = position
     const encodeResult = (value: unknown) =>
-      encode(value, { what: `the result of ${kind} '${key}'`, maxBytes: config.maxPayloadBytes })
+      values.encodeFields(value as Readonly<Record<string, unknown>>, {
+        what: `the result of ${kind} '${key}'`,
+        maxBytes: config.maxPayloadBytes,
+        open: kind === 'race' ? ['winner'] : [],
+      })
     this.#rules = { ...terms, encode: encodeResult }
     this.#branches = branches.map((name) => new BranchScope(name, scope, position))
     this.#limit = timeoutMs === undefined ? undefined : new BranchScope('time', scope, position)
@@ -183,14 +187,14 @@ export class ContestRun implements Start, Member {
         return this.#recordFailure(effect.reason)
       case 'answer':
         this.#scope.answered(effect.seq)
-        if ('result' in effect.outcome) this.answer.resolve(decode(effect.outcome.result))
+        if ('result' in effect.outcome) this.#resolve(effect.outcome.result)
         else this.answer.reject(effect.outcome.reason)
         this.#leave()
         return
       case 'drop':
         return this.#scope.drop(this)
       case 'resolve':
-        if (!this.#end()) this.answer.resolve(decode(effect.result))
+        if (!this.#end()) this.#resolve(effect.result)
         return
       case 'reject':
         this.#end()
@@ -239,6 +243,11 @@ export class ContestRun implements Start, Member {
     const [key, position] = [this.#rules.key, this.#position]
     this.#drops = leftOver(this.#pass, { key, position, around: this.#scope, branches, scopes, stay })
     for (const scope of scopes) scope.close(reasonToClose(this.#rules, this.#contest, decisive, scope.branch))
+  }
+
+  #resolve(result: string): void {
+    const at = { key: this.#rules.key, position: this.#position }
+    this.#pass.answer(this.answer, at, () => this.#attempt.parts.values.decode(result))
   }
 
   #record(result: string): void {

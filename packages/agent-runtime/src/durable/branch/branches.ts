@@ -1,11 +1,4 @@
-import {
-  assertOptions,
-  decode,
-  type Rules,
-  RuntimeError,
-  show,
-  type StepRecord,
-} from '@ku0/agent-runtime-core'
+import { assertOptions, type Rules, RuntimeError, show, type StepRecord } from '@ku0/agent-runtime-core'
 import type { BranchesOptions, TaskContext } from '../../api/task-context.ts'
 import { refused } from '../pass/answer.ts'
 import { type Branch, ContestRun } from './branch-run.ts'
@@ -78,5 +71,5 @@ function replayed({ pass, scope }: BranchCaller, memo: StepRecord, position: num
   const { claim, parts } = pass.attempt
   parts.announce('step.replayed', claim.taskId, memo.seq, { key: memo.key, position })
   scope.answered(memo.seq)
-  return decode(memo.result)
+  return parts.values.decode(memo.result)
 }

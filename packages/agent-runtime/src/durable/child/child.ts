@@ -3,7 +3,6 @@ import {
   type ChildEnd,
   childName,
   type ChildRecord,
-  decode,
   type ErrorRecord,
   invalid,
   patienceKey,
@@ -152,16 +151,21 @@ export class Child implements ChildTask {
     return all
   }
 
-  #tell({ answer }: Waiting, { seq, value = '' }: WaitRecord): void {
-    this.#scope.answered(seq)
-    const end = decode(value) as ChildEnd
+  #tell({ answer }: Waiting, record: WaitRecord): void {
+    this.#scope.answered(record.seq)
+    this.#pass.answer(answer, record, () => this.#outputIn(record))
+  }
+
+  /** Throws the child's error. */
+  #outputIn({ value = '' }: WaitRecord): unknown {
+    const end = this.#pass.attempt.parts.values.decode(value) as ChildEnd
     switch (end.state) {
       case 'completed':
-        return answer.resolve(end.output)
+        return end.output
       case 'failed':
-        return answer.reject(settled(new TaskFailed(this.taskId, end.kind, end.error as ErrorRecord)))
+        throw settled(new TaskFailed(this.taskId, end.kind, end.error as ErrorRecord))
       case 'canceled':
-        return answer.reject(new TaskCanceled(this.taskId, end.reason))
+        throw new TaskCanceled(this.taskId, end.reason)
     }
   }
 

@@ -1,10 +1,16 @@
-import { decode, type EventData, parseJson } from '@ku0/agent-runtime-core'
+import { type EventData, parseJson, type ValueCodec } from '@ku0/agent-runtime-core'
 
 /** The data of the submission, which the claim brings. */
 export type SubmissionData = EventData['task.queued']
 
-export function readSubmission(text: string): SubmissionData {
-  const data = parseJson(text) as SubmissionData
-  if (text.includes('"$ku0"')) data.input = decode(JSON.stringify(data.input))
+/** Its input is decoded, and may need a codec or a key. */
+export function readSubmission(text: string, values: ValueCodec): SubmissionData {
+  const data = readTerms(text)
+  if (text.includes('"$ku0"')) data.input = values.decode(JSON.stringify(data.input))
   return data
+}
+
+/** The same with the input as it is stored. */
+export function readTerms(text: string): SubmissionData {
+  return parseJson(text) as SubmissionData
 }

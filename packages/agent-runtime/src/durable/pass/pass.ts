@@ -11,11 +11,12 @@ import {
   type WaitKind,
   type WaitRecord,
 } from '@ku0/agent-runtime-core'
+import { unreadableBy } from './unreadable.ts'
 import type { Host } from '../host.ts'
 import type { HistoryEnd } from '../../api/replay.ts'
 import type { ReplayTrail } from './replay-watch.ts'
 import type { TaskDefinition } from '../../api/task-definition.ts'
-import { parted } from './answer.ts'
+import { type Answer, parted } from './answer.ts'
 import { Gate } from './gate.ts'
 import { assertOwnContext } from '../branch/inside-branch.ts'
 import { assertOutsideSteps } from '../step/inside-step.ts'
@@ -320,6 +321,22 @@ export class Pass {
     if (this.attempt.replay !== undefined) this.attempt.replay.diverged(divergence)
     else if (!this.gate.isBusy) this.endWhereParted()
     throw parted
+  }
+
+  /**
+   * Answers a call with a stored value. If this process cannot read it, for want of a codec or a key, the task is parked, and the answer never
+   * settles.
+   */
+  answer<T>(answer: Answer<T>, at: { readonly key: string; readonly position: number }, read: () => T): void {
+    try {
+      answer.resolve(read())
+    } catch (error) {
+      const unread = unreadableBy(error, at)
+      if (unread === undefined) return answer.reject(error)
+      this.#parting ??= unread
+      if (this.attempt.replay !== undefined) this.attempt.replay.diverged(unread)
+      else if (!this.gate.isBusy) this.endWhereParted()
+    }
   }
 
   endWhereParted(): boolean {

@@ -1,6 +1,5 @@
 import {
   approvalName,
-  decode,
   type Doubt as DoubtQuestion,
   doubtKey,
   encode,
@@ -55,7 +54,11 @@ export function verdictOn(
 }
 
 /** The meaning of a human's verdict for a step: it took effect, it did not, or it is given up. */
-export function readVerdict(stepKey: string, { key, outcome, value }: WaitRecord): Finding {
+export function readVerdict(
+  stepKey: string,
+  { key, outcome, value }: WaitRecord,
+  decode: (text: string) => unknown,
+): Finding {
   const said = (value === undefined ? {} : decode(value)) as Partial<Feedback>
   if (outcome !== 'rejected') return 'value' in said ? { as: 'done', result: said.value } : { as: 'undone' }
   const by = said.by === undefined ? '' : ` by ${said.by}`

@@ -1,16 +1,16 @@
-import { encode, type EncodeOptions, StepNotSerializable } from '@ku0/agent-runtime-core'
+import { type EncodeOptions, StepNotSerializable, type ValueCodec } from '@ku0/agent-runtime-core'
 
 /**
  * The text of a step's result. What cannot be stored as it is, and is a result of a model's SDK, is stored as the plain data that it holds:
  * those of the AI SDK are instances of classes whose fields are getters. Throws as `encode`. Source: `docs/semantics.md 7.4`.
  */
-export function encodeStepResult(value: unknown, options: EncodeOptions): string {
+export function encodeStepResult(values: ValueCodec, value: unknown, options: EncodeOptions): string {
   try {
-    return encode(value, options)
+    return values.encode(value, options)
   } catch (error) {
     if (!(error instanceof StepNotSerializable)) throw error
     if (!holdsSdkResult(value)) throw withWayOut(error)
-    return encode(plain(value, 0), options)
+    return values.encode(plain(value, 0), options)
   }
 }
 

@@ -23,6 +23,7 @@ export interface StepRules {
   readonly verdicts: Memos['waits']
   /** The text of a result. Throws for a value that cannot be stored. */
   readonly encode: (value: unknown) => string
+  readonly decode: (text: string) => unknown
   /** The refusal of a provider that an error reports. */
   readonly rateLimit: (error: unknown) => RateLimited | undefined
 }
@@ -274,7 +275,7 @@ function ask(rules: StepRules, step: Step): StepMove {
   const verdict = step.verdict ?? verdictOn(rules.key, step.doubt, rules.verdicts)
   if (verdict === undefined) return to(step, { as: 'asking' }, { do: 'ask', doubt: step.doubt })
   const judged = { ...step, verdict: undefined }
-  const finding = readVerdict(rules.key, verdict)
+  const finding = readVerdict(rules.key, verdict, rules.decode)
   switch (finding.as) {
     case 'given up':
       return fail(rules, judged, finding.error)

@@ -1,5 +1,4 @@
 import {
-  decode,
   describeError,
   encode,
   idempotencyKey,
@@ -80,9 +79,17 @@ export class StepRun implements StepHandle, Start, Member {
     this.#fn = fn
     const { maxPayloadBytes: maxBytes } = attempt.parts.config
     const encodeResult = (value: unknown) =>
-      encodeStepResult(value, { what: `the result of step '${key}'`, maxBytes })
+      encodeStepResult(attempt.parts.values, value, { what: `the result of step '${key}'`, maxBytes })
     const rateLimit = (error: unknown) => attempt.limits.in(attempt, error, rateLimited)
-    this.#rules = { key, retry, inDoubt, verdicts: memos.waits, encode: encodeResult, rateLimit }
+    this.#rules = {
+      key,
+      retry,
+      inDoubt,
+      verdicts: memos.waits,
+      encode: encodeResult,
+      decode: attempt.parts.values.decode,
+      rateLimit,
+    }
     const { retries, limits } = retry === undefined ? noRetries : retriesBefore(memos, key)
     const doubt = doubtBefore(memos, key)
     this.#step = { state: { as: 'ready' }, tried: 0, retries, limits, doubt, verdict: undefined }
@@ -188,7 +195,8 @@ export class StepRun implements StepHandle, Start, Member {
       case 'recordFailure':
         return this.#recordFailure(effect.failure, effect.isLast)
       case 'resolve':
-        if (!this.#close()) this.answer.resolve(decode(effect.result))
+        if (!this.#close())
+          this.#pass.answer(this.answer, this.#facts, () => this.#attempt.parts.values.decode(effect.result))
         return
       case 'reject':
         this.#close()

@@ -1,4 +1,4 @@
-import { decode, type RetryPolicy, RuntimeError, show } from '@ku0/agent-runtime-core'
+import { type RetryPolicy, RuntimeError, show } from '@ku0/agent-runtime-core'
 import { refused } from '../pass/answer.ts'
 import type { DoubtPolicy } from './doubt.ts'
 import { inputHashOf } from './idempotency.ts'
@@ -23,7 +23,7 @@ export function runStep(
       const { claim, parts } = pass.attempt
       parts.announce('step.replayed', claim.taskId, memo.seq, { key: memo.key, position })
       scope.answered(memo.seq)
-      return Promise.resolve(decode(memo.result) as never)
+      return Promise.resolve(parts.values.decode(memo.result) as never)
     }
     const { timeoutMs, toStorable, rateLimited = pass.rateLimited } = call.options ?? {}
     const run = new StepRun(

@@ -3,8 +3,6 @@ import {
   type ApprovalRequest,
   approvalTimeouts,
   assertOptions,
-  decode,
-  encode,
   invalid,
   isOneOf,
   type OversightMode,
@@ -15,6 +13,7 @@ import {
   SPOT_CHECK_SHARE,
   type WaitRecord,
   withoutUndefined,
+  type ValueCodec,
 } from '@ku0/agent-runtime-core'
 import { endOfWait } from './ended-waits.ts'
 import type { Approval, ApprovalOptions, Feedback } from '../../api/task-context.ts'
@@ -40,15 +39,16 @@ export function requestApproval(
       throw invalid(
         `requestApproval '${key}' option onTimeout: only together with timeoutMs; without timeoutMs the wait never times out; given ${show(options.onTimeout)}`,
       )
-    const text = encode(artifact, {
+    const { config, values } = pass.attempt.parts
+    const text = values.encode(artifact, {
       what: `the artifact of approval '${key}'`,
-      maxBytes: pass.attempt.parts.config.maxPayloadBytes,
+      maxBytes: config.maxPayloadBytes,
     })
     const { position, wait: memo } = pass.use({ key, as: 'approval', scope, callee })
     const answer = (record: WaitRecord): Approval => {
       if (record.outcome === 'timed_out')
         throw endOfWait(key, new TimeoutError(`approval '${key}'`, options.timeoutMs ?? 0))
-      const verdict = verdictOf(record)
+      const verdict = verdictOf(values, record)
       if (record.outcome === 'rejected') throw endOfWait(key, new ApprovalRejected(key, verdict))
       pass.approved(record.seq)
       return { asked: record.outcome === 'approved', ...verdict }
@@ -71,7 +71,11 @@ export function requestApproval(
 export function feedbackOf(pass: Pass): readonly Feedback[] {
   return pass.memos.rejections
     .filter(({ since }) => since === pass.approvedSeq)
-    .map(({ key, at, value }) => ({ key, at, ...(decode(value) as Partial<Feedback>) }))
+    .map(({ key, at, value }) => ({
+      key,
+      at,
+      ...(pass.attempt.parts.values.decode(value) as Partial<Feedback>),
+    }))
 }
 
 /** Rejected work is always reviewed again: after a rejection a spot check does not draw. */
@@ -100,8 +104,8 @@ function requestOf(
   }
 }
 
-function verdictOf({ value }: WaitRecord): Omit<Approval, 'asked'> {
-  return value === undefined ? {} : (decode(value) as Omit<Approval, 'asked'>)
+function verdictOf(values: ValueCodec, { value }: WaitRecord): Omit<Approval, 'asked'> {
+  return value === undefined ? {} : (values.decode(value) as Omit<Approval, 'asked'>)
 }
 
 const approvalRules: Rules<ApprovalOptions> = {

@@ -1,6 +1,5 @@
 import {
   assertOptions,
-  decode,
   type Rule,
   type Rules,
   RuntimeError,
@@ -77,7 +76,7 @@ function waitFor(
     const request = { key, position, ...wanted }
     const answer = (record: WaitRecord): unknown => {
       if (record.outcome === 'timed_out') throw late(request)
-      return valueOf(record)
+      return valueOf(pass, record)
     }
     return awaitRecord(pass, scope, { key, memo }, answer, () => request)
   } catch (error) {
@@ -96,11 +95,7 @@ export function awaitRecord<T>(
   const answer = new Answer<T>(scope, 'wait', key)
   const over = (record: WaitRecord) => {
     scope.answered(record.seq)
-    try {
-      answer.resolve(read(record))
-    } catch (error) {
-      answer.reject(error)
-    }
+    pass.answer(answer, record, () => read(record))
   }
   if (memo !== undefined) {
     over(memo)
@@ -120,8 +115,8 @@ export const isWait: Rule = [
 /** The name is checked separately: without one, the key is the name. */
 const signalRules: Rules<SignalWaitOptions> = { signal: ['', () => true], timeoutMs: isWait }
 
-function valueOf({ value }: WaitRecord): unknown {
-  return value === undefined ? undefined : decode(value)
+function valueOf(pass: Pass, { value }: WaitRecord): unknown {
+  return value === undefined ? undefined : pass.attempt.parts.values.decode(value)
 }
 
 function late({ key, name, delayMs = 0 }: WaitRequest): TimeoutError {
