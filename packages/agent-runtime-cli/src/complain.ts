@@ -17,7 +17,12 @@ export function complain(error: unknown, isJson: boolean, { err }: Pick<Outlet, 
       `${toJson({ error: { code: isUsage ? 'invalid_argument' : (code ?? 'internal'), message, ...details } })}\n`,
     )
   } else {
-    const hint = isUsage ? `${message.endsWith('?') ? ' See' : '; see'} agent-runtime --help` : ''
+    const isDamaged = code === 'store_corrupt' || code === 'store_data_loss'
+    const hint = isDamaged
+      ? '; agent-runtime verify shows what is left'
+      : isUsage
+        ? `${message.endsWith('?') ? ' See' : '; see'} agent-runtime --help`
+        : ''
     err(`agent-runtime: ${linesOf(message)}${hint}\n`)
   }
   return isUsage ? cliExitCodes.usage : exitCodeOf(error)

@@ -1,11 +1,8 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import {
   chmodSync,
   copyFileSync,
   existsSync,
   mkdtempSync,
-  readdirSync,
   readFileSync,
   rmSync,
   writeFileSync,
@@ -16,7 +13,7 @@ import { verifyStore } from '@ku0/agent-runtime-persistence'
 import Database from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
 import { cliExitCodes } from '../src/index.ts'
-import { bin, edit, run, storeOf } from './stores-and-shells.ts'
+import { edit, run, storeOf } from './stores-and-shells.ts'
 
 describe('agent-runtime verify', () => {
   test('of a store that is well says so, and exits with 0', async () => {
@@ -133,22 +130,6 @@ describe('agent-runtime backup', () => {
       err: expect.stringContaining(`must not end in white space; given "${path}.copy "`) as string,
     })
     expect(existsSync(`${path}.copy `)).toBe(false)
-  })
-
-  test('G12 that is ended by a signal leaves nothing, and exits with 128 and its number', async () => {
-    const path = await storeOf(1)
-    const db = new Database(path)
-    db.exec('CREATE TABLE mine (data)')
-    const insert = db.prepare('INSERT INTO mine VALUES (zeroblob(1000000))')
-    for (let n = 0; n < 80; n++) insert.run()
-    db.close()
-    const folder = join(path, '..')
-    const child = spawn(process.execPath, [bin, 'backup', path, `${path}.copy`], { stdio: 'ignore' })
-    while (!readdirSync(folder).some((name) => name.endsWith('.partial'))) await new Promise(setImmediate)
-    child.kill('SIGTERM')
-    const [code, signal] = (await once(child, 'close')) as [number | null, string | null]
-    expect([code, signal]).toEqual([143, null])
-    expect(readdirSync(folder).filter((name) => name.includes('.copy'))).toEqual([])
   })
 })
 

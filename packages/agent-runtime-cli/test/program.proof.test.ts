@@ -1,5 +1,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
 import { bin, edit, shell, storeOf } from './stores-and-shells.ts'
 
@@ -30,5 +33,21 @@ describe('the program', () => {
     child.stderr.on('data', (data: Buffer) => errors.push(data))
     const [code] = (await once(child, 'close')) as [number | null]
     expect([code, Buffer.concat(errors).toString()]).toEqual([0, ''])
+  })
+
+  test('G12 a backup that is ended by a signal leaves nothing, and exits with 128 and its number', async () => {
+    const path = await storeOf(1)
+    const db = new Database(path)
+    db.exec('CREATE TABLE mine (data)')
+    const insert = db.prepare('INSERT INTO mine VALUES (zeroblob(1000000))')
+    for (let n = 0; n < 80; n++) insert.run()
+    db.close()
+    const folder = join(path, '..')
+    const child = spawn(process.execPath, [bin, 'backup', path, `${path}.copy`], { stdio: 'ignore' })
+    while (!readdirSync(folder).some((name) => name.endsWith('.partial'))) await new Promise(setImmediate)
+    child.kill('SIGTERM')
+    const [code, signal] = (await once(child, 'close')) as [number | null, string | null]
+    expect([code, signal]).toEqual([143, null])
+    expect(readdirSync(folder).filter((name) => name.includes('.copy'))).toEqual([])
   })
 })

@@ -8,7 +8,7 @@ export const run: Run = async (call) => {
   const { print, system, outlet } = call
   await using client = await connect(await call.settings())
   const filter = pageOf(call.options)
-  return show(call, async (isWatching) => {
+  return await show(call, async (isWatching) => {
     const page = await client.list(filter)
     const lines = () =>
       page.tasks.length === 0 ? ['no task matches'] : taskTable(page.tasks, system.now(), outlet.columns)

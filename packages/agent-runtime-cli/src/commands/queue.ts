@@ -7,7 +7,7 @@ import { count, lasting, many } from '../screen/words.ts'
 export const run: Run = async (call) => {
   const { print } = call
   await using client = await connect(await call.settings())
-  return show(call, async (isWatching) => {
+  return await show(call, async (isWatching) => {
     const histogram = await client.explainQueue()
     const { queued, waiting, reasons } = histogram
     const lines = () => [

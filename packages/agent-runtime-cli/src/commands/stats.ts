@@ -9,7 +9,7 @@ export const run: Run = async (call) => {
   const { print, system } = call
   await using client = await connect(await call.settings())
   let before: { readonly at: number; readonly completed: number; readonly submitted: number } | undefined
-  return show(call, async (isWatching) => {
+  return await show(call, async (isWatching) => {
     const stats = await client.stats()
     const { depth, delayed, running, waiting, totals, quotas } = stats
     const at = system.now()

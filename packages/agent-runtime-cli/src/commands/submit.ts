@@ -35,7 +35,7 @@ export const run: Run = async (call) => {
   const receipt = await client.submit(type, input, submitOptions(options))
   const isAwaited = options.wait === true || options.follow === true
   if (!receipt.accepted) {
-    if (isAwaited && print.isJson) return complainOf(client, receipt.taskId)
+    if (isAwaited && print.isJson) return await complainOf(client, receipt.taskId)
     print.answer(receipt, () => [`refused (${receipt.reason}): ${receipt.message}`, receipt.taskId])
     return cliExitCodes.failed
   }

@@ -7,7 +7,7 @@ import { ago } from '../screen/words.ts'
 export const run: Run = async (call) => {
   const { print, system } = call
   await using client = await connect(await call.settings())
-  return show(call, async (isWatching) => {
+  return await show(call, async (isWatching) => {
     const workers = await client.workers()
     const lines = () =>
       workers.length === 0

@@ -34,7 +34,21 @@ test(
     writeFileSync(`${anchored}-anchor`, '\0'.repeat(1_000))
     mkdirSync(join(folder, 'folder'))
     const word = fc.oneof(
-      { weight: 4, arbitrary: fc.constantFrom('verify', 'doctor', 'backup', 'help', 'nope') },
+      {
+        weight: 4,
+        arbitrary: fc.constantFrom(
+          'verify',
+          'doctor',
+          'backup',
+          'help',
+          'nope',
+          'list',
+          'show',
+          'queue',
+          'check',
+          'config',
+        ),
+      },
       {
         weight: 6,
         arbitrary: fc.constantFrom(
@@ -56,6 +70,9 @@ test(
         weight: 3,
         arbitrary: fc.constantFrom(
           '--json',
+          '--store',
+          '--state',
+          '--limit',
           '--help',
           '--max-faults',
           '--max-faults=-1',
