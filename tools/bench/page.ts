@@ -31,7 +31,7 @@ function head({ command, day, minutes, machine, load, results, systems }: Findin
   return [
     '# Performance',
     '',
-    `This page compares the runtime with ${peers === 0 ? 'raw limits' : 'other systems and with raw limits'} on one machine. One command runs everything and writes the page:`,
+    `This page compares the runtime with ${peers === 0 ? 'raw limits' : 'other systems and with raw limits'} on one machine. \`npx -y pnpm@12.21.0 bench\` measures everything and writes this page within 40 minutes. The figures below were made by:`,
     '',
     '```sh no-run',
     command,
@@ -39,6 +39,7 @@ function head({ command, day, minutes, machine, load, results, systems }: Findin
     '',
     `It ran on ${day} for ${minutes} minutes, with ${rounds === 1 ? 'one round' : `${rounds} rounds`}, on ${machine.cores} cores (${machine.cpu}), ${machine.memoryGiB} GiB of memory, ${machine.system}, ${machine.disk}.`,
     '',
+    ...(command.includes('--quick') ? [small, ''] : []),
     ...(load.before > machine.cores / 4 ? [busy(load.before, machine.cores), ''] : []),
     'Each run has a process, a database and, where one is needed, a server of its own. The systems take turns, and the next round starts with another one. A figure is the median of its runs, with the least and the most in brackets.',
     '',
@@ -46,6 +47,9 @@ function head({ command, day, minutes, machine, load, results, systems }: Findin
     '',
   ]
 }
+
+const small =
+  '**The sizes were small** (`--quick`): the start of processes and of compiled code is a large part of these figures. They show what can be measured, and little about speed.'
 
 function busy(load: number, cores: number): string {
   return `**The machine was busy with other work**: ${load.toFixed(1)} processes wanted its ${cores} cores before the first run. Times and rates are worse than on an idle machine, and differ more from run to run. Compare lines of one table with each other, and take no figure as the best that a system can do.`

@@ -8,8 +8,8 @@ export interface Place {
 
 /** What a task does in a run. */
 export interface Job {
-  /** Durable steps of each task; with 0 it is a handler alone. */
-  readonly steps: number
+  /** Durable steps of each task, or of one of this number; with 0 it is a handler alone. */
+  readonly steps: number | ((task: number) => number)
   /** Called in each step, or once by a handler without steps. */
   readonly run: (task: number, step: number) => unknown
   /** Called when a handler is about to return. */
@@ -45,13 +45,18 @@ export async function runSteps(
   task: number,
   step: (name: string, run: () => unknown) => Promise<unknown>,
 ): Promise<void> {
-  if (job.steps === 0) await job.run(task, 0)
-  for (let n = 0; n < job.steps; n += 1)
+  const steps = stepsOf(job, task)
+  if (steps === 0) await job.run(task, 0)
+  for (let n = 0; n < steps; n += 1)
     await step(`step ${n}`, async () => {
       await job.run(task, n)
       return n
     })
   job.ended?.(task)
+}
+
+export function stepsOf({ steps }: Job, task: number): number {
+  return typeof steps === 'number' ? steps : steps(task)
 }
 
 export const nothing: Job = { steps: 0, run: () => undefined }

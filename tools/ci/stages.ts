@@ -46,6 +46,7 @@ export function stagesOf(length: Length, seed = 1): readonly Stage[] {
       name: 'the README command of the gym',
       command: `${pnpm} gym --only backpressure-bounds && test -s ${report}`,
     },
+    { name: 'no workload has lost a fifth of its speed', command: `${pnpm} bench:smoke`, tells: true },
     {
       name: 'promises with a figure',
       command: `${pnpm} promises${pick(' --restarts 0 --orders 0 --bursts 0 --cancels 0 --reconnects 0 --edits 0', '')}`,

@@ -6,6 +6,7 @@ import { plotsOf } from '../bench/plot.ts'
 import { systems, type System } from '../bench/registry.ts'
 import { summaryOf, type Findings } from '../bench/results.ts'
 import { parseStat } from '../bench/run/processes.ts'
+import { verdictsOn } from '../bench/smoke/verdict.ts'
 import { median, percentile, summarize } from '../bench/statistics.ts'
 import { quick, whole, workloads, type Workload } from '../bench/workloads.ts'
 
@@ -150,6 +151,26 @@ describe('the page', () => {
 
   test('groups digits by three', () => {
     expect([1, 999, 1_000, 1_234_567].map(count)).toEqual(['1', '999', '1 000', '1 234 567'])
+  })
+})
+
+describe('a loss of speed', () => {
+  const pair = (own: number, raw: number) => ({
+    own: { submit: own, drain: own, steps: own },
+    raw: { submit: raw, drain: raw, steps: raw },
+  })
+  const passed = (pairs: readonly ReturnType<typeof pair>[]) =>
+    verdictsOn(pairs, { submit: 4, drain: 4, steps: 4 }).map((it) => it.passed)
+
+  test('is a quarter more CPU for the same rows, whatever the machine', () => {
+    expect(passed([pair(4, 1), pair(8, 2), pair(4, 1)])).toEqual([true, true, true])
+    expect(passed([pair(4.9, 1)])).toEqual([true, true, true])
+    expect(passed([pair(5.1, 1), pair(5.2, 1), pair(10.2, 2)])).toEqual([false, false, false])
+  })
+
+  test('is no single run that was disturbed, on either side', () => {
+    expect(passed([pair(4, 1), pair(20, 1), pair(4, 1)])).toEqual([true, true, true])
+    expect(passed([pair(9, 1), pair(9, 1), pair(4, 1)])).toEqual([true, true, true])
   })
 })
 

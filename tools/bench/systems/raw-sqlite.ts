@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { migrations } from '../../../packages/agent-runtime-persistence/src/sqlite/schema.ts'
-import { nothing, type Job, type Open } from '../system.ts'
+import { nothing, stepsOf, type Job, type Open } from '../system.ts'
 
 /** The driver that the runtime has, as far as it is used here. */
 interface Database {
@@ -87,18 +87,21 @@ type Rows = ReturnType<typeof prepare>
 /** Round by round: what has ended, and as many new tasks, in one transaction; then their steps. */
 async function work(db: Database, rows: Rows, job: Job, atOnce: number, isStopped: () => boolean) {
   let running: readonly number[] = []
-  const turn = db.transaction((ended: readonly number[]) => rows.turn(ended, atOnce, job.steps))
-  const record = db.transaction((tasks: readonly number[], step: number) => rows.steps(tasks, step))
   // Rows count from 1, tasks from 0.
+  const steps = (id: number) => stepsOf(job, id - 1)
+  const turn = db.transaction((ended: readonly number[]) => rows.turn(ended, atOnce, steps))
+  const record = db.transaction((ids: readonly number[], step: number) => rows.steps(ids, step))
   while (!isStopped() || running.length > 0) {
     running = turn(running)
     if (isStopped() && running.length === 0) return
-    for (let step = 0; step < job.steps; step += 1) {
-      for (const id of running) await job.run(id - 1, step)
-      if (running.length > 0) record(running, step)
+    const most = Math.max(0, ...running.map(steps))
+    for (let step = 0; step < most; step += 1) {
+      const ids = running.filter((id) => steps(id) > step)
+      for (const id of ids) await job.run(id - 1, step)
+      record(ids, step)
     }
     for (const id of running) {
-      if (job.steps === 0) await job.run(id - 1, 0)
+      if (steps(id) === 0) await job.run(id - 1, 0)
       job.ended?.(id - 1)
     }
     await new Promise<void>((next) => void setImmediate(next))
@@ -163,9 +166,10 @@ function prepare(db: Database) {
         })
       close()
     },
-    turn(ended: readonly number[], atOnce: number, steps: number): readonly number[] {
-      const seq = 3 + steps
+    turn(ended: readonly number[], atOnce: number, stepsOfRow: (id: number) => number): readonly number[] {
       for (const id of ended) {
+        const steps = stepsOfRow(id)
+        const seq = 3 + steps
         const at = add(id, seq, 'task.completed', { durationMs: 144, leaseId: lease, output: null })
         finish.run(seq, steps, tail, at, id)
         end.run(at, seq, id)
