@@ -3,7 +3,7 @@
 //   node tools/bench/smoke/side.ts own|raw FOLDER
 import { resolve } from 'node:path'
 import { cpuSeconds } from '../run/seat.ts'
-import type { Connection, Job } from '../system.ts'
+import type { Connection } from '../system.ts'
 import { ku0 } from '../systems/ku0.ts'
 import { rawSqlite } from '../systems/raw-sqlite.ts'
 
