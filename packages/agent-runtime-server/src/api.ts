@@ -10,7 +10,7 @@ import type { Serving } from './serving.ts'
 import { readJson } from './wire/body.ts'
 
 /** What comes with a request that has passed the gate. */
-interface Passed {
+export interface Passed {
   readonly caller: Caller | undefined
 }
 
@@ -51,7 +51,7 @@ export function buildApi(serving: Serving): OpenAPIHono<HonoEnv> {
       throw refusal('method_not_allowed', `this path takes ${allow}`, { allow })
     })
   }
-  app.all(`${API_ROOT}/*`, ({ env }) => {
+  app.notFound(({ env }) => {
     if (env.caller === undefined) throw unauthenticated('this path needs a token')
     throw refusal('no_such_route', 'the API has no such path')
   })

@@ -11,11 +11,14 @@ import { Gate } from './access/gate.ts'
 import { hostsOf, isLoopback } from './access/names.ts'
 import { TokenBook } from './access/tokens.ts'
 import { buildApi } from './api.ts'
+import { BulkActions } from './bulk/bulk-actions.ts'
 import { consoleAnswer } from './console-assets.ts'
 import { limitsOf } from './limits.ts'
 import type { Served, ServerOptions } from './options.ts'
+import { addProbes } from './probes.ts'
 import { problemOf } from './problem/problem.ts'
 import type { Serving } from './serving.ts'
+import { RecentEvents } from './streams/recent-events.ts'
 import { Streams } from './streams/streams.ts'
 import { system } from './system.ts'
 import { toJsonWith } from './wire/answer.ts'
@@ -61,10 +64,13 @@ export function createServer(runtime: Served, options: ServerOptions = {}): Serv
     limits,
     environment,
     streams,
+    recent: new RecentEvents(runtime, environment, limits.maxRecentEvents),
+    bulk: new BulkActions(limits, streams.closing),
     toJson: toJsonWith(redactionOf(options.redact)),
     report: onError,
   }
   const api = buildApi(serving)
+  addProbes(api, serving, options.exposed === true)
   const underWay = new Set<Promise<unknown>>()
   let closing: Promise<void> | undefined
 
@@ -80,6 +86,7 @@ export function createServer(runtime: Served, options: ServerOptions = {}): Serv
 
   async function close(): Promise<void> {
     streams.close()
+    serving.recent.close()
     const drained = Promise.withResolvers<void>()
     const timer = environment.timers.after(limits.drainMs, drained.resolve)
     await Promise.race([Promise.allSettled(underWay), drained.promise])

@@ -89,11 +89,10 @@ export function routeOf(it: Endpoint) {
 }
 
 /** The statuses of the problems that a route may answer. */
-function problemsOf(it: Endpoint): number[] {
+export function problemsOf(it: Endpoint): number[] {
   const own = it.problems ?? []
-  const read = it.params !== undefined || it.query !== undefined || it.method !== 'get' ? [400] : []
   const body = it.method === 'get' ? [] : [413, 415]
-  return [...new Set([...read, 401, 403, ...body, ...own, 429, 503])].toSorted((a, b) => a - b)
+  return [...new Set([400, 401, 403, ...body, ...own, 429, 503])].toSorted((a, b) => a - b)
 }
 
 const problemTexts: Readonly<Record<number, string>> = {

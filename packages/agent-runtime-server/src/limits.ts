@@ -36,12 +36,14 @@ export interface ServerLimits {
   readonly maxRecentEvents: number
   /** Bulk actions that are counted or under way. */
   readonly maxBulkActions: number
+  /** Tasks that one bulk action may be about. */
+  readonly maxBulkTasks: number
   /** How long `close` waits for open requests. */
   readonly drainMs: number
 }
 
 /** The limits of a server that names none. */
-const defaultLimits: ServerLimits = {
+export const defaultLimits: ServerLimits = {
   maxBodyBytes: 1_114_112,
   maxHeaderBytes: 16_384,
   maxUrlBytes: 8_192,
@@ -59,6 +61,7 @@ const defaultLimits: ServerLimits = {
   maxScannedTasks: 1_000,
   maxRecentEvents: 1_024,
   maxBulkActions: 16,
+  maxBulkTasks: 100_000,
   drainMs: 10_000,
 }
 
@@ -87,5 +90,6 @@ const rules: Rules<ServerLimits> = {
   maxScannedTasks: amount,
   maxRecentEvents: amount,
   maxBulkActions: amount,
+  maxBulkTasks: amount,
   drainMs: wholeNumber(0, 1_000_000_000),
 }

@@ -1,5 +1,7 @@
+import type { BulkActions } from './bulk/bulk-actions.ts'
 import type { ServerLimits } from './limits.ts'
 import type { Served } from './options.ts'
+import type { RecentEvents } from './streams/recent-events.ts'
 import type { Streams } from './streams/streams.ts'
 import type { Surroundings } from './system.ts'
 import type { ToJson } from './wire/answer.ts'
@@ -11,6 +13,8 @@ export interface Serving {
   readonly environment: Surroundings
   readonly toJson: ToJson
   readonly streams: Streams
+  readonly recent: RecentEvents
+  readonly bulk: BulkActions
   readonly report: (error: unknown) => void
 }
 

@@ -1,6 +1,7 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { expect, test } from 'vitest'
 import { endpoints } from '../src/routes/endpoints.ts'
+import { apiPage, freshApiPage } from './api-table.ts'
 import { callerOf, servedRuntime, serverOn } from './served.ts'
 
 const call = callerOf(serverOn(await servedRuntime()))
@@ -25,4 +26,8 @@ test('it has every route, each with a name of its own, its scope and its problem
     expect(Object.keys(responses)).toEqual(expect.arrayContaining(['401', '403', '503']))
     expect(description).toMatch(/Needs the scope `(read|submit|operate|work|admin)`\.$/)
   }
+})
+
+test('the page of the API is as the routes are; node test/write-api-page.ts writes it', () => {
+  expect(apiPage()).toBe(freshApiPage())
 })

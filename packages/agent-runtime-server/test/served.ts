@@ -28,6 +28,9 @@ const tasks = [
     await ctx.requestApproval('plan', { plan: 'go there', secret: 'abc' })
     return 'went'
   }),
+  defineTask({ type: 'spend', input: z.unknown() }, async (ctx) => {
+    for (const key of ['a', 'b', 'c']) await ctx.step(key, () => key)
+  }),
 ]
 
 /** A runtime in memory, for all tests of a file. */
@@ -67,7 +70,7 @@ export function callerOf(server: Server, headers: Record<string, string> = {}): 
       }),
     )
     const text = await answer.text()
-    const isJson = answer.headers.get('content-type')?.includes('json') === true
+    const isJson = /^application\/(problem\+)?json/.test(answer.headers.get('content-type') ?? '')
     const json: unknown = isJson ? JSON.parse(text) : undefined
     return { status: answer.status, headers: answer.headers, text, json }
   }

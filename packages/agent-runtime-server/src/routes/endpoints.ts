@@ -7,8 +7,41 @@ import {
   retryTask,
   signalTask,
 } from './act-on-task.ts'
+import {
+  listEvaluations,
+  listRoutes,
+  listSwarms,
+  recordEvaluation,
+  showDrift,
+  showReputation,
+  similarAgents,
+} from './agents.ts'
+import { allEvents } from './all-events.ts'
+import { approvalTrail, approve, listApprovals, reject, showApproval } from './approvals.ts'
+import { countBulk, showBulk, startBulk, stopBulk } from './bulk.ts'
 import type { Endpoint } from './endpoint.ts'
+import { taskHistory } from './history.ts'
+import {
+  continueBudget,
+  listBudgets,
+  listClients,
+  listQuotas,
+  removeClient,
+  setClient,
+  showBudget,
+  stopBudget,
+} from './limits.ts'
 import { listTasks } from './list-tasks.ts'
+import { deadLetters, listLeases, listWorkers, showInfo, showQueue, showStats } from './operation.ts'
+import {
+  listSchedules,
+  pauseSchedule,
+  putSchedule,
+  removeSchedule,
+  resumeSchedule,
+  showSchedule,
+  triggerSchedule,
+} from './schedules.ts'
 import { showResult, showTask } from './show-task.ts'
 import { submitTask, submitTasks } from './submit-tasks.ts'
 import { taskEvents, taskOutput } from './task-events.ts'
@@ -27,6 +60,45 @@ export const endpoints: readonly Endpoint[] = [
   resumeTask,
   explainTask,
   replayTask,
+  countBulk,
+  startBulk,
+  showBulk,
+  stopBulk,
   taskEvents,
   taskOutput,
+  taskHistory,
+  allEvents,
+  listApprovals,
+  showApproval,
+  approve,
+  reject,
+  approvalTrail,
+  listBudgets,
+  showBudget,
+  continueBudget,
+  stopBudget,
+  listQuotas,
+  listClients,
+  setClient,
+  removeClient,
+  listSchedules,
+  showSchedule,
+  putSchedule,
+  removeSchedule,
+  pauseSchedule,
+  resumeSchedule,
+  triggerSchedule,
+  listRoutes,
+  listSwarms,
+  showReputation,
+  listEvaluations,
+  recordEvaluation,
+  similarAgents,
+  showDrift,
+  listWorkers,
+  listLeases,
+  showQueue,
+  showStats,
+  showInfo,
+  deadLetters,
 ]

@@ -29,8 +29,15 @@ const TaskQuery = z.strictObject({
   }),
 })
 
-/** What is looked for beside the filter of the library. */
-type TaskWish = z.output<typeof TaskQuery>
+/** Which tasks: what the library looks for, and what the server looks for in what the library found. */
+export interface TaskWish extends Pick<ListFilter, 'states' | 'types' | 'lanes' | 'parent'> {
+  readonly client?: string | undefined
+  /** `name=value` each. */
+  readonly label?: readonly string[] | undefined
+  readonly text?: string | undefined
+  /** For failed tasks: of what kind. */
+  readonly kind?: string | undefined
+}
 
 export const listTasks = endpoint({
   method: 'get',
@@ -67,7 +74,7 @@ export const listTasks = endpoint({
 })
 
 /** A page of the tasks that are wished for and that the caller sees. */
-async function pageOfTasks(
+export async function pageOfTasks(
   { runtime, limits }: Serving,
   caller: Caller,
   wish: TaskWish,
@@ -114,10 +121,10 @@ function filterOf({ states, types, lanes: wanted, parent }: TaskWish): ListFilte
 
 /** The rest of it; undefined if there is none. */
 function matcherOf(
-  { client, label, text }: TaskWish,
+  { client, label, text, kind }: TaskWish,
   caller: Caller,
 ): ((task: TaskStatus) => boolean) | undefined {
-  if (client === undefined && label === undefined && text === undefined && !isBound(caller)) return undefined
+  if ([client, label, text, kind].every((it) => it === undefined) && !isBound(caller)) return undefined
   const labels = label?.map((given) => [
     given.slice(0, given.indexOf('=')),
     given.slice(given.indexOf('=') + 1),
@@ -125,6 +132,7 @@ function matcherOf(
   const part = text?.toLowerCase()
   return (task) =>
     sees(caller, task) &&
+    (kind === undefined || (task.state === 'failed' && task.kind === kind)) &&
     (client === undefined || (task.client ?? '') === client) &&
     (labels?.every(([name = '', value]) => task.labels[name] === value) ?? true) &&
     (part === undefined || textsOf(task).some((it) => it.toLowerCase().includes(part)))

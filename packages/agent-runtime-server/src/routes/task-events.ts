@@ -54,7 +54,7 @@ export const taskOutput = endpoint({
   path: '/tasks/{taskId}/output',
   id: 'taskOutput',
   tag: 'events',
-  summary: 'What a task emits, as pages or as a stream',
+  summary: 'The output of a task, as pages or as a stream',
   scope: 'read',
   bound: 'task',
   params: TaskPath,

@@ -1,6 +1,12 @@
 import { z } from '@hono/zod-openapi'
 import { budgetFields, lanes, rejectionReasons, taskStates } from '@ku0/agent-runtime-core'
-import { ExecutionLease, StepRecord, TaskRecord } from '@ku0/agent-runtime-core/schemas'
+import {
+  BudgetRecord,
+  ExecutionLease,
+  StepRecord,
+  TaskRecord,
+  WorkerStatus,
+} from '@ku0/agent-runtime-core/schemas'
 import { answered, Moment, Value } from './schema.ts'
 
 /** An error as it is stored with a task. */
@@ -27,7 +33,9 @@ export const TaskSchema = z
   )
   .openapi('Task')
 
-const LeaseSchema = answered(ExecutionLease).openapi('Lease')
+export const LeaseSchema = answered(ExecutionLease).openapi('Lease')
+export const BudgetSchema = answered(BudgetRecord).openapi('Budget')
+export const WorkerSchema = answered(WorkerStatus).openapi('Worker')
 const StepSchema = answered(StepRecord, { result: Value }).openapi('Step')
 
 /** A task with what belongs to it. */
@@ -92,13 +100,17 @@ export const OutputItemSchema = z
   ])
   .openapi('OutputItem')
 
-const amounts = z.strictObject(
+/** Amounts of a budget, each in its own unit. */
+export const BudgetAmounts = z.strictObject(
   Object.fromEntries(budgetFields.map((field) => [field, z.number().min(0).optional()])),
 )
 
 /** What a task and all tasks below it may use up. */
 export const BudgetOptionsSchema = z
-  .strictObject({ ...amounts.shape, soft: z.union([z.number().min(0).max(1), amounts]).optional() })
+  .strictObject({
+    ...BudgetAmounts.shape,
+    soft: z.union([z.number().min(0).max(1), BudgetAmounts]).optional(),
+  })
   .openapi('BudgetOptions')
 
 /** What the library calls the options of a submission. */

@@ -1,0 +1,127 @@
+import { RuntimeError, StoreError } from '@ku0/agent-runtime-core'
+import type { Caller } from '../access/caller.ts'
+import type { ServerLimits } from '../limits.ts'
+import { problemOf, refusal } from '../problem/problem.ts'
+
+/** A task that a bulk action is about. */
+export interface Selected {
+  readonly taskId: string
+  readonly sequence: number
+}
+
+/** What one bulk action does to one task: whether something changed. */
+export type BulkStep = (task: Selected) => Promise<boolean>
+
+/** A bulk action: counted, under way or over. */
+export interface BulkAction {
+  readonly token: string
+  readonly action: 'cancel' | 'retry'
+  readonly state: 'counted' | 'running' | 'stopped' | 'done' | 'failed'
+  readonly count: number
+  readonly done: number
+  readonly changed: number
+  readonly problem?: string
+}
+
+interface Entry {
+  readonly caller: Caller
+  readonly tasks: readonly Selected[]
+  readonly step: BulkStep
+  action: BulkAction
+}
+
+/** The bulk actions of a server, in memory: after a restart a caller counts again, and what was done is not done twice. */
+export class BulkActions {
+  readonly #maxActions: number
+  readonly #stopped: AbortSignal
+  readonly #entries = new Map<string, Entry>()
+
+  constructor(limits: ServerLimits, stopped: AbortSignal) {
+    this.#maxActions = limits.maxBulkActions
+    this.#stopped = stopped
+  }
+
+  /** Keeps what was counted; the oldest that does not run makes room. Throws a 429 if all of them run. */
+  add(
+    caller: Caller,
+    token: string,
+    action: BulkAction['action'],
+    tasks: readonly Selected[],
+    step: BulkStep,
+  ): BulkAction {
+    for (const [oldest, entry] of this.#entries) {
+      if (this.#entries.size < this.#maxActions) break
+      if (entry.action.state !== 'running') this.#entries.delete(oldest)
+    }
+    if (this.#entries.size >= this.#maxActions)
+      throw refusal('too_many_requests', `${this.#maxActions} bulk actions run (maxBulkActions)`, {
+        'retry-after': '5',
+      })
+    const counted: BulkAction = { token, action, state: 'counted', count: tasks.length, done: 0, changed: 0 }
+    this.#entries.set(token, { caller, tasks, step, action: counted })
+    return counted
+  }
+
+  /** A caller's own action. */
+  find(caller: Caller, token: string): BulkAction | undefined {
+    return this.#of(caller, token)?.action
+  }
+
+  start(caller: Caller, token: string): BulkAction | undefined {
+    const entry = this.#of(caller, token)
+    if (entry === undefined || entry.action.state !== 'counted') return entry?.action
+    entry.action = { ...entry.action, state: 'running' }
+    void this.#run(entry)
+    return entry.action
+  }
+
+  stop(caller: Caller, token: string): BulkAction | undefined {
+    const entry = this.#of(caller, token)
+    if (entry === undefined) return undefined
+    const { state } = entry.action
+    if (state === 'running' || state === 'counted') entry.action = { ...entry.action, state: 'stopped' }
+    return entry.action
+  }
+
+  async #run(entry: Entry): Promise<void> {
+    try {
+      for (let first = 0; first < entry.tasks.length; first += SLICE) {
+        if (entry.action.state !== 'running') return
+        if (this.#stopped.aborted) return this.#end(entry, 'stopped')
+        const slice = entry.tasks.slice(first, first + SLICE)
+        const changed = await Promise.all(slice.map(async (task) => unlessChanged(entry.step(task))))
+        const done = entry.action.done + slice.length
+        entry.action = {
+          ...entry.action,
+          done,
+          changed: entry.action.changed + changed.filter(Boolean).length,
+        }
+      }
+      if (entry.action.state === 'running') this.#end(entry, 'done')
+    } catch (error) {
+      this.#end(entry, 'failed', problemOf(error).body.detail)
+    }
+  }
+
+  #end(entry: Entry, state: BulkAction['state'], problem?: string): void {
+    entry.action = { ...entry.action, state, ...(problem === undefined ? {} : { problem }) }
+  }
+
+  #of(caller: Caller, token: string): Entry | undefined {
+    const entry = this.#entries.get(token)
+    return entry?.caller === caller ? entry : undefined
+  }
+}
+
+/** A task that has changed since it was counted is left as it is. */
+async function unlessChanged(step: Promise<boolean>): Promise<boolean> {
+  try {
+    return await step
+  } catch (error) {
+    if (error instanceof RuntimeError && !(error instanceof StoreError)) return false
+    throw error
+  }
+}
+
+/** Tasks at once: what arrives together shares a commit, which takes some 10 ms of the store's time. */
+const SLICE = 200

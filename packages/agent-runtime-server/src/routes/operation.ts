@@ -1,0 +1,156 @@
+import { z } from '@hono/zod-openapi'
+import { answer } from '../serving.ts'
+import { CursorText, LimitText } from '../wire/parameters.ts'
+import { LeaseSchema, TaskSchema, WorkerSchema } from '../wire/records.ts'
+import { endpoint } from './endpoint.ts'
+import { pageOfTasks } from './list-tasks.ts'
+
+export const listWorkers = endpoint({
+  method: 'get',
+  path: '/workers',
+  id: 'listWorkers',
+  tag: 'operation',
+  summary: 'The workers of every process on the store',
+  scope: 'read',
+  bound: 'none',
+  answers: { 200: { description: 'All workers', schema: z.object({ workers: z.array(WorkerSchema) }) } },
+  run: async ({ serving }) => answer(serving, { workers: await serving.runtime.workers() }),
+})
+
+export const listLeases = endpoint({
+  method: 'get',
+  path: '/leases',
+  id: 'listLeases',
+  tag: 'operation',
+  summary: 'The live leases, newest task first',
+  description: 'While a page has a `cursor` there may be more, even after a short or empty one.',
+  scope: 'read',
+  bound: 'own',
+  query: z.strictObject({ limit: LimitText, cursor: CursorText }),
+  answers: {
+    200: {
+      description: 'A page of leases',
+      schema: z.object({ leases: z.array(LeaseSchema), cursor: z.string().optional() }),
+    },
+  },
+  async run({ serving, caller, query: { limit = 100, cursor } }) {
+    const { tasks, ...more } = await pageOfTasks(serving, caller, { states: ['running'] }, limit, cursor)
+    const leases = tasks.flatMap((task) => (task.state === 'running' ? [task.lease] : []))
+    return answer(serving, { leases, ...more })
+  },
+})
+
+export const showQueue = endpoint({
+  method: 'get',
+  path: '/queue',
+  id: 'showQueue',
+  tag: 'operation',
+  summary: 'How many tasks wait, and why',
+  scope: 'read',
+  bound: 'none',
+  answers: {
+    200: {
+      description: 'The queue as it stands',
+      schema: z.object({
+        depth: z.record(z.string(), z.int()).openapi({ description: 'Queued and due, by lane' }),
+        delayed: z.int(),
+        queued: z.int(),
+        waiting: z.int(),
+        reasons: z.array(
+          z.object({
+            reason: z.string(),
+            state: z.enum(['queued', 'waiting']),
+            count: z.int(),
+            oldest: z.object({ taskId: z.string(), ageMs: z.number() }),
+          }),
+        ),
+      }),
+    },
+  },
+  async run({ serving }) {
+    const { runtime } = serving
+    const [{ depth, delayed }, why] = await Promise.all([runtime.stats(), runtime.explainQueue()])
+    return answer(serving, { depth, delayed, ...why })
+  },
+})
+
+export const showStats = endpoint({
+  method: 'get',
+  path: '/stats',
+  id: 'showStats',
+  tag: 'operation',
+  summary: 'The counters of the store',
+  scope: 'read',
+  bound: 'none',
+  answers: {
+    200: {
+      description: 'The counters',
+      schema: z
+        .looseObject({
+          depth: z.record(z.string(), z.int()),
+          running: z.int(),
+          waiting: z.int(),
+          delayed: z.int(),
+          totals: z.record(z.string(), z.int()),
+        })
+        .openapi('Stats'),
+    },
+  },
+  run: async ({ serving }) => answer(serving, await serving.runtime.stats()),
+})
+
+export const showInfo = endpoint({
+  method: 'get',
+  path: '/info',
+  id: 'showInfo',
+  tag: 'operation',
+  summary: 'Which store is served, and what an acknowledgement means',
+  description: 'Where the store is stays unsaid.',
+  scope: 'read',
+  bound: 'own',
+  answers: {
+    200: {
+      description: 'Facts about the store',
+      schema: z.object({
+        kind: z.string(),
+        storeId: z.string(),
+        durability: z.string(),
+        schemaVersion: z.int(),
+        replays: z.boolean().openapi({ description: 'Whether tasks can be replayed here' }),
+      }),
+    },
+  },
+  async run({ serving }) {
+    const { kind, storeId, durability, schemaVersion } = serving.runtime.info
+    const replays = serving.runtime.replay !== undefined
+    return answer(serving, { kind, storeId, durability, schemaVersion, replays })
+  },
+})
+
+export const deadLetters = endpoint({
+  method: 'get',
+  path: '/dead-letters',
+  id: 'deadLetters',
+  tag: 'operation',
+  summary: 'Failed tasks with their reasons, newest first',
+  description:
+    'One that was lost to crashes too often has the kind `poisoned`. Submit one again with `/tasks/{taskId}/retry`, or many with `/tasks:bulk`.',
+  scope: 'read',
+  bound: 'own',
+  query: z.strictObject({
+    kind: z.string().max(64).optional(),
+    type: z.string().min(1).max(255).optional(),
+    limit: LimitText,
+    cursor: CursorText,
+  }),
+  answers: {
+    200: {
+      description: 'A page of failed tasks',
+      schema: z.object({ tasks: z.array(TaskSchema), cursor: z.string().optional() }),
+    },
+  },
+  async run({ serving, caller, query: { kind, type, limit = 100, cursor } }) {
+    const wish = { states: ['failed' as const], ...(type === undefined ? {} : { types: [type] }), kind }
+    return answer(serving, await pageOfTasks(serving, caller, wish, limit, cursor))
+  },
+})

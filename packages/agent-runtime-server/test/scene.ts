@@ -1,0 +1,92 @@
+import type { Runtime } from '@ku0/agent-runtime'
+import { endpoints } from '../src/routes/endpoints.ts'
+import type { Call } from './served.ts'
+
+/** A request that a route answers well. */
+export interface Good {
+  readonly path: string
+  readonly body?: unknown
+  /** Where the scene holds nothing that it could act on, the problem that it is answered with. */
+  readonly status?: number
+}
+
+/** Tasks in every state, and a good request for every route. */
+export async function setScene(runtime: Runtime, call: Call): Promise<ReadonlyMap<string, Good>> {
+  const ids = [
+    'done',
+    'failed',
+    'lasting',
+    'canceled',
+    'signaled',
+    'asking',
+    'asking-too',
+    'spends',
+    'spends-too',
+  ]
+  const [done, failed, lasting, canceled, signaled, asking, askingToo, spends, spendsToo] = ids
+  await runtime.submitMany([
+    { task: 'add', input: { a: 1, b: 2 }, options: { taskId: done, client: 'acme' } },
+    { task: 'fail', input: null, options: { taskId: failed } },
+    ...[lasting, canceled, signaled].map((taskId) => ({ task: 'wait', input: null, options: { taskId } })),
+    ...[asking, askingToo].map((taskId) => ({ task: 'ask', input: null, options: { taskId } })),
+    ...[spends, spendsToo].map((taskId) => ({
+      task: 'spend',
+      input: null,
+      options: { taskId, budget: { steps: 5, soft: { steps: 1 } } },
+    })),
+  ])
+  await runtime.result('done')
+  await runtime.result('failed').catch(() => {})
+  for (const taskId of ids.slice(2))
+    for await (const { type } of runtime.events(taskId)) if (type === 'task.waiting') break
+  await runtime.schedules.put('nightly', { cron: '0 3 * * *' }, 'speak', 1)
+  await runtime.clients.set('acme', { credits: 10 })
+  await runtime.clients.set('gone', {})
+  await runtime.evaluations.record('ann', { quality: 1 })
+
+  const approvals = (await runtime.approvals.list()).approvals
+  const approvalOf = (task: string) =>
+    encodeURIComponent(approvals.find(({ taskId }) => taskId === task)?.approvalId ?? '')
+  const counted = await call('POST', '/tasks:bulk', { action: 'retry', filter: { types: ['fail'] } })
+  const bulk = `/tasks:bulk/${counted.json?.token}`
+
+  const acts: Record<string, Good> = {
+    submitTask: { path: '/tasks', body: { task: 'speak', input: 1, options: { labels: { a: 'b' } } } },
+    submitTasks: { path: '/tasks:batch', body: { tasks: [{ task: 'speak', input: 0 }] } },
+    showResult: { path: '/tasks/done/result?waitMs=1' },
+    cancelTask: { path: '/tasks/canceled/cancel', body: { reason: 'enough' } },
+    retryTask: { path: '/tasks/failed/retry' },
+    forkTask: { path: '/tasks/done/fork', body: { edits: { sum: 9 } } },
+    signalTask: { path: '/tasks/signaled/signal', body: { name: 'go' } },
+    resumeTask: { path: '/tasks/lasting/resume', status: 409 },
+    countBulk: { path: '/tasks:bulk', body: { action: 'cancel', filter: { types: ['nothing'] } } },
+    startBulk: { path: bulk },
+    showBulk: { path: bulk },
+    stopBulk: { path: bulk },
+    showApproval: { path: `/approvals/${approvalOf('asking')}` },
+    approve: { path: `/approvals/${approvalOf('asking')}/approve`, body: { by: 'ann' } },
+    reject: { path: `/approvals/${approvalOf('asking-too')}/reject`, body: { feedback: 'no' } },
+    approvalTrail: { path: '/tasks/asking/approvals' },
+    showBudget: { path: '/tasks/spends/budget' },
+    continueBudget: { path: '/tasks/spends/budget/continue', body: { raise: { steps: 1 } } },
+    stopBudget: { path: '/tasks/spends-too/budget/stop' },
+    setClient: { path: '/clients/acme', body: { credits: 20, tier: 'contracted' } },
+    removeClient: { path: '/clients/gone' },
+    putSchedule: {
+      path: '/schedules/hourly',
+      body: { timing: { everyMs: 3_600_000 }, task: 'speak', input: 0 },
+    },
+    removeSchedule: { path: '/schedules/hourly' },
+    recordEvaluation: { path: '/agents/ann/evaluations', body: { scores: { quality: 0.5 } } },
+  }
+  return new Map(endpoints.map(({ id, path }) => [id, acts[id] ?? { path: usual(path) }]))
+}
+
+/** A path with the names of the scene. */
+function usual(path: string): string {
+  return path
+    .replace('{taskId}', 'done')
+    .replace('{schedule}', 'nightly')
+    .replace('{client}', 'acme')
+    .replace('{agent}', 'ann')
+}

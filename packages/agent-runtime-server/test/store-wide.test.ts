@@ -1,0 +1,101 @@
+import { expect, test } from 'vitest'
+import { callerOf, servedRuntime, serverOn, token } from './served.ts'
+
+const runtime = await servedRuntime()
+const server = serverOn(runtime)
+const call = callerOf(server)
+
+test('health, readiness and metrics need no token on loopback, and one elsewhere', async () => {
+  expect((await call('GET', '/health')).json).toEqual({ status: 'ok' })
+  expect((await call('GET', '/ready')).json).toMatchObject({ status: 'ready', workers: 1 })
+  const { text, headers } = await call('GET', '/metrics')
+  expect(headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/)
+  expect(text).toContain('agent_runtime_queue_depth{lane="normal"} 0\n')
+  const lines = text.trimEnd().split('\n')
+  for (const line of lines) expect(line).toMatch(/^(# (HELP|TYPE) \w+ .+|\w+(\{\w+="[\w.]+"\})? \d+)$/)
+
+  const exposed = callerOf(
+    serverOn(runtime, { exposed: true, tokens: [token('r', ['read']), token('s', ['submit'])] }),
+  )
+  for (const path of ['/health', '/ready', '/metrics']) {
+    const statuses = await Promise.all([
+      exposed('GET', path),
+      exposed('GET', path, undefined, { authorization: 'Bearer s' }),
+      exposed('GET', path, undefined, { authorization: 'Bearer r' }),
+      exposed('GET', path, undefined, { host: 'evil.example' }),
+    ])
+    expect(statuses.map(({ status }) => status)).toEqual([401, 403, 200, 403])
+  }
+})
+
+async function reader(id?: string, pattern = '*') {
+  const headers = { accept: 'text/event-stream', ...(id === undefined ? {} : { 'last-event-id': id }) }
+  const { body, status } = await server.fetch(
+    new Request(`http://localhost/api/v1/events?pattern=${pattern}`, { headers }),
+  )
+  const taken = body?.getReader()
+  let text = ''
+  return {
+    status,
+    leave: () => taken?.cancel(),
+    until: async (part: string) => {
+      while (!text.includes(part)) text += new TextDecoder().decode((await taken?.read())?.value)
+      return text
+    },
+  }
+}
+
+test('the stream of all tasks goes on where a reader left, and says when something is gone', async () => {
+  const first = await reader(undefined, 'task.*')
+  await first.until('retry')
+  const one = await runtime.submit('speak', 0)
+  await runtime.result(one)
+  const text = await first.until('task.completed')
+  expect(text).not.toContain('lease.')
+  await first.leave()
+  const last = [...text.matchAll(/^id: (.*)$/gm)].at(-1)?.[1] ?? ''
+
+  const two = await runtime.submit('speak', 0)
+  await runtime.result(two)
+  const second = await reader(last, 'task.*')
+  const rest = await second.until('task.completed')
+  expect(rest).toContain(two.taskId)
+  expect(rest).not.toContain(one.taskId)
+  await second.leave()
+
+  const strange = await reader('00000000-5')
+  expect(await strange.until('event: missed')).toContain('event: missed')
+  await strange.leave()
+  expect((await reader('nonsense')).status).toBe(400)
+  const page = await call('GET', '/api/v1/events?pattern=task.completed&limit=1')
+  expect(page.json.events).toMatchObject([{ taskId: two.taskId }])
+  expect((await call('GET', '/api/v1/events?pattern=tusk.*')).status).toBe(400)
+})
+
+test('the history is one event a line', async () => {
+  const receipt = await runtime.submit('add', { a: 1, b: 1 })
+  await runtime.result(receipt)
+  const { text, headers } = await call('GET', `/api/v1/tasks/${receipt.taskId}/history`)
+  expect(headers.get('content-type')).toBe('application/x-ndjson')
+  const types = text
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line).type)
+  expect([types[0], types.at(-1)]).toEqual(['task.queued', 'task.completed'])
+})
+
+test('a console is served from its list, with a policy of its own, and nothing else is', async () => {
+  const console = {
+    '/index.html': { body: '<html>', type: 'text/html; charset=utf-8' },
+    '/assets/app-1.js': { body: 'x', type: 'text/javascript', immutable: true },
+  }
+  const pages = callerOf(serverOn(runtime, { console }))
+  for (const path of ['/', '/tasks/x']) expect((await pages('GET', path)).text).toBe('<html>')
+  const script = await pages('GET', '/assets/app-1.js')
+  expect(script.headers.get('cache-control')).toContain('immutable')
+  expect(script.headers.get('content-security-policy')).toContain("script-src 'self'")
+  for (const path of ['/assets/../package.json', '/assets/app-2.js', '/__proto__.x', '/.env'])
+    expect((await pages('GET', path)).status).toBe(404)
+  expect((await pages('GET', '/api/v1/stats')).status).toBe(200)
+  expect((await pages('GET', '/', undefined, { host: 'evil.example' })).status).toBe(403)
+})
