@@ -24,6 +24,9 @@ const tasks = [
   defineTask({ type: 'speak', input: z.number() }, async (ctx, count) => {
     for (let word = 1; word <= count; word += 1) await ctx.emit({ word, at: new Date(0) })
   }),
+  defineTask({ type: 'shout', input: z.number() }, async (ctx, count) => {
+    for (let word = 1; word <= count; word += 1) await ctx.emit('x'.repeat(20_000))
+  }),
   defineTask({ type: 'ask', input: z.unknown() }, async (ctx) => {
     await ctx.requestApproval('plan', { plan: 'go there', secret: 'abc' })
     return 'went'

@@ -16,6 +16,7 @@ export class EventStream {
   #bytes = 0
   /** The last part, once there is one: after it the stream is closed. */
   #last: Uint8Array | undefined
+  #controller: ReadableStreamDefaultController<Uint8Array> | undefined
   #wanted: (() => void) | undefined
   #drained: (() => void) | undefined
   /** The id of the last event that the reader took. */
@@ -35,7 +36,13 @@ export class EventStream {
     this.#gone.signal.addEventListener('abort', options.onGone, { once: true })
     this.#queue.push({ id: '', bytes: opening })
     this.body = new ReadableStream<Uint8Array>(
-      { pull: (controller) => this.#pull(controller), cancel: () => this.#leave() },
+      {
+        start: (controller) => {
+          this.#controller = controller
+        },
+        pull: (controller) => this.#pull(controller),
+        cancel: () => this.#leave(),
+      },
       { highWaterMark: 0 },
     )
   }
@@ -89,6 +96,7 @@ export class EventStream {
     if (this.#last === undefined) return
     controller.enqueue(this.#last)
     controller.close()
+    this.#controller = undefined
     this.#leave()
   }
 
@@ -107,9 +115,13 @@ export class EventStream {
     this.#queue = []
     this.#bytes = 0
     this.end((id) => signFrame('cut', { lastEventId: id }, id))
+    // From here on it costs nothing but its connection, and that only for as long again.
+    this.#gone.abort()
+    this.#timers.after(this.#stallMs, () => this.#controller?.error(new Error('the reader takes nothing')))
   }
 
   #leave(): void {
+    this.#controller = undefined
     if (!this.gone.aborted) this.#gone.abort()
     this.#queue = []
     this.#bytes = 0
