@@ -17,7 +17,8 @@ export class AsyncLine {
   private readonly engine: Engine
   private readonly hearer: Hearer
   private readonly environment: Environment
-  private readonly interests: (Message & { readonly to: 'interest' })[] = []
+  /** What came in during a turn waits for the next, so that it is heard in its order. */
+  private readonly inbox: Exclude<Message, { readonly to: 'read' }>[] = []
   private timer: Timer | undefined
   private armedFor = Number.POSITIVE_INFINITY
   private running: Promise<void> | undefined
@@ -44,23 +45,13 @@ export class AsyncLine {
   }
 
   send(message: Message): void {
-    switch (message.to) {
-      case 'write':
-        this.engine.write(message.call, message.operation)
-        break
-      case 'read': {
-        const reading = this.read(message)
-        this.reading.add(reading)
-        void reading.finally(() => this.reading.delete(reading))
-        return
-      }
-      case 'demand':
-        this.engine.setDemand(message.workerId, message.credit)
-        break
-      case 'interest':
-        this.interests.push(message)
-        break
+    if (message.to === 'read') {
+      const reading = this.read(message)
+      this.reading.add(reading)
+      void reading.finally(() => this.reading.delete(reading))
+      return
     }
+    this.inbox.push(message)
     this.schedule()
   }
 
@@ -107,22 +98,32 @@ export class AsyncLine {
   private async run(): Promise<void> {
     do {
       this.isWanted = false
-      await this.follow()
+      await this.deliver()
       this.hearer.receive(await runAsync(this.engine.take()))
       if (this.engine.restMs() === 0) this.isWanted = true
     } while (this.isWanted && this.ended === undefined)
     this.arm()
   }
 
-  private async follow(): Promise<void> {
-    for (let it = this.interests.shift(); it !== undefined; it = this.interests.shift())
-      await runAsync(this.engine.setInterest(it.interest))
+  private async deliver(): Promise<void> {
+    for (let it = this.inbox.shift(); it !== undefined; it = this.inbox.shift())
+      switch (it.to) {
+        case 'write':
+          this.engine.write(it.call, it.operation)
+          break
+        case 'demand':
+          this.engine.setDemand(it.workerId, it.credit)
+          break
+        case 'interest':
+          await runAsync(this.engine.setInterest(it.interest))
+      }
   }
 
   private async finish(): Promise<void> {
     await this.running
     await Promise.all(this.reading)
     this.timer?.cancel()
+    await this.deliver()
     this.hearer.receive(await runAsync(this.engine.finish()))
     await runAsync(this.engine.close())
     this.isClosed = true

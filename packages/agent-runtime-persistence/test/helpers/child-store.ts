@@ -35,7 +35,12 @@ export interface Place {
 export interface ChildOptions {
   readonly path: string
   readonly config?: ExecutionConfigInput
-  readonly worker?: { readonly workerId: string; readonly capacity: number }
+  /** It runs all types unless some are named. */
+  readonly worker?: {
+    readonly workerId: string
+    readonly capacity: number
+    readonly types?: readonly string[]
+  }
   /** It completes whatever it is given. */
   readonly settles?: boolean
   readonly dies?: Place
