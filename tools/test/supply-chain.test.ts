@@ -77,14 +77,14 @@ describe('X16 what comes from elsewhere', () => {
       '@ku0/agent-runtime-cli': ['commander'],
       '@ku0/agent-runtime-server': ['@hono/node-server', '@hono/zod-openapi', 'hono'],
     }
-    const libraries = published.filter(({ name = '' }) => !(name in programs))
+    const libraries = published.filter(({ name }) => !(name in programs))
     expect([...new Set(libraries.flatMap(foreign))].toSorted()).toEqual(['better-sqlite3', 'croner', 'zod'])
-    for (const it of published.filter(({ name = '' }) => name in programs))
+    for (const it of published.filter(({ name }) => name in programs))
       expect(
         foreign(it)
           .filter((name) => name !== 'zod')
           .toSorted(),
-      ).toEqual(programs[it.name ?? ''])
+      ).toEqual(programs[it.name])
   })
 
   test('X16 is a week old at least, but for tools that were there before', () => {

@@ -35,7 +35,10 @@ export async function connect(
 
 /** Opening would make a store that is not there: a question about it would be answered with nothing. */
 export async function assertThere({ store, values }: Settings): Promise<void> {
-  const { parseStoreUrl } = await import('@ku0/agent-runtime-persistence')
+  const { assertStoreUrl, parseStoreUrl } = await import('@ku0/agent-runtime-persistence')
+  assertStoreUrl(store)
+  // A server says itself that it has no such database.
+  if (/^postgres(?:ql)?:/i.test(store)) return
   const path = parseStoreUrl(store)
   if (path === ':memory:')
     throw new RuntimeError(

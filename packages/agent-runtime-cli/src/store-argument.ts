@@ -8,3 +8,8 @@ export function storeUrl(given: string, folder?: string): string {
     return `sqlite:${path}`
   return `sqlite:${resolve(folder, path)}`
 }
+
+/** A store's URL as it may be shown: without its password. */
+export function shownUrl(url: string): string {
+  return url.replace(/^([a-z][a-z\d+.-]+:\/\/[^/?#:@]*:)[^/?#@]*@/i, '$1***@')
+}

@@ -154,7 +154,7 @@ describe('what goes wrong (docs/reliability.md G12)', () => {
     ],
     ['a misspelt option', ['verify', path, '--max-fault=1'], 2, /did you mean --max-faults\? See/],
     ['a number that is none', ['verify', path, '--max-faults', 'many'], 2, /whole number from 1 to 10000/],
-    ['a URL that is none', ['verify', 'postgres://x'], 2, /unknown store "postgres:\/\/x"/],
+    ['a URL that is none', ['verify', 'mysql://x'], 2, /unknown store "mysql:\/\/x"/],
     ['a store in memory', ['doctor', 'sqlite::memory:'], 2, /in memory/],
     ['a missing store', ['verify', path], 66, /^agent-runtime: there is no store at .*it\.db\n$/],
     ['a text', ['doctor', import.meta.filename], 65, /is not a SQLite database/],

@@ -51,6 +51,13 @@ test('a flag counts more than a variable, that more than the file, and that more
   expect(out).toMatch(/worker\.mode +job +environment +TASK_WORKER_MODE\n/)
 })
 
+test('the password of a store is not shown', async () => {
+  const variables = { AGENT_RUNTIME_STORE: 'postgres://ada:secret@localhost/tasks' }
+  const { out } = await runIn({ folder: scratchFolder(), variables }, 'config')
+  expect(out).toContain('postgres://ada:***@localhost/tasks')
+  expect(out).not.toContain('secret')
+})
+
 const mistakes: readonly [string, unknown, Record<string, string>, RegExp][] = [
   [
     'an unknown name',

@@ -1,9 +1,11 @@
 import type { Run } from '../call.ts'
 import { toJson } from '../screen/json.ts'
 import { table } from '../screen/table.ts'
+import { shownUrl } from '../store-argument.ts'
 
 export const run: Run = async ({ print, settings }) => {
-  const { file, values } = await settings()
+  const { file, values: read } = await settings()
+  const values = read.map((it) => (it.name === 'store' ? { ...it, value: shownUrl(String(it.value)) } : it))
   print.answer({ file: file ?? null, values }, () => [
     file === undefined ? 'no agent-runtime.config.ts from here upward' : file,
     ...table(

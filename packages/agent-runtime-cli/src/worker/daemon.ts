@@ -3,6 +3,7 @@ import type { Call } from '../call.ts'
 import type { WorkerCall } from './worker-call.ts'
 import { cliExitCodes } from '../exit-codes.ts'
 import { many } from '../screen/words.ts'
+import { shownUrl } from '../store-argument.ts'
 import { failing } from './failing.ts'
 import { optionsOf } from './options.ts'
 
@@ -19,8 +20,8 @@ export async function runDaemon({ call, settings, tasks, ready }: WorkerCall): P
   const types = tasks.map(({ type }) => type)
   say(
     call,
-    { type: 'ready', store: settings.store, types },
-    `ready: runs ${types.join(', ')} of ${settings.store}`,
+    { type: 'ready', store: shownUrl(settings.store), types },
+    `ready: runs ${types.join(', ')} of ${shownUrl(settings.store)}`,
   )
   await ended(call.signal, failure.failed)
   ready(false)

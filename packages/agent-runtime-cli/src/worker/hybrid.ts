@@ -3,6 +3,7 @@ import { flagsOf } from '../flags.ts'
 import type { WorkerCall } from './worker-call.ts'
 import type { Spawn, Started } from '../spawn.ts'
 import { spawnSelf } from '../spawn.ts'
+import { shownUrl } from '../store-argument.ts'
 import { leave, say } from './daemon.ts'
 import { failing } from './failing.ts'
 import { optionsOf } from './options.ts'
@@ -52,7 +53,7 @@ export async function runHybrid({ call, settings, file, tasks, ready }: WorkerCa
   const [here, there] = [own, batch].map((types) => types.map(({ type }) => type))
   say(
     call,
-    { type: 'ready', store: settings.store, types: here, jobs: there },
+    { type: 'ready', store: shownUrl(settings.store), types: here, jobs: there },
     `ready: runs ${here?.join(', ') || 'nothing'} itself, and ${there?.join(', ') || 'nothing'} in jobs, ${settings.worker.maxJobs} at most`,
   )
   await Promise.race([jobs.run(), failure.failed])
