@@ -43,6 +43,7 @@ export const sections: readonly Section[] = [
       page('docs/evaluation.md', 'Evaluation'),
       page('docs/changing-code.md', 'Changing code'),
       page('docs/strict-mode.md', 'Strict mode'),
+      page('docs/lint.md', 'Lint rules'),
       page('docs/testing.md', 'Testing your tasks'),
       page('docs/client-and-worker.md', 'Clients and workers'),
       page('docs/pool.md', 'A pool of workers'),

@@ -18,6 +18,7 @@ const mayImport: Record<string, string[]> = {
   'agent-runtime-server': ['agent-runtime', 'agent-runtime-core'],
   'agent-runtime-client': ['agent-runtime-core'],
   'agent-runtime-cli': ['agent-runtime', 'agent-runtime-core', 'agent-runtime-persistence'],
+  'eslint-plugin-agent-runtime': [],
   'agent-gym': [
     'agent-runtime',
     'agent-runtime-conformance',
