@@ -18,8 +18,10 @@ import type {
   SubmitOptions,
   TaskDetails,
 } from './records.ts'
+import { operationsOn } from './operations.ts'
 import { monotonic } from './system.ts'
 import { type Query, Transport } from './transport.ts'
+import { unlessUnknown } from './unless-unknown.ts'
 
 /**
  * A client of a server's HTTP API. It needs nothing but `fetch`, so it runs in Node and in browsers, and holds nothing open between
@@ -43,16 +45,8 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     }
   }
 
-  async function unlessUnknown<T>(asked: Promise<unknown>): Promise<T | undefined> {
-    try {
-      return (await asked) as T
-    } catch (error) {
-      if (error instanceof ApiError && error.code === 'not_found') return undefined
-      throw error
-    }
-  }
-
   const client: HttpClient = {
+    ...operationsOn(transport),
     submit(task, input, { signal, ...given } = {}) {
       const repeatable = given.idempotencyKey !== undefined || given.taskId !== undefined
       const body = itemOf({ task, input, options: given })

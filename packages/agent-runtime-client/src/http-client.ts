@@ -1,5 +1,6 @@
 import type { Explanation, TaskState } from '@ku0/agent-runtime-core'
 import type { FollowOptions } from './follow.ts'
+import type { Operations } from './operations.ts'
 import type { CallOptions } from './options.ts'
 import type {
   ListFilter,
@@ -20,7 +21,7 @@ import type {
  *
  * A call throws {@link ApiError} with the code of the library, such as `not_found` or `invalid_argument`, or what `fetch` throws.
  */
-export interface HttpClient {
+export interface HttpClient extends Operations {
   /**
    * Submits a task; resolves once the task, or its rejection, is committed. A refused submission is returned, not thrown: check
    * `accepted`.

@@ -12,6 +12,18 @@ export {
 } from './errors.ts'
 export type { FollowOptions } from './follow.ts'
 export type { AgainOptions, HttpClient, PageOptions, TaskLike } from './http-client.ts'
+export type {
+  Approvals,
+  BudgetReceipt,
+  Budgets,
+  Clients,
+  Operations,
+  PendingApproval,
+  Schedules,
+  ScheduleStatus,
+  Verdict,
+  VerdictReceipt,
+} from './operations.ts'
 export type { CallOptions, HttpClientOptions } from './options.ts'
 export type {
   ListFilter,

@@ -25,9 +25,14 @@ const speak = defineTask({ type: 'speak', input: z.number() }, async (ctx, count
   for (let word = 1; word <= count; word += 1) await ctx.emit(word)
 })
 
+const ask = defineTask({ type: 'ask', input: z.null() }, async (ctx) => {
+  await ctx.requestApproval('plan', { plan: 'go there' })
+  return 'went'
+})
+
 const runtime = await createRuntime({
   store: 'sqlite::memory:',
-  tasks: [add, fail, wait, speak],
+  tasks: [add, fail, wait, speak, ask],
   logger: false,
   thread: false,
 })
@@ -62,7 +67,8 @@ test('it has the names and the answers of the runtime', async () => {
   expect(await client.explain('three')).toEqual(await runtime.explain('three'))
   const events = await runtime.history('three')
   expect(await client.history('three')).toEqual(JSON.parse(JSON.stringify(events)))
-  expectTypeOf<keyof HttpClient & keyof Client>().toEqualTypeOf<Exclude<keyof HttpClient, 'get'>>()
+  type Own = 'get' | 'quotas' | 'liveLeases' | 'deadLetters'
+  expectTypeOf<keyof HttpClient & keyof Client>().toEqualTypeOf<Exclude<keyof HttpClient, Own>>()
   expectTypeOf<RuntimeReceipt>().toExtend<Receipt>()
   expectTypeOf<TaskStatus>().toEqualTypeOf<NonNullable<Awaited<ReturnType<Client['status']>>>>()
 })
@@ -98,6 +104,36 @@ test('several submissions, a signal, a fork', async () => {
   expect(await client.result(first?.taskId ?? '')).toEqual({ on: true })
   const fork = await client.fork(second?.taskId ?? '', { edits: { sum: 11 } })
   expect(await client.result(fork)).toBe(11)
+})
+
+test('approvals, schedules, clients and the store, with the answers of the runtime', async () => {
+  const asking = await client.submit('ask', null)
+  for await (const { type } of client.events(asking)) if (type === 'task.waiting') break
+  const { approvals } = await client.approvals.list({ task: asking.taskId })
+  expect(approvals).toEqual((await runtime.approvals.list({ task: asking.taskId })).approvals)
+  await client.approvals.approve(approvals[0]?.approvalId ?? '', { by: 'ann' })
+  expect(await client.result(asking)).toBe('went')
+
+  const put = await client.schedules.put('nightly', { cron: '0 3 * * *' }, 'speak', 0)
+  expect(put).toEqual(await runtime.schedules.get('nightly'))
+  expect(await client.schedules.list()).toEqual(await runtime.schedules.list())
+  expect((await client.schedules.pause('nightly')).paused).toBe(true)
+  expect((await client.schedules.trigger('nightly')).accepted).toBe(true)
+  expect([await client.schedules.remove('nightly'), await client.schedules.remove('nightly')]).toEqual([
+    true,
+    false,
+  ])
+
+  expect(await client.clients.set('acme', { credits: 5 })).toEqual(await runtime.clients.get('acme'))
+  expect(await client.clients.list()).toEqual(await runtime.clients.list())
+  expect(await client.workers()).toHaveLength(1)
+  expect(await client.explainQueue()).toEqual(await runtime.explainQueue())
+  expect((await client.stats()).totals).toEqual((await runtime.stats()).totals)
+  const failed = await client.submit('fail', null)
+  await client.result(failed).catch(() => {})
+  expect((await client.deadLetters({ kind: 'error', limit: 1 })).tasks[0]?.taskId).toBe(failed.taskId)
+  expect(await client.budgets.get(failed.taskId)).toBeUndefined()
+  expect([await client.quotas(), (await client.liveLeases()).leases]).toEqual([[], []])
 })
 
 describe('streams', () => {

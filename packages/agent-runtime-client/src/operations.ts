@@ -1,0 +1,189 @@
+import type {
+  BudgetLimits,
+  BudgetRecord,
+  ClientRecord,
+  ClientTier,
+  ExecutionLease,
+  QuotaState,
+  StoreStats,
+  TaskState,
+  WaitHistogram,
+  WorkerStatus,
+} from '@ku0/agent-runtime-core'
+import type { Receipt, TaskStatus } from './records.ts'
+import { unlessUnknown } from './unless-unknown.ts'
+import type { Transport } from './transport.ts'
+
+/** A request that nobody has answered yet. */
+export interface PendingApproval {
+  readonly approvalId: string
+  readonly taskId: string
+  readonly type: string
+  readonly key: string
+  readonly mode: string
+  readonly artifact: unknown
+  readonly requestedAt: number
+  readonly dueAt?: number
+  readonly rejections: number
+}
+
+/** The verdict of a reviewer. */
+export interface Verdict {
+  readonly by?: string | undefined
+  readonly feedback?: string | undefined
+  readonly value?: unknown
+}
+
+/** Requests that wait for a human, and the verdicts on them. */
+export interface Approvals {
+  list(filter?: {
+    readonly task?: string | undefined
+    readonly children?: boolean | undefined
+    readonly limit?: number | undefined
+    readonly cursor?: string | undefined
+  }): Promise<{ readonly approvals: readonly PendingApproval[]; readonly cursor?: string }>
+  approve(approvalId: string, verdict?: Verdict): Promise<VerdictReceipt>
+  reject(approvalId: string, verdict?: Verdict): Promise<VerdictReceipt>
+}
+
+/** What became of a verdict. */
+export interface VerdictReceipt {
+  readonly approvalId: string
+  readonly taskId: string
+  readonly state: TaskState
+}
+
+/** What tasks may use up, and the answers to budgets that ask. */
+export interface Budgets {
+  get(taskId: string): Promise<BudgetRecord | undefined>
+  list(page?: {
+    readonly limit?: number | undefined
+    readonly cursor?: string | undefined
+  }): Promise<{ readonly budgets: readonly BudgetRecord[]; readonly cursor?: string }>
+  continue(taskId: string, options?: { readonly raise?: BudgetLimits | undefined }): Promise<BudgetReceipt>
+  stop(taskId: string): Promise<BudgetReceipt>
+}
+
+/** The effect of an answer to a budget. */
+export interface BudgetReceipt {
+  readonly taskId: string
+  readonly resumed: number
+}
+
+/** A schedule as it stands. */
+export interface ScheduleStatus {
+  readonly name: string
+  readonly task: string
+  readonly input: unknown
+  readonly paused: boolean
+  readonly nextAt?: number
+  readonly lastAt?: number
+  readonly lastTaskId?: string
+  readonly runs: number
+  readonly [more: string]: unknown
+}
+
+/** Tasks that are submitted on a schedule. */
+export interface Schedules {
+  list(): Promise<readonly ScheduleStatus[]>
+  get(name: string): Promise<ScheduleStatus | undefined>
+  put(
+    name: string,
+    timing: { readonly cron: string; readonly timeZone?: string | undefined } | { readonly everyMs: number },
+    task: string,
+    input: unknown,
+    options?: Readonly<Record<string, unknown>>,
+  ): Promise<ScheduleStatus>
+  pause(name: string): Promise<ScheduleStatus>
+  resume(name: string): Promise<ScheduleStatus>
+  trigger(name: string): Promise<Receipt>
+  remove(name: string): Promise<boolean>
+}
+
+/** On whose account tasks run. */
+export interface Clients {
+  list(page?: {
+    readonly after?: string | undefined
+    readonly limit?: number | undefined
+  }): Promise<readonly ClientRecord[]>
+  set(
+    name: string,
+    settings: { readonly credits?: number | undefined; readonly tier?: ClientTier | undefined },
+  ): Promise<ClientRecord>
+  remove(name: string): Promise<boolean>
+}
+
+/** The calls about more than one task. */
+export interface Operations {
+  readonly approvals: Approvals
+  readonly budgets: Budgets
+  readonly schedules: Schedules
+  readonly clients: Clients
+  /** The quotas for which something was counted. */
+  quotas(): Promise<readonly QuotaState[]>
+  /** The registered workers, of every process on the store. */
+  workers(): Promise<readonly WorkerStatus[]>
+  /** A page of the live leases. */
+  liveLeases(page?: Page): Promise<{ readonly leases: readonly ExecutionLease[]; readonly cursor?: string }>
+  /** How many tasks are in each state, and what the store holds. */
+  stats(): Promise<StoreStats>
+  /** Why tasks wait. */
+  explainQueue(): Promise<WaitHistogram>
+  /** A page of the failed tasks, newest first. */
+  deadLetters(
+    page?: Page & { readonly kind?: string | undefined; readonly type?: string | undefined },
+  ): Promise<{ readonly tasks: readonly TaskStatus[]; readonly cursor?: string }>
+}
+
+interface Page {
+  readonly limit?: number | undefined
+  readonly cursor?: string | undefined
+}
+
+/** The calls about more than one task, on a transport. */
+export function operationsOn(transport: Transport): Operations {
+  const get = async <T>(path: string, query: Parameters<Transport['json']>[0]['query'] = {}): Promise<T> =>
+    (await transport.json({ path, query })) as T
+  const send = async <T>(method: 'POST' | 'PUT', path: string, body?: unknown): Promise<T> =>
+    (await transport.json({ method, path, ...(body === undefined ? {} : { body }) })) as T
+  const remove = async (path: string): Promise<boolean> =>
+    (await unlessUnknown<true>(transport.send({ method: 'DELETE', path }).then(() => true))) ?? false
+  const named = (kind: string, name: string, act = '') => `/${kind}/${encodeURIComponent(name)}${act}`
+  return {
+    approvals: {
+      list: (filter = {}) => get('/approvals', filter),
+      approve: (id, verdict = {}) => send('POST', named('approvals', id, '/approve'), verdict),
+      reject: (id, verdict = {}) => send('POST', named('approvals', id, '/reject'), verdict),
+    },
+    budgets: {
+      get: (taskId) => unlessUnknown<BudgetRecord>(get(named('tasks', taskId, '/budget'))),
+      list: (page = {}) => get('/budgets', page),
+      continue: (taskId, options = {}) => send('POST', named('tasks', taskId, '/budget/continue'), options),
+      stop: (taskId) => send('POST', named('tasks', taskId, '/budget/stop')),
+    },
+    schedules: {
+      list: async () => (await get<{ schedules: readonly ScheduleStatus[] }>('/schedules')).schedules,
+      get: (name) => unlessUnknown<ScheduleStatus>(get(named('schedules', name))),
+      put: (name, timing, task, input, options) =>
+        send('PUT', named('schedules', name), { timing, task, input, options }),
+      pause: (name) => send('POST', named('schedules', name, '/pause')),
+      resume: (name) => send('POST', named('schedules', name, '/resume')),
+      trigger: (name) => send('POST', named('schedules', name, '/trigger')),
+      remove: (name) => remove(named('schedules', name)),
+    },
+    clients: {
+      list: async (page = {}) => (await get<{ clients: readonly ClientRecord[] }>('/clients', page)).clients,
+      set: (name, settings) => send('PUT', named('clients', name), settings),
+      remove: (name) => remove(named('clients', name)),
+    },
+    quotas: async () => (await get<{ quotas: readonly QuotaState[] }>('/quotas')).quotas,
+    workers: async () => (await get<{ workers: readonly WorkerStatus[] }>('/workers')).workers,
+    liveLeases: (page = {}) => get('/leases', { ...page }),
+    stats: () => get('/stats'),
+    explainQueue: async () => {
+      const { queued, waiting, reasons } = await get<WaitHistogram>('/queue')
+      return { queued, waiting, reasons }
+    },
+    deadLetters: (page = {}) => get('/dead-letters', { ...page }),
+  }
+}

@@ -1,0 +1,11 @@
+import { ApiError } from './errors.ts'
+
+/** What was asked for; undefined if the server knows nothing of that name. */
+export async function unlessUnknown<T>(asked: Promise<unknown>): Promise<T | undefined> {
+  try {
+    return (await asked) as T
+  } catch (error) {
+    if (error instanceof ApiError && error.code === 'not_found') return undefined
+    throw error
+  }
+}
