@@ -70,6 +70,12 @@ export function stagesOf(length: Length, seed = 1): readonly Stage[] {
       cores: 1,
     },
     { name: 'packed packages', command: `${pnpm} check:packages`, cores: 1 },
+    {
+      name: 'what a release would publish',
+      command: `${pnpm} release --dry-run`,
+      cores: 1,
+      tells: true,
+    },
     { name: 'kills', command: `${pnpm} kills --kills ${pick(30, 1_000)}`, cores: 1 },
     {
       name: 'races',

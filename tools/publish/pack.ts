@@ -30,7 +30,7 @@ export async function packPackages(
   const folders = packages.map(({ folder }) => join(folder, staged))
   const output = execFileSync(
     'npm',
-    ['pack', '--json', '--ignore-scripts', '--pack-destination', to, ...folders],
+    ['pack', '--json', '--ignore-scripts', '--offline', '--pack-destination', to, ...folders],
     {
       cwd: workspace,
       encoding: 'utf8',

@@ -14,7 +14,7 @@ import {
   publishedManifest,
   readManifest,
 } from './manifest.ts'
-import { publishedReadme } from './readme.ts'
+import { publishedPage } from './page.ts'
 
 /** The folder of a package from which it is packed and published: `publishConfig.directory` of each package names it. */
 export const staged = 'publish'
@@ -60,11 +60,12 @@ export async function stagePackage(workspace: string, folder: string): Promise<v
 
   const published = publishedManifest(manifest, project, folder, directory)
   writeFileSync(join(target, 'package.json'), `${JSON.stringify(published, undefined, 2)}\n`)
-  const readme = readFileSync(join(folder, 'README.md'), 'utf8')
-  writeFileSync(join(target, 'README.md'), publishedReadme(readme, directory, homepageOf(project)))
+  for (const file of ['README.md', 'CHANGELOG.md'].filter((it) => existsSync(join(folder, it)))) {
+    const text = readFileSync(join(folder, file), 'utf8')
+    writeFileSync(join(target, file), publishedPage(text, directory, homepageOf(project)))
+  }
   cpSync(join(workspace, 'LICENSE'), join(target, 'LICENSE'))
-  for (const file of ['CHANGELOG.md', ...extrasOf(manifest)])
-    if (existsSync(join(folder, file))) cpSync(join(folder, file), join(target, file), { recursive: true })
+  for (const file of extrasOf(manifest)) cpSync(join(folder, file), join(target, file), { recursive: true })
 }
 
 /**

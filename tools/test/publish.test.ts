@@ -2,7 +2,8 @@ import { resolve } from 'node:path'
 import { expect, test } from 'vitest'
 import { entriesOf, type Manifest, programsOf, publishedManifest } from '../publish/manifest.ts'
 import { publicPackages } from '../publish/packages.ts'
-import { publishedReadme } from '../publish/readme.ts'
+import { publishedPage } from '../publish/page.ts'
+import { inOrderOfNeed, obstacles, unexpectedFiles } from '../publish/release-checks.ts'
 
 const workspace = resolve(import.meta.dirname, '../..')
 const packages = publicPackages(workspace)
@@ -52,7 +53,7 @@ test('a package that cannot be published says what is wrong with it', () => {
   expect(() => programsOf(odd)).toThrow('@ku0/odd: sideEffects names ./src/thread.ts')
 })
 
-test('links in a README lead to the repository from a registry, too', () => {
+test('links in a page of a package lead to the repository from a registry, too', () => {
   const page = [
     '# [Runtime](../../README.md)',
     '[![a picture](../../docs/a.svg)](../../docs/a.md#part) and [elsewhere](https://example.org), [here](#part)',
@@ -60,7 +61,7 @@ test('links in a README lead to the repository from a registry, too', () => {
     '',
     '[1]: ./src/index.ts',
   ].join('\n')
-  expect(publishedReadme(page, 'packages/x', 'https://example.com/a/b')).toBe(
+  expect(publishedPage(page, 'packages/x', 'https://example.com/a/b')).toBe(
     [
       '# [Runtime](https://example.com/a/b/blob/main/README.md)',
       '[![a picture](https://example.com/a/b/raw/main/docs/a.svg)](https://example.com/a/b/blob/main/docs/a.md#part) and [elsewhere](https://example.org), [here](#part)',
@@ -69,7 +70,36 @@ test('links in a README lead to the repository from a registry, too', () => {
       '[1]: https://example.com/a/b/blob/main/packages/x/src/index.ts',
     ].join('\n'),
   )
-  expect(() => publishedReadme('[out](../../../x.md)', 'packages/x', '')).toThrow(
-    'leads out of the repository',
-  )
+  expect(() => publishedPage('[out](../../../x.md)', 'packages/x', '')).toThrow('leads out of the repository')
+})
+
+test('a release comes in the order of need, and lists nothing that is not meant for users', () => {
+  const names = inOrderOfNeed(packages).map(({ manifest }) => manifest.name)
+  expect(names.toSorted()).toEqual(packages.map(({ manifest }) => manifest.name).toSorted())
+  const [core, store, runtime] = ['core', 'persistence', ''].map((it) =>
+    names.indexOf(`@ku0/agent-runtime${it === '' ? '' : `-${it}`}`),
+  ) as [number, number, number]
+  expect(core).toBeLessThan(store)
+  expect(store).toBeLessThan(runtime)
+  const files = ['package.json', 'README.md', 'dist/index.js', 'dist/types/api/client.d.ts', 'bin/run.mjs']
+  expect(unexpectedFiles(files, ['bin'])).toEqual([])
+  expect(unexpectedFiles([...files, 'dist/index.js.map', 'src/index.ts', '.env'], [])).toEqual([
+    'bin/run.mjs',
+    'dist/index.js.map',
+    'src/index.ts',
+    '.env',
+  ])
+})
+
+test('a release is refused without a line in the CHANGELOG, with a waiting changeset, or with two versions', () => {
+  const some = (name: string, version: string) => ({ folder: name, manifest: { name, version, exports: {} } })
+  const changelogs = { a: '# a\n\n## 1.2.0\n\nText.\n', b: '# b\n\n## 1.1.0\n' }
+  expect(obstacles([some('a', '1.2.0')], changelogs, [])).toEqual([])
+  expect(obstacles([some('a', '1.2.0'), some('b', '1.2.0')], changelogs, ['new.md'])).toEqual([
+    'CHANGELOG.md of b says nothing about 1.2.0',
+    '1 changesets wait for "pnpm changeset version": new.md',
+  ])
+  expect(obstacles([some('a', '1.2.0'), some('b', '1.1.0')], changelogs, [])).toEqual([
+    'the packages have the versions 1.2.0, 1.1.0; they are released together, under one',
+  ])
 })
