@@ -44,9 +44,10 @@ function streamConditions({ types, lanes }: TaskFilter): readonly Condition[] {
   return [{ text, values: [...streams.values, ...refusals.values] }]
 }
 
-/** Whether a column has one of the values; without a list everything does. */
+/** Whether a column has one of the values; without a list everything does, and of an empty one nothing. */
 function listCondition(column: string, values: readonly unknown[] | undefined): Condition {
   if (values === undefined) return { text: 'true', values: [] }
+  if (values.length === 0) return { text: 'false', values: [] }
   return { text: `${column} IN (${values.map(() => '?').join(', ')})`, values }
 }
 
