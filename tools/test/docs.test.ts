@@ -8,7 +8,7 @@ import { untold } from '../../packages/agent-runtime-persistence/test/helpers/un
 import { exitCodes } from '../../packages/agent-runtime/src/index.ts'
 import { tellers } from '../../packages/agent-runtime/test/replay/tellers.ts'
 import { pagesToWrite, statement } from '../evidence.ts'
-import { anchor, read, root, sources, table } from './pages.ts'
+import { anchor, read, root, table } from './pages.ts'
 
 const everyPage = ['*.md', 'docs/**/*.md', 'examples/*/README.md', 'packages/*/README.md']
 /** But for the page of tests: that each of them exists is checked by title. */
@@ -36,7 +36,7 @@ describe('docs/operating.md', () => {
   })
 
   test('lists every code with its meaning and what to do', () => {
-    const listed = [...table('errors'), ...table('reserved errors')]
+    const listed = table('errors')
     const expected = Object.entries(errorCodes).map(([name, { meaning, remedy }]) => [
       code(name),
       meaning,
@@ -44,14 +44,6 @@ describe('docs/operating.md', () => {
     ])
     expect(new Set(listed.map(String))).toEqual(new Set(expected.map(String)))
     expect(listed).toHaveLength(expected.length)
-  })
-
-  test('reserves only codes that nothing raises', () => {
-    const raising = sources.filter((source) => !source.endsWith('/error-codes.ts')).map(read)
-    const raised = table('reserved errors').filter(([name = '']) =>
-      raising.some((text) => text.includes(`'${name.replaceAll('`', '')}'`)),
-    )
-    expect(raised).toEqual([])
   })
 
   test('lists the exit codes', () => {

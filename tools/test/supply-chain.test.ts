@@ -56,6 +56,7 @@ describe('X16 what comes from elsewhere', () => {
         '@opentelemetry/api >=1.9.0 <2',
         'ai >=7.0.0 <8',
         'openai >=7.0.0 <8',
+        'pg >=8.23.0 <9',
       ]),
     )
     const versions = [
