@@ -13,7 +13,7 @@ import { npmInstall, npmProject } from './packages/npm.ts'
 import { checkOtherRuntimes, otherRuntimes } from './packages/other-runtimes.ts'
 import { Programs } from './packages/programs.ts'
 import { repeatedModules } from './packages/repeated-modules.ts'
-import { entriesOf, programsOf } from './publish/manifest.ts'
+import { entriesOf, threadsOf } from './publish/manifest.ts'
 import { packPackages } from './publish/pack.ts'
 import { publicPackages } from './publish/packages.ts'
 
@@ -41,7 +41,7 @@ try {
     entriesOf(manifest).map(({ subpath }) => manifest.name + subpath.slice(1)),
   )
   const threads = packed.flatMap(({ manifest }) =>
-    programsOf(manifest).map(({ name }) => `${manifest.name}/dist/${name}.js`),
+    threadsOf(manifest).map(({ name }) => `${manifest.name}/dist/${name}.js`),
   )
   const project = join(home, 'project')
   const installing = npmProject(project, [oldestTypes, 'zod', ...packed.map(({ tarball }) => tarball)])

@@ -17,7 +17,7 @@ export interface Manifest {
   readonly dependencies?: Ranges
   readonly devDependencies?: Ranges
   readonly peerDependencies?: Ranges
-  readonly publishConfig?: Readonly<Record<string, unknown>>
+  readonly publishConfig?: { readonly threads?: readonly string[] }
 }
 
 /** What the root's `package.json` says for all packages: the repository's URL stands nowhere else. */
@@ -49,12 +49,27 @@ export function entriesOf({ name, exports }: Manifest): Entry[] {
   })
 }
 
-/** The entries that do something when they are loaded: the programs of threads, which `sideEffects` names. */
+/** The entries that do something when they are loaded, which `sideEffects` names by their sources. */
 export function programsOf(manifest: Manifest): Entry[] {
   return (manifest.sideEffects || []).map((source) => {
     const entry = entriesOf(manifest).find((it) => it.source === source)
     if (entry === undefined)
       throw new Error(`${manifest.name}: sideEffects names ${source}, which is no source in its exports`)
+    return entry
+  })
+}
+
+/**
+ * The programs of threads, which `publishConfig.threads` names by their subpaths: each shares no object with a user's code. The program of a worker process is none, because it loads the
+ * user's handlers, and these import the same packages.
+ */
+export function threadsOf(manifest: Manifest): Entry[] {
+  return (manifest.publishConfig?.threads ?? []).map((subpath) => {
+    const entry = programsOf(manifest).find((it) => it.subpath === subpath)
+    if (entry === undefined)
+      throw new Error(
+        `${manifest.name}: publishConfig.threads names ${subpath}, which is no entry in sideEffects`,
+      )
     return entry
   })
 }

@@ -9,7 +9,7 @@ import {
   extrasOf,
   homepageOf,
   isInstalledWith,
-  programsOf,
+  threadsOf,
   type Project,
   publishedManifest,
   readManifest,
@@ -34,8 +34,8 @@ export async function stagePackage(workspace: string, folder: string): Promise<v
   mkdirSync(target)
 
   const to = join(target, 'dist')
-  const programs = new Set(programsOf(manifest).map(({ name }) => name))
-  const libraries = entries.filter(({ name }) => !programs.has(name))
+  const threads = new Set(threadsOf(manifest).map(({ name }) => name))
+  const libraries = entries.filter(({ name }) => !threads.has(name))
   const files = (some: readonly Entry[]) =>
     Object.fromEntries(some.map((entry) => [entry.name, join(folder, compiledOf(entry, '.js'))]))
   const inlined = await writeBundles(files(libraries), {
@@ -44,12 +44,12 @@ export async function stagePackage(workspace: string, folder: string): Promise<v
     split: true,
     locate: () => undefined,
   })
-  const inPrograms = await Promise.all(
+  const inThreads = await Promise.all(
     entries
-      .filter(({ name }) => programs.has(name))
-      .map((program) => writeProgram(files([program]), to, folder, isExternal)),
+      .filter(({ name }) => threads.has(name))
+      .map((thread) => writeThread(files([thread]), to, folder, isExternal)),
   )
-  const licences = licencesOf([...inlined, ...inPrograms.flat()])
+  const licences = licencesOf([...inlined, ...inThreads.flat()])
   if (licences !== '') writeFileSync(join(to, 'LICENSES.txt'), licences)
   copyDeclarations(
     entries.map((entry) => relative('dist', compiledOf(entry, '.d.ts'))),
@@ -72,7 +72,7 @@ export async function stagePackage(workspace: string, folder: string): Promise<v
  * A thread starts with one file that has all of our code inside, other packages of ours too: it is found and read once, and whoever bundles a program copies that file. A thread
  * shares no class with another, so nothing is there twice.
  */
-function writeProgram(
+function writeThread(
   entry: Readonly<Record<string, string>>,
   to: string,
   folder: string,

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { expect, test } from 'vitest'
-import { entriesOf, type Manifest, programsOf, publishedManifest } from '../publish/manifest.ts'
+import { entriesOf, type Manifest, programsOf, publishedManifest, threadsOf } from '../publish/manifest.ts'
 import { publicPackages } from '../publish/packages.ts'
 import { publishedPage } from '../publish/page.ts'
 import { inOrderOfNeed, obstacles, unexpectedFiles } from '../publish/release-checks.ts'
@@ -12,7 +12,11 @@ const project = { author: 'somebody', repository: { type: 'git', url: 'git+https
 test.each(packages)(
   '$manifest.name is packed from what is staged for it, and from nothing else',
   ({ manifest }) => {
-    expect(manifest.publishConfig).toEqual({ access: 'public', directory: 'publish', linkDirectory: false })
+    expect(manifest.publishConfig).toMatchObject({
+      access: 'public',
+      directory: 'publish',
+      linkDirectory: false,
+    })
     expect(manifest.files).toContain('dist')
     expect(entriesOf(manifest)).not.toEqual([])
   },
@@ -51,6 +55,8 @@ test('a package that cannot be published says what is wrong with it', () => {
   )
   const odd = { ...manifest, exports: { '.': './src/index.ts' }, sideEffects: ['./src/thread.ts'] }
   expect(() => programsOf(odd)).toThrow('@ku0/odd: sideEffects names ./src/thread.ts')
+  const still = { ...odd, sideEffects: [], publishConfig: { threads: ['./thread'] } }
+  expect(() => threadsOf(still)).toThrow('@ku0/odd: publishConfig.threads names ./thread')
 })
 
 test('links in a page of a package lead to the repository from a registry, too', () => {
