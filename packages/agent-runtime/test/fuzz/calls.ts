@@ -14,9 +14,11 @@ import {
   compareOversight,
   compose,
   createClient,
+  createPool,
   createRuntime,
   createWorker,
   defineAgent,
+  defineCodec,
   defineComposition,
   defineContract,
   defineGraph,
@@ -248,6 +250,26 @@ export const doors: Readonly<Record<string, Door>> = {
     given: [task, followed],
     open: (world, it: never, options: never) => world.someOf(world.runtime.output(it, options)),
   },
+  count: {
+    given: [
+      fields({
+        states: mostly(listOf(mostly(values('queued', 'failed', 'cancelled')))),
+        types: names,
+        lanes: mostly(listOf(lane)),
+        parent: name,
+      }),
+    ],
+    open: ({ runtime }, filter: never) => runtime.count(filter),
+  },
+  history: {
+    given: [task, fields({ after: count, limit: count })],
+    open: ({ runtime }, it: never, page: never) => runtime.history(it, page),
+  },
+  emitted: {
+    given: [task, fields({ after: count, limit: count })],
+    open: ({ runtime }, it: never, page: never) => runtime.emitted(it, page),
+  },
+  steps: { given: [task], open: ({ runtime }, it: never) => runtime.steps(it) },
   stats: { given: [], open: ({ runtime }) => runtime.stats() },
   explain: { given: [task], open: ({ runtime }, it: never) => runtime.explain(it) },
   explainQueue: { given: [], open: ({ runtime }) => runtime.explainQueue() },
@@ -529,6 +551,33 @@ const runtimeOptions = {
 
 /** What the package exports besides types, by name. */
 export const exported: Readonly<Record<string, Door>> = {
+  // A store in memory is none for processes: this one starts no process, whatever else it is given.
+  createPool: {
+    given: [
+      fields(
+        {
+          store: mostly(values('sqlite::memory:')),
+          module: mostly(values('file:///tasks.ts')),
+          min: count,
+          max: count,
+          capacity: count,
+          types: names,
+          config: runtimeOptions.config,
+          durability: runtimeOptions.durability,
+        },
+        'store',
+        'module',
+      ),
+    ],
+    open: async (_, options: never) => {
+      const pool = await createPool(options)
+      await pool.stop({ drain: false })
+    },
+  },
+  defineCodec: {
+    given: [mostly(values(null).map(() => piece('a codec', () => ({ class: Date, name: 'a' }))))],
+    open: (_, codec: never) => defineCodec(codec),
+  },
   createRuntime: {
     given: [fields(runtimeOptions, 'store', 'tasks', 'logger')],
     open: async (_, options: never) => {
