@@ -166,7 +166,7 @@ describe('every route', () => {
   })
 })
 
-test('whatever is sent to a route, it is no fault of the server and shows nothing of its inside', async () => {
+test('G13 whatever is sent to a route, it is no fault of the server and shows nothing of its inside', async () => {
   const name = fc.oneof(
     fc.string({ maxLength: 20 }),
     fc.constantFrom('done', 'failed', 'lasting', 'nightly', 'ann'),

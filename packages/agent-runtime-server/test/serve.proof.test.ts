@@ -36,7 +36,7 @@ test('an address that others reach needs tokens, and one for all addresses its n
   )
 })
 
-test('slow headers and headers that are too large end the connection', async () => {
+test('G13 slow headers and headers that are too large end the connection', async () => {
   const { port } = await served({ limits: { headersTimeoutMs: 200, maxHeaderBytes: 2_000 } })
   const slow = connect(port, '127.0.0.1')
   slow.write('GET /api/v1/tasks HTTP/1.1\r\nHost: localhost\r\n')
