@@ -123,6 +123,17 @@ const shaped: Readonly<Record<string, readonly fc.Arbitrary<Piece>[]>> = {
   foldEvents: [listOf(event), listOf(number)],
   goesBeyond: [number, pass],
   decideDivergence: [pass],
+  decideScaling: [
+    fields(
+      {
+        depth: number,
+        limits: fields({ min: number, max: number, growAt: number, idleMs: number }, 'min', 'max'),
+        members: listOf(fields({ workerId: word, inFlight: number, idleMs: number })),
+      },
+      'members',
+      'limits',
+    ),
+  ],
   decideAtDecision: [fields({ key: word, position: number }), pass],
   instead: [word, listOf(word)],
   parseJson: [mostly(values('1', '{"a":[]}', '{"\\n":1}', '['))],
