@@ -1,13 +1,17 @@
 import { describe, expectTypeOf, test } from 'vitest'
+import { z } from 'zod'
 import {
   createClient,
   createRuntime,
   createWorker,
+  defineTask,
   type KnownStore,
   type NotAStoreUrl,
   type RuntimeOptions,
   type StoreUrl,
 } from '../../src/index.ts'
+
+const schema = z.number()
 
 type RemedyOf<Url> = KnownStore<Url> extends NotAStoreUrl<infer Remedy> ? Remedy : 'passes'
 
@@ -39,12 +43,24 @@ describe('the URL of a store', () => {
       createWorker({ store: 'sqlite:a.db', tasks: [] }),
       createClient({ store: 'sqlite::memory:' }),
       // @ts-expect-error write sqlite:runtime for a file
-      createRuntime({ store: 'runtime', tasks: [] }),
+      createWorker({ store: 'runtime', tasks: [] }),
       // @ts-expect-error write sqlite:PATH
       createWorker({ store: 'mysql://a/b', tasks: [] }),
       // @ts-expect-error write sqlite:PATH
       createClient({ store: 'redis:a' }),
     ]
     expectTypeOf(programs).toBeFunction()
+  })
+
+  test('lets a handler use the runtime that it runs in, which has a type of its own', () => {
+    const program = async () => {
+      const asking = defineTask({ type: 'asking', input: schema }, async () => {
+        const { queued } = await runtime.stats().then(({ depth }) => ({ queued: depth.normal }))
+        return queued
+      })
+      const runtime = await createRuntime({ store: 'sqlite::memory:', tasks: [asking] })
+      return runtime.result(await runtime.submit(asking, 1))
+    }
+    expectTypeOf(program).returns.resolves.toBeNumber()
   })
 })
