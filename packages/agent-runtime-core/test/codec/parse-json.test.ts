@@ -47,7 +47,9 @@ describe('parsing by steps', () => {
     const check = () =>
       fc.assert(
         fc.property(fc.jsonValue({ maxDepth: 5 }), fc.boolean(), (value, isSpread) => {
-          deepStrictEqual(parseBySteps(JSON.stringify(value, undefined, isSpread ? 2 : 0)), value)
+          const text = JSON.stringify(value, undefined, isSpread ? 2 : 0)
+          // JSON writes -0 as 0.
+          deepStrictEqual(parseBySteps(text), JSON.parse(text))
         }),
       )
     expect(check).not.toThrow()
