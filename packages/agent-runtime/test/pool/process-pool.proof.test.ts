@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { createClient, createPool, type PoolChange } from '../../src/index.ts'
-import { folder } from '../real-processes.ts'
+import { folder, run } from '../real-processes.ts'
 import { note, stuck } from './programs/tasks.ts'
 
 const module = new URL('./programs/tasks.ts', import.meta.url)
@@ -99,6 +99,42 @@ describe('a pool of worker processes (docs/semantics.md 8.1-8.3)', { timeout: 30
     expect(pool.stats().totalWorkers).toBe(0)
   })
 
+  test('8.2 SIGTERM lets a worker end its task, and the pool replaces it', async () => {
+    const path = folder()
+    const store = `sqlite:${join(path, 'it.db')}`
+    const [file, go] = [join(path, 'notes'), join(path, 'go')]
+    await using client = await createClient({ store, ...quiet })
+    await using pool = await createPool({ store, module, ...quiet })
+    const receipt = await client.submit(note, { file, n: 1, go })
+    await untilNoted(file, 1, '1 ')
+    const pid = Number(read(file)[0]?.split(' ')[1])
+    const left = change(pool, ({ type }) => type === 'worker.died')
+    const replaced = change(pool, ({ type }) => type === 'worker.started')
+    process.kill(pid, 'SIGTERM')
+    writeFileSync(go, '')
+    expect(await client.result(receipt)).toBe(pid)
+    expect(await left).toMatchObject({ how: 'exit code 0' })
+    expect(await replaced).toMatchObject({ size: 1 })
+  })
+
+  test('8.2 workers whose pool was killed end their tasks and leave', async () => {
+    const path = folder()
+    const store = `sqlite:${join(path, 'it.db')}`
+    const [file, go] = [join(path, 'notes'), join(path, 'go')]
+    await using client = await createClient({ store, ...quiet })
+    const program = run(new URL('./programs/pool.ts', import.meta.url), store)
+    await program.said('ready')
+    const receipt = await client.submit(note, { file, n: 1, go })
+    await untilNoted(file, 1, '1 ')
+    const pid = Number(read(file)[0]?.split(' ')[1])
+    process.kill(program.pid, 'SIGKILL')
+    await untilGone(program.pid)
+    writeFileSync(go, '')
+    expect(await client.result(receipt)).toBe(pid)
+    await untilGone(pid)
+    expect(await client.workers()).toEqual([])
+  })
+
   test('8.2 what keeps the first worker from starting is the error of createPool', async () => {
     const store = `sqlite:${join(folder(), 'it.db')}`
     const broken = new URL('./programs/broken.ts', import.meta.url)
@@ -120,6 +156,18 @@ async function untilNoted(file: string, count: number, word: string): Promise<vo
     const lines = read(file).filter((line) => line.startsWith(word))
     if (lines.length >= count) return
     await new Promise((next) => setImmediate(next))
+  }
+}
+
+/** Resolves when there is no such process. */
+async function untilGone(pid: number): Promise<void> {
+  try {
+    for (;;) {
+      process.kill(pid, 0)
+      await new Promise((next) => setImmediate(next))
+    }
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
   }
 }
 
