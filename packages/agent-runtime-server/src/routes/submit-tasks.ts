@@ -1,5 +1,5 @@
 import { z } from '@hono/zod-openapi'
-import type { Receipt, Rejected, SubmitOptions } from '@ku0/agent-runtime'
+import { type Receipt, type Rejected, type SubmitOptions, TaskRejected } from '@ku0/agent-runtime'
 import { errorCodes, type Explanation } from '@ku0/agent-runtime-core'
 import { type Caller } from '../access/caller.ts'
 import { fieldsRefused, Problem, refusal } from '../problem/problem.ts'
@@ -105,7 +105,8 @@ export async function rejection(serving: Serving, receipt: Extract<Receipt, Reje
   const { taskId, reason, message, forGood } = receipt
   const final = forGood === true || reason === 'unknown_task_type' || reason === 'invalid_payload'
   const status = final || reason === 'budget_exceeded' ? 422 : 429
-  const code = codeOf(reason)
+  // The code that a program in this process would catch.
+  const { code } = new TaskRejected(taskId, reason, message, forGood)
   const body = {
     type: `urn:ku0:error:${code}`,
     title: errorCodes[code].meaning,
@@ -130,20 +131,4 @@ function retryAfterOf(verdict: Explanation['verdict'], now: number): number {
 
 function secondsUntil(ms: number): number {
   return Math.max(1, Math.ceil(ms / 1_000))
-}
-
-function codeOf(reason: Rejected['reason']) {
-  switch (reason) {
-    case 'unknown_task_type':
-    case 'invalid_payload':
-    case 'budget_exceeded':
-    case 'circuit_open':
-      return reason
-    case 'queue_full':
-    case 'backpressure':
-    case 'swarm_full':
-    case 'swarm_overloaded':
-    case 'quota_exceeded':
-      return 'limit_exceeded'
-  }
 }
