@@ -17,6 +17,7 @@ const mayImport: Record<string, string[]> = {
   'agent-runtime-ai': ['agent-runtime', 'agent-runtime-core'],
   'agent-runtime-server': ['agent-runtime', 'agent-runtime-core'],
   'agent-runtime-client': ['agent-runtime-core'],
+  'agent-runtime-console': [],
   'agent-runtime-cli': ['agent-runtime', 'agent-runtime-core', 'agent-runtime-persistence'],
   'eslint-plugin-agent-runtime': [],
   'agent-gym': [

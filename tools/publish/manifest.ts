@@ -13,6 +13,7 @@ export interface Manifest {
   readonly bin?: Ranges
   readonly files?: readonly string[]
   readonly sideEffects?: false | readonly string[]
+  /** `assets` makes the folder of this name, which is not committed. */
   readonly scripts?: Ranges
   readonly dependencies?: Ranges
   readonly devDependencies?: Ranges

@@ -1,3 +1,4 @@
+import { execSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { join, relative, sep } from 'node:path'
 import { licencesOf, packageOf, writeBundles } from './bundle.ts'
@@ -65,6 +66,8 @@ export async function stagePackage(workspace: string, folder: string): Promise<v
     writeFileSync(join(target, file), publishedPage(text, directory, homepageOf(project)))
   }
   cpSync(join(workspace, 'LICENSE'), join(target, 'LICENSE'))
+  if (manifest.scripts?.['assets'] !== undefined)
+    execSync(manifest.scripts['assets'], { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] })
   for (const file of extrasOf(manifest)) cpSync(join(folder, file), join(target, file), { recursive: true })
 }
 

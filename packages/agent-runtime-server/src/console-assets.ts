@@ -9,7 +9,7 @@ export interface ConsoleAsset {
 
 /**
  * The files of a console by path: `/index.html`, `/assets/app-3f2a.js`. Nothing else is served, and nothing is read from a disk. A page
- * of the console itself (`/tasks/…`) is `/index.html`.
+ * of the console itself (`/tasks/…`, whatever the id of a task is) is `/index.html`.
  */
 export type ConsoleAssets = Readonly<Record<string, ConsoleAsset>>
 
@@ -19,8 +19,7 @@ const consolePolicy =
 
 /** Answers a request for a file of the console, or for one of its pages. Undefined if it is for neither. */
 export function consoleAnswer(assets: ConsoleAssets, path: string): Response | undefined {
-  const isPage = path === '/' || !/\.[\w-]+$/.test(path)
-  const name = isPage ? '/index.html' : path
+  const name = isPage(path) ? '/index.html' : path
   const asset = Object.hasOwn(assets, name) ? assets[name] : undefined
   if (asset === undefined) return undefined
   return new Response(asset.body, {
@@ -31,3 +30,11 @@ export function consoleAnswer(assets: ConsoleAssets, path: string): Response | u
     },
   })
 }
+
+/** Files stand at the top or in `/assets/`, and have a dot in their names. The probes are the server's own. */
+function isPage(path: string): boolean {
+  const [, first = ''] = path.split('/')
+  return !first.includes('.') && !own.has(first)
+}
+
+const own: ReadonlySet<string> = new Set(['api', 'assets', 'health', 'metrics', 'ready'])

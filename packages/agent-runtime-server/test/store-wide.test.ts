@@ -90,12 +90,15 @@ test('a console is served from its list, with a policy of its own, and nothing e
     '/assets/app-1.js': { body: 'x', type: 'text/javascript', immutable: true },
   }
   const pages = callerOf(serverOn(runtime, { console }))
-  for (const path of ['/', '/tasks/x']) expect((await pages('GET', path)).text).toBe('<html>')
+  for (const path of ['/', '/tasks/x', '/tasks/report.pdf', '/tasks?state=failed'])
+    expect((await pages('GET', path)).text).toBe('<html>')
   const script = await pages('GET', '/assets/app-1.js')
   expect(script.headers.get('cache-control')).toContain('immutable')
   expect(script.headers.get('content-security-policy')).toContain("script-src 'self'")
   for (const path of ['/assets/../package.json', '/assets/app-2.js', '/__proto__.x', '/.env'])
     expect((await pages('GET', path)).status).toBe(404)
-  expect((await pages('GET', '/api/v1/stats')).status).toBe(200)
+  for (const path of ['/api/v1/stats', '/health', '/ready'])
+    expect((await pages('GET', path)).json).toBeDefined()
+  expect((await pages('GET', '/metrics')).text).toContain('agent_runtime_queue_depth')
   expect((await pages('GET', '/', undefined, { host: 'evil.example' })).status).toBe(403)
 })

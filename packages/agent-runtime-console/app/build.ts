@@ -1,0 +1,45 @@
+// Builds the console into packages/agent-runtime-console/assets.
+//
+//   node packages/agent-runtime-console/app/build.ts
+//
+// Installs what it needs into this folder's node_modules when that is missing or the lockfile has changed.
+import { execFileSync } from 'node:child_process'
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { gzipSync } from 'node:zlib'
+
+/** What the assets may weigh together as they travel. */
+const MAX_GZIPPED_BYTES = 200_000
+
+const here = import.meta.dirname
+const assets = resolve(here, '../assets')
+
+if (!isInstalled()) run('npx', ['-y', 'pnpm@12.21.0', 'install', '--frozen-lockfile'])
+run(process.execPath, ['node_modules/vite/bin/vite.js', 'build', '--logLevel', 'warn'])
+
+let total = 0
+for (const name of globSync('*', { cwd: assets }).toSorted()) {
+  const bytes = readFileSync(join(assets, name))
+  const { length } = gzipSync(bytes)
+  total += length
+  console.log(`${name} ${kB(bytes.length)}, ${kB(length)} gzipped`)
+}
+console.log(`${kB(total)} gzipped together`)
+if (total > MAX_GZIPPED_BYTES)
+  throw new Error(
+    `the assets weigh ${total} bytes gzipped, more than ${MAX_GZIPPED_BYTES}: find out what came in`,
+  )
+
+function isInstalled(): boolean {
+  const installed = join(here, 'node_modules/.pnpm/lock.yaml')
+  const wanted = readFileSync(join(here, 'pnpm-lock.yaml'), 'utf8')
+  return existsSync(installed) && readFileSync(installed, 'utf8') === wanted
+}
+
+function run(command: string, args: readonly string[]): void {
+  execFileSync(command, args, { cwd: here, stdio: 'inherit' })
+}
+
+function kB(bytes: number): string {
+  return `${(bytes / 1_000).toFixed(1)} kB`
+}

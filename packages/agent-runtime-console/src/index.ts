@@ -1,0 +1,3 @@
+/** @module @ku0/agent-runtime-console */
+
+export { type ConsoleFile, consoleAssets } from './console-assets.ts'
