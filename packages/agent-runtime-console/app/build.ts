@@ -15,7 +15,7 @@ const here = import.meta.dirname
 const assets = resolve(here, '../assets')
 
 if (!isInstalled()) run('npx', ['-y', 'pnpm@12.21.0', 'install', '--frozen-lockfile'])
-run(process.execPath, ['node_modules/vite/bin/vite.js', 'build', '--logLevel', 'warn'])
+run(process.execPath, ['node_modules/vite/bin/vite.js', 'build', '--logLevel', 'error'])
 
 let total = 0
 for (const name of globSync('*', { cwd: assets }).toSorted()) {

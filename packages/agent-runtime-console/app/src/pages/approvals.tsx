@@ -1,0 +1,212 @@
+import type { PendingApproval } from '@ku0/agent-runtime-client'
+import { useQuery } from '@tanstack/react-query'
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { useState } from 'react'
+import { ask } from '../server/ask.ts'
+import { useLiveQuery } from '../server/live.tsx'
+import { api } from '../server/session.ts'
+import { useAct } from '../ui/act.tsx'
+import { Asked } from '../ui/asked.tsx'
+import { Copy, curl } from '../ui/copy.tsx'
+import { Empty } from '../ui/empty.tsx'
+import { many } from '../ui/format.ts'
+import { Json } from '../ui/json.tsx'
+import { When } from '../ui/now.tsx'
+import { Page } from '../ui/page.tsx'
+
+/** What waits for a verdict. */
+export function ApprovalsPage() {
+  const { request } = useSearch({ from: '/approvals' })
+  const navigate = useNavigate()
+  const approvals = useLiveQuery(['approvals'], () => api().approvals.list({ limit: 100 }))
+  const choose = (approvalId: string | undefined) =>
+    void navigate({
+      to: '/approvals',
+      search: approvalId === undefined ? {} : { request: approvalId },
+      replace: true,
+    })
+  return (
+    <Page title="Approvals" beside={<Copy text={curl('/approvals')} label="Copy as cURL" />}>
+      <Asked query={approvals} what="the approvals">
+        {({ approvals: all, cursor }) => {
+          if (all.length === 0)
+            return (
+              <Empty title="Nothing waits for a verdict">
+                <p>
+                  A task asks with <code>ctx.requestApproval</code>. Its request then stands here until
+                  somebody approves or rejects it.
+                </p>
+              </Empty>
+            )
+          const chosen =
+            all.find(({ approvalId, taskId }) => approvalId === request || taskId === request) ?? all[0]
+          return (
+            <div className="inbox">
+              <ul className="card plain inbox-list" aria-label="Requests">
+                {all.map((it) => (
+                  <li key={it.approvalId}>
+                    <button
+                      type="button"
+                      data-row
+                      aria-current={it === chosen}
+                      onClick={() => choose(it.approvalId)}
+                    >
+                      <strong>{it.key}</strong>
+                      <span className="faint">
+                        {it.type} · <When at={it.requestedAt} />
+                      </span>
+                    </button>
+                  </li>
+                ))}
+                {cursor === undefined ? null : <li className="faint pad">and more, after these</li>}
+              </ul>
+              {chosen === undefined ? null : (
+                <Request key={chosen.approvalId} request={chosen} onDone={() => choose(undefined)} />
+              )}
+            </div>
+          )
+        }}
+      </Asked>
+    </Page>
+  )
+}
+
+const NAME_SLOT = 'agent-runtime reviewer'
+
+function Request({ request, onDone }: { readonly request: PendingApproval; readonly onDone: () => void }) {
+  const { approvalId, taskId, type, key, mode, artifact, requestedAt, dueAt, rejections } = request
+  const [by, setBy] = useState(() => localStorage.getItem(NAME_SLOT) ?? '')
+  const [feedback, setFeedback] = useState('')
+  const { isBusy, act } = useAct()
+  const answer = (isApproved: boolean) => {
+    const verdict = {
+      ...(by === '' ? {} : { by }),
+      ...(feedback === '' ? {} : { feedback }),
+    }
+    localStorage.setItem(NAME_SLOT, by)
+    void act(async () => {
+      await (isApproved
+        ? api().approvals.approve(approvalId, verdict)
+        : api().approvals.reject(approvalId, verdict))
+      return isApproved ? `${key} was approved, and the task goes on` : `${key} was rejected`
+    }).then((isDone) => isDone && onDone())
+  }
+  return (
+    <section className="card pad request" aria-label={`Request ${key}`}>
+      <h2>{key}</h2>
+      <p className="faint">
+        {type} ·{' '}
+        <Link to="/tasks/$taskId" params={{ taskId }}>
+          <code>{taskId}</code>
+        </Link>{' '}
+        · asked <When at={requestedAt} />
+        {dueAt === undefined ? null : (
+          <>
+            {' '}
+            · to be answered <When at={dueAt} />
+          </>
+        )}{' '}
+        · mode {mode}
+        {rejections === 0 ? '' : ` · rejected ${many(rejections, 'time')} before`}
+      </p>
+      <Artifact value={artifact} />
+      <form onSubmit={(event) => event.preventDefault()}>
+        <label className="field wide">
+          <span>Feedback, which the task gets</span>
+          <textarea rows={3} value={feedback} onChange={({ target }) => setFeedback(target.value)} />
+        </label>
+        <label className="field">
+          <span>Your name, for the trail</span>
+          <input value={by} onChange={({ target }) => setBy(target.value)} />
+        </label>
+        <div className="row wrap">
+          <button type="button" className="primary" disabled={isBusy} onClick={() => answer(true)}>
+            Approve
+          </button>
+          <button
+            type="button"
+            className="danger"
+            disabled={isBusy || feedback.trim() === ''}
+            title={feedback.trim() === '' ? 'Say in the feedback what to do better' : undefined}
+            onClick={() => answer(false)}
+          >
+            Reject
+          </button>
+          {feedback.trim() === '' ? <span className="faint">A rejection needs feedback.</span> : null}
+          <Copy
+            text={() =>
+              curl(`/approvals/${encodeURIComponent(approvalId)}/approve`, 'POST', { by, feedback })
+            }
+            label="Copy as cURL"
+          />
+        </div>
+      </form>
+      <Trail taskId={taskId} />
+    </section>
+  )
+}
+
+/** A diff in its colours, a text as a text, anything else as JSON. */
+function Artifact({ value }: { readonly value: unknown }) {
+  if (typeof value === 'string' && /^(---|\+\+\+|@@|diff )/m.test(value)) {
+    const kinds: Readonly<Record<string, string>> = { '+': 'added', '-': 'removed', '@': 'place' }
+    return (
+      <pre className="diff" tabIndex={0} aria-label="Diff">
+        {value.split('\n').map((line, index) => (
+          <span key={index} className={/^(---|\+\+\+) /.test(line) ? 'place' : kinds[line.charAt(0)]}>
+            {`${line}\n`}
+          </span>
+        ))}
+      </pre>
+    )
+  }
+  if (typeof value === 'string')
+    return (
+      <div className="prose" tabIndex={0} aria-label="Artifact" role="group">
+        {value}
+      </div>
+    )
+  return <Json value={value} label="Artifact" />
+}
+
+interface Entry {
+  readonly approvalId: string
+  readonly key: string
+  readonly outcome: string
+  readonly resolvedAt?: string
+  readonly by?: string
+  readonly feedback?: string
+}
+
+function Trail({ taskId }: { readonly taskId: string }) {
+  const trail = useQuery({
+    queryKey: ['trail', taskId],
+    queryFn: () =>
+      ask<Readonly<Record<string, readonly Entry[]>>>(
+        'GET',
+        `/tasks/${encodeURIComponent(taskId)}/approvals`,
+      ),
+  })
+  const entries = Object.values(trail.data ?? {}).find((it) => Array.isArray(it)) ?? []
+  const before = entries.filter(({ outcome }) => outcome !== 'pending')
+  if (before.length === 0) return null
+  return (
+    <>
+      <h3>Before</h3>
+      <ul className="plain">
+        {before.map((it) => (
+          <li key={it.approvalId}>
+            <strong>{it.key}</strong> {it.outcome}
+            {it.by === undefined ? '' : ` by ${it.by}`}{' '}
+            {it.resolvedAt === undefined ? null : (
+              <span className="faint">
+                <When at={Date.parse(it.resolvedAt)} />
+              </span>
+            )}
+            {it.feedback === undefined ? null : <p>{it.feedback}</p>}
+          </li>
+        ))}
+      </ul>
+    </>
+  )
+}

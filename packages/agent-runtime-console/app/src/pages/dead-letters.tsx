@@ -1,0 +1,175 @@
+import type { TaskStatus } from '@ku0/agent-runtime-client'
+import { useInfiniteQuery } from '@tanstack/react-query'
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { useState } from 'react'
+import { useLive } from '../server/live.tsx'
+import { api } from '../server/session.ts'
+import { useAct } from '../ui/act.tsx'
+import { Copy, curl } from '../ui/copy.tsx'
+import { Empty } from '../ui/empty.tsx'
+import { shortId } from '../ui/format.ts'
+import { When } from '../ui/now.tsx'
+import { Page } from '../ui/page.tsx'
+import { Problem } from '../ui/problem.tsx'
+import { Table } from '../ui/table.tsx'
+import { BulkDialog } from './tasks/bulk.tsx'
+
+type Failed = Extract<TaskStatus, { state: 'failed' }>
+
+const kinds = [
+  'error',
+  'timeout',
+  'hard_limit',
+  'poisoned',
+  'schema_mismatch',
+  'invalid_output',
+  'limit_exceeded',
+  'not_approved',
+  'budget_exceeded',
+  'lease_lost',
+]
+
+/** What failed for good, and why. */
+export function DeadLettersPage() {
+  const { kind, type } = useSearch({ from: '/dead-letters' })
+  const navigate = useNavigate()
+  const { isPaused } = useLive()
+  const [isBulk, setBulk] = useState(false)
+  const filter = { ...(kind === undefined ? {} : { kind }), ...(type === undefined ? {} : { type }) }
+  const letters = useInfiniteQuery({
+    queryKey: ['dead letters', kind, type],
+    queryFn: ({ pageParam }) =>
+      api().deadLetters({ ...filter, limit: 50, ...(pageParam === '' ? {} : { cursor: pageParam }) }),
+    initialPageParam: '',
+    getNextPageParam: ({ cursor }) => cursor,
+    refetchInterval: ({ state }) => (isPaused || (state.data?.pages.length ?? 0) > 1 ? false : 5_000),
+  })
+  const all = (letters.data?.pages.flatMap(({ tasks }) => tasks) ?? []).filter(
+    (it): it is Failed => it.state === 'failed',
+  )
+  const change = (next: { kind?: string; type?: string }) =>
+    void navigate({ to: '/dead-letters', search: next, replace: true })
+  return (
+    <Page title="Dead letters" beside={<Copy text={curl('/dead-letters')} label="Copy as cURL" />}>
+      <section className="filters" aria-label="Filter">
+        <label className="field">
+          <span>Kind of failure</span>
+          <select
+            value={kind ?? ''}
+            onChange={({ target }) =>
+              change({
+                ...(target.value === '' ? {} : { kind: target.value }),
+                ...(type === undefined ? {} : { type }),
+              })
+            }
+          >
+            <option value="">all</option>
+            {kinds.map((it) => (
+              <option key={it} value={it}>
+                {it}
+              </option>
+            ))}
+          </select>
+        </label>
+        {type === undefined ? null : (
+          <button
+            type="button"
+            className="chip"
+            aria-pressed
+            onClick={() => change(kind === undefined ? {} : { kind })}
+          >
+            type {type} ✕
+          </button>
+        )}
+        {all.length === 0 ? null : (
+          <button type="button" onClick={() => setBulk(true)}>
+            Retry all of these…
+          </button>
+        )}
+      </section>
+      {letters.error === null ? null : (
+        <Problem error={letters.error} what="the dead letters" onRetry={letters.refetch} />
+      )}
+      {letters.isPending && letters.error === null ? (
+        <p className="faint pad">Loading the dead letters…</p>
+      ) : null}
+      {letters.data !== undefined && all.length === 0 && !letters.hasNextPage ? (
+        <Empty
+          title={
+            kind === undefined && type === undefined
+              ? 'No task has failed for good'
+              : 'No failed task is like this'
+          }
+        >
+          <p>A task comes here when its retries are used up, or when it was lost to crashes too often.</p>
+        </Empty>
+      ) : null}
+      {all.length === 0 ? null : (
+        <Table
+          caption="Dead letters"
+          rows={all}
+          keyOf={({ taskId }) => taskId}
+          columns={[
+            {
+              name: 'Task',
+              show: ({ taskId, type: of }) => (
+                <Link to="/tasks/$taskId" params={{ taskId }} data-row>
+                  <strong>{of}</strong> <code title={taskId}>{shortId(taskId)}</code>
+                </Link>
+              ),
+            },
+            { name: 'Kind', show: (task) => task.kind },
+            { name: 'Error', show: (task) => <span className="message">{task.error.message}</span> },
+            { name: 'Attempts', show: ({ attempt }) => attempt, isNumber: true, isExtra: true },
+            { name: 'Failed', show: ({ finishedAt }) => <When at={finishedAt} /> },
+            { name: 'Actions', show: (task) => <RetryOne task={task} /> },
+          ]}
+        />
+      )}
+      {letters.hasNextPage ? (
+        <p className="row pad">
+          <button
+            type="button"
+            disabled={letters.isFetchingNextPage}
+            onClick={() => void letters.fetchNextPage()}
+          >
+            Show more
+          </button>
+        </p>
+      ) : null}
+      {isBulk ? (
+        <BulkDialog
+          action="retry"
+          filter={{
+            states: ['failed'],
+            ...(kind === undefined ? {} : { kind }),
+            ...(type === undefined ? {} : { types: [type] }),
+          }}
+          onClose={() => setBulk(false)}
+        />
+      ) : null}
+    </Page>
+  )
+}
+
+function RetryOne({ task }: { readonly task: Failed }) {
+  const { isBusy, act } = useAct()
+  const retry = async () => {
+    // A second press finds the task of the first.
+    const receipt = await api().retry(task, { idempotencyKey: `console retry ${task.taskId}` })
+    if (!receipt.accepted) throw new Error(receipt.message)
+    return (
+      <>
+        Submitted again as{' '}
+        <Link to="/tasks/$taskId" params={{ taskId: receipt.taskId }}>
+          {receipt.taskId}
+        </Link>
+      </>
+    )
+  }
+  return (
+    <button type="button" disabled={isBusy} onClick={() => void act(retry)}>
+      Retry<span className="hidden"> {task.taskId}</span>
+    </button>
+  )
+}

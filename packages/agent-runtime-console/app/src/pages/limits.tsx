@@ -1,0 +1,208 @@
+import type { BudgetRecord, ClientRecord, QuotaState } from '@ku0/agent-runtime-core'
+import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
+import { ask } from '../server/ask.ts'
+import { useLiveQuery } from '../server/live.tsx'
+import { api } from '../server/session.ts'
+import { Confirmed, useAct } from '../ui/act.tsx'
+import { Asked } from '../ui/asked.tsx'
+import { Dialog } from '../ui/dialog.tsx'
+import { Empty } from '../ui/empty.tsx'
+import { amount, count, duration, shortId } from '../ui/format.ts'
+import { When } from '../ui/now.tsx'
+import { Page } from '../ui/page.tsx'
+import { State } from '../ui/state.tsx'
+import { Table } from '../ui/table.tsx'
+
+/** Budgets that ask, quotas, shares and circuits. */
+export function LimitsPage() {
+  const budgets = useLiveQuery(['budgets'], () => api().budgets.list({ limit: 100 }))
+  const quotas = useLiveQuery(['quotas'], () => api().quotas())
+  const clients = useLiveQuery(['clients'], () => api().clients.list({ limit: 1_000 }))
+  const routes = useLiveQuery(['routes'], () => ask<{ routes: Route[] }>('GET', '/routes'), { isSlow: true })
+  return (
+    <Page title="Limits">
+      <h2>Budgets that ask</h2>
+      <Asked query={budgets} what="the budgets">
+        {({ budgets: all }) =>
+          all.length === 0 ? (
+            <Empty title="No budget asks">
+              <p>A budget with a soft line stops here when it passes the line, until somebody answers.</p>
+            </Empty>
+          ) : (
+            <Table
+              caption="Budgets that ask"
+              rows={all}
+              keyOf={({ taskId }) => taskId}
+              columns={budgetColumns}
+            />
+          )
+        }
+      </Asked>
+      <h2>Quotas</h2>
+      <Asked query={quotas} what="the quotas">
+        {(all) =>
+          all.length === 0 ? (
+            <p className="faint">Nothing was counted for a quota.</p>
+          ) : (
+            <Table caption="Quotas" rows={all} keyOf={({ key }) => key} columns={quotaColumns} />
+          )
+        }
+      </Asked>
+      <h2>Shares of clients</h2>
+      <Asked query={clients} what="the clients">
+        {(all) =>
+          all.length === 0 ? (
+            <p className="faint">No client has a share: set them in the configuration of the runtime.</p>
+          ) : (
+            <Table caption="Clients" rows={all} keyOf={({ name }) => name} columns={clientColumns} />
+          )
+        }
+      </Asked>
+      <h2>Circuits</h2>
+      <Asked query={routes} what="the circuits">
+        {({ routes: all }) =>
+          all.length === 0 ? (
+            <p className="faint">No route has failed.</p>
+          ) : (
+            <Table caption="Circuits" rows={all} keyOf={({ route }) => route} columns={routeColumns} />
+          )
+        }
+      </Asked>
+    </Page>
+  )
+}
+
+interface Route {
+  readonly route: string
+  readonly circuit: string
+  readonly scar: number
+  readonly retryAfterMs: number
+  readonly leases: number
+}
+
+const budgetColumns = [
+  {
+    name: 'Task',
+    show: ({ taskId }: BudgetRecord) => (
+      <Link to="/tasks/$taskId" params={{ taskId }} data-row>
+        <code title={taskId}>{shortId(taskId)}</code>
+      </Link>
+    ),
+  },
+  { name: 'Asks about', show: ({ asks }: BudgetRecord) => asks?.field ?? '–' },
+  { name: 'Used', show: ({ used }: BudgetRecord) => sums(used) },
+  { name: 'Limits', show: ({ limits }: BudgetRecord) => sums(limits) },
+  { name: 'Parked', show: ({ parked }: BudgetRecord) => count(parked), isNumber: true },
+  { name: 'Answer', show: (budget: BudgetRecord) => <BudgetAnswer budget={budget} /> },
+]
+
+function BudgetAnswer({ budget: { taskId, asks, limits } }: { readonly budget: BudgetRecord }) {
+  const [isOpen, setOpen] = useState(false)
+  const [raise, setRaise] = useState('')
+  const { isBusy, act } = useAct()
+  const field = asks?.field ?? 'steps'
+  const goOn = async () => {
+    const more = Number(raise)
+    const { resumed } = await api().budgets.continue(taskId, more > 0 ? { raise: { [field]: more } } : {})
+    return `${count(resumed)} tasks go on`
+  }
+  return (
+    <div className="row">
+      <button type="button" onClick={() => setOpen(true)}>
+        Go on<span className="hidden"> with {taskId}</span>
+      </button>
+      <Confirmed
+        label="Stop"
+        title="End the tasks under this budget?"
+        yes="End them"
+        action={async () => {
+          const { resumed } = await api().budgets.stop(taskId)
+          return `The budget was stopped; ${count(resumed)} tasks end`
+        }}
+      >
+        <p>They fail with the kind budget_exceeded.</p>
+      </Confirmed>
+      {isOpen ? (
+        <Dialog title="Let the tasks go on" onClose={() => setOpen(false)}>
+          <form
+            onSubmit={(event) => {
+              event.preventDefault()
+              void act(goOn).then((isDone) => isDone && setOpen(false))
+            }}
+          >
+            <label className="field">
+              <span>
+                Raise the limit of {field} ({limits[field] === undefined ? 'none' : amount(limits[field])}) by
+              </span>
+              <input
+                inputMode="decimal"
+                pattern="[0-9.]*"
+                placeholder="0"
+                value={raise}
+                onChange={({ target }) => setRaise(target.value)}
+              />
+            </label>
+            <div className="row end">
+              <button type="button" onClick={() => setOpen(false)}>
+                Close
+              </button>
+              <button type="submit" className="primary" disabled={isBusy}>
+                Go on
+              </button>
+            </div>
+          </form>
+        </Dialog>
+      ) : null}
+    </div>
+  )
+}
+
+const quotaColumns = [
+  { name: 'Quota', show: ({ key }: QuotaState) => <code>{key}</code> },
+  { name: 'Queued', show: ({ queued }: QuotaState) => count(queued), isNumber: true },
+  {
+    name: 'Running',
+    show: ({ running, maxInFlight }: QuotaState) =>
+      maxInFlight === undefined ? count(running) : `${count(running)} of ${count(maxInFlight)}`,
+    isNumber: true,
+  },
+  {
+    name: 'Blocked until',
+    show: ({ blockedUntil }: QuotaState) => (blockedUntil === undefined ? '–' : <When at={blockedUntil} />),
+  },
+]
+
+const clientColumns = [
+  { name: 'Client', show: ({ name }: ClientRecord) => <strong>{name}</strong> },
+  { name: 'Tier', show: ({ tier }: ClientRecord) => tier },
+  { name: 'Credits', show: ({ credits }: ClientRecord) => amount(credits), isNumber: true },
+  { name: 'Spent', show: ({ spent }: ClientRecord) => amount(spent), isNumber: true },
+  { name: 'Queued', show: ({ queued }: ClientRecord) => count(queued), isNumber: true },
+  { name: 'Running', show: ({ running }: ClientRecord) => count(running), isNumber: true },
+]
+
+const routeColumns = [
+  { name: 'Route', show: ({ route }: Route) => <code>{route}</code> },
+  {
+    name: 'Circuit',
+    show: ({ circuit }: Route) => (
+      <State state={circuit === 'closed' ? 'completed' : 'failed'} note={circuit} />
+    ),
+  },
+  { name: 'Leases', show: ({ leases }: Route) => count(leases), isNumber: true },
+  {
+    name: 'Tries again in',
+    show: ({ retryAfterMs }: Route) => (retryAfterMs === 0 ? '–' : duration(retryAfterMs)),
+  },
+]
+
+function sums(given: Readonly<Record<string, number | undefined>>): string {
+  const some = Object.entries(given).filter(([, value]) => value !== undefined && value !== 0)
+  if (some.length === 0) return '–'
+  return some
+    .map(([name, value]) =>
+      name === 'wallMs' ? `time ${duration(value ?? 0)}` : `${name} ${amount(value ?? 0)}`,
+    )
+    .join(', ')
+}

@@ -1,0 +1,109 @@
+import { useEffect, useRef } from 'react'
+import uPlot from 'uplot'
+
+export interface Line {
+  readonly name: string
+  /** A name of the palette in CSS, without its dashes. */
+  readonly color: string
+  readonly values: readonly (number | null)[]
+}
+
+/** Lines over time. What it shows stands beside it as text, too: the drawing alone tells a screen reader nothing. */
+export function Chart({
+  title,
+  unit,
+  at,
+  lines,
+}: {
+  readonly title: string
+  readonly unit: string
+  readonly at: readonly number[]
+  readonly lines: readonly Line[]
+}) {
+  const box = useRef<HTMLDivElement>(null)
+  const plot = useRef<uPlot | undefined>(undefined)
+  const names = lines.map(({ name, color }) => `${name} ${color}`).join(',')
+
+  useEffect(() => {
+    const place = box.current
+    if (place === null) return undefined
+    const made = new uPlot(optionsOf(place, lines), [[], ...lines.map(() => [])], place)
+    plot.current = made
+    const resized = new ResizeObserver(() => made.setSize({ width: place.clientWidth, height: HEIGHT }))
+    resized.observe(place)
+    return () => {
+      resized.disconnect()
+      made.destroy()
+      plot.current = undefined
+    }
+    // The values come in below; other lines need another plot.
+  }, [names])
+
+  useEffect(() => {
+    plot.current?.setData([at.map((it) => it / 1_000), ...lines.map(({ values }) => [...values])])
+  }, [at, lines])
+
+  return (
+    <figure className="card chart">
+      <figcaption>
+        <h2>{title}</h2>
+        <ul className="legend">
+          {lines.map(({ name, color, values }) => (
+            <li key={name}>
+              <span className={`swatch swatch-${color}`} aria-hidden="true" />
+              {name} <strong>{shown(values.findLast((it) => it !== null) ?? undefined)}</strong>
+            </li>
+          ))}
+          <li className="faint">{unit}</li>
+        </ul>
+      </figcaption>
+      {at.length < 2 ? <p className="chart-wait faint">The line begins with the next samples.</p> : null}
+      <div ref={box} className="plot" aria-hidden="true" />
+    </figure>
+  )
+}
+
+const HEIGHT = 150
+/** The axis of time is at least so long, so that the first samples do not fill it. */
+const LEAST_SECONDS = 60
+
+function shown(value: number | undefined): string {
+  if (value === undefined) return '–'
+  return value >= 100 || Number.isInteger(value) ? value.toFixed(0) : value.toFixed(1)
+}
+
+function optionsOf(place: HTMLElement, lines: readonly Line[]): uPlot.Options {
+  const color = (name: string) => () => getComputedStyle(place).getPropertyValue(`--${name}-line`)
+  const faint = () => getComputedStyle(place).getPropertyValue('--faint-line')
+  const axis = { stroke: faint, font: '11px system-ui, sans-serif', ticks: { show: false } }
+  return {
+    width: place.clientWidth,
+    height: HEIGHT,
+    cursor: { show: false },
+    legend: { show: false },
+    padding: [8, 8, 0, 0],
+    scales: {
+      x: { range: (_, from, to) => [Math.min(from, to - LEAST_SECONDS), to] },
+      y: { range: (_, __, most) => [0, Math.max(1, most * 1.1)] },
+    },
+    axes: [
+      { ...axis, space: 90, size: 26, grid: { show: false }, values: '{HH}:{mm}:{ss}' },
+      {
+        ...axis,
+        size: 44,
+        space: 36,
+        grid: { stroke: () => getComputedStyle(place).getPropertyValue('--grid-line'), width: 1 },
+      },
+    ],
+    series: [
+      {},
+      ...lines.map(({ name, color: named }) => ({
+        label: name,
+        stroke: color(named),
+        width: 2,
+        points: { show: false },
+        spanGaps: true,
+      })),
+    ],
+  }
+}

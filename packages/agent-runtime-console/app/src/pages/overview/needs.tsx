@@ -1,0 +1,99 @@
+import { Link } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import { ask } from '../../server/ask.ts'
+import { useLiveQuery } from '../../server/live.tsx'
+import { api } from '../../server/session.ts'
+import { useNow } from '../../ui/now.tsx'
+
+/** A worker that was not seen for longer may be gone. */
+export const STALE_MS = 60_000
+
+interface Route {
+  readonly route: string
+  readonly circuit: string
+}
+
+/** What does not go on by itself. */
+export function Needs() {
+  const now = useNow(10_000)
+  const approvals = useLiveQuery(['approvals'], () => api().approvals.list({ limit: 100 }))
+  const budgets = useLiveQuery(['budgets'], () => api().budgets.list({ limit: 100 }))
+  const why = useLiveQuery(['queue'], () => api().explainQueue())
+  const workers = useLiveQuery(['workers'], () => api().workers())
+  const routes = useLiveQuery(['routes'], () => ask<{ routes: Route[] }>('GET', '/routes'), { isSlow: true })
+  const failed = useLiveQuery(['count', 'failed'], () => api().count({ states: ['failed'] }), {
+    isSlow: true,
+  })
+  const reason = (name: string) => why.data?.reasons.find((it) => it.reason === name)?.count ?? 0
+  const stale = workers.data?.filter(({ lastSeenAt }) => now - lastSeenAt > STALE_MS).length ?? 0
+  const open = routes.data?.routes.filter(({ circuit }) => circuit !== 'closed').length ?? 0
+  const needs: readonly (readonly [
+    many: number,
+    one: string,
+    more: string,
+    link: (text: ReactNode) => ReactNode,
+  ])[] = [
+    [
+      approvals.data?.approvals.length ?? 0,
+      'approval waits for a verdict',
+      'approvals wait for a verdict',
+      (text) => <Link to="/approvals">{text}</Link>,
+    ],
+    [
+      budgets.data?.budgets.length ?? 0,
+      'budget asks whether to go on',
+      'budgets ask whether to go on',
+      (text) => <Link to="/limits">{text}</Link>,
+    ],
+    [
+      reason('divergence'),
+      'task is parked because its code took another path',
+      'tasks are parked because their code took another path',
+      (text) => (
+        <Link to="/tasks" search={{ states: 'waiting' }}>
+          {text}
+        </Link>
+      ),
+    ],
+    [
+      reason('worker'),
+      'task has no worker that runs its type',
+      'tasks have no worker that runs their type',
+      (text) => <Link to="/queue">{text}</Link>,
+    ],
+    [
+      failed.data ?? 0,
+      'task has failed for good',
+      'tasks have failed for good',
+      (text) => <Link to="/dead-letters">{text}</Link>,
+    ],
+    [open, 'circuit is open', 'circuits are open', (text) => <Link to="/limits">{text}</Link>],
+    [
+      stale,
+      'worker has been silent for a minute',
+      'workers have been silent for a minute',
+      (text) => <Link to="/workers">{text}</Link>,
+    ],
+  ]
+  const some = needs.filter(([many]) => many > 0)
+  return (
+    <section className="card needs" aria-labelledby="needs">
+      <h2 id="needs">What needs you</h2>
+      {some.length === 0 ? (
+        <p className="faint">Nothing: no approval, no budget and no failed task waits for somebody.</p>
+      ) : (
+        <ul>
+          {some.map(([many, one, more, link]) => (
+            <li key={more}>
+              {link(
+                <>
+                  <strong>{many.toLocaleString('en')}</strong> {many === 1 ? one : more}
+                </>,
+              )}
+            </li>
+          ))}
+        </ul>
+      )}
+    </section>
+  )
+}

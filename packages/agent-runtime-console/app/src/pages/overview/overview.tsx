@@ -1,0 +1,169 @@
+import { Link } from '@tanstack/react-router'
+import { type ReactNode, useMemo } from 'react'
+import { useLiveQuery } from '../../server/live.tsx'
+import { api } from '../../server/session.ts'
+import { Asked } from '../../ui/asked.tsx'
+import { curl, Copy } from '../../ui/copy.tsx'
+import { Empty } from '../../ui/empty.tsx'
+import { count, duration, many, rate } from '../../ui/format.ts'
+import { Page } from '../../ui/page.tsx'
+import { Chart, type Line } from './chart.tsx'
+import { Needs } from './needs.tsx'
+import { keepSample, lately, quantile, rates, type Sample } from './samples.ts'
+
+export function OverviewPage() {
+  const stats = useLiveQuery(['stats'], async () => {
+    const found = await api().stats()
+    return { stats: found, samples: keepSample(found, Date.now()) }
+  })
+  return (
+    <Page title="Overview" beside={<Copy text={curl('/stats')} label="Copy as cURL" />}>
+      <Asked query={stats} what="the counters of the store">
+        {({ stats: { depth, running, waiting, delayed, totals }, samples }) =>
+          totals.submitted === 0 ? (
+            <FirstTask />
+          ) : (
+            <>
+              <ul className="figures">
+                <Figure to={{ states: 'queued' }} name="Queued" value={count(sum(Object.values(depth)))}>
+                  {delayed === 0 ? 'due now' : `and ${count(delayed)} for later`}
+                </Figure>
+                <Figure to={{ states: 'running' }} name="Running" value={count(running)}>
+                  <Slots />
+                </Figure>
+                <Figure to={{ states: 'waiting' }} name="Waiting" value={count(waiting)}>
+                  for a time, a signal or somebody
+                </Figure>
+                <Figure to={{ states: 'completed' }} name="Completed" value={count(totals.completed)}>
+                  {rate(lately(samples, 'completed', 60_000))} a second
+                </Figure>
+                <Figure to={{ states: 'failed' }} name="Failed" value={count(totals.failed)}>
+                  {part(totals.failed, totals.completed + totals.failed)}
+                </Figure>
+                <WaitFigure />
+              </ul>
+              <Needs />
+              <Charts samples={samples} />
+            </>
+          )
+        }
+      </Asked>
+    </Page>
+  )
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0)
+}
+
+function part(of: number, all: number): string {
+  if (all === 0) return 'nothing has ended yet'
+  return `${((of * 100) / all).toFixed(of * 100 < all ? 2 : 1)} % of what has ended`
+}
+
+function Figure({
+  name,
+  value,
+  to,
+  children,
+}: {
+  readonly name: string
+  readonly value: string
+  readonly to?: Readonly<Record<string, string>>
+  readonly children: ReactNode
+}) {
+  const inside = (
+    <>
+      <span className="figure-name">{name}</span>
+      <span className="figure-value">{value}</span>
+      <span className="figure-note">{children}</span>
+    </>
+  )
+  return (
+    <li className="card figure">
+      {to === undefined ? (
+        inside
+      ) : (
+        <Link to="/tasks" search={to}>
+          {inside}
+        </Link>
+      )}
+    </li>
+  )
+}
+
+function Slots() {
+  const { data } = useLiveQuery(['workers'], () => api().workers())
+  if (data === undefined) return '…'
+  if (data.length === 0) return 'no worker'
+  const slots = sum(data.map(({ capacity }) => capacity))
+  return `of ${many(slots, 'slot')}, ${many(data.length, 'worker')}`
+}
+
+/** From the submission to the first start, of the newest tasks that have started. */
+function WaitFigure() {
+  const { data } = useLiveQuery(
+    ['waits'],
+    async () => {
+      const { tasks } = await api().list({
+        states: ['running', 'waiting', 'completed', 'failed'],
+        limit: 100,
+      })
+      return tasks.flatMap((task) =>
+        'startedAt' in task && task.startedAt !== undefined ? [task.startedAt - task.submittedAt] : [],
+      )
+    },
+    { isSlow: true },
+  )
+  const [half, most] = [quantile(data ?? [], 0.5), quantile(data ?? [], 0.95)]
+  return (
+    <Figure name="Wait for a start" value={half === undefined ? '–' : duration(half)}>
+      {most === undefined
+        ? 'no task has started'
+        : `half of the newest ${data?.length}; 95 % below ${duration(most)}`}
+    </Figure>
+  )
+}
+
+function Charts({ samples }: { readonly samples: readonly Sample[] }) {
+  const at = useMemo(() => samples.map((it) => it.at), [samples])
+  const depth = useMemo<readonly Line[]>(
+    () => [
+      { name: 'interactive', color: 'interactive', values: samples.map((it) => it.depth.interactive) },
+      { name: 'normal', color: 'normal', values: samples.map((it) => it.depth.normal) },
+      { name: 'batch', color: 'batch', values: samples.map((it) => it.depth.batch) },
+    ],
+    [samples],
+  )
+  const ended = useMemo<readonly Line[]>(
+    () => [
+      { name: 'completed', color: 'completed', values: rates(samples, 'completed') },
+      { name: 'failed', color: 'failed', values: rates(samples, 'failed') },
+      { name: 'rejected', color: 'rejected', values: rates(samples, 'rejected') },
+    ],
+    [samples],
+  )
+  const flight = useMemo<readonly Line[]>(
+    () => [{ name: 'running', color: 'running', values: samples.map((it) => it.running) }],
+    [samples],
+  )
+  return (
+    <div className="charts">
+      <Chart title="Queued by lane" unit="tasks" at={at} lines={depth} />
+      <Chart title="Ended" unit="a second" at={at} lines={ended} />
+      <Chart title="In flight" unit="tasks" at={at} lines={flight} />
+    </div>
+  )
+}
+
+function FirstTask() {
+  return (
+    <Empty title="No task was submitted to this store yet">
+      <p>Submit one from a program, from the command line, or like this:</p>
+      <pre>{`curl ${location.origin}/api/v1/tasks -H 'content-type: application/json' -d '{"task":"greet","input":"Ada"}'`}</pre>
+      <p className="row">
+        <Copy text={curl('/tasks', 'POST', { task: 'greet', input: 'Ada' })} label="Copy the command" />
+      </p>
+    </Empty>
+  )
+}

@@ -1,0 +1,111 @@
+import type { ScheduleStatus } from '@ku0/agent-runtime-client'
+import { Link } from '@tanstack/react-router'
+import { useLiveQuery } from '../server/live.tsx'
+import { api } from '../server/session.ts'
+import { Confirmed, useAct } from '../ui/act.tsx'
+import { Asked } from '../ui/asked.tsx'
+import { Copy, curl } from '../ui/copy.tsx'
+import { Empty } from '../ui/empty.tsx'
+import { count, duration, moment } from '../ui/format.ts'
+import { When } from '../ui/now.tsx'
+import { Page } from '../ui/page.tsx'
+import { Table } from '../ui/table.tsx'
+
+export function SchedulesPage() {
+  const schedules = useLiveQuery(['schedules'], () => api().schedules.list())
+  return (
+    <Page title="Schedules" beside={<Copy text={curl('/schedules')} label="Copy as cURL" />}>
+      <Asked query={schedules} what="the schedules">
+        {(all) =>
+          all.length === 0 ? (
+            <Empty title="No schedule is set">
+              <p>
+                A program sets one:{' '}
+                <code>
+                  runtime.schedules.put('nightly', {'{'} cron: '0 3 * * *' {'}'}, 'report', null)
+                </code>
+              </p>
+            </Empty>
+          ) : (
+            <Table
+              caption="Schedules"
+              rows={all}
+              keyOf={({ name }) => name}
+              columns={[
+                { name: 'Name', show: ({ name }) => <strong>{name}</strong> },
+                { name: 'Task', show: ({ task }) => task },
+                { name: 'When', show: timing },
+                {
+                  name: 'Next',
+                  show: ({ paused, nextAt }) =>
+                    paused ? (
+                      'paused'
+                    ) : nextAt === undefined ? (
+                      'never'
+                    ) : (
+                      <span title={moment(nextAt)}>
+                        <When at={nextAt} />
+                      </span>
+                    ),
+                },
+                {
+                  name: 'Last',
+                  show: ({ lastTaskId, lastAt }) =>
+                    lastTaskId === undefined ? (
+                      <When at={lastAt} />
+                    ) : (
+                      <Link to="/tasks/$taskId" params={{ taskId: lastTaskId }} data-row>
+                        <When at={lastAt} />
+                      </Link>
+                    ),
+                },
+                { name: 'Runs', show: ({ runs }) => count(runs), isNumber: true },
+                { name: 'Actions', show: (schedule) => <ScheduleActions schedule={schedule} /> },
+              ]}
+            />
+          )
+        }
+      </Asked>
+    </Page>
+  )
+}
+
+function ScheduleActions({ schedule: { name, paused, task } }: { readonly schedule: ScheduleStatus }) {
+  const { isBusy, act } = useAct()
+  const trigger = async () => {
+    const receipt = await api().schedules.trigger(name)
+    return receipt.accepted ? `A run of ${name} was submitted` : receipt.message
+  }
+  const flip = async () => {
+    await (paused ? api().schedules.resume(name) : api().schedules.pause(name))
+    return paused ? `${name} goes on` : `${name} is paused`
+  }
+  return (
+    <div className="row">
+      <button type="button" disabled={isBusy} onClick={() => void act(trigger)}>
+        Run now<span className="hidden"> {name}</span>
+      </button>
+      <button type="button" disabled={isBusy} onClick={() => void act(flip)}>
+        {paused ? 'Resume' : 'Pause'}
+        <span className="hidden"> {name}</span>
+      </button>
+      <Confirmed
+        label="Remove"
+        title={`Remove the schedule ${name}?`}
+        yes="Remove the schedule"
+        action={async () => {
+          await api().schedules.remove(name)
+          return `${name} was removed`
+        }}
+      >
+        <p>No further {task} is submitted for it. Tasks that it has submitted stay.</p>
+      </Confirmed>
+    </div>
+  )
+}
+
+function timing({ timing: given }: ScheduleStatus): string {
+  const { cron, timeZone, everyMs } = given as { cron?: string; timeZone?: string; everyMs?: number }
+  if (everyMs !== undefined) return `every ${duration(everyMs)}`
+  return timeZone === undefined || timeZone === 'UTC' ? `${cron}` : `${cron}, ${timeZone}`
+}

@@ -1,0 +1,261 @@
+import type { TaskDetails } from '@ku0/agent-runtime-client'
+import { Link, useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
+import { ask } from '../../server/ask.ts'
+import { useLiveQuery } from '../../server/live.tsx'
+import { api } from '../../server/session.ts'
+import { Confirmed, useAct } from '../../ui/act.tsx'
+import { Dialog } from '../../ui/dialog.tsx'
+
+/** What can be done with a task in its state. */
+export function Actions({ details }: { readonly details: TaskDetails }) {
+  const { task, steps } = details
+  const { taskId, state } = task
+  const navigate = useNavigate()
+  const isOpen = state === 'queued' || state === 'running' || state === 'waiting'
+  const isParked = task.state === 'waiting' && task.divergence !== undefined
+  const open = async (other: string) => {
+    await navigate({ to: '/tasks/$taskId', params: { taskId: other } })
+  }
+  return (
+    <>
+      {isParked ? <Resume taskId={taskId} /> : null}
+      {task.state === 'waiting' && task.waitingFor === 'approval' ? (
+        <Link to="/approvals" search={{ request: taskId }} className="button primary">
+          Answer
+        </Link>
+      ) : null}
+      {isOpen ? <SignalButton details={details} /> : null}
+      {state === 'failed' || state === 'canceled' || isParked ? (
+        <Confirmed
+          label="Retry"
+          title="Submit this task again?"
+          yes="Retry"
+          isDangerous={false}
+          action={async () => {
+            const receipt = await api().retry(taskId)
+            if (!receipt.accepted) throw new Error(receipt.message)
+            await open(receipt.taskId)
+            return 'The task was submitted again: this is the new one'
+          }}
+        >
+          <p>It becomes a new task, which keeps the {steps.length} completed steps and goes on after them.</p>
+        </Confirmed>
+      ) : null}
+      {steps.length > 0 ? <ForkButton details={details} onFork={open} /> : null}
+      <Verify taskId={taskId} />
+      {isOpen ? (
+        <Confirmed
+          label="Cancel"
+          title="Cancel this task and its children?"
+          yes="Cancel the task"
+          action={async () => {
+            const isCanceled = await api().cancel(taskId, { reason: 'canceled in the console' })
+            return isCanceled ? 'The task was canceled' : 'It had ended already'
+          }}
+        >
+          <p>
+            What runs is told to stop. Steps that were completed stay recorded, and a retry goes on after
+            them.
+          </p>
+        </Confirmed>
+      ) : null}
+    </>
+  )
+}
+
+function Resume({ taskId }: { readonly taskId: string }) {
+  const { isBusy, act } = useAct()
+  const resume = async () => {
+    await api().resume(taskId)
+    return 'The task is queued again'
+  }
+  return (
+    <button type="button" className="primary" disabled={isBusy} onClick={() => void act(resume)}>
+      Resume
+    </button>
+  )
+}
+
+function Verify({ taskId }: { readonly taskId: string }) {
+  const { isBusy, act } = useAct()
+  const info = useLiveQuery(['info'], () => ask<{ replays: boolean }>('GET', '/info'), { isSlow: true })
+  if (info.data?.replays !== true) return null
+  const verify = async () => {
+    const { verdict } = await ask<{ verdict: string }>(
+      'POST',
+      `/tasks/${encodeURIComponent(taskId)}/replay`,
+      {},
+    )
+    return `The replay with this server's code: ${verdict}`
+  }
+  return (
+    <button type="button" disabled={isBusy} onClick={() => void act(verify)}>
+      Verify
+    </button>
+  )
+}
+
+function SignalButton({ details: { task } }: { readonly details: TaskDetails }) {
+  const awaited = task.state === 'waiting' ? task.waits.filter(({ kind }) => kind === 'signal') : []
+  const [isOpen, setOpen] = useState(false)
+  const [name, setName] = useState(awaited[0]?.name ?? awaited[0]?.key ?? '')
+  const [text, setText] = useState('')
+  const { isBusy, act } = useAct()
+  const value = parsed(text)
+  const send = async () => {
+    const { awaited: isAwaited } = await api().signal(task, name, value.value)
+    return isAwaited ? 'The task has the signal' : 'The signal waits until the task asks for it'
+  }
+  return (
+    <>
+      <button type="button" onClick={() => setOpen(true)}>
+        Signal
+      </button>
+      {isOpen ? (
+        <Dialog title="Send a signal" onClose={() => setOpen(false)}>
+          <form
+            onSubmit={(event) => {
+              event.preventDefault()
+              if (value.isGood) void act(send).then((isDone) => isDone && setOpen(false))
+            }}
+          >
+            <label className="field">
+              <span>Name</span>
+              <input required autoFocus value={name} onChange={({ target }) => setName(target.value)} />
+            </label>
+            <JsonField
+              label="Value, as JSON; empty for none"
+              text={text}
+              onChange={setText}
+              isGood={value.isGood}
+            />
+            <div className="row end">
+              <button type="button" onClick={() => setOpen(false)}>
+                Close
+              </button>
+              <button type="submit" className="primary" disabled={isBusy || !value.isGood}>
+                Send
+              </button>
+            </div>
+          </form>
+        </Dialog>
+      ) : null}
+    </>
+  )
+}
+
+function ForkButton({
+  details: { task, steps },
+  onFork,
+}: {
+  readonly details: TaskDetails
+  readonly onFork: (taskId: string) => Promise<void>
+}) {
+  const [isOpen, setOpen] = useState(false)
+  const [key, setKey] = useState(steps.at(-1)?.key ?? '')
+  const [edit, setEdit] = useState<string>()
+  const { isBusy, act } = useAct()
+  const recorded = JSON.stringify(steps.find((it) => it.key === key)?.result, undefined, 2) ?? ''
+  const value = parsed(edit ?? '')
+  const fork = async () => {
+    const receipt = await api().fork(
+      task,
+      edit === undefined ? { fromStep: key } : { edits: { [key]: value.value } },
+    )
+    if (!receipt.accepted) throw new Error(receipt.message)
+    await onFork(receipt.taskId)
+    return 'The fork was submitted: this is the new task'
+  }
+  return (
+    <>
+      <button type="button" onClick={() => setOpen(true)}>
+        Fork
+      </button>
+      {isOpen ? (
+        <Dialog title="Submit again from a step" onClose={() => setOpen(false)}>
+          <form
+            onSubmit={(event) => {
+              event.preventDefault()
+              if (value.isGood) void act(fork).then((isDone) => isDone && setOpen(false))
+            }}
+          >
+            <label className="field">
+              <span>From the step</span>
+              <select
+                value={key}
+                onChange={({ target }) => {
+                  setKey(target.value)
+                  setEdit(undefined)
+                }}
+              >
+                {steps.map((step) => (
+                  <option key={step.seq} value={step.key}>
+                    {step.key}
+                  </option>
+                ))}
+              </select>
+            </label>
+            <label className="check">
+              <input
+                type="checkbox"
+                checked={edit !== undefined}
+                onChange={({ target }) => setEdit(target.checked ? recorded : undefined)}
+              />{' '}
+              With another result of this step
+            </label>
+            {edit === undefined ? (
+              <p className="faint">
+                The step and all after it run again; those before it keep their results.
+              </p>
+            ) : (
+              <JsonField label="Its result, as JSON" text={edit} onChange={setEdit} isGood={value.isGood} />
+            )}
+            <div className="row end">
+              <button type="button" onClick={() => setOpen(false)}>
+                Close
+              </button>
+              <button type="submit" className="primary" disabled={isBusy || !value.isGood}>
+                Fork
+              </button>
+            </div>
+          </form>
+        </Dialog>
+      ) : null}
+    </>
+  )
+}
+
+function JsonField({
+  label,
+  text,
+  isGood,
+  onChange,
+}: {
+  readonly label: string
+  readonly text: string
+  readonly isGood: boolean
+  readonly onChange: (text: string) => void
+}) {
+  return (
+    <label className="field wide">
+      <span>{label}</span>
+      <textarea
+        rows={6}
+        value={text}
+        aria-invalid={!isGood}
+        onChange={({ target }) => onChange(target.value)}
+      />
+      {isGood ? null : <span className="bad-note">This is not JSON: a text needs double quotes.</span>}
+    </label>
+  )
+}
+
+function parsed(text: string): { readonly isGood: boolean; readonly value?: unknown } {
+  if (text.trim() === '') return { isGood: true }
+  try {
+    return { isGood: true, value: JSON.parse(text) as unknown }
+  } catch {
+    return { isGood: false }
+  }
+}

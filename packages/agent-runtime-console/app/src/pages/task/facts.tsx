@@ -1,0 +1,64 @@
+import type { TaskDetails } from '@ku0/agent-runtime-client'
+import { Link } from '@tanstack/react-router'
+import { useQuery } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
+import { api } from '../../server/session.ts'
+import { amount, duration, some } from '../../ui/format.ts'
+import { When } from '../../ui/now.tsx'
+
+/** Why it stands as it does, and what was given with it. */
+export function Facts({ details: { task, leases } }: { readonly details: TaskDetails }) {
+  const { taskId } = task
+  const why = useQuery({ queryKey: ['task', taskId, 'explain'], queryFn: () => api().explain(taskId) })
+  const labels = Object.entries(task.labels).map(([name, value]) => `${name}=${value}`)
+  const facts: readonly (readonly [name: string, value: ReactNode])[] = [
+    ['Lane', task.lane],
+    ['Attempt', `${task.attempt}${task.crashes === 0 ? '' : `, ${task.crashes} lost to crashes`}`],
+    ['Steps', String(task.steps)],
+    ['Submitted', <When key="at" at={task.submittedAt} />],
+    ...('finishedAt' in task && task.startedAt !== undefined
+      ? [['Took', duration(task.finishedAt - task.startedAt)] as const]
+      : []),
+    ...(task.state === 'running' ? [['Worker', task.lease.workerId] as const] : []),
+    ...(task.client === undefined ? [] : [['Client', task.client] as const]),
+    ...(task.model === undefined ? [] : [['Model', task.model] as const]),
+    ...(task.tools.length === 0 ? [] : [['Tools', some(task.tools, 4)] as const]),
+    ...(labels.length === 0 ? [] : [['Labels', some(labels, 4)] as const]),
+    ...(task.schedule === undefined ? [] : [['Schedule', task.schedule] as const]),
+    ...(task.swarm === undefined
+      ? []
+      : [['Swarm', `${task.swarm}${task.agent === undefined ? '' : `, ${task.agent}`}`] as const]),
+    ...(task.used === undefined ? [] : [['Used', usage(task.used)] as const]),
+    ...(task.budget === undefined ? [] : [['Budget left', usage(task.budget.left)] as const]),
+    ...(leases.length > 1 ? [['Leases', String(leases.length)] as const] : []),
+    ...(task.parent === undefined
+      ? []
+      : [
+          [
+            'Parent',
+            <Link key="parent" to="/tasks/$taskId" params={{ taskId: task.parent }}>
+              {task.parent}
+            </Link>,
+          ] as const,
+        ]),
+  ]
+  return (
+    <>
+      {why.data === undefined ? null : <p className="why">{why.data.summary}</p>}
+      <dl className="facts">
+        {facts.map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+    </>
+  )
+}
+
+function usage(sums: Readonly<Record<string, number | undefined>>): string {
+  const used = Object.entries(sums).filter(([, value]) => value !== undefined && value !== 0)
+  if (used.length === 0) return 'nothing'
+  return used.map(([name, value]) => `${name} ${amount(value ?? 0)}`).join(', ')
+}

@@ -1,0 +1,210 @@
+import type { RuntimeEvent, TaskDetails } from '@ku0/agent-runtime-client'
+import { Link } from '@tanstack/react-router'
+import { useQuery } from '@tanstack/react-query'
+import { api } from '../../server/session.ts'
+import { Asked } from '../../ui/asked.tsx'
+import { Json } from '../../ui/json.tsx'
+import { duration, shortId } from '../../ui/format.ts'
+import { State } from '../../ui/state.tsx'
+import { Table } from '../../ui/table.tsx'
+import { EventList } from './events.tsx'
+import { Output } from './output.tsx'
+import type { Span } from './spans.ts'
+import type { Followed } from './task-events.ts'
+
+/** The second panel: one thing of the task at a time. Which one stands in the address. */
+export function Panel({
+  details,
+  events,
+  selected,
+  show,
+  onShow,
+}: {
+  readonly details: TaskDetails
+  readonly events: Followed<RuntimeEvent>
+  readonly selected: Span | undefined
+  readonly show: string | undefined
+  readonly onShow: (show: string) => void
+}) {
+  const { task, steps, children } = details
+  const hasError = task.state === 'failed'
+  const tabs = [
+    ...(selected === undefined ? [] : [['selected', 'Selected'] as const]),
+    ...(hasError ? [['error', 'Error'] as const] : []),
+    ['result', 'Result'] as const,
+    ['input', 'Input'] as const,
+    ['output', 'Output'] as const,
+    ['steps', `Steps ${steps.length === 0 ? '' : steps.length}`] as const,
+    ['events', 'Events'] as const,
+    ['children', `Children ${children.length === 0 ? '' : children.length}`] as const,
+    ['explain', 'Explain'] as const,
+  ]
+  const first = hasError ? 'error' : task.state === 'completed' ? 'result' : 'input'
+  const open = tabs.some(([id]) => id === show) ? show : first
+  return (
+    <section className="card panel" aria-label="Details">
+      <div
+        role="tablist"
+        aria-label="Details"
+        className="tabs"
+        onKeyDown={({ key }) => {
+          const by = key === 'ArrowRight' ? 1 : key === 'ArrowLeft' ? -1 : 0
+          if (by === 0) return
+          const at = tabs.findIndex(([id]) => id === open)
+          const next = tabs[(at + by + tabs.length) % tabs.length]
+          if (next === undefined) return
+          onShow(next[0])
+          document.querySelector<HTMLElement>(`#tab-${next[0]}`)?.focus()
+        }}
+      >
+        {tabs.map(([id, text]) => (
+          <button
+            key={id}
+            id={`tab-${id}`}
+            type="button"
+            role="tab"
+            aria-selected={open === id}
+            aria-controls="panel"
+            tabIndex={open === id ? 0 : -1}
+            onClick={() => onShow(id)}
+          >
+            {text}
+          </button>
+        ))}
+      </div>
+      <div id="panel" role="tabpanel" aria-labelledby={`tab-${open}`} className="pad" tabIndex={0}>
+        <Shown open={open ?? first} details={details} events={events} selected={selected} />
+      </div>
+    </section>
+  )
+}
+
+function Shown({
+  open,
+  details: { task, steps, children },
+  events,
+  selected,
+}: {
+  readonly open: string
+  readonly details: TaskDetails
+  readonly events: Followed<RuntimeEvent>
+  readonly selected: Span | undefined
+}) {
+  switch (open) {
+    case 'selected': {
+      const of = events.items.filter(({ seq }) => selected?.seqs.includes(seq) === true)
+      return <EventList events={of} isShort />
+    }
+    case 'error':
+      return task.state === 'failed' ? <Failure kind={task.kind} error={task.error} /> : null
+    case 'input':
+      return task.input === undefined ? (
+        <p className="faint">The server keeps no input of this task.</p>
+      ) : (
+        <Json value={task.input} label="Input" />
+      )
+    case 'result':
+      if (task.state === 'completed') return <Json value={task.output} label="Result" />
+      if (task.state === 'canceled') return <p>It was canceled. {task.reason ?? 'No reason was given.'}</p>
+      if (task.state === 'rejected')
+        return (
+          <p>
+            It was refused ({task.reason}): {task.message}
+          </p>
+        )
+      return (
+        <p className="faint">
+          {task.state === 'failed' ? 'It failed: see the error.' : 'It has not ended yet.'}
+        </p>
+      )
+    case 'output':
+      return <Output taskId={task.taskId} />
+    case 'steps':
+      return steps.length === 0 ? (
+        <p className="faint">No step is recorded.</p>
+      ) : (
+        <ul className="plain">
+          {steps.map(({ key, result, durationMs, seq }) => (
+            <li key={seq}>
+              <details>
+                <summary>
+                  <code>{key}</code> <span className="faint">{duration(durationMs)}</span>
+                </summary>
+                <Json value={result} label={`Result of ${key}`} />
+              </details>
+            </li>
+          ))}
+        </ul>
+      )
+    case 'events':
+      return <EventList events={events.items} />
+    case 'children':
+      return <Children task={task.taskId} some={children} />
+    default:
+      return <Explained taskId={task.taskId} />
+  }
+}
+
+function Failure({
+  kind,
+  error,
+}: {
+  readonly kind: string
+  readonly error: { message: string; name: string }
+}) {
+  const { stack, ...rest } = error as Readonly<Record<string, unknown>>
+  return (
+    <>
+      <p className="failure">
+        <strong>{error.name}</strong>: {error.message}
+      </p>
+      <p className="faint">Kind of failure: {kind}</p>
+      {typeof stack === 'string' ? <Json value={stack} label="Stack" /> : null}
+      <Json value={rest} label="Error" />
+    </>
+  )
+}
+
+function Children({ task, some }: { readonly task: string; readonly some: TaskDetails['children'] }) {
+  if (some.length === 0) return <p className="faint">It has spawned no task.</p>
+  return (
+    <>
+      <Table
+        caption="Children"
+        rows={some}
+        keyOf={({ taskId }) => taskId}
+        columns={[
+          { name: 'State', show: ({ state }) => <State state={state} /> },
+          { name: 'Type', show: ({ type }) => type },
+          {
+            name: 'Id',
+            show: ({ taskId }) => (
+              <Link to="/tasks/$taskId" params={{ taskId }}>
+                <code title={taskId}>{shortId(taskId)}</code>
+              </Link>
+            ),
+          },
+        ]}
+      />
+      <p>
+        <Link to="/tasks" search={{ parent: task }}>
+          See all in the list
+        </Link>
+      </p>
+    </>
+  )
+}
+
+function Explained({ taskId }: { readonly taskId: string }) {
+  const why = useQuery({ queryKey: ['task', taskId, 'explain'], queryFn: () => api().explain(taskId) })
+  return (
+    <Asked query={why} what="the explanation">
+      {(explanation) => (
+        <>
+          <p>{explanation?.summary}</p>
+          <Json value={explanation} label="Explanation" />
+        </>
+      )}
+    </Asked>
+  )
+}

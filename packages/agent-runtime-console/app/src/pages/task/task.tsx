@@ -1,0 +1,125 @@
+import { ApiError, type TaskDetails } from '@ku0/agent-runtime-client'
+import { useQuery } from '@tanstack/react-query'
+import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
+import { useMemo } from 'react'
+import { useLive } from '../../server/live.tsx'
+import { api } from '../../server/session.ts'
+import { Copy, curl } from '../../ui/copy.tsx'
+import { Empty } from '../../ui/empty.tsx'
+import { useNow } from '../../ui/now.tsx'
+import { Page } from '../../ui/page.tsx'
+import { Problem } from '../../ui/problem.tsx'
+import { State } from '../../ui/state.tsx'
+import { Actions } from './actions.tsx'
+import { Facts } from './facts.tsx'
+import { Panel } from './panel.tsx'
+import { type Span, spansOf } from './spans.ts'
+import { useTaskEvents } from './task-events.ts'
+import { Waterfall } from './waterfall.tsx'
+
+export function TaskPage() {
+  const { taskId } = useParams({ from: '/tasks/$taskId' })
+  const { isPaused } = useLive()
+  const details = useQuery({
+    queryKey: ['task', taskId],
+    queryFn: ({ signal }) => api().get(taskId, { signal }),
+    refetchInterval: ({ state }) => (isPaused || isOver(state.data) ? false : 5_000),
+  })
+  if (details.data === undefined) {
+    const isUnknown = details.error instanceof ApiError && details.error.status === 404
+    return (
+      <Page title="Task">
+        {isUnknown ? (
+          <Empty title={`There is no task ${taskId}`}>
+            <p>
+              Its id is wrong, it was pruned, or it belongs to another client.{' '}
+              <Link to="/tasks">See all tasks</Link>
+            </p>
+          </Empty>
+        ) : details.error === null ? (
+          <p className="faint pad">Loading the task…</p>
+        ) : (
+          <Problem error={details.error} what="the task" onRetry={details.refetch} />
+        )}
+      </Page>
+    )
+  }
+  return <OneTask key={taskId} details={details.data} error={details.error} onRetry={details.refetch} />
+}
+
+function isOver(details: TaskDetails | undefined): boolean {
+  return details !== undefined && 'finishedAt' in details.task
+}
+
+function OneTask({
+  details,
+  error,
+  onRetry,
+}: {
+  readonly details: TaskDetails
+  readonly error: unknown
+  readonly onRetry: () => unknown
+}) {
+  const { task, leases } = details
+  const { taskId, type } = task
+  const search = useSearch({ from: '/tasks/$taskId' })
+  const navigate = useNavigate()
+  const { isPaused } = useLive()
+  const events = useTaskEvents(taskId)
+  const over = isOver(details)
+  const now = useNow(over ? 60_000 : 500)
+  const end = 'finishedAt' in task ? task.finishedAt : now
+  const spans = useMemo(() => spansOf(events.items, leases), [events.items, leases])
+  const selected = spans.find(({ id }) => id === search.at)
+  const go = (show: string, at?: string) =>
+    void navigate({
+      to: '/tasks/$taskId',
+      params: { taskId },
+      search: { show, ...(at === undefined ? {} : { at }) },
+      replace: true,
+      resetScroll: false,
+    })
+  return (
+    <Page
+      title={type}
+      beside={
+        <>
+          <State state={task.state} note={task.state === 'waiting' ? task.waitingFor : undefined} />
+          <Actions details={details} />
+        </>
+      }
+    >
+      <p className="task-id">
+        <code>{taskId}</code>
+        <Copy text={taskId} label="Copy id" />
+        <Copy text={curl(`/tasks/${encodeURIComponent(taskId)}`)} label="Copy as cURL" />
+        <Copy text={() => JSON.stringify(details, undefined, 2)} label="Copy as JSON" />
+      </p>
+      {error === null ? null : <Problem error={error} what="the task" onRetry={onRetry} />}
+      <Facts details={details} />
+      <div className="panels">
+        <section className="card" aria-label="Waterfall">
+          <h2 className="pad">
+            What happened{' '}
+            {over || isPaused ? null : <span className="faint">· {events.isOver ? '' : 'follows live'}</span>}
+          </h2>
+          {events.error === undefined ? null : (
+            <Problem error={events.error} what="the events" onRetry={events.again} />
+          )}
+          {spans.length === 0 && events.error === undefined ? (
+            <p className="faint pad">{events.isOver ? 'No event is stored.' : 'Reading the history…'}</p>
+          ) : (
+            <Waterfall
+              spans={spans}
+              end={end}
+              isLive={!over}
+              selected={selected?.id}
+              onSelect={(span: Span) => go('selected', span.id)}
+            />
+          )}
+        </section>
+        <Panel details={details} events={events} selected={selected} show={search.show} onShow={go} />
+      </div>
+    </Page>
+  )
+}

@@ -1,0 +1,87 @@
+import { useState } from 'react'
+import { Dialog } from '../../ui/dialog.tsx'
+import type { TaskFilter } from './filter.ts'
+
+const SLOT = 'agent-runtime filters'
+type Saved = Readonly<Record<string, TaskFilter>>
+
+/** Filters that somebody keeps in this browser. */
+export function SavedFilters({
+  filter,
+  onChange,
+}: {
+  readonly filter: TaskFilter
+  readonly onChange: (filter: TaskFilter) => void
+}) {
+  const [saved, setSaved] = useState(read)
+  const [isOpen, setOpen] = useState(false)
+  const [name, setName] = useState('')
+  const keep = (next: Saved) => {
+    localStorage.setItem(SLOT, JSON.stringify(next))
+    setSaved(next)
+  }
+  const names = Object.keys(saved)
+  const current = names.find((it) => JSON.stringify(saved[it]) === JSON.stringify(filter))
+  return (
+    <>
+      {names.length === 0 ? null : (
+        <label className="field">
+          <span>Saved</span>
+          <select value={current ?? ''} onChange={({ target }) => onChange(saved[target.value] ?? {})}>
+            <option value="">–</option>
+            {names.map((it) => (
+              <option key={it} value={it}>
+                {it}
+              </option>
+            ))}
+          </select>
+        </label>
+      )}
+      {Object.keys(filter).length === 0 ? null : current === undefined ? (
+        <button type="button" className="quiet" onClick={() => setOpen(true)}>
+          Save
+        </button>
+      ) : (
+        <button
+          type="button"
+          className="quiet"
+          onClick={() => keep(Object.fromEntries(Object.entries(saved).filter(([it]) => it !== current)))}
+        >
+          Forget “{current}”
+        </button>
+      )}
+      {isOpen ? (
+        <Dialog title="Save this filter" onClose={() => setOpen(false)}>
+          <form
+            onSubmit={(event) => {
+              event.preventDefault()
+              keep({ ...saved, [name]: filter })
+              setOpen(false)
+            }}
+          >
+            <label className="field">
+              <span>Name</span>
+              <input required autoFocus value={name} onChange={({ target }) => setName(target.value)} />
+            </label>
+            <div className="row end">
+              <button type="button" onClick={() => setOpen(false)}>
+                Close
+              </button>
+              <button type="submit" className="primary">
+                Save
+              </button>
+            </div>
+          </form>
+        </Dialog>
+      ) : null}
+    </>
+  )
+}
+
+function read(): Saved {
+  try {
+    return JSON.parse(localStorage.getItem(SLOT) ?? '{}') as Saved
+  } catch {
+    return {}
+  }
+}

@@ -1,0 +1,109 @@
+import { useInfiniteQuery } from '@tanstack/react-query'
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import { useEffect, useMemo, useRef, useState } from 'react'
+import { useLive, useLiveQuery } from '../../server/live.tsx'
+import { api } from '../../server/session.ts'
+import { curl, Copy } from '../../ui/copy.tsx'
+import { Empty } from '../../ui/empty.tsx'
+import { many } from '../../ui/format.ts'
+import { Page } from '../../ui/page.tsx'
+import { Problem } from '../../ui/problem.tsx'
+import { BulkBar } from './bulk.tsx'
+import { type TaskFilter, listFilterOf } from './filter.ts'
+import { Filters } from './filters.tsx'
+import { TaskRows } from './rows.tsx'
+
+const PAGE_SIZE = 100
+
+export function TasksPage() {
+  const filter = useSearch({ from: '/tasks' })
+  const navigate = useNavigate()
+  const { isPaused, isStreaming } = useLive()
+  const [isAtTop, setAtTop] = useState(true)
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set())
+  const key = JSON.stringify(filter)
+  const tasks = useInfiniteQuery({
+    queryKey: ['tasks', key],
+    queryFn: ({ pageParam, signal }) =>
+      api().list(
+        { ...listFilterOf(filter), limit: PAGE_SIZE, ...(pageParam === '' ? {} : { cursor: pageParam }) },
+        { signal },
+      ),
+    initialPageParam: '',
+    getNextPageParam: ({ cursor }) => cursor,
+    placeholderData: (before) => before,
+  })
+  const all = useMemo(() => tasks.data?.pages.flatMap((page) => page.tasks) ?? [], [tasks.data])
+  // One page follows what happens. Whoever reads further down would lose the place.
+  const follows = !isPaused && isAtTop && (tasks.data?.pages.length ?? 0) <= 1
+  useTick(follows, isStreaming ? 1_500 : 2_000, () => void tasks.refetch())
+  useEffect(() => setSelected(new Set()), [key])
+  const total = useLiveQuery(['count', key], () => api().count(listFilterOf(filter)), { isSlow: true })
+  const change = (next: TaskFilter) => void navigate({ to: '/tasks', search: next, replace: true })
+
+  return (
+    <Page
+      title="Tasks"
+      beside={
+        <>
+          <span className="faint" aria-live="polite">
+            {total.data === undefined ? '' : many(total.data, 'task')}
+            {!isPaused && !follows && all.length > 0
+              ? ' · the list stands still while you are further down'
+              : ''}
+          </span>
+          <Copy text={() => curl(`/tasks${location.search}`)} label="Copy as cURL" />
+        </>
+      }
+    >
+      <Filters filter={filter} onChange={change} />
+      <BulkBar filter={filter} tasks={all} selected={selected} onClear={() => setSelected(new Set())} />
+      {tasks.error === null ? null : <Problem error={tasks.error} what="the tasks" onRetry={tasks.refetch} />}
+      {tasks.isPending && tasks.error === null ? <p className="faint pad">Loading the tasks…</p> : null}
+      {tasks.data !== undefined && all.length === 0 && !tasks.hasNextPage ? (
+        <Nothing filter={filter} onClear={() => change({})} />
+      ) : null}
+      {all.length > 0 || tasks.hasNextPage ? (
+        <TaskRows
+          tasks={all}
+          total={total.data}
+          hasMore={tasks.hasNextPage}
+          isBusy={tasks.isFetchingNextPage}
+          onMore={() => void tasks.fetchNextPage()}
+          onTop={setAtTop}
+          selected={selected}
+          onSelect={setSelected}
+        />
+      ) : null}
+    </Page>
+  )
+}
+
+function Nothing({ filter, onClear }: { readonly filter: TaskFilter; readonly onClear: () => void }) {
+  if (Object.keys(filter).length === 0)
+    return (
+      <Empty title="There are no tasks yet">
+        <p>Submit one from a program or with the command line: agent-runtime submit TYPE INPUT.</p>
+      </Empty>
+    )
+  return (
+    <Empty title="No task is like this">
+      <p className="row">
+        <button type="button" onClick={onClear}>
+          Clear the filter
+        </button>
+      </p>
+    </Empty>
+  )
+}
+
+/** Calls something now and then. */
+function useTick(isOn: boolean, everyMs: number, tick: () => void): void {
+  const latest = useRef(tick)
+  latest.current = tick
+  useEffect(() => {
+    if (!isOn) return undefined
+    const timer = setInterval(() => document.visibilityState === 'visible' && latest.current(), everyMs)
+    return () => clearInterval(timer)
+  }, [isOn, everyMs])
+}

@@ -1,0 +1,11 @@
+/** The pages of the sidebar, with the key that opens each after `g`. */
+export const places = [
+  { to: '/', text: 'Overview', key: 'o' },
+  { to: '/tasks', text: 'Tasks', key: 't' },
+  { to: '/approvals', text: 'Approvals', key: 'a' },
+  { to: '/dead-letters', text: 'Dead letters', key: 'd' },
+  { to: '/queue', text: 'Queue', key: 'q' },
+  { to: '/workers', text: 'Workers', key: 'w' },
+  { to: '/schedules', text: 'Schedules', key: 's' },
+  { to: '/limits', text: 'Limits', key: 'l' },
+] as const

@@ -1,0 +1,116 @@
+import { Link, Outlet, useRouterState } from '@tanstack/react-router'
+import { useEffect, useState } from 'react'
+import { ask } from '../server/ask.ts'
+import { useLive, useLiveQuery } from '../server/live.tsx'
+import { api, signIn, useSession } from '../server/session.ts'
+import { Keys } from './keys.tsx'
+import { places } from './places.ts'
+import { SignIn } from './sign-in.tsx'
+import { ThemeChoice } from './theme.tsx'
+
+/** What stands around every page. */
+export function Shell() {
+  const session = useSession()
+  const [isOpen, setOpen] = useState(false)
+  const path = useRouterState({ select: ({ location }) => location.pathname })
+  useEffect(() => setOpen(false), [path])
+  if (session === 'refused') return <SignIn />
+  return (
+    <div className="shell">
+      <a className="skip" href="#content">
+        Go to the content
+      </a>
+      <header className="top">
+        <button
+          type="button"
+          className="menu"
+          aria-expanded={isOpen}
+          aria-controls="places"
+          onClick={() => setOpen(!isOpen)}
+        >
+          Menu
+        </button>
+        <Link to="/" className="brand">
+          <img src="/icon.svg" alt="" width="22" height="22" /> agent runtime
+        </Link>
+        <span className="grow" />
+        <LiveButton />
+      </header>
+      <nav id="places" className={isOpen ? 'places open' : 'places'} aria-label="Pages">
+        <ul>
+          {places.map(({ to, text }) => (
+            <li key={to}>
+              <Link to={to} activeOptions={{ exact: to === '/' }}>
+                {text}
+                <Badge to={to} />
+              </Link>
+            </li>
+          ))}
+        </ul>
+        <div className="nav-foot">
+          <ThemeChoice />
+          <StoreFacts />
+          {session === 'signed in' ? (
+            <button type="button" onClick={() => signIn(undefined)}>
+              Forget the token
+            </button>
+          ) : null}
+          <p>
+            <kbd>?</kbd> shows the keys
+          </p>
+        </div>
+      </nav>
+      <main id="content" tabIndex={-1}>
+        <Outlet />
+      </main>
+      <Keys />
+    </div>
+  )
+}
+
+function LiveButton() {
+  const { isPaused, isStreaming, toggle } = useLive()
+  return (
+    <button
+      type="button"
+      className={isPaused ? 'live paused' : 'live'}
+      aria-pressed={!isPaused}
+      title={
+        isPaused
+          ? 'Nothing on the page changes until you go on'
+          : isStreaming
+            ? 'The server tells this page what happens'
+            : 'The page asks every two seconds'
+      }
+      onClick={toggle}
+    >
+      <span className="dot" aria-hidden="true" /> {isPaused ? 'Paused' : 'Live'}
+    </button>
+  )
+}
+
+/** How much waits on a page for a human. */
+function Badge({ to }: { readonly to: string }) {
+  const approvals = useLiveQuery(['approvals'], () => api().approvals.list({ limit: 100 }), {
+    isEnabled: to === '/approvals',
+  })
+  const many = approvals.data?.approvals.length ?? 0
+  if (to !== '/approvals' || many === 0) return null
+  return <span className="badge">{approvals.data?.cursor === undefined ? many : `${many}+`}</span>
+}
+
+interface Info {
+  readonly kind: string
+  readonly durability: string
+  readonly storeId: string
+}
+
+function StoreFacts() {
+  const { data } = useLiveQuery(['info'], () => ask<Info>('GET', '/info'), { isSlow: true })
+  if (data === undefined) return null
+  return (
+    <p title={`Store ${data.storeId}`}>
+      Store: {data.kind}, {data.durability}
+    </p>
+  )
+}

@@ -1,0 +1,23 @@
+import { useEffect, useState } from 'react'
+import { ago, moment } from './format.ts'
+
+/** The time, once a second: pages show how long ago things were. */
+export function useNow(everyMs = 1_000): number {
+  const [now, setNow] = useState(() => Date.now())
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), everyMs)
+    return () => clearInterval(timer)
+  }, [everyMs])
+  return now
+}
+
+/** How long ago a moment is; the moment itself as a hint. */
+export function When({ at }: { readonly at: number | undefined }) {
+  const now = useNow(5_000)
+  if (at === undefined) return <span className="faint">never</span>
+  return (
+    <time dateTime={new Date(at).toISOString()} title={moment(at)}>
+      {ago(at, now)}
+    </time>
+  )
+}

@@ -1,0 +1,54 @@
+import { ApiError } from '@ku0/agent-runtime-client'
+
+/** What happened, what to do, and a way to try again. */
+export function Problem({
+  error,
+  what,
+  onRetry,
+}: {
+  readonly error: unknown
+  /** What was asked for: `the tasks`. */
+  readonly what: string
+  readonly onRetry?: (() => unknown) | undefined
+}) {
+  const { detail, remedy, code } = facts(error)
+  return (
+    <div className="problem" role="alert">
+      <p>
+        <strong>Could not get {what}.</strong> {detail}
+      </p>
+      {remedy === undefined ? null : <p>{remedy}</p>}
+      <p className="row">
+        {onRetry === undefined ? null : (
+          <button type="button" onClick={() => onRetry()}>
+            Try again
+          </button>
+        )}
+        {code === undefined ? null : <code>{code}</code>}
+      </p>
+    </div>
+  )
+}
+
+/** An error in words for a person. */
+export function facts(error: unknown): { detail: string; remedy?: string | undefined; code?: string } {
+  if (error instanceof ApiError) {
+    const fields = error.problem.fields?.map(({ field, allowed }) => `${field}: ${allowed}`).join('; ')
+    return {
+      detail: sentence(fields === undefined ? error.problem.detail : `${error.problem.detail}: ${fields}`),
+      remedy: error.problem.remedy === undefined ? undefined : sentence(error.problem.remedy),
+      code: error.code,
+    }
+  }
+  if (error instanceof TypeError)
+    return {
+      detail: 'The server does not answer.',
+      remedy: 'Check that it still runs and that you are connected. The page tries again by itself.',
+    }
+  return { detail: sentence(error instanceof Error ? error.message : String(error)) }
+}
+
+function sentence(text: string): string {
+  const first = text.charAt(0).toUpperCase() + text.slice(1)
+  return /[.!?]$/.test(first) ? first : `${first}.`
+}

@@ -1,0 +1,19 @@
+/** A sign beside each word, so that a state is told by more than its colour. */
+const signs: Readonly<Record<string, string>> = {
+  queued: '○',
+  running: '◐',
+  waiting: '◷',
+  completed: '✓',
+  failed: '✕',
+  canceled: '⊘',
+  rejected: '⊖',
+}
+
+export function State({ state, note }: { readonly state: string; readonly note?: string | undefined }) {
+  return (
+    <span className={`state state-${state}`}>
+      <span aria-hidden="true">{signs[state] ?? '·'}</span> {state}
+      {note === undefined ? '' : ` · ${note}`}
+    </span>
+  )
+}
