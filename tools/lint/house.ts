@@ -7,7 +7,7 @@ type Import =
   | ESTree.ExportNamedDeclaration
   | ESTree.ExportAllDeclaration
 
-/** Imports form a star: gym, cli -> runtime, persistence, telemetry -> core -> zod. */
+/** Imports form a star: gym, cli -> server, client, runtime, persistence, telemetry -> core -> zod. */
 const mayImport: Record<string, string[]> = {
   'agent-runtime-core': [],
   'agent-runtime-conformance': ['agent-runtime-core'],
@@ -18,7 +18,14 @@ const mayImport: Record<string, string[]> = {
   'agent-runtime-server': ['agent-runtime', 'agent-runtime-core'],
   'agent-runtime-client': ['agent-runtime-core'],
   'agent-runtime-console': [],
-  'agent-runtime-cli': ['agent-runtime', 'agent-runtime-core', 'agent-runtime-persistence'],
+  'agent-runtime-cli': [
+    'agent-runtime',
+    'agent-runtime-client',
+    'agent-runtime-console',
+    'agent-runtime-core',
+    'agent-runtime-persistence',
+    'agent-runtime-server',
+  ],
   'eslint-plugin-agent-runtime': [],
   'agent-gym': [
     'agent-runtime',

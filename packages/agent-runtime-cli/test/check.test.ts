@@ -11,7 +11,7 @@ test('check finds what is stuck, says why, and ends with 1', async () => {
   /** The command, so many ms later. */
   const check = (laterMs: number, ...args: string[]) =>
     runIn(
-      { system: { now: () => Date.now() + laterMs, sleep: async () => undefined } },
+      { system: { now: () => Date.now() + laterMs, sleep: async () => undefined, secret: () => 'x' } },
       'check',
       '--store',
       store,

@@ -1,71 +1,79 @@
-import { OpenAPIHono } from '@hono/zod-openapi'
 import { allows, type Caller, isBound, sees } from './access/caller.ts'
 import { unauthenticated } from './access/gate.ts'
-import { describeApi, routeOf } from './document.ts'
+import { describeApi } from './document.ts'
 import { fieldProblems } from './problem/field-problems.ts'
-import { fieldsRefused, type FieldProblem, noTask, problemOf, refusal } from './problem/problem.ts'
+import { fieldsRefused, type FieldProblem, noTask, refusal } from './problem/problem.ts'
 import { endpoints } from './routes/endpoints.ts'
 import type { Call, Endpoint } from './routes/endpoint.ts'
+import { Routing } from './routing.ts'
 import type { Serving } from './serving.ts'
 import { readJson } from './wire/body.ts'
-
-/** What comes with a request that has passed the gate. */
-export interface Passed {
-  readonly caller: Caller | undefined
-}
-
-interface HonoEnv {
-  readonly Bindings: Passed
-}
+import { type Incoming, pathOf, queryOf, type Reply } from './wire/messages.ts'
 
 /** The routes below `/api/v1`. */
 const API_ROOT = '/api/v1'
 
-/** Builds the API over what a server shares. */
-export function buildApi(serving: Serving): OpenAPIHono<HonoEnv> {
-  const app = new OpenAPIHono<HonoEnv>()
-  app.openAPIRegistry.registerComponent('securitySchemes', 'token', { type: 'http', scheme: 'bearer' })
-  const methods = new Map<string, string[]>()
-  for (const it of endpoints) {
-    const path = API_ROOT + it.path.replaceAll(/\{(\w+)\}/g, ':$1')
-    methods.set(path, [...(methods.get(path) ?? []), it.method.toUpperCase()])
-    app.openAPIRegistry.registerPath(routeOf(it))
-    app.on(it.method.toUpperCase(), path, async ({ req, env }) => {
-      const caller = callerFor(it, env.caller)
-      const params = readPart(it.params, 'path', req.param())
-      const query = readPart(it.query, 'query', textsOf(new URL(req.url).searchParams))
-      const body = await readBody(it, req.raw, serving.limits.maxBodyBytes)
-      const call = { serving, caller, request: req.raw, params, query, body }
-      await refuseForeign(it, call)
-      return it.run(call)
-    })
-  }
+/** What answers at a path: it gets the request, whoever asks, and the parameters of the path. */
+export type Handler = (
+  request: Incoming,
+  caller: Caller | undefined,
+  params: Readonly<Record<string, string>>,
+) => Reply | Promise<Reply>
+
+/** The routes of the API, over what a server shares. */
+export function buildApi(serving: Serving): Routing<Handler> {
+  const routing = new Routing<Handler>()
+  for (const it of endpoints)
+    routing.add(it.method.toUpperCase(), API_ROOT + it.path, (request, caller, params) =>
+      callEndpoint(it, serving, request, caller, params),
+    )
   let document: string | undefined
-  app.get(`${API_ROOT}/openapi.json`, () => {
-    document ??= JSON.stringify(describeApi(app))
-    return new Response(document, { headers: { 'content-type': 'application/json' } })
+  routing.add('GET', `${API_ROOT}/openapi.json`, () => {
+    document ??= JSON.stringify(describeApi(endpoints))
+    return { status: 200, headers: { 'content-type': 'application/json' }, body: document }
   })
-  for (const [path, allowed] of methods) {
-    app.all(path, () => {
-      const allow = allowed.join(', ')
-      throw refusal('method_not_allowed', `this path takes ${allow}`, { allow })
-    })
-  }
-  app.notFound(({ env }) => {
-    if (env.caller === undefined) throw unauthenticated('this path needs a token')
-    throw refusal('no_such_route', 'the API has no such path')
-  })
-  app.onError((error) => {
-    const problem = problemOf(error)
-    if (problem.body.status === 500) serving.report(error)
-    return problem.toResponse()
-  })
-  return app
+  return routing
 }
 
-function callerFor({ scope, bound }: Endpoint, caller: Caller | undefined): Caller {
+/** Answers a request that the gate has let through. Throws a problem where nothing answers. */
+export function route(
+  routing: Routing<Handler>,
+  request: Incoming,
+  caller: Caller | undefined,
+): Reply | Promise<Reply> {
+  const place = routing.find(pathOf(request))
+  if (place === undefined) {
+    if (caller === undefined) throw unauthenticated('this path needs a token')
+    throw refusal('no_such_route', 'the API has no such path')
+  }
+  const handler = place.methods.get(request.method === 'HEAD' ? 'GET' : request.method)
+  if (handler !== undefined) return handler(request, caller, place.params)
+  const allow = [...place.methods.keys()].join(', ')
+  throw refusal('method_not_allowed', `this path takes ${allow}`, { allow })
+}
+
+async function callEndpoint(
+  it: Endpoint,
+  serving: Serving,
+  request: Incoming,
+  asker: Caller | undefined,
+  given: Readonly<Record<string, string>>,
+): Promise<Reply> {
+  const caller = callerFor(it, asker, serving.readOnly)
+  const params = readPart(it.params, 'path', given)
+  const query = readPart(it.query, 'query', textsOf(queryOf(request)))
+  const body = await readBody(it, request, serving.limits.maxBodyBytes)
+  await serving.turns.end()
+  const call = { serving, caller, request, params, query, body }
+  await refuseForeign(it, call)
+  return it.run(call)
+}
+
+function callerFor({ scope, bound }: Endpoint, caller: Caller | undefined, readOnly: boolean): Caller {
   if (caller === undefined) throw unauthenticated('this route needs a token')
   if (!allows(caller, scope)) throw refusal('forbidden', `the token lacks the scope ${scope}`)
+  if (readOnly && scope !== 'read')
+    throw refusal('forbidden', 'this server is read-only: it changes nothing for anybody')
   if (bound === 'none' && isBound(caller))
     throw refusal(
       'forbidden',
@@ -84,7 +92,7 @@ async function refuseForeign({ bound }: Endpoint, call: Call<unknown, unknown, u
 
 async function readBody(
   { method, body, bodyOptional = false }: Endpoint,
-  request: Request,
+  request: Incoming,
   maxBytes: number,
 ) {
   if (method === 'get') return undefined

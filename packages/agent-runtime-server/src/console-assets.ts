@@ -1,3 +1,5 @@
+import type { Reply } from './wire/messages.ts'
+
 /** A file of a console. */
 export interface ConsoleAsset {
   readonly body: string | Uint8Array<ArrayBuffer>
@@ -18,17 +20,19 @@ const consolePolicy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 /** Answers a request for a file of the console, or for one of its pages. Undefined if it is for neither. */
-export function consoleAnswer(assets: ConsoleAssets, path: string): Response | undefined {
+export function consoleAnswer(assets: ConsoleAssets, path: string): Reply | undefined {
   const name = isPage(path) ? '/index.html' : path
   const asset = Object.hasOwn(assets, name) ? assets[name] : undefined
   if (asset === undefined) return undefined
-  return new Response(asset.body, {
+  return {
+    status: 200,
     headers: {
       'content-type': asset.type,
       'content-security-policy': consolePolicy,
       'cache-control': asset.immutable === true ? 'public, max-age=31536000, immutable' : 'no-cache',
     },
-  })
+    body: asset.body,
+  }
 }
 
 /** Files stand at the top or in `/assets/`, and have a dot in their names. The probes are the server's own. */

@@ -1,7 +1,7 @@
-import type { OpenAPIHono } from '@hono/zod-openapi'
-import { z } from '@hono/zod-openapi'
+import { OpenApiGeneratorV31, OpenAPIRegistry } from '@asteasolutions/zod-to-openapi'
 import { API_VERSION } from './version.ts'
 import type { Answer, Endpoint } from './routes/endpoint.ts'
+import { z } from './wire/zod.ts'
 
 /** What is answered instead of a result. */
 const ProblemSchema = z
@@ -17,9 +17,11 @@ const ProblemSchema = z
   .openapi('Problem')
 
 /** The document of the API: OpenAPI 3.1, made from the schemas that the routes check with. */
-// oxlint-disable-next-line typescript/no-explicit-any -- The environment of its handlers does not matter here.
-export function describeApi(app: OpenAPIHono<any>): object {
-  return app.getOpenAPI31Document({
+export function describeApi(endpoints: readonly Endpoint[]): object {
+  const registry = new OpenAPIRegistry()
+  registry.registerComponent('securitySchemes', 'token', { type: 'http', scheme: 'bearer' })
+  for (const it of endpoints) registry.registerPath(routeOf(it))
+  return new OpenApiGeneratorV31(registry.definitions).generateDocument({
     openapi: '3.1.0',
     info: {
       title: 'Agent runtime',
@@ -45,7 +47,7 @@ const tags = new Map([
 ])
 
 /** A route as the document's generator takes it. */
-export function routeOf(it: Endpoint) {
+function routeOf(it: Endpoint) {
   const responses: Record<string, object> = {}
   for (const [status, { description, schema, also }] of Object.entries<Answer>(it.answers)) {
     const content = {

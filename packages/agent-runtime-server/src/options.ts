@@ -1,6 +1,6 @@
 import type { Client, Runtime } from '@ku0/agent-runtime'
 import type { ConsoleAssets } from './console-assets.ts'
-import type { TokenOptions } from './access/tokens.ts'
+import type { AcceptedTokens } from './access/tokens.ts'
 import type { ServerLimits } from './limits.ts'
 import type { Surroundings } from './system.ts'
 
@@ -12,9 +12,12 @@ export type Served = Client & Partial<Pick<Runtime, 'replay'>>
 /** Options of {@link createServer}. */
 export interface ServerOptions {
   /**
-   * The accepted tokens. Without any, everybody who reaches the server is its owner, so it answers to the names of loopback only.
+   * The accepted tokens. Without any, everybody who reaches the server is its owner, so it answers to the names of loopback only. A
+   * function gives the tokens of now: with one, every request needs a token, also while it gives none.
    */
-  readonly tokens?: readonly TokenOptions[] | undefined
+  readonly tokens?: AcceptedTokens | undefined
+  /** Whether routes that change something are refused to everybody. False by default. */
+  readonly readOnly?: boolean | undefined
   /** Further names under which it is reached, such as `tasks.example.com`; needs tokens. */
   readonly hosts?: readonly string[] | undefined
   /** Whether it is reached from other machines: then `/health`, `/ready` and `/metrics` need a token, too. False by default. */

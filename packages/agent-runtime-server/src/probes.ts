@@ -1,32 +1,36 @@
-import type { Hono } from 'hono'
 import { allows } from './access/caller.ts'
 import { unauthenticated } from './access/gate.ts'
-import type { Passed } from './api.ts'
+import type { Handler } from './api.ts'
 import { refusal } from './problem/problem.ts'
+import type { Routing } from './routing.ts'
 import type { Serving } from './serving.ts'
+import type { Reply } from './wire/messages.ts'
 
 /**
  * What a supervisor asks: `/health` (the process answers), `/ready` (the store answers, and workers are alive if there should be some) and
  * `/metrics` (Prometheus text). On loopback they need no token; elsewhere one that reads.
  */
-export function addProbes(app: Hono<{ Bindings: Passed }>, serving: Serving, exposed: boolean): void {
+export function addProbes(routing: Routing<Handler>, serving: Serving, exposed: boolean): void {
   const guarded =
-    (probe: () => Response | Promise<Response>) =>
-    ({ env: { caller } }: { readonly env: Passed }) => {
+    (probe: () => Reply | Promise<Reply>): Handler =>
+    (_, caller) => {
       if (!exposed) return probe()
       if (caller === undefined) throw unauthenticated('this path needs a token')
       if (!allows(caller, 'read')) throw refusal('forbidden', 'the token lacks the scope read')
       return probe()
     }
-  app.get(
+  routing.add(
+    'GET',
     '/health',
     guarded(() => json({ status: 'ok' }, 200)),
   )
-  app.get(
+  routing.add(
+    'GET',
     '/ready',
     guarded(() => readiness(serving)),
   )
-  app.get(
+  routing.add(
+    'GET',
     '/metrics',
     guarded(() => metrics(serving)),
   )
@@ -35,7 +39,7 @@ export function addProbes(app: Hono<{ Bindings: Passed }>, serving: Serving, exp
 /** A worker that was not seen for longer is no sign of life. */
 const FRESH_MS = 60_000
 
-async function readiness({ runtime, environment }: Serving): Promise<Response> {
+async function readiness({ runtime, environment }: Serving): Promise<Reply> {
   const [workers] = await Promise.all([runtime.workers(), runtime.stats()])
   const now = environment.clock.now()
   const fresh = workers.filter(({ lastSeenAt }) => now - lastSeenAt < FRESH_MS).length
@@ -43,7 +47,7 @@ async function readiness({ runtime, environment }: Serving): Promise<Response> {
   return json({ status: isReady ? 'ready' : 'no live worker', workers: fresh }, isReady ? 200 : 503)
 }
 
-async function metrics({ runtime, streams }: Serving): Promise<Response> {
+async function metrics({ runtime, streams }: Serving): Promise<Reply> {
   const [stats, workers] = await Promise.all([runtime.stats(), runtime.workers()])
   const slots = workers.reduce((sum, { capacity }) => sum + capacity, 0)
   const lines = [
@@ -65,9 +69,11 @@ async function metrics({ runtime, streams }: Serving): Promise<Response> {
     ]),
     ...counter('agent_runtime_commits_total', 'Commits of the store', [['', stats.commits]]),
   ]
-  return new Response(`${lines.join('\n')}\n`, {
+  return {
+    status: 200,
     headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' },
-  })
+    body: `${lines.join('\n')}\n`,
+  }
 }
 
 type Sample = readonly [labels: string, value: number]
@@ -92,6 +98,6 @@ function series(name: string, type: string, help: string, samples: readonly Samp
   ]
 }
 
-function json(body: object, status: number): Response {
-  return new Response(JSON.stringify(body), { status, headers: { 'content-type': 'application/json' } })
+function json(body: object, status: number): Reply {
+  return { status, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
 }

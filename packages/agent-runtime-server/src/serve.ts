@@ -1,13 +1,15 @@
 import { once } from 'node:events'
-import type { Server as HttpServer } from 'node:http'
+import { createServer as createHttpServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { createAdaptorServer } from '@hono/node-server'
 import { ConfigError } from '@ku0/agent-runtime-core'
 import { isLoopback, isWildcard } from './access/names.ts'
-import { createServer, type Server } from './create-server.ts'
+import type { Server } from './create-server.ts'
+import { createDesk } from './desk.ts'
 import { limitsOf } from './limits.ts'
 import type { Served, ServerOptions } from './options.ts'
 import { system } from './system.ts'
+import { listenerOf } from './wire/node.ts'
+import { incomingOf, responseOf } from './wire/web.ts'
 
 /** Options of {@link serve}. */
 export interface ServeOptions extends Omit<ServerOptions, 'exposed'> {
@@ -47,18 +49,22 @@ export async function serve(runtime: Served, options: ServeOptions = {}): Promis
       },
     ])
   const hosts = [...(rest.hosts ?? []), ...(isOwn || isWildcard(host) ? [] : [host])]
-  const server = createServer(runtime, { ...rest, hosts, exposed: !isOwn })
+  const desk = createDesk(runtime, { ...rest, hosts, exposed: !isOwn })
   const limits = limitsOf(options.limits)
-  const listening = createAdaptorServer({
-    fetch: (request) => server.fetch(request),
-    overrideGlobalObjects: false,
-    serverOptions: {
+  const listening = createHttpServer(
+    {
       maxHeaderSize: limits.maxHeaderBytes,
       headersTimeout: limits.headersTimeoutMs,
       requestTimeout: limits.bodyTimeoutMs,
       connectionsCheckingInterval: Math.min(1_000, limits.headersTimeoutMs),
     },
-  }) as HttpServer
+    listenerOf(desk.handle, limits.maxBodyBytes, rest.onError ?? (() => {})),
+  )
+  const open = new Set<ServerResponse>()
+  listening.prependListener('request', (_, response: ServerResponse) => {
+    open.add(response)
+    response.once('close', () => open.delete(response))
+  })
   listening.maxConnections = limits.maxConnections
   listening.listen(port, host)
   await once(listening, 'listening')
@@ -68,17 +74,18 @@ export async function serve(runtime: Served, options: ServeOptions = {}): Promis
   async function close(): Promise<void> {
     const closed = once(listening, 'close')
     listening.close()
-    await server.close()
-    // Answers that are still on their way out end their connections themselves.
-    listening.closeIdleConnections()
     const { timers } = rest.environment ?? system
+    await desk.close()
     const rude = timers.after(limits.drainMs, () => listening.closeAllConnections())
+    // Node takes the connection of an answer that was given to it, but is not sent yet, for an idle one.
+    await Promise.all([...open].map(async (response) => once(response, 'close')))
+    listening.closeIdleConnections()
     await closed
     rude.cancel()
   }
 
   return {
-    fetch: server.fetch,
+    fetch: async (request) => responseOf(await desk.handle(incomingOf(request)), request.method),
     port: taken,
     url: `http://${host.includes(':') ? `[${host}]` : host}:${taken}`,
     close: () => (closing ??= close()),

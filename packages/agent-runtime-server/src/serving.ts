@@ -4,6 +4,8 @@ import type { Served } from './options.ts'
 import type { RecentEvents } from './streams/recent-events.ts'
 import type { Streams } from './streams/streams.ts'
 import type { Surroundings } from './system.ts'
+import type { Turns } from './turns.ts'
+import type { Reply } from './wire/messages.ts'
 import type { ToJson } from './wire/answer.ts'
 
 /** What the routes of a server share. */
@@ -15,6 +17,9 @@ export interface Serving {
   readonly streams: Streams
   readonly recent: RecentEvents
   readonly bulk: BulkActions
+  readonly turns: Turns
+  /** Whether routes that change something are refused. */
+  readonly readOnly: boolean
   readonly report: (error: unknown) => void
 }
 
@@ -24,9 +29,13 @@ export function answer(
   record: unknown,
   status = 200,
   headers: Record<string, string> = {},
-): Response {
-  return new Response(JSON.stringify(serving.toJson(record)), {
+): Reply {
+  return {
     status,
     headers: { 'content-type': 'application/json', ...headers },
-  })
+    body: JSON.stringify(serving.toJson(record)),
+  }
 }
+
+/** An answer without a body. */
+export const nothing: Reply = { status: 204, headers: {} }

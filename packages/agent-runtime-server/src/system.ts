@@ -21,3 +21,6 @@ export const system: Surroundings = {
   },
   ids: { uuid: () => randomUUID() },
 }
+
+/** Runs a function once all that this turn of the event loop has read was heard. */
+export const later = (run: () => void): void => void setImmediate(run)

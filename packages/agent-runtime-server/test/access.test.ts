@@ -199,6 +199,35 @@ test('what is too large is refused before it is read as a whole', async () => {
   expect(pulled).toBeLessThan(20)
 })
 
+test('tokens from a function are those of now, and the server is never open', async () => {
+  let tokens = [token('first', ['read'])]
+  const call = callerOf(serverOn(runtime, { tokens: () => tokens }))
+  const status = async (name?: string) =>
+    (
+      await call(
+        'GET',
+        '/api/v1/tasks',
+        undefined,
+        name === undefined ? {} : { authorization: `Bearer ${name}` },
+      )
+    ).status
+  expect(await status('first')).toBe(200)
+  tokens = [token('second', ['read'])]
+  expect([await status('first'), await status('second')]).toEqual([401, 200])
+  tokens = []
+  expect([await status('second'), await status()]).toEqual([401, 401])
+})
+
+test('a read-only server answers questions, changes nothing for anybody, and says so', async () => {
+  const call = callerOf(serverOn(runtime, { readOnly: true }))
+  const before = await runtime.count()
+  expect((await call('GET', '/api/v1/tasks')).status).toBe(200)
+  expect((await call('GET', '/api/v1/info')).json.scopes).toEqual(['read'])
+  const refused = await call('POST', '/api/v1/tasks', { task: 'add', input: { a: 1, b: 2 } })
+  expect([refused.status, refused.json.code]).toEqual([403, 'forbidden'])
+  expect(await runtime.count()).toBe(before)
+})
+
 test('bad options are named, and no token is in the message', () => {
   const options = { tokens: [{ name: '', hash: 'the token itself', scope: ['read'] }], hosts: ['http://x'] }
   const problem = () => createServer(runtime, options as never)

@@ -1,5 +1,6 @@
 import type { CommandEntry } from './entry.ts'
 import { onStore, onTasks } from './options.ts'
+import { tokens } from './serving.ts'
 import { readDuration, readWhole } from './values.ts'
 
 const store = { name: '[store]', about: 'the store: a file, or sqlite:FILE; that of the settings by default' }
@@ -84,6 +85,7 @@ that no worker runs. Each comes with the reason that explain gives. watchdog in 
     examples: [['agent-runtime backup tasks.db tasks-backup.db', 'a copy that can be restored']],
     load: () => import('../commands/backup.ts'),
   },
+  tokens,
   {
     name: 'config',
     about: 'show every setting and where it came from',

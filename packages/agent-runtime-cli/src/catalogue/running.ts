@@ -1,6 +1,7 @@
 import { lanes } from '@ku0/agent-runtime-core'
 import type { CommandEntry } from './entry.ts'
 import { label, onTasks, timeout } from './options.ts'
+import { serving } from './serving.ts'
 import { readDuration, readList, readTime, readWhole } from './values.ts'
 
 /** Commands that start something. */
@@ -114,4 +115,5 @@ or tasks in the configuration file) the input is checked by its schema before it
     ],
     load: () => import('../commands/submit.ts'),
   },
+  ...serving,
 ]

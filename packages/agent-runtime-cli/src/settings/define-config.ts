@@ -23,6 +23,23 @@ export interface CliConfig {
         readonly maxJobs?: number | undefined
       }
     | undefined
+  /** The URL of a server: commands ask it in place of a store. */
+  readonly server?: string | undefined
+  /** How `agent-runtime serve` and `agent-runtime console` serve. */
+  readonly serve?:
+    | {
+        /** 7007 by default; 0 takes a free one. */
+        readonly port?: number | undefined
+        /** The address to listen on; `127.0.0.1` by default. */
+        readonly host?: string | undefined
+        /** Further names under which the server is reached. */
+        readonly hosts?: readonly string[] | undefined
+        /** The file of the accepted tokens; beside the store by default. A relative path begins at the folder of the file. */
+        readonly tokens?: string | undefined
+        /** Paths of what answers and streams do not show, as in `createServer`. */
+        readonly redact?: readonly string[] | undefined
+      }
+    | undefined
   /** When `agent-runtime check` reports a task. */
   readonly watchdog?:
     | (WatchdogLimits & {

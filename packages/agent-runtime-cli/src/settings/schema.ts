@@ -22,6 +22,18 @@ export const CliConfig = z.strictObject({
       maxJobs: z.int().min(1).max(1_000).optional(),
     })
     .optional(),
+  server: z
+    .url({ protocol: /^https?$/, error: 'the URL of a server, such as http://localhost:7007' })
+    .optional(),
+  serve: z
+    .strictObject({
+      port: z.int().min(0).max(65_535).optional(),
+      host: z.string().min(1).optional(),
+      hosts: z.array(z.string().min(1)).optional(),
+      tokens: z.string().min(1).optional(),
+      redact: z.array(z.string().min(1)).optional(),
+    })
+    .optional(),
   watchdog: z
     .strictObject({ ...limits, types: z.record(z.string(), z.strictObject(limits)).optional() })
     .optional(),

@@ -18,6 +18,17 @@ export interface Settings {
     readonly capacity: number | undefined
     readonly maxJobs: number
   }
+  /** The URL of a server, in place of a store. */
+  readonly server: string | undefined
+  readonly serve: {
+    /** Undefined: 7007, or a free one if that is taken. */
+    readonly port: number | undefined
+    readonly host: string
+    readonly hosts: readonly string[]
+    /** The path of the file with the accepted tokens. */
+    readonly tokens: string
+    readonly redact: readonly string[]
+  }
   readonly watchdog: NonNullable<CliConfig['watchdog']>
   /** The configuration file that was read. */
   readonly file: string | undefined
@@ -54,12 +65,18 @@ const wordsOf = (text: string): readonly string[] => {
 
 const known: readonly Known[] = [
   { name: 'store', variable: 'AGENT_RUNTIME_STORE', flag: 'store', fallback: 'sqlite:runtime.db' },
+  { name: 'server', variable: 'AGENT_RUNTIME_SERVER', flag: 'server' },
   { name: 'tasks', variable: 'AGENT_RUNTIME_TASKS', flag: 'tasks' },
   { name: 'durability', variable: 'AGENT_RUNTIME_DURABILITY', fallback: 'full' },
   { name: 'worker.mode', variable: 'TASK_WORKER_MODE', flag: 'mode', fallback: 'daemon' },
   { name: 'worker.types', variable: 'TASK_TYPE_FILTER', flag: 'types', fallback: ['*'], read: wordsOf },
   { name: 'worker.capacity', variable: 'TASK_WORKER_CAPACITY', flag: 'capacity', read: Number },
   { name: 'worker.maxJobs', variable: 'TASK_WORKER_MAX_JOBS', flag: 'maxJobs', fallback: 1, read: Number },
+  { name: 'serve.port', variable: 'AGENT_RUNTIME_PORT', flag: 'port', read: Number },
+  { name: 'serve.host', variable: 'AGENT_RUNTIME_HOST', flag: 'host', fallback: '127.0.0.1' },
+  { name: 'serve.hosts', variable: 'AGENT_RUNTIME_HOSTS', flag: 'hosts', fallback: [], read: wordsOf },
+  { name: 'serve.tokens', variable: 'AGENT_RUNTIME_TOKENS', flag: 'tokens' },
+  { name: 'serve.redact', fallback: [] },
   { name: 'watchdog.queuedMs', flag: 'queued', fallback: 300_000 },
   { name: 'watchdog.runningMs', flag: 'running', fallback: 900_000 },
   { name: 'watchdog.overdueMs', flag: 'overdue', fallback: 60_000 },
@@ -86,7 +103,7 @@ export async function readSettings({ options, variables, folder }: Given): Promi
     const { assertVariables } = await import('./check-config.ts')
     assertVariables(nested(fromVariables), (name) => known.find((it) => it.name === name)?.variable ?? name)
   }
-  const values = known.map((it): SettingValue => {
+  const values: SettingValue[] = known.map((it): SettingValue => {
     const { name, flag, variable, fallback } = it
     const flagged = flag === undefined ? undefined : options[flag]
     if (flagged !== undefined)
@@ -104,6 +121,7 @@ export async function readSettings({ options, variables, folder }: Given): Promi
     return { name, value: placed(name, fallback, folder), from: 'default' }
   })
   const config = fromFile.config
+  placeTokens(values, folder)
   for (const [name, value] of Object.entries(config ?? {}))
     values.push({
       name: `config.${name}`,
@@ -134,8 +152,19 @@ function readVariables(variables: Given['variables']): Readonly<Record<string, u
 
 /** Paths begin at the folder of what names them. */
 function placed(name: string, value: unknown, folder: string): unknown {
-  if (name === 'tasks' && typeof value === 'string') return resolve(folder, value)
+  if ((name === 'tasks' || name === 'serve.tokens') && typeof value === 'string')
+    return resolve(folder, value)
   return name === 'store' && typeof value === 'string' ? storeUrl(value, folder) : value
+}
+
+/** The tokens stand beside the store, if it is a file. */
+function placeTokens(values: SettingValue[], folder: string): void {
+  const at = values.findIndex(({ name, value }) => name === 'serve.tokens' && value === undefined)
+  if (at === -1) return
+  const [, path] =
+    /^sqlite:(?!file:|:)(.+)$/.exec(String(values.find(({ name }) => name === 'store')?.value)) ?? []
+  const file = path === undefined ? resolve(folder, 'agent-runtime.tokens.json') : `${path}.tokens.json`
+  values[at] = { name: 'serve.tokens', value: file, from: 'default' }
 }
 
 function valueIn(config: object, name: string): unknown {

@@ -2,6 +2,7 @@ import { createWorker, type StopReport } from '@ku0/agent-runtime'
 import type { Call } from '../call.ts'
 import type { WorkerCall } from './worker-call.ts'
 import { cliExitCodes } from '../exit-codes.ts'
+import { ended, say } from '../screen/lifetime.ts'
 import { many } from '../screen/words.ts'
 import { shownUrl } from '../store-argument.ts'
 import { failing } from './failing.ts'
@@ -27,25 +28,6 @@ export async function runDaemon({ call, settings, tasks, ready }: WorkerCall): P
   ready(false)
   say(call, { type: 'draining' }, 'draining')
   return leave(call, await worker.stop())
-}
-
-/** A line for people on standard error, or a line of JSON for programs on standard output. */
-export function say({ print }: Pick<Call, 'print'>, report: object, text: string): void {
-  if (print.isJson) print.item(report, () => '')
-  else print.note(text)
-}
-
-/** Resolves when the command is to end; rejects when the store has failed. */
-export async function ended(signal: AbortSignal, failed: Promise<never>): Promise<void> {
-  const aborted = Promise.withResolvers<void>()
-  const abort = () => aborted.resolve()
-  if (signal.aborted) return
-  signal.addEventListener('abort', abort, { once: true })
-  try {
-    await Promise.race([aborted.promise, failed])
-  } finally {
-    signal.removeEventListener('abort', abort)
-  }
 }
 
 /** What a stop exits with: tasks that went back unfinished are no loss, but worth a code. */

@@ -1,7 +1,7 @@
 import { createWorker, type RuntimeEvent } from '@ku0/agent-runtime'
 import type { WorkerCall } from './worker-call.ts'
 import { cliExitCodes } from '../exit-codes.ts'
-import { say } from './daemon.ts'
+import { say } from '../screen/lifetime.ts'
 import { failing } from './failing.ts'
 import { optionsOf } from './options.ts'
 

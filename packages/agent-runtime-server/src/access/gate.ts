@@ -2,6 +2,7 @@ import type { Clock } from '@ku0/agent-runtime-core'
 import type { ServerLimits } from '../limits.ts'
 import { Problem, refusal } from '../problem/problem.ts'
 import { type Caller, owner } from './caller.ts'
+import type { Incoming } from '../wire/messages.ts'
 import { bare } from './names.ts'
 import { RateBook } from './rates.ts'
 import type { TokenBook } from './tokens.ts'
@@ -31,24 +32,23 @@ export class Gate {
   }
 
   /** The caller of a request; undefined if it has no token and the server has some. Throws a {@link Problem} to refuse it. */
-  pass(request: Request): Caller | undefined {
+  pass(request: Incoming): Caller | undefined {
     const { maxUrlBytes } = this.#limits
-    // The URL of a request has a host of some length in front of its path.
-    if (request.url.length > maxUrlBytes + MAX_ORIGIN_LENGTH)
+    if (request.target.length > maxUrlBytes)
       throw refusal('uri_too_long', `path and query are longer than ${maxUrlBytes} bytes (maxUrlBytes)`)
-    const host = request.headers.get('host') ?? new URL(request.url).host
+    const host = request.header('host') ?? request.authority
     if (!this.#hosts.has(bare(host))) {
       const names = [...this.#hosts].join(', ')
       throw refusal('host_refused', `the header Host is not a name of this server; its names are ${names}`)
     }
-    refuseOtherOrigins(request.headers, host)
-    const caller = this.#callerOf(request.headers.get('authorization'))
+    refuseOtherOrigins(request, host)
+    const caller = this.#callerOf(request.header('authorization'))
     if (caller !== undefined) this.#rates.count(caller)
     return caller
   }
 
   #callerOf(authorization: string | null): Caller | undefined {
-    if (this.#tokens.isEmpty) return owner
+    if (this.#tokens.isOpen) return owner
     if (authorization === null) return undefined
     const token = /^Bearer +([\w~+/.=-]{1,512}) *$/i.exec(authorization)?.[1]
     const caller = token === undefined ? undefined : this.#tokens.find(token, this.#clock.now())
@@ -63,13 +63,11 @@ export function unauthenticated(detail: string): Problem {
 }
 
 /** A browser says from which page a request comes; a program says nothing of the kind. */
-function refuseOtherOrigins(headers: Headers, host: string): void {
-  const site = headers.get('sec-fetch-site')
+function refuseOtherOrigins({ header }: Incoming, host: string): void {
+  const site = header('sec-fetch-site')
   if (site !== null && site !== 'same-origin' && site !== 'none')
     throw refusal('origin_refused', 'the header Sec-Fetch-Site says that a page of another site sent this')
-  const origin = headers.get('origin')
+  const origin = header('origin')
   if (origin !== null && origin !== `http://${host}` && origin !== `https://${host}`)
     throw refusal('origin_refused', 'the header Origin names another origin than this server')
 }
-
-const MAX_ORIGIN_LENGTH = 280

@@ -40,42 +40,66 @@ export function hashToken(token: string): string {
   return createHash('sha256').update(token).digest('hex')
 }
 
+/** Accepted tokens: a list, or a function that gives the list of now. It is called with every request, and should return the same list until that changes. */
+export type AcceptedTokens = readonly TokenOptions[] | (() => readonly TokenOptions[])
+
+interface Entry {
+  readonly digest: Buffer
+  readonly expiresAt: number
+  readonly caller: Caller
+}
+
 /** The callers of the accepted tokens. */
 export class TokenBook {
-  readonly #entries: readonly {
-    readonly digest: Buffer
-    readonly expiresAt: number
-    readonly caller: Caller
-  }[]
+  readonly #given: () => readonly TokenOptions[]
+  #tokens: readonly TokenOptions[] = []
+  #entries: ReadonlyMap<string, Entry> = new Map()
+  /** Without tokens everybody who reaches the server is its owner. A function may come to give some, so it never opens a server. */
+  readonly isOpen: boolean
 
   /** Throws a `ConfigError` that names everything that is wrong with the tokens. */
-  constructor(tokens: readonly TokenOptions[]) {
-    const problems = tokens.flatMap((token, index) => problemsOfToken(token, `tokens[${index}]`))
-    if (problems.length > 0) throw new ConfigError(problems)
-    this.#entries = tokens.map((token) => ({
-      digest: Buffer.from(token.hash, 'hex'),
-      expiresAt: token.expiresAt === undefined ? Number.POSITIVE_INFINITY : Number(token.expiresAt),
-      caller: {
-        name: token.name,
-        scopes: new Set(token.scopes),
-        ...(token.client === undefined ? {} : { client: token.client }),
-        ...(token.types === undefined ? {} : { types: new Set(token.types) }),
-      },
-    }))
-  }
-
-  /** Without tokens everybody who reaches the server is its owner. */
-  get isEmpty(): boolean {
-    return this.#entries.length === 0
+  constructor(given: AcceptedTokens) {
+    this.#given = typeof given === 'function' ? given : () => given
+    this.isOpen = typeof given !== 'function' && given.length === 0
+    this.#read()
   }
 
   /** Who holds a token at a moment. Every entry is compared, in constant time. */
   find(token: string, now: number): Caller | undefined {
+    this.#read()
     const digest = createHash('sha256').update(token).digest()
     let found: Caller | undefined
-    for (const entry of this.#entries)
+    for (const entry of this.#entries.values())
       if (timingSafeEqual(entry.digest, digest) && now < entry.expiresAt) found = entry.caller
     return found
+  }
+
+  #read(): void {
+    const tokens = this.#given()
+    if (tokens === this.#tokens) return
+    const problems = tokens.flatMap((token, index) => problemsOfToken(token, `tokens[${index}]`))
+    if (problems.length > 0) throw new ConfigError(problems)
+    // A token that stays what it was stays the same caller: its rate and its streams are counted on.
+    this.#entries = new Map(
+      tokens.map((token) => {
+        const key = JSON.stringify(token)
+        return [key, this.#entries.get(key) ?? entryOf(token)]
+      }),
+    )
+    this.#tokens = tokens
+  }
+}
+
+function entryOf(token: TokenOptions): Entry {
+  return {
+    digest: Buffer.from(token.hash, 'hex'),
+    expiresAt: token.expiresAt === undefined ? Number.POSITIVE_INFINITY : Number(token.expiresAt),
+    caller: {
+      name: token.name,
+      scopes: new Set(token.scopes),
+      ...(token.client === undefined ? {} : { client: token.client }),
+      ...(token.types === undefined ? {} : { types: new Set(token.types) }),
+    },
   }
 }
 

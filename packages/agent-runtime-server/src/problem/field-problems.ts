@@ -1,4 +1,4 @@
-import type { z } from '@hono/zod-openapi'
+import type { z } from '../wire/zod.ts'
 import { instead } from '@ku0/agent-runtime-core'
 import type { FieldProblem } from './problem.ts'
 

@@ -1,4 +1,5 @@
 import { errorCodes, firstLines, RuntimeError, StoreError } from '@ku0/agent-runtime-core'
+import type { Reply } from '../wire/messages.ts'
 import { type ServerCode, serverCodes, statusOf } from './codes.ts'
 
 /** A field of a request that was refused. */
@@ -36,11 +37,12 @@ export class Problem extends Error {
     this.headers = headers
   }
 
-  toResponse(): Response {
-    return new Response(JSON.stringify(this.body), {
+  toReply(): Reply {
+    return {
       status: this.body.status,
       headers: { 'content-type': 'application/problem+json', ...this.headers },
-    })
+      body: JSON.stringify(this.body),
+    }
   }
 }
 

@@ -1,9 +1,9 @@
-import { z } from '@hono/zod-openapi'
+import { z } from '../wire/zod.ts'
 import type { ForkOptions } from '@ku0/agent-runtime'
 import { taskStates } from '@ku0/agent-runtime-core'
 import type { Caller } from '../access/caller.ts'
 import { noTask, refusal } from '../problem/problem.ts'
-import { answer } from '../serving.ts'
+import { answer, nothing } from '../serving.ts'
 import { TaskPath } from '../wire/parameters.ts'
 import { AcceptedSchema, BudgetOptionsSchema } from '../wire/records.ts'
 import { Value } from '../wire/schema.ts'
@@ -137,7 +137,7 @@ export const resumeTask = endpoint({
   problems: [404, 409],
   async run({ serving, params: { taskId } }) {
     await serving.runtime.resume(taskId)
-    return new Response(null, { status: 204 })
+    return nothing
   },
 })
 

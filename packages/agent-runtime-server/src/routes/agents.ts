@@ -1,4 +1,4 @@
-import { z } from '@hono/zod-openapi'
+import { z } from '../wire/zod.ts'
 import { dimensions, RuntimeError } from '@ku0/agent-runtime-core'
 import { problemOf } from '../problem/problem.ts'
 import { answer } from '../serving.ts'

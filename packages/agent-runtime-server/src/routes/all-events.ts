@@ -1,4 +1,4 @@
-import { z } from '@hono/zod-openapi'
+import { z } from '../wire/zod.ts'
 import { answer } from '../serving.ts'
 import { wantsStream } from '../streams/event-stream.ts'
 import { followAll, isPattern, matches } from '../streams/follow-all.ts'

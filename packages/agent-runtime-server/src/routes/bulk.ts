@@ -1,4 +1,4 @@
-import { z } from '@hono/zod-openapi'
+import { z } from '../wire/zod.ts'
 import { RuntimeError, taskStates } from '@ku0/agent-runtime-core'
 import { fieldsRefused, problemOf } from '../problem/problem.ts'
 import type { BulkAction, BulkStep } from '../bulk/bulk-actions.ts'

@@ -1,7 +1,8 @@
-import type { z } from '@hono/zod-openapi'
+import type { z } from '../wire/zod.ts'
 import type { Caller } from '../access/caller.ts'
 import type { Scope } from '../access/tokens.ts'
 import type { Serving } from '../serving.ts'
+import type { Incoming, Reply } from '../wire/messages.ts'
 
 /** The groups of the API's pages. */
 type Tag = 'tasks' | 'events' | 'approvals' | 'limits' | 'schedules' | 'agents' | 'operation'
@@ -36,7 +37,7 @@ export interface Endpoint<
   /** Statuses of the problems that it answers beside those that every route has. */
   readonly problems?: readonly number[]
   readonly headers?: z.ZodObject
-  readonly run: (call: Call<z.output<Params>, z.output<Query>, z.output<Body>>) => Promise<Response>
+  readonly run: (call: Call<z.output<Params>, z.output<Query>, z.output<Body>>) => Promise<Reply>
 }
 
 /** What a route answers with. */
@@ -51,7 +52,7 @@ export interface Answer {
 export interface Call<Params, Query, Body> {
   readonly serving: Serving
   readonly caller: Caller
-  readonly request: Request
+  readonly request: Incoming
   readonly params: Params
   readonly query: Query
   readonly body: Body

@@ -15,7 +15,7 @@ export const taskHistory = endpoint({
     200: { description: 'The events in order', also: { 'application/x-ndjson': 'One event of JSON a line' } },
   },
   problems: [404],
-  async run({ serving, request, params: { taskId } }) {
+  async run({ serving, params: { taskId } }) {
     const { runtime, toJson } = serving
     if ((await runtime.status(taskId)) === undefined) throw noTask(taskId)
     const encoder = new TextEncoder()
@@ -33,7 +33,6 @@ export const taskHistory = endpoint({
       { highWaterMark: 0 },
     )
     const headers = { 'content-type': 'application/x-ndjson' }
-    if (request.method === 'HEAD') return new Response(null, { headers })
-    return new Response(body, { headers })
+    return { status: 200, headers, body }
   },
 })

@@ -1,7 +1,7 @@
-import { z } from '@hono/zod-openapi'
+import { z } from '../wire/zod.ts'
 import { clientTiers, RuntimeError } from '@ku0/agent-runtime-core'
 import { problemOf } from '../problem/problem.ts'
-import { answer } from '../serving.ts'
+import { answer, nothing } from '../serving.ts'
 import { CursorText, LimitText, TaskPath } from '../wire/parameters.ts'
 import { BudgetAmounts, BudgetSchema } from '../wire/records.ts'
 import { Moment } from '../wire/schema.ts'
@@ -161,7 +161,7 @@ export const removeClient = endpoint({
   answers: { 204: { description: 'It is forgotten' } },
   problems: [404],
   async run({ serving, params: { client } }) {
-    if (await serving.runtime.clients.remove(client)) return new Response(null, { status: 204 })
+    if (await serving.runtime.clients.remove(client)) return nothing
     throw problemOf(new RuntimeError('not_found', `there is no client ${client}`))
   },
 })

@@ -1,4 +1,4 @@
-import { z } from '@hono/zod-openapi'
+import { z } from '../wire/zod.ts'
 import type { ListFilter, TaskStatus } from '@ku0/agent-runtime'
 import { lanes, taskStates } from '@ku0/agent-runtime-core'
 import { type Caller, isBound, sees } from '../access/caller.ts'

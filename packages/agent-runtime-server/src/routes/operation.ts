@@ -1,4 +1,6 @@
-import { z } from '@hono/zod-openapi'
+import { z } from '../wire/zod.ts'
+import { allows } from '../access/caller.ts'
+import { scopes } from '../access/tokens.ts'
 import { answer } from '../serving.ts'
 import { CursorText, LimitText } from '../wire/parameters.ts'
 import { LeaseSchema, TaskSchema, WorkerSchema } from '../wire/records.ts'
@@ -117,13 +119,15 @@ export const showInfo = endpoint({
         durability: z.string(),
         schemaVersion: z.int(),
         replays: z.boolean().openapi({ description: 'Whether tasks can be replayed here' }),
+        scopes: z.array(z.enum(scopes)).openapi({ description: 'What the caller may do here' }),
       }),
     },
   },
-  async run({ serving }) {
+  async run({ serving, caller }) {
     const { kind, storeId, durability, schemaVersion } = serving.runtime.info
     const replays = serving.runtime.replay !== undefined
-    return answer(serving, { kind, storeId, durability, schemaVersion, replays })
+    const own = scopes.filter((scope) => allows(caller, scope) && (scope === 'read' || !serving.readOnly))
+    return answer(serving, { kind, storeId, durability, schemaVersion, replays, scopes: own })
   },
 })
 

@@ -1,8 +1,8 @@
-import { z } from '@hono/zod-openapi'
+import { z } from '../wire/zod.ts'
 import type { ScheduleOptions, Timing } from '@ku0/agent-runtime'
 import { catchUps, lanes, overlaps, RuntimeError } from '@ku0/agent-runtime-core'
 import { problemOf } from '../problem/problem.ts'
-import { answer } from '../serving.ts'
+import { answer, nothing } from '../serving.ts'
 import { AcceptedSchema, BudgetOptionsSchema } from '../wire/records.ts'
 import { Moment, Value } from '../wire/schema.ts'
 import { valueFromJson } from '../wire/values.ts'
@@ -112,7 +112,7 @@ export const removeSchedule = endpoint({
   answers: { 204: { description: 'It is removed' } },
   problems: [404],
   async run({ serving, params: { schedule: name } }) {
-    if (await serving.runtime.schedules.remove(name)) return new Response(null, { status: 204 })
+    if (await serving.runtime.schedules.remove(name)) return nothing
     throw noSchedule(name)
   },
 })

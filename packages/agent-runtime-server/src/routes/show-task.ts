@@ -1,4 +1,4 @@
-import { z } from '@hono/zod-openapi'
+import { z } from '../wire/zod.ts'
 import type { TaskStatus } from '@ku0/agent-runtime'
 import { StoreError } from '@ku0/agent-runtime-core'
 import { sees } from '../access/caller.ts'

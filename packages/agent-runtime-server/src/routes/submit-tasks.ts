@@ -1,4 +1,4 @@
-import { z } from '@hono/zod-openapi'
+import { z } from '../wire/zod.ts'
 import { type Receipt, type Rejected, type SubmitOptions, TaskRejected } from '@ku0/agent-runtime'
 import { errorCodes, type Explanation } from '@ku0/agent-runtime-core'
 import { type Caller } from '../access/caller.ts'
@@ -30,7 +30,7 @@ export const submitTask = endpoint({
   answers: { 201: { description: 'The task is stored', schema: AcceptedSchema } },
   problems: [409, 422],
   async run({ serving, caller, request, body }) {
-    const item = submissionFor(caller, body, 'body', request.headers.get('idempotency-key'))
+    const item = submissionFor(caller, body, 'body', request.header('idempotency-key'))
     const receipt = await serving.runtime.submit(item.task, item.input, item.options)
     if (!receipt.accepted) throw await rejection(serving, receipt)
     const { taskId } = receipt

@@ -1,4 +1,4 @@
-import { z } from '@hono/zod-openapi'
+import { z } from '../wire/zod.ts'
 import { answer } from '../serving.ts'
 import { followEvents, followOutput } from '../streams/follow-task.ts'
 import { lastEventId, wantsStream } from '../streams/event-stream.ts'

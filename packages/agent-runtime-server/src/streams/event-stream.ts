@@ -1,5 +1,6 @@
 import type { Timer, Timers } from '@ku0/agent-runtime-core'
 import { fieldsRefused } from '../problem/problem.ts'
+import type { Incoming } from '../wire/messages.ts'
 import { type Frame, keepAlive, opening, signFrame } from './frame.ts'
 
 /**
@@ -7,7 +8,7 @@ import { type Frame, keepAlive, opening, signFrame } from './frame.ts'
  * reads on from the store later. A reader that takes nothing for a while is cut off, and its buffer is dropped.
  */
 export class EventStream {
-  readonly body: ReadableStream<Uint8Array>
+  readonly body: ReadableStream<Uint8Array<ArrayBuffer>>
   readonly #maxBytes: number
   readonly #stallMs: number
   readonly #timers: Timers
@@ -15,8 +16,8 @@ export class EventStream {
   #queue: Frame[] = []
   #bytes = 0
   /** The last part, once there is one: after it the stream is closed. */
-  #last: Uint8Array | undefined
-  #controller: ReadableStreamDefaultController<Uint8Array> | undefined
+  #last: Uint8Array<ArrayBuffer> | undefined
+  #controller: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>> | undefined
   #wanted: (() => void) | undefined
   #drained: (() => void) | undefined
   /** The id of the last event that the reader took. */
@@ -35,7 +36,7 @@ export class EventStream {
     this.#timers = options.timers
     this.#gone.signal.addEventListener('abort', options.onGone, { once: true })
     this.#queue.push({ id: '', bytes: opening })
-    this.body = new ReadableStream<Uint8Array>(
+    this.body = new ReadableStream<Uint8Array<ArrayBuffer>>(
       {
         start: (controller) => {
           this.#controller = controller
@@ -65,7 +66,7 @@ export class EventStream {
   }
 
   /** Ends the stream after what waits, with a last word. */
-  end(last: (taken: string) => Uint8Array): void {
+  end(last: (taken: string) => Uint8Array<ArrayBuffer>): void {
     this.#last ??= last(this.#queue.at(-1)?.id ?? this.#taken)
     this.#wake()
   }
@@ -79,7 +80,7 @@ export class EventStream {
     this.#silent = true
   }
 
-  async #pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
+  async #pull(controller: ReadableStreamDefaultController<Uint8Array<ArrayBuffer>>): Promise<void> {
     if (this.#queue.length === 0 && this.#last === undefined) {
       const wanted = Promise.withResolvers<void>()
       this.#wanted = wanted.resolve
@@ -136,13 +137,13 @@ export class EventStream {
 }
 
 /** Whether a request asks for a stream instead of a page. */
-export function wantsStream(request: Request): boolean {
-  return /(^|,) *text\/event-stream/i.test(request.headers.get('accept') ?? '')
+export function wantsStream(request: Incoming): boolean {
+  return /(^|,) *text\/event-stream/i.test(request.header('accept') ?? '')
 }
 
 /** The id after which a reader goes on. Throws for one that no stream of a task sends. */
-export function lastEventId(request: Request): number | undefined {
-  const given = request.headers.get('last-event-id')
+export function lastEventId(request: Incoming): number | undefined {
+  const given = request.header('last-event-id')
   if (given === null || given === '') return undefined
   if (/^\d{1,15}$/.test(given)) return Number(given)
   throw fieldsRefused([{ field: 'header.last-event-id', allowed: 'an id of this stream: a whole number' }])

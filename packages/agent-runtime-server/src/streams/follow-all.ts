@@ -2,16 +2,17 @@ import { eventCatalogue } from '@ku0/agent-runtime-core'
 import type { Caller } from '../access/caller.ts'
 import { fieldsRefused } from '../problem/problem.ts'
 import type { Serving } from '../serving.ts'
+import type { Incoming, Reply } from '../wire/messages.ts'
 import { type Frame, frameOf, signFrame } from './frame.ts'
 
 /** The events of all tasks from now on, or after an id of this server, as a stream. */
 export function followAll(
   { recent, streams, toJson }: Serving,
   caller: Caller,
-  request: Request,
+  request: Incoming,
   pattern: string,
-): Response {
-  const given = request.headers.get('last-event-id')
+): Reply {
+  const given = request.header('last-event-id')
   if (given !== null && !/^[\da-f]{8}-\d{1,15}$/.test(given))
     throw fieldsRefused([{ field: 'header.last-event-id', allowed: 'an id of this stream' }])
   return streams.answer(caller, request, async function* (signal): AsyncGenerator<Frame, void> {

@@ -1,17 +1,18 @@
 import { isFinal } from '@ku0/agent-runtime-core'
 import type { Caller } from '../access/caller.ts'
 import { noTask } from '../problem/problem.ts'
-import type { Serving } from '../serving.ts'
+import { nothing, type Serving } from '../serving.ts'
+import type { Incoming, Reply } from '../wire/messages.ts'
 import { type Frame, frameOf } from './frame.ts'
 
 /** The events of a task after a seq, as a stream. */
 export async function followEvents(
   serving: Serving,
   caller: Caller,
-  request: Request,
+  request: Incoming,
   taskId: string,
   after: number,
-): Promise<Response> {
+): Promise<Reply> {
   const { runtime, toJson, streams } = serving
   const isOver = async () => (await runtime.history(taskId, { after, limit: 1 })).events.length === 0
   return follow(serving, caller, request, taskId, isOver, async function* (signal) {
@@ -24,10 +25,10 @@ export async function followEvents(
 export async function followOutput(
   serving: Serving,
   caller: Caller,
-  request: Request,
+  request: Incoming,
   taskId: string,
   after: number,
-): Promise<Response> {
+): Promise<Reply> {
   const { runtime, toJson, streams } = serving
   const isOver = async () => (await runtime.emitted(taskId, { after, limit: 1 })).items.length === 0
   return follow(serving, caller, request, taskId, isOver, async function* (signal) {
@@ -41,15 +42,14 @@ export async function followOutput(
 async function follow(
   { runtime, streams }: Serving,
   caller: Caller,
-  request: Request,
+  request: Incoming,
   taskId: string,
   isOver: () => Promise<boolean>,
   source: (signal: AbortSignal) => AsyncIterable<Frame>,
-): Promise<Response> {
+): Promise<Reply> {
   const task = await runtime.status(taskId)
   if (task === undefined) throw noTask(taskId)
   // A browser comes back after the end of a stream, until it is answered like this.
-  if (request.headers.has('last-event-id') && isFinal(task.state) && (await isOver()))
-    return new Response(null, { status: 204 })
+  if (request.header('last-event-id') !== null && isFinal(task.state) && (await isOver())) return nothing
   return streams.answer(caller, request, source)
 }

@@ -1,7 +1,7 @@
 /** One event of a stream as it is sent, with the id that a reader goes on from. */
 export interface Frame {
   readonly id: string
-  readonly bytes: Uint8Array
+  readonly bytes: Uint8Array<ArrayBuffer>
 }
 
 /** An event for readers. JSON has no line ends of its own, so one line of data is enough. */
@@ -10,7 +10,7 @@ export function frameOf(id: string, json: unknown): Frame {
 }
 
 /** What the server says of the stream itself; `name` is the event's name. */
-export function signFrame(name: SignName, json: unknown, id = ''): Uint8Array {
+export function signFrame(name: SignName, json: unknown, id = ''): Uint8Array<ArrayBuffer> {
   const idLine = id === '' ? '' : `id: ${id}\n`
   return utf8.encode(`event: ${name}\n${idLine}data: ${JSON.stringify(json)}\n\n`)
 }
@@ -27,7 +27,7 @@ export const keepAlive = encoded(': keep-alive\n\n')
 /** The first bytes of a stream: after how many ms a reader comes back. */
 export const opening = encoded('retry: 1000\n\n')
 
-function encoded(text: string): Uint8Array {
+function encoded(text: string): Uint8Array<ArrayBuffer> {
   return new TextEncoder().encode(text)
 }
 

@@ -3,6 +3,7 @@ import { type Caller, owner } from '../access/caller.ts'
 import type { ServerLimits } from '../limits.ts'
 import { problemOf, refusal } from '../problem/problem.ts'
 import type { Surroundings } from '../system.ts'
+import type { Incoming, Reply } from '../wire/messages.ts'
 import { EventStream } from './event-stream.ts'
 import { FrameCache } from './frame-cache.ts'
 import { type Frame, signFrame } from './frame.ts'
@@ -57,8 +58,8 @@ export class Streams {
   }
 
   /** Answers with a stream of what `source` yields; it ends when the source does, the reader leaves, or the server closes. */
-  answer(caller: Caller, request: Request, source: (signal: AbortSignal) => AsyncIterable<Frame>): Response {
-    if (request.method === 'HEAD') return new Response(null, { headers: streamHeaders })
+  answer(caller: Caller, request: Incoming, source: (signal: AbortSignal) => AsyncIterable<Frame>): Reply {
+    if (request.method === 'HEAD') return { status: 200, headers: streamHeaders }
     const counted = this.count(caller)
     const { maxStreamBufferBytes: maxBytes, maxStreamStallMs: stallMs } = this.#limits
     const { timers } = this.#environment
@@ -77,7 +78,7 @@ export class Streams {
     this.#open.add(stream)
     this.#beat ??= this.#armBeat()
     void this.#feed(stream, source(stream.gone))
-    return new Response(stream.body as ReadableStream<Uint8Array<ArrayBuffer>>, { headers: streamHeaders })
+    return { status: 200, headers: streamHeaders, body: stream.body }
   }
 
   /** Ends every stream with an id to go on from. */

@@ -1,4 +1,4 @@
-import { z } from '@hono/zod-openapi'
+import { z } from './zod.ts'
 
 /** The id of a task in a path. */
 export const TaskPath = z.strictObject({ taskId: z.string().min(1).max(255) })

@@ -1,4 +1,4 @@
-import { z } from '@hono/zod-openapi'
+import { z } from './zod.ts'
 import { budgetFields, lanes, rejectionReasons, taskStates } from '@ku0/agent-runtime-core'
 import {
   BudgetRecord,

@@ -1,4 +1,4 @@
-import { z } from '@hono/zod-openapi'
+import { z } from './zod.ts'
 import { isTimeName } from './times.ts'
 
 /** A moment in JSON. */

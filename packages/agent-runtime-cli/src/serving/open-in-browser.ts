@@ -1,0 +1,14 @@
+import { spawn } from 'node:child_process'
+
+/** Opens a page in the browser of this machine. Where there is none, nothing happens: the URL was printed. */
+export function openInBrowser(url: string): void {
+  const [command, ...args] = openers[process.platform] ?? ['xdg-open']
+  const child = spawn(command, [...args, url], { stdio: 'ignore', detached: true })
+  child.once('error', () => undefined)
+  child.unref()
+}
+
+const openers: Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>> = {
+  darwin: ['open'],
+  win32: ['cmd', '/c', 'start', ''],
+}

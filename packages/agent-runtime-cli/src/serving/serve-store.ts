@@ -1,0 +1,126 @@
+import { type Client, createClient, createRuntime } from '@ku0/agent-runtime'
+import { ConfigError, RuntimeError } from '@ku0/agent-runtime-core'
+import { type ListeningServer, serve, type ServeOptions } from '@ku0/agent-runtime-server'
+import type { Call } from '../call.ts'
+import { ended, say } from '../screen/lifetime.ts'
+import { existsSync } from 'node:fs'
+import type { Settings } from '../settings/settings.ts'
+import { shownUrl } from '../store-argument.ts'
+import type { TaskTypes } from '../task-types.ts'
+import { tokensOf } from '../tokens/token-file.ts'
+import { failing } from '../worker/failing.ts'
+import { optionsOf } from '../worker/options.ts'
+
+/** How a command serves its store. */
+export interface Serving {
+  /** Runs these beside serving. */
+  readonly types?: TaskTypes | undefined
+  readonly readOnly?: boolean
+  readonly hasConsole: boolean
+  /** Called once it listens. */
+  readonly onListening?: (server: ListeningServer) => void
+}
+
+/** Serves a store until the command is stopped: then it refuses requests, ends the streams, lets requests end, and gives back its tasks. */
+export async function serveStore(
+  call: Call,
+  settings: Settings,
+  { types, readOnly = false, hasConsole, onListening }: Serving,
+): Promise<number> {
+  const failure = failing()
+  const definitions = types?.definitions ?? []
+  const base = { ...optionsOf(settings), onFailure: failure.tell }
+  const { capacity } = settings.worker
+  await using runtime: Client =
+    definitions.length === 0
+      ? await createClient({ ...base, ...(types === undefined ? {} : { tasks: types.types }) })
+      : await createRuntime({ ...base, tasks: definitions, workers: { capacity } })
+  const server = await listen(call, runtime, settings, { readOnly, hasConsole })
+  const { url, port } = server
+  const runs = definitions.map(({ type }) => type)
+  const what = runs.length === 0 ? '' : `, and runs ${runs.join(', ')}`
+  say(
+    call,
+    { type: 'ready', url, port, store: shownUrl(settings.store), types: runs, readOnly },
+    `ready: serves ${shownUrl(settings.store)} at ${url}${readOnly ? ', read-only' : ''}${what}`,
+  )
+  onListening?.(server)
+  try {
+    await ended(call.signal, failure.failed)
+    say(call, { type: 'draining' }, 'draining')
+  } finally {
+    await server.close()
+  }
+  await runtime.close()
+  say(call, { type: 'stopped' }, 'stopped')
+  return 0
+}
+
+async function listen(
+  call: Call,
+  runtime: Client,
+  settings: Settings,
+  { readOnly, hasConsole }: { readonly readOnly: boolean; readonly hasConsole: boolean },
+): Promise<ListeningServer> {
+  const { host, hosts, port, tokens: path, redact } = settings.serve
+  const report = (error: unknown) =>
+    say(call, { type: 'error', message: textOf(error) }, `error: ${textOf(error)}`)
+  const options: ServeOptions = {
+    host,
+    hosts,
+    redact,
+    readOnly,
+    // Who has made a token wants it to be asked for, on loopback, too.
+    tokens: existsSync(path) ? tokensOf(path, call.system.now, report) : undefined,
+    console: hasConsole ? await assetsOf() : undefined,
+    onError: report,
+  }
+  try {
+    return await serve(runtime, { ...options, port: port ?? DEFAULT_PORT })
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'EADDRINUSE' && port === undefined) return await serve(runtime, { ...options, port: 0 })
+    throw told(error, settings)
+  }
+}
+
+/** A port that nobody asked for may be another one; which one it is, the command says. */
+const DEFAULT_PORT = 7007
+
+async function assetsOf() {
+  const { consoleAssets } = await import('@ku0/agent-runtime-console')
+  return consoleAssets()
+}
+
+/** What is wrong, in the words of the command line. */
+function told(error: unknown, { serve: { host, port, tokens } }: Settings): unknown {
+  if (error instanceof ConfigError)
+    return error.problems.some(({ path }) => path === 'tokens')
+      ? new RuntimeError(
+          'invalid_config',
+          `a server on ${host} is open to other machines, so it needs tokens, and there are none in ${tokens}: make one with agent-runtime token create NAME --scopes read,submit`,
+        )
+      : error
+  const { code, message } = error as NodeJS.ErrnoException
+  if (code !== undefined && listenCodes.has(code))
+    return new RuntimeError(
+      'invalid_config',
+      `${host}, port ${port ?? DEFAULT_PORT}, cannot be listened on: ${message}`,
+      {
+        cause: error,
+      },
+    )
+  return error
+}
+
+const listenCodes: ReadonlySet<string> = new Set([
+  'EADDRINUSE',
+  'EADDRNOTAVAIL',
+  'EACCES',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+])
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

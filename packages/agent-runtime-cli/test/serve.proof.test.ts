@@ -1,0 +1,101 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { text } from 'node:stream/consumers'
+import { expect, onTestFinished, test } from 'vitest'
+import { bin, runIn, scratchFolder } from './stores-and-shells.ts'
+
+const tasks = join(import.meta.dirname, 'project/tasks.ts')
+
+/** A server in a process of its own, once it listens. */
+async function serving(...args: string[]) {
+  const child = spawn(process.execPath, [bin, ...args, '--port', '0', '--json'], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, NODE_ENV: 'test' },
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const complaint = text(child.stderr)
+  const lines = createInterface(child.stdout)[Symbol.asyncIterator]()
+  const exited = once(child, 'exit').then(([code]) => code as number)
+  const first = await lines.next()
+  if (first.done === true) throw new Error(await complaint)
+  const ready = JSON.parse(first.value) as { readonly type: string; readonly url: string }
+  expect(ready.type).toBe('ready')
+  const ask = async (path: string, body?: object, headers: Record<string, string> = {}) =>
+    fetch(`${ready.url}/api/v1${path}`, {
+      headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+      ...(body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }),
+    })
+  return { ...ready, child, exited, lines, ask }
+}
+
+test('SIGTERM closes streams with an id to go on from, lets a request end, and stops; another server goes on', async () => {
+  const store = join(scratchFolder(), 'it.db')
+  const first = await serving('serve', tasks, '--store', store)
+  const submitted = await first.ask('/tasks', { task: 'wait', input: null })
+  const { taskId } = (await submitted.json()) as { readonly taskId: string }
+  const stream = (server: typeof first, headers = {}) =>
+    server.ask(`/tasks/${taskId}/events`, undefined, { accept: 'text/event-stream', ...headers })
+  const opened = await stream(first)
+  const waiting = first.ask(`/tasks/${taskId}/result?waitMs=60000`)
+  const reader = opened.body!.pipeThrough(new TextDecoderStream()).getReader()
+  let seen = ''
+  while (!seen.includes('task.waiting')) seen += (await reader.read()).value ?? ''
+  first.child.kill('SIGTERM')
+  for (let part = await reader.read(); !part.done; part = await reader.read()) seen += part.value
+  expect(seen).toContain('event: closing')
+  const id = /^id: (\d+)\nevent: closing/m.exec(seen)?.[1] ?? /"lastEventId":"(\d+)"/.exec(seen)?.[1]
+  expect(id).toMatch(/^\d+$/)
+  expect(await (await waiting).json()).toMatchObject({ state: 'waiting' })
+  expect(await first.exited).toBe(0)
+  const words = []
+  for await (const line of { [Symbol.asyncIterator]: () => first.lines }) words.push(JSON.parse(line).type)
+  expect(words).toEqual(['draining', 'stopped'])
+
+  const second = await serving('serve', tasks, '--store', store)
+  const again = await stream(second, { 'last-event-id': String(id) })
+  await second.ask(`/tasks/${taskId}/signal`, { name: 'go' })
+  const rest = await again.text()
+  expect(rest).not.toContain('task.submitted')
+  expect(rest).toContain('task.completed')
+  second.child.kill('SIGTERM')
+  expect(await second.exited).toBe(0)
+})
+
+test('an address of other machines needs tokens; a token that is revoked is refused', async () => {
+  const folder = scratchFolder()
+  const agent = (...args: string[]) => runIn({ folder }, ...args, '--store', 'it.db')
+  const open = await agent('serve', '--host', '0.0.0.0', '--hosts', 'tasks.example.com', '--port', '0')
+  expect(open).toMatchObject({ code: 2, out: '' })
+  expect(open.err).toContain('agent-runtime token create')
+  const made = await agent('token', 'create', 'ci', '--scopes', 'read,submit', '--expires', '30d')
+  const token = made.out.trim()
+  expect(token).toMatch(/^ku0_[\w-]{43}$/)
+  const store = join(folder, 'it.db')
+  const server = await serving('serve', '--store', store)
+  const headers = { authorization: `Bearer ${token}` }
+  expect((await server.ask('/tasks')).status).toBe(401)
+  expect((await server.ask('/tasks', undefined, headers)).status).toBe(200)
+  expect((await server.ask('/tasks', { task: 'greet', input: {} }, headers)).status).toBe(201)
+  expect((await server.ask('/tasks/x/cancel', {}, headers)).status).toBe(403)
+  await agent('token', 'revoke', 'ci')
+  while ((await server.ask('/tasks', undefined, headers)).status === 200);
+  expect((await server.ask('/tasks', undefined, headers)).status).toBe(401)
+  expect(JSON.parse((await agent('token', '--json')).out)).toMatchObject({
+    tokens: [{ name: 'ci', state: 'revoked', scopes: ['read', 'submit'] }],
+  })
+})
+
+test('a read-only console has pages, answers questions, and changes nothing', async () => {
+  const store = join(scratchFolder(), 'it.db')
+  await runIn({}, 'submit', 'greet', '{"name":"Ada"}', '--store', store)
+  const server = await serving('console', '--read-only', '--store', store)
+  const page = await fetch(server.url)
+  expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
+  expect(await (await server.ask('/info')).json()).toMatchObject({ scopes: ['read'] })
+  expect((await server.ask('/tasks', { task: 'greet', input: {} })).status).toBe(403)
+  expect(await (await server.ask('/tasks?count=true')).json()).toMatchObject({ count: 1 })
+  server.child.kill('SIGINT')
+  expect(await server.exited).toBe(0)
+})

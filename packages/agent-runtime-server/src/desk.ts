@@ -1,0 +1,152 @@
+import {
+  ConfigError,
+  flagRule,
+  functionRule,
+  isRecord,
+  problemsIn,
+  type Rules,
+  RuntimeError,
+} from '@ku0/agent-runtime-core'
+import { Gate } from './access/gate.ts'
+import { hostsOf, isLoopback } from './access/names.ts'
+import { TokenBook } from './access/tokens.ts'
+import { buildApi, route } from './api.ts'
+import { BulkActions } from './bulk/bulk-actions.ts'
+import { consoleAnswer } from './console-assets.ts'
+import { limitsOf } from './limits.ts'
+import type { Served, ServerOptions } from './options.ts'
+import { addProbes } from './probes.ts'
+import { problemOf } from './problem/problem.ts'
+import type { Serving } from './serving.ts'
+import { RecentEvents } from './streams/recent-events.ts'
+import { Streams } from './streams/streams.ts'
+import { later, system } from './system.ts'
+import { Turns } from './turns.ts'
+import { toJsonWith } from './wire/answer.ts'
+import { type Incoming, pathOf, type Reply } from './wire/messages.ts'
+import { redactionOf } from './wire/redaction.ts'
+
+/** What answers requests, whatever brings them. */
+export interface Desk {
+  /** Never rejects: what goes wrong is an answer, too. */
+  readonly handle: (request: Incoming) => Promise<Reply>
+  readonly close: () => Promise<void>
+}
+
+/** The rules of a server, from the gate to the headers of each answer. Throws a `ConfigError` that names every bad option. */
+export function createDesk(runtime: Served, options: ServerOptions): Desk {
+  assertOptions(options)
+  const { environment = system, onError = () => {} } = options
+  const limits = limitsOf(options.limits)
+  const tokens = new TokenBook(options.tokens ?? [])
+  const hosts = hostsOf(options.hosts)
+  const open = [...hosts].filter((host) => !isLoopback(host))
+  if (tokens.isOpen && (open.length > 0 || options.exposed === true))
+    throw new ConfigError([
+      {
+        path: 'tokens',
+        allowed: 'at least one token for a server that is reached under other names than those of loopback',
+        given: options.tokens,
+      },
+    ])
+  const gate = new Gate({ hosts, tokens, limits, clock: environment.clock })
+  const streams = new Streams(limits, environment)
+  const serving: Serving = {
+    runtime,
+    limits,
+    environment,
+    streams,
+    recent: new RecentEvents(runtime, environment, limits.maxRecentEvents),
+    bulk: new BulkActions(limits, streams.closing),
+    turns: new Turns(later),
+    toJson: toJsonWith(redactionOf(options.redact)),
+    report: onError,
+    readOnly: options.readOnly === true,
+  }
+  const api = buildApi(serving)
+  addProbes(api, serving, options.exposed === true)
+  const underWay = new Set<Promise<unknown>>()
+  let closing: Promise<void> | undefined
+
+  async function answer(request: Incoming): Promise<Reply> {
+    const caller = gate.pass(request)
+    if (options.console !== undefined && (request.method === 'GET' || request.method === 'HEAD')) {
+      const page = consoleAnswer(options.console, pathOf(request))
+      if (page !== undefined) return page
+    }
+    return route(api, request, caller)
+  }
+
+  async function close(): Promise<void> {
+    streams.close()
+    serving.recent.close()
+    const drained = Promise.withResolvers<void>()
+    const timer = environment.timers.after(limits.drainMs, drained.resolve)
+    await Promise.race([Promise.allSettled(underWay), drained.promise])
+    timer.cancel()
+  }
+
+  return {
+    async handle(request) {
+      if (closing !== undefined) return guarded(stopping())
+      const answering = answer(request).catch((error: unknown) => {
+        const problem = problemOf(error)
+        if (problem.body.status === 500) onError(error)
+        return problem.toReply()
+      })
+      underWay.add(answering)
+      try {
+        return guarded(await answering)
+      } finally {
+        underWay.delete(answering)
+      }
+    },
+    close() {
+      closing ??= close()
+      return closing
+    },
+  }
+}
+
+/** The headers that every answer has. */
+function guarded({ status, headers, body }: Reply): Reply {
+  return { status, headers: { ...guards, ...headers }, ...(body === undefined ? {} : { body }) }
+}
+
+const guards: Readonly<Record<string, string>> = {
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-resource-policy': 'same-origin',
+  // Answers are data: a browser that shows one runs nothing and loads nothing.
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'cache-control': 'no-store',
+}
+
+function stopping(): Reply {
+  return problemOf(new RuntimeError('shutdown', 'the server is stopping')).toReply()
+}
+
+function assertOptions(given: unknown): asserts given is ServerOptions {
+  if (!isRecord(given))
+    throw new ConfigError([{ path: 'options', allowed: 'an object, such as { tokens }', given }])
+  // What was given stays out of the message: a token may be in it.
+  const problems = problemsIn(given, rules).map(({ path, allowed }) => ({ path, allowed }))
+  if (problems.length > 0) throw new ConfigError(problems)
+}
+
+const list = ['a list', (value: unknown) => Array.isArray(value)] as const
+const object = ['an object', (value: unknown) => typeof value === 'object' && value !== null] as const
+const rules: Rules<ServerOptions> = {
+  tokens: [
+    'a list, or a function that gives one',
+    (value) => Array.isArray(value) || typeof value === 'function',
+  ],
+  readOnly: flagRule,
+  hosts: list,
+  exposed: flagRule,
+  limits: object,
+  redact: list,
+  console: object,
+  onError: functionRule,
+  environment: object,
+}

@@ -1,0 +1,107 @@
+import { once } from 'node:events'
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import { bodyTooLarge } from '../problem/problem.ts'
+import type { Incoming, Reply } from './messages.ts'
+
+/**
+ * Answers requests of Node's HTTP server without a detour over those of the Web standard, which would cost more than a submission.
+ * `handle` never rejects.
+ */
+export function listenerOf(
+  handle: (incoming: Incoming) => Promise<Reply>,
+  maxBodyBytes: number,
+  report: (error: unknown) => void,
+): RequestListener {
+  return (request, response) => {
+    void handle(incomingOf(request, response))
+      .then((reply) => send(request, response, reply, maxBodyBytes))
+      .catch((error: unknown) => {
+        // Whoever has left hears nothing; an answer that breaks off is no whole one.
+        if (!response.destroyed) report(error)
+        response.destroy()
+      })
+  }
+}
+
+function incomingOf(request: IncomingMessage, response: ServerResponse): Incoming {
+  const { headers } = request
+  let gone: AbortController | undefined
+  return {
+    method: request.method ?? 'GET',
+    target: request.url ?? '/',
+    authority: '',
+    header: (name) => headers[name]?.toString() ?? null,
+    bytes: (maxBytes) => bytesOf(request, maxBytes),
+    get signal() {
+      if (gone === undefined) {
+        const control = new AbortController()
+        gone = control
+        if (response.destroyed) control.abort()
+        else response.once('close', () => control.abort())
+      }
+      return gone.signal
+    },
+  }
+}
+
+function bytesOf(request: IncomingMessage, maxBytes: number): Promise<Uint8Array> {
+  const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>()
+  const chunks: Uint8Array[] = []
+  let size = 0
+  request.on('data', (chunk: Buffer) => {
+    size += chunk.byteLength
+    if (size > maxBytes) {
+      request.removeAllListeners('data')
+      request.pause()
+      return reject(bodyTooLarge(maxBytes))
+    }
+    chunks.push(chunk)
+  })
+  request.once('end', () => resolve(chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks)))
+  request.once('error', reject)
+  request.once('close', () => reject(new Error('the connection ended before the body')))
+  return promise
+}
+
+async function send(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { status, headers, body }: Reply,
+  maxBodyBytes: number,
+): Promise<void> {
+  // A body that nobody reads may be a long one: its connection is not used again.
+  const unread = !request.complete && !(Number(request.headers['content-length']) <= maxBodyBytes)
+  if (unread) response.setHeader('connection', 'close')
+  if (body === undefined || typeof body === 'string' || body instanceof Uint8Array) {
+    const length = body === undefined ? undefined : Buffer.byteLength(body)
+    response.writeHead(status, length === undefined ? headers : { ...headers, 'content-length': length })
+    response.end(body)
+    return
+  }
+  response.writeHead(status, headers)
+  if (request.method === 'HEAD') {
+    await body.cancel()
+    response.end()
+    return
+  }
+  const reader = body.getReader()
+  response.once('close', () => void reader.cancel().catch(() => {}))
+  for (let part = await reader.read(); !part.done; part = await reader.read()) {
+    if (response.destroyed) return
+    if (!response.write(part.value)) await room(response)
+  }
+  response.end()
+}
+
+/** Resolves when the connection takes more, or is over. */
+async function room(response: ServerResponse): Promise<void> {
+  const over = new AbortController()
+  try {
+    await Promise.race([
+      once(response, 'drain', { signal: over.signal }),
+      once(response, 'close', { signal: over.signal }),
+    ])
+  } finally {
+    over.abort()
+  }
+}
