@@ -41,6 +41,7 @@ that do not end in time back to the queue.`,
       ...address,
       tokenFile,
       readOnly,
+      { flags: '--open', about: 'open the console in a browser, if it runs in a terminal' },
       { flags: '--no-console', about: 'the API only, without the pages' },
       {
         flags: '-c, --capacity <n>',

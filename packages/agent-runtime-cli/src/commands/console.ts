@@ -1,6 +1,6 @@
 import type { Run } from '../call.ts'
 import { assertThere } from '../connect.ts'
-import { openInBrowser } from '../serving/open-in-browser.ts'
+import { showPage } from '../serving/open-in-browser.ts'
 import { serveStore } from '../serving/serve-store.ts'
 
 export const run: Run = async (call) => {
@@ -10,13 +10,12 @@ export const run: Run = async (call) => {
   }
   const settings = await call.settings()
   await assertThere(settings)
-  const { browse = openInBrowser, isTerminal = false } = call.outlet
   return serveStore(call, settings, {
     readOnly,
     hasConsole: true,
     onListening({ url }) {
       if (!call.print.isJson) call.print.lines([url])
-      if (open && isTerminal) browse(url)
+      if (open) showPage(call, url)
     },
   })
 }

@@ -1,14 +1,27 @@
 import type { Run } from '../call.ts'
 import { loadTaskTypes } from '../task-types.ts'
+import { showPage } from '../serving/open-in-browser.ts'
 import { serveStore } from '../serving/serve-store.ts'
 
 export const run: Run = async (call) => {
   const [module] = call.args
-  const { console: hasConsole = true, readOnly } = call.options as {
+  const {
+    console: hasConsole = true,
+    readOnly,
+    open = false,
+  } = call.options as {
     readonly console?: boolean
     readonly readOnly?: boolean
+    readonly open?: boolean
   }
   const settings = await call.settings(module === undefined ? {} : { tasks: module })
   const types = await loadTaskTypes(settings)
-  return serveStore(call, settings, { types, readOnly: readOnly === true, hasConsole })
+  return serveStore(call, settings, {
+    types,
+    readOnly: readOnly === true,
+    hasConsole,
+    onListening: ({ url }) => {
+      if (open) showPage(call, url)
+    },
+  })
 }
