@@ -23,6 +23,7 @@ import { quotas } from './store-suite/quotas.ts'
 import { reads } from './store-suite/reads.ts'
 import { Scene, type Quiet, type Time } from './store-suite/scene.ts'
 import { schedules } from './store-suite/schedules.ts'
+import { retention } from './store-suite/retention.ts'
 import { fairShares } from './store-suite/shares.ts'
 import { steps } from './store-suite/steps.ts'
 import { suspects } from './store-suite/suspects.ts'
@@ -112,6 +113,7 @@ const sections: Readonly<Record<string, { readonly rules: string; readonly tests
     children: { rules: 'docs/semantics.md 5.5, 12.3, 13.3', tests: children },
     budgets: { rules: 'docs/semantics.md 1.1, 2.1, 11.5', tests: budgets },
     forks: { rules: 'docs/semantics.md 1.2, 6.3', tests: forks },
+    retention: { rules: 'docs/semantics.md 6.6', tests: retention },
     schedules: { rules: 'docs/semantics.md, Schedules', tests: schedules },
     evaluations: { rules: 'docs/semantics.md 15.3', tests: evaluations },
     circuits: { rules: 'docs/semantics.md 10.3, 10.5, C8-C11', tests: circuits },

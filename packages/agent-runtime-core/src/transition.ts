@@ -31,6 +31,7 @@ export * from './lease/row.ts'
 export * from './profile/row.ts'
 export * from './queue/row.ts'
 export * from './quota/row.ts'
+export * from './retention/row.ts'
 export * from './route/row.ts'
 export * from './schedule/row.ts'
 export * from './share/row.ts'
@@ -58,7 +59,7 @@ export { checkpointText } from './step/record.ts'
 export { shareOf } from './swarm/agents.ts'
 export { renew, sweep, takeOver } from './lease/upkeep.ts'
 export { promote } from './queue/promote.ts'
-export type { Counted, Duties, Kind, Kinds, Loaded, Wanted } from './transition/wanted.ts'
+export type { Counted, Duties, Kind, Kinds, Loaded, PrunableWanted, Wanted } from './transition/wanted.ts'
 export {
   blobReference,
   childKey,

@@ -23,6 +23,8 @@ export type {
   ItemsOf,
   ListFilter,
   OutputItem,
+  Pruned,
+  PruneOptions,
   ReceiptsOf,
   RetryOptions,
   SignalReceipt,

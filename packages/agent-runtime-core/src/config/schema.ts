@@ -3,6 +3,7 @@ import { ConfigError, type ConfigProblem } from '../error/errors.ts'
 import { pathText } from '../check/path.ts'
 import { QuotaConfig, QuotaLimit } from '../quota/schema.ts'
 import { amount, count, duration, wholeNumber } from './setting-schema.ts'
+import { RetentionConfig } from '../retention/schema.ts'
 import { SharesConfig } from '../share/schema.ts'
 import { suggestionFor } from '../check/suggestion.ts'
 import { markWhole } from './whole-config.ts'
@@ -90,6 +91,8 @@ export const ExecutionConfig = z
        * `docs/semantics.md 11`.
        */
       shares: SharesConfig.optional(),
+      /** Unset: tasks that ended are kept forever. Source: `docs/semantics.md 6.6`. */
+      retention: RetentionConfig.optional(),
       /** Clients that have shares; a submission of one more is refused. */
       maxClients: count('clients').default(100_000),
       /** Unset: waiting lifts no task. How long a queued task waits to be lifted by one lane. Source: `docs/semantics.md` C5. */

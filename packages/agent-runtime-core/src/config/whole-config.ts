@@ -42,6 +42,7 @@ export const defaultConfig: ExecutionConfig = Object.freeze({
 export const settingNames: readonly string[] = [
   ...Object.keys(defaultConfig),
   'quotaConfig',
+  'retention',
   'shares',
   'agingMs',
 ]

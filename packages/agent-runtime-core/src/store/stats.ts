@@ -1,4 +1,5 @@
 import type { QuotaState } from '../quota/state.ts'
+import type { PerState } from '../retention/row.ts'
 import type { Lane } from '../task/lane.ts'
 
 /** Counters of a store. `depth` counts promoted queued tasks. Source: `docs/semantics.md 2.2`. */
@@ -8,6 +9,8 @@ export interface StoreStats {
   readonly running: number
   readonly waiting: number
   readonly totals: Totals
+  /** Tasks that retention has deleted, by their final state; `totals` counts them, too. Source: `docs/semantics.md 6.6`. */
+  readonly deleted: PerState
   /** The quotas for which something was counted. */
   readonly quotas: readonly QuotaState[]
   /** Writes refused because their lease was no longer live, in this process. */

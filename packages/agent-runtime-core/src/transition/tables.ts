@@ -35,6 +35,7 @@ const lifetimes: Readonly<Record<TableName, Lifetime>> = {
   naming: 'lookedUp',
   blobs: 'lookedUp',
   events: 'lookedUp',
+  prunable: 'lookedUp',
   schedules: 'lookedUp',
   budgets: 'lookedUp',
   parked: 'lookedUp',

@@ -18,6 +18,7 @@ import type { History } from '../history/row.ts'
 import type { KeyRow } from '../submit/row.ts'
 import type { LeaseRow } from '../lease/row.ts'
 import type { QuotaRow } from '../quota/row.ts'
+import type { PrunablePart, PrunableRow } from '../retention/row.ts'
 import type { ScheduleRow } from '../schedule/row.ts'
 import type { SignalRow, WaitRow } from '../wait/row.ts'
 import type { StreamRow } from '../queue/row.ts'
@@ -79,6 +80,8 @@ export interface Base {
   readonly blobs: ReadonlyMap<string, string>
   /** Data of single events that an operation asks about, by `task:seq`. */
   readonly events: ReadonlyMap<string, string>
+  /** By the number that it begins after: a part of the tasks that ended. */
+  readonly prunable: ReadonlyMap<number, PrunablePart>
   /** The schedules that an operation names, and how many there are if one may be added. */
   readonly schedules: ReadonlyMap<string, ScheduleRow>
   /** By task: its own budget, of the tasks that an operation touches and those above them. */
@@ -173,6 +176,8 @@ export class WorkingSet {
   readonly events: EventRow[] = []
   readonly outputs: OutputRow[] = []
   readonly blobs: Rows<string, string>
+  /** Tasks that are deleted, in order. */
+  readonly pruned: PrunableRow[] = []
   readonly notices: LeaseNotice[] = []
   /** Tasks that became claimable in this flush, by stream. */
   readonly queued = new Map<number, TaskRow[]>()
@@ -538,9 +543,15 @@ export class WorkingSet {
    * Whether there is anything to write. The rows of other tables change with these, but for places of streams: they are looked for again
    * when they are lost.
    */
+  /** Deletes a task that ended, with everything that is kept of it. */
+  prune(row: PrunableRow): void {
+    this.pruned.push(row)
+  }
+
   get hasChanges(): boolean {
     return (
-      this.events.length + this.outputs.length + this.evaluations.length > 0 || this.written.some(isChanged)
+      this.events.length + this.outputs.length + this.evaluations.length + this.pruned.length > 0 ||
+      this.written.some(isChanged)
     )
   }
   private get written(): readonly { readonly changed: ReadonlyMap<unknown, unknown> }[] {

@@ -124,6 +124,7 @@ const operations: {
     'task.queued',
     'child.spawned',
   ],
+  prune: [{ after: 0 }, running, { pruned: { completed: 0, failed: 0, canceled: 0 } }],
   registerWorkers: [{ workers: [{ workerId: 'v', capacity: 1, types: ['*'] }] }, {}, true],
   drainWorkers: [{ workerIds: ['w'] }, running, true],
   removeWorkers: [{ workerIds: ['w'] }, running, true, 'task.requeued'],
@@ -246,7 +247,7 @@ describe('the order of a flush: what frees slots comes before what fills them (d
     for (const kind of ofTask) expect(flushRank[kind]).toBe(flushRank.submit)
     expect(flushRank.submit).toBeGreaterThan(flushRank.registerWorkers)
     expect(flushRank.startLease).toBe(lastRank)
-    expect(kinds.filter((kind) => flushRank[kind] === lastRank)).toEqual(['startLease'])
+    expect(kinds.filter((kind) => flushRank[kind] === lastRank)).toEqual(['prune', 'startLease'])
   })
 
   test('what came is folded by rank, and within a rank as it came', () => {

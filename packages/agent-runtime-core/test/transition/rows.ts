@@ -84,6 +84,7 @@ export function workingSet(
     naming: new Map(),
     blobs: new Map(),
     events: new Map(),
+    prunable: new Map(),
     schedules: new Map(),
     budgets: new Map(),
     parked: new Map(),

@@ -16,6 +16,7 @@ import {
   type BudgetTerms,
   type ReadKind,
   type Reads,
+  type PerState,
   type ScheduledRun,
   type ScheduleDefinition,
   type ScheduleFilter,
@@ -184,6 +185,10 @@ const wait = z.discriminatedUnion('kind', [
   }),
 ])
 
+/** Times may lie before 1970, and -1 stands for none. */
+const perState = (each: z.ZodType) =>
+  z.strictObject({ completed: each, failed: each, canceled: each } satisfies Shape<PerState>)
+
 const leaseId = id
 const taskId = id
 
@@ -263,6 +268,7 @@ const writes: { readonly [K in WriteKind]: Shape<Writes[K]['fields']> } = {
     states: z.array(z.enum(taskStates)).optional(),
     reason: text.optional(),
   },
+  prune: { after: whole, excess: perState(whole).optional(), ends: perState(instant).optional(), dryRun: flag.optional() },
   abortSettled: {
     leaseId,
     how: z.enum(['acknowledged', 'leaked']),

@@ -21,6 +21,7 @@ import {
   type KeyRow,
   type LeaseRow,
   type Loaded,
+  type PrunablePart,
   type QuotaRow,
   type ReputationRow,
   type ScheduleRow,
@@ -82,6 +83,7 @@ export class Cache implements Base {
   /** The data of `task.queued` of heads, as far as it was read with them. */
   submissions = new Map<number, string>()
   readonly events = new Map<string, string>()
+  readonly prunable = new Map<number, PrunablePart>()
   readonly waits = new Map<number, readonly WaitRow[]>()
   readonly signals = new Map<number, readonly SignalRow[]>()
   readonly verdicts = new Map<number, VerdictsRow>()
@@ -156,6 +158,7 @@ export class Cache implements Base {
       for (const [sha256, text] of blobs) this.blobs.set(sha256, text)
     }
     for (const [task, seq, data] of loaded.events ?? none) this.events.set(`${task}:${seq}`, data)
+    for (const part of loaded.prunable ?? none) this.prunable.set(part.after, part)
     for (const [signal, text] of loaded.signals ?? none) {
       const unread = this.signals.get(signal.task) ?? none
       this.signals.set(

@@ -22,6 +22,7 @@ import {
 import type { RunResult } from 'better-sqlite3'
 import { prepareEvaluationApply } from './evaluations.ts'
 import { prepareInsert } from './insert.ts'
+import { preparePrune } from './prune.ts'
 import type { Statements } from './statements.ts'
 import { prepareUpdate } from './update.ts'
 import { prepareWorkApply } from './work.ts'
@@ -105,7 +106,10 @@ export function prepareApply(db: Statements) {
   const applyEvaluations = prepareEvaluationApply(db)
   const deleteTask = db.prepare('DELETE FROM task WHERE id = ?')
   const deleteEvents = db.prepare('DELETE FROM event WHERE task = ?')
-  const keepHash = db.prepare('INSERT INTO pruned SELECT task, hash FROM event WHERE task = ? AND seq = 1')
+  const keepHash = db.prepare(
+    'INSERT INTO pruned SELECT task, hash, ? FROM event WHERE task = ? AND seq = 1',
+  )
+  const prune = preparePrune(db)
 
   /** `commit`: the number of the journal's next row, by which other processes find what has changed. */
   return function apply(ws: WorkingSet, commit: number): void {
@@ -185,7 +189,8 @@ export function prepareApply(db: Statements) {
         Number(row.registered),
       )
     applyEvaluations(ws)
-    pruneRejected(ws)
+    pruneRejected(ws, commit)
+    prune(ws, commit)
     if (ws.totals !== ws.base.totals) {
       const t = ws.totals
       putTotals.run(
@@ -380,14 +385,14 @@ export function prepareApply(db: Statements) {
   }
 
   /** Rejected records are bounded: the oldest go when there are more than `maxRejectedKept`. */
-  function pruneRejected(ws: WorkingSet): void {
+  function pruneRejected(ws: WorkingSet, commit: number): void {
     const { rejected, rejectedPruned } = ws.totals
     const excess = rejected - rejectedPruned - ws.config.maxRejectedKept
     if (excess <= 0) return
     const ids = oldestRejected.all(Math.min(excess, 1000))
     for (const id of ids) {
       // The journal is gone through by it, when its event is no more.
-      keepHash.run(id)
+      keepHash.run(commit, id)
       deleteEvents.run(id)
       deleteTask.run(id)
     }

@@ -95,7 +95,7 @@ export const columns = {
     'last_seen_at integer',
     'ended_at integer?',
   ],
-  pruned: ['task integer', 'hash blob'],
+  pruned: ['task integer', 'hash blob', 'until integer?'],
   quota: [
     'key text',
     'queued integer',
@@ -113,6 +113,8 @@ export const columns = {
     'latest text',
     'last_at integer',
   ],
+  retired: ['name text', 'value integer'],
+  retired_named: ['name text', 'value integer'],
   schedule: [
     'name text',
     'definition text',

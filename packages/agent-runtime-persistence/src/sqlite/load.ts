@@ -40,6 +40,7 @@ import {
 import { prepareEvaluationLoad } from './evaluations.ts'
 import { listed, type RowOf, type StoreTables, type TableName } from './columns.ts'
 import type { Queries } from '../views/queries.ts'
+import { preparePrunable, prepareRetired } from './prunable.ts'
 import { prepareWorkLoad } from './work.ts'
 import { storedList, storedObject } from './stored.ts'
 import { WAITING_BY_INDEX } from './schema.ts'
@@ -53,6 +54,7 @@ export function prepareLoad(db: Queries) {
   const from = <T extends TableName>(table: T, rest = '') =>
     rows<RowOf<T>>(`SELECT ${listed(table)} FROM ${table} ${rest}`)
   const task = from('task', 'WHERE id = ?')
+  const tasksAfter = from('task', 'WHERE id > ? ORDER BY id LIMIT ? + 0')
   // With the submission, unless that is long: a claim then needs no read of its own.
   const heads = rows<HeadRow>(
     `SELECT ${listed('task', 'task.')}, CASE WHEN event.blob IS NULL AND length(event.data) < 2048 THEN event.data END
@@ -270,6 +272,8 @@ export function prepareLoad(db: Queries) {
     /** The newest checkpoint, and the data of its event. */
     checkpoint: (taskId: number) => checkpoint.get(taskId),
     blob: (sha256: string) => blobText.get(sha256),
+    retired: prepareRetired(db),
+    prunable: preparePrunable(db, (after, limit) => tasksAfter.all(after, limit).map(taskOf)),
     next: () => next.get() ?? [],
     work: prepareWorkLoad(db),
     journal: () => journal.get(),

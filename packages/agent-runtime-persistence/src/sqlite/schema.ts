@@ -379,6 +379,22 @@ INSERT INTO meta SELECT 'pruned_unhashed_until', CAST(coalesce(max(number), 0) A
   `
 ALTER TABLE output ADD COLUMN round INTEGER;
 `,
+  // What is left of deleted tasks: sums that only rise, those of clients and schedules apart, and hashes for as long as the journal names their events. The journal begins after
+  // the commit in `journal_base`, with its hash.
+  `
+ALTER TABLE pruned ADD COLUMN until INTEGER;
+CREATE INDEX pruned_until ON pruned (until) WHERE until IS NOT NULL;
+CREATE TABLE retired (
+  name TEXT PRIMARY KEY,
+  value INTEGER NOT NULL CHECK (value >= 0)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE retired_named (
+  name TEXT PRIMARY KEY,
+  value INTEGER NOT NULL CHECK (value >= 0)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX event_blob ON event (blob) WHERE blob IS NOT NULL;
+INSERT INTO meta VALUES ('journal_base', '0:' || lower(hex(zeroblob(32))));
+`,
 ]
 
 /** The version this code writes and understands. */

@@ -60,7 +60,8 @@ export function prepareStoreRecords(context: ReadContext) {
     const { running, waiting, rejectedPruned: _, ...totals } = load.totals()
     const { at } = context.now()
     const quotas = load.quotas().map((row) => quotaStateOf(context.config.quotaConfig, row, at))
-    return { depth, delayed, running, waiting, totals, quotas, ...context.local() }
+    const deleted = load.retired()
+    return { depth, delayed, running, waiting, totals, deleted, quotas, ...context.local() }
   }
 
   function schedules({ name, after = '', dueBy, limit = 100 }: ScheduleFilter): Reads['schedules']['answer'] {

@@ -22,6 +22,7 @@ describe('what a store knows of itself', () => {
     ['opened', ['', 'x', '-1']],
     ['clients_removed', ['', 'x', '-1']],
     ['pruned_unhashed_until', ['', 'x', '-1', '999999']],
+    ['journal_base', ['', 'x', '1', '-1:00']],
     [
       'accepted_losses',
       ['', 'x', 'null', '{}', '[1]', '[[1,2]]', `[${loss.replace('"acceptedAt":2', '"acceptedAt":9e15')}]`],
@@ -147,13 +148,13 @@ describe('what streams, shares and routes say of tasks', () => {
     ['the usage of an agent', 'DELETE FROM usage WHERE task = 10', ['task 10, its usage of swarm s']],
     [
       'the task that probes a route',
-      'UPDATE circuit SET probe = 14 WHERE probe = 16',
+      'UPDATE circuit SET probe = 14 WHERE probe = 17',
       ['route shaky, probe 14'],
     ],
     [
       'which route a task probes',
-      "UPDATE circuit SET route = 'work' WHERE probe = 16",
-      ['route work, probe 16'],
+      "UPDATE circuit SET route = 'work' WHERE probe = 17",
+      ['route work, probe 17'],
     ],
     [
       'the first chunk of output',

@@ -32,7 +32,7 @@ export const parts = {
     'children',
     'forks',
   ],
-  records: ['schedules', 'evaluations', 'events and hashes', 'reads'],
+  records: ['retention', 'schedules', 'evaluations', 'events and hashes', 'reads'],
   values: ['values', 'turns and commits'],
 } as const
 

@@ -237,6 +237,10 @@ const byKind: Readonly<Record<string, fc.Arbitrary<Piece>>> = {
   'failStep drops': listOf(key),
   'spawn drops': key,
   'clients after': name,
+  'prune after': count,
+  'prune excess': fields({ completed: count, failed: count, canceled: count }, 'completed', 'failed', 'canceled'),
+  'prune ends': fields({ completed: time, failed: time, canceled: time }, 'completed', 'failed', 'canceled'),
+  'prune dryRun': flag,
   'schedules filter': fields({ name, after: name, dueBy: time, limit: count }),
   'startLease submission': fields(atOnce, 'type', 'lane', 'input', 'profile'),
   'putSwarm terms': fields(

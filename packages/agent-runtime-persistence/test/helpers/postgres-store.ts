@@ -53,7 +53,7 @@ async function empty(server: PostgresServer, url: string): Promise<void> {
   await client.query(
     `BEGIN; ${[...tables, 'stream'].map((table) => `DELETE FROM ${table};`).join(' ')}
      UPDATE totals SET ${totals.map((name) => `${name} = 0`).join(', ')};
-     INSERT INTO meta VALUES ('clients_removed', '0'), ('pruned_unhashed_until', '0');
+     INSERT INTO meta VALUES ('clients_removed', '0'), ('pruned_unhashed_until', '0'), ('journal_base', '0:' || repeat('0', 64));
      UPDATE head SET version = 0, number = 0, hash = decode(repeat('00', 32), 'hex'), writer = 0; COMMIT`,
   )
   await client.end()

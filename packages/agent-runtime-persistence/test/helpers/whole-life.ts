@@ -14,13 +14,19 @@ export const { config } = parseExecutionConfig({
   circuitOpenMs: 1_000,
   maxRejectedKept: 1,
   shares: {},
+  retention: {
+    completed: 'forever',
+    failed: 'forever',
+    canceled: 'forever',
+    types: { brief: { completed: { ageMs: 1 } } },
+  },
   quotaConfig: { models: { big: { maxInFlight: 1, onExceeded: 'defer' } } },
 })
 
 /**
  * A life that leaves a row in every table: task 1 completed after a retry, 2 canceled, 3 running, 4 to 6 queued, 7 rejected
- * and forgotten since, 8 waiting, 9 due, 10 held by its caller, 11 of a client, 12 with a budget, 13 and 14 its children, 16 the probe of a
- * route, 18 rejected.
+ * and forgotten since, 8 waiting, 9 due, 10 held by its caller, 11 of a client, 12 with a budget, 13 and 14 its children, 15 completed and
+ * deleted since, 17 the probe of a route, 19 rejected.
  */
 export async function live(path: string): Promise<StoreSnapshot> {
   const environment = { ...createVirtualEnvironment('checked'), digest: nodeDigest }
@@ -85,8 +91,12 @@ export async function live(path: string): Promise<StoreSnapshot> {
   await scene.write({ kind: 'putSwarm', name: 's', terms: swarm })
   await hold(scene, { swarm: 's', agent: 'one' })
   await payAndSpawn(scene)
+  await scene.settle(await scene.running({ type: 'brief' }))
   await breakRoutes(scene)
   await scene.submit({ refused: { reason: 'invalid_payload', message: 'never' } })
+  const counted = await scene.write({ kind: 'prune', after: 0 })
+  const ends = { completed: scene.now, failed: -1, canceled: -1 }
+  await scene.write({ kind: 'prune', after: 0, excess: counted.excess, ends })
   const snapshot = await takeSnapshot(store)
   await store.close()
   return snapshot

@@ -211,6 +211,18 @@ export const deeds: { readonly [K in WriteKind]: (scene: Scene) => Promise<Deed<
     const { parent, child } = await family(scene)
     return { write: { kind: 'cancelMany', taskIds: [child.taskId, parent.taskId] }, answer: { canceled: 2 } }
   },
+  prune: async (scene) => {
+    const claim = await busy(scene)
+    await scene.settle(claim)
+    await busy(scene)
+    await scene.accepted()
+    const none = { completed: 0, failed: 0, canceled: 0 }
+    const ends = { completed: scene.now, failed: scene.now, canceled: scene.now }
+    return {
+      write: { kind: 'prune', after: 0, excess: none, ends },
+      answer: { pruned: none, excess: none },
+    }
+  },
   signal: async (scene) => {
     const { taskId, workerId } = (await family(scene)).parent
     scene.free(workerId)

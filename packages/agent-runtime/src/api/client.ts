@@ -116,6 +116,14 @@ export interface Client extends AsyncDisposable {
   cancelMany(filter: CancelFilter, options?: CancelManyOptions): Promise<CanceledMany>
 
   /**
+   * Deletes the tasks that `config.retention` no longer keeps, oldest first, some hundred per commit; resolves once none is left.
+   * Processes with workers do so by themselves every `retention.everyMs`. `dryRun` only counts, and counts no
+   * child whose parent is still there. Children go after their parent. Throws `invalid_argument` without `config.retention`, the signal's reason, and `store_*`.
+   * Source: `docs/semantics.md 6.6`; `docs/retention.md`.
+   */
+  prune(options?: PruneOptions): Promise<Pruned>
+
+  /**
    * Sends a signal to a task, for `ctx.waitForSignal`. The signal is kept until the task waits for it, and
    * then wakes the task. Resolves once the signal is committed; any process on the store may send. Every call
    * that resolves is a separate signal, even with the same name and value.
@@ -323,6 +331,22 @@ export interface CancelFilter extends Omit<ListFilter, 'states' | 'limit' | 'cur
 export interface CancelManyOptions extends CancelOptions {
   /** The number of tasks that you expect the filter to select. */
   readonly expect?: number | undefined
+}
+
+export interface PruneOptions {
+  /** Nothing is deleted; the answer says what would be. False by default. */
+  readonly dryRun?: boolean | undefined
+  /** Ends it between two commits. */
+  readonly signal?: AbortSignal | undefined
+}
+
+/** The number of deleted tasks, by their final state. */
+export interface Pruned {
+  readonly completed: number
+  readonly failed: number
+  readonly canceled: number
+  /** True if nothing was deleted, only counted. */
+  readonly dryRun: boolean
 }
 
 export interface CanceledMany {

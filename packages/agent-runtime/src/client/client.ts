@@ -24,6 +24,8 @@ import type {
   ListFilter,
   OutputItem,
   ReceiptsOf,
+  Pruned,
+  PruneOptions,
   RetryOptions,
   SignalReceipt,
   StoredPage,
@@ -64,6 +66,7 @@ import type { KnownTypes } from './known-types.ts'
 import type { Lifetime } from './lifetime.ts'
 import { countTasks, listTasks } from './list-tasks.ts'
 import { listWorkers } from './list-workers.ts'
+import { pruneStore } from './prune.ts'
 import { awaitResult } from './result.ts'
 import { resumeTask } from './resume-task.ts'
 import { SaidOnce } from './said-once.ts'
@@ -243,6 +246,12 @@ export class StoreClient implements Client {
   async cancelMany(filter: CancelFilter, options: CancelManyOptions = {}): Promise<CanceledMany> {
     this.lifetime.assertOpen()
     return cancelMany(this.#store, filter, options)
+  }
+
+  async prune(options?: PruneOptions): Promise<Pruned> {
+    this.lifetime.assertOpen()
+    const { config, environment } = this.#deps
+    return pruneStore({ store: this.#store, config, clock: environment.clock }, options)
   }
 
   async signal(task: Receipt | string, name: string, value?: unknown): Promise<SignalReceipt> {

@@ -26,6 +26,7 @@ import type { LeaseObserver } from '../api/leases.ts'
 import type {
   CancelFilter,
   CancelManyOptions,
+  PruneOptions,
   CancelOptions,
   FollowOptions,
   ListFilter,
@@ -94,6 +95,7 @@ export const cancelManyRules: Rules<CancelManyOptions> = {
   ...cancelRules,
   expect: wholeNumber(0, Number.MAX_SAFE_INTEGER),
 }
+export const pruneRules: Rules<PruneOptions> = { dryRun: flagRule, signal: signalRule }
 const openStates: readonly unknown[] = ['queued', 'running', 'waiting']
 export const cancelFilterRules: Rules<CancelFilter> = {
   states: listOf(`a list of ${openStates.join(', ')}`, (state) => openStates.includes(state)),

@@ -185,6 +185,7 @@ const clientWrites: ReadonlySet<WriteKind> = new Set<WriteKind>([
   'fork',
   'cancel',
   'cancelMany',
+  'prune',
   'signal',
   'resolveApproval',
   'answerBudget',

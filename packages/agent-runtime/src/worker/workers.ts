@@ -7,6 +7,7 @@ import { depthOf } from '../pool/depth.ts'
 import { ScalingPool } from '../pool/scaling-pool.ts'
 import { InlineCrew } from './inline-crew.ts'
 import { WorkerRegistry } from './registry.ts'
+import { RetentionKeeper } from './retention-keeper.ts'
 import { ScheduleKeeper } from './schedule-keeper.ts'
 import { type HandlerStop, Scheduler } from './scheduler.ts'
 import { type Patience, shutDownWorkers } from './shutdown.ts'
@@ -29,6 +30,7 @@ export class Workers {
   readonly #registry: WorkerRegistry
   readonly #scheduler: Scheduler
   readonly #keeper: ScheduleKeeper
+  readonly #retention: RetentionKeeper
   readonly pool: ScalingPool
   readonly #listening: Disposable
   readonly #handlerStops = new Set<(stop: HandlerStop) => void>()
@@ -40,6 +42,7 @@ export class Workers {
     this.#deps = deps
     this.#registry = new WorkerRegistry(store, environment.clock)
     this.#keeper = new ScheduleKeeper({ store, config, clock: environment.clock, log })
+    this.#retention = new RetentionKeeper({ store, config, ...environment, log })
     this.#scheduler = new Scheduler({ ...deps, warden: this.#warden }, definitions, this.#registry, (stop) =>
       this.#tellStop(stop),
     )
@@ -86,13 +89,14 @@ export class Workers {
     return { [Symbol.dispose]: () => this.#handlerStops.delete(listener) }
   }
 
-  /** Registers the workers, once, however often it is called. A process with workers also fires schedules. */
+  /** Registers the workers, once, however often it is called. A process with workers also fires schedules and deletes what retention no longer keeps. */
   async start(): Promise<void> {
     const { workers } = this.#deps
     this.#started ??= this.#registry.register(workers)
     await this.#started
     if (this.#isEnding) return
     if (workers.length > 0) this.#keeper.start()
+    this.#retention.start()
     this.pool.open()
   }
 
@@ -100,6 +104,7 @@ export class Workers {
   async stop(options: StopOptions, patience: Patience): Promise<StopReport> {
     this.#isEnding = true
     this.#keeper.close()
+    this.#retention.close()
     await Promise.race([this.pool.close(), patience.hurry])
     const { config, deadlines, log } = this.#deps
     const deps = { config, deadlines, scheduler: this.#scheduler, registry: this.#registry, log }
@@ -109,6 +114,7 @@ export class Workers {
   /** The store has failed for good: every handler has to stop. */
   failed(error: Error): void {
     this.#keeper.close()
+    this.#retention.close()
     void this.pool.close()
     this.#scheduler.failed(error)
   }

@@ -5,19 +5,22 @@ import type { Faults } from './faults.ts'
 
 /**
  * Goes through the journal in slices: no number is missing, and each hash is that of the commit before and of the events that the row
- * names. Of rejected submissions whose records were deleted since their hashes are kept.
+ * names. Of tasks that were deleted since the hashes are kept. It begins where the journal was cut.
  */
 export class JournalWalk {
   /** The number of the last commit that was looked at. */
   number = 0
   /** Events that it named so far, without those of rejected submissions. */
   named = 0
+  /** Whether the journal was cut: tasks whose events it no longer names may be there. */
+  isCut = false
   private hash: Buffer = Buffer.alloc(32)
   private readonly faults: Faults
   private readonly rows
   private readonly hashes
   private readonly one
   private readonly pruned
+  private readonly base
   private readonly believedUntil: number
 
   constructor(db: Db, faults: Faults) {
@@ -36,6 +39,7 @@ export class JournalWalk {
       )
       .raw()
     this.pruned = db.prepare<[number], Buffer>('SELECT hash FROM pruned WHERE task = ?').pluck()
+    this.base = db.prepare<[], string>("SELECT value FROM meta WHERE key = 'journal_base'").pluck()
     // Before there were hashes of them, such a commit is believed.
     const until = db.prepare<[], string>("SELECT value FROM meta WHERE key = 'pruned_unhashed_until'").pluck()
     this.believedUntil = Number(until.get() ?? 0)
@@ -43,9 +47,19 @@ export class JournalWalk {
 
   /** One slice, up to a commit at the most; false when there is no more. In a transaction. */
   slice(upTo: number): boolean {
+    this.skipCut()
     const rows = this.rows.all(this.number, upTo, sliceRows)
     for (const row of rows) this.check(row)
     return rows.length === sliceRows
+  }
+
+  /** It may be cut while it is read. */
+  private skipCut(): void {
+    const [number = '0', hash = ''] = this.base.get()?.split(':') ?? []
+    if (!(Number(number) > this.number)) return
+    this.number = Number(number)
+    this.hash = Buffer.from(hash, 'hex')
+    this.isCut = true
   }
 
   private check({ number, at, touched, hash }: JournalColumns): void {
@@ -78,10 +92,10 @@ export class JournalWalk {
         if (type !== 'task.rejected') this.named += 1
       }
       if (found.length === last - first + 1) continue
-      // A rejected submission has one event.
-      const kept = first === 1 && last === 1 ? this.pruned.get(task) : undefined
-      if (kept !== undefined) {
-        digest.update(kept)
+      // Of a task that was deleted, the hashes of all its events are kept.
+      const kept = found.length === 0 ? this.pruned.get(task) : undefined
+      if (kept !== undefined && kept.length >= last * 32) {
+        digest.update(kept.subarray((first - 1) * 32, last * 32))
         continue
       }
       isWhole = false

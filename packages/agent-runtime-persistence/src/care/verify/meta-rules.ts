@@ -39,4 +39,5 @@ const rules: Readonly<Record<string, MetaRule>> = {
   opened: { ...count, since: 'opened' },
   clients_removed: { ...count, since: 'made' },
   pruned_unhashed_until: { ...count, since: 'made' },
+  journal_base: { form: /^\d+:[0-9a-f]{64}$/, words: 'a number and a hash', since: 'made' },
 }

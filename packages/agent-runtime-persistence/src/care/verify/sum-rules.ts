@@ -15,6 +15,8 @@ export interface Sums {
   readonly commit: number
   readonly schedules: ReadonlyMap<string, number>
   readonly budgets: ReadonlyMap<number, BudgetSums>
+  /** What deleted tasks added to sums, by name. */
+  readonly retired: ReadonlyMap<string, number>
 }
 
 interface BudgetSums {
@@ -36,8 +38,26 @@ export function readSums(db: Db, load: Load): Sums {
     keys: count('SELECT count(*) FROM idempotency'),
     commit: load.journal()?.[0] ?? 0,
     schedules: new Map(schedules),
+    retired: readRetired(db),
     budgets: new Map(budgets.map(([task, above, used]) => [task, { above, used: useIn(used) }])),
   }
+}
+
+function readRetired(db: Db): ReadonlyMap<string, number> {
+  return new Map(db
+      .prepare<[], [string, number]>(
+        'SELECT name, value FROM retired UNION ALL SELECT name, value FROM retired_named',
+      )
+      .raw()
+      .all())
+}
+
+const endedStates: ReadonlySet<string> = new Set(['completed', 'failed', 'canceled'])
+
+function retiredIn(total: RisingTotal, retired: ReadonlyMap<string, number>): number {
+  const of = (name: string) => retired.get(name) ?? 0
+  if (total === 'submitted') return [...endedStates].reduce((sum, state) => sum + of(`state ${state}`), 0)
+  return of(endedStates.has(total) ? `state ${total}` : total)
 }
 
 /** What cannot be read equals nothing. */
@@ -54,6 +74,8 @@ function useIn(text: string): BudgetUse {
 
 /** Compares what was counted with the sums before and after. I14, I16, I17, I25. */
 export function compareSums(tally: Tally, before: Sums, after: Sums, faults: Faults): void {
+  // While tasks are counted, others may be deleted: those were counted, or are in the sums of the deleted ones, or both.
+  const isDeleting = [...after.retired].some(([name, value]) => before.retired.get(name) !== value)
   const between = (where: string, counted: number, low: number, high: number) => {
     // What is no number equals nothing.
     if (!(counted >= low && counted <= high))
@@ -63,14 +85,23 @@ export function compareSums(tally: Tally, before: Sums, after: Sums, faults: Fau
   const names = Object.keys(tally.totals) as RisingTotal[]
   const known = faults.events.size === 0 ? names : names.filter((name) => !ofEvents.has(name))
   for (const name of known)
-    between(`totals, ${name}`, tally.totals[name], before.totals[name], after.totals[name])
+    between(
+      `totals, ${name}`,
+      tally.totals[name],
+      before.totals[name] - retiredIn(name, after.retired),
+      after.totals[name] - retiredIn(name, before.retired),
+    )
   if (faults.events.size > 0) return
-  between('leases', tally.leases, before.leases, after.leases)
-  between('idempotency keys', tally.keys, before.keys, after.keys)
+  if (!isDeleting) {
+    between('leases', tally.leases, before.leases, after.leases)
+    between('idempotency keys', tally.keys, before.keys, after.keys)
+  }
   // A schedule that was removed and put again counts anew.
   for (const [name, runs] of before.schedules)
-    if (runs > (tally.runs.get(name) ?? 0))
-      faults.add('sum', `schedule ${name}, runs`, tally.runs.get(name) ?? 0, runs)
+    {
+    const counted = (tally.runs.get(name) ?? 0) + (after.retired.get(`schedule ${name}`) ?? 0)
+    if (runs > counted) faults.add('sum', `schedule ${name}, runs`, counted, runs)
+    }
   compareBudgets(tally, before, after, between)
 }
 
@@ -85,10 +116,15 @@ export function readSpent(db: Db): ReadonlyMap<string, number> {
  * A client has spent no more than its tasks cost. It may be less: one that was removed begins anew, and what ends in a process without
  * shares is spent by nobody. Source: `docs/semantics.md 11.5`.
  */
-export function compareSpent(tally: Tally, spent: ReadonlyMap<string, number>, faults: Faults): void {
+export function compareSpent(
+  tally: Tally,
+  spent: ReadonlyMap<string, number>,
+  retired: ReadonlyMap<string, number>,
+  faults: Faults,
+): void {
   if (faults.events.size > 0) return
   for (const [name, kept] of spent) {
-    const counted = tally.costs.get(name) ?? 0
+    const counted = (tally.costs.get(name) ?? 0) + (retired.get(`client ${name}`) ?? 0)
     // Beyond whole numbers the order of the tasks would change a sum.
     if (kept > counted && Number.isSafeInteger(counted))
       faults.add('sum', `client ${name}, spent`, `${counted} at most`, kept)
@@ -171,13 +207,16 @@ export function checkCounters(db: Db, load: Load, faults: Faults): void {
   sum('totals, waiting', count(`SELECT count(*) FROM task WHERE ${WAITING_BY_INDEX}`), totals.waiting)
   const rejected = count('SELECT count(*) FROM task WHERE (state > 3 OR state = 2) AND state = 6')
   sum('totals, rejected', rejected + totals.rejectedPruned, totals.rejected)
-  // A task's number is the next; only a record of a rejection is ever deleted.
+  // A task's number is the next; what was deleted is counted.
   const last = count('SELECT max(id) FROM task')
-  sum('tasks', last, count('SELECT count(*) FROM task') + totals.rejectedPruned)
+  const ended = count("SELECT coalesce(sum(value), 0) FROM retired WHERE name LIKE 'state %'")
+  const deleted = totals.rejectedPruned + ended
+  sum('tasks', last, count('SELECT count(*) FROM task') + deleted)
   const hashes = count('SELECT count(*) FROM pruned')
+  // Where the journal was cut, hashes that it needed went with it.
   const isSince = count("SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'pruned_unhashed_until'") === 0
-  if (isSince || hashes > totals.rejectedPruned)
-    sum('hashes of pruned records', totals.rejectedPruned, hashes)
+  const isCut = count("SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'journal_base'") > 0
+  if ((isSince && !isCut) || hashes > deleted) sum('hashes of deleted tasks', deleted, hashes)
   sum('pruned records', count('SELECT count(*) FROM pruned WHERE task IN (SELECT id FROM task)'), 0)
 
   function sum(where: string, counted: number | undefined, kept: number): void {

@@ -1,8 +1,6 @@
 import {
   approvalTimeouts,
   type ApprovalTerms,
-  type BudgetUse,
-  addUse,
   canonical,
   childPolicies,
   type EventData,
@@ -13,17 +11,16 @@ import {
   type LeaseEndReason,
   type LeaseState,
   MICRO,
-  noUse,
   quotaKeysOf,
   rejectionPolicies,
   usageOf,
-  type UsageSum,
 } from '@ku0/agent-runtime-core'
 import { CALLER, type PlainEvent, type TaskRow } from '@ku0/agent-runtime-core/transition'
 import { type Hashes, prepareIntegrity } from '../../sqlite/integrity.ts'
 import type { Load } from '../../sqlite/load.ts'
 import type { Db } from '../../sqlite/open.ts'
 import { Statements } from '../../sqlite/statements.ts'
+import { costBy, ends, spentIn } from '../../views/spent.ts'
 import type { Faults } from './faults.ts'
 import type { Tally } from './tally.ts'
 
@@ -128,7 +125,10 @@ export function prepareTaskRules({ db, load, ids, fenceFloors, hashes, faults, t
     const it = (first?.it ?? {}) as Partial<EventData['task.queued']>
     const parent = it.parentId === undefined ? null : numberOf(it.parentId)
     const starts = events.filter(({ type }) => type === 'task.started')
-    const above = parent === null || parent === undefined ? null : (load.task(parent)?.budget ?? null)
+    const above = parent === null || parent === undefined ? null : load.task(parent)
+    // Its parent was deleted before it, as retention does: which budget was above is not known any more.
+    const isOrphan = above === undefined
+    const budgetAbove = isOrphan ? row.budget : (above?.budget ?? null)
     const expected: Readonly<Record<string, unknown>> = {
       state: told['state'],
       attempt: told['attempt'],
@@ -142,7 +142,7 @@ export function prepareTaskRules({ db, load, ids, fenceFloors, hashes, faults, t
       lease: told['state'] === 'running' ? starts.at(-1)?.it['dispatch'] : null,
       tokens: it.tokens ?? 0,
       parent,
-      budget: it.budget === undefined ? above : row.id,
+      budget: it.budget === undefined ? budgetAbove : row.id,
     }
     for (const [column, value] of Object.entries(expected))
       faults.same(`task ${row.id}, ${column}`, value, row[column as keyof TaskRow])
@@ -151,7 +151,7 @@ export function prepareTaskRules({ db, load, ids, fenceFloors, hashes, faults, t
       if (budget === undefined) faults.add('row', `task ${row.id}, its budget`, 'a budget', 'none')
       else {
         const where = `task ${row.id}, its budget`
-        faults.same(`${where}, above`, above, budget.above)
+        if (!isOrphan) faults.same(`${where}, above`, budgetAbove, budget.above)
         faults.same(`${where}, own use`, canonical(spentIn(events)), canonical(budget.own))
       }
     }
@@ -399,28 +399,9 @@ function endingOf({ type, it }: ReadEvent): Ending {
   }
 }
 
-/** What a task and its steps used up. */
-function spentIn(events: readonly ReadEvent[]): BudgetUse {
-  let spent = noUse
-  for (const { type, it } of events) {
-    const charged = it['charged'] as UsageSum | undefined
-    const steps = type === 'step.completed' ? 1 : 0
-    if (type !== 'step.inherited' && (charged !== undefined || steps > 0))
-      spent = addUse(spent, { ...noUse, ...charged, steps })
-  }
-  return spent
-}
-
-/** What a task had reported that it cost when it was over: what comes later changes no share. */
-function costBy(events: readonly ReadEvent[]): number {
-  const end = events.findIndex(({ type }) => ends.has(type))
-  return spentIn(events.slice(0, end + 1)).cost
-}
-
 function textOf(value: unknown): string | undefined {
   return value === undefined ? undefined : canonical(value)
 }
 
 const queues: ReadonlySet<string> = new Set(['task.queued', 'task.requeued', 'task.resumed'])
-const ends: ReadonlySet<string> = new Set(['task.completed', 'task.failed', 'task.canceled'])
 const leaveRunning: ReadonlySet<string> = new Set(['task.requeued', 'task.waiting', ...ends])

@@ -1,0 +1,59 @@
+import { z } from 'zod'
+import { count, duration } from '../config/setting-schema.ts'
+
+const day = 86_400_000
+
+/** `'forever'`, or for how long tasks are kept after they ended, and how many of them. Whichever is reached first counts. */
+const KeepTasks = z.union(
+  [
+    z.literal('forever'),
+    z
+      .strictObject({ ageMs: duration().optional(), count: count('tasks').optional() })
+      .refine(({ ageMs, count: most }) => ageMs !== undefined || most !== undefined)
+      .readonly(),
+  ],
+  { error: "'forever', or an object with ageMs, count or both" },
+)
+
+const KeepOfType = z.union(
+  [z.literal('forever'), z.strictObject({ ageMs: duration() }).readonly()],
+  { error: "'forever', or an object with ageMs" },
+)
+
+/**
+ * For how long tasks that ended are kept, by their final state. Unset, everything is kept. What a task of a type has of its own takes the
+ * place of the general rule as a whole. Source: `docs/semantics.md 6.6`; `docs/retention.md`.
+ */
+export const RetentionConfig = z
+  .strictObject(
+    {
+      completed: KeepTasks.default({ ageMs: 7 * day }),
+      failed: KeepTasks.default({ ageMs: 90 * day }),
+      canceled: KeepTasks.default({ ageMs: 7 * day }),
+      /** Rules of one task type, by its name; a state that is not named has the general rule. */
+      types: z
+        .record(
+          z.string(),
+          z
+            .strictObject(
+              {
+                completed: KeepOfType.optional(),
+                failed: KeepOfType.optional(),
+                canceled: KeepOfType.optional(),
+              },
+              { error: 'an object with completed, failed or canceled' },
+            )
+            .readonly(),
+          { error: 'rules by task type' },
+        )
+        .readonly()
+        .default({}),
+      /** A task with an idempotency key is kept for so long after it ended, whatever else holds: until then its key finds it. */
+      keysMs: duration().default(day),
+      /** How often a runtime looks for tasks to delete. */
+      everyMs: duration().default(60_000),
+    },
+    { error: 'an object with settings for retention' },
+  )
+  .readonly()
+export type RetentionConfig = z.output<typeof RetentionConfig>
