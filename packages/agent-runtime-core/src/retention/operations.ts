@@ -23,4 +23,3 @@ export interface RetentionWrites {
 export const retentionOperations: Operations<RetentionWrites> = {
   prune: { rank: 4, needs: pruneNeeds, fold: prune },
 }
-

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { count, duration } from '../config/setting-schema.ts'
 
 const day = 86_400_000
+const keepRule = "'forever', or an object with ageMs, count or both"
 
 /** `'forever'`, or for how long tasks are kept after they ended, and how many of them. Whichever is reached first counts. */
 const KeepTasks = z.union(
@@ -9,16 +10,15 @@ const KeepTasks = z.union(
     z.literal('forever'),
     z
       .strictObject({ ageMs: duration().optional(), count: count('tasks').optional() })
-      .refine(({ ageMs, count: most }) => ageMs !== undefined || most !== undefined)
+      .refine(({ ageMs, count: most }) => ageMs !== undefined || most !== undefined, { error: keepRule })
       .readonly(),
   ],
-  { error: "'forever', or an object with ageMs, count or both" },
+  { error: keepRule },
 )
 
-const KeepOfType = z.union(
-  [z.literal('forever'), z.strictObject({ ageMs: duration() }).readonly()],
-  { error: "'forever', or an object with ageMs" },
-)
+const KeepOfType = z.union([z.literal('forever'), z.strictObject({ ageMs: duration() }).readonly()], {
+  error: "'forever', or an object with ageMs",
+})
 
 /**
  * For how long tasks that ended are kept, by their final state. Unset, everything is kept. What a task of a type has of its own takes the
