@@ -10,6 +10,7 @@ import {
   waitKinds,
 } from '@ku0/agent-runtime-core'
 import type { ClientRow, LeaseRow, TaskRow, WorkingSet } from '@ku0/agent-runtime-core/transition'
+import { prunedTasksOf } from './prune.ts'
 import { deleted, inserted, put, type Row, type Statement, updated } from './write.ts'
 
 /**
@@ -74,7 +75,8 @@ export function statementsOf(ws: WorkingSet, commit: number): readonly Statement
       ]),
     ),
     ...evaluationsOf(ws),
-    ...prunedOf(ws),
+    ...prunedOf(ws, commit),
+    ...prunedTasksOf(ws, commit),
     ...totalsOf(ws),
   ]
 }
@@ -450,7 +452,7 @@ function scoresText(scores: Scores): string {
 }
 
 /** Rejected records are bounded: the oldest go when there are more than `maxRejectedKept`. */
-function prunedOf(ws: WorkingSet): Statement[] {
+function prunedOf(ws: WorkingSet, commit: number): Statement[] {
   const { rejected, rejectedPruned } = ws.totals
   const excess = Math.min(rejected - rejectedPruned - ws.config.maxRejectedKept, 1000)
   if (excess <= 0) return []
@@ -459,8 +461,8 @@ function prunedOf(ws: WorkingSet): Statement[] {
   return [
     // The journal is gone through by it, when its event is no more.
     {
-      text: `INSERT INTO pruned SELECT task, hash FROM event WHERE task IN ${oldest} AND seq = 1`,
-      values: [excess],
+      text: `INSERT INTO pruned SELECT task, hash, $2::bigint FROM event WHERE task IN ${oldest} AND seq = 1`,
+      values: [excess, commit],
     },
     { text: `DELETE FROM event WHERE task IN ${oldest}`, values: [excess] },
     {

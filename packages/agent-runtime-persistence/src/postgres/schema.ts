@@ -347,6 +347,14 @@ BEGIN
 END
 $$;
 `,
+  `
+ALTER TABLE pruned ADD COLUMN until bigint;
+CREATE INDEX pruned_until ON pruned (until) WHERE until IS NOT NULL;
+CREATE TABLE retired (name text COLLATE "C" PRIMARY KEY, value bigint NOT NULL CHECK (value >= 0));
+CREATE TABLE retired_named (name text COLLATE "C" PRIMARY KEY, value bigint NOT NULL CHECK (value >= 0));
+CREATE INDEX event_blob ON event (blob) WHERE blob IS NOT NULL;
+INSERT INTO meta VALUES ('journal_base', '0:' || repeat('0', 64));
+`,
 ]
 
 /** The version this code writes and understands. */
