@@ -37,6 +37,7 @@ import {
   type NodeOptions,
   RateLimited,
   type ReplayOptions,
+  type PruneOptions,
   type RetryOptions,
   type RetrySetting,
   type RouteOptions,
@@ -80,6 +81,7 @@ interface Given {
   childWait: ChildWaitOptions
   client: ClientOptions
   clientSettings: ClientSettings
+  prune: PruneOptions
   composition: CompositionOptions<string>
   continueBudget: ContinueOptions
   cron: CronTiming

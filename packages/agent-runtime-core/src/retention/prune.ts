@@ -8,13 +8,17 @@ import { type PerState, prunableStates } from './row.ts'
 export const PRUNE_TASKS = 500
 export const PRUNE_EVENTS = 2_000
 
+/** Stands for the number to begin after where only deleted tasks are counted. */
+const COUNT_ONLY = -1
+
 const none = perState(() => 0)
 
 /** The first commit of a pass only counts: without that it is not known how far the rules reach. */
 export function pruneNeeds(needs: Needs, { after, excess, ends }: Write<'prune'>): void {
-  if (!needs.base.prunable.has(after))
-    needs.want('prunable', after, {
-      after,
+  const from = excess === undefined ? COUNT_ONLY : after
+  if (!needs.base.prunable.has(from))
+    needs.want('prunable', from, {
+      after: from,
       limit: excess === undefined ? 0 : PRUNE_TASKS,
       events: PRUNE_EVENTS,
       ends: ends ?? perState(() => -1),
@@ -24,7 +28,7 @@ export function pruneNeeds(needs: Needs, { after, excess, ends }: Write<'prune'>
 /** Source: `docs/semantics.md 6.6`. */
 export function prune(ws: WorkingSet, it: Omit<Write<'prune'>, 'kind'>): OutcomeOf<'prune'> {
   const rules = ws.config.retention
-  const part = ws.base.prunable.get(it.after)
+  const part = ws.base.prunable.get(it.excess === undefined ? COUNT_ONLY : it.after)
   if (rules === undefined || part === undefined) return { pruned: none, excess: none }
   const { completed, failed, canceled } = ws.totals
   const ended: PerState = { completed, failed, canceled }

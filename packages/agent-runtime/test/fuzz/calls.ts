@@ -202,6 +202,10 @@ export const doors: Readonly<Record<string, Door>> = {
     ],
     open: ({ runtime }, ...given: [never, never]) => runtime.cancelMany(...given),
   },
+  prune: {
+    given: [fields({ dryRun: mostly(values(true, false)), signal: hostile })],
+    open: ({ runtime }, options: never) => runtime.prune(options),
+  },
   signal: {
     given: [mostly(values('parked', 'delayed', 'ended')), name, hostile],
     open: ({ runtime }, ...given: [never, never, unknown]) => runtime.signal(...given),

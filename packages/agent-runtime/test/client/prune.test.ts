@@ -1,0 +1,74 @@
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { defineTask } from '../../src/index.ts'
+import { createTestRuntime } from '../../src/testing/index.ts'
+
+const input = z.any()
+const day = 1_000
+const work = defineTask({ type: 'work', input }, () => 'done')
+const broken = defineTask({ type: 'broken', input, retry: { attempts: 1 } }, () => {
+  throw new Error('broken')
+})
+const family = defineTask({ type: 'family', input }, async (ctx) => {
+  const child = await ctx.spawn('child', work, null)
+  return child.result()
+})
+
+const open = (retention?: object) =>
+  createTestRuntime({
+    tasks: [work, broken, family],
+    config: { ...(retention === undefined ? {} : { retention }) },
+  })
+
+describe('retention (docs/semantics.md 6.6)', () => {
+  test('6.6 a runtime deletes what its rules no longer keep, by itself', async () => {
+    await using it = await open({ completed: { ageMs: 7 * day }, everyMs: 500 })
+    const { runtime } = it
+    const old = await runtime.submit(work, null)
+    await runtime.result(old)
+    const failed = await runtime.submit(broken, null)
+    await expect(runtime.result(failed)).rejects.toThrow('broken')
+    await it.advance(3 * day)
+    const young = await runtime.submit(work, null)
+    await runtime.result(young)
+    expect((await runtime.status(old))?.state).toBe('completed')
+    await it.advance(4 * day + 500)
+    expect(await runtime.status(old)).toBeUndefined()
+    expect((await runtime.status(young))?.state).toBe('completed')
+    expect((await runtime.status(failed))?.state).toBe('failed')
+    await expect(runtime.result(old)).rejects.toThrow('or it was pruned')
+  })
+
+  test('6.6 prune says what it deleted, by state; a dry run only counts', async () => {
+    await using it = await open({ completed: { ageMs: day }, everyMs: 86_400_000 })
+    const { runtime } = it
+    const parent = await runtime.submit(family, null)
+    await it.until(parent, 'completed')
+    await runtime.result(await runtime.submit(work, null))
+    await it.advance(2 * day)
+    await runtime.result(await runtime.submit(work, null))
+    expect(await runtime.prune({ dryRun: true })).toEqual({
+      completed: 3,
+      failed: 0,
+      canceled: 0,
+      dryRun: true,
+    })
+    expect((await runtime.status(parent))?.state).toBe('completed')
+    // The child goes with its parent.
+    expect(await runtime.prune()).toEqual({ completed: 3, failed: 0, canceled: 0, dryRun: false })
+    expect((await runtime.list()).tasks).toHaveLength(1)
+    expect(await runtime.prune()).toMatchObject({ completed: 0 })
+  })
+
+  test('6.6 without rules prune refuses, and says what to set', async () => {
+    await using it = await open()
+    await expect(it.runtime.prune()).rejects.toThrow('set config.retention')
+    await expect(it.runtime.prune({ dryRun: 'yes' as never })).rejects.toThrow('dryRun')
+  })
+
+  test('6.6 a signal ends it between two commits', async () => {
+    await using it = await open({})
+    const signal = AbortSignal.abort(new Error('enough'))
+    await expect(it.runtime.prune({ signal })).rejects.toThrow('enough')
+  })
+})
