@@ -68,6 +68,7 @@ export const sections: readonly Section[] = [
       page('docs/bundlers.md', 'Bundlers'),
       page('docs/deploy.md', 'Deploying'),
       page('docs/production.md', 'Production checklist'),
+      page('docs/retention.md', 'Retention'),
       page('docs/postgresql.md', 'PostgreSQL'),
       page('docs/versioning.md', 'Versioning'),
       page('docs/security.md', 'Security'),

@@ -23,6 +23,24 @@ const model = (name: string) => ['packages/agent-runtime-persistence/test/model/
 /** By the invariant or rule that each breaks. Source: `docs/reliability.md`. */
 export const mutants: readonly Mutant[] = [
   {
+    name: '6.6 a child is deleted before its parent',
+    file: `${core}retention/retention.ts`,
+    edits: [["  if (row.parent !== null && !isGone(row.parent)) return 'has_parent'\n", '']],
+    killedBy: coreTest('retention/retention', '6.6'),
+  },
+  {
+    name: '6.6 the journal is cut without its last hash',
+    file: `${persistence}sqlite/prune.ts`,
+    edits: [["    putBase.run(`${last.number}:${last.hash.toString('hex')}`)\n", '']],
+    killedBy: ['packages/agent-runtime-persistence/test/care/retention.test.ts', '6.6'],
+  },
+  {
+    name: '6.6 values that another task holds go with the first that is deleted',
+    file: `${persistence}sqlite/prune.ts`,
+    edits: [[' AND NOT EXISTS (SELECT 1 FROM event WHERE blob = sha256)', '']],
+    killedBy: conformance('records', '6.6'),
+  },
+  {
     name: 'I9 any lease that a task ever had may write',
     file: `${core}lease/fence.ts`,
     edits: [
@@ -499,7 +517,10 @@ export const mutants: readonly Mutant[] = [
     name: 'H08 a commit is believed of which a record was deleted',
     file: `${persistence}care/verify/journal-rules.ts`,
     edits: [
-      ['      if (kept !== undefined) {\n        digest.update(kept)\n        continue\n      }\n', ''],
+      [
+        '      if (kept !== undefined && kept.length >= last * 32) {\n        digest.update(kept.subarray((first - 1) * 32, last * 32))\n        continue\n      }\n',
+        '',
+      ],
       ['      if (!isBelieved)', '      if (!isBelieved && found.length > 0)'],
     ],
     killedBy: ['packages/agent-runtime-persistence/test/care/verify.test.ts', 'beside refused submissions'],
@@ -543,7 +564,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'H08 verify compares what clients have spent with nothing',
     file: `${persistence}care/verify/verify-database.ts`,
-    edits: [['    compareSpent(tally, spent, faults)\n', '']],
+    edits: [['    compareSpent(tally, spent, after.retired, faults)\n', '']],
     killedBy: ['packages/agent-runtime-persistence/test/care/verify-rules.test.ts', 'spent'],
   },
   {

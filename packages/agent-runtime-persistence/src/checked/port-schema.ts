@@ -186,8 +186,8 @@ const wait = z.discriminatedUnion('kind', [
 ])
 
 /** Times may lie before 1970, and -1 stands for none. */
-const perState = (each: z.ZodType) =>
-  z.strictObject({ completed: each, failed: each, canceled: each } satisfies Shape<PerState>)
+const perState = (of: z.ZodType) =>
+  z.strictObject({ completed: of, failed: of, canceled: of } satisfies Shape<PerState>)
 
 const leaseId = id
 const taskId = id
@@ -268,7 +268,12 @@ const writes: { readonly [K in WriteKind]: Shape<Writes[K]['fields']> } = {
     states: z.array(z.enum(taskStates)).optional(),
     reason: text.optional(),
   },
-  prune: { after: whole, excess: perState(whole).optional(), ends: perState(instant).optional(), dryRun: flag.optional() },
+  prune: {
+    after: whole,
+    excess: perState(whole).optional(),
+    ends: perState(instant).optional(),
+    dryRun: flag.optional(),
+  },
   abortSettled: {
     leaseId,
     how: z.enum(['acknowledged', 'leaked']),

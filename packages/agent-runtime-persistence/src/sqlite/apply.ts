@@ -106,9 +106,7 @@ export function prepareApply(db: Statements) {
   const applyEvaluations = prepareEvaluationApply(db)
   const deleteTask = db.prepare('DELETE FROM task WHERE id = ?')
   const deleteEvents = db.prepare('DELETE FROM event WHERE task = ?')
-  const keepHash = db.prepare(
-    'INSERT INTO pruned SELECT task, hash, ? FROM event WHERE task = ? AND seq = 1',
-  )
+  const keepHash = db.prepare('INSERT INTO pruned SELECT task, hash, ? FROM event WHERE task = ? AND seq = 1')
   const prune = preparePrune(db)
 
   /** `commit`: the number of the journal's next row, by which other processes find what has changed. */

@@ -15,9 +15,9 @@ export function preparePrunable(
   db: Queries,
   tasksAfter: (after: number, limit: number) => readonly TaskRow[],
 ): (wanted: PrunableWanted) => PrunablePart {
-  const typeOf = db.prepare<[number], [type: string, client: string]>(
-    'SELECT type, client FROM stream WHERE id = ?',
-  ).raw()
+  const typeOf = db
+    .prepare<[number], [type: string, client: string]>('SELECT type, client FROM stream WHERE id = ?')
+    .raw()
   const parentOf = db.prepare<[number], number>('SELECT 1 FROM task WHERE id = ?').pluck()
   const openChild = db
     .prepare<[number], number>('SELECT 1 FROM task WHERE parent = ? AND state < 3 LIMIT 1')

@@ -55,7 +55,9 @@ export function asOfVersion(version: number, from: string, to: string): void {
     )
   }
   // Rows of their own that later schemas bring.
-  db.exec("DETACH later; DELETE FROM meta WHERE key IN ('clients_removed', 'journal_base', 'pruned_unhashed_until')")
+  db.exec(
+    "DETACH later; DELETE FROM meta WHERE key IN ('clients_removed', 'journal_base', 'pruned_unhashed_until')",
+  )
   db.pragma(`application_id = ${applicationId}`)
   db.pragma(`user_version = ${version}`)
   db.close()

@@ -238,7 +238,12 @@ const byKind: Readonly<Record<string, fc.Arbitrary<Piece>>> = {
   'spawn drops': key,
   'clients after': name,
   'prune after': count,
-  'prune excess': fields({ completed: count, failed: count, canceled: count }, 'completed', 'failed', 'canceled'),
+  'prune excess': fields(
+    { completed: count, failed: count, canceled: count },
+    'completed',
+    'failed',
+    'canceled',
+  ),
   'prune ends': fields({ completed: time, failed: time, canceled: time }, 'completed', 'failed', 'canceled'),
   'prune dryRun': flag,
   'schedules filter': fields({ name, after: name, dueBy: time, limit: count }),

@@ -84,8 +84,7 @@ export const untold: Readonly<Record<string, readonly string[]>> = {
     'meta.pruned_unhashed_until',
     'stream.changed',
   ],
-  'what deleted tasks were': ['pruned.until', 'retired_named.value',
-  ],
+  'what deleted tasks were': ['pruned.until', 'retired_named.value'],
 }
 
 /** The tables of a store from which a row may be removed without `verify` telling, and why. */

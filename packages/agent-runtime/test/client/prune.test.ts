@@ -17,7 +17,7 @@ const family = defineTask({ type: 'family', input }, async (ctx) => {
 const open = (retention?: object) =>
   createTestRuntime({
     tasks: [work, broken, family],
-    config: { ...(retention === undefined ? {} : { retention }) },
+    config: retention === undefined ? {} : { retention },
   })
 
 describe('retention (docs/semantics.md 6.6)', () => {

@@ -44,12 +44,14 @@ export function readSums(db: Db, load: Load): Sums {
 }
 
 function readRetired(db: Db): ReadonlyMap<string, number> {
-  return new Map(db
+  return new Map(
+    db
       .prepare<[], [string, number]>(
         'SELECT name, value FROM retired UNION ALL SELECT name, value FROM retired_named',
       )
       .raw()
-      .all())
+      .all(),
+  )
 }
 
 const endedStates: ReadonlySet<string> = new Set(['completed', 'failed', 'canceled'])
@@ -97,11 +99,10 @@ export function compareSums(tally: Tally, before: Sums, after: Sums, faults: Fau
     between('idempotency keys', tally.keys, before.keys, after.keys)
   }
   // A schedule that was removed and put again counts anew.
-  for (const [name, runs] of before.schedules)
-    {
+  for (const [name, runs] of before.schedules) {
     const counted = (tally.runs.get(name) ?? 0) + (after.retired.get(`schedule ${name}`) ?? 0)
     if (runs > counted) faults.add('sum', `schedule ${name}, runs`, counted, runs)
-    }
+  }
   compareBudgets(tally, before, after, between)
 }
 

@@ -7,7 +7,7 @@ import {
   type Timers,
 } from '@ku0/agent-runtime-core'
 import type { LogLine } from '../api/logger.ts'
-import { prunePass } from '../client/prune.ts'
+import { prunePass } from './prune-pass.ts'
 
 /**
  * Deletes what retention no longer keeps, every `retention.everyMs`. Every process with workers has one, and all are equal: what one has
