@@ -47,6 +47,7 @@ export const sections: readonly Section[] = [
       page('docs/testing.md', 'Testing your tasks'),
       page('docs/client-and-worker.md', 'Clients and workers'),
       page('docs/pool.md', 'A pool of workers'),
+      page('docs/isolation.md', 'Threads and processes'),
       page('docs/http-api.md', 'The HTTP API'),
     ],
   },

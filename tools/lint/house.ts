@@ -97,8 +97,9 @@ export const foldersBelow: Readonly<
     // A pass knows its host by an interface, whoever that is.
     ['durable', ['api', 'terms', 'lease']],
     ['execution', ['api', 'terms', 'lease', 'durable']],
+    ['isolation', ['api', 'terms', 'lease', 'durable', 'execution']],
     ['pool', ['api', 'terms']],
-    ['worker', ['api', 'terms', 'lease', 'durable', 'execution', 'pool', 'retention']],
+    ['worker', ['api', 'terms', 'lease', 'durable', 'execution', 'isolation', 'pool', 'retention']],
     ['profile', ['api', 'terms', 'lease', 'client']],
     ['replay', ['api', 'terms', 'lease', 'client', 'durable', 'execution']],
     ['graph', ['api', 'terms', 'durable', 'execution']],

@@ -294,6 +294,13 @@ export const logCatalogue = {
     fields: ['leaseId', 'afterMs'],
     payloadFields: [],
   },
+  killed: {
+    event: 'task.killed',
+    level: 'error',
+    message: 'handler ignored its signal and was ended with its thread or process',
+    fields: ['leaseId', 'afterMs'],
+    payloadFields: [],
+  },
   failed: {
     event: 'task.failed',
     level: 'error',

@@ -48,6 +48,11 @@ export class Logs {
         this.#line(logCatalogue.leaked, event, { leaseId, afterMs })
         return
       }
+      case 'task.killed': {
+        const { leaseId, afterMs } = event.data
+        this.#line(logCatalogue.killed, event, { leaseId, afterMs })
+        return
+      }
       case 'task.failed': {
         const { kind, leaseId, error } = event.data
         const { name, code, message } = errorOf(error)

@@ -5,7 +5,14 @@ import { Scene } from './scene.ts'
 import { Sdk } from './sdk.ts'
 
 const logger = { warn: () => {}, error: () => {} }
-const ofLogs = ['task.rejected', 'lease.expired', 'lease.lost', 'task.leaked', 'task.failed'] as const
+const ofLogs = [
+  'task.rejected',
+  'lease.expired',
+  'lease.lost',
+  'task.leaked',
+  'task.killed',
+  'task.failed',
+] as const
 const ofLife = ['task.queued', 'task.started', 'step.completed', 'task.completed'] as const
 
 let scene: Scene

@@ -61,6 +61,12 @@ test('a leak is one line', () => {
   expect(lines()).toMatchObject([{ level: 50, event: 'task.leaked', leaseId: 'lease-9', afterMs: 30_000 }])
 })
 
+test('a handler that was killed is one line', () => {
+  using _ = attach()
+  scene.publish('task.killed', 'a', { leaseId: 'lease-9', afterMs: 30_010 })
+  expect(lines()).toMatchObject([{ level: 50, event: 'task.killed', leaseId: 'lease-9', afterMs: 30_010 }])
+})
+
 test('a failure is one line, with the kind and the name of what was thrown', () => {
   using _ = attach()
   scene.failed('a', 'lease-9', { name: 'Error', code: 'ENOENT', message: 'hunter2' })

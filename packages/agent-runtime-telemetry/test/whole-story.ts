@@ -10,6 +10,7 @@ export function tellWholeStory(scene: Scene): void {
   giveWay(scene)
   scene.publishOwn('lease.lost', 'a', { leaseId: 'lease-1', workerId: 'w' })
   scene.publish('task.leaked', 'a', { leaseId: 'lease-1', afterMs: 30_000 })
+  scene.publish('task.killed', 'a', { leaseId: 'lease-1', afterMs: 30_000 })
   scene.handlerStopped({ taskId: 'a', leaseId: 'l', reason: 'canceled', afterMs: 30_000, leaked: true })
 }
 

@@ -122,6 +122,7 @@ async function readRunningOptions<Options extends WorkerProcessOptions>(
   problems.push(...evaluationProblems(evaluation))
   const defined = (task: unknown) => (isDefinition(task) ? task : undefined)
   const types = readTypes(tasks, 'what defineTask returns', defined, problems)
+  problems.push(...[...types.values()].flatMap(moduleProblems))
   const areAll = !problems.some(({ path }) => path.startsWith('tasks'))
   problems.push(...workerProblems(workers, leastWorkers, areAll ? [...types.keys()] : undefined))
   const parsed = await readConfig(options.config, problems)
@@ -331,6 +332,13 @@ function workerProblems(given: unknown, least: 0 | 1, types: readonly string[] |
     ...fixed.map((name) => ({ path: `workers.${name}`, allowed, given: given[name] })),
     ...limitProblems(limits, 'workers.'),
   ]
+}
+
+/** A thread or process finds its handler in a module. */
+function moduleProblems({ type, isolation, module }: TaskDefinition): ConfigProblem[] {
+  if (isolation === 'inline' || module !== undefined) return []
+  const allowed = `import.meta.url of the module that exports the task, because its isolation is '${isolation}'`
+  return [{ path: `task '${type}': module`, allowed, given: undefined }]
 }
 
 /** Settings are looked at by the schemas, which are loaded only where there are any. */

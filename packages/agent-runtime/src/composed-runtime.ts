@@ -9,7 +9,7 @@ import type { RuntimeOptions } from './options.ts'
 import { StrictMode } from './replay/strict-mode.ts'
 import { takeStore } from './store-handle.ts'
 import { StoreRuntime } from './store-runtime.ts'
-import { isStrict, surroundingsOf, tellFailure, watch } from './surroundings.ts'
+import { isolationOf, isStrict, surroundingsOf, tellFailure, watch } from './surroundings.ts'
 import { valuesOf } from './terms/value-codec.ts'
 
 /** Puts a runtime together around a store that is open, or is being opened for it alone. */
@@ -36,6 +36,7 @@ export async function composeRuntime(
     ...workersOf(checked, store.info.processId, [graphTask.type]),
     evaluation: options.evaluation ?? {},
     rateLimited: options.rateLimited,
+    isolation: isolationOf(options),
     lifetime: new Lifetime('runtime'),
     log,
     trace,

@@ -8,7 +8,7 @@ import type { WorkerProcessOptions } from './options.ts'
 import { StrictMode } from './replay/strict-mode.ts'
 import { takeStore } from './store-handle.ts'
 import { StoreWorker } from './store-worker.ts'
-import { isStrict, surroundingsOf, tellFailure, watch } from './surroundings.ts'
+import { isolationOf, isStrict, surroundingsOf, tellFailure, watch } from './surroundings.ts'
 import { valuesOf } from './terms/value-codec.ts'
 
 /** Puts a worker together around a store that is open, or is being opened for it alone. */
@@ -31,6 +31,7 @@ export async function composeWorker(
     definitions,
     ...workersOf(checked, store.info.processId, [graphTask.type]),
     rateLimited: options.rateLimited,
+    isolation: isolationOf(options),
     lifetime: new Lifetime('worker'),
     log,
     trace,

@@ -1,5 +1,6 @@
 import type { PoolOptions, ProcessPool } from './api/pool.ts'
 import { readPoolOptions } from './checked-options.ts'
+import { assertOutsideRunners } from './isolation/inside-runner.ts'
 import { onStore, parseStoreUrl } from './opened-store.ts'
 
 /**
@@ -12,6 +13,7 @@ import { onStore, parseStoreUrl } from './opened-store.ts'
  * nothing is left running then.
  */
 export async function createPool(given: PoolOptions): Promise<ProcessPool> {
+  assertOutsideRunners('createPool')
   const checked = await readPoolOptions(given, parseStoreUrl)
   return onStore(checked, async (store) => (await loaded()).composePool(checked, store))
 }

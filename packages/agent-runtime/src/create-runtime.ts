@@ -1,5 +1,6 @@
 import type { Runtime } from './api/runtime.ts'
 import { readRuntimeOptions } from './checked-options.ts'
+import { assertOutsideRunners } from './isolation/inside-runner.ts'
 import { assertStoreUrl, onStore } from './opened-store.ts'
 import type { RuntimeOptions } from './options.ts'
 
@@ -10,6 +11,7 @@ import type { RuntimeOptions } from './options.ts'
  */
 export async function createRuntime(given: RuntimeOptions): Promise<Runtime> {
   // Without type parameters: a handler that uses the runtime of its own type would otherwise have no type that the compiler can infer.
+  assertOutsideRunners('createRuntime')
   const checked = await readRuntimeOptions(given, assertStoreUrl)
   return onStore(checked, async (store) => (await loaded()).composeRuntime(checked, store))
 }

@@ -2,6 +2,7 @@ import type { ExecutionStore } from '@ku0/agent-runtime-core'
 import type { Worker } from './api/worker.ts'
 import type { KnownStore } from './api/store-url.ts'
 import { readWorkerOptions } from './checked-options.ts'
+import { assertOutsideRunners } from './isolation/inside-runner.ts'
 import { assertStoreUrl, onStore } from './opened-store.ts'
 import type { WorkerProcessOptions } from './options.ts'
 
@@ -16,6 +17,7 @@ import type { WorkerProcessOptions } from './options.ts'
 export async function createWorker<const Store extends string | ExecutionStore>(
   given: WorkerProcessOptions & { readonly store: Store & KnownStore<Store> },
 ): Promise<Worker> {
+  assertOutsideRunners('createWorker')
   const checked = await readWorkerOptions(given, assertStoreUrl)
   return onStore(checked, async (store) => (await loaded()).composeWorker(checked, store))
 }

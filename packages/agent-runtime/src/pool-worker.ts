@@ -1,11 +1,10 @@
 // The program of one worker process of a pool. It is started by `createPool` and hears from it by messages.
-import { describeError, isList, isRecord, RuntimeError, type Timer } from '@ku0/agent-runtime-core'
-import type { TaskDefinition } from './api/task-definition.ts'
+import { describeError, type Timer } from '@ku0/agent-runtime-core'
 import { createWorker } from './create-worker.ts'
 import type { FromWorker, ToWorker, WorkerStart } from './pool/worker-words.ts'
 import type { StoreWorker } from './store-worker.ts'
 import { backgroundTimers } from './system.ts'
-import { isDefinition } from './terms/task-definition.ts'
+import { definitionsIn } from './terms/task-module.ts'
 
 /** The time between two reports of what it runs. */
 const REPORT_MS = 50
@@ -42,20 +41,6 @@ function reportWork(worker: StoreWorker): Disposable {
       report()
     },
   }
-}
-
-/** What the module exports: definitions by themselves, in lists, or of agents. */
-function definitionsIn(module: Readonly<Record<string, unknown>>, url: string): readonly TaskDefinition[] {
-  const found = new Set(Object.values(module).flatMap(within))
-  if (found.size > 0) return [...found]
-  throw new RuntimeError('invalid_config', `${url} exports no task: export what defineTask returns`)
-}
-
-function within(exported: unknown): readonly TaskDefinition[] {
-  if (isList(exported)) return exported.flatMap(within)
-  if (!isRecord(exported)) return []
-  if (isDefinition(exported)) return [exported]
-  return isDefinition(exported['task']) ? [exported['task']] : []
 }
 
 /** A pool that is gone hears nothing. */

@@ -28,6 +28,7 @@ export interface RuntimeDeps extends ClientDeps {
   readonly definitions: ReadonlyMap<string, TaskDefinition>
   readonly workers: readonly WorkerSpec[]
   readonly pool: WorkersDeps['pool']
+  readonly isolation: WorkersDeps['isolation']
   readonly rateLimited: RateLimitRule | undefined
   readonly strict: PassCheck | undefined
 }
@@ -64,6 +65,7 @@ export class StoreRuntime extends StoreClient implements Runtime {
       definitions,
       workers,
       pool: deps.pool,
+      isolation: deps.isolation,
       rateLimited: deps.rateLimited,
       strict: deps.strict,
       prepareChild: (item, call, parentType) => submissions.prepareChild(item, call, parentType),

@@ -45,6 +45,7 @@ export interface StoreWorkerDeps {
   readonly definitions: ReadonlyMap<string, TaskDefinition>
   readonly workers: readonly WorkerSpec[]
   readonly pool: WorkersDeps['pool']
+  readonly isolation: WorkersDeps['isolation']
   readonly rateLimited: RateLimitRule | undefined
   readonly strict: PassCheck | undefined
   readonly lifetime: Lifetime
@@ -96,6 +97,7 @@ export class StoreWorker implements Worker {
       definitions,
       workers,
       pool: deps.pool,
+      isolation: deps.isolation,
       rateLimited: deps.rateLimited,
       strict: deps.strict,
       deadlines: this.#deadlines,

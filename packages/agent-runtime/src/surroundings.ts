@@ -11,7 +11,9 @@ import { lineTo } from './log-line.ts'
 import type { StoreOptions, WorkerProcessOptions } from './options.ts'
 import { exitCodes, stopOnSignals } from './process-signals.ts'
 import { backgroundTimers, isDevelopment, systemEnvironment } from './system.ts'
+import { broughtBy } from './isolation/brought.ts'
 import type { HandlerStop } from './worker/scheduler.ts'
+import type { IsolationSetting } from './worker/workers.ts'
 
 /** What surrounds a client, a worker or a runtime. */
 export interface Surroundings {
@@ -39,6 +41,12 @@ export function surroundingsOf(
 /** Whether passes are replayed at once. On time that a test moves nobody is surprised later. */
 export function isStrict({ strict, environment }: WorkerProcessOptions): boolean {
   return strict ?? (environment === undefined && isDevelopment())
+}
+
+/** How the tasks of a worker are isolated. Time that a test moves does not reach threads and processes: there all run inline. */
+export function isolationOf(options: WorkerProcessOptions): IsolationSetting | undefined {
+  if (options.environment !== undefined) return undefined
+  return { brought: broughtBy(options), isStrict: isStrict(options) }
 }
 
 /** What telemetry and process signals need of a worker or a runtime. */

@@ -373,6 +373,7 @@ export class TaskAudit {
         ofHolder()
         return
       case 'task.leaked':
+      case 'task.killed':
       case 'task.charged':
         return
       default:

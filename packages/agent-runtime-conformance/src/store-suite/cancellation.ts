@@ -133,6 +133,24 @@ export function cancellation({ rule, timed, expect }: Suite): void {
     },
   )
 
+  rule(
+    '5.4 a handler that was ended with its thread or process is reported as killed, once',
+    async (scene) => {
+      const claim = await scene.running()
+      await scene.cancel(claim.taskId)
+      expect(await abortSettled(scene, claim, 'killed')).toBe(true)
+      for (const how of ['killed', 'leaked', 'acknowledged'] as const)
+        expect(await abortSettled(scene, claim, how)).toBe(false)
+      const last = (await scene.history(claim.taskId)).at(-1)
+      expect(last).toMatchObject({ type: 'task.killed' })
+      expect(JSON.parse(last?.data ?? '')).toEqual({ afterMs: 30_000, leaseId: claim.leaseId })
+      expect(await scene.task(claim.taskId)).toMatchObject({
+        state: 'canceled',
+        abort: { acknowledgedAt: scene.now },
+      })
+    },
+  )
+
   timed(
     '5.4 a handler that leaks after its lease expired does not disturb the task that runs again',
     async (scene) => {
@@ -170,7 +188,7 @@ export function cancellation({ rule, timed, expect }: Suite): void {
 
   rule('5.4 a lease that runs, or never was, has no abort to settle', async (scene) => {
     const claim = await scene.running()
-    for (const how of ['acknowledged', 'leaked'] as const) {
+    for (const how of ['acknowledged', 'leaked', 'killed'] as const) {
       expect(await abortSettled(scene, claim, how)).toBe(false)
       expect(await abortSettled(scene, { ...claim, leaseId: claim.taskId }, how)).toBe(false)
       expect(await abortSettled(scene, { ...claim, leaseId: '' }, how)).toBe(false)
@@ -283,7 +301,11 @@ export function cancellation({ rule, timed, expect }: Suite): void {
     return claim.taskId
   }
 
-  function abortSettled(scene: Scene, { leaseId }: Claim, how: 'acknowledged' | 'leaked'): Promise<boolean> {
+  function abortSettled(
+    scene: Scene,
+    { leaseId }: Claim,
+    how: 'acknowledged' | 'leaked' | 'killed',
+  ): Promise<boolean> {
     return scene.write({ kind: 'abortSettled', leaseId, how, afterMs: 30_000 })
   }
 }

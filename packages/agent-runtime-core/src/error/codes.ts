@@ -98,6 +98,16 @@ export const errorCodes = {
     remedy: 'Find out why its process dies, then retry the task.',
     retryable: false,
   },
+  crashed: {
+    meaning: 'The thread or process that ran only this task ended before its handler did.',
+    remedy:
+      'See the message for how it ended. Do not call process.exit in a handler, and handle the errors of timers and emitters; retry says how often a task is tried.',
+  },
+  memory_exceeded: {
+    meaning: 'The task filled the memory of the thread or process that ran only this task.',
+    remedy: "Raise the task type's memoryMb, or hold less at once.",
+    retryable: false,
+  },
   duplicate_step_key: {
     meaning: 'One pass through the handler used the same step key twice.',
     remedy: 'Put the index or an id into the key.',

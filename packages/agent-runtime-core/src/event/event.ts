@@ -40,6 +40,7 @@ export const failureKinds = [
   'not_approved',
   'budget_exceeded',
   'lease_lost',
+  'crashed',
 ] as const
 export type FailureKind = (typeof failureKinds)[number]
 
@@ -245,6 +246,8 @@ export interface EventData {
   /** Somebody let the tree go on: what the limits were raised by. */
   'budget.continued': { raised: BudgetSum }
   'task.leaked': { leaseId: string; afterMs: number }
+  /** Its handler ran in a thread or process of its own and did not stop within its grace: it was ended with that. */
+  'task.killed': { leaseId: string; afterMs: number }
   /** Usage that was reported after the lease had ended. */
   'task.charged': { charged: UsageSum; leaseId: string }
 }
@@ -295,6 +298,7 @@ export const eventCatalogue = {
   /** A task that waits for divergence: it goes on only when somebody does something about it. */
   'task.parked': { stored: false },
   'task.leaked': { stored: true },
+  'task.killed': { stored: true },
   'task.charged': { stored: true },
   'lease.acquired': { stored: false },
   'lease.expired': { stored: false },

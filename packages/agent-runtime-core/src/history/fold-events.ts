@@ -230,6 +230,7 @@ export function foldEvents(
         if (row.state !== 'running') problems.push(`I7 ${type} ${seq} although the task was ${row.state}`)
         break
       case 'task.leaked':
+      case 'task.killed':
       case 'task.charged':
         break
       case 'budget.asked':

@@ -6,25 +6,29 @@ import type { WorkingSet } from '../transition/working-set.ts'
 
 /**
  * The physical stop behind a lease that ended from outside: the handler has stopped, or has outlived its grace and is
- * reported as leaked. Source: `docs/semantics.md 5.4` and C3.
+ * reported as leaked, or was ended with its thread or process. Source: `docs/semantics.md 5.4` and C3.
  */
 export function abortSettled(ws: WorkingSet, it: Write<'abortSettled'>): boolean {
   const number = ws.ids.leaseNumber(it.leaseId)
   const lease = number === undefined ? undefined : ws.lease(number)
   if (lease === undefined || lease.state === 'running') return false
-  if (it.how === 'acknowledged') {
-    if (lease.abortAcknowledgedAt !== null) return false
-    ws.putLease({ ...lease, abortAcknowledgedAt: ws.now.leaseAt })
-    chargeLate(ws, lease, it)
-    return true
-  }
-  if (lease.abortGraceExpiredAt !== null || lease.abortAcknowledgedAt !== null) return false
-  ws.putLease({ ...lease, abortGraceExpiredAt: ws.now.leaseAt })
-  const task = ws.task(lease.task)
-  if (task !== undefined)
-    ws.move(task, {}, 'task.leaked', `{"afterMs":${Math.round(it.afterMs)},"leaseId":"${it.leaseId}"}`)
+  if (lease.abortAcknowledgedAt !== null) return false
+  if (it.how === 'leaked' && lease.abortGraceExpiredAt !== null) return false
+  const { leaseAt } = ws.now
+  ws.putLease({
+    ...lease,
+    ...(it.how === 'acknowledged' ? {} : { abortGraceExpiredAt: lease.abortGraceExpiredAt ?? leaseAt }),
+    ...(it.how === 'leaked' ? {} : { abortAcknowledgedAt: leaseAt }),
+  })
+  if (it.how !== 'acknowledged') tell(ws, lease, it.how, it)
   chargeLate(ws, lease, it)
   return true
+}
+
+function tell(ws: WorkingSet, lease: LeaseRow, how: 'leaked' | 'killed', it: Write<'abortSettled'>): void {
+  const task = ws.task(lease.task)
+  if (task !== undefined)
+    ws.move(task, {}, `task.${how}`, `{"afterMs":${Math.round(it.afterMs)},"leaseId":"${it.leaseId}"}`)
 }
 
 /**

@@ -10,11 +10,14 @@ import type { Operations } from '../transition/operation.ts'
 
 /** Writes about leases. */
 export interface LeaseWrites {
-  /** The handler behind an ended lease has stopped, or has not within the grace. Source: `docs/semantics.md` C3, 5.4. */
+  /**
+   * The handler behind an ended lease has stopped, or has not within the grace; `killed`: it was ended with its thread or process. Source:
+   * `docs/semantics.md` C3, 5.4.
+   */
   abortSettled: {
     fields: {
       readonly leaseId: string
-      readonly how: 'acknowledged' | 'leaked'
+      readonly how: 'acknowledged' | 'leaked' | 'killed'
       readonly afterMs: number
       /** Usage that was not recorded before the lease ended. */
       readonly charged?: UsageSum

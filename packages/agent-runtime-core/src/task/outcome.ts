@@ -51,8 +51,8 @@ export type Outcome =
   | { readonly as: 'rate_limited'; readonly error: ErrorRecord; readonly delayMs: number }
 
 /**
- * The outcome of a task whose handler has ended. An error that the handler threw, a timeout, and an output
- * that its schema refused are tried again by the retry policy, as long as tries are left and the error does
+ * The outcome of a task whose handler has ended. An error that the handler threw, a timeout, an output
+ * that its schema refused, and a crash of its own thread or process are tried again by the retry policy, as long as tries are left and the error does
  * not say that trying again cannot help. A provider's refusal for now is tried again without counting.
  * Source: `docs/semantics.md 1.1, 2.8, 7.7, 8.8` and C17.
  */
@@ -61,7 +61,7 @@ export function decideOutcome(end: HandlerEnd, task: OutcomeCase): Outcome {
     case 'returned':
       return { as: 'completed', output: end.output }
     case 'stopped':
-      return end.kind === 'timeout' || end.kind === 'invalid_output'
+      return end.kind === 'timeout' || end.kind === 'invalid_output' || end.kind === 'crashed'
         ? decideFailure(end, end.kind, task)
         : { as: 'failed', kind: end.kind, error: end.error }
     case 'threw':

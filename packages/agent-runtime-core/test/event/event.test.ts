@@ -45,6 +45,7 @@ const frozen = [
   'task.parked',
   'task.preempted',
   'task.leaked',
+  'task.killed',
   'task.charged',
   'attempt.restarted',
   'evaluation.recorded',
@@ -140,6 +141,7 @@ describe('the reasons (docs/semantics.md 1.1)', () => {
         'poisoned',
         'schema_mismatch',
         'invalid_output',
+        'crashed',
       ]),
     )
   })

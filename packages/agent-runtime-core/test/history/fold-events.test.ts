@@ -297,7 +297,7 @@ describe('what a pass records (docs/reliability.md I7)', () => {
 
   test('a leak and a late charge may come at any time, and change no state', () => {
     for (const [state, events] of Object.entries(histories))
-      for (const type of ['task.leaked', 'task.charged'] as const) {
+      for (const type of ['task.leaked', 'task.killed', 'task.charged'] as const) {
         const { row, problems } = fold(...events, [type])
         expect([row['state'], problems]).toEqual([state, []])
       }

@@ -21,7 +21,7 @@ const budget: BudgetRow = {
 }
 const charged = { tokens: 4, money: 0, cost: 0 }
 const stopped = (
-  how: 'acknowledged' | 'leaked',
+  how: 'acknowledged' | 'leaked' | 'killed',
   row: LeaseRow = over,
   rows: Rows = {},
   used?: typeof charged,
@@ -49,6 +49,19 @@ describe('the handler of a lease that ended from outside (docs/semantics.md 5.4)
     expect(stopped('leaked', { ...over, abortGraceExpiredAt: 1 }).first).toBe(false)
   })
 
+  test('has outlived its grace and was killed: it is told, and has stopped, also after it was reported as leaked', () => {
+    const { ws, first } = stopped('killed')
+    expect(first).toBe(true)
+    expect(ws.events.map(({ type, data }) => [type, data])).toEqual([
+      ['task.killed', `{"afterMs":30000,"leaseId":"${leaseId}"}`],
+    ])
+    const { leaseAt } = now
+    expect(ws.lease(3)).toStrictEqual({ ...over, abortGraceExpiredAt: leaseAt, abortAcknowledgedAt: leaseAt })
+    const late = stopped('killed', { ...over, abortGraceExpiredAt: 1 })
+    expect(late.ws.lease(3)).toMatchObject({ abortGraceExpiredAt: 1, abortAcknowledgedAt: leaseAt })
+    expect(stopped('killed', { ...over, abortAcknowledgedAt: 1 }).first).toBe(false)
+  })
+
   test('may stop after its grace, and does not outlive that once it has stopped', () => {
     const late = stopped('acknowledged', { ...over, abortGraceExpiredAt: 1 })
     expect(late.first).toBe(true)
@@ -57,7 +70,7 @@ describe('the handler of a lease that ended from outside (docs/semantics.md 5.4)
     expect([stops.first, stops.ws.events, [...stops.ws.leases.changed]]).toEqual([false, [], []])
   })
 
-  test.each(['acknowledged', 'leaked'] as const)(
+  test.each(['acknowledged', 'leaked', 'killed'] as const)(
     'of a lease that lives, or that there is not: %s is nothing',
     (how) => {
       expect(stopped(how, lease).first).toBe(false)
@@ -76,6 +89,7 @@ describe('the handler of a lease that ended from outside (docs/semantics.md 5.4)
   test.each([
     ['acknowledged', ['task.charged']],
     ['leaked', ['task.leaked', 'task.charged']],
+    ['killed', ['task.killed', 'task.charged']],
   ] as const)('%s: what it used up counts, although its lease is over (11.5)', (how, types) => {
     const { ws } = stopped(how, over, {}, charged)
     expect(ws.events.map(({ type }) => type)).toEqual(types)

@@ -276,7 +276,7 @@ const writes: { readonly [K in WriteKind]: Shape<Writes[K]['fields']> } = {
   },
   abortSettled: {
     leaseId,
-    how: z.enum(['acknowledged', 'leaked']),
+    how: z.enum(['acknowledged', 'leaked', 'killed']),
     afterMs: amount,
     charged: usage.optional(),
   },

@@ -185,7 +185,7 @@ const byName: Readonly<Record<string, fc.Arbitrary<Piece>>> = {
   onlyOver: flag,
   change: fields({ taskId: id, input: json, lane: submitted.lane, labels: submitted.labels, budget }),
   reason: mostly(values('yielded', 'drained', 'because')),
-  how: mostly(values('acknowledged', 'leaked')),
+  how: mostly(values('acknowledged', 'leaked', 'killed')),
   afterMs: time,
   definition: fields(
     { timing, run, catchUp: values('skip', 'one', 'all'), graceMs: time, overlap: values('allow', 'skip') },

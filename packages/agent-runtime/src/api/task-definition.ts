@@ -28,6 +28,9 @@ export interface TaskDefinition<
   readonly replay: 'by-key' | 'strict'
   readonly errors: readonly ErrorClass[]
   readonly oversight: OversightMode
+  readonly isolation: 'inline' | 'thread' | 'process'
+  readonly module: string | undefined
+  readonly memoryMb: number | undefined
   readonly handler: (ctx: TaskContext, input: never) => unknown
 }
 

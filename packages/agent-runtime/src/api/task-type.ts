@@ -69,6 +69,16 @@ export interface TaskDefinitionOptions<
    * `docs/semantics.md 10.5`.
    */
   readonly limits?: ResourceLimits | undefined
+  /**
+   * Where the handler runs: in the worker's own event loop (`inline`, the default), in a thread, or in a process. In a thread or process of
+   * its own, a handler that ignores its signal is ended after `abortGraceMs`, and a crash, a full memory or `process.exit` ends only
+   * this task. Source: `docs/isolation.md`.
+   */
+  readonly isolation?: 'inline' | 'thread' | 'process' | undefined
+  /** The module that exports the task, as a file: URL: `import.meta.url`. A thread or process loads it to run the task. */
+  readonly module?: string | undefined
+  /** The size of the heap of its thread or process, MiB. A handler that fills it fails with `hard_limit`. That of the platform by default. */
+  readonly memoryMb?: number | undefined
   /** The model and tools whose quotas its tasks use. Source: `docs/semantics.md 2.8`. */
   readonly model?: string | undefined
   readonly tools?: readonly string[] | undefined

@@ -17,16 +17,24 @@ export class UsageTab {
   /** Usage by runs without a result, and by writes that came too late. */
   #owed: UsageSum | undefined
   #reported: RateLimited | undefined
+  readonly #onCharge: ((usage: UsageSum) => void) | undefined
+
+  /** `onCharge` hears of each charge when it is made. */
+  constructor(onCharge?: (usage: UsageSum) => void) {
+    this.#onCharge = onCharge
+  }
 
   /** Adds usage outside of steps; the settlement records it. */
   charge(usage: UsageSum): void {
     this.#outside = addUsage(this.#outside, usage)
+    this.#onCharge?.(usage)
   }
 
   /** Adds usage of a step's run. */
   chargeRun(run: object, usage: UsageSum): void {
     this.#runs ??= new Map()
     this.#runs.set(run, addUsage(this.#runs.get(run), usage))
+    this.#onCharge?.(usage)
   }
 
   /** What a run has used since the last call, for the write that records its end. */
@@ -67,9 +75,14 @@ export class UsageTab {
 
   /** The same with what was used up outside of steps: this is the pass that ends the task. */
   takeAllAround(): Charged {
+    this.oweOutside()
+    return this.takeAll()
+  }
+
+  /** The pass was settled elsewhere: what was used outside of steps is recorded with what is owed. */
+  oweOutside(): void {
     this.owe(this.#outside)
     this.#outside = undefined
-    return this.takeAll()
   }
 
   get owesMore(): boolean {

@@ -30,6 +30,7 @@ import {
 import { CleanupHooks } from './cleanup.ts'
 import { LeaseWriter } from './lease-writer.ts'
 import type { Parts } from './parts.ts'
+import type { Running } from './running.ts'
 import type { ReplayWatch } from '../durable/pass/replay-watch.ts'
 
 /**
@@ -41,15 +42,15 @@ export interface AttemptObserver {
    * The handler's promise has settled, or the handler will never be called. Source: `docs/semantics.md 4.5,
    * 5.1`.
    */
-  slotFree(attempt: Attempt): void
+  slotFree(attempt: Running): void
   /** Hooks and commands have ended too. */
-  gone(attempt: Attempt): void
+  gone(attempt: Running): void
   /**
    * Everything that had to stop has stopped, this long after the abort. `leaked`: its handler did not stop
    * within `abortGraceMs`, and may stop later. Source: `docs/semantics.md 5.4`.
    */
   halted(
-    attempt: Attempt,
+    attempt: Running,
     halt: { readonly kind: Stop['kind']; readonly afterMs: number; readonly leaked: boolean },
   ): void
 }
@@ -58,7 +59,7 @@ export interface AttemptObserver {
  * A claim that is being run: whether its handler may still act, and what has to stop if it may not. A lease
  * ends once; later reports of its end change nothing.
  */
-export class Attempt implements Host {
+export class Attempt implements Host, Running {
   readonly claim: Claim
   readonly parts: Parts
   /** Why it has to stop; undefined until it has to. */
@@ -78,7 +79,7 @@ export class Attempt implements Host {
   /** Writes under its lease. */
   readonly lease: LeaseWriter
   /** The usage that it charges. */
-  readonly usage = new UsageTab()
+  readonly usage: UsageTab
   /** Finds out which of its errors are refusals of a provider. */
   readonly limits = new RateLimits()
 
@@ -101,6 +102,8 @@ export class Attempt implements Host {
     this.parts = parts
     this.replay = replay
     this.claim = claim
+    const { guard } = parts
+    this.usage = new UsageTab(guard && ((usage) => guard.charged(usage)))
     this.lease = new LeaseWriter(parts, this, this.usage)
     this.#observer = observer
   }
@@ -225,11 +228,12 @@ export class Attempt implements Host {
    */
   stop(stop: Stop): void {
     if (this.stopped !== undefined || this.handlerEnded) return
-    const { deadlines, config, environment } = this.parts
+    const { deadlines, config, environment, guard } = this.parts
     this.stopped = stop
     this.watch?.disarm()
     this.#stoppedAt = environment.clock.monotonic()
-    this.#grace = deadlines.after(config.abortGraceMs, () => this.#outlive())
+    if (guard === undefined) this.#grace = deadlines.after(config.abortGraceMs, () => this.#outlive())
+    else guard.stopping(stop.kind)
     this.#controller?.abort(stop.error)
     this.#stopDependants(stop.error)
     this.#runHooks(stop.kind)
@@ -283,8 +287,9 @@ export class Attempt implements Host {
    * with the lease.
    */
   async heartbeat(report: Heartbeat): Promise<void> {
-    if (this.watch !== undefined) {
-      this.lease.heard<'progress'>(await this.watch.heartbeat(report))
+    const watch = this.parts.guard ?? this.watch
+    if (watch !== undefined) {
+      this.lease.heard<'progress'>(await watch.heartbeat(report))
       return
     }
     const { progress } = readHeartbeat(report, this.parts.config.maxInlineBytes)

@@ -1,9 +1,10 @@
-import type { ExecutionStore, OutcomeOf, Write } from '@ku0/agent-runtime-core'
+import type { OutcomeOf, Write } from '@ku0/agent-runtime-core'
 import type { HolderWrite, Lease, Taken } from '../durable/host.ts'
 import type { UsageTab } from '../durable/usage-tab.ts'
 import type { Stop } from '../lease/cancellation.ts'
 import type { Deadlines } from '../lease/deadlines.ts'
 import { insist } from '../lease/insist.ts'
+import type { HeldStore } from './parts.ts'
 
 /** The attempt that holds the lease. */
 export interface Holder {
@@ -18,14 +19,14 @@ export interface Holder {
  * `docs/reliability.md` D01, D03.
  */
 export class LeaseWriter implements Lease {
-  readonly #parts: { readonly store: ExecutionStore; readonly deadlines: Deadlines }
+  readonly #parts: { readonly store: HeldStore; readonly deadlines: Deadlines }
   readonly #holder: Holder
   readonly #usage: UsageTab
   /** How often the process had slept when the last accepted write was sent: the lease was live after that. */
   #knownSince: number | undefined
 
   constructor(
-    parts: { readonly store: ExecutionStore; readonly deadlines: Deadlines },
+    parts: { readonly store: HeldStore; readonly deadlines: Deadlines },
     holder: Holder,
     usage: UsageTab,
   ) {

@@ -1,15 +1,18 @@
 import {
+  type Claim,
   decideOutcome,
   describeError,
   encode,
   type HandlerEnd,
   type Outcome as TaskOutcome,
+  type RateLimited,
   RuntimeError,
   type Settlement,
 } from '@ku0/agent-runtime-core'
 import { check, describeIssues } from '../terms/schema.ts'
 import type { TaskDefinition } from '../api/task-definition.ts'
 import type { Attempt } from './attempt.ts'
+import type { Parts } from './parts.ts'
 import { isCollected } from './collected.ts'
 import { waitsBehind } from '../durable/wait/ended-waits.ts'
 import { isForWantOfBudget } from './want-of-budget.ts'
@@ -47,12 +50,19 @@ export function threw(attempt: Attempt, definition: TaskDefinition | undefined, 
   return { as: 'threw', error: describeError(error), ...told, rateLimit, ...spent }
 }
 
+/** A pass that can be settled. */
+interface Settling {
+  readonly claim: Claim
+  readonly parts: Pick<Parts, 'environment'>
+  settle(settlement: Settlement, rateLimit?: RateLimited): void
+}
+
 /** Decides what the end means for the task, and sends it to the store. Nothing waits for the commit. */
 export function settle(
-  attempt: Attempt,
+  attempt: Settling,
   definition: TaskDefinition | undefined,
   end: HandlerEnd,
-  breach?: 'deadline',
+  breach?: 'deadline' | 'hard',
 ): void {
   const { attempt: tried, crashes } = attempt.claim
   const retry = definition?.retry
@@ -62,7 +72,11 @@ export function settle(
   attempt.settle(settlementOf(outcome, end, breach), limit)
 }
 
-function settlementOf(outcome: TaskOutcome, end: HandlerEnd, breach: 'deadline' | undefined): Settlement {
+function settlementOf(
+  outcome: TaskOutcome,
+  end: HandlerEnd,
+  breach: 'deadline' | 'hard' | undefined,
+): Settlement {
   if (outcome.as === 'completed') return outcome
   const error = encode(outcome.error, { what: 'an error' })
   const late = breach === undefined ? {} : { breach }
@@ -72,7 +86,7 @@ function settlementOf(outcome: TaskOutcome, end: HandlerEnd, breach: 'deadline' 
       return { ...outcome, error, ...late, ...spent }
     }
     case 'retry':
-      return { ...outcome, error, ...late }
+      return { ...outcome, error, ...(breach === 'deadline' ? { breach } : {}) }
     case 'rate_limited':
       return { ...outcome, error }
   }

@@ -13,13 +13,11 @@ import { unreadableBy, unreadableIn } from '../durable/pass/unreadable.ts'
 import { readSubmission, type SubmissionData } from '../durable/child/submission-data.ts'
 import { tellDropped, unawaitedIn } from '../durable/pass/unawaited.ts'
 import { check, describeIssues } from '../terms/schema.ts'
-import { termsOf } from '../terms/profile-setting.ts'
-import { ProfileWatch, type WatchParts } from '../lease/watch.ts'
 import type { TaskDefinition } from '../api/task-definition.ts'
 import type { Attempt } from './attempt.ts'
 import type { PassCheck } from './pass-check.ts'
-import type { Deadline } from '../lease/deadlines.ts'
 import { insideHandler } from '../lease/inside-handler.ts'
+import { holdToLimits } from './limits.ts'
 import { judgeReturn, settle, threw } from './settle.ts'
 import { isThenable } from '../terms/thenable.ts'
 
@@ -104,13 +102,10 @@ function enter(
   if (checked.issues !== undefined) {
     return end(attempt, definition, mismatch(attempt, describeIssues('input', checked.issues)))
   }
-  const timeoutMs = attempt.replay === undefined ? (submission.timeoutMs ?? definition.timeoutMs) : undefined
-  const limit = startLimit(
-    attempt,
-    definition,
-    timeoutMs,
-    watchProfile(attempt, definition, submission, timeoutMs),
-  )
+  const { guard } = attempt.parts
+  guard?.entered()
+  const isFree = attempt.replay !== undefined || guard !== undefined
+  const limit = isFree ? undefined : holdToLimits(attempt, definition, submission)
   const scope = new HandlerScope(attempt)
   const context = new HandlerContext(scope, submission, memos, definition)
   const run: Run = { attempt, definition, scope, context }
@@ -132,66 +127,6 @@ function enter(
   } catch (error) {
     failed(error)
   }
-}
-
-/** At the time limit the task ends, whether or not the handler stops. Source: `docs/semantics.md 8.8`. */
-function startLimit(
-  attempt: Attempt,
-  definition: TaskDefinition,
-  timeoutMs: number | undefined,
-  watch: ProfileWatch | undefined,
-): Deadline | undefined {
-  // A profile with a shorter limit ends the task itself.
-  const isLonger = watch !== undefined && watch.terms.grantedMs < (timeoutMs ?? 0)
-  if (timeoutMs === undefined || isLonger) return undefined
-  const deadline = attempt.parts.deadlines.after(timeoutMs, () => {
-    if (attempt.stopped !== undefined) return
-    const message = `task '${definition.type}' ran longer than its timeoutMs ${timeoutMs}`
-    const error = { name: 'TimeoutError', message, code: 'timeout' }
-    watch?.expired('timeout')
-    settle(attempt, definition, { as: 'stopped', kind: 'timeout', error }, watch && 'deadline')
-    attempt.timeOut(timeoutMs)
-  })
-  const dependant = {
-    stop: () => {
-      deadline.cancel()
-      attempt.drop(dependant)
-    },
-  }
-  attempt.keep(dependant)
-  return deadline
-}
-
-/** Holds the attempt to its profile, if its task has one. Source: `docs/semantics.md 10.1, 10.5`. */
-function watchProfile(
-  attempt: Attempt,
-  definition: TaskDefinition,
-  submission: SubmissionData,
-  timeoutMs: number | undefined,
-): ProfileWatch | undefined {
-  const terms = submission.profile ?? (definition.profile && termsOf(definition.profile, timeoutMs))
-  if (terms === undefined || attempt.replay !== undefined) return undefined
-  const { leaseId, taskId } = attempt.claim
-  const { config, environment, deadlines, log, observers } = attempt.parts
-  const write: WatchParts['write'] = (operation) => attempt.lease.send(operation)
-  attempt.watch = new ProfileWatch(
-    { config, environment, deadlines, log, observers, write },
-    {
-      leaseId,
-      taskId,
-      route: definition.type,
-      terms,
-      left: attempt.claim.left,
-      onDeadline: (message) => {
-        if (attempt.stopped !== undefined || attempt.handlerEnded) return
-        const error = { name: 'RuntimeError', message, code: 'budget_exceeded' }
-        settle(attempt, definition, { as: 'stopped', kind: 'budget_exceeded', error }, 'deadline')
-        attempt.exceed(message)
-      },
-      onBreach: (message) => attempt.exceed(message),
-    },
-  )
-  return attempt.watch
 }
 
 /** A pass through a handler. */

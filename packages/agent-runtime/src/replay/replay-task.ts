@@ -58,7 +58,10 @@ async function editedReport(store: ExecutionStore, taskId: string): Promise<Repl
 }
 
 /** All events of a task. Throws `not_found`. */
-export async function readEvents(store: ExecutionStore, taskId: string): Promise<StoredEvent[]> {
+export async function readEvents(
+  store: Pick<ExecutionStore, 'read'>,
+  taskId: string,
+): Promise<StoredEvent[]> {
   const events: StoredEvent[] = []
   for (;;) {
     const page = await store.read({ kind: 'events', taskId, after: events.at(-1)?.seq ?? 0, limit: PAGE })

@@ -19,7 +19,7 @@ import { verify } from './verification.ts'
 
 /** What strict mode needs of its worker or runtime. */
 export interface StrictModeDeps {
-  readonly store: ExecutionStore
+  readonly store: Pick<ExecutionStore, 'read'>
   readonly config: ExecutionConfig
   readonly values: ValueCodec
   readonly definitions: ReadonlyMap<string, TaskDefinition>

@@ -16,6 +16,7 @@ import {
   problemsIn,
   type Rule,
   type Rules,
+  wholeNumber,
 } from '@ku0/agent-runtime-core'
 import type { ResultOf, TaskDefinition } from '../api/task-definition.ts'
 import type { TaskContract, TaskDefinitionOptions } from '../api/task-type.ts'
@@ -96,6 +97,7 @@ function madeOf<Type extends string, Input extends Schema, Output extends Schema
   const { type, input, output, timeoutMs, model, budget, tools, retry, rateLimited } = definition
   const { lane = 'normal', lane: delayedLane = 'batch' } = definition
   const { replay = 'by-key', errors = [], oversight = defaultOversightMode } = definition
+  const { isolation = 'inline', module, memoryMb } = definition
   const profile = definition.profile && profileOf(definition.profile, definition.limits)
   const limits = { lane, delayedLane, timeoutMs, model, budget, tools, retry: retry && policyOf(retry) }
   return Object.freeze({
@@ -108,6 +110,9 @@ function madeOf<Type extends string, Input extends Schema, Output extends Schema
     errors,
     oversight,
     rateLimited,
+    isolation,
+    module,
+    memoryMb,
     handler,
   })
 }
@@ -151,7 +156,17 @@ function optionProblems(given: unknown): ConfigProblem[] {
     ...(budget === undefined ? [] : budgetProblems(`${path}budget`, budget)),
     ...retryProblems(retry, `${path}retry.`),
     ...profileProblems(profile, limits, path),
+    ...isolationProblems(given, path),
   ]
+}
+
+/** Options of a thread or process mean nothing elsewhere. */
+function isolationProblems(given: Readonly<Record<string, unknown>>, path: string): ConfigProblem[] {
+  const { isolation = 'inline', memoryMb } = given
+  if (isolation !== 'inline' || memoryMb === undefined) return []
+  const allowed =
+    "given with isolation 'thread' or 'process': a handler in the worker's own event loop shares its memory"
+  return [{ path: `${path}memoryMb`, allowed, given: memoryMb }]
 }
 
 function reservedProblems(given: unknown): ConfigProblem[] {
@@ -163,6 +178,9 @@ function reservedProblems(given: unknown): ConfigProblem[] {
 function placeOf(given: unknown): string {
   return isRecord(given) && isName(given['type']) ? `task '${given['type']}': ` : 'task: '
 }
+
+/** The platform itself needs some of it. */
+const MIN_MEMORY_MB = 16
 
 const typeName: Rule = [`a name of ${nameRule[0]}`, nameRule[1]]
 
@@ -183,6 +201,12 @@ const definitionRules: Rules<TaskDefinitionOptions<string, Schema, Schema | unde
   replay: isOneOf(['by-key', 'strict']),
   errors: ['a list of classes of errors', (value) => Array.isArray(value) && value.every(isErrorClass)],
   oversight: isOneOf(oversightModes),
+  isolation: isOneOf(['inline', 'thread', 'process']),
+  module: [
+    'the file: URL of the module that exports the task: import.meta.url',
+    (value) => typeof value === 'string' && value.startsWith('file:'),
+  ],
+  memoryMb: wholeNumber(MIN_MEMORY_MB, Number.MAX_SAFE_INTEGER),
 }
 
 function isErrorClass(value: unknown): boolean {

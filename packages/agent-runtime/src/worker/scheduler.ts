@@ -5,6 +5,8 @@ import type { TaskDefinition } from '../api/task-definition.ts'
 import { Attempt, type AttemptObserver } from '../execution/attempt.ts'
 import type { Stop } from '../lease/cancellation.ts'
 import type { Parts } from '../execution/parts.ts'
+import type { Running } from '../execution/running.ts'
+import type { Isolation } from '../isolation/isolation.ts'
 import type { Tally } from '../pool/crew.ts'
 import type { WorkerRegistry } from './registry.ts'
 import { runClaim } from '../execution/worker.ts'
@@ -33,7 +35,8 @@ export class Scheduler implements AttemptObserver {
   readonly #definitions: ReadonlyMap<string, TaskDefinition>
   readonly #registry: WorkerRegistry
   readonly #onHandlerStopped: (stop: HandlerStop) => void
-  readonly #attempts = new Map<string, Attempt>()
+  readonly #attempts = new Map<string, Running>()
+  readonly #isolation: Isolation | undefined
   readonly #leaked = new Map<string, LeakedHandler>()
   readonly #work = new Map<string, WorkerTally>()
   #totals: Tally = { completed: 0, failed: 0 }
@@ -47,7 +50,9 @@ export class Scheduler implements AttemptObserver {
     definitions: ReadonlyMap<string, TaskDefinition>,
     registry: WorkerRegistry,
     onHandlerStopped: (stop: HandlerStop) => void,
+    isolation: Isolation | undefined,
   ) {
+    this.#isolation = isolation
     this.#parts = parts
     this.#definitions = definitions
     this.#registry = registry
@@ -94,15 +99,32 @@ export class Scheduler implements AttemptObserver {
   claimed(claims: readonly Claim[]): void {
     for (const claim of claims) {
       if (!this.#registry.has(claim.workerId) || this.#attempts.has(claim.leaseId)) continue
-      const attempt = new Attempt(this.#parts, claim, this)
-      attempt.yieldAsked = claim.yields === true
-      this.#attempts.set(claim.leaseId, attempt)
-      this.#tellWork()
-      if (this.#closing) {
-        attempt.shutDown()
-        attempt.endHandler(true)
-      } else runClaim(attempt, this.#definitions.get(claim.type))
+      if (this.#closing) this.#refuse(claim)
+      else this.#run(claim)
     }
+  }
+
+  #run(claim: Claim): void {
+    const definition = this.#definitions.get(claim.type)
+    const isolated = definition && this.#isolation?.attemptOf(this.#parts, claim, definition, this)
+    const attempt = isolated ?? new Attempt(this.#parts, claim, this)
+    this.#add(attempt)
+    if (attempt instanceof Attempt) runClaim(attempt, definition)
+    else attempt.start()
+  }
+
+  /** Gives a task back that came too late. */
+  #refuse(claim: Claim): void {
+    const attempt = new Attempt(this.#parts, claim, this)
+    this.#add(attempt)
+    attempt.shutDown()
+    attempt.endHandler(true)
+  }
+
+  #add(attempt: Running): void {
+    attempt.yieldAsked = attempt.claim.yields === true
+    this.#attempts.set(attempt.claim.leaseId, attempt)
+    this.#tellWork()
   }
 
   /** The store reports leases that were ended from outside. */
@@ -150,11 +172,11 @@ export class Scheduler implements AttemptObserver {
     return released
   }
 
-  slotFree(attempt: Attempt): void {
+  slotFree(attempt: Running): void {
     this.#registry.slotFree(attempt.claim.workerId)
   }
 
-  gone({ claim, settledAs }: Attempt): void {
+  gone({ claim, settledAs }: Running): void {
     this.#attempts.delete(claim.leaseId)
     this.#leaked.delete(claim.leaseId)
     this.#count(claim.workerId, settledAs)
@@ -192,7 +214,7 @@ export class Scheduler implements AttemptObserver {
   }
 
   halted(
-    attempt: Attempt,
+    attempt: Running,
     { kind: reason, afterMs, leaked }: { kind: Stop['kind']; afterMs: number; leaked: boolean },
   ): void {
     const { taskId, leaseId, workerId, type, attempt: tried } = attempt.claim
@@ -204,7 +226,7 @@ export class Scheduler implements AttemptObserver {
   }
 }
 
-function heed(attempt: Attempt, { verdict, reason }: LeaseNotice): void {
+function heed(attempt: Running, { verdict, reason }: LeaseNotice): void {
   switch (verdict) {
     case 'canceled':
       return attempt.cancel(reason)

@@ -1,5 +1,8 @@
+import type { ExecutionStore } from '@ku0/agent-runtime-core'
 import { Warden } from '../durable/exec/warden.ts'
 import type { Parts } from '../execution/parts.ts'
+import { Isolation } from '../isolation/isolation.ts'
+import type { Brought } from '../isolation/words.ts'
 import type { TaskDefinition } from '../api/task-definition.ts'
 import type { LeakedHandler, StopOptions, StopReport, WorkerSpec } from '../api/worker.ts'
 import type { PoolLimits } from '../api/pool.ts'
@@ -13,9 +16,12 @@ import { type HandlerStop, Scheduler } from './scheduler.ts'
 import { type Patience, shutDownWorkers } from './shutdown.ts'
 
 /** The parts of the workers. */
-export interface WorkersDeps extends Omit<Parts, 'warden'> {
+export interface WorkersDeps extends Omit<Parts, 'warden' | 'guard'> {
+  readonly store: ExecutionStore
   readonly definitions: ReadonlyMap<string, TaskDefinition>
   readonly workers: readonly WorkerSpec[]
+  /** Undefined on a time that a test moves: threads and processes have their own. */
+  readonly isolation: IsolationSetting | undefined
   /** How many workers there may be, and what the next one is. */
   readonly pool: {
     readonly limits: PoolLimits
@@ -23,10 +29,17 @@ export interface WorkersDeps extends Omit<Parts, 'warden'> {
   }
 }
 
+/** How the tasks of this process are isolated. */
+export interface IsolationSetting {
+  readonly brought: Brought
+  readonly isStrict: boolean
+}
+
 /** The workers of this process, from registration to the end, and the schedules that they fire. */
 export class Workers {
   readonly #deps: WorkersDeps
   readonly #warden = new Warden()
+  readonly #isolation: Isolation | undefined
   readonly #registry: WorkerRegistry
   readonly #scheduler: Scheduler
   readonly #keeper: ScheduleKeeper
@@ -43,8 +56,14 @@ export class Workers {
     this.#registry = new WorkerRegistry(store, environment.clock)
     this.#keeper = new ScheduleKeeper({ store, config, clock: environment.clock, log })
     this.#retention = new RetentionKeeper({ store, config, ...environment, log })
-    this.#scheduler = new Scheduler({ ...deps, warden: this.#warden }, definitions, this.#registry, (stop) =>
-      this.#tellStop(stop),
+    const parts: Parts = { ...deps, warden: this.#warden }
+    this.#isolation = deps.isolation && new Isolation(parts, deps.isolation)
+    this.#scheduler = new Scheduler(
+      parts,
+      definitions,
+      this.#registry,
+      (stop) => this.#tellStop(stop),
+      this.#isolation,
     )
     const { limits, specOf } = deps.pool
     const { types } = specOf(1)
@@ -108,7 +127,9 @@ export class Workers {
     await Promise.race([this.pool.close(), patience.hurry])
     const { config, deadlines, log } = this.#deps
     const deps = { config, deadlines, scheduler: this.#scheduler, registry: this.#registry, log }
-    return shutDownWorkers(deps, options, patience)
+    const report = await shutDownWorkers(deps, options, patience)
+    await this.#isolation?.close()
+    return report
   }
 
   /** The store has failed for good: every handler has to stop. */

@@ -58,7 +58,7 @@ export const noMemos: Memos = {
   settled: new Map(),
 }
 
-export async function readMemos(store: ExecutionStore, taskId: string): Promise<Memos> {
+export async function readMemos(store: Pick<ExecutionStore, 'read'>, taskId: string): Promise<Memos> {
   const { steps, waits, open, children, inDoubt, effectKeys, rejections, failures, lastFailure } =
     await store.read({ kind: 'memos', taskId })
   return {

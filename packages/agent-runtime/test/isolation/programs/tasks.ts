@@ -1,0 +1,128 @@
+// The module of the isolated tasks of the tests: each type in a thread and in a process.
+import { appendFileSync, existsSync } from 'node:fs'
+import { z } from 'zod'
+import {
+  defineTask,
+  type TaskContext,
+  type TaskDefinition,
+  type TaskDefinitionOptions,
+} from '../../../src/index.ts'
+
+export const kinds = ['thread', 'process'] as const
+const module = import.meta.url
+/** Enough for the runtime itself, and soon filled. */
+const memoryMb = 48
+
+type Options = Partial<TaskDefinitionOptions<string, z.ZodType, undefined>>
+
+function inBoth(
+  name: string,
+  handler: (ctx: TaskContext, input: never) => unknown,
+  options: Options = {},
+): readonly TaskDefinition[] {
+  return kinds.map(
+    (isolation) =>
+      defineTask(
+        { type: `${name}/${isolation}`, input: z.any(), isolation, module, memoryMb, ...options },
+        handler as never,
+      ) as TaskDefinition,
+  )
+}
+
+/** Uses what a handler can use, and returns what came of it. */
+const whole = inBoth('whole', async (ctx, { file }: { file: string }) => {
+  const step = await ctx.step('once', async () => {
+    appendFileSync(file, 'once\n')
+    return new Date(7)
+  })
+  await ctx.emit({ at: 'start' })
+  await ctx.heartbeat({ progress: 0.5 })
+  ctx.charge({ tokens: 3 })
+  await ctx.sleep('a moment', 1)
+  const signal = await ctx.waitForSignal<number>('go')
+  const child = await ctx.call('child', `echo/${ctx.type.split('/')[1]}`, { n: signal })
+  const { stdout } = await ctx.exec('echo', ['hello'])
+  const both = await ctx.all('both', {
+    one: (branch) => branch.step('one', () => 1),
+    two: (branch) => branch.step('two', () => 2),
+  })
+  const approval = await ctx.requestApproval('sure?', { n: 1 }, { mode: 'supervised' })
+  await ctx.emit({ at: 'end' })
+  return {
+    step,
+    signal,
+    child,
+    stdout,
+    both,
+    approvedBy: approval.by,
+  }
+})
+
+const echo = inBoth('echo', async (_, input: unknown) => input)
+
+const spin = inBoth(
+  'spin',
+  () => {
+    for (;;);
+  },
+  { timeoutMs: 300 },
+)
+
+const endless = inBoth('endless', async (ctx, { file }: { file: string }) => {
+  ctx.charge({ tokens: 5 })
+  await ctx.step('begun', () => appendFileSync(file, 'begun\n'))
+  ctx.charge({ tokens: 2 })
+  for (;;);
+})
+
+const hog = inBoth('hog', () => {
+  const kept: unknown[] = []
+  for (;;) kept.push(Array.from({ length: 10_000 }, (_, i) => ({ i })))
+})
+
+const exit = inBoth('exit', async () => process.exit(3))
+
+const stray = inBoth('stray', async () => {
+  setTimeout(() => {
+    throw new TypeError('nobody caught this')
+  }, 1)
+  await new Promise(() => {})
+})
+
+/** Exits in its first try, after a step. */
+const resumes = inBoth(
+  'resumes',
+  async (ctx, { file }: { file: string }) => {
+    await ctx.step('before', () => appendFileSync(file, 'before\n'))
+    if (ctx.attempt === 1) process.exit(4)
+    await ctx.step('after', () => appendFileSync(file, 'after\n'))
+    return ctx.attempt
+  },
+  { retry: { attempts: 2, backoff: { initialMs: 1 } } },
+)
+
+/** Stops when it is asked to, and cleans up. */
+const tidy = inBoth('tidy', async (ctx, { file }: { file: string }) => {
+  ctx.onCleanup((reason) => appendFileSync(file, `cleaned up: ${reason}\n`))
+  await ctx.step('begun', () => appendFileSync(file, 'begun\n'))
+  await new Promise((_, reject) => {
+    ctx.signal.addEventListener('abort', () => reject(ctx.signal.reason as Error))
+  })
+})
+
+/** Starts a command that would outlive it. */
+const commands = inBoth('commands', async (ctx, { file }: { file: string }) => {
+  void ctx.exec('sh', ['-c', `echo $$ >> ${file}; exec sleep 600`])
+  while (!existsSync(file)) await new Promise((later) => setTimeout(later, 5))
+  for (;;);
+})
+
+const busy = inBoth(
+  'busy',
+  () => {
+    for (;;);
+  },
+  { profile: 'HEAVY', limits: { hard: { cpuTimeUs: 300_000 } } },
+)
+
+export const tasks = [whole, echo, spin, endless, hog, exit, stray, resumes, tidy, commands, busy].flat()
