@@ -183,6 +183,18 @@ describe('commands that act', () => {
     expect(await agent('cancel', ids.greet)).toMatchObject({ code: 1 })
   })
 
+  test('prune deletes by its flags, after the count was shown', async () => {
+    expect(await agent('prune')).toMatchObject({ code: 2, out: '' })
+    expect((await agent('prune', '--failed', '1h')).out).toBe('nothing is old enough to be deleted\n')
+    const counted = await agent('prune', '--canceled', '1ms')
+    expect(counted.out).toMatch(
+      /^(\d+) tasks would be deleted: 0 completed, 0 failed, \1 canceled; add --yes to delete them\n$/,
+    )
+    expect((await agent('prune', '--canceled', '1ms', '--yes')).out).toMatch(/^\d+ tasks? deleted: /)
+    // The newest task stays.
+    expect((await agent('prune', '--canceled', '1ms')).out).toBe('nothing is old enough to be deleted\n')
+  })
+
   test('a filter retries each task once, however often it is called', async () => {
     const [, ...before] = (
       (await json('list', '--type', 'fail', '--state', 'failed')) as { tasks: unknown[] }

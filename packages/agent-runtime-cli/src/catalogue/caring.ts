@@ -44,6 +44,26 @@ that no worker runs. Each comes with the reason that explain gives. watchdog in 
     load: () => import('../commands/check.ts'),
   },
   {
+    name: 'prune',
+    about: 'delete tasks that ended long ago',
+    details: `The rules are those of config.retention in the configuration file; a flag replaces the rule of its state. With flags alone, states without a flag are kept.
+Tasks are counted first, and nothing happens. Add --yes to delete them.`,
+    options: [
+      ...(['completed', 'failed', 'canceled'] as const).map((state) => ({
+        flags: `--${state} <duration>`,
+        about: `how long ${state} tasks are kept after their end`,
+        read: readDuration,
+      })),
+      { flags: '--yes', about: 'delete them' },
+      ...onStore,
+    ],
+    examples: [
+      ['agent-runtime prune --completed 7d', 'count the tasks that completed over a week ago'],
+      ['agent-runtime prune --completed 7d --failed 90d --yes', 'delete them, and old failed ones'],
+    ],
+    load: () => import('../commands/prune.ts'),
+  },
+  {
     name: 'verify',
     about: 'check that a store holds what was written; may run while it is in use',
     args: [store],

@@ -5,8 +5,8 @@ import { decideRetention, excessOf, latestEnds, perState } from './retention.ts'
 import { type PerState, prunableStates } from './row.ts'
 
 /** Tasks that one commit looks at, and events that it deletes at the most, apart from the last task's: a few ms. */
-export const PRUNE_TASKS = 500
-export const PRUNE_EVENTS = 2_000
+const PRUNE_TASKS = 500
+const PRUNE_EVENTS = 2_000
 
 /** Stands for the number to begin after where only deleted tasks are counted. */
 const COUNT_ONLY = -1
