@@ -23,7 +23,10 @@ if (import.meta.main) {
 /** The page as it is, and as it is right. */
 export function cliPage(): { readonly now: string; readonly right: string } {
   const now = readFileSync(page, 'utf8')
-  return { now, right: between(between(now, 'settings', settings()), 'commands', commands()) }
+  return {
+    now,
+    right: between(between(between(now, 'settings', settings()), 'reach', reach()), 'commands', commands()),
+  }
 }
 
 function between(text: string, mark: string, content: string): string {
@@ -43,6 +46,19 @@ function settings(): string {
         : code(typeof fallback === 'string' ? fallback : JSON.stringify(fallback)),
     ]),
   )
+}
+
+/** Which commands work on a server. */
+function reach(): string {
+  const below = (entry: CommandEntry, path = ''): string[][] => {
+    const name = `${path} ${entry.name}`.trim()
+    const takes = (flag: string) =>
+      (entry.options ?? []).some(({ flags }) => flags.includes(flag)) ? 'yes' : ''
+    const under = (entry.commands ?? []).flatMap((it) => below(it, name))
+    return [[code(name), takes('--store'), takes('--server')], ...under]
+  }
+  const rows = groups.flatMap(({ commands: entries }) => entries.flatMap((entry) => below(entry)))
+  return table(['command', 'store', 'server'], rows)
 }
 
 function commands(): string {

@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs'
-import type { Client } from '@ku0/agent-runtime'
 import { RuntimeError } from '@ku0/agent-runtime-core'
+import type { Connection } from './remote.ts'
 import type { Settings } from './settings/settings.ts'
+import { realSystem, type System } from './system.ts'
 import type { TaskTypes } from './task-types.ts'
 
 /** How a command opens its store. */
@@ -10,17 +11,22 @@ export interface ConnectOptions {
   readonly create?: boolean
   /** Submissions by name are checked by these. */
   readonly types?: TaskTypes | undefined
+  readonly system?: System | undefined
 }
 
 /**
- * Opens a client for one command, the only thing through which commands reach a store. The store's engine runs in this thread: a command
- * that asks one question starts sooner without a second one.
+ * Opens a client for one command, the only thing through which commands reach a store or a server. The engine of a store runs in this
+ * thread: a command that asks one question starts sooner without a second one.
  */
 export async function connect(
   settings: Settings,
-  { create = false, types }: ConnectOptions = {},
-): Promise<Client> {
-  const { store, durability, config } = settings
+  { create = false, types, system = realSystem }: ConnectOptions = {},
+): Promise<Connection> {
+  const { store, durability, config, server, token } = settings
+  if (server !== undefined) {
+    const { connectServer } = await import('./remote.ts')
+    return connectServer(server, token, system)
+  }
   const { createClient } = await import('@ku0/agent-runtime')
   if (!create) await assertThere(settings)
   return createClient({

@@ -18,7 +18,7 @@ export const cliExitCodes = {
   io: 74,
   /** The store was busy, or something has not ended in time: try again. */
   busy: 75,
-  /** This user may not read it, or not write there. */
+  /** This user may not read it, or not write there; or the server refuses the token. */
   denied: 77,
   /** Another version is needed: of the program, of Node, or of the store. */
   version: 78,
@@ -29,6 +29,7 @@ export function exitCodeOf(error: unknown): number {
   const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown }
   // A task's end has the code of whatever ended it, which says nothing about this command.
   if (typeof name === 'string' && endsOfTasks.has(name)) return cliExitCodes.failed
+  if (code === 'unauthenticated' || code === 'forbidden') return cliExitCodes.denied
   return (isErrorCode(code) ? byCode.get(code) : undefined) ?? cliExitCodes.failed
 }
 

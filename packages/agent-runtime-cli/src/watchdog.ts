@@ -1,5 +1,6 @@
-import type { Client, ListFilter, TaskStatus, WaitHistogram } from '@ku0/agent-runtime'
+import type { ListFilter, TaskStatus, WaitHistogram } from '@ku0/agent-runtime'
 import type { CliConfig } from './settings/define-config.ts'
+import type { Connection } from './remote.ts'
 
 /** Something that does not go on by itself. */
 interface Stuck {
@@ -29,7 +30,7 @@ const MOST = 2_000
  * Looks for tasks that are stuck: queued, running without a sign or waiting for longer than their limits, and types that no worker runs. It
  * reads a bounded number of tasks, however many there are.
  */
-export async function findStuck(client: Client, limits: Watchdog, now: number): Promise<StuckReport> {
+export async function findStuck(client: Connection, limits: Watchdog, now: number): Promise<StuckReport> {
   const limitOf = (type: string, field: 'queuedMs' | 'runningMs' | 'overdueMs') =>
     limits.types?.[type]?.[field] ?? limits[field] ?? Infinity
   const histogram = await client.explainQueue()
@@ -47,7 +48,7 @@ export async function findStuck(client: Client, limits: Watchdog, now: number): 
 
 /** Due tasks that have waited for too long, and those that no worker runs: the oldest of each type. */
 async function lateInQueue(
-  client: Client,
+  client: Connection,
   { queued, reasons }: WaitHistogram,
   limitOf: (type: string) => number,
   now: number,
@@ -65,7 +66,7 @@ async function lateInQueue(
 
 /** `count`: of how many tasks they are the oldest, if others are not among them. */
 async function lateOf(
-  client: Client,
+  client: Connection,
   tasks: readonly TaskStatus[],
   limitOf: (type: string) => number,
   now: number,
@@ -100,7 +101,7 @@ const EXPLAINED = 20
 
 /** Running tasks that have recorded and emitted nothing for too long. */
 async function silent(
-  client: Client,
+  client: Connection,
   limitOf: (type: string) => number,
   now: number,
 ): Promise<readonly Stuck[]> {
@@ -122,7 +123,7 @@ async function silent(
 
 /** Waits whose time has passed: no process on the store has woken them. */
 async function overdueIn(
-  client: Client,
+  client: Connection,
   tasks: readonly TaskStatus[],
   limitOf: (type: string) => number,
   now: number,
@@ -147,7 +148,7 @@ async function overdueIn(
 }
 
 /** The newest tasks that a filter selects. */
-async function some(client: Client, filter: ListFilter, most: number): Promise<readonly TaskStatus[]> {
+async function some(client: Connection, filter: ListFilter, most: number): Promise<readonly TaskStatus[]> {
   const tasks: TaskStatus[] = []
   let cursor: number | undefined
   do {

@@ -164,7 +164,7 @@ function itemOf({ task, input, options = {} }: SubmitItem): object {
 function queryOf({ labels = {}, states, types, lanes, ...rest }: ListFilter): Query {
   return {
     ...rest,
-    states,
+    states: states?.map((state) => (state === 'cancelled' ? 'canceled' : state)),
     types,
     lanes,
     label: Object.entries(labels).map(([name, value]) => `${name}=${value}`),

@@ -10,9 +10,12 @@ export {
   TaskRejected,
   TimeoutError,
 } from './errors.ts'
+export type { Agents, Evaluation, Evaluations } from './agents.ts'
+export type { Bulk, BulkAction, BulkFilter } from './bulk.ts'
 export type { FollowOptions } from './follow.ts'
 export type { AgainOptions, HttpClient, PageOptions, TaskLike } from './http-client.ts'
 export type {
+  ApprovalEntry,
   Approvals,
   BudgetReceipt,
   Budgets,
@@ -21,9 +24,11 @@ export type {
   PendingApproval,
   Schedules,
   ScheduleStatus,
+  ServerInfo,
   Verdict,
   VerdictReceipt,
 } from './operations.ts'
+export type { Watched, WatchOptions } from './watch.ts'
 export type { CallOptions, HttpClientOptions } from './options.ts'
 export type {
   ListFilter,

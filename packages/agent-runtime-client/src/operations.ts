@@ -10,6 +10,9 @@ import type {
   WaitHistogram,
   WorkerStatus,
 } from '@ku0/agent-runtime-core'
+import { type Agents, agentsOn } from './agents.ts'
+import { type Bulk, bulkOn } from './bulk.ts'
+import { type Watched, watchAll, type WatchOptions } from './watch.ts'
 import type { Receipt, TaskStatus } from './records.ts'
 import { unlessUnknown } from './unless-unknown.ts'
 import type { Transport } from './transport.ts'
@@ -44,6 +47,20 @@ export interface Approvals {
   }): Promise<{ readonly approvals: readonly PendingApproval[]; readonly cursor?: string }>
   approve(approvalId: string, verdict?: Verdict): Promise<VerdictReceipt>
   reject(approvalId: string, verdict?: Verdict): Promise<VerdictReceipt>
+  /** Every request that a task ever made, and how it ended, oldest first. */
+  trail(taskId: string): Promise<readonly ApprovalEntry[]>
+}
+
+/** One request in a task's audit trail. */
+export interface ApprovalEntry {
+  readonly approvalId: string
+  readonly key: string
+  readonly outcome: string
+  readonly requestedAt: number
+  readonly resolvedAt?: number
+  readonly by?: string
+  readonly feedback?: string
+  readonly [more: string]: unknown
 }
 
 /** What became of a verdict. */
@@ -113,8 +130,25 @@ export interface Clients {
   remove(name: string): Promise<boolean>
 }
 
+/** Which store is served, and what the caller may do. */
+export interface ServerInfo {
+  readonly kind: string
+  readonly storeId: string
+  readonly durability: string
+  readonly schemaVersion: number
+  /** Whether tasks can be replayed there. */
+  readonly replays: boolean
+  readonly scopes: readonly string[]
+}
+
 /** The calls about more than one task. */
-export interface Operations {
+export interface Operations extends Agents {
+  /** Many tasks at once. */
+  readonly bulk: Bulk
+  /** Which store is served, and what an acknowledgement means. */
+  serverInfo(): Promise<ServerInfo>
+  /** The events of all tasks from now on, across broken connections, until the signal is aborted. */
+  watch(options?: WatchOptions): AsyncIterable<Watched>
   readonly approvals: Approvals
   readonly budgets: Budgets
   readonly schedules: Schedules
@@ -150,10 +184,16 @@ export function operationsOn(transport: Transport): Operations {
     (await unlessUnknown<true>(transport.send({ method: 'DELETE', path }).then(() => true))) ?? false
   const named = (kind: string, name: string, act = '') => `/${kind}/${encodeURIComponent(name)}${act}`
   return {
+    ...agentsOn(transport),
+    bulk: bulkOn(transport),
+    serverInfo: () => get('/info'),
+    watch: (options = {}) => watchAll(transport, options),
     approvals: {
       list: (filter = {}) => get('/approvals', filter),
       approve: (id, verdict = {}) => send('POST', named('approvals', id, '/approve'), verdict),
       reject: (id, verdict = {}) => send('POST', named('approvals', id, '/reject'), verdict),
+      trail: async (taskId) =>
+        (await get<{ trail: readonly ApprovalEntry[] }>(named('tasks', taskId, '/approvals'))).trail,
     },
     budgets: {
       get: (taskId) => unlessUnknown<BudgetRecord>(get(named('tasks', taskId, '/budget'))),

@@ -109,7 +109,7 @@ export type OutputItem =
 
 /** Which tasks to list. */
 export interface ListFilter {
-  readonly states?: readonly TaskState[] | undefined
+  readonly states?: readonly (TaskState | 'cancelled')[] | undefined
   readonly types?: readonly string[] | undefined
   readonly lanes?: readonly Lane[] | undefined
   readonly parent?: string | undefined

@@ -67,7 +67,7 @@ test('it has the names and the answers of the runtime', async () => {
   expect(await client.explain('three')).toEqual(await runtime.explain('three'))
   const events = await runtime.history('three')
   expect(await client.history('three')).toEqual(JSON.parse(JSON.stringify(events)))
-  type Own = 'get' | 'quotas' | 'liveLeases' | 'deadLetters'
+  type Own = 'bulk' | 'deadLetters' | 'get' | 'liveLeases' | 'quotas' | 'serverInfo' | 'watch'
   expectTypeOf<keyof HttpClient & keyof Client>().toEqualTypeOf<Exclude<keyof HttpClient, Own>>()
   expectTypeOf<RuntimeReceipt>().toExtend<Receipt>()
   expectTypeOf<TaskStatus>().toEqualTypeOf<NonNullable<Awaited<ReturnType<Client['status']>>>>()
@@ -92,6 +92,51 @@ test('what the server refuses has its code and its fields', async () => {
   expect(error).toMatchObject({ code: 'invalid_argument', status: 400 })
   expect((error as ApiError).problem.fields?.[0]?.field).toBe('query.limit')
   await expect(client.get('nobody')).rejects.toMatchObject({ code: 'not_found' })
+})
+
+test('many tasks are counted, started and looked at until they are done', async () => {
+  for (const _ of [1, 2]) await client.submit('wait', null, { labels: { many: 'yes' } })
+  const filter = { types: ['wait'], labels: { many: 'yes' }, lanes: ['normal'] as const }
+  const counted = await client.bulk.count('cancel', filter, { reason: 'too many' })
+  expect(counted).toMatchObject({ state: 'counted', count: 2 })
+  let action = await client.bulk.start(counted.token)
+  while (action.state === 'running') action = await client.bulk.progress(counted.token)
+  expect(action).toMatchObject({ state: 'done', changed: 2 })
+  expect(await client.bulk.stop(counted.token)).toMatchObject({ state: 'done' })
+  expect(await client.count({ types: ['wait'], states: ['canceled'], labels: { many: 'yes' } })).toBe(2)
+})
+
+test('the events of all tasks come as they happen', async () => {
+  const control = new AbortController()
+  const watching = client.watch({ pattern: 'task.completed', signal: control.signal })
+  const first = watching[Symbol.asyncIterator]().next()
+  const heard = first.then(({ value }) => (value as { readonly taskId: string }).taskId)
+  const taskIds: string[] = []
+  let taskId: string | undefined
+  // An event that happened before the stream was open is none of its own.
+  while (taskId === undefined) {
+    const receipt = await client.submit('add', { a: 1, b: 1 })
+    taskIds.push(receipt.taskId)
+    await client.result(receipt)
+    taskId = await Promise.race([heard, Promise.resolve(undefined)])
+  }
+  expect(taskIds).toContain(taskId)
+  control.abort()
+})
+
+test('agents, routes and the store itself', async () => {
+  const scores = { quality: 0.8, adherence: 1, speed: 1, cost: 1, errors: 0, revisions: 0 }
+  await client.evaluations.record('ann', scores)
+  expect(await client.evaluations.history('ann')).toHaveLength(1)
+  expect(await client.evaluations.reputation('ann')).toEqual(await runtime.evaluations.reputation('ann'))
+  expect(await client.evaluations.reputation('nobody')).toBeUndefined()
+  expect(await client.evaluations.drift('nobody')).toBeUndefined()
+  expect(await client.evaluations.similar('ann')).toEqual([])
+  expect([await client.routes(), await client.swarms()]).toEqual([[], []])
+  expect(await client.serverInfo()).toMatchObject({
+    kind: 'memory',
+    scopes: expect.arrayContaining(['read']) as string[],
+  })
 })
 
 test('several submissions, a signal, a fork', async () => {

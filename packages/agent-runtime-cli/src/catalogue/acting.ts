@@ -1,7 +1,8 @@
 import type { CommandEntry } from './entry.ts'
 import {
   laneFilter,
-  onStore,
+  onServer,
+  onStoreOrServer,
   onTasks,
   pages,
   parentFilter,
@@ -35,7 +36,7 @@ export const acting: readonly CommandEntry[] = [
       parentFilter,
       { flags: '--reason <text>', about: 'stored with the task, and passed to its handler' },
       yes,
-      ...onStore,
+      ...onStoreOrServer,
     ],
     examples: [
       ['agent-runtime cancel TASK --reason "asked for by Ada"', 'cancel one task'],
@@ -54,7 +55,14 @@ export const acting: readonly CommandEntry[] = [
     details: `Each becomes a new task that keeps the completed steps of the old one. With a filter the failed tasks are counted first, and nothing happens. Add --yes
 to retry them. A second call with the same filter finds the tasks that were retried already and starts no second one for them.`,
     args: [{ name: '[tasks...]', about: 'ids of tasks' }],
-    options: [stateFilter(['failed', 'canceled']), typeFilter, laneFilter, parentFilter, yes, ...onStore],
+    options: [
+      stateFilter(['failed', 'canceled']),
+      typeFilter,
+      laneFilter,
+      parentFilter,
+      yes,
+      ...onStoreOrServer,
+    ],
     examples: [
       ['agent-runtime retry TASK', 'run one task again'],
       ['agent-runtime retry --state failed --type digest --yes', 'run all failed digests again'],
@@ -82,7 +90,7 @@ to retry them. A second call with the same filter finds the tasks that were retr
       },
       { flags: '--key <key>', about: 'an idempotency key: a second fork with it returns the first' },
       { flags: '--id <id>', about: 'an id of your own for the new task' },
-      ...onStore,
+      ...onStoreOrServer,
     ],
     examples: [
       ['agent-runtime fork TASK --from review', 'run again from the step "review"'],
@@ -123,7 +131,7 @@ to retry them. A second call with the same filter finds the tasks that were retr
       { name: '<name>', about: 'the name of the signal' },
       { name: '[value]', about: 'its value in JSON; null by default' },
     ],
-    options: onStore,
+    options: onStoreOrServer,
     examples: [[`agent-runtime signal TASK reply '"yes"'`, 'wake a task that waits for "reply"']],
     load: () => import('../commands/signal.ts'),
   },
@@ -134,7 +142,7 @@ to retry them. A second call with the same filter finds the tasks that were retr
       { flags: '--task <task>', about: 'only the requests of this task' },
       { flags: '--children', about: 'with --task: those of its children, too' },
       ...pages,
-      ...onStore,
+      ...onStoreOrServer,
     ],
     examples: [['agent-runtime approvals', 'all open requests']],
     load: () => import('../commands/approvals.ts'),
@@ -143,7 +151,7 @@ to retry them. A second call with the same filter finds the tasks that were retr
         name: 'approve',
         about: 'approve a request',
         args: [approval],
-        options: [...verdict, ...onStore],
+        options: [...verdict, ...onStoreOrServer],
         examples: [['agent-runtime approvals approve ID --by ada', 'the task goes on']],
         load: () => import('../commands/approvals-answer.ts').then((it) => ({ run: it.approve })),
       },
@@ -151,7 +159,7 @@ to retry them. A second call with the same filter finds the tasks that were retr
         name: 'reject',
         about: 'reject a request',
         args: [approval],
-        options: [...verdict, ...onStore],
+        options: [...verdict, ...onStoreOrServer],
         examples: [
           ['agent-runtime approvals reject ID --by ada --feedback "too long"', 'the task hears why'],
         ],
@@ -161,7 +169,7 @@ to retry them. A second call with the same filter finds the tasks that were retr
         name: 'trail',
         about: 'show every request that a task has made, and how it ended',
         args: [task],
-        options: onStore,
+        options: onStoreOrServer,
         examples: [['agent-runtime approvals trail TASK', 'who approved what, and when']],
         load: () => import('../commands/approvals-trail.ts'),
       },
@@ -170,7 +178,7 @@ to retry them. A second call with the same filter finds the tasks that were retr
   {
     name: 'budgets',
     about: 'list budgets that ask for more, and answer them',
-    options: [...pages, ...onStore],
+    options: [...pages, ...onStoreOrServer],
     examples: [['agent-runtime budgets', 'the budgets that wait for an answer']],
     load: () => import('../commands/budgets.ts'),
     commands: [
@@ -178,7 +186,7 @@ to retry them. A second call with the same filter finds the tasks that were retr
         name: 'show',
         about: 'show the budget that a task draws on',
         args: [task],
-        options: onStore,
+        options: onStoreOrServer,
         examples: [['agent-runtime budgets show TASK', 'its limits, what is used and what is left']],
         load: () => import('../commands/budgets-show.ts'),
       },
@@ -192,7 +200,7 @@ to retry them. A second call with the same filter finds the tasks that were retr
             about: 'raise a limit: tokens, money, cost, wallMs or steps; may be given several times',
             read: readRaise,
           },
-          ...onStore,
+          ...onStoreOrServer,
         ],
         examples: [
           ['agent-runtime budgets continue TASK --raise tokens=50000', 'go on, with 50 000 tokens more'],
@@ -203,7 +211,7 @@ to retry them. A second call with the same filter finds the tasks that were retr
         name: 'stop',
         about: 'end the tasks under a budget',
         args: [task],
-        options: onStore,
+        options: onStoreOrServer,
         examples: [['agent-runtime budgets stop TASK', 'the task fails with budget_exceeded']],
         load: () => import('../commands/budgets-answer.ts').then((it) => ({ run: it.stop })),
       },
@@ -212,7 +220,7 @@ to retry them. A second call with the same filter finds the tasks that were retr
   {
     name: 'schedules',
     about: 'list the schedules, and change them',
-    options: onStore,
+    options: onStoreOrServer,
     examples: [['agent-runtime schedules', 'all schedules, with their next times']],
     load: () => import('../commands/schedules.ts'),
     commands: [
@@ -234,6 +242,7 @@ to retry them. A second call with the same filter finds the tasks that were retr
           },
           { flags: '-i, --input <file>', about: 'a file with the input in JSON' },
           ...onTasks,
+          ...onServer,
         ],
         examples: [
           [
@@ -255,7 +264,7 @@ to retry them. A second call with the same filter finds the tasks that were retr
         name,
         about,
         args: [schedule],
-        options: onStore,
+        options: onStoreOrServer,
         examples: [[`agent-runtime schedules ${name} morning`, about] as const],
         load: () => import('../commands/schedules-change.ts').then((it) => ({ run: it.changes[name] })),
       })),

@@ -1,5 +1,5 @@
 import type { CommandEntry } from './entry.ts'
-import { onStore, onTasks } from './options.ts'
+import { onServer, onStore, onStoreOrServer, onTasks } from './options.ts'
 import { tokens } from './serving.ts'
 import { readDuration, readWhole } from './values.ts'
 
@@ -31,7 +31,7 @@ that no worker runs. Each comes with the reason that explain gives. watchdog in 
         fallback: '1m',
         read: readDuration,
       },
-      ...onStore,
+      ...onStoreOrServer,
     ],
     examples: [
       ['agent-runtime check', 'is everything going on?'],
@@ -109,7 +109,7 @@ Tasks are counted first, and nothing happens. Add --yes to delete them.`,
   {
     name: 'config',
     about: 'show every setting and where it came from',
-    options: onTasks,
+    options: [...onTasks, ...onServer],
     examples: [['agent-runtime config', 'flag, environment, file or default, for each']],
     load: () => import('../commands/config.ts'),
   },

@@ -2,7 +2,7 @@ import type { CommandEntry } from './entry.ts'
 import {
   after,
   laneFilter,
-  onStore,
+  onStoreOrServer,
   pages,
   parentFilter,
   stateFilter,
@@ -18,7 +18,7 @@ export const looking: readonly CommandEntry[] = [
   {
     name: 'list',
     about: 'list tasks, newest first',
-    options: [stateFilter(), typeFilter, laneFilter, parentFilter, ...pages, ...watch, ...onStore],
+    options: [stateFilter(), typeFilter, laneFilter, parentFilter, ...pages, ...watch, ...onStoreOrServer],
     examples: [
       ['agent-runtime list', 'the newest tasks'],
       ['agent-runtime list --state failed --type digest,review', 'failed tasks of two types'],
@@ -30,7 +30,7 @@ export const looking: readonly CommandEntry[] = [
     name: 'show',
     about: 'show a task: its state, its steps as a waterfall, its input and its result',
     args: [task],
-    options: onStore,
+    options: onStoreOrServer,
     examples: [['agent-runtime show TASK', 'what the task did, and when']],
     load: () => import('../commands/show.ts'),
   },
@@ -41,7 +41,7 @@ export const looking: readonly CommandEntry[] = [
     options: [
       { flags: '-f, --follow', about: 'go on with new events until the task ends' },
       after,
-      ...onStore,
+      ...onStoreOrServer,
     ],
     examples: [
       ['agent-runtime events TASK', 'all that was recorded so far'],
@@ -58,7 +58,7 @@ export const looking: readonly CommandEntry[] = [
     options: [
       { flags: '-f, --follow', about: 'go on with new output until the task ends' },
       after,
-      ...onStore,
+      ...onStoreOrServer,
     ],
     examples: [['agent-runtime output TASK --follow', 'the tokens of a model, as they come']],
     load: () => import('../commands/output.ts'),
@@ -67,7 +67,7 @@ export const looking: readonly CommandEntry[] = [
     name: 'result',
     about: 'print the result of a task',
     args: [task],
-    options: [{ flags: '--wait', about: 'wait until the task ends' }, timeout, ...onStore],
+    options: [{ flags: '--wait', about: 'wait until the task ends' }, timeout, ...onStoreOrServer],
     examples: [
       ['agent-runtime result TASK', 'the result of a task that has completed'],
       ['agent-runtime result TASK --wait --timeout 5m', 'wait for it, for five minutes at most'],
@@ -90,7 +90,7 @@ export const looking: readonly CommandEntry[] = [
         fallback: '10',
         read: (text) => Number(text),
       },
-      ...onStore,
+      ...onStoreOrServer,
     ],
     examples: [['agent-runtime tree TASK', 'who spawned whom, and how far each is']],
     load: () => import('../commands/tree.ts'),
@@ -99,14 +99,14 @@ export const looking: readonly CommandEntry[] = [
     name: 'explain',
     about: 'say why a task is in its state, and when it is likely to start',
     args: [task],
-    options: onStore,
+    options: onStoreOrServer,
     examples: [['agent-runtime explain TASK', 'why the task does not run']],
     load: () => import('../commands/explain.ts'),
   },
   {
     name: 'queue',
     about: 'show how many tasks wait, and for what',
-    options: [...watch, ...onStore],
+    options: [...watch, ...onStoreOrServer],
     examples: [['agent-runtime queue', 'each reason, with the task that has waited longest']],
     load: () => import('../commands/queue.ts'),
   },
@@ -114,14 +114,14 @@ export const looking: readonly CommandEntry[] = [
     name: 'dead-letters',
     about: 'list the tasks that failed, with their errors',
     details: 'Each stays until somebody retries it: agent-runtime retry TASK, or retry with a filter.',
-    options: [typeFilter, laneFilter, ...pages, ...onStore],
+    options: [typeFilter, laneFilter, ...pages, ...onStoreOrServer],
     examples: [['agent-runtime dead-letters --type digest', 'the failed tasks of one type']],
     load: () => import('../commands/dead-letters.ts'),
   },
   {
     name: 'stats',
     about: 'show the counters of the store',
-    options: [...watch, ...onStore],
+    options: [...watch, ...onStoreOrServer],
     examples: [
       ['agent-runtime stats', 'queued, running, waiting and finished tasks'],
       ['agent-runtime stats --watch', 'the same as a live screen, with rates'],
@@ -131,7 +131,7 @@ export const looking: readonly CommandEntry[] = [
   {
     name: 'workers',
     about: 'list the workers of all processes',
-    options: [...watch, ...onStore],
+    options: [...watch, ...onStoreOrServer],
     examples: [['agent-runtime workers', 'each worker, what it runs and how much it has to do']],
     load: () => import('../commands/workers.ts'),
   },

@@ -12,6 +12,16 @@ export const onStore: readonly OptionEntry[] = [
   },
 ]
 
+/** For commands that can ask a server in place of a store. */
+export const onServer: readonly OptionEntry[] = [
+  { flags: '--server <url>', about: 'ask this server in place of a store: http://localhost:7007' },
+  {
+    flags: '--token <token>',
+    about: 'the token for the server; AGENT_RUNTIME_TOKEN keeps it off the screen',
+  },
+]
+export const onStoreOrServer: readonly OptionEntry[] = [...onStore, ...onServer]
+
 /** The same for commands that need the task types. */
 export const onTasks: readonly OptionEntry[] = [
   ...onStore,

@@ -1,6 +1,6 @@
 import { lanes } from '@ku0/agent-runtime-core'
 import type { CommandEntry } from './entry.ts'
-import { label, onTasks, timeout } from './options.ts'
+import { label, onServer, onTasks, timeout } from './options.ts'
 import { serving } from './serving.ts'
 import { readDuration, readList, readTime, readWhole } from './values.ts'
 
@@ -99,6 +99,7 @@ or tasks in the configuration file) the input is checked by its schema before it
       { flags: '--due <time>', about: 'start it at this time: 2027-01-31T09:00:00Z', read: readTime },
       { flags: '--limit <duration>', about: 'the time limit of one attempt', read: readDuration },
       ...onTasks,
+      ...onServer,
     ],
     examples: [
       [`agent-runtime submit greet '{"name":"Ada"}' --wait`, 'run a task and print its result'],

@@ -1,10 +1,11 @@
-import type { Client, ListFilter } from '@ku0/agent-runtime'
+import type { ListFilter } from '@ku0/agent-runtime'
 import type { Run } from '../call.ts'
 import { UsageError } from '../complain.ts'
 import { connect } from '../connect.ts'
 import { cliExitCodes } from '../exit-codes.ts'
 import { many } from '../screen/words.ts'
 import { filterOf } from '../task-filter.ts'
+import type { Connection } from '../remote.ts'
 
 export const run: Run = async ({ args, options, print, settings, signal }) => {
   const { yes = false } = options as { readonly yes?: boolean }
@@ -40,7 +41,7 @@ export const run: Run = async ({ args, options, print, settings, signal }) => {
 }
 
 /** The ids of all tasks that the filter selects, oldest first. */
-async function selected(client: Client, filter: ListFilter): Promise<readonly string[]> {
+async function selected(client: Connection, filter: ListFilter): Promise<readonly string[]> {
   const taskIds: string[] = []
   let cursor: number | undefined
   do {

@@ -1,5 +1,5 @@
 import type { Lane } from '@ku0/agent-runtime-core'
-import type { Client, SubmitOptions } from '@ku0/agent-runtime'
+import type { SubmitOptions } from '@ku0/agent-runtime'
 import type { Call, Run } from '../call.ts'
 import { connect } from '../connect.ts'
 import { cliExitCodes } from '../exit-codes.ts'
@@ -7,6 +7,7 @@ import { writeOutput } from '../follow-output.ts'
 import { readInput } from '../read-input.ts'
 import { shown } from '../screen/json.ts'
 import { loadTaskTypes } from '../task-types.ts'
+import type { Connection } from '../remote.ts'
 
 interface Options {
   readonly input?: string
@@ -65,7 +66,7 @@ function submitOptions(options: Options): SubmitOptions {
   }
 }
 
-async function awaited(client: Client, taskId: string, options: Options, call: Call): Promise<number> {
+async function awaited(client: Connection, taskId: string, options: Options, call: Call): Promise<number> {
   const { follow = false, timeout } = options
   const { print, signal } = call
   const result = client.result(taskId, { signal, ...(timeout === undefined ? {} : { timeoutMs: timeout }) })
@@ -93,7 +94,7 @@ async function awaited(client: Client, taskId: string, options: Options, call: C
 }
 
 /** A task of a type that nobody runs is no error, and waits for ever: better to say so at once. */
-async function noteNoWorker(client: Client, type: string, { print }: Call): Promise<void> {
+async function noteNoWorker(client: Connection, type: string, { print }: Call): Promise<void> {
   const workers = await client.workers()
   if (workers.some(({ types }) => types.includes(type) || types.includes('*'))) return
   const others = [...new Set(workers.flatMap(({ types }) => types))]
@@ -102,7 +103,7 @@ async function noteNoWorker(client: Client, type: string, { print }: Call): Prom
   )
 }
 
-async function complainOf(client: Client, taskId: string): Promise<number> {
+async function complainOf(client: Connection, taskId: string): Promise<number> {
   await client.result(taskId)
   return cliExitCodes.failed
 }

@@ -1,9 +1,10 @@
-import type { Client, TaskStatus } from '@ku0/agent-runtime'
+import type { TaskStatus } from '@ku0/agent-runtime'
 import type { Run } from '../call.ts'
 import { connect } from '../connect.ts'
 import { noTask } from '../missing-task.ts'
 import type { Line } from '../screen/printer.ts'
 import { notesOf, stateText } from '../screen/tasks.ts'
+import type { Connection } from '../remote.ts'
 
 interface Branch {
   readonly task: TaskStatus
@@ -25,7 +26,7 @@ export const run: Run = async ({ args: [taskId = ''], options, print, settings, 
 /** At most so many children of one task are shown. */
 const MOST = 100
 
-async function branchOf(client: Client, task: TaskStatus, depth: number): Promise<Branch> {
+async function branchOf(client: Connection, task: TaskStatus, depth: number): Promise<Branch> {
   if (depth === 0) return { task, children: [], isCut: false }
   const { tasks, cursor } = await client.list({ parent: task.taskId, limit: MOST })
   const children: Branch[] = []

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
-import type { ExecutionConfigInput } from '@ku0/agent-runtime-core'
-import { storeUrl } from '../store-argument.ts'
+import { type ExecutionConfigInput, RuntimeError } from '@ku0/agent-runtime-core'
+import { shownUrl, storeUrl } from '../store-argument.ts'
 import { findConfig, loadConfig } from './config-file.ts'
 import type { CliConfig } from './define-config.ts'
 
@@ -18,8 +18,10 @@ export interface Settings {
     readonly capacity: number | undefined
     readonly maxJobs: number
   }
-  /** The URL of a server, in place of a store. */
+  /** The URL of a server that is asked in place of the store. Undefined if the store was named in a stronger place. */
   readonly server: string | undefined
+  /** The token for that server. It is no setting that is shown. */
+  readonly token: string | undefined
   readonly serve: {
     /** Undefined: 7007, or a free one if that is taken. */
     readonly port: number | undefined
@@ -122,6 +124,7 @@ export async function readSettings({ options, variables, folder }: Given): Promi
   })
   const config = fromFile.config
   placeTokens(values, folder)
+  const token = options['token'] ?? variables['AGENT_RUNTIME_TOKEN']
   for (const [name, value] of Object.entries(config ?? {}))
     values.push({
       name: `config.${name}`,
@@ -136,6 +139,8 @@ export async function readSettings({ options, variables, folder }: Given): Promi
       ),
     ) as unknown as Settings),
     config,
+    server: serverIn(values),
+    token: typeof token === 'string' && token !== '' ? token : undefined,
     file,
     values,
   }
@@ -155,6 +160,23 @@ function placed(name: string, value: unknown, folder: string): unknown {
   if ((name === 'tasks' || name === 'serve.tokens') && typeof value === 'string')
     return resolve(folder, value)
   return name === 'store' && typeof value === 'string' ? storeUrl(value, folder) : value
+}
+
+const strength = ['flag', 'environment', 'file', 'default'] as const
+
+/** The server, unless the store was named in a stronger place. Throws where both were given as flags. */
+function serverIn(values: readonly SettingValue[]): string | undefined {
+  const server = values.find(({ name }) => name === 'server')
+  const store = values.find(({ name }) => name === 'store')
+  if (typeof server?.value !== 'string') return undefined
+  if (server.from === 'flag' && store?.from === 'flag')
+    throw new RuntimeError('invalid_argument', 'give either --store or --server')
+  if (strength.indexOf(server.from) > strength.indexOf(store?.from ?? 'default')) return undefined
+  if (URL.canParse(server.value) && /^https?:$/.test(new URL(server.value).protocol)) return server.value
+  throw new RuntimeError(
+    'invalid_argument',
+    `server (${server.where ?? server.from}): the URL of a server, such as http://localhost:7007; given ${shownUrl(server.value)}`,
+  )
 }
 
 /** The tokens stand beside the store, if it is a file. */

@@ -1,5 +1,5 @@
 import { z } from '../wire/zod.ts'
-import { RuntimeError, taskStates } from '@ku0/agent-runtime-core'
+import { lanes, RuntimeError, taskStates } from '@ku0/agent-runtime-core'
 import { fieldsRefused, problemOf } from '../problem/problem.ts'
 import type { BulkAction, BulkStep } from '../bulk/bulk-actions.ts'
 import { selectTasks } from '../bulk/select-tasks.ts'
@@ -11,6 +11,7 @@ const BulkPath = z.strictObject({ token: z.uuid() })
 const Filter = z.strictObject({
   states: z.array(z.enum(taskStates)).min(1).optional(),
   types: z.array(z.string().min(1).max(255)).min(1).optional(),
+  lanes: z.array(z.enum(lanes)).min(1).optional(),
   parent: z.string().min(1).max(255).optional(),
   client: z.string().max(255).optional(),
   kind: z.string().max(64).optional().openapi({ description: 'For failed tasks: of what kind' }),

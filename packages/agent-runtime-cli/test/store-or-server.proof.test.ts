@@ -1,0 +1,161 @@
+import { join } from 'node:path'
+import { createRuntime } from '@ku0/agent-runtime'
+import { serve } from '@ku0/agent-runtime-server'
+import { expect, onTestFinished, test } from 'vitest'
+import { commands } from '../src/catalogue/catalogue.ts'
+import type { CommandEntry } from '../src/catalogue/entry.ts'
+import { greet, others, review } from './project/tasks.ts'
+import { runIn, scratchFolder } from './stores-and-shells.ts'
+
+const tasks = [greet, review, ...others]
+
+/** Each command that works on a store or a server, in an order in which each has something to do. */
+const calls: readonly (readonly string[])[] = [
+  ['submit', 'greet', '{"name":"Ada"}', '--id', 'ada', '--wait', '--label', 'n=1'],
+  ['submit', 'greet', '{"name":"Ada"}', '--key', 'once', '--id', 'one'],
+  ['submit', 'greet', '{"name":"Ada"}', '--key', 'once'],
+  ['result', 'one', '--wait'],
+  ['submit', 'fail', '"no luck"', '--id', 'failed', '--wait'],
+  ['submit', 'wait', 'null', '--id', 'waiting'],
+  ['submit', 'wait', 'null', '--id', 'waiting-too', '--delay', '1h'],
+  ['submit', 'review', '"a text"', '--id', 'asks'],
+  ['submit', 'review', '"a text"', '--id', 'asks-too'],
+  ['submit', 'greet', '{"name":"Ada"}', '--id', 'last', '--wait', '--lane', 'batch'],
+  ['list', '--state', 'completed', '--limit', '2'],
+  ['list', '--state', 'completed', '--limit', '2', '--cursor', '2'],
+  ['show', 'ada'],
+  ['show', 'nobody'],
+  ['events', 'ada'],
+  ['events', 'ada', '--follow', '--after', '2'],
+  ['output', 'ada'],
+  ['result', 'failed'],
+  ['result', 'waiting'],
+  ['result', 'nobody'],
+  ['tree', 'ada'],
+  ['explain', 'waiting-too'],
+  ['explain', 'nobody'],
+  ['queue'],
+  ['dead-letters'],
+  ['workers'],
+  ['stats'],
+  ['check'],
+  ['approvals'],
+  ['approvals', 'approve', 'asks:3', '--by', 'eve', '--value', '"another text"'],
+  ['approvals', 'reject', 'asks-too:3', '--feedback', 'too short'],
+  ['approvals', 'approve', 'asks:99'],
+  ['result', 'asks', '--wait'],
+  ['approvals', 'trail', 'asks'],
+  ['signal', 'waiting', 'go', '"now"'],
+  ['result', 'waiting', '--wait'],
+  ['signal', 'nobody', 'go', '1'],
+  ['fork', 'ada', '--from', 'compose', '--id', 'forked'],
+  ['result', 'forked', '--wait'],
+  ['fork', 'ada', '--from', 'nothing'],
+  ['retry', 'failed'],
+  ['retry', '--state', 'failed'],
+  ['cancel', 'ada', 'nobody'],
+  ['cancel', '--type', 'wait'],
+  ['cancel', '--type', 'wait', '--yes'],
+  ['cancel', '--type', 'wait', '--yes'],
+  ['budgets'],
+  ['budgets', 'show', 'ada'],
+  ['schedules', 'put', 'daily', 'greet', '{"name":"Ada"}', '--cron', '0 9 * * *', '--zone', 'UTC'],
+  ['schedules'],
+  ['schedules', 'pause', 'daily'],
+  ['schedules', 'resume', 'daily'],
+  ['schedules', 'trigger', 'daily'],
+  ['schedules', 'pause', 'nobody'],
+  ['schedules', 'remove', 'daily'],
+  ['schedules', 'remove', 'daily'],
+]
+
+test('commands say the same of a store and of the server in front of it', { timeout: 120_000 }, async () => {
+  const folder = scratchFolder()
+  const open = async (name: string) => {
+    const runtime = await createRuntime({
+      store: `sqlite:${join(folder, name)}`,
+      tasks,
+      logger: false,
+      thread: false,
+    })
+    onTestFinished(() => runtime.close())
+    return runtime
+  }
+  await open('store.db')
+  const server = await serve(await open('served.db'), { port: 0 })
+  onTestFinished(() => server.close())
+  for (const call of calls)
+    for (const form of [[], ['--json']]) {
+      // What changes something is said once, in the form of programs.
+      if (form.length === 0 && changing.has(call[0] ?? '')) continue
+      const [onStore, onServer] = [
+        await runIn({ folder }, ...call, '--store', 'store.db', ...form),
+        await runIn({ folder }, ...call, '--server', server.url, ...form),
+      ]
+      expect.soft([call, steady(onServer)]).toEqual([call, steady(onStore)])
+    }
+})
+
+const changing = new Set(['submit', 'signal', 'fork', 'retry', 'cancel', 'schedules', 'approvals'])
+
+/** Without times, ids of the store's own, and what depends on the moment. */
+function steady({ code, out, err }: { readonly code: number; readonly out: string; readonly err: string }) {
+  const plain = (text: string) =>
+    text
+      .replaceAll(/\b[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}(\/\d+)?/g, 'ID')
+      .replaceAll(/"(hash|prevHash|leaseId|fencingToken|storeId|workerId)":("[^"]*"|\d+)/g, '"$1":0')
+      .replaceAll(/\b\d{4}-\d\d-\d\d[T ][\d:.]+Z?/g, 'TIME')
+      .replaceAll(/\b1[\d.]{12,16}\b/g, '0')
+      .replaceAll(/(\w*Ms|\w*At|commits|at|from|to|until)":-?[\d.]+/g, '$1":0')
+      // The details of an error stay in the server; only a runtime knows what is in flight in its own process.
+      .replaceAll(/,"details":\{[^{}]*\}/g, '')
+      .replaceAll(/,"(inFlight|leaked)":\d+/g, '')
+      .replaceAll(/[█▇▆▅▄▃▂▁░▒▓━─╸╺·•]+/g, '')
+      .replaceAll(/\b[\d.,]+ ?(ms|s|min|h|d)\b/g, 'LASTING')
+      .replaceAll(/ +/g, ' ')
+  return { code, out: plain(out), err: plain(err) }
+}
+
+test('every command that takes --server is among them', () => {
+  const named = new Set(calls.map((call) => call.slice(0, 2).join(' ')))
+  const below = (entry: CommandEntry, path = ''): readonly string[] => {
+    const name = `${path} ${entry.name}`.trim()
+    const own = entry.options?.some(({ flags }) => flags.startsWith('--server')) === true ? [name] : []
+    return [...own, ...(entry.commands ?? []).flatMap((it) => below(it, name))]
+  }
+  const all = commands.flatMap((entry) => below(entry))
+  const missing = all.filter((name) => ![...named].some((it) => `${it} `.startsWith(`${name} `)))
+  // A setting is shown whatever it names; a budget that asks needs tasks of its own.
+  expect(missing).toEqual(['budgets continue', 'budgets stop', 'config'])
+})
+
+test('a server that needs a token, or is not there, is said to be so', async () => {
+  const folder = scratchFolder()
+  const runtime = await createRuntime({ store: `sqlite::memory:`, tasks, logger: false })
+  onTestFinished(() => runtime.close())
+  const { hashToken } = await import('@ku0/agent-runtime-server')
+  const server = await serve(runtime, {
+    port: 0,
+    tokens: [{ name: 'x', hash: hashToken('secret'), scopes: ['read'] }],
+  })
+  onTestFinished(() => server.close())
+  expect(await runIn({ folder }, 'stats', '--server', server.url)).toMatchObject({ code: 77, out: '' })
+  const variables = { AGENT_RUNTIME_TOKEN: 'secret', AGENT_RUNTIME_SERVER: server.url }
+  expect(await runIn({ folder, variables }, 'stats', '--json')).toMatchObject({ code: 0, err: '' })
+  expect(await runIn({ folder, variables }, 'config', '--json')).not.toMatchObject({
+    out: expect.stringContaining('secret') as string,
+  })
+  const refused = await runIn({ folder, variables }, 'cancel', 'x')
+  expect(refused).toMatchObject({ code: 77, err: expect.stringContaining('scope operate') as string })
+  await server.close()
+  const gone = await runIn({ folder, variables }, 'stats')
+  expect(gone).toMatchObject({
+    code: 75,
+    err: expect.stringContaining(`no server answers at ${server.url}`) as string,
+  })
+  const both = await runIn({ folder }, 'stats', '--server', server.url, '--store', 'x.db')
+  expect(both).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('either --store or --server') as string,
+  })
+})
