@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import type { Client } from '@ku0/agent-runtime'
 import { RuntimeError } from '@ku0/agent-runtime-core'
 import type { Connection } from './remote.ts'
 import type { Settings } from './settings/settings.ts'
@@ -18,15 +19,19 @@ export interface ConnectOptions {
  * Opens a client for one command, the only thing through which commands reach a store or a server. The engine of a store runs in this
  * thread: a command that asks one question starts sooner without a second one.
  */
-export async function connect(
+export async function connect(settings: Settings, options: ConnectOptions = {}): Promise<Connection> {
+  const { server, token } = settings
+  if (server === undefined) return connectStore(settings, options)
+  const { connectServer } = await import('./remote.ts')
+  return connectServer(server, token, options.system ?? realSystem)
+}
+
+/** The same for commands that need the store itself, whatever server the settings name. */
+export async function connectStore(
   settings: Settings,
-  { create = false, types, system = realSystem }: ConnectOptions = {},
-): Promise<Connection> {
-  const { store, durability, config, server, token } = settings
-  if (server !== undefined) {
-    const { connectServer } = await import('./remote.ts')
-    return connectServer(server, token, system)
-  }
+  { create = false, types }: Omit<ConnectOptions, 'system'> = {},
+): Promise<Client> {
+  const { store, durability, config } = settings
   const { createClient } = await import('@ku0/agent-runtime')
   if (!create) await assertThere(settings)
   return createClient({

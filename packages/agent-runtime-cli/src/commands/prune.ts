@@ -1,6 +1,6 @@
 import type { Call, Run } from '../call.ts'
 import { UsageError } from '../complain.ts'
-import { connect } from '../connect.ts'
+import { connectStore } from '../connect.ts'
 import { cliExitCodes } from '../exit-codes.ts'
 import { many } from '../screen/words.ts'
 import type { Settings } from '../settings/settings.ts'
@@ -11,7 +11,7 @@ export const run: Run = async ({ options, print, settings }) => {
   const { yes = false } = options as { readonly yes?: boolean }
   const known = await settings()
   const config = rulesFrom(known.config, options)
-  await using client = await connect({ ...known, config })
+  await using client = await connectStore({ ...known, config })
   if (config?.retention === undefined)
     throw new UsageError(
       'say for how long tasks are kept: --completed 7d, --failed 90d, --canceled 7d, or retention in the configuration file',
