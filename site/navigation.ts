@@ -65,6 +65,7 @@ export const sections: readonly Section[] = [
     text: 'Run',
     pages: [
       page('docs/cli.md', 'The command line'),
+      page('docs/console.md', 'The console'),
       page('docs/operating.md', 'Operating'),
       page('docs/bundlers.md', 'Bundlers'),
       page('docs/deploy.md', 'Deploying'),

@@ -37,7 +37,9 @@ function isInstalled(): boolean {
 }
 
 function run(command: string, args: readonly string[]): void {
-  execFileSync(command, args, { cwd: here, stdio: 'inherit' })
+  // A test runner says that this is a test, and the pages would be those for development.
+  const env = { ...process.env, NODE_ENV: 'production' }
+  execFileSync(command, args, { cwd: here, stdio: 'inherit', env })
 }
 
 function kB(bytes: number): string {

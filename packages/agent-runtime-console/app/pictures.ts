@@ -9,7 +9,7 @@ import { fill, open } from './test/scene.ts'
 const [folder = 'pictures', scale = 'some'] = process.argv.slice(2)
 mkdirSync(folder, { recursive: true })
 build()
-const scene = await open(scale === 'none' ? { workers: 2 } : {})
+const scene = await open(scale === 'many' ? { queue: 200_000 } : {})
 if (scale !== 'none') await fill(scene.runtime)
 if (scale === 'many')
   for (let batch = 0; batch < 100; batch += 1)

@@ -8,7 +8,6 @@ import { router } from './router.tsx'
 import { LiveProvider } from './server/live.tsx'
 import { markRefused } from './server/session.ts'
 import { applyTheme } from './shell/theme.tsx'
-import { Toasts } from './ui/toast.tsx'
 import './styles/base.css'
 import './styles/parts.css'
 import './styles/shell.css'
@@ -39,9 +38,7 @@ if (root !== null)
     <StrictMode>
       <QueryClientProvider client={queries}>
         <LiveProvider>
-          <Toasts>
-            <RouterProvider router={router} />
-          </Toasts>
+          <RouterProvider router={router} />
         </LiveProvider>
       </QueryClientProvider>
     </StrictMode>,

@@ -94,21 +94,26 @@ const spend = defineTask({ type: 'spend', input: z.unknown() }, async (ctx) => {
 const tasks = [search, research, review, charge, greet, speak, listen, spend]
 
 /** A runtime with tasks that do what agents do, and its server with the console. */
-export async function open(options: Partial<ServeOptions> & { readonly workers?: number } = {}): Promise<{
+export interface Scene {
   readonly runtime: Runtime
   readonly server: ListeningServer
   readonly url: string
   readonly close: () => Promise<void>
-}> {
-  const { workers = 8, ...rest } = options
+}
+
+/** Opens one. `queue`: how many tasks may be queued. */
+export async function open({
+  queue,
+  ...options
+}: Partial<ServeOptions> & { readonly queue?: number } = {}): Promise<Scene> {
   const runtime = await createRuntime({
     store: 'sqlite::memory:',
     tasks,
     logger: false,
     thread: false,
-    workers: { capacity: workers },
+    ...(queue === undefined ? {} : { config: { queueDepthLimit: queue, batchBackpressureThreshold: queue } }),
   })
-  const server = await serve(runtime, { port: 0, console: await consoleAssets(), ...rest })
+  const server = await serve(runtime, { port: 0, console: await consoleAssets(), ...options })
   return {
     runtime,
     server,

@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 import { ask } from '../server/ask.ts'
+import { useMayOperate } from '../server/info.ts'
 import { useLiveQuery } from '../server/live.tsx'
 import { api } from '../server/session.ts'
 import { useAct } from '../ui/act.tsx'
@@ -78,6 +79,7 @@ function Request({ request, onDone }: { readonly request: PendingApproval; reado
   const [by, setBy] = useState(() => localStorage.getItem(NAME_SLOT) ?? '')
   const [feedback, setFeedback] = useState('')
   const { isBusy, act } = useAct()
+  const mayOperate = useMayOperate()
   const answer = (isApproved: boolean) => {
     const verdict = {
       ...(by === '' ? {} : { by }),
@@ -110,37 +112,41 @@ function Request({ request, onDone }: { readonly request: PendingApproval; reado
         {rejections === 0 ? '' : ` · rejected ${many(rejections, 'time')} before`}
       </p>
       <Artifact value={artifact} />
-      <form onSubmit={(event) => event.preventDefault()}>
-        <label className="field wide">
-          <span>Feedback, which the task gets</span>
-          <textarea rows={3} value={feedback} onChange={({ target }) => setFeedback(target.value)} />
-        </label>
-        <label className="field">
-          <span>Your name, for the trail</span>
-          <input value={by} onChange={({ target }) => setBy(target.value)} />
-        </label>
-        <div className="row wrap">
-          <button type="button" className="primary" disabled={isBusy} onClick={() => answer(true)}>
-            Approve
-          </button>
-          <button
-            type="button"
-            className="danger"
-            disabled={isBusy || feedback.trim() === ''}
-            title={feedback.trim() === '' ? 'Say in the feedback what to do better' : undefined}
-            onClick={() => answer(false)}
-          >
-            Reject
-          </button>
-          {feedback.trim() === '' ? <span className="faint">A rejection needs feedback.</span> : null}
-          <Copy
-            text={() =>
-              curl(`/approvals/${encodeURIComponent(approvalId)}/approve`, 'POST', { by, feedback })
-            }
-            label="Copy as cURL"
-          />
-        </div>
-      </form>
+      {mayOperate ? (
+        <form onSubmit={(event) => event.preventDefault()}>
+          <label className="field wide">
+            <span>Feedback, which the task gets</span>
+            <textarea rows={3} value={feedback} onChange={({ target }) => setFeedback(target.value)} />
+          </label>
+          <label className="field">
+            <span>Your name, for the trail</span>
+            <input value={by} onChange={({ target }) => setBy(target.value)} />
+          </label>
+          <div className="row wrap">
+            <button type="button" className="primary" disabled={isBusy} onClick={() => answer(true)}>
+              Approve
+            </button>
+            <button
+              type="button"
+              className="danger"
+              disabled={isBusy || feedback.trim() === ''}
+              title={feedback.trim() === '' ? 'Say in the feedback what to do better' : undefined}
+              onClick={() => answer(false)}
+            >
+              Reject
+            </button>
+            {feedback.trim() === '' ? <span className="faint">A rejection needs feedback.</span> : null}
+            <Copy
+              text={() =>
+                curl(`/approvals/${encodeURIComponent(approvalId)}/approve`, 'POST', { by, feedback })
+              }
+              label="Copy as cURL"
+            />
+          </div>
+        </form>
+      ) : (
+        <p className="faint">Your token may look at requests, and not answer them.</p>
+      )}
       <Trail taskId={taskId} />
     </section>
   )

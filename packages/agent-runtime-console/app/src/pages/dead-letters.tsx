@@ -2,6 +2,7 @@ import type { TaskStatus } from '@ku0/agent-runtime-client'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
+import { useMayOperate } from '../server/info.ts'
 import { useLive } from '../server/live.tsx'
 import { api } from '../server/session.ts'
 import { useAct } from '../ui/act.tsx'
@@ -29,11 +30,12 @@ const kinds = [
   'lease_lost',
 ]
 
-/** What failed for good, and why. */
+/** What failed permanently, and why. */
 export function DeadLettersPage() {
   const { kind, type } = useSearch({ from: '/dead-letters' })
   const navigate = useNavigate()
   const { isPaused } = useLive()
+  const mayOperate = useMayOperate()
   const [isBulk, setBulk] = useState(false)
   const filter = { ...(kind === undefined ? {} : { kind }), ...(type === undefined ? {} : { type }) }
   const letters = useInfiniteQuery({
@@ -81,7 +83,7 @@ export function DeadLettersPage() {
             type {type} ✕
           </button>
         )}
-        {all.length === 0 ? null : (
+        {all.length === 0 || !mayOperate ? null : (
           <button type="button" onClick={() => setBulk(true)}>
             Retry all of these…
           </button>
@@ -97,7 +99,7 @@ export function DeadLettersPage() {
         <Empty
           title={
             kind === undefined && type === undefined
-              ? 'No task has failed for good'
+              ? 'No task has failed permanently'
               : 'No failed task is like this'
           }
         >
@@ -154,6 +156,7 @@ export function DeadLettersPage() {
 
 function RetryOne({ task }: { readonly task: Failed }) {
   const { isBusy, act } = useAct()
+  const mayOperate = useMayOperate()
   const retry = async () => {
     // A second press finds the task of the first.
     const receipt = await api().retry(task, { idempotencyKey: `console retry ${task.taskId}` })
@@ -167,6 +170,7 @@ function RetryOne({ task }: { readonly task: Failed }) {
       </>
     )
   }
+  if (!mayOperate) return '–'
   return (
     <button type="button" disabled={isBusy} onClick={() => void act(retry)}>
       Retry<span className="hidden"> {task.taskId}</span>

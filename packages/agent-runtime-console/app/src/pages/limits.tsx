@@ -2,13 +2,14 @@ import type { BudgetRecord, ClientRecord, QuotaState } from '@ku0/agent-runtime-
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { ask } from '../server/ask.ts'
+import { useMayOperate } from '../server/info.ts'
 import { useLiveQuery } from '../server/live.tsx'
 import { api } from '../server/session.ts'
 import { Confirmed, useAct } from '../ui/act.tsx'
 import { Asked } from '../ui/asked.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { Empty } from '../ui/empty.tsx'
-import { amount, count, duration, shortId } from '../ui/format.ts'
+import { amount, count, duration, many, shortId } from '../ui/format.ts'
 import { When } from '../ui/now.tsx'
 import { Page } from '../ui/page.tsx'
 import { State } from '../ui/state.tsx'
@@ -101,12 +102,14 @@ function BudgetAnswer({ budget: { taskId, asks, limits } }: { readonly budget: B
   const [isOpen, setOpen] = useState(false)
   const [raise, setRaise] = useState('')
   const { isBusy, act } = useAct()
+  const mayOperate = useMayOperate()
   const field = asks?.field ?? 'steps'
   const goOn = async () => {
     const more = Number(raise)
     const { resumed } = await api().budgets.continue(taskId, more > 0 ? { raise: { [field]: more } } : {})
-    return `${count(resumed)} tasks go on`
+    return `${many(resumed, 'task')} ${resumed === 1 ? 'goes' : 'go'} on`
   }
+  if (!mayOperate) return '–'
   return (
     <div className="row">
       <button type="button" onClick={() => setOpen(true)}>
@@ -118,7 +121,7 @@ function BudgetAnswer({ budget: { taskId, asks, limits } }: { readonly budget: B
         yes="End them"
         action={async () => {
           const { resumed } = await api().budgets.stop(taskId)
-          return `The budget was stopped; ${count(resumed)} tasks end`
+          return `The budget was stopped; ${many(resumed, 'task')} ${resumed === 1 ? 'ends' : 'end'}`
         }}
       >
         <p>They fail with the kind budget_exceeded.</p>

@@ -1,5 +1,6 @@
 import type { ScheduleStatus } from '@ku0/agent-runtime-client'
 import { Link } from '@tanstack/react-router'
+import { useMayOperate } from '../server/info.ts'
 import { useLiveQuery } from '../server/live.tsx'
 import { api } from '../server/session.ts'
 import { Confirmed, useAct } from '../ui/act.tsx'
@@ -72,6 +73,7 @@ export function SchedulesPage() {
 
 function ScheduleActions({ schedule: { name, paused, task } }: { readonly schedule: ScheduleStatus }) {
   const { isBusy, act } = useAct()
+  const mayOperate = useMayOperate()
   const trigger = async () => {
     const receipt = await api().schedules.trigger(name)
     return receipt.accepted ? `A run of ${name} was submitted` : receipt.message
@@ -80,6 +82,7 @@ function ScheduleActions({ schedule: { name, paused, task } }: { readonly schedu
     await (paused ? api().schedules.resume(name) : api().schedules.pause(name))
     return paused ? `${name} goes on` : `${name} is paused`
   }
+  if (!mayOperate) return '–'
   return (
     <div className="row">
       <button type="button" disabled={isBusy} onClick={() => void act(trigger)}>

@@ -22,7 +22,8 @@ export function credentials(): Record<string, string> {
 /** Takes a token for all requests from now on; undefined forgets it. */
 export function signIn(given: string | undefined): void {
   token = given
-  refused = false
+  // A server that had taken a token wants another one.
+  refused = given === undefined
   if (given === undefined) sessionStorage.removeItem(SLOT)
   else sessionStorage.setItem(SLOT, given)
   client = clientWith(given)

@@ -1,10 +1,11 @@
 import { Link, Outlet, useRouterState } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
-import { ask } from '../server/ask.ts'
+import { useInfo, useMayOperate } from '../server/info.ts'
 import { useLive, useLiveQuery } from '../server/live.tsx'
 import { api, signIn, useSession } from '../server/session.ts'
 import { Keys } from './keys.tsx'
 import { places } from './places.ts'
+import { Toasts } from '../ui/toast.tsx'
 import { SignIn } from './sign-in.tsx'
 import { ThemeChoice } from './theme.tsx'
 
@@ -16,56 +17,63 @@ export function Shell() {
   useEffect(() => setOpen(false), [path])
   if (session === 'refused') return <SignIn />
   return (
-    <div className="shell">
-      <a className="skip" href="#content">
-        Go to the content
-      </a>
-      <header className="top">
-        <button
-          type="button"
-          className="menu"
-          aria-expanded={isOpen}
-          aria-controls="places"
-          onClick={() => setOpen(!isOpen)}
-        >
-          Menu
-        </button>
-        <Link to="/" className="brand">
-          <img src="/icon.svg" alt="" width="22" height="22" /> agent runtime
-        </Link>
-        <span className="grow" />
-        <LiveButton />
-      </header>
-      <nav id="places" className={isOpen ? 'places open' : 'places'} aria-label="Pages">
-        <ul>
-          {places.map(({ to, text }) => (
-            <li key={to}>
-              <Link to={to} activeOptions={{ exact: to === '/' }}>
-                {text}
-                <Badge to={to} />
-              </Link>
-            </li>
-          ))}
-        </ul>
-        <div className="nav-foot">
-          <ThemeChoice />
-          <StoreFacts />
-          {session === 'signed in' ? (
-            <button type="button" onClick={() => signIn(undefined)}>
-              Forget the token
-            </button>
-          ) : null}
-          <p>
-            <kbd>?</kbd> shows the keys
-          </p>
-        </div>
-      </nav>
-      <main id="content" tabIndex={-1}>
-        <Outlet />
-      </main>
-      <Keys />
-    </div>
+    <Toasts>
+      <div className="shell">
+        <a className="skip" href="#content">
+          Go to the content
+        </a>
+        <header className="top">
+          <button
+            type="button"
+            className="menu"
+            aria-expanded={isOpen}
+            aria-controls="places"
+            onClick={() => setOpen(!isOpen)}
+          >
+            Menu
+          </button>
+          <Link to="/" className="brand">
+            <img src="/icon.svg" alt="" width="22" height="22" /> agent runtime
+          </Link>
+          <span className="grow" />
+          <ReadOnly />
+          <LiveButton />
+        </header>
+        <nav id="places" className={isOpen ? 'places open' : 'places'} aria-label="Pages">
+          <ul>
+            {places.map(({ to, text }) => (
+              <li key={to}>
+                <Link to={to} activeOptions={{ exact: to === '/' }}>
+                  {text}
+                  <Badge to={to} />
+                </Link>
+              </li>
+            ))}
+          </ul>
+          <div className="nav-foot">
+            <ThemeChoice />
+            <StoreFacts />
+            {session === 'signed in' ? (
+              <button type="button" onClick={() => signIn(undefined)}>
+                Forget the token
+              </button>
+            ) : null}
+            <p>
+              <kbd>?</kbd> shows the keys
+            </p>
+          </div>
+        </nav>
+        <main id="content" tabIndex={-1}>
+          <Outlet />
+        </main>
+        <Keys />
+      </div>
+    </Toasts>
   )
+}
+
+function ReadOnly() {
+  return useMayOperate() ? null : <span className="faint">Only to look at</span>
 }
 
 function LiveButton() {
@@ -99,14 +107,8 @@ function Badge({ to }: { readonly to: string }) {
   return <span className="badge">{approvals.data?.cursor === undefined ? many : `${many}+`}</span>
 }
 
-interface Info {
-  readonly kind: string
-  readonly durability: string
-  readonly storeId: string
-}
-
 function StoreFacts() {
-  const { data } = useLiveQuery(['info'], () => ask<Info>('GET', '/info'), { isSlow: true })
+  const { data } = useInfo()
   if (data === undefined) return null
   return (
     <p title={`Store ${data.storeId}`}>

@@ -1,4 +1,4 @@
-/** A sign beside each word, so that a state is told by more than its colour. */
+/** A sign beside each word, so that colour alone never carries a state. */
 const signs: Readonly<Record<string, string>> = {
   queued: '○',
   running: '◐',

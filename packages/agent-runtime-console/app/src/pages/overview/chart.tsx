@@ -11,12 +11,10 @@ export interface Line {
 /** Lines over time. What it shows stands beside it as text, too: the drawing alone tells a screen reader nothing. */
 export function Chart({
   title,
-  unit,
   at,
   lines,
 }: {
   readonly title: string
-  readonly unit: string
   readonly at: readonly number[]
   readonly lines: readonly Line[]
 }) {
@@ -54,7 +52,6 @@ export function Chart({
               {name} <strong>{shown(values.findLast((it) => it !== null) ?? undefined)}</strong>
             </li>
           ))}
-          <li className="faint">{unit}</li>
         </ul>
       </figcaption>
       {at.length < 2 ? <p className="chart-wait faint">The line begins with the next samples.</p> : null}

@@ -63,8 +63,8 @@ export function Needs() {
     ],
     [
       failed.data ?? 0,
-      'task has failed for good',
-      'tasks have failed for good',
+      'task has failed permanently',
+      'tasks have failed permanently',
       (text) => <Link to="/dead-letters">{text}</Link>,
     ],
     [open, 'circuit is open', 'circuits are open', (text) => <Link to="/limits">{text}</Link>],

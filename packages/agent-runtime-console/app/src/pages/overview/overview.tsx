@@ -149,9 +149,9 @@ function Charts({ samples }: { readonly samples: readonly Sample[] }) {
   )
   return (
     <div className="charts">
-      <Chart title="Queued by lane" unit="tasks" at={at} lines={depth} />
-      <Chart title="Ended" unit="a second" at={at} lines={ended} />
-      <Chart title="In flight" unit="tasks" at={at} lines={flight} />
+      <Chart title="Queued by lane" at={at} lines={depth} />
+      <Chart title="Ended a second" at={at} lines={ended} />
+      <Chart title="In flight" at={at} lines={flight} />
     </div>
   )
 }

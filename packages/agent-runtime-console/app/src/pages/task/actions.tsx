@@ -2,7 +2,7 @@ import type { TaskDetails } from '@ku0/agent-runtime-client'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { ask } from '../../server/ask.ts'
-import { useLiveQuery } from '../../server/live.tsx'
+import { useInfo, useMayOperate } from '../../server/info.ts'
 import { api } from '../../server/session.ts'
 import { Confirmed, useAct } from '../../ui/act.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
@@ -12,11 +12,13 @@ export function Actions({ details }: { readonly details: TaskDetails }) {
   const { task, steps } = details
   const { taskId, state } = task
   const navigate = useNavigate()
+  const mayOperate = useMayOperate()
   const isOpen = state === 'queued' || state === 'running' || state === 'waiting'
   const isParked = task.state === 'waiting' && task.divergence !== undefined
   const open = async (other: string) => {
     await navigate({ to: '/tasks/$taskId', params: { taskId: other } })
   }
+  if (!mayOperate) return null
   return (
     <>
       {isParked ? <Resume taskId={taskId} /> : null}
@@ -55,8 +57,8 @@ export function Actions({ details }: { readonly details: TaskDetails }) {
           }}
         >
           <p>
-            What runs is told to stop. Steps that were completed stay recorded, and a retry goes on after
-            them.
+            A running handler gets the signal to stop. Steps that were completed stay recorded, and a retry
+            goes on after them.
           </p>
         </Confirmed>
       ) : null}
@@ -79,7 +81,7 @@ function Resume({ taskId }: { readonly taskId: string }) {
 
 function Verify({ taskId }: { readonly taskId: string }) {
   const { isBusy, act } = useAct()
-  const info = useLiveQuery(['info'], () => ask<{ replays: boolean }>('GET', '/info'), { isSlow: true })
+  const info = useInfo()
   if (info.data?.replays !== true) return null
   const verify = async () => {
     const { verdict } = await ask<{ verdict: string }>(

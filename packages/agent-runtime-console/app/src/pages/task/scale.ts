@@ -45,6 +45,7 @@ export function scaleOf(spans: readonly Span[], first: number, last: number, isT
   const ticks: { place: number; text: string }[] = []
   for (const at of moments.toReversed()) {
     const tick = { place: place(at), text: duration(at - first) }
+    if (at === first) while (ticks.length > 1 && (ticks.at(-1)?.place ?? 100) < LEAST_PERCENT) ticks.pop()
     const after = ticks.at(-1)
     if (after === undefined || after.place - tick.place >= LEAST_PERCENT || at === first) ticks.push(tick)
   }
@@ -52,7 +53,7 @@ export function scaleOf(spans: readonly Span[], first: number, last: number, isT
 }
 
 /** Two ticks are at least so far apart. */
-const LEAST_PERCENT = 22
+const LEAST_PERCENT = 36
 
 function whole(from: number, to: number): Piece {
   return { from, to, width: Math.max(1, to - from), isGap: false }

@@ -219,7 +219,7 @@ function inWords(key: string): string {
 }
 
 function retryNote(retry: number | undefined): string {
-  return retry === undefined ? 'failed for good' : `retry ${retry} follows`
+  return retry === undefined ? 'failed permanently' : `retry ${retry} follows`
 }
 
 function text(value: unknown): string {

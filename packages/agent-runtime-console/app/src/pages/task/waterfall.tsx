@@ -52,11 +52,11 @@ export function Waterfall({
                 type="button"
                 data-row
                 aria-pressed={selected === span.id}
-                aria-label={`${span.kind} ${span.name}, ${took}${span.isBad ? ', failed' : ''}${span.note === '' ? '' : `, ${span.note}`}`}
                 onClick={() => onSelect(span)}
               >
                 <span className="span-name" title={span.name}>
                   <span className={`span-kind kind-${span.kind}`} aria-hidden="true" />
+                  <span className="hidden">{span.kind} </span>
                   {span.name}
                 </span>
                 <span className="span-track" aria-hidden="true">
@@ -65,7 +65,13 @@ export function Waterfall({
                     style={{ left: `${from}%`, width: `max(3px, ${place(to) - from}%)` }}
                   />
                 </span>
-                <span className="span-took">{took}</span>
+                <span className="span-took">
+                  {took}
+                  <span className="hidden">
+                    {span.isBad ? ', failed' : ''}
+                    {span.note === '' ? '' : `, ${span.note}`}
+                  </span>
+                </span>
               </button>
               {!hasChildren ? null : span.childId === undefined ? (
                 <span className="span-link" />

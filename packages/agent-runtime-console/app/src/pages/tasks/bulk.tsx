@@ -2,10 +2,11 @@ import type { TaskStatus } from '@ku0/agent-runtime-client'
 import { useQueryClient } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import { ask } from '../../server/ask.ts'
+import { useMayOperate } from '../../server/info.ts'
 import { api } from '../../server/session.ts'
 import { Confirmed } from '../../ui/act.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
-import { count } from '../../ui/format.ts'
+import { count, many } from '../../ui/format.ts'
 import { Problem } from '../../ui/problem.tsx'
 import { labelsOf, listFilterOf, type TaskFilter } from './filter.ts'
 
@@ -21,36 +22,38 @@ export function BulkBar({
   readonly selected: ReadonlySet<string>
   readonly onClear: () => void
 }) {
+  const mayOperate = useMayOperate()
   const chosen = tasks.filter(({ taskId }) => selected.has(taskId))
   const open = chosen.filter(({ state }) => ['queued', 'running', 'waiting'].includes(state))
   const over = chosen.filter(({ state }) => state === 'failed' || state === 'canceled')
+  if (!mayOperate) return null
   if (chosen.length > 0)
     return (
       <div className="bulk row wrap">
         <strong>{count(chosen.length)} selected</strong>
         <Confirmed
           label={`Cancel ${count(open.length)}`}
-          title={`Cancel ${count(open.length)} tasks and their children?`}
-          yes={`Cancel ${count(open.length)} tasks`}
+          title={`Cancel ${many(open.length, 'task')} and all below?`}
+          yes={`Cancel ${many(open.length, 'task')}`}
           isDisabled={open.length === 0}
           action={async () => {
             for (const task of open) await api().cancel(task)
             onClear()
-            return `${count(open.length)} tasks were canceled`
+            return `Canceled: ${many(open.length, 'task')}`
           }}
         >
-          <p>What runs is told to stop. A canceled task can be retried as a new one.</p>
+          <p>Running handlers get the signal to stop. A canceled task can be retried as a new one.</p>
         </Confirmed>
         <Confirmed
           label={`Retry ${count(over.length)}`}
-          title={`Submit ${count(over.length)} tasks again?`}
-          yes={`Retry ${count(over.length)} tasks`}
+          title={`Submit ${many(over.length, 'task')} again?`}
+          yes={`Retry ${many(over.length, 'task')}`}
           isDangerous={false}
           isDisabled={over.length === 0}
           action={async () => {
             for (const task of over) await api().retry(task)
             onClear()
-            return `${count(over.length)} tasks were submitted again`
+            return `Submitted again: ${many(over.length, 'task')}`
           }}
         >
           <p>Each becomes a new task, which keeps the steps that were completed.</p>
@@ -197,7 +200,7 @@ export function BulkDialog({
             disabled={found.count === 0}
             onClick={() => move('POST')}
           >
-            {verbs[action]} {count(found.count)} tasks
+            {verbs[action]} {many(found.count, 'task')}
           </button>
         ) : null}
       </div>

@@ -1,0 +1,248 @@
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, beforeEach, afterEach, expect, test } from 'vitest'
+import { violationsOn } from './axe.ts'
+import { openPage } from './browser.ts'
+import { fill, open, type Scene } from './scene.ts'
+
+/** Every action, against a server with tasks. */
+export function testActions(browser: () => Browser): void {
+  let scene: Scene
+  let page: Page
+  let faults: string[]
+  beforeAll(async () => {
+    scene = await open()
+    await fill(scene.runtime)
+  })
+  afterAll(async () => {
+    await scene.close()
+  })
+  beforeEach(async () => {
+    ;({ page, faults } = await openPage(browser(), scene.url))
+  })
+  afterEach(async () => {
+    expect(faults).toEqual([])
+    await page.context().close()
+  })
+
+  const goto = (path: string) => page.goto(scene.url + path)
+  const press = (name: string | RegExp) => page.getByRole('button', { name, exact: true }).first().click()
+  const inDialog = (name: string | RegExp) => page.getByRole('dialog').getByRole('button', { name }).click()
+  const stateOf = async (taskId: string) => (await scene.runtime.status(taskId))?.state
+
+  test('a task is canceled once somebody has said yes', async () => {
+    await scene.runtime.submit('listen', null, { taskId: 'to-cancel' })
+    await goto('/tasks/to-cancel')
+    await press('Cancel')
+    expect(await violationsOn(page)).toEqual([])
+    await inDialog('Keep as it is')
+    expect(await stateOf('to-cancel')).not.toBe('canceled')
+    await press('Cancel')
+    await inDialog('Cancel the task')
+    await page.getByText('The task was canceled').first().waitFor()
+    expect(await stateOf('to-cancel')).toBe('canceled')
+    // The page follows: what is over offers a retry.
+    await page.getByRole('button', { name: 'Retry', exact: true }).waitFor()
+  })
+
+  test('a failed task is retried as a new one, which is shown', async () => {
+    await goto('/tasks/charge-12')
+    await press('Retry')
+    await inDialog('Retry')
+    await page.getByText('The task was submitted again').waitFor()
+    await expect.poll(() => page.url()).not.toContain('charge-12')
+    await page.getByText('the bank refused 12 EUR').first().waitFor()
+  })
+
+  test('a signal reaches its task, and its value with it', async () => {
+    await scene.runtime.submit('listen', null, { taskId: 'to-signal' })
+    for await (const { type } of scene.runtime.events('to-signal')) if (type === 'task.waiting') break
+    await goto('/tasks/to-signal')
+    await press('Signal')
+    const dialog = page.getByRole('dialog')
+    await expect.poll(() => dialog.getByLabel('Name').inputValue()).toBe('go')
+    await dialog.getByLabel(/Value/).fill('{ "by": ')
+    await dialog.getByText('This is not JSON').waitFor()
+    expect(await dialog.getByRole('button', { name: 'Send' }).isDisabled()).toBe(true)
+    await dialog.getByLabel(/Value/).fill('{ "by": "ann" }')
+    await inDialog('Send')
+    expect(await scene.runtime.result('to-signal')).toEqual({ by: 'ann' })
+    await page.getByText('completed').first().waitFor()
+  })
+
+  test('a fork takes another result of a step', async () => {
+    const [done] = (await scene.runtime.list({ types: ['greet'], states: ['completed'], limit: 1 })).tasks
+    await goto(`/tasks/${done?.taskId}`)
+    await press('Fork')
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('From the step').selectOption('write')
+    await dialog.getByLabel('With another result of this step').check()
+    await dialog.getByLabel('Its result, as JSON').fill('"Hello, world"')
+    await inDialog('Fork')
+    await page.getByText('The fork was submitted').waitFor()
+    await page.getByRole('tab', { name: 'Result' }).click()
+    await page.getByLabel('Result', { exact: true }).getByText('Hello, world').waitFor()
+  })
+
+  test('a replay with the code of the server agrees', async () => {
+    await goto('/tasks/speak-1')
+    await press('Verify')
+    await page.getByText("The replay with this server's code").waitFor()
+  })
+
+  test('output is followed as it comes', async () => {
+    await scene.runtime.submit('speak', 60, { taskId: 'speaks' })
+    await goto('/tasks/speaks?show=output')
+    await page.getByText('word 2 ').waitFor()
+    await page.getByText('Follows live', { exact: true }).waitFor()
+    await page.getByText('word 60 ').waitFor()
+    await page.getByText('The task has ended').waitFor()
+  })
+
+  test('a bar of the waterfall has an address, and shows its event and hash', async () => {
+    await goto('/tasks/research-1')
+    await page.getByRole('button', { name: /^step plan/ }).click()
+    await page.getByRole('tab', { name: 'Selected' }).waitFor()
+    await page.getByText('step.completed').first().waitFor()
+    await page
+      .getByText(/^[0-9a-f]{64}$/)
+      .first()
+      .waitFor()
+    await page.reload()
+    await page.getByRole('tab', { name: 'Selected', selected: true }).waitFor()
+  })
+
+  test('a request is rejected with feedback, and another is approved', async () => {
+    await goto('/approvals?request=research-2')
+    expect(await page.getByRole('button', { name: 'Reject' }).isDisabled()).toBe(true)
+    await page.getByLabel('Feedback, which the task gets').fill('too long')
+    await page.getByLabel('Your name, for the trail').fill('ann')
+    await press('Reject')
+    await page.getByText('publish was rejected').waitFor()
+    const [entry] = await scene.runtime.approvals.trail('research-2')
+    expect(entry).toMatchObject({ outcome: 'rejected', by: 'ann', feedback: 'too long' })
+
+    await goto('/approvals?request=review-1')
+    await page.getByText('maxTasks: 1_000').waitFor()
+    await press('Approve')
+    await page.getByText('apply was approved').waitFor()
+    expect(await scene.runtime.result('review-1')).toBe('applied')
+  })
+
+  test('the filter stands in the address, and is read from it', async () => {
+    await goto('/tasks')
+    await page.getByRole('button', { name: 'failed', exact: true }).click()
+    await expect.poll(() => page.url()).toContain('?states=failed')
+    await page.getByLabel('Types').fill('charge-card')
+    await expect.poll(() => page.url()).toContain('types=charge-card')
+    await page.reload()
+    await page.getByText('charge-99').waitFor()
+    expect(await page.getByRole('row').count()).toBeLessThan(8)
+    expect(await page.getByLabel('Types').inputValue()).toBe('charge-card')
+    await press('Save')
+    await page.getByRole('dialog').getByLabel('Name').fill('cards')
+    await inDialog('Save')
+    await page.getByLabel('Saved').selectOption('cards')
+    await press('Clear')
+    await expect.poll(() => page.url()).not.toContain('?')
+  })
+
+  test('a bulk action counts, asks, and does what it says', async () => {
+    await scene.runtime.submitMany(
+      Array.from({ length: 30 }, (_, at) => ({
+        task: 'greet',
+        input: `bulk ${at}`,
+        options: { delayMs: 3_600_000, labels: { batch: 'bulk' } },
+      })),
+    )
+    await goto('/tasks?label=batch=bulk')
+    await press('Cancel all of these…')
+    await page.getByRole('dialog').getByText('30', { exact: true }).waitFor()
+    await inDialog('Cancel 30 tasks')
+    await page.getByText('30 of 30 looked at, 30 canceled. Done.').waitFor()
+    const { tasks } = await scene.runtime.list({ states: ['canceled'], types: ['greet'] })
+    expect(tasks).toHaveLength(30)
+  })
+
+  test('selected rows are acted on, and their number is on the button', async () => {
+    for (const taskId of ['row-1', 'row-2']) await scene.runtime.submit('listen', null, { taskId })
+    await goto('/tasks?types=listen&states=queued,running,waiting')
+    for (const taskId of ['row-1', 'row-2']) await page.getByLabel(`Select ${taskId}`).check()
+    await press('Cancel 2')
+    await inDialog('Cancel 2 tasks')
+    await page.getByText('Canceled: 2 tasks').waitFor()
+    expect([await stateOf('row-1'), await stateOf('row-2')]).toEqual(['canceled', 'canceled'])
+  })
+
+  test('a budget that asks goes on with more', async () => {
+    await goto('/limits')
+    await press('Go on with spend-1')
+    await page
+      .getByRole('dialog')
+      .getByLabel(/Raise the limit of steps/)
+      .fill('10')
+    await inDialog('Go on')
+    await page.getByText('1 task goes on').waitFor()
+    expect(await scene.runtime.result('spend-1')).toBe('spent')
+  })
+
+  test('a schedule is run, paused, resumed and removed', async () => {
+    await goto('/schedules')
+    await press('Run now heartbeat')
+    await page.getByText('A run of heartbeat was submitted').waitFor()
+    await press('Pause heartbeat')
+    await expect.poll(async () => (await scene.runtime.schedules.get('heartbeat'))?.paused).toBe(true)
+    await press('Resume heartbeat')
+    await expect.poll(async () => (await scene.runtime.schedules.get('heartbeat'))?.paused).toBe(false)
+    await page
+      .getByRole('row', { name: /heartbeat/ })
+      .getByRole('button', { name: 'Remove' })
+      .click()
+    await inDialog('Remove the schedule')
+    await page.getByText('heartbeat was removed').waitFor()
+    expect(await scene.runtime.schedules.get('heartbeat')).toBeUndefined()
+  })
+
+  test('a dead letter is submitted again, once', async () => {
+    await goto('/dead-letters')
+    await press('Retry charge-99')
+    await page.getByText('Submitted again as').waitFor()
+    await press('Retry charge-99')
+    const again = await scene.runtime.list({ types: ['charge-card'] })
+    expect(again.tasks.filter(({ input }) => (input as { amount: number }).amount === 99)).toHaveLength(2)
+  })
+
+  test('keys go to pages, list themselves, move in lists, and pause', async () => {
+    await goto('/')
+    await page.getByText('What needs you').waitFor()
+    await page.keyboard.press('?')
+    await page.getByRole('dialog', { name: 'Keys' }).waitFor()
+    expect(await violationsOn(page)).toEqual([])
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('g')
+    await page.keyboard.press('t')
+    await page.getByRole('heading', { name: 'Tasks' }).waitFor()
+    await page.locator('[data-row]').first().waitFor()
+    await page.keyboard.press('p')
+    await page.getByRole('button', { name: 'Paused' }).waitFor()
+    await page.keyboard.press('j')
+    await page.keyboard.press('Enter')
+    await expect.poll(() => page.url()).toMatch(/\/tasks\/./)
+  })
+
+  test('a paused page stands still, and a live one does not', async () => {
+    await goto('/tasks?types=greet&states=queued')
+    await page.getByText('later-1').waitFor()
+    await press('Live')
+    await scene.runtime.submit('greet', 'new', { taskId: 'comes-later', delayMs: 3_600_000 })
+    // Another page that is live has seen it meanwhile.
+    const other = await openPage(browser(), scene.url)
+    await other.page.goto(`${scene.url}/tasks?types=greet&states=queued`)
+    await other.page.getByText('comes-later').waitFor()
+    await scene.runtime.submit('greet', 'new', { taskId: 'comes-last', delayMs: 3_600_000 })
+    await other.page.getByText('comes-last').waitFor()
+    await other.page.context().close()
+    expect(await page.getByText('comes-later').count()).toBe(0)
+    await press('Paused')
+    await page.getByText('comes-later').waitFor()
+  })
+}

@@ -1,0 +1,79 @@
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { violationsOn } from './axe.ts'
+import { openPage } from './browser.ts'
+import { fill, open, type Scene } from './scene.ts'
+
+/** Every page, with tasks and without any, in both themes and at two widths. */
+export function testPages(browser: () => Browser): void {
+  let full: Scene
+  let empty: Scene
+  beforeAll(async () => {
+    full = await open()
+    empty = await open()
+    await fill(full.runtime)
+  })
+  afterAll(async () => {
+    await full.close()
+    await empty.close()
+  })
+
+  /** Each page, and words that stand on it once it has its answer: with tasks, and without any. */
+  const pages: readonly (readonly [path: string, withTasks: string, without: string])[] = [
+    ['/', 'What needs you', 'No task was submitted to this store yet'],
+    ['/tasks', 'charge-card', 'There are no tasks yet'],
+    ['/tasks?states=failed', 'charge-card', 'No task is like this'],
+    ['/tasks/research-1', 'What happened', 'There is no task research-1'],
+    ['/tasks/charge-250', 'the bank refused 250 EUR', 'There is no task charge-250'],
+    ['/approvals', 'Your name, for the trail', 'Nothing waits for a verdict'],
+    ['/dead-letters', 'the bank refused 12 EUR', 'No task has failed permanently'],
+    ['/queue', 'a verdict', 'No task waits'],
+    ['/workers', 'idle', 'idle'],
+    ['/schedules', 'nightly report', 'No schedule is set'],
+    ['/limits', 'spend-1', 'No budget asks'],
+    ['/nowhere', 'The console has no page at this address', 'The console has no page at this address'],
+  ]
+
+  describe.each([
+    [1280, 'light'],
+    [390, 'dark'],
+  ] as const)('at %d pixels, %s', (width, colorScheme) => {
+    test.each(pages)(
+      '%s shows what there is, or what to do, is accessible, fits, and asks nobody else',
+      async (path, withTasks, without) => {
+        for (const [scene, words] of [
+          [full, withTasks],
+          [empty, without],
+        ] as const) {
+          const options = { viewport: { width, height: 900 }, colorScheme, reducedMotion: 'reduce' } as const
+          const { page, faults } = await openPage(browser(), scene.url, options)
+          await page.goto(scene.url + path)
+          await page.getByText(words).first().waitFor()
+          expect(await violationsOn(page)).toEqual([])
+          const wide = 'document.documentElement.scrollWidth - document.documentElement.clientWidth'
+          expect(await page.evaluate(wide)).toBe(0)
+          // A task that is not there is a 404, which the browser writes on the console.
+          const isMissing = words.startsWith('There is no task')
+          expect(faults.filter((fault) => !isMissing || !fault.includes('404'))).toEqual([])
+          await page.context().close()
+        }
+      },
+    )
+  })
+
+  test('the first page is painted within a second', async () => {
+    const paints: number[] = []
+    // The best of three: other tests run beside this one.
+    for (let turn = 0; turn < 3; turn += 1) {
+      const { page } = await openPage(browser(), full.url)
+      await page.goto(full.url)
+      await page.getByText('What needs you').waitFor()
+      const [paint] = await page.evaluate<number[]>(
+        `performance.getEntriesByName('first-contentful-paint').map(({ startTime }) => startTime)`,
+      )
+      paints.push(paint ?? Number.POSITIVE_INFINITY)
+      await page.context().close()
+    }
+    expect(Math.min(...paints)).toBeLessThan(1_000)
+  })
+}

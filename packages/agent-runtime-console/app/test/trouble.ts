@@ -1,0 +1,124 @@
+import { randomBytes } from 'node:crypto'
+import { hashToken } from '@ku0/agent-runtime-server'
+import type { Browser } from 'playwright-core'
+import { expect, test } from 'vitest'
+import { violationsOn } from './axe.ts'
+import { openPage } from './browser.ts'
+import { fill, open } from './scene.ts'
+
+/** Tokens, errors, a server that goes away, and very many tasks. */
+export function testTrouble(browser: () => Browser): void {
+  test('a server with tokens is asked with one, which is gone with its tab', async () => {
+    const token = randomBytes(32).toString('base64url')
+    const reader = randomBytes(32).toString('base64url')
+    const scene = await open({
+      tokens: [
+        { name: 'all', hash: hashToken(token), scopes: ['admin'] },
+        { name: 'reader', hash: hashToken(reader), scopes: ['read'] },
+      ],
+    })
+    await fill(scene.runtime)
+    const { page } = await openPage(browser(), scene.url)
+    await page.goto(`${scene.url}/tasks/listen-1`)
+    const field = page.getByLabel('Token')
+    await field.waitFor()
+    expect(await violationsOn(page)).toEqual([])
+    await field.fill('wrong')
+    await page.getByRole('button', { name: 'Go on' }).click()
+    await field.waitFor()
+    await field.fill(reader)
+    await page.getByRole('button', { name: 'Go on' }).click()
+    // The address is still the one that was asked for.
+    await page.getByRole('heading', { name: 'listen' }).waitFor()
+
+    // A token that only reads is offered nothing that it may not do.
+    await page.getByText('Only to look at').waitFor()
+    await page.getByRole('button', { name: 'Copy id' }).waitFor()
+    expect(await page.getByRole('button', { name: 'Cancel', exact: true }).count()).toBe(0)
+    await page.goto(`${scene.url}/approvals`)
+    await page.getByText('Your token may look at requests').waitFor()
+
+    await page.getByRole('button', { name: 'Forget the token' }).click()
+    await field.waitFor()
+    expect(await page.evaluate('JSON.stringify(localStorage) + document.cookie')).not.toContain(reader)
+    await page.context().close()
+    await scene.close()
+  })
+
+  test('what the server does not answer is said, and tried again', async () => {
+    const scene = await open()
+    await fill(scene.runtime)
+    const { page } = await openPage(browser(), scene.url)
+    await page.route('**/api/v1/schedules', (route) => route.abort())
+    await page.goto(`${scene.url}/schedules`)
+    await page.getByText('Could not get the schedules.').waitFor()
+    await page.getByText('The server does not answer.').waitFor()
+    expect(await violationsOn(page)).toEqual([])
+    await page.unroute('**/api/v1/schedules')
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await page.getByText('nightly report').first().waitFor()
+
+    await page.route('**/api/v1/queue', (route) =>
+      route.fulfill({
+        status: 503,
+        contentType: 'application/problem+json',
+        body: JSON.stringify({
+          type: 'about:blank',
+          title: 'Busy',
+          status: 503,
+          code: 'store_busy',
+          detail: 'the disk is full',
+          remedy: 'free some space',
+        }),
+      }),
+    )
+    await page.goto(`${scene.url}/queue`)
+    await page.getByText('The disk is full.').waitFor()
+    await page.getByText('Free some space.').waitFor()
+    await page.context().close()
+    await scene.close()
+  })
+
+  test('a page comes back by itself when the server does', async () => {
+    const first = await open()
+    const { port } = first.server
+    const { page } = await openPage(browser(), first.url)
+    await page.goto(`${first.url}/workers`)
+    await page.getByText('idle').waitFor()
+    await first.close()
+    await page.getByText('The server does not answer.').first().waitFor()
+    const second = await open({ port })
+    await page.getByText('The server does not answer.').first().waitFor({ state: 'detached' })
+    await page.getByText('idle').waitFor()
+    await page.context().close()
+    await second.close()
+  })
+
+  test('of a hundred thousand tasks the rows that are seen are drawn', async () => {
+    const scene = await open({ queue: 200_000 })
+    for (let batch = 0; batch < 20; batch += 1)
+      await scene.runtime.submitMany(
+        Array.from({ length: 5_000 }, (_, at) => ({
+          task: 'greet',
+          input: `visitor ${batch * 5_000 + at}`,
+          options: { delayMs: 3_600_000 },
+        })),
+      )
+    const { page, faults } = await openPage(browser(), scene.url)
+    await page.goto(`${scene.url}/tasks`)
+    await page.getByText('100,000 tasks').waitFor()
+    for (let turn = 0; turn < 20; turn += 1) {
+      await page.mouse.wheel(0, 3_000)
+      await page.evaluate('new Promise(requestAnimationFrame)')
+    }
+    await expect.poll(() => page.evaluate('scrollY')).toBeGreaterThan(20_000)
+    const rows = page.getByRole('row')
+    expect(await rows.count()).toBeLessThan(80)
+    expect(await rows.count()).toBeGreaterThan(20)
+    await page.getByText('the list stands still while you are further down').waitFor()
+    expect(await violationsOn(page)).toEqual([])
+    expect(faults).toEqual([])
+    await page.context().close()
+    await scene.close()
+  })
+}
