@@ -1,6 +1,8 @@
 // The program of one worker process of a pool. It is started by `createPool` and hears from it by messages.
 import { describeError, type Timer } from '@ku0/agent-runtime-core'
+import type { TaskDefinition } from './api/task-definition.ts'
 import { createWorker } from './create-worker.ts'
+import type { WorkerProcessOptions } from './options.ts'
 import type { FromWorker, ToWorker, WorkerStart } from './pool/worker-words.ts'
 import type { StoreWorker } from './store-worker.ts'
 import { backgroundTimers } from './system.ts'
@@ -11,8 +13,18 @@ const REPORT_MS = 50
 
 async function work(start: WorkerStart, stopAsked: Promise<ToWorker & { kind: 'stop' }>): Promise<void> {
   const { store, capacity, types, durability, config } = start
-  const tasks = definitionsIn(await import(start.module), start.module)
-  const worker = await createWorker({ store, tasks, workers: { capacity, types }, durability, config })
+  const module = (await import(start.module)) as Readonly<Record<string, unknown>>
+  const tasks = definitionsIn(module, start.module).map((task) => ofModule(task, start.module))
+  const { codecs, payloadCodec, rateLimited } = module as Pick<WorkerProcessOptions, BroughtName>
+  const brought = { codecs, payloadCodec, rateLimited }
+  const worker = await createWorker({
+    store,
+    tasks,
+    workers: { capacity, types },
+    durability,
+    config,
+    ...brought,
+  })
   const reports = reportWork(worker as StoreWorker)
   const [workerId = ''] = Object.keys(worker.pool.stats().workers)
   await say({ kind: 'ready', workerId, types: types ?? tasks.map(({ type }) => type) })
@@ -20,6 +32,14 @@ async function work(start: WorkerStart, stopAsked: Promise<ToWorker & { kind: 's
   const report = await worker.stop({ drain, graceMs })
   reports[Symbol.dispose]()
   await say({ kind: 'stopped', ...report })
+}
+
+/** The options of a worker that its module brings, because functions do not cross to a process. */
+type BroughtName = 'codecs' | 'payloadCodec' | 'rateLimited'
+
+/** An isolated task type that names no module is found where this worker found it. */
+function ofModule(task: TaskDefinition, module: string): TaskDefinition {
+  return task.isolation === 'inline' || task.module !== undefined ? task : { ...task, module }
 }
 
 /** Reports what the worker runs, a while after it has changed. */

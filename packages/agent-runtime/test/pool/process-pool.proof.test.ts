@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { createClient, createPool, type PoolChange } from '../../src/index.ts'
 import { folder, run } from '../real-processes.ts'
+import { apart, codecs, inline, Money } from './programs/coded-tasks.ts'
 import { note, stuck } from './programs/tasks.ts'
 
 const module = new URL('./programs/tasks.ts', import.meta.url)
@@ -23,6 +24,15 @@ function change(
 }
 
 describe('a pool of worker processes (docs/semantics.md 8.1-8.3)', { timeout: 300_000 }, () => {
+  test('its workers have the codecs that the module exports, and run isolated types of the module', async () => {
+    const store = `sqlite:${join(folder(), 'it.db')}`
+    await using client = await createClient({ store, codecs, ...quiet })
+    const coded = new URL('./programs/coded-tasks.ts', import.meta.url)
+    await using _ = await createPool({ store, module: coded, max: 1, ...quiet })
+    for (const task of [inline, apart])
+      expect(await client.result(await client.submit(task, new Money(21)))).toEqual(new Money(42))
+  })
+
   test('8.1 a burst of 200 tasks and silence: it grows to max, loses nothing, and shrinks to min', async () => {
     const path = folder()
     const store = `sqlite:${join(path, 'it.db')}`
