@@ -369,10 +369,10 @@ export class IsolatedAttempt implements Running, Limited, LineEars {
 }
 
 /** A warm runner takes an order at once, unless something else runs in it. */
-const WARM_MS = 1_000
+const WARM_MS = 5_000
 /** Far above what a start takes: the machine may be overloaded. */
-const START_MS = 30_000
-const LOAD_MS = 30_000
+const START_MS = 120_000
+const LOAD_MS = 120_000
 
 function unloaded(type: string, { isolation, module }: RunnerSpec): HandlerEnd {
   const message = `the ${isolation} of task '${type}' did not load ${module} within ${LOAD_MS / 1_000} s: the module must export the task and do nothing else when it is loaded`

@@ -77,7 +77,8 @@ const endless = inBoth('endless', async (ctx, { file }: { file: string }) => {
 
 const hog = inBoth('hog', () => {
   const kept: unknown[] = []
-  for (;;) kept.push(Array.from({ length: 10_000 }, (_, i) => ({ i })))
+  // In large pieces: a heap that fills by crumbs is collected for seconds before it is full.
+  for (;;) kept.push(Array.from({ length: 1_000_000 }).fill(kept.length))
 })
 
 const exit = inBoth('exit', async () => process.exit(3))
