@@ -1,6 +1,6 @@
 import { execSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
-import { join, relative, sep } from 'node:path'
+import { delimiter, dirname, join, relative, sep } from 'node:path'
 import { licencesOf, packageOf, writeBundles } from './bundle.ts'
 import { copyDeclarations } from './declarations.ts'
 import {
@@ -67,7 +67,12 @@ export async function stagePackage(workspace: string, folder: string): Promise<v
   }
   cpSync(join(workspace, 'LICENSE'), join(target, 'LICENSE'))
   if (manifest.scripts?.['assets'] !== undefined)
-    execSync(manifest.scripts['assets'], { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] })
+    execSync(manifest.scripts['assets'], {
+      cwd: folder,
+      stdio: ['ignore', 'ignore', 'inherit'],
+      // The machine's own Node may be too old.
+      env: { ...process.env, PATH: `${dirname(process.execPath)}${delimiter}${process.env['PATH'] ?? ''}` },
+    })
   for (const file of extrasOf(manifest)) cpSync(join(folder, file), join(target, file), { recursive: true })
 }
 
