@@ -4,14 +4,14 @@
 //
 // --proof: the long ones, `*.proof.test.ts`, and not the quick ones. A FILE is run whichever it is. --whole: with all that they draw, as each night.
 // A literal `--`, which pnpm hands through, is dropped. A run in which no test ran has failed.
-// A whole run of the quick tests fails when one file takes more than its share of the processors, with the processes that it starts:
-// tools/cpu/share.ts. The environment variable TEST_CPU_SECONDS sets a limit in seconds for every file of any run.
+// A whole run of the quick tests fails when one file takes more than its share of the processors, with the processes that it starts,
+// or all together take more than theirs: tools/cpu/share.ts. The environment variable TEST_CPU_SECONDS sets a limit in seconds for every file of any run.
 // What was skipped is named at the end. The environment variable TEST_REPORT names a file for the counts and the names, as JSON.
 import { writeFileSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { startVitest, type TestModule } from 'vitest/node'
-import { shareOf } from './cpu/share.ts'
+import { problemOfAll, shareOf } from './cpu/share.ts'
 import { cpuOf, showCpu } from './cpu/show.ts'
 import { showSkipped, type SkippedTest } from './skipped-tests.ts'
 
@@ -66,7 +66,10 @@ if (!flags.watch) {
       `${file} took ${seconds.toFixed(1)} s of the processors, ${limit.toFixed(1)} s are allowed: make its tests cheaper, or move them to a *.proof.test.ts`,
     )
   }
-  if (counts.passed === 0 || counts.failed > 0 || slow.length > 0) process.exitCode = 1
+  const tooMuch = isWhole ? problemOfAll(cpu) : undefined
+  if (tooMuch !== undefined) console.error(tooMuch)
+  if (counts.passed === 0 || counts.failed > 0 || slow.length > 0 || tooMuch !== undefined)
+    process.exitCode = 1
 }
 
 function readFlags(args: string[]) {

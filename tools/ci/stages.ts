@@ -57,8 +57,16 @@ export function stagesOf(length: Length, seed = 1): readonly Stage[] {
       command: `${pick('', 'MODEL_RUNS=400 PROGRAM_RUNS=400 ')}${pnpm} test:proof${pick('', ' --whole')}`,
       hasTests: true,
     },
-    { name: 'planted faults are noticed', command: `${pnpm} mutants${pick(' --tests-passed', '')}` },
-    { name: 'the simulation', command: `${pnpm} sim --seeds ${seeds}` },
+    {
+      name: 'planted faults are noticed',
+      command: `${pnpm} mutants${pick(' --tests-passed', '')}`,
+      cores: 1,
+    },
+    {
+      name: 'the simulation',
+      command: `${pnpm} sim${pick(' --threads 1', '')} --seeds ${seeds}`,
+      ...pick({ cores: 1 }, {}),
+    },
     {
       name: 'code blocks of the documentation',
       command: `${pnpm} check:docs${pick('', ' --alone')}`,
@@ -85,7 +93,7 @@ export function stagesOf(length: Length, seed = 1): readonly Stage[] {
     { name: 'a soak', command: `${pnpm} soak ${pick('--tasks 2000', '--minutes 30')}`, cores: 1 },
     {
       name: 'tests by name in one package',
-      command: `${pnpm} --filter @ku0/agent-runtime test -- --grep "execution"`,
+      command: `${pnpm} --filter @ku0/agent-runtime test -- --grep "${pick('execution: preemption', 'execution')}"`,
       cores: 1,
     },
     { name: 'a filter that matches nothing fails', command: `! ${pnpm} --filter @ku0/nope test`, cores: 1 },

@@ -2,10 +2,23 @@ import type { FileCpu } from './show.ts'
 
 /** Seconds of processor time that any file may take: 3, and a third for noise. */
 const least = 4
-/** The same as a part of the whole run, which takes some 150 s. On a machine that is slow or busy every file takes longer. */
+/** The same as a part of the whole run, which takes some 190 s. On a machine that is slow or busy every file takes longer. */
 const part = 3 / 100
 
 /** Seconds of processor time that a file may take in a run of all quick tests. */
 export function shareOf(all: readonly FileCpu[]): number {
   return Math.max(least, part * all.reduce((sum, { seconds }) => sum + seconds, 0))
+}
+
+/**
+ * Seconds of processor time that all quick tests may take together: 200 are aimed at, on a machine that does nothing else, and half as
+ * much again is for a busy one.
+ */
+export const mostOfAll = 300
+
+/** What a run of all quick tests is told when it took too much; undefined when it did not. */
+export function problemOfAll(all: readonly FileCpu[]): string | undefined {
+  const sum = all.reduce((total, { seconds }) => total + seconds, 0)
+  if (sum <= mostOfAll) return undefined
+  return `the quick tests took ${sum.toFixed(0)} s of the processors together, ${mostOfAll} s are allowed: draw less in them (tools/draws.ts), or move the heaviest to *.proof.test.ts`
 }

@@ -674,7 +674,7 @@ export const mutants: readonly Mutant[] = [
     file: `${persistence}sqlite/reading.ts`,
     edits: [['  assertOwnerStaysIn(path)\n', '']],
     killedBy: [
-      'packages/agent-runtime-persistence/test/open/file-rights.test.ts',
+      'packages/agent-runtime-persistence/test/open/file-rights.proof.test.ts',
       'X11 a user whose files would',
     ],
   },

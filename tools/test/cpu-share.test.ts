@@ -1,8 +1,16 @@
 import { expect, test } from 'vitest'
-import { shareOf } from '../cpu/share.ts'
+import { problemOfAll, shareOf } from '../cpu/share.ts'
+
+const files = (...seconds: number[]) => seconds.map((it) => ({ file: 'some.test.ts', seconds: it }))
 
 test('in a whole run a file may take 4 s, or more where all files take long', () => {
-  const files = (...seconds: number[]) => seconds.map((it) => ({ file: 'some.test.ts', seconds: it }))
   expect(shareOf(files(1, 2, 4))).toBe(4)
   expect(shareOf(files(100, 200, 100))).toBeCloseTo(12)
+})
+
+test('all quick tests together may take 300 s', () => {
+  expect(problemOfAll(files(100, 100, 100))).toBeUndefined()
+  expect(problemOfAll(files(100, 150, 100))).toMatch(
+    /took 350 s of the processors together, 300 s are allowed/,
+  )
 })

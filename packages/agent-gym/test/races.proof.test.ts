@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { LeaseLost, TaskCanceled } from '@ku0/agent-runtime'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { draws } from '../../../tools/draws.ts'
 import { racesCommand } from '../src/cli/races-command.ts'
 import { exitCode } from '../src/cli/exit-code.ts'
 import { faultsOf as cancelFaults, type Race, raceCancels } from '../src/races/race-cancels.ts'
@@ -13,13 +14,15 @@ const { signal } = new AbortController()
 
 describe('cancels against the ends of tasks', () => {
   test('have one winner each, and everybody is told the same', async () => {
-    const { faults, ...counts } = await raceCancels(400, 1, signal)
+    // `pnpm races` runs more of them before each landing.
+    const count = draws(100, 100, 400)
+    const { faults, ...counts } = await raceCancels(count, 1, signal)
     expect(faults).toEqual([])
-    expect(counts.races).toBe(400)
-    expect(counts.completed + counts.canceled).toBe(400)
-    expect(Math.min(counts.completed, counts.canceled)).toBeGreaterThan(40)
-    expect(counts.close).toBeGreaterThan(200)
-    expect(counts.fromElsewhere).toBeGreaterThan(100)
+    expect(counts.races).toBe(count)
+    expect(counts.completed + counts.canceled).toBe(count)
+    expect(Math.min(counts.completed, counts.canceled)).toBeGreaterThan(count / 10)
+    expect(counts.close).toBeGreaterThan(count / 2)
+    expect(counts.fromElsewhere).toBeGreaterThan(count / 4)
   }, 60_000)
 
   const won: Race = {

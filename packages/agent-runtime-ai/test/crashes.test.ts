@@ -46,7 +46,7 @@ test('crashed after every commit, each call is paid once, save the one under way
   const repeated: number[] = []
   const { commits, crashedAfter } = await sweepCrashes({
     tasks: [talk],
-    every: draws(6, 1),
+    every: draws(12, 1),
     script: async (process) => {
       paid.length = 0
       const receipt = await process.runtime.submit(talk, null, { idempotencyKey: 'talk' })
@@ -62,7 +62,7 @@ test('crashed after every commit, each call is paid once, save the one under way
       expect([shown, restarts]).toEqual(['It rains in Bergen.It rains in Bergen.', 0])
     },
   })
-  expect(crashedAfter.length).toBe(draws(Math.ceil(commits / 6), commits))
+  expect(crashedAfter.length).toBe(draws(Math.ceil(commits / 12), commits))
   // A crash between the first token and the commit of the whole costs that one call again.
   expect(repeated[0]).toBe(0)
   expect(Math.max(...repeated)).toBeLessThanOrEqual(1)

@@ -25,7 +25,7 @@ import { readTrace } from '../../src/work/trace.ts'
 
 /** Other arguments and files by FUZZ_SEED, more of them by FUZZ_RUNS. */
 const seed = Number(process.env['FUZZ_SEED'] ?? 1)
-const numRuns = Number(process.env['FUZZ_RUNS'] ?? draws(30, 60, 150))
+const numRuns = Number(process.env['FUZZ_RUNS'] ?? draws(10, 60, 150))
 
 const folder = mkdtempSync(join(tmpdir(), 'gym-fuzz-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { draws } from '../../../../tools/draws.ts'
 import { counted } from '../../src/simulation/findings.ts'
 import { addCounts, leastSeeds, minimumPer100, missing, noCounts } from '../../src/simulation/minimums.ts'
 import { plants } from '../../src/simulation/plants.ts'
@@ -48,13 +49,15 @@ describe('a simulated life', () => {
   })
 
   test('keeps every rule, and enough happens in it', { timeout }, async () => {
-    const { seeds, broken, counts, modes } = await runSeeds({ first: 10_001, last: 10_000 + leastSeeds }, 2)
+    // `pnpm sim` plays others before each landing, as many as show that enough happens.
+    const lives = draws(10, 10, leastSeeds)
+    const { seeds, broken, counts, modes } = await runSeeds({ first: 10_001, last: 10_000 + lives }, 2)
     expect(
       broken.flatMap(({ seed, violations }) => violations.map(({ rule, text }) => [seed, rule, text])),
     ).toEqual([])
-    expect(seeds).toBe(leastSeeds)
+    expect(seeds).toBe(lives)
     expect(missing(seeds, counts)).toEqual([])
-    expect(Math.min(modes.safety, modes.liveness)).toBeGreaterThan(5)
+    expect(Math.min(modes.safety, modes.liveness)).toBeGreaterThan(lives / 10)
   })
 
   test.each(brokenOnce)(

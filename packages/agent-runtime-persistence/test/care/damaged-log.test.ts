@@ -85,7 +85,7 @@ describe('T6 a log that is damaged, without its anchor (docs/reliability.md T6)'
       for (let frame = 1; frame <= told; frame += 2)
         for (const at of [1, 5, 9, 14, 17, 22, 24 + frame * 7]) places.push(frameAt(frame) + at)
       const copy = join(folder, 'copy.db')
-      for (const at of everyNth(places, draws(12, 4, 1))) {
+      for (const at of everyNth(places, draws(24, 4, 1))) {
         const damage = damageIn(copied(path, copy, flipped(at)))
         expect([at, damage?.frame]).toEqual([at, at < 32 ? 0 : Math.floor((at - 32) / frameBytes) + 1])
         expect(damage?.commits).toBeGreaterThan(0)
@@ -141,7 +141,7 @@ describe('T6 a log that is damaged, without its anchor (docs/reliability.md T6)'
       const path = await killed(folder)
       const last = ends(path).at(-2) ?? 0
       const copy = join(folder, 'copy.db')
-      for (let frame = 1; frame <= framesIn(path); frame += draws(12, 6, 2))
+      for (let frame = 1; frame <= framesIn(path); frame += draws(24, 6, 2))
         for (const at of [0, 10, 24, 2_000]) {
           copied(path, copy, (log) => log.subarray(0, frameAt(frame) + at))
           expect([frame, at, damageIn(copy)]).toEqual([frame, at, undefined])

@@ -5,6 +5,7 @@ import { Scene, takeSnapshot, violationsIn } from '@ku0/agent-runtime-conformanc
 import { createVirtualEnvironment } from '@ku0/agent-runtime-core/testing'
 import Database from 'better-sqlite3'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { draws } from '../../../../tools/draws.ts'
 import { openStore } from '../../src/index.ts'
 import { columns } from '../../src/sqlite/columns.ts'
 import { openDatabase } from '../../src/sqlite/open.ts'
@@ -115,9 +116,9 @@ test('D12 a database of the first schema is brought up to date, and what waited 
   await assertClosedStore(path, config)
 })
 
-test('H11 a thousand tasks in flight are upgraded with the file: all end, and what was recorded is not asked for again', async () => {
+test('H11 tasks in flight, a thousand of them among the long tests, are upgraded with the file: all end, and what was recorded is not asked for again', async () => {
   const folder = scratchFolder()
-  const count = 1_000
+  const count = draws(100, 1_000)
   const many = { ...config, maxInFlightPerWorker: count }
   const environment = { ...createVirtualEnvironment('many'), digest: nodeDigest }
   const open = async (path: string) => {

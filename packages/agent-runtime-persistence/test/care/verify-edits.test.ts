@@ -61,7 +61,7 @@ describe('every edit of a stored event is found, where it is (docs/reliability.m
     { timeout: 120_000 },
     async () => {
       const it = new Spoiled(await lived())
-      for (const event of everyNth(it.events, draws(32, 4, 1))) {
+      for (const event of everyNth(it.events, draws(64, 4, 1))) {
         const { task, seq } = event
         const removed = await it.after((db) =>
           db.prepare('DELETE FROM event WHERE task = ? AND seq = ?').run(task, seq),
@@ -96,7 +96,7 @@ describe('every edit of a stored event is found, where it is (docs/reliability.m
 
   test('an edit with a chain that was made to fit it: the journal tells', { timeout: 120_000 }, async () => {
     const it = new Spoiled(await lived())
-    for (const event of everyNth(it.events, draws(32, 4, 1))) {
+    for (const event of everyNth(it.events, draws(64, 4, 1))) {
       const found = await it.after((db) => forge(db, event))
       expect(found?.faults).toContainEqual(
         expect.objectContaining({ what: 'journal', where: `commit ${it.commitOf(event)}` }),

@@ -93,7 +93,7 @@ describe('a store that others write to meanwhile', () => {
         kind: 'submit',
         tasks: Array.from({ length: count }, () => ({ ...task, idempotencyKey: `key ${keys++}` })),
       })
-    await submit(draws(500, 4_000))
+    await submit(draws(150, 4_000))
     const other = await ChildStore.open({
       path,
       config: { queueDepthLimit: 1_000_000, batchBackpressureThreshold: 1_000_000 },

@@ -20,7 +20,7 @@ import { nodeDigest } from '../helpers/scratch-folder.ts'
 
 /** Other values by FUZZ_SEED, more of them by FUZZ_RUNS. */
 const seed = Number(process.env['FUZZ_SEED'] ?? 1)
-export const runs = Number(process.env['FUZZ_RUNS'] ?? draws(5, 15, 40))
+export const runs = Number(process.env['FUZZ_RUNS'] ?? draws(2, 15, 40))
 
 const { config } = parseExecutionConfig({
   shares: {},
@@ -403,7 +403,7 @@ describe('whatever a store is asked, it answers, or refuses with an error of the
       fc.property(hostile, ({ make }) => {
         expect(wrongOf(() => call(store, make()))).toBeUndefined()
       }),
-      { seed, numRuns: 300 },
+      { seed, numRuns: draws(100, 300) },
     )
     expect(await store.read({ kind: 'stats' })).toHaveProperty('depth')
     await store.close()

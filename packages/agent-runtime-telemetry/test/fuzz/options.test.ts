@@ -10,7 +10,7 @@ const { attachTelemetry, captureTraceContext, createLogger, droppedLines } = eve
 
 /** Other values by FUZZ_SEED, more of them by FUZZ_RUNS. */
 const seed = Number(process.env['FUZZ_SEED'] ?? 1)
-const numRuns = Number(process.env['FUZZ_RUNS'] ?? draws(60, 120, 300))
+const numRuns = Number(process.env['FUZZ_RUNS'] ?? draws(20, 120, 300))
 
 const made = (text: string, make: () => unknown) => mostly(fc.constant(piece(text, make)))
 const clock = made('a clock', () => new VirtualClock())
