@@ -47,7 +47,7 @@ const own = (
   name: string,
   settings: string,
   entry: string,
-  durability: 'full' | 'normal',
+  store: 'full' | 'normal' | 'postgres',
   more: Partial<System> = {},
 ): System => ({
   id,
@@ -57,7 +57,7 @@ const own = (
   settings,
   steps: true,
   batch: 1_000,
-  load: async () => (await from<Make<[string, string]>>('./systems/ku0.ts', 'ku0'))(entry, durability),
+  load: async () => (await from<Make<[string, string]>>('./systems/ku0.ts', 'ku0'))(entry, store),
   ...more,
 })
 
@@ -71,6 +71,16 @@ export const systems: readonly System[] = [
     'durability normal: no sync before an answer, so a power loss can take the last writes',
     packed,
     'normal',
+  ),
+  own(
+    'ku0-postgres',
+    'this runtime, PostgreSQL',
+    'PostgreSQL, built packages, capacity 500',
+    packed,
+    'postgres',
+    {
+      server: 'postgres',
+    },
   ),
   {
     id: 'graphile-worker',

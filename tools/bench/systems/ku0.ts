@@ -12,8 +12,8 @@ interface Input {
   readonly n: number
 }
 
-/** This runtime on SQLite. `entry`: the module it is imported from, sources or a built package. */
-export function ku0(entry: string, durability: 'full' | 'normal'): Open {
+/** This runtime. `entry`: the module it is imported from, sources or a built package; `store`: a file, or the server of the run. */
+export function ku0(entry: string, store: 'full' | 'normal' | 'postgres'): Open {
   return async ({ place, job, atOnce = 500 }) => {
     const { createRuntime, defineTask } = (await import(pathToFileURL(entry).href)) as typeof Runtime
     const task = defineTask({ type: 'bench', input: anything }, async (ctx, input) => {
@@ -22,8 +22,9 @@ export function ku0(entry: string, durability: 'full' | 'normal'): Open {
       return null
     })
     const runtime = await createRuntime({
-      store: `sqlite:${join(place.folder, 'ku0.db')}`,
-      durability,
+      ...(store === 'postgres'
+        ? { store: place.url }
+        : { store: `sqlite:${join(place.folder, 'ku0.db')}` as const, durability: store }),
       tasks: [task],
       workers: job === undefined ? 0 : { count: 1, capacity: atOnce },
       config: { queueDepthLimit: 2e6, batchBackpressureThreshold: 2e6, maxInFlightPerWorker: 500 },

@@ -1,5 +1,7 @@
 import type { Queries, Query } from '../views/queries.ts'
-import type { Found, Session } from './session.ts'
+import type { Found, Statement } from './batch.ts'
+import { arrayParameter, parameter, type ParameterType } from './parameters.ts'
+import type { Session } from './session.ts'
 import { single, together, translated } from './translate.ts'
 import { schemaTypeOf } from './values.ts'
 
@@ -16,7 +18,7 @@ export function isMissing(error: unknown): boolean {
 interface Asked {
   readonly sql: string
   readonly given: readonly unknown[]
-  readonly types: readonly string[]
+  readonly types: readonly ParameterType[]
   readonly into: Map<string, Found>
   readonly key: string
 }
@@ -93,23 +95,34 @@ export class Asking implements Queries {
       if (group === undefined) groups.set(name, [it])
       else group.push(it)
     }
-    await Promise.all(Array.from(groups.values(), (group) => askGroup(session, group)))
+    const asked = [...groups.values()]
+    const answers = await session.batch(asked.map(statementOf))
+    for (const [at, group] of asked.entries()) tell(group, answers[at] as Found)
   }
 }
 
-async function askGroup(session: Session, group: readonly Asked[]): Promise<void> {
+function statementOf(group: readonly Asked[]): Statement {
+  const { sql, given, types } = group[0] as Asked
+  if (group.length === 1) return { text: single(sql, given), values: given.map(parameter) }
+  const values = types.map((type, at) =>
+    arrayParameter(
+      type,
+      group.map((it) => it.given[at]),
+    ),
+  )
+  return { text: together(sql, types), values }
+}
+
+function tell(group: readonly Asked[], { fields, rows, command }: Found): void {
   const [first] = group
-  if (first === undefined) return
   if (group.length === 1) {
-    first.into.set(first.key, await session.query(single(first.sql, first.given), first.given))
+    first?.into.set(first.key, { fields, rows, command })
     return
   }
-  const columns = first.types.map((_, at) => group.map(({ given }) => given[at]))
-  const { fields, rows } = await session.query(together(first.sql, first.types), columns)
   const each = group.map((): unknown[][] => [])
   for (const [n, ...row] of rows) each[(n as number) - 1]?.push(row)
   for (const [at, it] of group.entries())
-    it.into.set(it.key, { fields: fields.slice(1), rows: each[at] ?? [] })
+    it.into.set(it.key, { fields: fields.slice(1), rows: each[at] ?? [], command })
 }
 
 class AskedQuery<Given extends unknown[], Row> implements Query<Given, Row> {

@@ -17,10 +17,16 @@ export function serverClock(clock: Clock, isVirtual: boolean): StoreClock {
       now: () => ({ at: Math.floor(clock.now()), leaseAt: Math.floor(clock.monotonic() + ahead) }),
     }
   }
-  let ahead = 0
+  let ahead = Number.NEGATIVE_INFINITY
+  let toldAt = 0
   return {
+    // An answer that was long on its way says less than the server knows by then. So the time never goes back because of one.
     tell: (serverMs) => {
-      ahead = serverMs - clock.monotonic()
+      const mono = clock.monotonic()
+      const behind = ahead - (serverMs - mono)
+      if (behind <= 0 || behind > steppedMs) ahead = serverMs - mono
+      else ahead -= Math.min(behind, (mono - toldAt) * slewing)
+      toldAt = mono
     },
     now: () => {
       const at = Math.floor(clock.monotonic() + ahead)
@@ -28,3 +34,8 @@ export function serverClock(clock: Clock, isVirtual: boolean): StoreClock {
     },
   }
 }
+
+/** A server whose time is so far back was set to another. */
+const steppedMs = 2_000
+/** How fast a clock is followed that goes more slowly than this process's. */
+const slewing = 0.001

@@ -1,7 +1,9 @@
 import type { Timers } from '@ku0/agent-runtime-core'
 import type { ClientConfig } from 'pg'
+import type { Statement } from './batch.ts'
 import { Session, type Driver } from './session.ts'
 import type { PostgresPlace } from './url.ts'
+import { statement } from './write.ts'
 
 /** What a transaction waits for a lock at the most, and what the server lets one rest that its process has forgotten. */
 const lockMs = 5_000
@@ -11,6 +13,8 @@ const idleMs = 30_000
 export class Connections {
   /** What each transaction begins with, besides. */
   readonly prelude: string
+  /** The same with the beginning, for a batch. */
+  readonly beginning: readonly Statement[]
   readonly place: PostgresPlace
   private readonly driver: Driver
   private readonly timers: Timers
@@ -19,7 +23,9 @@ export class Connections {
     this.driver = driver
     this.place = place
     this.timers = timers
-    this.prelude = place.hasSessions ? '' : setting('SET LOCAL', place.schema)
+    const settings = place.hasSessions ? [] : settingsOf('SET LOCAL', place.schema)
+    this.prelude = settings.join('; ')
+    this.beginning = ['BEGIN', ...settings].map((text) => statement(text))
   }
 
   /** `purpose`: as `pg_stat_activity` shows it. */
@@ -33,7 +39,7 @@ export class Connections {
     }
     const session = await Session.open(this.driver, config, hasSessions)
     try {
-      if (hasSessions) await session.run(setting('SET', schema))
+      if (hasSessions) await session.run(settingsOf('SET', schema).join('; '))
       return session
     } catch (error) {
       session.drop()
@@ -46,6 +52,11 @@ export class Connections {
   }
 }
 
-function setting(set: string, schema: string): string {
-  return `${set} search_path TO ${schema}; ${set} lock_timeout TO ${lockMs}; ${set} idle_in_transaction_session_timeout TO ${idleMs}; ${set} synchronous_commit TO on;`
+function settingsOf(set: string, schema: string): readonly string[] {
+  return [
+    `${set} search_path TO ${schema}`,
+    `${set} lock_timeout TO ${lockMs}`,
+    `${set} idle_in_transaction_session_timeout TO ${idleMs}`,
+    `${set} synchronous_commit TO on`,
+  ]
 }

@@ -10,14 +10,7 @@ import {
   type StoredEvent,
   type StoreInfo,
 } from '@ku0/agent-runtime-core'
-import {
-  blobReference,
-  type Duties,
-  type Instant,
-  type Loaded,
-  type Wanted,
-  type WorkingSet,
-} from '@ku0/agent-runtime-core/transition'
+import type { Duties, Instant, Loaded, Wanted, WorkingSet } from '@ku0/agent-runtime-core/transition'
 import type { Database, DutiesWanted, Kept, KeptWanted, LocalCounts } from '../engine/database.ts'
 import { journalRow } from '../engine/journal-row.ts'
 import type { ProcessIdentity } from '../process-identity.ts'
@@ -27,15 +20,29 @@ import { StoredTables } from '../sqlite/stored-tables.ts'
 import { prepareWanted } from '../sqlite/wanted.ts'
 import { statementsOf } from './apply.ts'
 import { Asking } from './asked.ts'
+import type { Statement } from './batch.ts'
 import { serverClock, type StoreClock } from './clock.ts'
 import type { Connections } from './connections.ts'
+import { clockAndTimesText, DueTimes, lookText, timesText, type What } from './due-times.ts'
 import { codeOf, isLost, isPassing, storeErrorOf } from './errors.ts'
+import { eventsText, foreignEvent } from './foreign-events.ts'
+import {
+  assertNothingLost,
+  headMoved,
+  isStored,
+  lockHeadText,
+  movedHead,
+  standingHead,
+  type Head,
+} from './head.ts'
 import { prepareFarLoad } from './load.ts'
 import { assertKnown, openTables, type Opened } from './open.ts'
+import { arrayParameter } from './parameters.ts'
 import { Presence } from './presence.ts'
 import { Reader } from './reader.ts'
 import { schemaVersion } from './schema.ts'
 import type { Session } from './session.ts'
+import { statement } from './write.ts'
 
 export interface PostgresOptions {
   readonly connections: Connections
@@ -49,20 +56,16 @@ export interface PostgresOptions {
   readonly onHint: () => void
 }
 
-/** The one row that a transaction locks first: nobody else writes while it is held. */
-interface Head {
-  /** Rises with every write. */
-  readonly version: number
-  /** Of the last commit in the journal. */
-  readonly number: number
-  readonly hash: Buffer
+interface Parts {
+  readonly opened: Opened
+  readonly clock: StoreClock
+  readonly presence: Presence
 }
 
-type What = 'task' | 'lease' | 'schedule' | 'budget'
-
 /**
- * The engine's database on PostgreSQL. A flush crosses the network once to lock `head`, once for each thing that it has to know and does
- * not, and once to write and commit. Source: `docs/decisions/0026-commits-of-several-processes.md`.
+ * The engine's database on PostgreSQL. A flush crosses the network once for each thing that it has to know and does not, and once to write and
+ * commit. Where other processes have committed just now, it locks `head` before, which is a round trip more; otherwise it takes the store to be as
+ * the last commit left it, and the commit finds out. Source: `docs/decisions/0026-commits-of-several-processes.md`.
  */
 export class PostgresDatabase implements Database {
   readonly info: StoreInfo
@@ -79,41 +82,53 @@ export class PostgresDatabase implements Database {
   private readonly kept
   private readonly tables: StoredTables
   private session: Session
-  /** Statements of this transaction that were sent and not waited for. */
-  private sent: Promise<unknown>[] = []
-  private isOpen = false
+  /** What this transaction writes: it is sent with the commit. */
+  private writes: Statement[] = []
+  /** `assumed`: nothing was sent yet, and the store is taken to be as the last commit left it. */
+  private open: 'no' | 'assumed' | 'locked' = 'no'
+  /** It was assumed wrongly. */
+  private isStale = false
   private last: Head
   private head: Head
   private next: Head | undefined
-  private times: readonly (number | null)[] = []
+  private readonly due = new DueTimes()
+  /** When another process was last seen to have committed, on the monotonic clock. */
+  private foreignAt = Number.NEGATIVE_INFINITY
+  /** When the server is looked at again, whatever is heard. */
+  private lookAt = 0
   /** After this the server is tried again that could not be reached. */
   private retryMs = 0
   private failure: Error | undefined
   private isClosed = false
 
   static async open(options: PostgresOptions): Promise<PostgresDatabase> {
-    const { connections, environment, identity, isVirtual } = options
+    const { config, connections, environment, identity, isVirtual, onHint } = options
     const clock = serverClock(environment.clock, isVirtual)
-    const opened = await openTables(connections, {
-      identity,
-      freshId: environment.ids.uuid().replaceAll('-', '').slice(0, 17),
-      at: (serverMs) => {
-        clock.tell(serverMs)
-        return clock.now().at
-      },
+    const presence = new Presence(connections, {
+      ttlMs: config.presenceTtlMs,
+      timers: environment.timers,
+      isVirtual,
+      onHint,
     })
-    const database = new PostgresDatabase(options, opened, clock)
     try {
-      await database.presence.show()
-      return database
+      const opened = await openTables(connections, {
+        identity,
+        freshId: environment.ids.uuid().replaceAll('-', '').slice(0, 17),
+        at: (serverMs) => {
+          clock.tell(serverMs)
+          return clock.now().at
+        },
+        show: (process) => presence.show(process),
+      })
+      return new PostgresDatabase(options, { opened, clock, presence })
     } catch (error) {
-      await database.close(false)
-      throw storeErrorOf(error, connections.place.location)
+      await presence.close()
+      throw error
     }
   }
 
-  private constructor(options: PostgresOptions, opened: Opened, clock: StoreClock) {
-    const { connections, config, environment, hashes, identity, onHint } = options
+  private constructor(options: PostgresOptions, { opened, clock, presence }: Parts) {
+    const { connections, config, environment, hashes, identity } = options
     this.connections = connections
     this.environment = environment
     this.clock = clock
@@ -130,12 +145,7 @@ export class PostgresDatabase implements Database {
       schemaVersion,
       versions: { postgres: opened.serverVersion, node: process.versions.node },
     }
-    this.presence = new Presence(connections, {
-      process: opened.process,
-      ttlMs: config.presenceTtlMs,
-      timers: environment.timers,
-      onHint,
-    })
+    this.presence = presence
     this.reader = new Reader({
       connections,
       ids: this.ids,
@@ -172,16 +182,26 @@ export class PostgresDatabase implements Database {
     return this.clock.now()
   }
 
-  /** One question. Where the database cannot be reached, the next transaction waits for it. */
+  /**
+   * One question, when another process was heard of or was not for a while. Where the database cannot be reached, the next transaction waits
+   * for it.
+   */
   async look(mono: number): Promise<boolean> {
     try {
       if (this.session.lost !== undefined) return true
-      const [version, , at, ...times] = (await this.session.query(this.qualified(lookText)))
-        .rows[0] as number[]
+      if (!this.presence.takeHint() && mono < this.lookAt) return false
+      this.lookAt = mono + this.presence.lookMs
+      const [head, others] = await this.session.batch([
+        { text: this.qualified(lookText), values: [] },
+        ...this.presence.question(this.qualified.bind(this), mono, this.now().at),
+      ])
+      const [version, at, ...times] = head?.rows[0] ?? []
       this.clock.tell(at as number)
-      this.times = times
-      await this.presence.look(this.session, (text) => this.qualified(text), mono, this.now().at)
-      return version !== this.last.version
+      this.due.take(times)
+      if (others !== undefined) this.presence.take(others)
+      if (version === this.last.version) return false
+      this.foreignAt = mono
+      return true
     } catch (error) {
       if (!isPassing(error)) throw error
       return true
@@ -189,26 +209,34 @@ export class PostgresDatabase implements Database {
   }
 
   nextAt(what: What): number | undefined {
-    return this.times[whats.indexOf(what)] ?? undefined
+    return this.due.of(what)
   }
 
   async begin(): Promise<boolean> {
     if (!(await this.connect())) return false
-    const { session } = this
     this.next = undefined
-    this.sent = []
+    this.writes = []
+    this.isStale = false
+    if (this.environment.clock.monotonic() - this.foreignAt > calmMs) {
+      this.open = 'assumed'
+      this.head = this.last
+      return true
+    }
+    this.open = 'locked'
     try {
-      const began = session.run(`BEGIN; ${this.connections.prelude}`)
-      const locked = session.query('SELECT schema, version, number, hash FROM head FOR UPDATE')
-      // In a statement of its own: this one begins when the lock is there.
-      const told = session.query('SELECT (extract(epoch FROM clock_timestamp()) * 1000)::double precision')
-      this.isOpen = true
-      const [, { rows: heads }, { rows: times }] = await Promise.all([held(began), held(locked), held(told)])
-      this.clock.tell(times[0]?.[0] as number)
-      const [schema, version, number, hash] = heads[0] as [number, number, number, Buffer]
+      const found = await this.session.batch([
+        ...this.connections.beginning,
+        { text: lockHeadText, values: [] },
+        { text: clockAndTimesText, values: [] },
+      ])
+      const [heads, told] = found.slice(-2)
+      const [at, ...times] = told?.rows[0] ?? []
+      this.clock.tell(at as number)
+      this.due.take(times)
+      const [schema, version, number, hash] = (heads?.rows[0] ?? []) as [number, number, number, Buffer]
       assertKnown(schema, this.info.location)
       this.head = { version, number, hash }
-      this.assertNothingLost()
+      assertNothingLost(this.head, this.last, this.info.location)
       return true
     } catch (error) {
       await this.rollback()
@@ -216,16 +244,6 @@ export class PostgresDatabase implements Database {
       this.failure = error as Error
       return false
     }
-  }
-
-  /** A promoted standby may lack commits that were acknowledged here: the number of the last one tells. */
-  private assertNothingLost(): void {
-    const { head, last } = this
-    if (head.number > last.number || (head.number === last.number && head.hash.equals(last.hash))) return
-    throw new StoreError(
-      'store_data_loss',
-      `${this.info.location} has lost commits: this process has seen commit ${last.number}, and the database ends with another commit ${head.number}; stop every process, and restore the server that has it`,
-    )
   }
 
   /** True once there is a connection. Where there is none, it is tried later and later. */
@@ -245,18 +263,19 @@ export class PostgresDatabase implements Database {
   hasForeignChanges(): boolean {
     const isForeign = this.head.version !== this.last.version
     this.last = this.head
+    if (isForeign) this.foreignAt = this.environment.clock.monotonic()
     return isForeign
   }
 
-  async clientsRemoved(): Promise<string> {
-    return this.asking.answer(this.session, () => this.tables.load.clientsRemoved())
+  clientsRemoved(): Promise<string> {
+    return this.ask(() => this.tables.load.clientsRemoved())
   }
 
   keep(wanted: KeptWanted): Promise<Kept> {
     const { load } = this.tables
     const { process } = this
     const { since, shares } = wanted
-    return this.asking.answer(this.session, () => {
+    return this.ask(() => {
       // All that does not build on other answers, at once.
       this.asking.ahead<() => unknown>(
         [
@@ -285,7 +304,10 @@ export class PostgresDatabase implements Database {
     })
   }
 
-  duties({ at, leaseAt, gone, limit, budgets }: DutiesWanted): Promise<Duties> {
+  duties({ at, leaseAt, gone, limit, budgets }: DutiesWanted): Duties | Promise<Duties> {
+    const { due } = this
+    if (gone.length === 0 && !budgets && !due.isDue('task', at) && !due.isDue('lease', leaseAt))
+      return noDuties
     const { load } = this.tables
     const reads = [
       () => load.lapsed(leaseAt, limit),
@@ -293,15 +315,21 @@ export class PostgresDatabase implements Database {
       () => gone.map((process) => load.running(process)),
       () => (budgets ? load.budgetsDue(at, limit) : []),
     ] as const
-    return this.asking.answer(this.session, () => {
+    return this.ask(() => {
       this.asking.ahead<() => unknown>(reads, (read) => read())
       return { lapsed: reads[0](), due: reads[1](), orphans: reads[2]().flat(), budgets: reads[3]() }
     })
   }
 
-  async load(wanted: Wanted): Promise<Loaded> {
-    if (this.isOpen) return this.asking.answer(this.session, () => this.loadNow(wanted))
-    return this.reader.inOneState(this.session, this.asking, () => this.loadNow(wanted))
+  load(wanted: Wanted): Promise<Loaded> {
+    return this.ask(() => this.loadNow(wanted))
+  }
+
+  /** In a transaction that is assumed, what others commit meanwhile shows when it is committed. */
+  private ask<T>(read: () => T): Promise<T> {
+    const { open, session, asking } = this
+    const isPlain = open === 'locked' || (open === 'assumed' && this.connections.place.hasSessions)
+    return isPlain ? asking.answer(session, read) : this.reader.inOneState(session, asking, read)
   }
 
   private loadNow(wanted: Wanted): Loaded {
@@ -313,13 +341,15 @@ export class PostgresDatabase implements Database {
   show(lives: boolean, gone: readonly number[], at: number): void {
     if (lives)
       this.send('UPDATE process SET last_seen_at = $2::bigint WHERE id = $1::bigint', [this.process, at])
-    if (gone.length > 0) this.endProcesses(gone, at)
+    if (gone.length === 0) return
+    this.endProcesses(gone, at)
+    // What one of them still has on its way to the server finds another version, and comes to nothing.
+    this.next = { ...this.last, version: this.head.version + 1 }
   }
 
-  /** Sent, and waited for with the commit: where one of them fails, so does that. */
   apply(changes: WorkingSet, isTold: boolean): void {
     const { events, now } = changes
-    for (const { text, values } of statementsOf(changes, this.last.number + 1)) this.send(text, values)
+    const written = statementsOf(changes, this.last.number + 1)
     let { number, hash } = this.last
     if (events.length > 0 || isTold) {
       number += 1
@@ -333,30 +363,32 @@ export class PostgresDatabase implements Database {
       ])
     }
     this.next = { version: this.head.version + 1, number, hash }
-    this.send(
-      'UPDATE head SET version = $1::bigint, number = $2::bigint, hash = $3::bytea, writer = $4::bigint',
-      [this.next.version, number, hash, this.process],
-    )
+    this.writes.push(...written)
     if (this.others > 0 && this.presence.notifies) this.send(this.presence.notifyText, [String(this.process)])
   }
 
+  /** All that is written and the commit are one round trip. */
   async commit(): Promise<void> {
-    const { session, next } = this
-    const times = session.query(timesText)
-    const done = session.query('COMMIT')
-    const answers = await Promise.allSettled([...this.sent, times, done])
-    this.isOpen = false
-    const failed = answers.find((it) => it.status === 'rejected')
-    if (failed !== undefined) {
-      const error: unknown = failed.reason
+    const { session, next, open, writes, head } = this
+    const statements: Statement[] = open === 'assumed' ? [...this.connections.beginning] : []
+    if (next !== undefined) statements.push(movedHead(schemaVersion, head, next, this.process))
+    else if (open === 'assumed') statements.push(standingHead(schemaVersion, head))
+    statements.push(...writes, { text: timesText, values: [] }, { text: 'COMMIT', values: [] })
+    // A transaction that fails in the middle is still open there.
+    this.open = 'locked'
+    try {
+      const [times, done] = (await session.batch(statements)).slice(-2)
+      this.open = 'no'
+      if (done?.command !== 'COMMIT') throw new Error(`the server answered a commit with ${done?.command}`)
+      this.due.take(times?.rows[0] ?? [])
+    } catch (error) {
+      if (codeOf(error) === headMoved) this.foreignAt = this.environment.clock.monotonic()
       if (!isLost(error) || next === undefined) throw this.isOurs(error) ? this.errorOf(error) : error
+      this.open = 'no'
       // Whether it was committed, the next connection tells.
       if (!(await this.wasCommitted(next))) throw error
-    } else {
-      this.times = ((await times).rows[0] ?? []) as (number | null)[]
     }
-    if (next === undefined) return
-    this.last = next
+    if (next !== undefined) this.last = next
   }
 
   /** What no second try mends. */
@@ -364,10 +396,7 @@ export class PostgresDatabase implements Database {
     return codeOf(error) === 'KU001'
   }
 
-  /**
-   * The connection was lost while a commit was on its way. The server decides first: it holds the lock of `head` until it has committed or
-   * given up. Then the journal tells. What has no row there may be done twice: nobody was told of it.
-   */
+  /** The connection was lost while a commit was on its way: whether it arrived is asked on a new one. */
   private async wasCommitted(next: Head): Promise<boolean> {
     const { clock } = this.environment
     this.session.drop()
@@ -376,16 +405,11 @@ export class PostgresDatabase implements Database {
         await this.connections.pause(this.retryMs)
         continue
       }
-      const { session } = this
+      const { session, last, process: writer } = this
       try {
-        await session.run(`BEGIN; ${this.connections.prelude}`)
-        const { rows } = await session.query('SELECT version, number, writer FROM head FOR UPDATE')
-        const found = await session.query('SELECT hash FROM journal WHERE number = $1::bigint', [next.number])
-        await session.run('COMMIT')
-        const [version, , writer] = rows[0] as [number, number, number]
-        if (next.number > this.last.number)
-          return (found.rows[0]?.[0] as Buffer | undefined)?.equals(next.hash) ?? false
-        return version === next.version && writer === this.process
+        const stored = await isStored(session, { last, next, writer, prelude: this.connections.prelude })
+        if (!stored) this.foreignAt = clock.monotonic()
+        return stored
       } catch (error) {
         if (!isPassing(error)) throw error
         session.drop()
@@ -398,15 +422,18 @@ export class PostgresDatabase implements Database {
   }
 
   async rollback(): Promise<void> {
-    const { session, sent } = this
-    this.sent = []
+    const { session, open } = this
+    this.writes = []
     this.next = undefined
-    if (!this.isOpen) return
-    this.isOpen = false
-    await Promise.allSettled(sent)
-    if (session.lost !== undefined) return
+    this.open = 'no'
+    if (open === 'no' || session.lost !== undefined) return
     try {
-      await session.run('ROLLBACK')
+      if (open === 'locked') await session.run('ROLLBACK')
+      else {
+        const { rows } = await session.query(this.qualified('SELECT version FROM head'))
+        this.isStale = rows[0]?.[0] !== this.last.version
+        if (this.isStale) this.foreignAt = this.environment.clock.monotonic()
+      }
     } catch {
       // A connection that cannot even do that is of no use: the server undoes what it began.
       session.drop()
@@ -419,18 +446,7 @@ export class PostgresDatabase implements Database {
 
   async eventsAfter(commit: number, until: number): Promise<readonly StoredEvent[]> {
     const { rows } = await this.session.query(this.qualified(eventsText), [commit, until])
-    return rows.map((row) => {
-      const [task, explicitId, seq, type, at, data, hash, blob, text] = row as FoundEvent
-      return {
-        taskId: explicitId ?? this.ids.task(task),
-        seq,
-        type,
-        at,
-        data:
-          blob === null || text === null ? data : data.replace(blobReference(blob, text.length), () => text),
-        hash: hash.toString('hex'),
-      }
-    })
+    return rows.map((row) => foreignEvent(row, this.ids))
   }
 
   read(query: Read, counts: LocalCounts): Promise<Reads[ReadKind]['answer']> {
@@ -451,8 +467,9 @@ export class PostgresDatabase implements Database {
     )
   }
 
+  /** What was decided on a state that was another's already may fail for any reason. */
   isPassing(error: unknown): boolean {
-    return isPassing(error)
+    return this.isStale || isPassing(error)
   }
 
   errorOf(cause: unknown): Error {
@@ -473,10 +490,10 @@ export class PostgresDatabase implements Database {
     this.isClosed = true
     if (!failed && this.session.lost === undefined)
       try {
-        await this.session.run(`BEGIN; ${this.connections.prelude}`)
-        this.sent = []
+        this.writes = []
         this.endProcesses([this.process], this.now().at)
-        await Promise.all([...this.sent, this.session.run('COMMIT')])
+        if (this.presence.notifies) this.send(this.presence.notifyText, [String(this.process)])
+        await this.session.batch([...this.connections.beginning, ...this.writes, statement('COMMIT')])
       } catch {
         // Its silence says the same, later.
       }
@@ -492,12 +509,13 @@ export class PostgresDatabase implements Database {
   }
 
   private endProcesses(gone: readonly number[], at: number): void {
-    this.send('UPDATE process SET ended_at = $2::bigint WHERE id = ANY($1::bigint[])', [gone, at])
-    this.send('UPDATE worker SET registered = 0 WHERE registered = 1 AND process = ANY($1::bigint[])', [gone])
+    const ids = arrayParameter('bigint', gone)
+    this.send('UPDATE process SET ended_at = $2::bigint WHERE id = ANY($1::bigint[])', [ids, at])
+    this.send('UPDATE worker SET registered = 0 WHERE registered = 1 AND process = ANY($1::bigint[])', [ids])
   }
 
   private send(text: string, values: readonly unknown[]): void {
-    this.sent.push(held(this.session.query(text, values)))
+    this.writes.push(statement(text, values))
   }
 
   /** A statement outside a transaction, where no search path is set: the tables with their schema. */
@@ -512,36 +530,10 @@ export class PostgresDatabase implements Database {
   }
 }
 
-/** A promise that is waited for later: until then its failure is nobody's. */
-function held<T>(promise: Promise<T>): Promise<T> {
-  promise.catch(() => undefined)
-  return promise
-}
+const noDuties: Duties = { lapsed: [], due: [], orphans: [], budgets: [] }
 
-type FoundEvent = [
-  task: number,
-  explicitId: string | null,
-  seq: number,
-  type: StoredEvent['type'],
-  at: number,
-  data: string,
-  hash: Buffer,
-  blob: string | null,
-  text: string | null,
-]
-
-const whats: readonly What[] = ['task', 'lease', 'schedule', 'budget']
-const timesList = `(SELECT min(due_at) FROM task WHERE due_at IS NOT NULL), (SELECT min(expires_at) FROM lease WHERE state = 0),
-  (SELECT min(next_at) FROM schedule WHERE paused = 0 AND next_at IS NOT NULL), (SELECT min(due_at) FROM budget WHERE due_at IS NOT NULL)`
-/** When something is due, in the order of {@link whats}. */
-const timesText = `SELECT ${timesList}`
-const lookText = `SELECT version, number, (extract(epoch FROM clock_timestamp()) * 1000)::double precision, ${timesList} FROM head`
-const eventsText = `SELECT event.task, task.explicit_id, event.seq, event.type, event.at, event.data, event.hash, blob.sha256, blob.data
-  FROM journal CROSS JOIN json_array_elements(journal.touched::json) WITH ORDINALITY AS touched (stretch, place)
-    JOIN event ON event.task = (stretch ->> 0)::bigint AND event.seq BETWEEN (stretch ->> 1)::bigint AND (stretch ->> 2)::bigint
-    JOIN task ON task.id = event.task LEFT JOIN blob ON blob.sha256 = event.blob
-  WHERE number > $1::bigint AND number <= $2::bigint ORDER BY number, place, event.seq`
-
+/** For so long after another process's commit the head is locked before anything is decided: what is decided in vain costs more. */
+const calmMs = 100
 const firstRetryMs = 20
 const longestRetryMs = 1_000
 /** How long the server is asked whether a commit is stored. */

@@ -14,10 +14,11 @@ export function isLost(error: unknown): boolean {
 
 /** Whether the transaction left no trace, and may be tried again as it is. */
 export function isPassing(error: unknown): boolean {
-  return (
-    !(error instanceof RuntimeError) && (isLost(error) || /^(?:40001|40P01|55P03|57014)$/.test(codeOf(error)))
-  )
+  return !(error instanceof RuntimeError) && (isLost(error) || passing.test(codeOf(error)))
 }
+
+/** Serialization, deadlock, lock and statement timeouts; a statement that was to be prepared in a transaction which failed; another's commit. */
+const passing = /^(?:40001|40P01|55P03|57014|26000|KU002)$/
 
 /** PostgreSQL's error as the store's: a code to act upon, the place, and what to do. */
 export function storeErrorOf(cause: unknown, location: string): Error {

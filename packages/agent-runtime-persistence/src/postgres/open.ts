@@ -20,6 +20,8 @@ export interface Opening {
   readonly identity: ProcessIdentity
   readonly freshId: string
   readonly at: (serverMs: number) => number
+  /** Runs before anybody else sees the row of this process. */
+  readonly show: (process: number) => Promise<void>
 }
 
 /** The oldest PostgreSQL that the statements are tested with. */
@@ -43,7 +45,7 @@ export async function openTables(connections: Connections, opening: Opening): Pr
   async function enter(
     on: Session,
     { prelude }: Connections,
-    { identity, freshId, at }: Opening,
+    { identity, freshId, at, show }: Opening,
   ): Promise<Opened> {
     await on.run(`BEGIN; ${prelude}`)
     const [server] = (
@@ -72,6 +74,7 @@ export async function openTables(connections: Connections, opening: Opening): Pr
       'INSERT INTO process SELECT coalesce(max(id), 0) + 1, $1::text, $2::text, $3::text, $4::bigint, $5::bigint, $5::bigint FROM process RETURNING id',
       [processId, host, bootId, pid, now],
     )
+    await show(made[0]?.[0] as number)
     await on.run('COMMIT')
     return {
       session: on,

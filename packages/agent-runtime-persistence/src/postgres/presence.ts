@@ -1,11 +1,13 @@
 import type { Timers } from '@ku0/agent-runtime-core'
+import type { Found, Statement } from './batch.ts'
 import type { Connections } from './connections.ts'
+import { parameter } from './parameters.ts'
 import type { Session } from './session.ts'
 
 interface PresenceParts {
-  readonly process: number
   readonly ttlMs: number
   readonly timers: Timers
+  readonly isVirtual: boolean
   readonly onHint: () => void
 }
 
@@ -20,9 +22,13 @@ export class Presence {
   private readonly connections: Connections
   private readonly it: PresenceParts
   private readonly channel: string
+  /** The row of this process. */
+  private process = 0
   private session: Session | undefined
   private isClosed = false
   private careAt = 0
+  /** Another process was heard of since the last look. */
+  private isHinted = false
   /** Whose lock was free at the last look. One that connects again has it by the next. */
   private suspects: ReadonlySet<number> = new Set()
 
@@ -32,9 +38,24 @@ export class Presence {
     this.channel = `ku0_${connections.place.schema}`.slice(0, 63)
   }
 
-  /** Others' commits are heard of; this is how often they are looked for besides. */
+  /** How often the engine looks while there are other processes. */
   get pollMs(): number {
-    return this.session?.lost === undefined && this.session !== undefined ? heardPollMs : deafPollMs
+    return this.it.isVirtual ? careMs : Math.max(this.lookMs, deafPollMs)
+  }
+
+  /** After so long the server is asked again, even if nothing was heard. Where time is virtual, at every tick. */
+  get lookMs(): number {
+    if (this.it.isVirtual) return 0
+    if (this.session?.lost !== undefined || this.session === undefined)
+      return this.others > 0 ? deafPollMs : heardPollMs
+    return this.suspects.size > 0 ? suspectMs : heardPollMs
+  }
+
+  /** Whether another process was heard of. */
+  takeHint(): boolean {
+    const { isHinted } = this
+    this.isHinted = false
+    return isHinted
   }
 
   get notifies(): boolean {
@@ -45,38 +66,54 @@ export class Presence {
     return `SELECT pg_notify('${this.channel}', $1::text)`
   }
 
-  /** Takes this process's lock, and listens. */
-  async show(): Promise<void> {
+  /** Takes this process's lock, and listens. It does so before others see the row of the process: one without a lock is taken for dead. */
+  async show(process: number): Promise<void> {
+    this.process = process
     if (!this.notifies) return
     const session = await this.connections.open('listen')
-    const own = String(this.it.process)
+    const own = String(process)
     session.client.on('notification', ({ payload }) => {
-      if (payload !== own) this.it.onHint()
+      if (payload === own) return
+      // A process that has come, or goes.
+      if (this.others === 0 || payload === comeOrGone) this.careAt = 0
+      this.hint()
+    })
+    session.client.on('end', () => {
+      if (!this.isClosed) this.hint()
     })
     await session.query(`SELECT pg_advisory_lock(${keyOf(this.connections.place.schema)}, $1::integer)`, [
-      this.it.process,
+      process,
     ])
     await session.run(`LISTEN ${this.channel}`)
+    await session.query(this.notifyText, [comeOrGone])
     this.session = session
   }
 
-  /** Who else is there, and who of them is gone: every now and then. */
-  async look(on: Session, qualified: (text: string) => string, mono: number, now: number): Promise<void> {
-    if (mono < this.careAt) return
-    this.careAt = mono + careMs
+  private hint(): void {
+    this.isHinted = true
+    this.it.onHint()
+  }
+
+  /** Asks every now and then who else is there, and who of them is gone. */
+  question(qualified: (text: string) => string, mono: number, now: number): readonly Statement[] {
+    if (mono < this.careAt) return []
+    this.careAt = mono + (this.suspects.size > 0 ? suspectMs : careMs)
     if (this.session?.lost !== undefined && !this.isClosed) {
       this.session = undefined
-      void this.show().catch(() => undefined)
+      void this.show(this.process).catch(() => undefined)
     }
-    const { process, ttlMs } = this.it
+    const { process } = this
+    const { ttlMs } = this.it
     const held = `EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2 AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
       AND classid = (${keyOf(this.connections.place.schema)}::bigint & 4294967295)::oid AND objid = process.id::oid AND granted)`
-    const { rows } = await on.query(
-      qualified(
-        `SELECT id, last_seen_at < $2::bigint, ${this.notifies ? held : '(last_seen_at >= $2::bigint)'} FROM process WHERE ended_at IS NULL AND id <> $1::bigint`,
-      ),
-      [process, now - ttlMs],
+    const text = qualified(
+      `SELECT id, last_seen_at < $2::bigint, ${this.notifies ? held : '(last_seen_at >= $2::bigint)'} FROM process WHERE ended_at IS NULL AND id <> $1::bigint`,
     )
+    return [{ text, values: [parameter(process), parameter(now - ttlMs)] }]
+  }
+
+  /** The answer to {@link question}. */
+  take({ rows }: Found): void {
     this.others = rows.length
     const free = new Set<number>()
     const gone: number[] = []
@@ -104,7 +141,11 @@ function keyOf(schema: string): string {
   return `hashtext('ku0 process ${schema}')`
 }
 
+/** What a process says that has just begun to listen: the others count it at once. */
+const comeOrGone = 'come'
 /** How often the other processes are looked at. */
 const careMs = 500
-const heardPollMs = 500
+const suspectMs = 250
+/** How often the server is asked by a process that hears, or is alone; and by one that does not hear others. */
+const heardPollMs = 1_000
 const deafPollMs = 50

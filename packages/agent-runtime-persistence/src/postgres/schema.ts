@@ -355,6 +355,16 @@ CREATE TABLE retired_named (name text COLLATE "C" PRIMARY KEY, value bigint NOT 
 CREATE INDEX event_blob ON event (blob) WHERE blob IS NOT NULL;
 INSERT INTO meta VALUES ('journal_base', '0:' || repeat('0', 64));
 `,
+  `
+-- Ends a transaction that was decided on a store which another process has changed meanwhile: it is decided again.
+CREATE FUNCTION must_stand(heads bigint) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  IF heads <> 1 THEN
+    RAISE EXCEPTION 'another process has committed meanwhile' USING ERRCODE = 'KU002';
+  END IF;
+END
+$$;
+`,
 ]
 
 /** The version this code writes and understands. */

@@ -1,49 +1,46 @@
-import { createHash } from 'node:crypto'
-import type { Client, ClientConfig, CustomTypesConfig } from 'pg'
-import { restored, storable } from './values.ts'
+import type { Client, ClientConfig, Query } from 'pg'
+import { Batch, Prepared, type Found, type Statement } from './batch.ts'
+import { parameter } from './parameters.ts'
 
-/** What a statement gave. */
-export interface Found {
-  readonly fields: readonly string[]
-  readonly rows: readonly (readonly unknown[])[]
+export interface Driver {
+  readonly Client: new (config: ClientConfig) => Client
+  readonly Query: new (text: string) => Query
 }
 
-export type Driver = { readonly Client: new (config: ClientConfig) => Client }
-
-/** One connection. Statements are sent as they come, without waiting for the answers to those before. */
+/** One connection. What is sent goes out as it comes, without waiting for the answers to what went before. */
 export class Session {
   readonly client: Client
   /** Why it can be used no more. */
   lost: Error | undefined
-  private readonly keepsStatements: boolean
-  private readonly names = new Map<string, string>()
+  private readonly driver: Driver
+  private readonly prepared: Prepared
 
-  private constructor(client: Client, keepsStatements: boolean) {
+  private constructor(driver: Driver, client: Client, keepsStatements: boolean) {
+    this.driver = driver
     this.client = client
-    this.keepsStatements = keepsStatements
+    this.prepared = new Prepared(keepsStatements)
     client.on('error', (error) => (this.lost ??= error))
     client.on('end', () => (this.lost ??= new Error('the connection was closed')))
   }
 
   /** `keepsStatements`: whether the server is the same from one transaction to the next, so that it may keep what was prepared. */
   static async open(driver: Driver, config: ClientConfig, keepsStatements: boolean): Promise<Session> {
-    const client = new driver.Client({ ...config, types, pipeline: true })
-    const session = new Session(client, keepsStatements)
+    const client = new driver.Client({ ...config, pipeline: true })
+    const session = new Session(driver, client, keepsStatements)
     await client.connect()
     return session
   }
 
-  async query(
-    text: string,
-    values: readonly unknown[] = [],
-  ): Promise<Found & { readonly count: number; readonly command: string }> {
-    const { fields, rows, rowCount, command } = await this.client.query({
-      text,
-      values: values.map(storable),
-      rowMode: 'array',
-      ...(this.keepsStatements && values.length > 0 ? { name: this.nameOf(text) } : {}),
-    })
-    return { fields: fields.map(({ name }) => name), rows, count: rowCount ?? 0, command }
+  /** Statements in one round trip. Where one fails, those after it are not run, and its error is thrown. */
+  batch(statements: readonly Statement[]): Promise<readonly Found[]> {
+    const batch = new Batch(statements, this.prepared)
+    this.client.query(batch.into(new this.driver.Query('')))
+    return batch.answer.promise
+  }
+
+  async query(text: string, values: readonly unknown[] = []): Promise<Found> {
+    const [found] = await this.batch([{ text, values: values.map(parameter) }])
+    return found as Found
   }
 
   /** Several statements without values, in one message. */
@@ -61,33 +58,4 @@ export class Session {
     this.lost ??= new Error('the connection was dropped')
     ;(this.client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy()
   }
-
-  private nameOf(text: string): string {
-    const known = this.names.get(text)
-    if (known !== undefined) return known
-    const name = createHash('sha256').update(text).digest('base64url').slice(0, 22)
-    this.names.set(text, name)
-    return name
-  }
 }
-
-/** Values come as SQLite hands them over: numbers, texts and buffers. */
-const types = {
-  getTypeParser(oid: number) {
-    switch (oid) {
-      case 16:
-        return (text: string) => Number(text === 't')
-      case 17:
-        return (text: string) => Buffer.from(text.slice(2), 'hex')
-      case 20:
-      case 21:
-      case 23:
-      case 700:
-      case 701:
-      case 1700:
-        return Number
-      default:
-        return restored
-    }
-  },
-} satisfies CustomTypesConfig

@@ -1,5 +1,7 @@
+import type { ParameterType } from './parameters.ts'
+
 /** The type under which a value crosses to PostgreSQL: numbers are whole, but for those of evaluations and circuits. */
-export function schemaTypeOf(value: unknown): string {
+export function schemaTypeOf(value: unknown): ParameterType {
   if (typeof value === 'number') return Number.isInteger(value) ? 'bigint' : 'double precision'
   if (value instanceof Uint8Array) return 'bytea'
   return 'text'
@@ -9,12 +11,10 @@ export function schemaTypeOf(value: unknown): string {
  * PostgreSQL keeps no text with a NUL in it, and the runtime has keys and names with one. So the first two characters are written as pairs,
  * in the same order among all other texts.
  */
-export function storable(value: unknown): unknown {
-  if (typeof value === 'string')
-    return value.includes(NUL) || value.includes(ESCAPE)
-      ? value.replaceAll(ESCAPE, ESCAPE + AFTER).replaceAll(NUL, ESCAPE + ESCAPE)
-      : value
-  return Array.isArray(value) ? value.map(storable) : value
+export function storable(text: string): string {
+  return text.includes(NUL) || text.includes(ESCAPE)
+    ? text.replaceAll(ESCAPE, ESCAPE + AFTER).replaceAll(NUL, ESCAPE + ESCAPE)
+    : text
 }
 
 /** What {@link storable} wrote. */

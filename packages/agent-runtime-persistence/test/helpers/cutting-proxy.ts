@@ -64,13 +64,10 @@ export class CuttingProxy {
         end()
       })
     }
-    /** Since the transaction began; of other connections than that which commits nothing. */
-    let written = 0
-    let isCommitting = false
+    const sent = new SentStatements()
     client.on('data', (data: Buffer) => {
-      isCommitting ||= data.includes('agent-runtime commit')
-      written = data.includes('BEGIN;') ? data.length : written + data.length
-      if (this.next !== undefined && isCommitting && written > writingBytes && data.includes('COMMIT\0')) {
+      const commits = sent.commitsIn(data)
+      if (this.next !== undefined && commits) {
         const cut = this.next
         this.next = undefined
         this.cuts += 1
@@ -95,5 +92,36 @@ export class CuttingProxy {
   }
 }
 
-/** A flush that writes nothing is shorter than this on the wire. */
-const writingBytes = 700
+/** Reads what a client sends, message by message, and tells where it commits something that it has written. */
+class SentStatements {
+  private rest = Buffer.alloc(0)
+  private isStarted = false
+  private writes = false
+  private readonly texts = new Map<string, string>()
+
+  commitsIn(data: Buffer): boolean {
+    this.rest = Buffer.concat([this.rest, data])
+    let commits = false
+    for (;;) {
+      // The first message has no letter before its length.
+      const before = this.isStarted ? 1 : 0
+      if (this.rest.length < before + 4) return commits
+      const end = before + this.rest.readInt32BE(before)
+      if (this.rest.length < end) return commits
+      if (this.isStarted && this.takes(String.fromCharCode(this.rest[0] ?? 0), this.rest.subarray(5, end)))
+        commits = true
+      this.isStarted = true
+      this.rest = this.rest.subarray(end)
+    }
+  }
+
+  private takes(letter: string, body: Buffer): boolean {
+    const [first = '', second = ''] = body.toString('latin1').split('\0', 2)
+    if (letter === 'P') this.texts.set(first, second)
+    if (letter !== 'B') return false
+    const text = this.texts.get(second) ?? ''
+    if (text === 'BEGIN') this.writes = false
+    if (text.includes('UPDATE head SET')) this.writes = true
+    return text === 'COMMIT' && this.writes
+  }
+}

@@ -55,6 +55,8 @@ test('while the server is away calls wait, and are refused with store_unavailabl
       await scene.submit()
       proxy.isDown = true
       proxy.cutAll()
+      // The next look finds that the connection is gone.
+      await scene.pass(200)
       await expect(scene.submit()).rejects.toMatchObject({ code: 'store_unavailable' })
       const waiting = scene.store.write({
         kind: 'submit',

@@ -1,0 +1,211 @@
+import { clientTiers, leaseStates, taskStates } from '@ku0/agent-runtime-core'
+import type { ClientRow, LeaseRow, TaskRow, WorkingSet } from '@ku0/agent-runtime-core/transition'
+import type { Statement } from './batch.ts'
+import { deleted, inserted, put, type Row, statement, updated } from './write.ts'
+
+export function streamsOf(ws: WorkingSet, commit: number): Statement[] {
+  const rows = Array.from(ws.streams.changed.values(), (it) => [
+    it.id,
+    it.key,
+    it.laneRank,
+    it.type,
+    JSON.stringify(it.quotaKeys),
+    it.depth,
+    it.delayed,
+    it.client,
+    it.head,
+    it.place,
+    commit,
+  ])
+  return put('stream', ['id'], rows)
+}
+
+export function clientsOf({ clients, base }: WorkingSet, commit: number): Statement[] {
+  const rows: Row[] = []
+  const gone: Row[] = []
+  for (const [name, row] of clients.changed)
+    if (row === undefined) gone.push([name])
+    else if (isChanged(base.clients.get(name), row))
+      rows.push([
+        row.id,
+        row.name,
+        row.credits,
+        clientTiers.indexOf(row.tier),
+        row.time,
+        row.floor,
+        row.spent,
+        commit,
+      ])
+  const counted = statement(
+    "UPDATE meta SET value = (value::bigint + $1::bigint)::text WHERE key = 'clients_removed'",
+    [gone.length],
+  )
+  return [
+    ...deleted('client', ['name'], gone),
+    ...(gone.length === 0 ? [] : [counted]),
+    // By its name: a number that another client has is a fault, and takes nobody's row.
+    ...inserted(
+      'client',
+      rows,
+      `ON CONFLICT (name) DO UPDATE SET credits = excluded.credits, tier = excluded.tier, time = excluded.time,
+         floor = excluded.floor, spent = excluded.spent, changed = excluded.changed`,
+    ),
+  ]
+}
+
+/** How many tasks it has is told from other rows. */
+function isChanged(before: ClientRow | undefined, row: ClientRow): boolean {
+  return (
+    before === undefined ||
+    before.time !== row.time ||
+    before.floor !== row.floor ||
+    before.credits !== row.credits ||
+    before.spent !== row.spent ||
+    before.tier !== row.tier
+  )
+}
+
+const movedColumns = [
+  'stream',
+  'state',
+  'attempt',
+  'fence',
+  'lease',
+  'crashes',
+  'steps',
+  'waits',
+  'seq',
+  'tail',
+  'due_at',
+  'queued_at',
+  'started_at',
+  'finished_at',
+  'wait_reason',
+  'account',
+] as const
+
+/** `seq` is the row's version: a row that moved on since it was read is never overwritten. */
+export function tasksOf({ tasks, base }: WorkingSet): Statement[] {
+  const fresh: Row[] = []
+  const moved: Row[] = []
+  for (const row of tasks.changed.values()) {
+    const before = base.tasks.get(row.id)
+    if (before !== undefined)
+      moved.push([
+        row.id,
+        before.seq,
+        row.stream,
+        taskStates.indexOf(row.state),
+        row.attempt,
+        row.fence,
+        row.lease,
+        row.crashes,
+        row.steps,
+        row.waits,
+        row.seq,
+        row.tail,
+        row.dueAt,
+        row.queuedAt,
+        row.startedAt,
+        row.finishedAt,
+        row.waitReason,
+        accountText(row),
+      ])
+    else if (row.id >= base.next.task)
+      fresh.push([
+        row.id,
+        row.stream,
+        taskStates.indexOf(row.state),
+        row.attempt,
+        row.fence,
+        row.lease,
+        row.crashes,
+        row.steps,
+        row.waits,
+        row.seq,
+        row.tail,
+        row.submittedAt,
+        row.dueAt,
+        row.queuedAt,
+        row.startedAt,
+        row.finishedAt,
+        row.waitReason,
+        row.tokens,
+        row.explicitId,
+        row.parent,
+        accountText(row),
+        row.budget,
+      ])
+    else throw new Error(`task ${row.id} was changed without having been loaded`)
+  }
+  return [
+    ...inserted('task', fresh),
+    ...updated({ table: 'task', key: 'id', before: 'seq', set: movedColumns, rows: moved }),
+  ]
+}
+
+function accountText({ account }: TaskRow): string | null {
+  return account === null ? null : JSON.stringify(account)
+}
+
+const heldColumns = [
+  'state',
+  'expires_at',
+  'last_heartbeat_at',
+  'ended_at',
+  'end_reason',
+  'end_seq',
+  'yield_asked_at',
+  'abort_acknowledged_at',
+  'abort_grace_expired_at',
+  'progress',
+] as const
+
+/** One that has ended meanwhile is never ended again, nor renewed. */
+export function leasesOf({ leases, base }: WorkingSet): Statement[] {
+  const granted: Row[] = []
+  const held: Row[] = []
+  for (const row of leases.changed.values()) {
+    const before = base.leases.get(row.id)
+    const state = leaseStates.indexOf(row.state)
+    if (before === undefined)
+      granted.push([
+        row.id,
+        row.task,
+        row.worker,
+        row.process,
+        row.attempt,
+        row.fence,
+        state,
+        row.acquiredAt,
+        row.expiresAt,
+        row.lastHeartbeatAt,
+        ...endOf(row),
+      ])
+    else
+      held.push([
+        row.id,
+        leaseStates.indexOf(before.state),
+        state,
+        row.expiresAt,
+        row.lastHeartbeatAt,
+        ...endOf(row),
+      ])
+  }
+  return [
+    ...inserted('lease', granted),
+    ...updated({ table: 'lease', key: 'id', before: 'state', set: heldColumns, rows: held }),
+  ]
+}
+
+function endOf(row: LeaseRow): Row {
+  return [
+    row.endedAt,
+    row.endReason,
+    row.endSeq,
+    row.yieldAskedAt,
+    row.abortAcknowledgedAt,
+    row.abortGraceExpiredAt,
+    row.progress,
+  ]
+}
