@@ -1,0 +1,72 @@
+import { describe, expect, test } from 'vitest'
+import { openStore, verifyStore } from '../../src/index.ts'
+import { type PostgresServer, sharedServer } from '../helpers/postgres-server.ts'
+
+const task = { type: 'work', lane: 'normal', input: 'null' } as const
+
+test('processes that open a new store at the same moment share it', async () => {
+  const url = (await sharedServer()).newStore()
+  const stores = await Promise.all([1, 2, 3].map(() => openStore(url, { thread: false })))
+  expect(new Set(stores.map(({ info }) => info.storeId)).size).toBe(1)
+  const receipts = await Promise.all(
+    stores.map((store) => store.write({ kind: 'submit', tasks: [{ ...task, idempotencyKey: 'one' }] })),
+  )
+  expect(new Set(receipts.map(([receipt]) => receipt?.taskId)).size).toBe(1)
+  await Promise.all(stores.map((store) => store.close()))
+  expect(await verifyStore(url)).toMatchObject({ faults: [], ok: true, tasks: 1 })
+})
+
+test('a schema of a later version is refused by an open store and by one that opens, and keeps its rows', async () => {
+  const server = await sharedServer()
+  const url = server.newStore()
+  const store = await openStore(url, { thread: false })
+  await store.write({ kind: 'submit', tasks: [task] })
+  const client = await server.connect(url)
+  await client.query('UPDATE head SET schema = schema + 1')
+  await expect(store.write({ kind: 'submit', tasks: [task] })).rejects.toMatchObject({ code: 'store_newer' })
+  await store.close()
+  await expect(openStore(url, { thread: false })).rejects.toMatchObject({ code: 'store_newer' })
+  expect((await client.query('SELECT count(*)::int AS tasks FROM task')).rows).toEqual([{ tasks: 1 }])
+  await client.end()
+})
+
+describe('a role that may only connect', () => {
+  test('works in a schema that it owns, and nowhere else', async () => {
+    const server = await sharedServer()
+    const { name, url } = await roleWithSchema(server)
+    const store = await openStore(url, { thread: false })
+    expect(await store.write({ kind: 'submit', tasks: [task] })).toMatchObject([{ accepted: true }])
+    await store.close()
+    const elsewhere = new URL(url)
+    elsewhere.searchParams.set('schema', `${name}_other`)
+    await expect(openStore(elsewhere.href, { thread: false })).rejects.toMatchObject({
+      code: 'store_read_only',
+    })
+  })
+})
+
+async function roleWithSchema(server: PostgresServer): Promise<{ name: string; url: string }> {
+  const url = new URL(server.newStore())
+  const name = url.searchParams.get('schema') ?? ''
+  const client = await server.connect(url.href)
+  await client.query(
+    `CREATE ROLE ${name} LOGIN PASSWORD 'secret'; CREATE SCHEMA ${name} AUTHORIZATION ${name}`,
+  )
+  await client.end()
+  url.username = name
+  url.password = 'secret'
+  return { name, url: url.href }
+}
+
+test('behind a pooler that hands on connections the same calls work', async () => {
+  const server = await sharedServer()
+  const url = `${server.newStore()}&pooler=transaction`
+  const [one, two] = [await openStore(url, { thread: false }), await openStore(url, { thread: false })]
+  await one.write({ kind: 'submit', tasks: [{ ...task, idempotencyKey: 'k' }] })
+  expect(await two.write({ kind: 'submit', tasks: [{ ...task, idempotencyKey: 'k' }] })).toMatchObject([
+    { deduplicated: true },
+  ])
+  expect(await one.read({ kind: 'stats' })).toMatchObject({ totals: { submitted: 1 } })
+  await Promise.all([one.close(), two.close()])
+  expect(await verifyStore(url)).toMatchObject({ faults: [], ok: true, tasks: 1 })
+})
