@@ -32,7 +32,9 @@ export async function writeBundles(
     },
     plugins: [{ name: 'locate', resolveId: (id) => locate(id) }],
     // What zod sets up when it is loaded, such as the language of its messages, is needed although it says that it has no side effects.
-    treeshake: { moduleSideEffects: (id) => id.includes(`${sep}node_modules${sep}`) },
+    treeshake: {
+      moduleSideEffects: (id) => id.includes(`${sep}node_modules${sep}`) || id.endsWith(extendsZod),
+    },
     onLog: (_level, { message }) => {
       throw new Error(message)
     },
@@ -80,3 +82,6 @@ function rootOf(file: string): string {
   while (!folder.endsWith(end)) folder = dirname(folder)
   return folder
 }
+
+/** The server's module that adds a method to the schemas of zod: nobody imports more than zod from it. */
+const extendsZod = join('wire', 'zod.js')
