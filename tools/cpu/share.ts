@@ -14,7 +14,7 @@ export function shareOf(all: readonly FileCpu[]): number {
  * Seconds of processor time that all quick tests may take together: 200 are aimed at, on a machine that does nothing else, and half as
  * much again is for a busy one.
  */
-export const mostOfAll = 300
+const mostOfAll = 300
 
 /** What a run of all quick tests is told when it took too much; undefined when it did not. */
 export function problemOfAll(all: readonly FileCpu[]): string | undefined {

@@ -4,7 +4,7 @@ import type { Stop } from '../lease/cancellation.ts'
 
 /**
  * Holds a pass to its limits from outside of the thread or process that runs it, where a handler that never returns cannot
- * keep it from acting. Source: `docs/decisions/0032-isolation.md`.
+ * keep it from acting. Source: `docs/decisions/0033-isolation.md`.
  */
 export interface Guard {
   /** The handler begins: its time limit starts. */

@@ -31,7 +31,7 @@ import type { FromRunner, RunOrder, StopWord } from './words.ts'
 /**
  * A claim that a runner runs: the pass itself is there, with its context, its writes and its hooks; here is what must not depend
  * on a handler that may never return: its time limit, its profile, its grace, and its end. Writes of the runner go to the store as
- * they are, and the store's fence decides. Source: `docs/decisions/0032-isolation.md`.
+ * they are, and the store's fence decides. Source: `docs/decisions/0033-isolation.md`.
  */
 export class IsolatedAttempt implements Running, Limited, LineEars {
   readonly claim: Claim

@@ -5,7 +5,7 @@ import { Runner } from './runner.ts'
 
 /**
  * The threads and processes of a worker's isolated tasks. Each runs one task at a time, so that it can be killed without touching
- * another; one that is free is kept for a while for the next task of its module. Source: `docs/decisions/0032-isolation.md`.
+ * another; one that is free is kept for a while for the next task of its module. Source: `docs/decisions/0033-isolation.md`.
  */
 export class Runners {
   readonly #entryOf: () => string
