@@ -1,4 +1,4 @@
-// Opens the built site in a real browser: every page, light at the width of a desktop and dark at that of a phone; every second one is loaded as a phone. Fails for an error on the console, a
+// Opens the built site in a real browser: every page, light and dark, at the width of a phone and of a desktop. Fails for an error on the console, a
 // request that fails or goes to another host, a page that is wider than its window, and a search that finds nothing.
 //
 //   node site/check.ts [FOLDER FOR PICTURES]
@@ -36,10 +36,6 @@ const home = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 
 /** Of these pages pictures are taken. */
 const shown = new Set(['/', '/overview', '/durable-agents', '/operating', '/api/', '/semantics'])
-const looks = [
-  { width: 1280, height: 800, colorScheme: 'light' },
-  { width: 390, height: 844, colorScheme: 'dark' },
-] as const
 const faults: string[] = []
 let opened = 0
 const browser = await browsers.launch({
@@ -59,41 +55,40 @@ try {
     .filter((file) => file !== '404.html' && (!file.startsWith('api/') || file === 'api/index.html'))
     .map((file) => `/${file.replace(/(^|\/)index\.html$/, '$1').replace(/\.html$/, '')}`)
     .toSorted()
-  const context = await browser.newContext()
-  const page = await context.newPage()
-  let at = ''
-  page.on('console', (said) => said.type() === 'error' && faults.push(`${at}: console: ${said.text()}`))
-  page.on('pageerror', (error) => faults.push(`${at}: ${error.message}`))
-  page.on('request', (asked) => {
-    if (!asked.url().startsWith(home) && !asked.url().startsWith('data:'))
-      faults.push(`${at}: asks ${asked.url()}`)
-  })
-  page.on('response', (got) => got.status() >= 400 && faults.push(`${at}: ${got.status()} for ${got.url()}`))
-  for (const path of pages) {
-    at = path
-    // A page is loaded once and shown both ways: to load it takes most of the time.
-    await show(page, looks[opened % looks.length] ?? looks[0])
-    await page.goto(`${home}${path}`, { waitUntil: 'load' })
-    opened += 1
-    if ((await page.title()) === '') faults.push(`${at}: no title`)
-    for (const look of looks) {
-      at = `${path} at ${look.width}`
-      await show(page, look)
+  for (const [width, height, colorScheme] of [
+    [1280, 800, 'light'],
+    [390, 844, 'dark'],
+  ] as const) {
+    const context = await browser.newContext({ viewport: { width, height }, colorScheme })
+    const page = await context.newPage()
+    let at = ''
+    page.on('console', (said) => said.type() === 'error' && faults.push(`${at}: console: ${said.text()}`))
+    page.on('pageerror', (error) => faults.push(`${at}: ${error.message}`))
+    page.on('request', (asked) => {
+      if (!asked.url().startsWith(home) && !asked.url().startsWith('data:'))
+        faults.push(`${at}: asks ${asked.url()}`)
+    })
+    page.on(
+      'response',
+      (got) => got.status() >= 400 && faults.push(`${at}: ${got.status()} for ${got.url()}`),
+    )
+    for (const path of pages) {
+      at = `${path} at ${width}`
+      await page.goto(`${home}${path}`, { waitUntil: 'load' })
+      opened += 1
+      if ((await page.title()) === '') faults.push(`${at}: no title`)
       const wide = await page.evaluate(
         'document.documentElement.scrollWidth - document.documentElement.clientWidth',
       )
       if (Number(wide) > 0) faults.push(`${at}: ${String(wide)} px wider than its window`)
       if (pictures !== undefined && shown.has(path))
-        await page.screenshot({ path: join(pictures, `${look.width}-${path.replaceAll('/', '_')}.png`) })
+        await page.screenshot({ path: join(pictures, `${width}-${path.replaceAll('/', '_')}.png`) })
     }
-  }
-  for (const look of looks) {
-    at = `search at ${look.width}`
-    await show(page, look)
+    at = `search at ${width}`
     await page.goto(home, { waitUntil: 'networkidle' })
     await search(page)
+    await context.close()
   }
-  await context.close()
 } finally {
   await browser.close()
   server.close()
@@ -101,12 +96,6 @@ try {
 for (const fault of faults) console.error(fault)
 console.log(`${opened} pages opened, ${faults.length} faults`)
 process.exitCode = faults.length === 0 && opened > 0 ? 0 : 1
-
-/** As wide and as light as a look says: at once, also where the page is open. */
-async function show(page: Page, { width, height, colorScheme }: (typeof looks)[number]): Promise<void> {
-  await page.setViewportSize({ width, height })
-  await page.emulateMedia({ colorScheme })
-}
 
 async function search(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Search' }).first().click()
