@@ -11,6 +11,7 @@ interface Manifest {
   readonly name: string
   readonly private?: boolean
   readonly dependencies?: Readonly<Record<string, string>>
+  readonly peerDependencies?: Readonly<Record<string, string>>
 }
 
 /** Installs the other systems into this folder, when they are not there or the lockfile has changed. */
@@ -44,7 +45,7 @@ function neededBy(name: string, folders: ReadonlyMap<string, string>): readonly 
 }
 
 function unpack(folder: string): void {
-  const { name, dependencies = {} } = read(folder)
+  const { name, dependencies = {}, peerDependencies = {} } = read(folder)
   const tarball = join(packedFolder, `${name.replaceAll(/\W+/g, '-')}.tgz`)
   execFileSync('npx', [...pnpm, 'pack', '--out', tarball], {
     cwd: folder,
@@ -53,8 +54,10 @@ function unpack(folder: string): void {
   const target = join(packedFolder, 'node_modules', name)
   mkdirSync(target, { recursive: true })
   execFileSync('tar', ['-xzf', tarball, '-C', target, '--strip-components=1'])
-  // Others' packages are those of the workspace, in the same versions.
-  for (const dependency of Object.keys(dependencies).filter((it) => !it.startsWith('@ku0/'))) {
+  // Others' packages are those of the workspace, in the same versions. The driver of PostgreSQL is a peer.
+  const others = Object.keys({ ...dependencies, ...peerDependencies }).filter((it) => !it.startsWith('@ku0/'))
+  for (const dependency of others) {
+    if (!existsSync(join(folder, 'node_modules', dependency))) continue
     const link = join(packedFolder, 'node_modules', dependency)
     mkdirSync(dirname(link), { recursive: true })
     if (!existsSync(link)) symlinkSync(realpathSync(join(folder, 'node_modules', dependency)), link)
