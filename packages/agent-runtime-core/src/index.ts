@@ -203,7 +203,7 @@ export {
 } from './quota/quota.ts'
 export { httpLimitIn } from './quota/http-limit.ts'
 export { MIN_RETRY_AFTER_MS, type RateLimit, RateLimited, rateLimitIn } from './quota/rate-limited.ts'
-export { type RetentionConfig } from './retention/schema.ts'
+export type { RetentionConfig } from './retention/schema.ts'
 export { latestEnds, perState } from './retention/retention.ts'
 export { type PerState, prunableStates } from './retention/row.ts'
 export type { RouteRecord } from './route/operations.ts'
