@@ -19,6 +19,8 @@ export default defineConfig({
   srcDir: '.pages',
   outDir: 'dist',
   cleanUrls: true,
+  // The address of a server of the reader's own is an example.
+  ignoreDeadLinks: ['localhostLinks'],
   // Nothing on the site is asked of another host: no fonts, no analytics, no search service.
   themeConfig: {
     nav: [

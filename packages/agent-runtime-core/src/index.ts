@@ -204,7 +204,7 @@ export {
 export { httpLimitIn } from './quota/http-limit.ts'
 export { MIN_RETRY_AFTER_MS, type RateLimit, RateLimited, rateLimitIn } from './quota/rate-limited.ts'
 export type { RetentionConfig } from './retention/schema.ts'
-export { latestEnds, perState } from './retention/retention.ts'
+export { latestEnds } from './retention/retention.ts'
 export { type PerState, prunableStates } from './retention/row.ts'
 export type { RouteRecord } from './route/operations.ts'
 export type { ScheduleFilter } from './schedule/operations.ts'

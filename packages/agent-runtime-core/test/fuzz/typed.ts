@@ -14,7 +14,7 @@ export const typed: readonly string[] = wordsOf(`
   decideLimits decideOrder decideOutcome decidePlacement decidePreemption decideReplacement decideReplay decideScaling
   decideSettlement decideShedding decideSpawn decideStart describeDivergence divergenceOfFault doubtKey effectiveWeight fieldOver firstLines
   foldEvents foldRunOrder goesBeyond hasAll historyEdited idempotencyKey instead invalid isAmong isExpired isFinal parseJson
-  isFinalError isForgotten isInternal isOneOf isPatience isRetryWait isRetryable isVoid keyText laneFor latestEnds perState
+  isFinalError isForgotten isInternal isOneOf isPatience isRetryWait isRetryable isVoid keyText laneFor latestEnds
   listOf nearestTo needsAbortController nextReputation normalize orderHash orderOfHistory outlivesRejection
   patienceKey pressureOf probed probing problemsIn quotaKeysOf quotaObstacle quotaStateOf resistanceOf runKeyOf
   runsType scalarPressure scarFadesInMs scarNow scarOf scarred shareIncrement sharedRest softAboveHard suggestionFor

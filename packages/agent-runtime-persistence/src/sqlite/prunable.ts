@@ -6,7 +6,6 @@ import {
   type PrunableWanted,
   type TaskRow,
 } from '@ku0/agent-runtime-core/transition'
-import { perState } from '@ku0/agent-runtime-core'
 import type { Queries } from '../views/queries.ts'
 import { costBy, type ReadEvent } from '../views/spent.ts'
 
@@ -99,7 +98,8 @@ export function preparePrunable(
 /** How many tasks retention has deleted, by their final state. */
 export function prepareRetired(db: Queries): () => PerState {
   const sum = db.prepare<[string], number>('SELECT value FROM retired WHERE name = ?').pluck()
-  return () => perState((state) => sum.get(`state ${state}`) ?? 0)
+  const of = (state: PrunableState) => sum.get(`state ${state}`) ?? 0
+  return () => ({ completed: of('completed'), failed: of('failed'), canceled: of('canceled') })
 }
 
 function hasEnded({ state, finishedAt }: TaskRow, ends: PerState): boolean {

@@ -18,7 +18,7 @@ export const { config } = parseExecutionConfig({
     completed: 'forever',
     failed: 'forever',
     canceled: 'forever',
-    types: { brief: { completed: { ageMs: 1 } } },
+    types: { patient: { completed: { ageMs: 1 } } },
   },
   quotaConfig: { models: { big: { maxInFlight: 1, onExceeded: 'defer' } } },
 })
@@ -91,7 +91,7 @@ export async function live(path: string): Promise<StoreSnapshot> {
   await scene.write({ kind: 'putSwarm', name: 's', terms: swarm })
   await hold(scene, { swarm: 's', agent: 'one' })
   await payAndSpawn(scene)
-  await scene.settle(await scene.running({ type: 'brief' }))
+  await scene.settle(await scene.running({ type: 'patient' }))
   await breakRoutes(scene)
   await scene.submit({ refused: { reason: 'invalid_payload', message: 'never' } })
   const counted = await scene.write({ kind: 'prune', after: 0 })

@@ -19,7 +19,7 @@ const run = promisify(execFile)
 describe('several processes on one file', () => {
   test('D02 T2 two saturated processes share the file: neither fails, neither starves', async () => {
     const path = join(scratchFolder(), 'store.db')
-    const begin = Date.now() + 2_000
+    const begin = Date.now() + 5_000
     const saturate = () =>
       run(process.execPath, [
         join(import.meta.dirname, '../fixtures/saturate.ts'),

@@ -1,6 +1,6 @@
-import { assertOptions, perState, RuntimeError } from '@ku0/agent-runtime-core'
+import { assertOptions, RuntimeError } from '@ku0/agent-runtime-core'
 import type { Pruned, PruneOptions } from '../api/client.ts'
-import { prunePass, type PruneDeps } from '../retention/prune-pass.ts'
+import { added, nonePruned, prunePass, type PruneDeps } from '../retention/prune-pass.ts'
 import { pruneRules } from '../terms/arguments.ts'
 
 /** See {@link Client.prune}. */
@@ -14,12 +14,11 @@ export async function pruneStore(deps: PruneDeps, options: PruneOptions = {}): P
   }
   const { dryRun = false, signal } = options
   const between = () => signal?.throwIfAborted()
-  let pruned = perState(() => 0)
+  let pruned = nonePruned
   // A child goes after its parent, perhaps in the next pass.
   for (let isMore = true; isMore;) {
     const more = await prunePass(deps, dryRun, between)
-    const sum = pruned
-    pruned = perState((state) => sum[state] + more[state])
+    pruned = added(pruned, more)
     isMore = !dryRun && more.completed + more.failed + more.canceled > 0
   }
   return { ...pruned, dryRun }

@@ -5,7 +5,6 @@ import {
   latestEnds,
   type OutcomeOf,
   type PerState,
-  perState,
 } from '@ku0/agent-runtime-core'
 
 export interface PruneDeps {
@@ -20,17 +19,26 @@ export async function prunePass(
   dryRun: boolean,
   between: () => void,
 ): Promise<PerState> {
-  let pruned = perState(() => 0)
+  let pruned = nonePruned
   if (retention === undefined) return pruned
   let given: { readonly excess?: PerState; readonly ends?: PerState } = {}
   for (let after: number | undefined = 0; after !== undefined;) {
     between()
     const answer: OutcomeOf<'prune'> = await store.write({ kind: 'prune', after, dryRun, ...given })
-    const sum = pruned
-    pruned = perState((state) => sum[state] + answer.pruned[state])
+    pruned = added(pruned, answer.pruned)
     const { excess } = answer
     given = { excess, ends: latestEnds(retention, Math.floor(clock.now()), excess) }
     after = answer.next
   }
   return pruned
+}
+
+export const nonePruned: PerState = { completed: 0, failed: 0, canceled: 0 }
+
+export function added(one: PerState, more: PerState): PerState {
+  return {
+    completed: one.completed + more.completed,
+    failed: one.failed + more.failed,
+    canceled: one.canceled + more.canceled,
+  }
 }
