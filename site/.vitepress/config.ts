@@ -20,7 +20,7 @@ export default defineConfig({
   outDir: 'dist',
   cleanUrls: true,
   // The address of a server of the reader's own is an example.
-  ignoreDeadLinks: ['localhostLinks'],
+  ignoreDeadLinks: 'localhostLinks',
   // Nothing on the site is asked of another host: no fonts, no analytics, no search service.
   themeConfig: {
     nav: [
