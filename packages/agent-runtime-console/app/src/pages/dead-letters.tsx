@@ -17,18 +17,20 @@ import { BulkDialog } from './tasks/bulk.tsx'
 
 type Failed = Extract<TaskStatus, { state: 'failed' }>
 
-const kinds = [
-  'error',
-  'timeout',
-  'hard_limit',
-  'poisoned',
-  'schema_mismatch',
-  'invalid_output',
-  'limit_exceeded',
-  'not_approved',
-  'budget_exceeded',
-  'lease_lost',
-]
+/** A record, so that the compiler misses a kind that is new. */
+const kinds = Object.keys({
+  error: true,
+  timeout: true,
+  hard_limit: true,
+  poisoned: true,
+  schema_mismatch: true,
+  invalid_output: true,
+  limit_exceeded: true,
+  not_approved: true,
+  budget_exceeded: true,
+  lease_lost: true,
+  crashed: true,
+} satisfies Record<Failed['kind'], true>)
 
 /** What failed permanently, and why. */
 export function DeadLettersPage() {
