@@ -12,6 +12,7 @@ export interface Sample {
 
 /** A quarter of an hour, one every two seconds. */
 const MOST = 450
+const MOST_MS = 900_000
 const SLOT = 'agent-runtime samples'
 let samples: readonly Sample[] = stored()
 
@@ -22,7 +23,8 @@ export function keepSample(stats: StoreStats, at: number): readonly Sample[] {
   const { depth, running, totals } = stats
   const { completed, failed, rejected } = totals
   // A store that counts less than before is another one.
-  const before = last !== undefined && completed < last.completed ? [] : samples
+  const isOther = last !== undefined && completed < last.completed
+  const before = isOther ? [] : samples.filter((it) => at - it.at < MOST_MS)
   samples = [...before.slice(1 - MOST), { at, depth, running, completed, failed, rejected }]
   sessionStorage.setItem(SLOT, JSON.stringify(samples))
   return samples
@@ -30,8 +32,7 @@ export function keepSample(stats: StoreStats, at: number): readonly Sample[] {
 
 function stored(): readonly Sample[] {
   try {
-    const all = JSON.parse(sessionStorage.getItem(SLOT) ?? '[]') as readonly Sample[]
-    return all.filter(({ at }) => Date.now() - at < 900_000)
+    return JSON.parse(sessionStorage.getItem(SLOT) ?? '[]') as readonly Sample[]
   } catch {
     return []
   }
