@@ -4,7 +4,7 @@ import type { WorkingSet } from '../transition/working-set.ts'
 import { decideRetention, excessOf, latestEnds, perState } from './retention.ts'
 import { type PerState, prunableStates } from './row.ts'
 
-/** Tasks that one commit looks at, and events that it deletes at the most, apart from the last task's: a few ms. */
+/** Tasks that one commit looks at, and events that it deletes at the most, apart from the last task's. */
 const PRUNE_TASKS = 500
 const PRUNE_EVENTS = 2_000
 
