@@ -38,6 +38,7 @@ export const sections: readonly Section[] = [
     pages: [
       page('docs/models.md', 'Models and streaming'),
       page('docs/approvals.md', 'Humans in the loop'),
+      page('docs/recovery.md', 'Recovery by category'),
       page('docs/children-and-graphs.md', 'Children and graphs'),
       page('docs/schedules.md', 'Schedules'),
       page('docs/evaluation.md', 'Evaluation'),

@@ -14,7 +14,6 @@ import { parseArgs } from 'node:util'
 import { type Scenario, toMeasureAgain } from './ci/measure-again.ts'
 import { inOrder } from './ci/side-by-side.ts'
 import { type Stage, stagesOf } from './ci/stages.ts'
-import { type FailedTest, filesToRepeat, showFailed } from './failed-tests.ts'
 
 const workspace = resolve(import.meta.dirname, '..')
 const { values: flags } = parseArgs({
@@ -30,10 +29,6 @@ process.once('exit', () => rmSync(logs, { recursive: true, force: true }))
 
 const counts = { passed: 0, failed: 0 }
 const testReports: string[] = []
-/** What failed once and passed when it ran alone. */
-const passedAlone: string[] = []
-/** What failed, a line each: repeated at the end, since a long output is often cut in its middle. */
-const failures: string[] = []
 const began = performance.now()
 const stages = stagesOf(flags.nightly ? 'nightly' : 'landing', Number(flags.seed))
 const chosen = stages.filter(({ name }) => name.includes(flags.only))
@@ -43,19 +38,9 @@ if (testReports.length > 0) {
   const name = 'no rule rests on a skipped test'
   await run({ name, command: `node tools/skipped-tests.ts ${reports}`, tells: true })
 }
-if (passedAlone.length > 0)
-  console.log(['what failed beside other tests, and passed alone:', ...passedAlone].join('\n'))
-if (failures.length > 0) console.log(['what failed:', ...failures].join('\n'))
 console.log(`all in ${seconds(began)} s`)
 console.log(`${counts.passed} passed, ${counts.failed} failed`)
 process.exitCode = counts.failed > 0 || counts.passed === 0 ? 1 : 0
-
-/** What tools/test.ts writes. */
-interface TestReport {
-  readonly passed: number
-  readonly failed: number
-  readonly failedTests: readonly FailedTest[]
-}
 
 /** Runs a stage to its end, says how it went, and counts it. */
 async function run(stage: Stage): Promise<void> {
@@ -80,22 +65,10 @@ async function run(stage: Stage): Promise<void> {
   }
   if (stage.hasTests === true && existsSync(testReport)) {
     testReports.push(testReport)
-    const { passed, failed, failedTests } = JSON.parse(readFileSync(testReport, 'utf8')) as TestReport
-    const again = stage.repeatsAlone === true ? filesToRepeat(failedTests, failed) : []
-    let isMended = again.length > 0
-    for (const file of again) {
-      const repeated = await execute(`${stage.command} '${file}'`, `${log}-alone`, {})
-      isMended &&= repeated.code === 0
-      cpu += repeated.cpu
-    }
-    if (isMended) {
-      code = 0
-      passedAlone.push(showFailed(failedTests))
-    } else if (failedTests.length > 0) failures.push(showFailed(failedTests))
-    counts.passed += passed + (isMended ? failed : 0)
-    counts.failed += isMended ? 0 : failed
+    const { passed, failed } = JSON.parse(readFileSync(testReport, 'utf8')) as typeof counts
+    counts.passed += passed
+    counts.failed += failed
   }
-  if (code !== 0) failures.push(stage.name)
   counts[code === 0 ? 'passed' : 'failed'] += 1
   const took = `${`${seconds(started)} s`.padStart(7)} ${`(${Math.round(cpu)} s)`.padStart(7)}`
   const said = readFileSync(log, 'utf8').trimEnd().split('\n').slice(-150).join('\n')

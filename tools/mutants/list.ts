@@ -549,7 +549,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'H08 verify compares no quota keys with those that a task names',
     file: `${persistence}care/verify/task-rules.ts`,
-    edits: [['    checkQuotaKeys(row, it, stream)\n', '']],
+    edits: [['    checkQuotaKeys(row, { ...it, ...fallenBack(events) }, stream)\n', '']],
     killedBy: ['packages/agent-runtime-persistence/test/care/verify-rules.test.ts', 'a quota key'],
   },
   {
@@ -704,5 +704,17 @@ export const mutants: readonly Mutant[] = [
     file: `${runtime}store-handle.ts`,
     edits: [['if (!taken.has(store)) return', 'if (taken !== undefined) return']],
     killedBy: ['packages/agent-runtime/test/options.test.ts', 'one runtime’s at a time'],
+  },
+  {
+    name: '14.3 a composite failure gets what its weakest part asks for',
+    file: `${core}recovery/recovery.ts`,
+    edits: [['strengthOf(choice) > strengthOf(strongest)', 'strengthOf(choice) >= 0']],
+    killedBy: coreTest('recovery/recovery', 'the strongest is associative'),
+  },
+  {
+    name: '14.3 a task that falls back still counts for the model that it had',
+    file: `${core}task/settle.ts`,
+    edits: [['fallBack(ws, task, model)', 'task.stream']],
+    killedBy: conformance('leases', '14.3'),
   },
 ]

@@ -34,6 +34,7 @@ import {
   type UsageSum,
   type WorkerStatus,
   foldEvents,
+  pastFailure,
 } from '@ku0/agent-runtime-core'
 import { blobReference } from '@ku0/agent-runtime-core/transition'
 
@@ -406,7 +407,7 @@ function* quotaRules({ tasks, stats }: StoreSnapshot, config: ExecutionConfig): 
     for (const { record, events } of tasks) {
       if (record.state !== 'queued' && record.state !== 'running') continue
       const resumed = events.some(({ type }) => type === 'task.resumed')
-      const limits = limitsOn(submissionIn(events), quotaConfig ?? { windowMs: 60_000 }, blocked)
+      const limits = limitsOn(namesIn(events), quotaConfig ?? { windowMs: 60_000 }, blocked)
       for (const [key, limit] of limits) {
         const held = holders.get(key) ?? { queued: 0, running: 0, returned: 0 }
         held[record.state] += 1
@@ -444,27 +445,39 @@ function* windowRules(
   for (const { record, events } of tasks) {
     if (record.state === 'rejected') continue
     const submission = submissionIn(events)
-    const [, limit] = limitsOn(submission, config).find(([name]) => name === key) ?? []
-    if (limit === undefined) continue
+    const limitOf = (model: string | undefined) =>
+      limitsOn(withModel(submission, model), config).find(([name]) => name === key)?.[1]
+    let limit = limitOf(submission.model)
     const { tokens: estimate = 0 } = submission
-    const starts = events.filter(({ type }) => type === 'task.started').map(({ at }) => at)
-    const counts = limit.onExceeded === 'reject' ? events.slice(0, 1).map(({ at }) => at) : starts
-    started += counts.filter(isIn).length
-    if (isIn(counts[0])) tokens += estimate
     let used = 0
+    /** When it was counted first. */
+    let counted: number | undefined
+    let hasStarted = false
     for (const { type, at, data } of events) {
-      if (type === 'step.inherited') continue
-      const charged = (JSON.parse(data) as { charged?: { tokens: number } }).charged?.tokens ?? 0
-      if (limit.tokensPerWindow !== undefined && isIn(at))
+      const it = JSON.parse(data) as Partial<EventData['task.requeued']>
+      const first = events[0]?.type === type
+      if (limit !== undefined && (limit.onExceeded === 'reject' ? first : type === 'task.started')) {
+        started += Number(isIn(at))
+        if (counted === undefined && isIn(at)) tokens += estimate
+      }
+      if (first || type === 'task.started')
+        counted ??= limit?.onExceeded === 'reject' || !first ? at : undefined
+      hasStarted ||= type === 'task.started'
+      const charged = type === 'step.inherited' ? 0 : (it.charged?.tokens ?? 0)
+      if (limit?.tokensPerWindow !== undefined && isIn(at))
         tokens += Math.max(0, used + charged - Math.max(estimate, used))
       used += charged
+      const model = it.recovery?.model
+      const isOver = isFinal(record.state) && type === `task.${record.state}`
+      if (!isOver && model === undefined) continue
+      const keeps = used === 0 && hasStarted
+      if (limit?.tokensPerWindow !== undefined && !keeps && isIn(counted) && isIn(at))
+        tokens -= Math.max(0, estimate - used)
+      if (model === undefined) continue
+      // What it may still use counts for the model that it has fallen back to.
+      limit = limitOf(model)
+      if (limit?.tokensPerWindow !== undefined && isIn(at)) tokens += Math.max(0, estimate - used)
     }
-    const keeps = used === 0 && starts.length > 0
-    const ended = isFinal(record.state)
-      ? events.findLast(({ type }) => type === `task.${record.state}`)?.at
-      : undefined
-    if (limit.tokensPerWindow !== undefined && !keeps && isIn(counts[0]) && isIn(ended))
-      tokens -= Math.max(0, estimate - used)
   }
   if (window.tasks !== started)
     yield `I19 the window of ${key} counts ${window.tasks} tasks, it had ${started}`
@@ -474,6 +487,18 @@ function* windowRules(
 
 function submissionIn(events: readonly StoredEvent[]): EventData['task.queued'] {
   return JSON.parse(events[0]?.data ?? '{}') as EventData['task.queued']
+}
+
+/** What limits go by: as it was submitted, or with the model that it has fallen back to. */
+function namesIn(events: readonly StoredEvent[]): EventData['task.queued'] {
+  return withModel(submissionIn(events), pastFailure(events).model)
+}
+
+function withModel(
+  submission: EventData['task.queued'],
+  model: string | undefined,
+): EventData['task.queued'] {
+  return model === undefined ? submission : { ...submission, model }
 }
 
 /** The keys that a provider's refusal blocked: they are counted from then on, limited or not. */

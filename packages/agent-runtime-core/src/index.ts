@@ -303,9 +303,28 @@ export {
   swarmPressure,
   type SwarmVerdict,
 } from './swarm/shedding.ts'
+export { categoriesOf, categoryOfKind } from './recovery/categories.ts'
+export { decideRecovery, type FurtherTry, type Recovered, type RecoveryCase } from './recovery/decide.ts'
+export { type Escalation, escalationKey, isEscalation } from './recovery/escalation.ts'
+export { type PastFailure, pastFailure, type PastFailures } from './recovery/past-failure.ts'
+export { decidePassStart, type PassStart, type PassStartCase } from './recovery/pass-start.ts'
+export {
+  defaultRecoveryTable,
+  failureCategories,
+  type FailureCategory,
+  nextModel,
+  type RecoveryChoice,
+  type RecoveryPolicy,
+  recoveryStrategies,
+  type RecoveryStrategy,
+  type RecoveryTable,
+  strengthOf,
+  strongestRecovery,
+} from './recovery/recovery.ts'
 export { type Backoff, decideBackoff, defaultBackoff } from './task/backoff.ts'
 export {
   decideOutcome,
+  defaultRecoveryRetry,
   type HandlerEnd,
   isFinalError,
   type Outcome,

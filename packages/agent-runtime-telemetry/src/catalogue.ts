@@ -39,6 +39,15 @@ export const attributes = {
       'How the lease ended: `completed`, `failed`, `retry`, `rate_limited`, `expired`, `owner_dead`, `canceled`, `yielded`, `drained` or ' +
       '`waiting`',
   },
+  failureCategory: {
+    name: 'agent_runtime.failure.category',
+    description: '`crash`, `timeout`, `resource_exhaustion`, `invalid_output` or `human_rejection`',
+  },
+  recoveryStrategy: {
+    name: 'agent_runtime.recovery.strategy',
+    description:
+      '`restart`, `retry_with_backoff`, `retry_with_feedback`, `fallback_agent` or `human_escalation`',
+  },
   stepKey: { name: 'agent_runtime.step.key', description: 'The step key' },
   stepPosition: {
     name: 'agent_runtime.step.position',
@@ -150,6 +159,13 @@ export const metricCatalogue = {
     unit: '{preemption}',
     description: 'Running tasks that were asked to yield to an interactive one',
     attributes: ['lane'],
+  },
+  recoveries: {
+    name: 'agent_runtime.task.recoveries',
+    instrument: 'counter',
+    unit: '{failure}',
+    description: 'Failures that a table of recovery followed with another try, or a question to a person',
+    attributes: ['taskType', 'failureCategory', 'recoveryStrategy'],
   },
   leaseExpirations: {
     name: 'agent_runtime.lease.expirations',

@@ -20,6 +20,7 @@ export const metricEvents = [
   'task.failed',
   'task.canceled',
   'task.preempted',
+  'task.recovered',
   'lease.expired',
   'step.completed',
   'step.failed',
@@ -78,6 +79,16 @@ export class Metrics implements Disposable {
       case 'task.preempted':
         this.#on.preemptions.add(1, laneOf(task?.lane))
         return
+      case 'task.recovered': {
+        const { recovery } = event.data
+        if (recovery === undefined) return
+        this.#on.recoveries.add(1, {
+          ...this.#type(task?.type),
+          [a.failureCategory.name]: recovery.category,
+          [a.recoveryStrategy.name]: recovery.strategy,
+        })
+        return
+      }
       case 'lease.expired':
         this.#on.leaseExpirations.add(1, { [a.endReason.name]: lossOf(event.data) })
         return

@@ -71,6 +71,7 @@ export type KnownEvent = {
 /** Stored events, and those that are published only: the latter carry the data of the row they came from. */
 interface PublishedData extends EventData {
   'task.preempted': EventData['task.requeued']
+  'task.recovered': EventData['task.requeued']
   'lease.expired': EventData['task.requeued'] | EventData['task.failed']
   /** Published by the process whose write was refused: nothing is stored of it. */
   'lease.lost': { leaseId: string; workerId?: string }

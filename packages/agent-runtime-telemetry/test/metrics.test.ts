@@ -282,6 +282,23 @@ test('preemptions by lane', async () => {
   ])
 })
 
+test('14.3 recoveries by category and strategy', async () => {
+  using _ = sdk.attach(scene)
+  const leaseId = scene.started('a')
+  const also = ['lease.released', 'task.recovered'] as const
+  const recovery = { category: 'timeout', kind: 'timeout', strategy: 'human_escalation' } as const
+  scene.publish('task.requeued', 'a', { attempt: 2, reason: 'retry', leaseId, recovery }, { also })
+  expect(await sdk.points('agent_runtime.task.recoveries')).toMatchObject([
+    {
+      attributes: {
+        'agent_runtime.failure.category': 'timeout',
+        'agent_runtime.recovery.strategy': 'human_escalation',
+      },
+      value: 1,
+    },
+  ])
+})
+
 test('lease expiries, those of a poisoned task included', async () => {
   using _ = sdk.attach(scene)
   scene.expired('a', scene.started('a'), 'expired')

@@ -22,16 +22,12 @@ export type {
   ForkOptions,
   ItemsOf,
   ListFilter,
-  OutputCheck,
   OutputItem,
-  OutputOptions,
-  OutputPage,
   Pruned,
   PruneOptions,
   ReceiptsOf,
   RetryOptions,
   SignalReceipt,
-  SignalValue,
   StoredPage,
   StoredStep,
   WaitOptions,
@@ -54,29 +50,15 @@ export { exitCodes } from './process-signals.ts'
 
 // Task types: definitions, contracts, schemas, agents, compositions, graphs
 export { type AgentState, agentState } from '@ku0/agent-runtime-core'
+export { combineRecovery } from './terms/recovery-policy.ts'
 export { defineContract, defineTask } from './terms/task-definition.ts'
-export { typedTaskId } from './terms/typed-task-id.ts'
 export type { ErrorClass, TaskContract, TaskDefinitionOptions, TaskType } from './api/task-type.ts'
-export type {
-  ApprovalInput,
-  ApprovalNames,
-  ApprovalOf,
-  ChunkOf,
-  ContextOf,
-  Declarations,
-  Emitted,
-  Exchange,
-  ExchangeOf,
-  Schemas,
-  SignalInput,
-  SignalNames,
-  SignalOf,
-} from './api/exchange.ts'
 export type { Codec, PayloadCodec, StoredClasses } from './api/codecs.ts'
 export { defineCodec } from './terms/value-codec.ts'
 export type { NotStorable, Storable } from './api/storable.ts'
 export type { KnownStore, NotAStoreUrl, StoreUrl } from './api/store-url.ts'
 export type { RateLimitRule } from './api/rate-limit-rule.ts'
+export type { RecoverySetting, TaskFailure } from './api/recovery.ts'
 export type { BackoffSetting, RetrySetting } from './api/retry-setting.ts'
 export type { ResultOf, TaskDefinition } from './api/task-definition.ts'
 export type { InputOf, OutputOf, Schema } from './api/schema.ts'
@@ -193,10 +175,8 @@ export type {
 export type {
   ApprovalEntry,
   ApprovalFilter,
-  ApprovalId,
   Approvals,
   PendingApproval,
-  PendingRequest,
   Verdict,
   VerdictReceipt,
 } from './api/approvals.ts'

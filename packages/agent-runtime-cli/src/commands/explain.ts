@@ -21,13 +21,24 @@ export const run: Run = async ({ args: [taskId = ''], print, settings, system })
       ['starts', start === undefined ? undefined : startText(start)],
       [
         'requeued',
-        requeued === undefined ? undefined : `${count(requeued.times)} times, last: ${requeued.last.reason}`,
+        requeued === undefined
+          ? undefined
+          : `${count(requeued.times)} times, last: ${requeued.last.reason}${recoveryText(requeued.last.recovery)}`,
       ],
       ['error', failure?.message],
     ]),
   ])
   return 0
 }
+
+/** What followed the last failure, by the table of the task's type. */
+function recoveryText(recovery: Recovery): string {
+  if (recovery === undefined) return ''
+  const { category, strategy, model } = recovery
+  return ` (${category}: ${strategy}${model === undefined ? '' : ` with model ${model}`})`
+}
+
+type Recovery = NonNullable<import('@ku0/agent-runtime').Explanation['requeued']>['last']['recovery']
 
 function startText({
   startsInMs,

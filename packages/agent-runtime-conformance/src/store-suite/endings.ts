@@ -116,6 +116,52 @@ export function endings({ rule, timed, expect }: Suite): void {
     })
   })
 
+  rule(
+    '2.6 14.3 a fallback to another model keeps the task and its memos; the new quota counts it, the old one does not',
+    async (scene) => {
+      scene.store.interest({ types: ['task.recovered'], tasks: [] })
+      const claim = await scene.running({ model: 'big', tokens: 100 })
+      await scene.step(claim, 'first', '1')
+      const recovery = {
+        category: 'timeout',
+        kind: 'timeout',
+        strategy: 'fallback_agent',
+        model: 'small',
+      } as const
+      const counted = async () =>
+        Object.fromEntries(
+          (await scene.stats()).quotas.map(({ key, queued, running, window }) => [
+            key,
+            [queued, running, window?.tokens],
+          ]),
+        )
+      expect(await counted()).toMatchObject({ 'model:big': [0, 1, 100] })
+      await scene.settle(claim, { as: 'retry', error: '{"message":"late"}', delayMs: 0, recovery })
+      expect(scene.events.map(({ type, also }) => [type, also])).toEqual([
+        ['task.requeued', ['lease.released', 'task.recovered']],
+      ])
+      // It may have used its estimate, since it charged nothing.
+      expect(await counted()).toMatchObject({ 'model:big': [0, 0, 100], 'model:small': [1, 0, 100] })
+      expect(await scene.read({ kind: 'explain', taskId: claim.taskId })).toMatchObject({
+        requeued: { last: { reason: 'retry', recovery } },
+      })
+      scene.free(claim.workerId)
+      const second = await scene.claim()
+      expect(second).toMatchObject({ taskId: claim.taskId, attempt: 2, steps: 1 })
+      expect(await counted()).toMatchObject({ 'model:small': [0, 1, 100] })
+      expect(await scene.read({ kind: 'memos', taskId: claim.taskId })).toMatchObject({
+        steps: [{ key: 'first' }],
+        failure: { attempt: 1, reason: 'retry', recovery },
+        model: 'small',
+      })
+      await scene.settle(second)
+      expect(await counted()).toMatchObject({ 'model:big': [0, 0, 100], 'model:small': [0, 0, 100] })
+    },
+    {
+      config: { quotaConfig: { models: { big: { tokensPerWindow: 500 }, small: { tokensPerWindow: 500 } } } },
+    },
+  )
+
   for (const reason of ['yielded', 'drained'] as const)
     rule(
       `1.1 a task that is ${reason} goes back with the same attempt; its lease is canceled`,

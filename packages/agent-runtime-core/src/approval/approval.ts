@@ -32,6 +32,8 @@ export interface ApprovalRequest {
   readonly maxRetries: number
   readonly onReject: RejectionPolicy
   readonly onTimeout: ApprovalTimeout
+  /** After more rejections than `maxRetries` a person is asked whether the task goes on. Source: `docs/semantics.md 14.3`. */
+  readonly escalates?: true
 }
 
 /**
@@ -40,7 +42,7 @@ export interface ApprovalRequest {
  */
 export interface ApprovalTerms extends Pick<
   ApprovalRequest,
-  'asked' | 'maxRetries' | 'onReject' | 'onTimeout'
+  'asked' | 'maxRetries' | 'onReject' | 'onTimeout' | 'escalates'
 > {
   readonly request: number
 }

@@ -1,3 +1,4 @@
+import { isEscalation } from '../recovery/escalation.ts'
 import { approvalName, type ApprovalRequest, type ApprovalTerms } from './approval.ts'
 import type { WaitOutcome, WaitRequest } from '../wait/wait.ts'
 import type { SignalRow, WaitRow } from '../wait/row.ts'
@@ -9,7 +10,7 @@ export function openApproval(
   ws: WorkingSet,
   task: TaskRow,
   { key, position }: WaitRequest,
-  { artifact, asked, mode, draw, maxRetries, onReject, onTimeout }: ApprovalRequest,
+  { artifact, asked, mode, draw, maxRetries, onReject, onTimeout, escalates }: ApprovalRequest,
   dueAt: number | null,
 ): WaitRow {
   const value = ws.inline(artifact)
@@ -24,7 +25,14 @@ export function openApproval(
     undefined,
     value.blob,
   )
-  const terms = { asked, maxRetries, onReject, onTimeout, request: row.seq }
+  const terms = {
+    asked,
+    maxRetries,
+    onReject,
+    onTimeout,
+    request: row.seq,
+    ...(escalates === undefined ? {} : { escalates }),
+  }
   return { task: task.id, key, position, kind: 'approval', name: approvalName(key), dueAt, terms }
 }
 
@@ -47,8 +55,12 @@ export function sendsBack({ terms }: WaitRow, outcome: WaitOutcome | 'fail'): bo
   return outcome === 'fail' || (outcome === 'rejected' && terms?.onReject === 'rerun')
 }
 
-/** A verdict counts from the event on in which its wait ended: what a rejection leaves nothing of is forgotten. */
+/**
+ * A verdict counts from the event on in which its wait ended: what a rejection leaves nothing of is forgotten. Whoever lets a task go on
+ * after a failure has approved nothing of its work.
+ */
 export function countVerdict(ws: WorkingSet, task: TaskRow, wait: WaitRow, outcome: WaitOutcome): void {
+  if (isEscalation(wait.key)) return
   const before = ws.verdictsOf(task)
   if (outcome === 'approved' || outcome === 'passed')
     ws.verdicts.put(task.id, { approvedSeq: task.seq, rejections: 0 })
@@ -69,12 +81,24 @@ export function refusalOf(
   const { rejections } = ws.verdictsOf(task)
   if (outcome === 'fail') return errorText(`nobody answered the request for approval '${key}' in time`)
   if (outcome !== 'rejected' || terms === null || terms.onReject === 'throw') return undefined
+  if (terms.escalates === true) return undefined
   if (rejections < terms.maxRetries) return undefined
   const feedback = taken === undefined ? undefined : feedbackIn(ws.textOf(taken))
   const said = feedback === undefined ? '' : `: ${feedback}`
   return errorText(
     `'${key}' was rejected ${timesText(rejections + 1)} since the last approval (maxRetries ${terms.maxRetries})${said}`,
   )
+}
+
+/** Whether this rejection is one more than is allowed, so that a person is asked what becomes of the task. */
+export function escalatesNow(
+  ws: WorkingSet,
+  task: TaskRow,
+  { terms }: WaitRow,
+  outcome: WaitOutcome | 'fail',
+): boolean {
+  if (outcome !== 'rejected' || terms?.escalates !== true || terms.onReject === 'throw') return false
+  return ws.verdictsOf(task).rejections >= terms.maxRetries
 }
 
 function timesText(count: number): string {

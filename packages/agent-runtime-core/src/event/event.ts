@@ -3,6 +3,7 @@ import type { ChildPolicy } from '../child/child.ts'
 import type { Divergence } from '../history/divergence.ts'
 import type { Lane } from '../task/lane.ts'
 import type { LeaseEndReason } from '../lease/lease.ts'
+import type { Recovered } from '../recovery/decide.ts'
 import type { LimitedAmount, ProfileTerms } from '../profile/profile.ts'
 import type { OversightMode } from '../approval/oversight-mode.ts'
 import type { FinalState } from '../task/states.ts'
@@ -138,6 +139,8 @@ export interface EventData {
     backOff?: BlockedQuotas
     dueAt?: number
     error?: unknown
+    /** What a table of recovery decided about the failure. */
+    recovery?: Recovered
   }
   'task.completed': { output: unknown; leaseId: string; durationMs: number; charged?: UsageSum }
   'task.failed': {
@@ -273,6 +276,8 @@ interface ResolvedWait {
   kind: WaitKind
   name?: string
   outcome: WaitOutcome
+  /** A rejection that is one more than is allowed: a person is asked what becomes of the task. */
+  escalates?: true
   position: number
   since?: number
   value?: unknown
@@ -295,6 +300,8 @@ export const eventCatalogue = {
   'task.failed': { stored: true },
   'task.canceled': { stored: true },
   'task.preempted': { stored: false },
+  /** A failure is followed by another try, by a table of recovery. */
+  'task.recovered': { stored: false },
   /** A task that waits for divergence: it goes on only when somebody does something about it. */
   'task.parked': { stored: false },
   'task.leaked': { stored: true },

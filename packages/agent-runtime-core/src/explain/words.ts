@@ -1,9 +1,11 @@
 import { keyText } from '../step/key-text.ts'
 import { isDoubt } from '../step/doubt.ts'
+import { isEscalation } from '../recovery/escalation.ts'
 import { childKeyOf, isPatience } from '../child/child.ts'
 import type { BudgetRecord } from '../budget/budget.ts'
 import { describeDivergence, type Divergence } from '../history/divergence.ts'
 import { RETRY_KEY } from '../history/replay.ts'
+import type { Recovered } from '../recovery/decide.ts'
 import type { OpenChildren, Requeues } from '../store/explanation.ts'
 import type { TaskRecord } from '../task/schema.ts'
 import type { OpenWait } from '../wait/wait.ts'
@@ -12,7 +14,24 @@ import type { OpenWait } from '../wait/wait.ts'
 export function sinceText(last: Requeues['last'] | undefined): string {
   if (last?.backOff !== undefined)
     return `: the provider of ${last.backOff.keys.join(', ')} refused it until then`
-  return last?.reason === 'retry' ? ', to be tried again' : ''
+  if (last?.reason !== 'retry') return ''
+  return last.recovery === undefined ? ', to be tried again' : `, ${recoveryText(last.recovery)}`
+}
+
+/** What follows a failure, as a table of recovery decided it. */
+function recoveryText({ category, strategy, model }: Recovered): string {
+  const after = `after a failure of category ${category}`
+  switch (strategy) {
+    case 'human_escalation':
+      return `to ask a person whether it goes on ${after}`
+    case 'fallback_agent':
+      return `to be tried with model ${model ?? 'of another agent'} ${after}`
+    case 'restart':
+      return `to be started anew ${after}`
+    case 'retry_with_feedback':
+    case 'retry_with_backoff':
+      return `to be tried again ${after}`
+  }
 }
 
 /**
@@ -81,7 +100,7 @@ function retryText(key: string, hasFailed: (step: string) => boolean): string {
 
 function waitText({ key, kind, name, dueAt }: OpenWait, hasFailed: (step: string) => boolean): string {
   const until = dueAt === undefined ? '' : ` until ${new Date(dueAt).toISOString()}`
-  if (isDoubt(key)) return `an answer to ${keyText(key)}`
+  if (isDoubt(key) || isEscalation(key)) return `an answer to ${keyText(key)}`
   if (kind === 'approval') return `the approval '${key}'${until}`
   if (key.startsWith(RETRY_KEY)) return `${retryText(key, hasFailed)}${until}`
   return kind === 'timer' ? `${keyText(key)}${until}` : `the signal '${name ?? key}'${until}`

@@ -1,3 +1,4 @@
+import { isEscalation } from '../recovery/escalation.ts'
 import { parseJson } from '../codec/parse-json.ts'
 import { childName, isPatience, patientFor } from '../child/child.ts'
 import { canonical } from '../codec/codec.ts'
@@ -92,20 +93,14 @@ function withoutWhatFailedIt(
 ): readonly Memo[] {
   if (source.state !== 'failed') return memos
   const last = memos.at(-1)
-  // A signal or approval that the failure names came, with a value that did not fit its schema.
-  const isEnd = (memo: Memo) =>
-    isThrown(memo) ||
-    ('kind' in memo.data &&
-      (memo.data.kind === 'signal' || memo.data.kind === 'approval') &&
-      failedOf.includes(memo.data.key))
   const first =
-    memos.find((memo) => isEnd(memo) && failedOf.includes(memo.data.key)) ??
+    memos.find((memo) => isThrown(memo) && failedOf.includes(memo.data.key)) ??
     (last !== undefined && isThrown(last) && last.seq > lastFailure ? last : undefined)
   if (first === undefined) return memos
-  const wentOn = Math.max(lastFailure, ...memos.filter((memo) => !isEnd(memo)).map(({ seq }) => seq))
+  const wentOn = Math.max(lastFailure, ...memos.filter((memo) => !isThrown(memo)).map(({ seq }) => seq))
   const isGotOver = (memo: Memo) =>
     memo !== first && !failedOf.includes(memo.data.key) && memo.seq < Math.max(first.seq, wentOn)
-  return memos.filter((memo) => !isEnd(memo) || isGotOver(memo))
+  return memos.filter((memo) => !isThrown(memo) || isGotOver(memo))
 }
 
 /** Whether the wait's end is thrown as an error. */
@@ -280,6 +275,7 @@ function readMemos(
     else if (memo.data.kind === 'child') answered.add(data.key)
     else if (
       !isRetryWait(data.key) &&
+      !isEscalation(data.key) &&
       !(isPatience(data.key) && answered.has(childName(patientFor(data.key))))
     )
       memos.push(memo)

@@ -5,6 +5,7 @@ import type { StoredEvent } from '../event/event.ts'
 import type { Divergence } from './divergence.ts'
 import type { HistoryFault } from './history-fault.ts'
 import type { Fenced } from '../lease/lease.ts'
+import type { PastFailures } from '../recovery/past-failure.ts'
 import type { StepRecord } from '../step/schema.ts'
 import type { Receipt, Submission } from '../submit/submission.ts'
 import type { TaskState } from '../task/states.ts'
@@ -88,7 +89,7 @@ export interface HistoryReads {
   /** Checks a task's events against their chain: what is wrong first, or undefined. Source: `docs/semantics.md 6.2`. */
   integrity: { fields: { readonly taskId: string }; answer: HistoryFault | undefined }
   /**
-   * All that earlier passes recorded, for a pass to go through the handler with. Rejects with the error of `historyEdited` when the
+   * All that earlier passes recorded, and how they failed, for a pass to go through the handler with. Rejects with the error of `historyEdited` when the
    * history is not the one that was written.
    */
   memos: {
@@ -115,7 +116,7 @@ export interface HistoryReads {
       /** The seq of the last event that says that a step failed for good; absent when none did. */
       readonly lastFailure?: number
       readonly children: readonly ChildRecord[]
-    }
+    } & PastFailures
   }
 }
 

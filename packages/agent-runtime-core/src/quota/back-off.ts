@@ -1,4 +1,5 @@
-import { type BackOff, quotaKeysOf, type QuotaNames } from './quota.ts'
+import type { EventData } from '../event/event.ts'
+import { type BackOff, quotaKey, quotaKeysOf, type QuotaNames } from './quota.ts'
 import { isFinal } from '../task/states.ts'
 import { dequeue, enqueue, streamOf, streamWith } from '../queue/stream.ts'
 import type { TaskRow } from '../task/row.ts'
@@ -35,12 +36,28 @@ function tasksNaming(ws: WorkingSet, key: string): readonly TaskRow[] {
     .filter(({ type }) => type === 'task.queued')
     .filter(({ data }) => quotaKeysOf(JSON.parse(data) as QuotaNames).includes(key))
     .map(({ task }) => task)
-  return [...(ws.base.naming.get(key) ?? []), ...fresh].flatMap((id) => {
+  const models = fallenBackNow(ws)
+  const now = [...models].flatMap(([task, model]) => (quotaKey('model', model) === key ? [task] : []))
+  const before = [...(ws.base.naming.get(key) ?? []), ...fresh].filter(
+    (id) => !key.startsWith(quotaKey('model', '')) || !models.has(id),
+  )
+  return [...before, ...now].flatMap((id) => {
     const task = ws.task(id)
     if (task === undefined || isFinal(task.state) || ws.stream(streamOf(task)).quotaKeys.includes(key))
       return []
     return [task]
   })
+}
+
+/** The tasks that have got another model in this flush. */
+function fallenBackNow(ws: WorkingSet): ReadonlyMap<number, string> {
+  const models = new Map<number, string>()
+  for (const { task, type, data } of ws.events) {
+    if (type !== 'task.requeued' || !data.includes('"recovery"')) continue
+    const { recovery } = JSON.parse(data) as EventData['task.requeued']
+    if (recovery?.model !== undefined) models.set(task, recovery.model)
+  }
+  return models
 }
 
 /** The task keeps its place: it is its sequence that orders it among those of its new stream. */

@@ -209,6 +209,30 @@ export function settleQuotas(ws: WorkingSet, task: TaskRow): void {
   }
 }
 
+/**
+ * The task counts under other keys from now on: what it has reserved and reported as unused is free under the old, and what it may still
+ * use is reserved under the new. Source: `docs/semantics.md 2.8, 14.3`.
+ */
+export function moveReservation(
+  ws: WorkingSet,
+  task: TaskRow,
+  from: readonly string[],
+  to: readonly string[],
+): void {
+  const use = { estimate: task.tokens, used: usedBy(task) }
+  const left = tokensLeft(use, task.fence > 0)
+  const window = windowNow(ws)
+  for (const { key, onExceeded, tokensPerWindow } of rulesOf(ws, from)) {
+    const reservedAt = onExceeded === 'reject' ? task.submittedAt : firstStart(task)
+    if (tokensPerWindow === undefined || reservedAt === null) continue
+    const row = ws.quota(key)
+    if (row.windowStart === window && windowOf(ws, reservedAt) === window)
+      ws.putQuota({ ...row, windowTokens: Math.max(0, row.windowTokens - left) })
+  }
+  for (const { key, tokensPerWindow } of rulesOf(ws, to))
+    if (tokensPerWindow !== undefined) ws.putQuota(addTokens(ws.quota(key), window, tokensLeft(use, false)))
+}
+
 /** Under defer, tokens are reserved at the first start. */
 export function toReserve({ fence, tokens }: Pick<TaskRow, 'fence' | 'tokens'>): number {
   return fence === 0 ? tokens : 0

@@ -1,5 +1,6 @@
 import { childKeyOf, isChildName, isPatience, patientFor } from '../child/child.ts'
 import { isLimit, limitedBy, PATCH_KEY, RETRY_KEY } from '../history/replay.ts'
+import { isEscalation } from '../recovery/escalation.ts'
 import { doubted, isDoubt } from './doubt.ts'
 
 /**
@@ -7,6 +8,7 @@ import { doubted, isDoubt } from './doubt.ts'
  */
 export function keyText(key: string): string {
   if (isDoubt(key)) return `the question whether step '${doubted(key)}' took effect`
+  if (isEscalation(key)) return 'the question whether it is to go on after its failure'
   if (isChildName(key)) return `child '${childKeyOf(key)}'`
   if (isPatience(key)) return `the patience for child '${patientFor(key)}'`
   if (isLimit(key)) return `the time limit of '${limitedBy(key)}'`

@@ -3,6 +3,7 @@ import type { CircuitState } from '../route/circuit.ts'
 import type { QuotaState } from '../quota/state.ts'
 import type { Divergence } from '../history/divergence.ts'
 import type { FailureKind, RequeueReason, WaitReason } from '../event/event.ts'
+import type { Recovered } from '../recovery/decide.ts'
 import type { Lane } from '../task/lane.ts'
 import type { ExecutionLease } from '../lease/lease.ts'
 import type { ClientTier } from '../share/client.ts'
@@ -132,6 +133,8 @@ export interface Requeues {
     readonly preemptedBy?: Lane
     /** What its provider refused for now, and until when. */
     readonly backOff?: { readonly keys: readonly string[]; readonly until: number }
+    /** What a table of recovery decided about the failure. Source: `docs/semantics.md 14.3`. */
+    readonly recovery?: Recovered
   }
 }
 

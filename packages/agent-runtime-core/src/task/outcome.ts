@@ -1,7 +1,10 @@
 import type { ErrorRecord } from '../error/record.ts'
 import type { FailureKind } from '../event/event.ts'
+import { categoriesOf, categoryOfKind } from '../recovery/categories.ts'
+import { decideRecovery, type Recovered } from '../recovery/decide.ts'
+import type { FailureCategory, RecoveryPolicy } from '../recovery/recovery.ts'
 import { MIN_RETRY_AFTER_MS, type RateLimited } from '../quota/rate-limited.ts'
-import { type Backoff, decideBackoff } from './backoff.ts'
+import { type Backoff, decideBackoff, defaultBackoff } from './backoff.ts'
 
 /** How a pass through a handler ended. */
 export type HandlerEnd =
@@ -14,6 +17,8 @@ export type HandlerEnd =
       readonly rateLimit?: RateLimited | undefined
       /** It could not go on because a budget is used up. */
       readonly spent?: true | undefined
+      /** Those of all its parts; by default what the error's record shows. */
+      readonly categories?: readonly FailureCategory[] | undefined
     }
   /** The runtime ended it by a rule of its own. The retry policy is asked for those that another try may end otherwise. */
   | { readonly as: 'stopped'; readonly kind: Exclude<FailureKind, 'error'>; readonly error: ErrorRecord }
@@ -33,6 +38,10 @@ export interface OutcomeCase {
   readonly crashes: number
   /** Without one, the first failure is final. */
   readonly retry?: RetryPolicy | undefined
+  /** Without one, `retry` alone decides. */
+  readonly recovery?: RecoveryPolicy | undefined
+  /** The model that the task has now. */
+  readonly model?: string | undefined
   /** A number in [0, 1), for the jitter of the back-off. */
   readonly random: number
 }
@@ -46,29 +55,73 @@ export type Outcome =
       readonly error: ErrorRecord
       readonly waits?: readonly string[]
     }
-  | { readonly as: 'retry'; readonly error: ErrorRecord; readonly delayMs: number }
+  | {
+      readonly as: 'retry'
+      readonly error: ErrorRecord
+      readonly delayMs: number
+      /** What a table of recovery decided. */
+      readonly recovery?: Recovered
+    }
   /** A provider refused it for now: it goes on in the same attempt. */
   | { readonly as: 'rate_limited'; readonly error: ErrorRecord; readonly delayMs: number }
+
+/** How often a task with a table of recovery is tried that names no retry policy. Source: `docs/semantics.md 14.3`. */
+export const defaultRecoveryRetry: RetryPolicy = { attempts: 3, backoff: defaultBackoff }
 
 /**
  * The outcome of a task whose handler has ended. An error that the handler threw, a timeout, an output
  * that its schema refused, and a crash of its own thread or process are tried again by the retry policy, as long as tries are left and the error does
- * not say that trying again cannot help. A provider's refusal for now is tried again without counting.
- * Source: `docs/semantics.md 1.1, 2.8, 7.7, 8.8` and C17.
+ * not say that trying again cannot help. With a table of recovery, the table decides about each kind of failure. A provider's refusal
+ * for now is tried again without counting. Source: `docs/semantics.md 1.1, 2.8, 7.7, 8.8, 14.3` and C17.
  */
 export function decideOutcome(end: HandlerEnd, task: OutcomeCase): Outcome {
   switch (end.as) {
     case 'returned':
       return { as: 'completed', output: end.output }
     case 'stopped':
+      if (task.recovery !== undefined) return recovered(end, end.kind, task, task.recovery)
       return end.kind === 'timeout' || end.kind === 'invalid_output' || end.kind === 'crashed'
         ? decideFailure(end, end.kind, task)
         : { as: 'failed', kind: end.kind, error: end.error }
     case 'threw':
-      return end.rateLimit === undefined || isFinalError(end.error)
-        ? decideFailure(end, kindOf(end.error), task)
-        : { as: 'rate_limited', error: end.error, delayMs: waitFor(end.rateLimit) }
+      if (end.rateLimit === undefined || isFinalError(end.error))
+        return task.recovery === undefined
+          ? decideFailure(end, kindOf(end.error), task)
+          : recovered(end, kindOf(end.error), task, task.recovery)
+      return { as: 'rate_limited', error: end.error, delayMs: waitFor(end.rateLimit) }
   }
+}
+
+/** The same by a table. What reports the end of a wait would report it again, and a budget stays used up: those are final. */
+function recovered(
+  end: Exclude<HandlerEnd, { as: 'returned' }>,
+  kind: FailureKind,
+  { attempt, crashes, retry = defaultRecoveryRetry, random, model }: OutcomeCase,
+  policy: RecoveryPolicy,
+): Outcome {
+  const { error } = end
+  const waits = end.as === 'threw' ? end.waits : undefined
+  const further =
+    waits !== undefined || (end.as === 'threw' && end.spent === true)
+      ? undefined
+      : decideRecovery({
+          kind,
+          categories: categoriesIn(end),
+          isFinal: isFinalError(error),
+          tries: attempt - crashes,
+          retry,
+          policy,
+          model,
+          random,
+        })
+  if (further === undefined) return { as: 'failed', kind, error, ...(waits === undefined ? {} : { waits }) }
+  return { as: 'retry', error, ...further }
+}
+
+function categoriesIn(end: Exclude<HandlerEnd, { as: 'returned' }>): readonly FailureCategory[] {
+  if (end.as === 'threw') return end.categories ?? categoriesOf(end.error)
+  const category = categoryOfKind(end.kind)
+  return category === undefined ? [] : [category]
 }
 
 /** How long what a provider refused waits before it is run again. Source: `docs/semantics.md 2.8`. */

@@ -10,6 +10,7 @@ import { tellParent } from '../child/spawn.ts'
 import type { Fenced, LeaseEndReason } from '../lease/lease.ts'
 import type { Write } from '../store/port.ts'
 import type { BackOff } from '../quota/quota.ts'
+import type { Recovered } from '../recovery/decide.ts'
 import type { Settlement } from './settlement.ts'
 import type { UsageSum } from '../budget/usage.ts'
 import { charge, chargedText } from '../budget/account.ts'
@@ -18,6 +19,7 @@ import { exceed, exceededText } from '../budget/exceed.ts'
 import { endLease, type Held, heldByWorker, liveLease, notice } from '../lease/fence.ts'
 import { enqueue, hold } from '../queue/stream.ts'
 import { chargeQuotas } from '../quota/hold.ts'
+import { fallBack } from '../recovery/fall-back.ts'
 import { taskOver } from './task-over.ts'
 import type { LeaseRow } from '../lease/row.ts'
 import type { TaskRow } from './row.ts'
@@ -113,7 +115,9 @@ function endPass(
         error: settlement.error,
         charged,
         backOff,
+        recovery: settlement.recovery,
       })
+      if (settlement.breach === 'hard') breach(ws, routeOf(ws, task))
       if (settlement.breach === 'deadline') markUnhealthy(ws, routeOf(ws, task))
       return
     }
@@ -175,6 +179,7 @@ export function failHeld(ws: WorkingSet, { task, lease }: Held, kind: FailureKin
 const released: readonly EventType[] = ['lease.released']
 const expired: readonly EventType[] = ['lease.expired']
 const preempted: readonly EventType[] = ['lease.released', 'task.preempted']
+const recovered: readonly EventType[] = ['lease.released', 'task.recovered']
 
 function fail(
   ws: WorkingSet,
@@ -224,6 +229,7 @@ interface Requeue {
   readonly error?: string
   readonly charged?: UsageSum | undefined
   readonly backOff?: BackOff | undefined
+  readonly recovery?: Recovered | undefined
 }
 
 function requeue(ws: WorkingSet, task: TaskRow, lease: LeaseRow, it: Requeue): void {
@@ -232,17 +238,22 @@ function requeue(ws: WorkingSet, task: TaskRow, lease: LeaseRow, it: Requeue): v
     `{"attempt":${it.attempt},${backOffText(ws, it.backOff)}${chargedText(it.charged)}` +
     (it.dueAt === null ? '' : `"dueAt":${it.dueAt},`) +
     (error === undefined ? '' : `"error":${error.text},`) +
-    `"leaseId":"${ws.ids.lease(lease.id)}","reason":"${it.reason}"}`
+    `"leaseId":"${ws.ids.lease(lease.id)}","reason":"${it.reason}"` +
+    (it.recovery === undefined ? '}' : `,"recovery":${canonical(it.recovery)}}`)
   const also =
     it.reason === 'expired' || it.reason === 'owner_dead'
       ? expired
       : it.reason === 'yielded'
         ? preempted
-        : released
+        : it.recovery === undefined
+          ? released
+          : recovered
+  const model = it.recovery?.model
   const row = ws.move(
     task,
     {
       state: 'queued',
+      stream: model === undefined ? task.stream : fallBack(ws, task, model),
       lease: null,
       attempt: it.attempt,
       crashes: it.crashes,
@@ -255,8 +266,13 @@ function requeue(ws: WorkingSet, task: TaskRow, lease: LeaseRow, it: Requeue): v
     error?.blob ?? null,
   )
   endLease(ws, lease, ...leaseEnd(it.reason), row.seq)
+  // Into the new stream first: its client has always had a task queued.
   enqueue(ws, row)
-  hold(ws, row, 'running', 'queued')
+  if (row.stream === task.stream) hold(ws, row, 'running', 'queued')
+  else {
+    hold(ws, row, 'none', 'queued')
+    hold(ws, task, 'running', 'none')
+  }
   ws.count('requeued')
   ws.count('running', -1)
   if (it.reason === 'yielded') ws.count('preempted')

@@ -1,4 +1,5 @@
 import type { FailureKind } from '../event/event.ts'
+import type { Recovered } from '../recovery/decide.ts'
 
 /** How a holder ends its lease. `rate_limited`: it is tried again, in the same attempt. */
 export type Settlement =
@@ -27,7 +28,9 @@ export type Settlement =
       readonly as: 'retry'
       readonly error: string
       readonly delayMs: number
-      /** The same for a try that ran past its deadline. */
-      readonly breach?: 'deadline'
+      /** The same for a try that ran past its deadline, or above a hard limit. */
+      readonly breach?: 'deadline' | 'hard'
+      /** What a table of recovery decided; with a model, the task has that model from now on. Source: `docs/semantics.md 14.3`. */
+      readonly recovery?: Recovered
     }
   | { readonly as: 'rate_limited'; readonly error: string; readonly delayMs: number }

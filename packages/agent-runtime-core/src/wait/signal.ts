@@ -4,7 +4,8 @@ import type { EventType, WaitReason } from '../event/event.ts'
 import { isFinal } from '../task/states.ts'
 import type { OutcomeOf, Write } from '../store/port.ts'
 import { type WaitOutcome, waitReasonOf } from './wait.ts'
-import { countVerdict, sendsBack } from '../approval/review.ts'
+import { ESCALATES } from '../recovery/past-failure.ts'
+import { countVerdict, escalatesNow, sendsBack } from '../approval/review.ts'
 import { enqueue, hold } from '../queue/stream.ts'
 import type { SignalRow, WaitRow } from './row.ts'
 import type { TaskRow } from '../task/row.ts'
@@ -100,7 +101,7 @@ export function resume(ws: WorkingSet, task: TaskRow, over: Over): void {
     task,
     { state: 'queued', waitReason: null, dueAt: null, queuedAt: ws.now.at },
     'task.resumed',
-    `{${gone.length === 0 ? '' : `"dropped":${JSON.stringify(gone.map(({ key }) => key))},`}${resolutionOf(ws, task, over, waitReasonOf[wait.kind])}}`,
+    `{${gone.length === 0 ? '' : `"dropped":${JSON.stringify(gone.map(({ key }) => key))},`}${escalatesNow(ws, task, wait, outcome) ? `${ESCALATES},` : ''}${resolutionOf(ws, task, over, waitReasonOf[wait.kind])}}`,
     undefined,
     taken?.blob ?? null,
   )

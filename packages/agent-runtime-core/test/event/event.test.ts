@@ -44,6 +44,7 @@ const frozen = [
   'limit.warned',
   'task.parked',
   'task.preempted',
+  'task.recovered',
   'task.leaked',
   'task.killed',
   'task.charged',
@@ -80,6 +81,7 @@ describe('the event catalogue (docs/semantics.md 1.6)', () => {
       'step.replayed',
       'task.parked',
       'task.preempted',
+      'task.recovered',
     ])
   })
 

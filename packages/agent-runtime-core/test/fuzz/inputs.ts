@@ -121,6 +121,13 @@ export const inputs: Readonly<Record<string, Input>> = {
   isAmount: tells([number], core.isAmount),
   isWithinOne: tells([number], core.isWithinOne),
   isDoubt: tells([text], core.isDoubt),
+  isEscalation: tells([text], core.isEscalation),
+  categoriesOf: {
+    given: [error],
+    open: core.categoriesOf,
+    holds: (answer: readonly core.FailureCategory[]) =>
+      answer.length > 0 && answer.every((it) => core.failureCategories.includes(it)),
+  },
   fits: tells([hostile, rules], core.fits),
   assertOptions: { given: [path, orUnreadable({ name: text, ms: number }), rules], open: core.assertOptions },
   assertIsOptions: { given: [path, hostile, rules], open: core.assertIsOptions },

@@ -8,16 +8,16 @@ import { fields, listOf, mostly, type Piece, piece, values } from './pieces.ts'
  */
 export const typed: readonly string[] = wordsOf(`
   ConfigError DuplicateStepKey InvalidTransition LeaseLost PayloadTooLarge StepNotSerializable StoreError TaskCanceled
-  addUsage addUse agedRank aheadByLane aheadByShares approvalName assertFields assertMove branchLimitKey breached budgetAmount
+  addUsage addUse agedRank categoryOfKind aheadByLane aheadByShares approvalName assertFields assertMove branchLimitKey breached budgetAmount
   budgetAmounts callOf canAgentMove canMove canMoveLease chainText childKeyOf childName circuitStateAt createIdCodec
   decayedScar decideAdmission decideAtDecision decideBackoff decideCatchUp decideCircuit decideDivergence decideExpiry
-  decideLimits decideOrder decideOutcome decidePlacement decidePreemption decideReplacement decideReplay decideScaling
-  decideSettlement decideShedding decideSpawn decideStart describeDivergence divergenceOfFault doubtKey effectiveWeight fieldOver firstLines
+  decideLimits decideOrder decideOutcome decidePassStart decidePlacement decidePreemption decideRecovery decideReplacement decideReplay decideScaling
+  decideSettlement decideShedding decideSpawn decideStart describeDivergence divergenceOfFault doubtKey effectiveWeight escalationKey fieldOver firstLines
   foldEvents foldRunOrder goesBeyond hasAll historyEdited idempotencyKey instead invalid isAmong isExpired isFinal parseJson
   isFinalError isForgotten isInternal isOneOf isPatience isRetryWait isRetryable isVoid keyText laneFor latestEnds
-  listOf nearestTo needsAbortController nextReputation normalize orderHash orderOfHistory outlivesRejection
-  patienceKey pressureOf probed probing problemsIn quotaKeysOf quotaObstacle quotaStateOf resistanceOf runKeyOf
-  runsType scalarPressure scarFadesInMs scarNow scarOf scarred shareIncrement sharedRest softAboveHard suggestionFor
+  listOf nearestTo needsAbortController nextModel nextReputation normalize orderHash orderOfHistory outlivesRejection
+  pastFailure patienceKey pressureOf probed probing problemsIn quotaKeysOf quotaObstacle quotaStateOf resistanceOf runKeyOf
+  runsType scalarPressure scarFadesInMs scarNow scarOf scarred shareIncrement sharedRest softAboveHard strengthOf strongestRecovery suggestionFor
   suspectFrom swarmPressure toRuntimeError usageOf valueCodec waitFor wantsRoom wholeNumber withoutUndefined
 `)
 

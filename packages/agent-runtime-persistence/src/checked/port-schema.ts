@@ -6,15 +6,18 @@ import {
   childPolicies,
   clientTiers,
   dimensions,
+  failureCategories,
   failureKinds,
   oversightModes,
   overlaps,
+  recoveryStrategies,
   rejectionPolicies,
   taskStates,
   type ApprovalRequest,
   type BackOff,
   type BudgetTerms,
   type ReadKind,
+  type Recovered,
   type Reads,
   type PerState,
   type ScheduledRun,
@@ -150,7 +153,15 @@ const again = { error: json, delayMs: ms }
 const retry = {
   as: z.literal('retry'),
   ...again,
-  breach: z.literal('deadline').optional(),
+  breach: z.enum(['deadline', 'hard']).optional(),
+  recovery: z
+    .strictObject({
+      category: z.enum(failureCategories),
+      kind: z.enum(failureKinds),
+      strategy: z.enum(recoveryStrategies),
+      model: name.optional(),
+    } satisfies Shape<Recovered>)
+    .optional(),
 } satisfies Shape<Ended<'retry'>>
 const limited = { as: z.literal('rate_limited'), ...again } satisfies Shape<Ended<'rate_limited'>>
 const settlement = z.discriminatedUnion('as', [
@@ -181,6 +192,7 @@ const wait = z.discriminatedUnion('kind', [
       maxRetries: whole,
       onReject: z.enum(rejectionPolicies),
       onTimeout: z.enum(approvalTimeouts),
+      escalates: z.literal(true).optional(),
     } satisfies Shape<ApprovalRequest>),
   }),
 ])

@@ -11,8 +11,6 @@ export class HeldLeases {
   readonly lapsed = new Set<number>()
   /** The leases held when the cache had to be dropped: what became of them is told once it is warm again. */
   private dropped: ReadonlyMap<number, LeaseRow> | undefined
-  /** The ids that submitters gave to their tasks: the dropped cache knew them. */
-  private readonly givenIds = new Map<number, string>()
   private readonly config: ExecutionConfig
   private readonly db: Database
   private readonly cache: Cache
@@ -32,19 +30,13 @@ export class HeldLeases {
 
   /** The cache is about to be dropped. */
   drop(): void {
-    if (this.dropped !== undefined) return
-    this.dropped = new Map(this.cache.running)
-    for (const { task } of this.dropped.values()) {
-      const id = this.cache.tasks.get(task)?.explicitId
-      if (id != null) this.givenIds.set(task, id)
-    }
+    this.dropped ??= new Map(this.cache.running)
   }
 
   /** Those held as of the last look, for {@link noticeChanges}. */
   takeDropped(): ReadonlyMap<number, LeaseRow> {
     const before = this.dropped ?? new Map(this.cache.running)
     this.dropped = undefined
-    this.givenIds.clear()
     return before
   }
 
@@ -55,8 +47,10 @@ export class HeldLeases {
 
   /** What other processes did to leases of this one. */
   *noticeChanges(before: ReadonlyMap<number, LeaseRow>): Steps<void> {
-    // To yield, a process asks its own leases alone, and hears of that as it commits.
-    const changed = [...before.values()].filter(({ id }) => !this.cache.running.has(id))
+    const changed = [...before.values()].filter(({ id, yieldAskedAt }) => {
+      const kept = this.cache.running.get(id)
+      return kept === undefined || (kept.yieldAskedAt !== null && yieldAskedAt === null)
+    })
     if (changed.length === 0) return
     const { ids } = this.db
     const wanted = { tasks: changed.map(({ task }) => task), leases: changed.map(({ id }) => id) }
@@ -65,6 +59,10 @@ export class HeldLeases {
     const leases = new Map((loaded.leases ?? []).map((row) => [row.id, row]))
     for (const { id, task } of changed) {
       const it = { leaseId: ids.lease(id), taskId: tasks.get(task)?.explicitId ?? ids.task(task) }
+      if (this.cache.running.has(id)) {
+        this.draft.notices.push({ ...it, verdict: 'yield' })
+        continue
+      }
       const ended = leases.get(id)
       const verdict = outsideEnds.get(ended?.endReason) ?? 'lost'
       const reason =
@@ -84,10 +82,10 @@ export class HeldLeases {
       if (lease.expiresAt - margin > leaseAt || this.lapsed.has(lease.id)) continue
       this.lapsed.add(lease.id)
       const { ids } = this.db
-      const given = this.givenIds.get(lease.task) ?? this.cache.tasks.get(lease.task)?.explicitId
+      const taskId = this.cache.tasks.get(lease.task)?.explicitId ?? ids.task(lease.task)
       this.draft.notices.push({
         leaseId: ids.lease(lease.id),
-        taskId: given ?? ids.task(lease.task),
+        taskId,
         verdict: 'lost',
         reason: 'not renewed',
       })

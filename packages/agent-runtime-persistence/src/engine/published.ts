@@ -34,7 +34,8 @@ export function alsoOf({ type, data }: StoredEvent): readonly EventType[] {
     case 'task.canceled':
       return (JSON.parse(data) as { leaseId?: string }).leaseId === undefined ? [] : ['lease.released']
     case 'task.requeued': {
-      const { reason } = JSON.parse(data) as { reason: string }
+      const { reason, recovery } = JSON.parse(data) as { reason: string; recovery?: unknown }
+      if (recovery !== undefined) return ['lease.released', 'task.recovered']
       if (reason === 'expired' || reason === 'owner_dead') return ['lease.expired']
       return reason === 'yielded' ? ['lease.released', 'task.preempted'] : ['lease.released']
     }

@@ -3,6 +3,7 @@ import {
   clientTiers,
   leaseStates,
   taskStates,
+  isEscalation,
   quotaKeysOf,
   waitKinds,
   type ChildPolicy,
@@ -109,11 +110,9 @@ export function prepareLoad(db: Queries) {
   const rejections = db.prepare<[number], { since: number; seq: number }>(
     "SELECT CAST(data ->> '$.since' AS INTEGER) AS since, seq FROM event WHERE task = ? AND type IN ('task.resumed', 'wait.inherited') AND data ->> '$.since' IS NOT NULL ORDER BY seq",
   )
-  const lastApproval = db
-    .prepare<[number], number>(
-      "SELECT coalesce(max(seq), 0) FROM event WHERE task = ? AND type IN ('wait.resolved', 'wait.inherited', 'task.resumed') AND data ->> '$.kind' = 'approval' AND data ->> '$.outcome' IN ('approved', 'passed')",
-    )
-    .pluck()
+  const approvals = rows<readonly [key: string, seq: number]>(
+    "SELECT data -> '$.key', seq FROM event WHERE task = ? AND type IN ('wait.resolved', 'wait.inherited', 'task.resumed') AND data ->> '$.kind' = 'approval' AND data ->> '$.outcome' IN ('approved', 'passed') ORDER BY seq DESC",
+  )
   const memos = db.prepare<[number], MemoRow & { readonly seq: number }>(
     "SELECT seq, type, data, blob FROM event WHERE task = ? AND type IN ('step.completed', 'step.inherited', 'wait.resolved', 'wait.inherited', 'task.resumed', 'child.spawned', 'child.inherited', 'child.ended') ORDER BY seq",
   )
@@ -167,14 +166,14 @@ export function prepareLoad(db: Queries) {
      WHERE checkpoint.task = ?`,
   )
   const blobText = db.prepare<[string], string>('SELECT data FROM blob WHERE sha256 = ?').pluck()
-  // All that are not over, each by an index of its own.
   const names = db.prepare<[], { task: number; names: string }>(
     `SELECT task, json_object('model', data -> '$.model', 'tools', data -> '$.tools', 'client', data -> '$.client', 'labels', data -> '$.labels') AS names
-     FROM event WHERE seq = 1 AND task IN (
-       SELECT id FROM task WHERE state = 0 AND due_at IS NULL AND stream IS NOT NULL
-       UNION ALL SELECT id FROM task WHERE due_at IS NOT NULL
-       UNION ALL SELECT id FROM task WHERE ${WAITING_BY_INDEX}
-       UNION ALL SELECT task FROM lease WHERE state = 0)`,
+     FROM event WHERE seq = 1 AND task IN (${NOT_OVER})`,
+  )
+  const fallenBack = db.prepare<[], { task: number; recovery: string }>(
+    `SELECT task, data -> '$.recovery' AS recovery FROM event
+     WHERE type = 'task.requeued' AND data ->> '$.recovery' IS NOT NULL
+       AND task IN (SELECT id FROM task WHERE attempt > 1 AND id IN (${NOT_OVER})) ORDER BY task, seq`,
   )
   const next = rows<readonly (number | null)[]>(
     'SELECT (SELECT max(id) FROM task), (SELECT max(id) FROM lease), (SELECT max(id) FROM stream), (SELECT max(id) FROM worker)',
@@ -184,6 +183,9 @@ export function prepareLoad(db: Queries) {
   )
   const version = db.prepare<[], number>('PRAGMA user_version').pluck()
   const dataVersion = db.prepare<[], number>('PRAGMA data_version').pluck()
+
+  const lastApproval = (taskId: number) =>
+    approvals.all(taskId).find(([name]) => !isEscalation(JSON.parse(name)))?.[1] ?? 0
 
   const one = <Row, T>(row: Row | undefined, make: (row: Row) => T) =>
     row === undefined ? undefined : make(row)
@@ -218,8 +220,13 @@ export function prepareLoad(db: Queries) {
     quotas: () => quotas.all().map(quotaOf),
     naming: (keys: ReadonlySet<string>) => {
       const naming = new Map<string, number[]>()
+      const models = new Map<number, string>()
+      for (const { task: id, recovery } of fallenBack.all()) {
+        const { model } = storedObject(recovery, 'event.data')
+        if (typeof model === 'string') models.set(id, model)
+      }
       for (const row of names.iterate())
-        for (const named of quotaKeysOf(namesIn(row.names)))
+        for (const named of quotaKeysOf({ ...namesIn(row.names), ...modelOf(models.get(row.task)) }))
           if (keys.has(named)) addTo(naming, named, row.task)
       return naming
     },
@@ -241,8 +248,7 @@ export function prepareLoad(db: Queries) {
       return { failedOf, lastFailure: lastFailure.get(taskId) ?? 0 }
     },
     rejections: (taskId: number) => rejections.all(taskId),
-    verdicts: (taskId: number): VerdictsRow =>
-      verdictsOf(lastApproval.get(taskId) ?? 0, rejections.all(taskId)),
+    verdicts: (taskId: number): VerdictsRow => verdictsOf(lastApproval(taskId), rejections.all(taskId)),
     outputs: (taskId: number) => outputs.get(taskId) ?? 0,
     waits: (taskId: number) => waits.all(taskId).map(waitOf),
     signals: (taskId: number): SignalRow[] =>
@@ -282,6 +288,12 @@ export function prepareLoad(db: Queries) {
     dataVersion: () => dataVersion.get() as number,
   }
 }
+
+/** The ids of all tasks that are not over, each by an index of its own. */
+const NOT_OVER = `SELECT id FROM task WHERE state = 0 AND due_at IS NULL AND stream IS NOT NULL
+       UNION ALL SELECT id FROM task WHERE due_at IS NOT NULL
+       UNION ALL SELECT id FROM task WHERE ${WAITING_BY_INDEX}
+       UNION ALL SELECT task FROM lease WHERE state = 0`
 
 /** A task with its submission, unless that is long. */
 type HeadRow = readonly [...RowOf<'task'>, submission: string | null]
@@ -450,6 +462,10 @@ function addTo(naming: Map<string, number[]>, key: string, task: number): void {
   const tasks = naming.get(key)
   if (tasks === undefined) naming.set(key, [task])
   else tasks.push(task)
+}
+
+function modelOf(model: string | undefined): Pick<QuotaNames, 'model'> {
+  return model === undefined ? {} : { model }
 }
 
 /** What stands in a submission of that which quotas go by; what it does not name is null. */

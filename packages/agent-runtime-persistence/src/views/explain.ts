@@ -193,7 +193,7 @@ export function prepareExplain(
     let last: Requeues['last'] | undefined
     const all = requeues.all(row.id)
     for (const { at, data } of all) {
-      const { reason, leaseId, backOff } = JSON.parse(data) as EventData['task.requeued']
+      const { reason, leaseId, backOff, recovery } = JSON.parse(data) as EventData['task.requeued']
       byReason[reason] = (byReason[reason] ?? 0) + 1
       const by = reason === 'yielded' && wasPreempted(leaseId)
       if (by) preempted += 1
@@ -202,6 +202,7 @@ export function prepareExplain(
         at,
         ...(by ? { preemptedBy: INTERACTIVE } : {}),
         ...(backOff === undefined ? {} : { backOff }),
+        ...(recovery === undefined ? {} : { recovery }),
       }
     }
     return last === undefined ? {} : { requeued: { times: all.length, byReason, preempted, last } }

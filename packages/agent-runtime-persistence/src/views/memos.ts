@@ -6,6 +6,7 @@ import {
   type EventType,
   isRetryWait,
   type OpenWait,
+  pastFailure,
   type Reads,
   type StepRecord,
   type StoredEvent,
@@ -139,7 +140,12 @@ export function prepareMemos(
     const failure = events.findLast(isFinalFailure)?.seq
     const failed = failure === undefined ? {} : { lastFailure: failure }
     const failures = failure === undefined ? [] : settledFailures(passesOf(row.id), sentBack)
-    return { steps, waits, open, children, inDoubt, effectKeys, rejections, failures, ...failed }
+    const past = pastFailure(
+      events
+        .filter(({ type }) => type === 'task.requeued' || type === 'task.resumed')
+        .map((it) => ({ ...it, data: whole(it) })),
+    )
+    return { steps, waits, open, children, inDoubt, effectKeys, rejections, failures, ...failed, ...past }
   }
 
   function waitOf(it: PlainEvent): WaitRecord {

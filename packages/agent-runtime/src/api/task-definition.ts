@@ -1,5 +1,4 @@
-import type { BudgetOptions, Lane, OversightMode, RetryPolicy } from '@ku0/agent-runtime-core'
-import type { Exchange, Schemas } from './exchange.ts'
+import type { BudgetOptions, Lane, OversightMode, RecoveryPolicy, RetryPolicy } from '@ku0/agent-runtime-core'
 import type { TaskProfile } from './profiles.ts'
 import type { RateLimitRule } from './rate-limit-rule.ts'
 import type { OutputOf, Schema } from './schema.ts'
@@ -14,12 +13,8 @@ export interface TaskDefinition<
   Type extends string = string,
   Input = unknown,
   Output = unknown,
-  X extends Exchange = Exchange,
-> extends TaskType<Type, Input, Output, X> {
+> extends TaskType<Type, Input, Output> {
   readonly output: Schema | undefined
-  readonly signals: Schemas | undefined
-  readonly approvals: Schemas | undefined
-  readonly emits: Schema | undefined
   readonly lane: Lane
   /** The lane of submissions with a `dueAt` or `delayMs`. */
   readonly delayedLane: Lane
@@ -29,6 +24,7 @@ export interface TaskDefinition<
   readonly budget: BudgetOptions | undefined
   readonly tools: readonly string[] | undefined
   readonly retry: RetryPolicy | undefined
+  readonly recovery: RecoveryPolicy | undefined
   readonly rateLimited: RateLimitRule | undefined
   readonly replay: 'by-key' | 'strict'
   readonly errors: readonly ErrorClass[]

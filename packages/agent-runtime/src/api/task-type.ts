@@ -1,7 +1,7 @@
 import type { BudgetOptions, Lane, OversightMode, ResourceLimits } from '@ku0/agent-runtime-core'
-import type { Exchange } from './exchange.ts'
 import type { ProfileSetting } from './profiles.ts'
 import type { RateLimitRule } from './rate-limit-rule.ts'
+import type { RecoverySetting } from './recovery.ts'
 import type { RetrySetting } from './retry-setting.ts'
 import type { InputOf, OutputOf, Schema } from './schema.ts'
 
@@ -9,16 +9,11 @@ import type { InputOf, OutputOf, Schema } from './schema.ts'
  * A task type for submissions: what `defineTask` or `defineContract` returns. `Input` is what is submitted,
  * `Output` is the type of the result.
  */
-export interface TaskType<
-  Type extends string = string,
-  Input = unknown,
-  Output = unknown,
-  X extends Exchange = Exchange,
-> {
+export interface TaskType<Type extends string = string, Input = unknown, Output = unknown> {
   readonly type: Type
   readonly input: Schema
   /** Exists only for the compiler. */
-  readonly [flow]?: { readonly input: Input; readonly output: Output; readonly exchange: X }
+  readonly [flow]?: { readonly input: Input; readonly output: Output }
 }
 declare const flow: unique symbol
 
@@ -30,11 +25,10 @@ export interface TaskContract<
   Type extends string = string,
   Input extends Schema = Schema,
   Output extends Schema | undefined = Schema | undefined,
-  X extends Exchange = Exchange,
 >
   extends
-    TaskDefinitionOptions<Type, Input, Output, X>,
-    TaskType<Type, InputOf<Input>, Output extends Schema ? OutputOf<Output> : unknown, X> {
+    TaskDefinitionOptions<Type, Input, Output>,
+    TaskType<Type, InputOf<Input>, Output extends Schema ? OutputOf<Output> : unknown> {
   readonly type: Type
   readonly input: Input
 }
@@ -44,7 +38,6 @@ export interface TaskDefinitionOptions<
   Type extends string,
   Input extends Schema,
   Output extends Schema | undefined,
-  X extends Exchange = Exchange,
 > {
   /** Its name in the store, 1 to 255 characters, no lone surrogates. Renaming it strands the tasks that were submitted under the old name. */
   readonly type: Type
@@ -55,24 +48,6 @@ export interface TaskDefinitionOptions<
    * is what the schema returns.
    */
   readonly output?: Output | undefined
-  /**
-   * The schemas of its signals, by name: `{ reply: z.object({ text: z.string() }) }`. `runtime.signal` refuses a value that does not fit, and
-   * `ctx.waitForSignal` checks what is stored and returns what the schema returns. Other names are refused at both ends. A name that ends in
-   * `*` stands for all names that begin so. The schemas may not be asynchronous. By default any signal may be sent. Source:
-   * `docs/semantics.md 12.4`.
-   */
-  readonly signals?: X['signals']
-  /**
-   * The schemas of the values that reviewers pass with an approval, by the key of the request: as {@link signals}, for
-   * `runtime.approvals.approve` and `ctx.requestApproval`. An approval without a value fits. A rejection's value is feedback, and not checked.
-   * Source: `docs/semantics.md 12.1`.
-   */
-  readonly approvals?: X['approvals']
-  /**
-   * The schema of what it emits: checked by `ctx.emit`, and again when a program that knows the type reads `runtime.output`. It may not be
-   * asynchronous. Anything that can be stored by default. Source: `docs/semantics.md 9`.
-   */
-  readonly emits?: X['emits']
   /**
    * The lane of its tasks, unless a submission names one. By default `normal`, and `batch` for a delayed
    * submission.
@@ -119,6 +94,12 @@ export interface TaskDefinitionOptions<
    * first failure is final. Source: `docs/semantics.md 7.7`.
    */
   readonly retry?: RetrySetting | undefined
+  /**
+   * What is done about each category of failure: a table from category to strategy. `retry` says how often and with which waits (3 tries
+   * without it), and `ctx.failure` tells the next try what happened. Without a table, `retry` alone decides. Source:
+   * `docs/recovery.md`.
+   */
+  readonly recovery?: RecoverySetting | undefined
   /**
    * Whether an error is a provider's refusal for now, and what it limits. Without it a 429 that says when to come back is one, and a 503
    * or 529 with `retry-after`. That of the program by default. Source: `docs/quotas.md`.

@@ -23,8 +23,6 @@ import type {
   ItemsOf,
   ListFilter,
   OutputItem,
-  OutputOptions,
-  OutputPage,
   ReceiptsOf,
   Pruned,
   PruneOptions,
@@ -38,7 +36,6 @@ import type { Clients } from '../api/clients.ts'
 import { TaskRejected } from '../api/errors.ts'
 import type { EvaluationSettings, Evaluations } from '../api/evaluations.ts'
 import type { RuntimeEvent } from '../api/events.ts'
-import type { Exchange } from '../api/exchange.ts'
 import type { Graph, GraphNodes, GraphOutput } from '../api/graphs.ts'
 import type { LogLine } from '../api/logger.ts'
 import type { Receipt, TaskId } from '../api/receipts.ts'
@@ -54,7 +51,6 @@ import {
   cancelRules,
   filterOf,
   followRules,
-  outputRules,
   taskIdOf,
   waitRules,
 } from '../terms/arguments.ts'
@@ -154,10 +150,10 @@ export class StoreClient implements Client {
 
   /** What each part of the client needs. */
   get #parts() {
-    const { store, config, values, types, lifetime } = this.#deps
+    const { store, config, values, lifetime } = this.#deps
     const assertOpen = () => lifetime.assertOpen()
     const assertTaking = () => lifetime.assertTaking()
-    return { store, config, values, types, assertOpen, assertTaking }
+    return { store, config, values, assertOpen, assertTaking }
   }
 
   get approvals(): Approvals {
@@ -176,9 +172,9 @@ export class StoreClient implements Client {
   }
 
   get schedules(): Schedules {
-    const { environment } = this.#deps
+    const { environment, types } = this.#deps
     const { submissions } = this
-    this.#schedules ??= new ScheduleBook({ ...this.#parts, clock: environment.clock, submissions })
+    this.#schedules ??= new ScheduleBook({ ...this.#parts, clock: environment.clock, types, submissions })
     return this.#schedules
   }
 
@@ -188,11 +184,11 @@ export class StoreClient implements Client {
     return this.#evaluations
   }
 
-  submit<Input, Output, X extends Exchange>(
-    task: TaskType<string, Input, Output, X>,
+  submit<Input, Output>(
+    task: TaskType<string, Input, Output>,
     input: NoInfer<Input>,
     options?: SubmitOptions,
-  ): Promise<Receipt<Output, X>>
+  ): Promise<Receipt<Output>>
   submit(task: string, input: unknown, options?: SubmitOptions): Promise<Receipt>
   async submit(task: TaskType | string, input: unknown, options?: SubmitOptions): Promise<Receipt> {
     return openReceipt(await this.submissions.submit({ task, input, options }))
@@ -260,25 +256,19 @@ export class StoreClient implements Client {
 
   async signal(task: Receipt | string, name: string, value?: unknown): Promise<SignalReceipt> {
     this.lifetime.assertOpen()
-    const { config, values, types, log } = this.#deps
-    const deps = { store: this.#store, config, values, types, log, said: this.#said }
+    const { config, values, log } = this.#deps
+    const deps = { store: this.#store, config, values, log, said: this.#said }
     return sendSignal(deps, taskIdOf('signal', task), name, value)
   }
 
-  retry<Output, X extends Exchange>(
-    task: Receipt<Output, X> | TaskId<Output, X>,
-    options?: RetryOptions,
-  ): Promise<Receipt<Output, X>>
+  retry<Output>(task: Receipt<Output> | TaskId<Output>, options?: RetryOptions): Promise<Receipt<Output>>
   retry(taskId: string, options?: RetryOptions): Promise<Receipt>
   async retry(task: Receipt | string, options?: RetryOptions): Promise<Receipt> {
     this.lifetime.assertTaking()
     return openReceipt(await retryTask(this.#deps, taskIdOf('retry', task), options))
   }
 
-  fork<Output, X extends Exchange>(
-    task: Receipt<Output, X> | TaskId<Output, X>,
-    options?: ForkOptions,
-  ): Promise<Receipt<Output, X>>
+  fork<Output>(task: Receipt<Output> | TaskId<Output>, options?: ForkOptions): Promise<Receipt<Output>>
   fork(taskId: string, options?: ForkOptions): Promise<Receipt>
   async fork(task: Receipt | string, options?: ForkOptions): Promise<Receipt> {
     this.lifetime.assertTaking()
@@ -312,8 +302,8 @@ export class StoreClient implements Client {
 
   async emitted(
     task: Receipt | string,
-    page: OutputPage = {},
-  ): Promise<{ readonly items: readonly OutputItem<never>[]; readonly cursor?: number }> {
+    page: StoredPage = {},
+  ): Promise<{ readonly items: readonly OutputItem[]; readonly cursor?: number }> {
     this.lifetime.assertOpen()
     return pageOfOutput(this.#deps, taskIdOf('emitted', task), page)
   }
@@ -330,12 +320,11 @@ export class StoreClient implements Client {
     return followEvents({ store: this.#store, feed: this.feed, values: this.#deps.values }, taskId, options)
   }
 
-  output(task: Receipt | string, options: OutputOptions = {}): AsyncIterable<OutputItem<never>> {
+  output(task: Receipt | string, options: FollowOptions = {}): AsyncIterable<OutputItem> {
     this.lifetime.assertOpen()
     const taskId = taskIdOf('output', task)
-    assertOptions('output', options, outputRules)
-    const { values, types } = this.#deps
-    return followOutput({ store: this.#store, feed: this.feed, values, types }, taskId, options)
+    assertOptions('output', options, followRules)
+    return followOutput({ store: this.#store, feed: this.feed, values: this.#deps.values }, taskId, options)
   }
 
   async stats(): Promise<StoreStats> {

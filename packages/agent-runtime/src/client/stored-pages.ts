@@ -1,15 +1,12 @@
 import {
   assertOptions,
-  flagRule,
   type ExecutionStore,
   type Rules,
   type ValueCodec,
   wholeNumber,
 } from '@ku0/agent-runtime-core'
-import type { OutputItem, OutputPage, StoredPage, StoredStep } from '../api/client.ts'
+import type { OutputItem, StoredPage, StoredStep } from '../api/client.ts'
 import type { RuntimeEvent } from '../api/events.ts'
-import { chunkReader } from './follow.ts'
-import type { KnownTypes } from './known-types.ts'
 import { noTask } from './result.ts'
 import { toRuntimeEvent } from './stored-event.ts'
 import { shown } from './task-status.ts'
@@ -38,12 +35,11 @@ export async function pageOfHistory(
 
 /** A page of what a task has emitted, with the marks that `output` has. Source: `docs/semantics.md 9.3`. */
 export async function pageOfOutput(
-  deps: PageDeps & { readonly types: KnownTypes },
+  { store, values }: PageDeps,
   taskId: string,
-  page: OutputPage,
-): Promise<{ readonly items: readonly OutputItem<never>[]; readonly cursor?: number }> {
-  assertOptions('emitted', page, outputPageRules)
-  const { store } = deps
+  page: StoredPage,
+): Promise<{ readonly items: readonly OutputItem[]; readonly cursor?: number }> {
+  assertOptions('emitted', page, pageRules)
   const { after = 0, limit = DEFAULT_LIMIT } = page
   // With the chunk before, whose attempt says whether the first one of the page begins a new attempt.
   const from = Math.max(0, after - 1)
@@ -51,13 +47,12 @@ export async function pageOfOutput(
   if (read === undefined) throw noTask(taskId)
   const chunks = read.filter(({ seq }) => seq > after).slice(0, limit)
   let attempt = read.find(({ seq }) => seq === after)?.attempt ?? 1
-  const items: OutputItem<never>[] = []
-  const dataOf = await chunkReader(deps, taskId, page.check)
+  const items: OutputItem[] = []
   for (const chunk of chunks) {
     if (chunk.attempt > attempt)
       items.push({ type: 'attempt.restarted', attempt: chunk.attempt, seq: chunk.seq - 1 })
     attempt = chunk.attempt
-    items.push({ type: 'chunk', seq: chunk.seq, attempt, at: chunk.at, data: dataOf(chunk) })
+    items.push({ type: 'chunk', seq: chunk.seq, attempt, at: chunk.at, data: shown(values, chunk.data) })
   }
   return { items, ...cursorOf(chunks, limit) }
 }
@@ -82,4 +77,3 @@ const pageRules: Rules<StoredPage> = {
   after: wholeNumber(0, Number.MAX_SAFE_INTEGER),
   limit: wholeNumber(1, 1_000),
 }
-const outputPageRules: Rules<OutputPage> = { ...pageRules, check: flagRule }

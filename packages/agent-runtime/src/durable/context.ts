@@ -20,12 +20,14 @@ import type {
   TaskLog,
 } from '../api/task-context.ts'
 import type { Heartbeat } from '../api/profiles.ts'
+import type { TaskFailure } from '../api/recovery.ts'
 import { Answer } from './pass/answer.ts'
 import { feedbackOf, requestApproval } from './wait/approvals.ts'
 import { type BranchCaller, runBranches } from './branch/branches.ts'
 import { saveCheckpoint } from './checkpoint.ts'
 import { callChild, type ChildCaller, spawnChild } from './child/children.ts'
 import { exec } from './exec/exec.ts'
+import { failureIn } from './failure.ts'
 import { inputHashOf } from './step/idempotency.ts'
 import { surroundingStep } from './step/inside-step.ts'
 import { emit } from './output.ts'
@@ -72,6 +74,13 @@ export class HandlerContext implements TaskContext {
     if (attempt > 1 && this.#memos !== noMemos) this.#pass.wentLive()
     return attempt
   }
+  get failure(): TaskFailure | undefined {
+    const { claim, parts } = this.#attempt
+    const failure = failureIn(this.#memos, parts.values, claim.attempt)
+    // What a handler does about a failure is not a sign that its code has changed.
+    if (failure !== undefined) this.#pass.wentLive()
+    return failure
+  }
   get fencingToken(): number {
     return this.#attempt.claim.fencingToken
   }
@@ -79,7 +88,11 @@ export class HandlerContext implements TaskContext {
     return this.#attempt.claim.lane
   }
   get model(): string | undefined {
-    return this.#submission.model
+    const { model } = this.#memos
+    if (model === undefined) return this.#submission.model
+    // What a handler does only with another model is not a sign that its code has changed.
+    this.#pass.wentLive()
+    return model
   }
   get tools(): readonly string[] {
     return this.#submission.tools ?? []
@@ -127,8 +140,8 @@ export class HandlerContext implements TaskContext {
     return sleepUntil(this.#caller('sleepUntil'), key, when)
   }
 
-  waitForSignal(key: string, options: SignalWaitOptions = {}): Promise<never> {
-    return waitForSignal(this.#caller('waitForSignal'), this.#rules, key, options) as Promise<never>
+  waitForSignal<T = unknown>(key: string, options: SignalWaitOptions = {}): Promise<T> {
+    return waitForSignal(this.#caller('waitForSignal'), key, options) as Promise<T>
   }
 
   race<B extends Branches>(key: string, branches: B, options?: BranchesOptions): Promise<RaceResult<B>> {
@@ -139,9 +152,13 @@ export class HandlerContext implements TaskContext {
     return runBranches('all', this.#branching('all'), key, branches, options)
   }
 
-  requestApproval(key: string, artifact: unknown, options?: ApprovalOptions): Promise<Approval<never>> {
+  requestApproval<T = unknown>(
+    key: string,
+    artifact: unknown,
+    options?: ApprovalOptions,
+  ): Promise<Approval<T>> {
     const caller = this.#caller('requestApproval')
-    return requestApproval(caller, this.#rules, key, artifact, options) as Promise<Approval<never>>
+    return requestApproval(caller, key, artifact, options, this.#rules) as Promise<Approval<T>>
   }
 
   patched(id: string): Promise<boolean> {
@@ -177,7 +194,7 @@ export class HandlerContext implements TaskContext {
   }
 
   emit(chunk: unknown): Promise<void> {
-    return this.#pass.gate.during(() => emit(this.#pass, this.#scope, this.#rules, chunk))
+    return this.#pass.gate.during(() => emit(this.#pass, this.#scope, chunk))
   }
 
   checkpoint(data: unknown): Promise<void> {

@@ -26,6 +26,8 @@ export interface Host {
   readonly parts: HostParts
   readonly lease: Lease
   readonly usage: UsageTab
+  /** The model that the task has now. */
+  readonly model: string | undefined
   readonly limits: RateLimits
   /** Set in a replay, which has no effects: it is told how far the handler comes. */
   readonly replay: ReplayWatch | undefined

@@ -40,7 +40,7 @@ export class RateLimits {
   }
 }
 
-type RateLimitHost = Pick<Host, 'claim' | 'log'> & {
+type RateLimitHost = Pick<Host, 'model' | 'log'> & {
   readonly parts: Pick<Host['parts'], 'environment' | 'rateLimited'>
 }
 
@@ -49,10 +49,10 @@ const MAX_CAUSES = 4
 const UNKNOWN_MS = 1_000
 
 function judge(host: RateLimitHost, error: unknown, rule: RateLimitRule | undefined): RateLimit | undefined {
-  const { claim, parts } = host
+  const { parts } = host
   const retryAfterMs = httpLimitIn(error, parts.environment.clock.now())
   const limit = (ms: number): RateLimit => {
-    const { model } = JSON.parse(claim.submission) as { readonly model?: string }
+    const { model } = host
     return { retryAfterMs: ms, ...(model === undefined ? {} : { model }) }
   }
   const found = retryAfterMs === undefined ? undefined : limit(retryAfterMs)

@@ -13,6 +13,7 @@ import type { CleanupHook } from '../api/task-context.ts'
 import type { Dependant, Host } from '../durable/host.ts'
 import type { LogLevel } from '../api/logger.ts'
 import { RateLimits } from '../durable/rate-limits.ts'
+import { readTerms } from '../durable/child/submission-data.ts'
 import { UsageTab } from '../durable/usage-tab.ts'
 import { readHeartbeat } from '../terms/heartbeat.ts'
 import type { ProfileWatch } from '../lease/watch.ts'
@@ -76,6 +77,9 @@ export class Attempt implements Host, Running {
   /** Set in a replay, which has no effects: it is told how far the handler comes. */
   readonly replay: ReplayWatch | undefined
 
+  /** The model that its task has fallen back to; undefined while it has the one of its submission. */
+  fallenBackTo: string | undefined
+
   /** Writes under its lease. */
   readonly lease: LeaseWriter
   /** The usage that it charges. */
@@ -130,6 +134,10 @@ export class Attempt implements Host, Running {
   /** True if the task goes on in a later pass. Promises that this pass awaits never settle. */
   get isSuspended(): boolean {
     return this.stopped?.kind === 'waiting' || this.stopped?.kind === 'yielded'
+  }
+
+  get model(): string | undefined {
+    return this.fallenBackTo ?? readTerms(this.claim.submission).model
   }
 
   /** Throws unless the handler may act on behalf of its lease. */

@@ -20,6 +20,8 @@ export interface Limited {
   /** Measures what the pass uses, where that can be measured. */
   readonly probe?: UsageProbe | undefined
   watch: ProfileWatch | undefined
+  /** The model that the task has now. */
+  readonly model: string | undefined
   settle(settlement: Settlement): void
   timeOut(timeoutMs: number): void
   exceed(message: string): void

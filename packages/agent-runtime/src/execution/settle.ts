@@ -1,4 +1,5 @@
 import {
+  categoriesOf,
   type Claim,
   decideOutcome,
   describeError,
@@ -47,13 +48,16 @@ export function threw(attempt: Attempt, definition: TaskDefinition | undefined, 
   const told = waits.length === 0 ? {} : { waits }
   const spent = isForWantOfBudget(error) ? ({ spent: true } as const) : {}
   const rateLimit = attempt.limits.in(attempt, error, definition?.rateLimited)
-  return { as: 'threw', error: describeError(error), ...told, rateLimit, ...spent }
+  const categories = definition?.recovery === undefined ? {} : { categories: categoriesOf(error) }
+  return { as: 'threw', error: describeError(error), ...told, rateLimit, ...spent, ...categories }
 }
 
 /** A pass that can be settled. */
 interface Settling {
   readonly claim: Claim
   readonly parts: Pick<Parts, 'environment'>
+  /** The model that the task has now. */
+  readonly model: string | undefined
   settle(settlement: Settlement, rateLimit?: RateLimited): void
 }
 
@@ -65,9 +69,11 @@ export function settle(
   breach?: 'deadline' | 'hard',
 ): void {
   const { attempt: tried, crashes } = attempt.claim
-  const retry = definition?.retry
-  const random = end.as !== 'returned' && retry !== undefined ? attempt.parts.environment.random.next() : 0
-  const outcome = decideOutcome(end, { attempt: tried, crashes, retry, random })
+  const { retry, recovery } = definition ?? {}
+  const draws = end.as !== 'returned' && (retry ?? recovery) !== undefined
+  const random = draws ? attempt.parts.environment.random.next() : 0
+  const model = recovery === undefined ? undefined : attempt.model
+  const outcome = decideOutcome(end, { attempt: tried, crashes, retry, recovery, model, random })
   const limit = end.as === 'threw' ? end.rateLimit : undefined
   attempt.settle(settlementOf(outcome, end, breach), limit)
 }
@@ -86,7 +92,7 @@ function settlementOf(
       return { ...outcome, error, ...late, ...spent }
     }
     case 'retry':
-      return { ...outcome, error, ...(breach === 'deadline' ? { breach } : {}) }
+      return { ...outcome, error, ...late }
     case 'rate_limited':
       return { ...outcome, error }
   }

@@ -3,6 +3,7 @@ import {
   divergenceOfFault,
   type HandlerEnd,
   type HistoryFault,
+  type PastFailure,
   RuntimeError,
   type Divergence,
 } from '@ku0/agent-runtime-core'
@@ -18,6 +19,7 @@ import type { Attempt } from './attempt.ts'
 import type { PassCheck } from './pass-check.ts'
 import { insideHandler } from '../lease/inside-handler.ts'
 import { holdToLimits } from './limits.ts'
+import { ask, passStart, settleBefore } from './pass-start.ts'
 import { judgeReturn, settle, threw } from './settle.ts'
 import { isThenable } from '../terms/thenable.ts'
 
@@ -31,9 +33,38 @@ export function runClaim(attempt: Attempt, definition: TaskDefinition | undefine
   const { replays, taskId } = attempt.claim
   if (!replays) return begin(attempt, definition, noMemos)
   readMemos(attempt.parts.store, taskId).then(
-    (memos) => begin(attempt, definition, memos),
+    (memos) => goOn(attempt, definition, memos),
     (error: unknown) => void unread(attempt, definition, error),
   )
+}
+
+/** A task that failed before: what its table asks for comes before its handler. */
+function goOn(attempt: Attempt, definition: TaskDefinition, memos: Memos): void {
+  attempt.fallenBackTo = memos.model
+  if (attempt.stopped !== undefined) return attempt.endHandler(true)
+  const start = passStart(attempt, definition, memos)
+  switch (start.as) {
+    case 'run':
+      return begin(attempt, definition, memos)
+    case 'ask':
+      return void askFirst(attempt, definition, start.failure)
+    case 'fall_back':
+    case 'fail':
+      settleBefore(attempt, start)
+      return attempt.endHandler(true)
+  }
+}
+
+/** The task waits for a person, or goes on from what was recorded meanwhile. */
+async function askFirst(attempt: Attempt, definition: TaskDefinition, failure: PastFailure): Promise<void> {
+  try {
+    const waits = await ask(attempt, failure)
+    if (attempt.stopped !== undefined) attempt.endHandler(true)
+    else if (waits) attempt.suspend()
+    else runClaim(attempt, definition)
+  } catch (error) {
+    end(attempt, definition, threw(attempt, definition, error))
+  }
 }
 
 /**

@@ -1,4 +1,4 @@
-import { decode, describeError, type OutcomeOf, type Settlement } from '@ku0/agent-runtime-core'
+import { decode, describeError, type OutcomeOf, type Reads, type Settlement } from '@ku0/agent-runtime-core'
 import type { Heartbeat } from '../api/profiles.ts'
 import type { LeaseWriter } from '../execution/lease-writer.ts'
 import type { Parts } from '../execution/parts.ts'
@@ -11,6 +11,8 @@ import type { Ask, ToRunner } from './words.ts'
 export class Answers {
   /** The store has the end of the pass from the runner. */
   isSettled = false
+  /** The model that the task has fallen back to, as far as the runner has asked. */
+  model: string | undefined
   readonly #attempt: Asked
   readonly #dues: Dues
   readonly #onSettling: (settlement: Settlement) => void
@@ -37,12 +39,12 @@ export class Answers {
   }
 
   async #answer(ask: Ask): Promise<unknown> {
-    const { store, values, prepareChild } = this.#attempt.parts
+    const { values, prepareChild } = this.#attempt.parts
     switch (ask.call) {
       case 'write':
         return this.#write(ask.it as unknown as Parameters<Parts['store']['write']>[0])
       case 'read':
-        return store.read(ask.it as unknown as Parameters<Parts['store']['read']>[0])
+        return this.#read(ask.it as unknown as Parameters<Parts['store']['read']>[0])
       case 'heartbeat':
         return this.#heartbeat(decode(ask.report) as Heartbeat)
       case 'prepare': {
@@ -50,6 +52,12 @@ export class Answers {
         return prepareChild({ task: ask.task as never, input, options }, ask.place, ask.parentType)
       }
     }
+  }
+
+  async #read(query: Parameters<Parts['store']['read']>[0]): Promise<unknown> {
+    const answer: unknown = await this.#attempt.parts.store.read(query)
+    if (query.kind === 'memos') this.model = (answer as Reads['memos']['answer']).model
+    return answer
   }
 
   async #write(operation: Parameters<Parts['store']['write']>[0]): Promise<unknown> {

@@ -97,6 +97,10 @@ export class IsolatedAttempt implements Running, Limited, LineEars {
     return this.#yieldAsked
   }
 
+  get model(): string | undefined {
+    return this.#answers.model ?? readTerms(this.claim.submission).model
+  }
+
   set yieldAsked(asked: boolean) {
     if (asked && !this.#yieldAsked) this.#runner?.say({ kind: 'yield' })
     this.#yieldAsked = asked

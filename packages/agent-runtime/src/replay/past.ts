@@ -9,6 +9,7 @@ import {
   isRetryWait,
   isVoid,
   type OpenWait,
+  pastFailure,
   outlivesRejection,
   type Rejection,
   RuntimeError,
@@ -70,6 +71,8 @@ class Reading {
   readonly #children = new Map<string, ChildRecord>()
   readonly #failedAt = new Map<string, number>()
   readonly #rejections: Rejection[] = []
+  /** The events that put it back. */
+  readonly #returns: PastEvent[] = []
 
   past(): Past {
     return {
@@ -91,11 +94,14 @@ class Reading {
         effectKeys: new Map(),
         rejections: this.#rejections,
         lastFailure: this.#lastFailure,
+        ...pastFailure(this.#returns),
       },
     }
   }
 
-  take({ seq, type, at, data: text }: PastEvent): void {
+  take(event: PastEvent): void {
+    const { seq, type, at, data: text } = event
+    if (type === 'task.requeued' || type === 'task.resumed') this.#returns.push(event)
     const data: unknown = parseJson(text)
     switch (type) {
       case 'task.queued':

@@ -18,16 +18,14 @@ import {
   type Rules,
   wholeNumber,
 } from '@ku0/agent-runtime-core'
-import type { Declarations, Exchange, ExchangeOf, Schemas } from '../api/exchange.ts'
 import type { ResultOf, TaskDefinition } from '../api/task-definition.ts'
 import type { TaskContract, TaskDefinitionOptions } from '../api/task-type.ts'
 import { familiarToTask } from './familiar-names.ts'
+import { isRecoveryPolicy, recoveryOf, recoveryProblems, recoveryRule } from './recovery-policy.ts'
 import { isPolicy, policyOf, retryProblems, retryRule } from './retry-policy.ts'
 import type { InputOf, OutputOf, Schema } from '../api/schema.ts'
 import type { Storable } from '../api/storable.ts'
 import type { TaskContext } from '../api/task-context.ts'
-import { exchangeProblems } from './exchange.ts'
-import { isSchema } from './schema.ts'
 import { isTaskProfile, profileOf, profileProblems } from './profile-setting.ts'
 
 /**
@@ -41,14 +39,10 @@ export function defineTask<
   Input extends Schema,
   Returned extends (Output extends Schema ? InputOf<Output> | Promise<InputOf<Output>> : unknown),
   Output extends Schema | undefined = undefined,
-  const Signals extends Schemas | undefined = undefined,
-  const Approvals extends Schemas | undefined = undefined,
-  Emits extends Schema | undefined = undefined,
 >(
-  definition: TaskDefinitionOptions<Type, Input, Output, Declarations<Signals, Approvals, Emits>>,
-  handler: ((ctx: TaskContext<Declarations<Signals, Approvals, Emits>>, input: OutputOf<Input>) => Returned) &
-    Storable<ResultOf<Output, Returned>>,
-): TaskDefinition<Type, InputOf<Input>, ResultOf<Output, Returned>, ExchangeOf<Signals, Approvals, Emits>> {
+  definition: TaskDefinitionOptions<Type, Input, Output>,
+  handler: ((ctx: TaskContext, input: OutputOf<Input>) => Returned) & Storable<ResultOf<Output, Returned>>,
+): TaskDefinition<Type, InputOf<Input>, ResultOf<Output, Returned>> {
   const problems = [...findProblems(definition, handler), ...reservedProblems(definition)]
   if (problems.length > 0) throw new ConfigError(problems)
   return madeOf(definition, handler)
@@ -65,12 +59,7 @@ export function defineContract<
   const Type extends string,
   Input extends Schema,
   Output extends Schema | undefined = undefined,
-  const Signals extends Schemas | undefined = undefined,
-  const Approvals extends Schemas | undefined = undefined,
-  Emits extends Schema | undefined = undefined,
->(
-  contract: TaskDefinitionOptions<Type, Input, Output, Declarations<Signals, Approvals, Emits>>,
-): TaskContract<Type, Input, Output, ExchangeOf<Signals, Approvals, Emits>> {
+>(contract: TaskDefinitionOptions<Type, Input, Output>): TaskContract<Type, Input, Output> {
   const problems = [...optionProblems(contract), ...reservedProblems(contract)]
   if (problems.length > 0) throw new ConfigError(problems)
   return Object.freeze({ ...contract })
@@ -79,17 +68,7 @@ export function defineContract<
 /** The part of a task type that a submission needs. */
 export type TaskTerms = Pick<
   TaskDefinition,
-  | 'type'
-  | 'input'
-  | 'signals'
-  | 'approvals'
-  | 'emits'
-  | 'lane'
-  | 'delayedLane'
-  | 'timeoutMs'
-  | 'model'
-  | 'budget'
-  | 'tools'
+  'type' | 'input' | 'lane' | 'delayedLane' | 'timeoutMs' | 'model' | 'budget' | 'tools'
 >
 
 /** The terms of what {@link defineTask} or {@link defineContract} returned; undefined for anything else. */
@@ -112,27 +91,11 @@ export function defineOwnTask<Input extends Schema>(
   return madeOf(definition, handler) as TaskDefinition
 }
 
-function madeOf<
-  Type extends string,
-  Input extends Schema,
-  Output extends Schema | undefined,
-  Handler,
-  X extends Exchange,
->(definition: TaskDefinitionOptions<Type, Input, Output, X>, handler: Handler) {
-  const {
-    type,
-    input,
-    output,
-    signals,
-    approvals,
-    emits,
-    timeoutMs,
-    model,
-    budget,
-    tools,
-    retry,
-    rateLimited,
-  } = definition
+function madeOf<Type extends string, Input extends Schema, Output extends Schema | undefined, Handler>(
+  definition: TaskDefinitionOptions<Type, Input, Output>,
+  handler: Handler,
+) {
+  const { type, input, output, timeoutMs, model, budget, tools, retry, recovery, rateLimited } = definition
   const { lane = 'normal', lane: delayedLane = 'batch' } = definition
   const { replay = 'by-key', errors = [], oversight = defaultOversightMode } = definition
   const { isolation = 'inline', module, memoryMb } = definition
@@ -142,10 +105,8 @@ function madeOf<
     type,
     input,
     output,
-    signals,
-    approvals,
-    emits,
     ...limits,
+    recovery: recovery && recoveryOf(recovery),
     profile,
     replay,
     errors,
@@ -161,13 +122,14 @@ function madeOf<
 /** Whether {@link defineTask} returned a value. */
 export function isDefinition(value: unknown): value is TaskDefinition {
   if (!isRecord(value)) return false
-  const { handler, delayedLane, profile, ...options } = value
+  const { handler, delayedLane, profile, recovery, ...options } = value
   const { lane, retry } = options
   return (
     findProblems(options, handler).length === 0 &&
     lane !== undefined &&
     delayedLane !== undefined &&
     (retry === undefined || isPolicy(retry)) &&
+    (recovery === undefined || isRecoveryPolicy(recovery)) &&
     (profile === undefined || isTaskProfile(profile))
   )
 }
@@ -186,7 +148,7 @@ function optionProblems(given: unknown): ConfigProblem[] {
     const allowed = `an object with ${Object.keys(definitionRules).join(', ')}`
     return [{ path: 'task', allowed, given }]
   }
-  const { retry, budget, profile, limits } = given
+  const { retry, recovery, budget, profile, limits } = given
   const own = problemsIn(given, definitionRules, {
     path,
     required: ['type', 'input'],
@@ -196,9 +158,9 @@ function optionProblems(given: unknown): ConfigProblem[] {
     ...own,
     ...(budget === undefined ? [] : budgetProblems(`${path}budget`, budget)),
     ...retryProblems(retry, `${path}retry.`),
+    ...recoveryProblems(recovery, `${path}recovery.`),
     ...profileProblems(profile, limits, path),
     ...isolationProblems(given, path),
-    ...exchangeProblems(given, path),
   ]
 }
 
@@ -230,10 +192,6 @@ const definitionRules: Rules<TaskDefinitionOptions<string, Schema, Schema | unde
   type: typeName,
   input: ['a schema, such as z.object({ … })', isSchema],
   output: ['a schema', isSchema],
-  // exchangeProblems reports what is wrong with them.
-  signals: ['', () => true],
-  approvals: ['', () => true],
-  emits: ['a schema', isSchema],
   lane: isOneOf(lanes),
   timeoutMs: limitRule,
   // profileProblems reports what is wrong with them.
@@ -243,6 +201,7 @@ const definitionRules: Rules<TaskDefinitionOptions<string, Schema, Schema | unde
   budget: ['an object with limits', () => true],
   tools: namesRule,
   retry: retryRule,
+  recovery: recoveryRule,
   rateLimited: functionRule,
   replay: isOneOf(['by-key', 'strict']),
   errors: ['a list of classes of errors', (value) => Array.isArray(value) && value.every(isErrorClass)],
@@ -257,4 +216,9 @@ const definitionRules: Rules<TaskDefinitionOptions<string, Schema, Schema | unde
 
 function isErrorClass(value: unknown): boolean {
   return typeof value === 'function' && (value === Error || value.prototype instanceof Error)
+}
+
+function isSchema(value: unknown): value is Schema {
+  const standard: unknown = (value as Partial<Schema> | null | undefined)?.['~standard']
+  return typeof (standard as Schema['~standard'] | undefined)?.validate === 'function'
 }

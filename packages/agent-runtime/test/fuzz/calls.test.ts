@@ -89,7 +89,7 @@ describe('whatever a call is given, it is answered, or refused by an error of th
   })
 
   test('what the package exports', async () => {
-    const { answered, refused } = await play(exported, 30)
+    const { answered, refused } = await play(exported, 36)
     expect(Math.min(answered, refused)).toBeGreaterThan(runs * 5)
   })
 

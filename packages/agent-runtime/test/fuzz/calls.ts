@@ -20,6 +20,7 @@ import {
   defineAgent,
   defineCodec,
   defineComposition,
+  combineRecovery,
   defineContract,
   defineGraph,
   defineTask,
@@ -125,6 +126,15 @@ const timing = mostly(
     timeZone: mostly(values('Europe/Zurich', 'Nowhere/Land')),
   }),
 )
+const choices = mostly(values('restart', 'retry_with_backoff', 'fallback_agent', 'human_escalation', 'fail'))
+const recovery = fields({
+  crash: choices,
+  timeout: choices,
+  resource_exhaustion: choices,
+  invalid_output: choices,
+  human_rejection: choices,
+  fallbackModels: names,
+})
 const retry = fields({ attempts: count, backoff: fields({ initialMs: ms, maxMs: ms, factor: count }) })
 const taskOptions = {
   type: mostly(values('new')),
@@ -138,6 +148,7 @@ const taskOptions = {
   tools: names,
   budget,
   retry,
+  recovery,
   replay: mostly(values('by-key', 'strict')),
   errors: mostly(fc.constant(piece('[TypeError]', () => [TypeError]))),
   oversight: mostly(values('spot_check', 'supervised')),
@@ -630,6 +641,10 @@ export const exported: Readonly<Record<string, Door>> = {
   defineTask: {
     given: [fields(taskOptions, 'type', 'input'), handler],
     open: (_, options: never, it: never) => defineTask(options, it),
+  },
+  combineRecovery: {
+    given: [recovery, recovery],
+    open: (_, one: never, other: never) => combineRecovery(one, other),
   },
   defineContract: {
     given: [fields(taskOptions, 'type', 'input')],

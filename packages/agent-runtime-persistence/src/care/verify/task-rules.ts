@@ -11,6 +11,7 @@ import {
   type LeaseEndReason,
   type LeaseState,
   MICRO,
+  pastFailure,
   quotaKeysOf,
   rejectionPolicies,
   usageOf,
@@ -166,7 +167,7 @@ export function prepareTaskRules({ db, load, ids, fenceFloors, hashes, faults, t
     if (stream === undefined) return
     if (stream.client !== '' && stream.client !== it.client)
       faults.add('row', `task ${row.id}, client of its stream`, it.client, stream.client)
-    checkQuotaKeys(row, it, stream)
+    checkQuotaKeys(row, { ...it, ...fallenBack(events) }, stream)
     const { account } = row
     if (isFinal(row.state) && account !== null && account.charge !== null)
       tally.cost(stream.client, costBy(events) || account.cost)
@@ -401,6 +402,12 @@ function endingOf({ type, it }: ReadEvent): Ending {
 
 function textOf(value: unknown): string | undefined {
   return value === undefined ? undefined : canonical(value)
+}
+
+/** The model of a task that has fallen back to another. */
+function fallenBack(events: readonly ReadEvent[]): { readonly model?: string } {
+  const { model } = pastFailure(events.filter(({ type }) => type === 'task.requeued'))
+  return model === undefined ? {} : { model }
 }
 
 const queues: ReadonlySet<string> = new Set(['task.queued', 'task.requeued', 'task.resumed'])

@@ -4,13 +4,14 @@ import {
   type ErrorRecord,
   type ExecutionStore,
   type OpenWait,
+  type PastFailures,
   type Rejection,
   type StepRecord,
   type WaitRecord,
 } from '@ku0/agent-runtime-core'
 
 /** What earlier passes recorded, for the next pass through the handler. */
-export interface Memos {
+export interface Memos extends PastFailures {
   readonly steps: ReadonlyMap<string, StepRecord>
   readonly waits: ReadonlyMap<string, WaitRecord>
   /** Waits that began and have not ended. The pass removes those that end. */
@@ -59,7 +60,7 @@ export const noMemos: Memos = {
 }
 
 export async function readMemos(store: Pick<ExecutionStore, 'read'>, taskId: string): Promise<Memos> {
-  const { steps, waits, open, children, inDoubt, effectKeys, rejections, failures, lastFailure } =
+  const { steps, waits, open, children, inDoubt, effectKeys, rejections, failures, lastFailure, ...rest } =
     await store.read({ kind: 'memos', taskId })
   return {
     steps: byKey(steps),
@@ -73,6 +74,7 @@ export async function readMemos(store: Pick<ExecutionStore, 'read'>, taskId: str
       failures.map(({ key, seq, error }) => [key, { seq, error: decode(error) as ErrorRecord }]),
     ),
     lastFailure,
+    ...rest,
   }
 }
 

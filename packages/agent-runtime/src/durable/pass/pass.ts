@@ -33,10 +33,7 @@ import { Waits } from '../wait/waits.ts'
 export type Callee = (...args: never[]) => unknown
 
 /** The options of a task type for its passes. */
-export type PassRules = Pick<
-  TaskDefinition,
-  'type' | 'replay' | 'errors' | 'oversight' | 'rateLimited' | 'signals' | 'approvals' | 'emits'
->
+export type PassRules = Pick<TaskDefinition, 'replay' | 'errors' | 'oversight' | 'rateLimited' | 'recovery'>
 
 /** A call that uses a key. */
 export interface KeyUse {

@@ -6,6 +6,7 @@ import {
   invalid,
   isOneOf,
   type OversightMode,
+  type RecoveryPolicy,
   oversightModes,
   rejectionPolicies,
   type Rules,
@@ -18,23 +19,22 @@ import {
 import { endOfWait } from './ended-waits.ts'
 import type { Approval, ApprovalOptions, Feedback } from '../../api/task-context.ts'
 import { ApprovalRejected, TimeoutError } from '../../api/errors.ts'
+import type { TaskDefinition } from '../../api/task-definition.ts'
 import { refused } from '../pass/answer.ts'
 import { checkKey, type Pass } from '../pass/pass.ts'
-import { assertDeclared, type ExchangeTerms, readApproval } from '../../terms/exchange.ts'
-import { awaitRecord, isWait, readOrEnd, type WaitCaller } from './wait-calls.ts'
+import { awaitRecord, isWait, type WaitCaller } from './wait-calls.ts'
 
 /** `ctx.requestApproval`. Source: `docs/semantics.md 12.1-12.3`. */
 export function requestApproval(
   { pass, scope, callee }: WaitCaller,
-  terms: ExchangeTerms & { readonly oversight: OversightMode },
   key: unknown,
   artifact: unknown,
   given: unknown,
+  { oversight, recovery }: Pick<TaskDefinition, 'oversight' | 'recovery'>,
 ): Promise<Approval> {
   try {
     if (scope.closedBy !== undefined) throw scope.closedBy
     checkKey(key, 'approval')
-    assertDeclared(terms, 'approval', key)
     assertOptions(`requestApproval '${key}'`, given, approvalRules)
     const options = (given ?? {}) as ApprovalOptions
     if (options.onTimeout !== undefined && options.timeoutMs === undefined)
@@ -52,10 +52,8 @@ export function requestApproval(
         throw endOfWait(key, new TimeoutError(`approval '${key}'`, options.timeoutMs ?? 0))
       const verdict = verdictOf(values, record)
       if (record.outcome === 'rejected') throw endOfWait(key, new ApprovalRejected(key, verdict))
-      const { value } = verdict
-      const read = value === undefined ? {} : { value: readOrEnd(key, () => readApproval(terms, key, value)) }
       pass.approved(record.seq)
-      return { asked: record.outcome === 'approved', ...verdict, ...read }
+      return { asked: record.outcome === 'approved', ...verdict }
     }
     const { timeoutMs } = options
     return awaitRecord(pass, scope, { key, memo }, answer, () => ({
@@ -64,7 +62,11 @@ export function requestApproval(
       kind: 'approval',
       name: approvalName(key),
       ...(timeoutMs === undefined ? {} : { delayMs: timeoutMs }),
-      approval: requestOf(pass, key, text, { mode: terms.oversight, ...withoutUndefined(options) }),
+      approval: requestOf(pass, key, text, {
+        mode: oversight,
+        ...rejectionsOf(recovery),
+        ...withoutUndefined(options),
+      }),
     }))
   } catch (error) {
     return refused(scope, 'approval', key, error)
@@ -82,6 +84,13 @@ export function feedbackOf(pass: Pass): readonly Feedback[] {
     }))
 }
 
+/** What the table of the task type says of rejections. Source: `docs/semantics.md 14.3`. */
+function rejectionsOf(recovery: RecoveryPolicy | undefined): { maxRetries?: number; escalates?: true } {
+  const choice = recovery?.table.human_rejection
+  if (choice === 'human_escalation') return { escalates: true }
+  return choice === 'fail' ? { maxRetries: 0 } : {}
+}
+
 /** Rejected work is always reviewed again: after a rejection a spot check does not draw. */
 function requestOf(
   pass: Pass,
@@ -92,7 +101,8 @@ function requestOf(
     maxRetries = 3,
     onReject = 'rerun',
     onTimeout = 'throw',
-  }: ApprovalOptions & { readonly mode: OversightMode },
+    escalates,
+  }: ApprovalOptions & { readonly mode: OversightMode; readonly escalates?: true },
 ): ApprovalRequest {
   const asks = mode !== 'spot_check' || feedbackOf(pass).length > 0 || pass.memos.open.has(key)
   const { claim, parts } = pass.attempt
@@ -105,6 +115,7 @@ function requestOf(
     maxRetries,
     onReject,
     onTimeout,
+    ...(escalates === undefined ? {} : { escalates }),
   }
 }
 

@@ -1,0 +1,76 @@
+import type { FailureKind } from '../event/event.ts'
+import { type Backoff, decideBackoff } from '../task/backoff.ts'
+import {
+  type FailureCategory,
+  nextModel,
+  type RecoveryChoice,
+  type RecoveryPolicy,
+  type RecoveryStrategy,
+  strongestRecovery,
+} from './recovery.ts'
+
+/** What was decided about a failure, as the event of the next try tells it. */
+export interface Recovered {
+  readonly category: FailureCategory
+  readonly kind: FailureKind
+  readonly strategy: RecoveryStrategy
+  /** The model that the task has from now on. */
+  readonly model?: string
+}
+
+/** The facts that decide what is done about a failure. */
+export interface RecoveryCase {
+  readonly kind: FailureKind
+  /** What it is of: one category, or those of all its parts. */
+  readonly categories: readonly FailureCategory[]
+  /** The error says that trying the same again cannot help. */
+  readonly isFinal: boolean
+  /** Tries so far, the failed one included; crashes of the process are none. */
+  readonly tries: number
+  readonly retry: { readonly attempts: number; readonly backoff: Backoff }
+  readonly policy: RecoveryPolicy
+  /** The model that the task has now. */
+  readonly model: string | undefined
+  /** A number in [0, 1), for the jitter of the back-off. */
+  readonly random: number
+}
+
+/** A further try, and how long it waits. */
+export interface FurtherTry {
+  readonly recovery: Recovered
+  readonly delayMs: number
+}
+
+/**
+ * What is done about a failure: the strongest of what the table has for its parts. Undefined: the task fails. The same try again is
+ * no use where the error is final, and neither that nor another model goes beyond the number of tries; a person may be asked whatever the
+ * number is. Source: agent-scheduler-paper 7.5; `docs/semantics.md 14.3`.
+ */
+export function decideRecovery(it: RecoveryCase): FurtherTry | undefined {
+  const { kind, categories, policy, retry, tries } = it
+  const model = nextModel(policy.fallbackModels, it.model)
+  // Where there is no other model, what another part of the failure asks for is still done.
+  const choiceOf = (part: FailureCategory): RecoveryChoice => {
+    const choice = policy.table[part]
+    return choice === 'fallback_agent' && model === undefined ? 'fail' : choice
+  }
+  const strategy = strongestRecovery(categories.map(choiceOf))
+  const category = categories.find((part) => choiceOf(part) === strategy)
+  if (category === undefined || strategy === 'fail') return undefined
+  const recovery = { category, kind, strategy }
+  const again = (delayMs: number) =>
+    it.isFinal || tries >= retry.attempts ? undefined : { recovery, delayMs }
+  switch (strategy) {
+    case 'human_escalation':
+      return { recovery, delayMs: 0 }
+    case 'fallback_agent':
+      return model === undefined || tries >= retry.attempts
+        ? undefined
+        : { recovery: { ...recovery, model }, delayMs: 0 }
+    case 'restart':
+    case 'retry_with_feedback':
+      return again(0)
+    case 'retry_with_backoff':
+      return again(decideBackoff(retry.backoff, tries, it.random))
+  }
+}

@@ -1,0 +1,68 @@
+import type { WaitOutcome } from '../wait/wait.ts'
+import type { Recovered } from './decide.ts'
+import type { PastFailure, PastFailures } from './past-failure.ts'
+import { nextModel, type RecoveryPolicy } from './recovery.ts'
+
+/** The facts that decide how a pass begins. */
+export interface PassStartCase extends Pick<PastFailures, 'failure' | 'crash'> {
+  /** How a person answered the question about the failure with this seq; undefined before that. */
+  readonly verdictOn: (seq: number) => WaitOutcome | undefined
+  /** Undefined: without a table each task goes on after a crash. */
+  readonly policy: RecoveryPolicy | undefined
+  /** The model that the task has now. */
+  readonly currentModel: () => string | undefined
+}
+
+/** How a pass begins: with the handler, or with what has to come before it. */
+export type PassStart =
+  | { readonly as: 'run' }
+  /** A person is asked first, and the task waits. */
+  | { readonly as: 'ask'; readonly failure: PastFailure }
+  /** It goes on with another model. */
+  | { readonly as: 'fall_back'; readonly failure: PastFailure; readonly recovery: Recovered }
+  /** The table wants no other try, or a person does not. */
+  | { readonly as: 'fail'; readonly failure: PastFailure }
+
+/**
+ * What comes before the handler after a failure. A process that died decided nothing: the process that has the task next decides for
+ * it. Nothing is remembered but events, so that a crash at any place decides the same again. Source: `docs/semantics.md 14.3`.
+ */
+export function decidePassStart({
+  failure,
+  crash,
+  verdictOn,
+  policy,
+  currentModel,
+}: PassStartCase): PassStart {
+  if (failure?.recovery?.strategy === 'human_escalation') {
+    const answered = answer(failure, verdictOn)
+    if (answered.as !== 'run') return answered
+  }
+  switch (crash === undefined ? undefined : policy?.table.crash) {
+    case 'human_escalation':
+      return crash === undefined ? run : answer(crash, verdictOn)
+    case 'fail':
+      return crash === undefined ? run : { as: 'fail', failure: crash }
+    case 'fallback_agent': {
+      const next = nextModel(policy?.fallbackModels ?? [], currentModel())
+      if (crash === undefined || next === undefined) return run
+      const recovery = {
+        category: 'crash',
+        kind: 'crashed',
+        strategy: 'fallback_agent',
+        model: next,
+      } as const
+      return { as: 'fall_back', failure: crash, recovery }
+    }
+    default:
+      return run
+  }
+}
+
+function answer(failure: PastFailure, verdictOn: PassStartCase['verdictOn']): PassStart {
+  const verdict = verdictOn(failure.seq)
+  if (verdict === undefined) return { as: 'ask', failure }
+  return verdict === 'approved' ? run : { as: 'fail', failure }
+}
+
+const run: PassStart = { as: 'run' }

@@ -1,0 +1,87 @@
+import { canonical } from '../codec/codec.ts'
+import type { EventData } from '../event/event.ts'
+import type { Recovered } from './decide.ts'
+
+/** How a try ended, from the event that put the task back. */
+export interface PastFailure {
+  /** The seq of that event. */
+  readonly seq: number
+  readonly at: number
+  /** The attempt that failed. */
+  readonly attempt: number
+  /** `expired` and `owner_dead`: its process died or fell silent; `rejected`: a person rejected its work more often than is allowed. */
+  readonly reason: 'retry' | 'expired' | 'owner_dead' | 'rejected'
+  /** In the codec's form; absent for a process that died. */
+  readonly error?: string
+  /** What was decided about it; absent without a table. */
+  readonly recovery?: Recovered
+}
+
+/** What a task's returns to the queue say. */
+export interface PastFailures {
+  /** The last failure of the work itself. */
+  readonly failure?: PastFailure
+  /** The last end of a process after that: it says nothing of the work, and hides no failure. */
+  readonly crash?: PastFailure
+  /** The model that it has fallen back to. */
+  readonly model?: string
+}
+
+/** Reads `task.requeued` and `task.resumed`, in order, with their blobs put back; events of other types are passed over. */
+export function pastFailure(
+  events: Iterable<{
+    readonly seq: number
+    readonly at: number
+    readonly type: string
+    readonly data: string
+  }>,
+): PastFailures {
+  let failure: PastFailure | undefined
+  let crash: PastFailure | undefined
+  let model: string | undefined
+  let now = 1
+  for (const { seq, at, type, data } of events) {
+    if (type === 'task.resumed') {
+      const found = data.includes(ESCALATES) ? rejected(seq, at, now, data) : undefined
+      if (found !== undefined) [failure, crash] = [found, undefined]
+      continue
+    }
+    if (type !== 'task.requeued') continue
+    const { reason, attempt, error, recovery } = JSON.parse(data) as EventData['task.requeued']
+    now = attempt
+    if (reason !== 'retry' && reason !== 'expired' && reason !== 'owner_dead') continue
+    model = recovery?.model ?? model
+    const found: PastFailure = {
+      seq,
+      at,
+      attempt: attempt - 1,
+      reason,
+      ...(error === undefined ? {} : { error: canonical(error) }),
+      ...(recovery === undefined ? {} : { recovery }),
+    }
+    if (reason === 'retry') [failure, crash] = [found, undefined]
+    else crash = found
+  }
+  return {
+    ...(failure === undefined ? {} : { failure }),
+    ...(crash === undefined ? {} : { crash }),
+    ...(model === undefined ? {} : { model }),
+  }
+}
+
+/** In the data of the rejection that a person is asked about; see {@link pastFailure}. */
+export const ESCALATES = '"escalates":true'
+
+function rejected(seq: number, at: number, attempt: number, data: string): PastFailure | undefined {
+  const { key, escalates } = JSON.parse(data) as { readonly key?: string; readonly escalates?: unknown }
+  if (escalates !== true) return undefined
+  const message = `'${key}' was rejected more often than its maxRetries allows`
+  return {
+    seq,
+    at,
+    attempt,
+    reason: 'rejected',
+    error: canonical({ code: 'not_approved', message, name: 'RuntimeError' }),
+    recovery: { category: 'human_rejection', kind: 'not_approved', strategy: 'human_escalation' },
+  }
+}

@@ -1,0 +1,58 @@
+/** What a failure is of, the kinds of failure taken together. Source: agent-scheduler-paper 7.5; `docs/semantics.md 14.3`. */
+export const failureCategories = [
+  'crash',
+  'timeout',
+  'resource_exhaustion',
+  'invalid_output',
+  'human_rejection',
+] as const
+export type FailureCategory = (typeof failureCategories)[number]
+
+/** What is done about a failure, weakest first. Source: agent-scheduler-paper 7.5; `docs/semantics.md 14.3`. */
+export const recoveryStrategies = [
+  'retry_with_backoff',
+  'retry_with_feedback',
+  'fallback_agent',
+  'restart',
+  'human_escalation',
+] as const
+export type RecoveryStrategy = (typeof recoveryStrategies)[number]
+
+/** What a table has for a category: a strategy, or `fail`, which is weaker than each of them. */
+export type RecoveryChoice = RecoveryStrategy | 'fail'
+
+/** What is done about each category. */
+export type RecoveryTable = { readonly [Category in FailureCategory]: RecoveryChoice }
+
+/** The table of the scheduler paper. */
+export const defaultRecoveryTable: RecoveryTable = {
+  crash: 'restart',
+  timeout: 'retry_with_backoff',
+  resource_exhaustion: 'fallback_agent',
+  invalid_output: 'retry_with_backoff',
+  human_rejection: 'retry_with_feedback',
+}
+
+/** The recovery of a task type, with its defaults filled in. */
+export interface RecoveryPolicy {
+  readonly table: RecoveryTable
+  /** The models that `fallback_agent` goes on with, in this order. */
+  readonly fallbackModels: readonly string[]
+}
+
+/** The strongest of several choices; `fail` of none. Source: `docs/semantics.md 14.3`. */
+export function strongestRecovery(choices: readonly RecoveryChoice[]): RecoveryChoice {
+  let strongest: RecoveryChoice = 'fail'
+  for (const choice of choices) if (strengthOf(choice) > strengthOf(strongest)) strongest = choice
+  return strongest
+}
+
+/** From 0, which is `fail`. */
+export function strengthOf(choice: RecoveryChoice): number {
+  return choice === 'fail' ? 0 : recoveryStrategies.indexOf(choice) + 1
+}
+
+/** The model after the one that a task has now; undefined when there is none. */
+export function nextModel(models: readonly string[], current: string | undefined): string | undefined {
+  return models[current === undefined ? 0 : models.indexOf(current) + 1]
+}

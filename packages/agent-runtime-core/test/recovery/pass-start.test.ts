@@ -1,0 +1,72 @@
+import { describe, expect, test } from 'vitest'
+import { pastFailure } from '../../src/recovery/past-failure.ts'
+import { decidePassStart, type PassStartCase } from '../../src/recovery/pass-start.ts'
+import { defaultRecoveryTable, type RecoveryChoice } from '../../src/recovery/recovery.ts'
+
+const requeued = (seq: number, data: Record<string, unknown>) => ({
+  seq,
+  at: 0,
+  type: 'task.requeued',
+  data: JSON.stringify({ leaseId: 'l', ...data }),
+})
+const asked = { category: 'timeout', kind: 'timeout', strategy: 'human_escalation' } as const
+const retried = requeued(4, { attempt: 2, reason: 'retry', error: { message: 'no' }, recovery: asked })
+const died = requeued(7, { attempt: 3, reason: 'owner_dead' })
+
+const start = (change: Partial<PassStartCase>, crash: RecoveryChoice = 'restart') =>
+  decidePassStart({
+    verdictOn: () => undefined,
+    policy: { table: { ...defaultRecoveryTable, crash }, fallbackModels: ['small'] },
+    currentModel: () => 'big',
+    ...change,
+  })
+
+describe('recovery: how a pass begins', () => {
+  test('14.3 what a task went back to the queue for without a failure is none', () => {
+    expect(pastFailure([])).toEqual({})
+    expect(pastFailure([requeued(3, { attempt: 1, reason: 'yielded' })])).toEqual({})
+    expect(start({})).toEqual({ as: 'run' })
+  })
+
+  test('14.3 the end of a process hides no failure of the work, and a later failure hides it', () => {
+    const past = pastFailure([retried, died])
+    expect(past).toMatchObject({ failure: { seq: 4, attempt: 1 }, crash: { seq: 7, attempt: 2 } })
+    expect(pastFailure([died, retried])).not.toHaveProperty('crash')
+  })
+
+  test('14.3 the model stays the one that was fallen back to last', () => {
+    const to = (seq: number, model: string) =>
+      requeued(seq, {
+        attempt: seq,
+        reason: 'retry',
+        recovery: { ...asked, strategy: 'fallback_agent', model },
+      })
+    expect(pastFailure([to(2, 'a'), to(3, 'b'), requeued(4, { attempt: 4, reason: 'expired' })]).model).toBe(
+      'b',
+    )
+  })
+
+  test('14.3 a person is asked first, once for each failure; no ends it', () => {
+    const past = pastFailure([retried])
+    expect(start(past)).toMatchObject({ as: 'ask', failure: { seq: 4 } })
+    expect(start({ ...past, verdictOn: () => 'approved' })).toEqual({ as: 'run' })
+    expect(start({ ...past, verdictOn: () => 'rejected' })).toMatchObject({ as: 'fail', failure: { seq: 4 } })
+    // What was decided is done, also by a process with another table.
+    expect(start({ ...past, policy: undefined })).toMatchObject({ as: 'ask' })
+  })
+
+  test('14.3 after the end of a process its table decides: nothing, a question, another model, or the end', () => {
+    const past = pastFailure([died])
+    expect(start(past)).toEqual({ as: 'run' })
+    expect(start({ ...past, policy: undefined })).toEqual({ as: 'run' })
+    expect(start(past, 'human_escalation')).toMatchObject({ as: 'ask', failure: { seq: 7 } })
+    expect(start(past, 'fail')).toMatchObject({ as: 'fail' })
+    expect(start(past, 'fallback_agent')).toMatchObject({ as: 'fall_back', recovery: { model: 'small' } })
+    expect(start({ ...past, currentModel: () => 'small' }, 'fallback_agent')).toEqual({ as: 'run' })
+    const both = {
+      ...pastFailure([retried, died]),
+      verdictOn: (seq: number) => (seq === 4 ? ('approved' as const) : undefined),
+    }
+    expect(start(both, 'human_escalation')).toMatchObject({ as: 'ask', failure: { seq: 7 } })
+  })
+})

@@ -1,0 +1,161 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { failureKinds } from '../../src/event/event.ts'
+import { categoriesOf, categoryOfKind } from '../../src/recovery/categories.ts'
+import { decideRecovery, type RecoveryCase } from '../../src/recovery/decide.ts'
+import {
+  defaultRecoveryTable,
+  failureCategories,
+  nextModel,
+  type RecoveryChoice,
+  recoveryStrategies,
+  strengthOf,
+  strongestRecovery,
+} from '../../src/recovery/recovery.ts'
+import { defaultBackoff } from '../../src/task/backoff.ts'
+
+const choice = fc.constantFrom<RecoveryChoice>(...recoveryStrategies, 'fail')
+const join = (a: RecoveryChoice, b: RecoveryChoice) => strongestRecovery([a, b])
+const table = fc.record({
+  crash: choice,
+  timeout: choice,
+  resource_exhaustion: choice,
+  invalid_output: choice,
+  human_rejection: choice,
+})
+const categories = fc.array(fc.constantFrom(...failureCategories), { minLength: 1, maxLength: 4 })
+
+const first: RecoveryCase = {
+  kind: 'error',
+  categories: ['crash'],
+  isFinal: false,
+  tries: 1,
+  retry: { attempts: 3, backoff: defaultBackoff },
+  policy: { table: defaultRecoveryTable, fallbackModels: ['small'] },
+  model: 'big',
+  random: 0,
+}
+
+describe('recovery by category', () => {
+  test('14.3 the table of the paper', () => {
+    expect(defaultRecoveryTable).toEqual({
+      crash: 'restart',
+      timeout: 'retry_with_backoff',
+      resource_exhaustion: 'fallback_agent',
+      invalid_output: 'retry_with_backoff',
+      human_rejection: 'retry_with_feedback',
+    })
+  })
+
+  test('14.3 a composite takes the strongest: human_escalation, restart, fallback, feedback, back-off, fail', () => {
+    const byStrength: readonly RecoveryChoice[] = [
+      'human_escalation',
+      'restart',
+      'fallback_agent',
+      'retry_with_feedback',
+      'retry_with_backoff',
+      'fail',
+    ]
+    expect(
+      [...recoveryStrategies, 'fail' as const].toSorted((a, b) => strengthOf(b) - strengthOf(a)),
+    ).toEqual(byStrength)
+    byStrength.forEach((strong, at) => {
+      for (const weak of byStrength.slice(at)) expect(join(weak, strong)).toBe(strong)
+    })
+    expect(strongestRecovery([])).toBe('fail')
+  })
+
+  test('14.3 the strongest is associative, commutative, idempotent, and monotone in each part', () => {
+    fc.assert(
+      fc.property(choice, choice, choice, (a, b, c) => {
+        expect(join(join(a, b), c)).toBe(join(a, join(b, c)))
+        expect(join(a, b)).toBe(join(b, a))
+        expect(join(a, a)).toBe(a)
+        if (strengthOf(a) <= strengthOf(b))
+          expect(strengthOf(join(a, c))).toBeLessThanOrEqual(strengthOf(join(b, c)))
+      }),
+    )
+  })
+
+  test('14.3 a composite failure is recovered at least as strongly as each of its parts', () => {
+    fc.assert(
+      fc.property(table, categories, fc.integer({ min: 1, max: 4 }), (own, parts, tries) => {
+        const policy = { table: own, fallbackModels: ['small'] }
+        const strength = (of: RecoveryCase['categories']) =>
+          strengthOf(decideRecovery({ ...first, tries, policy, categories: of })?.recovery.strategy ?? 'fail')
+        const whole = strength(parts)
+        for (const part of parts) expect(whole).toBeGreaterThanOrEqual(strength([part]))
+        expect(strength(parts.toReversed())).toBe(whole)
+      }),
+    )
+  })
+
+  test('14.3 the same try again is bounded by the number of tries, and no use for a final error; a person is always asked', () => {
+    const of = (strategy: RecoveryChoice, change: Partial<RecoveryCase>) =>
+      decideRecovery({
+        ...first,
+        ...change,
+        policy: { ...first.policy, table: { ...defaultRecoveryTable, crash: strategy } },
+      })
+    for (const strategy of recoveryStrategies) {
+      expect(of(strategy, {})).toBeDefined()
+      expect(of(strategy, { tries: 3 }) === undefined).toBe(strategy !== 'human_escalation')
+      const mayHelp = strategy === 'human_escalation' || strategy === 'fallback_agent'
+      expect(of(strategy, { isFinal: true }) === undefined).toBe(!mayHelp)
+    }
+    expect(of('fail', {})).toBeUndefined()
+    expect(of('retry_with_backoff', { tries: 2 })?.delayMs).toBe(2_000)
+    expect(of('restart', { tries: 2 })?.delayMs).toBe(0)
+  })
+
+  test('14.3 models come in their order, each once; without another one, what another part asks for is done', () => {
+    expect(nextModel(['a', 'b'], 'big')).toBe('a')
+    expect(nextModel(['a', 'b'], 'a')).toBe('b')
+    expect(nextModel(['a', 'b'], 'b')).toBeUndefined()
+    expect(nextModel(['a'], undefined)).toBe('a')
+    const full = { ...first, categories: ['resource_exhaustion', 'timeout'] } as const
+    expect(decideRecovery(full)?.recovery).toMatchObject({ strategy: 'fallback_agent', model: 'small' })
+    expect(decideRecovery({ ...full, model: 'small' })?.recovery).toEqual({
+      category: 'timeout',
+      kind: 'error',
+      strategy: 'retry_with_backoff',
+    })
+  })
+
+  test('14.3 every kind of failure has its category; a stored input that no longer fits has none', () => {
+    expect(Object.fromEntries(failureKinds.map((kind) => [kind, categoryOfKind(kind)]))).toEqual({
+      error: 'crash',
+      crashed: 'crash',
+      poisoned: 'crash',
+      lease_lost: 'crash',
+      timeout: 'timeout',
+      hard_limit: 'resource_exhaustion',
+      limit_exceeded: 'resource_exhaustion',
+      budget_exceeded: 'resource_exhaustion',
+      invalid_output: 'invalid_output',
+      not_approved: 'human_rejection',
+      schema_mismatch: undefined,
+    })
+  })
+
+  test('14.3 an error has the categories of all its parts, and is a crash without any', () => {
+    const coded = (code: string, cause?: unknown) => Object.assign(new Error(code), { code, cause })
+    expect(categoriesOf(new Error('no'))).toEqual(['crash'])
+    expect(categoriesOf('no')).toEqual(['crash'])
+    expect(categoriesOf(coded('timeout'))).toEqual(['timeout'])
+    expect(categoriesOf(new DOMException('late', 'TimeoutError'))).toEqual(['timeout'])
+    expect(categoriesOf(new Error('wrapped', { cause: coded('not_approved') }))).toEqual(['human_rejection'])
+    expect(
+      categoriesOf(new AggregateError([coded('timeout', coded('limit_exceeded')), new Error('x')])),
+    ).toEqual(['timeout', 'resource_exhaustion'])
+    const circle = coded('crashed')
+    circle.cause = circle
+    expect(categoriesOf(circle)).toEqual(['crash'])
+    const hostile = new Proxy(new Error('no'), {
+      get() {
+        throw new Error('unreadable')
+      },
+    })
+    expect(categoriesOf(hostile)).toEqual(['crash'])
+  })
+})

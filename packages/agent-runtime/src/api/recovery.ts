@@ -1,0 +1,35 @@
+import type { FailureCategory, FailureKind, RecoveryChoice, RecoveryStrategy } from '@ku0/agent-runtime-core'
+
+/**
+ * What is done about each category of failure. What is left out is `crash` restart, `timeout` retry_with_backoff,
+ * `resource_exhaustion` fallback_agent (fail without `fallbackModels`), `invalid_output` retry_with_backoff, `human_rejection`
+ * retry_with_feedback. Source: `docs/semantics.md 14.3`.
+ */
+export interface RecoverySetting extends Partial<
+  Readonly<Record<Exclude<FailureCategory, 'human_rejection'>, RecoveryChoice | undefined>>
+> {
+  /**
+   * A rejection sends the task back with the reviewer's words (`retry_with_feedback`, as often as `maxRetries` of the request says).
+   * After that the task fails, or with `human_escalation` a person is asked first. With `fail` the first rejection fails it.
+   */
+  readonly human_rejection?: 'retry_with_feedback' | 'human_escalation' | 'fail' | undefined
+  /** The models that `fallback_agent` goes on with, in this order, each once. */
+  readonly fallbackModels?: readonly string[] | undefined
+}
+
+/** How the try before this one failed. Source: `docs/semantics.md 14.3`. */
+export interface TaskFailure {
+  readonly category: FailureCategory
+  /** What was done about it. */
+  readonly strategy: RecoveryStrategy
+  readonly kind: FailureKind
+  /** The error as it was stored, without its stack. */
+  readonly error: { readonly name: string; readonly message: string; readonly code?: string }
+  /** The attempt that failed. */
+  readonly attempt: number
+  /**
+   * What to do better, for a prompt: the words of the person who was asked or who rejected the work, or with `retry_with_feedback` the
+   * error's message.
+   */
+  readonly feedback?: string
+}

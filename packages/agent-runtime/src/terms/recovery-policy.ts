@@ -1,0 +1,99 @@
+import {
+  ConfigError,
+  type ConfigProblem,
+  defaultRecoveryTable,
+  failureCategories,
+  isName,
+  isOneOf,
+  isRecord,
+  problemsIn,
+  type RecoveryPolicy,
+  recoveryStrategies,
+  type RecoveryTable,
+  type Rule,
+  type Rules,
+  strongestRecovery,
+} from '@ku0/agent-runtime-core'
+import type { RecoverySetting } from '../api/recovery.ts'
+
+/**
+ * Several tables as one, such as those of the domains that an agent works in: for each category the strongest of what they have for it,
+ * and the fallback models of all in the order given. Source: `docs/semantics.md 14.3`.
+ */
+export function combineRecovery(...settings: readonly RecoverySetting[]): RecoverySetting {
+  const problems = settings.flatMap((setting) => [
+    ...(isRecord(setting) ? [] : [{ path: 'combineRecovery', allowed: recoveryRule[0], given: setting }]),
+    ...recoveryProblems(setting, 'combineRecovery: '),
+  ])
+  if (problems.length > 0) throw new ConfigError(problems)
+  const policies = settings.map(recoveryOf)
+  const table = Object.fromEntries(
+    failureCategories.map((category) => [
+      category,
+      strongestRecovery(policies.map((it) => it.table[category])),
+    ]),
+  ) as unknown as RecoveryTable
+  const fallbackModels = [...new Set(policies.flatMap((it) => it.fallbackModels))]
+  return { ...(table as RecoverySetting), ...(fallbackModels.length === 0 ? {} : { fallbackModels }) }
+}
+
+/** The rule for `recovery`; {@link recoveryProblems} checks its fields. */
+export const recoveryRule: Rule = [
+  'an object with crash, timeout, resource_exhaustion, invalid_output, human_rejection, fallbackModels',
+  isRecord,
+]
+
+/** Every problem of the fields of a recovery. Their names in messages begin with `path`. */
+export function recoveryProblems(recovery: unknown, path: string): ConfigProblem[] {
+  if (!isRecord(recovery)) return []
+  const own = problemsIn(recovery, recoveryRules, { path })
+  if (own.length > 0 || recovery['fallbackModels'] !== undefined) return own
+  return failureCategories
+    .filter((category) => recovery[category] === 'fallback_agent')
+    .map((category) => ({
+      path: `${path}${category}`,
+      allowed: 'fallback_agent only together with fallbackModels, which says what it falls back to',
+      given: recovery[category],
+    }))
+}
+
+/** A recovery without problems, with its defaults filled in. */
+export function recoveryOf({ fallbackModels = [], ...given }: RecoverySetting): RecoveryPolicy {
+  const usual: RecoveryTable =
+    fallbackModels.length === 0
+      ? { ...defaultRecoveryTable, resource_exhaustion: 'fail' }
+      : defaultRecoveryTable
+  const table = Object.fromEntries(
+    failureCategories.map((category) => [category, given[category] ?? usual[category]]),
+  )
+  return Object.freeze({
+    table: Object.freeze(table) as RecoveryTable,
+    fallbackModels: Object.freeze([...fallbackModels]),
+  })
+}
+
+/** Whether {@link recoveryOf} returned a value. */
+export function isRecoveryPolicy(value: unknown): value is RecoveryPolicy {
+  if (!isRecord(value)) return false
+  const { table, fallbackModels } = value
+  return (
+    isRecord(table) &&
+    failureCategories.every((category) => anyChoice[1](table[category])) &&
+    models[1](fallbackModels ?? null)
+  )
+}
+
+const anyChoice: Rule = isOneOf([...recoveryStrategies, 'fail'])
+const models: Rule = [
+  'a list of different names of models, each of 1 to 255 characters',
+  (value) => Array.isArray(value) && value.every(isName) && new Set(value).size === value.length,
+]
+
+const recoveryRules: Rules<RecoverySetting> = {
+  crash: anyChoice,
+  timeout: anyChoice,
+  resource_exhaustion: anyChoice,
+  invalid_output: anyChoice,
+  human_rejection: isOneOf(['retry_with_feedback', 'human_escalation', 'fail']),
+  fallbackModels: models,
+}

@@ -1,0 +1,74 @@
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { defineTask } from '../../src/index.ts'
+import { createTestRuntime, sweepCrashes } from '../../src/testing/index.ts'
+
+describe('execution: recovery of a task whose process dies', () => {
+  test('14.3 the fallback of a task whose process died is decided by the process that has it next', async () => {
+    const models: (string | undefined)[] = []
+    const task = defineTask(
+      {
+        type: 'dies',
+        input: z.any(),
+        model: 'big',
+        recovery: { crash: 'fallback_agent', fallbackModels: ['small'] },
+      },
+      async (ctx) => {
+        models.push(ctx.model)
+        await ctx.step('first', () => 1)
+        await ctx.step('second', () => {
+          if (models.length === 1) life.crash()
+          return 2
+        })
+        return ctx.failure?.kind
+      },
+    )
+    await using life = await createTestRuntime({ tasks: [task], crashes: true })
+    const { taskId } = await life.runtime.submit(task, null)
+    await expect(life.settle()).rejects.toThrow('crashed')
+    await life.restart()
+    expect(await life.result(taskId)).toBe('crashed')
+    expect(models).toEqual(['big', 'small'])
+  })
+
+  test('14.3 A05 a crash after any commit changes nothing of what is decided', async () => {
+    const made = () =>
+      defineTask(
+        {
+          type: 'legal',
+          input: z.any(),
+          model: 'big',
+          recovery: { timeout: 'human_escalation', fallbackModels: ['small'] },
+        },
+        async (ctx) => {
+          await ctx.step('read', () => 'text')
+          if (ctx.model === 'big') throw Object.assign(new Error('too long'), { code: 'limit_exceeded' })
+          await ctx.step('score', () => 'scored')
+          if (!(await ctx.step('was told', () => ctx.failure?.feedback !== undefined))) return 'never told'
+          return ctx.model
+        },
+      )
+    const slow = defineTask(
+      { type: 'slow', input: z.any(), recovery: { timeout: 'human_escalation' } },
+      async (ctx) => {
+        await ctx.step('once', () => 1)
+        if (ctx.failure?.feedback === undefined) throw Object.assign(new Error('slow'), { code: 'timeout' })
+        return ctx.failure.feedback
+      },
+    )
+    const legal = made()
+    const { crashedAfter } = await sweepCrashes({
+      tasks: [legal, slow],
+      async script(life) {
+        const one = await life.runtime.submit(legal, 1)
+        const two = await life.runtime.submit(slow, 2)
+        await life.until(two, 'waiting')
+        const { approvals } = await life.runtime.approvals.list()
+        await life.runtime.approvals.approve(approvals[0]?.approvalId ?? '', { feedback: 'go on' })
+        return [await life.result(one), await life.result(two)]
+      },
+      check: (_, result) => expect(result[1]).toBe('go on'),
+    })
+    expect(crashedAfter.length).toBeGreaterThan(8)
+  })
+})
