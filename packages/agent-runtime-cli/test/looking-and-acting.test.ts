@@ -15,6 +15,13 @@ const greet = defineTask({ type: 'greet', input: z.object({ name: z.string() }) 
 const fail = defineTask({ type: 'fail', input: z.string() }, (_, why) => {
   throw new Error(why)
 })
+const again = defineTask(
+  { type: 'again', input: z.null(), recovery: { fallbackModels: ['small'] } },
+  (ctx) => {
+    if (ctx.failure === undefined) throw Object.assign(new Error('full'), { code: 'limit_exceeded' })
+    return ctx.model
+  },
+)
 const wait = defineTask({ type: 'wait', input: z.null() }, (ctx) => ctx.waitForSignal('go'))
 const family = defineTask({ type: 'family', input: z.number() }, async (ctx, children) => {
   for (let n = 0; n < children; n++) await ctx.call(`child ${n}`, greet, { name: `child ${n}` })
@@ -30,7 +37,7 @@ const ids = { greet: '', fail: '', wait: '', family: '' }
 beforeAll(async () => {
   runtime = await createRuntime({
     store: `sqlite:${store}`,
-    tasks: [greet, fail, wait, family],
+    tasks: [greet, fail, wait, family, again],
     thread: false,
     strict: false,
     logger: false,
@@ -127,6 +134,15 @@ describe('commands that look', () => {
     expect(await json('stats')).toMatchObject({ waiting: 1, totals: { failed: 1 } })
     expect((await agent('stats')).out).toMatch(/waiting +1\n/)
     expect((await agent('workers')).out).toMatch(/0 of 4 .*fail/)
+  })
+
+  test('14.3 show and explain say what was done about a failure', async () => {
+    const receipt = await runtime.submit(again, null)
+    await runtime.result(receipt)
+    expect((await agent('show', receipt.taskId)).out).toMatch(
+      /recovery +after resource_exhaustion: fell back to model small\n/,
+    )
+    expect((await agent('explain', receipt.taskId)).out).toContain('last: retry, fell back to model small')
   })
 
   test('a task that is not there has the code of a missing thing, and no stack', async () => {

@@ -1,6 +1,7 @@
 import type { Run } from '../call.ts'
 import { connect } from '../connect.ts'
 import { noTask } from '../missing-task.ts'
+import { recoveryWords } from '../screen/recovery-words.ts'
 import { pairs } from '../screen/table.ts'
 import { stateText } from '../screen/tasks.ts'
 import { ago, count, lasting } from '../screen/words.ts'
@@ -23,22 +24,15 @@ export const run: Run = async ({ args: [taskId = ''], print, settings, system })
         'requeued',
         requeued === undefined
           ? undefined
-          : `${count(requeued.times)} times, last: ${requeued.last.reason}${recoveryText(requeued.last.recovery)}`,
+          : `${count(requeued.times)} times, last: ${requeued.last.reason}${
+              requeued.last.recovery === undefined ? '' : `, ${recoveryWords(requeued.last.recovery)}`
+            }`,
       ],
       ['error', failure?.message],
     ]),
   ])
   return 0
 }
-
-/** What followed the last failure, by the table of the task's type. */
-function recoveryText(recovery: Recovery): string {
-  if (recovery === undefined) return ''
-  const { category, strategy, model } = recovery
-  return ` (${category}: ${strategy}${model === undefined ? '' : ` with model ${model}`})`
-}
-
-type Recovery = NonNullable<import('@ku0/agent-runtime').Explanation['requeued']>['last']['recovery']
 
 function startText({
   startsInMs,

@@ -6,6 +6,7 @@ import { shown } from '../screen/json.ts'
 import { pairs } from '../screen/table.ts'
 import { notesOf, stateText } from '../screen/tasks.ts'
 import { barsOf, waterfall } from '../screen/waterfall.ts'
+import { recoveryWords } from '../screen/recovery-words.ts'
 import { ago, cut, dated } from '../screen/words.ts'
 
 export const run: Run = async ({ args: [taskId = ''], print, settings, system, outlet }) => {
@@ -23,6 +24,7 @@ export const run: Run = async ({ args: [taskId = ''], print, settings, system, o
       ['task', task.taskId],
       ['lane', task.lane],
       ['attempt', String(task.attempt)],
+      ['recovery', recoveryIn(events)],
       ['parent', task.parent],
       ['client', task.client],
       ['schedule', task.schedule],
@@ -47,6 +49,13 @@ export const run: Run = async ({ args: [taskId = ''], print, settings, system, o
     ...(bars.length === 0 ? [] : ['', ...waterfall(bars, now, outlet.columns)]),
   ])
   return 0
+}
+
+/** What was done about the last failure, by the table of the task's type. */
+function recoveryIn(events: readonly RuntimeEvent[]): string | undefined {
+  const last = events.findLast(({ type }) => type === 'task.requeued')
+  const recovery = last?.type === 'task.requeued' ? last.data.recovery : undefined
+  return recovery === undefined ? undefined : `after ${recovery.category}: ${recoveryWords(recovery)}`
 }
 
 /** So much of a value is shown: `--json` and `agent-runtime result` have all of it. */

@@ -54,6 +54,29 @@ export function quotaBlocks({ rule, timed, expect }: Suite): void {
     quota({ models: { big: { maxInFlight: 5 } } }),
   )
 
+  timed(
+    '2.8 14.3 a task that has fallen back is held by a block of its new model, and not by one of its old',
+    async (scene) => {
+      await scene.worker('w', 3)
+      await scene.accepted(big)
+      const large = await scene.claim()
+      await scene.accepted({ model: 'small' })
+      const little = await scene.claim()
+      await scene.accepted(big)
+      const recovery = {
+        category: 'timeout',
+        kind: 'timeout',
+        strategy: 'fallback_agent',
+        model: 'small',
+      } as const
+      await scene.settle(await scene.claim(), { as: 'retry', error: '{}', delayMs: 60_000, recovery })
+      await refuseStep(scene, large, ['model:big'], 20_000)
+      expect(await counters(scene)).toEqual({ 'model:big': [0, 1] })
+      await refuseStep(scene, little, ['model:small'], 20_000)
+      expect(await counters(scene)).toEqual({ 'model:big': [0, 1], 'model:small': [1, 1] })
+    },
+  )
+
   for (const [what, config] of [
     ['that nothing limits', {}],
     ['of a quota', quota({ models: { big: { maxInFlight: 50 } } })],

@@ -91,6 +91,25 @@ describe.each(kinds)('a task in a %s of its own (docs/isolation.md)', { timeout:
     expect(await runtime.result(await runtime.submit(`echo/${kind}`, 1))).toBe(1)
   })
 
+  test('14.3 that runs too long falls back from model to model', async () => {
+    const runtime = await runtimeOf()
+    const receipt = await runtime.submit(`slow/${kind}`, null)
+    expect(await runtime.result(receipt)).toEqual(['tiny', 'timeout', 3])
+  })
+
+  test('14.3 that ends its thread or process waits for a person, and goes on with their words', async () => {
+    const file = join(folder(), 'notes')
+    const runtime = await runtimeOf()
+    const asked = heard(runtime, 'approval.requested')
+    const receipt = await runtime.submit(`asks/${kind}`, { file })
+    await asked
+    const { approvals } = await runtime.approvals.list()
+    expect(approvals[0]?.artifact).toMatchObject({ escalated: 'crash', kind: 'crashed' })
+    await runtime.approvals.approve(approvals[0]?.approvalId ?? '', { feedback: 'once more' })
+    expect(await runtime.result(receipt)).toEqual(['crashed', 'once more'])
+    expect(linesOf(file)).toEqual(['before'])
+  })
+
   test('that ignores its cancellation is killed, and what it had used counts', async () => {
     const file = join(folder(), 'notes')
     const runtime = await runtimeOf()

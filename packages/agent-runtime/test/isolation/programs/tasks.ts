@@ -126,4 +126,33 @@ const busy = inBoth(
   { profile: 'HEAVY', limits: { hard: { cpuTimeUs: 300_000 } } },
 )
 
-export const tasks = [whole, echo, spin, endless, hog, exit, stray, resumes, tidy, commands, busy].flat()
+/** Never returns with the models before the last. */
+const slow = inBoth(
+  'slow',
+  async (ctx) => {
+    await ctx.step('begun', () => 1)
+    while (ctx.model !== 'tiny');
+    return [ctx.model, ctx.failure?.category, ctx.attempt]
+  },
+  {
+    timeoutMs: 300,
+    model: 'big',
+    recovery: { timeout: 'fallback_agent', fallbackModels: ['small', 'tiny'] },
+  },
+)
+
+/** Exits, and goes on with the words of a person. */
+const asks = inBoth(
+  'asks',
+  async (ctx, { file }: { file: string }) => {
+    await ctx.step('before', () => appendFileSync(file, 'before\n'))
+    if (ctx.failure === undefined) process.exit(5)
+    return [ctx.failure.kind, ctx.failure.feedback]
+  },
+  { recovery: { crash: 'human_escalation' } },
+)
+
+export const tasks = [
+  [whole, echo, spin, endless, hog, exit, stray, resumes, tidy, commands, busy],
+  [slow, asks],
+].flat(2)

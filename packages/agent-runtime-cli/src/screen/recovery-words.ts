@@ -1,0 +1,19 @@
+import type { Explanation } from '@ku0/agent-runtime'
+
+type Recovered = NonNullable<NonNullable<Explanation['requeued']>['last']['recovery']>
+
+/** What was done about a failure. */
+export function recoveryWords({ strategy, model }: Recovered): string {
+  switch (strategy) {
+    case 'restart':
+      return 'restarted'
+    case 'retry_with_backoff':
+      return 'tried again after a back-off'
+    case 'retry_with_feedback':
+      return 'tried again with feedback'
+    case 'fallback_agent':
+      return `fell back to model ${String(model)}`
+    case 'human_escalation':
+      return 'a person is asked'
+  }
+}
