@@ -15,8 +15,8 @@ const greet = defineTask({ type: 'greet', input: z.object({ name: z.string() }) 
 const fail = defineTask({ type: 'fail', input: z.string() }, (_, why) => {
   throw new Error(why)
 })
-const again = defineTask(
-  { type: 'again', input: z.null(), recovery: { fallbackModels: ['small'] } },
+const recovers = defineTask(
+  { type: 'recovers', input: z.null(), recovery: { fallbackModels: ['small'] } },
   (ctx) => {
     if (ctx.failure === undefined) throw Object.assign(new Error('full'), { code: 'limit_exceeded' })
     return ctx.model
@@ -37,7 +37,7 @@ const ids = { greet: '', fail: '', wait: '', family: '' }
 beforeAll(async () => {
   runtime = await createRuntime({
     store: `sqlite:${store}`,
-    tasks: [greet, fail, wait, family, again],
+    tasks: [greet, fail, wait, family, recovers],
     thread: false,
     strict: false,
     logger: false,
@@ -137,7 +137,7 @@ describe('commands that look', () => {
   })
 
   test('14.3 show and explain say what was done about a failure', async () => {
-    const receipt = await runtime.submit(again, null)
+    const receipt = await runtime.submit(recovers, null)
     await runtime.result(receipt)
     expect((await agent('show', receipt.taskId)).out).toMatch(
       /recovery +after resource_exhaustion: fell back to model small\n/,
