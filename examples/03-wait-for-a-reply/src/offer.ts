@@ -5,7 +5,7 @@ import { z } from 'zod'
 const Reply = z.object({ approve: z.boolean(), by: z.string() })
 
 export const offer = defineTask(
-  { type: 'offer', input: z.object({ customer: z.string() }) },
+  { type: 'offer', input: z.object({ customer: z.string() }), signals: { reply: Reply } },
   async (ctx, { customer }) => {
     const text = await ctx.step('write', () => `Dear ${customer}, we would be glad to …`)
     for (let day = 1; day <= 3; day += 1) {
@@ -17,7 +17,7 @@ export const offer = defineTask(
         await ctx.step(`remind ${day}`, () => console.log(`  agent: nobody has answered for ${day} days`))
         continue
       }
-      const { approve, by } = Reply.parse(heard.value)
+      const { approve, by } = heard.value
       if (!approve) return `${by} turned it down`
       await ctx.step('send', () => console.log(`  agent: sends "${text}"`))
       return `sent, approved by ${by}`

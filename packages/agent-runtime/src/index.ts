@@ -22,12 +22,16 @@ export type {
   ForkOptions,
   ItemsOf,
   ListFilter,
+  OutputCheck,
   OutputItem,
+  OutputOptions,
+  OutputPage,
   Pruned,
   PruneOptions,
   ReceiptsOf,
   RetryOptions,
   SignalReceipt,
+  SignalValue,
   StoredPage,
   StoredStep,
   WaitOptions,
@@ -52,7 +56,23 @@ export { exitCodes } from './process-signals.ts'
 export { type AgentState, agentState } from '@ku0/agent-runtime-core'
 export { combineRecovery } from './terms/recovery-policy.ts'
 export { defineContract, defineTask } from './terms/task-definition.ts'
+export { typedTaskId } from './terms/typed-task-id.ts'
 export type { ErrorClass, TaskContract, TaskDefinitionOptions, TaskType } from './api/task-type.ts'
+export type {
+  ApprovalInput,
+  ApprovalNames,
+  ApprovalOf,
+  ChunkOf,
+  ContextOf,
+  Declarations,
+  Emitted,
+  Exchange,
+  ExchangeOf,
+  Schemas,
+  SignalInput,
+  SignalNames,
+  SignalOf,
+} from './api/exchange.ts'
 export type { Codec, PayloadCodec, StoredClasses } from './api/codecs.ts'
 export { defineCodec } from './terms/value-codec.ts'
 export type { NotStorable, Storable } from './api/storable.ts'
@@ -175,8 +195,10 @@ export type {
 export type {
   ApprovalEntry,
   ApprovalFilter,
+  ApprovalId,
   Approvals,
   PendingApproval,
+  PendingRequest,
   Verdict,
   VerdictReceipt,
 } from './api/approvals.ts'

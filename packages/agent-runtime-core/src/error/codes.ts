@@ -40,7 +40,8 @@ export const errorCodes = {
     retryable: false,
   },
   schema_mismatch: {
-    meaning: 'A stored input no longer fits the schema of its task type in this process.',
+    meaning:
+      'A stored input, signal, approval or chunk does not fit the schema of its task type in this process.',
     remedy: 'Deploy code whose schema accepts it, then retry the task.',
     retryable: false,
   },

@@ -93,14 +93,20 @@ function withoutWhatFailedIt(
 ): readonly Memo[] {
   if (source.state !== 'failed') return memos
   const last = memos.at(-1)
+  // A signal or approval that the failure names came, with a value that did not fit its schema.
+  const isEnd = (memo: Memo) =>
+    isThrown(memo) ||
+    ('kind' in memo.data &&
+      (memo.data.kind === 'signal' || memo.data.kind === 'approval') &&
+      failedOf.includes(memo.data.key))
   const first =
-    memos.find((memo) => isThrown(memo) && failedOf.includes(memo.data.key)) ??
+    memos.find((memo) => isEnd(memo) && failedOf.includes(memo.data.key)) ??
     (last !== undefined && isThrown(last) && last.seq > lastFailure ? last : undefined)
   if (first === undefined) return memos
-  const wentOn = Math.max(lastFailure, ...memos.filter((memo) => !isThrown(memo)).map(({ seq }) => seq))
+  const wentOn = Math.max(lastFailure, ...memos.filter((memo) => !isEnd(memo)).map(({ seq }) => seq))
   const isGotOver = (memo: Memo) =>
     memo !== first && !failedOf.includes(memo.data.key) && memo.seq < Math.max(first.seq, wentOn)
-  return memos.filter((memo) => !isThrown(memo) || isGotOver(memo))
+  return memos.filter((memo) => !isEnd(memo) || isGotOver(memo))
 }
 
 /** Whether the wait's end is thrown as an error. */

@@ -785,11 +785,18 @@ describe('a task that failed of the end of a wait (docs/semantics.md 1.2, 6.3)',
 
   test.each([
     ['a timer', wait('w', 1, 3)],
-    ['a signal', wait('w', 1, 3, { kind: 'signal', outcome: 'received' })],
-    ['an approval', wait('w', 1, 3, { kind: 'approval', outcome: 'approved' })],
     ['a step', step('w', 1, 3)],
   ])('keeps what answered: %s', (_, end) => {
     expect(kept([end], { failedOf: ['w'] })).toEqual(['w'])
+  })
+
+  test.each([
+    ['a signal', wait('w', 1, 3, { kind: 'signal', outcome: 'received' })],
+    ['an approval', wait('w', 1, 3, { kind: 'approval', outcome: 'approved' })],
+  ])('asks anew what came with a value that the failure names: %s', (_, end) => {
+    expect(kept([end], { failedOf: ['w'] })).toEqual([])
+    expect(kept([end], { failedOf: ['other'] })).toEqual(['w'])
+    expect(kept([end])).toEqual(['w'])
   })
 
   test('where it names none, it is the last thing that was recorded, if no step failed after it', () => {

@@ -30,9 +30,10 @@ export async function followOutput(
   after: number,
 ): Promise<Reply> {
   const { runtime, toJson, streams } = serving
-  const isOver = async () => (await runtime.emitted(taskId, { after, limit: 1 })).items.length === 0
+  const isOver = async () =>
+    (await runtime.emitted(taskId, { after, limit: 1, check: false })).items.length === 0
   return follow(serving, caller, request, taskId, isOver, async function* (signal) {
-    for await (const item of runtime.output(taskId, { after, signal }))
+    for await (const item of runtime.output(taskId, { after, signal, check: false }))
       yield streams.frames.take(`${taskId} ${item.type} ${item.seq}`, () =>
         frameOf(String(item.seq), toJson(item)),
       )

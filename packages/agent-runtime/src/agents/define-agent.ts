@@ -9,6 +9,7 @@ import {
   problemsIn,
   type Rule,
 } from '@ku0/agent-runtime-core'
+import type { Declarations, Exchange, ExchangeOf, Schemas } from '../api/exchange.ts'
 import type { InputOf, OutputOf, Schema } from '../api/schema.ts'
 import type { Storable } from '../api/storable.ts'
 import type { TaskContext } from '../api/task-context.ts'
@@ -17,10 +18,12 @@ import type { TaskDefinition } from '../api/task-definition.ts'
 import type { TaskDefinitionOptions } from '../api/task-type.ts'
 
 /** What an agent is, besides its handler; the rest is its task's. Source: agent-scheduler-paper 3.1. */
-export interface AgentOptions<Name extends string, Input extends Schema, Output extends Schema> extends Omit<
-  TaskDefinitionOptions<Name, Input, Output>,
-  'type' | 'input' | 'output' | 'oversight'
-> {
+export interface AgentOptions<
+  Name extends string,
+  Input extends Schema,
+  Output extends Schema,
+  X extends Exchange = Exchange,
+> extends Omit<TaskDefinitionOptions<Name, Input, Output, X>, 'type' | 'input' | 'output' | 'oversight'> {
   /** Its name, and the type of its task: 1 to 255 characters. */
   readonly name: Name
   /** What it can do, each once. */
@@ -52,10 +55,11 @@ export interface AgentDefinition<
   Name extends string = string,
   Input extends Schema = Schema,
   Output extends Schema = Schema,
+  X extends Exchange = Exchange,
 > {
   readonly profile: AgentProfile<Name, Input, Output>
   /** For `createRuntime({ tasks: [agent.task] })`, which refuses a second agent of the same name, and for `submit`. */
-  readonly task: TaskDefinition<Name, InputOf<Input>, OutputOf<Output>>
+  readonly task: TaskDefinition<Name, InputOf<Input>, OutputOf<Output>, X>
 }
 
 /**
@@ -67,14 +71,21 @@ export interface AgentDefinition<
  *       async (ctx, { repo }) => ctx.step('review', () => review(repo)),
  *     )
  */
-export function defineAgent<const Name extends string, Input extends Schema, Output extends Schema>(
-  options: AgentOptions<Name, Input, Output>,
+export function defineAgent<
+  const Name extends string,
+  Input extends Schema,
+  Output extends Schema,
+  const Signals extends Schemas | undefined = undefined,
+  const Approvals extends Schemas | undefined = undefined,
+  Emits extends Schema | undefined = undefined,
+>(
+  options: AgentOptions<Name, Input, Output, Declarations<Signals, Approvals, Emits>>,
   handler: ((
-    ctx: TaskContext,
+    ctx: TaskContext<Declarations<Signals, Approvals, Emits>>,
     input: OutputOf<Input>,
   ) => NoInfer<InputOf<Output>> | Promise<NoInfer<InputOf<Output>>>) &
     Storable<OutputOf<Output>>,
-): AgentDefinition<Name, Input, Output> {
+): AgentDefinition<Name, Input, Output, ExchangeOf<Signals, Approvals, Emits>> {
   const problems = problemsOf(options)
   if (problems.length > 0) throw new ConfigError(problems)
   const { name, capabilities, domain, mode = defaultOversightMode, ...rest } = options

@@ -17,6 +17,7 @@ import type { Approvals } from './approvals.ts'
 import type { Budgets } from './budgets.ts'
 import type { Clients } from './clients.ts'
 import type { Evaluations } from './evaluations.ts'
+import type { ChunkOf, Exchange, SignalInput, SignalNames } from './exchange.ts'
 import type { EventPattern, RuntimeEvent } from './events.ts'
 import type { Graph, GraphNodes, GraphOutput } from './graphs.ts'
 import type { Receipt, TaskId } from './receipts.ts'
@@ -54,11 +55,11 @@ export interface Client extends AsyncDisposable {
    * that reached the store before the close is still answered. Source: Track AA, AA1; `docs/semantics.md 2`.
    */
   submit(task: string, input: unknown, options?: SubmitOptions): Promise<Receipt>
-  submit<Input, Output>(
-    task: TaskType<string, Input, Output>,
+  submit<Input, Output, X extends Exchange>(
+    task: TaskType<string, Input, Output, X>,
     input: NoInfer<Input>,
     options?: SubmitOptions,
-  ): Promise<Receipt<Output>>
+  ): Promise<Receipt<Output, X>>
 
   /**
    * Submits several tasks in one commit; the receipts are in the order of the items. Throws as {@link submit}
@@ -132,9 +133,15 @@ export interface Client extends AsyncDisposable {
    * `not_found` for an unknown task, and `invalid_argument` for a task that has ended (its state is in
    * `details.state`); neither stores anything. Throws `invalid_argument` for an invalid name,
    * `StepNotSerializable`, `PayloadTooLarge`, `limit_exceeded` if the task has `maxSignals` that it has not
-   * taken, and `store_*`. Source: `docs/semantics.md 12.4`.
+   * taken, and `store_*`. Where this process knows the task's type and that declares `signals`, it throws
+   * `invalid_argument` for a name that is not declared and for a value that does not fit; a receipt of such a
+   * task types both. Source: `docs/semantics.md 12.4`.
    */
-  signal(task: Receipt | string, name: string, value?: unknown): Promise<SignalReceipt>
+  signal<X extends Exchange = Exchange, const Name extends SignalNames<X> = SignalNames<X>>(
+    task: Receipt<unknown, X> | TaskId<unknown, X>,
+    name: Name,
+    ...value: SignalValue<SignalInput<X, Name>>
+  ): Promise<SignalReceipt>
 
   /**
    * Submits a failed, canceled or parked task again as a new task. The new task keeps the completed steps,
@@ -144,7 +151,10 @@ export interface Client extends AsyncDisposable {
    * task in another state, and `store_corrupt` for a history that was edited. Source: `docs/semantics.md 1.2,
    * 6.3`.
    */
-  retry<Output>(task: Receipt<Output> | TaskId<Output>, options?: RetryOptions): Promise<Receipt<Output>>
+  retry<Output, X extends Exchange>(
+    task: Receipt<Output, X> | TaskId<Output, X>,
+    options?: RetryOptions,
+  ): Promise<Receipt<Output, X>>
   retry(taskId: string, options?: RetryOptions): Promise<Receipt>
 
   /**
@@ -155,7 +165,10 @@ export interface Client extends AsyncDisposable {
    * `all` replaces; `idempotency_conflict` for the key of another fork; `store_corrupt` for a history that
    * was edited; `StepNotSerializable` and `PayloadTooLarge`. Source: `docs/semantics.md 6.3`.
    */
-  fork<Output>(task: Receipt<Output> | TaskId<Output>, options?: ForkOptions): Promise<Receipt<Output>>
+  fork<Output, X extends Exchange>(
+    task: Receipt<Output, X> | TaskId<Output, X>,
+    options?: ForkOptions,
+  ): Promise<Receipt<Output, X>>
   fork(taskId: string, options?: ForkOptions): Promise<Receipt>
 
   /**
@@ -190,12 +203,13 @@ export interface Client extends AsyncDisposable {
   ): Promise<{ readonly events: readonly RuntimeEvent[]; readonly cursor?: number }>
 
   /**
-   * What the task has emitted so far, in pages: {@link output} without the wait for more. Throws `not_found`.
+   * What the task has emitted so far, in pages: {@link output} without the wait for more. Throws `not_found`,
+   * and `schema_mismatch` as {@link output} does.
    */
-  emitted(
-    task: Receipt | string,
-    page?: StoredPage,
-  ): Promise<{ readonly items: readonly OutputItem[]; readonly cursor?: number }>
+  emitted<X extends Exchange = Exchange>(
+    task: Receipt<unknown, X> | TaskId<unknown, X>,
+    page?: OutputPage,
+  ): Promise<{ readonly items: readonly OutputItem<ChunkOf<X>>[]; readonly cursor?: number }>
 
   /** The recorded steps of a task with their results, in the order of their records. Empty for an unknown task. */
   steps(task: Receipt | string): Promise<readonly StoredStep[]>
@@ -207,10 +221,15 @@ export interface Client extends AsyncDisposable {
   events(task: Receipt | string, options?: FollowOptions): AsyncIterable<RuntimeEvent>
 
   /**
-   * The values that the task emits, in the same way. After a failover, `attempt.restarted` comes first.
-   * Source: `docs/semantics.md 9`.
+   * The values that the task emits, in the same way. After a failover, `attempt.restarted` comes first. Where
+   * this process knows the task's type and that declares `emits`, each value is what the schema returns; one
+   * that does not fit throws `schema_mismatch`, which names its `seq`, unless `check` is false. Source:
+   * `docs/semantics.md 9`.
    */
-  output(task: Receipt | string, options?: FollowOptions): AsyncIterable<OutputItem>
+  output<X extends Exchange = Exchange>(
+    task: Receipt<unknown, X> | TaskId<unknown, X>,
+    options?: OutputOptions,
+  ): AsyncIterable<OutputItem<ChunkOf<X>>>
 
   /** How many tasks are in each state, and what the store holds. */
   stats(): Promise<StoreStats>
@@ -305,6 +324,21 @@ export interface FollowOptions {
   readonly signal?: AbortSignal | undefined
 }
 
+/** How to follow a task's output. */
+export interface OutputOptions extends FollowOptions, OutputCheck {}
+
+/** Whether the values are held against the schema that the task type declares. */
+export interface OutputCheck {
+  /** False: the values as they are stored, whether or not they fit the schema of `emits`. True by default. */
+  readonly check?: boolean | undefined
+}
+
+/** The value of a signal, which may be left out where its schema accepts undefined. */
+export type SignalValue<Value> = undefined extends Value ? [value?: Value] : [value: Value]
+
+/** A page of a task's output. */
+export interface OutputPage extends StoredPage, OutputCheck {}
+
 /** A page of a task's events or output. */
 export interface StoredPage {
   /** The `seq` of the last item that you already have; 0 by default. */
@@ -358,13 +392,13 @@ export interface CanceledMany {
   readonly refused: boolean
 }
 
-export type OutputItem =
+export type OutputItem<Chunk = unknown> =
   | {
       readonly type: 'chunk'
       readonly seq: number
       readonly attempt: number
       readonly at: number
-      readonly data: unknown
+      readonly data: Chunk
     }
   /** What follows was emitted by a later attempt, which began from the start. */
   | {
@@ -385,7 +419,7 @@ export type ItemsOf<Tasks extends readonly (TaskType | string)[]> = {
 
 /** One receipt per task type. */
 export type ReceiptsOf<Tasks extends readonly (TaskType | string)[]> = {
-  readonly [K in keyof Tasks]: Tasks[K] extends TaskType<string, infer _, infer Output>
-    ? Receipt<Output>
+  readonly [K in keyof Tasks]: Tasks[K] extends TaskType<string, infer _, infer Output, infer X>
+    ? Receipt<Output, X>
     : Receipt
 }

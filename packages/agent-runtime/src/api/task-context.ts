@@ -6,6 +6,7 @@ import type {
   RejectionPolicy,
   Usage,
 } from '@ku0/agent-runtime-core'
+import type { ApprovalNames, ApprovalOf, Emitted, Exchange, SignalNames, SignalOf } from './exchange.ts'
 import type { Storable } from './storable.ts'
 import type { SubmitOptions } from './submissions.ts'
 import type { TaskId } from './receipts.ts'
@@ -18,10 +19,12 @@ import type { RetrySetting } from './retry-setting.ts'
 /**
  * What a handler works with. Its methods write on behalf of the task's lease. Once the lease is gone
  * (canceled, lost, timed out, given back), each of them throws the reason, and nothing more is stored. In a
- * pass that has yielded, or ended at its waits, their promises never settle. Source: `docs/semantics.md 4.4,
- * 5, 7`.
+ * pass that has yielded, or ended at its waits, their promises never settle. `X` are the schemas that the task
+ * type declares for signals, approvals and emits; a function that takes any context needs none. Source:
+ * `docs/semantics.md 4.4, 5, 7`.
  */
-export interface TaskContext {
+// oxlint-disable-next-line typescript/no-explicit-any -- the context of every task type is assignable to one of which nothing is known.
+export interface TaskContext<X extends Exchange = any> {
   readonly taskId: string
   readonly type: string
   /** The n-th try, from 1. It rises when a lease expires or an error is retried, and at no other time. */
@@ -112,12 +115,22 @@ export interface TaskContext {
   /**
    * Waits for a signal, sent with `runtime.signal`, and returns its value. Waits as {@link sleep} does. A
    * signal that arrives early is kept until it is waited for; the oldest is taken first, and each is taken
-   * once. `T` is not checked: it is the type that you expect the sender to send.
+   * once. With `signals` in the task type, the value is what the signal's schema returns; a stored value that
+   * does not fit throws `schema_mismatch`, in later passes too. Without them `T` is not checked: it is the type
+   * that you expect the sender to send.
    *
-   * Throws {@link TimeoutError} after `timeoutMs`, in later passes too, unless a signal came in time, and
-   * what `sleep` throws. Source: `docs/semantics.md 12.4`.
+   * Throws {@link TimeoutError} after `timeoutMs`, in later passes too, unless a signal came in time,
+   * `invalid_argument` for a signal that `signals` does not name, and what `sleep` throws. Source:
+   * `docs/semantics.md 12.4`.
    */
-  waitForSignal<T = unknown>(key: string, options?: SignalWaitOptions): Promise<T>
+  waitForSignal<T = unknown, Name extends SignalNames<X> = SignalNames<X>>(
+    key: string,
+    options: SignalWaitOptions & { readonly signal: Name },
+  ): Promise<SignalOf<X, Name, T>>
+  waitForSignal<T = unknown, Name extends SignalNames<X> = SignalNames<X>>(
+    key: Name,
+    options?: SignalWaitOptions & { readonly signal?: undefined },
+  ): Promise<SignalOf<X, Name, T>>
 
   /**
    * Runs branches side by side. The first that settles decides, and the decision is stored under the key:
@@ -138,7 +151,7 @@ export interface TaskContext {
    * `invalid_argument`, {@link TimeoutError}, what the branch threw, and the signal's reason. Source:
    * `docs/semantics.md 12.3, 12.4`.
    */
-  race<B extends Branches>(key: string, branches: B, options?: BranchesOptions): Promise<RaceResult<B>>
+  race<B extends Branches<X>>(key: string, branches: B, options?: BranchesOptions): Promise<RaceResult<B>>
 
   /**
    * Runs branches side by side and returns the result of each by name. The results are stored under the key:
@@ -146,7 +159,7 @@ export interface TaskContext {
    * as a {@link race} closes its losers. With `timeoutMs` all branches have that long together, else a {@link
    * TimeoutError} is thrown, as in a race. Source: `docs/semantics.md 12.3, 12.4`.
    */
-  all<B extends Branches>(key: string, branches: B, options?: BranchesOptions): Promise<AllResults<B>>
+  all<B extends Branches<X>>(key: string, branches: B, options?: BranchesOptions): Promise<AllResults<B>>
 
   /**
    * Shows `artifact` (encoded like a result) to a human and waits, as {@link sleep} does, for a verdict from
@@ -163,15 +176,19 @@ export interface TaskContext {
    * fails the task with `not_approved`. With `onReject: 'throw'` the call throws {@link ApprovalRejected}
    * instead, and no step is void.
    *
+   * With `approvals` in the task type, the approval's value is what the schema of the key returns; a stored value
+   * that does not fit throws `schema_mismatch`, in later passes too, and a key that `approvals` does not name
+   * throws `invalid_argument`. Without them `T` is not checked.
+   *
    * After `timeoutMs` it throws a {@link TimeoutError}, or does what `onTimeout` says. Also throws what
    * `sleep` throws, {@link StepNotSerializable} and {@link PayloadTooLarge}. Source: `docs/semantics.md
    * 12.1-12.3`.
    */
-  requestApproval<T = unknown>(
-    key: string,
+  requestApproval<T = unknown, Name extends ApprovalNames<X> = ApprovalNames<X>>(
+    key: Name,
     artifact: unknown,
     options?: ApprovalOptions,
-  ): Promise<Approval<T>>
+  ): Promise<Approval<ApprovalOf<X, Name, T>>>
 
   /**
    * The reviewers' feedback since the last approval, oldest first. A step that runs again should take it into
@@ -252,9 +269,10 @@ export interface TaskContext {
   /**
    * Appends a value to the task's output stream; resolves when it is stored. Values that an earlier pass of
    * the attempt stored are not stored again. A failed emit does not fail the task: if nobody awaited it, it
-   * is logged. Source: `docs/semantics.md 9`.
+   * is logged. With `emits` in the task type, a value that does not fit throws `invalid_argument` and is not
+   * stored. Source: `docs/semantics.md 9`.
    */
-  emit<T>(chunk: T & Storable<T>): Promise<void>
+  emit<T extends Emitted<X>>(chunk: T & Storable<T>): Promise<void>
 
   /**
    * Stores a snapshot that the next pass finds in `ctx.restored`. It is only a cache: use a step for what
@@ -436,7 +454,8 @@ export interface ChildWaitOptions {
  * Functions that run side by side, by name. Each gets its own context, whose signal aborts when the branch is
  * closed.
  */
-export type Branches = Readonly<Record<string, (ctx: TaskContext) => unknown>>
+// oxlint-disable-next-line typescript/no-explicit-any -- as in TaskContext.
+export type Branches<X extends Exchange = any> = Readonly<Record<string, (ctx: TaskContext<X>) => unknown>>
 
 /** How long branches may take. */
 export interface BranchesOptions {

@@ -1,4 +1,5 @@
 import type { BudgetOptions, Lane, OversightMode, RecoveryPolicy, RetryPolicy } from '@ku0/agent-runtime-core'
+import type { Exchange, Schemas } from './exchange.ts'
 import type { TaskProfile } from './profiles.ts'
 import type { RateLimitRule } from './rate-limit-rule.ts'
 import type { OutputOf, Schema } from './schema.ts'
@@ -13,8 +14,12 @@ export interface TaskDefinition<
   Type extends string = string,
   Input = unknown,
   Output = unknown,
-> extends TaskType<Type, Input, Output> {
+  X extends Exchange = Exchange,
+> extends TaskType<Type, Input, Output, X> {
   readonly output: Schema | undefined
+  readonly signals: Schemas | undefined
+  readonly approvals: Schemas | undefined
+  readonly emits: Schema | undefined
   readonly lane: Lane
   /** The lane of submissions with a `dueAt` or `delayMs`. */
   readonly delayedLane: Lane

@@ -1,4 +1,5 @@
 import type { BudgetOptions, Lane, OversightMode, ResourceLimits } from '@ku0/agent-runtime-core'
+import type { Exchange } from './exchange.ts'
 import type { ProfileSetting } from './profiles.ts'
 import type { RateLimitRule } from './rate-limit-rule.ts'
 import type { RecoverySetting } from './recovery.ts'
@@ -9,11 +10,16 @@ import type { InputOf, OutputOf, Schema } from './schema.ts'
  * A task type for submissions: what `defineTask` or `defineContract` returns. `Input` is what is submitted,
  * `Output` is the type of the result.
  */
-export interface TaskType<Type extends string = string, Input = unknown, Output = unknown> {
+export interface TaskType<
+  Type extends string = string,
+  Input = unknown,
+  Output = unknown,
+  X extends Exchange = Exchange,
+> {
   readonly type: Type
   readonly input: Schema
   /** Exists only for the compiler. */
-  readonly [flow]?: { readonly input: Input; readonly output: Output }
+  readonly [flow]?: { readonly input: Input; readonly output: Output; readonly exchange: X }
 }
 declare const flow: unique symbol
 
@@ -25,10 +31,11 @@ export interface TaskContract<
   Type extends string = string,
   Input extends Schema = Schema,
   Output extends Schema | undefined = Schema | undefined,
+  X extends Exchange = Exchange,
 >
   extends
-    TaskDefinitionOptions<Type, Input, Output>,
-    TaskType<Type, InputOf<Input>, Output extends Schema ? OutputOf<Output> : unknown> {
+    TaskDefinitionOptions<Type, Input, Output, X>,
+    TaskType<Type, InputOf<Input>, Output extends Schema ? OutputOf<Output> : unknown, X> {
   readonly type: Type
   readonly input: Input
 }
@@ -38,6 +45,7 @@ export interface TaskDefinitionOptions<
   Type extends string,
   Input extends Schema,
   Output extends Schema | undefined,
+  X extends Exchange = Exchange,
 > {
   /** Its name in the store, 1 to 255 characters, no lone surrogates. Renaming it strands the tasks that were submitted under the old name. */
   readonly type: Type
@@ -48,6 +56,24 @@ export interface TaskDefinitionOptions<
    * is what the schema returns.
    */
   readonly output?: Output | undefined
+  /**
+   * The schemas of its signals, by name: `{ reply: z.object({ text: z.string() }) }`. `runtime.signal` refuses a value that does not fit, and
+   * `ctx.waitForSignal` checks what is stored and returns what the schema returns. Other names are refused at both ends. A name that ends in
+   * `*` stands for all names that begin so. The schemas may not be asynchronous. By default any signal may be sent. Source:
+   * `docs/semantics.md 12.4`.
+   */
+  readonly signals?: X['signals']
+  /**
+   * The schemas of the values that reviewers pass with an approval, by the key of the request: as {@link signals}, for
+   * `runtime.approvals.approve` and `ctx.requestApproval`. An approval without a value fits. A rejection's value is feedback, and not checked.
+   * Source: `docs/semantics.md 12.1`.
+   */
+  readonly approvals?: X['approvals']
+  /**
+   * The schema of what it emits: checked by `ctx.emit`, and again when a program that knows the type reads `runtime.output`. It may not be
+   * asynchronous. Anything that can be stored by default. Source: `docs/semantics.md 9`.
+   */
+  readonly emits?: X['emits']
   /**
    * The lane of its tasks, unless a submission names one. By default `normal`, and `batch` for a delayed
    * submission.

@@ -22,10 +22,13 @@ import type {
   ApprovalFilter,
   Approvals,
   PendingApproval,
+  PendingRequest,
   Verdict,
   VerdictReceipt,
 } from '../api/approvals.ts'
 import { taskIdOf } from '../terms/arguments.ts'
+import { assertApproval } from '../terms/exchange.ts'
+import type { KnownTypes } from './known-types.ts'
 import { shown } from './task-status.ts'
 import { noTask } from './result.ts'
 
@@ -34,11 +37,12 @@ export interface ApprovalDeps {
   readonly store: ExecutionStore
   readonly config: ExecutionConfig
   readonly values: ValueCodec
+  readonly types: KnownTypes
   readonly assertOpen: () => void
 }
 
 /** The approvals of one runtime. */
-export function approvalsOf({ store, config, values, assertOpen }: ApprovalDeps): Approvals {
+export function approvalsOf({ store, config, values, types, assertOpen }: ApprovalDeps): Approvals {
   const resolve = async (
     call: 'approve' | 'reject',
     approvalId: unknown,
@@ -48,6 +52,11 @@ export function approvalsOf({ store, config, values, assertOpen }: ApprovalDeps)
     const { taskId, request } = partsOf(call, approvalId)
     assertOptions(call, verdict, verdictRules)
     const said = withoutUndefined(verdict)
+    if (call === 'approve' && said.value !== undefined && types.anyWith('approvals')) {
+      const open = await openRequest(store, taskId, request)
+      const terms = open === undefined ? undefined : types.exchangeOf(open.type)
+      if (open !== undefined && terms !== undefined) assertApproval(terms, open.key, said.value)
+    }
     const value = values.encodeFields(said, {
       open: ['feedback', 'by'],
       what: `the verdict on ${String(approvalId)}`,
@@ -64,7 +73,9 @@ export function approvalsOf({ store, config, values, assertOpen }: ApprovalDeps)
     return { approvalId: String(approvalId), taskId, state: outcome.state }
   }
   return {
-    async list(filter: ApprovalFilter = {}) {
+    async list(
+      filter: ApprovalFilter = {},
+    ): Promise<{ approvals: PendingRequest<never, never>[]; cursor?: number }> {
       assertOpen()
       assertOptions('approvals.list', filter, filterRules)
       const { task, children, limit = 100, cursor } = filter
@@ -79,7 +90,12 @@ export function approvalsOf({ store, config, values, assertOpen }: ApprovalDeps)
         ...(children === undefined ? {} : { children }),
         ...(cursor === undefined ? {} : { after: cursor }),
       })
-      return { ...page, approvals: page.approvals.map((approval) => pendingOf(values, approval)) }
+      // Which keys a task's requests have, and which values belong to them, is what its type says.
+      const approvals = page.approvals.map((approval) => pendingOf(values, approval)) as PendingRequest<
+        never,
+        never
+      >[]
+      return { ...page, approvals }
     },
     approve: (approvalId, verdict) => resolve('approve', approvalId, verdict),
     reject: (approvalId, verdict) => resolve('reject', approvalId, verdict),
@@ -88,6 +104,16 @@ export function approvalsOf({ store, config, values, assertOpen }: ApprovalDeps)
       return trailOf(store, values, taskIdOf('approvals.trail', task))
     },
   }
+}
+
+/** The request of a task, if it can still be answered: what it is about says which schema its value has. */
+async function openRequest(
+  store: ExecutionStore,
+  taskId: string,
+  request: number,
+): Promise<StoredApproval | undefined> {
+  const { approvals } = await store.read({ kind: 'approvals', taskId, limit: 1 })
+  return approvals.find((it) => it.request === request)
 }
 
 function pendingOf(values: ValueCodec, { request, artifact, ...approval }: StoredApproval): PendingApproval {

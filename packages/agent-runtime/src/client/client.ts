@@ -23,6 +23,8 @@ import type {
   ItemsOf,
   ListFilter,
   OutputItem,
+  OutputOptions,
+  OutputPage,
   ReceiptsOf,
   Pruned,
   PruneOptions,
@@ -36,6 +38,7 @@ import type { Clients } from '../api/clients.ts'
 import { TaskRejected } from '../api/errors.ts'
 import type { EvaluationSettings, Evaluations } from '../api/evaluations.ts'
 import type { RuntimeEvent } from '../api/events.ts'
+import type { Exchange } from '../api/exchange.ts'
 import type { Graph, GraphNodes, GraphOutput } from '../api/graphs.ts'
 import type { LogLine } from '../api/logger.ts'
 import type { Receipt, TaskId } from '../api/receipts.ts'
@@ -51,6 +54,7 @@ import {
   cancelRules,
   filterOf,
   followRules,
+  outputRules,
   taskIdOf,
   waitRules,
 } from '../terms/arguments.ts'
@@ -150,10 +154,10 @@ export class StoreClient implements Client {
 
   /** What each part of the client needs. */
   get #parts() {
-    const { store, config, values, lifetime } = this.#deps
+    const { store, config, values, types, lifetime } = this.#deps
     const assertOpen = () => lifetime.assertOpen()
     const assertTaking = () => lifetime.assertTaking()
-    return { store, config, values, assertOpen, assertTaking }
+    return { store, config, values, types, assertOpen, assertTaking }
   }
 
   get approvals(): Approvals {
@@ -172,9 +176,9 @@ export class StoreClient implements Client {
   }
 
   get schedules(): Schedules {
-    const { environment, types } = this.#deps
+    const { environment } = this.#deps
     const { submissions } = this
-    this.#schedules ??= new ScheduleBook({ ...this.#parts, clock: environment.clock, types, submissions })
+    this.#schedules ??= new ScheduleBook({ ...this.#parts, clock: environment.clock, submissions })
     return this.#schedules
   }
 
@@ -184,11 +188,11 @@ export class StoreClient implements Client {
     return this.#evaluations
   }
 
-  submit<Input, Output>(
-    task: TaskType<string, Input, Output>,
+  submit<Input, Output, X extends Exchange>(
+    task: TaskType<string, Input, Output, X>,
     input: NoInfer<Input>,
     options?: SubmitOptions,
-  ): Promise<Receipt<Output>>
+  ): Promise<Receipt<Output, X>>
   submit(task: string, input: unknown, options?: SubmitOptions): Promise<Receipt>
   async submit(task: TaskType | string, input: unknown, options?: SubmitOptions): Promise<Receipt> {
     return openReceipt(await this.submissions.submit({ task, input, options }))
@@ -256,19 +260,25 @@ export class StoreClient implements Client {
 
   async signal(task: Receipt | string, name: string, value?: unknown): Promise<SignalReceipt> {
     this.lifetime.assertOpen()
-    const { config, values, log } = this.#deps
-    const deps = { store: this.#store, config, values, log, said: this.#said }
+    const { config, values, types, log } = this.#deps
+    const deps = { store: this.#store, config, values, types, log, said: this.#said }
     return sendSignal(deps, taskIdOf('signal', task), name, value)
   }
 
-  retry<Output>(task: Receipt<Output> | TaskId<Output>, options?: RetryOptions): Promise<Receipt<Output>>
+  retry<Output, X extends Exchange>(
+    task: Receipt<Output, X> | TaskId<Output, X>,
+    options?: RetryOptions,
+  ): Promise<Receipt<Output, X>>
   retry(taskId: string, options?: RetryOptions): Promise<Receipt>
   async retry(task: Receipt | string, options?: RetryOptions): Promise<Receipt> {
     this.lifetime.assertTaking()
     return openReceipt(await retryTask(this.#deps, taskIdOf('retry', task), options))
   }
 
-  fork<Output>(task: Receipt<Output> | TaskId<Output>, options?: ForkOptions): Promise<Receipt<Output>>
+  fork<Output, X extends Exchange>(
+    task: Receipt<Output, X> | TaskId<Output, X>,
+    options?: ForkOptions,
+  ): Promise<Receipt<Output, X>>
   fork(taskId: string, options?: ForkOptions): Promise<Receipt>
   async fork(task: Receipt | string, options?: ForkOptions): Promise<Receipt> {
     this.lifetime.assertTaking()
@@ -302,8 +312,8 @@ export class StoreClient implements Client {
 
   async emitted(
     task: Receipt | string,
-    page: StoredPage = {},
-  ): Promise<{ readonly items: readonly OutputItem[]; readonly cursor?: number }> {
+    page: OutputPage = {},
+  ): Promise<{ readonly items: readonly OutputItem<never>[]; readonly cursor?: number }> {
     this.lifetime.assertOpen()
     return pageOfOutput(this.#deps, taskIdOf('emitted', task), page)
   }
@@ -320,11 +330,12 @@ export class StoreClient implements Client {
     return followEvents({ store: this.#store, feed: this.feed, values: this.#deps.values }, taskId, options)
   }
 
-  output(task: Receipt | string, options: FollowOptions = {}): AsyncIterable<OutputItem> {
+  output(task: Receipt | string, options: OutputOptions = {}): AsyncIterable<OutputItem<never>> {
     this.lifetime.assertOpen()
     const taskId = taskIdOf('output', task)
-    assertOptions('output', options, followRules)
-    return followOutput({ store: this.#store, feed: this.feed, values: this.#deps.values }, taskId, options)
+    assertOptions('output', options, outputRules)
+    const { values, types } = this.#deps
+    return followOutput({ store: this.#store, feed: this.feed, values, types }, taskId, options)
   }
 
   async stats(): Promise<StoreStats> {

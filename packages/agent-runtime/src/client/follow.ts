@@ -8,9 +8,11 @@ import {
 import type { Feed } from './feed.ts'
 import { assertOutsideHandlers } from '../lease/inside-handler.ts'
 import { noTask } from './result.ts'
-import type { FollowOptions, OutputItem } from '../api/client.ts'
+import type { FollowOptions, OutputItem, OutputOptions } from '../api/client.ts'
 import type { RuntimeEvent } from '../api/events.ts'
 import { toRuntimeEvent } from './stored-event.ts'
+import { readEmitted } from '../terms/exchange.ts'
+import type { KnownTypes } from './known-types.ts'
 import { shown } from './task-status.ts'
 import { followTail, type Numbered, type ReadStretch, Tail } from './tail.ts'
 
@@ -39,19 +41,36 @@ export async function* followEvents(
  * later. Source: `docs/semantics.md 9.3`.
  */
 export async function* followOutput(
-  deps: FollowDeps,
+  deps: FollowDeps & { readonly types: KnownTypes },
   taskId: string,
-  options: FollowOptions,
-): AsyncGenerator<OutputItem, void, undefined> {
+  options: OutputOptions,
+): AsyncGenerator<OutputItem<never>, void, undefined> {
   const chunks = new Tail<OutputChunk>()
   const read: ReadStretch<OutputChunk> = async (after) =>
     (await deps.store.read({ kind: 'output', taskId, after, limit: STRETCH })) ?? []
+  const dataOf = await chunkReader(deps, taskId, options.check)
   let attempt = await attemptAt(read, options.after ?? 0)
   for await (const chunk of follow(deps, taskId, options, { chunks }, chunks, read)) {
     if (chunk.attempt > attempt)
       yield { type: 'attempt.restarted', attempt: chunk.attempt, seq: chunk.seq - 1 }
     attempt = chunk.attempt
-    yield { type: 'chunk', seq: chunk.seq, attempt, at: chunk.at, data: shown(deps.values, chunk.data) }
+    yield { type: 'chunk', seq: chunk.seq, attempt, at: chunk.at, data: dataOf(chunk) }
+  }
+}
+
+/** What gives a chunk's value: with the schema that the task's type declares, if this process knows one. */
+export async function chunkReader(
+  { store, values, types }: Pick<FollowDeps, 'store' | 'values'> & { readonly types: KnownTypes },
+  taskId: string,
+  isChecked = true,
+): Promise<(chunk: OutputChunk) => never> {
+  const type =
+    isChecked && types.anyWith('emits') ? (await store.read({ kind: 'task', taskId }))?.type : undefined
+  const terms = type === undefined ? undefined : types.exchangeOf(type)
+  // What readers get has the type that their task's type declares.
+  return ({ data, seq }) => {
+    const value = shown(values, data)
+    return (terms === undefined ? value : readEmitted(terms, value, seq)) as never
   }
 }
 

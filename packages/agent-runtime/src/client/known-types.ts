@@ -1,4 +1,5 @@
 import { instead, invalid, RESERVED, show } from '@ku0/agent-runtime-core'
+import type { ExchangeTerms } from '../terms/exchange.ts'
 import { type TaskTerms, taskTermsOf } from '../terms/task-definition.ts'
 
 /** The task types that a process knows, and whether it submits tasks of other types. */
@@ -7,10 +8,24 @@ export class KnownTypes {
   readonly #others: 'refused' | 'taken'
   /** The terms of contracts and definitions that came with submissions. */
   readonly #given = new WeakMap<object, TaskTerms>()
+  /** The types that declare signals, approvals or emits; of contracts that came with submissions the last of each name. */
+  readonly #exchanges: Map<string, ExchangeTerms>
 
   constructor(types: ReadonlyMap<string, TaskTerms>, others: 'refused' | 'taken') {
     this.#types = types
     this.#others = others
+    this.#exchanges = new Map([...types].filter(([, terms]) => declares(terms)))
+  }
+
+  /** Whether any known type declares something of this kind. Where none does, no task's type is looked up. */
+  anyWith(kind: 'signals' | 'approvals' | 'emits'): boolean {
+    for (const terms of this.#exchanges.values()) if (terms[kind] !== undefined) return true
+    return false
+  }
+
+  /** What a type declares of signals, approvals and emits; undefined for a type that declares none, or that is not known. */
+  exchangeOf(type: string): ExchangeTerms | undefined {
+    return this.#exchanges.get(type)
   }
 
   /**
@@ -28,6 +43,7 @@ export class KnownTypes {
     if (terms === undefined)
       throw invalid(`task '${type}': what defineTask or defineContract returns; given ${show(task)}`)
     this.#given.set(task, terms)
+    if (declares(terms)) this.#exchanges.set(type, terms)
     return terms
   }
 
@@ -40,4 +56,8 @@ export class KnownTypes {
     const expected = known.length === 0 ? '; this process defines no task types' : instead(type, known)
     return `no task of the type ${quoted} is defined here${expected}`
   }
+}
+
+function declares({ signals, approvals, emits }: ExchangeTerms): boolean {
+  return signals !== undefined || approvals !== undefined || emits !== undefined
 }

@@ -7,9 +7,11 @@ import {
   type ValueCodec,
 } from '@ku0/agent-runtime-core'
 import { noTask } from './result.ts'
+import { assertSignal } from '../terms/exchange.ts'
 import { assertSignalName } from '../terms/signal-name.ts'
 import type { SignalReceipt } from '../api/client.ts'
 import type { LogLine } from '../api/logger.ts'
+import type { KnownTypes } from './known-types.ts'
 import type { SaidOnce } from './said-once.ts'
 
 /** What sending a signal needs. */
@@ -17,6 +19,7 @@ export interface SignalDeps {
   readonly store: ExecutionStore
   readonly config: ExecutionConfig
   readonly values: ValueCodec
+  readonly types: KnownTypes
   readonly log: LogLine
   readonly said: SaidOnce
 }
@@ -30,6 +33,11 @@ export async function sendSignal(
 ): Promise<SignalReceipt> {
   const { maxPayloadBytes, maxSignals } = deps.config
   assertSignalName(name, "a signal's name")
+  if (deps.types.anyWith('signals')) {
+    const type = (await deps.store.read({ kind: 'task', taskId }))?.type
+    const terms = type === undefined ? undefined : deps.types.exchangeOf(type)
+    if (terms !== undefined) assertSignal(terms, name, value)
+  }
   const text = deps.values.encode(value, { what: `the value of signal '${name}'`, maxBytes: maxPayloadBytes })
   const outcome = await deps.store.write({ kind: 'signal', taskId, name, value: text })
   const { delivered, state, awaited = false, full } = outcome

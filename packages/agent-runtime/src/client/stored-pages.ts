@@ -1,12 +1,15 @@
 import {
   assertOptions,
+  flagRule,
   type ExecutionStore,
   type Rules,
   type ValueCodec,
   wholeNumber,
 } from '@ku0/agent-runtime-core'
-import type { OutputItem, StoredPage, StoredStep } from '../api/client.ts'
+import type { OutputItem, OutputPage, StoredPage, StoredStep } from '../api/client.ts'
 import type { RuntimeEvent } from '../api/events.ts'
+import { chunkReader } from './follow.ts'
+import type { KnownTypes } from './known-types.ts'
 import { noTask } from './result.ts'
 import { toRuntimeEvent } from './stored-event.ts'
 import { shown } from './task-status.ts'
@@ -35,11 +38,12 @@ export async function pageOfHistory(
 
 /** A page of what a task has emitted, with the marks that `output` has. Source: `docs/semantics.md 9.3`. */
 export async function pageOfOutput(
-  { store, values }: PageDeps,
+  deps: PageDeps & { readonly types: KnownTypes },
   taskId: string,
-  page: StoredPage,
-): Promise<{ readonly items: readonly OutputItem[]; readonly cursor?: number }> {
-  assertOptions('emitted', page, pageRules)
+  page: OutputPage,
+): Promise<{ readonly items: readonly OutputItem<never>[]; readonly cursor?: number }> {
+  assertOptions('emitted', page, outputPageRules)
+  const { store } = deps
   const { after = 0, limit = DEFAULT_LIMIT } = page
   // With the chunk before, whose attempt says whether the first one of the page begins a new attempt.
   const from = Math.max(0, after - 1)
@@ -47,12 +51,13 @@ export async function pageOfOutput(
   if (read === undefined) throw noTask(taskId)
   const chunks = read.filter(({ seq }) => seq > after).slice(0, limit)
   let attempt = read.find(({ seq }) => seq === after)?.attempt ?? 1
-  const items: OutputItem[] = []
+  const items: OutputItem<never>[] = []
+  const dataOf = await chunkReader(deps, taskId, page.check)
   for (const chunk of chunks) {
     if (chunk.attempt > attempt)
       items.push({ type: 'attempt.restarted', attempt: chunk.attempt, seq: chunk.seq - 1 })
     attempt = chunk.attempt
-    items.push({ type: 'chunk', seq: chunk.seq, attempt, at: chunk.at, data: shown(values, chunk.data) })
+    items.push({ type: 'chunk', seq: chunk.seq, attempt, at: chunk.at, data: dataOf(chunk) })
   }
   return { items, ...cursorOf(chunks, limit) }
 }
@@ -77,3 +82,4 @@ const pageRules: Rules<StoredPage> = {
   after: wholeNumber(0, Number.MAX_SAFE_INTEGER),
   limit: wholeNumber(1, 1_000),
 }
+const outputPageRules: Rules<OutputPage> = { ...pageRules, check: flagRule }

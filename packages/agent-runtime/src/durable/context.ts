@@ -140,8 +140,8 @@ export class HandlerContext implements TaskContext {
     return sleepUntil(this.#caller('sleepUntil'), key, when)
   }
 
-  waitForSignal<T = unknown>(key: string, options: SignalWaitOptions = {}): Promise<T> {
-    return waitForSignal(this.#caller('waitForSignal'), key, options) as Promise<T>
+  waitForSignal(key: string, options: SignalWaitOptions = {}): Promise<never> {
+    return waitForSignal(this.#caller('waitForSignal'), this.#rules, key, options) as Promise<never>
   }
 
   race<B extends Branches>(key: string, branches: B, options?: BranchesOptions): Promise<RaceResult<B>> {
@@ -152,13 +152,9 @@ export class HandlerContext implements TaskContext {
     return runBranches('all', this.#branching('all'), key, branches, options)
   }
 
-  requestApproval<T = unknown>(
-    key: string,
-    artifact: unknown,
-    options?: ApprovalOptions,
-  ): Promise<Approval<T>> {
+  requestApproval(key: string, artifact: unknown, options?: ApprovalOptions): Promise<Approval<never>> {
     const caller = this.#caller('requestApproval')
-    return requestApproval(caller, key, artifact, options, this.#rules) as Promise<Approval<T>>
+    return requestApproval(caller, this.#rules, key, artifact, options) as Promise<Approval<never>>
   }
 
   patched(id: string): Promise<boolean> {
@@ -194,7 +190,7 @@ export class HandlerContext implements TaskContext {
   }
 
   emit(chunk: unknown): Promise<void> {
-    return this.#pass.gate.during(() => emit(this.#pass, this.#scope, chunk))
+    return this.#pass.gate.during(() => emit(this.#pass, this.#scope, this.#rules, chunk))
   }
 
   checkpoint(data: unknown): Promise<void> {

@@ -1,12 +1,14 @@
 import { guarded } from './pass/guarded.ts'
 import { surroundingStep } from './step/inside-step.ts'
+import { assertEmitted, type ExchangeTerms } from '../terms/exchange.ts'
 import { noMemos } from './pass/memos.ts'
 import type { Pass } from './pass/pass.ts'
 import type { Scope } from './pass/scope.ts'
 
 /** `ctx.emit`: appends to the task's output stream. Source: `docs/semantics.md 9`. */
-export function emit(pass: Pass, scope: Scope, chunk: unknown): Promise<void> {
+export function emit(pass: Pass, scope: Scope, terms: ExchangeTerms, chunk: unknown): Promise<void> {
   return guarded(scope, () => {
+    assertEmitted(terms, chunk)
     const text = scope.attempt.parts.values.encode(chunk, {
       what: 'an emitted value',
       maxBytes: scope.attempt.parts.config.maxPayloadBytes,

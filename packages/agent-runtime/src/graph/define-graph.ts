@@ -1,4 +1,5 @@
 import { ConfigError, invalid, isRecord } from '@ku0/agent-runtime-core'
+import type { Declarations } from '../api/exchange.ts'
 import type { InputOf, OutputOf, Schema } from '../api/schema.ts'
 import { defineTask } from '../terms/task-definition.ts'
 import type { TaskDefinition } from '../api/task-definition.ts'
@@ -34,7 +35,9 @@ export interface DefinedNode<Tasks extends GraphTasks, K extends keyof Tasks, In
 }
 
 export interface GraphDefinition<Type extends string, Input extends Schema, Tasks extends GraphTasks>
-  extends Omit<TaskDefinitionOptions<Type, Input, undefined>, 'output'>, GraphSettings {
+  extends
+    Omit<TaskDefinitionOptions<Type, Input, undefined>, 'output' | 'signals' | 'approvals' | 'emits'>,
+    GraphSettings {
   readonly nodes: { readonly [K in keyof Tasks]: DefinedNode<Tasks, K, OutputOf<Input>> }
 }
 
@@ -55,10 +58,13 @@ export function defineGraph<const Type extends string, Input extends Schema, Tas
   const problems = definitionProblems({ nodes, ...settings })
   if (problems.length > 0) throw new ConfigError(problems)
   const entries = Object.entries<DefinedNode<Tasks, string, never>>(nodes as never)
-  return defineTask(options as TaskDefinitionOptions<Type, Input, undefined>, (ctx, input) => {
-    const runnable = entries.map(([name, node]) => [name, runnableOf(name, node, input)] as const)
-    return runGraph(ctx, new Map(runnable), settings) as Promise<GraphResults<Tasks>>
-  })
+  return defineTask(
+    options as TaskDefinitionOptions<Type, Input, undefined, Declarations<undefined, undefined, undefined>>,
+    (ctx, input) => {
+      const runnable = entries.map(([name, node]) => [name, runnableOf(name, node, input)] as const)
+      return runGraph(ctx, new Map(runnable), settings) as Promise<GraphResults<Tasks>>
+    },
+  )
 }
 
 /** The same rules as for a graph that is submitted; what makes the input stands in code. */

@@ -30,6 +30,7 @@ import type {
   CancelOptions,
   FollowOptions,
   ListFilter,
+  OutputOptions,
   WaitOptions,
 } from '../api/client.ts'
 import type { StopOptions } from '../api/worker.ts'
@@ -87,6 +88,7 @@ export const followRules: Rules<FollowOptions> = {
   live: flagRule,
   signal: signalRule,
 }
+export const outputRules: Rules<OutputOptions> = { ...followRules, check: flagRule }
 export const stopRules: Rules<StopOptions> = { drain: flagRule, graceMs: delayRule }
 export const cancelRules: Rules<CancelOptions> = {
   reason: ['a string', (value) => typeof value === 'string'],

@@ -25,6 +25,12 @@ function checkedBy<Output>(answer: unknown): Checked<Output> {
   )
 }
 
+/** Whether a value is a schema, as far as that shows before it is used. */
+export function isSchema(value: unknown): value is Schema {
+  const standard: unknown = (value as Partial<Schema> | null | undefined)?.['~standard']
+  return typeof (standard as Schema['~standard'] | undefined)?.validate === 'function'
+}
+
 function isIssue(issue: unknown): issue is Issue {
   return typeof (issue as Partial<Issue> | null | undefined)?.message === 'string'
 }

@@ -18,6 +18,7 @@ import {
   type Rules,
   wholeNumber,
 } from '@ku0/agent-runtime-core'
+import type { Declarations, Exchange, ExchangeOf, Schemas } from '../api/exchange.ts'
 import type { ResultOf, TaskDefinition } from '../api/task-definition.ts'
 import type { TaskContract, TaskDefinitionOptions } from '../api/task-type.ts'
 import { familiarToTask } from './familiar-names.ts'
@@ -26,6 +27,8 @@ import { isPolicy, policyOf, retryProblems, retryRule } from './retry-policy.ts'
 import type { InputOf, OutputOf, Schema } from '../api/schema.ts'
 import type { Storable } from '../api/storable.ts'
 import type { TaskContext } from '../api/task-context.ts'
+import { exchangeProblems } from './exchange.ts'
+import { isSchema } from './schema.ts'
 import { isTaskProfile, profileOf, profileProblems } from './profile-setting.ts'
 
 /**
@@ -39,10 +42,14 @@ export function defineTask<
   Input extends Schema,
   Returned extends (Output extends Schema ? InputOf<Output> | Promise<InputOf<Output>> : unknown),
   Output extends Schema | undefined = undefined,
+  const Signals extends Schemas | undefined = undefined,
+  const Approvals extends Schemas | undefined = undefined,
+  Emits extends Schema | undefined = undefined,
 >(
-  definition: TaskDefinitionOptions<Type, Input, Output>,
-  handler: ((ctx: TaskContext, input: OutputOf<Input>) => Returned) & Storable<ResultOf<Output, Returned>>,
-): TaskDefinition<Type, InputOf<Input>, ResultOf<Output, Returned>> {
+  definition: TaskDefinitionOptions<Type, Input, Output, Declarations<Signals, Approvals, Emits>>,
+  handler: ((ctx: TaskContext<Declarations<Signals, Approvals, Emits>>, input: OutputOf<Input>) => Returned) &
+    Storable<ResultOf<Output, Returned>>,
+): TaskDefinition<Type, InputOf<Input>, ResultOf<Output, Returned>, ExchangeOf<Signals, Approvals, Emits>> {
   const problems = [...findProblems(definition, handler), ...reservedProblems(definition)]
   if (problems.length > 0) throw new ConfigError(problems)
   return madeOf(definition, handler)
@@ -59,7 +66,12 @@ export function defineContract<
   const Type extends string,
   Input extends Schema,
   Output extends Schema | undefined = undefined,
->(contract: TaskDefinitionOptions<Type, Input, Output>): TaskContract<Type, Input, Output> {
+  const Signals extends Schemas | undefined = undefined,
+  const Approvals extends Schemas | undefined = undefined,
+  Emits extends Schema | undefined = undefined,
+>(
+  contract: TaskDefinitionOptions<Type, Input, Output, Declarations<Signals, Approvals, Emits>>,
+): TaskContract<Type, Input, Output, ExchangeOf<Signals, Approvals, Emits>> {
   const problems = [...optionProblems(contract), ...reservedProblems(contract)]
   if (problems.length > 0) throw new ConfigError(problems)
   return Object.freeze({ ...contract })
@@ -68,7 +80,17 @@ export function defineContract<
 /** The part of a task type that a submission needs. */
 export type TaskTerms = Pick<
   TaskDefinition,
-  'type' | 'input' | 'lane' | 'delayedLane' | 'timeoutMs' | 'model' | 'budget' | 'tools'
+  | 'type'
+  | 'input'
+  | 'signals'
+  | 'approvals'
+  | 'emits'
+  | 'lane'
+  | 'delayedLane'
+  | 'timeoutMs'
+  | 'model'
+  | 'budget'
+  | 'tools'
 >
 
 /** The terms of what {@link defineTask} or {@link defineContract} returned; undefined for anything else. */
@@ -91,11 +113,28 @@ export function defineOwnTask<Input extends Schema>(
   return madeOf(definition, handler) as TaskDefinition
 }
 
-function madeOf<Type extends string, Input extends Schema, Output extends Schema | undefined, Handler>(
-  definition: TaskDefinitionOptions<Type, Input, Output>,
-  handler: Handler,
-) {
-  const { type, input, output, timeoutMs, model, budget, tools, retry, recovery, rateLimited } = definition
+function madeOf<
+  Type extends string,
+  Input extends Schema,
+  Output extends Schema | undefined,
+  Handler,
+  X extends Exchange,
+>(definition: TaskDefinitionOptions<Type, Input, Output, X>, handler: Handler) {
+  const {
+    type,
+    input,
+    output,
+    signals,
+    approvals,
+    emits,
+    timeoutMs,
+    model,
+    budget,
+    tools,
+    retry,
+    recovery,
+    rateLimited,
+  } = definition
   const { lane = 'normal', lane: delayedLane = 'batch' } = definition
   const { replay = 'by-key', errors = [], oversight = defaultOversightMode } = definition
   const { isolation = 'inline', module, memoryMb } = definition
@@ -105,6 +144,9 @@ function madeOf<Type extends string, Input extends Schema, Output extends Schema
     type,
     input,
     output,
+    signals,
+    approvals,
+    emits,
     ...limits,
     recovery: recovery && recoveryOf(recovery),
     profile,
@@ -161,6 +203,7 @@ function optionProblems(given: unknown): ConfigProblem[] {
     ...recoveryProblems(recovery, `${path}recovery.`),
     ...profileProblems(profile, limits, path),
     ...isolationProblems(given, path),
+    ...exchangeProblems(given, path),
   ]
 }
 
@@ -192,6 +235,10 @@ const definitionRules: Rules<TaskDefinitionOptions<string, Schema, Schema | unde
   type: typeName,
   input: ['a schema, such as z.object({ … })', isSchema],
   output: ['a schema', isSchema],
+  // exchangeProblems reports what is wrong with them.
+  signals: ['', () => true],
+  approvals: ['', () => true],
+  emits: ['a schema', isSchema],
   lane: isOneOf(lanes),
   timeoutMs: limitRule,
   // profileProblems reports what is wrong with them.
@@ -216,9 +263,4 @@ const definitionRules: Rules<TaskDefinitionOptions<string, Schema, Schema | unde
 
 function isErrorClass(value: unknown): boolean {
   return typeof value === 'function' && (value === Error || value.prototype instanceof Error)
-}
-
-function isSchema(value: unknown): value is Schema {
-  const standard: unknown = (value as Partial<Schema> | null | undefined)?.['~standard']
-  return typeof (standard as Schema['~standard'] | undefined)?.validate === 'function'
 }

@@ -33,7 +33,10 @@ import { Waits } from '../wait/waits.ts'
 export type Callee = (...args: never[]) => unknown
 
 /** The options of a task type for its passes. */
-export type PassRules = Pick<TaskDefinition, 'replay' | 'errors' | 'oversight' | 'rateLimited' | 'recovery'>
+export type PassRules = Pick<
+  TaskDefinition,
+  'type' | 'replay' | 'errors' | 'oversight' | 'rateLimited' | 'recovery' | 'signals' | 'approvals' | 'emits'
+>
 
 /** A call that uses a key. */
 export interface KeyUse {

@@ -22,19 +22,21 @@ import { ApprovalRejected, TimeoutError } from '../../api/errors.ts'
 import type { TaskDefinition } from '../../api/task-definition.ts'
 import { refused } from '../pass/answer.ts'
 import { checkKey, type Pass } from '../pass/pass.ts'
-import { awaitRecord, isWait, type WaitCaller } from './wait-calls.ts'
+import { assertDeclared, type ExchangeTerms, readApproval } from '../../terms/exchange.ts'
+import { awaitRecord, isWait, readOrEnd, type WaitCaller } from './wait-calls.ts'
 
 /** `ctx.requestApproval`. Source: `docs/semantics.md 12.1-12.3`. */
 export function requestApproval(
   { pass, scope, callee }: WaitCaller,
+  terms: ExchangeTerms & Pick<TaskDefinition, 'oversight' | 'recovery'>,
   key: unknown,
   artifact: unknown,
   given: unknown,
-  { oversight, recovery }: Pick<TaskDefinition, 'oversight' | 'recovery'>,
 ): Promise<Approval> {
   try {
     if (scope.closedBy !== undefined) throw scope.closedBy
     checkKey(key, 'approval')
+    assertDeclared(terms, 'approval', key)
     assertOptions(`requestApproval '${key}'`, given, approvalRules)
     const options = (given ?? {}) as ApprovalOptions
     if (options.onTimeout !== undefined && options.timeoutMs === undefined)
@@ -52,8 +54,10 @@ export function requestApproval(
         throw endOfWait(key, new TimeoutError(`approval '${key}'`, options.timeoutMs ?? 0))
       const verdict = verdictOf(values, record)
       if (record.outcome === 'rejected') throw endOfWait(key, new ApprovalRejected(key, verdict))
+      const { value } = verdict
+      const read = value === undefined ? {} : { value: readOrEnd(key, () => readApproval(terms, key, value)) }
       pass.approved(record.seq)
-      return { asked: record.outcome === 'approved', ...verdict }
+      return { asked: record.outcome === 'approved', ...verdict, ...read }
     }
     const { timeoutMs } = options
     return awaitRecord(pass, scope, { key, memo }, answer, () => ({
@@ -63,8 +67,8 @@ export function requestApproval(
       name: approvalName(key),
       ...(timeoutMs === undefined ? {} : { delayMs: timeoutMs }),
       approval: requestOf(pass, key, text, {
-        mode: oversight,
-        ...rejectionsOf(recovery),
+        mode: terms.oversight,
+        ...rejectionsOf(terms.recovery),
         ...withoutUndefined(options),
       }),
     }))

@@ -1,5 +1,6 @@
 import {
   assertOptions,
+  isA,
   type Rule,
   type Rules,
   RuntimeError,
@@ -8,6 +9,7 @@ import {
   type WaitRequest,
 } from '@ku0/agent-runtime-core'
 import { endOfWait } from './ended-waits.ts'
+import { assertDeclared, type ExchangeTerms, readSignal } from '../../terms/exchange.ts'
 import { assertSignalName } from '../../terms/signal-name.ts'
 import type { SignalWaitOptions } from '../../api/task-context.ts'
 import { TimeoutError } from '../../api/errors.ts'
@@ -42,12 +44,23 @@ export function sleepUntil(caller: WaitCaller, key: unknown, when: unknown): Pro
 }
 
 /** `ctx.waitForSignal`. Source: `docs/semantics.md 12.4`. */
-export function waitForSignal(caller: WaitCaller, key: unknown, options: unknown): Promise<unknown> {
+export function waitForSignal(
+  caller: WaitCaller,
+  terms: ExchangeTerms,
+  key: unknown,
+  options: unknown,
+): Promise<unknown> {
   return waitFor(caller, key, (name) => {
     assertOptions(`waitForSignal '${name}'`, options, signalRules)
     const { signal = name, timeoutMs } = (options ?? {}) as SignalWaitOptions
     assertSignalName(signal, `signal of waitForSignal '${name}'`)
-    return { kind: 'signal', name: signal, ...(timeoutMs === undefined ? {} : { delayMs: timeoutMs }) }
+    assertDeclared(terms, 'signal', signal)
+    const request = { name: signal, ...(timeoutMs === undefined ? {} : { delayMs: timeoutMs }) }
+    return {
+      kind: 'signal',
+      ...request,
+      read: (value: unknown) => readOrEnd(name, () => readSignal(terms, signal, value)),
+    }
   })
 }
 
@@ -60,12 +73,12 @@ const MAX_AT = 8.64e15
 function waitFor(
   { pass, scope, callee }: WaitCaller,
   key: unknown,
-  read: (key: string) => Omit<WaitRequest, 'key' | 'position'>,
+  plan: (key: string) => PlannedWait,
 ): Promise<unknown> {
   try {
     if (scope.closedBy !== undefined) throw scope.closedBy
     checkKey(key, 'wait')
-    const wanted = read(key)
+    const { read = same, ...wanted } = plan(key)
     const { position, wait: memo } = pass.use({
       key,
       as: wanted.kind,
@@ -76,11 +89,29 @@ function waitFor(
     const request = { key, position, ...wanted }
     const answer = (record: WaitRecord): unknown => {
       if (record.outcome === 'timed_out') throw late(request)
-      return valueOf(pass, record)
+      return read(valueOf(pass, record))
     }
     return awaitRecord(pass, scope, { key, memo }, answer, () => request)
   } catch (error) {
     return refused(scope, 'wait', key, error)
+  }
+}
+
+interface PlannedWait extends Omit<WaitRequest, 'key' | 'position'> {
+  /** What the handler gets of the value that ended the wait. */
+  readonly read?: (value: unknown) => unknown
+}
+
+function same(value: unknown): unknown {
+  return value
+}
+
+/** A value that does not fit is an end of the wait that made the task fail: a retry waits again. */
+export function readOrEnd<T>(key: string, read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    throw isA(error, RuntimeError) ? endOfWait(key, error) : error
   }
 }
 
