@@ -61,7 +61,30 @@ function wordsOf(message: string): string {
     .replace(/\n?\(Did you mean (?:one of )?(.*)\?\)$/, ', did you mean $1?')
     .replaceAll(/\s*\n\s*/g, ' ')
     .replace(/[.]$/, '')
+    .replace(/^unknown command '([a-z-]+)'$/, (all, name: string) => {
+      const meant = familiarCommands.get(name)
+      return meant === undefined ? all : `${all}, did you mean ${meant}?`
+    })
 }
+
+/** What other programs call a command of this one, where the names are too far apart to be a typing error. */
+const familiarCommands: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    list: 'tasks jobs ls ps runs workflows',
+    show: 'describe get inspect status task',
+    submit: 'add create enqueue new push trigger',
+    worker: 'run start work',
+    serve: 'dev server up',
+    console: 'dashboard open ui web',
+    events: 'history log logs trace',
+    cancel: 'abort kill rm stop terminate',
+    approvals: 'approve reject reviews',
+    schedules: 'cron crons schedule',
+    prune: 'clean cleanup delete gc purge',
+    doctor: 'diagnose info',
+    'dead-letters': 'dlq errors failed failures',
+  }).flatMap(([command, names]) => names.split(' ').map((name) => [name, command] as const)),
+)
 
 function callOf({ args, options }: Asked, outlet: Outlet, signal: AbortSignal): Call {
   let settings: Promise<Settings> | undefined

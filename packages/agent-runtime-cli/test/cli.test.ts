@@ -144,6 +144,12 @@ describe('what goes wrong (docs/reliability.md G12)', () => {
       2,
       /^agent-runtime: unknown command 'verfy', did you mean verify\? See agent-runtime --help\n$/,
     ],
+    [
+      'one of another program',
+      ['tasks'],
+      2,
+      /^agent-runtime: unknown command 'tasks', did you mean list\? See agent-runtime --help\n$/,
+    ],
     ['no file', ['backup', path], 2, /^agent-runtime: missing required argument 'file'; see/],
     ['too much', ['verify', path, path], 2, /^agent-runtime: too many arguments for 'verify'/],
     [

@@ -44,7 +44,7 @@ export function route(
   const place = routing.find(pathOf(request))
   if (place === undefined) {
     if (caller === undefined) throw unauthenticated('this path needs a token')
-    throw refusal('no_such_route', 'the API has no such path')
+    throw refusal('no_such_route', `the API has no such path; GET ${API_ROOT}/openapi.json lists all`)
   }
   const handler = place.methods.get(request.method === 'HEAD' ? 'GET' : request.method)
   if (handler !== undefined) return handler(request, caller, place.params)

@@ -93,7 +93,7 @@ const linters = {
     const [result] = JSON.parse(ran(process.execPath, [program, '--format', 'json', file])) as {
       messages: { line: number; ruleId: string }[]
     }[]
-    return (result?.messages ?? []).map(({ line, ruleId }) => `${line} ${String(ruleId).split('/')[1]}`)
+    return (result?.messages ?? []).map(({ line, ruleId }) => `${line} ${ruleId.split('/')[1]}`)
   },
   oxlint: (file: string): string[] => {
     const { diagnostics } = JSON.parse(ran(oxlint, ['--format', 'json', file])) as {

@@ -181,9 +181,13 @@ export class PayloadTooLarge extends RuntimeError {
 
   constructor(value: { readonly what: string; readonly limit: number; readonly size: number }) {
     const { what, limit, size } = value
-    super('payload_too_large', `${what} is too large: ${size} bytes, ${limit} are allowed`, {
-      details: { ...value },
-    })
+    super(
+      'payload_too_large',
+      `${what} is too large: ${size} bytes, ${limit} are allowed; keep large data elsewhere and store where it is, or raise maxPayloadBytes`,
+      {
+        details: { ...value },
+      },
+    )
     this.limit = limit
     this.size = size
   }

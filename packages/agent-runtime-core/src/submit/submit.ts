@@ -176,7 +176,7 @@ function takenBefore(ws: WorkingSet, it: Submission): Receipt | undefined {
     taskId: it.taskId,
     sequence,
     reason: 'already_exists',
-    message: `the task id ${JSON.stringify(it.taskId)} is taken`,
+    message: `the task id ${JSON.stringify(it.taskId)} is taken: choose another one, or leave taskId out; an idempotencyKey is for work that may be submitted twice`,
   }
 }
 

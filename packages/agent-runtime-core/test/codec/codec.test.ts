@@ -357,7 +357,7 @@ describe('encode refuses', () => {
     expect(sizeAt(new Uint8Array(11), 10)).toEqual([10, 11])
     expect(sizeAt([1, 2, 3, 4, 5, 6], 10)).toEqual([10, 11])
     expect((catchError(() => encode('abc', { what, maxBytes: 2 })) as Error).message).toBe(
-      `${what} is too large: 3 bytes, 2 are allowed`,
+      `${what} is too large: 3 bytes, 2 are allowed; keep large data elsewhere and store where it is, or raise maxPayloadBytes`,
     )
   })
 

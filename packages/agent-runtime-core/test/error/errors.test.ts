@@ -102,7 +102,7 @@ describe('an error of the runtime', () => {
     [
       () => new PayloadTooLarge({ what: 'the input', limit: 10, size: 11 }),
       { name: 'PayloadTooLarge', code: 'payload_too_large', limit: 10, size: 11 },
-      'the input is too large: 11 bytes, 10 are allowed',
+      'the input is too large: 11 bytes, 10 are allowed; keep large data elsewhere and store where it is, or raise maxPayloadBytes',
     ],
     [
       () => new NonRetryableError('card refused'),

@@ -255,7 +255,7 @@ describe('a submission that was made before (docs/semantics.md 2.7, 12.0)', () =
       taskId,
       sequence,
       reason: 'already_exists',
-      message: `the task id "${taskId}" is taken`,
+      message: `the task id "${taskId}" is taken: choose another one, or leave taskId out; an idempotencyKey is for work that may be submitted twice`,
     })
     expect([ws.events, ws.nextTask]).toEqual([[], 100])
   })

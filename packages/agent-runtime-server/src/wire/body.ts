@@ -19,7 +19,9 @@ export async function readJson(request: Incoming, maxBytes: number): Promise<unk
   try {
     return parseJson(utf8.decode(bytes))
   } catch {
-    throw fieldsRefused([{ field: 'body', allowed: 'JSON in UTF-8' }])
+    throw fieldsRefused([
+      { field: 'body', allowed: 'must be JSON in UTF-8, such as {"task":"greet","input":"Ada"}' },
+    ])
   }
 }
 

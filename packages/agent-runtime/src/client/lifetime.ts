@@ -29,7 +29,10 @@ export class Lifetime {
   assertTaking(): void {
     if (this.#ending && !this.#failed) {
       const how = this.whose === 'client' ? 'was closed' : 'is stopping'
-      throw new RuntimeError('shutdown', `the ${this.whose} ${how}: it takes no more submissions`)
+      throw new RuntimeError(
+        'shutdown',
+        `the ${this.whose} ${how}: it takes no more submissions; submit with another client or runtime`,
+      )
     }
     this.assertOpen()
   }

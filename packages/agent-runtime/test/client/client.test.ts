@@ -133,7 +133,7 @@ describe('a client', () => {
     await expect(waiting).rejects.toMatchObject({ code: 'store_closed', message: 'the client was closed' })
     await expect(client.submit(sum, { a: 1, b: 2 })).rejects.toMatchObject({
       code: 'shutdown',
-      message: 'the client was closed: it takes no more submissions',
+      message: 'the client was closed: it takes no more submissions; submit with another client or runtime',
     })
     await expect(client.stats()).rejects.toMatchObject({ code: 'store_closed' })
   })

@@ -119,7 +119,7 @@ describe('execution: stop', () => {
     const stopped = runtime.stop()
     const refused = {
       code: 'shutdown',
-      message: 'the runtime is stopping: it takes no more submissions',
+      message: 'the runtime is stopping: it takes no more submissions; submit with another client or runtime',
     }
     await expect(runtime.submit(task, null)).rejects.toMatchObject(refused)
     await expect(runtime.submitMany([{ task, input: null }])).rejects.toMatchObject(refused)
