@@ -50,6 +50,7 @@ export const sections: readonly Section[] = [
       page('docs/pool.md', 'A pool of workers'),
       page('docs/isolation.md', 'Threads and processes'),
       page('docs/http-api.md', 'The HTTP API'),
+      page('docs/remote-workers.md', 'Workers on other machines'),
     ],
   },
   {

@@ -15,7 +15,8 @@ const mayImport: Record<string, string[]> = {
   'agent-runtime-telemetry': ['agent-runtime-core'],
   'agent-runtime': ['agent-runtime-core'],
   'agent-runtime-ai': ['agent-runtime', 'agent-runtime-core'],
-  'agent-runtime-server': ['agent-runtime', 'agent-runtime-core'],
+  // The lines of remote workers lead to a store.
+  'agent-runtime-server': ['agent-runtime', 'agent-runtime-core', 'agent-runtime-persistence'],
   'agent-runtime-client': ['agent-runtime-core'],
   'agent-runtime-console': [],
   'agent-runtime-cli': [

@@ -70,3 +70,4 @@ export {
   type Instant,
   type Surroundings,
 } from './transition/working-set.ts'
+export { isOwn } from './worker/is-own.ts'

@@ -15,7 +15,9 @@ import { assertClockSinceBoot } from './clock-since-boot.ts'
 import { assertNodeSupported } from './node-version.ts'
 import type { Durability } from './durability.ts'
 import type { StoreFront } from './line/front.ts'
+import { passLines, withLines } from './line/store-lines.ts'
 import { openThreadStore } from './line/store-thread.ts'
+import { isRemoteUrl } from './remote/url.ts'
 import { isPostgresUrl, parsePostgresUrl } from './postgres/url.ts'
 import { parseStoreUrl } from './store-url.ts'
 import { chainDigest, systemClocks, systemEnvironment, systemIdentity } from './system.ts'
@@ -37,13 +39,21 @@ export interface OpenStoreOptions {
    * for programs whose calls are made by code alone, as the runtime's are, and which are many.
    */
   readonly checked?: boolean | undefined
+  /**
+   * Whether remote workers may use this store over lines, which a server gives them (`docs/remote-workers.md`). False by default; a store that is
+   * itself remote has none.
+   */
+  readonly lines?: boolean | undefined
+  /** The token for a remote store, `https://HOST`, with the scope `work`. */
+  readonly token?: string | undefined
   /** Time, chance and ids from outside, for tests; the store then runs in the caller's thread. */
   readonly environment?: Environment | undefined
 }
 
 /**
  * Opens a store: `sqlite:PATH` (made when missing, its folder must exist), `sqlite::memory:`, or
- * `postgres://USER:PASSWORD@HOST/DATABASE?schema=NAME` (its tables are made when missing; it needs the package `pg`). {@link parseStoreUrl} says which
+ * `postgres://USER:PASSWORD@HOST/DATABASE?schema=NAME` (its tables are made when missing; it needs the package `pg`), or
+ * `https://HOST`, a server of the runtime in front of a store, with a `token`. {@link parseStoreUrl} says which
  * other forms of a file's name are understood. Rejects with a StoreError that
  * names what was wrong and what to do; an existing file that is not a store is left as it is. Options that are not as they should be are
  * refused before anything is opened: with `invalid_argument`, and settings with a ConfigError.
@@ -55,7 +65,9 @@ export async function openStore(url: string, options: OpenStoreOptions = {}): Pr
   if (!checked) return store
   // A runtime does not need it: it starts without.
   const { CheckedStore } = await import('./checked/checked-store.ts')
-  return new CheckedStore(store)
+  const checkedStore = new CheckedStore(store)
+  if (rest.lines === true) passLines(store, checkedStore)
+  return checkedStore
 }
 
 const openRules: Rules<OpenStoreOptions> = {
@@ -65,10 +77,24 @@ const openRules: Rules<OpenStoreOptions> = {
   acceptLoss: flagRule,
   thread: flagRule,
   checked: flagRule,
+  lines: flagRule,
+  token: ['a text', (given) => typeof given === 'string' && given !== ''],
   environment: ['an object with clock, timers, ids, random, digest', isEnvironment],
 }
 
 async function openUnchecked(url: string, options: OpenStoreOptions): Promise<StoreFront> {
+  if (isRemoteUrl(url)) {
+    const { openRemoteStore } = await import('./remote/open-remote.ts')
+    return openRemoteStore(url, options)
+  }
+  if (options.token !== undefined)
+    throw invalid('token is for a remote store, https://HOST; a database has none')
+  const store = await openDatabase(url, options)
+  if (options.lines === true) await withLines(store, await configOf(options.config))
+  return store
+}
+
+async function openDatabase(url: string, options: OpenStoreOptions): Promise<StoreFront> {
   const path = isPostgresUrl(url) ? url : parseStoreUrl(url)
   if (isPostgresUrl(url)) assertPostgresOptions(url, options)
   assertNodeSupported()
@@ -87,11 +113,12 @@ async function openUnchecked(url: string, options: OpenStoreOptions): Promise<St
     durability: options.durability ?? 'full',
     acceptLoss: options.acceptLoss ?? false,
     identity,
+    lines: options.lines ?? false,
   } as const
   if (isPostgresUrl(url) && (options.thread === false || options.environment !== undefined)) {
     const { openInlinePostgres } = await import('./line/inline-postgres.ts')
     const isVirtual = options.environment !== undefined
-    const opening = { url, config, environment, chain: chainDigest, identity, isVirtual }
+    const opening = { url, config, environment, chain: chainDigest, identity, isVirtual, lines: shared.lines }
     return (await openInlinePostgres(opening)).store
   }
   if (options.thread === false || options.environment !== undefined) {

@@ -5,3 +5,6 @@ export interface ProcessIdentity {
   readonly bootId: string
   readonly pid: number
 }
+
+/** The name of the row for all processes that have a line to a process of the store in place of the database. */
+export const REMOTE = 'remote'

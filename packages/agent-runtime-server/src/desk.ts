@@ -7,20 +7,25 @@ import {
   type Rules,
   RuntimeError,
 } from '@ku0/agent-runtime-core'
-import { Gate } from './access/gate.ts'
+import { linesOf } from '@ku0/agent-runtime-persistence/lines'
+import { allows } from './access/caller.ts'
+import { Gate, unauthenticated } from './access/gate.ts'
 import { hostsOf, isLoopback } from './access/names.ts'
 import { TokenBook } from './access/tokens.ts'
 import { buildApi, route } from './api.ts'
 import { BulkActions } from './bulk/bulk-actions.ts'
 import { consoleAnswer } from './console-assets.ts'
-import { limitsOf } from './limits.ts'
+import { limitsOf, type ServerLimits } from './limits.ts'
 import type { Served, ServerOptions } from './options.ts'
 import { addProbes } from './probes.ts'
-import { problemOf } from './problem/problem.ts'
+import { problemOf, refusal } from './problem/problem.ts'
+import type { LineConnection, LineEnd } from './remote/connection.ts'
+import { LineHost } from './remote/line-host.ts'
+import { PolledConnections } from './remote/polls.ts'
 import type { Serving } from './serving.ts'
 import { RecentEvents } from './streams/recent-events.ts'
 import { Streams } from './streams/streams.ts'
-import { later, system } from './system.ts'
+import { later, type Surroundings, system } from './system.ts'
 import { Turns } from './turns.ts'
 import { toJsonWith } from './wire/answer.ts'
 import { type Incoming, pathOf, type Reply } from './wire/messages.ts'
@@ -31,10 +36,12 @@ export interface Desk {
   /** Never rejects: what goes wrong is an answer, too. */
   readonly handle: (request: Incoming) => Promise<Reply>
   readonly close: () => Promise<void>
+  /** Lets a request for a WebSocket through; what it returns takes the connection. Throws a problem that refuses it. */
+  readonly admitLine: (request: Incoming) => (connection: LineConnection) => LineEnd
 }
 
 /** The rules of a server, from the gate to the headers of each answer. Throws a `ConfigError` that names every bad option. */
-export function createDesk(runtime: Served, options: ServerOptions): Desk {
+export function createDesk(runtime: Served, options: ServerOptions, webSocket = false): Desk {
   assertOptions(options)
   const { environment = system, onError = () => {} } = options
   const limits = limitsOf(options.limits)
@@ -51,6 +58,7 @@ export function createDesk(runtime: Served, options: ServerOptions): Desk {
     ])
   const gate = new Gate({ hosts, tokens, limits, clock: environment.clock })
   const streams = new Streams(limits, environment)
+  const host = hostOf(options, limits, environment, onError)
   const serving: Serving = {
     runtime,
     limits,
@@ -59,6 +67,7 @@ export function createDesk(runtime: Served, options: ServerOptions): Desk {
     recent: new RecentEvents(runtime, environment, limits.maxRecentEvents),
     bulk: new BulkActions(limits, streams.closing),
     turns: new Turns(later),
+    remote: host === undefined ? undefined : { host, polled: new PolledConnections(host), webSocket },
     toJson: toJsonWith(redactionOf(options.redact)),
     report: onError,
     readOnly: options.readOnly === true,
@@ -79,6 +88,7 @@ export function createDesk(runtime: Served, options: ServerOptions): Desk {
 
   async function close(): Promise<void> {
     streams.close()
+    host?.close()
     serving.recent.close()
     const drained = Promise.withResolvers<void>()
     const timer = environment.timers.after(limits.drainMs, drained.resolve)
@@ -101,11 +111,41 @@ export function createDesk(runtime: Served, options: ServerOptions): Desk {
         underWay.delete(answering)
       }
     },
+    admitLine(request) {
+      if (closing !== undefined) throw new RuntimeError('shutdown', 'the server is stopping')
+      const caller = gate.pass(request)
+      if (caller === undefined) throw unauthenticated('a line needs a token')
+      if (!allows(caller, 'work')) throw refusal('forbidden', 'the token lacks the scope work')
+      if (caller.client !== undefined)
+        throw refusal(
+          'forbidden',
+          'the token is bound to a client, and a worker runs the tasks of all clients',
+        )
+      if (host === undefined || options.readOnly === true)
+        throw refusal('no_such_route', 'this server takes no remote workers (the option remoteWorkers)')
+      host.assertRoom()
+      return (connection) => host.accept(connection, caller)
+    },
     close() {
       closing ??= close()
       return closing
     },
   }
+}
+
+function hostOf(
+  { remoteWorkers: store }: ServerOptions,
+  limits: ServerLimits,
+  environment: Surroundings,
+  report: (error: unknown) => void,
+): LineHost | undefined {
+  if (store === undefined) return undefined
+  const lines = linesOf(store)
+  if (lines === undefined)
+    throw new ConfigError([
+      { path: 'remoteWorkers', allowed: 'a store that was opened with openStore(url, { lines: true })' },
+    ])
+  return new LineHost({ store, lines, limits, environment, report })
 }
 
 /** The headers that every answer has. */
@@ -147,6 +187,7 @@ const rules: Rules<ServerOptions> = {
   limits: object,
   redact: list,
   console: object,
+  remoteWorkers: object,
   onError: functionRule,
   environment: object,
 }

@@ -44,6 +44,7 @@ const tags = new Map([
   ['schedules', 'Tasks that are submitted on a schedule'],
   ['agents', 'Routes, swarms and the reputation of agents'],
   ['operation', 'Workers, leases, the queue, dead letters'],
+  ['workers', 'Remote workers'],
 ])
 
 /** A route as the document's generator takes it. */

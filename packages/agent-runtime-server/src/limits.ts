@@ -38,6 +38,14 @@ export interface ServerLimits {
   readonly maxBulkActions: number
   /** Tasks that one bulk action may be about. */
   readonly maxBulkTasks: number
+  /** Open lines of remote workers. */
+  readonly maxLines: number
+  /** Calls of one line that may wait for their answers; of a process that sends more nothing is read until they are answered. */
+  readonly maxLineCalls: number
+  /** One frame of a line: a write with its values, or several. */
+  readonly maxLineFrameBytes: number
+  /** What may wait for one process on a line; one that takes nothing is cut off, and comes back. */
+  readonly maxLineBufferBytes: number
   /** How long `close` waits for open requests. */
   readonly drainMs: number
 }
@@ -62,6 +70,10 @@ export const defaultLimits: ServerLimits = {
   maxRecentEvents: 1_024,
   maxBulkActions: 16,
   maxBulkTasks: 100_000,
+  maxLines: 2_000,
+  maxLineCalls: 1_024,
+  maxLineFrameBytes: 4_194_304,
+  maxLineBufferBytes: 33_554_432,
   drainMs: 10_000,
 }
 
@@ -91,5 +103,9 @@ const rules: Rules<ServerLimits> = {
   maxRecentEvents: amount,
   maxBulkActions: amount,
   maxBulkTasks: amount,
+  maxLines: amount,
+  maxLineCalls: amount,
+  maxLineFrameBytes: wholeNumber(65_536, 1_000_000_000),
+  maxLineBufferBytes: amount,
   drainMs: wholeNumber(0, 1_000_000_000),
 }

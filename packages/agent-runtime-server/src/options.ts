@@ -1,4 +1,5 @@
 import type { Client, Runtime } from '@ku0/agent-runtime'
+import type { ExecutionStore } from '@ku0/agent-runtime-core'
 import type { ConsoleAssets } from './console-assets.ts'
 import type { AcceptedTokens } from './access/tokens.ts'
 import type { ServerLimits } from './limits.ts'
@@ -16,6 +17,11 @@ export interface ServerOptions {
    * function gives the tokens of now: with one, every request needs a token, also while it gives none.
    */
   readonly tokens?: AcceptedTokens | undefined
+  /**
+   * Takes remote workers: processes of other machines that open `https://THIS-SERVER` as their store. The store that they work on, opened with
+   * `openStore(url, { lines: true })`; most often it is the runtime's own. Source: `docs/remote-workers.md`.
+   */
+  readonly remoteWorkers?: ExecutionStore | undefined
   /** Whether routes that change something are refused to everybody. False by default. */
   readonly readOnly?: boolean | undefined
   /** Further names under which it is reached, such as `tasks.example.com`; needs tokens. */

@@ -7,6 +7,7 @@ import type { Server } from './create-server.ts'
 import { createDesk } from './desk.ts'
 import { limitsOf } from './limits.ts'
 import type { Served, ServerOptions } from './options.ts'
+import { takeSockets } from './remote/sockets.ts'
 import { system } from './system.ts'
 import { listenerOf } from './wire/node.ts'
 import { incomingOf, responseOf } from './wire/web.ts'
@@ -49,7 +50,7 @@ export async function serve(runtime: Served, options: ServeOptions = {}): Promis
       },
     ])
   const hosts = [...(rest.hosts ?? []), ...(isOwn || isWildcard(host) ? [] : [host])]
-  const desk = createDesk(runtime, { ...rest, hosts, exposed: !isOwn })
+  const desk = createDesk(runtime, { ...rest, hosts, exposed: !isOwn }, true)
   const limits = limitsOf(options.limits)
   const listening = createHttpServer(
     {
@@ -60,6 +61,8 @@ export async function serve(runtime: Served, options: ServeOptions = {}): Promis
     },
     listenerOf(desk.handle, limits.maxBodyBytes, rest.onError ?? (() => {})),
   )
+  if (rest.remoteWorkers !== undefined)
+    takeSockets(listening, desk, limits.maxLineFrameBytes, (rest.environment ?? system).timers)
   const open = new Set<ServerResponse>()
   listening.prependListener('request', (_, response: ServerResponse) => {
     open.add(response)

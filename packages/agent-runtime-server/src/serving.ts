@@ -1,6 +1,8 @@
 import type { BulkActions } from './bulk/bulk-actions.ts'
 import type { ServerLimits } from './limits.ts'
 import type { Served } from './options.ts'
+import type { LineHost } from './remote/line-host.ts'
+import type { PolledConnections } from './remote/polls.ts'
 import type { RecentEvents } from './streams/recent-events.ts'
 import type { Streams } from './streams/streams.ts'
 import type { Surroundings } from './system.ts'
@@ -18,6 +20,10 @@ export interface Serving {
   readonly recent: RecentEvents
   readonly bulk: BulkActions
   readonly turns: Turns
+  /** The lines of remote workers; undefined where the server takes none. */
+  readonly remote:
+    | { readonly host: LineHost; readonly polled: PolledConnections; readonly webSocket: boolean }
+    | undefined
   /** Whether routes that change something are refused. */
   readonly readOnly: boolean
   readonly report: (error: unknown) => void

@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
+import { openStore } from '@ku0/agent-runtime-persistence'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { problemsOf } from '../src/document.ts'
@@ -7,8 +8,10 @@ import { endpoints } from '../src/routes/endpoints.ts'
 import { setScene } from './scene.ts'
 import { type Call, callerOf, servedRuntime, serverOn, token } from './served.ts'
 
-const runtime = await servedRuntime()
+const store = await openStore('sqlite::memory:', { lines: true, thread: false, checked: false })
+const runtime = await servedRuntime({ store })
 const server = serverOn(runtime, {
+  remoteWorkers: store,
   tokens: [
     ...scopes.map((scope) => token(scope, [scope])),
     token(

@@ -48,9 +48,24 @@ export async function setScene(runtime: Runtime, call: Call): Promise<ReadonlyMa
   const approvalOf = (task: string) =>
     encodeURIComponent(approvals.find(({ taskId }) => taskId === task)?.approvalId ?? '')
   const counted = await call('POST', '/tasks:bulk', { action: 'retry', filter: { types: ['fail'] } })
+  const { connection } = (await call('POST', '/line/connections', { frames: [], from: 0 })).json as {
+    readonly connection: string
+  }
+  const hello = {
+    version: 1,
+    session: 'a secret that is long enough for a line',
+    processId: 'p',
+    workers: [],
+    leases: [],
+    interest: { types: [], tasks: [] },
+  }
+  await call('POST', `/line/connections/${connection}`, { frames: [JSON.stringify({ hello })], from: 0 })
   const bulk = `/tasks:bulk/${counted.json?.token}`
 
   const acts: Record<string, Good> = {
+    receiveFrames: { path: `/line/connections/${connection}?after=0` },
+    openConnection: { path: '/line/connections', body: { frames: [], from: 0 } },
+    sendFrames: { path: `/line/connections/${connection}`, body: { frames: [], from: 1 } },
     submitTask: { path: '/tasks', body: { task: 'speak', input: 1, options: { labels: { a: 'b' } } } },
     submitTasks: { path: '/tasks:batch', body: { tasks: [{ task: 'speak', input: 0 }] } },
     showResult: { path: '/tasks/done/result?waitMs=1' },

@@ -185,6 +185,7 @@ const storeRules: Rules<StoreOptions> = {
   config: elsewhere,
   durability: ["'full' or 'normal'", (value) => value === 'full' || value === 'normal'],
   acceptLoss: flagRule,
+  token: ['a text that is not empty', (value) => typeof value === 'string' && value !== ''],
   thread: flagRule,
   logger: [
     `false, or a logger with the methods ${levels.join(', ')}, such as pino's`,

@@ -29,10 +29,11 @@ export async function onStore<T>(
 }
 
 function open(url: string, config: ExecutionConfig, options: StoreOptions): Promise<ExecutionStore> {
-  const { durability, acceptLoss, thread, environment } = options
+  const { durability, acceptLoss, thread, environment, token } = options
   return openStore(url, {
     config,
     checked: false,
+    ...(token === undefined ? {} : { token }),
     ...(durability === undefined ? {} : { durability }),
     ...(acceptLoss === undefined ? {} : { acceptLoss }),
     ...(environment === undefined ? {} : { environment }),

@@ -12,11 +12,13 @@ import type { TaskType } from './api/task-type.ts'
 /** Options of {@link createClient}, {@link createWorker} and {@link createRuntime}. */
 export interface StoreOptions {
   /**
-   * A {@link StoreUrl} such as `sqlite:runtime.db` or `sqlite::memory:`, or a store that you opened. An open store serves one client,
+   * A {@link StoreUrl} such as `sqlite:runtime.db` or `sqlite::memory:`, a server in front of a store (`https://HOST`), or a store that you opened. An open store serves one client,
    * worker or runtime at a time: a second one is refused until the first has stopped. It stays open when that
    * one stops.
    */
   readonly store: StoreUrl | (string & NonNullable<unknown>) | ExecutionStore
+  /** For a remote store, `https://HOST`: a token with the scope `work`, or what the process does. Source: `docs/remote-workers.md`. */
+  readonly token?: string | undefined
   /**
    * Track AA's settings and more; each has a default. Give the same settings to all programs on one store.
    */

@@ -173,6 +173,7 @@ const common = {
   config: undefined,
   durability: undefined,
   acceptLoss: undefined,
+  token: undefined,
   thread: undefined,
   onFailure: undefined,
 }

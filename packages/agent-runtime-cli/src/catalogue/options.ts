@@ -4,7 +4,12 @@ import { readDuration, readLabel, readList, readWhole } from './values.ts'
 
 /** What each command that works on a store takes. */
 export const onStore: readonly OptionEntry[] = [
-  { flags: '-s, --store <url>', about: 'the store: a file, or sqlite:FILE', fallback: 'sqlite:runtime.db' },
+  {
+    flags: '-s, --store <url>',
+    about:
+      'the store: a file, sqlite:FILE or postgres://HOST/DATABASE; for a worker a server, too: https://HOST',
+    fallback: 'sqlite:runtime.db',
+  },
   {
     flags: '--config <file>',
     about: 'the configuration file',

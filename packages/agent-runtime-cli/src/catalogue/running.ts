@@ -55,10 +55,19 @@ queue. A second signal ends the process at once. Log lines go to standard error.
         about: 'written when it runs tasks, and removed when it stops: a readiness probe',
       },
       { flags: '-w, --watch', about: 'start again when a file of the tasks changes, for development' },
+      {
+        flags: '--token <token>',
+        about:
+          'for --store https://HOST: a token with the scope work; AGENT_RUNTIME_TOKEN keeps it off the screen',
+      },
       ...onTasks,
     ],
     examples: [
       ['agent-runtime worker ./src/tasks.ts --store sqlite:tasks.db --capacity 20', 'a daemon'],
+      [
+        'agent-runtime worker ./src/tasks.ts --store https://tasks.example.com',
+        'without a database, over a server',
+      ],
       [
         'agent-runtime worker --mode job --types digest --wait 30s',
         'one task, for cron jobs and batch systems',

@@ -1,5 +1,6 @@
 import { type Client, createClient, createRuntime } from '@ku0/agent-runtime'
-import { ConfigError, RuntimeError } from '@ku0/agent-runtime-core'
+import { ConfigError, type ExecutionStore, RuntimeError } from '@ku0/agent-runtime-core'
+import { openStore } from '@ku0/agent-runtime-persistence'
 import { type ListeningServer, serve, type ServeOptions } from '@ku0/agent-runtime-server'
 import type { Call } from '../call.ts'
 import { ended, say } from '../screen/lifetime.ts'
@@ -29,13 +30,24 @@ export async function serveStore(
 ): Promise<number> {
   const failure = failing()
   const definitions = types?.definitions ?? []
-  const base = { ...optionsOf(settings), onFailure: failure.tell }
   const { capacity } = settings.worker
+  const { config, durability } = settings
+  // With lines, so that workers of other machines need no database.
+  await using opened = closing(
+    await openStore(settings.store, {
+      durability,
+      checked: false,
+      lines: true,
+      ...(config === undefined ? {} : { config }),
+    }),
+  )
+  const { store } = opened
+  const base = { ...optionsOf(settings), store, onFailure: failure.tell }
   await using runtime: Client =
     definitions.length === 0
       ? await createClient({ ...base, ...(types === undefined ? {} : { tasks: types.types }) })
       : await createRuntime({ ...base, tasks: definitions, workers: { capacity } })
-  const server = await listen(call, runtime, settings, { readOnly, hasConsole })
+  const server = await listen(call, runtime, settings, { readOnly, hasConsole, store })
   const { url, port } = server
   const runs = definitions.map(({ type }) => type)
   const what = runs.length === 0 ? '' : `, and runs ${runs.join(', ')}`
@@ -56,11 +68,20 @@ export async function serveStore(
   return 0
 }
 
+/** Closes the store after all that uses it. */
+function closing(store: ExecutionStore): { readonly store: ExecutionStore } & AsyncDisposable {
+  return { store, [Symbol.asyncDispose]: () => store.close() }
+}
+
 async function listen(
   call: Call,
   runtime: Client,
   settings: Settings,
-  { readOnly, hasConsole }: { readonly readOnly: boolean; readonly hasConsole: boolean },
+  {
+    readOnly,
+    hasConsole,
+    store,
+  }: { readonly readOnly: boolean; readonly hasConsole: boolean; readonly store: ExecutionStore },
 ): Promise<ListeningServer> {
   const { host, hosts, port, tokens: path, redact } = settings.serve
   const report = (error: unknown) =>
@@ -70,6 +91,7 @@ async function listen(
     hosts,
     redact,
     readOnly,
+    remoteWorkers: store,
     // Who has made a token wants it to be asked for, on loopback, too.
     tokens: existsSync(path) ? tokensOf(path, call.system.now, report) : undefined,
     console: hasConsole ? await assetsOf() : undefined,

@@ -6,6 +6,7 @@ import type { LeaseRow } from './row.ts'
 import type { TaskRow } from '../task/row.ts'
 import { leaseOver } from '../profile/work-ended.ts'
 import type { WorkingSet } from '../transition/working-set.ts'
+import { isOwn } from '../worker/is-own.ts'
 
 /** A live lease and its task: what every write of a holder must find first. */
 export interface Held {
@@ -64,7 +65,7 @@ export function notice(
   verdict: LeaseNotice['verdict'],
   reason?: string,
 ): void {
-  if (lease.process !== ws.base.process) return
+  if (!isOwn(ws.base, lease.process)) return
   const task = ws.task(lease.task)
   ws.notices.push({
     leaseId: ws.ids.lease(lease.id),

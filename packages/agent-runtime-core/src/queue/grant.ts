@@ -14,7 +14,7 @@ export function grantLease(
     id,
     task,
     worker,
-    process: ws.base.process,
+    process: ws.workers.get(worker)?.process ?? ws.base.process,
     attempt,
     fence,
     state: 'running',

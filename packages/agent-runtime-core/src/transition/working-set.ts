@@ -46,6 +46,8 @@ export interface Heads {
 /** Committed rows, as far as they were loaded. What a transition asks for must have been looked for before. */
 export interface Base {
   readonly process: number
+  /** The row under which the workers of lines are registered; undefined where there are no lines. */
+  readonly remote: number | undefined
   readonly tasks: ReadonlyMap<number, TaskRow>
   readonly leases: ReadonlyMap<number, LeaseRow>
   readonly streams: ReadonlyMap<number, StreamRow>

@@ -12,6 +12,8 @@ export interface WorkerWrites {
         readonly capacity: number
         readonly types: readonly string[]
       }[]
+      /** Set by the end of a line in the store's own process: the workers are those of a process without the database. */
+      readonly remote?: true
     }
     outcome: boolean
   }

@@ -2,16 +2,18 @@ import type { LeaseRow } from '../lease/row.ts'
 import type { Write } from '../store/port.ts'
 import { release } from '../task/settle.ts'
 import type { WorkingSet } from '../transition/working-set.ts'
+import { isOwn } from './is-own.ts'
 import type { WorkerRow } from './row.ts'
 
 /** Workers of this process enter the registry, or state a new capacity. Source: Track AA, AA1; `docs/semantics.md 3.2`. */
 export function registerWorkers(ws: WorkingSet, it: Write<'registerWorkers'>): boolean {
+  const { process, remote } = ws.base
   for (const { workerId, capacity, types } of it.workers) {
     const known = ownWorker(ws, workerId)
     const row: WorkerRow = {
       id: known?.id ?? ws.nextWorker++,
       workerId,
-      process: ws.base.process,
+      process: it.remote === true && remote !== undefined ? remote : process,
       capacity: Math.min(capacity, ws.config.maxInFlightPerWorker),
       types,
       draining: false,
@@ -52,6 +54,6 @@ export function removeWorkers(
 
 function ownWorker(ws: WorkingSet, workerId: string): WorkerRow | undefined {
   for (const row of ws.workers.all())
-    if (row.workerId === workerId && row.process === ws.base.process && row.registered) return row
+    if (row.workerId === workerId && isOwn(ws.base, row.process) && row.registered) return row
   return undefined
 }

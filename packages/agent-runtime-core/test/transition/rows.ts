@@ -61,6 +61,7 @@ export function workingSet(
     new Map(all.map((row) => [row.id, row]))
   const base: Base = {
     process: own,
+    remote: undefined,
     tasks: byId(tasks),
     leases: byId(leases),
     streams: byId(streams),

@@ -32,16 +32,11 @@ export class CheckedStore implements ExecutionStore {
   }
 
   write<K extends WriteKind>(operation: Write<K>): Promise<Writes[K]['outcome']> {
-    return asked(() => {
-      const checked = ofKind('write', operations, operation) as Write<K>
-      const contradiction = contradictionIn(checked as Write)
-      if (contradiction !== undefined) throw invalid(`write ${checked.kind} ${contradiction}`)
-      return this.inner.write<K>(checked)
-    })
+    return asked(() => this.inner.write<K>(checkedWrite(operation)))
   }
 
   read<K extends ReadKind>(query: Read<K>): Promise<Reads[K]['answer']> {
-    return asked(() => this.inner.read<K>(ofKind('read', queries, query) as Read<K>))
+    return asked(() => this.inner.read<K>(checkedRead(query)))
   }
 
   demand(workerId: string, credit: number): void {
@@ -70,6 +65,19 @@ export class CheckedStore implements ExecutionStore {
   close(): Promise<void> {
     return this.inner.close()
   }
+}
+
+/** A write that is what the port says; throws `invalid_argument` for any other. */
+export function checkedWrite<K extends WriteKind>(given: Write<K>): Write<K> {
+  const checked = ofKind('write', operations, given) as Write<K>
+  const contradiction = contradictionIn(checked as Write)
+  if (contradiction !== undefined) throw invalid(`write ${checked.kind} ${contradiction}`)
+  return checked
+}
+
+/** A question that is what the port says; throws `invalid_argument` for any other. */
+export function checkedRead<K extends ReadKind>(given: Read<K>): Read<K> {
+  return ofKind('read', queries, given) as Read<K>
 }
 
 /** Refuses by a promise, as the store itself does, and answers no turn later than it. */

@@ -354,6 +354,7 @@ const writes: { readonly [K in WriteKind]: Shape<Writes[K]['fields']> } = {
   closeSwarm: { name },
   registerWorkers: {
     workers: z.array(z.strictObject({ workerId: name, capacity: whole, types: z.array(name) })),
+    remote: storesOwn,
   },
   drainWorkers: { workerIds: z.array(name) },
   removeWorkers: { workerIds: z.array(name) },

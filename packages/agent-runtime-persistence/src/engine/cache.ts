@@ -3,6 +3,7 @@ import {
   gone,
   childKey,
   evaluationKey,
+  isOwn,
   mergeHeads,
   noTotals,
   OPEN,
@@ -61,6 +62,7 @@ const maxReputations = 20_000
  */
 export class Cache implements Base {
   readonly process: number
+  readonly remote: number | undefined
   tasks = new Map<number, TaskRow>()
   leases = new Map<number, LeaseRow>()
   readonly streams = new Map<number, StreamRow>()
@@ -105,7 +107,7 @@ export class Cache implements Base {
   agentCount = 0
   /** When the first schedule that is not paused is due. */
   scheduleAt: number | undefined
-  /** This process's live leases. */
+  /** The live leases of this process, and of those on its lines. */
   running = new Map<number, LeaseRow>()
   totals = noTotals
   depth = 0
@@ -124,8 +126,9 @@ export class Cache implements Base {
   /** Agents whose standing was asked for and is not known. What was decided without it is decided again once it is. */
   readonly unknownAgents = new Set<string>()
 
-  constructor(process: number) {
+  constructor(process: number, remote?: number) {
     this.process = process
+    this.remote = remote
   }
 
   readonly reputationOf = (agent: string): ReputationRow | undefined => {
@@ -264,7 +267,7 @@ export class Cache implements Base {
   /** What a flush decided, now that it is committed. */
   absorb(ws: WorkingSet): void {
     for (const lease of ws.leases.changed.values()) {
-      if (lease.state === 'running' && lease.process === this.process) {
+      if (lease.state === 'running' && isOwn(this, lease.process)) {
         this.leases.set(lease.id, lease)
         this.running.set(lease.id, lease)
       } else {
@@ -286,7 +289,7 @@ export class Cache implements Base {
     }
     for (const task of ws.tasks.changed.values()) this.renewHead(ws, task)
     for (const row of ws.workers.changed.values()) {
-      if (row.registered && row.process === this.process) this.workers.set(row.id, row)
+      if (row.registered && isOwn(this, row.process)) this.workers.set(row.id, row)
       else this.workers.delete(row.id)
     }
     for (const row of ws.quotas.changed.values()) this.quotas.set(row.key, row)

@@ -28,6 +28,8 @@ export interface Database {
   readonly ids: IdCodec
   /** The row of this process. */
   readonly process: number
+  /** The row of all processes on lines; undefined where the store was opened without lines. */
+  readonly remote: number | undefined
   /** Every fencing token is above it. */
   readonly fenceFloor: number
   /** The journal's number of the last commit that this process has seen. */
@@ -64,6 +66,12 @@ export interface Database {
   show(lives: boolean, gone: readonly number[], at: number): Reply<void>
   /** Writes each changed row once, and a journal row when there are events or somebody will be told of the commit. */
   apply(changes: WorkingSet, isTold: boolean): Reply<void>
+  /** In a transaction: what is kept of a line, as it was last written; undefined if nothing is. */
+  lineRecord(line: string): Reply<string | undefined>
+  /** Keeps it, with what {@link Database.apply} writes. */
+  keepLine(line: string, record: string): Reply<void>
+  /** Forgets the lines that were last written before a moment. */
+  dropLines(before: number): Reply<void>
   commit(): Reply<void>
   /** Ends the transaction without a trace, if there is one. */
   rollback(): Reply<void>
@@ -111,7 +119,7 @@ export interface Kept {
   readonly circuits: readonly CircuitRow[]
   readonly usages: readonly UsageRow[]
   readonly swarms: readonly SwarmRow[]
-  /** Of this process: its registered workers, its live leases and their tasks. */
+  /** Of this process and of those on its lines: registered workers, live leases and their tasks. */
   readonly workers: readonly WorkerRow[]
   readonly leases: readonly LeaseRow[]
   readonly tasks: readonly TaskRow[]

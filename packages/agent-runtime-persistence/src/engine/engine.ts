@@ -13,6 +13,7 @@ import type { Database } from './database.ts'
 import { Due } from './due.ts'
 import type { Credit, Flushed } from './flush.ts'
 import { HeldLeases } from './held-leases.ts'
+import { LineAnswers, type LineCall } from './line-answers.ts'
 import { Publisher } from './publisher.ts'
 import { got, type Steps } from './steps.ts'
 import { transact } from './transaction.ts'
@@ -30,6 +31,7 @@ export interface EngineSetting {
 interface Call {
   readonly call: number
   readonly operation: Write
+  readonly from: LineCall | undefined
 }
 
 /** A lock held by another process is tried for this long before the waiting calls are told `store_busy`. */
@@ -53,6 +55,8 @@ export class Engine {
   private readonly publisher: Publisher
   private readonly demand = new Map<string, Credit>()
   private calls: Call[] = []
+  private readonly lines: LineAnswers
+  private heldAsks: { readonly call: number; readonly workerIds: ReadonlySet<string> }[] = []
   private busySince: number | undefined
   private claimable = true
   private staleWrites = 0
@@ -67,7 +71,8 @@ export class Engine {
     this.db = db
     this.setting = setting
     const { config, environment, chain } = setting
-    this.cache = new Cache(db.process)
+    this.cache = new Cache(db.process, db.remote)
+    this.lines = new LineAnswers(db)
     this.around = {
       config,
       ids: db.ids,
@@ -84,12 +89,13 @@ export class Engine {
     return this.db.info
   }
 
-  write(call: number, operation: Write): void {
+  /** `from`: which call of a line it is. */
+  write(call: number, operation: Write, from?: LineCall): void {
     if (this.refuses(call)) return
     // One that comes back under its name starts to count anew.
     if (operation.kind === 'removeWorkers')
       for (const workerId of operation.workerIds) this.demand.delete(workerId)
-    this.calls.push({ call, operation })
+    this.calls.push({ call, operation, from })
   }
 
   *read(call: number, query: Read): Steps<void> {
@@ -105,8 +111,21 @@ export class Engine {
     }
   }
 
-  setDemand(workerId: string, credit: number): void {
-    this.demand.set(workerId, { credit, given: this.demand.get(workerId)?.given ?? 0 })
+  /** `given`: how many the worker has received, said when its line has come back. */
+  setDemand(workerId: string, credit: number, given?: number): void {
+    this.demand.set(workerId, { credit, given: given ?? this.demand.get(workerId)?.given ?? 0 })
+    this.claimable = true
+  }
+
+  /** The line of these workers is silent: until their demand is stated again they are given nothing, and their leases are not renewed. */
+  setAbsent(workerIds: readonly string[]): void {
+    for (const workerId of workerIds) this.demand.delete(workerId)
+  }
+
+  /** Tells which live leases workers have, after the next commit. */
+  tellHeld(call: number, workerIds: readonly string[]): void {
+    if (this.refuses(call)) return
+    this.heldAsks.push({ call, workerIds: new Set(workerIds) })
     this.claimable = true
   }
 
@@ -241,9 +260,10 @@ export class Engine {
     const { db, cache, around, held } = this
     const wasClaimable = this.claimable
     this.claimable = false
-    const parts = { config: this.setting.config, around, db, cache, held }
+    const parts = { config: this.setting.config, around, db, cache, held, lines: this.lines }
     const end = yield* transact(parts, {
       operations: batch.map(({ operation }) => operation),
+      calls: batch.map(({ from }) => from),
       renew: renewing,
       showing,
       abandoned: held.lapsed,
@@ -277,6 +297,7 @@ export class Engine {
     const { cache, db, due, draft, publisher } = this
     const { ws, wrote } = flushed
     cache.absorb(ws)
+    this.lines.committed()
     if (ws.schedules.changed.size > 0) {
       cache.scheduleAt = yield* got(db.nextAt('schedule'))
       due.schedulesChanged()
@@ -290,6 +311,7 @@ export class Engine {
     for (const [index, { call }] of batch.entries())
       draft.answers.push({ call, value: flushed.outcomes[index] })
     this.handOver(flushed)
+    this.answerHeld()
     draft.notices.push(...ws.notices)
     yield* publisher.publish(draft, ws)
     yield* got(db.afterCommit({ wrote, mono }))
@@ -330,6 +352,21 @@ export class Engine {
     }
   }
 
+  private answerHeld(): void {
+    const { cache, db, draft } = this
+    for (const { call, workerIds } of this.heldAsks) {
+      const value: HeldLease[] = []
+      for (const { id, task, worker, yieldAskedAt } of cache.running.values()) {
+        const workerId = cache.workers.get(worker)?.workerId
+        if (workerId === undefined || !workerIds.has(workerId)) continue
+        const taskId = cache.tasks.get(task)?.explicitId ?? db.ids.task(task)
+        value.push({ leaseId: db.ids.lease(id), taskId, workerId, yields: yieldAskedAt !== null })
+      }
+      draft.answers.push({ call, value })
+    }
+    this.heldAsks = []
+  }
+
   private refuses(call: number): boolean {
     const error =
       this.failure ?? (this.isClosed ? new StoreError('store_closed', 'the store was closed') : undefined)
@@ -340,10 +377,20 @@ export class Engine {
   /** Fail-stop: what is unknown stays unknown, so nothing more is acknowledged. */
   private stop(error: Error): void {
     this.failure = error
-    for (const { call } of this.calls) this.draft.answers.push({ call, error })
+    for (const { call } of [...this.calls, ...this.heldAsks]) this.draft.answers.push({ call, error })
     this.calls = []
+    this.heldAsks = []
     this.draft.failed = error
   }
+}
+
+/** A live lease of a worker on a line. */
+export interface HeldLease {
+  readonly leaseId: string
+  readonly taskId: string
+  readonly workerId: string
+  /** Its holder is asked to give it back. */
+  readonly yields: boolean
 }
 
 /** What a flush does for this process itself: extend its leases, show that it lives. */

@@ -5,6 +5,7 @@ import {
   ClaimRound,
   fold,
   foldOrder,
+  isOwn,
   leftOf,
   NeedsRound,
   promote,
@@ -19,14 +20,18 @@ import {
   type Instant,
   type LeaseRow,
   type Surroundings,
+  type WorkerRow,
 } from '@ku0/agent-runtime-core/transition'
 import type { Cache } from './cache.ts'
 import type { Database } from './database.ts'
+import type { LineAnswers, LineCall, Recalled } from './line-answers.ts'
 import { got, type Steps } from './steps.ts'
 
 /** What one flush is to do, besides what is always done. */
 export interface FlushWork {
   readonly operations: readonly Write[]
+  /** Of each operation: which call of a line it is. */
+  readonly calls: readonly (LineCall | undefined)[]
   /** Extend this process's leases and show its workers alive. */
   readonly renew: boolean
   /** Leases whose handlers were told that they are lost: they are not renewed any more, and so expire. */
@@ -65,8 +70,11 @@ export function* flush(
   cache: Cache,
   around: Surroundings,
   now: Instant,
-  work: FlushWork,
+  given: FlushWork,
+  lines: LineAnswers,
 ): Steps<Flushed> {
+  const recalled = yield* lines.recall(given.calls)
+  const work = withoutKnown(given, recalled)
   const { gone, operations } = work
   const budgets = cache.budgetAt !== undefined && cache.budgetAt <= now.at
   const duties = yield* got(db.duties({ ...now, gone, limit: sweepLimit, budgets }))
@@ -81,11 +89,44 @@ export function* flush(
     cache.take(yield* got(db.load({ reputations: [...cache.unknownAgents] })))
     decided = yield* decide(db, cache, around, now, work, duties, needs)
   }
-  const { ws, outcomes, grants, yields } = decided
+  const { ws, grants, yields } = decided
+  const outcomes = withKnown(given, decided.outcomes, recalled)
   const wrote = ws.hasChanges
   const claims = grants.length === 0 ? noClaims : yield* claimsOf(db, cache, ws, grants, yields)
-  if (wrote) yield* got(db.apply(ws, operations.length > 0))
+  if (wrote) {
+    yield* got(db.apply(ws, operations.length > 0))
+    yield* lines.keep(given.calls, outcomes, now.at)
+  }
   return { outcomes, claims, ws, wrote }
+}
+
+/** The work without calls that were done before. */
+function withoutKnown(work: FlushWork, { known, same }: Recalled): FlushWork {
+  if (known.size + same.size === 0) return work
+  const isLeft = (place: number) => !known.has(place) && !same.has(place)
+  return {
+    ...work,
+    operations: work.operations.filter((_, place) => isLeft(place)),
+    calls: work.calls.filter((_, place) => isLeft(place)),
+  }
+}
+
+/** The outcomes of all calls, those too that were done before. */
+function withKnown(
+  { operations }: FlushWork,
+  done: readonly OutcomeOf<WriteKind>[],
+  { known, same }: Recalled,
+): readonly OutcomeOf<WriteKind>[] {
+  if (known.size + same.size === 0) return done
+  const left = done[Symbol.iterator]()
+  const outcomes: OutcomeOf<WriteKind>[] = []
+  for (const place of operations.keys()) {
+    const before = same.get(place)
+    outcomes.push(
+      before !== undefined ? outcomes[before] : known.has(place) ? known.get(place) : left.next().value,
+    )
+  }
+  return outcomes
 }
 
 interface Decided {
@@ -111,7 +152,7 @@ function* decide(
   sweep(ws, duties.lapsed)
   promote(ws, duties.due)
   if (duties.budgets.length > 0) promoteBudgets(ws, duties.budgets)
-  if (work.renew) renew(ws, kept(cache, work.abandoned), cache.workers.values())
+  if (work.renew) renew(ws, kept(cache, work), presentWorkers(cache, work))
   const outcomes = foldByRank(ws, work.operations, cache)
   const grants = yield* claim(db, cache, ws, work)
   const hasBudgets = grants.some(({ task }) => task.budget !== null)
@@ -119,9 +160,20 @@ function* decide(
   return { ws, outcomes, grants, yields }
 }
 
-function kept(cache: Cache, abandoned: ReadonlySet<number>): Iterable<LeaseRow> {
-  if (abandoned.size === 0) return cache.running.values()
-  return [...cache.running.values()].filter(({ id }) => !abandoned.has(id))
+/** The leases to renew: not those that their handlers take for lost, nor those of workers whose line is silent. */
+function kept(cache: Cache, { abandoned, demand }: FlushWork): Iterable<LeaseRow> {
+  if (abandoned.size === 0 && cache.remote === undefined) return cache.running.values()
+  const isPresent = ({ process, worker }: LeaseRow) =>
+    process !== cache.remote || demand.has(cache.workers.get(worker)?.workerId ?? '')
+  return [...cache.running.values()].filter((lease) => !abandoned.has(lease.id) && isPresent(lease))
+}
+
+/** A worker on a line is there while its demand stands. */
+function presentWorkers(cache: Cache, { demand }: FlushWork): Iterable<WorkerRow> {
+  if (cache.remote === undefined) return cache.workers.values()
+  return [...cache.workers.values()].filter(
+    ({ process, workerId }) => process !== cache.remote || demand.has(workerId),
+  )
 }
 
 function foldByRank(ws: WorkingSet, operations: readonly Write[], cache: Cache): OutcomeOf<WriteKind>[] {
@@ -158,7 +210,7 @@ function demanders(
   const live = liveByWorker(ws, running)
   for (const row of ws.workers.all()) {
     const credit = demand.get(row.workerId)
-    if (!row.registered || row.process !== ws.base.process || credit === undefined) continue
+    if (!row.registered || !isOwn(ws.base, row.process) || credit === undefined) continue
     const free = Math.max(0, credit.credit - credit.given)
     found.push({
       worker: row.id,

@@ -4,6 +4,7 @@ import type { Cache } from './cache.ts'
 import type { Database } from './database.ts'
 import { flush, type Flushed, type FlushWork } from './flush.ts'
 import type { HeldLeases } from './held-leases.ts'
+import type { LineAnswers } from './line-answers.ts'
 import { got, type Steps } from './steps.ts'
 import { warm } from './warm.ts'
 
@@ -13,6 +14,7 @@ interface TransactionParts {
   readonly db: Database
   readonly cache: Cache
   readonly held: HeldLeases
+  readonly lines: LineAnswers
 }
 
 /** What a flush does besides: this process shows that it lives. */
@@ -36,7 +38,7 @@ export function* transact(it: TransactionParts, work: TransactionWork): Steps<Tr
     const foreign = yield* catchUp(it)
     const now = db.now()
     if (work.showing || work.gone.length > 0) yield* got(db.show(work.showing, work.gone, now.at))
-    const flushed = yield* flush(db, it.cache, it.around, now, work)
+    const flushed = yield* flush(db, it.cache, it.around, now, work, it.lines)
     yield* got(db.commit())
     return { as: 'committed', flushed, foreign }
   } catch (error) {

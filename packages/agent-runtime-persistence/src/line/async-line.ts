@@ -109,10 +109,16 @@ export class AsyncLine {
     for (let it = this.inbox.shift(); it !== undefined; it = this.inbox.shift())
       switch (it.to) {
         case 'write':
-          this.engine.write(it.call, it.operation)
+          this.engine.write(it.call, it.operation, it.from)
           break
         case 'demand':
-          this.engine.setDemand(it.workerId, it.credit)
+          this.engine.setDemand(it.workerId, it.credit, it.given)
+          break
+        case 'absent':
+          this.engine.setAbsent(it.workerIds)
+          break
+        case 'held':
+          this.engine.tellHeld(it.call, it.workerIds)
           break
         case 'interest':
           await runAsync(this.engine.setInterest(it.interest))

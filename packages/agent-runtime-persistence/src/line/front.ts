@@ -11,6 +11,8 @@ import {
   type WriteKind,
   type Writes,
 } from '@ku0/agent-runtime-core'
+import type { HeldLease } from '../engine/engine.ts'
+import type { LineCall } from '../engine/line-answers.ts'
 import type { Turn } from '../engine/turn.ts'
 import type { Message } from './message.ts'
 
@@ -39,6 +41,8 @@ export class StoreFront implements ExecutionStore {
   private lastCall = 0
   private ended: Error | undefined
   private closing: Promise<void> | undefined
+  private own: Interest = none
+  private remote: Interest = none
 
   connect(line: Line): this {
     this.line = line
@@ -57,12 +61,36 @@ export class StoreFront implements ExecutionStore {
     return this.call((call) => ({ to: 'read', call, query: query as Read }))
   }
 
-  demand(workerId: string, credit: number): void {
-    if (this.ended === undefined) this.open().send({ to: 'demand', workerId, credit })
+  /** A write that came over a line of this store: it is done at most once, however often it comes. */
+  writeFrom(operation: Write, from: LineCall): Promise<unknown> {
+    return this.call((call) => ({ to: 'write', call, operation, from }))
+  }
+
+  /** `given`: how many tasks the worker has received, said when its line has come back. */
+  demand(workerId: string, credit: number, given?: number): void {
+    if (this.ended !== undefined) return
+    this.open().send({ to: 'demand', workerId, credit, ...(given === undefined ? {} : { given }) })
+  }
+
+  /** The lines of these workers are silent. */
+  absent(workerIds: readonly string[]): void {
+    if (this.ended === undefined) this.open().send({ to: 'absent', workerIds })
+  }
+
+  /** The live leases of workers on lines. */
+  held(workerIds: readonly string[]): Promise<readonly HeldLease[]> {
+    return this.call((call) => ({ to: 'held', call, workerIds }))
   }
 
   interest(interest: Interest): void {
-    if (this.ended === undefined) this.open().send({ to: 'interest', interest })
+    this.own = interest
+    this.stateInterest()
+  }
+
+  /** What the lines of this store want to hear of. */
+  interestOfLines(interest: Interest): void {
+    this.remote = interest
+    this.stateInterest()
   }
 
   listen(listener: StoreListener): Disposable {
@@ -116,6 +144,22 @@ export class StoreFront implements ExecutionStore {
     })
   }
 
+  private stateInterest(): void {
+    if (this.ended !== undefined) return
+    const { own, remote } = this
+    const interest: Interest =
+      remote === none
+        ? own
+        : {
+            types:
+              own.types === 'all' || remote.types === 'all'
+                ? 'all'
+                : [...new Set([...own.types, ...remote.types])],
+            tasks: [...new Set([...own.tasks, ...remote.tasks])],
+          }
+    this.open().send({ to: 'interest', interest })
+  }
+
   private async shut(): Promise<void> {
     const failed = this.ended
     const line = this.open()
@@ -139,3 +183,5 @@ export class StoreFront implements ExecutionStore {
     return this.line
   }
 }
+
+const none: Interest = { types: [], tasks: [] }

@@ -22,12 +22,18 @@ export class Outbox {
     return this.calls === fullMessage
   }
 
-  put(message: Message): void {
+  put(given: Message): void {
+    let message = given
     if (message.to === 'demand') {
-      const before = this.demands.get(message.workerId)
-      if (before !== undefined) this.waiting[before] = undefined
+      const place = this.demands.get(message.workerId)
+      const before = place === undefined ? undefined : this.waiting[place]
+      // How many it was given is said once, when a line comes back.
+      if (before?.to === 'demand' && before.given !== undefined && message.given === undefined)
+        message = { ...message, given: before.given }
+      if (place !== undefined) this.waiting[place] = undefined
       this.demands.set(message.workerId, this.waiting.length)
-    } else this.calls += 1
+    } else if (message.to === 'absent') this.demands.clear()
+    else this.calls += 1
     this.waiting.push(message)
   }
 

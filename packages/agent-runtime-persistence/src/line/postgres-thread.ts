@@ -24,6 +24,7 @@ export async function runPostgresStore(port: MessagePort, start: ThreadStart): P
         environment,
         chain: chainDigest,
         identity: start.identity,
+        lines: start.lines,
         isVirtual: false,
         stalledMs: watchStalls(new Int32Array(start.signal), environment.clock),
       },

@@ -20,6 +20,7 @@ export interface ThreadStart {
   readonly durability: Durability
   readonly acceptLoss: boolean
   readonly identity: ProcessIdentity
+  readonly lines: boolean
   /** Two 32-bit words: `wake` rises with every message to the thread, `beat` while the process's event loop lives. */
   readonly signal: SharedArrayBuffer
 }

@@ -16,6 +16,7 @@ import { journalRow } from '../engine/journal-row.ts'
 import type { ProcessIdentity } from '../process-identity.ts'
 import type { Hashes } from '../sqlite/integrity.ts'
 import { prepareKeep } from '../sqlite/keep.ts'
+import { lineKey } from '../sqlite/line-key.ts'
 import { StoredTables } from '../sqlite/stored-tables.ts'
 import { prepareWanted } from '../sqlite/wanted.ts'
 import { statementsOf } from './apply.ts'
@@ -50,6 +51,8 @@ export interface PostgresOptions {
   readonly environment: Environment
   readonly hashes: Hashes
   readonly identity: ProcessIdentity
+  /** Whether workers of other machines come over lines. */
+  readonly lines: boolean
   /** The environment's clock instead of the server's: in tests, whose time stands still. */
   readonly isVirtual: boolean
   /** Another process has committed. */
@@ -71,6 +74,7 @@ export class PostgresDatabase implements Database {
   readonly info: StoreInfo
   readonly ids: IdCodec
   readonly process: number
+  readonly remote: number | undefined
   readonly fenceFloor = 0
   private readonly connections: Connections
   private readonly environment: Environment
@@ -102,7 +106,7 @@ export class PostgresDatabase implements Database {
   private isClosed = false
 
   static async open(options: PostgresOptions): Promise<PostgresDatabase> {
-    const { config, connections, environment, identity, isVirtual, onHint } = options
+    const { config, connections, environment, identity, lines, isVirtual, onHint } = options
     const clock = serverClock(environment.clock, isVirtual)
     const presence = new Presence(connections, {
       ttlMs: config.presenceTtlMs,
@@ -118,6 +122,7 @@ export class PostgresDatabase implements Database {
           clock.tell(serverMs)
           return clock.now().at
         },
+        lines,
         show: (process) => presence.show(process),
       })
       return new PostgresDatabase(options, { opened, clock, presence })
@@ -134,6 +139,8 @@ export class PostgresDatabase implements Database {
     this.clock = clock
     this.session = opened.session
     this.process = opened.process
+    this.remote = opened.remote
+    presence.remote = opened.remote ?? 0
     this.head = this.last = opened.head
     this.ids = createIdCodec(opened.storeId)
     this.info = {
@@ -155,7 +162,12 @@ export class PostgresDatabase implements Database {
     })
     this.tables = new StoredTables(this.asking, this.ids, hashes, prepareFarLoad(this.asking))
     this.wanted = prepareWanted(this.tables, (names, find) => this.asking.gather(names, find))
-    this.kept = prepareKeep(this.tables, opened.process)
+    this.kept = prepareKeep(this.tables, this.owners)
+  }
+
+  /** This process and those on its lines. */
+  private get owners(): readonly number[] {
+    return this.remote === undefined ? [this.process] : [this.process, this.remote]
   }
 
   get lastCommit(): number {
@@ -273,13 +285,13 @@ export class PostgresDatabase implements Database {
 
   keep(wanted: KeptWanted): Promise<Kept> {
     const { load } = this.tables
-    const { process } = this
+    const { owners } = this
     const { since, shares } = wanted
     return this.ask(() => {
       // All that does not build on other answers, at once.
       this.asking.ahead<() => unknown>(
         [
-          () => load.running(process).map(({ task }) => load.task(task)),
+          () => owners.flatMap((process) => load.running(process)).map(({ task }) => load.task(task)),
           () => load.next(),
           () => (since === undefined ? load.streams() : load.streamsSince(since)),
           ...(shares
@@ -293,7 +305,7 @@ export class PostgresDatabase implements Database {
           () => load.work.circuits(),
           () => load.work.usages(),
           () => load.work.swarms(),
-          () => load.workers(process),
+          () => owners.flatMap((process) => load.workers(process)),
           () => load.totals(),
           () => load.nextSchedule(),
           () => load.nextBudget(),
@@ -340,7 +352,10 @@ export class PostgresDatabase implements Database {
 
   show(lives: boolean, gone: readonly number[], at: number): void {
     if (lives)
-      this.send('UPDATE process SET last_seen_at = $2::bigint WHERE id = $1::bigint', [this.process, at])
+      this.send('UPDATE process SET last_seen_at = $2::bigint WHERE id = ANY($1::bigint[])', [
+        arrayParameter('bigint', this.owners),
+        at,
+      ])
     if (gone.length === 0) return
     this.endProcesses(gone, at)
     // What one of them still has on its way to the server finds another version, and comes to nothing.
@@ -365,6 +380,23 @@ export class PostgresDatabase implements Database {
     this.next = { version: this.head.version + 1, number, hash }
     this.writes.push(...written)
     if (this.others > 0 && this.presence.notifies) this.send(this.presence.notifyText, [String(this.process)])
+  }
+
+  lineRecord(line: string): Promise<string | undefined> {
+    return this.ask(() => this.tables.load.line(line))
+  }
+
+  keepLine(line: string, record: string): void {
+    this.send(
+      'INSERT INTO meta VALUES ($1::text, $2::text) ON CONFLICT (key) DO UPDATE SET value = excluded.value',
+      [lineKey(line), record],
+    )
+  }
+
+  dropLines(before: number): void {
+    this.send("DELETE FROM meta WHERE key LIKE 'line:%' AND (value::jsonb ->> 'at')::bigint < $1::bigint", [
+      before,
+    ])
   }
 
   /** All that is written and the commit are one round trip. */

@@ -1,5 +1,5 @@
 import { RuntimeError, StoreError } from '@ku0/agent-runtime-core'
-import type { ProcessIdentity } from '../process-identity.ts'
+import { REMOTE, type ProcessIdentity } from '../process-identity.ts'
 import type { Connections } from './connections.ts'
 import { storeErrorOf } from './errors.ts'
 import { migrations, schemaVersion } from './schema.ts'
@@ -11,6 +11,8 @@ export interface Opened {
   readonly session: Session
   readonly storeId: string
   readonly process: number
+  /** The row of the processes on lines. */
+  readonly remote: number | undefined
   readonly serverVersion: string
   readonly head: { readonly version: number; readonly number: number; readonly hash: Buffer }
 }
@@ -19,6 +21,8 @@ export interface Opened {
 export interface Opening {
   readonly identity: ProcessIdentity
   readonly freshId: string
+  /** Whether workers of other machines come over lines. */
+  readonly lines: boolean
   readonly at: (serverMs: number) => number
   /** Runs before anybody else sees the row of this process. */
   readonly show: (process: number) => Promise<void>
@@ -45,7 +49,7 @@ export async function openTables(connections: Connections, opening: Opening): Pr
   async function enter(
     on: Session,
     { prelude }: Connections,
-    { identity, freshId, at, show }: Opening,
+    { identity, freshId, lines, at, show }: Opening,
   ): Promise<Opened> {
     await on.run(`BEGIN; ${prelude}`)
     const [server] = (
@@ -74,15 +78,27 @@ export async function openTables(connections: Connections, opening: Opening): Pr
       'INSERT INTO process SELECT coalesce(max(id), 0) + 1, $1::text, $2::text, $3::text, $4::bigint, $5::bigint, $5::bigint FROM process RETURNING id',
       [processId, host, bootId, pid, now],
     )
+    const remote = lines ? await enterRemote(on, now) : undefined
     await show(made[0]?.[0] as number)
     await on.run('COMMIT')
     return {
       session: on,
       storeId,
       process: made[0]?.[0] as number,
+      remote,
       serverVersion,
       head: { version, number: commit, hash },
     }
+  }
+
+  /** One row for all processes on lines, whichever process of the store their lines lead to. */
+  async function enterRemote(on: Session, now: number): Promise<number> {
+    const { rows } = await on.query(
+      `INSERT INTO process SELECT coalesce(max(id), 0) + 1, '${REMOTE}', '${REMOTE}', '', 0, $1::bigint, $1::bigint FROM process
+       ON CONFLICT (process_id) DO UPDATE SET ended_at = NULL, last_seen_at = excluded.last_seen_at RETURNING id`,
+      [now],
+    )
+    return rows[0]?.[0] as number
   }
 
   async function migrate(on: Session): Promise<void> {

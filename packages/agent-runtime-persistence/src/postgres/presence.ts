@@ -1,4 +1,5 @@
 import type { Timers } from '@ku0/agent-runtime-core'
+import { REMOTE } from '../process-identity.ts'
 import type { Found, Statement } from './batch.ts'
 import type { Connections } from './connections.ts'
 import { parameter } from './parameters.ts'
@@ -24,6 +25,8 @@ export class Presence {
   private readonly channel: string
   /** The row of this process. */
   private process = 0
+  /** The row of the processes on this one's lines, which is no other process; 0 where there are none. */
+  remote = 0
   private session: Session | undefined
   private isClosed = false
   private careAt = 0
@@ -107,9 +110,10 @@ export class Presence {
     const held = `EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2 AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
       AND classid = (${keyOf(this.connections.place.schema)}::bigint & 4294967295)::oid AND objid = process.id::oid AND granted)`
     const text = qualified(
-      `SELECT id, last_seen_at < $2::bigint, ${this.notifies ? held : '(last_seen_at >= $2::bigint)'} FROM process WHERE ended_at IS NULL AND id <> $1::bigint`,
+      `SELECT id, last_seen_at < $2::bigint, ${this.notifies ? `CASE WHEN process_id = '${REMOTE}' THEN last_seen_at >= $2::bigint ELSE ${held} END` : '(last_seen_at >= $2::bigint)'}
+       FROM process WHERE ended_at IS NULL AND id NOT IN ($1::bigint, $3::bigint)`,
     )
-    return [{ text, values: [parameter(process), parameter(now - ttlMs)] }]
+    return [{ text, values: [parameter(process), parameter(now - ttlMs), parameter(this.remote)] }]
   }
 
   /** The answer to {@link question}. */

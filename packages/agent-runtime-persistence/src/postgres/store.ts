@@ -14,13 +14,15 @@ export interface PostgresStoreOptions {
   readonly environment: Environment
   readonly chain: EngineSetting['chain']
   readonly identity: ProcessIdentity
+  /** Whether workers of other machines come over lines. */
+  readonly lines?: boolean
   readonly isVirtual: boolean
   readonly stalledMs: () => number
 }
 
 /** Opens a store on PostgreSQL and runs it. Throws a StoreError that says what is wrong and what to do; nothing is left open then. */
 export async function openPostgresLine(
-  { url, config, environment, chain, identity, isVirtual, stalledMs }: PostgresStoreOptions,
+  { url, config, environment, chain, identity, lines = false, isVirtual, stalledMs }: PostgresStoreOptions,
   hearer: { receive(turn: Turn): void },
 ): Promise<AsyncLine> {
   const place = parsePostgresUrl(url)
@@ -32,6 +34,7 @@ export async function openPostgresLine(
     environment,
     hashes: { chain, sha256Hex: (text) => environment.digest.sha256Hex(text) },
     identity,
+    lines,
     isVirtual,
     onHint: () => line?.hint(),
   })

@@ -73,7 +73,7 @@ export class SqliteDatabase implements Database {
     const statements = new Statements(db)
     this.tables = new SqliteTables(statements, ids, hashes)
     this.wanted = prepareWanted(this.tables)
-    this.kept = prepareKeep(this.tables, processes.own)
+    this.kept = prepareKeep(this.tables, processes.owners)
     this.answer = prepareReads({
       db: statements,
       tables: this.tables,
@@ -98,6 +98,10 @@ export class SqliteDatabase implements Database {
 
   get process(): number {
     return this.processes.own
+  }
+
+  get remote(): number | undefined {
+    return this.processes.remote
   }
 
   get lastCommit(): number {
@@ -195,6 +199,18 @@ export class SqliteDatabase implements Database {
 
   apply(changes: WorkingSet, isTold: boolean): void {
     this.tables.write(changes, isTold)
+  }
+
+  lineRecord(line: string): string | undefined {
+    return this.tables.load.line(line)
+  }
+
+  keepLine(line: string, record: string): void {
+    this.tables.keepLine(line, record)
+  }
+
+  dropLines(before: number): void {
+    this.tables.dropLines(before)
   }
 
   commit(): void {

@@ -3,9 +3,9 @@ import type { Kept, KeptWanted } from '../engine/database.ts'
 import type { StoredTables } from './stored-tables.ts'
 
 /** Reads what the engine keeps between flushes. */
-export function prepareKeep({ load }: StoredTables, process: number): (wanted: KeptWanted) => Kept {
+export function prepareKeep({ load }: StoredTables, owners: readonly number[]): (wanted: KeptWanted) => Kept {
   return ({ since, shares }) => {
-    const leases = load.running(process)
+    const leases = owners.flatMap((process) => load.running(process))
     const [task, lease, stream, worker] = load.next()
     return {
       streams: since === undefined ? load.streams() : load.streamsSince(since),
@@ -15,7 +15,7 @@ export function prepareKeep({ load }: StoredTables, process: number): (wanted: K
       circuits: load.work.circuits(),
       usages: load.work.usages(),
       swarms: load.work.swarms(),
-      workers: load.workers(process),
+      workers: owners.flatMap((process) => load.workers(process)),
       leases,
       tasks: leases.flatMap((it: LeaseRow) => load.task(it.task) ?? []),
       totals: load.totals(),

@@ -39,6 +39,7 @@ import {
   type WorkerRow,
 } from '@ku0/agent-runtime-core/transition'
 import { prepareEvaluationLoad } from './evaluations.ts'
+import { lineKey } from './line-key.ts'
 import { listed, type RowOf, type StoreTables, type TableName } from './columns.ts'
 import type { Queries } from '../views/queries.ts'
 import { preparePrunable, prepareRetired } from './prunable.ts'
@@ -90,6 +91,7 @@ export function prepareLoad(db: Queries) {
   const clientsRemoved = db
     .prepare<[], string>("SELECT value FROM meta WHERE key = 'clients_removed'")
     .pluck()
+  const line = db.prepare<[string], string>('SELECT value FROM meta WHERE key = ?').pluck()
   const client = from('client', 'WHERE name = ?')
   const clientsFirst = from('client', 'ORDER BY name LIMIT ? + 0')
   const clientsAfter = from('client', 'WHERE name > ? ORDER BY name LIMIT ? + 0')
@@ -208,6 +210,7 @@ export function prepareLoad(db: Queries) {
     /** Those that changed after this commit. */
     streamsSince: (commit: number) => streamsSince.all(commit).map(streamOf),
     clientsSince: (commit: number) => clientsSince.all(commit).map(clientOf),
+    line: (name: string) => line.get(lineKey(name)),
     clientsRemoved: () => clientsRemoved.get() ?? '0',
     clients: () => clients.all().map(clientOf),
     client: (name: string) => one(client.get(name), clientOf),

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import type { ProcessIdentity } from '../process-identity.ts'
+import { REMOTE, type ProcessIdentity } from '../process-identity.ts'
 import { isBusy } from './errors.ts'
 import { type Db, openingPatienceMs } from './open.ts'
 import { rightsAsOf } from './rights.ts'
@@ -13,6 +13,8 @@ import { rightsAsOf } from './rights.ts'
  */
 export class Processes {
   readonly own: number
+  /** The row of the processes on lines; undefined where there are none. */
+  readonly remote: number | undefined
   private readonly db: Db
   private readonly folder: string | undefined
   private readonly lock: Db | undefined
@@ -20,31 +22,37 @@ export class Processes {
   private readonly endProcess
   private readonly seen
 
-  constructor(db: Db, path: string, memory: boolean, identity: ProcessIdentity, now: number) {
+  constructor(db: Db, path: string, memory: boolean, identity: ProcessIdentity, now: number, lines = false) {
     this.db = db
     this.folder = memory ? undefined : ownersFolder(path)
     this.lock = this.folder === undefined ? undefined : holdLock(path, this.folder, identity.processId)
     try {
       this.own = register(db, identity, now)
+      this.remote = lines ? registerRemote(db, now) : undefined
     } catch (error) {
       this.close()
       throw error
     }
-    this.others = db.prepare<[number], Other>(
-      'SELECT id, process_id, last_seen_at FROM process WHERE ended_at IS NULL AND id <> ?',
+    this.others = db.prepare<[number, number], Other>(
+      'SELECT id, process_id, last_seen_at FROM process WHERE ended_at IS NULL AND id NOT IN (?, ?)',
     )
     this.seen = db.prepare('UPDATE process SET last_seen_at = ? WHERE id = ?')
     this.endProcess = db.prepare('UPDATE process SET ended_at = ? WHERE id = ?')
   }
 
+  /** This process and those on its lines. */
+  get owners(): readonly number[] {
+    return this.remote === undefined ? [this.own] : [this.own, this.remote]
+  }
+
   /** Registered processes beside this one. */
   count(): number {
-    return this.others.all(this.own).length
+    return this.others.all(this.own, this.remote ?? 0).length
   }
 
   /** A sign of life, with each heartbeat. */
   beat(now: number): void {
-    this.seen.run(now, this.own)
+    for (const owner of this.owners) this.seen.run(now, owner)
   }
 
   /** Those of the others that are proven gone. A lock file that somebody removed proves nothing: then silence must. */
@@ -52,7 +60,7 @@ export class Processes {
     const { folder } = this
     if (folder === undefined) return []
     return this.others
-      .all(this.own)
+      .all(this.own, this.remote ?? 0)
       .filter(
         ({ process_id, last_seen_at }) =>
           isFree(lockPath(folder, process_id)) ?? now - last_seen_at > silenceMs,
@@ -99,6 +107,15 @@ function register(db: Db, { processId, host, bootId, pid }: ProcessIdentity, now
     'INSERT INTO process (process_id, host, boot_id, pid, started_at, last_seen_at) VALUES (?, ?, ?, ?, ?, ?)',
   )
   return Number(insert.run(processId, host, bootId, pid, now, now).lastInsertRowid)
+}
+
+/** One row for all processes on lines, whichever process of the store their lines lead to. It has no lock: silence tells that nobody keeps a line. */
+function registerRemote(db: Db, now: number): number {
+  db.prepare(
+    `INSERT INTO process (process_id, host, boot_id, pid, started_at, last_seen_at) VALUES ('${REMOTE}', '${REMOTE}', '', 0, ?, ?)
+     ON CONFLICT (process_id) DO UPDATE SET ended_at = NULL, last_seen_at = excluded.last_seen_at`,
+  ).run(now, now)
+  return Number(db.prepare(`SELECT id FROM process WHERE process_id = '${REMOTE}'`).pluck().get())
 }
 
 function lockPath(folder: string, processId: string): string {

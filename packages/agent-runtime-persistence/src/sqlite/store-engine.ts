@@ -8,6 +8,7 @@ import {
 } from '@ku0/agent-runtime-core'
 import { dataLossError, findDataLoss, type FoundLoss, recordLoss } from '../care/data-loss.ts'
 import { Engine, type EngineSetting } from '../engine/engine.ts'
+import type { LineCall } from '../engine/line-answers.ts'
 import { runNow } from '../engine/steps.ts'
 import type { Turn } from '../engine/turn.ts'
 import { AnchorFile, bootWord } from './anchor.ts'
@@ -28,6 +29,8 @@ export interface EngineOptions extends EngineSetting {
   /** Go on although commits are missing that the anchor tells of. */
   readonly acceptLoss: boolean
   readonly identity: ProcessIdentity
+  /** Whether workers of other machines come over lines. */
+  readonly lines?: boolean
 }
 
 /** A connection to the database, as far as a simulation needs it. */
@@ -109,16 +112,26 @@ export class StoreEngine {
     return this.engine.info
   }
 
-  write(call: number, operation: Write): void {
-    this.engine.write(call, operation)
+  write(call: number, operation: Write, from?: LineCall): void {
+    this.engine.write(call, operation, from)
   }
 
   read(call: number, query: Read): void {
     runNow(this.engine.read(call, query))
   }
 
-  setDemand(workerId: string, credit: number): void {
-    this.engine.setDemand(workerId, credit)
+  setDemand(workerId: string, credit: number, given?: number): void {
+    this.engine.setDemand(workerId, credit, given)
+  }
+
+  /** See {@link Engine.setAbsent}. */
+  setAbsent(workerIds: readonly string[]): void {
+    this.engine.setAbsent(workerIds)
+  }
+
+  /** See {@link Engine.tellHeld}. */
+  tellHeld(call: number, workerIds: readonly string[]): void {
+    this.engine.tellHeld(call, workerIds)
   }
 
   setInterest(interest: Interest): void {
@@ -210,13 +223,13 @@ function enterInTurn(opened: OpenedDatabase, options: EngineOptions, found: Foun
 /** Gives a new store its name, keeps a record of what was lost, and registers this process. In a transaction. */
 function enter(opened: OpenedDatabase, options: EngineOptions, found: FoundLoss | undefined) {
   const { db, path, memory } = opened
-  const { environment, identity } = options
+  const { environment, identity, lines = false } = options
   const now = openLeaseClock(db, environment.clock, identity.bootId)
   const { at } = now()
   const fresh = environment.ids.uuid().replaceAll('-', '').slice(0, 17)
   const incarnation = incarnationOf(opened, { fresh, at, lostBy: found?.storeId })
   if (found !== undefined) recordLoss(db, path, { ...found.loss, acceptedAt: at })
-  const processes = new Processes(db, path, memory, identity, at)
+  const processes = new Processes(db, path, memory, identity, at, lines)
   return { ...incarnation, now, processes }
 }
 

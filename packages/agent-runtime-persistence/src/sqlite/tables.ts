@@ -4,11 +4,14 @@ import { prepareApply } from './apply.ts'
 import type { Hashes } from './integrity.ts'
 import { prepareJournal } from './journal.ts'
 import type { Statements } from './statements.ts'
+import { lineKey } from './line-key.ts'
 import { StoredTables } from './stored-tables.ts'
 
 /** One database's tables as a flush uses them. */
 export class SqliteTables extends StoredTables {
   readonly journal
+  private readonly putLine
+  private readonly dropOldLines
   /** The journal's last number and hash, as of the last commit this connection has seen. */
   last: { number: number; hash: Uint8Array } = { number: 0, hash: new Uint8Array(32) }
   private readonly apply
@@ -17,6 +20,10 @@ export class SqliteTables extends StoredTables {
     super(db, ids, hashes)
     this.apply = prepareApply(db)
     this.journal = prepareJournal(db)
+    this.putLine = db.prepare<[string, string]>('INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)')
+    this.dropOldLines = db.prepare<[number]>(
+      "DELETE FROM meta WHERE key GLOB 'line:*' AND CAST(value ->> '$.at' AS INTEGER) < ?",
+    )
     this.reload()
   }
 
@@ -35,6 +42,16 @@ export class SqliteTables extends StoredTables {
     if (ws.events.length === 0 && !isTold) return
     const number = this.last.number + 1
     this.pending = { number, hash: this.journal.append(number, this.last.hash, ws.now.at, ws.events) }
+  }
+
+  /** What is kept of a line. */
+  keepLine(line: string, record: string): void {
+    this.putLine.run(lineKey(line), record)
+  }
+
+  /** Forgets what is kept of lines that were last used before a moment. */
+  dropLines(before: number): void {
+    this.dropOldLines.run(before)
   }
 
   /** True when the journal has a new last row. */

@@ -246,6 +246,8 @@ const byKind: Readonly<Record<string, fc.Arbitrary<Piece>>> = {
   ),
   'prune ends': fields({ completed: time, failed: time, canceled: time }, 'completed', 'failed', 'canceled'),
   'prune dryRun': flag,
+  // The end of a line alone may set it.
+  'registerWorkers remote': values(undefined),
   'schedules filter': fields({ name, after: name, dueBy: time, limit: count }),
   'startLease submission': fields(atOnce, 'type', 'lane', 'input', 'profile'),
   'putSwarm terms': fields(

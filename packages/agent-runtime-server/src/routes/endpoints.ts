@@ -31,6 +31,7 @@ import {
   showBudget,
   stopBudget,
 } from './limits.ts'
+import { openConnection, receiveFrames, sendFrames, showLine } from './line.ts'
 import { listTasks } from './list-tasks.ts'
 import { deadLetters, listLeases, listWorkers, showInfo, showQueue, showStats } from './operation.ts'
 import {
@@ -101,4 +102,8 @@ export const endpoints: readonly Endpoint[] = [
   showStats,
   showInfo,
   deadLetters,
+  showLine,
+  openConnection,
+  sendFrames,
+  receiveFrames,
 ]

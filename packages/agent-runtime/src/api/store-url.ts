@@ -1,5 +1,10 @@
-/** The URL of a store: `sqlite:runtime.db`, `sqlite::memory:`, or that of a database server. */
-export type StoreUrl = `sqlite:${string}` | `postgres://${string}` | `postgresql://${string}`
+/** The URL of a store: `sqlite:runtime.db`, `sqlite::memory:`, that of a database server, or that of a server of the runtime. */
+export type StoreUrl =
+  | `sqlite:${string}`
+  | `postgres://${string}`
+  | `postgresql://${string}`
+  | `https://${string}`
+  | `http://${string}`
 
 /**
  * Whether `store` may be what is given, as far as the compiler can tell: `unknown` where it may, and otherwise a type that says what to write. An

@@ -1,0 +1,63 @@
+import type { ExecutionConfig, ExecutionStore, Interest, Read, Write } from '@ku0/agent-runtime-core'
+import type { HeldLease } from '../engine/engine.ts'
+import type { LineCall } from '../engine/line-answers.ts'
+import type { StoreFront } from './front.ts'
+
+/**
+ * What the lines of remote workers need of the store that they lead to, beyond its port. A store that was opened with `lines: true` has it; see
+ * {@link linesOf}.
+ */
+export interface StoreLines {
+  readonly config: ExecutionConfig
+  /**
+   * Applies a write that came over a line, at most once, however often it comes. It is looked at first, as a checked store does. Of the line's
+   * calls it is `from`.
+   */
+  write(operation: Write, from: LineCall): Promise<unknown>
+  /** Answers a question that came over a line. It is looked at first, as a checked store does. */
+  read(query: Read): Promise<unknown>
+  /** Registers workers of processes on lines, or says their capacity and types anew. */
+  register(workers: Write<'registerWorkers'>['workers']): Promise<unknown>
+  /** The demand of a worker; `given` is said when its line has come back: how many tasks it has received. */
+  demand(workerId: string, credit: number, given?: number): void
+  /** The lines of these workers are silent: they are given nothing, and their leases are not renewed, until their demand is stated again. */
+  absent(workerIds: readonly string[]): void
+  /** The live leases of workers, as of the next commit. */
+  held(workerIds: readonly string[]): Promise<readonly HeldLease[]>
+  /** What all lines want to hear of, beside what the process itself does. */
+  interest(interest: Interest): void
+}
+
+const known = new WeakMap<ExecutionStore, StoreLines>()
+
+/** The lines of a store that was opened with `lines: true`; undefined for any other. */
+export function linesOf(store: ExecutionStore): StoreLines | undefined {
+  return known.get(store)
+}
+
+/** Gives a store its lines. */
+export async function withLines(front: StoreFront, config: ExecutionConfig): Promise<void> {
+  const { checkedRead, checkedWrite } = await import('../checked/checked-store.ts')
+  known.set(front, {
+    config,
+    write: async (given, from) => {
+      const operation = checkedWrite(given)
+      return front.writeFrom(
+        operation.kind === 'registerWorkers' ? { ...operation, remote: true } : operation,
+        from,
+      )
+    },
+    register: (workers) => front.write({ kind: 'registerWorkers', workers, remote: true }),
+    read: async (query) => front.read(checkedRead(query)),
+    demand: (workerId, credit, given) => front.demand(workerId, credit, given),
+    absent: (workerIds) => front.absent(workerIds),
+    held: (workerIds) => front.held(workerIds),
+    interest: (interest) => front.interestOfLines(interest),
+  })
+}
+
+/** The same lines for a store that stands in front of it. */
+export function passLines(front: StoreFront, store: ExecutionStore): void {
+  const lines = known.get(front)
+  if (lines !== undefined) known.set(store, lines)
+}

@@ -1,0 +1,186 @@
+import { createHash } from 'node:crypto'
+import type {
+  Claim,
+  ExecutionStore,
+  Interest,
+  LeaseNotice,
+  OutputChunk,
+  StoredEvent,
+} from '@ku0/agent-runtime-core'
+import type { StoreLines, Welcome } from '@ku0/agent-runtime-persistence/lines'
+import type { Caller } from '../access/caller.ts'
+import type { ServerLimits } from '../limits.ts'
+import { refusal } from '../problem/problem.ts'
+import type { Surroundings } from '../system.ts'
+import type { LineConnection, LineEnd } from './connection.ts'
+import { type HostEnd, type SessionEnd, silentMs } from './ends.ts'
+import { LineSession } from './line-session.ts'
+import type { OwnWork } from './own-work.ts'
+
+export interface LineHostParts {
+  readonly store: ExecutionStore
+  readonly lines: StoreLines
+  readonly limits: ServerLimits
+  readonly environment: Surroundings
+  readonly report: (error: unknown) => void
+}
+
+/**
+ * The ends of all lines of a server: each process that is connected, and which worker belongs to whom. What a restart of the server forgets, the
+ * processes say again when they come back. Source: `docs/decisions/0036-remote-workers.md`.
+ */
+export class LineHost implements HostEnd {
+  readonly store: ExecutionStore
+  readonly lines: StoreLines
+  readonly limits: ServerLimits
+  readonly environment: Surroundings
+  readonly report: (error: unknown) => void
+  readonly #sessions = new Set<LineSession>()
+  readonly #byName = new Map<string, SessionEnd>()
+  readonly #byWorker = new Map<string, SessionEnd>()
+  readonly #listening: Disposable
+  #interestStated = false
+  #closed = false
+
+  constructor({ store, lines, limits, environment, report }: LineHostParts) {
+    this.store = store
+    this.lines = lines
+    this.limits = limits
+    this.environment = environment
+    this.report = report
+    this.#listening = store.listen({
+      claimed: (claims) => this.#claimed(claims),
+      noticed: (notices) => this.#noticed(notices),
+      published: (events) => this.#published(events),
+      emitted: (chunks) => this.#emitted(chunks),
+      schedulesDue: () => this.#schedulesDue(),
+    })
+  }
+
+  /** How many processes are connected. */
+  get size(): number {
+    return this.#sessions.size
+  }
+
+  /** What is said to a process that is let in. */
+  welcome(): Welcome {
+    const { leaseTtlMs, heartbeatIntervalMs } = this.lines.config
+    const { location: _, processId: __, ...info } = this.store.info
+    return {
+      info,
+      leaseTtlMs,
+      heartbeatIntervalMs,
+      silentMs: silentMs(leaseTtlMs),
+      pingMs: Math.max(1, Math.floor(leaseTtlMs / 10)),
+      maxCalls: this.limits.maxLineCalls,
+      maxFrameBytes: this.limits.maxLineFrameBytes,
+    }
+  }
+
+  /** Throws a problem where no more connections are taken. */
+  assertRoom(): void {
+    if (this.#sessions.size >= this.limits.maxLines)
+      throw refusal('too_many_requests', `${this.limits.maxLines} lines are open (maxLines)`, {
+        'retry-after': '1',
+      })
+  }
+
+  /** Takes a connection of a caller that may work. */
+  accept(connection: LineConnection, caller: Caller): LineEnd {
+    const session = new LineSession(this, connection, caller)
+    if (this.#closed) session.end()
+    else this.#sessions.add(session)
+    return session
+  }
+
+  /** A process that comes back on another connection leaves the one before. */
+  enter(session: SessionEnd, secret: string): string {
+    const name = createHash('sha256').update(secret).digest('hex')
+    const before = this.#byName.get(name)
+    this.#byName.set(name, session)
+    before?.end()
+    return name
+  }
+
+  /** Whose a worker is; undefined if it is nobody's. */
+  ownerOf(workerId: string): OwnWork | undefined {
+    return this.#byWorker.get(workerId)?.work
+  }
+
+  own(session: SessionEnd, workerId: string): void {
+    this.#byWorker.set(workerId, session)
+  }
+
+  disown(workerId: string): void {
+    this.#byWorker.delete(workerId)
+  }
+
+  /** It is gone: its workers are silent until it is back. */
+  left(session: SessionEnd): void {
+    if (!this.#sessions.delete(session as LineSession)) return
+    const workers = [...this.#byWorker].flatMap(([workerId, owner]) => (owner === session ? [workerId] : []))
+    for (const workerId of workers) this.#byWorker.delete(workerId)
+    if (session.name !== undefined && this.#byName.get(session.name) === session)
+      this.#byName.delete(session.name)
+    if (workers.length > 0) this.lines.absent(workers)
+    this.stateInterest()
+  }
+
+  /** What all of them want to hear of, once for all that change in one turn. */
+  stateInterest(): void {
+    if (this.#interestStated || this.#closed) return
+    this.#interestStated = true
+    queueMicrotask(() => {
+      this.#interestStated = false
+      const types = new Set<string>()
+      const tasks = new Set<string>()
+      let all = false
+      for (const { interest } of this.#sessions) {
+        if (interest.types === 'all') all = true
+        else for (const type of interest.types) types.add(type)
+        for (const task of interest.tasks) tasks.add(task)
+      }
+      const whole = { types: all ? 'all' : [...types], tasks: [...tasks] }
+      this.lines.interest(whole as Interest)
+    })
+  }
+
+  /** Ends every connection. The processes come back when a server is there again. */
+  close(): void {
+    if (this.#closed) return
+    this.#closed = true
+    for (const session of this.#sessions) session.end()
+    this.#listening[Symbol.dispose]()
+  }
+
+  #claimed(claims: readonly Claim[]): void {
+    for (const claim of claims) {
+      const owner = this.#byWorker.get(claim.workerId)
+      if (owner instanceof LineSession) owner.claimed(claim)
+    }
+  }
+
+  #noticed(notices: readonly LeaseNotice[]): void {
+    for (const session of this.#sessions) session.noticed(notices)
+  }
+
+  #published(events: readonly StoredEvent[]): void {
+    for (const session of this.#sessions) session.published(events)
+  }
+
+  #emitted(chunks: readonly OutputChunk[]): void {
+    for (const session of this.#sessions) session.emitted(chunks)
+  }
+
+  /** One of them fires the schedules; the store takes the first that does, and says it again as long as nobody has. */
+  #schedulesDue(): void {
+    for (const session of this.#sessions) {
+      if (!session.isIn) continue
+      // Where it does not, the next one is asked.
+      this.#sessions.delete(session)
+      this.#sessions.add(session)
+      session.schedulesDue()
+      return
+    }
+  }
+}

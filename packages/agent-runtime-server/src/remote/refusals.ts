@@ -1,0 +1,30 @@
+import { errorCodes, RuntimeError, StoreError } from '@ku0/agent-runtime-core'
+import { LINE_VERSION } from '@ku0/agent-runtime-persistence/lines'
+
+/** What a token does not allow over a line. */
+export function notAllowed(what: string, scope: string): RuntimeError {
+  return new RuntimeError(
+    'invalid_argument',
+    `${what} needs a token with the scope ${scope}; this one lacks it`,
+  )
+}
+
+export function notOwn(what: string): RuntimeError {
+  return new RuntimeError('invalid_argument', `${what}, and a line may only use its own`)
+}
+
+/** A connection that speaks another version. */
+export function wrongVersion(version: unknown): StoreError {
+  const older = typeof version !== 'number' || version < LINE_VERSION
+  return new StoreError(
+    'store_newer',
+    `this process speaks version ${String(version)} of the worker protocol, and the server speaks ${LINE_VERSION}; upgrade the ${older ? 'worker' : 'server'} to the other's version of @ku0/agent-runtime`,
+  )
+}
+
+/** What an error says to a process on a line. Where a store is, and what the system said of it, stays here. */
+export function told(error: unknown): Error {
+  if (!(error instanceof RuntimeError)) return new RuntimeError('internal', errorCodes.internal.meaning)
+  if (!(error instanceof StoreError)) return error
+  return new StoreError(error.code, errorCodes[error.code].meaning)
+}

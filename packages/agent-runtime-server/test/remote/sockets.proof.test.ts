@@ -1,0 +1,155 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { type Client, createClient, createWorker, defineTask } from '@ku0/agent-runtime'
+import { openStore } from '@ku0/agent-runtime-persistence'
+import { LINE_PATH } from '@ku0/agent-runtime-persistence/lines'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { z } from 'zod'
+import { hashToken, type ListeningServer, serve, type ServerOptions } from '../../src/index.ts'
+
+vi.setConfig({ testTimeout: 15_000 })
+
+const token = 'a-token-of-thirty-two-characters'
+const config = { leaseTtlMs: 3_000, heartbeatIntervalMs: 500 }
+const double = defineTask({ type: 'double', input: z.object({ n: z.int() }) }, async (ctx, { n }) =>
+  ctx.step('double', () => n * 2),
+)
+
+async function served(
+  options: Partial<ServerOptions> = {},
+): Promise<{ readonly runtime: Client; readonly server: ListeningServer }> {
+  const store = await openStore('sqlite::memory:', { lines: true, config, checked: false })
+  const runtime = await createClient({ store, config, logger: false })
+  const server = await serve(runtime, {
+    port: 0,
+    remoteWorkers: store,
+    tokens: [{ name: 'worker', hash: hashToken(token), scopes: ['work'] }],
+    ...options,
+  })
+  onTestFinished(async () => {
+    await server.close()
+    await runtime.close()
+    await store.close()
+  })
+  return { runtime, server }
+}
+
+function work(url: string, given: string | undefined = token) {
+  return createWorker({ store: url, token: given, tasks: [double], config, logger: false, telemetry: false })
+}
+
+test('a worker without a database runs tasks over a WebSocket', async () => {
+  const { runtime, server } = await served()
+  await using worker = await work(server.url)
+  expect(worker.info).toMatchObject({ kind: 'memory', location: server.url })
+  expect(await runtime.result(await runtime.submit(double, { n: 21 }))).toBe(42)
+  expect(await runtime.workers()).toMatchObject([{ types: ['double'], processId: 'remote' }])
+  await worker.stop()
+  expect(await runtime.workers()).toEqual([])
+})
+
+test('where something on the way lets no WebSocket through, it polls', async () => {
+  const { runtime, server } = await served()
+  const pass = async (request: IncomingMessage, body: Buffer, response: ServerResponse) => {
+    try {
+      const answer = await fetch(server.url + request.url, {
+        method: request.method ?? 'GET',
+        headers: {
+          authorization: request.headers.authorization ?? '',
+          ...(body.length > 0 ? { 'content-type': 'application/json' } : {}),
+        },
+        ...(body.length > 0 ? { body } : {}),
+      })
+      response.writeHead(answer.status, { 'content-type': 'application/json' })
+      response.end(await answer.text())
+    } catch {
+      response.destroy()
+    }
+  }
+  // The way in between: it answers requests, and refuses to change the protocol.
+  const between = createServer((request, response) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', () => void pass(request, Buffer.concat(chunks), response))
+  })
+  between.on('upgrade', (_, socket) =>
+    socket.end('HTTP/1.1 426 Upgrade Required\r\nconnection: close\r\n\r\n'),
+  )
+  await new Promise<void>((resolve) => between.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => between.closeAllConnections())
+  const { port } = between.address() as { readonly port: number }
+  await using worker = await work(`http://127.0.0.1:${port}`)
+  expect(worker.info.kind).toBe('memory')
+  const tasks = await Promise.all([1, 2, 3].map((n) => runtime.submit(double, { n })))
+  expect(await Promise.all(tasks.map((task) => runtime.result(task)))).toEqual([2, 4, 6])
+  await worker.stop()
+  between.close()
+})
+
+test('who may not work is told so by name', async () => {
+  const { server } = await served({
+    tokens: [
+      { name: 'reader', hash: hashToken(token), scopes: ['read', 'submit'] },
+      { name: 'acme', hash: hashToken(`${token}2`), scopes: ['work'], client: 'acme' },
+    ],
+  })
+  await expect(work(server.url)).rejects.toThrow(/lacks the scope work/)
+  await expect(work(server.url, `${token}2`)).rejects.toThrow(/bound to a client/)
+  await expect(work(server.url, 'unknown')).rejects.toThrow(/unknown, revoked or expired/)
+  await expect(work('http://127.0.0.1:9')).rejects.toThrow(/no server answers at http:\/\/127.0.0.1:9/)
+})
+
+test('a token that is bound to task types runs and sees nothing else', async () => {
+  const { server } = await served({
+    tokens: [{ name: 'other', hash: hashToken(token), scopes: ['work'], types: ['review'] }],
+  })
+  await expect(work(server.url)).rejects.toThrow(/bound to the task types review, and double is none of them/)
+})
+
+test('a worker of another version is refused by name', async () => {
+  const { server } = await served()
+  const Socket = WebSocket as unknown as new (url: string, options: object) => WebSocket
+  const socket = new Socket(server.url.replace('http', 'ws') + LINE_PATH, {
+    headers: { authorization: `Bearer ${token}` },
+  })
+  const heard = Promise.withResolvers<string>()
+  socket.addEventListener('message', ({ data }) => heard.resolve(String(data)))
+  socket.addEventListener('open', () =>
+    socket.send(JSON.stringify({ hello: { version: 99, of: 'a later protocol' } })),
+  )
+  expect(JSON.parse(await heard.promise)).toMatchObject({
+    final: true,
+    refused: {
+      code: 'store_newer',
+      message: expect.stringMatching(/version 99 .* speaks 1; upgrade the server/),
+    },
+  })
+  socket.close()
+})
+
+test('a server that does not take workers says which option it lacks', async () => {
+  const { server } = await served({ remoteWorkers: undefined })
+  await expect(work(server.url)).rejects.toThrow(/takes no remote workers/)
+})
+
+test('what is no frame ends the connection, and nothing else', async () => {
+  const { runtime, server } = await served()
+  const Socket = WebSocket as unknown as new (url: string, options: object) => WebSocket
+  for (const text of [
+    '',
+    '{',
+    '{"hello":1}',
+    '[]',
+    '{"acked":0,"messages":[{"to":"absent","workerIds":[]}]}',
+  ]) {
+    const socket = new Socket(server.url.replace('http', 'ws') + LINE_PATH, {
+      headers: { authorization: `Bearer ${token}` },
+    })
+    const closed = Promise.withResolvers<void>()
+    socket.addEventListener('close', () => closed.resolve())
+    socket.addEventListener('open', () => socket.send(text))
+    await closed.promise
+  }
+  await using worker = await work(server.url)
+  expect(await runtime.result(await runtime.submit(double, { n: 1 }))).toBe(2)
+  await worker.stop()
+})
