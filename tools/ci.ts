@@ -14,6 +14,7 @@ import { parseArgs } from 'node:util'
 import { type Scenario, toMeasureAgain } from './ci/measure-again.ts'
 import { inOrder } from './ci/side-by-side.ts'
 import { type Stage, stagesOf } from './ci/stages.ts'
+import { type FailedTest, showFailed } from './failed-tests.ts'
 
 const workspace = resolve(import.meta.dirname, '..')
 const { values: flags } = parseArgs({
@@ -29,6 +30,8 @@ process.once('exit', () => rmSync(logs, { recursive: true, force: true }))
 
 const counts = { passed: 0, failed: 0 }
 const testReports: string[] = []
+/** What failed, a line each: repeated at the end, since a long output is often cut in its middle. */
+const failures: string[] = []
 const began = performance.now()
 const stages = stagesOf(flags.nightly ? 'nightly' : 'landing', Number(flags.seed))
 const chosen = stages.filter(({ name }) => name.includes(flags.only))
@@ -38,9 +41,17 @@ if (testReports.length > 0) {
   const name = 'no rule rests on a skipped test'
   await run({ name, command: `node tools/skipped-tests.ts ${reports}`, tells: true })
 }
+if (failures.length > 0) console.log(['what failed:', ...failures].join('\n'))
 console.log(`all in ${seconds(began)} s`)
 console.log(`${counts.passed} passed, ${counts.failed} failed`)
 process.exitCode = counts.failed > 0 || counts.passed === 0 ? 1 : 0
+
+/** What tools/test.ts writes. */
+interface TestReport {
+  readonly passed: number
+  readonly failed: number
+  readonly failedTests: readonly FailedTest[]
+}
 
 /** Runs a stage to its end, says how it went, and counts it. */
 async function run(stage: Stage): Promise<void> {
@@ -63,11 +74,13 @@ async function run(stage: Stage): Promise<void> {
     code = repeated.code
     cpu += repeated.cpu
   }
+  if (code !== 0) failures.push(stage.name)
   if (stage.hasTests === true && existsSync(testReport)) {
     testReports.push(testReport)
-    const { passed, failed } = JSON.parse(readFileSync(testReport, 'utf8')) as typeof counts
+    const { passed, failed, failedTests } = JSON.parse(readFileSync(testReport, 'utf8')) as TestReport
     counts.passed += passed
     counts.failed += failed
+    if (failedTests.length > 0) failures.push(showFailed(failedTests))
   }
   counts[code === 0 ? 'passed' : 'failed'] += 1
   const took = `${`${seconds(started)} s`.padStart(7)} ${`(${Math.round(cpu)} s)`.padStart(7)}`

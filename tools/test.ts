@@ -13,6 +13,7 @@ import { parseArgs } from 'node:util'
 import { startVitest, type TestModule } from 'vitest/node'
 import { problemOfAll, shareOf } from './cpu/share.ts'
 import { cpuOf, showCpu } from './cpu/show.ts'
+import { failedOf, showFailed } from './failed-tests.ts'
 import { showSkipped, type SkippedTest } from './skipped-tests.ts'
 
 const usage = 'usage: test [FILE...] [--grep TEXT | -t TEXT] [--watch] [--proof] [--whole]'
@@ -47,11 +48,14 @@ if (!flags.watch) {
     ...count(modules, vitest.state.getUnhandledErrors().length),
     skipped: skippedTests.length,
   }
+  const failedTests = failedOf(modules)
   const cpu = cpuOf(modules)
   const report = process.env['TEST_REPORT']
-  if (report !== undefined) writeFileSync(report, `${JSON.stringify({ ...counts, skippedTests, cpu })}\n`)
+  if (report !== undefined)
+    writeFileSync(report, `${JSON.stringify({ ...counts, skippedTests, failedTests, cpu })}\n`)
   console.log(showCpu(cpu))
   console.log(showSkipped(skippedTests))
+  if (failedTests.length > 0) console.log(`failed: ${failedTests.length}\n${showFailed(failedTests)}`)
   if (counts.passed + counts.failed === 0) {
     console.error(
       flags.grep === undefined ? 'No test ran.' : `No test ran: none is named like "${flags.grep}".`,

@@ -31,6 +31,7 @@ test('what was skipped is counted and named, on the terminal and in the report',
       file: expect.stringMatching(/some\.test\.ts$/),
       name,
     })),
+    failedTests: [],
     cpu: [{ file: expect.stringMatching(/some\.test\.ts$/), seconds: expect.any(Number) }],
   })
   expect(said).toMatch(/\nskipped: 4\n {2}\S*some\.test\.ts > a store > syncs\n/)
@@ -46,6 +47,15 @@ test('a file that takes more of the processors than is allowed fails the run, an
   expect(code).toBe(1)
   expect(said).toMatch(/\nprocessor time: [\d.]+ s in 1 files, most of it in\n/)
   expect(complaint).toMatch(/some\.test\.ts took [\d.]+ s of the processors, 1\.0 s are allowed/)
+})
+
+test('each test that failed is named with its first line at the end, and so is a file that does not load', () => {
+  const failing = start(`
+    describe('a store', () => test('opens', () => expect(1, 'it is shut').toBe(2)))
+    test('closes', () => {})`)
+  expect(failing.code).toBe(1)
+  expect(failing.said).toMatch(/\nfailed: 1\n {2}\S*some\.test\.ts > a store > opens: it is shut: expected 1/)
+  expect(start("import './not-there.ts'").said).toMatch(/\nfailed: 1\n {2}\S*some\.test\.ts: .*not-there/)
 })
 
 test('no test skipped is said as well', () => {
@@ -73,8 +83,8 @@ function run(tests: string, ...args: string[]) {
   return { code, said, report: JSON.parse(readFileSync(file, 'utf8')) as unknown }
 }
 
-function start(tests: string, env: Readonly<Record<string, string>>, ...args: string[]) {
-  writeFileSync(join(folder, 'some.test.ts'), `import { describe, test } from 'vitest'\n${tests}\n`)
+function start(tests: string, env: Readonly<Record<string, string>> = {}, ...args: string[]) {
+  writeFileSync(join(folder, 'some.test.ts'), `import { describe, expect, test } from 'vitest'\n${tests}\n`)
   const file = join(folder, 'report.json')
   const { status, stdout, stderr } = spawnSync(process.execPath, [join(root, 'tools/test.ts'), ...args], {
     cwd: folder,

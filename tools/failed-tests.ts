@@ -1,0 +1,37 @@
+import { relative, resolve } from 'node:path'
+import type { TestModule } from 'vitest/node'
+
+const workspace = resolve(import.meta.dirname, '..')
+
+export interface FailedTest {
+  /** From the root of the workspace. */
+  readonly file: string
+  /** With the names of the groups around it; empty for a file that could not be loaded. */
+  readonly name: string
+  /** The first line of its first error. */
+  readonly why: string
+}
+
+/** Each test that failed, and each file that failed outside of its tests. */
+export function failedOf(modules: readonly TestModule[]): FailedTest[] {
+  return modules.flatMap((module) => {
+    const file = relative(workspace, module.moduleId)
+    const tests = [...module.children.allTests()].flatMap((test) => {
+      const { state, errors } = test.result()
+      return state === 'failed' ? [{ file, name: test.fullName, why: firstLine(errors) }] : []
+    })
+    if (tests.length > 0 || module.ok()) return tests
+    return [{ file, name: '', why: firstLine(module.errors()) }]
+  })
+}
+
+/** A line for each. */
+export function showFailed(failed: readonly FailedTest[]): string {
+  return failed
+    .map(({ file, name, why }) => `  ${[file, name].filter((part) => part !== '').join(' > ')}: ${why}`)
+    .join('\n')
+}
+
+function firstLine(errors: readonly { readonly message: string }[] | undefined): string {
+  return errors?.[0]?.message.split('\n', 1)[0] ?? 'it says no error'
+}
