@@ -11,6 +11,8 @@ export class HeldLeases {
   readonly lapsed = new Set<number>()
   /** The leases held when the cache had to be dropped: what became of them is told once it is warm again. */
   private dropped: ReadonlyMap<number, LeaseRow> | undefined
+  /** The ids that submitters gave to their tasks: the dropped cache knew them. */
+  private readonly givenIds = new Map<number, string>()
   private readonly config: ExecutionConfig
   private readonly db: Database
   private readonly cache: Cache
@@ -30,13 +32,19 @@ export class HeldLeases {
 
   /** The cache is about to be dropped. */
   drop(): void {
-    this.dropped ??= new Map(this.cache.running)
+    if (this.dropped !== undefined) return
+    this.dropped = new Map(this.cache.running)
+    for (const { task } of this.dropped.values()) {
+      const id = this.cache.tasks.get(task)?.explicitId
+      if (id != null) this.givenIds.set(task, id)
+    }
   }
 
   /** Those held as of the last look, for {@link noticeChanges}. */
   takeDropped(): ReadonlyMap<number, LeaseRow> {
     const before = this.dropped ?? new Map(this.cache.running)
     this.dropped = undefined
+    this.givenIds.clear()
     return before
   }
 
@@ -47,10 +55,8 @@ export class HeldLeases {
 
   /** What other processes did to leases of this one. */
   *noticeChanges(before: ReadonlyMap<number, LeaseRow>): Steps<void> {
-    const changed = [...before.values()].filter(({ id, yieldAskedAt }) => {
-      const kept = this.cache.running.get(id)
-      return kept === undefined || (kept.yieldAskedAt !== null && yieldAskedAt === null)
-    })
+    // To yield, a process asks its own leases alone, and hears of that as it commits.
+    const changed = [...before.values()].filter(({ id }) => !this.cache.running.has(id))
     if (changed.length === 0) return
     const { ids } = this.db
     const wanted = { tasks: changed.map(({ task }) => task), leases: changed.map(({ id }) => id) }
@@ -59,10 +65,6 @@ export class HeldLeases {
     const leases = new Map((loaded.leases ?? []).map((row) => [row.id, row]))
     for (const { id, task } of changed) {
       const it = { leaseId: ids.lease(id), taskId: tasks.get(task)?.explicitId ?? ids.task(task) }
-      if (this.cache.running.has(id)) {
-        this.draft.notices.push({ ...it, verdict: 'yield' })
-        continue
-      }
       const ended = leases.get(id)
       const verdict = outsideEnds.get(ended?.endReason) ?? 'lost'
       const reason =
@@ -82,10 +84,10 @@ export class HeldLeases {
       if (lease.expiresAt - margin > leaseAt || this.lapsed.has(lease.id)) continue
       this.lapsed.add(lease.id)
       const { ids } = this.db
-      const taskId = this.cache.tasks.get(lease.task)?.explicitId ?? ids.task(lease.task)
+      const given = this.givenIds.get(lease.task) ?? this.cache.tasks.get(lease.task)?.explicitId
       this.draft.notices.push({
         leaseId: ids.lease(lease.id),
-        taskId,
+        taskId: given ?? ids.task(lease.task),
         verdict: 'lost',
         reason: 'not renewed',
       })

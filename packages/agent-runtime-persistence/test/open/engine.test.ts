@@ -171,6 +171,39 @@ describe('a write that is refused, where nobody writes for long', () => {
   })
 })
 
+describe('an engine rests', () => {
+  test('until the next tick, or until a delayed task is due before that', () => {
+    const { engine, config, take } = openEngine()
+    const delayed = (delayMs: number) =>
+      ({ kind: 'submit', tasks: [{ type: 'work', lane: 'normal', input: '1', delayMs }] }) as const
+    engine.write(1, delayed(10_000))
+    take()
+    expect(engine.restMs()).toBe(config.schedulerTickMs)
+    engine.write(2, delayed(7))
+    take()
+    expect(engine.restMs()).toBe(7)
+    engine.close()
+  })
+
+  test('until a schedule is due, which it says at once, then at each tick until somebody deals with it', () => {
+    const { engine, config, environment, due, pass, take } = openEngine()
+    const nextAt = environment.clock.now() + 7
+    const definition = {
+      timing: { everyMs: 60_000, anchorAt: nextAt },
+      run: { type: 'tick', lane: 'normal', input: '1' },
+      catchUp: 'one',
+      graceMs: 0,
+      overlap: 'allow',
+    } as const
+    engine.write(1, { kind: 'putSchedule', name: 'soon', definition, nextAt })
+    take()
+    expect(engine.restMs()).toBe(7)
+    pass(7 + 2 * config.schedulerTickMs)
+    expect(due).toEqual([0, 1, 2].map((tick) => nextAt + tick * config.schedulerTickMs))
+    engine.close()
+  })
+})
+
 describe('what is read', () => {
   test('is answered before the flush of what came with it, and once', () => {
     const { engine } = openEngine()
@@ -213,6 +246,38 @@ describe('a tick that comes late', () => {
     take()
     expect(engine.restMs()).toBe(config.schedulerTickMs)
     expect(commits()).toBe(before + 1)
+    engine.close()
+  })
+})
+
+describe('a lease that cannot be renewed, since nothing can be written (docs/reliability.md B07)', () => {
+  test('B07 is lost to its handler a tenth of its time before it ends, once; the task then runs again when there is room', () => {
+    const { engine, claims, notices, take, pass } = openEngine({
+      config: { leaseTtlMs: 1_000, heartbeatIntervalMs: 600 },
+    })
+    engine.write(1, { kind: 'registerWorkers', workers: [{ workerId: 'w', capacity: 1, types: ['*'] }] })
+    engine.write(2, { kind: 'submit', tasks: [{ taskId: 'mine', type: 'work', lane: 'normal', input: '1' }] })
+    engine.setDemand('w', 2)
+    take()
+    expect(claims).toMatchObject([{ taskId: 'mine' }])
+    const { connection } = engine
+    const refuse = "BEFORE UPDATE ON lease BEGIN SELECT RAISE(ABORT, 'no'); END"
+    connection.exec(`CREATE TEMP TRIGGER refuse ${refuse}`)
+    pass(899)
+    expect(notices).toEqual([])
+    pass(80)
+    const lost = { leaseId: claims[0]?.leaseId, taskId: 'mine', verdict: 'lost', reason: 'not renewed' }
+    expect(notices).toEqual([lost])
+    pass(5_000)
+    expect(notices).toEqual([lost])
+    expect(claims).toHaveLength(1)
+
+    connection.exec('DROP TRIGGER refuse')
+    pass(1_000)
+    expect(claims).toMatchObject([{ attempt: 1 }, { taskId: 'mine', attempt: 2 }])
+    expect(notices.slice(1)).toMatchObject([
+      { leaseId: claims[0]?.leaseId, verdict: 'lost', reason: 'expired' },
+    ])
     engine.close()
   })
 })
@@ -304,5 +369,7 @@ test('4.10 an engine that dies leaves what the death of its process leaves: its 
   dying.engine.die()
   heir.pass(1_000)
   expect(heir.claims).toMatchObject([{ taskId: dying.claims[0]?.taskId, attempt: 2, crashes: 1 }])
+  heir.engine.read(2, { kind: 'workers' })
+  expect(heir.engine.take().answers).toMatchObject([{ call: 2, value: [{ workerId: 'h' }] }])
   heir.engine.close()
 })

@@ -119,14 +119,14 @@ describe('two processes on one file (docs/semantics.md 4.7, 4.10, 5.7)', () => {
     expect(b.notices).toEqual([])
   })
 
-  test('5.7 the reason of the cancel comes with it', async () => {
+  test('5.7 the reason of the cancel comes with it, and the id that its submitter gave the task', async () => {
     const [{ scene: a }, { scene: b }] = await twoProcesses()
     await a.worker('a', 1)
-    const taskId = await a.accepted()
+    await a.accepted({ taskId: 'mine' })
     await a.claim()
-    await b.cancel(taskId, 'too slow')
+    await b.cancel('mine', 'too slow')
     await a.until(() => a.notices.length > 0, 'a notice')
-    expect(a.notices).toMatchObject([{ verdict: 'canceled', reason: 'too slow' }])
+    expect(a.notices).toMatchObject([{ taskId: 'mine', verdict: 'canceled', reason: 'too slow' }])
   })
 
   test('5.5, 5.7 a parent canceled in one process takes its children in the other with it; one that ends there wakes it', async () => {
