@@ -14,7 +14,7 @@ import { parseArgs } from 'node:util'
 import { type Scenario, toMeasureAgain } from './ci/measure-again.ts'
 import { inOrder } from './ci/side-by-side.ts'
 import { type Stage, stagesOf } from './ci/stages.ts'
-import { type FailedTest, showFailed } from './failed-tests.ts'
+import { type FailedTest, filesToRepeat, showFailed } from './failed-tests.ts'
 
 const workspace = resolve(import.meta.dirname, '..')
 const { values: flags } = parseArgs({
@@ -30,6 +30,8 @@ process.once('exit', () => rmSync(logs, { recursive: true, force: true }))
 
 const counts = { passed: 0, failed: 0 }
 const testReports: string[] = []
+/** What failed once and passed when it ran alone. */
+const passedAlone: string[] = []
 /** What failed, a line each: repeated at the end, since a long output is often cut in its middle. */
 const failures: string[] = []
 const began = performance.now()
@@ -41,6 +43,8 @@ if (testReports.length > 0) {
   const name = 'no rule rests on a skipped test'
   await run({ name, command: `node tools/skipped-tests.ts ${reports}`, tells: true })
 }
+if (passedAlone.length > 0)
+  console.log(['what failed beside other tests, and passed alone:', ...passedAlone].join('\n'))
 if (failures.length > 0) console.log(['what failed:', ...failures].join('\n'))
 console.log(`all in ${seconds(began)} s`)
 console.log(`${counts.passed} passed, ${counts.failed} failed`)
@@ -74,14 +78,24 @@ async function run(stage: Stage): Promise<void> {
     code = repeated.code
     cpu += repeated.cpu
   }
-  if (code !== 0) failures.push(stage.name)
   if (stage.hasTests === true && existsSync(testReport)) {
     testReports.push(testReport)
     const { passed, failed, failedTests } = JSON.parse(readFileSync(testReport, 'utf8')) as TestReport
-    counts.passed += passed
-    counts.failed += failed
-    if (failedTests.length > 0) failures.push(showFailed(failedTests))
+    const again = stage.repeatsAlone === true ? filesToRepeat(failedTests, failed) : []
+    let isMended = again.length > 0
+    for (const file of again) {
+      const repeated = await execute(`${stage.command} '${file}'`, `${log}-alone`, {})
+      isMended &&= repeated.code === 0
+      cpu += repeated.cpu
+    }
+    if (isMended) {
+      code = 0
+      passedAlone.push(showFailed(failedTests))
+    } else if (failedTests.length > 0) failures.push(showFailed(failedTests))
+    counts.passed += passed + (isMended ? failed : 0)
+    counts.failed += isMended ? 0 : failed
   }
+  if (code !== 0) failures.push(stage.name)
   counts[code === 0 ? 'passed' : 'failed'] += 1
   const took = `${`${seconds(started)} s`.padStart(7)} ${`(${Math.round(cpu)} s)`.padStart(7)}`
   const said = readFileSync(log, 'utf8').trimEnd().split('\n').slice(-150).join('\n')

@@ -9,6 +9,8 @@ export interface Stage {
   readonly tells?: boolean
   /** Runs quick or long tests: each test counts, and skipped ones are looked at afterwards. */
   readonly hasTests?: boolean
+  /** A file of tests that failed runs once more, alone: most of these tests wait for processes, and other tests load the machine meanwhile. */
+  readonly repeatsAlone?: boolean
   /** Writes the gym's report: scenarios that missed nothing but times or rates are measured again. */
   readonly measures?: string
 }
@@ -56,6 +58,7 @@ export function stagesOf(length: Length, seed = 1): readonly Stage[] {
       name: 'the long tests',
       command: `${pick('', 'MODEL_RUNS=400 PROGRAM_RUNS=400 ')}${pnpm} test:proof${pick('', ' --whole')}`,
       hasTests: true,
+      repeatsAlone: true,
     },
     {
       name: 'planted faults are noticed',
@@ -84,12 +87,6 @@ export function stagesOf(length: Length, seed = 1): readonly Stage[] {
       cores: 1,
       tells: true,
     },
-    { name: 'kills', command: `${pnpm} kills --kills ${pick(30, 1_000)}`, cores: 1 },
-    {
-      name: 'races',
-      command: `${pnpm} races --cancels ${pick(200, 10_000)} --stops ${pick(8, 500)} --histories ${pick(1, 30)}`,
-      cores: 1,
-    },
     { name: 'a soak', command: `${pnpm} soak ${pick('--tasks 2000', '--minutes 30')}`, cores: 1 },
     {
       name: 'tests by name in one package',
@@ -102,10 +99,16 @@ export function stagesOf(length: Length, seed = 1): readonly Stage[] {
       command: `! ${pnpm} --filter @ku0/agent-runtime test -- --grep 'no test has this name'`,
       cores: 1,
     },
-    // A short one is among the long tests.
+    // Short ones are among the long tests.
     ...pick(
       [],
       [
+        { name: 'kills', command: `${pnpm} kills --kills 1000`, cores: 1 },
+        {
+          name: 'races',
+          command: `${pnpm} races --cancels 10000 --stops 500 --histories 30`,
+          cores: 1,
+        },
         {
           name: 'everybody at once',
           command: `AT_ONCE_SECONDS=300 ${pnpm} --filter @ku0/agent-runtime-persistence test --proof everybody-at-once`,

@@ -21,6 +21,6 @@ export function showCpu(files: readonly FileCpu[]): string {
   const sum = files.reduce((total, { seconds }) => total + seconds, 0)
   return [
     `processor time: ${sum.toFixed(1)} s in ${files.length} files, most of it in`,
-    ...files.slice(0, 5).map(({ file, seconds }) => `  ${seconds.toFixed(1).padStart(5)} s  ${file}`),
+    ...files.slice(0, 12).map(({ file, seconds }) => `  ${seconds.toFixed(1).padStart(5)} s  ${file}`),
   ].join('\n')
 }

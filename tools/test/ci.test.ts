@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { toMeasureAgain } from '../ci/measure-again.ts'
 import { inOrder } from '../ci/side-by-side.ts'
 import { stagesOf } from '../ci/stages.ts'
+import { filesToRepeat } from '../failed-tests.ts'
 
 describe('stages side by side', () => {
   test('start in order, as many at once as there are cores, and one that asks for all of them runs alone', async () => {
@@ -41,6 +42,20 @@ describe('stages side by side', () => {
     const said: number[] = []
     await inOrder([{ cores: 2 }, { cores: 0 }, {}], 1, async ({ cores }) => void said.push(cores ?? -1))
     expect(said).toEqual([2, 0, -1])
+  })
+})
+
+describe('a file of long tests that failed runs once more, alone', () => {
+  const failed = (...files: readonly string[]) => files.map((file) => ({ file, name: 'a test', why: 'late' }))
+
+  test('each once, however many of its tests failed', () => {
+    expect(filesToRepeat(failed('a', 'b', 'a'), 3)).toEqual(['a', 'b'])
+  })
+
+  test('but not where more than three files failed, or something outside of them', () => {
+    expect(filesToRepeat(failed('a', 'b', 'c', 'd'), 4)).toEqual([])
+    expect(filesToRepeat(failed('a'), 2)).toEqual([])
+    expect(filesToRepeat([], 0)).toEqual([])
   })
 })
 

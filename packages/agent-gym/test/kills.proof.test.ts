@@ -22,10 +22,10 @@ describe('a process that is killed again and again', () => {
   afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
   test('loses nothing that it acknowledged, and repeats no recorded step', async () => {
-    const plan = { seed: 3, store: 0, kills: 3, submissions: 40, compileCache: folder }
+    const plan = { seed: 3, store: 0, kills: 15, submissions: 200, compileCache: folder }
     const { faults, ...counts } = await killStore(plan, new AbortController().signal)
     expect(faults).toEqual([])
-    expect(counts.kills).toBe(3)
+    expect(counts.kills).toBe(15)
     expect(counts.acknowledged).toBeGreaterThan(0)
     expect(counts.tasks).toBeGreaterThanOrEqual(counts.acknowledged)
   })

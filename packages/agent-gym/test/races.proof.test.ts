@@ -14,8 +14,7 @@ const { signal } = new AbortController()
 
 describe('cancels against the ends of tasks', () => {
   test('have one winner each, and everybody is told the same', async () => {
-    // `pnpm races` runs more of them before each landing.
-    const count = draws(100, 100, 400)
+    const count = draws(100, 200, 400)
     const { faults, ...counts } = await raceCancels(count, 1, signal)
     expect(faults).toEqual([])
     expect(counts.races).toBe(count)

@@ -10,6 +10,16 @@ export function build(): void {
     execFileSync(process.execPath, [resolve(home, 'build.ts')], { stdio: ['ignore', 'ignore', 'inherit'] })
 }
 
+/** In one process the browser ends with its first context; graphics that the processor plays take more of it than plain painting. */
+const unwanted = new Set([
+  '--single-process',
+  '--ignore-gpu-blocklist',
+  '--in-process-gpu',
+  '--use-gl=angle',
+  '--use-angle=swiftshader',
+  '--enable-unsafe-swiftshader',
+])
+
 /** A browser from npm, or the one at `CHROMIUM_PATH`. */
 export async function launch(): Promise<Browser> {
   const { chromium: browsers } = await import('playwright-core')
@@ -18,10 +28,10 @@ export async function launch(): Promise<Browser> {
   return browsers.launch({
     executablePath: given ?? (await chromium.executablePath()),
     args: [
-      // In one process the browser ends with its first context.
       ...(given === undefined
-        ? chromium.args.filter((arg) => arg !== '--single-process')
+        ? chromium.args.filter((arg) => !unwanted.has(arg))
         : ['--headless', '--no-sandbox']),
+      '--disable-gpu',
       '--disable-background-networking',
       '--disable-component-update',
       '--disable-sync',
