@@ -82,6 +82,14 @@ export const systems: readonly System[] = [
       server: 'postgres',
     },
   ),
+  own(
+    'ku0-postgres-sources',
+    'this runtime, PostgreSQL, sources',
+    'the same from its TypeScript sources',
+    sources,
+    'postgres',
+    { server: 'postgres' },
+  ),
   {
     id: 'graphile-worker',
     name: 'graphile-worker',

@@ -42,8 +42,6 @@ import {
 } from '@ku0/agent-runtime-core/transition'
 import type { Kept } from './database.ts'
 
-/** Heads of one stream that are kept between flushes; what lies behind them is read again when they are used up. */
-const maxHeads = 512
 /** Of a stream of one client: there may be many. */
 const maxHeadsOfClient = 8
 
@@ -63,6 +61,7 @@ const maxReputations = 20_000
 export class Cache implements Base {
   readonly process: number
   readonly remote: number | undefined
+  private readonly maxHeads: number
   tasks = new Map<number, TaskRow>()
   leases = new Map<number, LeaseRow>()
   readonly streams = new Map<number, StreamRow>()
@@ -126,9 +125,11 @@ export class Cache implements Base {
   /** Agents whose standing was asked for and is not known. What was decided without it is decided again once it is. */
   readonly unknownAgents = new Set<string>()
 
-  constructor(process: number, remote?: number) {
+  /** `maxHeads`: so many heads of one stream are kept between flushes; what lies behind them is read again when they are used up. */
+  constructor(process: number, remote?: number, maxHeads = 512) {
     this.process = process
     this.remote = remote
+    this.maxHeads = maxHeads
   }
 
   readonly reputationOf = (agent: string): ReputationRow | undefined => {
@@ -402,7 +403,7 @@ export class Cache implements Base {
       const task = ws.tasks.changed.get(row.id) ?? row
       return task.state === 'queued' && task.dueAt === null && task.stream === stream ? [task] : []
     })
-    const most = ws.stream(stream).client === '' ? maxHeads : maxHeadsOfClient
+    const most = ws.stream(stream).client === '' ? this.maxHeads : maxHeadsOfClient
     const kept = rows.length > most ? rows.slice(0, most) : rows
     const complete = known.complete && kept.length === rows.length
     const upTo = complete

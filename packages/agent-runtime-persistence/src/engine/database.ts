@@ -38,6 +38,8 @@ export interface Database {
   readonly pollMs: number
   /** A transaction that could not begin is left alone for so many ms at least. */
   readonly busyMs: number
+  /** So many tasks of a stream are read at once while this process is alone: they are kept until they are claimed. */
+  readonly readAhead: number
   /** Processes that are registered beside this one, and those of them that are proven gone, as of the last look. */
   readonly others: number
   readonly gone: readonly number[]
@@ -73,6 +75,17 @@ export interface Database {
   /** Forgets the lines that were last written before a moment. */
   dropLines(before: number): Reply<void>
   commit(): Reply<void>
+  /**
+   * Sends the commit and does not wait for its answer: what follows may be decided as if it stood, and comes to nothing where it does not. Undefined
+   * where the database does not do that: then {@link commit} is to be called.
+   */
+  send(): Sent | undefined
+  /** Whether a transaction may begin while commits that were sent are not answered. */
+  readonly takesMore: boolean
+  /** The first of the commits that were sent was answered and stands. */
+  stands(): void
+  /** One of them did not come about, so none of those after it: the store is again as the last one that stands left it. */
+  fell(): Reply<void>
   /** Ends the transaction without a trace, if there is one. */
   rollback(): Reply<void>
   /** After a commit, before anybody is told of it. */
@@ -95,6 +108,12 @@ export interface Database {
   pause(ms: number): Reply<void>
   /** Lets go of the database; `failed`: without a last write to it. */
   close(failed: boolean): Reply<void>
+}
+
+/** A commit that was sent. */
+export interface Sent {
+  /** Resolves once it stands; rejects when it did not come about. */
+  readonly answered: Promise<void>
 }
 
 /** What a store's statistics say of one process. */

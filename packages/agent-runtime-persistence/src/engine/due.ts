@@ -27,14 +27,11 @@ export class Due {
 
   /** When the next turn has something to do, if nothing comes in. */
   next(mono: number): number {
-    return Math.min(
-      this.tickAt,
-      this.renewAt,
-      this.presentAt,
-      this.taskAt,
-      this.budgetAt(mono),
-      this.scheduleAt(mono),
-    )
+    return Math.min(this.tickAt, this.nextButTick(mono))
+  }
+
+  private nextButTick(mono: number): number {
+    return Math.min(this.renewAt, this.presentAt, this.taskAt, this.budgetAt(mono), this.scheduleAt(mono))
   }
 
   /** Whether it is to be said that a schedule is due: at its time, then at every tick until it is dealt with. */
@@ -47,6 +44,11 @@ export class Due {
   /** Schedules have changed: one of them may be due at once. */
   schedulesChanged(): void {
     this.sayDueAt = 0
+  }
+
+  /** Whether something is due that must not wait for a few commits, as ticks may. */
+  isUrgent(mono: number): boolean {
+    return mono >= Math.min(this.tickAt + mostTickLateMs, this.nextButTick(mono))
   }
 
   /** Whether a tick is due; the next one follows from here. */
@@ -101,3 +103,6 @@ export class Due {
     return Math.max(mono + Math.max(0, at - this.db.now().at), this.sayDueAt)
   }
 }
+
+/** So much later a tick may come while one commit follows the other. */
+const mostTickLateMs = 400

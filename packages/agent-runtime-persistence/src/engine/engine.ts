@@ -9,12 +9,14 @@ import {
 } from '@ku0/agent-runtime-core'
 import type { Surroundings } from '@ku0/agent-runtime-core/transition'
 import { Cache } from './cache.ts'
+import type { Call } from './call.ts'
 import type { Database } from './database.ts'
 import { Due } from './due.ts'
 import type { Credit, Flushed } from './flush.ts'
 import { HeldLeases } from './held-leases.ts'
 import { LineAnswers, type LineCall } from './line-answers.ts'
 import { Publisher } from './publisher.ts'
+import { SentFlushes, type SentFlush } from './sent-flushes.ts'
 import { got, type Steps } from './steps.ts'
 import { transact } from './transaction.ts'
 import { TurnDraft, type Turn } from './turn.ts'
@@ -28,16 +30,12 @@ export interface EngineSetting {
   readonly stalledMs: () => number
 }
 
-interface Call {
-  readonly call: number
-  readonly operation: Write
-  readonly from: LineCall | undefined
-}
-
 /** A lock held by another process is tried for this long before the waiting calls are told `store_busy`. */
 const busyPatienceMs = 10_000
 /** Operations folded in one flush at the most; what is left follows in the next. */
 const maxBatch = 4_000
+/** So many calls are decided while a commit is under way. Fewer share the next commit with those that come in meanwhile. */
+const followers = 64
 
 /**
  * A store's life over any database, one turn at a time: it takes in calls, flushes when something waits or is due, and says what came
@@ -53,6 +51,7 @@ export class Engine {
   private readonly due: Due
   private readonly held: HeldLeases
   private readonly publisher: Publisher
+  private readonly sent = new SentFlushes()
   private readonly demand = new Map<string, Credit>()
   private calls: Call[] = []
   private readonly lines: LineAnswers
@@ -71,7 +70,7 @@ export class Engine {
     this.db = db
     this.setting = setting
     const { config, environment, chain } = setting
-    this.cache = new Cache(db.process, db.remote)
+    this.cache = new Cache(db.process, db.remote, db.readAhead * 2)
     this.lines = new LineAnswers(db)
     this.around = {
       config,
@@ -143,6 +142,11 @@ export class Engine {
     return this.calls.length > 0 || this.claimable
   }
 
+  /** Resolves when a commit that was sent is answered: then there is something to be done. */
+  get answered(): Promise<void> | undefined {
+    return this.sent.answered
+  }
+
   /** Does what is due and says what came of it; run it when something came in, and after {@link Engine.restMs}. */
   *take(): Steps<Turn> {
     if (this.failure === undefined && !this.isClosed) yield* this.tryRun()
@@ -157,8 +161,11 @@ export class Engine {
   /** Does what was handed over before the end, whatever pause was due; a lock is waited for. */
   *finish(): Steps<Turn> {
     const { due } = this
-    for (let left = 5_000; this.calls.length > 0 && this.failure === undefined && left > 0; left--) {
+    const isBusy = () => this.calls.length > 0 || this.sent.count > 0
+    for (let left = 5_000; isBusy() && this.failure === undefined && left > 0; left--) {
       due.notBefore = 0
+      const { answered } = this.sent
+      if (answered !== undefined) yield* got(answered)
       yield* this.tryRun()
       if (due.notBefore > 0 && this.calls.length > 0) yield* got(this.db.pause(1))
     }
@@ -169,6 +176,8 @@ export class Engine {
   restMs(): number {
     if (this.failure !== undefined || this.isClosed) return Number.POSITIVE_INFINITY
     const now = this.mono()
+    // What is due waits for the answer to the commit under way.
+    if (this.sent.count > 0) return this.mayFollow(now) ? 0 : Number.POSITIVE_INFINITY
     const next = this.ready ? now : this.due.next(now)
     return Math.max(0, next - now, this.due.notBefore - now)
   }
@@ -200,6 +209,12 @@ export class Engine {
   private *run(mono: number): Steps<void> {
     const { due, db, held } = this
     const { config } = this.setting
+    if (this.sent.count > 0) {
+      // Who waits for an answer has it before anything else is done.
+      if (yield* this.heard(mono)) return
+      if (this.mayFollow(mono)) yield* this.attempt({ renewing: false, showing: false, waits: false }, mono)
+      return
+    }
     if (mono < due.notBefore) return
     if (due.saysSchedule(mono)) this.draft.schedulesDue = true
     const ticked = due.ticks(mono)
@@ -213,21 +228,97 @@ export class Engine {
       if (beats) due.heartbeatDone(mono)
       return
     }
+    const waits =
+      showing ||
+      beats ||
+      this.singly > 0 ||
+      db.gone.length > 0 ||
+      this.heldAsks.length > 0 ||
+      this.hasLineCalls()
+    const end = yield* this.attempt({ renewing, showing, waits }, mono)
+    // What was refused took the renewal of its flush with it, which is due still.
+    if (end !== 'committed') return
+    if (showing) due.presenceShown(mono)
+    if (beats) due.heartbeatDone(mono)
+  }
+
+  /** One flush of the calls that wait. */
+  private *attempt(beat: Beat, mono: number): Steps<FlushEnd> {
     const batch = this.takeBatch()
     let end: FlushEnd = 'repeat'
     try {
-      end = yield* this.flush(batch, { renewing, showing }, mono)
+      end = yield* this.flush(batch, beat, mono)
     } finally {
       // They are answered when the store stops, or in a later flush.
       if (end === 'repeat') this.calls = this.calls.length === 0 ? batch : [...batch, ...this.calls]
     }
-    if (end === 'repeat' || end === 'busy') return
-    yield* due.armTasks(this.mono())
-    this.singly = Math.max(0, this.singly - batch.length)
-    // What was refused took the renewal of its flush with it, which is due still.
-    if (end === 'refused') return
-    if (showing) due.presenceShown(mono)
-    if (beats) due.heartbeatDone(mono)
+    if (end === 'committed' || end === 'refused') {
+      yield* this.due.armTasks(this.mono())
+      this.singly = Math.max(0, this.singly - batch.length)
+    }
+    return end
+  }
+
+  /** Whether calls wait that may be decided while the last commit is under way: nothing else is due, and what it changed is known. */
+  private mayFollow(mono: number): boolean {
+    const { last, count } = this.sent
+    if (count !== 1 || last === undefined || this.calls.length < followers) return false
+    const { schedules, budgets, outputs } = last.flushed.ws
+    return (
+      schedules.changed.size + budgets.changed.size + outputs.length === 0 &&
+      this.cache.warm &&
+      this.singly === 0 &&
+      this.heldAsks.length === 0 &&
+      !this.hasLineCalls() &&
+      this.db.takesMore &&
+      this.due.notBefore <= mono &&
+      !this.due.isUrgent(mono)
+    )
+  }
+
+  /** What is remembered of calls over lines is of commits that stand. */
+  private hasLineCalls(): boolean {
+    return this.calls.some(({ from }) => from !== undefined)
+  }
+
+  /** Tells what came of commits that were answered. True if one was. */
+  private *heard(mono: number): Steps<boolean> {
+    let isAny = false
+    for (let it = this.sent.takeStanding(); it !== undefined; it = this.sent.takeStanding()) {
+      isAny = true
+      this.db.stands()
+      this.busySince = undefined
+      yield* this.told(it)
+      yield* this.due.armTasks(this.mono())
+    }
+    if (!this.sent.hasFallen) return isAny
+    yield* got(this.sent.allAnswered())
+    yield* this.undo(mono)
+    return true
+  }
+
+  /** What was decided on a commit that did not come about goes with it. Their calls wait again, in their order. */
+  private *undo(mono: number): Steps<void> {
+    const { fallen, error } = this.sent.takeFallen()
+    const [first, ...others] = fallen
+    if (first === undefined) return
+    const batches = (all: readonly SentFlush[]) => all.flatMap(({ batch }) => batch)
+    const waiting = this.calls
+    this.calls = [...batches(fallen), ...waiting]
+    for (const { flushed } of fallen) this.hand(flushed, -1)
+    const changed = fallen.flatMap(({ flushed }) => [...flushed.ws.tasks.changed.values()])
+    this.held.drop(first.held, changed)
+    this.cache.clear()
+    this.claimable = true
+    yield* got(this.db.fell())
+    if (this.db.isPassing(error)) {
+      this.waitForLock([], mono)
+      return
+    }
+    if (this.isFinal(error)) throw error
+    this.held.tellLapsed()
+    if (this.refuseOrRepeat(first.batch, error, mono) === 'refused')
+      this.calls = [...batches(others), ...waiting]
   }
 
   /** The calls of the next flush. What comes in while it goes on is for the one after it. */
@@ -256,7 +347,7 @@ export class Engine {
   }
 
   /** One transaction. Its calls are answered, unless it is to be repeated. */
-  private *flush(batch: readonly Call[], { renewing, showing }: Beat, mono: number): Steps<FlushEnd> {
+  private *flush(batch: readonly Call[], { renewing, showing, waits }: Beat, mono: number): Steps<FlushEnd> {
     const { db, cache, around, held } = this
     const wasClaimable = this.claimable
     this.claimable = false
@@ -266,37 +357,51 @@ export class Engine {
       calls: batch.map(({ from }) => from),
       renew: renewing,
       showing,
+      waits,
       abandoned: held.lapsed,
       gone: db.gone,
       demand: this.demand,
-      readAhead: db.others > 0 ? 8 : 256,
+      readAhead: db.others > 0 ? 8 : db.readAhead,
     })
     if (end.as === 'busy') {
       this.claimable ||= wasClaimable
       return this.waitForLock(batch, mono)
     }
+    if (end.as === 'sent') {
+      const { flushed, foreign, sent } = end
+      const it = { flushed, foreign, batch, mono, held: new Map(cache.running) }
+      this.taken(flushed)
+      this.sent.add(it, sent)
+      return 'sent'
+    }
     this.busySince = undefined
     if (end.as === 'committed') {
-      yield* this.committed(end, batch, mono)
+      this.taken(end.flushed)
+      yield* this.told({ flushed: end.flushed, foreign: end.foreign, batch, mono })
       return 'committed'
     }
     // What is to be renewed, and when something is due, is read again at once: perhaps nobody writes for long.
     this.claimable = true
     const { error } = end
-    if (db.isFatal(error) || (error instanceof StoreError && error.code !== 'store_full')) throw error
+    if (this.isFinal(error)) throw error
     held.tellLapsed()
     return this.refuseOrRepeat(batch, error, mono)
   }
 
-  /** What follows a commit. Nothing here may be repeated, and what fails here stops the store. */
-  private *committed(
-    { flushed, foreign }: { readonly flushed: Flushed; readonly foreign: boolean },
-    batch: readonly Call[],
-    mono: number,
-  ): Steps<void> {
+  private isFinal(error: unknown): boolean {
+    return this.db.isFatal(error) || (error instanceof StoreError && error.code !== 'store_full')
+  }
+
+  /** What was decided is what the next flush builds on. */
+  private taken(flushed: Flushed): void {
+    this.cache.absorb(flushed.ws)
+    this.hand(flushed, 1)
+  }
+
+  /** What follows a commit that stands. Nothing here may be repeated, and what fails here stops the store. */
+  private *told({ flushed, foreign, batch, mono }: Omit<SentFlush, 'held'>): Steps<void> {
     const { cache, db, due, draft, publisher } = this
     const { ws, wrote } = flushed
-    cache.absorb(ws)
     this.lines.committed()
     if (ws.schedules.changed.size > 0) {
       cache.scheduleAt = yield* got(db.nextAt('schedule'))
@@ -310,8 +415,9 @@ export class Engine {
     this.staleWrites += ws.staleWrites
     for (const [index, { call }] of batch.entries())
       draft.answers.push({ call, value: flushed.outcomes[index] })
-    this.handOver(flushed)
-    this.answerHeld()
+    if (flushed.claims.length > 0) draft.claims.push(...flushed.claims)
+    // Of what is held they are told as of a commit that stands.
+    if (this.sent.count === 0) this.answerHeld()
     draft.notices.push(...ws.notices)
     yield* publisher.publish(draft, ws)
     yield* got(db.afterCommit({ wrote, mono }))
@@ -344,11 +450,11 @@ export class Engine {
     return 'busy'
   }
 
-  private handOver({ claims }: Flushed): void {
-    for (const claim of claims) {
-      const credit = this.demand.get(claim.workerId)
-      if (credit !== undefined) this.demand.set(claim.workerId, { ...credit, given: credit.given + 1 })
-      this.draft.claims.push(claim)
+  /** Claims count as given as soon as they are decided; `by` is −1 where they come to nothing. */
+  private hand({ claims }: Flushed, by: 1 | -1): void {
+    for (const { workerId } of claims) {
+      const credit = this.demand.get(workerId)
+      if (credit !== undefined) this.demand.set(workerId, { ...credit, given: credit.given + by })
     }
   }
 
@@ -377,7 +483,8 @@ export class Engine {
   /** Fail-stop: what is unknown stays unknown, so nothing more is acknowledged. */
   private stop(error: Error): void {
     this.failure = error
-    for (const { call } of [...this.calls, ...this.heldAsks]) this.draft.answers.push({ call, error })
+    for (const { batch } of [...this.sent.takeAll(), { batch: [...this.calls, ...this.heldAsks] }])
+      for (const { call } of batch) this.draft.answers.push({ call, error })
     this.calls = []
     this.heldAsks = []
     this.draft.failed = error
@@ -397,13 +504,15 @@ export interface HeldLease {
 interface Beat {
   readonly renewing: boolean
   readonly showing: boolean
+  /** Whether its commit is waited for. */
+  readonly waits: boolean
 }
 
 /**
  * How a flush ended: its calls were told what came of them, or were refused; or nothing was said, and it is to be repeated. `busy`: all
- * calls were refused, since another process holds the lock for too long.
+ * calls were refused, since another process holds the lock for too long. `sent`: what came of it is not known yet.
  */
-type FlushEnd = 'committed' | 'refused' | 'repeat' | 'busy'
+type FlushEnd = 'committed' | 'sent' | 'refused' | 'repeat' | 'busy'
 
 /** After a commit the lock is left alone for this long while others may want it. */
 const fairnessMs = 0.3

@@ -1,5 +1,5 @@
 import type { ExecutionConfig } from '@ku0/agent-runtime-core'
-import type { LeaseRow } from '@ku0/agent-runtime-core/transition'
+import type { LeaseRow, TaskRow } from '@ku0/agent-runtime-core/transition'
 import type { Cache } from './cache.ts'
 import type { Database } from './database.ts'
 import { got, type Steps } from './steps.ts'
@@ -30,10 +30,14 @@ export class HeldLeases {
     return this.dropped !== undefined || this.cache.running.size > 0 || this.cache.workers.size > 0
   }
 
-  /** The cache is about to be dropped. */
-  drop(): void {
+  /**
+   * The cache is about to be dropped. `held`: the leases as of the last commit that stands. `changed`: the rows of tasks that flushes changed which
+   * came to nothing.
+   */
+  drop(held: ReadonlyMap<number, LeaseRow> = this.cache.running, changed: readonly TaskRow[] = []): void {
     if (this.dropped !== undefined) return
-    this.dropped = new Map(this.cache.running)
+    this.dropped = new Map(held)
+    for (const { id, explicitId } of changed) if (explicitId !== null) this.givenIds.set(id, explicitId)
     for (const { task } of this.dropped.values()) {
       const id = this.cache.tasks.get(task)?.explicitId
       if (id != null) this.givenIds.set(task, id)

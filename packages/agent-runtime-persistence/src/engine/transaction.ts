@@ -1,7 +1,7 @@
 import type { ExecutionConfig } from '@ku0/agent-runtime-core'
 import type { Surroundings } from '@ku0/agent-runtime-core/transition'
 import type { Cache } from './cache.ts'
-import type { Database } from './database.ts'
+import type { Database, Sent } from './database.ts'
 import { flush, type Flushed, type FlushWork } from './flush.ts'
 import type { HeldLeases } from './held-leases.ts'
 import type { LineAnswers } from './line-answers.ts'
@@ -20,11 +20,15 @@ interface TransactionParts {
 /** What a flush does besides: this process shows that it lives. */
 export interface TransactionWork extends FlushWork {
   readonly showing: boolean
+  /** Whether its commit is waited for, whatever the database can do. */
+  readonly waits: boolean
 }
 
 /** How a transaction ended. `foreign`: another process had written since the one before. */
 export type TransactionEnd =
   | { readonly as: 'committed'; readonly flushed: Flushed; readonly foreign: boolean }
+  /** Its commit is on its way. */
+  | { readonly as: 'sent'; readonly flushed: Flushed; readonly foreign: boolean; readonly sent: Sent }
   /** Another process holds the lock, or the database went away: nothing was done. */
   | { readonly as: 'busy' }
   /** Nothing of it has happened. */
@@ -39,6 +43,8 @@ export function* transact(it: TransactionParts, work: TransactionWork): Steps<Tr
     const now = db.now()
     if (work.showing || work.gone.length > 0) yield* got(db.show(work.showing, work.gone, now.at))
     const flushed = yield* flush(db, it.cache, it.around, now, work, it.lines)
+    const sent = work.waits ? undefined : db.send()
+    if (sent !== undefined) return { as: 'sent', flushed, foreign, sent }
     yield* got(db.commit())
     return { as: 'committed', flushed, foreign }
   } catch (error) {

@@ -23,6 +23,8 @@ export class AsyncLine {
   private armedFor = Number.POSITIVE_INFINITY
   private running: Promise<void> | undefined
   private isWanted = false
+  /** The answer that is waited for. */
+  private awaited: Promise<void> | undefined
   private readonly reading = new Set<Promise<void>>()
   private ended: Promise<void> | undefined
   private isClosed = false
@@ -71,11 +73,12 @@ export class AsyncLine {
   async whenQuiet(): Promise<boolean> {
     let waited = false
     for (;;) {
-      const { running } = this
+      const { running, awaited } = this
       const ending = this.isClosed ? undefined : this.ended
-      if (running === undefined && ending === undefined && this.reading.size === 0) return waited
+      const underWay = [running, awaited, ending, ...this.reading].filter((it) => it !== undefined)
+      if (underWay.length === 0) return waited
       waited = true
-      await Promise.all([running, ending, ...this.reading])
+      await Promise.all(underWay)
     }
   }
 
@@ -100,9 +103,24 @@ export class AsyncLine {
       this.isWanted = false
       await this.deliver()
       this.hearer.receive(await runAsync(this.engine.take()))
+      this.awaitAnswer()
       if (this.engine.restMs() === 0) this.isWanted = true
     } while (this.isWanted && this.ended === undefined)
     this.arm()
+  }
+
+  /** Once a commit that was sent is answered, there is something to say. */
+  private awaitAnswer(): void {
+    const { answered } = this.engine
+    if (answered === undefined || answered === this.awaited) return
+    this.awaited = answered
+    void this.goOnAfter(answered)
+  }
+
+  private async goOnAfter(answered: Promise<void>): Promise<void> {
+    await answered
+    if (this.awaited === answered) this.awaited = undefined
+    this.schedule()
   }
 
   private async deliver(): Promise<void> {

@@ -11,7 +11,7 @@ import {
   type StoreInfo,
 } from '@ku0/agent-runtime-core'
 import type { Duties, Instant, Loaded, Wanted, WorkingSet } from '@ku0/agent-runtime-core/transition'
-import type { Database, DutiesWanted, Kept, KeptWanted, LocalCounts } from '../engine/database.ts'
+import type { Database, DutiesWanted, Kept, KeptWanted, LocalCounts, Sent } from '../engine/database.ts'
 import { journalRow } from '../engine/journal-row.ts'
 import type { ProcessIdentity } from '../process-identity.ts'
 import type { Hashes } from '../sqlite/integrity.ts'
@@ -21,7 +21,7 @@ import { StoredTables } from '../sqlite/stored-tables.ts'
 import { prepareWanted } from '../sqlite/wanted.ts'
 import { statementsOf } from './apply.ts'
 import { Asking } from './asked.ts'
-import type { Statement } from './batch.ts'
+import type { Found, Statement } from './batch.ts'
 import { serverClock, type StoreClock } from './clock.ts'
 import type { Connections } from './connections.ts'
 import { clockAndTimesText, DueTimes, lookText, timesText, type What } from './due-times.ts'
@@ -30,10 +30,10 @@ import { eventsText, foreignEvent } from './foreign-events.ts'
 import {
   assertNothingLost,
   headMoved,
-  isStored,
   lockHeadText,
   movedHead,
   standingHead,
+  storedOf,
   type Head,
 } from './head.ts'
 import { prepareFarLoad } from './load.ts'
@@ -76,6 +76,8 @@ export class PostgresDatabase implements Database {
   readonly process: number
   readonly remote: number | undefined
   readonly fenceFloor = 0
+  /** A question waits for the commit that is under way. So it is asked once for several flushes. */
+  readonly readAhead = 2_048
   private readonly connections: Connections
   private readonly environment: Environment
   private readonly clock: StoreClock
@@ -92,8 +94,16 @@ export class PostgresDatabase implements Database {
   private open: 'no' | 'assumed' | 'locked' = 'no'
   /** It was assumed wrongly. */
   private isStale = false
+  /** As the last commit that stands left it. */
   private last: Head
+  /** What this transaction was begun on. */
   private head: Head
+  /** The commits that were sent and do not stand yet, in their order: where each of them moves the head. */
+  private sent: Head[] = []
+  /** One of them failed: the server takes nothing more before it has been told to roll back. */
+  private isBroken = false
+  /** How many of those are stored whose connection was lost. */
+  private lookup: Promise<number> | undefined
   private next: Head | undefined
   private readonly due = new DueTimes()
   /** When another process was last seen to have committed, on the monotonic clock. */
@@ -229,9 +239,9 @@ export class PostgresDatabase implements Database {
     this.next = undefined
     this.writes = []
     this.isStale = false
-    if (this.environment.clock.monotonic() - this.foreignAt > calmMs) {
+    if (this.isCalm || this.sent.length > 0) {
       this.open = 'assumed'
-      this.head = this.last
+      this.head = this.tip
       return true
     }
     this.open = 'locked'
@@ -258,9 +268,21 @@ export class PostgresDatabase implements Database {
     }
   }
 
+  /** No other process has committed just now. */
+  private get isCalm(): boolean {
+    return this.environment.clock.monotonic() - this.foreignAt > calmMs
+  }
+
+  /** The head as the last commit that was sent leaves it. */
+  private get tip(): Head {
+    return this.sent.at(-1) ?? this.last
+  }
+
   /** True once there is a connection. Where there is none, it is tried later and later. */
   private async connect(): Promise<boolean> {
     if (this.session.lost === undefined) return true
+    // Before a new one is of use, it has to be known what has become of what was sent on the old one.
+    if (this.sent.length > 0 && this.lookup === undefined) return false
     try {
       this.session = await this.connections.open('commit')
       this.retryMs = 0
@@ -273,6 +295,7 @@ export class PostgresDatabase implements Database {
   }
 
   hasForeignChanges(): boolean {
+    if (this.sent.length > 0) return false
     const isForeign = this.head.version !== this.last.version
     this.last = this.head
     if (isForeign) this.foreignAt = this.environment.clock.monotonic()
@@ -352,25 +375,25 @@ export class PostgresDatabase implements Database {
 
   show(lives: boolean, gone: readonly number[], at: number): void {
     if (lives)
-      this.send('UPDATE process SET last_seen_at = $2::bigint WHERE id = ANY($1::bigint[])', [
+      this.add('UPDATE process SET last_seen_at = $2::bigint WHERE id = ANY($1::bigint[])', [
         arrayParameter('bigint', this.owners),
         at,
       ])
     if (gone.length === 0) return
     this.endProcesses(gone, at)
     // What one of them still has on its way to the server finds another version, and comes to nothing.
-    this.next = { ...this.last, version: this.head.version + 1 }
+    this.next = { ...this.head, version: this.head.version + 1 }
   }
 
   apply(changes: WorkingSet, isTold: boolean): void {
     const { events, now } = changes
-    const written = statementsOf(changes, this.last.number + 1)
-    let { number, hash } = this.last
+    const written = statementsOf(changes, this.head.number + 1)
+    let { number, hash } = this.head
     if (events.length > 0 || isTold) {
       number += 1
       const row = journalRow(number, hash, now.at, events)
       hash = Buffer.from(row.hash)
-      this.send('INSERT INTO journal VALUES ($1::bigint, $2::bigint, $3::text, $4::bytea)', [
+      this.add('INSERT INTO journal VALUES ($1::bigint, $2::bigint, $3::text, $4::bytea)', [
         number,
         now.at,
         row.touched,
@@ -379,7 +402,43 @@ export class PostgresDatabase implements Database {
     }
     this.next = { version: this.head.version + 1, number, hash }
     this.writes.push(...written)
-    if (this.others > 0 && this.presence.notifies) this.send(this.presence.notifyText, [String(this.process)])
+    if (this.others > 0 && this.presence.notifies) this.add(this.presence.notifyText, [String(this.process)])
+  }
+
+  async commit(): Promise<void> {
+    const { answered } = this.sendCommit()
+    try {
+      await answered
+    } catch (error) {
+      this.forgetSent()
+      throw error
+    }
+    this.stands()
+  }
+
+  /** Where the transaction was begun in vain, its commit fails: so the next may be decided meanwhile. */
+  send(): Sent | undefined {
+    return this.open === 'assumed' && this.connections.place.hasSessions ? this.sendCommit() : undefined
+  }
+
+  get takesMore(): boolean {
+    return this.isCalm && this.session.lost === undefined && !this.isBroken && this.lookup === undefined
+  }
+
+  stands(): void {
+    this.last = this.sent.shift() ?? this.last
+    if (this.sent.length === 0) this.lookup = undefined
+  }
+
+  fell(): Promise<void> {
+    this.forgetSent()
+    this.isStale = false
+    return this.rollback()
+  }
+
+  private forgetSent(): void {
+    this.sent = []
+    this.lookup = undefined
   }
 
   lineRecord(line: string): Promise<string | undefined> {
@@ -387,40 +446,49 @@ export class PostgresDatabase implements Database {
   }
 
   keepLine(line: string, record: string): void {
-    this.send(
+    this.add(
       'INSERT INTO meta VALUES ($1::text, $2::text) ON CONFLICT (key) DO UPDATE SET value = excluded.value',
       [lineKey(line), record],
     )
   }
 
   dropLines(before: number): void {
-    this.send("DELETE FROM meta WHERE key LIKE 'line:%' AND (value::jsonb ->> 'at')::bigint < $1::bigint", [
+    this.add("DELETE FROM meta WHERE key LIKE 'line:%' AND (value::jsonb ->> 'at')::bigint < $1::bigint", [
       before,
     ])
   }
 
   /** All that is written and the commit are one round trip. */
-  async commit(): Promise<void> {
+  private sendCommit(): Sent {
     const { session, next, open, writes, head } = this
     const statements: Statement[] = open === 'assumed' ? [...this.connections.beginning] : []
     if (next !== undefined) statements.push(movedHead(schemaVersion, head, next, this.process))
     else if (open === 'assumed') statements.push(standingHead(schemaVersion, head))
     statements.push(...writes, { text: timesText, values: [] }, { text: 'COMMIT', values: [] })
-    // A transaction that fails in the middle is still open there.
-    this.open = 'locked'
+    this.open = 'no'
+    this.writes = []
+    const to = { ...(next ?? head) }
+    this.sent.push(to)
+    return { answered: this.answered(session.batch(statements), to) }
+  }
+
+  private async answered(answer: Promise<readonly Found[]>, to: Head): Promise<void> {
     try {
-      const [times, done] = (await session.batch(statements)).slice(-2)
-      this.open = 'no'
+      const [times, done] = (await answer).slice(-2)
       if (done?.command !== 'COMMIT') throw new Error(`the server answered a commit with ${done?.command}`)
       this.due.take(times?.rows[0] ?? [])
     } catch (error) {
       if (codeOf(error) === headMoved) this.foreignAt = this.environment.clock.monotonic()
-      if (!isLost(error) || next === undefined) throw this.isOurs(error) ? this.errorOf(error) : error
-      this.open = 'no'
-      // Whether it was committed, the next connection tells.
-      if (!(await this.wasCommitted(next))) throw error
+      if (!isLost(error)) {
+        // A transaction that fails in the middle is still open there.
+        this.isBroken = true
+        throw this.isOurs(error) ? this.errorOf(error) : error
+      }
+      // Whether it was committed, the next connection tells; of all that were sent on this one at once.
+      const place = this.sent.indexOf(to)
+      this.lookup ??= this.lookUpSent()
+      if (place >= (await this.lookup)) throw error
     }
-    if (next !== undefined) this.last = next
   }
 
   /** What no second try mends. */
@@ -428,19 +496,23 @@ export class PostgresDatabase implements Database {
     return codeOf(error) === 'KU001'
   }
 
-  /** The connection was lost while a commit was on its way: whether it arrived is asked on a new one. */
-  private async wasCommitted(next: Head): Promise<boolean> {
+  /** The connection was lost while commits were on their way: how many of them arrived is asked on a new one. */
+  private async lookUpSent(): Promise<number> {
     const { clock } = this.environment
+    const { last, sent, process: writer } = this
+    const heads = [...sent]
     this.session.drop()
-    for (const until = clock.monotonic() + outcomeMs; clock.monotonic() < until;) {
+    // `lookup` is set before the first try to connect.
+    await Promise.resolve()
+    for (const until = clock.monotonic() + outcomeMs; clock.monotonic() < until && !this.isClosed;) {
       if (!(await this.connect())) {
         await this.connections.pause(this.retryMs)
         continue
       }
-      const { session, last, process: writer } = this
+      const { session } = this
       try {
-        const stored = await isStored(session, { last, next, writer, prelude: this.connections.prelude })
-        if (!stored) this.foreignAt = clock.monotonic()
+        const stored = await storedOf(session, { last, heads, writer, prelude: this.connections.prelude })
+        if (stored < heads.length) this.foreignAt = clock.monotonic()
         return stored
       } catch (error) {
         if (!isPassing(error)) throw error
@@ -449,21 +521,28 @@ export class PostgresDatabase implements Database {
     }
     throw new StoreError(
       'store_outcome_unknown',
-      `${this.info.location}: the connection was lost during commit ${next.number}, and the server could not be asked for ${outcomeMs} ms whether it is stored; repeat the calls with their keys once it answers`,
+      `${this.info.location}: the connection was lost during commit ${heads.at(-1)?.number}, and the server could not be asked for ${outcomeMs} ms whether it is stored; repeat the calls with their keys once it answers`,
     )
   }
 
   async rollback(): Promise<void> {
-    const { session, open } = this
+    const { session, open, isBroken } = this
     this.writes = []
     this.next = undefined
     this.open = 'no'
-    if (open === 'no' || session.lost !== undefined) return
+    // What was decided on what came to nothing is decided again.
+    if (this.sent.length > 0 && (isBroken || session.lost !== undefined)) this.isStale = true
+    if (session.lost !== undefined || (open === 'no' && !isBroken)) {
+      this.isBroken = false
+      return
+    }
     try {
-      if (open === 'locked') await session.run('ROLLBACK')
-      else {
+      if (open === 'locked' || isBroken) {
+        this.isBroken = false
+        await session.run('ROLLBACK')
+      } else {
         const { rows } = await session.query(this.qualified('SELECT version FROM head'))
-        this.isStale = rows[0]?.[0] !== this.last.version
+        this.isStale = rows[0]?.[0] !== this.tip.version
         if (this.isStale) this.foreignAt = this.environment.clock.monotonic()
       }
     } catch {
@@ -524,7 +603,7 @@ export class PostgresDatabase implements Database {
       try {
         this.writes = []
         this.endProcesses([this.process], this.now().at)
-        if (this.presence.notifies) this.send(this.presence.notifyText, [String(this.process)])
+        if (this.presence.notifies) this.add(this.presence.notifyText, [String(this.process)])
         await this.session.batch([...this.connections.beginning, ...this.writes, statement('COMMIT')])
       } catch {
         // Its silence says the same, later.
@@ -542,11 +621,11 @@ export class PostgresDatabase implements Database {
 
   private endProcesses(gone: readonly number[], at: number): void {
     const ids = arrayParameter('bigint', gone)
-    this.send('UPDATE process SET ended_at = $2::bigint WHERE id = ANY($1::bigint[])', [ids, at])
-    this.send('UPDATE worker SET registered = 0 WHERE registered = 1 AND process = ANY($1::bigint[])', [ids])
+    this.add('UPDATE process SET ended_at = $2::bigint WHERE id = ANY($1::bigint[])', [ids, at])
+    this.add('UPDATE worker SET registered = 0 WHERE registered = 1 AND process = ANY($1::bigint[])', [ids])
   }
 
-  private send(text: string, values: readonly unknown[]): void {
+  private add(text: string, values: readonly unknown[]): void {
     this.writes.push(statement(text, values))
   }
 

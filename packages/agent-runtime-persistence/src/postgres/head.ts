@@ -50,30 +50,35 @@ export function assertNothingLost(head: Head, last: Head, location: string): voi
   )
 }
 
-/** Whose outcome is unknown: a commit on the way from one head to the next. */
+/** Commits whose outcome is unknown: from the last head that stands to each of those that follow it. */
 export interface Outcome {
   readonly last: Head
-  readonly next: Head
+  readonly heads: readonly Head[]
   readonly writer: number
   /** What a transaction begins with, besides. */
   readonly prelude: string
 }
 
 /**
- * Whether a commit is stored whose answer was lost. The server decides first: it holds the lock of `head` until it has committed or given up. Then
- * the journal tells. A commit that is not there may be done twice, as nobody was told of it; what is left of it on its way finds another version
- * when it arrives, and comes to nothing.
+ * How many of the commits are stored whose answers were lost, counted from the first. The server decides first: it holds the lock of `head` until
+ * it has committed or given up. Then the journal tells. What is not there may be done twice, as nobody was told of it; what is left of it on its
+ * way finds another version when it arrives, and comes to nothing.
  */
-export async function isStored(session: Session, { last, next, writer, prelude }: Outcome): Promise<boolean> {
+export async function storedOf(session: Session, { last, heads, writer, prelude }: Outcome): Promise<number> {
   await session.run(`BEGIN; ${prelude}`)
   const { rows } = await session.query('SELECT version, writer FROM head FOR UPDATE')
-  const found = await session.query('SELECT hash FROM journal WHERE number = $1::bigint', [next.number])
   const [version, wrote] = rows[0] as [number, number]
-  const stored =
-    next.number > last.number
-      ? ((found.rows[0]?.[0] as Buffer | undefined)?.equals(next.hash) ?? false)
-      : version === next.version && wrote === writer
-  if (!stored) await session.query('UPDATE head SET version = version + 1')
+  const journal = await session.query('SELECT number, hash FROM journal WHERE number > $1::bigint', [
+    last.number,
+  ])
+  const hashes = new Map(journal.rows.map(([number, hash]) => [number as number, hash as Buffer]))
+  const isStored = (head: Head, before: Head) =>
+    head.number > before.number
+      ? (hashes.get(head.number)?.equals(head.hash) ?? false)
+      : version === head.version && wrote === writer
+  // Each builds on the one before it: with the last that is stored all before it are.
+  const stored = heads.findLastIndex((head, at) => isStored(head, heads[at - 1] ?? last)) + 1
+  if (stored < heads.length) await session.query('UPDATE head SET version = version + 1')
   await session.run('COMMIT')
   return stored
 }

@@ -257,6 +257,23 @@ export class SqliteDatabase implements Database {
     )
   }
 
+  readonly readAhead = 256
+
+  /** A commit is answered at once. */
+  readonly takesMore = false
+
+  send(): undefined {
+    return undefined
+  }
+
+  stands(): void {
+    throw new Error('no commit is under way')
+  }
+
+  fell(): void {
+    throw new Error('no commit is under way')
+  }
+
   /** Its own errors: a lock that is held shows when a transaction begins. */
   isPassing(): boolean {
     return false

@@ -11,15 +11,19 @@ export type Cut = 'before the commit' | 'after the commit'
 export class CuttingProxy {
   /** Of the server, through this proxy. */
   readonly url: string
+  /** Of the server itself. */
+  readonly target: string
   cuts = 0
   /** New connections are refused. */
   isDown = false
   private next: Cut | undefined
+  private held: Held | undefined
   private readonly server: Server
   private readonly sockets = new Set<Socket>()
 
   private constructor(server: Server, target: string) {
     this.server = server
+    this.target = target
     const url = new URL(target)
     url.port = String((server.address() as AddressInfo).port)
     url.hostname = '127.0.0.1'
@@ -39,6 +43,26 @@ export class CuttingProxy {
   /** The next commit that writes something is cut so. */
   cutNext(cut: Cut): void {
     this.next = cut
+  }
+
+  /** From the next commit that writes something, one side hears nothing more. */
+  hold(it: Holding): Hold {
+    const first = Promise.withResolvers<void>()
+    const all = Promise.withResolvers<void>()
+    const held: Held = { ...it, first: first.resolve, all: all.resolve, queue: [] }
+    this.held = held
+    const drop = () => {
+      this.held = undefined
+    }
+    return {
+      first: first.promise,
+      all: all.promise,
+      drop,
+      go: () => {
+        drop()
+        for (const send of held.queue) send()
+      },
+    }
   }
 
   /** Cuts all connections, now. */
@@ -65,6 +89,8 @@ export class CuttingProxy {
       })
     }
     const sent = new SentStatements()
+    let commitsHeld = 0
+    let answers = 0
     client.on('data', (data: Buffer) => {
       const commits = sent.commitsIn(data)
       if (this.next !== undefined && commits) {
@@ -77,10 +103,26 @@ export class CuttingProxy {
         }
         isCutting = true
       }
+      const { held } = this
+      if (held !== undefined && (commits || commitsHeld > 0)) {
+        if (commits) commitsHeld += 1
+        held.first()
+        const isLast = commits && commitsHeld === held.commits
+        const isKept = held.side === 'client' || (isLast && held.isLastKept === true)
+        if (isKept) held.queue.push(() => server.write(data))
+        else server.write(data)
+        if (isLast && isKept) held.all()
+        return
+      }
       server.write(data)
     })
     server.on('data', (data: Buffer) => {
-      if (!isCutting) client.write(data)
+      const { held } = this
+      if (held?.side === 'server' && commitsHeld > 0) {
+        held.queue.push(() => client.write(data))
+        answers += data.toString('latin1').split('COMMIT\0').length - 1
+        if (answers === held.commits) held.all()
+      } else if (!isCutting) client.write(data)
       else if (data.includes('COMMIT\0')) end()
     })
   }
@@ -90,6 +132,31 @@ export class CuttingProxy {
     this.server.close()
     await once(this.server, 'close')
   }
+}
+
+/** What a proxy holds back: what the client sends, or what the server answers. */
+interface Holding {
+  readonly side: 'client' | 'server'
+  readonly commits: number
+  /** The server is not told of the last one. */
+  readonly isLastKept?: boolean
+}
+
+interface Held extends Holding {
+  readonly first: () => void
+  readonly all: () => void
+  readonly queue: (() => void)[]
+}
+
+interface Hold {
+  /** Resolves once the client has sent the first commit. */
+  readonly first: Promise<void>
+  /** Resolves once all commits have come as far as they are let. */
+  readonly all: Promise<void>
+  /** What was held back is lost; what comes now passes. */
+  drop(): void
+  /** What was held back passes. */
+  go(): void
 }
 
 /** Reads what a client sends, message by message, and tells where it commits something that it has written. */
