@@ -493,7 +493,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'D03 leases that a refused write was flushed with are renewed an interval later',
     file: `${persistence}engine/engine.ts`,
-    edits: [["    if (end === 'refused') return\n", '']],
+    edits: [["    if (end !== 'committed') return\n", '']],
     killedBy: ['packages/agent-runtime-persistence/test/open/engine.test.ts', 'D03 costs no lease'],
   },
   {
@@ -507,8 +507,8 @@ export const mutants: readonly Mutant[] = [
     file: `${persistence}engine/transaction.ts`,
     edits: [
       [
-        '    const flushed = yield* flush(db, it.cache, it.around, now, work)\n',
-        '    yield* got(db.commit())\n    const flushed = yield* flush(db, it.cache, it.around, now, work)\n    yield* got(db.begin())\n',
+        '    const flushed = yield* flush(db, it.cache, it.around, now, work, it.lines)\n',
+        '    yield* got(db.commit())\n    const flushed = yield* flush(db, it.cache, it.around, now, work, it.lines)\n    yield* got(db.begin())\n',
       ],
     ],
     killedBy: ['packages/agent-runtime-persistence/test/crash/flush-of-every-kind.proof.test.ts', ': cancel'],

@@ -76,7 +76,7 @@ describe('X16 what comes from elsewhere', () => {
     // Programs of their own, which no other package needs.
     const programs: Readonly<Record<string, readonly string[]>> = {
       '@ku0/agent-runtime-cli': ['commander'],
-      '@ku0/agent-runtime-server': ['@asteasolutions/zod-to-openapi'],
+      '@ku0/agent-runtime-server': ['@asteasolutions/zod-to-openapi', 'ws'],
     }
     const libraries = published.filter(({ name }) => !(name in programs))
     expect([...new Set(libraries.flatMap(foreign))].toSorted()).toEqual(['better-sqlite3', 'croner', 'zod'])
