@@ -6,18 +6,22 @@ interface FilterOptions {
   readonly type?: readonly string[]
   readonly lane?: ListFilter['lanes']
   readonly parent?: string
+  readonly client?: string
+  readonly label?: Readonly<Record<string, string>>
   readonly limit?: number
   readonly cursor?: number
 }
 
 /** The filter that the options of a command describe; empty if they select everything. */
 export function filterOf(options: FilterOptions): Omit<ListFilter, 'limit' | 'cursor'> {
-  const { state, type, lane, parent } = options
+  const { state, type, lane, parent, client, label } = options
   return {
     ...(state === undefined ? {} : { states: state }),
     ...(type === undefined ? {} : { types: type }),
     ...(lane === undefined ? {} : { lanes: lane }),
     ...(parent === undefined ? {} : { parent }),
+    ...(client === undefined ? {} : { client }),
+    ...(label === undefined ? {} : { labels: label }),
   }
 }
 

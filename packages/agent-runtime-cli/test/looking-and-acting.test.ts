@@ -68,6 +68,10 @@ describe('commands that look', () => {
       tasks: [{ taskId: ids.wait }],
     })
     expect((await agent('list', '--type', 'nope')).out).toBe('no task matches\n')
+    expect(await json('list', '--label', 'team=blue')).toMatchObject({ tasks: [{ taskId: ids.greet }] })
+    expect((await agent('list', '--label', 'team=blue', '--label', 'a=b')).out).toBe('no task matches\n')
+    expect((await agent('list', '--client', 'nobody')).out).toBe('no task matches\n')
+    expect(await agent('list', '--label', 'team')).toMatchObject({ code: 2 })
   })
 
   test('list names the cursor of the next page beside the page', async () => {
@@ -186,7 +190,9 @@ describe('commands that act', () => {
   })
 
   test('a filter cancels only after the count was shown', async () => {
-    for (let n = 0; n < 3; n++) await agent('submit', 'nobodys', String(n))
+    for (let n = 0; n < 3; n++) await agent('submit', 'nobodys', String(n), '--client', 'ada')
+    expect((await agent('cancel', '--client', 'ada', '--label', 'a=b')).out).toBe('no open task matches\n')
+    expect((await agent('cancel', '--client', 'ada')).out).toContain('3 tasks would be canceled')
     expect((await agent('cancel', '--type', 'nobodys')).out).toBe(
       '3 tasks would be canceled; add --yes to cancel them\n',
     )

@@ -269,6 +269,8 @@ describe('an option that is undefined is absent', () => {
       types: undefined,
       lanes: undefined,
       parent: undefined,
+      client: undefined,
+      labels: undefined,
       limit: undefined,
       cursor: undefined,
     }

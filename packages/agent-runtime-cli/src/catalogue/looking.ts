@@ -4,7 +4,7 @@ import {
   laneFilter,
   onStoreOrServer,
   pages,
-  parentFilter,
+  submissionFilters,
   stateFilter,
   timeout,
   typeFilter,
@@ -18,7 +18,15 @@ export const looking: readonly CommandEntry[] = [
   {
     name: 'list',
     about: 'list tasks, newest first',
-    options: [stateFilter(), typeFilter, laneFilter, parentFilter, ...pages, ...watch, ...onStoreOrServer],
+    options: [
+      stateFilter(),
+      typeFilter,
+      laneFilter,
+      ...submissionFilters,
+      ...pages,
+      ...watch,
+      ...onStoreOrServer,
+    ],
     examples: [
       ['agent-runtime list', 'the newest tasks'],
       ['agent-runtime list --state failed --type digest,review', 'failed tasks of two types'],

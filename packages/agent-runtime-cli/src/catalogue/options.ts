@@ -44,7 +44,15 @@ export const laneFilter: OptionEntry = {
   about: `only tasks of these lanes: ${lanes.join(', ')}`,
   read: (text, before) => readList(text, before, lanes),
 }
-export const parentFilter: OptionEntry = { flags: '--parent <task>', about: 'only the children of this task' }
+const parentFilter: OptionEntry = { flags: '--parent <task>', about: 'only the children of this task' }
+const clientFilter: OptionEntry = { flags: '--client <name>', about: 'only tasks of this client' }
+const labelFilter: OptionEntry = {
+  flags: '--label <key=value>',
+  about: 'only tasks with this label; several times: with all of them',
+  read: readLabel,
+}
+/** What a task's submitter said of it. */
+export const submissionFilters: readonly OptionEntry[] = [parentFilter, clientFilter, labelFilter]
 
 export const stateFilter = (states: readonly string[] = taskStates): OptionEntry => ({
   flags: '--state <states>',

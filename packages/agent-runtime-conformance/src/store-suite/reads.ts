@@ -133,6 +133,28 @@ export function reads({ rule, timed, expect }: Suite): void {
     expect((await list(scene, { states: ['rejected'], types: ['work'] })).sequences).toEqual([])
   })
 
+  rule('tasks are filtered by client and labels, whatever a label is named', async (scene) => {
+    const odd = { 'a.b': '1', '$.x': "it's", '0': 'zero', '"': '', client: 'no', '[0]': 'é' }
+    await scene.accepted({ client: 'ada', labels: { tenant: 'one', kind: 'mail' } })
+    await scene.accepted({ client: 'ada', labels: { tenant: 'two' } })
+    await scene.accepted({ client: 'bob', labels: { tenant: 'one', ...odd } })
+    await scene.accepted({ type: 'other', lane: 'batch' })
+    await scene.cancel(await scene.accepted({ client: 'ada', lane: 'batch' }))
+    const found = async (filter: TaskFilter) => (await list(scene, filter)).sequences
+    expect(await found({ client: 'ada' })).toEqual([5, 2, 1])
+    expect(await found({ client: 'ada', states: ['queued'], labels: { tenant: 'one' } })).toEqual([1])
+    expect(await found({ labels: { tenant: 'one' } })).toEqual([3, 1])
+    expect(await found({ labels: { tenant: 'one', kind: 'mail' } })).toEqual([1])
+    expect(await found({ labels: { tenant: 'One' } })).toEqual([])
+    expect(await found({ labels: odd })).toEqual([3])
+    for (const [name, value] of Object.entries(odd)) {
+      expect(await found({ labels: { [name]: value } })).toEqual([3])
+      expect(await found({ labels: { [name]: `${value}.` } })).toEqual([])
+    }
+    expect(await found({ client: 'ad' })).toEqual([])
+    expect(await found({ labels: {} })).toHaveLength(5)
+  })
+
   rule('events are read after a seq, up to a limit', async (scene) => {
     const claim = await scene.running()
     for (let n = 0; n < 5; n++) await scene.step(claim, `k${n}`, String(n), n)

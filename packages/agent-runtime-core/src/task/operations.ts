@@ -21,6 +21,10 @@ export interface TaskFilter {
   readonly lanes?: readonly Lane[] | undefined
   /** The children of this task. */
   readonly parent?: string | undefined
+  /** Tasks of this client. */
+  readonly client?: string | undefined
+  /** Tasks with each of these labels. */
+  readonly labels?: Readonly<Record<string, string>> | undefined
   /** 1 to 1000, 100 by default. */
   readonly limit?: number | undefined
   readonly cursor?: number | undefined

@@ -365,6 +365,8 @@ const filter = z.strictObject({
   types: z.array(text).optional(),
   lanes: z.array(Lane).optional(),
   parent: id.optional(),
+  client: text.optional(),
+  labels: texts.optional(),
   limit: page.optional(),
   cursor: whole.optional(),
 } satisfies Shape<TaskFilter>)

@@ -4,6 +4,7 @@ import { schemaTypeOf } from './values.ts'
 export function translated(sql: string): string {
   return sql
     .replaceAll('json_object(', 'json_build_object(')
+    .replaceAll(/json_each\((\w+), '\$\.(\w+)'\)/g, "json_each_text(json_part($1, '$2'))")
     .replaceAll(/([\w.]+) ->> '\$\.(\w+)'/g, "json_text($1, '$2')")
     .replaceAll(/([\w.]+) -> '\$\.(\w+)'/g, "json_part($1, '$2')")
     .replaceAll(/\btotal\(([^()]*)\)/g, 'count(*) FILTER (WHERE $1)')

@@ -25,6 +25,7 @@ export function compileTaskPage(
     ),
     ...(parent === undefined ? [] : [{ text: 'task.parent = ?', values: [parent] }]),
     ...streamConditions(filter),
+    ...submissionConditions(filter),
   ]
   const where = conditions.map(({ text }) => text).join(' AND ')
   return {
@@ -42,6 +43,25 @@ function streamConditions({ types, lanes }: TaskFilter): readonly Condition[] {
   const text = `(task.stream IN (SELECT stream.id FROM stream WHERE ${streams.text}) OR (task.stream IS NULL AND EXISTS (
     SELECT 1 FROM event WHERE event.task = task.id AND event.type = 'task.rejected' AND ${refusals.text})))`
   return [{ text, values: [...streams.values, ...refusals.values] }]
+}
+
+/** A task's client and labels are those that its first event names. */
+function submissionConditions({ client, labels = {} }: TaskFilter): readonly Condition[] {
+  const parts: readonly Condition[] = [
+    ...(client === undefined ? [] : [{ text: `data ->> '$.client' = ?`, values: [client] }]),
+    ...Object.entries(labels).map((label) => ({
+      text: `EXISTS (SELECT 1 FROM json_each(data, '$.labels') AS label WHERE label.key = ? AND label.value = ?)`,
+      values: label,
+    })),
+  ]
+  if (parts.length === 0) return []
+  const { text, values } = all(parts)
+  return [
+    {
+      text: `EXISTS (SELECT 1 FROM event WHERE event.task = task.id AND event.seq = 1 AND ${text})`,
+      values,
+    },
+  ]
 }
 
 /** Whether a column has one of the values; without a list everything does, and of an empty one nothing. */

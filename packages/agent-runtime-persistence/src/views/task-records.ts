@@ -252,7 +252,8 @@ export function prepareTaskRecords({ db, tables }: ReadContext, budgets: ReturnT
     const start = filter.cursor ?? (newestTask.get() ?? 0) + 1
     if (filter.parent !== undefined && parent === undefined)
       return { rows: [], start, from: undefined, isWhole: true }
-    const isFiltered = !parent && (filter.states ?? filter.types ?? filter.lanes) !== undefined
+    const { cursor: _, limit: __, parent: ___, ...selects } = filter
+    const isFiltered = !parent && Object.values(selects).some((it) => it !== undefined)
     const from = isFiltered ? Math.max(1, start - maxScanned) : 1
     const { sql, parameters } = compileTaskPage(filter, { from, end: start, parent: parent?.id }, limit + 1)
     const found = (

@@ -115,26 +115,27 @@ async function countTasks(serving: Serving, caller: Caller, wish: TaskWish): Pro
 }
 
 /** The part of a wish that the library answers. */
-function filterOf({ states, types, lanes: wanted, parent }: TaskWish): ListFilter {
-  return { states, types, lanes: wanted, parent }
+function filterOf({ states, types, lanes: wanted, parent, client, label = [] }: TaskWish): ListFilter {
+  const labels = label.map((given) => {
+    const at = given.indexOf('=')
+    return [given.slice(0, at), given.slice(at + 1)] as const
+  })
+  // No client and none of a name are not the same to the library: tasks without one stay to the matcher.
+  const named = client === '' ? undefined : client
+  return { states, types, lanes: wanted, parent, client: named, labels: Object.fromEntries(labels) }
 }
 
 /** The rest of it; undefined if there is none. */
 function matcherOf(
-  { client, label, text, kind }: TaskWish,
+  { client, text, kind }: TaskWish,
   caller: Caller,
 ): ((task: TaskStatus) => boolean) | undefined {
-  if ([client, label, text, kind].every((it) => it === undefined) && !isBound(caller)) return undefined
-  const labels = label?.map((given) => [
-    given.slice(0, given.indexOf('=')),
-    given.slice(given.indexOf('=') + 1),
-  ])
+  if (client !== '' && text === undefined && kind === undefined && !isBound(caller)) return undefined
   const part = text?.toLowerCase()
   return (task) =>
     sees(caller, task) &&
     (kind === undefined || (task.state === 'failed' && task.kind === kind)) &&
-    (client === undefined || (task.client ?? '') === client) &&
-    (labels?.every(([name = '', value]) => task.labels[name] === value) ?? true) &&
+    (client !== '' || task.client === undefined) &&
     (part === undefined || textsOf(task).some((it) => it.toLowerCase().includes(part)))
 }
 

@@ -30,7 +30,7 @@ export async function cancelMany(
   if (expect === undefined && Object.values(given).every((it) => it === undefined)) {
     throw new RuntimeError(
       'invalid_argument',
-      'cancelMany: an empty filter selects every open task; name types, lanes, states or a parent, or say with expect how many tasks there are',
+      'cancelMany: an empty filter selects every open task; name types, lanes, states, a parent, a client or labels, or say with expect how many tasks there are',
     )
   }
   const filter = { ...given, states: given.states ?? open }

@@ -22,6 +22,7 @@ import {
   wholeNumber,
 } from '@ku0/agent-runtime-core'
 import type { Receipt } from '../api/receipts.ts'
+import { labelsRule } from './submit-rules.ts'
 import type { LeaseObserver } from '../api/leases.ts'
 import type {
   CancelFilter,
@@ -99,17 +100,23 @@ export const cancelManyRules: Rules<CancelManyOptions> = {
 }
 export const pruneRules: Rules<PruneOptions> = { dryRun: flagRule, signal: signalRule }
 const openStates: readonly unknown[] = ['queued', 'running', 'waiting']
+const submissionRules = {
+  client: ['the name of a client', isName],
+  labels: labelsRule,
+} satisfies Rules<Pick<ListFilter, 'client' | 'labels'>>
 export const cancelFilterRules: Rules<CancelFilter> = {
   states: listOf(`a list of ${openStates.join(', ')}`, (state) => openStates.includes(state)),
   types: namesRule,
   lanes: listOf(`a list of ${lanes.join(', ')}`, isLane),
   parent: ['a task id', isName],
+  ...submissionRules,
 }
 const listRules: Rules<ListFilter> = {
   states: listOf(`a list of ${taskStates.join(', ')}`, (state) => stateNames.has(state)),
   types: namesRule,
   lanes: listOf(`a list of ${lanes.join(', ')}`, isLane),
   parent: ['a task id', isName],
+  ...submissionRules,
   limit: wholeNumber(1, 1_000),
   cursor: wholeNumber(0, Number.MAX_SAFE_INTEGER),
 }

@@ -7,9 +7,12 @@ import {
   limitRule,
   nameRule,
   namesRule,
+  type Rule,
   type Rules,
 } from '@ku0/agent-runtime-core'
 import type { SubmitOptions } from '../api/submissions.ts'
+
+export const labelsRule: Rule = ['an object of strings, no lone surrogates', isLabels]
 
 /** The rule for each option. */
 export const submitRules: Rules<SubmitOptions> = {
@@ -19,7 +22,7 @@ export const submitRules: Rules<SubmitOptions> = {
   client: nameRule,
   model: nameRule,
   tools: namesRule,
-  labels: ['an object of strings, no lone surrogates', isLabels],
+  labels: labelsRule,
   dueAt: [
     'a Date, or epoch ms: a whole number from 0 to 8.64e15',
     (value) => isTime(value instanceof Date ? value.getTime() : value),

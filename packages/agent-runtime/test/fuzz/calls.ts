@@ -28,6 +28,7 @@ import {
   identityEdge,
   passThrough,
   toAgentView,
+  typedTaskId,
 } from '../../src/index.ts'
 import type { World } from './world.ts'
 
@@ -206,6 +207,8 @@ export const doors: Readonly<Record<string, Door>> = {
           states: mostly(listOf(mostly(values('queued', 'running', 'waiting')))),
           lanes: mostly(listOf(lane)),
           parent: name,
+          client: name,
+          labels,
         },
         'types',
       ),
@@ -253,6 +256,8 @@ export const doors: Readonly<Record<string, Door>> = {
         parent: name,
         limit: count,
         cursor: mostly(values(0, 3)),
+        client: name,
+        labels,
       }),
     ],
     open: ({ runtime }, filter: never) => runtime.list(filter),
@@ -272,6 +277,8 @@ export const doors: Readonly<Record<string, Door>> = {
         types: names,
         lanes: mostly(listOf(lane)),
         parent: name,
+        client: name,
+        labels,
       }),
     ],
     open: ({ runtime }, filter: never) => runtime.count(filter),
@@ -685,6 +692,10 @@ export const exported: Readonly<Record<string, Door>> = {
   toAgentView: {
     given: [mostly(fc.constant(piece('echo', () => echo)))],
     open: (_, agent: never) => toAgentView(agent),
+  },
+  typedTaskId: {
+    given: [mostly(fc.constant(piece('echo', () => echo))), name],
+    open: (_, ...given: [never, never]) => typedTaskId(...given),
   },
   agentState: {
     given: [mostly(values('queued', 'running', 'parked')), hostile],
