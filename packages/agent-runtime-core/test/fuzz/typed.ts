@@ -123,6 +123,26 @@ const shaped: Readonly<Record<string, readonly fc.Arbitrary<Piece>[]>> = {
   foldEvents: [listOf(event), listOf(number)],
   goesBeyond: [number, pass],
   decideDivergence: [pass],
+  decideRecovery: [
+    fields(
+      {
+        kind: word,
+        categories: listOf(values('crash', 'timeout', 'human_rejection')),
+        isFinal: values(true, false),
+        tries: number,
+        retry: values({ attempts: 3, backoff: { initialMs: 1, maxMs: 10, factor: 2, jitter: 0 } }),
+        policy: values({
+          table: { crash: 'restart', timeout: 'fallback_agent', human_rejection: 'human_escalation' },
+          fallbackModels: ['small'],
+        }),
+        model: word,
+        random: number,
+      },
+      'categories',
+      'retry',
+      'policy',
+    ),
+  ],
   decideScaling: [
     fields(
       {

@@ -67,7 +67,7 @@ async function play(arrange: (stage: Stage) => void): Promise<readonly string[]>
     arrange({ lines, behind })
     const task = await client.submit(parent, { name: 'cut' })
     await client.signal(task, 'go', 'now')
-    const result = await client.result(task, { timeoutMs: 9_000 })
+    const result = await client.result(task, { timeoutMs: 60_000 })
     expect(result).toEqual({ first: 1, doubled: 42, signal: 'now', left: true, right: true })
     const chunks: string[] = []
     for await (const item of client.output(task, { live: false })) chunks.push(JSON.stringify(item))

@@ -14,8 +14,11 @@ import type { Schema } from '../api/schema.ts'
 import { check, describeIssues, isSchema } from './schema.ts'
 
 /** A task type, as far as signals, approvals and emits are checked with it. */
-export interface ExchangeTerms extends Readonly<Required<Exchange>> {
+export interface ExchangeTerms {
   readonly type: string
+  readonly signals: Exchange['signals'] | undefined
+  readonly approvals: Exchange['approvals'] | undefined
+  readonly emits: Exchange['emits'] | undefined
 }
 
 /**
