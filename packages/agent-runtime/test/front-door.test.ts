@@ -87,7 +87,11 @@ describe('execution: calls about a task', () => {
 
 describe('execution: calls with something outside what they document', () => {
   test.each<[keyof Untyped, unknown[], string]>([
-    ['list', [null], 'list options: an object with states, types, lanes, parent, limit, cursor; given null'],
+    [
+      'list',
+      [null],
+      'list options: an object with states, types, lanes, parent, client, labels, limit, cursor; given null',
+    ],
     ['list', ['queued'], 'list options: '],
     [
       'list',
