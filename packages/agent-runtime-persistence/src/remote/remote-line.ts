@@ -64,6 +64,8 @@ export class RemoteLine implements Line {
   /** When what the server heard last from here was sent. */
   private confirmedAt: number
   private downAt: number
+  /** When the connection was last asked for. */
+  private dialedAt = 0
   private pings = 0
   private pingedAt: { readonly ping: number; readonly at: number }[] = []
   private ticking: Timer | undefined
@@ -184,6 +186,7 @@ export class RemoteLine implements Line {
       },
     })
     this.transport = transport
+    this.dialedAt = this.now()
   }
 
   private hello(): Hello {
@@ -332,6 +335,11 @@ export class RemoteLine implements Line {
     if (this.isUp && now - this.heardAt > welcome.silentMs && this.pingedAt.length > 0) {
       this.transport?.close()
       this.lost(new Error(`nothing was heard for ${Math.round(now - this.heardAt)} ms`))
+    }
+    // A greeting that a black hole took is never answered, and the leases do not wait.
+    if (!this.isUp && this.transport !== undefined && now - this.dialedAt > 2 * welcome.pingMs) {
+      this.transport.close()
+      this.lost(new Error(`the server has not answered for ${Math.round(now - this.dialedAt)} ms`))
     }
     if (this.isUp) {
       this.pings += 1

@@ -10,7 +10,7 @@ import { MemoryLines } from './memory-line.ts'
 
 vi.setConfig({ testTimeout: 120_000 })
 
-const config = { leaseTtlMs: 10_000, heartbeatIntervalMs: 1_000 }
+const config = { leaseTtlMs: 12_000, heartbeatIntervalMs: 1_000 }
 
 /** A task that does a little of everything, and counts what it does. */
 function journey() {
