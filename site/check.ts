@@ -8,6 +8,7 @@ import type { AddressInfo } from 'node:net'
 import { extname, join, normalize } from 'node:path'
 import chromium from '@sparticuz/chromium'
 import { type Page, chromium as browsers } from 'playwright-core'
+import { browserArguments } from '../tools/browser-arguments.ts'
 
 const dist = join(import.meta.dirname, 'dist')
 const [pictures] = process.argv.slice(2)
@@ -36,15 +37,6 @@ const home = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 
 /** Of these pages pictures are taken. */
 const shown = new Set(['/', '/overview', '/durable-agents', '/operating', '/api/', '/semantics'])
-/** In one process the browser ends with its first context; graphics that the processor plays take more of it than plain painting. */
-const unwanted = new Set([
-  '--single-process',
-  '--ignore-gpu-blocklist',
-  '--in-process-gpu',
-  '--use-gl=angle',
-  '--use-angle=swiftshader',
-  '--enable-unsafe-swiftshader',
-])
 const windows = [
   { size: { width: 390, height: 844 }, colorScheme: 'dark' },
   { size: { width: 1280, height: 800 }, colorScheme: 'light' },
@@ -53,15 +45,7 @@ const faults: string[] = []
 let looked = 0
 const browser = await browsers.launch({
   executablePath: await chromium.executablePath(),
-  args: [
-    ...chromium.args.filter((arg) => !unwanted.has(arg)),
-    '--disable-gpu',
-    '--disable-background-networking',
-    '--disable-component-update',
-    '--disable-sync',
-    '--no-first-run',
-    '--disable-quic',
-  ],
+  args: browserArguments(chromium.args),
 })
 try {
   const pages = globSync('**/*.html', { cwd: dist })

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { browserArguments } from '../../../../tools/browser-arguments.ts'
 
 /** Builds the console, unless a test before has; that installs what the browser needs, too. */
 export function build(): void {
@@ -10,16 +11,6 @@ export function build(): void {
     execFileSync(process.execPath, [resolve(home, 'build.ts')], { stdio: ['ignore', 'ignore', 'inherit'] })
 }
 
-/** In one process the browser ends with its first context; graphics that the processor plays take more of it than plain painting. */
-const unwanted = new Set([
-  '--single-process',
-  '--ignore-gpu-blocklist',
-  '--in-process-gpu',
-  '--use-gl=angle',
-  '--use-angle=swiftshader',
-  '--enable-unsafe-swiftshader',
-])
-
 /** A browser from npm, or the one at `CHROMIUM_PATH`. */
 export async function launch(): Promise<Browser> {
   const { chromium: browsers } = await import('playwright-core')
@@ -27,17 +18,7 @@ export async function launch(): Promise<Browser> {
   const given = process.env['CHROMIUM_PATH']
   return browsers.launch({
     executablePath: given ?? (await chromium.executablePath()),
-    args: [
-      ...(given === undefined
-        ? chromium.args.filter((arg) => !unwanted.has(arg))
-        : ['--headless', '--no-sandbox']),
-      '--disable-gpu',
-      '--disable-background-networking',
-      '--disable-component-update',
-      '--disable-sync',
-      '--no-first-run',
-      '--disable-quic',
-    ],
+    args: browserArguments(given === undefined ? chromium.args : ['--headless', '--no-sandbox']),
   })
 }
 

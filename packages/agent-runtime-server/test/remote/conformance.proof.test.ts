@@ -17,7 +17,7 @@ const otherwise: readonly (readonly [title: string, reason: string])[] = [
   ['C8 a probe that is lost to a crash', 'holds a lease of its caller'],
   ['C8 silence is that of a live lease', 'holds a lease of its caller'],
   // Time jumps past timers and through them, and nothing passes over the line meanwhile: to both ends it is a black hole of that length, in
-  // which the process gives up its leases by itself and hears no events by name. remote-cuts.proof.test.ts has what it does then.
+  // which the process gives up its leases by itself and hears no events by name. cuts.proof.test.ts has what it does then.
   ...[
     '4.2 a process that wakes a millisecond before the end',
     'B04 4.2 at expiresAt exactly it has lost it',
