@@ -336,10 +336,10 @@ export class RemoteLine implements Line {
       this.transport?.close()
       this.lost(new Error(`nothing was heard for ${Math.round(now - this.heardAt)} ms`))
     }
-    // A greeting that a black hole took is never answered, and the leases do not wait.
+    // A greeting that a black hole took is never answered, and the leases do not wait. This try has waited long enough to need no pause.
     if (!this.isUp && this.transport !== undefined && now - this.dialedAt > 2 * welcome.pingMs) {
       this.transport.close()
-      this.lost(new Error(`the server has not answered for ${Math.round(now - this.dialedAt)} ms`))
+      this.dial()
     }
     if (this.isUp) {
       this.pings += 1
