@@ -20,11 +20,12 @@ export async function composeRuntime(
   const { options, config, warnings } = checked
   const surroundings = surroundingsOf(options, options.telemetry, warnings)
   const { environment, log, trace } = surroundings
+  const definitions = new Map([...checked.types, [graphTask.type, graphTask]])
+  const isolation = await isolationOf(options, definitions)
   // No turn passes before the runtime listens to a store that is open: it would begin alone.
   const taken = takeStore(given, log)
   const { store, release } = taken instanceof Promise ? await taken : taken
   const values = valuesOf(options)
-  const definitions = new Map([...checked.types, [graphTask.type, graphTask]])
   let watching: Disposable | undefined
   const runtime = new StoreRuntime({
     store,
@@ -36,7 +37,7 @@ export async function composeRuntime(
     ...workersOf(checked, store.info.processId, [graphTask.type]),
     evaluation: options.evaluation ?? {},
     rateLimited: options.rateLimited,
-    isolation: isolationOf(options),
+    isolation,
     lifetime: new Lifetime('runtime'),
     log,
     trace,

@@ -20,8 +20,9 @@ export async function composeWorker(
   const surroundings = surroundingsOf(options, options.telemetry, warnings)
   const { environment, log, trace } = surroundings
   const values = valuesOf(options)
-  const { store, release } = await takeStore(given, log)
   const definitions = new Map([...checked.types, [graphTask.type, graphTask]])
+  const isolation = await isolationOf(options, definitions)
+  const { store, release } = await takeStore(given, log)
   let watching: Disposable | undefined
   const worker = new StoreWorker({
     store,
@@ -31,7 +32,7 @@ export async function composeWorker(
     definitions,
     ...workersOf(checked, store.info.processId, [graphTask.type]),
     rateLimited: options.rateLimited,
-    isolation: isolationOf(options),
+    isolation,
     lifetime: new Lifetime('worker'),
     log,
     trace,

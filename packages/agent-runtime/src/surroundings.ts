@@ -6,14 +6,14 @@ import {
   type TelemetryOptions,
 } from '@ku0/agent-runtime-telemetry'
 import type { LogLine, RuntimeLogger } from './api/logger.ts'
+import type { TaskDefinition } from './api/task-definition.ts'
 import type { Worker } from './api/worker.ts'
 import { lineTo } from './log-line.ts'
 import type { StoreOptions, WorkerProcessOptions } from './options.ts'
 import { exitCodes, stopOnSignals } from './process-signals.ts'
 import { backgroundTimers, isDevelopment, systemEnvironment } from './system.ts'
-import { broughtBy } from './isolation/brought.ts'
 import type { HandlerStop } from './worker/scheduler.ts'
-import type { IsolationSetting } from './worker/workers.ts'
+import type { IsolationMaker } from './worker/workers.ts'
 
 /** What surrounds a client, a worker or a runtime. */
 export interface Surroundings {
@@ -43,10 +43,19 @@ export function isStrict({ strict, environment }: WorkerProcessOptions): boolean
   return strict ?? (environment === undefined && isDevelopment())
 }
 
-/** How the tasks of a worker are isolated. Time that a test moves does not reach threads and processes: there all run inline. */
-export function isolationOf(options: WorkerProcessOptions): IsolationSetting | undefined {
+/** What runs isolated tasks, where a type asks for it. Time that a test moves does not reach threads and processes: there all run inline. */
+export async function isolationOf(
+  options: WorkerProcessOptions,
+  definitions: ReadonlyMap<string, TaskDefinition>,
+): Promise<IsolationMaker | undefined> {
   if (options.environment !== undefined) return undefined
-  return { brought: broughtBy(options), isStrict: isStrict(options) }
+  if ([...definitions.values()].every((it) => it.isolation === 'inline')) return undefined
+  const [{ Isolation }, { broughtBy }] = await Promise.all([
+    import('./isolation/isolation.ts'),
+    import('./isolation/brought.ts'),
+  ])
+  const setting = { brought: broughtBy(options), isStrict: isStrict(options) }
+  return (parts) => new Isolation(parts, setting)
 }
 
 /** What telemetry and process signals need of a worker or a runtime. */

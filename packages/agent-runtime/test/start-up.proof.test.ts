@@ -68,9 +68,11 @@ function runsHandlers(module: string): boolean {
   )
 }
 
-/** What is loaded only where it is used: the schemas with settings, the API of OpenTelemetry with an SDK. */
+/** What is loaded only where it is used: schemas with settings, the API of OpenTelemetry with an SDK, runners with isolated tasks. */
 function isOnDemand(module: string): boolean {
-  return /zod|agent-runtime-core\/src\/.*schema|opentelemetry|pino/.test(module)
+  return /zod|agent-runtime-core\/src\/.*schema|opentelemetry|pino|src\/isolation\/(?!inside-runner)/.test(
+    module,
+  )
 }
 
 function isLate(module: string): boolean {

@@ -1,8 +1,7 @@
 import type { ExecutionStore } from '@ku0/agent-runtime-core'
 import { Warden } from '../durable/exec/warden.ts'
 import type { Parts } from '../execution/parts.ts'
-import { Isolation } from '../isolation/isolation.ts'
-import type { Brought } from '../isolation/words.ts'
+import type { Isolation } from '../isolation/isolation.ts'
 import type { TaskDefinition } from '../api/task-definition.ts'
 import type { LeakedHandler, StopOptions, StopReport, WorkerSpec } from '../api/worker.ts'
 import type { PoolLimits } from '../api/pool.ts'
@@ -20,8 +19,8 @@ export interface WorkersDeps extends Omit<Parts, 'warden' | 'guard'> {
   readonly store: ExecutionStore
   readonly definitions: ReadonlyMap<string, TaskDefinition>
   readonly workers: readonly WorkerSpec[]
-  /** Undefined on a time that a test moves: threads and processes have their own. */
-  readonly isolation: IsolationSetting | undefined
+  /** Undefined where all tasks run inline. */
+  readonly isolation: IsolationMaker | undefined
   /** How many workers there may be, and what the next one is. */
   readonly pool: {
     readonly limits: PoolLimits
@@ -29,11 +28,8 @@ export interface WorkersDeps extends Omit<Parts, 'warden' | 'guard'> {
   }
 }
 
-/** How the tasks of this process are isolated. */
-export interface IsolationSetting {
-  readonly brought: Brought
-  readonly isStrict: boolean
-}
+/** What runs isolated tasks is loaded only by a process that has such tasks. */
+export type IsolationMaker = (parts: Pick<Parts, 'warden' | 'deadlines'>) => Isolation
 
 /** The workers of this process, from registration to the end, and the schedules that they fire. */
 export class Workers {
@@ -57,7 +53,7 @@ export class Workers {
     this.#keeper = new ScheduleKeeper({ store, config, clock: environment.clock, log })
     this.#retention = new RetentionKeeper({ store, config, ...environment, log })
     const parts: Parts = { ...deps, warden: this.#warden }
-    this.#isolation = deps.isolation && new Isolation(parts, deps.isolation)
+    this.#isolation = deps.isolation?.(parts)
     this.#scheduler = new Scheduler(
       parts,
       definitions,
