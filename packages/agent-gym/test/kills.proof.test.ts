@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { createRuntime } from '@ku0/agent-runtime'
 import Database from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { draws } from '../../../tools/draws.ts'
 import { exitCode } from '../src/cli/exit-code.ts'
 import { killsCommand } from '../src/cli/kills-command.ts'
 import { checkStore } from '../src/kills/check-store.ts'
@@ -22,10 +23,11 @@ describe('a process that is killed again and again', () => {
   afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
   test('loses nothing that it acknowledged, and repeats no recorded step', async () => {
-    const plan = { seed: 3, store: 0, kills: 15, submissions: 200, compileCache: folder }
+    const kills = draws(8, 8, 15)
+    const plan = { seed: 3, store: 0, kills, submissions: 200, compileCache: folder }
     const { faults, ...counts } = await killStore(plan, new AbortController().signal)
     expect(faults).toEqual([])
-    expect(counts.kills).toBe(15)
+    expect(counts.kills).toBe(kills)
     expect(counts.acknowledged).toBeGreaterThan(0)
     expect(counts.tasks).toBeGreaterThanOrEqual(counts.acknowledged)
   })

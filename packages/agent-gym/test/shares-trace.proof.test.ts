@@ -6,6 +6,7 @@ import { Scene } from '@ku0/agent-runtime-conformance'
 import { createVirtualEnvironment, SeededRandom, testDigest } from '@ku0/agent-runtime-core/testing'
 import { openStore } from '@ku0/agent-runtime-persistence'
 import { expect, test } from 'vitest'
+import { draws } from '../../../tools/draws.ts'
 import { parseTrace } from '../src/work/trace.ts'
 
 const recorded = resolve(import.meta.dirname, '../../../../shared/data/azure-llm-code.csv')
@@ -15,7 +16,7 @@ const load = 1.2
  * How often the hour is played, with rows numbered on, so that a large request falls to another client each time. A round takes some
  * three seconds of real time.
  */
-const rounds = Number(process.env['TRACE_ROUNDS'] ?? 3)
+const rounds = Number(process.env['TRACE_ROUNDS'] ?? draws(2, 2, 3))
 /**
  * Starts in a row, while all are backlogged, from which on shares can be told: a shorter stretch is hardly more than its two ends, and
  * whoever began or ended it has a start more than the others.

@@ -15,14 +15,14 @@ async function soaked(...args: readonly string[]) {
 
 describe('the soak', () => {
   test.each([
-    ['leak', 'heap after a collection'],
-    ['listener', 'listeners more at the end'],
-    ['timer', 'handles, descriptors and timers'],
-    ['timer', 'left 2 s after the end'],
-  ])('R10 finds a planted %s: %s', { timeout: 120_000 }, async (leak, figure) => {
+    ['leak', ['heap after a collection']],
+    ['listener', ['listeners more at the end']],
+    ['timer', ['handles, descriptors and timers', 'left 2 s after the end']],
+  ])('R10 finds a planted %s: %s', { timeout: 120_000 }, async (leak, figures) => {
     const { code, out } = await soaked('--tasks', '100', '--plant', leak)
-    const line = out.split('\n').find((it) => it.includes(figure))
-    expect([code, line]).toEqual([1, expect.stringContaining('BROKEN')])
+    expect(code).toBe(1)
+    for (const figure of figures)
+      expect(out.split('\n').find((it) => it.includes(figure))).toContain('BROKEN')
   })
 
   test('a leak that there is not, and a length that is none, are wrong', async () => {

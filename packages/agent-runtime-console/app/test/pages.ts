@@ -2,9 +2,13 @@ import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { violationsOn } from './axe.ts'
 import { openPage } from './browser.ts'
+import { draws, everyNth } from '../../../../tools/draws.ts'
 import { fill, open, type Scene } from './scene.ts'
 
-/** Every page, with tasks and without any, in both themes and at two widths. */
+/**
+ * Every page, with tasks and without any, in both themes and at two widths. A landing looks at each page with tasks in one of them and without
+ * any in the other, by turns; each night looks at all.
+ */
 export function testPages(browser: () => Browser): void {
   let full: Scene
   let empty: Scene
@@ -41,10 +45,12 @@ export function testPages(browser: () => Browser): void {
     test.each(pages)(
       '%s shows what there is, or what to do, is accessible, fits, and asks nobody else',
       async (path, withTasks, without) => {
-        for (const [scene, words] of [
+        const turn = pages.findIndex(([it]) => it === path) + (width === 390 ? 1 : 0)
+        const views = [
           [full, withTasks],
           [empty, without],
-        ] as const) {
+        ] as const
+        for (const [scene, words] of everyNth(views, draws(2, 2, 1), turn)) {
           const options = { viewport: { width, height: 900 }, colorScheme, reducedMotion: 'reduce' } as const
           const { page, faults } = await openPage(browser(), scene.url, options)
           await page.goto(scene.url + path)

@@ -1,6 +1,7 @@
 import fs, {
   copyFileSync,
   existsSync,
+  mkdtempSync,
   readFileSync,
   rmSync,
   statSync,
@@ -9,13 +10,14 @@ import fs, {
   writeFileSync,
 } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { StoreError, type ExecutionStore } from '@ku0/agent-runtime-core'
 import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import { Scene } from '@ku0/agent-runtime-conformance'
 import { createVirtualEnvironment } from '@ku0/agent-runtime-core/testing'
 import Database from 'better-sqlite3'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
 import { backupStore, inspectStore, openStore, type OpenStoreOptions, verifyStore } from '../../src/index.ts'
 import { readAnchor } from '../../src/sqlite/anchor.ts'
 import { ChildStore } from '../helpers/child-store.ts'
@@ -41,7 +43,18 @@ function submission(n: number) {
 
 /** The files of a process that was killed after so many submissions had been acknowledged, one commit each. */
 async function killed(folder: string, acknowledged: number): Promise<string> {
-  const path = join(folder, 'killed.db')
+  const made = madeOf.get(acknowledged) ?? (await kill(acknowledged))
+  madeOf.set(acknowledged, made)
+  return copied(made, join(folder, 'killed.db'))
+}
+
+/** They are made once for all tests, which get copies. */
+const madeOf = new Map<number, string>()
+const templates = mkdtempSync(join(tmpdir(), 'lost-tail-'))
+afterAll(() => rmSync(templates, { recursive: true, force: true }))
+
+async function kill(acknowledged: number): Promise<string> {
+  const path = join(templates, `${acknowledged}.db`)
   const child = await ChildStore.open({ path })
   for (let n = 1; n <= acknowledged; n++) {
     child.send(submission(n))

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { storeSuite } from '@ku0/agent-runtime-conformance'
 import { describe, expect, onTestFinished } from 'vitest'
 import { openStore } from '../../src/index.ts'
-import { everyThird } from '../helpers/every-third.ts'
+import { everyFifth } from '../helpers/every-fifth.ts'
 import { nodeDigest, scratchFolder } from '../helpers/scratch-folder.ts'
 import { assertClosedStore } from '../helpers/closed-store.ts'
 
@@ -14,6 +14,6 @@ storeSuite(
     onTestFinished(() => assertClosedStore(path, opening.config))
     return openStore(`sqlite:${path}`, { ...opening, durability: 'normal' })
   },
-  { describe, test: everyThird(0), expect },
+  { describe, test: everyFifth(0), expect },
   { digest: nodeDigest },
 )

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { expect, test } from 'vitest'
+import { draws } from '../../../../tools/draws.ts'
 import { type AtOnce, atOnceSettings as settings, type Part } from '../helpers/at-once.ts'
 import { ChildStore } from '../helpers/child-store.ts'
 import { cleanBesideTheDead as clean, OwnStore } from '../helpers/own-store.ts'
@@ -8,7 +9,7 @@ import { Program } from '../helpers/program.ts'
 import { scratchFolder } from '../helpers/scratch-folder.ts'
 
 /** How long all of them go on, in s. Times are judged in the minute alone, on a machine that does nothing else: beside other tests they say nothing. */
-const seconds = Number(process.env['AT_ONCE_SECONDS'] ?? 12)
+const seconds = Number(process.env['AT_ONCE_SECONDS'] ?? draws(6, 6, 12))
 const isTimed = seconds >= 60
 const barMs = isTimed ? 500 : Number.POSITIVE_INFINITY
 const leastRounds = isTimed ? seconds / 4 : 0

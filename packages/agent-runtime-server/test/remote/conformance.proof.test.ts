@@ -1,7 +1,8 @@
 import { createHash, hash } from 'node:crypto'
-import { storeSuite, suiteSections, type TestTools } from '@ku0/agent-runtime-conformance'
+import { storeSuite, suiteSections } from '@ku0/agent-runtime-conformance'
 import type { ExecutionStore } from '@ku0/agent-runtime-core'
 import { CheckedStore } from '../../../agent-runtime-persistence/src/checked/checked-store.ts'
+import { everyFifth } from '../../../agent-runtime-persistence/test/helpers/every-fifth.ts'
 import { describe, expect, test } from 'vitest'
 import { quietLine, storeOverLine } from './memory-line.ts'
 
@@ -29,7 +30,7 @@ const otherwise: readonly (readonly [title: string, reason: string])[] = [
 ]
 const left = new Set(otherwise.map(([title]) => title))
 
-const register: TestTools['test'] = test
+const register = everyFifth(2)
 const overLine = Object.assign(
   (title: string, body: () => Promise<void>) => {
     const known = [...left].find((it) => title.startsWith(it))

@@ -1,11 +1,12 @@
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { draws } from '../../../../tools/draws.ts'
 import type { Receipt } from '../../src/index.ts'
 import { eventually, folder, run } from '../real-processes.ts'
 import { look, runsIn, workerProgram } from './crash.test.ts'
 
 /** How often one of four processes is replaced; more often by RESTARTS. */
-const restarts = Number(process.env['RESTARTS'] ?? 4)
+const restarts = Number(process.env['RESTARTS'] ?? draws(2, 2, 4))
 
 describe('execution: resume after a crash', () => {
   test('a restart resumes long before the lease would end: the dead process is found out, not waited for', async () => {

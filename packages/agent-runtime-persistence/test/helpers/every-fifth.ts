@@ -4,10 +4,10 @@ import { draws } from '../../../../tools/draws.ts'
 
 /**
  * `test` for a suite of the store that is long on its database. The quick tests prove each rule in memory. Among the long tests a landing
- * registers every third test, from all sections, and each night all of them; `from` says which third.
+ * registers every fifth test, from all sections, and each night all of them; `from` says which fifth.
  */
-export function everyThird(from: number): TestTools['test'] {
-  const step = draws(1, 3, 1)
+export function everyFifth(from: number): TestTools['test'] {
+  const step = draws(1, 5, 1)
   let count = 0
   const register: TestTools['test'] = test
   return Object.assign(
