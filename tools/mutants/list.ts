@@ -101,6 +101,18 @@ export const mutants: readonly Mutant[] = [
     killedBy: conformance('limits', '3.9 an interactive suspect'),
   },
   {
+    name: '8.10 a worker that was drained from outside is given tasks',
+    file: `${persistence}engine/flush.ts`,
+    edits: [['draining: row.draining || row.drainAsked,', 'draining: row.draining,']],
+    killedBy: conformance('workers', '8.10'),
+  },
+  {
+    name: '8.10 a worker that states its capacity anew takes its drain back',
+    file: `${core}worker/registry.ts`,
+    edits: [['drainAsked: known?.drainAsked ?? false,', 'drainAsked: false,']],
+    killedBy: conformance('workers', '8.10'),
+  },
+  {
     name: 'I11 a worker is given one task more than it has slots',
     file: `${core}queue/placement.ts`,
     edits: [['worker.inFlight < worker.capacity &&', 'worker.inFlight <= worker.capacity &&']],

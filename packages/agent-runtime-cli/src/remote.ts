@@ -28,6 +28,7 @@ export type Connection = AsyncDisposable &
     | 'cancelMany'
     | 'events'
     | 'explain'
+    | 'drainWorker'
     | 'explainQueue'
     | 'fork'
     | 'list'
@@ -38,6 +39,7 @@ export type Connection = AsyncDisposable &
     | 'stats'
     | 'status'
     | 'submit'
+    | 'undrainWorker'
     | 'workers'
   > & {
     readonly approvals: Pick<Client['approvals'], 'approve' | 'list' | 'reject' | 'trail'>

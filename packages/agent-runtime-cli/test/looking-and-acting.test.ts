@@ -140,6 +140,17 @@ describe('commands that look', () => {
     expect((await agent('workers')).out).toMatch(/0 of 4 .*fail/)
   })
 
+  test('drain and --undo change the state of a worker, and say which is not there', async () => {
+    const [{ workerId } = { workerId: '' }] = await runtime.workers()
+    expect(await json('drain', workerId, '--wait')).toEqual([{ workerId, state: 'draining', inFlight: 0 }])
+    expect((await agent('workers')).out).toContain('draining')
+    expect(await agent('drain', workerId, '--undo')).toMatchObject({ code: 0, out: `${workerId}: idle\n` })
+    expect(await agent('drain', 'nobody')).toMatchObject({
+      code: 66,
+      out: expect.not.stringContaining('nobody'),
+    })
+  })
+
   test('14.3 show and explain say what was done about a failure', async () => {
     const receipt = await runtime.submit(recovers, null)
     await runtime.result(receipt)

@@ -37,6 +37,7 @@ const calls: readonly (readonly string[])[] = [
   ['queue'],
   ['dead-letters'],
   ['workers'],
+  ['drain', 'nobody'],
   ['stats'],
   ['check'],
   ['approvals'],

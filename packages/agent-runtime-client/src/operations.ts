@@ -157,6 +157,10 @@ export interface Operations extends Agents {
   quotas(): Promise<readonly QuotaState[]>
   /** The registered workers, of every process on the store. */
   workers(): Promise<readonly WorkerStatus[]>
+  /** Gives a worker no more tasks; those that it runs go on. Returns the number of registered workers of that id. */
+  drainWorker(workerId: string): Promise<number>
+  /** Gives a drained worker tasks again. Returns the number of registered workers of that id. */
+  undrainWorker(workerId: string): Promise<number>
   /** A page of the live leases. */
   liveLeases(page?: Page): Promise<{ readonly leases: readonly ExecutionLease[]; readonly cursor?: string }>
   /** How many tasks are in each state, and what the store holds. */
@@ -183,6 +187,8 @@ export function operationsOn(transport: Transport): Operations {
   const remove = async (path: string): Promise<boolean> =>
     (await unlessUnknown<true>(transport.send({ method: 'DELETE', path }).then(() => true))) ?? false
   const named = (kind: string, name: string, act = '') => `/${kind}/${encodeURIComponent(name)}${act}`
+  const drain = async (workerId: string, act: string) =>
+    (await unlessUnknown<{ workers: number }>(send('POST', named('workers', workerId, act))))?.workers ?? 0
   return {
     ...agentsOn(transport),
     bulk: bulkOn(transport),
@@ -218,6 +224,8 @@ export function operationsOn(transport: Transport): Operations {
     },
     quotas: async () => (await get<{ quotas: readonly QuotaState[] }>('/quotas')).quotas,
     workers: async () => (await get<{ workers: readonly WorkerStatus[] }>('/workers')).workers,
+    drainWorker: (workerId) => drain(workerId, '/drain'),
+    undrainWorker: (workerId) => drain(workerId, '/undrain'),
     liveLeases: (page = {}) => get('/leases', { ...page }),
     stats: () => get('/stats'),
     explainQueue: async () => {

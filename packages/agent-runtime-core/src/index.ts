@@ -442,6 +442,7 @@ export type {
   StoreInfo,
   StoreListener,
   StoreOptions,
+  WorkerDrain,
   Write,
   WriteKind,
   Writes,

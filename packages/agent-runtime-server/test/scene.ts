@@ -62,6 +62,9 @@ export async function setScene(runtime: Runtime, call: Call): Promise<ReadonlyMa
   await call('POST', `/line/connections/${connection}`, { frames: [JSON.stringify({ hello })], from: 0 })
   const bulk = `/tasks:bulk/${counted.json?.token}`
 
+  const [{ workerId } = { workerId: '' }] = await runtime.workers()
+  const worker = encodeURIComponent(workerId)
+
   const acts: Record<string, Good> = {
     receiveFrames: { path: `/line/connections/${connection}?after=0` },
     openConnection: { path: '/line/connections', body: { frames: [], from: 0 } },
@@ -91,6 +94,8 @@ export async function setScene(runtime: Runtime, call: Call): Promise<ReadonlyMa
       path: '/schedules/hourly',
       body: { timing: { everyMs: 3_600_000 }, task: 'speak', input: 0 },
     },
+    drainWorker: { path: `/workers/${worker}/drain` },
+    undrainWorker: { path: `/workers/${worker}/undrain` },
     removeSchedule: { path: '/schedules/hourly' },
     recordEvaluation: { path: '/agents/ann/evaluations', body: { scores: { quality: 0.5 } } },
   }

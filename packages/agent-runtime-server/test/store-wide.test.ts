@@ -102,3 +102,15 @@ test('a console is served from its list, with a policy of its own, and nothing e
   expect((await pages('GET', '/metrics')).text).toContain('agent_runtime_queue_depth')
   expect((await pages('GET', '/', undefined, { host: 'evil.example' })).status).toBe(403)
 })
+
+test('a worker is drained and takes tasks again; one that is not there is unknown', async () => {
+  const [workerId = ''] = (await runtime.workers()).map((worker) => worker.workerId)
+  const path = `/api/v1/workers/${encodeURIComponent(workerId)}`
+  expect(await call('POST', `${path}/drain`)).toMatchObject({ status: 200, json: { workerId, workers: 1 } })
+  expect((await call('GET', '/api/v1/workers')).json).toMatchObject({ workers: [{ state: 'draining' }] })
+  const waiting = await runtime.submit('speak', 0)
+  expect((await runtime.status(waiting))?.state).toBe('queued')
+  expect((await call('POST', `${path}/undrain`)).status).toBe(200)
+  await runtime.result(waiting)
+  expect((await call('POST', '/api/v1/workers/nobody/drain')).status).toBe(404)
+})

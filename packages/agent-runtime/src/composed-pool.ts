@@ -29,6 +29,7 @@ export async function composePool(
     start: { store: options.store, module: moduleUrl(options.module), capacity, types, durability, config },
     clock,
     died: (death) => pool.died(death),
+    drained: (drain) => pool.drained(drain),
   })
   const limits = limitsOf(options)
   const pool = new ScalingPool({

@@ -48,15 +48,24 @@ function reportWork(worker: StoreWorker): Disposable {
   const report = () => {
     timer = undefined
     const { totalCompleted, totalFailed, workers } = worker.pool.stats()
-    const { inFlight = 0, currentTask = null } = Object.values(workers)[0] ?? {}
-    void say({ kind: 'work', inFlight, currentTask, completed: totalCompleted, failed: totalFailed })
+    const { inFlight = 0, currentTask = null, status } = Object.values(workers)[0] ?? {}
+    const drainAsked = status === 'draining'
+    void say({
+      kind: 'work',
+      inFlight,
+      currentTask,
+      drainAsked,
+      completed: totalCompleted,
+      failed: totalFailed,
+    })
   }
-  const listening = worker.onWork(() => {
+  const soon = () => {
     timer ??= backgroundTimers.after(REPORT_MS, report)
-  })
+  }
+  const listening = [worker.onWork(soon), worker.pool.on(soon)]
   return {
     [Symbol.dispose]: () => {
-      listening[Symbol.dispose]()
+      for (const it of listening) it[Symbol.dispose]()
       timer?.cancel()
       report()
     },

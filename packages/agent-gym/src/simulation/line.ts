@@ -213,6 +213,7 @@ export class SimulatedLine implements Line {
         turn.chunks.length >
         0 ||
       turn.schedulesDue ||
+      turn.drains !== undefined ||
       turn.failed !== undefined
     if (!says) return
     const { main, thread, process } = this.#parts

@@ -124,6 +124,23 @@ to retry them. A second call with the same filter finds the tasks that were retr
     load: () => import('../commands/deploy-check.ts'),
   },
   {
+    name: 'drain',
+    about: 'give workers no more tasks; those that they run go on',
+    details: `A drained worker keeps its place until its process ends, and takes tasks again after --undo. Drain workers before you stop their process, and nothing is interrupted.`,
+    args: [{ name: '<workers...>', about: 'ids of workers, as agent-runtime workers lists them' }],
+    options: [
+      { flags: '--undo', about: 'give them tasks again' },
+      { flags: '--wait', about: 'wait until they run nothing' },
+      timeout,
+      ...onStoreOrServer,
+    ],
+    examples: [
+      ['agent-runtime drain WORKER --wait', 'wait until the worker has ended its tasks'],
+      ['agent-runtime drain WORKER --undo', 'let it take tasks again'],
+    ],
+    load: () => import('../commands/drain.ts'),
+  },
+  {
     name: 'signal',
     about: 'send a signal to a task that waits for it, or will',
     args: [

@@ -79,6 +79,48 @@ export function placement({ rule, timed, expect }: Suite): void {
     expect(await known(scene, 'w')).toMatchObject({ state: 'draining', inFlight: 0 })
   })
 
+  rule('8.10 a worker drained from outside takes none until that is taken back', async (scene) => {
+    await scene.worker('w', 2)
+    await scene.accepted()
+    const claim = await scene.claim()
+    expect(await scene.write({ kind: 'askDrain', workerId: 'w', draining: true })).toBe(1)
+    await scene.submit()
+    expect(await scene.hasClaim()).toBe(false)
+    expect(await known(scene, 'w')).toMatchObject({ state: 'draining', inFlight: 1 })
+    expect(await scene.settle(claim)).toBe('ok')
+    expect(await scene.write({ kind: 'askDrain', workerId: 'w', draining: false })).toBe(1)
+    expect(await scene.hasClaim()).toBe(true)
+    expect(scene.drains).toEqual([
+      { workerId: 'w', draining: true },
+      { workerId: 'w', draining: false },
+    ])
+  })
+
+  rule(
+    '8.10 a worker that states its capacity anew stays drained; one that its own process drains, too',
+    async (scene) => {
+      await scene.worker('w', 1)
+      await scene.write({ kind: 'askDrain', workerId: 'w', draining: true })
+      await scene.worker('w', 2)
+      expect(await known(scene, 'w')).toMatchObject({ state: 'draining', capacity: 2 })
+      await scene.write({ kind: 'drainWorkers', workerIds: ['w'] })
+      await scene.write({ kind: 'askDrain', workerId: 'w', draining: false })
+      await scene.submit()
+      expect(await scene.hasClaim()).toBe(false)
+      expect(await known(scene, 'w')).toMatchObject({ state: 'draining' })
+    },
+  )
+
+  rule('8.10 a drain ends with the registration, and nobody has none to drain', async (scene) => {
+    await scene.worker('w', 1)
+    await scene.write({ kind: 'askDrain', workerId: 'w', draining: true })
+    await scene.write({ kind: 'removeWorkers', workerIds: ['w'] })
+    expect(await scene.write({ kind: 'askDrain', workerId: 'w', draining: true })).toBe(0)
+    await scene.worker('w', 1)
+    await scene.submit()
+    expect(await scene.hasClaim()).toBe(true)
+  })
+
   rule('3.2 a drain and a submission in one turn: the drained worker gets nothing', async (scene) => {
     await scene.worker('w', 2)
     const drained = scene.write({ kind: 'drainWorkers', workerIds: ['w'] })

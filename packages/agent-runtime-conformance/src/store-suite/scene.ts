@@ -21,6 +21,7 @@ import {
   type Submission,
   type Settlement,
   type TaskRecord,
+  type WorkerDrain,
 } from '@ku0/agent-runtime-core'
 import { testDigest, type VirtualClock, createVirtualEnvironment } from '@ku0/agent-runtime-core/testing'
 import { takeSnapshot, violationsIn } from '../invariants.ts'
@@ -55,6 +56,7 @@ export class Scene {
   readonly clock: VirtualClock
   readonly claims: Claim[] = []
   readonly notices: LeaseNotice[] = []
+  readonly drains: WorkerDrain[] = []
   readonly events: StoredEvent[] = []
   readonly chunks: OutputChunk[] = []
   readonly failures: Error[] = []
@@ -82,6 +84,7 @@ export class Scene {
     store.listen({
       claimed: (claims) => this.#hear(this.claims, claims),
       noticed: (notices) => this.#hear(this.notices, notices),
+      drained: (drains) => this.#hear(this.drains, drains),
       published: (events) => this.#hear(this.events, events),
       emitted: (chunks) => this.#hear(this.chunks, chunks),
       failed: (error) => this.#hear(this.failures, [error]),

@@ -86,8 +86,16 @@ export interface StoreListener {
   emitted?(chunks: readonly OutputChunk[]): void
   /** A schedule is due: said when it is, and at every tick as long as it is. Source: `docs/schedules.md`. */
   schedulesDue?(): void
+  /** Workers of this process were drained from outside, or that was taken back. Source: `docs/semantics.md 8.10`. */
+  drained?(drains: readonly WorkerDrain[]): void
   /** The store stopped for good (fail-stop): what was not answered was rejected, and nothing will be. */
   failed?(error: Error): void
+}
+
+/** A worker is given nothing from now on, or is given tasks again. */
+export interface WorkerDrain {
+  readonly workerId: string
+  readonly draining: boolean
 }
 
 /** Which events a process wants: by name (or all), or by task. */

@@ -255,6 +255,11 @@ export class Needs {
     else if (row.lastTask !== null) this.task(row.lastTask)
   }
 
+  /** The workers of a name, of every process. */
+  workersNamed(workerId: string): void {
+    if (!this.base.workersNamed.has(workerId)) this.want('workersNamed', workerId, workerId)
+  }
+
   /** All of them are known where there are shares. */
   client(name: string): void {
     if (this.base.clients.has(name)) return

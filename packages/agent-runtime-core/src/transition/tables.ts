@@ -20,6 +20,7 @@ const lifetimes: Readonly<Record<TableName, Lifetime>> = {
   streamsByClient: 'whole',
   clients: 'whole',
   workers: 'kept',
+  workersNamed: 'lookedUp',
   quotas: 'kept',
   keys: 'lookedUp',
   explicitIds: 'lookedUp',

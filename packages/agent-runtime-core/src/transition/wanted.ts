@@ -10,6 +10,7 @@ import type { ClientRow } from '../share/row.ts'
 import type { KeyRow } from '../submit/row.ts'
 import type { TaskRow } from '../task/row.ts'
 import type { SignalRow, WaitRow } from '../wait/row.ts'
+import type { WorkerRow } from '../worker/row.ts'
 
 /**
  * What a flush can want from its store, by kind: how one thing of the kind is named, and what the store
@@ -54,6 +55,8 @@ export interface Kinds {
   evaluations: { name: readonly [agent: string, key: string]; found: EvaluationRow }
   /** Where an agent stands; undefined for one that was never evaluated. */
   reputations: { name: string; found: readonly [agent: string, row: ReputationRow | undefined] }
+  /** By name: the registered workers of every process. */
+  workersNamed: { name: string; found: readonly [workerId: string, rows: readonly WorkerRow[]] }
   /** By quota key: the tasks that name it and are not over. */
   naming: { name: string; found: readonly [key: string, tasks: readonly number[]] }
   /** How many there are; of clients, the number of the next. */

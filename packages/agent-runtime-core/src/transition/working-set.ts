@@ -57,6 +57,8 @@ export interface Base {
   readonly streamsByClient: ReadonlyMap<string, readonly number[]>
   readonly shares: ShareOrder
   readonly workers: ReadonlyMap<number, WorkerRow>
+  /** By name that an operation asks about: the registered workers of every process. */
+  readonly workersNamed: ReadonlyMap<string, readonly WorkerRow[]>
   readonly quotas: ReadonlyMap<string, QuotaRow>
   readonly keys: ReadonlyMap<string, KeyRow>
   readonly explicitIds: ReadonlyMap<string, number>

@@ -1,5 +1,5 @@
 import type { WorkerStatus } from './worker.ts'
-import { registerWorkers, drainWorkers, removeWorkers } from './registry.ts'
+import { askDrain, registerWorkers, drainWorkers, removeWorkers } from './registry.ts'
 import { noNeeds } from '../transition/needs.ts'
 import type { Operations } from '../transition/operation.ts'
 
@@ -19,6 +19,11 @@ export interface WorkerWrites {
   }
   /** From the commit on the worker is given nothing. */
   drainWorkers: { fields: { readonly workerIds: readonly string[] }; outcome: boolean }
+  /** Any process drains the workers of a name, or takes that back; the outcome is how many there are. */
+  askDrain: {
+    fields: { readonly workerId: string; readonly draining: boolean }
+    outcome: number
+  }
   /** The workers leave the registry; leases they still hold are released as drained. */
   removeWorkers: { fields: { readonly workerIds: readonly string[] }; outcome: boolean }
 }
@@ -31,5 +36,10 @@ export interface WorkerReads {
 export const workerOperations: Operations<WorkerWrites> = {
   registerWorkers: { rank: 2, needs: noNeeds, fold: registerWorkers },
   drainWorkers: { rank: 2, needs: noNeeds, fold: drainWorkers },
+  askDrain: {
+    rank: 2,
+    needs: (needs, { workerId }) => needs.workersNamed(workerId),
+    fold: askDrain,
+  },
   removeWorkers: { rank: 2, needs: noNeeds, fold: removeWorkers },
 }

@@ -17,6 +17,7 @@ export function registerWorkers(ws: WorkingSet, it: Write<'registerWorkers'>): b
       capacity: Math.min(capacity, ws.config.maxInFlightPerWorker),
       types,
       draining: false,
+      drainAsked: known?.drainAsked ?? false,
       lastSeenAt: ws.now.leaseAt,
       registered: true,
     }
@@ -32,6 +33,23 @@ export function drainWorkers(ws: WorkingSet, it: Write<'drainWorkers'>): boolean
     if (row !== undefined) ws.workers.put(row.id, { ...row, draining: true })
   }
   return true
+}
+
+/**
+ * Drains workers from outside, or takes that back: those that have this name, in every process. Returns how many there are. A worker whose
+ * owner drains it stays drained. Source: `docs/semantics.md 8.10`.
+ */
+export function askDrain(ws: WorkingSet, { workerId, draining }: Write<'askDrain'>): number {
+  const known = [...ws.workers.all(), ...(ws.base.workersNamed.get(workerId) ?? [])]
+  const ids = new Set(known.filter((row) => row.workerId === workerId).map(({ id }) => id))
+  let count = 0
+  for (const id of ids) {
+    const row = ws.workers.get(id) ?? known.find((it) => it.id === id)
+    if (row?.registered !== true) continue
+    count += 1
+    if (row.drainAsked !== draining) ws.workers.put(id, { ...row, drainAsked: draining })
+  }
+  return count
 }
 
 /** The workers leave the registry; what they still hold goes back to the queue. Source: `docs/semantics.md` C6, 5.6. */

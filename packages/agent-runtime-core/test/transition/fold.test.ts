@@ -127,6 +127,7 @@ const operations: {
   prune: [{ after: 0 }, running, { pruned: { completed: 0, failed: 0, canceled: 0 } }],
   registerWorkers: [{ workers: [{ workerId: 'v', capacity: 1, types: ['*'] }] }, {}, true],
   drainWorkers: [{ workerIds: ['w'] }, running, true],
+  askDrain: [{ workerId: 'w', draining: true }, running, 1],
   removeWorkers: [{ workerIds: ['w'] }, running, true, 'task.requeued'],
   cancel: [{ taskId, reason: 'enough' }, running, { canceled: true }, 'task.canceled'],
   cancelMany: [{ taskIds: [taskId], reason: 'enough' }, running, { canceled: 1 }, 'task.canceled'],
@@ -216,6 +217,7 @@ describe('an operation of a flush', () => {
     expect(apply('appendOutput').ws.outputs).toMatchObject([{ task: 7, data: '1' }])
     expect([...apply('registerWorkers').ws.workers.changed.values()]).toMatchObject([{ workerId: 'v' }])
     expect(apply('drainWorkers').ws.worker(4)).toMatchObject({ draining: true, registered: true })
+    expect(apply('askDrain').ws.worker(4)).toMatchObject({ draining: false, drainAsked: true })
     expect(apply('removeWorkers').ws.worker(4)).toMatchObject({ registered: false })
     expect(apply('removeSchedule').ws.schedule('tidy')).toBeUndefined()
     expect(apply('report').ws.usage(7)).toMatchObject({ reports: 1 })

@@ -357,6 +357,7 @@ const writes: { readonly [K in WriteKind]: Shape<Writes[K]['fields']> } = {
     remote: storesOwn,
   },
   drainWorkers: { workerIds: z.array(name) },
+  askDrain: { workerId: name, draining: z.boolean() },
   removeWorkers: { workerIds: z.array(name) },
 }
 

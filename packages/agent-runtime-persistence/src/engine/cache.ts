@@ -75,6 +75,7 @@ export class Cache implements Base {
     pools: new Map<string, SharePool>(),
   }
   readonly workers = new Map<number, WorkerRow>()
+  readonly workersNamed = new Map<string, readonly WorkerRow[]>()
   readonly quotas = new Map<string, QuotaRow>()
   readonly keys = new Map<string, KeyRow>()
   readonly explicitIds = new Map<string, number>()
@@ -180,6 +181,7 @@ export class Cache implements Base {
       this.reputations.set(agent, row)
       this.unknownAgents.delete(agent)
     }
+    for (const [workerId, rows] of loaded.workersNamed ?? none) this.workersNamed.set(workerId, rows)
     for (const [key, tasks] of loaded.naming ?? none) this.naming.set(key, tasks)
     for (const [what, count] of loaded.counts ?? none) this.keepCount(what, count)
     for (const { stream, after, limit, rows, texts } of loaded.heads ?? none) {

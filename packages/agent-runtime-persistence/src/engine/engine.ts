@@ -52,6 +52,8 @@ export class Engine {
   private readonly held: HeldLeases
   private readonly publisher: Publisher
   private readonly sent = new SentFlushes()
+  /** The workers of which their processes heard that they are drained from outside. */
+  private readonly drainsTold = new Set<string>()
   private readonly demand = new Map<string, Credit>()
   private calls: Call[] = []
   private readonly lines: LineAnswers
@@ -93,7 +95,10 @@ export class Engine {
     if (this.refuses(call)) return
     // One that comes back under its name starts to count anew.
     if (operation.kind === 'removeWorkers')
-      for (const workerId of operation.workerIds) this.demand.delete(workerId)
+      for (const workerId of operation.workerIds) {
+        this.demand.delete(workerId)
+        this.drainsTold.delete(workerId)
+      }
     this.calls.push({ call, operation, from })
   }
 
@@ -419,6 +424,7 @@ export class Engine {
     // Of what is held they are told as of a commit that stands.
     if (this.sent.count === 0) this.answerHeld()
     draft.notices.push(...ws.notices)
+    this.tellDrains()
     yield* publisher.publish(draft, ws)
     yield* got(db.afterCommit({ wrote, mono }))
     if (db.others > 0 && wrote) due.notBefore = this.mono() + fairnessMs
@@ -455,6 +461,17 @@ export class Engine {
     for (const { workerId } of claims) {
       const credit = this.demand.get(workerId)
       if (credit !== undefined) this.demand.set(workerId, { ...credit, given: credit.given + by })
+    }
+  }
+
+  /** Another process may have written into the rows of this one's workers. */
+  private tellDrains(): void {
+    const { drainsTold, draft } = this
+    for (const { workerId, drainAsked } of this.cache.workers.values()) {
+      if (drainAsked === drainsTold.has(workerId)) continue
+      if (drainAsked) drainsTold.add(workerId)
+      else drainsTold.delete(workerId)
+      draft.drains.push({ workerId, draining: drainAsked })
     }
   }
 

@@ -218,7 +218,7 @@ function demanders(
       capacity: row.capacity,
       inFlight: Math.max(0, row.capacity - free, live.get(row.id) ?? 0),
       lastSeenAt: row.lastSeenAt,
-      draining: row.draining,
+      draining: row.draining || row.drainAsked,
       types: row.types,
     })
   }

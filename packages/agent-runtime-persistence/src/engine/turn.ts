@@ -1,4 +1,4 @@
-import type { Claim, LeaseNotice, OutputChunk, StoredEvent } from '@ku0/agent-runtime-core'
+import type { Claim, LeaseNotice, OutputChunk, StoredEvent, WorkerDrain } from '@ku0/agent-runtime-core'
 
 /** What one turn of a store has to say to its process: plain data, so that it crosses a thread as it is. */
 export interface Turn {
@@ -9,6 +9,8 @@ export interface Turn {
   readonly chunks: readonly OutputChunk[]
   /** A schedule is due. */
   readonly schedulesDue: boolean
+  /** Workers that were drained from outside, or are so no more. */
+  readonly drains?: readonly WorkerDrain[]
   /** Set when the store stopped for good. */
   readonly failed?: Error
 }
@@ -28,11 +30,12 @@ export class TurnDraft {
   events: StoredEvent[] = []
   chunks: OutputChunk[] = []
   schedulesDue = false
+  drains: WorkerDrain[] = []
   failed: Error | undefined
 
   /** All that was said since the last time. */
   take(): Turn {
-    const { claims, notices, events, chunks, schedulesDue, failed } = this
+    const { claims, notices, events, chunks, schedulesDue, drains, failed } = this
     const answers = this.reads.length === 0 ? this.answers : [...this.reads, ...this.answers]
     this.answers = []
     this.reads = []
@@ -41,8 +44,10 @@ export class TurnDraft {
     this.events = []
     this.chunks = []
     this.schedulesDue = false
+    if (drains.length > 0) this.drains = []
     this.failed = undefined
-    const turn = { answers, claims, notices, events, chunks, schedulesDue }
+    const said = { answers, claims, notices, events, chunks, schedulesDue }
+    const turn = drains.length > 0 ? { ...said, drains } : said
     return failed === undefined ? turn : { ...turn, failed }
   }
 

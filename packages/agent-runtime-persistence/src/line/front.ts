@@ -124,6 +124,8 @@ export class StoreFront implements ExecutionStore {
     if (turn.events.length > 0) this.tell((listener) => listener.published?.(turn.events))
     if (turn.chunks.length > 0) this.tell((listener) => listener.emitted?.(turn.chunks))
     if (turn.schedulesDue) this.tell((listener) => listener.schedulesDue?.())
+    const { drains } = turn
+    if (drains !== undefined) this.tell((listener) => listener.drained?.(drains))
     if (turn.failed !== undefined) this.fail(turn.failed)
   }
 

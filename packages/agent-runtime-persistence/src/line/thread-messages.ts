@@ -55,6 +55,7 @@ export function pack({ failed, answers, ...turn }: Turn): string | undefined {
   const says =
     answers.length + turn.claims.length + turn.notices.length + turn.events.length + turn.chunks.length > 0 ||
     turn.schedulesDue ||
+    turn.drains !== undefined ||
     failed !== undefined
   if (!says) return undefined
   const packed: PackedTurn = {

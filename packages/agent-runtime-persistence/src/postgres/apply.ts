@@ -62,7 +62,7 @@ export function statementsOf(ws: WorkingSet, commit: number): readonly Statement
         it.workerId,
         it.process,
         it.capacity,
-        Number(it.draining),
+        Number(it.draining) + 2 * Number(it.drainAsked),
         JSON.stringify(it.types),
         it.lastSeenAt,
         Number(it.registered),

@@ -181,7 +181,7 @@ export function prepareApply(db: Statements) {
         row.workerId,
         row.process,
         row.capacity,
-        Number(row.draining),
+        Number(row.draining) + 2 * Number(row.drainAsked),
         JSON.stringify(row.types),
         row.lastSeenAt,
         Number(row.registered),

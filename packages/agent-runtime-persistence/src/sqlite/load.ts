@@ -101,6 +101,7 @@ export function prepareLoad(db: Queries) {
   )
   const quotas = from('quota', 'ORDER BY key')
   const workers = from('worker', 'WHERE registered = 1 AND process = ? ORDER BY id')
+  const workersNamed = from('worker', 'WHERE registered = 1 AND worker_id = ? ORDER BY id')
   const totals = from('totals')
   const event = db.prepare<[number, number], { data: string; blob: string | null }>(
     'SELECT data, blob FROM event WHERE task = ? AND seq = ?',
@@ -234,6 +235,8 @@ export function prepareLoad(db: Queries) {
       return naming
     },
     workers: (process: number) => workers.all(process).map(workerOf),
+    /** Of every process. */
+    workersNamed: (workerId: string) => workersNamed.all(workerId).map(workerOf),
     totals: () => one(totals.get(), totalsOf) ?? noTotals,
     event: (taskId: number, seq: number) => event.get(taskId, seq),
     memoKeys: (taskId: number) => {
@@ -484,7 +487,8 @@ function workerOf(row: RowOf<'worker'>): WorkerRow {
     workerId,
     process,
     capacity,
-    draining: draining === 1,
+    draining: draining === 1 || draining === 3,
+    drainAsked: draining >= 2,
     types: storedList(types, 'worker.types'),
     lastSeenAt,
     registered: registered === 1,

@@ -48,6 +48,7 @@ export function prepareWanted(tables: StoredTables, far?: Gather): (wanted: Want
     schedules: (name) => some(load.schedule(name)),
     evaluations: ([agent, key]) => some(load.evaluations.byKey(agent, key)),
     reputations: (agent) => [[agent, load.evaluations.reputation(agent)]],
+    workersNamed: (workerId) => [[workerId, load.workersNamed(workerId)]],
     // All of them at once: each would go through every task.
     naming: () => [],
     counts: (what) => [[what, counts[what]()]],

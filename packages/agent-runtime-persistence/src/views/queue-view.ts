@@ -103,9 +103,8 @@ export function prepareQueueView(
     const all = load.streams()
     const byId = new Map(all.map((stream) => [stream.id, stream]))
     const queued = all.filter(({ depth }) => depth > 0)
-    const live = workers().filter(
-      (worker) => worker.state !== 'draining' && leaseAt - worker.lastSeenAt < config.leaseTtlMs,
-    )
+    const present = workers().filter(({ lastSeenAt }) => leaseAt - lastSeenAt < config.leaseTtlMs)
+    const live = present.filter(({ state }) => state !== 'draining')
     const quotas = new Map<string, QuotaRow>(load.quotas().map((quota) => [quota.key, quota]))
     const ableFor = new Map<string, readonly WorkerStatus[]>()
 
@@ -116,6 +115,12 @@ export function prepareQueueView(
       return known
     }
 
+    function withoutWorker(type: string): string {
+      const drained = present.filter(({ types }) => runsType(types, type)).map(({ workerId }) => workerId)
+      if (drained.length === 0) return `no worker runs type ${type}; start one that lists it`
+      return `no worker takes tasks of type ${type}: ${drained.join(', ')} is drained; undrain it, or start another`
+    }
+
     /** Whether a stream waits with its first task, for which there is no process that runs no suspect. */
     function isQuarantined({ id, type }: StreamRow): boolean {
       if (taken.size === 0 || !able(type).every(({ workerId }) => taken.has(workerId))) return false
@@ -124,8 +129,7 @@ export function prepareQueueView(
 
     function obstacle(stream: StreamRow, task: Pick<TaskRow, 'fence' | 'tokens'>): Obstacle | undefined {
       const { type, quotaKeys } = stream
-      if (able(type).length === 0)
-        return { summary: `no worker runs type ${type}; start one that lists it`, waitsFor: 'worker' }
+      if (able(type).length === 0) return { summary: withoutWorker(type), waitsFor: 'worker' }
       for (const key of quotaKeys) {
         const counters = quotas.get(key)
         const found = counters && quotaObstacle(config.quotaConfig, counters, at, toReserve(task))

@@ -41,7 +41,7 @@ export function prepareStoreRecords(context: ReadContext) {
   function workers(): WorkerStatus[] {
     return allWorkers.all().map((row) => ({
       workerId: row.worker_id,
-      state: row.draining === 1 ? 'draining' : row.in_flight > 0 ? 'busy' : 'idle',
+      state: row.draining > 0 ? 'draining' : row.in_flight > 0 ? 'busy' : 'idle',
       capacity: row.capacity,
       inFlight: row.in_flight,
       lastSeenAt: row.last_seen_at,

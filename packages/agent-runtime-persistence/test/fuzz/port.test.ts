@@ -218,6 +218,8 @@ const byName: Readonly<Record<string, fc.Arbitrary<Piece>>> = {
     fields({ workerId: name, capacity: count, types: listOf(name) }, 'workerId', 'capacity', 'types'),
   ),
   workerIds: listOf(name),
+  workerId: name,
+  draining: flag,
   tasks: listOf(submission),
   filter: fields({
     states: listOf(values('queued')),

@@ -197,6 +197,10 @@ export const deeds: { readonly [K in WriteKind]: (scene: Scene) => Promise<Deed<
     await scene.worker('v', 1)
     return { write: { kind: 'drainWorkers', workerIds: [workerId, 'v'] }, answer: true }
   },
+  askDrain: async (scene) => {
+    const { workerId } = await busy(scene)
+    return { write: { kind: 'askDrain', workerId, draining: true }, answer: 1 }
+  },
   removeWorkers: async (scene) => {
     const { workerId } = await busy(scene)
     await scene.worker('v', 1, ['work'], 0)

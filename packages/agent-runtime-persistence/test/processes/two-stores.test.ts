@@ -43,6 +43,24 @@ describe('two processes on one file (docs/semantics.md 4.7, 4.10, 5.7)', () => {
     expect(order).toEqual([3, 2, 4, 1])
   })
 
+  test('8.10 a process drains the worker of another, which hears of it and takes none until that is taken back', async () => {
+    const [{ scene: a }, { scene: b }] = await twoProcesses()
+    await a.worker('w', 2)
+    await b.worker('b', 1, ['other'])
+    expect(await b.write({ kind: 'askDrain', workerId: 'w', draining: true })).toBe(1)
+    await b.submit()
+    await a.pass(1_000)
+    expect([a.claims.length, a.drains]).toEqual([0, [{ workerId: 'w', draining: true }]])
+    const states = async () => (await a.read({ kind: 'workers' })).map(({ state }) => state)
+    expect(await states()).toEqual(['idle', 'draining'])
+    // It lives on as any other, and no sign of life takes the drain back.
+    await a.pass(6_000)
+    expect([a.claims.length, await states()]).toEqual([0, ['idle', 'draining']])
+    expect(await b.write({ kind: 'askDrain', workerId: 'w', draining: false })).toBe(1)
+    await a.pass(1_000)
+    expect([a.claims.length, b.claims.length, b.drains]).toEqual([1, 0, []])
+  })
+
   test('11.1 a client keeps its row, whoever is numbered by which process first', async () => {
     const [{ scene: a }, { scene: b }] = await twoProcesses({ config: { shares: {} } })
     await a.accepted({ client: 'y', delayMs: 1_000 })

@@ -54,6 +54,9 @@ export class LineHost implements HostEnd {
       published: (events) => this.#published(events),
       emitted: (chunks) => this.#emitted(chunks),
       schedulesDue: () => this.#schedulesDue(),
+      drained: (drains) => {
+        for (const session of this.#sessions) session.drained(drains)
+      },
     })
   }
 

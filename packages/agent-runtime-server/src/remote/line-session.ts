@@ -6,6 +6,7 @@ import {
   type OutputChunk,
   type StoredEvent,
   type Timer,
+  type WorkerDrain,
   type Write,
 } from '@ku0/agent-runtime-core'
 import {
@@ -127,6 +128,14 @@ export class LineSession implements LineEnd, SessionEnd {
     const wanted = chunks.filter(({ taskId }) => this.interest.tasks.includes(taskId) && this.#maySee(taskId))
     if (wanted.length === 0) return
     this.#box.turn.chunks.push(...wanted)
+    this.#box.post()
+  }
+
+  /** What is about workers of this line. */
+  drained(drains: readonly WorkerDrain[]): void {
+    const own = drains.filter(({ workerId }) => this.work.hasWorker(workerId))
+    if (own.length === 0) return
+    ;(this.#box.turn.drains ??= []).push(...own)
     this.#box.post()
   }
 

@@ -24,6 +24,7 @@ export const writeRights: Readonly<Record<WriteKind, Scope | 'lease' | 'worker' 
   registerWorkers: 'worker',
   drainWorkers: 'worker',
   removeWorkers: 'worker',
+  askDrain: 'operate',
   fireSchedule: 'keeper',
   resume: 'operate',
   answerBudget: 'operate',

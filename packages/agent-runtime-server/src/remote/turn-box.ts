@@ -1,4 +1,4 @@
-import type { Claim, LeaseNotice, OutputChunk, StoredEvent } from '@ku0/agent-runtime-core'
+import type { Claim, LeaseNotice, OutputChunk, StoredEvent, WorkerDrain } from '@ku0/agent-runtime-core'
 import { later } from '../system.ts'
 
 interface Draft {
@@ -11,6 +11,7 @@ interface Draft {
   events: StoredEvent[]
   chunks: OutputChunk[]
   schedulesDue: boolean
+  drains?: WorkerDrain[]
 }
 
 /** Gathers what one turn has to say to a process, and hands it over as one. */

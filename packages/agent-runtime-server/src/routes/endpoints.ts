@@ -33,7 +33,16 @@ import {
 } from './limits.ts'
 import { openConnection, receiveFrames, sendFrames, showLine } from './line.ts'
 import { listTasks } from './list-tasks.ts'
-import { deadLetters, listLeases, listWorkers, showInfo, showQueue, showStats } from './operation.ts'
+import {
+  deadLetters,
+  drainWorker,
+  listLeases,
+  listWorkers,
+  showInfo,
+  showQueue,
+  showStats,
+  undrainWorker,
+} from './operation.ts'
 import {
   listSchedules,
   pauseSchedule,
@@ -97,6 +106,8 @@ export const endpoints: readonly Endpoint[] = [
   similarAgents,
   showDrift,
   listWorkers,
+  drainWorker,
+  undrainWorker,
   listLeases,
   showQueue,
   showStats,

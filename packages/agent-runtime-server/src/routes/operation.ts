@@ -1,7 +1,9 @@
 import { z } from '../wire/zod.ts'
+import { RuntimeError } from '@ku0/agent-runtime-core'
 import { allows } from '../access/caller.ts'
 import { scopes } from '../access/tokens.ts'
-import { answer } from '../serving.ts'
+import { problemOf } from '../problem/problem.ts'
+import { answer, type Serving } from '../serving.ts'
 import { CursorText, LimitText } from '../wire/parameters.ts'
 import { LeaseSchema, TaskSchema, WorkerSchema } from '../wire/records.ts'
 import { endpoint } from './endpoint.ts'
@@ -18,6 +20,49 @@ export const listWorkers = endpoint({
   answers: { 200: { description: 'All workers', schema: z.object({ workers: z.array(WorkerSchema) }) } },
   run: async ({ serving }) => answer(serving, { workers: await serving.runtime.workers() }),
 })
+
+const WorkerPath = z.strictObject({ worker: z.string().min(1).max(255) })
+const DrainedSchema = z.object({
+  workerId: z.string(),
+  workers: z.int().openapi({ description: 'How many registered workers have this id' }),
+})
+
+export const drainWorker = endpoint({
+  method: 'post',
+  path: '/workers/{worker}/drain',
+  id: 'drainWorker',
+  tag: 'operation',
+  summary: 'Give a worker no more tasks; those that it runs go on',
+  scope: 'operate',
+  bound: 'none',
+  params: WorkerPath,
+  answers: { 200: { description: 'It is given none from now on', schema: DrainedSchema } },
+  problems: [404],
+  async run({ serving, params: { worker: workerId } }) {
+    return drained(serving, workerId, await serving.runtime.drainWorker(workerId))
+  },
+})
+
+export const undrainWorker = endpoint({
+  method: 'post',
+  path: '/workers/{worker}/undrain',
+  id: 'undrainWorker',
+  tag: 'operation',
+  summary: 'Give a drained worker tasks again',
+  scope: 'operate',
+  bound: 'none',
+  params: WorkerPath,
+  answers: { 200: { description: 'It is given tasks again', schema: DrainedSchema } },
+  problems: [404],
+  async run({ serving, params: { worker: workerId } }) {
+    return drained(serving, workerId, await serving.runtime.undrainWorker(workerId))
+  },
+})
+
+function drained(serving: Serving, workerId: string, workers: number) {
+  if (workers === 0) throw problemOf(new RuntimeError('not_found', `there is no worker ${workerId}`))
+  return answer(serving, { workerId, workers })
+}
 
 export const listLeases = endpoint({
   method: 'get',

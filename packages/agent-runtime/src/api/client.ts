@@ -245,6 +245,13 @@ export interface Client extends AsyncDisposable {
   explainQueue(): Promise<WaitHistogram>
   /** The registered workers, of every process on the store. */
   workers(): Promise<readonly WorkerStatus[]>
+  /**
+   * Drains a worker of any process on the store: it ends its tasks, keeps its place and is given no more, until {@link undrainWorker} or the end of its
+   * process. Returns the number of registered workers of that id, 0 if there is none. Source: `docs/semantics.md 8.10`.
+   */
+  drainWorker(workerId: string): Promise<number>
+  /** Takes {@link drainWorker} back. A worker whose own process drains it stays so. Returns the number of registered workers of that id. */
+  undrainWorker(workerId: string): Promise<number>
   /** The leases of a task, live and ended. */
   leases(task: Receipt | string): Promise<readonly ExecutionLease[]>
   /**

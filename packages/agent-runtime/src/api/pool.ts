@@ -53,6 +53,8 @@ export type PoolChange =
       readonly size: number
       readonly why: string
     }
+  /** A drain from outside was taken back: the worker takes tasks again. */
+  | { readonly type: 'worker.undrained'; readonly workerId: string; readonly size: number }
   | { readonly type: 'worker.stopped'; readonly workerId: string; readonly size: number }
   /** A worker process ended by itself: by a crash, a kill or `process.exit`. */
   | { readonly type: 'worker.died'; readonly workerId: string; readonly size: number; readonly how: string }

@@ -51,6 +51,7 @@ import { assertOutsideHandlers } from '../lease/inside-handler.ts'
 import { openReceipt, openReceipts } from '../terms/receipts.ts'
 import {
   assertSubscription,
+  assertWorkerId,
   cancelRules,
   filterOf,
   followRules,
@@ -353,6 +354,20 @@ export class StoreClient implements Client {
   async workers(): Promise<Reads['workers']['answer']> {
     this.lifetime.assertOpen()
     return listWorkers(this.#store)
+  }
+
+  async drainWorker(workerId: string): Promise<number> {
+    return this.#askDrain('drainWorker', workerId, true)
+  }
+
+  async undrainWorker(workerId: string): Promise<number> {
+    return this.#askDrain('undrainWorker', workerId, false)
+  }
+
+  async #askDrain(call: string, workerId: string, draining: boolean): Promise<number> {
+    this.lifetime.assertOpen()
+    assertWorkerId(call, workerId)
+    return this.#store.write({ kind: 'askDrain', workerId, draining })
   }
 
   async leases(task: Receipt | string): Promise<Reads['leases']['answer']> {

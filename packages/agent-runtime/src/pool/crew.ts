@@ -14,6 +14,8 @@ export interface Crew {
 
 export interface CrewMember extends PoolMember {
   readonly currentTask: string | null
+  /** Somebody outside drained it: it keeps its place, and takes nothing. */
+  readonly drainAsked: boolean
   readonly tally: Tally
 }
 

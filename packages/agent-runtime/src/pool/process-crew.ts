@@ -1,4 +1,10 @@
-import { type Clock, decideReplacement, MAX_QUICK_DEATHS, QUICK_DEATH_MS } from '@ku0/agent-runtime-core'
+import {
+  type Clock,
+  decideReplacement,
+  MAX_QUICK_DEATHS,
+  QUICK_DEATH_MS,
+  type WorkerDrain,
+} from '@ku0/agent-runtime-core'
 import type { StopOptions, StopReport } from '../api/worker.ts'
 import type { Crew, CrewMember, Death, Tally } from './crew.ts'
 import { WorkerProcess } from './worker-process.ts'
@@ -10,6 +16,7 @@ export class ProcessCrew implements Crew {
   readonly #start: WorkerStart
   readonly #clock: Clock
   readonly #died: (death: Death) => void
+  readonly #drained: (drain: WorkerDrain) => void
   readonly #workers = new Set<WorkerProcess>()
   #left: Tally = { completed: 0, failed: 0 }
   #quickDeaths = 0
@@ -21,11 +28,13 @@ export class ProcessCrew implements Crew {
     readonly start: WorkerStart
     readonly clock: Clock
     readonly died: (death: Death) => void
+    readonly drained: (drain: WorkerDrain) => void
   }) {
     this.#entry = deps.entry
     this.#start = deps.start
     this.#clock = deps.clock
     this.#died = deps.died
+    this.#drained = deps.drained
   }
 
   /** The types that its workers run; undefined before the first is ready. */
@@ -44,7 +53,7 @@ export class ProcessCrew implements Crew {
   }
 
   async start(): Promise<string> {
-    const worker = new WorkerProcess(this.#entry, this.#start, this.#clock)
+    const worker = new WorkerProcess(this.#entry, this.#start, this.#clock, this.#drained)
     this.#workers.add(worker)
     void worker.ended.then((end) => this.#gone(worker, end))
     const { workerId, types } = await worker.ready

@@ -9,6 +9,7 @@ import {
   show,
   type Timer,
   type Timers,
+  type WorkerDrain,
   withoutUndefined,
 } from '@ku0/agent-runtime-core'
 import type { LogLine } from '../api/logger.ts'
@@ -72,10 +73,10 @@ export class ScalingPool {
       totalCompleted: crew.totals.completed,
       totalFailed: crew.totals.failed,
       workers: Object.fromEntries(
-        members.map(({ workerId, draining, inFlight, currentTask, tally }) => [
+        members.map(({ workerId, draining, drainAsked, inFlight, currentTask, tally }) => [
           workerId,
           {
-            status: draining ? 'draining' : inFlight > 0 ? 'processing' : 'idle',
+            status: draining || drainAsked ? 'draining' : inFlight > 0 ? 'processing' : 'idle',
             currentTask,
             inFlight,
             ...tally,
@@ -143,6 +144,13 @@ export class ScalingPool {
     }
     this.#notBefore = this.#deps.clock.monotonic() + next.afterMs
     if (this.#isOpen && this.size < this.#limits.min) this.#next()
+  }
+
+  /** A worker was drained from outside, or that was taken back. It keeps its place. Source: `docs/semantics.md 8.10`. */
+  drained({ workerId, draining }: WorkerDrain): void {
+    const { size } = this
+    if (draining) this.#tell({ type: 'worker.draining', workerId, size, why: 'asked from outside' })
+    else this.#tell({ type: 'worker.undrained', workerId, size })
   }
 
   #tell(change: PoolChange): void {

@@ -1,5 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process'
-import { type Clock, RuntimeError, toRuntimeError } from '@ku0/agent-runtime-core'
+import { type Clock, RuntimeError, toRuntimeError, type WorkerDrain } from '@ku0/agent-runtime-core'
 import type { StopOptions, StopReport } from '../api/worker.ts'
 import type { CrewMember } from './crew.ts'
 import type { FromWorker, ToWorker, WorkerStart, WorkerWork } from './worker-words.ts'
@@ -20,14 +20,16 @@ export class WorkerProcess {
   readonly ended: Promise<WorkerEnd>
   readonly #child: ChildProcess
   readonly #clock: Clock
+  readonly #drained: (drain: WorkerDrain) => void
   #readyAt: number | undefined
   #idleSince: number
-  #work: WorkerWork = { inFlight: 0, currentTask: null, completed: 0, failed: 0 }
+  #work: WorkerWork = { inFlight: 0, currentTask: null, drainAsked: false, completed: 0, failed: 0 }
   #workerId: string
   #stopping = false
   #report: StopReport = { drained: false, released: 0 }
 
-  constructor(entry: string, start: WorkerStart, clock: Clock) {
+  constructor(entry: string, start: WorkerStart, clock: Clock, drained: (drain: WorkerDrain) => void) {
+    this.#drained = drained
     this.#clock = clock
     this.#idleSince = clock.monotonic()
     this.#child = fork(entry, [], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
@@ -59,12 +61,13 @@ export class WorkerProcess {
   }
 
   get member(): CrewMember {
-    const { inFlight, currentTask, completed, failed } = this.#work
+    const { inFlight, currentTask, drainAsked, completed, failed } = this.#work
     return {
       workerId: this.#workerId,
       inFlight,
       currentTask,
       draining: this.#stopping,
+      drainAsked,
       idleMs: inFlight > 0 ? 0 : this.#clock.monotonic() - this.#idleSince,
       tally: { completed, failed },
     }
@@ -92,7 +95,10 @@ export class WorkerProcess {
     // It may have worked between two reports.
     const hasWorked = work.inFlight !== this.#work.inFlight || work.completed + work.failed > 0
     if (hasWorked) this.#idleSince = this.#clock.monotonic()
+    const { drainAsked } = this.#work
     this.#work = work
+    if (work.drainAsked !== drainAsked && !this.#stopping)
+      this.#drained({ workerId: this.#workerId, draining: work.drainAsked })
   }
 
   #say(word: ToWorker): void {

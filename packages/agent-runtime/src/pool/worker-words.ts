@@ -27,4 +27,6 @@ export type FromWorker =
 export interface WorkerWork extends Tally {
   readonly inFlight: number
   readonly currentTask: string | null
+  /** It was drained from outside. */
+  readonly drainAsked: boolean
 }

@@ -45,6 +45,12 @@ export function taskIdOf(call: string, task: unknown): string {
   throw invalid(`${call}: a receipt, or a task id of 1 to 255 characters; given ${shown(task)}`)
 }
 
+/** Throws `invalid_argument` unless it may be the id of a worker. */
+export function assertWorkerId(call: string, workerId: unknown): asserts workerId is string {
+  if (!isName(workerId))
+    throw invalid(`${call}: the id of a worker, a text of 1 to 255 characters; given ${shown(workerId)}`)
+}
+
 /** Whether a value is a receipt of a submission. */
 function isReceipt(value: unknown): value is Receipt {
   if (!isRecord(value) || !isName(value['taskId'])) return false

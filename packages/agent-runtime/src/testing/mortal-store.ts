@@ -63,6 +63,7 @@ export class MortalStore implements ExecutionStore {
         this.#tell((listener) => listener.emitted?.(chunks))
       },
       schedulesDue: () => queueMicrotask(() => this.#tellWorkers((listener) => listener.schedulesDue?.())),
+      drained: (drains) => queueMicrotask(() => this.#tellWorkers((listener) => listener.drained?.(drains))),
       failed: (error) => this.#tellWorkers((listener) => listener.failed?.(error)),
     })
   }
@@ -196,4 +197,5 @@ const clientWrites: ReadonlySet<WriteKind> = new Set<WriteKind>([
   'triggerSchedule',
   'evaluate',
   'resume',
+  'askDrain',
 ])

@@ -34,9 +34,10 @@ export class InlineCrew implements Crew {
 
   members(): readonly CrewMember[] {
     const now = this.#clock.monotonic()
-    return this.#registry.members.map(({ workerId, since, draining }) => {
+    return this.#registry.members.map(({ workerId, since, draining, drainAsked }) => {
       const { inFlight, currentTask, idleSince = since, ...tally } = this.#scheduler.workOf(workerId)
-      return { workerId, draining, inFlight, currentTask, idleMs: inFlight > 0 ? 0 : now - idleSince, tally }
+      const idleMs = inFlight > 0 ? 0 : now - idleSince
+      return { workerId, draining, drainAsked, inFlight, currentTask, idleMs, tally }
     })
   }
 

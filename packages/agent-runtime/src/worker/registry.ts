@@ -1,4 +1,4 @@
-import type { Clock, ExecutionStore } from '@ku0/agent-runtime-core'
+import type { Clock, ExecutionStore, WorkerDrain } from '@ku0/agent-runtime-core'
 import type { WorkerSpec } from '../api/worker.ts'
 
 /**
@@ -15,6 +15,8 @@ export class WorkerRegistry {
   /** When each worker was registered, on the monotonic clock. */
   readonly #since = new Map<string, number>()
   readonly #draining = new Set<string>()
+  /** The workers that somebody outside drained. */
+  readonly #drainAsked = new Set<string>()
   #isEnding = false
 
   constructor(store: ExecutionStore, clock: Clock) {
@@ -31,11 +33,13 @@ export class WorkerRegistry {
     readonly workerId: string
     readonly since: number
     readonly draining: boolean
+    readonly drainAsked: boolean
   }[] {
     return this.workerIds.map((workerId) => ({
       workerId,
       since: this.#since.get(workerId) ?? 0,
       draining: this.#isEnding || this.#draining.has(workerId),
+      drainAsked: this.#drainAsked.has(workerId),
     }))
   }
 
@@ -72,6 +76,13 @@ export class WorkerRegistry {
     this.#store.demand(workerId, credit + 1)
   }
 
+  /** The store gives the worker nothing, or tasks again. False if it has left. Source: `docs/semantics.md 8.10`. */
+  drained({ workerId, draining }: WorkerDrain): boolean {
+    if (draining) this.#drainAsked.add(workerId)
+    else this.#drainAsked.delete(workerId)
+    return this.#credits.has(workerId)
+  }
+
   /** After this commit the worker is given no more tasks. */
   async drainOne(workerId: string): Promise<void> {
     this.#draining.add(workerId)
@@ -83,6 +94,7 @@ export class WorkerRegistry {
     if (!this.#credits.delete(workerId)) return
     this.#since.delete(workerId)
     this.#draining.delete(workerId)
+    this.#drainAsked.delete(workerId)
     await this.#store.write({ kind: 'removeWorkers', workerIds: [workerId] })
   }
 

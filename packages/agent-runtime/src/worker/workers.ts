@@ -76,6 +76,9 @@ export class Workers {
       claimed: (claims) => this.#scheduler.claimed(claims),
       noticed: (notices) => this.#scheduler.noticed(notices),
       schedulesDue: () => this.#keeper.due(),
+      drained: (drains) => {
+        for (const drain of drains) if (this.#registry.drained(drain)) this.pool.drained(drain)
+      },
     })
   }
 

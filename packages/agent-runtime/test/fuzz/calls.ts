@@ -296,6 +296,8 @@ export const doors: Readonly<Record<string, Door>> = {
   explain: { given: [task], open: ({ runtime }, it: never) => runtime.explain(it) },
   explainQueue: { given: [], open: ({ runtime }) => runtime.explainQueue() },
   workers: { given: [], open: ({ runtime }) => runtime.workers() },
+  drainWorker: { given: [name], open: ({ runtime }, it: never) => runtime.drainWorker(it) },
+  undrainWorker: { given: [name], open: ({ runtime }, it: never) => runtime.undrainWorker(it) },
   leases: { given: [task], open: ({ runtime }, it: never) => runtime.leases(it) },
   setRouteProfile: {
     given: [name, profile],

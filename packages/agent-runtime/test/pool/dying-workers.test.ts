@@ -24,6 +24,7 @@ function poolOfNames(limits: Parameters<typeof limitsOf>[0]) {
         inFlight: 0,
         currentTask: null,
         draining: false,
+        drainAsked: false,
         idleMs: 0,
         tally: nothing,
       })),

@@ -73,6 +73,39 @@ describe('a pool of workers in one process (docs/semantics.md 8.1-8.3)', () => {
     expect(runtime.pool.stats().totalWorkers).toBe(1)
   })
 
+  test('8.10 a worker drained by id keeps its place, and takes tasks again once that is taken back', async () => {
+    const { task, endAll } = held()
+    const { runtime, elapse } = await virtualRuntime({ tasks: [task], workers: 1 })
+    const changes: PoolChange[] = []
+    runtime.pool.on((change) => changes.push(change))
+    const [workerId = ''] = Object.keys(runtime.pool.stats().workers)
+    const first = await runtime.submit(task, 1)
+    await elapse(1)
+    expect(await runtime.drainWorker(workerId)).toBe(1)
+    const second = await runtime.submit(task, 2)
+    endAll()
+    expect(await runtime.result(first)).toBe(1)
+    await elapse(pass)
+    expect((await runtime.status(second))?.state).toBe('queued')
+    expect(await runtime.explain(second)).toMatchObject({
+      waitsFor: 'worker',
+      summary: `no worker takes tasks of type held: ${workerId} is drained; undrain it, or start another`,
+    })
+    expect(runtime.pool.stats()).toMatchObject({
+      totalWorkers: 1,
+      workers: { [workerId]: { status: 'draining', inFlight: 0 } },
+    })
+    expect(await runtime.undrainWorker(workerId)).toBe(1)
+    await elapse(1)
+    endAll()
+    expect(await runtime.result(second)).toBe(2)
+    expect(await runtime.drainWorker('nobody')).toBe(0)
+    expect(changes).toEqual([
+      { type: 'worker.draining', workerId, size: 1, why: 'asked from outside' },
+      { type: 'worker.undrained', workerId, size: 1 },
+    ])
+  })
+
   test('8.1 tasks that wait for their time, and types that the pool does not run, are no reason to grow', async () => {
     const { task } = held()
     const other = defineTask({ type: 'other', input: z.number() }, () => 0)

@@ -118,6 +118,12 @@ describe('a pool of worker processes (docs/semantics.md 8.1-8.3)', { timeout: 30
     const receipt = await client.submit(note, { file, n: 1, go })
     await untilNoted(file, 1, '1 ')
     const pid = Number(read(file)[0]?.split(' ')[1])
+    // It takes no more from here on, as its pool hears, and is replaced all the same.
+    const [workerId = ''] = Object.keys(pool.stats().workers)
+    const draining = change(pool, ({ type }) => type === 'worker.draining')
+    expect(await client.drainWorker(workerId)).toBe(1)
+    expect(await draining).toMatchObject({ workerId, size: 1, why: 'asked from outside' })
+    expect(pool.stats().workers[workerId]).toMatchObject({ status: 'draining', inFlight: 1 })
     const left = change(pool, ({ type }) => type === 'worker.died')
     const replaced = change(pool, ({ type }) => type === 'worker.started')
     process.kill(pid, 'SIGTERM')
