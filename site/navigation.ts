@@ -39,6 +39,7 @@ export const sections: readonly Section[] = [
       page('docs/models.md', 'Models and streaming'),
       page('docs/approvals.md', 'Humans in the loop'),
       page('docs/recovery.md', 'Recovery by category'),
+      page('docs/supervision.md', 'Supervision'),
       page('docs/children-and-graphs.md', 'Children and graphs'),
       page('docs/schedules.md', 'Schedules'),
       page('docs/evaluation.md', 'Evaluation'),

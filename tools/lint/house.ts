@@ -104,6 +104,7 @@ export const foldersBelow: Readonly<
     ['profile', ['api', 'terms', 'lease', 'client']],
     ['replay', ['api', 'terms', 'lease', 'client', 'durable', 'execution']],
     ['graph', ['api', 'terms', 'durable', 'execution']],
+    ['supervision', ['api', 'terms', 'durable']],
     ['agents', ['api', 'terms']],
     ['composition', ['api', 'terms']],
   ],

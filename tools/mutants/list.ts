@@ -725,8 +725,20 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: '14.3 a task that falls back still counts for the model that it had',
-    file: `${core}task/settle.ts`,
+    file: `${core}task/requeue.ts`,
     edits: [['fallBack(ws, task, model)', 'task.stream']],
     killedBy: conformance('leases', '14.3'),
+  },
+  {
+    name: '14.2 a restart counts a millisecond too short',
+    file: `${core}supervision/decide.ts`,
+    edits: [['now <= then + it.periodMs', 'now < then + it.periodMs']],
+    killedBy: coreTest('supervision/decide', '5 in 60 s'),
+  },
+  {
+    name: '14.2 what a supervisor supervises goes on when it starts again',
+    file: `${core}supervision/restart.ts`,
+    edits: [['if (child.row.task !== task.id) stopOne(ws, child, above.by)', 'void child']],
+    killedBy: ['packages/agent-runtime-persistence/test/supervision/otp.test.ts', 'a model of OTP'],
   },
 ]

@@ -100,6 +100,30 @@ export {
 } from './pool/scaling.ts'
 export { type WorkerState, workerStates, type WorkerStatus } from './worker/worker.ts'
 
+export {
+  type ChildSeat,
+  decideRestart,
+  type RestartCase,
+  type RestartDecision,
+} from './supervision/decide.ts'
+export type { SupervisorRecord } from './supervision/operations.ts'
+export {
+  type ChildRestart,
+  childRestarts,
+  RESTART_NAME,
+  type SupervisedChild,
+  supervisedIn,
+  supervisedKey,
+  supervisionStrategies,
+  type SupervisionStrategy,
+  SUPERVISOR_NAME,
+  type SupervisorEnd,
+  supervisorEnds,
+  supervisorKey,
+  type SupervisorTerms,
+  supervisorTerms,
+} from './supervision/supervision.ts'
+
 // Events and histories
 export { EventBus, type EventsMatching, type Unsubscribe } from './event/event-bus.ts'
 export {

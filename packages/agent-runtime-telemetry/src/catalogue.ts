@@ -36,7 +36,7 @@ export const attributes = {
   endReason: {
     name: 'agent_runtime.lease.end_reason',
     description:
-      'How the lease ended: `completed`, `failed`, `retry`, `rate_limited`, `expired`, `owner_dead`, `canceled`, `yielded`, `drained` or ' +
+      'How the lease ended: `completed`, `failed`, `retry`, `rate_limited`, `expired`, `owner_dead`, `canceled`, `yielded`, `drained`, `restarted` or ' +
       '`waiting`',
   },
   failureCategory: {

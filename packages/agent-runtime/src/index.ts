@@ -108,6 +108,20 @@ export {
   type GraphResults,
   type GraphTasks,
 } from './graph/define-graph.ts'
+export {
+  type DefinedChild,
+  defineSupervisor,
+  type SupervisedTasks,
+  type SupervisorDefinition,
+} from './supervision/define-supervisor.ts'
+export type {
+  ChildCounts,
+  StopReceipt,
+  SupervisedOptions,
+  Supervisors,
+  SupervisorSettings,
+  SupervisorView,
+} from './api/supervisors.ts'
 export { GraphFailed } from './graph/run-graph.ts'
 export type {
   Graph,

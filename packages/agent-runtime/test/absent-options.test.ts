@@ -50,6 +50,8 @@ import {
   type StepOptions,
   type StopOptions,
   type SubmitOptions,
+  type SupervisedOptions,
+  type SupervisorSettings,
   type SwarmOptions,
   type TaskDefinitionOptions,
   type Verdict,
@@ -115,6 +117,8 @@ interface Given {
   step: StepOptions
   stop: StopOptions
   submit: SubmitOptions
+  supervised: SupervisedOptions
+  supervisor: SupervisorSettings
   swarm: SwarmOptions
   sweep: CrashSweep<unknown>
   task: Schema

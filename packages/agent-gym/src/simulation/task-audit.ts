@@ -242,7 +242,7 @@ export class TaskAudit {
           this.#findings.violated('10.1', `task ${task} is held by its caller, and goes back to the queue`)
         if (it.reason === 'expired' || it.reason === 'owner_dead') {
           this.#leases.expired(walk, it.reason)
-          if (walk.crashes >= this.#parts.config.maxCrashes)
+          if (walk.crashes >= this.#parts.config.maxCrashes && it.restartedBy === undefined)
             this.#findings.violated('C17', `task ${task} goes back after ${walk.crashes} crashes`)
         } else this.#leases.holds(process, walk, `${type} (${it.reason})`)
         const rises = it.reason === 'expired' || it.reason === 'owner_dead' || it.reason === 'retry' ? 1 : 0
@@ -358,10 +358,13 @@ export class TaskAudit {
       case 'signal.received':
       case 'approval.resolved':
       case 'child.ended':
+      case 'supervisor.restarted':
+      case 'supervisor.escalated':
+      case 'supervisor.renewed':
         move(QUEUED, RUNNING, WAITING)
         this.#findings.count(
           type === 'signal.received' ? 'signals' : 'verdicts',
-          type === 'child.ended' ? 0 : 1,
+          type === 'signal.received' || type === 'approval.resolved' ? 1 : 0,
         )
         return
       case 'budget.asked':

@@ -6,11 +6,7 @@ import { isFinal } from '../task/states.ts'
 import { sizeOf } from '../codec/text-size.ts'
 import { RESERVED } from '../wait/wait.ts'
 import { type Crossed, nameOf } from './debit.ts'
-import { cancelChildren } from '../task/cancel.ts'
-import { tellParent } from '../child/spawn.ts'
-import { endLease, notice } from '../lease/fence.ts'
-import { dequeue, hold } from '../queue/stream.ts'
-import { taskOver } from '../task/task-over.ts'
+import { failAnywhere } from '../task/fail-anywhere.ts'
 import type { BudgetRow } from './row.ts'
 import type { MemoRow } from '../history/row.ts'
 import type { TaskRow } from '../task/row.ts'
@@ -53,41 +49,10 @@ export function stop(
   }
 }
 
-/** The task fails wherever it stands, those below it first. */
-function end(ws: WorkingSet, before: TaskRow, error: string): void {
-  cancelChildren(ws, before, 'a budget above it was exceeded')
-  const task = ws.taskNow(before)
-  const lease = task.lease === null ? undefined : ws.lease(task.lease)
-  const value = ws.inline(error)
-  const began =
-    lease === undefined ? '' : `"durationMs":${Math.max(0, ws.now.at - (task.startedAt ?? ws.now.at))},`
-  const row = ws.move(
-    task,
-    { state: 'failed', lease: null, finishedAt: ws.now.at, dueAt: null, waitReason: null },
-    'task.failed',
-    `{${began}"error":${value.text},"kind":"budget_exceeded"` +
-      (lease === undefined ? '}' : `,"leaseId":"${ws.ids.lease(lease.id)}"}`),
-    lease === undefined ? undefined : ['lease.released'],
-    value.blob,
-  )
-  if (task.state === 'queued') {
-    dequeue(ws, task)
-    hold(ws, task, 'queued', 'none')
-  } else if (lease !== undefined) {
-    endLease(ws, lease, 'failed', 'failed', row.seq)
-    hold(ws, task, 'running', 'none')
-    notice(ws, lease, 'failed', messageIn(error))
-  }
-  // That it used up too much speaks against its route only where it was what it ran that did.
-  taskOver(ws, row, lease === undefined ? 'none' : 'failure')
-  ws.count('failed')
-  if (task.state === 'running' || task.state === 'waiting') ws.count(task.state, -1)
-  const text = `{"error":${value.text},"kind":"budget_exceeded","state":"failed"}`
-  tellParent(ws, row, { state: 'failed', text, blob: value.blob })
-}
-
-function messageIn(error: string): string {
-  return (parseJson(error) as { readonly message: string }).message
+/** That it used up too much speaks against its route only where it was what it ran that did. */
+function end(ws: WorkingSet, task: TaskRow, error: string): void {
+  const why = 'a budget above it was exceeded'
+  failAnywhere(ws, task, { kind: 'budget_exceeded', error, why, route: 'failure' })
 }
 
 /**

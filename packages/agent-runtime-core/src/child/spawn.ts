@@ -7,6 +7,8 @@ import type { ChildRow } from './row.ts'
 import type { TaskRow } from '../task/row.ts'
 import { submitIfRoom, submitOne } from '../submit/submit.ts'
 import { deliver, dropWaits } from '../wait/signal.ts'
+import { lostText } from '../supervision/lost-text.ts'
+import { supervisedIn } from '../supervision/supervision.ts'
 import type { WorkingSet } from '../transition/working-set.ts'
 
 /** A holder submits a child, or gets the one that it has under the key. Source: `docs/semantics.md 5.5`. */
@@ -61,15 +63,25 @@ export function tellParent(
   if (child === undefined || isFinal(parent.state)) return
   ws.putChild({ ...child, state: 'closed' })
   const name = childName(child.key)
-  deliver(ws, ws.taskNow(parent), {
-    event: 'child.ended',
-    fields: `"key":${JSON.stringify(child.key)},"name":${JSON.stringify(name)},"state":"${end.state}","taskId":${JSON.stringify(idOf(ws, task))}`,
-    name,
-    value: { text: end.text, blob: end.blob },
-  })
+  const fields = `"key":${JSON.stringify(child.key)},"name":${JSON.stringify(name)},"state":"${end.state}","taskId":${JSON.stringify(idOf(ws, task))}`
+  const supervised = supervisedIn(child.key)
+  if (supervised === undefined) {
+    deliver(ws, ws.taskNow(parent), {
+      event: 'child.ended',
+      fields,
+      name,
+      value: { text: end.text, blob: end.blob },
+    })
+    return
+  }
+  // Nobody waits for one of them alone: what follows is up to the supervisor.
+  ws.move(ws.taskNow(parent), {}, 'child.ended', `{${fields},"value":${end.text}}`, undefined, end.blob)
+  const isLost = end.state === 'failed' && supervised.restart !== 'temporary'
+  ws.superviseLater(parent.id, isLost ? lostText(ws, parent, supervised.id, end) : undefined)
 }
 
-function recordOf(ws: WorkingSet, { key, position, policy, seq, task: id }: ChildRow): ChildRecord {
+/** A child as its parent remembers it. */
+export function recordOf(ws: WorkingSet, { key, position, policy, seq, task: id }: ChildRow): ChildRecord {
   const task = ws.taskNow({ id })
   const type = task.stream === null ? '' : ws.stream(task.stream).type
   return { key, position, policy, seq, taskId: idOf(ws, task), type }

@@ -104,6 +104,12 @@ export const errorCodes = {
     remedy:
       'See the message for how it ended. Do not call process.exit in a handler, and handle the errors of timers and emitters; retry says how often a task is tried.',
   },
+  escalated: {
+    meaning:
+      'A supervisor failed: a child failed more often than maxRestarts allows, or in a way that a restart does not mend.',
+    remedy: 'The cause is the error of the child: mend that, then retry the supervisor.',
+    retryable: false,
+  },
   memory_exceeded: {
     meaning: 'The task filled the memory of the thread or process that ran only this task.',
     remedy: "Raise the task type's memoryMb, or hold less at once.",

@@ -7,6 +7,7 @@ import type { Recovered } from '../recovery/decide.ts'
 import type { LimitedAmount, ProfileTerms } from '../profile/profile.ts'
 import type { OversightMode } from '../approval/oversight-mode.ts'
 import type { FinalState } from '../task/states.ts'
+import type { SupervisionStrategy } from '../supervision/supervision.ts'
 import type { UsageSum } from '../budget/usage.ts'
 import type { AdmissionVerdict } from '../submit/verdict.ts'
 import type { WaitKind, WaitOutcome } from '../wait/wait.ts'
@@ -42,13 +43,14 @@ export const failureKinds = [
   'budget_exceeded',
   'lease_lost',
   'crashed',
+  'escalated',
 ] as const
 export type FailureKind = (typeof failureKinds)[number]
 
 /** Why a running task went back to the queue. */
 export type RequeueReason = Extract<
   LeaseEndReason,
-  'expired' | 'owner_dead' | 'retry' | 'rate_limited' | 'yielded' | 'drained'
+  'expired' | 'owner_dead' | 'retry' | 'rate_limited' | 'yielded' | 'drained' | 'restarted'
 >
 
 /**
@@ -141,6 +143,8 @@ export interface EventData {
     error?: unknown
     /** What a table of recovery decided about the failure. */
     recovery?: Recovered
+    /** The supervisor that starts it again. */
+    restartedBy?: string
   }
   'task.completed': { output: unknown; leaseId: string; durationMs: number; charged?: UsageSum }
   'task.failed': {
@@ -241,6 +245,17 @@ export interface EventData {
   'child.inherited': EventData['child.spawned']
   /** `value` is what the parent's call is answered with. */
   'child.ended': { key: string; name: string; state: FinalState; taskId: string; value: ChildEnd }
+  /** A supervisor started a child again, by its id; `count`: the restarts that count now. `stopped`: the others, as they were stopped. */
+  'supervisor.restarted': {
+    child: string
+    count: number
+    stopped: readonly string[]
+    strategy: SupervisionStrategy
+  }
+  /** It had to start a child once more than it may: the supervisor `to`, above it, starts all of it again. */
+  'supervisor.escalated': { child: string; count: number; to: string }
+  /** A supervisor above it, `by`, starts it again: its restarts count no more. */
+  'supervisor.renewed': { by: string }
   'checkpoint.created': { hash: string; size: number }
   /** The lease used more than a soft limit allows; recorded once. */
   'limit.warned': { amount: LimitedAmount; leaseId: string; limit: number; used: number }
@@ -325,6 +340,9 @@ export const eventCatalogue = {
   'child.spawned': { stored: true },
   'child.inherited': { stored: true },
   'child.ended': { stored: true },
+  'supervisor.restarted': { stored: true },
+  'supervisor.escalated': { stored: true },
+  'supervisor.renewed': { stored: true },
   'approval.requested': { stored: true },
   'approval.resolved': { stored: true },
   'limit.warned': { stored: true },

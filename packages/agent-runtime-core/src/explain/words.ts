@@ -1,4 +1,5 @@
 import { keyText } from '../step/key-text.ts'
+import { supervisorTerms } from '../supervision/supervision.ts'
 import { isDoubt } from '../step/doubt.ts'
 import { isEscalation } from '../recovery/escalation.ts'
 import { childKeyOf, isPatience } from '../child/child.ts'
@@ -101,6 +102,7 @@ function retryText(key: string, hasFailed: (step: string) => boolean): string {
 function waitText({ key, kind, name, dueAt }: OpenWait, hasFailed: (step: string) => boolean): string {
   const until = dueAt === undefined ? '' : ` until ${new Date(dueAt).toISOString()}`
   if (isDoubt(key) || isEscalation(key)) return `an answer to ${keyText(key)}`
+  if (supervisorTerms(key) !== undefined) return `its ${keyText(key)}`
   if (kind === 'approval') return `the approval '${key}'${until}`
   if (key.startsWith(RETRY_KEY)) return `${retryText(key, hasFailed)}${until}`
   return kind === 'timer' ? `${keyText(key)}${until}` : `the signal '${name ?? key}'${until}`

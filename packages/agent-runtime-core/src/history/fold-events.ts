@@ -4,6 +4,7 @@ import { canonical } from '../codec/codec.ts'
 import { isRetryWait } from './replay.ts'
 import type { EventData, StoredEvent } from '../event/event.ts'
 import { canMove, isFinal, type TaskState } from '../task/states.ts'
+import { RESTART_NAME, supervisedIn } from '../supervision/supervision.ts'
 import { addUsage, usageOf, type UsageSum } from '../budget/usage.ts'
 import type { OpenWait } from '../wait/wait.ts'
 
@@ -124,7 +125,7 @@ export function foldEvents(
       case 'task.requeued': {
         const requeued = it as unknown as EventData['task.requeued']
         move('queued', seq)
-        const rises = !['yielded', 'drained', 'rate_limited'].includes(requeued.reason)
+        const rises = !['yielded', 'drained', 'rate_limited', 'restarted'].includes(requeued.reason)
         if (requeued.attempt !== row.attempt + (rises ? 1 : 0))
           problems.push(
             `I10 requeue ${seq} (${requeued.reason}) goes from attempt ${row.attempt} to ${requeued.attempt}`,
@@ -189,7 +190,7 @@ export function foldEvents(
         // Only the end of an inherited child is recorded.
         if (!children.delete(String(it['key'])) && fence > 0)
           problems.push(`I22 event ${seq} ends child ${String(it['key'])}, which is not open`)
-        signals.set(seq, String(it['name']))
+        if (supervisedIn(String(it['key'])) === undefined) signals.set(seq, String(it['name']))
         break
       case 'child.inherited':
       case 'doubt.inherited':
@@ -208,9 +209,10 @@ export function foldEvents(
       case 'wait.resolved':
       case 'approval.requested':
       case 'checkpoint.created':
-        if (row.state !== 'running') problems.push(`I7 ${type} ${seq} although the task was ${row.state}`)
+        if (row.state !== 'running' && !isStartedFromOutside(type, it))
+          problems.push(`I7 ${type} ${seq} although the task was ${row.state}`)
         if (type === 'step.completed') row.steps += 1
-        row['checkpointed'] = type === 'checkpoint.created'
+        if (row.state === 'running') row['checkpointed'] = type === 'checkpoint.created'
         if (type === 'wait.started') open(it as unknown as OpenWait)
         if (type === 'approval.requested') open(approvalIn(it as unknown as EventData['approval.requested']))
         if (type === 'wait.resolved') end(it as unknown as EventData['wait.resolved'], seq)
@@ -225,6 +227,16 @@ export function foldEvents(
           children.set(child.key, child)
           spawnedAt.set(child.key, seq)
         }
+        break
+      case 'supervisor.restarted':
+        if (isOver()) problems.push(`I4 ${type} ${seq} for a task that is ${row.state}`)
+        signals.set(seq, RESTART_NAME)
+        forgetRestarts(signals, it['count'] as number)
+        break
+      case 'supervisor.escalated':
+      case 'supervisor.renewed':
+        if (isOver()) problems.push(`I4 ${type} ${seq} for a task that is ${row.state}`)
+        forgetRestarts(signals, 0)
         break
       case 'limit.warned':
         if (row.state !== 'running') problems.push(`I7 ${type} ${seq} although the task was ${row.state}`)
@@ -246,6 +258,17 @@ export function foldEvents(
   }
   const inOrder = [...waits.values()].toSorted((a, b) => a.position - b.position || (a.key < b.key ? -1 : 1))
   return { row, waits: inOrder, signals, children, childrenSince: spawnedAt, waitDueAt, problems }
+}
+
+/** Only the last so many restarts count. */
+function forgetRestarts(signals: Map<number, string>, left: number): void {
+  const restarts = [...signals].flatMap(([seq, name]) => (name === RESTART_NAME ? [seq] : []))
+  for (const seq of restarts.slice(0, restarts.length - left)) signals.delete(seq)
+}
+
+/** A supervisor gets children while no process runs it. */
+function isStartedFromOutside(type: string, { key }: Partial<Record<string, unknown>>): boolean {
+  return type === 'child.spawned' && supervisedIn(String(key)) !== undefined
 }
 
 function isParking(reason: unknown): boolean {

@@ -1,3 +1,4 @@
+import { supervisedIn, supervisorTerms } from '../supervision/supervision.ts'
 import { isEscalation } from '../recovery/escalation.ts'
 import { parseJson } from '../codec/parse-json.ts'
 import { childName, isPatience, patientFor } from '../child/child.ts'
@@ -282,6 +283,7 @@ function readMemos(
     else if (
       !isRetryWait(data.key) &&
       !isEscalation(data.key) &&
+      supervisorTerms(data.key) === undefined &&
       !(isPatience(data.key) && answered.has(childName(patientFor(data.key))))
     )
       memos.push(memo)
@@ -289,6 +291,8 @@ function readMemos(
   const ends = new Map<Memo, ChildEnded>()
   const kept = memos.filter((memo) => {
     if (!isChild(memo.type)) return true
+    // A supervisor starts them anew.
+    if (supervisedIn(memo.data.key) !== undefined) return false
     const end = completed.get(memo.data.key)
     const child = ws.child(source.id, memo.data.key)
     // One that was dropped has no row, or that of the child that came after it.
@@ -373,7 +377,7 @@ function inherit(
 }
 
 /** The submission, from its event; the id and the key belong to the other task. */
-function submissionOf(text: string): Submission {
+export function submissionOf(text: string): Submission {
   const it = parseJson(text) as EventData['task.queued']
   const { type, lane, input, budget, client, cost, labels, model, timeoutMs, tokens, tools, trace } = it
   const { swarm, agent, profile, share } = it

@@ -13,6 +13,7 @@ export const leaseEndReasons = [
   'canceled',
   'yielded',
   'drained',
+  'restarted',
   'waiting',
 ] as const
 export type LeaseEndReason = (typeof leaseEndReasons)[number]

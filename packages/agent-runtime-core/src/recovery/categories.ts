@@ -8,6 +8,7 @@ export function categoryOfKind(kind: FailureKind): FailureCategory | undefined {
     case 'crashed':
     case 'poisoned':
     case 'lease_lost':
+    case 'escalated':
       return 'crash'
     case 'timeout':
       return 'timeout'
@@ -64,6 +65,7 @@ function categoryOfCode(code: unknown): FailureCategory | undefined {
     case 'crashed':
     case 'poisoned':
     case 'lease_lost':
+    case 'escalated':
       return 'crash'
     default:
       return undefined

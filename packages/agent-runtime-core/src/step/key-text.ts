@@ -1,6 +1,7 @@
 import { childKeyOf, isChildName, isPatience, patientFor } from '../child/child.ts'
 import { isLimit, limitedBy, PATCH_KEY, RETRY_KEY } from '../history/replay.ts'
 import { isEscalation } from '../recovery/escalation.ts'
+import { supervisedIn, supervisorTerms } from '../supervision/supervision.ts'
 import { doubted, isDoubt } from './doubt.ts'
 
 /**
@@ -11,6 +12,11 @@ export function keyText(key: string): string {
   if (isEscalation(key)) return 'the question whether it is to go on after its failure'
   if (isChildName(key)) return `child '${childKeyOf(key)}'`
   if (isPatience(key)) return `the patience for child '${patientFor(key)}'`
+  const child = supervisedIn(key)
+  if (child !== undefined) return `supervised child '${child.id}'`
+  const terms = supervisorTerms(key)
+  if (terms !== undefined)
+    return `supervised children (${terms.strategy}, at most ${terms.maxRestarts} restarts in ${terms.periodMs} ms)`
   if (isLimit(key)) return `the time limit of '${limitedBy(key)}'`
   if (key.startsWith(PATCH_KEY)) return `patch '${key.slice(PATCH_KEY.length)}'`
   const [, limited] = key.startsWith(RETRY_KEY)

@@ -17,6 +17,7 @@ import type { DataLoss } from './data-loss.ts'
 import type { Explanation, WaitHistogram } from './explanation.ts'
 import type { StoreStats } from './stats.ts'
 import type { SubmitWrites } from '../submit/operations.ts'
+import type { SupervisionReads, SupervisionWrites } from '../supervision/operations.ts'
 import type { SwarmReads, SwarmWrites } from '../swarm/operations.ts'
 import type { TaskReads, TaskWrites } from '../task/operations.ts'
 import type { WaitWrites } from '../wait/operations.ts'
@@ -122,6 +123,7 @@ export interface Writes
     ProfileWrites,
     RetentionWrites,
     RouteWrites,
+    SupervisionWrites,
     SwarmWrites,
     WorkerWrites {}
 
@@ -147,6 +149,7 @@ export interface Reads
     LeaseReads,
     WorkerReads,
     RouteReads,
+    SupervisionReads,
     SwarmReads {
   stats: { fields: Record<never, never>; answer: StoreStats }
   explain: { fields: { readonly taskId: string }; answer: Explanation | undefined }

@@ -36,6 +36,11 @@ export function submitIfRoom(ws: WorkingSet, it: Submission, parent: number): Re
   )
 }
 
+/** The same past all limits, for work that has its place already. */
+export function submitPast(ws: WorkingSet, it: Submission, parent: number): Receipt {
+  return enter(ws, it, parent)
+}
+
 function admit<R>(
   ws: WorkingSet,
   it: Submission,
@@ -63,6 +68,13 @@ function admit<R>(
     exceededQuota: keys.length === 0 ? undefined : () => exceededQuota(ws, keys, it, spawning),
   })
   if (!admission.accepted) return refuse(ws, it, admission)
+  return enter(ws, it, parent)
+}
+
+function enter(ws: WorkingSet, it: Submission, parent: number | null): Receipt {
+  const above = parent === null ? null : ws.taskNow({ id: parent }).budget
+  const dueAt = dueTime(it, ws.now.at)
+  const keys = quotaKeysFor(ws, it)
 
   const stream = streamFor(ws, it, keys)
   const budget =

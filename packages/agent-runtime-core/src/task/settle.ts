@@ -1,4 +1,4 @@
-import type { EventType, FailureKind, RequeueReason } from '../event/event.ts'
+import type { EventType, FailureKind } from '../event/event.ts'
 import { canonical } from '../codec/codec.ts'
 import { decideExpiry } from '../lease/expiry.ts'
 import { isRetryWait } from '../history/replay.ts'
@@ -9,18 +9,19 @@ import { cancelChildren } from './cancel.ts'
 import { tellParent } from '../child/spawn.ts'
 import type { Fenced, LeaseEndReason } from '../lease/lease.ts'
 import type { Write } from '../store/port.ts'
-import type { BackOff } from '../quota/quota.ts'
-import type { Recovered } from '../recovery/decide.ts'
 import type { Settlement } from './settlement.ts'
-import type { UsageSum } from '../budget/usage.ts'
 import { charge, chargedText } from '../budget/account.ts'
 import { breach, markUnhealthy, routeOf } from '../route/observe.ts'
 import { exceed, exceededText } from '../budget/exceed.ts'
 import { endLease, type Held, heldByWorker, liveLease, notice } from '../lease/fence.ts'
-import { enqueue, hold } from '../queue/stream.ts'
+import { hold } from '../queue/stream.ts'
 import { chargeQuotas } from '../quota/hold.ts'
-import { fallBack } from '../recovery/fall-back.ts'
+import { type Requeue, requeue } from './requeue.ts'
 import { taskOver } from './task-over.ts'
+import { lostText } from '../supervision/lost-text.ts'
+import { superviseEnd, type Verdict } from '../supervision/restart.ts'
+import { startAnew } from '../supervision/start-child.ts'
+import { supervisedIn } from '../supervision/supervision.ts'
 import type { LeaseRow } from '../lease/row.ts'
 import type { TaskRow } from './row.ts'
 import { CALLER } from '../lease/caller.ts'
@@ -100,13 +101,7 @@ function endPass(
     case 'retry': {
       const attempt = task.attempt + 1
       const dueAt = settlement.delayMs > 0 ? ws.now.at + settlement.delayMs : null
-      // The steps have all their tries again.
-      const backOffs = ws.waitsOf(task).filter(({ key }) => isRetryWait(key))
-      dropWaits(
-        ws,
-        task,
-        backOffs.map(({ key }) => key),
-      )
+      dropBackOffs(ws, task)
       requeue(ws, ws.taskNow(task), lease, {
         reason: 'retry',
         attempt,
@@ -178,8 +173,9 @@ export function failHeld(ws: WorkingSet, { task, lease }: Held, kind: FailureKin
 
 const released: readonly EventType[] = ['lease.released']
 const expired: readonly EventType[] = ['lease.expired']
-const preempted: readonly EventType[] = ['lease.released', 'task.preempted']
-const recovered: readonly EventType[] = ['lease.released', 'task.recovered']
+
+/** Starting such a task again would end it again: what it lacks comes from outside. */
+const beyondRestart: ReadonlySet<FailureKind> = new Set(['budget_exceeded', 'not_approved'])
 
 function fail(
   ws: WorkingSet,
@@ -190,6 +186,9 @@ function fail(
   also: readonly EventType[],
   said: Pick<Requeue, 'charged' | 'backOff'> = {},
 ): void {
+  const above = beyondRestart.has(kind) ? undefined : superviseEnd(ws, task, 'failed')
+  if (above?.as === 'again')
+    return startAgain(ws, task, lease, { error, reason: endReason, restartedBy: above.by, ...said })
   const value = ws.inline(error)
   const data =
     `{${backOffText(ws, said.backOff)}${chargedText(said.charged)}"durationMs":${durationOf(ws, task)},"error":${value.text},"kind":"${kind}","leaseId":"${ws.ids.lease(lease.id)}"` +
@@ -198,6 +197,33 @@ function fail(
   finish(ws, task, lease, end, data, endReason, also, value.blob)
   ws.count('failed')
   ws.count('running', -1)
+}
+
+/** A supervisor starts it again, with its memos and all its tries. Source: `docs/semantics.md 14.2`. */
+function startAgain(
+  ws: WorkingSet,
+  task: TaskRow,
+  lease: LeaseRow,
+  {
+    reason: ended,
+    ...it
+  }: Pick<Requeue, 'error' | 'restartedBy' | 'charged' | 'backOff'> & { reason: LeaseEndReason },
+): void {
+  const reason = ended === 'expired' || ended === 'owner_dead' ? ended : 'retry'
+  if (reason === 'retry') dropBackOffs(ws, task)
+  const { waits } = ws.taskNow(task)
+  const { crashes } = task
+  requeue(ws, { ...task, waits }, lease, { ...it, reason, attempt: task.attempt + 1, crashes, dueAt: null })
+}
+
+/** The steps have all their tries again. */
+function dropBackOffs(ws: WorkingSet, task: TaskRow): void {
+  const backOffs = ws.waitsOf(task).filter(({ key }) => isRetryWait(key))
+  dropWaits(
+    ws,
+    task,
+    backOffs.map(({ key }) => key),
+  )
 }
 
 function finish(
@@ -211,6 +237,7 @@ function finish(
   blob: string | null,
 ): void {
   const { state } = end
+  const above = state === 'completed' ? superviseEnd(ws, task, 'completed') : undefined
   cancelChildren(ws, task, `its parent has ${state}`)
   const changes = { state, lease: null, finishedAt: ws.now.at }
   const row = ws.move(task, changes, `task.${state}`, data, also, blob)
@@ -219,67 +246,23 @@ function finish(
   // A crash says nothing of the work.
   taskOver(ws, row, state === 'completed' ? 'success' : endReason === 'failed' ? 'failure' : 'none')
   tellParent(ws, row, { ...end, blob })
+  if (above !== undefined) takeItsPlace(ws, row, above, { ...end, blob })
 }
 
-interface Requeue {
-  readonly reason: RequeueReason
-  readonly attempt: number
-  readonly crashes: number
-  readonly dueAt: number | null
-  readonly error?: string
-  readonly charged?: UsageSum | undefined
-  readonly backOff?: BackOff | undefined
-  readonly recovery?: Recovered | undefined
-}
-
-function requeue(ws: WorkingSet, task: TaskRow, lease: LeaseRow, it: Requeue): void {
-  const error = it.error === undefined ? undefined : ws.inline(it.error)
-  const data =
-    `{"attempt":${it.attempt},${backOffText(ws, it.backOff)}${chargedText(it.charged)}` +
-    (it.dueAt === null ? '' : `"dueAt":${it.dueAt},`) +
-    (error === undefined ? '' : `"error":${error.text},`) +
-    `"leaseId":"${ws.ids.lease(lease.id)}","reason":"${it.reason}"` +
-    (it.recovery === undefined ? '}' : `,"recovery":${canonical(it.recovery)}}`)
-  const also =
-    it.reason === 'expired' || it.reason === 'owner_dead'
-      ? expired
-      : it.reason === 'yielded'
-        ? preempted
-        : it.recovery === undefined
-          ? released
-          : recovered
-  const model = it.recovery?.model
-  const row = ws.move(
-    task,
-    {
-      state: 'queued',
-      stream: model === undefined ? task.stream : fallBack(ws, task, model),
-      lease: null,
-      attempt: it.attempt,
-      crashes: it.crashes,
-      dueAt: it.dueAt,
-      queuedAt: it.dueAt ?? ws.now.at,
-    },
-    'task.requeued',
-    data,
-    also,
-    error?.blob ?? null,
-  )
-  endLease(ws, lease, ...leaseEnd(it.reason), row.seq)
-  // Into the new stream first: its client has always had a task queued.
-  enqueue(ws, row)
-  if (row.stream === task.stream) hold(ws, row, 'running', 'queued')
-  else {
-    hold(ws, row, 'none', 'queued')
-    hold(ws, task, 'running', 'none')
-  }
-  ws.count('requeued')
-  ws.count('running', -1)
-  if (it.reason === 'yielded') ws.count('preempted')
-}
-
-function leaseEnd(reason: RequeueReason): ['failed' | 'canceled', RequeueReason] {
-  return [reason === 'yielded' || reason === 'drained' ? 'canceled' : 'failed', reason]
+/** A permanent child completed: its supervisor starts it anew, or fails because it has done so too often. */
+function takeItsPlace(
+  ws: WorkingSet,
+  task: TaskRow,
+  { as }: Verdict,
+  end: { readonly text: string; readonly blob: string | null },
+): void {
+  const { parent } = task
+  const child =
+    parent === null ? undefined : ws.allChildren({ id: parent }).find((row) => row.task === task.id)
+  const seat = child === undefined ? undefined : supervisedIn(child.key)
+  if (as === 'leave' || parent === null || child === undefined || seat === undefined) return
+  if (as === 'again' && startAnew(ws, { id: parent }, child) !== undefined) return
+  ws.superviseLater(parent, lostText(ws, { id: parent }, seat.id, end))
 }
 
 function durationOf(ws: WorkingSet, task: TaskRow): number {
@@ -290,12 +273,15 @@ function durationOf(ws: WorkingSet, task: TaskRow): number {
 function isSameSettlement(ws: WorkingSet, leaseId: string, it: Settlement): boolean {
   const number = ws.ids.leaseNumber(leaseId)
   const lease = number === undefined ? undefined : ws.lease(number)
-  if (lease === undefined || lease.endReason !== it.as) return false
+  if (lease === undefined) return false
   const text =
     ws.events.find((event) => event.task === lease.task && event.seq === lease.endSeq)?.data ??
     ws.base.events.get(`${lease.task}:${lease.endSeq}`)
   if (text === undefined) return false
-  const data = JSON.parse(text) as { output?: unknown; error?: unknown; kind?: string }
+  const data = JSON.parse(text) as { output?: unknown; error?: unknown; kind?: string; restartedBy?: string }
+  const isRestart = it.as === 'failed' && lease.endReason === 'retry' && data.restartedBy !== undefined
+  if (isRestart) return sameValue(ws, data.error, it.error)
+  if (lease.endReason !== it.as) return false
   if (it.as === 'completed') return sameValue(ws, data.output, it.output)
   return sameValue(ws, data.error, it.error) && (it.as !== 'failed' || data.kind === it.kind)
 }

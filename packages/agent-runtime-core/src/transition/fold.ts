@@ -11,6 +11,8 @@ import { scheduleOperations } from '../schedule/operations.ts'
 import { shareOperations } from '../share/operations.ts'
 import { stepOperations } from '../step/operations.ts'
 import { submitOperations } from '../submit/operations.ts'
+import { supervisionOperations } from '../supervision/operations.ts'
+import { settleSupervisors } from '../supervision/settle-supervisors.ts'
 import { swarmOperations } from '../swarm/operations.ts'
 import { taskOperations } from '../task/operations.ts'
 import { waitOperations } from '../wait/operations.ts'
@@ -36,6 +38,7 @@ const operations: Operations<Writes> = {
   ...shareOperations,
   ...stepOperations,
   ...submitOperations,
+  ...supervisionOperations,
   ...swarmOperations,
   ...taskOperations,
   ...waitOperations,
@@ -74,7 +77,9 @@ export function foldOrder(flushed: readonly Write[]): readonly number[] {
 
 /** Applies one operation to the working set and returns its outcome. `running`: this process's live leases. */
 export function fold(ws: WorkingSet, it: Write, running: Iterable<LeaseRow>): OutcomeOf<WriteKind> {
-  return operationOf(it).fold(ws, it, running)
+  const outcome = operationOf(it).fold(ws, it, running)
+  settleSupervisors(ws)
+  return outcome
 }
 
 /** Goes through the rows that one operation touches, so that those that are not known are wanted. */

@@ -1,3 +1,4 @@
+import { supervisedIn, supervisorTerms } from '../supervision/supervision.ts'
 import type { IdCodec } from '../store/ids.ts'
 import type { BudgetRow } from '../budget/row.ts'
 import type { LeaseRow } from '../lease/row.ts'
@@ -159,8 +160,26 @@ export class Needs {
 
   /** What the end of a task touches: its parent is notified, and tasks below it may end too. */
   family({ id, parent }: TaskRow): void {
-    if (parent !== null) this.taskWithWaits(parent)
+    if (parent !== null) this.supervisor(parent, id)
     this.descendants(id)
+  }
+
+  /** The parent; where it supervises, also what it stops and starts with the child, and the supervisors above it. */
+  private supervisor(parent: number, child: number): void {
+    const task = this.taskWithWaits(parent)
+    const isSupervisor =
+      this.base.waits.get(parent)?.some(({ key }) => supervisorTerms(key) !== undefined) ?? false
+    if (task === undefined || !isSupervisor) return
+    this.descendants(parent)
+    const key = this.base.children.get(parent)?.get(child)?.key
+    if (key !== undefined) this.startedAnew(child, key)
+    if (task.parent !== null) this.supervisor(task.parent, parent)
+  }
+
+  /** A permanent child that completes is submitted again. */
+  private startedAnew(id: number, key: string): void {
+    const task = supervisedIn(key)?.restart === 'permanent' ? this.task(id) : undefined
+    if (task !== undefined && !this.base.histories.has(id)) this.want('histories', id, task)
   }
 
   familyOf(id: number): void {
@@ -177,11 +196,13 @@ export class Needs {
     }
   }
 
-  child(parent: number, key: string): void {
+  /** The number of the child. */
+  child(parent: number, key: string): number | undefined {
     const name = childKey(parent, key)
     const row = this.base.childKeys.get(name)
     if (row === undefined) this.want('child', name, [parent, key])
     else this.taskWithWaits(row.task)
+    return row?.task
   }
 
   /** The budgets that a task draws on, with the tasks that they were given to. */

@@ -200,6 +200,8 @@ export class WorkingSet {
   nextWorker: number
   nextClient: number
   staleWrites = 0
+  /** Supervisors to look at before the flush goes on, each with the error that it fails of, if it does. */
+  private readonly supervisors = new Map<number, string | undefined>()
 
   constructor(base: Base, now: Instant, around: Surroundings) {
     this.base = base
@@ -438,6 +440,21 @@ export class WorkingSet {
       this.signalsOf(task).filter((signal) => signal.seq !== seq),
     )
     this.recount(task)
+  }
+
+  /** A child of a supervisor has ended; `lost`: the supervisor fails of it, with this error. */
+  superviseLater(task: number, lost?: string): void {
+    this.supervisors.set(task, this.supervisors.get(task) ?? lost)
+  }
+  /** The next one to look at, which is looked at now. */
+  nextSupervisor(): readonly [task: number, lost: string | undefined] | undefined {
+    const [next] = this.supervisors
+    if (next !== undefined) this.supervisors.delete(next[0])
+    return next
+  }
+  /** Whether it is about to fail. */
+  isGivenUp(task: number): boolean {
+    return this.supervisors.get(task) !== undefined
   }
 
   verdictsOf({ id }: { readonly id: number }): VerdictsRow {

@@ -9,6 +9,7 @@ import { countVerdict, escalatesNow, sendsBack } from '../approval/review.ts'
 import { enqueue, hold } from '../queue/stream.ts'
 import type { SignalRow, WaitRow } from './row.ts'
 import type { TaskRow } from '../task/row.ts'
+import { RESTART_NAME } from '../supervision/supervision.ts'
 import { storedText, type WorkingSet } from '../transition/working-set.ts'
 
 /** A signal wakes the task that waits for it, or is kept until it does. Source: `docs/semantics.md 12.4`. */
@@ -17,7 +18,7 @@ export function signal(ws: WorkingSet, it: Write<'signal'>): OutcomeOf<'signal'>
   const task = number === undefined ? undefined : ws.task(number)
   if (task === undefined) return { delivered: false }
   if (isFinal(task.state)) return { delivered: false, state: task.state }
-  const unread = ws.signalsOf(task).filter(({ name }) => !isChildName(name))
+  const unread = ws.signalsOf(task).filter(({ name }) => !isChildName(name) && name !== RESTART_NAME)
   if (unread.length >= ws.config.maxSignals) return { delivered: false, state: task.state, full: true }
 
   const awaited = ws.waitsOf(task).some(({ name }) => name === it.name)

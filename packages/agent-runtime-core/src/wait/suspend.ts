@@ -14,6 +14,7 @@ import type { TaskRow } from '../task/row.ts'
 import type { WaitRow } from './row.ts'
 import { workEnded } from '../profile/work-ended.ts'
 import { type Over, resolutionOf, valueOf } from './signal.ts'
+import { supervisorTerms } from '../supervision/supervision.ts'
 import type { WorkingSet } from '../transition/working-set.ts'
 
 /** Ends the pass at its waits, unless one of them is over already. Source: `docs/semantics.md 12.3, 12.4`. */
@@ -25,7 +26,7 @@ export function suspend(ws: WorkingSet, it: Write<'suspend'>): OutcomeOf<'suspen
   const fresh = it.waits.filter(({ key }) => !known.has(key)).map((request) => begun(ws, live.task, request))
   // Waits of an earlier pass that this one has not reached count too: the handler may ask for any of them.
   const open = [...before, ...fresh]
-  const over = whatIsOver(ws, live.task, open)
+  const over = [...whatIsOver(ws, live.task, open), ...(it.stay ? [] : supervised(ws, live.task, open))]
 
   const back = over.find(({ wait, outcome }) => sendsBack(wait, outcome))
   if (back !== undefined || (over.length === 0 && !it.stay)) {
@@ -87,6 +88,14 @@ function whatIsOver(ws: WorkingSet, task: TaskRow, asked: readonly WaitRow[]): O
   return over.toSorted(
     (a, b) => a.at - b.at || a.wait.position - b.wait.position || limitsLast(a.wait, b.wait),
   )
+}
+
+/** A supervisor whose children have all ended waits for nothing; one that stays may be about to start the first. */
+function supervised(ws: WorkingSet, task: TaskRow, open: readonly WaitRow[]): Over[] {
+  if (ws.childrenOf(task).size > 0) return []
+  return open
+    .filter(({ key }) => supervisorTerms(key)?.endsWith === 'children')
+    .map((wait) => ({ wait, outcome: 'fired', at: ws.now.at }))
 }
 
 /** A wait that ends at the very moment of its time limit has ended in time. */

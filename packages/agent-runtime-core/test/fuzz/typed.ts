@@ -11,13 +11,14 @@ export const typed: readonly string[] = wordsOf(`
   addUsage addUse agedRank categoryOfKind aheadByLane aheadByShares approvalName assertFields assertMove branchLimitKey breached budgetAmount
   budgetAmounts callOf canAgentMove canMove canMoveLease chainText childKeyOf childName circuitStateAt createIdCodec
   decayedScar decideAdmission decideAtDecision decideBackoff decideCatchUp decideCircuit decideDivergence decideExpiry
-  decideLimits decideOrder decideOutcome decidePassStart decidePlacement decidePreemption decideRecovery decideReplacement decideReplay decideScaling
+  decideLimits decideOrder decideOutcome decidePassStart decidePlacement decidePreemption decideRecovery decideReplacement decideReplay decideRestart decideScaling
   decideSettlement decideShedding decideSpawn decideStart describeDivergence divergenceOfFault doubtKey effectiveWeight escalationKey fieldOver firstLines
   foldEvents foldRunOrder goesBeyond hasAll historyEdited idempotencyKey instead invalid isAmong isExpired isFinal parseJson
   isFinalError isForgotten isInternal isOneOf isPatience isRetryWait isRetryable isVoid keyText laneFor latestEnds
   listOf nearestTo needsAbortController nextModel nextReputation normalize orderHash orderOfHistory outlivesRejection
   pastFailure patienceKey pressureOf probed probing problemsIn quotaKeysOf quotaObstacle quotaStateOf resistanceOf runKeyOf
   runsType scalarPressure scarFadesInMs scarNow scarOf scarred shareIncrement sharedRest softAboveHard strengthOf strongestRecovery suggestionFor
+  supervisedIn supervisedKey supervisorKey supervisorTerms
   suspectFrom swarmPressure toRuntimeError usageOf valueCodec waitFor wantsRoom wholeNumber withoutUndefined
 `)
 
@@ -123,6 +124,28 @@ const shaped: Readonly<Record<string, readonly fc.Arbitrary<Piece>[]>> = {
   foldEvents: [listOf(event), listOf(number)],
   goesBeyond: [number, pass],
   decideDivergence: [pass],
+  decideRestart: [
+    fields(
+      {
+        strategy: values(...core.supervisionStrategies),
+        maxRestarts: number,
+        periodMs: number,
+        children: listOf(
+          values(
+            { id: 'a', restart: 'transient', isOpen: true },
+            { id: 'b', restart: 'temporary', isOpen: true },
+          ),
+        ),
+        ended: values('a', 'b'),
+        how: values('failed', 'completed', 'canceled'),
+        times: listOf(number),
+        now: number,
+      },
+      'strategy',
+      'children',
+      'times',
+    ),
+  ],
   decideRecovery: [
     fields(
       {

@@ -128,6 +128,7 @@ describe('recovery by category', () => {
       crashed: 'crash',
       poisoned: 'crash',
       lease_lost: 'crash',
+      escalated: 'crash',
       timeout: 'timeout',
       hard_limit: 'resource_exhaustion',
       limit_exceeded: 'resource_exhaustion',

@@ -5,6 +5,7 @@ import { dimensions, domainWeights, type Scores } from '../../src/evaluation/eva
 import type { ScheduleDefinition } from '../../src/schedule/schedule.ts'
 import type { Write, WriteKind } from '../../src/store/port.ts'
 import type { Submission } from '../../src/submit/submission.ts'
+import { supervisedKey, supervisorKey, SUPERVISOR_NAME } from '../../src/supervision/supervision.ts'
 import { flushRank, fold, foldOrder, lastRank } from '../../src/transition/fold.ts'
 import {
   type LeaseRow,
@@ -14,6 +15,8 @@ import {
   type WaitRow,
 } from '../../src/transition.ts'
 import {
+  childRow,
+  family,
   budget,
   budgetsIn,
   ids,
@@ -43,6 +46,28 @@ const wait: WaitRow = {
   terms: { asked: true, maxRetries: 0, onReject: 'rerun', onTimeout: 'throw', request: 2 },
 }
 const waiting: Rows = { tasks: [asleep], waits: new Map([[7, [wait]]]) }
+const supervising: Rows = {
+  tasks: [asleep],
+  waits: new Map([
+    [
+      7,
+      [
+        {
+          ...wait,
+          kind: 'signal',
+          key: supervisorKey({
+            strategy: 'one_for_one',
+            maxRestarts: 5,
+            periodMs: 60_000,
+            endsWith: 'cancel',
+          }),
+          name: SUPERVISOR_NAME,
+          terms: null,
+        },
+      ],
+    ],
+  ]),
+}
 const parked: TaskRow = { ...asleep, waitReason: 'divergence', waits: 0 }
 const over: TaskRow = { ...task, state: 'failed', lease: null, finishedAt: now.at }
 const ended: LeaseRow = { ...lease, state: 'canceled', endReason: 'canceled', endSeq: 2, endedAt: 9_500 }
@@ -121,6 +146,27 @@ const operations: {
     { leaseId, key: 'c', position: 0, policy: 'cancel', submission },
     running,
     { as: 'spawned' },
+    'task.queued',
+    'child.spawned',
+  ],
+  startChild: [
+    { taskId, id: 'late', restart: 'transient', submission },
+    supervising,
+    { as: 'started', child: { position: 0 } },
+    'task.queued',
+    'child.spawned',
+  ],
+  restartChild: [
+    { taskId, id: 'part' },
+    {
+      ...supervising,
+      tasks: [...(supervising.tasks ?? []), { ...over, id: 9, parent: 7 }],
+      ...family(
+        childRow(7, 9, { key: supervisedKey({ id: 'part', restart: 'transient' }), state: 'closed' }),
+      ),
+      histories: new Map([[9, history]]),
+    },
+    { as: 'started' },
     'task.queued',
     'child.spawned',
   ],

@@ -11,6 +11,7 @@ import {
   promote,
   promoteBudgets,
   renew,
+  settleSupervisors,
   sweep,
   takeOver,
   WorkingSet,
@@ -152,6 +153,7 @@ function* decide(
   sweep(ws, duties.lapsed)
   promote(ws, duties.due)
   if (duties.budgets.length > 0) promoteBudgets(ws, duties.budgets)
+  settleSupervisors(ws)
   if (work.renew) renew(ws, kept(cache, work), presentWorkers(cache, work))
   const outcomes = foldByRank(ws, work.operations, cache)
   const grants = yield* claim(db, cache, ws, work)

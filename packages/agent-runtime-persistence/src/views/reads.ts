@@ -17,6 +17,7 @@ import { prepareQueueView } from './queue-view.ts'
 import { prepareWaitCounts } from './wait-counts.ts'
 import type { ReadContext } from './read-context.ts'
 import { prepareStoreRecords } from './store-records.ts'
+import { prepareSupervisors } from './supervisors.ts'
 import { prepareTaskRecords } from './task-records.ts'
 
 /** Answers questions from committed state, between flushes. */
@@ -40,6 +41,7 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
   const explain = prepareExplain(context, queueView, (row) => budgets.askingAbove(row))
   const waitCounts = prepareWaitCounts(context, queueView)
   const memos = prepareMemos(db, tables)
+  const supervisors = prepareSupervisors(tables, nameOf, recordOf)
   const { routes, swarms } = prepareRoutes(context)
 
   return (query) => {
@@ -115,6 +117,10 @@ export function prepareReads(context: ReadContext): (query: Read) => Reads[ReadK
         return stats()
       case 'routes':
         return routes()
+      case 'supervisor': {
+        const row = find(query.taskId)
+        return row === undefined ? undefined : db.atOnce(() => supervisors(row))
+      }
       case 'swarms':
         return swarms(query.name)
       case 'explain':

@@ -32,6 +32,7 @@ export const parts = {
     'children',
     'forks',
   ],
+  supervision: ['supervision'],
   records: ['retention', 'schedules', 'evaluations', 'events and hashes', 'reads'],
   values: ['values', 'turns and commits'],
 } as const

@@ -238,6 +238,9 @@ const byKind: Readonly<Record<string, fc.Arbitrary<Piece>>> = {
   'recordStep drops': listOf(key),
   'failStep drops': listOf(key),
   'spawn drops': key,
+  'startChild id': mostly(values('part', 'late')),
+  'startChild restart': mostly(values('permanent', 'transient', 'temporary')),
+  'restartChild id': mostly(values('part', 'late')),
   'clients after': name,
   'prune after': count,
   'prune excess': fields(

@@ -7,6 +7,9 @@ import {
   type ScheduleDefinition,
   type Scores,
   type Submission,
+  SUPERVISOR_NAME,
+  supervisedKey,
+  supervisorKey,
   type UsageSum,
   type WaitRequest,
   type Write,
@@ -72,6 +75,26 @@ async function family(scene: Scene): Promise<{ readonly parent: Claim; readonly 
   await scene.accepted({ type: 'child', client: 'bob' })
   scene.free('children')
   return { parent, child }
+}
+
+/** A supervisor that waits, with a child. */
+async function supervising(scene: Scene): Promise<{ readonly taskId: string; readonly child: string }> {
+  const { leaseId, taskId } = await hold(scene)
+  const key = supervisorKey({ strategy: 'one_for_one', maxRestarts: 5, periodMs: 60_000, endsWith: 'cancel' })
+  const waits = [{ key, position: 0, kind: 'signal', name: SUPERVISOR_NAME }] as const
+  await scene.write({ kind: 'suspend', leaseId, waits, stay: true })
+  const { idempotencyKey: _, forkOf: __, parentId: ___, ...task } = submission({ type: 'child' })
+  const spawned = await scene.write({
+    kind: 'spawn',
+    leaseId,
+    key: supervisedKey({ id: 'part', restart: 'transient' }),
+    position: 1,
+    policy: 'cancel',
+    submission: task,
+  })
+  if (spawned.fenced !== 'ok' || spawned.as !== 'spawned') throw new Error('not spawned')
+  await scene.write({ kind: 'suspend', leaseId, waits, stay: false })
+  return { taskId, child: spawned.child.taskId }
 }
 
 /** A task that runs, is busy with a step, and has a wait open. */
@@ -372,6 +395,17 @@ export const deeds: { readonly [K in WriteKind]: (scene: Scene) => Promise<Deed<
   closeSwarm: async (scene) => {
     await swarming(scene)
     return { write: { kind: 'closeSwarm', name: 's' }, answer: { closed: true, canceled: 2 } }
+  },
+  startChild: async (scene) => {
+    const { taskId } = await supervising(scene)
+    const { idempotencyKey: _, forkOf: __, parentId: ___, ...task } = submission({ ...costly, input: large })
+    const write = { kind: 'startChild', taskId, id: 'late', restart: 'temporary', submission: task } as const
+    return { write, answer: { as: 'started' } }
+  },
+  restartChild: async (scene) => {
+    const { taskId, child } = await supervising(scene)
+    await scene.cancel(child)
+    return { write: { kind: 'restartChild', taskId, id: 'part' }, answer: { as: 'started' } }
   },
   startLease: async (scene) => {
     await swarming(scene)

@@ -22,6 +22,7 @@ import type { EventPattern, RuntimeEvent } from './events.ts'
 import type { Graph, GraphNodes, GraphOutput } from './graphs.ts'
 import type { Receipt, TaskId } from './receipts.ts'
 import type { Schedules } from './schedules.ts'
+import type { Supervisors } from './supervisors.ts'
 import type { TaskStatus } from './status.ts'
 import type { SubmitOptions } from './submissions.ts'
 import type { TaskType } from './task-type.ts'
@@ -39,6 +40,8 @@ export interface Client extends AsyncDisposable {
   readonly approvals: Approvals
   /** What tasks, and all tasks below them, may use up: `docs/budgets.md`. */
   readonly budgets: Budgets
+  /** Supervisors and their children: `docs/supervision.md`. */
+  readonly supervisors: Supervisors
   /** Tasks that are submitted on a schedule: `docs/schedules.md`. */
   readonly schedules: Schedules
   /** On whose account tasks run: `docs/shares.md`. */

@@ -43,6 +43,7 @@ import type { Graph, GraphNodes, GraphOutput } from '../api/graphs.ts'
 import type { LogLine } from '../api/logger.ts'
 import type { Receipt, TaskId } from '../api/receipts.ts'
 import type { Schedules } from '../api/schedules.ts'
+import type { Supervisors } from '../api/supervisors.ts'
 import type { TaskStatus } from '../api/status.ts'
 import type { SubmitOptions } from '../api/submissions.ts'
 import type { TaskType } from '../api/task-type.ts'
@@ -78,6 +79,7 @@ import { SaidOnce } from './said-once.ts'
 import { ScheduleBook } from './schedules.ts'
 import { sendSignal } from './signal-task.ts'
 import { pageOfHistory, pageOfOutput, storedSteps } from './stored-pages.ts'
+import { supervisorsOf } from './supervisors.ts'
 import { Submissions } from './submissions.ts'
 import { graphSubmission } from './submit-graph.ts'
 import { toStatus } from './task-status.ts'
@@ -115,6 +117,7 @@ export class StoreClient implements Client {
   readonly #said = new SaidOnce()
   #approvals: Approvals | undefined
   #budgets: Budgets | undefined
+  #supervisors: Supervisors | undefined
   #schedules: Schedules | undefined
   #clients: Clients | undefined
   #evaluations: Evaluations | undefined
@@ -169,6 +172,13 @@ export class StoreClient implements Client {
   get budgets(): Budgets {
     this.#budgets ??= budgetsOf(this.#parts)
     return this.#budgets
+  }
+
+  get supervisors(): Supervisors {
+    const { submissions } = this
+    const prepare: Submissions['prepare'] = (item, place) => submissions.prepare(item, place)
+    this.#supervisors ??= supervisorsOf({ ...this.#parts, prepare })
+    return this.#supervisors
   }
 
   get clients(): Clients {

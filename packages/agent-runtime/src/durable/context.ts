@@ -1,4 +1,12 @@
-import { idempotencyKey, type Lane, RuntimeError, show, type Usage, usageSum } from '@ku0/agent-runtime-core'
+import {
+  idempotencyKey,
+  type Lane,
+  RuntimeError,
+  show,
+  type SupervisorTerms,
+  type Usage,
+  usageSum,
+} from '@ku0/agent-runtime-core'
 import type { Host } from './host.ts'
 import type { ReplayTrail } from './pass/replay-watch.ts'
 import type { SubmissionData } from './child/submission-data.ts'
@@ -26,6 +34,7 @@ import { feedbackOf, requestApproval } from './wait/approvals.ts'
 import { type BranchCaller, runBranches } from './branch/branches.ts'
 import { saveCheckpoint } from './checkpoint.ts'
 import { callChild, type ChildCaller, spawnChild } from './child/children.ts'
+import { type FirstChild, supervise } from './child/supervise.ts'
 import { exec } from './exec/exec.ts'
 import { failureIn } from './failure.ts'
 import { inputHashOf } from './step/idempotency.ts'
@@ -237,6 +246,11 @@ export class HandlerContext implements TaskContext {
   /** The facts that a replay needs when the handler has ended. */
   get replayTrail(): ReplayTrail {
     return this.#pass.replayTrail
+  }
+
+  /** For supervisors: see {@link supervise}. */
+  supervise(terms: SupervisorTerms, children: readonly FirstChild[]): Promise<void> {
+    return supervise(this.#spawning('supervise'), terms, children)
   }
 
   /** For the runtime's own task types: whether an earlier pass spawned this child. */

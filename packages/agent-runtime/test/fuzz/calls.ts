@@ -23,6 +23,7 @@ import {
   combineRecovery,
   defineContract,
   defineGraph,
+  defineSupervisor,
   defineTask,
   edge,
   identityEdge,
@@ -167,6 +168,21 @@ const graph = fields({
   onFailure: mostly(values('stop', 'finish')),
   type: mostly(values('graph')),
   input: anySchema,
+})
+const restart = mostly(values('permanent', 'transient', 'temporary'))
+const startOptions = fields({ lane, restart, labels, timeoutMs: ms })
+const supervised = fields(
+  { task: mostly(fc.constant(piece('echo', () => echo))), input: handler, restart },
+  'task',
+)
+const supervisor = fields({
+  type: mostly(values('supervisor')),
+  input: anySchema,
+  strategy: mostly(values('one_for_one', 'one_for_all', 'rest_for_one')),
+  maxRestarts: count,
+  periodMs: count,
+  endsWith: mostly(values('children', 'cancel')),
+  children: fields({ a: supervised, b: supervised }),
 })
 const part = mostly(
   fc.constant(piece('echo', () => echo)),
@@ -455,6 +471,21 @@ export const doors: Readonly<Record<string, Door>> = {
     open: ({ runtime }, it: never, options: never) => runtime.budgets.continue(it, options),
   },
   'budgets.stop': { given: [task], open: ({ runtime }, it: never) => runtime.budgets.stop(it) },
+  'supervisors.which': { given: [task], open: ({ runtime }, it: never) => runtime.supervisors.which(it) },
+  'supervisors.count': { given: [task], open: ({ runtime }, it: never) => runtime.supervisors.count(it) },
+  'supervisors.start': {
+    given: [task, name, type, hostile, startOptions],
+    open: ({ runtime }, ...given: [never, never, never, unknown, never]) =>
+      runtime.supervisors.start(...given),
+  },
+  'supervisors.stop': {
+    given: [task, name],
+    open: ({ runtime }, it: never, child: never) => runtime.supervisors.stop(it, child),
+  },
+  'supervisors.restart': {
+    given: [task, name],
+    open: ({ runtime }, it: never, child: never) => runtime.supervisors.restart(it, child),
+  },
   'schedules.put': {
     given: [
       name,
@@ -675,6 +706,7 @@ export const exported: Readonly<Record<string, Door>> = {
     open: (_, options: never, it: never) => toAgentView(defineAgent(options, it) as never),
   },
   defineGraph: { given: [graph], open: (_, options: never) => defineGraph(options) },
+  defineSupervisor: { given: [supervisor], open: (_, options: never) => defineSupervisor(options) },
   compose: { given: [part, part, part], open: (_, ...parts: [never, never, never]) => compose(...parts) },
   edge: {
     given: [fields({ validate: anySchema, metadata: handler, map: handler })],

@@ -30,6 +30,7 @@ const kinds = Object.keys({
   budget_exceeded: true,
   lease_lost: true,
   crashed: true,
+  escalated: true,
 } satisfies Record<Failed['kind'], true>)
 
 /** What failed permanently, and why. */

@@ -393,7 +393,7 @@ function endingOf({ type, it }: ReadEvent): Ending {
     default: {
       const reason = it['reason'] as LeaseEndReason
       return {
-        state: reason === 'yielded' || reason === 'drained' ? 'canceled' : 'failed',
+        state: reason === 'yielded' || reason === 'drained' || reason === 'restarted' ? 'canceled' : 'failed',
         reasons: [reason],
       }
     }

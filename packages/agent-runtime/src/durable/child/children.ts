@@ -66,6 +66,23 @@ export function callChild(
   )
 }
 
+/** A child of a supervisor, under a key of the runtime's own. */
+export function superviseChild(
+  caller: ChildCaller,
+  key: string,
+  task: unknown,
+  input: unknown,
+  options: unknown,
+): Promise<unknown> {
+  return begin<unknown>(
+    'spawn',
+    caller,
+    [key, task, input, options],
+    (answer, child) => answer.resolve(child),
+    key,
+  )
+}
+
 /** Called once the child exists. */
 type Spawned<T> = (answer: Answer<T>, child: Child) => void
 
@@ -74,10 +91,12 @@ function begin<T>(
   { pass, scope, callee, submission }: ChildCaller,
   [key, task, input, given]: readonly unknown[],
   spawned: Spawned<T>,
+  /** The key, if it is one of the runtime's own. */
+  own?: string,
 ): Promise<T> {
   try {
     if (scope.closedBy !== undefined) throw scope.closedBy
-    checkKey(key, name)
+    if (own === undefined || key !== own) checkKey(key, name)
     const { options, policy, whenFull } = readOptions(`${name} '${key}'`, given)
     const lane = options.lane ?? pass.attempt.claim.lane
     const item = { task, input, options: { ...options, lane } } as SubmitItem

@@ -1,0 +1,70 @@
+import type { ChildRecord } from '../child/child.ts'
+import type { Receipt, Submission } from '../submit/submission.ts'
+import type { Operations } from '../transition/operation.ts'
+import { restartChildNeeds, startChildNeeds } from './needs.ts'
+import { restartChild, startChild } from './start-child.ts'
+import type { ChildRestart, SupervisedChild, SupervisorTerms } from './supervision.ts'
+import type { TaskState } from '../task/states.ts'
+
+/** Writes about supervisors; a supervisor's own children are those that its handler spawns. */
+export interface SupervisionWrites {
+  /** One more child for a supervisor that supervises. Source: `docs/semantics.md 14.2`. */
+  startChild: {
+    fields: {
+      readonly taskId: string
+      readonly id: string
+      readonly restart: ChildRestart
+      readonly submission: Omit<Submission, 'idempotencyKey' | 'forkOf' | 'parentId'>
+    }
+    outcome:
+      | { readonly as: 'started'; readonly child: ChildRecord }
+      /** A child of this id has not ended. */
+      | { readonly as: 'already_started'; readonly child: ChildRecord }
+      /** One of this id has ended, and can be started again. */
+      | { readonly as: 'already_present'; readonly child: ChildRecord }
+      | { readonly as: 'refused'; readonly receipt: Receipt & { accepted: false } }
+      /** It has `maxChildren` that have not ended. */
+      | { readonly as: 'full' }
+      | NoSupervisor
+  }
+  /** Starts a child that has ended anew. Source: `docs/semantics.md 14.2`. */
+  restartChild: {
+    fields: { readonly taskId: string; readonly id: string }
+    outcome:
+      | { readonly as: 'started'; readonly child: ChildRecord }
+      | { readonly as: 'running'; readonly child: ChildRecord }
+      | { readonly as: 'unknown_child' }
+      | NoSupervisor
+  }
+}
+
+/** The task is unknown, has ended, or supervises nothing now. */
+interface NoSupervisor {
+  readonly as: 'no_supervisor'
+}
+
+/** Questions about supervisors. */
+export interface SupervisionReads {
+  supervisor: { fields: { readonly taskId: string }; answer: SupervisorRecord | undefined }
+}
+
+/** A supervisor and its children. */
+export interface SupervisorRecord {
+  readonly taskId: string
+  /** Absent once it supervises no more. */
+  readonly terms?: SupervisorTerms
+  /** When it started children again, as far as that counted at its last restart; epoch ms. */
+  readonly restartedAt: readonly number[]
+  /** In the order in which they were started first; temporary ones that ended are left out. */
+  readonly children: readonly (SupervisedChild & {
+    readonly taskId: string
+    readonly type: string
+    readonly state: TaskState
+    readonly attempt: number
+  })[]
+}
+
+export const supervisionOperations: Operations<SupervisionWrites> = {
+  startChild: { rank: 3, needs: startChildNeeds, fold: startChild },
+  restartChild: { rank: 3, needs: restartChildNeeds, fold: restartChild },
+}

@@ -1,0 +1,42 @@
+import { cancel } from '../task/cancel.ts'
+import { failAnywhere } from '../task/fail-anywhere.ts'
+import { isFinal } from '../task/states.ts'
+import { conclude } from '../wait/conclude.ts'
+import type { WorkingSet } from '../transition/working-set.ts'
+import { openChildren, type Supervisor, supervisorOf } from './standing.ts'
+
+/**
+ * Supervisors whose children ended since the last look: those that were lost a child fail, with all that is left, the last one first;
+ * those that have none left go on. Source: `docs/semantics.md 14.2`.
+ */
+export function settleSupervisors(ws: WorkingSet): void {
+  // One that fails may be the child of another.
+  for (let next = ws.nextSupervisor(); next !== undefined; next = ws.nextSupervisor()) {
+    const [id, lost] = next
+    const supervisor = supervisorOf(ws, { id })
+    if (supervisor === undefined || isFinal(supervisor.task.state)) continue
+    if (lost !== undefined) giveUp(ws, supervisor, lost)
+    else if (supervisor.terms.endsWith === 'children' && isDone(ws, supervisor))
+      conclude(ws, supervisor.task, { wait: supervisor.wait, outcome: 'fired', at: ws.now.at })
+  }
+}
+
+function giveUp(ws: WorkingSet, { task }: Supervisor, error: string): void {
+  for (const { row } of openChildren(ws, task).toReversed()) {
+    const child = ws.taskNow({ id: row.task })
+    cancel(ws, { taskId: child.explicitId ?? ws.ids.task(child.id), reason: 'its supervisor has failed' })
+  }
+  failAnywhere(ws, ws.taskNow(task), {
+    kind: 'escalated',
+    error,
+    why: 'its parent has failed',
+    route: 'none',
+  })
+}
+
+/** One that a pass runs looks for itself, when it comes to wait. */
+function isDone(ws: WorkingSet, { task }: Supervisor): boolean {
+  const { state, waitReason } = task
+  const isParked = state !== 'waiting' || waitReason === 'divergence' || waitReason === 'budget'
+  return !isParked && ws.childrenOf(task).size === 0
+}

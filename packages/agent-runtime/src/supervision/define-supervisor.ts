@@ -1,0 +1,134 @@
+import {
+  type ChildRestart,
+  childRestarts,
+  ConfigError,
+  type ConfigProblem,
+  isOneOf,
+  isRecord,
+  problemsIn,
+  type Rules,
+  supervisionStrategies,
+  supervisorEnds,
+  wholeNumber,
+  withoutUndefined,
+} from '@ku0/agent-runtime-core'
+import type { Declarations } from '../api/exchange.ts'
+import type { NodeOptions } from '../api/graphs.ts'
+import type { InputOf, OutputOf, Schema } from '../api/schema.ts'
+import type { SupervisorSettings } from '../api/supervisors.ts'
+import type { TaskDefinition } from '../api/task-definition.ts'
+import type { TaskDefinitionOptions } from '../api/task-type.ts'
+import type { HandlerContext } from '../durable/context.ts'
+import { isSupervisedId, supervisedIdRule } from '../terms/supervised-options.ts'
+import { submitRules } from '../terms/submit-rules.ts'
+import { defineTask, taskTermsOf } from '../terms/task-definition.ts'
+
+/** Task definitions by the id of the child. */
+export type SupervisedTasks = Readonly<Record<string, TaskDefinition>>
+
+/** A child that a supervisor begins with. */
+export interface DefinedChild<Task extends TaskDefinition, Input> {
+  readonly task: Task
+  /** Makes the child's input of the supervisor's; without it the input is undefined. It is called in every pass and may not wait. */
+  readonly input?:
+    | ((input: Input) => Task extends TaskDefinition<string, infer ChildInput> ? ChildInput : never)
+    | undefined
+  /**
+   * When it starts again: after it has failed (`transient`, the default), after it has completed, too (`permanent`), or never
+   * (`temporary`).
+   */
+  readonly restart?: ChildRestart | undefined
+  readonly options?: NodeOptions | undefined
+}
+
+export interface SupervisorDefinition<
+  Type extends string,
+  Input extends Schema,
+  Tasks extends SupervisedTasks,
+>
+  extends
+    Omit<TaskDefinitionOptions<Type, Input, undefined>, 'output' | 'signals' | 'approvals' | 'emits'>,
+    SupervisorSettings {
+  /** By id, in the order in which they start; a child may be a supervisor itself. */
+  readonly children?: { readonly [K in keyof Tasks]: DefinedChild<Tasks[K], OutputOf<Input>> } | undefined
+}
+
+/**
+ * Defines a supervisor as a task type: it is submitted like any other task, starts its children, and waits without a slot. A child that
+ * fails is started again in the commit of its failure, with all that it had recorded; too many restarts fail the supervisor, and the one
+ * above it decides. The task gives `null` when no child is left. Throws `ConfigError` naming every field that is wrong. Source:
+ * `docs/supervision.md`; `docs/semantics.md 14.1, 14.2`.
+ */
+export function defineSupervisor<
+  const Type extends string,
+  Input extends Schema,
+  Tasks extends SupervisedTasks = Readonly<Record<never, TaskDefinition>>,
+>(definition: SupervisorDefinition<Type, Input, Tasks>): TaskDefinition<Type, InputOf<Input>, null> {
+  if (!isRecord(definition)) {
+    const allowed = 'an object with type, input, children, strategy and the other options of defineTask'
+    throw new ConfigError([{ path: 'supervisor', allowed, given: definition }])
+  }
+  const { children, strategy, maxRestarts, periodMs, endsWith, ...options } =
+    definition as SupervisorDefinition<Type, Input, Tasks>
+  const problems = [
+    ...problemsIn(withoutUndefined({ strategy, maxRestarts, periodMs, endsWith }), settingRules),
+    ...childrenProblems(children),
+  ]
+  if (problems.length > 0) throw new ConfigError(problems)
+  const terms = {
+    strategy: strategy ?? 'one_for_one',
+    maxRestarts: maxRestarts ?? 5,
+    periodMs: periodMs ?? 60_000,
+    endsWith: endsWith ?? 'children',
+  } as const
+  const entries = Object.entries<DefinedChild<TaskDefinition, never>>((children ?? {}) as never)
+  return defineTask(
+    options as TaskDefinitionOptions<Type, Input, undefined, Declarations<undefined, undefined, undefined>>,
+    async (ctx, input) => {
+      const first = entries.map(
+        ([id, { task, input: make, restart = 'transient', options: given = {} }]) => ({
+          id,
+          restart,
+          task,
+          input: (make as ((from: unknown) => unknown) | undefined)?.(input),
+          options: given,
+        }),
+      )
+      await (ctx as unknown as HandlerContext).supervise(terms, first)
+      return null
+    },
+  )
+}
+
+function childrenProblems(children: unknown): readonly ConfigProblem[] {
+  if (children === undefined) return []
+  if (!isRecord(children))
+    return [{ path: 'children', allowed: 'an object of children by id', given: children }]
+  return Object.entries(children).flatMap(([id, child]) => {
+    const path = `child '${id}'`
+    const own = isSupervisedId(id) ? [] : [{ path, allowed: supervisedIdRule, given: id }]
+    if (!isRecord(child))
+      return [...own, { path, allowed: 'an object with task, input, restart', given: child }]
+    return [...own, ...problemsIn(child, childRules, { path: `${path} `, required: ['task'] })]
+  })
+}
+
+const settingRules: Rules<SupervisorSettings> = {
+  strategy: isOneOf(supervisionStrategies),
+  maxRestarts: wholeNumber(0, 1_000),
+  periodMs: wholeNumber(1, 1e12),
+  endsWith: isOneOf(supervisorEnds),
+}
+const { idempotencyKey: _, client: __, taskId: ___, ...nodeRules } = submitRules
+const childRules: Rules<DefinedChild<TaskDefinition, never>> = {
+  task: [
+    'what defineTask, defineGraph or defineSupervisor returns',
+    (task) => taskTermsOf(task) !== undefined,
+  ],
+  input: ['a function of the input of the supervisor', (make) => typeof make === 'function'],
+  restart: isOneOf(childRestarts),
+  options: [
+    'an object with options of submit',
+    (given) => isRecord(given) && problemsIn(given, nodeRules).length === 0,
+  ],
+}

@@ -1,0 +1,217 @@
+import { describe, expect, test } from 'vitest'
+import * as z from 'zod'
+import { defineSupervisor, defineTask } from '../../src/index.ts'
+import { createTestRuntime } from '../../src/testing/index.ts'
+import { gate } from '../virtual-runtime.ts'
+
+/** Tasks that fail as often as they are told, each with a step that counts its runs. */
+function counted() {
+  const runs = { steps: 0, fails: 0 }
+  const task = defineTask({ type: 'part', input: z.number() }, async (ctx, fails) => {
+    await ctx.step('once', () => ++runs.steps)
+    if (ctx.attempt > fails) return ctx.attempt
+    runs.fails += 1
+    throw new Error('broken')
+  })
+  return { runs, task }
+}
+
+describe('supervisors', () => {
+  test('14.2 start a child again with what it had recorded, and are done when no child is left', async () => {
+    const { runs, task } = counted()
+    const pair = defineSupervisor({
+      type: 'pair',
+      input: z.object({ fails: z.number() }),
+      strategy: 'one_for_one',
+      children: { first: { task, input: ({ fails }) => fails }, second: { task, input: () => 0 } },
+    })
+    await using it = await createTestRuntime({ tasks: [pair, task] })
+    const { runtime } = it
+    const receipt = await runtime.submit(pair, { fails: 2 })
+    expect(await it.result(receipt)).toBeNull()
+    expect(runs).toEqual({ steps: 2, fails: 2 })
+    const { children, terms } = await runtime.supervisors.which(receipt)
+    expect(terms).toBeUndefined()
+    expect(children).toMatchObject([
+      { id: 'first', restart: 'transient', state: 'completed', attempt: 3 },
+      { id: 'second', state: 'completed', attempt: 1 },
+    ])
+    expect(await it.result(children[0]?.taskId ?? '')).toBe(3)
+    expect(await runtime.supervisors.count(receipt)).toEqual({ total: 2, open: 0, running: 0 })
+  })
+
+  test('14.2 fail when a child fails too often, and say which', async () => {
+    const { task } = counted()
+    const strict = defineSupervisor({
+      type: 'strict',
+      input: z.number(),
+      maxRestarts: 1,
+      children: { only: { task, input: (fails) => fails } },
+    })
+    await using it = await createTestRuntime({ tasks: [strict, task] })
+    const { runtime } = it
+    const receipt = await runtime.submit(strict, 9)
+    await expect(it.result(receipt)).rejects.toMatchObject({
+      kind: 'escalated',
+      message: expect.stringContaining("child 'only' ended after 1 restarts") as string,
+    })
+  })
+
+  test('14.2 nest: a supervisor that fails is a child that failed', async () => {
+    const { runs, task } = counted()
+    const low = defineSupervisor({
+      type: 'low',
+      input: z.number(),
+      maxRestarts: 1,
+      children: { only: { task, input: (fails) => fails } },
+    })
+    const high = defineSupervisor({
+      type: 'high',
+      input: z.number(),
+      children: { low: { task: low, input: (n) => n } },
+    })
+    await using it = await createTestRuntime({ tasks: [high, low, task] })
+    const { runtime } = it
+    const receipt = await runtime.submit(high, 3)
+    expect(await it.result(receipt)).toBeNull()
+    expect(runs).toEqual({ steps: 1, fails: 3 })
+  })
+
+  test('14.1 take the others back; their handlers stop', async () => {
+    const started = gate()
+    const breaks = gate()
+    let runs = 0
+    const aborted: unknown[] = []
+    const steady = defineTask({ type: 'steady', input: z.undefined() }, async (ctx) => {
+      runs += 1
+      if (runs > 1) return runs
+      started.resolve()
+      await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve))
+      aborted.push((ctx.signal.reason as Error).name)
+      throw ctx.signal.reason
+    })
+    const flaky = defineTask({ type: 'flaky', input: z.undefined() }, async (ctx) => {
+      if (ctx.attempt > 1) return 'done'
+      await breaks.promise
+      throw new Error('broken')
+    })
+    const team = defineSupervisor({
+      type: 'team',
+      input: z.undefined(),
+      strategy: 'one_for_all',
+      children: { steady: { task: steady }, flaky: { task: flaky } },
+    })
+    await using it = await createTestRuntime({ tasks: [team, steady, flaky] })
+    const { runtime } = it
+    const receipt = await runtime.submit(team, undefined)
+    await started.promise
+    breaks.resolve()
+    expect(await it.result(receipt)).toBeNull()
+    expect([runs, aborted]).toEqual([2, ['LeaseLost']])
+  })
+
+  test('14.2 have children that come and go', async () => {
+    const echo = defineTask({ type: 'echo', input: z.string() }, async (ctx, text) => {
+      await ctx.waitForSignal('go')
+      return text
+    })
+    const pool = defineSupervisor({ type: 'pool', input: z.undefined(), endsWith: 'cancel' })
+    await using it = await createTestRuntime({ tasks: [pool, echo] })
+    const { runtime } = it
+    const receipt = await runtime.submit(pool, undefined)
+    await it.until(receipt, 'waiting')
+    const { supervisors } = runtime
+    const { taskId } = await supervisors.start(receipt, 'a', echo, 'hello')
+    await expect(supervisors.start(receipt, 'a', echo, 'twice')).rejects.toMatchObject({
+      code: 'already_exists',
+      details: { as: 'already_started', taskId },
+    })
+    await expect(supervisors.restart(receipt, 'a')).rejects.toMatchObject({ code: 'already_exists' })
+    expect(await supervisors.stop(receipt, 'a')).toEqual({ stopped: true, taskId, state: 'canceled' })
+    expect(await supervisors.stop(receipt, 'a')).toEqual({ stopped: false, taskId, state: 'canceled' })
+    await expect(supervisors.start(receipt, 'a', echo, 'twice')).rejects.toMatchObject({
+      details: { as: 'already_present' },
+    })
+    const again = await supervisors.restart(receipt, 'a')
+    await runtime.signal(again.taskId, 'go', null)
+    expect(await it.result(again.taskId)).toBe('hello')
+    expect(await supervisors.count(receipt)).toEqual({ total: 1, open: 0, running: 0 })
+    await it.until(receipt, 'waiting')
+    await expect(supervisors.stop(receipt, 'b')).rejects.toMatchObject({ code: 'not_found' })
+    await runtime.cancel(receipt)
+    await expect(supervisors.start(receipt, 'b', echo, 'late')).rejects.toMatchObject({
+      code: 'invalid_argument',
+    })
+  })
+
+  test('say in words what they wait for', async () => {
+    const nap = defineTask({ type: 'nap', input: z.undefined() }, (ctx) => ctx.sleep('long', 1e6))
+    const pool = defineSupervisor({ type: 'pool', input: z.undefined(), children: { nap: { task: nap } } })
+    await using it = await createTestRuntime({ tasks: [pool, nap] })
+    const { runtime } = it
+    const receipt = await runtime.submit(pool, undefined)
+    await it.until(receipt, 'waiting')
+    const summary = (await runtime.explain(receipt))?.summary
+    expect(summary).toBe('waits for its supervised children (one_for_one, at most 5 restarts in 60000 ms)')
+  })
+
+  test('14.2 a crash after any commit leaves each child one supervisor, and starts none twice', async () => {
+    const flaky = defineTask({ type: 'flaky', input: z.number() }, async (ctx, fails) => {
+      await ctx.step('once', () => null)
+      if (ctx.failure?.kind === 'error' || fails === 0) return null
+      throw new Error('broken')
+    })
+    const low = defineSupervisor({
+      type: 'low',
+      input: z.null(),
+      children: { a: { task: flaky, input: () => 1 } },
+    })
+    const high = defineSupervisor({
+      type: 'high',
+      input: z.null(),
+      strategy: 'rest_for_one',
+      children: {
+        b: { task: flaky, input: () => 1 },
+        low: { task: low, input: () => null },
+        c: { task: flaky, input: () => 0 },
+      },
+    })
+    const tasks = [flaky, low, high]
+    let commits = Number.POSITIVE_INFINITY
+    for (let nth = 1; nth <= commits; nth += 1) {
+      await using it = await createTestRuntime({ tasks, crashes: true })
+      const { taskId } = await it.runtime.submit(high, null)
+      it.crashAfter(nth)
+      const before = it.commits
+      const result = () => it.result(taskId)
+      const first = await result().catch(async () => {
+        await it.restart()
+        return result()
+      })
+      expect(first, `crash after commit ${nth}`).toBeNull()
+      commits = Math.min(commits, Math.max(it.commits - before, 1))
+      const all = (await it.runtime.list({ limit: 100 })).tasks.map(({ type, state }) => `${type} ${state}`)
+      expect(all.toSorted()).toEqual([
+        'flaky completed',
+        'flaky completed',
+        'flaky completed',
+        'high completed',
+        'low completed',
+      ])
+      const told = (await it.history(taskId)).events
+      expect(told.filter((type) => type === 'supervisor.restarted')).toHaveLength(1)
+    }
+  })
+
+  test.each([
+    [{ strategy: 'all' }, 'strategy'],
+    [{ maxRestarts: -1 }, 'maxRestarts'],
+    [{ periodMs: 0 }, 'periodMs'],
+    [{ children: { 1: {} } }, "child '1'"],
+    [{ children: { a: { restart: 'often' } } }, "child 'a' task"],
+    [{ children: [] }, 'children'],
+  ])('name what is wrong with a definition: %o', (wrong, named) => {
+    const define = () => defineSupervisor({ type: 'x', input: z.undefined(), ...wrong } as never)
+    expect(define).toThrow(named)
+  })
+})
