@@ -16,10 +16,15 @@ describe('the files of docs/deploy.md', () => {
     const compose = Number(/stop_grace_period: (\d+)s$/m.exec(read('compose.yaml'))?.[1]) * 1_000
     expect(unit).toBeGreaterThan(drainMs)
     expect(compose).toBeGreaterThan(drainMs)
+    for (const file of ['kubernetes.yaml', 'kubernetes-job.yaml'])
+      expect(Number(/terminationGracePeriodSeconds: (\d+)$/m.exec(read(file))?.[1]) * 1_000).toBeGreaterThan(
+        drainMs,
+      )
   })
 
   test('Node is process 1 of no shell, and gets the SIGTERM', () => {
     expect(read('Dockerfile')).toContain('\nCMD ["node", "worker.ts"]\n')
+    expect(read('job.Dockerfile')).toContain('\nENTRYPOINT ["node", ')
   })
 
   test.skipIf(!canVerify)('systemd finds nothing wrong with its unit', () => {

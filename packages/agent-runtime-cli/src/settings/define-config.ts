@@ -1,4 +1,5 @@
 import type { ExecutionConfigInput } from '@ku0/agent-runtime-core'
+import type { JobTarget } from '../jobs/job-target.ts'
 
 /** What `agent-runtime.config.ts` may hold. Source: `docs/cli.md`. */
 export interface CliConfig {
@@ -21,6 +22,8 @@ export interface CliConfig {
         readonly capacity?: number | undefined
         /** The number of jobs at once of a `hybrid` worker; 1 by default. */
         readonly maxJobs?: number | undefined
+        /** Where the jobs of a `hybrid` worker run, such as `kubernetesJobs({ … })` of `@ku0/agent-runtime-cli/jobs`; in child processes by default. */
+        readonly jobs?: JobTarget | undefined
       }
     | undefined
   /** The URL of a server: commands ask it in place of a store. */

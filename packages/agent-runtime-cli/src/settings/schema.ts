@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { JobTarget } from '../jobs/job-target.ts'
 import type { CliConfig as Declared, WatchdogLimits } from './define-config.ts'
 
 const duration = z.number().min(0).max(31_536_000_000)
@@ -20,6 +21,11 @@ export const CliConfig = z.strictObject({
       types: z.array(z.string().min(1)).min(1).optional(),
       capacity: z.int().min(1).max(1_000_000).optional(),
       maxJobs: z.int().min(1).max(1_000).optional(),
+      jobs: z
+        .custom<JobTarget>(isJobTarget, {
+          error: 'a job target, such as kubernetesJobs({ … }) of @ku0/agent-runtime-cli/jobs',
+        })
+        .optional(),
     })
     .optional(),
   server: z
@@ -38,3 +44,9 @@ export const CliConfig = z.strictObject({
     .strictObject({ ...limits, types: z.record(z.string(), z.strictObject(limits)).optional() })
     .optional(),
 } satisfies Record<keyof Declared, z.ZodType>)
+
+function isJobTarget(given: unknown): boolean {
+  if (typeof given !== 'object' || given === null) return false
+  const { name, start, stop, state } = given as { readonly [Key in keyof JobTarget]?: unknown }
+  return typeof name === 'string' && [start, stop, state].every((it) => typeof it === 'function')
+}

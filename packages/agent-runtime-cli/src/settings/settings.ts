@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import { type ExecutionConfigInput, RuntimeError } from '@ku0/agent-runtime-core'
+import type { JobTarget } from '../jobs/job-target.ts'
 import { shownUrl, storeUrl } from '../store-argument.ts'
 import { findConfig, loadConfig } from './config-file.ts'
 import type { CliConfig } from './define-config.ts'
@@ -18,6 +19,8 @@ export interface Settings {
     readonly capacity: number | undefined
     readonly maxJobs: number
   }
+  /** Where the jobs of a hybrid worker run; only a configuration file can say. */
+  readonly jobs: JobTarget | undefined
   /** The URL of a server that is asked in place of the store. Undefined if the store was named in a stronger place. */
   readonly server: string | undefined
   /** The token for that server. It is no setting that is shown. */
@@ -139,6 +142,7 @@ export async function readSettings({ options, variables, folder }: Given): Promi
       ),
     ) as unknown as Settings),
     config,
+    jobs: fromFile.worker?.jobs,
     server: serverIn(values),
     token: typeof token === 'string' && token !== '' ? token : undefined,
     file,
