@@ -25,7 +25,7 @@ export interface Supervisor {
 export type Child = Worker | Supervisor
 
 /** The supervisor of a child, undefined for the root. */
-export function supervisorOf(root: Supervisor, child: Child): Supervisor | undefined {
+function supervisorOf(root: Supervisor, child: Child): Supervisor | undefined {
   if (root.children.includes(child)) return root
   for (const inner of root.children) {
     const found = inner.as === 'supervisor' ? supervisorOf(inner, child) : undefined
