@@ -25,6 +25,7 @@ import type { Found, Statement } from './batch.ts'
 import { serverClock, type StoreClock } from './clock.ts'
 import type { Connections } from './connections.ts'
 import { clockAndTimesText, DueTimes, lookText, timesText, type What } from './due-times.ts'
+import { Competition } from './competition.ts'
 import { codeOf, isLost, isPassing, storeErrorOf } from './errors.ts'
 import { eventsText, foreignEvent } from './foreign-events.ts'
 import {
@@ -106,8 +107,7 @@ export class PostgresDatabase implements Database {
   private lookup: Promise<number> | undefined
   private next: Head | undefined
   private readonly due = new DueTimes()
-  /** When another process was last seen to have committed, on the monotonic clock. */
-  private foreignAt = Number.NEGATIVE_INFINITY
+  private readonly competition = new Competition()
   /** When the server is looked at again, whatever is heard. */
   private lookAt = 0
   /** After this the server is tried again that could not be reached. */
@@ -222,7 +222,7 @@ export class PostgresDatabase implements Database {
       this.due.take(times)
       if (others !== undefined) this.presence.take(others)
       if (version === this.last.version) return false
-      this.foreignAt = mono
+      this.heardOfOthers()
       return true
     } catch (error) {
       if (!isPassing(error)) throw error
@@ -270,7 +270,11 @@ export class PostgresDatabase implements Database {
 
   /** No other process has committed just now. */
   private get isCalm(): boolean {
-    return this.environment.clock.monotonic() - this.foreignAt > calmMs
+    return this.competition.isOver(this.environment.clock.monotonic())
+  }
+
+  private heardOfOthers(): void {
+    this.competition.saw(this.environment.clock.monotonic())
   }
 
   /** The head as the last commit that was sent leaves it. */
@@ -298,7 +302,8 @@ export class PostgresDatabase implements Database {
     if (this.sent.length > 0) return false
     const isForeign = this.head.version !== this.last.version
     this.last = this.head
-    if (isForeign) this.foreignAt = this.environment.clock.monotonic()
+    if (isForeign) this.heardOfOthers()
+    else if (this.open === 'locked') this.competition.sawNone()
     return isForeign
   }
 
@@ -314,7 +319,11 @@ export class PostgresDatabase implements Database {
       // All that does not build on other answers, at once.
       this.asking.ahead<() => unknown>(
         [
-          () => owners.flatMap((process) => load.running(process)).map(({ task }) => load.task(task)),
+          () =>
+            this.asking.ahead(
+              owners.flatMap((process) => load.running(process)),
+              ({ task }) => load.task(task),
+            ),
           () => load.next(),
           () => (since === undefined ? load.streams() : load.streamsSince(since)),
           ...(shares
@@ -478,7 +487,7 @@ export class PostgresDatabase implements Database {
       if (done?.command !== 'COMMIT') throw new Error(`the server answered a commit with ${done?.command}`)
       this.due.take(times?.rows[0] ?? [])
     } catch (error) {
-      if (codeOf(error) === headMoved) this.foreignAt = this.environment.clock.monotonic()
+      if (codeOf(error) === headMoved) this.heardOfOthers()
       if (!isLost(error)) {
         // A transaction that fails in the middle is still open there.
         this.isBroken = true
@@ -512,7 +521,7 @@ export class PostgresDatabase implements Database {
       const { session } = this
       try {
         const stored = await storedOf(session, { last, heads, writer, prelude: this.connections.prelude })
-        if (stored < heads.length) this.foreignAt = clock.monotonic()
+        if (stored < heads.length) this.heardOfOthers()
         return stored
       } catch (error) {
         if (!isPassing(error)) throw error
@@ -543,7 +552,7 @@ export class PostgresDatabase implements Database {
       } else {
         const { rows } = await session.query(this.qualified('SELECT version FROM head'))
         this.isStale = rows[0]?.[0] !== this.tip.version
-        if (this.isStale) this.foreignAt = this.environment.clock.monotonic()
+        if (this.isStale) this.heardOfOthers()
       }
     } catch {
       // A connection that cannot even do that is of no use: the server undoes what it began.
@@ -643,8 +652,6 @@ export class PostgresDatabase implements Database {
 
 const noDuties: Duties = { lapsed: [], due: [], orphans: [], budgets: [] }
 
-/** For so long after another process's commit the head is locked before anything is decided: what is decided in vain costs more. */
-const calmMs = 100
 const firstRetryMs = 20
 const longestRetryMs = 1_000
 /** How long the server is asked whether a commit is stored. */

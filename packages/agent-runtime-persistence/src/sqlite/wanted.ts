@@ -36,7 +36,8 @@ export function prepareWanted(tables: StoredTables, far?: Gather): (wanted: Want
     histories: (task) => [[task.id, historyOf(task)]],
     recorded: (task) => {
       const memos = load.memos(task)
-      return [{ task, memos, blobs: memos.flatMap((memo) => (memo.blob === null ? [] : [blob(memo.blob)])) }]
+      const blobs = memos.flatMap((memo) => memo.blob ?? [])
+      return [{ task, memos, blobs: gather(blobs, (sha256) => [blob(sha256)]) }]
     },
     events: ([task, seq]) => some(tables.event(task, seq)).map((data) => [task, seq, data] as const),
     signals: (signal) => {

@@ -14,6 +14,8 @@ export class CuttingProxy {
   /** Of the server itself. */
   readonly target: string
   cuts = 0
+  /** How often something came from a client. */
+  trips = 0
   /** New connections are refused. */
   isDown = false
   private next: Cut | undefined
@@ -92,6 +94,7 @@ export class CuttingProxy {
     let commitsHeld = 0
     let answers = 0
     client.on('data', (data: Buffer) => {
+      this.trips += 1
       const commits = sent.commitsIn(data)
       if (this.next !== undefined && commits) {
         const cut = this.next
