@@ -22,6 +22,7 @@ import { problemOf, refusal } from './problem/problem.ts'
 import type { LineConnection, LineEnd } from './remote/connection.ts'
 import { LineHost } from './remote/line-host.ts'
 import { PolledConnections } from './remote/polls.ts'
+import { RequestWorkers } from './remote/request-workers.ts'
 import type { Serving } from './serving.ts'
 import { RecentEvents } from './streams/recent-events.ts'
 import { Streams } from './streams/streams.ts'
@@ -67,7 +68,10 @@ export function createDesk(runtime: Served, options: ServerOptions, webSocket = 
     recent: new RecentEvents(runtime, environment, limits.maxRecentEvents),
     bulk: new BulkActions(limits, streams.closing),
     turns: new Turns(later),
-    remote: host === undefined ? undefined : { host, polled: new PolledConnections(host), webSocket },
+    remote:
+      host === undefined
+        ? undefined
+        : { host, polled: new PolledConnections(host), workers: new RequestWorkers(host), webSocket },
     toJson: toJsonWith(redactionOf(options.redact)),
     report: onError,
     readOnly: options.readOnly === true,
@@ -88,6 +92,7 @@ export function createDesk(runtime: Served, options: ServerOptions, webSocket = 
 
   async function close(): Promise<void> {
     streams.close()
+    serving.remote?.workers.close()
     host?.close()
     serving.recent.close()
     const drained = Promise.withResolvers<void>()

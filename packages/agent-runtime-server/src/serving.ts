@@ -3,6 +3,7 @@ import type { ServerLimits } from './limits.ts'
 import type { Served } from './options.ts'
 import type { LineHost } from './remote/line-host.ts'
 import type { PolledConnections } from './remote/polls.ts'
+import type { RequestWorkers } from './remote/request-workers.ts'
 import type { RecentEvents } from './streams/recent-events.ts'
 import type { Streams } from './streams/streams.ts'
 import type { Surroundings } from './system.ts'
@@ -22,7 +23,12 @@ export interface Serving {
   readonly turns: Turns
   /** The lines of remote workers; undefined where the server takes none. */
   readonly remote:
-    | { readonly host: LineHost; readonly polled: PolledConnections; readonly webSocket: boolean }
+    | {
+        readonly host: LineHost
+        readonly polled: PolledConnections
+        readonly workers: RequestWorkers
+        readonly webSocket: boolean
+      }
     | undefined
   /** Whether routes that change something are refused. */
   readonly readOnly: boolean

@@ -28,7 +28,7 @@ const as =
   (method, path, body, more = {}) =>
     raw(method, `/api/v1${path}`, body, { authorization: `Bearer ${name}`, ...more })
 const admin = as('admin')
-const scene = await setScene(runtime, admin)
+const scene = await setScene(store, runtime, admin)
 const goodOf = (id: string) => scene.get(id) ?? { path: '' }
 const bodied = endpoints.filter(({ method }) => method !== 'get')
 

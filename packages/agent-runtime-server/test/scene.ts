@@ -1,4 +1,5 @@
 import type { Runtime } from '@ku0/agent-runtime'
+import type { ExecutionStore } from '@ku0/agent-runtime-core'
 import { endpoints } from '../src/routes/endpoints.ts'
 import type { Call } from './served.ts'
 
@@ -11,7 +12,11 @@ export interface Good {
 }
 
 /** Tasks in every state, and a good request for every route. */
-export async function setScene(runtime: Runtime, call: Call): Promise<ReadonlyMap<string, Good>> {
+export async function setScene(
+  store: ExecutionStore,
+  runtime: Runtime,
+  call: Call,
+): Promise<ReadonlyMap<string, Good>> {
   const ids = [
     'done',
     'failed',
@@ -61,6 +66,13 @@ export async function setScene(runtime: Runtime, call: Call): Promise<ReadonlyMa
   }
   await call('POST', `/line/connections/${connection}`, { frames: [JSON.stringify({ hello })], from: 0 })
   const bulk = `/tasks:bulk/${counted.json?.token}`
+  const { workerId } = (await call('POST', '/work/workers', { types: ['foreign'] })).json
+  const foreign = { type: 'foreign', lane: 'interactive' as const, input: '{"n":1}', taskId: 'foreign' }
+  await store.write({ kind: 'submit', tasks: [foreign] })
+  const worker = `/work/workers/${workerId}`
+  const [{ leaseId }] = (await call('POST', `${worker}/claims`, {})).json.claims
+  const lease = `${worker}/leases/${leaseId}`
+  const error = { name: 'Error', message: 'broken' }
 
   const [{ workerId } = { workerId: '' }] = await runtime.workers()
   const worker = encodeURIComponent(workerId)
@@ -69,6 +81,20 @@ export async function setScene(runtime: Runtime, call: Call): Promise<ReadonlyMa
     receiveFrames: { path: `/line/connections/${connection}?after=0` },
     openConnection: { path: '/line/connections', body: { frames: [], from: 0 } },
     sendFrames: { path: `/line/connections/${connection}`, body: { frames: [], from: 1 } },
+    registerWorker: { path: '/work/workers', body: { types: ['foreign'] } },
+    claimTasks: { path: `${worker}/claims`, body: { held: [leaseId], waitMs: 0 } },
+    heartbeat: { path: `${worker}/heartbeat`, body: { held: [leaseId] } },
+    recordStep: {
+      path: `${lease}/steps`,
+      body: { as: 'failed', call: 1, key: 'a', position: 0, error, retry: 1 },
+    },
+    emitOutput: { path: `${lease}/output`, body: { call: 2, chunks: ['a'] } },
+    waitFor: {
+      path: `${lease}/waits`,
+      body: { call: 3, waits: [{ kind: 'sleep', key: 's', position: 1, ms: 0 }] },
+    },
+    settleTask: { path: `${lease}/settle`, body: { as: 'completed', call: 4, output: 1 } },
+    removeWorker: { path: worker },
     submitTask: { path: '/tasks', body: { task: 'speak', input: 1, options: { labels: { a: 'b' } } } },
     submitTasks: { path: '/tasks:batch', body: { tasks: [{ task: 'speak', input: 0 }] } },
     showResult: { path: '/tasks/done/result?waitMs=1' },

@@ -27,6 +27,11 @@ export const serverCodes = {
     remedy: 'See /api/v1/openapi.json for its paths.',
     status: 404,
   },
+  no_such_worker: {
+    meaning: 'No worker of this token has this id, or it was silent for too long.',
+    remedy: 'Register again with POST /api/v1/work/workers.',
+    status: 404,
+  },
   method_not_allowed: {
     meaning: 'The path does not take this method.',
     remedy: 'Use one of the methods in the header Allow.',
@@ -74,6 +79,7 @@ const byCode: Partial<Record<ErrorCode, number>> = {
   already_resolved: 409,
   idempotency_conflict: 409,
   invalid_transition: 409,
+  lease_lost: 409,
   task_diverged: 409,
   payload_too_large: 413,
   budget_exceeded: 422,

@@ -55,6 +55,8 @@ import {
 import { showResult, showTask } from './show-task.ts'
 import { submitTask, submitTasks } from './submit-tasks.ts'
 import { taskEvents, taskOutput } from './task-events.ts'
+import { emitOutput, recordStep, settleTask, waitFor } from './work-leases.ts'
+import { claimTasks, heartbeat, registerWorker, removeWorker } from './work.ts'
 
 /** Every route of the API. */
 export const endpoints: readonly Endpoint[] = [
@@ -117,4 +119,12 @@ export const endpoints: readonly Endpoint[] = [
   openConnection,
   sendFrames,
   receiveFrames,
+  registerWorker,
+  claimTasks,
+  heartbeat,
+  recordStep,
+  emitOutput,
+  waitFor,
+  settleTask,
+  removeWorker,
 ]

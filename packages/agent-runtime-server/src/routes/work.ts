@@ -1,0 +1,165 @@
+import type { Caller } from '../access/caller.ts'
+import { refusal } from '../problem/problem.ts'
+import { claimJson, ClaimSchema } from '../remote/claim-json.ts'
+import { silentMs } from '../remote/ends.ts'
+import type { RequestWorker } from '../remote/request-worker.ts'
+import { answer, nothing, type Serving } from '../serving.ts'
+import { z } from '../wire/zod.ts'
+import { endpoint } from './endpoint.ts'
+
+const WorkerPath = z.strictObject({ workerId: z.string().min(1).max(255) })
+const Held = z
+  .array(z.string().max(255))
+  .max(1_000)
+  .openapi({ description: 'The leases that it holds: all claims that it received and has not ended' })
+
+export const registerWorker = endpoint({
+  method: 'post',
+  path: '/work/workers',
+  id: 'registerWorker',
+  tag: 'workers',
+  summary: 'Registers a worker of another language',
+  description: 'See docs/remote-workers.md for how the requests of a worker belong together.',
+  scope: 'work',
+  bound: 'own',
+  problems: [404],
+  body: z.strictObject({
+    types: z
+      .array(z.string().min(1).max(255))
+      .min(1)
+      .max(1_000)
+      .openapi({ description: 'The task types that it runs' }),
+    capacity: z.int().min(1).max(1_000).default(1).openapi({ description: 'How many tasks it runs at once' }),
+  }),
+  answers: {
+    201: {
+      description: 'The worker',
+      schema: z.object({
+        workerId: z.string(),
+        heartbeatMs: z.int().openapi({ description: 'How often to send a heartbeat while it holds leases' }),
+        leaseTtlMs: z
+          .int()
+          .openapi({ description: 'Leases of a worker that is silent for this long may end' }),
+      }),
+    },
+  },
+  async run({ serving, caller, body: { types, capacity } }) {
+    const { workers, host } = remoteOf(serving, caller)
+    const { workerId } = await workers.register(caller, capacity, types)
+    const { leaseTtlMs } = host.lines.config
+    const heartbeatMs = Math.max(1, Math.floor(silentMs(leaseTtlMs) / 3))
+    return answer(serving, { workerId, heartbeatMs, leaseTtlMs }, 201)
+  },
+})
+
+export const removeWorker = endpoint({
+  method: 'delete',
+  path: '/work/workers/{workerId}',
+  id: 'removeWorker',
+  tag: 'workers',
+  summary: 'Ends a worker; what it holds goes back to the queue',
+  scope: 'work',
+  bound: 'own',
+  problems: [404],
+  params: WorkerPath,
+  answers: { 204: { description: 'It has left' } },
+  async run({ serving, caller, params }) {
+    const worker = await workerOf(serving, caller, params.workerId)
+    await serving.remote?.workers.remove(worker)
+    return nothing
+  },
+})
+
+export const claimTasks = endpoint({
+  method: 'post',
+  path: '/work/workers/{workerId}/claims',
+  id: 'claimTasks',
+  tag: 'workers',
+  summary: 'Waits for tasks; each comes with a lease and with what earlier passes recorded',
+  description:
+    'Claims that are not in `held` are given again. A worker has one such request open; a second one ends the first.',
+  scope: 'work',
+  bound: 'own',
+  problems: [404],
+  params: WorkerPath,
+  body: z.strictObject({
+    held: Held.default([]),
+    waitMs: z
+      .int()
+      .min(0)
+      .max(3_600_000)
+      .default(20_000)
+      .openapi({ description: 'How long to wait for a task' }),
+  }),
+  answers: {
+    200: {
+      description: 'The tasks that it is to run; none if the time is over',
+      schema: z.object({ claims: z.array(ClaimSchema) }),
+    },
+  },
+  async run({ serving, caller, params, body, request }) {
+    const worker = await workerOf(serving, caller, params.workerId)
+    using _ = serving.streams.count(caller)
+    const signal = AbortSignal.any([request.signal, serving.streams.closing])
+    const waitMs = Math.min(body.waitMs, serving.limits.maxWaitMs)
+    const claims = await worker.claims(new Set(body.held), waitMs, signal)
+    const { host } = remoteOf(serving, caller)
+    const told = []
+    // One after the other: memos may be large.
+    for (const claim of claims) told.push(await claimJson(host.store, claim))
+    return plain({ claims: told })
+  },
+})
+
+export const heartbeat = endpoint({
+  method: 'post',
+  path: '/work/workers/{workerId}/heartbeat',
+  id: 'heartbeat',
+  tag: 'workers',
+  summary: 'Shows that a worker lives, which renews its leases, and says which of them are over',
+  scope: 'work',
+  bound: 'own',
+  problems: [404],
+  params: WorkerPath,
+  body: z.strictObject({ held: Held }),
+  answers: {
+    200: {
+      description: 'What became of the leases that it holds; those that go on are not named',
+      schema: z.object({
+        news: z.array(
+          z.object({
+            leaseId: z.string(),
+            verdict: z.enum(['lost', 'canceled', 'failed', 'yield']).openapi({
+              description:
+                '`yield`: give the task back before its next step, with the settlement `released`. Any other: stop its handler and leave the lease out of `held`.',
+            }),
+            reason: z.string().optional(),
+          }),
+        ),
+      }),
+    },
+  },
+  async run({ serving, caller, params, body }) {
+    const worker = await workerOf(serving, caller, params.workerId)
+    return plain({ news: await worker.news(new Set(body.held)) })
+  },
+})
+
+/** A worker of the caller. */
+export async function workerOf(serving: Serving, caller: Caller, workerId: string): Promise<RequestWorker> {
+  return remoteOf(serving, caller).workers.find(caller, workerId)
+}
+
+/** An answer whose values are as they are stored: a worker gets them whole, whatever is redacted for those who look. */
+export function plain(record: object, status = 200) {
+  return { status, headers: { 'content-type': 'application/json' }, body: JSON.stringify(record) }
+}
+
+/** Without a store that has lines there is no work; and work is given by task type, whoever submitted it. */
+export function remoteOf(serving: Serving, caller: Caller): NonNullable<Serving['remote']> {
+  if (serving.remote === undefined)
+    throw refusal('no_such_route', 'this server takes no remote workers (the option remoteWorkers)')
+  if (caller.client !== undefined)
+    throw refusal('forbidden', 'the token is bound to a client, and a worker runs the tasks of all clients')
+  return serving.remote
+}

@@ -1,0 +1,192 @@
+import { createRuntime, defineTask } from '@ku0/agent-runtime'
+import { openStore } from '@ku0/agent-runtime-persistence'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { z } from 'zod'
+import { createServer } from '../../src/index.ts'
+import { callerOf, token } from '../served.ts'
+
+/** What the requests below do, as a handler of this library. */
+const greet = defineTask({ type: 'greet', input: z.object({ name: z.string() }) }, async (ctx, { name }) => {
+  const text = await ctx.step('text', { input: name }, () => `Hello ${name}`)
+  await ctx.sleep('pause', 1)
+  const reply = await ctx.waitForSignal('reply')
+  return ctx.step('end', () => `${text}: ${String(reply)}`)
+})
+
+async function served() {
+  const store = await openStore('sqlite::memory:', { lines: true, thread: false })
+  // It runs no task itself.
+  const client = await createRuntime({ store, tasks: [greet], workers: 0, logger: false, telemetry: false })
+  const errors: unknown[] = []
+  const start = () =>
+    createServer(client, {
+      remoteWorkers: store,
+      tokens: [
+        token('one', ['work', 'read']),
+        token('two', ['work']),
+        token('typed', ['work'], { types: ['other'] }),
+      ],
+      onError: (error) => errors.push(error),
+    })
+  let server = start()
+  onTestFinished(async () => {
+    await server.close()
+    await client.close()
+    await store.close()
+    expect(errors).toEqual([])
+  })
+  const as =
+    (name: string) =>
+    async (path: string, body?: unknown, method = 'POST') =>
+      callerOf(server, { authorization: `Bearer ${name}` })(method, `/api/v1/work/workers${path}`, body)
+  return {
+    store,
+    client,
+    as,
+    /** The server is started anew: what it remembers is gone. */
+    restart: async () => {
+      await server.close()
+      server = start()
+    },
+  }
+}
+
+const oneOf = async (post: ReturnType<Awaited<ReturnType<typeof served>>['as']>, more = {}) => {
+  const { json } = await post('', { types: ['greet'], ...more })
+  return `/${json.workerId as string}`
+}
+
+describe('a worker that speaks in requests', () => {
+  test('SEM9 runs durable steps, waits and settles, and its history is that of a handler of this library', async () => {
+    const { store, client, as } = await served()
+    const post = as('one')
+    const worker = await oneOf(post)
+    const { taskId } = await client.submit('greet', { name: 'Ann' })
+    const [first] = (await post(`${worker}/claims`, {})).json.claims
+    expect(first).toMatchObject({ taskId, type: 'greet', attempt: 1, input: { name: 'Ann' } })
+    expect(first.memos).toEqual({ steps: [], waits: [], open: [], failures: [], inDoubt: [] })
+
+    const lease = `${worker}/leases/${first.leaseId}`
+    const step = { as: 'completed', call: 1, key: 'text', position: 0, input: 'Ann', result: 'Hello Ann' }
+    expect((await post(`${lease}/steps`, step)).json).toEqual({ recorded: true })
+    expect((await post(`${lease}/steps`, { ...step, call: 2, result: 'other' })).json).toEqual({
+      recorded: false,
+      result: 'Hello Ann',
+    })
+    expect((await post(`${lease}/output`, { call: 3, chunks: [1, 2] })).status).toBe(204)
+    expect((await post(`${lease}/output`, { call: 3, chunks: [1, 2] })).status).toBe(204)
+    const pause = { call: 4, waits: [{ kind: 'sleep', key: 'pause', position: 1, ms: 1 }] }
+    expect((await post(`${lease}/waits`, pause)).json).toEqual({ suspended: true, resolved: [] })
+    expect((await post(`${lease}/waits`, pause)).json).toEqual({ suspended: true, resolved: [] })
+    const late = await post(`${lease}/steps`, { ...step, call: 5, key: 'late' })
+    expect([late.status, late.json.code]).toEqual([409, 'lease_lost'])
+
+    const [second] = (await post(`${worker}/claims`, {})).json.claims
+    expect(second.memos).toMatchObject({
+      steps: [{ key: 'text', position: 0, result: 'Hello Ann' }],
+      waits: [{ key: 'pause', kind: 'timer', outcome: 'fired' }],
+    })
+    await client.signal(taskId, 'reply', 'hi')
+    const lease2 = `${worker}/leases/${second.leaseId}`
+    const reply = { kind: 'signal', key: 'reply', signal: 'reply', position: 2 }
+    const over = await post(`${lease2}/waits`, { call: 6, waits: [reply] })
+    expect(over.json).toMatchObject({ suspended: false, resolved: [{ outcome: 'received', value: 'hi' }] })
+    const end = { as: 'completed', call: 7, key: 'end', position: 3, result: 'Hello Ann: hi' }
+    await post(`${lease2}/steps`, end)
+    const settle = { as: 'completed', call: 8, output: 'Hello Ann: hi' }
+    expect((await post(`${lease2}/settle`, settle)).status).toBe(204)
+    expect((await post(`${lease2}/settle`, settle)).status).toBe(204)
+    expect(await client.result(taskId)).toBe('Hello Ann: hi')
+    expect((await client.status(taskId))?.attempt).toBe(1)
+    expect((await store.read({ kind: 'output', taskId, after: 0, limit: 10 }))?.length).toBe(2)
+    expect((await post(worker, undefined, 'DELETE')).status).toBe(204)
+
+    expect(await client.replay(taskId, { mode: 'verify' })).toMatchObject({
+      verdict: 'agreed',
+      answered: { steps: 2, waits: 2, failures: 0 },
+      unused: 0,
+    })
+  })
+
+  test('a step that was begun has an idempotency key, and is in doubt until it is recorded', async () => {
+    const { client, as } = await served()
+    const post = as('one')
+    const worker = await oneOf(post)
+    const { taskId } = await client.submit('greet', { name: 'Ann' })
+    const [{ leaseId }] = (await post(`${worker}/claims`, {})).json.claims
+    const lease = `${worker}/leases/${leaseId}`
+    const begun = await post(`${lease}/steps`, { as: 'begun', call: 1, key: 'pay', position: 0, input: 5 })
+    expect(begun.json).toEqual({ recorded: true, idempotencyKey: expect.stringMatching(/^[\da-f]{64}$/) })
+    await post(`${lease}/settle`, { as: 'released', call: 2 })
+    const [again] = (await post(`${worker}/claims`, {})).json.claims
+    expect(again.taskId).toBe(taskId)
+    expect(again.memos.inDoubt).toEqual([{ key: 'pay', starts: 1 }])
+  })
+
+  test('an answer with claims that was lost is given again, and a server that starts anew goes on', async () => {
+    const { client, as, restart } = await served()
+    const post = as('one')
+    const worker = await oneOf(post, { capacity: 2 })
+    const { taskId } = await client.submit('greet', { name: 'Ann' })
+    const [first] = (await post(`${worker}/claims`, {})).json.claims
+    const [same] = (await post(`${worker}/claims`, {})).json.claims
+    expect(same.leaseId).toBe(first.leaseId)
+    const held = [first.leaseId]
+    expect((await post(`${worker}/claims`, { held, waitMs: 0 })).json.claims).toEqual([])
+
+    const step = { as: 'completed', call: 1, key: 'text', position: 0, result: 1 }
+    await post(`${worker}/leases/${first.leaseId}/steps`, step)
+    await restart()
+    expect((await post(`${worker}/leases/${first.leaseId}/steps`, step)).json).toEqual({ recorded: true })
+    expect((await post(`${worker}/heartbeat`, { held })).json.news).toEqual([])
+    await restart()
+    // It does not say that it holds the lease: so the task is given anew, in the same attempt.
+    const [next] = (await post(`${worker}/claims`, {})).json.claims
+    expect(next).toMatchObject({ taskId, attempt: 1, crashes: 0, memos: { steps: [{ key: 'text' }] } })
+    expect(next.leaseId).not.toBe(first.leaseId)
+  })
+
+  test('a canceled task is told with the next heartbeat, and its end is acknowledged', async () => {
+    const { store, client, as } = await served()
+    const post = as('one')
+    const worker = await oneOf(post)
+    const { taskId } = await client.submit('greet', { name: 'Ann' })
+    const [{ leaseId }] = (await post(`${worker}/claims`, {})).json.claims
+    await client.cancel(taskId, { reason: 'enough' })
+    const { json } = await post(`${worker}/heartbeat`, { held: [leaseId] })
+    expect(json.news).toEqual([{ leaseId, verdict: 'canceled', reason: 'enough' }])
+    expect((await post(`${worker}/leases/${leaseId}/settle`, { as: 'completed', call: 1 })).status).toBe(409)
+    await post(`${worker}/claims`, { waitMs: 0 })
+    const [lease] = await store.read({ kind: 'leases', taskId })
+    expect(lease).toMatchObject({ leaseId, abort: { acknowledgedAt: expect.any(Number) } })
+  })
+
+  test("another token's worker, lease and task types are refused, and so are a strange lease and a reserved key", async () => {
+    const { client, as } = await served()
+    const post = as('one')
+    const worker = await oneOf(post)
+    const other = await oneOf(as('two'))
+    await client.submit('greet', { name: 'Ann' })
+    const [{ leaseId }] = (await post(`${worker}/claims`, {})).json.claims
+    const settle = { as: 'completed', call: 1 }
+    const answers = await Promise.all([
+      as('two')(`${worker}/leases/${leaseId}/settle`, settle),
+      as('two')(`${other}/leases/${leaseId}/settle`, settle),
+      as('two')(`${worker}/claims`, {}),
+      as('typed')('', { types: ['greet'] }),
+      post(`${worker}/leases/none/settle`, settle),
+      post(`${worker}/leases/${leaseId}/steps`, { as: 'completed', call: 2, key: '$ku0/x', position: 0 }),
+      post(`${worker}/leases/${leaseId}/settle`, { as: 'failed', call: 3 }),
+    ])
+    expect(answers.map(({ status, json }) => [status, json.code])).toEqual([
+      [404, 'no_such_worker'],
+      [409, 'lease_lost'],
+      [404, 'no_such_worker'],
+      [400, 'invalid_argument'],
+      [409, 'lease_lost'],
+      [400, 'invalid_argument'],
+      [400, 'invalid_argument'],
+    ])
+    expect((await post(`${worker}/leases/${leaseId}/settle`, { ...settle, call: 4 })).status).toBe(204)
+  })
+})
