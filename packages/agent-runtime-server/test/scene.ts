@@ -66,12 +66,12 @@ export async function setScene(
   }
   await call('POST', `/line/connections/${connection}`, { frames: [JSON.stringify({ hello })], from: 0 })
   const bulk = `/tasks:bulk/${counted.json?.token}`
-  const { workerId } = (await call('POST', '/work/workers', { types: ['foreign'] })).json
+  const registered = (await call('POST', '/work/workers', { types: ['foreign'] })).json
   const foreign = { type: 'foreign', lane: 'interactive' as const, input: '{"n":1}', taskId: 'foreign' }
   await store.write({ kind: 'submit', tasks: [foreign] })
-  const worker = `/work/workers/${workerId}`
-  const [{ leaseId }] = (await call('POST', `${worker}/claims`, {})).json.claims
-  const lease = `${worker}/leases/${leaseId}`
+  const requesting = `/work/workers/${registered.workerId}`
+  const [{ leaseId }] = (await call('POST', `${requesting}/claims`, {})).json.claims
+  const lease = `${requesting}/leases/${leaseId}`
   const error = { name: 'Error', message: 'broken' }
 
   const [{ workerId } = { workerId: '' }] = await runtime.workers()
@@ -82,8 +82,8 @@ export async function setScene(
     openConnection: { path: '/line/connections', body: { frames: [], from: 0 } },
     sendFrames: { path: `/line/connections/${connection}`, body: { frames: [], from: 1 } },
     registerWorker: { path: '/work/workers', body: { types: ['foreign'] } },
-    claimTasks: { path: `${worker}/claims`, body: { held: [leaseId], waitMs: 0 } },
-    heartbeat: { path: `${worker}/heartbeat`, body: { held: [leaseId] } },
+    claimTasks: { path: `${requesting}/claims`, body: { held: [leaseId], waitMs: 0 } },
+    heartbeat: { path: `${requesting}/heartbeat`, body: { held: [leaseId] } },
     recordStep: {
       path: `${lease}/steps`,
       body: { as: 'failed', call: 1, key: 'a', position: 0, error, retry: 1 },
@@ -94,7 +94,7 @@ export async function setScene(
       body: { call: 3, waits: [{ kind: 'sleep', key: 's', position: 1, ms: 0 }] },
     },
     settleTask: { path: `${lease}/settle`, body: { as: 'completed', call: 4, output: 1 } },
-    removeWorker: { path: worker },
+    removeWorker: { path: requesting },
     submitTask: { path: '/tasks', body: { task: 'speak', input: 1, options: { labels: { a: 'b' } } } },
     submitTasks: { path: '/tasks:batch', body: { tasks: [{ task: 'speak', input: 0 }] } },
     showResult: { path: '/tasks/done/result?waitMs=1' },

@@ -91,12 +91,12 @@ export class RequestWorker implements SessionEnd {
   noticed(notice: LeaseNotice): void {
     const held = this.#live.get(notice.leaseId)
     if (held === undefined) return
-    if (notice.verdict === 'yield') held.yields = true
-    else {
-      this.#live.delete(notice.leaseId)
-      this.#ended.set(notice.leaseId, { notice, at: this.#now() })
+    if (notice.verdict === 'yield') {
+      held.yields = true
+      return
     }
-    this.#poll?.resolve()
+    this.#live.delete(notice.leaseId)
+    this.#ended.set(notice.leaseId, { notice, at: this.#now() })
   }
 
   /** It was heard of: its leases are renewed from now on for a while. */
@@ -113,22 +113,21 @@ export class RequestWorker implements SessionEnd {
     await this.#giveBack(held)
     this.#supersede()
     const ready = () => this.#unheard(held)
-    const room = this.capacity - this.#live.size
-    if (ready().length > 0 || this.#hasNews(held) || this.#isOver) return ready()
+    if (ready().length > 0 || this.#isOver) return ready()
     const poll = Promise.withResolvers<void>()
     this.#poll = poll
     const timer = this.#host.environment.timers.after(waitMs, poll.resolve)
     signal.addEventListener('abort', () => poll.resolve(), { once: true })
     if (signal.aborted) poll.resolve()
-    if (room > 0) this.#host.lines.demand(this.workerId, room, 0)
+    this.#demand()
     await poll.promise
     timer.cancel()
     // A later poll has stated its own demand.
     if (this.#poll !== poll) return []
     this.#poll = undefined
     this.stay()
-    if (room > 0 && !this.#isOver) this.#host.lines.demand(this.workerId, 0, 0)
-    // What was given to somebody who is gone is given again by the next poll.
+    if (!this.#isOver) this.#demand()
+    // A task that was given to somebody who is gone is given again by the next poll.
     return signal.aborted ? [] : ready()
   }
 
@@ -179,7 +178,10 @@ export class RequestWorker implements SessionEnd {
       operation.kind === 'settle' ||
       operation.kind === 'release' ||
       (typeof outcome === 'object' && outcome !== null && 'suspended' in outcome && outcome.suspended)
-    if (fence === 'stale' || isOver) this.#live.delete(leaseId)
+    if (fence === 'stale' || isOver) {
+      const wasHeld = this.#live.delete(leaseId)
+      if (wasHeld && this.#poll !== undefined && !this.#isOver) this.#demand()
+    }
     if (fence === 'stale') throw lost(leaseId)
     return outcome
   }
@@ -197,7 +199,14 @@ export class RequestWorker implements SessionEnd {
     if (this.#poll === undefined) return
     this.#poll.resolve()
     this.#poll = undefined
-    this.#host.lines.demand(this.workerId, 0, 0)
+    this.#demand()
+  }
+
+  /** While it polls it wants tasks for its free slots, and otherwise none. A handler that has to stop has its slot until it is let go. */
+  #demand(): void {
+    const taken = this.#live.size + this.#ended.size
+    const free = this.#poll === undefined ? 0 : Math.max(0, this.capacity - taken)
+    this.#host.lines.demand(this.workerId, free, 0)
   }
 
   #now(): number {
@@ -208,10 +217,6 @@ export class RequestWorker implements SessionEnd {
     return [...this.#live].flatMap(([leaseId, { claim }]) =>
       claim === undefined || held.has(leaseId) ? [] : [claim],
     )
-  }
-
-  #hasNews(held: ReadonlySet<string>): boolean {
-    return [...held].some((leaseId) => this.#live.get(leaseId)?.yields !== false)
   }
 
   /** Leases that are over, and that it has let go. The store waits to hear that the handler of a canceled task has stopped. */

@@ -123,7 +123,7 @@ describe('a worker that speaks in requests', () => {
     expect(again.memos.inDoubt).toEqual([{ key: 'pay', starts: 1 }])
   })
 
-  test('an answer with claims that was lost is given again, and a server that starts anew goes on', async () => {
+  test('an answer with claims that was lost is given again, and a server that has just started goes on', async () => {
     const { client, as, restart } = await served()
     const post = as('one')
     const worker = await oneOf(post, { capacity: 2 })
@@ -144,6 +144,18 @@ describe('a worker that speaks in requests', () => {
     const [next] = (await post(`${worker}/claims`, {})).json.claims
     expect(next).toMatchObject({ taskId, attempt: 1, crashes: 0, memos: { steps: [{ key: 'text' }] } })
     expect(next.leaseId).not.toBe(first.leaseId)
+  })
+
+  test('a slot that becomes free while the worker polls is filled at once', async () => {
+    const { client, as } = await served()
+    const post = as('one')
+    const worker = await oneOf(post)
+    await client.submit('greet', { name: 'Ann' })
+    const { taskId } = await client.submit('greet', { name: 'Bob' })
+    const [{ leaseId }] = (await post(`${worker}/claims`, {})).json.claims
+    const next = post(`${worker}/claims`, { held: [leaseId], waitMs: 60_000 })
+    expect((await post(`${worker}/leases/${leaseId}/settle`, { as: 'completed', call: 1 })).status).toBe(204)
+    expect((await next).json.claims).toMatchObject([{ taskId }])
   })
 
   test('a canceled task is told with the next heartbeat, and its end is acknowledged', async () => {
