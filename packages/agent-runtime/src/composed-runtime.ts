@@ -21,8 +21,9 @@ export async function composeRuntime(
   const surroundings = surroundingsOf(options, options.telemetry, warnings)
   const { environment, log, trace } = surroundings
   const definitions = new Map([...checked.types, [graphTask.type, graphTask]])
-  const isolation = await isolationOf(options, definitions)
-  // No turn passes before the runtime listens to a store that is open: it would begin alone.
+  const isolating = isolationOf(options, definitions)
+  const isolation = isolating && (await isolating)
+  // No turn passes without isolated types, and none before the runtime listens to a store that is open: it would begin alone.
   const taken = takeStore(given, log)
   const { store, release } = taken instanceof Promise ? await taken : taken
   const values = valuesOf(options)

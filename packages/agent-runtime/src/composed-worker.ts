@@ -21,7 +21,9 @@ export async function composeWorker(
   const { environment, log, trace } = surroundings
   const values = valuesOf(options)
   const definitions = new Map([...checked.types, [graphTask.type, graphTask]])
-  const isolation = await isolationOf(options, definitions)
+  const isolating = isolationOf(options, definitions)
+  // Without isolated types no turn passes here.
+  const isolation = isolating && (await isolating)
   const { store, release } = await takeStore(given, log)
   let watching: Disposable | undefined
   const worker = new StoreWorker({

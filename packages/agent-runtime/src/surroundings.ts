@@ -44,12 +44,16 @@ export function isStrict({ strict, environment }: WorkerProcessOptions): boolean
 }
 
 /** What runs isolated tasks, where a type asks for it. Time that a test moves does not reach threads and processes: there all run inline. */
-export async function isolationOf(
+export function isolationOf(
   options: WorkerProcessOptions,
   definitions: ReadonlyMap<string, TaskDefinition>,
-): Promise<IsolationMaker | undefined> {
+): Promise<IsolationMaker> | undefined {
   if (options.environment !== undefined) return undefined
   if ([...definitions.values()].every((it) => it.isolation === 'inline')) return undefined
+  return loadedIsolation(options)
+}
+
+async function loadedIsolation(options: WorkerProcessOptions): Promise<IsolationMaker> {
   const [{ Isolation }, { broughtBy }] = await Promise.all([
     import('./isolation/isolation.ts'),
     import('./isolation/brought.ts'),
