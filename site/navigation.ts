@@ -37,6 +37,7 @@ export const sections: readonly Section[] = [
     text: 'Build',
     pages: [
       page('docs/models.md', 'Models and streaming'),
+      page('docs/gateway.md', 'Agents behind a gateway'),
       page('docs/approvals.md', 'Humans in the loop'),
       page('docs/recovery.md', 'Recovery by category'),
       page('docs/supervision.md', 'Supervision'),

@@ -107,6 +107,7 @@ export const foldersBelow: Readonly<
     ['supervision', ['api', 'terms', 'durable']],
     ['agents', ['api', 'terms']],
     ['composition', ['api', 'terms']],
+    ['gateway', ['api', 'terms']],
   ],
 }
 

@@ -115,6 +115,20 @@ export const errorCodes = {
     remedy: "Raise the task type's memoryMb, or hold less at once.",
     retryable: false,
   },
+  gateway_unreachable: {
+    meaning: 'The run gateway that an agent is behind could not be reached, or broke off.',
+    remedy: 'See whether it runs and whether its URL is right, then retry the task.',
+    retryable: true,
+  },
+  gateway_refused: {
+    meaning: 'The run gateway refused a request, or its answer is none of the protocol.',
+    remedy: 'Correct what the message names: the URL, the token, or the program behind it.',
+    retryable: false,
+  },
+  agent_run_failed: {
+    meaning: 'The agent behind a run gateway ended without success.',
+    remedy: 'See the message for its reason; retry says how often a task is tried.',
+  },
   duplicate_step_key: {
     meaning: 'One pass through the handler used the same step key twice.',
     remedy: 'Put the index or an id into the key.',

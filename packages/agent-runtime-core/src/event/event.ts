@@ -44,6 +44,7 @@ export const failureKinds = [
   'lease_lost',
   'crashed',
   'escalated',
+  'gateway_unreachable',
 ] as const
 export type FailureKind = (typeof failureKinds)[number]
 

@@ -9,6 +9,7 @@ export function categoryOfKind(kind: FailureKind): FailureCategory | undefined {
     case 'poisoned':
     case 'lease_lost':
     case 'escalated':
+    case 'gateway_unreachable':
       return 'crash'
     case 'timeout':
       return 'timeout'

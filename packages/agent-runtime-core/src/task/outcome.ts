@@ -158,6 +158,8 @@ function kindOf(error: ErrorRecord): FailureKind {
     case 'payload_too_large':
     case 'limit_exceeded':
       return 'limit_exceeded'
+    case 'gateway_unreachable':
+      return 'gateway_unreachable'
     default:
       return 'error'
   }

@@ -147,6 +147,7 @@ describe('the reasons (docs/semantics.md 1.1)', () => {
         'schema_mismatch',
         'invalid_output',
         'crashed',
+        'gateway_unreachable',
       ]),
     )
   })

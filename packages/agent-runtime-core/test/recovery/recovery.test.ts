@@ -126,6 +126,7 @@ describe('recovery by category', () => {
     expect(Object.fromEntries(failureKinds.map((kind) => [kind, categoryOfKind(kind)]))).toEqual({
       error: 'crash',
       crashed: 'crash',
+      gateway_unreachable: 'crash',
       poisoned: 'crash',
       lease_lost: 'crash',
       escalated: 'crash',

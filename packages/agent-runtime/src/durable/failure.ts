@@ -66,8 +66,11 @@ export function decisionOf(failure: PastFailure): Pick<TaskFailure, 'category' |
   return { category: category ?? 'crash', kind, strategy: 'retry_with_backoff' }
 }
 
+/** The codes that are kinds by themselves. */
+const own: ReadonlySet<unknown> = new Set(['timeout', 'invalid_output', 'crashed', 'gateway_unreachable'])
+
 function kindOf({ code }: ErrorRecord): FailureKind {
-  return code === 'timeout' || code === 'invalid_output' || code === 'crashed' ? code : 'error'
+  return own.has(code) ? (code as FailureKind) : 'error'
 }
 
 function feedbackIn(values: ValueCodec, text: string): string | undefined {
