@@ -189,6 +189,8 @@ const clientWrites: ReadonlySet<WriteKind> = new Set<WriteKind>([
   'prune',
   'signal',
   'resolveApproval',
+  'startChild',
+  'restartChild',
   'answerBudget',
   'putSchedule',
   'pauseSchedule',
