@@ -79,7 +79,7 @@ async function family(scene: Scene): Promise<{ readonly parent: Claim; readonly 
 
 /** A supervisor that waits, with a child. */
 async function supervising(scene: Scene): Promise<{ readonly taskId: string; readonly child: string }> {
-  const { leaseId, taskId } = await hold(scene)
+  const { leaseId, taskId } = await scene.running(costly)
   const key = supervisorKey({ strategy: 'one_for_one', maxRestarts: 5, periodMs: 60_000, endsWith: 'cancel' })
   const waits = [{ key, position: 0, kind: 'signal', name: SUPERVISOR_NAME }] as const
   await scene.write({ kind: 'suspend', leaseId, waits, stay: true })

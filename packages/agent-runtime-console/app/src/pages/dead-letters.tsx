@@ -31,6 +31,7 @@ const kinds = Object.keys({
   lease_lost: true,
   crashed: true,
   escalated: true,
+  gateway_unreachable: true,
 } satisfies Record<Failed['kind'], true>)
 
 /** What failed permanently, and why. */
