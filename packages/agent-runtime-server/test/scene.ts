@@ -66,10 +66,10 @@ export async function setScene(
   }
   await call('POST', `/line/connections/${connection}`, { frames: [JSON.stringify({ hello })], from: 0 })
   const bulk = `/tasks:bulk/${counted.json?.token}`
-  const registered = (await call('POST', '/work/workers', { types: ['foreign'] })).json
+  const registered = (await call('POST', '/workers', { types: ['foreign'] })).json
   const foreign = { type: 'foreign', lane: 'interactive' as const, input: '{"n":1}', taskId: 'foreign' }
   await store.write({ kind: 'submit', tasks: [foreign] })
-  const requesting = `/work/workers/${registered.workerId}`
+  const requesting = `/workers/${registered.workerId}`
   const [{ leaseId }] = (await call('POST', `${requesting}/claims`, {})).json.claims
   const lease = `${requesting}/leases/${leaseId}`
   const error = { name: 'Error', message: 'broken' }
@@ -81,7 +81,7 @@ export async function setScene(
     receiveFrames: { path: `/line/connections/${connection}?after=0` },
     openConnection: { path: '/line/connections', body: { frames: [], from: 0 } },
     sendFrames: { path: `/line/connections/${connection}`, body: { frames: [], from: 1 } },
-    registerWorker: { path: '/work/workers', body: { types: ['foreign'] } },
+    registerWorker: { path: '/workers', body: { types: ['foreign'] } },
     claimTasks: { path: `${requesting}/claims`, body: { held: [leaseId], waitMs: 0 } },
     heartbeat: { path: `${requesting}/heartbeat`, body: { held: [leaseId] } },
     recordStep: {

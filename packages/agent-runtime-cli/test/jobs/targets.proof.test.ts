@@ -17,6 +17,8 @@ const task = { taskId: 'task-1/é', type: 'digest', types: ['digest', 'scan'] }
 const args = ['worker', '--mode', 'job', '--types', 'digest,scan', '--json']
 const headers = () => ({ authorization: 'Bearer it' })
 
+const everyState = ['running', 'starting', 'succeeded', 'failed', 'gone']
+
 test('kubernetes: a Job of batch/v1 with one pod and no retry', async () => {
   const jobs = '/apis/batch/v1/namespaces/agents/jobs'
   const { asked, url } = await serviceWith({
@@ -48,13 +50,7 @@ test('kubernetes: a Job of batch/v1 with one pod and no retry', async () => {
   })
   expect(sent).toMatchObject({ authorization: 'Bearer it', 'content-type': 'application/json' })
   const state = (id: string) => target.state({ target: 'kubernetes', id })
-  expect(await Promise.all(['agent-job-x1', 'new', 'done', 'broken', 'other'].map(state))).toEqual([
-    'running',
-    'starting',
-    'succeeded',
-    'failed',
-    'gone',
-  ])
+  expect(await Promise.all(['agent-job-x1', 'new', 'done', 'broken', 'other'].map(state))).toEqual(everyState)
   expect([await target.stop(handle), await target.stop({ target: 'kubernetes', id: 'other' })]).toEqual([
     true,
     false,
@@ -88,13 +84,7 @@ test('cloud-run: an execution of an existing job with its own arguments', async 
     },
   })
   const state = (name: string) => target.state({ target: 'cloud-run', id: `${job}/executions/${name}` })
-  expect(await Promise.all(['agent-1', 'new', 'done', 'broken', 'other'].map(state))).toEqual([
-    'running',
-    'starting',
-    'succeeded',
-    'failed',
-    'gone',
-  ])
+  expect(await Promise.all(['agent-1', 'new', 'done', 'broken', 'other'].map(state))).toEqual(everyState)
   expect(await target.stop(handle)).toBe(true)
 })
 
@@ -171,13 +161,7 @@ test('docker: a container over the socket of the daemon', async () => {
   })
   expect(asked[1]?.path).toBe('/v1.44/containers/c1/start')
   const state = (id: string) => target.state({ target: 'docker', id })
-  expect(await Promise.all(['c1', 'new', 'done', 'broken', 'other'].map(state))).toEqual([
-    'running',
-    'starting',
-    'succeeded',
-    'failed',
-    'gone',
-  ])
+  expect(await Promise.all(['c1', 'new', 'done', 'broken', 'other'].map(state))).toEqual(everyState)
   expect(await target.stop(handle)).toBe(true)
 })
 

@@ -29,7 +29,7 @@ export const serverCodes = {
   },
   no_such_worker: {
     meaning: 'No worker of this token has this id, or it was silent for too long.',
-    remedy: 'Register again with POST /api/v1/work/workers.',
+    remedy: 'Register again with POST /api/v1/workers.',
     status: 404,
   },
   method_not_allowed: {

@@ -4,7 +4,7 @@ import { allows } from '../access/caller.ts'
 import { scopes } from '../access/tokens.ts'
 import { problemOf } from '../problem/problem.ts'
 import { answer, type Serving } from '../serving.ts'
-import { CursorText, LimitText } from '../wire/parameters.ts'
+import { CursorText, LimitText, WorkerPath } from '../wire/parameters.ts'
 import { LeaseSchema, TaskSchema, WorkerSchema } from '../wire/records.ts'
 import { endpoint } from './endpoint.ts'
 import { pageOfTasks } from './list-tasks.ts'
@@ -21,7 +21,6 @@ export const listWorkers = endpoint({
   run: async ({ serving }) => answer(serving, { workers: await serving.runtime.workers() }),
 })
 
-const WorkerPath = z.strictObject({ worker: z.string().min(1).max(255) })
 const DrainedSchema = z.object({
   workerId: z.string(),
   workers: z.int().openapi({ description: 'How many registered workers have this id' }),

@@ -5,12 +5,12 @@ import { waitJson } from '../remote/claim-json.ts'
 import { nothing } from '../serving.ts'
 import { Value } from '../wire/schema.ts'
 import { valueFromJson } from '../wire/values.ts'
+import { WorkerPath } from '../wire/parameters.ts'
 import { z } from '../wire/zod.ts'
 import { endpoint } from './endpoint.ts'
 import { plain, remoteOf, workerOf } from './work.ts'
 
-const LeasePath = z.strictObject({
-  workerId: z.string().min(1).max(255),
+const LeasePath = WorkerPath.extend({
   leaseId: z.string().min(1).max(255),
 })
 const call = z.int().min(1).max(Number.MAX_SAFE_INTEGER).openapi({
@@ -47,7 +47,7 @@ function errorGoesWith(kinds: readonly string[]) {
 
 export const recordStep = endpoint({
   method: 'post',
-  path: '/work/workers/{workerId}/leases/{leaseId}/steps',
+  path: '/workers/{worker}/leases/{leaseId}/steps',
   id: 'recordStep',
   tag: 'workers',
   summary: 'Records that a step was begun, has completed, or has failed',
@@ -87,7 +87,7 @@ export const recordStep = endpoint({
       }),
     },
   },
-  async run({ serving, caller, params: { workerId, leaseId }, body }) {
+  async run({ serving, caller, params: { worker: workerId, leaseId }, body }) {
     const { host } = remoteOf(serving, caller)
     const worker = await workerOf(serving, caller, workerId)
     const inputHash =
@@ -135,7 +135,7 @@ export const recordStep = endpoint({
 
 export const emitOutput = endpoint({
   method: 'post',
-  path: '/work/workers/{workerId}/leases/{leaseId}/output',
+  path: '/workers/{worker}/leases/{leaseId}/output',
   id: 'emitOutput',
   tag: 'workers',
   summary: "Appends to the task's output stream",
@@ -146,7 +146,7 @@ export const emitOutput = endpoint({
   params: LeasePath,
   body: z.strictObject({ call, chunks: z.array(Value).min(1).max(1_000) }),
   answers: { 204: { description: 'They are stored' } },
-  async run({ serving, caller, params: { workerId, leaseId }, body }) {
+  async run({ serving, caller, params: { worker: workerId, leaseId }, body }) {
     const worker = await workerOf(serving, caller, workerId)
     const chunks = body.chunks.map((chunk, index) => stored(serving, chunk, `body.chunks.${index}`))
     await worker.write({ kind: 'appendOutput', leaseId, chunks }, body.call)
@@ -169,7 +169,7 @@ const WaitGiven = z.discriminatedUnion('kind', [
 
 export const waitFor = endpoint({
   method: 'post',
-  path: '/work/workers/{workerId}/leases/{leaseId}/waits',
+  path: '/workers/{worker}/leases/{leaseId}/waits',
   id: 'waitFor',
   tag: 'workers',
   summary: 'Ends the pass at its waits: the task goes on, in a later claim, when the first of them is over',
@@ -196,7 +196,7 @@ export const waitFor = endpoint({
       }),
     },
   },
-  async run({ serving, caller, params: { workerId, leaseId }, body }) {
+  async run({ serving, caller, params: { worker: workerId, leaseId }, body }) {
     const worker = await workerOf(serving, caller, workerId)
     const waits = body.waits.map(requestOf)
     const outcome = await worker.write({ kind: 'suspend', leaseId, waits, stay: false }, body.call)
@@ -207,7 +207,7 @@ export const waitFor = endpoint({
 
 export const settleTask = endpoint({
   method: 'post',
-  path: '/work/workers/{workerId}/leases/{leaseId}/settle',
+  path: '/workers/{worker}/leases/{leaseId}/settle',
   id: 'settleTask',
   tag: 'workers',
   summary: 'Ends a lease: the task has completed, has failed, is tried again, or is given back',
@@ -228,7 +228,7 @@ export const settleTask = endpoint({
     })
     .check(errorGoesWith(['failed', 'retry'])),
   answers: { 204: { description: 'The lease has ended' } },
-  async run({ serving, caller, params: { workerId, leaseId }, body }) {
+  async run({ serving, caller, params: { worker: workerId, leaseId }, body }) {
     const worker = await workerOf(serving, caller, workerId)
     const error = stored(serving, body.error ?? null, 'body.error')
     switch (body.as) {

@@ -4,10 +4,10 @@ import { claimJson, ClaimSchema } from '../remote/claim-json.ts'
 import { silentMs } from '../remote/ends.ts'
 import type { RequestWorker } from '../remote/request-worker.ts'
 import { answer, nothing, type Serving } from '../serving.ts'
+import { WorkerPath } from '../wire/parameters.ts'
 import { z } from '../wire/zod.ts'
 import { endpoint } from './endpoint.ts'
 
-const WorkerPath = z.strictObject({ workerId: z.string().min(1).max(255) })
 const Held = z
   .array(z.string().max(255))
   .max(1_000)
@@ -15,7 +15,7 @@ const Held = z
 
 export const registerWorker = endpoint({
   method: 'post',
-  path: '/work/workers',
+  path: '/workers',
   id: 'registerWorker',
   tag: 'workers',
   summary: 'Registers a worker of another language',
@@ -54,7 +54,7 @@ export const registerWorker = endpoint({
 
 export const removeWorker = endpoint({
   method: 'delete',
-  path: '/work/workers/{workerId}',
+  path: '/workers/{worker}',
   id: 'removeWorker',
   tag: 'workers',
   summary: 'Ends a worker; what it holds goes back to the queue',
@@ -64,7 +64,7 @@ export const removeWorker = endpoint({
   params: WorkerPath,
   answers: { 204: { description: 'It has left' } },
   async run({ serving, caller, params }) {
-    const worker = await workerOf(serving, caller, params.workerId)
+    const worker = await workerOf(serving, caller, params.worker)
     await serving.remote?.workers.remove(worker)
     return nothing
   },
@@ -72,7 +72,7 @@ export const removeWorker = endpoint({
 
 export const claimTasks = endpoint({
   method: 'post',
-  path: '/work/workers/{workerId}/claims',
+  path: '/workers/{worker}/claims',
   id: 'claimTasks',
   tag: 'workers',
   summary: 'Waits for tasks; each comes with a lease and with what earlier passes recorded',
@@ -98,7 +98,7 @@ export const claimTasks = endpoint({
     },
   },
   async run({ serving, caller, params, body, request }) {
-    const worker = await workerOf(serving, caller, params.workerId)
+    const worker = await workerOf(serving, caller, params.worker)
     using _ = serving.streams.count(caller)
     const signal = AbortSignal.any([request.signal, serving.streams.closing])
     const waitMs = Math.min(body.waitMs, serving.limits.maxWaitMs)
@@ -113,7 +113,7 @@ export const claimTasks = endpoint({
 
 export const heartbeat = endpoint({
   method: 'post',
-  path: '/work/workers/{workerId}/heartbeat',
+  path: '/workers/{worker}/heartbeat',
   id: 'heartbeat',
   tag: 'workers',
   summary: 'Shows that a worker lives, which renews its leases, and says which of them are over',
@@ -140,7 +140,7 @@ export const heartbeat = endpoint({
     },
   },
   async run({ serving, caller, params, body }) {
-    const worker = await workerOf(serving, caller, params.workerId)
+    const worker = await workerOf(serving, caller, params.worker)
     return plain({ news: await worker.news(new Set(body.held)) })
   },
 })

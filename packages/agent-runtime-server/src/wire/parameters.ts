@@ -49,3 +49,6 @@ export const SeqPage = z.strictObject({
   after: wholeText(0, Number.MAX_SAFE_INTEGER),
   limit: LimitText,
 })
+
+/** The worker that a path names. */
+export const WorkerPath = z.strictObject({ worker: z.string().min(1).max(255) })

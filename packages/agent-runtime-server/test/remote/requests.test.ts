@@ -38,7 +38,7 @@ async function served() {
   const as =
     (name: string) =>
     async (path: string, body?: unknown, method = 'POST') =>
-      callerOf(server, { authorization: `Bearer ${name}` })(method, `/api/v1/work/workers${path}`, body)
+      callerOf(server, { authorization: `Bearer ${name}` })(method, `/api/v1/workers${path}`, body)
   return {
     store,
     client,
