@@ -11,7 +11,7 @@ import {
 import { defineTask } from '../../src/index.ts'
 import { virtualRuntime } from '../virtual-runtime.ts'
 
-const run = { prompt: 'count', workspaceDir: '/work/a' }
+const run = { prompt: 'count', workspaceDir: '/agents/a' }
 
 describe('a run that is handed to an agent in this process (docs/gateway.md)', () => {
   test('gets the prompt, reports events as output, and its output is the result', async () => {
@@ -29,7 +29,7 @@ describe('a run that is handed to an agent in this process (docs/gateway.md)', (
     const { runtime } = await virtualRuntime({ tasks: [task] })
     const receipt = await runtime.submit(task, run)
     expect(await runtime.result(receipt)).toEqual({ words: 2 })
-    expect(asked).toEqual([[`worker_${receipt.taskId}`, '/work/a', 'count', 50]])
+    expect(asked).toEqual([[`worker_${receipt.taskId}`, '/agents/a', 'count', 50]])
     const { items } = await runtime.emitted(receipt)
     expect(items).toMatchObject([
       { data: { id: 1, type: 'text', data: 'one' } },
