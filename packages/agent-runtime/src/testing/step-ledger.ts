@@ -1,4 +1,4 @@
-import { decode, type StoredEvent } from '@ku0/agent-runtime-core'
+import { parseJson, type StoredEvent } from '@ku0/agent-runtime-core'
 
 /** A step whose function ran after its result was recorded. */
 export interface Rerun {
@@ -27,10 +27,10 @@ export class StepLedger {
   }
 
   hear({ type, taskId, seq, data }: StoredEvent): void {
-    if (type === 'task.resumed') this.#forget(taskId, (decode(data) as { since?: number }).since)
+    if (type === 'task.resumed') this.#forget(taskId, (parseJson(data) as { since?: number }).since)
     if (type !== 'step.completed' && type !== 'step.inherited') return
     const recorded = this.#recorded.get(taskId) ?? new Map<string, number>()
-    this.#recorded.set(taskId, recorded.set((decode(data) as { key: string }).key, seq))
+    this.#recorded.set(taskId, recorded.set((parseJson(data) as { key: string }).key, seq))
   }
 
   /**

@@ -1,6 +1,18 @@
 import type { StoredEvent } from '@ku0/agent-runtime-core'
 import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { defineTask } from '../../src/index.ts'
+import { createTestRuntime } from '../../src/testing/index.ts'
 import { StepLedger } from '../../src/testing/step-ledger.ts'
+
+test('is kept where results are encrypted too', async () => {
+  const turn = (bytes: Uint8Array) => bytes.map((byte) => byte ^ 255)
+  const task = defineTask({ type: 'it', input: z.null() }, (ctx) => ctx.step('a', () => 1))
+  await using it = await createTestRuntime({ tasks: [task], payloadCodec: { encrypt: turn, decrypt: turn } })
+  const receipt = await it.runtime.submit(task, null)
+  expect(await it.result(receipt)).toBe(1)
+  expect((await it.history(receipt)).steps).toMatchObject([{ key: 'a', runs: 1 }])
+})
 
 function event(type: StoredEvent['type'], key: string, seq = 1, since?: number): StoredEvent {
   return { taskId: 'task', seq, type, at: 0, data: JSON.stringify({ key, since }), hash: '' }
