@@ -87,5 +87,6 @@ function steady(text: string): string {
     .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME')
     .replaceAll(/(roll|at) [\d.]+/g, '$1 NUMBER')
     .replaceAll(resolve(import.meta.dirname, '..'), 'REPOSITORY')
+    .replaceAll(/127\.0\.0\.1:\d+/g, '127.0.0.1:PORT')
     .replaceAll(/:\d+:\d+/g, '')
 }

@@ -1,3 +1,6 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { createRuntime, defineTask, type TaskContext } from '../../packages/agent-runtime/src/index.ts'
 import { z } from '../../packages/agent-runtime/node_modules/zod/index.js'
 import type { TriedMistake } from './mistake.ts'
@@ -93,7 +96,9 @@ export const handlerMistakes: readonly TriedMistake[] = [
   }),
   inHandler('a request outside of a step', 'await fetch(url)', async (ctx) => {
     await ctx['step']?.('a', () => 1)
-    await fetch('data:text/plain,a')
+    await using server = createServer((_, answer) => answer.end('a')).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}/rates`)
   }),
   inHandler('branches in a list', "ctx.race('first', [a, b])", (ctx) => ctx['race']?.('first', [() => 1])),
   inHandler('the outer context in a branch', "ctx.all('both', { a: () => ctx.step('a', f) })", (ctx) =>

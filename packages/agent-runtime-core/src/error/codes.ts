@@ -90,8 +90,10 @@ export const errorCodes = {
     retryable: false,
   },
   not_deterministic: {
-    meaning: 'Strict mode replayed the task at once, and its handler took another path.',
-    remedy: 'Read the time, chance and state that other code changes in a step, then submit the task again.',
+    meaning:
+      'Strict mode replayed the task at once, and its handler took another path, returned another result or made a request.',
+    remedy:
+      'Make requests, and read the time, chance and state that other code changes, in a step, then submit the task again.',
     retryable: false,
   },
   poisoned: {

@@ -191,10 +191,10 @@ function conclude(run: Run, how: HandlerEnd): void {
 
 async function concludeStrictly(
   { attempt, definition, context }: Run,
-  how: HandlerEnd,
+  how: Extract<HandlerEnd, { as: 'returned' }>,
   strict: PassCheck,
 ): Promise<void> {
-  const error = await strict.returned(attempt.claim)
+  const error = await strict.returned(attempt.claim, how.output)
   end(attempt, definition, error === undefined ? how : threw(attempt, definition, error), context)
 }
 

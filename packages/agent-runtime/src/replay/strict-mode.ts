@@ -13,8 +13,11 @@ import type { ReplayReport } from '../api/replay.ts'
 import type { TaskDefinition } from '../api/task-definition.ts'
 import type { History } from '../durable/pass/memos.ts'
 import type { PassCheck } from '../execution/pass-check.ts'
+import { placeOfDifference } from './difference.ts'
 import { pastOf } from './past.ts'
 import { readEvents } from './replay-task.ts'
+import { RequestWatch } from './requests.ts'
+import { systemEnvironment } from '../system.ts'
 import { verify } from './verification.ts'
 
 /** What strict mode needs of its worker or runtime. */
@@ -26,9 +29,19 @@ export interface StrictModeDeps {
   readonly log: LogLine
 }
 
+/** What a replay has shown. */
+interface Shown {
+  readonly report: ReplayReport
+  /** What the handler returned; undefined if it came to no end. */
+  readonly output: string | undefined
+  /** The first request that it made. */
+  readonly request: string | undefined
+}
+
 /**
  * Strict mode: when a pass ends, its handler runs once more with what was recorded, and nothing new is done on its behalf. A handler
- * that takes another path then would be parked after a crash or a wait: it is failed at once, while the mistake is fresh. Source:
+ * that takes another path then would be parked after a crash or a wait, one that makes a request would make it again, and one that
+ * returns something else has not recorded what it comes from: it is failed at once, while the mistake is fresh. Source:
  * `docs/strict-mode.md`.
  */
 export class StrictMode implements PassCheck {
@@ -41,11 +54,10 @@ export class StrictMode implements PassCheck {
     this.#deps = deps
   }
 
-  async returned(claim: Claim): Promise<RuntimeError | undefined> {
-    const report = await this.#replay(claim)
-    if (report === undefined) return undefined
-    if (report.verdict === 'diverged' || report.verdict === 'threw') return notDeterministic(report)
-    return undefined
+  async returned(claim: Claim, output: string): Promise<RuntimeError | undefined> {
+    const shown = await this.#replay(claim)
+    if (shown === undefined) return undefined
+    return faultOf(shown) ?? this.#otherResult(claim, output, shown)
   }
 
   suspended(claim: Claim): void {
@@ -59,7 +71,8 @@ export class StrictMode implements PassCheck {
   }
 
   async #lookAt(claim: Claim): Promise<void> {
-    const error = await this.returned(claim)
+    const shown = await this.#replay(claim)
+    const error = shown && faultOf(shown)
     if (error === undefined) return
     const { taskId, type } = claim
     if (this.#found.size < MOST) this.#found.set(taskId, error)
@@ -70,16 +83,31 @@ export class StrictMode implements PassCheck {
     })
   }
 
+  /** A pass that had a snapshot may return what a replay, which has none, cannot know. */
+  #otherResult({ checkpoint }: Claim, first: string, { report, output }: Shown): RuntimeError | undefined {
+    if (output === undefined || output === first || checkpoint !== undefined) return undefined
+    const { decode } = this.#deps.values
+    const place = placeOfDifference(decode(first), decode(output))
+    const where = place === '' ? '' : `: its result differs at '${place}'`
+    return notDeterministic(report, `returns another result when it is replayed${where}`, FROM_OUTSIDE)
+  }
+
   /** Undefined where there is nothing to replay. What keeps a task from being replayed is no fault of its handler. */
-  async #replay({ taskId, type }: Claim): Promise<ReplayReport | undefined> {
+  async #replay({ taskId, type }: Claim): Promise<Shown | undefined> {
     const { store, config, values, definitions, log } = this.#deps
     const definition = definitions.get(type)
     if (definition === undefined || type.startsWith(RESERVED)) return undefined
     try {
-      const past = pastOf(await readEvents(store, taskId))
+      const [events] = await Promise.all([readEvents(store, taskId), aMillisecond()])
+      const past = pastOf(events)
       if (isEmpty(past.history)) return undefined
       this.#say()
-      return await verify({ taskId, past, definition, config, values, timeoutMs: TIMEOUT_MS })
+      using requests = new RequestWatch()
+      let output: string | undefined
+      const watch = { returned: (text: string) => void (output = text), over: () => requests.over() }
+      const it = { taskId, past, definition, config, values, timeoutMs: TIMEOUT_MS, watch }
+      const report = await requests.during(() => verify(it))
+      return { report, output, request: requests.first }
     } catch (error) {
       log('debug', 'strict mode could not replay a pass', { taskId, type, error: describeError(error) })
       return undefined
@@ -96,22 +124,48 @@ export class StrictMode implements PassCheck {
   }
 }
 
+/** `Date.now()` says something else after it. */
+function aMillisecond(): Promise<void> {
+  return new Promise((done) => void systemEnvironment.timers.after(1, done))
+}
+
 function isEmpty({ steps, waits, open, children }: History): boolean {
   return steps.size + waits.size + open.size + children.size === 0
 }
 
-function notDeterministic({ taskId, type, verdict, diverged, error }: ReplayReport): RuntimeError {
+/** What a replay shows whatever the handler returned. */
+function faultOf({ report, request }: Shown): RuntimeError | undefined {
+  if (request !== undefined)
+    return notDeterministic(
+      report,
+      `makes a request outside of a step: ${request}`,
+      'Each replay makes it again: make it in a step',
+    )
+  const { verdict, diverged, error } = report
+  if (verdict !== 'diverged' && verdict !== 'threw') return undefined
   const what =
     diverged === undefined
       ? `it threw ${error?.name ?? 'an error'}: ${error?.message ?? ''}`
       : describeDivergence(diverged)
-  return new RuntimeError(
-    'not_deterministic',
-    `task ${taskId} ('${type}') takes another path when it is replayed: ${what}. What decides its calls has changed in between, such as the time, chance, or a variable outside of the handler: read it in a step`,
-    { details: { taskId, type, verdict, ...(diverged === undefined ? {} : { divergence: diverged }) } },
+  return notDeterministic(
+    report,
+    `takes another path when it is replayed: ${what}`,
+    'What decides its calls has changed in between, such as the time, chance, or a variable outside of the handler: read it in a step',
   )
 }
 
+function notDeterministic(
+  { taskId, type, verdict, diverged }: ReplayReport,
+  what: string,
+  remedy: string,
+): RuntimeError {
+  return new RuntimeError('not_deterministic', `task ${taskId} ('${type}') ${what}. ${remedy}`, {
+    details: { taskId, type, verdict, ...(diverged === undefined ? {} : { divergence: diverged }) },
+  })
+}
+
+const FROM_OUTSIDE =
+  'It comes from the time, chance, or a variable outside of the handler: read it in a step, or leave it out'
 /** How long a replay may wait for something of the handler's own, ms of real time: the slot of its task is kept meanwhile. */
 const TIMEOUT_MS = 1_000
 const MOST = 1_000

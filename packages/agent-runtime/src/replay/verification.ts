@@ -32,6 +32,12 @@ export interface VerifyCase {
   readonly values: ValueCodec
   /** How long the handler may wait for something of its own, in ms of real time. */
   readonly timeoutMs: number
+  readonly watch?: {
+    /** The handler has returned `output`. */
+    returned(output: string): void
+    /** What the handler does from now on is no part of the replay. */
+    over(): void
+  }
 }
 
 /**
@@ -106,6 +112,7 @@ class Verification implements ReplayWatch {
     const unused = trail?.unused ?? this.#unusedAtFirst
     switch (how.as) {
       case 'returned':
+        this.#case.watch?.returned(how.output)
         return this.#conclude(diverged === undefined ? 'agreed' : 'diverged', {
           diverged,
           unused,
@@ -206,6 +213,7 @@ class Verification implements ReplayWatch {
   #conclude(verdict: ReplayVerdict, found: Partial<ReplayReport>): void {
     if (this.#isOver) return
     this.#isOver = true
+    this.#case.watch?.over()
     this.#deadlines.close()
     const { taskId, past } = this.#case
     const unused = this.#reached[0]?.trail.unused ?? Math.max(0, this.#unusedAtFirst - this.#uses)
