@@ -3,7 +3,10 @@ import { join, resolve } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 
 const workspace = resolve(import.meta.dirname, '../..')
-const examples = globSync('examples/*', { cwd: workspace }).toSorted()
+/** The handlers of the others are in another language. */
+const examples = globSync('examples/*', { cwd: workspace })
+  .filter((folder) => typesIn(folder).length > 0)
+  .toSorted()
 
 /** What an example's `test/sweep.ts` exports: all of its tasks, and the sweep that crashes them. */
 interface Sweep {
@@ -33,7 +36,6 @@ describe('every example comes to the same end, crashed after every commit', () =
     ).toBe(true)
     const { tasks, sweep } = (await import(file)) as Sweep
     const types = tasks.map(({ type }) => type).toSorted()
-    expect(types.length).toBeGreaterThan(0)
     expect(types).toEqual(typesIn(folder))
     const { commits, crashedAfter } = await sweep()
     expect(commits).toBeGreaterThan(1)
@@ -41,6 +43,6 @@ describe('every example comes to the same end, crashed after every commit', () =
   })
 
   test('and there are some', () => {
-    expect(examples.length).toBeGreaterThan(2)
+    expect(examples.length).toBeGreaterThan(9)
   })
 })

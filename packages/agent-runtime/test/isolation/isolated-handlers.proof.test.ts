@@ -113,8 +113,9 @@ describe.each(kinds)('a task in a %s of its own (docs/isolation.md)', { timeout:
   test('that ignores its cancellation is killed, and what it had used counts', async () => {
     const file = join(folder(), 'notes')
     const runtime = await runtimeOf()
+    const recorded = heard(runtime, 'step.completed')
     const receipt = await runtime.submit(`endless/${kind}`, { file })
-    await heard(runtime, 'step.completed')
+    await recorded
     const killed = heard(runtime, 'task.killed')
     await runtime.cancel(receipt)
     await killed
@@ -157,8 +158,9 @@ describe.each(kinds)('a task in a %s of its own (docs/isolation.md)', { timeout:
   test('that heeds its cancellation cleans up, and its thread or process is kept', async () => {
     const file = join(folder(), 'notes')
     const runtime = await runtimeOf()
+    const recorded = heard(runtime, 'step.completed')
     const receipt = await runtime.submit(`tidy/${kind}`, { file })
-    await heard(runtime, 'step.completed')
+    await recorded
     await runtime.cancel(receipt)
     expect(await runtime.result(await runtime.submit(`echo/${kind}`, 1))).toBe(1)
     await expect.poll(() => linesOf(file)).toEqual(['begun', 'cleaned up: canceled'])
@@ -189,8 +191,9 @@ describe.each(kinds)('a task in a %s of its own (docs/isolation.md)', { timeout:
     const store = `sqlite:${join(folder(), 'it.db')}`
     const file = join(folder(), 'notes')
     const runtime = await runtimeOf({ store, config: { killGraceMs: 100, cleanupTimeoutMs: 100 } })
+    const recorded = heard(runtime, 'step.completed')
     const receipt = await runtime.submit(`endless/${kind}`, { file })
-    await heard(runtime, 'step.completed')
+    await recorded
     expect(await runtime.stop({ drain: false })).toMatchObject({ released: 1 })
     const next = await runtimeOf({ store, workers: 0 })
     expect(await next.status(receipt)).toMatchObject({ state: 'queued', attempt: 1 })
