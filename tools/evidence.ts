@@ -57,10 +57,15 @@ export function statement(
   const present = [...pages.keys()].filter((page) => isOn(pages.get(page) ?? ''))
   const earlier = [...pages.keys()].filter((page) => !present.includes(page))
   return [
-    `- [simulation](${way}/simulation.md): ${shown(count(lives))} lives, ${shown(count(lives.filter(({ commit }) => isOn(commit))))} of them on the present sources`,
+    `- [simulation](${way}/simulation.md): ${simulated(shown, count(lives), count(lives.filter(({ commit }) => isOn(commit))))}`,
     ...(present.length > 0 ? [`- on the present sources: ${links(present)}`] : []),
     ...(earlier.length > 0 ? [`- on earlier sources: ${links(earlier)}`] : []),
   ].join('\n')
+}
+
+function simulated(shown: (number: number) => string, all: number, present: number): string {
+  const where = present === 0 ? ' on earlier sources' : `, ${shown(present)} of them on the present sources`
+  return `${shown(all)} lives${where}; each change plays 100 more before it lands`
 }
 
 function read(page: string): string {

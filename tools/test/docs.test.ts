@@ -120,7 +120,7 @@ describe('figures that stand in other pages, too, are those of the evidence', ()
     ])
     expect(statement('34', lives, evidencePages, 'evidence')).toBe(
       [
-        '- [simulation](evidence/simulation.md): 1 500 lives, 500 of them on the present sources',
+        '- [simulation](evidence/simulation.md): 1 500 lives, 500 of them on the present sources; each change plays 100 more before it lands',
         '- on the present sources: [kills](evidence/kills.md)',
         '- on earlier sources: [soak](evidence/soak.md)',
       ].join('\n'),
