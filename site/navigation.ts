@@ -21,6 +21,7 @@ export const sections: readonly Section[] = [
       page('docs/cookbook.md', 'Cookbook'),
       page('docs/faq.md', 'Questions'),
       page('docs/compared.md', 'Compared with others'),
+      page('docs/compared-programs.md', 'The same agent, ten times'),
       page('docs/performance.md', 'Performance'),
     ],
   },
