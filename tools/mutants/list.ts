@@ -741,4 +741,21 @@ export const mutants: readonly Mutant[] = [
     edits: [['if (child.row.task !== task.id) stopOne(ws, child, above.by)', 'void child']],
     killedBy: ['packages/agent-runtime-persistence/test/supervision/otp.test.ts', 'a model of OTP'],
   },
+  {
+    name: 'a process does not hear of one of the tasks that another one has touched',
+    file: `${persistence}postgres/touched.ts`,
+    edits: [
+      [
+        '  return tasks\n',
+        '  for (const task of [...tasks].slice(0, 1)) tasks.delete(task)\n  return tasks\n',
+      ],
+    ],
+    killedBy: ['packages/agent-runtime-persistence/test/postgres/touched.proof.test.ts', 'reads again'],
+  },
+  {
+    name: 'a process does not say that it changed a row of another one without an event',
+    file: `${persistence}postgres/touched.ts`,
+    edits: [['  if (lease !== null) return true\n', '']],
+    killedBy: ['packages/agent-runtime-persistence/test/postgres/touched.proof.test.ts', 'without an event'],
+  },
 ]

@@ -1,10 +1,10 @@
 import type { Base } from './working-set.ts'
 
 /**
- * How long what a store has loaded of a table counts: `lookedUp` for one flush, `kept` until another process writes. Of a table that is
- * `whole` every row is known; after another process has written, its changes are read.
+ * How long what a store has loaded of a table counts: `lookedUp` for one flush, `kept` until another process writes, `told` until one changes the
+ * task, where that is told. Of a table that is `whole` every row is known; after another process has written, its changes are read.
  */
-type Lifetime = 'lookedUp' | 'kept' | 'whole'
+type Lifetime = 'lookedUp' | 'kept' | 'told' | 'whole'
 
 /** The tables below a flush, by their names in {@link Base}. */
 export type TableName = {
@@ -13,8 +13,8 @@ export type TableName = {
 
 /** Every table, named once. */
 const lifetimes: Readonly<Record<TableName, Lifetime>> = {
-  tasks: 'kept',
-  leases: 'kept',
+  tasks: 'told',
+  leases: 'told',
   streams: 'whole',
   streamsByKey: 'whole',
   streamsByClient: 'whole',
@@ -24,8 +24,8 @@ const lifetimes: Readonly<Record<TableName, Lifetime>> = {
   quotas: 'kept',
   keys: 'lookedUp',
   explicitIds: 'lookedUp',
-  heads: 'kept',
-  memos: 'kept',
+  heads: 'told',
+  memos: 'told',
   outputs: 'kept',
   waits: 'lookedUp',
   signals: 'lookedUp',

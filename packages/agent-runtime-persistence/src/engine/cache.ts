@@ -49,6 +49,7 @@ const none: readonly never[] = []
 
 const lookedUpTables = tablesThatAre('lookedUp')
 const keptTables = tablesThatAre('kept')
+const toldTables = tablesThatAre('told')
 const wholeTables = tablesThatAre('whole')
 
 /** Agents whose standing is kept between flushes, at the most. */
@@ -238,7 +239,7 @@ export class Cache implements Base {
 
   /** What another process may have changed goes; with `keepStreams` the streams and their order stay, as of the last commit seen. */
   clear(keepStreams = false): void {
-    for (const table of this.tablesOf([...lookedUpTables, ...keptTables])) table.clear()
+    for (const table of this.tablesOf([...lookedUpTables, ...keptTables, ...toldTables])) table.clear()
     for (const map of [this.submissions, this.running, this.reputations]) map.clear()
     if (!keepStreams) this.clearStreams()
     this.scheduleAt = undefined
@@ -247,6 +248,28 @@ export class Cache implements Base {
     this.lookedUp.clear()
     this.lookedUpLeases.clear()
     this.warm = false
+  }
+
+  /** The same where it is known of which tasks another process has changed rows, and which streams: all other rows of tasks and leases stay. */
+  clearChanged(touched: ReadonlySet<number>, streams: readonly StreamRow[]): void {
+    this.forgetLookups()
+    for (const { id } of streams) this.dropHeads(id)
+    for (const id of touched) {
+      const task = this.tasks.get(id)
+      if (task?.stream != null && task.lease === null) this.dropHeads(task.stream)
+    }
+    for (const { id, task, process } of this.running.values())
+      if (touched.has(task) || process === this.remote) {
+        this.running.delete(id)
+        this.leases.delete(id)
+        this.forget(task)
+      }
+    for (const table of [...this.tablesOf(keptTables), this.reputations]) table.clear()
+  }
+
+  private dropHeads(stream: number): void {
+    for (const { id } of this.heads.get(stream)?.rows ?? none) this.forget(id)
+    this.heads.delete(stream)
   }
 
   private tablesOf(names: readonly TableName[]): readonly Clearable[] {

@@ -127,6 +127,8 @@ export interface KeptWanted {
   readonly since: number | undefined
   /** Also clients and how many tasks of each stream run. */
   readonly shares: boolean
+  /** The leases that are kept as of that commit, by their ids. */
+  readonly held: ReadonlyMap<number, LeaseRow>
 }
 
 /** What the engine keeps between flushes, of all processes where it is not said otherwise. */
@@ -138,8 +140,14 @@ export interface Kept {
   readonly circuits: readonly CircuitRow[]
   readonly usages: readonly UsageRow[]
   readonly swarms: readonly SwarmRow[]
-  /** Of this process and of those on its lines: registered workers, live leases and their tasks. */
+  /** Of this process and of those on its lines. */
   readonly workers: readonly WorkerRow[]
+  /**
+   * The tasks of which a row may have changed after the commit `since`, besides those that processes on lines run; undefined where that is not
+   * known, so that it may be any.
+   */
+  readonly touched: ReadonlySet<number> | undefined
+  /** Of the same processes, the live leases with their tasks: all of them, or those that may have changed. */
   readonly leases: readonly LeaseRow[]
   readonly tasks: readonly TaskRow[]
   readonly totals: TotalsRow

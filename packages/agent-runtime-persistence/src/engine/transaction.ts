@@ -62,7 +62,6 @@ function* catchUp({ config, around, db, cache, held }: TransactionParts): Steps<
   const foreign = yield* got(db.hasForeignChanges())
   if (cache.warm && !foreign) return false
   const before = held.takeDropped()
-  cache.clear(since !== undefined)
   yield* warm(cache, db, { since, config, now: db.now(), around })
   yield* held.noticeChanges(before)
   return foreign

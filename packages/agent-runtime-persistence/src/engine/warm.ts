@@ -27,8 +27,9 @@ export function* warm(cache: Cache, db: Database, it: Warming): Steps<void> {
   const removed = yield* got(db.clientsRemoved())
   const isFresh = it.since === undefined || (shares !== undefined && removed !== cache.clientsRemoved)
   const since = isFresh ? undefined : it.since
-  const kept = yield* got(db.keep({ since, shares: shares !== undefined }))
-  if (isFresh) cache.clearStreams()
+  const kept = yield* got(db.keep({ since, shares: shares !== undefined, held: cache.running }))
+  if (since === undefined || kept.touched === undefined) cache.clear(since !== undefined)
+  else cache.clearChanged(kept.touched, kept.streams)
   if (shares !== undefined && !isFresh) yield* renewShares(cache, db, kept, it)
   for (const row of kept.streams) cache.keepStream(row)
   if (shares !== undefined && isFresh) warmShares(cache, kept, shares)

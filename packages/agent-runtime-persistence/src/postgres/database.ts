@@ -15,7 +15,6 @@ import type { Database, DutiesWanted, Kept, KeptWanted, LocalCounts, Sent } from
 import { journalRow } from '../engine/journal-row.ts'
 import type { ProcessIdentity } from '../process-identity.ts'
 import type { Hashes } from '../sqlite/integrity.ts'
-import { prepareKeep } from '../sqlite/keep.ts'
 import { lineKey } from '../sqlite/line-key.ts'
 import { StoredTables } from '../sqlite/stored-tables.ts'
 import { prepareWanted } from '../sqlite/wanted.ts'
@@ -37,13 +36,15 @@ import {
   storedOf,
   type Head,
 } from './head.ts'
+import { prepareFarKeep } from './keep.ts'
 import { prepareFarLoad } from './load.ts'
 import { assertKnown, openTables, type Opened } from './open.ts'
-import { arrayParameter } from './parameters.ts'
+import { arrayParameter, parameter } from './parameters.ts'
 import { Presence } from './presence.ts'
 import { Reader } from './reader.ts'
 import { schemaVersion } from './schema.ts'
 import type { Session } from './session.ts'
+import { changesUntold, touchedTasks, touchedText } from './touched.ts'
 import { statement } from './write.ts'
 
 export interface PostgresOptions {
@@ -106,6 +107,10 @@ export class PostgresDatabase implements Database {
   /** How many of those are stored whose connection was lost. */
   private lookup: Promise<number> | undefined
   private next: Head | undefined
+  /** The tasks that others have changed since the last commit that this process has seen; undefined where that is not known. */
+  private touched: ReadonlySet<number> | undefined
+  /** The connection is a new one, perhaps to another server: what was read before is read again. */
+  private isReconnected = false
   private readonly due = new DueTimes()
   private readonly competition = new Competition()
   /** When the server is looked at again, whatever is heard. */
@@ -172,7 +177,7 @@ export class PostgresDatabase implements Database {
     })
     this.tables = new StoredTables(this.asking, this.ids, hashes, prepareFarLoad(this.asking))
     this.wanted = prepareWanted(this.tables, (names, find) => this.asking.gather(names, find))
-    this.kept = prepareKeep(this.tables, this.owners)
+    this.kept = prepareFarKeep(this.tables, this.asking, this)
   }
 
   /** This process and those on its lines. */
@@ -238,6 +243,7 @@ export class PostgresDatabase implements Database {
     if (!(await this.connect())) return false
     this.next = undefined
     this.writes = []
+    this.touched = undefined
     this.isStale = false
     if (this.isCalm || this.sent.length > 0) {
       this.open = 'assumed'
@@ -250,15 +256,18 @@ export class PostgresDatabase implements Database {
         ...this.connections.beginning,
         { text: lockHeadText, values: [] },
         { text: clockAndTimesText, values: [] },
+        { text: touchedText, values: [parameter(this.last.number)] },
       ])
-      const [heads, told] = found.slice(-2)
+      const [heads, told, journal] = found.slice(-3)
       const [at, ...times] = told?.rows[0] ?? []
       this.clock.tell(at as number)
       this.due.take(times)
-      const [schema, version, number, hash] = (heads?.rows[0] ?? []) as [number, number, number, Buffer]
+      const [schema, version, number, hash, untold] = (heads?.rows[0] ?? []) as HeadRow
       assertKnown(schema, this.info.location)
-      this.head = { version, number, hash }
+      this.head = { version, number, hash, untold }
       assertNothingLost(this.head, this.last, this.info.location)
+      if (!this.isReconnected) this.touched = touchedTasks(journal?.rows ?? [], this.last, this.head)
+      this.isReconnected = false
       return true
     } catch (error) {
       await this.rollback()
@@ -289,6 +298,7 @@ export class PostgresDatabase implements Database {
     if (this.sent.length > 0 && this.lookup === undefined) return false
     try {
       this.session = await this.connections.open('commit')
+      this.isReconnected = true
       this.retryMs = 0
       return true
     } catch (error) {
@@ -312,40 +322,8 @@ export class PostgresDatabase implements Database {
   }
 
   keep(wanted: KeptWanted): Promise<Kept> {
-    const { load } = this.tables
-    const { owners } = this
-    const { since, shares } = wanted
-    return this.ask(() => {
-      // All that does not build on other answers, at once.
-      this.asking.ahead<() => unknown>(
-        [
-          () =>
-            this.asking.ahead(
-              owners.flatMap((process) => load.running(process)),
-              ({ task }) => load.task(task),
-            ),
-          () => load.next(),
-          () => (since === undefined ? load.streams() : load.streamsSince(since)),
-          ...(shares
-            ? [
-                () => (since === undefined ? load.clients() : load.clientsSince(since)),
-                () => load.runningByStream(),
-                () => load.nextClient(),
-              ]
-            : []),
-          () => load.quotas(),
-          () => load.work.circuits(),
-          () => load.work.usages(),
-          () => load.work.swarms(),
-          () => owners.flatMap((process) => load.workers(process)),
-          () => load.totals(),
-          () => load.nextSchedule(),
-          () => load.nextBudget(),
-        ],
-        (read) => read(),
-      )
-      return this.kept(wanted)
-    })
+    const touched = wanted.since === undefined ? undefined : this.touched
+    return this.ask(() => this.kept(wanted, touched))
   }
 
   duties({ at, leaseAt, gone, limit, budgets }: DutiesWanted): Duties | Promise<Duties> {
@@ -409,7 +387,9 @@ export class PostgresDatabase implements Database {
         hash,
       ])
     }
-    this.next = { version: this.head.version + 1, number, hash }
+    const version = this.head.version + 1
+    const untold = changesUntold(changes, this.process) ? version : this.head.untold
+    this.next = { version, number, hash, untold }
     this.writes.push(...written)
     if (this.others > 0 && this.presence.notifies) this.add(this.presence.notifyText, [String(this.process)])
   }
@@ -649,6 +629,8 @@ export class PostgresDatabase implements Database {
         )
   }
 }
+
+type HeadRow = [schema: number, version: number, number: number, hash: Buffer, untold: number]
 
 const noDuties: Duties = { lapsed: [], due: [], orphans: [], budgets: [] }
 

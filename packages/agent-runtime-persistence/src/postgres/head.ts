@@ -10,12 +10,14 @@ export interface Head {
   /** Of the last commit in the journal. */
   readonly number: number
   readonly hash: Buffer
+  /** The version of the last commit that changed rows which other processes keep, and that its events do not name. */
+  readonly untold: number
 }
 
-export const lockHeadText = 'SELECT schema, version, number, hash FROM head FOR UPDATE'
+export const lockHeadText = 'SELECT schema, version, number, hash, untold FROM head FOR UPDATE'
 
 const stands = `schema = $1::bigint AND version = $2::bigint AND number = $3::bigint AND hash = $4::bytea`
-const moveText = `WITH done AS (UPDATE head SET version = $5::bigint, number = $6::bigint, hash = $7::bytea, writer = $8::bigint WHERE ${stands} RETURNING 1)
+const moveText = `WITH done AS (UPDATE head SET version = $5::bigint, number = $6::bigint, hash = $7::bytea, writer = $8::bigint, untold = $9::bigint WHERE ${stands} RETURNING 1)
   SELECT must_stand((SELECT count(*) FROM done))`
 const standsText = `SELECT must_stand((SELECT count(*) FROM head WHERE ${stands}))`
 
@@ -30,6 +32,7 @@ export function movedHead(schema: number, from: Head, to: Head, writer: number):
     to.number,
     to.hash,
     writer,
+    to.untold,
   ])
 }
 

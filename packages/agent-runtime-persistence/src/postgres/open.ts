@@ -2,6 +2,7 @@ import { RuntimeError, StoreError } from '@ku0/agent-runtime-core'
 import { REMOTE, type ProcessIdentity } from '../process-identity.ts'
 import type { Connections } from './connections.ts'
 import { storeErrorOf } from './errors.ts'
+import { lockHeadText, type Head } from './head.ts'
 import { migrations, schemaVersion } from './schema.ts'
 import type { Session } from './session.ts'
 import type { PostgresPlace } from './url.ts'
@@ -14,7 +15,7 @@ export interface Opened {
   /** The row of the processes on lines. */
   readonly remote: number | undefined
   readonly serverVersion: string
-  readonly head: { readonly version: number; readonly number: number; readonly hash: Buffer }
+  readonly head: Head
 }
 
 /** What a store is opened with. `at`: the time that its rows are dated with, from that of the server. */
@@ -65,8 +66,8 @@ export async function openTables(connections: Connections, opening: Opening): Pr
       )
     await on.query('SELECT pg_advisory_xact_lock(hashtextextended($1::text, 0))', [`ku0 ${schema}`])
     await migrate(on)
-    const { rows } = await on.query('SELECT schema, version, number, hash FROM head FOR UPDATE')
-    const [version, commit, hash] = (rows[0] ?? []).slice(1) as [number, number, Buffer]
+    const { rows } = await on.query(lockHeadText)
+    const [version, commit, hash, untold] = (rows[0] ?? []).slice(1) as [number, number, Buffer, number]
     await on.query("INSERT INTO meta VALUES ('store_id', $1::text) ON CONFLICT DO NOTHING", [freshId])
     const storeId = (await on.query("SELECT value FROM meta WHERE key = 'store_id'")).rows[0]?.[0] as string
     const now = at(
@@ -87,7 +88,7 @@ export async function openTables(connections: Connections, opening: Opening): Pr
       process: made[0]?.[0] as number,
       remote,
       serverVersion,
-      head: { version, number: commit, hash },
+      head: { version, number: commit, hash, untold },
     }
   }
 

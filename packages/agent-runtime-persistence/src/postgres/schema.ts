@@ -365,6 +365,10 @@ BEGIN
 END
 $$;
 `,
+  `
+-- The version of the last commit that changed rows which other processes keep, and that no event of it names.
+ALTER TABLE head ADD COLUMN untold bigint NOT NULL DEFAULT 0;
+`,
 ]
 
 /** The version this code writes and understands. */

@@ -109,6 +109,6 @@ export function prepareWanted(tables: StoredTables, far?: Gather): (wanted: Want
   }
 }
 
-function some<T>(found: T | undefined): T[] {
+export function some<T>(found: T | undefined): T[] {
   return found === undefined ? [] : [found]
 }

@@ -1,4 +1,6 @@
 import type { Environment, ExecutionConfig, ExecutionStore } from '@ku0/agent-runtime-core'
+import type { Cache } from '../../src/engine/cache.ts'
+import type { Database } from '../../src/engine/database.ts'
 import type { AsyncLine } from '../../src/line/async-line.ts'
 import { onTestFinished } from 'vitest'
 import { openInlinePostgres } from '../../src/line/inline-postgres.ts'
@@ -25,6 +27,12 @@ export async function newPostgresStore(
   })
   lines.set(store, line)
   return store
+}
+
+/** What the engine of such a store keeps between flushes, and its database. */
+export function partsOf(store: ExecutionStore): { readonly cache: Cache; readonly db: Database } {
+  const line = lines.get(store) as unknown as { engine: { cache: Cache; db: Database } }
+  return line.engine
 }
 
 /** URLs of stores that nobody uses any more. */
@@ -54,7 +62,7 @@ async function empty(server: PostgresServer, url: string): Promise<void> {
     `BEGIN; ${[...tables, 'stream'].map((table) => `DELETE FROM ${table};`).join(' ')}
      UPDATE totals SET ${totals.map((name) => `${name} = 0`).join(', ')};
      INSERT INTO meta VALUES ('clients_removed', '0'), ('pruned_unhashed_until', '0'), ('journal_base', '0:' || repeat('0', 64));
-     UPDATE head SET version = 0, number = 0, hash = decode(repeat('00', 32), 'hex'), writer = 0; COMMIT`,
+     UPDATE head SET version = 0, number = 0, hash = decode(repeat('00', 32), 'hex'), writer = 0, untold = 0; COMMIT`,
   )
   await client.end()
 }
