@@ -129,6 +129,20 @@ describe('strict mode fails a handler for time and chance outside of steps', () 
     )
   })
 
+  test('a list in the order in which steps side by side ended', async () => {
+    const firstEnded = Promise.withResolvers<void>()
+    const { end } = await endOf(async (ctx) => {
+      const ended: string[] = []
+      const a = ctx.step('a', () => firstEnded.promise).then(() => ended.push('a'))
+      const b = ctx.step('b', () => 1).then(() => ended.push('b'))
+      await b
+      firstEnded.resolve()
+      await a
+      return ended
+    })
+    expect(end).toMatchObject(failure("its result differs at '0'"))
+  })
+
   const outside = 'makes a request outside of a step: '
   test.each([
     ['fetch', (url: string) => fetch(`${url}/a?key=secret`).then((it) => it.text())],
