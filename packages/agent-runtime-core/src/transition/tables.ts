@@ -1,8 +1,9 @@
 import type { Base } from './working-set.ts'
 
 /**
- * How long what a store has loaded of a table counts: `lookedUp` for one flush, `kept` until another process writes, `told` until one changes the
- * task, where that is told. Of a table that is `whole` every row is known; after another process has written, its changes are read.
+ * How long what a store has loaded of a table counts: `lookedUp` for one flush, `kept` until another process writes, `told` until
+ * another process changes the task, in a store that records which tasks those are. A store knows every row of a table that is `whole`, and reads its
+ * changes after another process has written.
  */
 type Lifetime = 'lookedUp' | 'kept' | 'told' | 'whole'
 

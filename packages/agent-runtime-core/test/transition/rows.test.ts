@@ -53,7 +53,7 @@ describe('the rows of a table in a flush', () => {
 
 describe('the tables below a flush', () => {
   test('each has one lifetime', () => {
-    const named = (['lookedUp', 'kept', 'whole'] as const).flatMap(tablesThatAre)
+    const named = (['lookedUp', 'kept', 'told', 'whole'] as const).flatMap(tablesThatAre)
     const tables = Object.entries(workingSet({}).base).flatMap(([name, table]) =>
       table instanceof Map ? [name] : [],
     )
