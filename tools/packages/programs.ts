@@ -81,6 +81,10 @@ export class Programs {
           throw new Error(`${command} --version prints ${stdout}, not ${manifest.version}`)
         console.log(`  ${command} --help and --version run`)
       }
+    const made = mkdtempSync(join(this.project, 'made-'))
+    await run(node, [join(this.project, 'node_modules/.bin/agent-runtime'), 'init', '.'], { cwd: made })
+    await run(node, [quiet, '--test', 'test/tasks.test.ts'], { cwd: made })
+    console.log('  agent-runtime init makes a project whose test passes')
   }
 }
 

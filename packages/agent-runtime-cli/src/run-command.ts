@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { CommanderError } from 'commander'
 import type { Call } from './call.ts'
 import { complain, UsageError } from './complain.ts'
@@ -8,6 +7,7 @@ import { type Asked, createProgram } from './program.ts'
 import { Printer } from './screen/printer.ts'
 import type { Settings } from './settings/settings.ts'
 import { realSystem } from './system.ts'
+import { version } from './version.ts'
 
 /**
  * Runs one command line and gives its exit code ({@link cliExitCodes}). What went wrong is said in a line, or with `--json` in one object,
@@ -101,9 +101,4 @@ function callOf({ args, options }: Asked, outlet: Outlet, signal: AbortSignal): 
         readSettings({ options: { ...options, ...more }, variables, folder }),
       )),
   }
-}
-
-function version(): string {
-  const file = new URL('../package.json', import.meta.url)
-  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version
 }

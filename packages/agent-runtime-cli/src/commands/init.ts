@@ -1,8 +1,9 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { RuntimeError } from '@ku0/agent-runtime-core'
 import type { Run } from '../call.ts'
 import { filesOf } from '../new-project.ts'
+import { version } from '../version.ts'
 
 export const run: Run = async ({ args: [given = '.'], print, outlet }) => {
   const here = outlet.folder ?? process.cwd()
@@ -39,9 +40,4 @@ function nameOf(folder: string): string {
     .replaceAll(/[^a-z\d._-]+/g, '-')
     .replace(/^[._-]+/, '')
   return name === '' ? 'my-agent' : name
-}
-
-function version(): string {
-  const file = new URL('../../package.json', import.meta.url)
-  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version
 }
