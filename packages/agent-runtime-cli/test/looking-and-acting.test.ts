@@ -27,6 +27,8 @@ const family = defineTask({ type: 'family', input: z.number() }, async (ctx, chi
   for (let n = 0; n < children; n++) await ctx.call(`child ${n}`, greet, { name: `child ${n}` })
 })
 
+const mourns = defineTask({ type: 'mourns', input: z.null() }, (ctx) => ctx.call('loss', fail, 'lost'))
+
 const folder = mkdtempSync(join(tmpdir(), 'cli-looking-'))
 const store = join(folder, 'it.db')
 const agent = (...args: string[]) => runIn({ folder }, ...args, '--store', store)
@@ -37,7 +39,8 @@ const ids = { greet: '', fail: '', wait: '', family: '' }
 beforeAll(async () => {
   runtime = await createRuntime({
     store: `sqlite:${store}`,
-    tasks: [greet, fail, wait, family, recovers],
+    tasks: [greet, fail, wait, family, recovers, mourns],
+    config: { quotaConfig: { labels: { team: { red: { maxInFlight: 2 } } } } },
     thread: false,
     strict: false,
     logger: false,
@@ -89,7 +92,7 @@ describe('commands that look', () => {
 
   test('show draws the steps of a task on one scale of time', async () => {
     const { out } = await agent('show', ids.greet)
-    expect(out).toMatch(/^greet completed in /)
+    expect(out).toMatch(/^greet completed \d+ ms after its submission\n/)
     expect(out).toMatch(/ {2}step compose +█+ +\d+ ms\n/)
     expect(out).toContain('labels')
     expect(await json('show', ids.greet)).toMatchObject({
@@ -99,6 +102,15 @@ describe('commands that look', () => {
     })
     expect((await agent('show', ids.wait)).out).toMatch(/ {2}wait go +░+ .* so far\n/)
     expect((await agent('show', ids.fail)).out).toContain('Error: no')
+  })
+
+  test('show draws one bar for a child, and no bar for a moment in the queue', async () => {
+    const { bars } = (await json('show', ids.family)) as { bars: { kind: string; key: string }[] }
+    expect(bars.filter(({ kind }) => kind !== 'queue').map(({ kind, key }) => `${kind} ${key}`)).toEqual([
+      'child child 0',
+      'child child 1',
+    ])
+    expect((await agent('show', ids.family)).out).not.toContain('$ku0')
   })
 
   test('events shows the history and ends with it, whether or not the task has ended', async () => {
@@ -137,6 +149,9 @@ describe('commands that look', () => {
     expect((await agent('queue')).out).toMatch(/^0 tasks queued, 1 waiting\nFOR +STATE +TASKS/)
     expect(await json('stats')).toMatchObject({ waiting: 1, totals: { failed: 1 } })
     expect((await agent('stats')).out).toMatch(/waiting +1\n/)
+    const red = await runtime.submit(wait, null, { labels: { team: 'red' } })
+    expect((await agent('stats')).out).toMatch(/QUOTA +RUNNING +QUEUED\nlabel:team=red +\d +\d\n/)
+    await runtime.cancel(red)
     expect((await agent('workers')).out).toMatch(/0 of 4 .*fail/)
   })
 
@@ -233,10 +248,32 @@ describe('commands that act', () => {
       (await json('list', '--type', 'fail', '--state', 'failed')) as { tasks: unknown[] }
     ).tasks
     const counted = await agent('retry', '--type', 'fail', '--state', 'failed')
-    expect(counted.out).toBe(`${before.length + 1} tasks would run again; add --yes to retry them\n`)
+    expect(counted.out).toBe(
+      `${before.length + 1} tasks would run again, except those that were retried before; add --yes to retry them\n`,
+    )
     const first = await agent('retry', '--type', 'fail', '--state', 'failed', '--yes')
     expect(first.out).toMatch(new RegExp(`^${ids.fail}: runs again as `))
     const again = await agent('retry', '--type', 'fail', '--state', 'failed', '--yes')
     expect(again.out).toContain(`${ids.fail}: was retried before, as `)
+  })
+
+  test('a task is retried once by its id, unless --again asks for more', async () => {
+    const { taskId } = await runtime.submit(fail, 'once')
+    await expect(runtime.result(taskId)).rejects.toThrow('once')
+    const tries = [await json('retry', taskId), await json('retry', taskId)] as { taskId: string }[]
+    expect(tries[1]).toEqual({ ...tries[0], deduplicated: true })
+    expect(await json('retry', taskId, '--again')).toMatchObject({ deduplicated: false })
+  })
+
+  test('a filter leaves out children, which the retry of their parent starts again', async () => {
+    const { taskId } = await runtime.submit(mourns, null)
+    await expect(runtime.result(taskId)).rejects.toThrow('lost')
+    const left = await agent('retry', '--parent', taskId)
+    expect([left.out, left.err]).toEqual(['no task matches\n', expect.stringContaining('1 child left out')])
+    expect((await agent('retry', '--parent', taskId, '--children')).out).toContain('1 task would run again')
+  })
+
+  test('explain says why a task failed once', async () => {
+    expect((await agent('explain', ids.fail)).out.match(/luck/g)).toHaveLength(1)
   })
 })

@@ -53,13 +53,16 @@ export const acting: readonly CommandEntry[] = [
     name: 'retry',
     about: 'run failed or canceled tasks again, by id or by a filter',
     details: `Each becomes a new task that keeps the completed steps of the old one. With a filter the failed tasks are counted first, and nothing happens. Add --yes
-to retry them. A second call with the same filter finds the tasks that were retried already and starts no second one for them.`,
+to retry them. Children are left out, because the retry of their parent starts those again that failed; --children includes them.
+A task that was retried before is not retried again: the answer names its new task. --again starts another one.`,
     args: [{ name: '[tasks...]', about: 'ids of tasks' }],
     options: [
       stateFilter(['failed', 'canceled']),
       typeFilter,
       laneFilter,
       ...submissionFilters,
+      { flags: '--children', about: 'with a filter: retry children, too, each as a task without a parent' },
+      { flags: '--again', about: 'start a new task even if the task was retried before' },
       yes,
       ...onStoreOrServer,
     ],

@@ -4,7 +4,7 @@ import { noTask } from '../missing-task.ts'
 import { recoveryWords } from '../screen/recovery-words.ts'
 import { pairs } from '../screen/table.ts'
 import { stateText } from '../screen/tasks.ts'
-import { ago, count, lasting } from '../screen/words.ts'
+import { ago, count, lasting, many } from '../screen/words.ts'
 
 export const run: Run = async ({ args: [taskId = ''], print, settings, system }) => {
   await using client = await connect(await settings())
@@ -24,11 +24,11 @@ export const run: Run = async ({ args: [taskId = ''], print, settings, system })
         'requeued',
         requeued === undefined
           ? undefined
-          : `${count(requeued.times)} times, last: ${requeued.last.reason}${
+          : `${many(requeued.times, 'time')}, last: ${requeued.last.reason}${
               requeued.last.recovery === undefined ? '' : `, ${recoveryWords(requeued.last.recovery)}`
             }`,
       ],
-      ['error', failure?.message],
+      ['error', failure === undefined || summary.includes(failure.message) ? undefined : failure.message],
     ]),
   ])
   return 0

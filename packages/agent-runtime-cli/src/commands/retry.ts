@@ -8,20 +8,31 @@ import { filterOf } from '../task-filter.ts'
 import type { Connection } from '../remote.ts'
 
 export const run: Run = async ({ args, options, print, settings, signal }) => {
-  const { yes = false } = options as { readonly yes?: boolean }
+  const {
+    yes = false,
+    again = false,
+    children = false,
+  } = options as { readonly yes?: boolean; readonly again?: boolean; readonly children?: boolean }
   const filter = filterOf(options)
   const hasFilter = Object.keys(filter).length > 0
   if (args.length > 0 === hasFilter)
     throw new UsageError('give either ids of tasks, or a filter such as --state failed')
   await using client = await connect(await settings())
-  const taskIds = hasFilter
+  const found: readonly Selected[] = hasFilter
     ? await selected(client, { ...filter, states: filter.states ?? ['failed'] })
-    : args
+    : args.map((taskId): Selected => ({ taskId }))
+  // The retry of a parent spawns the children that failed again: a retry of their own would do their work twice.
+  const tasks = hasFilter && !children ? found.filter(({ parent }) => parent === undefined) : found
+  const taskIds = tasks.map(({ taskId }) => taskId)
+  if (tasks.length < found.length)
+    print.note(
+      `${many(found.length - tasks.length, 'child', 'children')} left out: the retry of a parent starts its failed children again; --children includes them`,
+    )
   if (hasFilter && (!yes || taskIds.length === 0)) {
     print.answer({ found: taskIds.length, retried: 0 }, () => [
       taskIds.length === 0
         ? 'no task matches'
-        : `${many(taskIds.length, 'task')} would run again; add --yes to retry them`,
+        : `${many(taskIds.length, 'task')} would run again, except those that were retried before; add --yes to retry them`,
     ])
     return cliExitCodes.ok
   }
@@ -29,25 +40,30 @@ export const run: Run = async ({ args, options, print, settings, signal }) => {
   let refused = 0
   for (const taskId of taskIds) {
     signal.throwIfAborted()
-    const receipt = await client.retry(taskId, hasFilter ? { idempotencyKey: `retry of ${taskId}` } : {})
+    const receipt = await client.retry(taskId, again ? {} : { idempotencyKey: `retry of ${taskId}` })
     if (!receipt.accepted) refused += 1
     print.item({ retryOf: taskId, ...receipt }, () =>
       receipt.accepted
-        ? `${taskId}: ${receipt.deduplicated ? 'was retried before, as' : 'runs again as'} ${receipt.taskId}`
+        ? `${taskId}: ${receipt.deduplicated ? `was retried before, as ${receipt.taskId}; retry that one, or add --again` : `runs again as ${receipt.taskId}`}`
         : `${taskId}: refused (${receipt.reason}): ${receipt.message}`,
     )
   }
   return refused === 0 ? cliExitCodes.ok : cliExitCodes.failed
 }
 
-/** The ids of all tasks that the filter selects, oldest first. */
-async function selected(client: Connection, filter: ListFilter): Promise<readonly string[]> {
-  const taskIds: string[] = []
+interface Selected {
+  readonly taskId: string
+  readonly parent?: string | undefined
+}
+
+/** All tasks that the filter selects, oldest first. */
+async function selected(client: Connection, filter: ListFilter): Promise<readonly Selected[]> {
+  const tasks: Selected[] = []
   let cursor: number | undefined
   do {
     const page = await client.list({ ...filter, limit: 1_000, ...(cursor === undefined ? {} : { cursor }) })
-    taskIds.push(...page.tasks.map(({ taskId }) => taskId))
+    tasks.push(...page.tasks)
     ;({ cursor } = page)
   } while (cursor !== undefined)
-  return taskIds.toReversed()
+  return tasks.toReversed()
 }

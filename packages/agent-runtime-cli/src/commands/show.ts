@@ -23,7 +23,7 @@ export const run: Run = async ({ args: [taskId = ''], print, settings, system, o
     ...pairs([
       ['task', task.taskId],
       ['lane', task.lane],
-      ['attempt', String(task.attempt)],
+      ['attempt', task.attempt === 1 ? undefined : String(task.attempt)],
       ['recovery', recoveryIn(events)],
       ['parent', task.parent],
       ['client', task.client],
@@ -35,7 +35,7 @@ export const run: Run = async ({ args: [taskId = ''], print, settings, system, o
           .join(', '),
       ],
       ['submitted', time(task.submittedAt)],
-      ['started', 'startedAt' in task ? time(task.startedAt) : undefined],
+      ['started', time(events.find(({ type }) => type === 'task.started')?.at)],
       ['ended', 'finishedAt' in task ? time(task.finishedAt) : undefined],
       ['input', 'input' in task ? cut(shown(task.input), MOST) : undefined],
       ['result', task.state === 'completed' ? cut(shown(task.output), MOST) : undefined],

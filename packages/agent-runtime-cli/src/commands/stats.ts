@@ -1,9 +1,10 @@
+import type { StoreStats } from '@ku0/agent-runtime-core'
 import type { Run } from '../call.ts'
 import { connect } from '../connect.ts'
 import type { Line } from '../screen/printer.ts'
 import { show } from '../screen/repeat.ts'
 import { pairs, table } from '../screen/table.ts'
-import { count } from '../screen/words.ts'
+import { ago, count, many } from '../screen/words.ts'
 
 export const run: Run = async (call) => {
   const { print, system } = call
@@ -33,7 +34,9 @@ export const run: Run = async (call) => {
         ['refused', count(totals.rejected)],
         [
           'requeued',
-          `${count(totals.requeued)}, ${count(totals.expired)} after a lease expired, ${count(totals.preempted)} preempted`,
+          totals.requeued === 0
+            ? '0'
+            : `${count(totals.requeued)} (${count(totals.expired)} after a lost lease, ${count(totals.preempted)} preempted)`,
         ],
       ]),
       ...(quotas.length === 0
@@ -41,8 +44,8 @@ export const run: Run = async (call) => {
         : [
             '',
             ...table(
-              ['QUOTA', 'STATE'],
-              quotas.map(({ key, ...rest }) => [key, JSON.stringify(rest)]),
+              ['QUOTA', 'RUNNING', 'QUEUED', 'WINDOW', 'BLOCKED'],
+              quotas.map((quota) => quotaRow(quota, at)),
             ),
           ]),
     ]
@@ -50,4 +53,21 @@ export const run: Run = async (call) => {
     else print.answer(stats, lines)
     before = { at, completed: totals.completed, submitted: totals.submitted }
   })
+}
+
+function quotaRow(
+  { key, running, queued, maxInFlight, window, blockedUntil }: StoreStats['quotas'][number],
+  now: number,
+): readonly string[] {
+  return [
+    key,
+    maxInFlight === undefined ? count(running) : `${count(running)} of ${count(maxInFlight)}`,
+    count(queued),
+    window === undefined
+      ? ''
+      : `${many(window.tasks, 'task')}, ${many(window.tokens, 'token')}; resets ${ago(window.resetsAt, now)}`,
+    blockedUntil === undefined || blockedUntil <= now
+      ? ''
+      : `by its provider, ends ${ago(blockedUntil, now)}`,
+  ]
 }

@@ -24,11 +24,13 @@ export function notesOf(task: TaskStatus, now: number): string {
     case 'queued':
       return task.dueAt === undefined || task.dueAt <= now ? '' : `due ${ago(task.dueAt, now)}`
     case 'running':
-      return `for ${lasting(Math.max(0, now - task.startedAt))} on ${task.lease.workerId}`
+      return task.lease.expiresAt < now
+        ? `its lease ended ${ago(task.lease.expiresAt, now)}: a worker takes it up again`
+        : `for ${lasting(Math.max(0, now - task.startedAt))} on ${task.lease.workerId}`
     case 'waiting':
       return `for ${[...new Set(task.waits.map(({ kind, name }) => (kind === 'signal' && name !== undefined ? `signal ${name}` : kind)))].join(', ') || task.waitingFor}`
     case 'completed':
-      return task.startedAt === undefined ? '' : `in ${lasting(task.finishedAt - task.startedAt)}`
+      return `${lasting(task.finishedAt - task.submittedAt)} after its submission`
     case 'failed':
       return `${task.kind}: ${firstLine(task.error.message)}`
     case 'canceled':

@@ -1,4 +1,5 @@
 import type { RuntimeEvent } from '@ku0/agent-runtime'
+import { childName } from '@ku0/agent-runtime-core'
 import type { Line, Style } from './printer.ts'
 import { cut, lasting } from './words.ts'
 
@@ -38,10 +39,10 @@ export function barsOf(events: readonly RuntimeEvent[]): readonly Bar[] {
       case 'task.requeued':
       case 'task.resumed':
         if (type === 'task.resumed' && data.key !== undefined) end('wait', data.key, at)
-        begin({ kind: 'queue', key: 'queued', from: at })
+        begin({ kind: 'queue', key: AGAIN, from: at })
         break
       case 'task.started':
-        end('queue', 'queued', at)
+        for (const { kind, key } of open.values()) if (kind === 'queue') end(kind, key, at)
         break
       case 'task.waiting':
         for (const { key } of data.waits ?? []) begin({ kind: 'wait', key, from: at })
@@ -72,8 +73,20 @@ export function barsOf(events: readonly RuntimeEvent[]): readonly Bar[] {
         break
     }
   }
-  return [...bars, ...open.values()].toSorted((a, b) => a.from - b.from)
+  const all = [...bars, ...open.values()]
+  const waitsForChildren = new Set(all.flatMap(({ kind, key }) => (kind === 'child' ? [childName(key)] : [])))
+  return all
+    .filter((bar) => !isPassage(bar) && !(bar.kind === 'wait' && waitsForChildren.has(bar.key)))
+    .toSorted((a, b) => a.from - b.from)
 }
+
+/** A task that waited is queued for a moment before it goes on. Only the first time in the queue, and long ones, are worth a line. */
+function isPassage({ kind, key, from, to }: Bar): boolean {
+  return kind === 'queue' && key === AGAIN && to !== undefined && to - from < SHORT_MS
+}
+
+const AGAIN = 'queued again'
+const SHORT_MS = 20
 
 interface EventFields {
   readonly key?: string

@@ -119,7 +119,7 @@ export class StrictMode implements PassCheck {
     this.#isSaid = true
     this.#deps.log(
       'info',
-      'strict mode is on: handlers run twice, the second time with recorded results; NODE_ENV=production or { strict: false } turns it off',
+      'strict mode checks that handlers replay: each runs a second time with the recorded results, and no step runs twice; it is off with NODE_ENV=production or { strict: false }',
     )
   }
 }

@@ -269,7 +269,9 @@ describe('strict mode leaves alone', () => {
       for (let n = 0; n < 2; n += 1) await runtime.result(await runtime.submit(task, null))
       return log.map(({ level, message }) => `${level} ${message}`)
     }
-    expect(await said(true)).toEqual([expect.stringContaining('info strict mode is on: handlers run twice')])
+    expect(await said(true)).toEqual([
+      expect.stringContaining('info strict mode checks that handlers replay'),
+    ])
     expect(await said()).toEqual([])
   })
 })
