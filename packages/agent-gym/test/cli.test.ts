@@ -32,7 +32,8 @@ describe("gym:run's flags", () => {
     [['--siute', 'easy'], '--suite'],
     [['--suite', 'eazy'], 'did you mean "easy"?'],
     [['--store', 'sqlit'], 'did you mean "sqlite"?'],
-    [['--store', 'postgres'], 'there is no PostgreSQL store yet'],
+    [['--store', 'postgres://db.example'], 'A server is postgres://USER:PASSWORD@HOST:PORT/DATABASE'],
+    [['--store', 'postgres://db.example/gym?schema=mine'], 'without a schema'],
     [['--min-score', 'high'], 'a score is a number from 0 to 100'],
     [['--seed', '1.5'], 'a seed is a whole number'],
     [['--baseline', 'nowhere.json'], '--baseline: no such file'],
@@ -45,6 +46,15 @@ describe("gym:run's flags", () => {
     [['--report'], 'argument missing'],
   ])('are refused with a hint: %j', (args, hint) => {
     expect(() => read(...args)).toThrow(hint)
+  })
+
+  it('name a PostgreSQL server, or leave it to the environment, or to the gym', () => {
+    const url = 'postgres://me:secret@db.example/gym'
+    expect(read('--store', url)).toMatchObject({ store: 'postgres', server: url })
+    expect(read('--store', 'postgres')).toMatchObject({ store: 'postgres', server: undefined })
+    const given = { INIT_CWD: root, KU0_TEST_POSTGRES_URL: url }
+    expect(readRunOptions(['--store', 'postgres'], given, gym)).toMatchObject({ server: url })
+    expect(readRunOptions([], given, gym)).toMatchObject({ store: 'sqlite', server: undefined })
   })
 
   it('find an id in any suite', () => {
@@ -85,13 +95,15 @@ describe('a relative path', () => {
   })
 })
 
+const reportPlace = () => join(temporaryFolder(), 'r.json')
+
 describe("gym:run's answers", () => {
   it('G12 are 2 and one line for a wrong command line', async () => {
     expect(await run(['--suite', 'eazy'])).toMatchObject({
       code: exitCode.usage,
       err: expect.stringMatching(/did you mean "easy"/),
     })
-    expect(await run(['--store', 'postgres'])).toMatchObject({ code: exitCode.usage })
+    expect(await run(['--store', 'postgres://'])).toMatchObject({ code: exitCode.usage })
     expect(await run(['--benchmarks', 'nowhere'])).toMatchObject({
       code: exitCode.usage,
       err: expect.stringContaining('--benchmarks: no such folder'),
@@ -100,6 +112,13 @@ describe("gym:run's answers", () => {
       code: exitCode.usage,
       err: expect.stringMatching(/did you mean "execution-scale"/),
     })
+  })
+
+  it('are 2 for a PostgreSQL server that does not answer, before anything runs', async () => {
+    const url = 'postgres://me:secret@127.0.0.1:1/gym'
+    const { code, err } = await run(['--only', 'lane-order', '--store', url, '--report', reportPlace()])
+    expect(code).toBe(exitCode.usage)
+    expect(err).toContain('--store: postgres://me@127.0.0.1:1/gym cannot be used: ')
   })
 
   it('are 1 where no scenario is found', async () => {

@@ -1,10 +1,12 @@
 // The gym itself, end to end: real processes on a small scenario, through its command.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { Client } from 'pg'
 import { expect, it, onTestFinished } from 'vitest'
+import { startPostgres } from '../src/place/postgres-server.ts'
 import { readReport } from '../src/report/read-report.ts'
 
 const bin = resolve(import.meta.dirname, '../bin/gym-run.mjs')
@@ -47,6 +49,8 @@ function place(scenario: object): Place {
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   mkdirSync(join(folder, 'scenarios'))
   mkdirSync(join(folder, 'tmp'))
+  // A server that root starts runs as another user.
+  chmodSync(folder, 0o755)
   writeFileSync(join(folder, 'scenarios', 'small.json'), JSON.stringify(scenario))
   return {
     folder,
@@ -99,6 +103,37 @@ it('runs in memory, and fails with 1 where an expectation does', async () => {
   expect(said).toContain('completed is 6, expected 7')
   expect(code).toBe(1)
   expect(readReport(join(there.folder, 'r.json')).env.store).toBe('memory')
+})
+
+it('runs on a PostgreSQL server that it is given, and leaves nothing there', async () => {
+  const { url, stop } = await startPostgres({ fsync: false })
+  onTestFinished(stop)
+  const there = place(small)
+  const { code, said } = await start({ ...there, args: [...there.args, '--store', url] }).ended
+  expect(said).toMatch(/pass {2}small/)
+  expect(code).toBe(0)
+  const { env, scenarios } = readReport(join(there.folder, 'r.json'))
+  expect(env).toMatchObject({ store: 'postgres', durability: 'full' })
+  expect(env.versions).toHaveProperty('postgres')
+  expect(scenarios[0]?.repro).toContain(`--store ${url.replace(':postgres@', '@')}`)
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  const { rows } = await client.query("SELECT nspname FROM pg_namespace WHERE nspname LIKE 'gym%'")
+  await client.end()
+  expect(rows).toEqual([])
+})
+
+it('starts a PostgreSQL server of its own, and ends it when it is interrupted', async () => {
+  const there = place({ ...small, faults: [] })
+  const { child, ended } = start({ ...there, args: [...there.args, '--store', 'postgres'] })
+  const folders = () => readdirSync(join(there.folder, 'tmp')).map((name) => name.replace(/-[^-]*$/, ''))
+  await expect.poll(folders, { timeout: 30_000 }).toContain('gym-small')
+  expect(folders()).toContain('postgres')
+  child.kill('SIGTERM')
+  const { code, said } = await ended
+  expect(said).toContain('Interrupted')
+  expect(code).toBe(130)
+  expect(readdirSync(join(there.folder, 'tmp'))).toEqual([])
 })
 
 it('G12 ends its processes when it is interrupted', async () => {

@@ -156,6 +156,27 @@ describe('the choice of scenarios', () => {
     expect(skipped.map(({ id }) => id)).toContain('zombie')
     expect(ids(scenarios)).toContain('lane-order')
   })
+
+  it('leaves out on PostgreSQL what is about a file, and says so', () => {
+    const { scenarios, skipped } = choose({ suite: 'all', store: 'postgres' })
+    expect(ids(scenarios)).toContain('zombie')
+    expect(skipped.map(({ id }) => id).toSorted()).toEqual([
+      'throughput-drain',
+      'throughput-drain-full',
+      'throughput-steps',
+      'throughput-steps-full',
+    ])
+    expect(skipped[0]?.why).toContain('its bar on throughputPerSec is that of a SQLite file')
+    const unsynced = { ...one('lane-order'), durability: 'normal' as const }
+    const { skipped: refused } = selectScenarios([unsynced], {
+      suite: 'easy',
+      categories: [],
+      only: [],
+      trace: 'none',
+      store: 'postgres',
+    })
+    expect(refused[0]?.why).toContain("durability 'normal' is for a file")
+  })
 })
 
 describe('drawn faults', () => {

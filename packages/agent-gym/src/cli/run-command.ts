@@ -3,6 +3,7 @@ import { renderConsole } from '../report/console.ts'
 import { readReport } from '../report/read-report.ts'
 import type { Report } from '../report/report.ts'
 import { checkReportPlace, ReportNotWritten, writeReport } from '../report/write-report.ts'
+import { withoutPassword } from '../place/store-place.ts'
 import { runSuite, type SuiteOutcome } from '../run/run-suite.ts'
 import { loadScenarios } from '../scenario/load.ts'
 import type { Scenario } from '../scenario/scenario.ts'
@@ -81,6 +82,7 @@ async function runGym(options: RunOptions, { out, err }: Console, signal: AbortS
   const { report, plots } = await runSuite(scenarios, {
     seed: options.seed,
     store: options.store,
+    server: options.server,
     trace,
     signal,
     suite: options.suite,
@@ -149,7 +151,10 @@ function describeSelection({ suite, categories, benchmarks }: RunOptions, all: r
 }
 
 /** The command that runs one scenario again in the same way. */
-function reproOf(scenario: Scenario, { benchmarks, seed, store, trace, speedup }: RunOptions): string {
+function reproOf(
+  scenario: Scenario,
+  { benchmarks, seed, store, server, trace, speedup }: RunOptions,
+): string {
   const root = workspaceRoot(import.meta.dirname) ?? process.cwd()
   const traced =
     trace !== undefined && needsTrace(scenario) ? ['--trace', trace, '--speedup', String(speedup)] : []
@@ -161,7 +166,7 @@ function reproOf(scenario: Scenario, { benchmarks, seed, store, trace, speedup }
     '--benchmarks',
     relative(root, benchmarks) || '.',
     '--store',
-    store,
+    server === undefined ? store : withoutPassword(server),
     ...traced,
   ]
   return `pnpm --filter @ku0/agent-gym gym:run -- ${flags.map(quote).join(' ')}`

@@ -2,6 +2,7 @@ import { existsSync, statSync } from 'node:fs'
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
 import { difficulties, type Difficulty } from '../scenario/scenario.ts'
 import { exitCode, UsageError } from './exit-code.ts'
+import { type StoreKind, storeKinds } from '../place/store-place.ts'
 import { pathBases, resolvePath, workspaceRoot } from './paths.ts'
 import { didYouMean } from './suggest.ts'
 
@@ -16,7 +17,9 @@ export interface RunOptions {
   readonly json: boolean
   readonly only: readonly string[]
   readonly seed: number
-  readonly store: 'memory' | 'sqlite'
+  readonly store: StoreKind
+  /** The URL of the PostgreSQL server to use. Without it the gym starts one. */
+  readonly server: string | undefined
   readonly trace: string | undefined
   readonly speedup: number
   /** A trace was given and nothing else chosen: replay it alone. */
@@ -37,7 +40,6 @@ export const defaults = {
 } as const
 
 const suites = [...difficulties, 'all'] as const
-const stores = ['memory', 'sqlite', 'postgres'] as const
 
 /** Reads the command line. Throws {@link UsageError} with a suggestion, or {@link HelpShown}. */
 export function readRunOptions(args: readonly string[], env: NodeJS.ProcessEnv, cwd: string): RunOptions {
@@ -46,9 +48,6 @@ export function readRunOptions(args: readonly string[], env: NodeJS.ProcessEnv, 
     runCommand(),
     args.filter((arg) => arg !== '--'),
   ) as Flags
-  if (flags.store === 'postgres') {
-    throw new UsageError('--store postgres: there is no PostgreSQL store yet; use sqlite (a file) or memory')
-  }
   if (flags.speedup !== undefined && flags.trace === undefined)
     throw new UsageError('--speedup: needs --trace FILE')
   const bases = pathBases(env, cwd)
@@ -75,7 +74,7 @@ export function readRunOptions(args: readonly string[], env: NodeJS.ProcessEnv, 
     json: flags.json === true,
     only,
     seed: flags.seed ?? defaults.seed,
-    store: flags.store ?? 'sqlite',
+    ...storeOf(flags.store ?? 'sqlite', env),
     trace: flags.trace === undefined ? undefined : inputFile('trace', flags.trace),
     speedup: flags.speedup ?? defaults.speedup,
     traceAlone: flags.trace !== undefined && !chosen,
@@ -92,7 +91,7 @@ interface Flags {
   readonly json?: boolean
   readonly only?: string[]
   readonly seed?: number
-  readonly store?: (typeof stores)[number]
+  readonly store?: string
   readonly trace?: string
   readonly speedup?: number
 }
@@ -118,7 +117,11 @@ function runCommand(): Command {
       `what chance is drawn from (default: ${defaults.seed})`,
       number('a seed', 0, 2 ** 31 - 1, true),
     )
-    .addOption(choice('--store <kind>', `${stores.join(', ')} (default: sqlite)`, stores))
+    .option(
+      '--store <kind>',
+      `${storeKinds.join(', ')}, or the URL of a PostgreSQL server (default: sqlite)`,
+      storeChoice,
+    )
     .option('--trace <file>', 'replay a CSV of arrivals: TIMESTAMP,ContextTokens,GeneratedTokens')
     .option(
       '--speedup <n>',
@@ -154,10 +157,31 @@ export function parse(command: Command, args: readonly string[]): object {
 }
 
 function choice(flags: string, description: string, choices: readonly string[]): Option {
-  return new Option(flags, description).argParser((given: string) => {
-    if (choices.includes(given)) return given
-    throw new InvalidArgumentError(`There are ${choices.join(', ')}${didYouMean(given, choices)}`)
-  })
+  return new Option(flags, description).argParser((given: string) => oneOf(given, choices))
+}
+
+function oneOf(given: string, choices: readonly string[]): string {
+  if (choices.includes(given)) return given
+  throw new InvalidArgumentError(`There are ${choices.join(', ')}${didYouMean(given, choices)}`)
+}
+
+const isUrl = (store: string) => /^postgres(ql)?:\/\//.test(store)
+
+function storeChoice(given: string): string {
+  if (!isUrl(given)) return oneOf(given, storeKinds)
+  const url = URL.parse(given)
+  // The gym names a schema for each run.
+  if (url === null || url.pathname.length < 2 || url.searchParams.has('schema'))
+    throw new InvalidArgumentError(
+      'A server is postgres://USER:PASSWORD@HOST:PORT/DATABASE, without a schema',
+    )
+  return given
+}
+
+function storeOf(store: string, env: NodeJS.ProcessEnv): Pick<RunOptions, 'store' | 'server'> {
+  if (isUrl(store)) return { store: 'postgres', server: store }
+  const server = store === 'postgres' ? env['KU0_TEST_POSTGRES_URL'] : undefined
+  return { store: store as StoreKind, server }
 }
 
 /** A flag that may be repeated: all that it was given. */

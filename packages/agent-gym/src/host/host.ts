@@ -98,7 +98,7 @@ async function handle(request: Request): Promise<Answer<RequestKind>> {
         ? watch.count(world.signals)
         : watch.countSettled(world.signals, request.baseline, settleMs)
     case 'collect':
-      if (opened.inMemory === undefined) throw new Error('a file is read when its processes are gone')
+      if (opened.inMemory === undefined) throw new Error('a database is read when its processes are gone')
       return collectFacts(opened.inMemory, request.file, options.scenario)
     case 'close':
       return close(host)

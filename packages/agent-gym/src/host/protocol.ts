@@ -8,7 +8,7 @@ export interface HostOptions {
   readonly scenario: Scenario
   readonly seed: number
   readonly processName: string
-  /** `sqlite:/path/to/file.db` or `sqlite::memory:`. */
+  /** `sqlite:/path/to/file.db`, `sqlite::memory:` or `postgres://…?schema=…`. */
   readonly store: string
   /** The scenario's folder. */
   readonly folder: string

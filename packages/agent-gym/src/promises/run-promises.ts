@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { files } from '../place/store-place.ts'
 import { warmUp } from '../run/warm-up.ts'
 import { measureBackpressure } from './backpressure.ts'
 import { measureCancels } from './cancels.ts'
@@ -52,7 +53,7 @@ export async function runPromises(
   ]
   const measured: Measured[] = []
   try {
-    await warmUp(compileCache, signal)
+    await warmUp(compileCache, files, signal)
     for (const [times, what, measure] of parts) {
       signal.throwIfAborted()
       if (times === 0) continue

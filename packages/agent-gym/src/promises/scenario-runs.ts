@@ -3,6 +3,7 @@ import { evaluate } from '../measure/evaluate.ts'
 import type { Run } from '../measure/measurements.ts'
 import { showValue } from '../report/numbers.ts'
 import { runScenario, type ScenarioOptions } from '../run/run-scenario.ts'
+import { files } from '../place/store-place.ts'
 import { parseScenario } from '../scenario/load.ts'
 import type { Scenario } from '../scenario/scenario.ts'
 import { standingExpectations } from '../scenario/standing.ts'
@@ -26,7 +27,7 @@ export async function runsOf(
   scenario: Scenario,
   means: Means,
 ): Promise<{ readonly runs: readonly Run[]; readonly faults: readonly string[] }> {
-  const options: ScenarioOptions = { ...means, store: 'sqlite', onProgress: () => undefined }
+  const options: ScenarioOptions = { ...means, place: files, onProgress: () => undefined }
   const { measurements, error } = await runScenario(scenario, options)
   const broken = evaluate(standingExpectations(scenario), measurements).filter(({ pass }) => !pass)
   return {

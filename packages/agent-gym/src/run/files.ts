@@ -2,7 +2,6 @@ import { join } from 'node:path'
 
 /** Where a run of a scenario keeps its files, all below one temporary folder. */
 export interface ScenarioFiles {
-  readonly database: string
   readonly tree: string
   readonly results: string
   readonly tools: string
@@ -13,7 +12,6 @@ export interface ScenarioFiles {
 
 export function scenarioFiles(folder: string): ScenarioFiles {
   return {
-    database: join(folder, 'runtime.db'),
     tree: join(folder, 'tree'),
     results: join(folder, 'results'),
     tools: join(folder, 'tools'),

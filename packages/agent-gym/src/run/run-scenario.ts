@@ -5,10 +5,11 @@ import { join } from 'node:path'
 import { parseExecutionConfig } from '@ku0/agent-runtime-core/schemas'
 import { openStore } from '@ku0/agent-runtime-persistence'
 import { collectFacts, type StoreEnd } from '../host/collect.ts'
-import type { HostOptions, OpenedRuntime } from '../host/protocol.ts'
+import type { OpenedRuntime } from '../host/protocol.ts'
 import type { Leak } from '../host/resources.ts'
 import type { Measurements, Run } from '../measure/measurements.ts'
 import type { Scenario } from '../scenario/scenario.ts'
+import type { StorePlace } from '../place/store-place.ts'
 import { type PlannedTask, planTasks, type TraceReplay } from '../work/plan.ts'
 import { planTree, type TreeFile, writeTree } from '../work/tree.ts'
 import { type Cast, type Closing, createCast } from './cast.ts'
@@ -22,7 +23,8 @@ import { abortable } from './sightings.ts'
 /** How a scenario is to be run. */
 export interface ScenarioOptions {
   readonly seed: number
-  readonly store: 'sqlite' | 'memory'
+  /** Where each run's store is. */
+  readonly place: StorePlace
   readonly trace?:
     | { readonly file: string; readonly speedup: number; readonly requests: TraceReplay['requests'] }
     | undefined
@@ -71,9 +73,10 @@ interface Once {
 }
 
 async function runOnce(scenario: Scenario, options: ScenarioOptions, number: number): Promise<Once> {
-  const { seed, trace } = options
+  const { seed, trace, place } = options
   const folder = mkdtempSync(join(tmpdir(), `gym-${scenario.id}-`))
   const files = scenarioFiles(folder)
+  const url = place.newStore(folder)
   const mark = randomUUID()
   const workload = planTasks(scenario, seed, trace)
   const tree = prepare(scenario, seed, files)
@@ -81,7 +84,13 @@ async function runOnce(scenario: Scenario, options: ScenarioOptions, number: num
     processes: scenario.processes,
     mark,
     compileCache: options.compileCache,
-    hostOptions: hostOptions(scenario, options, folder, files),
+    hostOptions: {
+      scenario,
+      seed,
+      store: url,
+      folder,
+      trace: trace && { file: trace.file, speedup: trace.speedup },
+    },
     groupOf: groupsOf(workload),
   })
   const progress = setInterval(() => options.onProgress(progressOf(cast, workload, scenario, number)), 100)
@@ -98,7 +107,7 @@ async function runOnce(scenario: Scenario, options: ScenarioOptions, number: num
       perform({ scenario, seed, cast, toolNotes: files.tools, tasks: workload.length, signal }),
     )
     await within(closingMs, options.signal, async (signal) => {
-      if (options.store === 'memory')
+      if (place.kind === 'memory')
         end = await abortable(cast.askAny('collect', { file: files.facts }), signal)
       closing = await abortable(cast.close(), signal)
     })
@@ -110,9 +119,9 @@ async function runOnce(scenario: Scenario, options: ScenarioOptions, number: num
     leftovers = endLeftovers(mark, cast)
   }
   const finishedAt = Date.now()
-  if (options.store === 'sqlite') {
+  if (place.kind !== 'memory') {
     try {
-      end = await readDatabase(scenario, files)
+      end = await readDatabase(scenario, url, files)
     } catch (cause) {
       error ??= `the database cannot be read: ${(cause as Error).message}`
     }
@@ -133,7 +142,12 @@ async function runOnce(scenario: Scenario, options: ScenarioOptions, number: num
     finishedAt,
     finished: error === undefined,
   })
-  if (process.env['GYM_KEEP'] === undefined) rmSync(folder, { recursive: true, force: true })
+  if (process.env['GYM_KEEP'] === undefined) {
+    rmSync(folder, { recursive: true, force: true })
+    await place.remove(url).catch((cause: Error) => {
+      error ??= `the database cannot be removed: ${cause.message}`
+    })
+  }
   return { run, error, store: cast.store }
 }
 
@@ -151,21 +165,6 @@ function prepare(scenario: Scenario, seed: number, files: ScenarioFiles): readon
   return tree
 }
 
-function hostOptions(
-  scenario: Scenario,
-  { seed, store, trace }: ScenarioOptions,
-  folder: string,
-  files: ScenarioFiles,
-): Omit<HostOptions, 'processName' | 'openGates' | 'startsWorkers'> {
-  return {
-    scenario,
-    seed,
-    store: store === 'memory' ? 'sqlite::memory:' : `sqlite:${files.database}`,
-    folder,
-    trace: trace && { file: trace.file, speedup: trace.speedup },
-  }
-}
-
 /** Processes that the run started and that are still there: counted, then ended. */
 function endLeftovers(mark: string, cast: Cast): readonly Leak[] {
   const hosts = new Set(cast.lives().map(({ pid }) => pid))
@@ -176,10 +175,10 @@ function endLeftovers(mark: string, cast: Cast): readonly Leak[] {
   return left.map(({ command }) => ({ kind: 'processes' as const, what: command, count: 1 }))
 }
 
-/** Reads the facts out of a file whose processes are gone. */
-async function readDatabase(scenario: Scenario, files: ScenarioFiles): Promise<StoreEnd> {
+/** Reads the facts out of a database whose processes are gone. */
+async function readDatabase(scenario: Scenario, url: string, files: ScenarioFiles): Promise<StoreEnd> {
   const { config } = parseExecutionConfig(scenario.config)
-  const store = await openStore(`sqlite:${files.database}`, {
+  const store = await openStore(url, {
     config,
     durability: scenario.durability,
     thread: false,

@@ -13,12 +13,16 @@ import { showValue } from '../report/numbers.ts'
 import { type Plots, plotsOf } from '../report/plots.ts'
 import { type Report, type ScenarioReport, SCHEMA_VERSION, tally } from '../report/report.ts'
 import type { Scenario } from '../scenario/scenario.ts'
+import { openStorePlace, type StoreKind } from '../place/store-place.ts'
 import { standingExpectations } from '../scenario/standing.ts'
 import { warmUp } from './warm-up.ts'
 import { type Progress, runScenario, type ScenarioOptions, type ScenarioOutcome } from './run-scenario.ts'
 
 /** A run of the gym. */
-export interface SuiteOptions extends Omit<ScenarioOptions, 'onProgress' | 'compileCache'> {
+export interface SuiteOptions extends Omit<ScenarioOptions, 'onProgress' | 'compileCache' | 'place'> {
+  readonly store: StoreKind
+  /** The URL of a PostgreSQL server. Without it one is started where it is needed. */
+  readonly server: string | undefined
   /** What was chosen, by name. */
   readonly suite: string
   /** The command that runs one scenario again. */
@@ -36,18 +40,20 @@ export interface SuiteOutcome {
 
 /** Runs the scenarios one after the other, so that none disturbs another's figures. */
 export async function runSuite(scenarios: readonly Scenario[], options: SuiteOptions): Promise<SuiteOutcome> {
+  const place = await openStorePlace(options.store, options.server)
   const compileCache = mkdtempSync(join(tmpdir(), 'gym-compiled-'))
   try {
-    await warmUp(compileCache, options.signal)
-    return await runScenarios(scenarios, { ...options, compileCache })
+    await warmUp(compileCache, place, options.signal)
+    return await runScenarios(scenarios, { ...options, compileCache, place })
   } finally {
+    await place.close()
     rmSync(compileCache, { recursive: true, force: true })
   }
 }
 
 async function runScenarios(
   scenarios: readonly Scenario[],
-  options: SuiteOptions & { readonly compileCache: string },
+  options: SuiteOptions & ScenarioOptions,
 ): Promise<SuiteOutcome> {
   const startedAt = new Date()
   const environment = environmentNow()

@@ -3,14 +3,16 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startHost } from '../host/host-process.ts'
+import type { StorePlace } from '../place/store-place.ts'
 import { Scenario } from '../scenario/scenario.ts'
 
 /**
  * Starts a host once and lets it end, so that its code is compiled before anything is measured, as a deployed program's is. A
  * process that is killed could not keep what it has compiled for the next one.
  */
-export async function warmUp(compileCache: string, signal: AbortSignal): Promise<void> {
+export async function warmUp(compileCache: string, place: StorePlace, signal: AbortSignal): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'gym-warm-up-'))
+  const store = place.newStore(folder)
   const host = startHost({ mark: randomUUID(), compileCache, onNotes: () => undefined })
   const onAbort = () => host.signal('SIGKILL')
   signal.addEventListener('abort', onAbort, { once: true })
@@ -24,7 +26,7 @@ export async function warmUp(compileCache: string, signal: AbortSignal): Promise
       trace: undefined,
     }
     await host.ask('open', {
-      options: { ...options, scenario: idle, store: `sqlite:${join(folder, 'runtime.db')}` },
+      options: { ...options, scenario: idle, store },
     })
     await host.ask('close', {})
     setTimeout(() => host.signal('SIGKILL'), 5000).unref()
@@ -35,6 +37,7 @@ export async function warmUp(compileCache: string, signal: AbortSignal): Promise
     await host.ended
     signal.removeEventListener('abort', onAbort)
     rmSync(folder, { recursive: true, force: true })
+    await place.remove(store).catch(() => undefined)
   }
   signal.throwIfAborted()
 }

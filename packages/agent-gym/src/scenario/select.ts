@@ -1,4 +1,5 @@
 import { UsageError } from '../cli/exit-code.ts'
+import type { StoreKind } from '../place/store-place.ts'
 import { didYouMean } from '../cli/suggest.ts'
 import { type Difficulty, needsFile, needsTrace, type Scenario } from './scenario.ts'
 
@@ -11,7 +12,7 @@ export interface Selection {
   readonly only: readonly string[]
   /** A trace to replay was given. `alone`: nothing else was asked for. */
   readonly trace: 'none' | 'with the suite' | 'alone'
-  readonly store: 'sqlite' | 'memory'
+  readonly store: StoreKind
 }
 
 /** The scenarios to run, and those left out with the reason. */
@@ -47,6 +48,14 @@ function isWanted(scenario: Scenario, { suite, categories, only, trace }: Select
 function reasonAgainst(scenario: Scenario, { store, trace }: Selection): string | undefined {
   if (needsTrace(scenario) && trace === 'none') return 'it replays a trace: give it one with --trace FILE'
   if (store === 'memory' && needsFile(scenario))
-    return 'it needs a file that outlives a process: --store sqlite'
+    return 'it needs a store that outlives a process: --store sqlite or postgres'
+  if (store !== 'postgres') return undefined
+  if (scenario.durability === 'normal')
+    return "durability 'normal' is for a file: a PostgreSQL server syncs as it is set up"
+  const rate = scenario.expect.find(
+    ({ measure, atLeast }) => measure.endsWith('PerSec') && atLeast !== undefined,
+  )
+  if (rate !== undefined)
+    return `its bar on ${rate.measure} is that of a SQLite file: docs/postgresql.md has the speed there`
   return undefined
 }

@@ -225,7 +225,11 @@ export class PostgresDatabase implements Database {
       const [version, at, ...times] = head?.rows[0] ?? []
       this.clock.tell(at as number)
       this.due.take(times)
-      if (others !== undefined) this.presence.take(others)
+      if (others !== undefined) {
+        this.presence.take(others, mono)
+        // Who may be dead is looked at again soon.
+        this.lookAt = mono + this.presence.lookMs
+      }
       if (version === this.last.version) return false
       this.heardOfOthers()
       return true

@@ -41,9 +41,9 @@ export class Presence {
     this.channel = `ku0_${connections.place.schema}`.slice(0, 63)
   }
 
-  /** How often the engine looks while there are other processes. */
+  /** How often the engine asks whether it is to look, while there are other processes. It asks before it knows of suspects. */
   get pollMs(): number {
-    return this.it.isVirtual ? careMs : Math.max(this.lookMs, deafPollMs)
+    return this.it.isVirtual ? careMs : Math.min(this.lookMs, suspectMs)
   }
 
   /** After so long the server is asked again, even if nothing was heard. Where time is virtual, at every tick. */
@@ -51,7 +51,8 @@ export class Presence {
     if (this.it.isVirtual) return 0
     if (this.session?.lost !== undefined || this.session === undefined)
       return this.others > 0 ? deafPollMs : heardPollMs
-    return this.suspects.size > 0 ? suspectMs : heardPollMs
+    if (this.suspects.size > 0) return suspectMs
+    return this.others > 0 ? careMs : heardPollMs
   }
 
   /** Whether another process was heard of. */
@@ -100,7 +101,7 @@ export class Presence {
   /** Asks every now and then who else is there, and who of them is gone. */
   question(qualified: (text: string) => string, mono: number, now: number): readonly Statement[] {
     if (mono < this.careAt) return []
-    this.careAt = mono + (this.suspects.size > 0 ? suspectMs : careMs)
+    this.careAt = mono + careMs
     if (this.session?.lost !== undefined && !this.isClosed) {
       this.session = undefined
       void this.show(this.process).catch(() => undefined)
@@ -116,8 +117,8 @@ export class Presence {
     return [{ text, values: [parameter(process), parameter(now - ttlMs), parameter(this.remote)] }]
   }
 
-  /** The answer to {@link question}. */
-  take({ rows }: Found): void {
+  /** The answer to {@link question}, which was asked at `mono`. */
+  take({ rows }: Found, mono: number): void {
     this.others = rows.length
     const free = new Set<number>()
     const gone: number[] = []
@@ -128,6 +129,7 @@ export class Presence {
     }
     this.suspects = free
     this.gone = gone
+    if (free.size > 0) this.careAt = mono + suspectMs
   }
 
   forgetGone(): void {

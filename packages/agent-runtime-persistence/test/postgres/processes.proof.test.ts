@@ -119,3 +119,31 @@ test('a cancel reaches the holder in another process, and a process that dies is
   expect(await requeued).toBe(second?.accepted === true ? second.taskId : '')
   await store.close()
 })
+
+test('the task of a process that dies goes back within a second', async () => {
+  const url = (await sharedServer()).newStore()
+  const long = { ...config, leaseTtlMs: 60_000, presenceTtlMs: 60_000 }
+  const store = await openStore(url, { config: long })
+  let requeued = Promise.withResolvers<void>()
+  store.listen({ published: () => requeued.resolve() })
+  store.interest({ types: ['task.requeued'], tasks: [] })
+  const waits: number[] = []
+  for (let n = 0; n < 5; n += 1) {
+    const type = `work ${n}`
+    const child = await ChildStore.open({
+      path: url,
+      config: long,
+      worker: { workerId: `w ${n}`, capacity: 1, types: [type] },
+    })
+    await store.write({ kind: 'submit', tasks: [{ type, lane: 'normal', input: 'null' }] })
+    await child.heard(({ claimed }) => claimed !== undefined)
+    requeued = Promise.withResolvers<void>()
+    await child.kill()
+    const at = performance.now()
+    await requeued.promise
+    waits.push(performance.now() - at)
+  }
+  await store.close()
+  // Half a second until it is looked for, and a quarter to see that it does not come back.
+  expect(waits.toSorted((a, b) => a - b)[2]).toBeLessThan(1_000)
+})
