@@ -36,7 +36,13 @@ export async function loadTaskTypes({ tasks: file }: Settings): Promise<TaskType
       `${file} exports no task type: export what defineTask or defineContract returns`,
     )
   const all = [...types]
-  return { file, types: all, definitions: all.filter(hasHandler) }
+  const { href } = pathToFileURL(file)
+  return { file, types: all, definitions: all.filter(hasHandler).map((task) => ofModule(task, href)) }
+}
+
+/** An isolated task type that names no module is found where the worker found it. */
+function ofModule(task: TaskDefinition, module: string): TaskDefinition {
+  return task.isolation === 'inline' || task.module !== undefined ? task : { ...task, module }
 }
 
 /** The same, where a command cannot do without. */

@@ -1,9 +1,21 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { expect, test } from 'vitest'
+import type { Settings } from '../src/settings/settings.ts'
+import { loadTaskTypes, type TaskTypes } from '../src/task-types.ts'
 import { runIn, scratchFolder } from './stores-and-shells.ts'
 
+const isolated = join(import.meta.dirname, 'project/isolated.ts')
 const tasks = join(import.meta.dirname, 'project/tasks.ts')
+
+test('an isolated type that names no module runs from the module of the worker', async () => {
+  const { definitions } = (await loadTaskTypes({ tasks: isolated } as Settings)) as TaskTypes
+  expect(definitions.map(({ type, module }) => [type, module])).toEqual([
+    ['apart', pathToFileURL(isolated).href],
+    ['beside', undefined],
+  ])
+})
 
 test('a worker says what is wrong with its module', async () => {
   const store = join(scratchFolder(), 'it.db')

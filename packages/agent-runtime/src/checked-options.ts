@@ -215,6 +215,7 @@ const poolRules: Rules<PoolOptions> = {
   ],
   config: elsewhere,
   durability: storeRules.durability,
+  signals: flagRule,
   logger: storeRules.logger,
 }
 

@@ -7,6 +7,7 @@ import { depthOf } from './pool/depth.ts'
 import { limitsOf } from './pool/limits.ts'
 import { ProcessCrew } from './pool/process-crew.ts'
 import { ScalingPool } from './pool/scaling-pool.ts'
+import { stopOnSignals } from './process-signals.ts'
 import { surroundingsOf } from './surroundings.ts'
 import { Stopping } from './worker/stopping.ts'
 
@@ -44,8 +45,9 @@ export async function composePool(
   const stopping = new Stopping()
   const stop = async (how: StopOptions, hurry: Promise<void>): Promise<StopReport> => {
     await Promise.race([pool.close(), hurry])
-    const report = await crew.stop(how, hurry)
+    const report = await pool.stopping(() => crew.stop(how, hurry))
     await store.close()
+    watching?.[Symbol.dispose]()
     return report
   }
   try {
@@ -56,6 +58,7 @@ export async function composePool(
   }
   pool.open()
   const ask = (how: StopOptions = {}) => stopping.ask(how, stop)
+  const watching = options.signals === true ? stopOnSignals({ stop: ask }, log) : undefined
   return Object.assign(pool.face, {
     stop: ask,
     [Symbol.asyncDispose]: async () => void (await (stopping.isBegun ? stopping.report : ask())),

@@ -75,12 +75,12 @@ type TelemetrySource = Parameters<typeof attachTelemetry>[0]
 export function watch(
   it: Watched,
   { telemetry, signals }: WorkerProcessOptions,
-  { environment, logger }: Surroundings,
+  { environment, logger, log }: Surroundings,
 ): Disposable {
   const watchers: Disposable[] = []
   if (telemetry !== false)
     watchers.push(attachTelemetry(sourceOf(it), telemetryOf(telemetry, environment, logger)))
-  if (signals === true) watchers.push(stopOnSignals(it))
+  if (signals === true) watchers.push(stopOnSignals(it, log))
   return {
     [Symbol.dispose]: () => {
       for (const watcher of watchers.splice(0)) watcher[Symbol.dispose]()

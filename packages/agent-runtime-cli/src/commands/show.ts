@@ -1,8 +1,10 @@
 import type { RuntimeEvent } from '@ku0/agent-runtime'
+import type { ErrorRecord } from '@ku0/agent-runtime-core'
 import type { Run } from '../call.ts'
 import { connect } from '../connect.ts'
 import { noTask } from '../missing-task.ts'
 import { shown } from '../screen/json.ts'
+import type { Piece } from '../screen/printer.ts'
 import { pairs } from '../screen/table.ts'
 import { notesOf, stateText } from '../screen/tasks.ts'
 import { barsOf, waterfall } from '../screen/waterfall.ts'
@@ -39,16 +41,22 @@ export const run: Run = async ({ args: [taskId = ''], print, settings, system, o
       ['ended', 'finishedAt' in task ? time(task.finishedAt) : undefined],
       ['input', 'input' in task ? cut(shown(task.input), MOST) : undefined],
       ['result', task.state === 'completed' ? cut(shown(task.output), MOST) : undefined],
-      [
-        'error',
-        task.state === 'failed'
-          ? { text: cut(`${task.error.name}: ${task.error.message}`, MOST), style: 'red' }
-          : undefined,
-      ],
+      ...(task.state === 'failed' ? errorRows(task.error) : []),
     ]),
     ...(bars.length === 0 ? [] : ['', ...waterfall(bars, now, outlet.columns)]),
   ])
   return 0
+}
+
+/** An error with its causes, the outermost first. A supervisor that gave up fails because of an error of its child. */
+function errorRows(error: ErrorRecord): readonly (readonly [string, Piece])[] {
+  const rows: [string, Piece][] = []
+  for (let next: ErrorRecord | undefined = error; next !== undefined; next = next.cause)
+    rows.push([
+      rows.length === 0 ? 'error' : 'because',
+      { text: cut(`${next.name}: ${next.message}`, MOST), style: 'red' },
+    ])
+  return rows
 }
 
 /** What was done about the last failure, by the table of the task's type. */

@@ -99,6 +99,8 @@ export interface PoolOptions extends PoolSettings {
   /** Track AA's settings, for the workers. */
   readonly config?: ExecutionConfigInput | undefined
   readonly durability?: 'full' | 'normal' | undefined
+  /** SIGTERM and SIGINT drain the pool and end the process, as in `docs/operating.md`, Signals and exit codes. False by default. */
+  readonly signals?: boolean | undefined
   /** Where the pool's own lines go; the worker processes write to standard error. */
   readonly logger?: RuntimeLogger | false | undefined
 }

@@ -134,6 +134,16 @@ export class ScalingPool {
     await this.#pass
   }
 
+  /** Reports that all workers leave, and that they have left once `stop` has stopped them. */
+  async stopping<Report>(stop: () => Promise<Report>): Promise<Report> {
+    const workerIds = this.#deps.crew.members().map(({ workerId }) => workerId)
+    for (const workerId of workerIds)
+      this.#tell({ type: 'worker.draining', workerId, size: 0, why: 'the pool stops' })
+    const report = await stop()
+    for (const workerId of workerIds) this.#tell({ type: 'worker.stopped', workerId, size: 0 })
+    return report
+  }
+
   /** A worker ended by itself: another one starts when it may, or none does. */
   died({ workerId, how, next }: Death): void {
     this.#tell({ type: 'worker.died', workerId, size: this.size, how })

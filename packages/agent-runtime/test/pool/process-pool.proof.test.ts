@@ -104,9 +104,29 @@ describe('a pool of worker processes (docs/semantics.md 8.1-8.3)', { timeout: 30
     const pool = await createPool({ store, module, ...quiet })
     const receipt = await client.submit(stuck, { file })
     await untilNoted(file, 1, 'stuck')
+    const changes: string[] = []
+    using _ = pool.on(({ type }) => changes.push(type))
     expect(await pool.stop({ drain: false })).toEqual({ drained: false, released: 1 })
     expect((await client.status(receipt))?.state).toBe('queued')
     expect(pool.stats().totalWorkers).toBe(0)
+    expect(changes).toEqual(['worker.draining', 'worker.stopped'])
+  })
+
+  test('8.2 a pool with signals ends its tasks and its process on SIGTERM', async () => {
+    const path = folder()
+    const store = `sqlite:${join(path, 'it.db')}`
+    const [file, go] = [join(path, 'notes'), join(path, 'go')]
+    await using client = await createClient({ store, ...quiet })
+    const program = run(new URL('./programs/pool.ts', import.meta.url), store)
+    await program.said('ready')
+    const receipt = await client.submit(note, { file, n: 1, go })
+    await untilNoted(file, 1, '1 ')
+    const pid = Number(read(file)[0]?.split(' ')[1])
+    process.kill(program.pid, 'SIGTERM')
+    writeFileSync(go, '')
+    expect(await client.result(receipt)).toBe(pid)
+    await untilGone(program.pid)
+    expect(await client.workers()).toEqual([])
   })
 
   test('8.2 SIGTERM lets a worker end its task, and the pool replaces it', async () => {

@@ -2,5 +2,5 @@
 import { createPool } from '../../../src/index.ts'
 
 const module = new URL('./tasks.ts', import.meta.url)
-await createPool({ store: process.argv[2] ?? '', module, logger: false })
+await createPool({ store: process.argv[2] ?? '', module, signals: true, logger: false })
 console.log('ready')
