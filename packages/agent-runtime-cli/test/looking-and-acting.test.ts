@@ -268,7 +268,7 @@ describe('commands that act', () => {
   test('a filter leaves out children, which the retry of their parent starts again', async () => {
     const { taskId } = await runtime.submit(mourns, null)
     await expect(runtime.result(taskId)).rejects.toThrow('lost')
-    expect((await agent('show', taskId)).out).toMatch(/error +TaskFailed: .*\nbecause +Error: lost\n/)
+    expect((await agent('show', taskId)).out).toMatch(/error +TaskFailed: .*\nbecause +RuntimeError: lost\n/)
     const left = await agent('retry', '--parent', taskId)
     expect([left.out, left.err]).toEqual(['no task matches\n', expect.stringContaining('1 child left out')])
     expect((await agent('retry', '--parent', taskId, '--children')).out).toContain('1 task would run again')
