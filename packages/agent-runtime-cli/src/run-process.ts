@@ -1,21 +1,30 @@
 import { runCommand } from './run-command.ts'
 
-const signals = { SIGINT: 2, SIGTERM: 15 } as const
+const signals = { SIGHUP: 1, SIGINT: 2, SIGTERM: 15 } as const
 
 /** Runs the command of this process: its arguments, its streams, its signals, its exit code. */
 export async function runProcess(): Promise<void> {
   const control = new AbortController()
   let signaled: number | undefined
   let isHeard = true
-  for (const [name, number] of Object.entries(signals))
-    process.once(name, () => {
+  const listeners = new Set<() => void>()
+  for (const [name, number] of Object.entries(signals)) {
+    const heard = () => {
+      if (name === 'SIGHUP' && listeners.size > 0) {
+        for (const listener of listeners) listener()
+        return
+      }
+      process.off(name, heard)
       signaled = number
       control.abort(new Error(`ended by ${name}`))
-    })
+    }
+    process.on(name, heard)
+  }
   // Who reads may have heard enough: `| head -1`.
   for (const stream of [process.stdout, process.stderr])
     stream.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EPIPE') throw error
+      // EIO: the terminal is gone, and its SIGHUP asks for no reload.
+      if (error.code !== 'EPIPE' && error.code !== 'EIO') throw error
       isHeard = false
       control.abort(new Error('nobody reads on'))
     })
@@ -27,6 +36,10 @@ export async function runProcess(): Promise<void> {
       input: () => process.stdin,
       isTerminal: process.stdout.isTTY,
       columns: process.stdout.columns,
+      onReload: (listener) => {
+        listeners.add(listener)
+        return { [Symbol.dispose]: () => void listeners.delete(listener) }
+      },
     },
     control.signal,
   )

@@ -2,6 +2,7 @@ import { existsSync, statSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 import { isList, isRecord, RuntimeError } from '@ku0/agent-runtime-core'
 import type { TaskDefinition, TaskType } from '@ku0/agent-runtime'
+import { importAnew } from './import-anew.ts'
 import type { Settings } from './settings/settings.ts'
 
 /** The task types that a module exports, one by one or in lists: definitions, contracts, and the tasks of agents. */
@@ -13,8 +14,11 @@ export interface TaskTypes {
   readonly definitions: readonly TaskDefinition[]
 }
 
-/** Loads the module of task types that the settings name. Undefined if they name none. */
-export async function loadTaskTypes({ tasks: file }: Settings): Promise<TaskTypes | undefined> {
+/** Loads the module of task types that the settings name. Undefined if they name none. `anew` loads it as it is now, also if it was loaded before. */
+export async function loadTaskTypes(
+  { tasks: file }: Settings,
+  { anew = false }: { readonly anew?: boolean } = {},
+): Promise<TaskTypes | undefined> {
   if (file === undefined) return undefined
   if (!existsSync(file) || !statSync(file).isFile())
     throw new RuntimeError(
@@ -23,7 +27,8 @@ export async function loadTaskTypes({ tasks: file }: Settings): Promise<TaskType
     )
   let module: Readonly<Record<string, unknown>>
   try {
-    module = (await import(pathToFileURL(file).href)) as typeof module
+    const { href } = pathToFileURL(file)
+    module = (await (anew ? importAnew(href) : import(href))) as typeof module
   } catch (error) {
     throw new RuntimeError('invalid_config', `${file} could not be loaded: ${causeOf(error)}`, {
       cause: error,
@@ -46,8 +51,12 @@ function ofModule(task: TaskDefinition, module: string): TaskDefinition {
 }
 
 /** The same, where a command cannot do without. */
-export async function requireTaskTypes(settings: Settings, what: string): Promise<TaskTypes> {
-  const types = await loadTaskTypes(settings)
+export async function requireTaskTypes(
+  settings: Settings,
+  what: string,
+  how?: { readonly anew?: boolean },
+): Promise<TaskTypes> {
+  const types = await loadTaskTypes(settings, how)
   if (types !== undefined) return types
   throw new RuntimeError(
     'invalid_argument',

@@ -24,7 +24,8 @@ export const running: readonly CommandEntry[] = [
     about: 'run tasks',
     details: `A daemon runs tasks until it is stopped. A job takes one task, runs it and ends. A hybrid worker runs the types whose lane is interactive or normal itself, and
 starts a job for each queued task of a type whose lane is batch. SIGTERM and SIGINT drain it: running tasks have drainGraceMs to end, and what is left goes back to the
-queue. A second signal ends the process at once. Log lines go to standard error.`,
+queue. A second signal ends the process at once. SIGHUP drains a daemon or a hybrid worker, too, and it goes on with the task types as the files are then; if they cannot be
+loaded, it goes on with those that it has. Packages and settings stay until the next start. Log lines go to standard error.`,
     args: [{ name: '[tasks]', about: 'the module that exports the task types; as --tasks' }],
     options: [
       {
@@ -52,7 +53,17 @@ queue. A second signal ends the process at once. Log lines go to standard error.
       },
       {
         flags: '--ready-file <file>',
-        about: 'written when it runs tasks, and removed when it stops: a readiness probe',
+        about: 'there only while it takes tasks: a readiness probe',
+      },
+      {
+        flags: '--ready-port <n>',
+        about: 'answers HTTP with 200 while it takes tasks, else with 503; 0 takes a free port',
+        read: readWhole(0, 65_535),
+      },
+      {
+        flags: '--ready-host <host>',
+        about: 'the address of --ready-port',
+        fallback: '127.0.0.1',
       },
       { flags: '-w, --watch', about: 'start again when a file of the tasks changes, for development' },
       {

@@ -1,4 +1,3 @@
-import { rmSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { suggestionFor } from '@ku0/agent-runtime-core'
 import type { TaskDefinition } from '@ku0/agent-runtime'
@@ -7,37 +6,48 @@ import { UsageError } from '../complain.ts'
 import { flagsOf } from '../flags.ts'
 import { spawnSelf } from '../spawn.ts'
 import { requireTaskTypes } from '../task-types.ts'
-import type { WorkerCall } from '../worker/worker-call.ts'
+import { openReadiness } from '../worker/readiness.ts'
+import { runReloading } from '../worker/reload.ts'
 
 export const run: Run = async (call) => {
   const [module] = call.args
-  const { watch = false, readyFile } = call.options as {
+  const {
+    watch = false,
+    readyFile,
+    readyPort,
+    readyHost = '127.0.0.1',
+  } = call.options as {
     readonly watch?: boolean
     readonly readyFile?: string
+    readonly readyPort?: number
+    readonly readyHost?: string
   }
   if (watch) return watched(call)
   const settings = await call.settings(module === undefined ? {} : { tasks: module })
-  const { definitions, file } = await requireTaskTypes(settings, 'worker')
-  const tasks = chosen(definitions, settings.worker.types, file)
+  const load = async (how?: { readonly anew: boolean }) => {
+    const { definitions, file } = await requireTaskTypes(settings, 'worker', how)
+    return { file, tasks: chosen(definitions, settings.worker.types, file) }
+  }
+  const loaded = await load()
   const folder = call.outlet.folder ?? process.cwd()
-  const ready = (isReady: boolean) => {
-    if (readyFile === undefined) return
-    if (isReady) writeFileSync(resolve(folder, readyFile), `${process.pid}\n`)
-    else rmSync(resolve(folder, readyFile), { force: true })
+  await using ready = await openReadiness({
+    file: readyFile === undefined ? undefined : resolve(folder, readyFile),
+    port: readyPort,
+    host: readyHost,
+  })
+  const { mode } = settings.worker
+  if (mode === 'job') {
+    const { runJob } = await import('../worker/job.ts')
+    return await runJob({ call, settings, ready, ...loaded })
   }
-  const given: WorkerCall = { call, settings, file, tasks, ready }
-  try {
-    switch (settings.worker.mode) {
-      case 'daemon':
-        return await (await import('../worker/daemon.ts')).runDaemon(given)
-      case 'job':
-        return await (await import('../worker/job.ts')).runJob(given)
-      case 'hybrid':
-        return await (await import('../worker/hybrid.ts')).runHybrid(given)
-    }
-  } finally {
-    ready(false)
-  }
+  const runs =
+    mode === 'daemon'
+      ? (await import('../worker/daemon.ts')).runDaemon
+      : (await import('../worker/hybrid.ts')).runHybrid
+  return await runReloading(call, loaded, {
+    load: () => load({ anew: true }),
+    run: (here, types) => runs({ call: here, settings, ready, ...types }),
+  })
 }
 
 /** The definitions of the types that were asked for. */

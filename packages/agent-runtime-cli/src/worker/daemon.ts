@@ -7,6 +7,7 @@ import { many } from '../screen/words.ts'
 import { shownUrl } from '../store-argument.ts'
 import { failing } from './failing.ts'
 import { optionsOf } from './options.ts'
+import { probe, tellOf } from './readiness.ts'
 
 /** Runs tasks until it is stopped, and drains then. */
 export async function runDaemon({ call, settings, tasks, ready }: WorkerCall): Promise<number> {
@@ -17,15 +18,16 @@ export async function runDaemon({ call, settings, tasks, ready }: WorkerCall): P
     workers: { capacity: settings.worker.capacity },
     onFailure: failure.tell,
   })
-  ready(true)
+  const readiness = tellOf(worker.pool, ready.tell)
   const types = tasks.map(({ type }) => type)
   say(
     call,
-    { type: 'ready', store: shownUrl(settings.store), types },
+    { type: 'ready', store: shownUrl(settings.store), types, ...probe(ready) },
     `ready: runs ${types.join(', ')} of ${shownUrl(settings.store)}`,
   )
   await ended(call.signal, failure.failed)
-  ready(false)
+  readiness[Symbol.dispose]()
+  ready.tell(false)
   say(call, { type: 'draining' }, 'draining')
   return leave(call, await worker.stop())
 }

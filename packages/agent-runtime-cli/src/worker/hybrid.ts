@@ -8,6 +8,7 @@ import { leave } from './daemon.ts'
 import { failing } from './failing.ts'
 import { JobLauncher } from './job-launcher.ts'
 import { optionsOf } from './options.ts'
+import { probe, tellOf } from './readiness.ts'
 import type { WorkerCall } from './worker-call.ts'
 
 /** Runs interactive and normal task types itself, and starts one job for each queued task of a batch type. */
@@ -33,15 +34,24 @@ export async function runHybrid({ call, settings, file, tasks, ready }: WorkerCa
   })
   const target = settings.jobs ?? processes
   const jobs = new JobLauncher({ runtime, call, target, types: batch, most: settings.worker.maxJobs })
-  ready(true)
+  const readiness = own.length === 0 ? undefined : tellOf(runtime.pool, ready.tell)
+  if (readiness === undefined) ready.tell(true)
   const where = settings.jobs === undefined ? '' : ` of ${target.name}`
   say(
     call,
-    { type: 'ready', store: shownUrl(settings.store), types: own, jobs: batch, target: target.name },
+    {
+      type: 'ready',
+      store: shownUrl(settings.store),
+      types: own,
+      jobs: batch,
+      target: target.name,
+      ...probe(ready),
+    },
     `ready: runs ${own.join(', ') || 'nothing'} itself, and ${batch.join(', ') || 'nothing'} in jobs${where}, ${settings.worker.maxJobs} at most`,
   )
   await Promise.race([jobs.run(), failure.failed])
-  ready(false)
+  readiness?.[Symbol.dispose]()
+  ready.tell(false)
   say(call, { type: 'draining' }, 'draining')
   // Child processes drain as this one does. A job elsewhere has a life of its own: it goes on while this worker is deployed anew.
   if (settings.jobs === undefined) await jobs.stop()

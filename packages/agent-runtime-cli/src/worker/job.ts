@@ -39,7 +39,7 @@ export async function runJob({ call, settings, tasks, ready }: WorkerCall): Prom
     }
   })
   await worker.start()
-  ready(true)
+  ready.tell(true)
   // An answer of the store comes after all that it gave away before.
   await worker.stats()
   const isOver = new AbortController()

@@ -1,6 +1,7 @@
 import type { TaskDefinition } from '@ku0/agent-runtime'
 import type { Call } from '../call.ts'
 import type { Settings } from '../settings/settings.ts'
+import type { Readiness } from './readiness.ts'
 
 /** What each mode works with. */
 export interface WorkerCall {
@@ -10,6 +11,6 @@ export interface WorkerCall {
   readonly file: string
   /** The task types that it runs. */
   readonly tasks: readonly TaskDefinition[]
-  /** The process runs tasks from now on, or does not any more. */
-  readonly ready: (isReady: boolean) => void
+  /** Where it shows whether it takes tasks. */
+  readonly ready: Readiness
 }
