@@ -15,7 +15,7 @@ export function lostText(
   const { error } = (end.blob === null ? parseJson(end.text) : {}) as { readonly error?: unknown }
   const why =
     restarts >= maxRestarts
-      ? `after ${restarts} restarts within ${periodMs} ms, and maxRestarts is ${maxRestarts}`
+      ? `after ${restarts} ${restarts === 1 ? 'restart' : 'restarts'} within ${periodMs} ms, and maxRestarts is ${maxRestarts}`
       : 'in a way that a restart does not mend'
   return canonical({
     code: 'escalated',

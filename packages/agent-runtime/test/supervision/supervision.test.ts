@@ -53,7 +53,7 @@ describe('supervisors', () => {
     const receipt = await runtime.submit(strict, 9)
     await expect(it.result(receipt)).rejects.toMatchObject({
       kind: 'escalated',
-      message: expect.stringContaining("child 'only' ended after 1 restarts") as string,
+      message: expect.stringContaining("child 'only' ended after 1 restart ") as string,
     })
   })
 
