@@ -320,7 +320,7 @@ export const logCatalogue = {
   failed: {
     event: 'task.failed',
     level: 'error',
-    message: 'task failed',
+    message: 'task failed; runtime.explain or agent-runtime show says why',
     fields: ['kind', 'leaseId', 'errorName', 'errorCode'],
     payloadFields: ['errorMessage'],
   },
