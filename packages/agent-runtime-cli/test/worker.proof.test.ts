@@ -56,17 +56,19 @@ test('a job waits for a task for so long, and takes only types that it was asked
 })
 
 test(
-  'a hybrid worker runs interactive and normal types itself and starts a job for each batch task, so many at most',
+  'a hybrid worker runs interactive and normal tasks itself and starts a job for each batch task, so many at most',
   slow,
   async () => {
     const store = join(scratchFolder(), 'it.db')
     const agent = agentOn(store)
     const control = new AbortController()
     let most = 0
+    const jobsLanes = new Set<string | undefined>()
     const alive = new Set<readonly string[]>()
     // The jobs run in this process: what they are given is what processes would be.
     const spawn: Outlet['spawn'] = (args, { heard }) => {
       alive.add(args)
+      jobsLanes.add(args[args.indexOf('--lanes') + 1])
       most = Math.max(most, alive.size)
       const ended = runIn({ variables: quiet }, ...args).then(({ code, out }) => {
         for (const line of out.trim().split('\n')) heard?.(line)
@@ -87,7 +89,10 @@ test(
       store,
     )
     const sent = await Promise.all(
-      [1, 2, 3].map(async (n) => (await agent('submit', 'digest', String(n))).out.trim()),
+      // The lane of the task decides, not that of its type.
+      [1, 2, 3].map(async (n) =>
+        (await agent('submit', n === 3 ? 'work' : 'digest', String(n), '--lane', 'batch')).out.trim(),
+      ),
     )
     expect(await agent('submit', 'greet', '{"name":"Ada"}', '--wait')).toMatchObject({
       code: 0,
@@ -100,7 +105,10 @@ test(
     control.abort()
     const { code, err } = await worker
     expect(code).toBe(0)
-    expect(err).toMatch(/^ready: runs greet, review, fail, wait itself, and digest in jobs, 2 at most\n/)
+    expect(err).toMatch(
+      /^ready: runs interactive and normal tasks of greet, review, fail, wait, digest, work itself, and batch tasks in jobs, 2 at most\n/,
+    )
+    expect(jobsLanes).toEqual(new Set(['batch']))
     expect(most).toBeLessThanOrEqual(2)
   },
 )

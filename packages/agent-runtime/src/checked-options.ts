@@ -11,9 +11,11 @@ import {
   functionRule,
   hasMethods,
   isEnvironment,
+  isLane,
   isList,
   isName,
   isRecord,
+  lanes,
   problemsIn,
   RESERVED,
   type Rules,
@@ -149,11 +151,12 @@ export function workersOf(
   own: readonly string[],
 ): { readonly workers: readonly WorkerSpec[]; readonly pool: WorkersDeps['pool'] } {
   const { workers = 1 } = options
-  const { capacity, maxTasks, types = ['*'], ids } = typeof workers === 'number' ? {} : workers
+  const { capacity, maxTasks, types = ['*'], lanes: taken, ids } = typeof workers === 'number' ? {} : workers
   const specOf = (number: number): WorkerSpec => ({
     workerId: ids?.[number - 1] ?? `${processId}/${number}`,
     capacity: Math.min(capacity ?? config.maxInFlightPerWorker, config.maxInFlightPerWorker),
     types: [...(types.includes('*') ? defined.keys() : types), ...own],
+    ...(taken === undefined ? {} : { lanes: taken }),
     ...(maxTasks === undefined ? {} : { maxTasks }),
   })
   const limits = asksForPool(workers) ? limitsOf(workers) : fixedLimits(countOf(workers))
@@ -301,7 +304,7 @@ function workerProblems(given: unknown, least: 0 | 1, types: readonly string[] |
   if (given === undefined) return []
   const [bounds, isCount] = wholeNumber(least, MAX_WORKERS, 'MAX_WORKERS')
   if (!isRecord(given)) {
-    const allowed = `${bounds}, or an object with count, capacity, maxTasks, types, ids, or min and max`
+    const allowed = `${bounds}, or an object with count, capacity, maxTasks, types, lanes, ids, or min and max`
     return isCount(given) ? [] : [{ path: 'workers', allowed, given }]
   }
   const limits = asksForPool(given) ? limitsOf(given) : undefined
@@ -314,6 +317,10 @@ function workerProblems(given: unknown, least: 0 | 1, types: readonly string[] |
     types: [
       `a list of '*' or of ${types?.join(', ') || 'the types in tasks'}`,
       (value) => Array.isArray(value) && value.length > 0 && value.every(isType),
+    ],
+    lanes: [
+      `a list of ${lanes.join(', ')}`,
+      (value) => Array.isArray(value) && value.length > 0 && value.every(isLane),
     ],
     ...limitRules,
     ids: [

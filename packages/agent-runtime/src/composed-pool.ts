@@ -36,7 +36,7 @@ export async function composePool(
   const pool = new ScalingPool({
     crew,
     limits,
-    depth: (enough) => depthOf(store, clock, enough, crew.types),
+    depth: (enough) => depthOf(store, clock, enough, { types: crew.types }),
     clock,
     timers,
     log,

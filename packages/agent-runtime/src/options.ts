@@ -1,4 +1,4 @@
-import type { Environment, ExecutionConfigInput, ExecutionStore } from '@ku0/agent-runtime-core'
+import type { Environment, ExecutionConfigInput, ExecutionStore, Lane } from '@ku0/agent-runtime-core'
 import type { TelemetryOptions } from '@ku0/agent-runtime-telemetry'
 import type { Codec, PayloadCodec } from './api/codecs.ts'
 import type { PoolSettings } from './api/pool.ts'
@@ -111,6 +111,8 @@ export interface WorkerOptions extends PoolSettings {
   readonly maxTasks?: number | undefined
   /** The task types that they run; by default all that are defined. */
   readonly types?: readonly string[] | undefined
+  /** The lanes that they take tasks from; all by default. Source: `docs/semantics.md 3.2`. */
+  readonly lanes?: readonly Lane[] | undefined
   /** Their ids, unique in the store; by default made from the id of the process. */
   readonly ids?: readonly string[] | undefined
 }

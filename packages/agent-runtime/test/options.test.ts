@@ -61,7 +61,7 @@ describe('execution: the options of createRuntime', () => {
     [{ store: '' }, 'store: unknown store ""'],
     [
       { workers: null },
-      'workers: a whole number from 0 to 1000 (MAX_WORKERS), or an object with count, capacity, maxTasks, types, ids',
+      'workers: a whole number from 0 to 1000 (MAX_WORKERS), or an object with count, capacity, maxTasks, types, lanes, ids',
     ],
     [{ workers: 'two' }, 'workers: '],
     [{ workers: [] }, 'workers: '],
@@ -82,6 +82,8 @@ describe('execution: the options of createRuntime', () => {
       'workers.ids: at most 1000',
     ],
     [{ workers: { types: 'a' } }, "workers.types: a list of '*' or of a"],
+    [{ workers: { lanes: [] } }, 'workers.lanes: a list of interactive, normal, batch'],
+    [{ workers: { lanes: ['fast'] } }, 'workers.lanes: a list of interactive, normal, batch'],
     [{ workers: { types: [] } }, "workers.types: a list of '*' or of a"],
     [{ durability: 'foo' }, "durability: 'full' or 'normal'; given \"foo\""],
     [{ thread: 'x' }, 'thread: true or false; given "x"'],

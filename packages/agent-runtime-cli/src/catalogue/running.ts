@@ -22,8 +22,8 @@ export const running: readonly CommandEntry[] = [
   {
     name: 'worker',
     about: 'run tasks',
-    details: `A daemon runs tasks until it is stopped. A job takes one task, runs it and ends. A hybrid worker runs the types whose lane is interactive or normal itself, and
-starts a job for each queued task of a type whose lane is batch. SIGTERM and SIGINT drain it: running tasks have drainGraceMs to end, and what is left goes back to the
+    details: `A daemon runs tasks until it is stopped. A job takes one task, runs it and ends. A hybrid worker runs tasks of the lanes interactive and normal itself, and
+starts a job for each queued task of the lane batch. SIGTERM and SIGINT drain it: running tasks have drainGraceMs to end, and what is left goes back to the
 queue. A second signal ends the process at once. SIGHUP drains a daemon or a hybrid worker, too, and it goes on with the task types as the files are then; if they cannot be
 loaded, it goes on with those that it has. Packages and settings stay until the next start. Log lines go to standard error.`,
     args: [{ name: '[tasks]', about: 'the module that exports the task types; as --tasks' }],
@@ -38,6 +38,12 @@ loaded, it goes on with those that it has. Packages and settings stay until the 
         about: 'run only these types, separated by commas',
         fallback: '*',
         read: readList,
+      },
+      {
+        flags: '--lanes <lanes>',
+        about: `take tasks only from these lanes, separated by commas: ${lanes.join(', ')}`,
+        fallback: 'all',
+        read: (text, before) => readList(text, before, lanes),
       },
       {
         flags: '-c, --capacity <n>',

@@ -13,12 +13,13 @@ export const run: Run = async (call) => {
       workers.length === 0
         ? ['no worker is registered; start one with agent-runtime worker']
         : table(
-            ['WORKER', 'STATE', 'TASKS', 'SEEN', 'TYPES'],
-            workers.map(({ workerId, state, inFlight, capacity, lastSeenAt, types }) => [
+            ['WORKER', 'STATE', 'TASKS', 'SEEN', 'LANES', 'TYPES'],
+            workers.map(({ workerId, state, inFlight, capacity, lastSeenAt, types, lanes }) => [
               workerId,
               state,
               `${inFlight} of ${capacity}`,
               ago(lastSeenAt, system.now()),
+              lanes?.join(', ') ?? 'all',
               types.join(', '),
             ]),
           )

@@ -1,3 +1,5 @@
+import type { Lane } from '@ku0/agent-runtime-core'
+
 /**
  * A place that starts processes of workers in mode `job`, each for one task: child processes, containers, jobs of a cluster, functions.
  *
@@ -23,6 +25,8 @@ export interface JobTask {
   readonly type: string
   /** The types that the job may take. */
   readonly types: readonly string[]
+  /** The lanes that the job may take tasks from. */
+  readonly lanes: readonly Lane[]
 }
 
 /** A started job: plain data, that another process can use with a target of the same options. */
@@ -39,7 +43,7 @@ export interface JobHandle {
  */
 export type JobState = 'starting' | 'running' | 'succeeded' | 'failed' | 'gone' | 'unknown'
 
-/** The arguments of `agent-runtime` with which a process takes one task of these types, runs it and ends. The store, the module and the token come from the environment and the configuration file of the image. */
-export function jobArguments({ types }: Pick<JobTask, 'types'>): readonly string[] {
-  return ['worker', '--mode', 'job', '--types', types.join(','), '--json']
+/** The arguments of `agent-runtime` with which a process takes one task of these types and lanes, runs it and ends. The store, the module and the token come from the environment and the configuration file of the image. */
+export function jobArguments({ types, lanes }: Pick<JobTask, 'types' | 'lanes'>): readonly string[] {
+  return ['worker', '--mode', 'job', '--types', types.join(','), '--lanes', lanes.join(','), '--json']
 }

@@ -1,4 +1,4 @@
-import type { ExecutionConfigInput } from '@ku0/agent-runtime-core'
+import type { ExecutionConfigInput, Lane } from '@ku0/agent-runtime-core'
 import type { JobTarget } from '../jobs/job-target.ts'
 
 /** What `agent-runtime.config.ts` may hold. Source: `docs/cli.md`. */
@@ -18,6 +18,8 @@ export interface CliConfig {
         readonly mode?: 'daemon' | 'job' | 'hybrid' | undefined
         /** The task types that it runs; `*`, the default, is all that the module exports. */
         readonly types?: readonly string[] | undefined
+        /** The lanes that it takes tasks from; all by default. */
+        readonly lanes?: readonly Lane[] | undefined
         /** The number of tasks at once; at most `config.maxInFlightPerWorker`, its default. */
         readonly capacity?: number | undefined
         /** The number of jobs at once of a `hybrid` worker; 1 by default. */

@@ -1,3 +1,4 @@
+import { lanes } from '@ku0/agent-runtime-core'
 import { z } from 'zod'
 import type { JobTarget } from '../jobs/job-target.ts'
 import type { CliConfig as Declared, WatchdogLimits } from './define-config.ts'
@@ -19,6 +20,7 @@ export const CliConfig = z.strictObject({
     .strictObject({
       mode: z.enum(['daemon', 'job', 'hybrid']).optional(),
       types: z.array(z.string().min(1)).min(1).optional(),
+      lanes: z.array(z.enum(lanes)).min(1).optional(),
       capacity: z.int().min(1).max(1_000_000).optional(),
       maxJobs: z.int().min(1).max(1_000).optional(),
       jobs: z

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { type ExecutionConfigInput, RuntimeError } from '@ku0/agent-runtime-core'
+import { type ExecutionConfigInput, type Lane, lanes, RuntimeError } from '@ku0/agent-runtime-core'
 import type { JobTarget } from '../jobs/job-target.ts'
 import { shownUrl, storeUrl } from '../store-argument.ts'
 import { findConfig, loadConfig } from './config-file.ts'
@@ -16,6 +16,7 @@ export interface Settings {
   readonly worker: {
     readonly mode: 'daemon' | 'job' | 'hybrid'
     readonly types: readonly string[]
+    readonly lanes: readonly Lane[]
     readonly capacity: number | undefined
     readonly maxJobs: number
   }
@@ -75,6 +76,7 @@ const known: readonly Known[] = [
   { name: 'durability', variable: 'AGENT_RUNTIME_DURABILITY', fallback: 'full' },
   { name: 'worker.mode', variable: 'TASK_WORKER_MODE', flag: 'mode', fallback: 'daemon' },
   { name: 'worker.types', variable: 'TASK_TYPE_FILTER', flag: 'types', fallback: ['*'], read: wordsOf },
+  { name: 'worker.lanes', variable: 'TASK_LANE_FILTER', flag: 'lanes', fallback: lanes, read: wordsOf },
   { name: 'worker.capacity', variable: 'TASK_WORKER_CAPACITY', flag: 'capacity', read: Number },
   { name: 'worker.maxJobs', variable: 'TASK_WORKER_MAX_JOBS', flag: 'maxJobs', fallback: 1, read: Number },
   { name: 'serve.port', variable: 'AGENT_RUNTIME_PORT', flag: 'port', read: Number },

@@ -15,7 +15,7 @@ export async function runDaemon({ call, settings, tasks, ready }: WorkerCall): P
   await using worker = await createWorker({
     ...optionsOf(settings),
     tasks,
-    workers: { capacity: settings.worker.capacity },
+    workers: { capacity: settings.worker.capacity, lanes: settings.worker.lanes },
     onFailure: failure.tell,
   })
   const readiness = tellOf(worker.pool, ready.tell)

@@ -6,34 +6,43 @@ import { spawnSelf } from '../spawn.ts'
 import { shownUrl } from '../store-argument.ts'
 import { leave } from './daemon.ts'
 import { failing } from './failing.ts'
-import { JobLauncher } from './job-launcher.ts'
+import { JobLauncher, LANE } from './job-launcher.ts'
 import { optionsOf } from './options.ts'
 import { probe, tellOf } from './readiness.ts'
 import type { WorkerCall } from './worker-call.ts'
 
-/** Runs interactive and normal task types itself, and starts one job for each queued task of a batch type. */
+/** Runs interactive and normal tasks itself, and starts one job for each queued batch task. */
 export async function runHybrid({ call, settings, file, tasks, ready }: WorkerCall): Promise<number> {
-  const batch = tasks.filter(({ lane }) => lane === 'batch').map(({ type }) => type)
-  const own = tasks.filter(({ lane }) => lane !== 'batch').map(({ type }) => type)
+  const types = tasks.map(({ type }) => type)
+  const { lanes } = settings.worker
+  const own = lanes.filter((lane) => lane !== LANE)
+  const inJobs = lanes.includes(LANE) ? types : []
   const failure = failing()
   await using runtime = await createRuntime({
     ...optionsOf(settings),
     tasks,
-    workers: own.length === 0 ? 0 : { capacity: settings.worker.capacity, types: own },
+    workers: own.length === 0 ? 0 : { capacity: settings.worker.capacity, lanes: own },
     onFailure: failure.tell,
   })
   const { spawn = spawnSelf } = call.outlet
   const { config } = call.options as { readonly config?: string }
   const processes = processJobs({
     spawn,
-    args: ({ types }) => [
+    args: (task) => [
       'worker',
       file,
-      ...flagsOf({ mode: 'job', types, store: settings.store, config, json: true }),
+      ...flagsOf({
+        mode: 'job',
+        types: task.types,
+        lanes: task.lanes,
+        store: settings.store,
+        config,
+        json: true,
+      }),
     ],
   })
   const target = settings.jobs ?? processes
-  const jobs = new JobLauncher({ runtime, call, target, types: batch, most: settings.worker.maxJobs })
+  const jobs = new JobLauncher({ runtime, call, target, types: inJobs, most: settings.worker.maxJobs })
   const readiness = own.length === 0 ? undefined : tellOf(runtime.pool, ready.tell)
   if (readiness === undefined) ready.tell(true)
   const where = settings.jobs === undefined ? '' : ` of ${target.name}`
@@ -42,12 +51,13 @@ export async function runHybrid({ call, settings, file, tasks, ready }: WorkerCa
     {
       type: 'ready',
       store: shownUrl(settings.store),
-      types: own,
-      jobs: batch,
+      types,
+      lanes: own,
+      jobs: inJobs,
       target: target.name,
       ...probe(ready),
     },
-    `ready: runs ${own.join(', ') || 'nothing'} itself, and ${batch.join(', ') || 'nothing'} in jobs${where}, ${settings.worker.maxJobs} at most`,
+    `ready: runs ${own.join(' and ') || 'no'} tasks of ${types.join(', ')} itself, and ${inJobs.length === 0 ? 'none' : `batch tasks`} in jobs${where}, ${settings.worker.maxJobs} at most`,
   )
   await Promise.race([jobs.run(), failure.failed])
   readiness?.[Symbol.dispose]()

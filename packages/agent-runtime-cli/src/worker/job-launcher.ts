@@ -1,9 +1,11 @@
 import type { Runtime } from '@ku0/agent-runtime'
 import type { Call } from '../call.ts'
 import type { JobHandle, JobState, JobTarget } from '../jobs/job-target.ts'
-import { describeError } from '@ku0/agent-runtime-core'
+import { describeError, type Lane } from '@ku0/agent-runtime-core'
 import { say } from '../screen/lifetime.ts'
 
+/** Its tasks are run in jobs. */
+export const LANE: Lane = 'batch'
 /** How often the queue is looked at for batch tasks, ms. */
 const LOOK_MS = 1_000
 /** How often a service is asked for the state of a job, ms. */
@@ -17,7 +19,7 @@ export interface JobLauncherDeps {
   readonly runtime: Runtime
   readonly call: Pick<Call, 'print' | 'signal' | 'system'>
   readonly target: JobTarget
-  /** The types whose tasks are batch work. */
+  /** The types of tasks that it starts jobs for, if they are in the lane batch. */
   readonly types: readonly string[]
   /** How many jobs there may be at once. */
   readonly most: number
@@ -53,7 +55,7 @@ export class JobLauncher {
     let wake = Promise.withResolvers<void>()
     using _ = runtime.on('task.*', ({ type, taskId, data }) => {
       if (type === 'task.queued' && types.has(data.type)) wake.resolve()
-      if (type === 'task.started' && types.has(data.type)) this.#taken(taskId)
+      if (type === 'task.started' && types.has(data.type) && data.lane === LANE) this.#taken(taskId)
     })
     while (!call.signal.aborted) {
       await this.#look()
@@ -74,7 +76,12 @@ export class JobLauncher {
   async #look(): Promise<void> {
     const { runtime, call, types, most } = this.#deps
     if (types.length === 0) return
-    const { tasks } = await runtime.list({ states: ['queued'], types, limit: Math.min(1_000, most * 4) })
+    const { tasks } = await runtime.list({
+      states: ['queued'],
+      types,
+      lanes: [LANE],
+      limit: Math.min(1_000, most * 4),
+    })
     const now = call.system.now()
     const due = new Map<string, string>()
     for (const task of tasks)
@@ -138,7 +145,7 @@ export class JobLauncher {
     const { target, types, call } = this.#deps
     try {
       const since = call.system.now()
-      const handle = await target.start({ taskId, type, types })
+      const handle = await target.start({ taskId, type, types, lanes: [LANE] })
       this.#jobs.add({ handle, since, taskId, hasTask: false, askedAt: since })
       say(call, { type: 'job.started', taskId, job: handle }, `job started for ${taskId}`)
       return true

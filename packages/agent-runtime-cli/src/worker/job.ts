@@ -21,7 +21,7 @@ export async function runJob({ call, settings, tasks, ready }: WorkerCall): Prom
   await using worker = await createWorker({
     ...optionsOf(settings),
     tasks,
-    workers: { count: 1, capacity: 1, maxTasks: 1 },
+    workers: { count: 1, capacity: 1, maxTasks: 1, lanes: settings.worker.lanes },
     start: false,
     onFailure: failure.tell,
   })

@@ -13,8 +13,8 @@ import { scratchFolder } from '../stores-and-shells.ts'
 import { formOf } from './form-of.ts'
 import { serviceWith } from './service-on-loopback.ts'
 
-const task = { taskId: 'task-1/é', type: 'digest', types: ['digest', 'scan'] }
-const args = ['worker', '--mode', 'job', '--types', 'digest,scan', '--json']
+const task = { taskId: 'task-1/é', type: 'digest', types: ['digest', 'scan'], lanes: ['batch'] } as const
+const args = ['worker', '--mode', 'job', '--types', 'digest,scan', '--lanes', 'batch', '--json']
 const headers = () => ({ authorization: 'Bearer it' })
 
 const everyState = ['running', 'starting', 'succeeded', 'failed', 'gone']

@@ -17,6 +17,7 @@ export const others = [
   }),
   defineTask({ type: 'wait', input: z.null() }, (ctx) => ctx.waitForSignal<string>('go')),
   defineTask({ type: 'digest', input: z.number(), lane: 'batch' }, (_, n) => n * 2),
+  defineTask({ type: 'work', input: z.number() }, (_, n) => n * 2),
 ]
 
 export const elsewhere = defineContract({ type: 'elsewhere', input: z.string() })

@@ -1,3 +1,4 @@
+import type { Lane } from '@ku0/agent-runtime-core'
 import type { Scene } from './scene.ts'
 import type { Suite } from './suite.ts'
 
@@ -63,6 +64,41 @@ export function placement({ rule, timed, expect }: Suite): void {
     await scene.submit()
     expect(await scene.hasClaim()).toBe(false)
     expect(await known(scene, 'w')).toMatchObject({ capacity: 0, state: 'idle' })
+  })
+
+  rule('8.5 a worker takes tasks only from the lanes that it names, and shows them', async (scene) => {
+    const register = (workerId: string, lanes?: readonly Lane[]) =>
+      scene.write({ kind: 'registerWorkers', workers: [{ workerId, capacity: 1, types: ['*'], lanes }] })
+    await register('quick', ['normal', 'interactive'])
+    scene.store.demand('quick', 1)
+    const batch = await scene.accepted({ lane: 'batch' })
+    expect(await scene.hasClaim()).toBe(false)
+    expect(await known(scene, 'quick')).toMatchObject({ lanes: ['interactive', 'normal'], state: 'idle' })
+    expect(await scene.read({ kind: 'explain', taskId: batch })).toMatchObject({
+      waitsFor: 'worker',
+      summary: 'no worker that runs type work takes tasks from the lane batch; start one that does',
+    })
+    const normal = await scene.accepted({ lane: 'normal' })
+    expect(await scene.claim()).toMatchObject({ taskId: normal, workerId: 'quick' })
+    await register('slow', ['batch'])
+    scene.store.demand('slow', 1)
+    expect(await scene.claim()).toMatchObject({ taskId: batch, workerId: 'slow' })
+    await register('all', ['batch', 'interactive', 'normal'])
+    expect((await known(scene, 'all'))?.lanes).toBe(undefined)
+  })
+
+  rule('8.5 a worker that another drains keeps its lanes, and takes none from them', async (scene) => {
+    await scene.write({
+      kind: 'registerWorkers',
+      workers: [{ workerId: 'w', capacity: 1, types: ['*'], lanes: ['batch'] }],
+    })
+    scene.store.demand('w', 1)
+    await scene.write({ kind: 'askDrain', workerId: 'w', draining: true })
+    await scene.submit({ lane: 'batch' })
+    expect(await scene.hasClaim()).toBe(false)
+    expect(await known(scene, 'w')).toMatchObject({ state: 'draining', lanes: ['batch'] })
+    await scene.write({ kind: 'askDrain', workerId: 'w', draining: false })
+    expect(await scene.hasClaim()).toBe(true)
   })
 
   rule('B13 3.2 a draining worker takes none from the commit on, and ends what it has', async (scene) => {

@@ -54,7 +54,7 @@ export class ClaimRound {
       shares &&
       new ShareRound(ws, shares, {
         headOf: (stream) => this.head(stream),
-        mayRun: (type, quotaKeys) => this.mayRun(type, quotaKeys, anyTask),
+        mayRun: (stream, quotaKeys) => this.mayRun(stream, quotaKeys, anyTask),
         heldBy: (stream) => this.heldBy(ws.stream(stream)),
         hasRoom: (quotaKeys) => mayStart(ws, quotaKeys, anyTask),
         grants: () => this.grants.length,
@@ -134,7 +134,7 @@ export class ClaimRound {
       const task = lease?.state === 'running' ? ws.task(lease.task) : undefined
       const worker = this.workers.find((it) => it.worker === lease?.worker)
       if (lease === undefined || task === undefined || worker === undefined) return []
-      if (!waiting.some(({ type }) => this.couldTake(worker, type))) return []
+      if (!waiting.some((stream) => this.couldTake(worker, stream))) return []
       const laneRank = ws.stream(streamOf(task)).laneRank
       return [{ id, laneRank, dispatch: id, asked: lease.yieldAskedAt !== null, lease }]
     })
@@ -167,16 +167,16 @@ export class ClaimRound {
   }
 
   /** Whether a stream's type is run here, by workers that are all full. */
-  private lacksOnlySlot({ id, type }: StreamRow): boolean {
-    const able = this.workers.filter((worker) => this.couldTake(worker, type))
+  private lacksOnlySlot(stream: StreamRow): boolean {
+    const able = this.workers.filter((worker) => this.couldTake(worker, stream))
     if (able.length === 0 || able.some((worker) => worker.inFlight < worker.capacity)) return false
-    const first = this.firstOf(id)
+    const first = this.firstOf(stream.id)
     return first === undefined || !this.isQuarantined(first)
   }
 
-  private couldTake(worker: Demander, type: string): boolean {
+  private couldTake(worker: Demander, { type, laneRank }: StreamRow): boolean {
     const { config, now } = this.ws
-    return isEligible({ ...worker, inFlight: 0 }, type, now.leaseAt, config.leaseTtlMs)
+    return isEligible({ ...worker, inFlight: 0 }, type, now.leaseAt, config.leaseTtlMs, lanes[laneRank])
   }
 
   private mayTake(worker: Demander): boolean {
@@ -243,8 +243,8 @@ export class ClaimRound {
   }
 
   private isRunnable(task: TaskRow): boolean {
-    const { type, quotaKeys } = this.ws.stream(streamOf(task))
-    return this.mayRun(type, quotaKeys, task) && !this.isQuarantined(task)
+    const stream = this.ws.stream(streamOf(task))
+    return this.mayRun(stream, stream.quotaKeys, task) && !this.isQuarantined(task)
   }
 
   /** A suspect waits until no other runs in this process. Source: `docs/semantics.md 3.9`. */
@@ -269,22 +269,29 @@ export class ClaimRound {
   }
 
   private mayRun(
-    type: string,
+    { type, laneRank }: StreamRow,
     quotaKeys: readonly string[],
     task: Pick<TaskRow, 'fence' | 'tokens'>,
   ): boolean {
     const { ws } = this
     const { leaseAt } = ws.now
     return (
-      this.workers.some((worker) => isEligible(worker, type, leaseAt, ws.config.leaseTtlMs)) &&
-      mayStart(ws, quotaKeys, task)
+      this.workers.some((worker) =>
+        isEligible(worker, type, leaseAt, ws.config.leaseTtlMs, lanes[laneRank]),
+      ) && mayStart(ws, quotaKeys, task)
     )
   }
 
   private start(task: TaskRow, stream: StreamRow): void {
     const { ws } = this
     const { at, leaseAt } = ws.now
-    const worker = decidePlacement(this.workers, stream.type, leaseAt, ws.config.leaseTtlMs)
+    const worker = decidePlacement(
+      this.workers,
+      stream.type,
+      leaseAt,
+      ws.config.leaseTtlMs,
+      lanes[stream.laneRank],
+    )
     if (worker === undefined) throw new Error(`no worker for ${stream.type}, although one was eligible`)
     const id = ws.nextLease++
     const fence = Math.max(task.fence, ws.around.fenceFloor) + 1

@@ -19,8 +19,8 @@ export type Next = Found | { readonly unknown: readonly number[] }
 export interface RoundOfClaims {
   /** The head of a stream, if it may run. */
   headOf(stream: number): TaskRow | 'unknown' | undefined
-  /** Whether any task of a type could start that holds these quota keys. */
-  mayRun(type: string, quotaKeys: readonly string[]): boolean
+  /** Whether any task of a stream's type and lane could start that holds these quota keys. */
+  mayRun(stream: StreamRow, quotaKeys: readonly string[]): boolean
   /** Whether nothing but quotas keeps the head of a stream from starting: those that are shared, or those of its client alone. */
   heldBy(stream: number): 'shared' | 'own' | undefined
   /** Whether quotas have room for a task that holds these keys. */
@@ -147,8 +147,8 @@ export class ShareRound {
   private isOpen(group: string, member: number): boolean {
     const known = this.closed.get(group)
     if (known === this.round.grants()) return false
-    const { type, quotaKeys } = this.ws.stream(member)
-    if (this.round.mayRun(type, sharedKeys(quotaKeys))) return true
+    const stream = this.ws.stream(member)
+    if (this.round.mayRun(stream, sharedKeys(stream.quotaKeys))) return true
     this.closed.set(group, this.round.grants())
     return false
   }

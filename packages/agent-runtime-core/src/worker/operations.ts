@@ -1,3 +1,4 @@
+import type { Lane } from '../task/lane.ts'
 import type { WorkerStatus } from './worker.ts'
 import { askDrain, registerWorkers, drainWorkers, removeWorkers } from './registry.ts'
 import { noNeeds } from '../transition/needs.ts'
@@ -11,6 +12,8 @@ export interface WorkerWrites {
         readonly workerId: string
         readonly capacity: number
         readonly types: readonly string[]
+        /** The lanes that it takes tasks from; all by default. */
+        readonly lanes?: readonly Lane[] | undefined
       }[]
       /** Set by the end of a line in the store's own process: the workers are those of a process without the database. */
       readonly remote?: true

@@ -1,3 +1,4 @@
+import { type Lane, lanes } from '../task/lane.ts'
 import type { LeaseRow } from '../lease/row.ts'
 import type { Write } from '../store/port.ts'
 import { release } from '../task/settle.ts'
@@ -8,7 +9,7 @@ import type { WorkerRow } from './row.ts'
 /** Workers of this process enter the registry, or state a new capacity. Source: Track AA, AA1; `docs/semantics.md 3.2`. */
 export function registerWorkers(ws: WorkingSet, it: Write<'registerWorkers'>): boolean {
   const { process, remote } = ws.base
-  for (const { workerId, capacity, types } of it.workers) {
+  for (const { workerId, capacity, types, lanes: named } of it.workers) {
     const known = ownWorker(ws, workerId)
     const row: WorkerRow = {
       id: known?.id ?? ws.nextWorker++,
@@ -16,6 +17,7 @@ export function registerWorkers(ws: WorkingSet, it: Write<'registerWorkers'>): b
       process: it.remote === true && remote !== undefined ? remote : process,
       capacity: Math.min(capacity, ws.config.maxInFlightPerWorker),
       types,
+      ...lanesOf(named),
       draining: false,
       drainAsked: known?.drainAsked ?? false,
       lastSeenAt: ws.now.leaseAt,
@@ -68,6 +70,12 @@ export function removeWorkers(
     ws.workers.put(row.id, { ...row, registered: false })
   }
   return true
+}
+
+/** The lanes that a worker names, in their order, unless it names all. */
+function lanesOf(named: readonly Lane[] | undefined): Pick<WorkerRow, 'lanes'> {
+  const own = lanes.filter((lane) => named?.includes(lane) !== false)
+  return own.length === lanes.length ? {} : { lanes: own }
 }
 
 function ownWorker(ws: WorkingSet, workerId: string): WorkerRow | undefined {

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { Lane } from '../task/lane-schema.ts'
 import { workerStates } from './worker.ts'
 
 /**
@@ -16,6 +17,8 @@ export const WorkerStatus = z.strictObject({
   lastSeenAt: z.number(),
   /** The task types it runs; `*` is every type. */
   types: z.array(z.string()),
+  /** The lanes that it takes tasks from; all where it names none. */
+  lanes: z.array(Lane).optional(),
   /** The process it lives in. */
   processId: z.string(),
 })

@@ -19,7 +19,7 @@ export const typed: readonly string[] = wordsOf(`
   pastFailure patienceKey pressureOf probed probing problemsIn quotaKeysOf quotaObstacle quotaStateOf resistanceOf runKeyOf
   runsType scalarPressure scarFadesInMs scarNow scarOf scarred shareIncrement sharedRest softAboveHard strengthOf strongestRecovery suggestionFor
   supervisedIn supervisedKey supervisorKey supervisorTerms
-  suspectFrom swarmPressure toRuntimeError usageOf valueCodec waitFor wantsRoom wholeNumber withoutUndefined
+  suspectFrom swarmPressure takesLane toRuntimeError usageOf valueCodec waitFor wantsRoom wholeNumber withoutUndefined
 `)
 
 function wordsOf(text: string): readonly string[] {

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import type { Lane } from '../../src/task/lane.ts'
 import { type Candidate, decidePlacement, isEligible, runsType } from '../../src/queue/placement.ts'
 
 const ttl = 30_000
@@ -13,8 +14,8 @@ const worker = (workerId: string, more: Partial<Candidate> = {}): Candidate => (
   types: ['*'],
   ...more,
 })
-const chosen = (workers: readonly Candidate[], type = 'any') =>
-  decidePlacement(workers, type, now, ttl)?.workerId
+const chosen = (workers: readonly Candidate[], type = 'any', lane?: Lane) =>
+  decidePlacement(workers, type, now, ttl, lane)?.workerId
 
 /** How many of `tasks` each worker gets when the choice is made anew for every one. */
 function share(workers: readonly Candidate[], tasks: number): Record<string, number> {
@@ -89,6 +90,15 @@ describe('placement (docs/semantics.md 3.1, 3.2)', () => {
     expect(chosen([picky, worker('b', { inFlight: 3 })], 'index')).toBe('b')
     expect(runsType([], 'mail')).toBe(false)
     expect(runsType(['*'], 'mail')).toBe(true)
+  })
+
+  test('8.5 a worker that names lanes leaves the others, one that names none takes all', () => {
+    const quick = worker('a', { lanes: ['interactive', 'normal'] })
+    expect(chosen([quick], 'any', 'normal')).toBe('a')
+    expect(chosen([quick], 'any', 'batch')).toBeUndefined()
+    expect(chosen([quick], 'any')).toBe('a')
+    expect(chosen([quick, worker('b', { inFlight: 3 })], 'any', 'batch')).toBe('b')
+    expect(chosen([worker('c', { lanes: ['batch'], types: ['mail'] })], 'any', 'batch')).toBeUndefined()
   })
 
   test('I12 the worker chosen is the least by (inFlight, lastSeenAt, workerId) of those eligible, in whatever order they stand', () => {

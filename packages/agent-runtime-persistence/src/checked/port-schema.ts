@@ -361,7 +361,14 @@ const writes: { readonly [K in WriteKind]: Shape<Writes[K]['fields']> } = {
   putSwarm: { name, terms: SwarmTerms },
   closeSwarm: { name },
   registerWorkers: {
-    workers: z.array(z.strictObject({ workerId: name, capacity: whole, types: z.array(name) })),
+    workers: z.array(
+      z.strictObject({
+        workerId: name,
+        capacity: whole,
+        types: z.array(name),
+        lanes: z.array(Lane).min(1).optional(),
+      }),
+    ),
     remote: storesOwn,
   },
   drainWorkers: { workerIds: z.array(name) },

@@ -222,6 +222,7 @@ function demanders(
       lastSeenAt: row.lastSeenAt,
       draining: row.draining || row.drainAsked,
       types: row.types,
+      lanes: row.lanes,
     })
   }
   return found

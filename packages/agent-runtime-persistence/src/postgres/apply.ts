@@ -1,5 +1,5 @@
 import { canonical } from '@ku0/agent-runtime-core'
-import type { WorkingSet } from '@ku0/agent-runtime-core/transition'
+import { workerFlags, type WorkingSet } from '@ku0/agent-runtime-core/transition'
 import { clientsOf, leasesOf, streamsOf, tasksOf } from './apply-tasks.ts'
 import { childrenOf, signalsOf, waitsOf } from './apply-waits.ts'
 import { evaluationsOf, workOf } from './apply-work.ts'
@@ -62,7 +62,7 @@ export function statementsOf(ws: WorkingSet, commit: number): readonly Statement
         it.workerId,
         it.process,
         it.capacity,
-        Number(it.draining) + 2 * Number(it.drainAsked),
+        workerFlags(it),
         JSON.stringify(it.types),
         it.lastSeenAt,
         Number(it.registered),

@@ -4,6 +4,7 @@ import type { HelloWorker } from './protocol.ts'
 interface WorkerState {
   readonly capacity: number
   readonly types: readonly string[]
+  readonly lanes: HelloWorker['lanes']
   draining: boolean
   credit: number | undefined
   /** How many tasks it has received. */
@@ -21,10 +22,11 @@ export class HeldWork {
   }
 
   hello(): readonly HelloWorker[] {
-    return [...this.workers].map(([workerId, { capacity, types, draining, credit, given }]) => ({
+    return [...this.workers].map(([workerId, { capacity, types, lanes, draining, credit, given }]) => ({
       workerId,
       capacity,
       types,
+      ...(lanes === undefined ? {} : { lanes }),
       draining,
       ...(credit === undefined ? {} : { demand: { credit, given } }),
     }))
@@ -42,8 +44,8 @@ export class HeldWork {
   /** A write about workers is on its way: from then on a server that comes anew has to know of them. */
   sent(operation: Write): void {
     if (operation.kind === 'registerWorkers')
-      for (const { workerId, capacity, types } of operation.workers)
-        this.workers.set(workerId, { capacity, types, draining: false, credit: undefined, given: 0 })
+      for (const { workerId, capacity, types, lanes } of operation.workers)
+        this.workers.set(workerId, { capacity, types, lanes, draining: false, credit: undefined, given: 0 })
     if (operation.kind === 'drainWorkers')
       for (const workerId of operation.workerIds) {
         const worker = this.workers.get(workerId)

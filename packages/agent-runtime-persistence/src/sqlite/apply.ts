@@ -10,6 +10,7 @@ import type {
   WaitRow,
   WorkingSet,
 } from '@ku0/agent-runtime-core/transition'
+import { workerFlags } from '@ku0/agent-runtime-core/transition'
 import {
   canonical,
   childPolicies,
@@ -181,7 +182,7 @@ export function prepareApply(db: Statements) {
         row.workerId,
         row.process,
         row.capacity,
-        Number(row.draining) + 2 * Number(row.drainAsked),
+        workerFlags(row),
         JSON.stringify(row.types),
         row.lastSeenAt,
         Number(row.registered),

@@ -37,6 +37,7 @@ import {
   type VerdictsRow,
   type WaitRow,
   type WorkerRow,
+  readWorkerFlags,
 } from '@ku0/agent-runtime-core/transition'
 import { prepareEvaluationLoad } from './evaluations.ts'
 import { lineKey } from './line-key.ts'
@@ -487,8 +488,7 @@ function workerOf(row: RowOf<'worker'>): WorkerRow {
     workerId,
     process,
     capacity,
-    draining: draining === 1 || draining === 3,
-    drainAsked: draining >= 2,
+    ...readWorkerFlags(draining),
     types: storedList(types, 'worker.types'),
     lastSeenAt,
     registered: registered === 1,

@@ -11,6 +11,7 @@ import {
   quotaStateOf,
   runsType,
   shareIncrement,
+  takesLane,
   suspectFrom,
   tierWeights,
   type ExecutionConfig,
@@ -108,28 +109,37 @@ export function prepareQueueView(
     const quotas = new Map<string, QuotaRow>(load.quotas().map((quota) => [quota.key, quota]))
     const ableFor = new Map<string, readonly WorkerStatus[]>()
 
-    /** The live workers that run a type. */
-    function able(type: string): readonly WorkerStatus[] {
-      const known = ableFor.get(type) ?? live.filter(({ types }) => runsType(types, type))
-      ableFor.set(type, known)
+    /** Whether a worker may be given tasks of a stream. */
+    function takes({ types, lanes: own }: WorkerStatus, { type, laneRank }: StreamRow): boolean {
+      return runsType(types, type) && takesLane({ lanes: own }, lanes[laneRank])
+    }
+
+    /** The live workers that run the type and the lane of a stream. */
+    function able(stream: StreamRow): readonly WorkerStatus[] {
+      const name = `${stream.laneRank} ${stream.type}`
+      const known = ableFor.get(name) ?? live.filter((worker) => takes(worker, stream))
+      ableFor.set(name, known)
       return known
     }
 
-    function withoutWorker(type: string): string {
-      const drained = present.filter(({ types }) => runsType(types, type)).map(({ workerId }) => workerId)
+    function withoutWorker(stream: StreamRow): string {
+      const { type, laneRank } = stream
+      const drained = present.filter((worker) => takes(worker, stream)).map(({ workerId }) => workerId)
+      if (drained.length === 0 && present.some(({ types }) => runsType(types, type)))
+        return `no worker that runs type ${type} takes tasks from the lane ${lanes[laneRank]}; start one that does`
       if (drained.length === 0) return `no worker runs type ${type}; start one that lists it`
       return `no worker takes tasks of type ${type}: ${drained.join(', ')} is drained; undrain it, or start another`
     }
 
     /** Whether a stream waits with its first task, for which there is no process that runs no suspect. */
-    function isQuarantined({ id, type }: StreamRow): boolean {
-      if (taken.size === 0 || !able(type).every(({ workerId }) => taken.has(workerId))) return false
-      return (crashesOfFirst.get(id) ?? 0) >= fromCrashes
+    function isQuarantined(stream: StreamRow): boolean {
+      if (taken.size === 0 || !able(stream).every(({ workerId }) => taken.has(workerId))) return false
+      return (crashesOfFirst.get(stream.id) ?? 0) >= fromCrashes
     }
 
     function obstacle(stream: StreamRow, task: Pick<TaskRow, 'fence' | 'tokens'>): Obstacle | undefined {
-      const { type, quotaKeys } = stream
-      if (able(type).length === 0) return { summary: withoutWorker(type), waitsFor: 'worker' }
+      const { quotaKeys } = stream
+      if (able(stream).length === 0) return { summary: withoutWorker(stream), waitsFor: 'worker' }
       for (const key of quotaKeys) {
         const counters = quotas.get(key)
         const found = counters && quotaObstacle(config.quotaConfig, counters, at, toReserve(task))
@@ -179,8 +189,8 @@ export function prepareQueueView(
           heldUp,
           ...(order.client === undefined ? {} : { client: order.client }),
         }
-        const hands = able(own.type)
-        const rivals = open.filter(({ type }) => hands.some(({ types }) => runsType(types, type)))
+        const hands = able(own)
+        const rivals = open.filter((stream) => hands.some((worker) => takes(worker, stream)))
         return { place, start: estimate(hindered, hands, order.ahead(rivals)) }
       },
     }

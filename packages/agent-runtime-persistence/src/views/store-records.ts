@@ -9,7 +9,7 @@ import {
   type StoreStats,
   type WorkerStatus,
 } from '@ku0/agent-runtime-core'
-import { clientRecordOf, scheduleRecordOf } from '@ku0/agent-runtime-core/transition'
+import { clientRecordOf, readWorkerFlags, scheduleRecordOf } from '@ku0/agent-runtime-core/transition'
 import { storedList } from '../sqlite/stored.ts'
 import type { ReadContext } from './read-context.ts'
 
@@ -39,15 +39,19 @@ export function prepareStoreRecords(context: ReadContext) {
   return { workers, stats, schedules, clients }
 
   function workers(): WorkerStatus[] {
-    return allWorkers.all().map((row) => ({
-      workerId: row.worker_id,
-      state: row.draining > 0 ? 'draining' : row.in_flight > 0 ? 'busy' : 'idle',
-      capacity: row.capacity,
-      inFlight: row.in_flight,
-      lastSeenAt: row.last_seen_at,
-      types: storedList<string>(row.types, 'worker.types'),
-      processId: context.processId(row.process) ?? String(row.process),
-    }))
+    return allWorkers.all().map((row) => {
+      const { draining, drainAsked, lanes: own } = readWorkerFlags(row.draining)
+      return {
+        workerId: row.worker_id,
+        state: draining || drainAsked ? 'draining' : row.in_flight > 0 ? 'busy' : 'idle',
+        capacity: row.capacity,
+        inFlight: row.in_flight,
+        lastSeenAt: row.last_seen_at,
+        types: storedList<string>(row.types, 'worker.types'),
+        ...(own === undefined ? {} : { lanes: [...own] }),
+        processId: context.processId(row.process) ?? String(row.process),
+      }
+    })
   }
 
   function stats(): StoreStats {

@@ -215,7 +215,17 @@ const byName: Readonly<Record<string, fc.Arbitrary<Piece>>> = {
   baselineMs: time,
   latencyMs: time,
   workers: listOf(
-    fields({ workerId: name, capacity: count, types: listOf(name) }, 'workerId', 'capacity', 'types'),
+    fields(
+      {
+        workerId: name,
+        capacity: count,
+        types: listOf(name),
+        lanes: listOf(values('interactive', 'normal', 'batch')),
+      },
+      'workerId',
+      'capacity',
+      'types',
+    ),
   ),
   workerIds: listOf(name),
   workerId: name,

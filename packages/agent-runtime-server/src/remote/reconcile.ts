@@ -16,7 +16,12 @@ export async function reconcile(
   if (workers.length === 0) return []
   const register = {
     kind: 'registerWorkers',
-    workers: workers.map(({ workerId, capacity, types }) => ({ workerId, capacity, types })),
+    workers: workers.map(({ workerId, capacity, types, lanes }) => ({
+      workerId,
+      capacity,
+      types,
+      ...(lanes === undefined ? {} : { lanes }),
+    })),
   } as const
   assertWriteAllowed(session, host, register)
   for (const { workerId } of workers) {

@@ -1,4 +1,4 @@
-import type { EventsMatching, StoreInfo, StoreStats } from '@ku0/agent-runtime-core'
+import type { EventsMatching, Lane, StoreInfo, StoreStats } from '@ku0/agent-runtime-core'
 import type { EventPattern, RuntimeEvent } from './events.ts'
 import type { Pool } from './pool.ts'
 import type { LeaseObserver } from './leases.ts'
@@ -79,6 +79,8 @@ export interface WorkerSpec {
   readonly workerId: string
   readonly capacity: number
   readonly types: readonly string[]
+  /** The lanes that it takes tasks from; all by default. */
+  readonly lanes?: readonly Lane[] | undefined
   /** It takes no more than so many. */
   readonly maxTasks?: number
 }

@@ -1,11 +1,17 @@
-import type { Clock, ExecutionStore } from '@ku0/agent-runtime-core'
+import type { Clock, ExecutionStore, Lane } from '@ku0/agent-runtime-core'
 
-/** Counts queued tasks that are due, of these types or of all, up to `enough`. Tasks that wait for their time are no load. */
+/** What workers take: tasks of these types, from these lanes; undefined is all. */
+interface Work {
+  readonly types?: readonly string[] | undefined
+  readonly lanes?: readonly Lane[] | undefined
+}
+
+/** Counts queued tasks that are due, of these types and lanes or of all, up to `enough`. Tasks that wait for their time are no load. */
 export async function depthOf(
   store: Pick<ExecutionStore, 'read'>,
   clock: Clock,
   enough: number,
-  types?: readonly string[],
+  { types, lanes }: Work = {},
 ): Promise<number> {
   let count = 0
   let cursor: number | undefined
@@ -15,6 +21,7 @@ export async function depthOf(
       states: ['queued' as const],
       limit,
       ...(types === undefined ? {} : { types }),
+      ...(lanes === undefined ? {} : { lanes }),
       ...(cursor === undefined ? {} : { cursor }),
     }
     const page = await store.read({ kind: 'tasks', filter })

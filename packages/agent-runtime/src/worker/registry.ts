@@ -51,7 +51,12 @@ export class WorkerRegistry {
   /** Registers the workers in the store and asks for work. */
   async register(workers: readonly WorkerSpec[]): Promise<void> {
     if (workers.length === 0) return
-    const rows = workers.map(({ workerId, capacity, types }) => ({ workerId, capacity, types }))
+    const rows = workers.map(({ workerId, capacity, types, lanes }) => ({
+      workerId,
+      capacity,
+      types,
+      ...(lanes === undefined ? {} : { lanes }),
+    }))
     const registered = this.#store.write({ kind: 'registerWorkers', workers: rows })
     for (const { workerId, capacity, maxTasks } of workers) {
       if (maxTasks !== undefined) this.#most.set(workerId, maxTasks)

@@ -62,12 +62,12 @@ export class Workers {
       this.#isolation,
     )
     const { limits, specOf } = deps.pool
-    const { types } = specOf(1)
+    const { types, lanes } = specOf(1)
     const [registry, scheduler, { clock, timers }] = [this.#registry, this.#scheduler, environment]
     this.pool = new ScalingPool({
       crew: new InlineCrew({ registry, scheduler, clock, specOf, first: deps.workers.length }),
       limits,
-      depth: (enough) => depthOf(store, clock, enough, types),
+      depth: (enough) => depthOf(store, clock, enough, { types, lanes }),
       clock,
       timers,
       log,
