@@ -33,6 +33,8 @@ export type Connection = AsyncDisposable &
     | 'fork'
     | 'list'
     | 'output'
+    | 'pauseQueue'
+    | 'resumeQueue'
     | 'result'
     | 'retry'
     | 'signal'

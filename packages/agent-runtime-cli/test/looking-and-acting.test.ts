@@ -215,6 +215,23 @@ describe('commands that act', () => {
     await agent('cancel', out.trim())
   })
 
+  test('pause keeps the tasks of a type and a lane waiting, explain, queue and stats say so, and resume lets them start', async () => {
+    const paused = await agent('pause', '--type', 'greet', '--lane', 'batch')
+    expect(paused).toMatchObject({ code: 0, err: '' })
+    expect(paused.out).toMatch(/^paused: lane batch \(.*\), type greet \(.*\)\n$/)
+    const taskId = (await agent('submit', 'greet', '{"name":"Ada"}')).out.trim()
+    expect((await agent('explain', taskId)).out).toMatch(
+      /^queued: the type greet is paused since .*; resume it with agent-runtime resume --type greet/,
+    )
+    expect((await agent('queue')).out).toMatch(/the end of a pause +queued +1/)
+    expect((await agent('stats')).out).toMatch(/paused +lane batch \(.*\), type greet/)
+    expect(await json('resume', '--lane', 'batch')).toMatchObject({ changed: 1, paused: [{ type: 'greet' }] })
+    expect(await agent('resume', '--type', 'greet')).toMatchObject({ code: 0, out: 'nothing is paused\n' })
+    expect((await agent('result', taskId, '--wait')).out).toBe('Hello Ada\n')
+    expect(await agent('pause')).toMatchObject({ code: 2, out: '' })
+    expect((await agent('pause', '--lane', 'quick')).code).toBe(2)
+  })
+
   test('a filter cancels only after the count was shown', async () => {
     for (let n = 0; n < 3; n++) await agent('submit', 'nobodys', String(n), '--client', 'ada')
     expect((await agent('cancel', '--client', 'ada', '--label', 'a=b')).out).toBe('no open task matches\n')

@@ -38,6 +38,8 @@ const calls: readonly (readonly string[])[] = [
   ['dead-letters'],
   ['workers'],
   ['drain', 'nobody'],
+  ['pause'],
+  ['resume', '--type', 'nobodys'],
   ['stats'],
   ['check'],
   ['approvals'],

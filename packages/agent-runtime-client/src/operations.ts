@@ -4,6 +4,7 @@ import type {
   ClientRecord,
   ClientTier,
   ExecutionLease,
+  Lane,
   QuotaState,
   StoreStats,
   TaskState,
@@ -161,6 +162,10 @@ export interface Operations extends Agents {
   drainWorker(workerId: string): Promise<number>
   /** Gives a drained worker tasks again. Returns the number of registered workers of that id. */
   undrainWorker(workerId: string): Promise<number>
+  /** Starts no more tasks of these types and lanes; those that run go on. Returns how many of them were not paused before. */
+  pauseQueue(what: { readonly types?: readonly string[]; readonly lanes?: readonly Lane[] }): Promise<number>
+  /** Starts tasks of these types and lanes again. Returns how many of them were paused. */
+  resumeQueue(what: { readonly types?: readonly string[]; readonly lanes?: readonly Lane[] }): Promise<number>
   /** A page of the live leases. */
   liveLeases(page?: Page): Promise<{ readonly leases: readonly ExecutionLease[]; readonly cursor?: string }>
   /** How many tasks are in each state, and what the store holds. */
@@ -226,6 +231,8 @@ export function operationsOn(transport: Transport): Operations {
     workers: async () => (await get<{ workers: readonly WorkerStatus[] }>('/workers')).workers,
     drainWorker: (workerId) => drain(workerId, '/drain'),
     undrainWorker: (workerId) => drain(workerId, '/undrain'),
+    pauseQueue: async (what) => (await send<{ changed: number }>('POST', '/queue/pause', what)).changed,
+    resumeQueue: async (what) => (await send<{ changed: number }>('POST', '/queue/resume', what)).changed,
     liveLeases: (page = {}) => get('/leases', { ...page }),
     stats: () => get('/stats'),
     explainQueue: async () => {

@@ -71,4 +71,5 @@ export {
   type Instant,
   type Surroundings,
 } from './transition/working-set.ts'
+export { isPauseRow, pausesIn } from './queue/pause.ts'
 export { isOwn } from './worker/is-own.ts'

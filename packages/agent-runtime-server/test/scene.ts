@@ -121,6 +121,8 @@ export async function setScene(
       body: { timing: { everyMs: 3_600_000 }, task: 'speak', input: 0 },
     },
     drainWorker: { path: `/workers/${worker}/drain` },
+    pauseQueue: { path: '/queue/pause', body: { types: ['nothing'], lanes: [] } },
+    resumeQueue: { path: '/queue/resume', body: { types: ['nothing'] } },
     undrainWorker: { path: `/workers/${worker}/undrain` },
     removeSchedule: { path: '/schedules/hourly' },
     recordEvaluation: { path: '/agents/ann/evaluations', body: { scores: { quality: 0.5 } } },

@@ -15,6 +15,7 @@ export { MAX_WORKERS } from './pool/limits.ts'
 export type {
   CanceledMany,
   CancelFilter,
+  QueueSelection,
   CancelManyOptions,
   CancelOptions,
   Client,

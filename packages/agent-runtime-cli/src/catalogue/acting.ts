@@ -11,7 +11,8 @@ import {
   typeFilter,
   yes,
 } from './options.ts'
-import { readDuration, readEdit, readJson, readRaise } from './values.ts'
+import { lanes } from '@ku0/agent-runtime-core'
+import { readDuration, readEdit, readJson, readList, readRaise } from './values.ts'
 
 const task = { name: '<task>', about: 'the id of the task' }
 const approval = { name: '<approval>', about: 'the id of the request, as agent-runtime approvals lists it' }
@@ -20,6 +21,16 @@ const verdict = [
   { flags: '--by <name>', about: 'who decided, for the audit trail' },
   { flags: '--feedback <text>', about: 'what the handler should know' },
   { flags: '--value <json>', about: 'a value for the handler, such as a corrected artifact', read: readJson },
+]
+
+const pauseOptions = [
+  { flags: '--type <types>', about: 'these task types, separated by commas', read: readList },
+  {
+    flags: '--lane <lanes>',
+    about: `these lanes, separated by commas: ${lanes.join(', ')}`,
+    read: (text: string, before: unknown) => readList(text, before, lanes),
+  },
+  ...onStoreOrServer,
 ]
 
 /** Commands that change tasks. */
@@ -142,6 +153,24 @@ A task that was retried before is not retried again: the answer names its new ta
       ['agent-runtime drain WORKER --undo', 'let it take tasks again'],
     ],
     load: () => import('../commands/drain.ts'),
+  },
+  {
+    name: 'pause',
+    about: 'start no more tasks of a type or a lane; those that run go on',
+    details: `A pause holds in every process on the store, also after a restart, until agent-runtime resume. Tasks are accepted meanwhile, and wait. agent-runtime stats shows what is paused.`,
+    options: pauseOptions,
+    examples: [
+      ['agent-runtime pause --type digest', 'a provider is down: let its tasks wait'],
+      ['agent-runtime pause --lane batch', 'leave the machine to urgent work'],
+    ],
+    load: async () => ({ run: (await import('../commands/pause-queue.ts')).queueChanges.pause }),
+  },
+  {
+    name: 'resume',
+    about: 'start tasks of a paused type or lane again',
+    options: pauseOptions,
+    examples: [['agent-runtime resume --type digest --lane batch', 'the type and the lane']],
+    load: async () => ({ run: (await import('../commands/pause-queue.ts')).queueChanges.resume }),
   },
   {
     name: 'signal',

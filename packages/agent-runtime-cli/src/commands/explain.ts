@@ -41,6 +41,8 @@ function startText({
   if (startsInMs !== null) return `in about ${lasting(startsInMs)}`
   if (restsOn.as !== 'nothing') return 'unknown'
   switch (restsOn.because) {
+    case 'paused':
+      return 'unknown: it is paused'
     case 'no_worker':
       return 'unknown: no worker runs its type'
     case 'no_recent_starts':

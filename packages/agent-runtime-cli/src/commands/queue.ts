@@ -32,6 +32,7 @@ export const run: Run = async (call) => {
 
 const meanings: Readonly<Record<string, string>> = {
   delay: 'its time',
+  paused: 'the end of a pause',
   slot: 'a free slot',
   worker: 'a worker of its type',
   suspect: 'another task that was lost to crashes',

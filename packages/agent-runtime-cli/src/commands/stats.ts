@@ -4,6 +4,7 @@ import { connect } from '../connect.ts'
 import type { Line } from '../screen/printer.ts'
 import { show } from '../screen/repeat.ts'
 import { pairs, table } from '../screen/table.ts'
+import { pausedText } from '../screen/paused.ts'
 import { ago, count, many } from '../screen/words.ts'
 
 export const run: Run = async (call) => {
@@ -12,7 +13,7 @@ export const run: Run = async (call) => {
   let before: { readonly at: number; readonly completed: number; readonly submitted: number } | undefined
   return await show(call, async (isWatching) => {
     const stats = await client.stats()
-    const { depth, delayed, running, waiting, totals, quotas } = stats
+    const { depth, delayed, running, waiting, totals, quotas, paused } = stats
     const at = system.now()
     const rate = (name: 'completed' | 'submitted') =>
       before === undefined || at <= before.at
@@ -24,6 +25,7 @@ export const run: Run = async (call) => {
           'queued',
           `interactive ${count(depth.interactive)}, normal ${count(depth.normal)}, batch ${count(depth.batch)}`,
         ],
+        ['paused', paused.length === 0 ? undefined : { text: pausedText(paused, at), style: 'yellow' }],
         ['delayed', count(delayed)],
         ['running', count(running)],
         ['waiting', count(waiting)],

@@ -1,7 +1,7 @@
 import type { Runtime } from '@ku0/agent-runtime'
 import type { Call } from '../call.ts'
 import type { JobHandle, JobState, JobTarget } from '../jobs/job-target.ts'
-import { describeError, type Lane } from '@ku0/agent-runtime-core'
+import { describeError, type Lane, pauseOf } from '@ku0/agent-runtime-core'
 import { say } from '../screen/lifetime.ts'
 
 /** Its tasks are run in jobs. */
@@ -82,10 +82,15 @@ export class JobLauncher {
       lanes: [LANE],
       limit: Math.min(1_000, most * 4),
     })
+    const { paused } = await runtime.stats()
     const now = call.system.now()
     const due = new Map<string, string>()
     for (const task of tasks)
-      if (task.state === 'queued' && (task.dueAt === undefined || task.dueAt <= now))
+      if (
+        task.state === 'queued' &&
+        pauseOf(paused, task) === undefined &&
+        (task.dueAt === undefined || task.dueAt <= now)
+      )
         due.set(task.taskId, task.type)
     await Promise.all([...this.#jobs].map((job) => this.#ask(job, due)))
     if (now < this.#restUntil) return

@@ -19,6 +19,36 @@ export function order({ rule, timed, expect }: Suite): void {
     for (const [n, lane] of lanes.entries()) await scene.accepted({ lane, type: `type-${n % 3}` })
   }
 
+  rule('3.10 no task of a paused type or lane is started, and what runs goes on', async (scene) => {
+    const pause = (paused: boolean, types: readonly string[], lanes: readonly Lane[] = []) =>
+      scene.write({ kind: 'pauseQueue', types, lanes, paused })
+    await scene.worker('w', 4)
+    await scene.accepted({ type: 'mail' })
+    const claim = await scene.claim()
+    expect(await pause(true, ['mail'], ['batch'])).toBe(2)
+    expect(await pause(true, ['mail'])).toBe(0)
+    const mail = await scene.accepted({ type: 'mail' })
+    const batch = await scene.accepted({ type: 'report', lane: 'batch' })
+    expect(await scene.hasClaim()).toBe(false)
+    expect(await scene.settle(claim)).toBe('ok')
+    expect(await scene.hasClaim()).toBe(false)
+    expect(await scene.read({ kind: 'explain', taskId: mail })).toMatchObject({
+      waitsFor: 'paused',
+      start: { startsInMs: null, restsOn: { as: 'nothing', because: 'paused' } },
+    })
+    const { paused, quotas } = await scene.stats()
+    expect(paused).toMatchObject([{ lane: 'batch' }, { type: 'mail' }])
+    expect(quotas).toEqual([])
+    // A task behind them is passed on, in its own lane, too.
+    const report = await scene.accepted({ type: 'report' })
+    expect(await scene.claim()).toMatchObject({ taskId: report })
+    expect(await pause(false, ['mail', 'other'])).toBe(1)
+    expect(await scene.claim()).toMatchObject({ taskId: mail })
+    expect(await pause(false, [], ['batch'])).toBe(1)
+    expect((await scene.stats()).paused).toEqual([])
+    expect(await scene.claim()).toMatchObject({ taskId: batch })
+  })
+
   rule('3.3 one slot, busy; batch, normal, interactive submitted: interactive runs first', async (scene) => {
     await scene.worker('w', 1)
     await scene.accepted({ input: '"busy"' })

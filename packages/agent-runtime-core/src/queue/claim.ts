@@ -1,5 +1,6 @@
 import { type Candidate, decidePlacement, isEligible } from './placement.ts'
 import { decideOrder, type Head } from './order.ts'
+import { isPaused } from './pause.ts'
 import { decidePreemption } from './preemption.ts'
 import { agedRank } from '../share/fairness.ts'
 import { isSuspect } from './quarantine.ts'
@@ -168,6 +169,7 @@ export class ClaimRound {
 
   /** Whether a stream's type is run here, by workers that are all full. */
   private lacksOnlySlot(stream: StreamRow): boolean {
+    if (isPaused(this.ws, stream)) return false
     const able = this.workers.filter((worker) => this.couldTake(worker, stream))
     if (able.length === 0 || able.some((worker) => worker.inFlight < worker.capacity)) return false
     const first = this.firstOf(stream.id)
@@ -269,16 +271,19 @@ export class ClaimRound {
   }
 
   private mayRun(
-    { type, laneRank }: StreamRow,
+    stream: StreamRow,
     quotaKeys: readonly string[],
     task: Pick<TaskRow, 'fence' | 'tokens'>,
   ): boolean {
     const { ws } = this
+    const { type, laneRank } = stream
     const { leaseAt } = ws.now
     return (
+      !isPaused(ws, stream) &&
       this.workers.some((worker) =>
         isEligible(worker, type, leaseAt, ws.config.leaseTtlMs, lanes[laneRank]),
-      ) && mayStart(ws, quotaKeys, task)
+      ) &&
+      mayStart(ws, quotaKeys, task)
     )
   }
 

@@ -8,6 +8,7 @@ import type { HistoryReads, HistoryWrites } from '../history/operations.ts'
 import type { Claim, LeaseNotice } from '../lease/lease.ts'
 import type { LeaseReads, LeaseWrites } from '../lease/operations.ts'
 import type { ProfileWrites } from '../profile/operations.ts'
+import type { QueueWrites } from '../queue/operations.ts'
 import type { RetentionWrites } from '../retention/operations.ts'
 import type { RouteReads, RouteWrites } from '../route/operations.ts'
 import type { ScheduleReads, ScheduleWrites } from '../schedule/operations.ts'
@@ -121,6 +122,7 @@ export interface Writes
     ShareWrites,
     EvaluationWrites,
     ProfileWrites,
+    QueueWrites,
     RetentionWrites,
     RouteWrites,
     SupervisionWrites,

@@ -1,3 +1,4 @@
+import type { QueuePause } from '../queue/pause.ts'
 import type { QuotaState } from '../quota/state.ts'
 import type { PerState } from '../retention/row.ts'
 import type { Lane } from '../task/lane.ts'
@@ -13,6 +14,8 @@ export interface StoreStats {
   readonly deleted: PerState
   /** The quotas for which something was counted. */
   readonly quotas: readonly QuotaState[]
+  /** The task types and lanes that are paused. Source: `docs/semantics.md 3.10`. */
+  readonly paused: readonly QueuePause[]
   /** Writes refused because their lease was no longer live, in this process. */
   readonly staleWrites: number
   readonly commits: number

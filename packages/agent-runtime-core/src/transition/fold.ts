@@ -5,6 +5,7 @@ import { evaluationOperations } from '../evaluation/operations.ts'
 import { historyOperations } from '../history/operations.ts'
 import { leaseOperations } from '../lease/operations.ts'
 import { profileOperations } from '../profile/operations.ts'
+import { queueOperations } from '../queue/operations.ts'
 import { retentionOperations } from '../retention/operations.ts'
 import { routeOperations } from '../route/operations.ts'
 import { scheduleOperations } from '../schedule/operations.ts'
@@ -32,6 +33,7 @@ const operations: Operations<Writes> = {
   ...historyOperations,
   ...leaseOperations,
   ...profileOperations,
+  ...queueOperations,
   ...retentionOperations,
   ...routeOperations,
   ...scheduleOperations,

@@ -16,7 +16,7 @@ export const typed: readonly string[] = wordsOf(`
   foldEvents foldRunOrder goesBeyond hasAll historyEdited idempotencyKey instead invalid isAmong isExpired isFinal parseJson
   isFinalError isForgotten isInternal isOneOf isPatience isRetryWait isRetryable isVoid keyText laneFor latestEnds
   listOf nearestTo needsAbortController nextModel nextReputation normalize orderHash orderOfHistory outlivesRejection
-  pastFailure patienceKey pressureOf probed probing problemsIn quotaKeysOf quotaObstacle quotaStateOf resistanceOf runKeyOf
+  pastFailure patienceKey pauseOf pressureOf probed probing problemsIn quotaKeysOf quotaObstacle quotaStateOf resistanceOf runKeyOf
   runsType scalarPressure scarFadesInMs scarNow scarOf scarred shareIncrement sharedRest softAboveHard strengthOf strongestRecovery suggestionFor
   supervisedIn supervisedKey supervisorKey supervisorTerms
   suspectFrom swarmPressure takesLane toRuntimeError usageOf valueCodec waitFor wantsRoom wholeNumber withoutUndefined

@@ -173,6 +173,7 @@ const operations: {
   prune: [{ after: 0 }, running, { pruned: { completed: 0, failed: 0, canceled: 0 } }],
   registerWorkers: [{ workers: [{ workerId: 'v', capacity: 1, types: ['*'] }] }, {}, true],
   drainWorkers: [{ workerIds: ['w'] }, running, true],
+  pauseQueue: [{ types: ['mail'], lanes: ['batch'], paused: true }, running, 2],
   askDrain: [{ workerId: 'w', draining: true }, running, 1],
   removeWorkers: [{ workerIds: ['w'] }, running, true, 'task.requeued'],
   cancel: [{ taskId, reason: 'enough' }, running, { canceled: true }, 'task.canceled'],
@@ -264,6 +265,10 @@ describe('an operation of a flush', () => {
     expect([...apply('registerWorkers').ws.workers.changed.values()]).toMatchObject([{ workerId: 'v' }])
     expect(apply('drainWorkers').ws.worker(4)).toMatchObject({ draining: true, registered: true })
     expect(apply('askDrain').ws.worker(4)).toMatchObject({ draining: false, drainAsked: true })
+    expect([...apply('pauseQueue').ws.quotas.changed.values()]).toMatchObject([
+      { blockedUntil: 1 },
+      { blockedUntil: 1 },
+    ])
     expect(apply('removeWorkers').ws.worker(4)).toMatchObject({ registered: false })
     expect(apply('removeSchedule').ws.schedule('tidy')).toBeUndefined()
     expect(apply('report').ws.usage(7)).toMatchObject({ reports: 1 })

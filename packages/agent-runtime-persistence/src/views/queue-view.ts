@@ -5,8 +5,11 @@ import {
   clientTiers,
   defaultCredits,
   effectiveWeight,
+  type Lane,
   lanes,
   MICRO,
+  pauseOf,
+  type QueuePause,
   quotaObstacle,
   quotaStateOf,
   runsType,
@@ -23,6 +26,7 @@ import {
   type WorkerStatus,
 } from '@ku0/agent-runtime-core'
 import {
+  pausesIn,
   toReserve,
   type ClientRow,
   type Instant,
@@ -106,7 +110,9 @@ export function prepareQueueView(
     const queued = all.filter(({ depth }) => depth > 0)
     const present = workers().filter(({ lastSeenAt }) => leaseAt - lastSeenAt < config.leaseTtlMs)
     const live = present.filter(({ state }) => state !== 'draining')
-    const quotas = new Map<string, QuotaRow>(load.quotas().map((quota) => [quota.key, quota]))
+    const counted = load.quotas()
+    const quotas = new Map<string, QuotaRow>(counted.map((quota) => [quota.key, quota]))
+    const pauses = pausesIn(counted)
     const ableFor = new Map<string, readonly WorkerStatus[]>()
 
     /** Whether a worker may be given tasks of a stream. */
@@ -138,7 +144,9 @@ export function prepareQueueView(
     }
 
     function obstacle(stream: StreamRow, task: Pick<TaskRow, 'fence' | 'tokens'>): Obstacle | undefined {
-      const { quotaKeys } = stream
+      const { type, laneRank, quotaKeys } = stream
+      const pause = pauseOf(pauses, { type, lane: lanes[laneRank] as Lane })
+      if (pause !== undefined) return { summary: pauseText(pause), waitsFor: 'paused' }
       if (able(stream).length === 0) return { summary: withoutWorker(stream), waitsFor: 'worker' }
       for (const key of quotaKeys) {
         const counters = quotas.get(key)
@@ -310,6 +318,8 @@ export function prepareQueueView(
       hands: readonly WorkerStatus[],
       ahead: number,
     ): StartEstimate {
+      if (hindered?.waitsFor === 'paused')
+        return { startsInMs: null, restsOn: { as: 'nothing', because: 'paused' } }
       if (hands.length === 0) return { startsInMs: null, restsOn: { as: 'nothing', because: 'no_worker' } }
       if (hindered?.quota !== undefined)
         return hindered.until === undefined
@@ -341,6 +351,11 @@ export function prepareQueueView(
       return { starts: starts.length, overMs: isWhole ? RECENT_MS : leaseAt - Math.min(leaseAt, ...starts) }
     }
   }
+}
+
+function pauseText(pause: QueuePause): string {
+  const [what, name] = 'type' in pause ? (['type', pause.type] as const) : (['lane', pause.lane] as const)
+  return `the ${what} ${name} is paused since ${new Date(pause.since).toISOString()}; resume it with agent-runtime resume --${what} ${name}, or resumeQueue`
 }
 
 /** A task that needs no tokens: what has no room for it has none for any. */

@@ -9,7 +9,13 @@ import {
   type StoreStats,
   type WorkerStatus,
 } from '@ku0/agent-runtime-core'
-import { clientRecordOf, readWorkerFlags, scheduleRecordOf } from '@ku0/agent-runtime-core/transition'
+import {
+  clientRecordOf,
+  isPauseRow,
+  pausesIn,
+  readWorkerFlags,
+  scheduleRecordOf,
+} from '@ku0/agent-runtime-core/transition'
 import { storedList } from '../sqlite/stored.ts'
 import type { ReadContext } from './read-context.ts'
 
@@ -63,9 +69,13 @@ export function prepareStoreRecords(context: ReadContext) {
     }
     const { running, waiting, rejectedPruned: _, ...totals } = load.totals()
     const { at } = context.now()
-    const quotas = load.quotas().map((row) => quotaStateOf(context.config.quotaConfig, row, at))
+    const rows = load.quotas()
+    const quotas = rows
+      .filter((row) => !isPauseRow(row))
+      .map((row) => quotaStateOf(context.config.quotaConfig, row, at))
+    const paused = pausesIn(rows)
     const deleted = load.retired()
-    return { depth, delayed, running, waiting, totals, deleted, quotas, ...context.local() }
+    return { depth, delayed, running, waiting, totals, deleted, quotas, paused, ...context.local() }
   }
 
   function schedules({ name, after = '', dueBy, limit = 100 }: ScheduleFilter): Reads['schedules']['answer'] {

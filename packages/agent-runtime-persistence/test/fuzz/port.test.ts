@@ -230,6 +230,7 @@ const byName: Readonly<Record<string, fc.Arbitrary<Piece>>> = {
   workerIds: listOf(name),
   workerId: name,
   draining: flag,
+  paused: flag,
   tasks: listOf(submission),
   filter: fields({
     states: listOf(values('queued')),
@@ -245,6 +246,8 @@ const byName: Readonly<Record<string, fc.Arbitrary<Piece>>> = {
 }
 /** Fields whose name means something else in one kind. */
 const byKind: Readonly<Record<string, fc.Arbitrary<Piece>>> = {
+  'pauseQueue types': listOf(values('report', 'nothing')),
+  'pauseQueue lanes': listOf(values('batch')),
   'recordStep drops': listOf(key),
   'failStep drops': listOf(key),
   'spawn drops': key,

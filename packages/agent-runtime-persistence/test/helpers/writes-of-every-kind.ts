@@ -224,6 +224,10 @@ export const deeds: { readonly [K in WriteKind]: (scene: Scene) => Promise<Deed<
     const { workerId } = await busy(scene)
     return { write: { kind: 'askDrain', workerId, draining: true }, answer: 1 }
   },
+  pauseQueue: async (scene) => {
+    await busy(scene)
+    return { write: { kind: 'pauseQueue', types: ['work'], lanes: ['batch'], paused: true }, answer: 2 }
+  },
   removeWorkers: async (scene) => {
     const { workerId } = await busy(scene)
     await scene.worker('v', 1, ['work'], 0)

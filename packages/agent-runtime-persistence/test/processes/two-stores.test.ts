@@ -61,6 +61,18 @@ describe('two processes on one file (docs/semantics.md 4.7, 4.10, 5.7)', () => {
     expect([a.claims.length, b.claims.length, b.drains]).toEqual([1, 0, []])
   })
 
+  test('3.10 a pause by one process holds in the other, until any resumes', async () => {
+    const [{ scene: a }, { scene: b }] = await twoProcesses()
+    await a.worker('w', 1)
+    expect(await b.write({ kind: 'pauseQueue', types: ['work'], lanes: [], paused: true })).toBe(1)
+    await b.submit()
+    await a.pass(1_000)
+    expect([a.claims.length, (await a.stats()).paused]).toMatchObject([0, [{ type: 'work' }]])
+    expect(await b.write({ kind: 'pauseQueue', types: ['work'], lanes: [], paused: false })).toBe(1)
+    await a.pass(1_000)
+    expect([a.claims.length, (await a.stats()).paused]).toEqual([1, []])
+  })
+
   test('11.1 a client keeps its row, whoever is numbered by which process first', async () => {
     const [{ scene: a }, { scene: b }] = await twoProcesses({ config: { shares: {} } })
     await a.accepted({ client: 'y', delayMs: 1_000 })

@@ -25,6 +25,7 @@ export const writeRights: Readonly<Record<WriteKind, Scope | 'lease' | 'worker' 
   drainWorkers: 'worker',
   removeWorkers: 'worker',
   askDrain: 'operate',
+  pauseQueue: 'operate',
   fireSchedule: 'keeper',
   resume: 'operate',
   answerBudget: 'operate',

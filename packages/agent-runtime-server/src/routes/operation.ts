@@ -1,5 +1,5 @@
 import { z } from '../wire/zod.ts'
-import { RuntimeError } from '@ku0/agent-runtime-core'
+import { lanes, RuntimeError } from '@ku0/agent-runtime-core'
 import { allows } from '../access/caller.ts'
 import { scopes } from '../access/tokens.ts'
 import { problemOf } from '../problem/problem.ts'
@@ -119,6 +119,49 @@ export const showQueue = endpoint({
     return answer(serving, { depth, delayed, ...why })
   },
 })
+
+const SelectionBody = z.strictObject({
+  types: z.array(z.string().min(1).max(255)).max(1_000).optional(),
+  lanes: z.array(z.enum(lanes)).max(lanes.length).optional(),
+})
+const PausedSchema = z.object({
+  changed: z.int().openapi({ description: 'How many of the types and lanes were not so before' }),
+  paused: z.array(z.looseObject({ since: z.number() })).openapi({ description: 'All that is paused now' }),
+})
+
+export const pauseQueue = endpoint({
+  method: 'post',
+  path: '/queue/pause',
+  id: 'pauseQueue',
+  tag: 'operation',
+  summary: 'Start no more tasks of some types and lanes; those that run go on',
+  scope: 'operate',
+  bound: 'none',
+  body: SelectionBody,
+  answers: { 200: { description: 'None is started from now on', schema: PausedSchema } },
+  async run({ serving, body }) {
+    return paused(serving, await serving.runtime.pauseQueue(body))
+  },
+})
+
+export const resumeQueue = endpoint({
+  method: 'post',
+  path: '/queue/resume',
+  id: 'resumeQueue',
+  tag: 'operation',
+  summary: 'Start tasks of some types and lanes again',
+  scope: 'operate',
+  bound: 'none',
+  body: SelectionBody,
+  answers: { 200: { description: 'They are started again', schema: PausedSchema } },
+  async run({ serving, body }) {
+    return paused(serving, await serving.runtime.resumeQueue(body))
+  },
+})
+
+async function paused(serving: Serving, changed: number) {
+  return answer(serving, { changed, paused: (await serving.runtime.stats()).paused })
+}
 
 export const showStats = endpoint({
   method: 'get',

@@ -3,6 +3,7 @@ import type {
   EventsMatching,
   ExecutionLease,
   Explanation,
+  Lane,
   RouteRecord,
   StepRecord,
   StoreInfo,
@@ -255,6 +256,13 @@ export interface Client extends AsyncDisposable {
   drainWorker(workerId: string): Promise<number>
   /** Takes {@link drainWorker} back. A worker whose own process drains it stays so. Returns the number of registered workers of that id. */
   undrainWorker(workerId: string): Promise<number>
+  /**
+   * Starts no task of these types and lanes any more, in any process on the store, until {@link resumeQueue}. Tasks that run go on, and tasks are accepted.
+   * Returns how many of the types and lanes were not paused before. `stats` lists what is paused. Source: `docs/semantics.md 3.10`.
+   */
+  pauseQueue(what: QueueSelection): Promise<number>
+  /** Starts tasks of these types and lanes again. Returns how many of them were paused. */
+  resumeQueue(what: QueueSelection): Promise<number>
   /** The leases of a task, live and ended. */
   leases(task: Receipt | string): Promise<readonly ExecutionLease[]>
   /**
@@ -364,6 +372,12 @@ export interface StoredStep extends Omit<StepRecord, 'result'> {
 
 export interface ListFilter extends Omit<TaskFilter, 'states'> {
   readonly states?: readonly (TaskState | 'cancelled')[] | undefined
+}
+
+/** Task types and lanes of the queue: one at least. */
+export interface QueueSelection {
+  readonly types?: readonly string[] | undefined
+  readonly lanes?: readonly Lane[] | undefined
 }
 
 /** A filter of open tasks: tasks that have not ended. */

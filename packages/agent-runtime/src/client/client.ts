@@ -33,6 +33,7 @@ import type {
   StoredPage,
   StoredStep,
   WaitOptions,
+  QueueSelection,
 } from '../api/client.ts'
 import type { Clients } from '../api/clients.ts'
 import { TaskRejected } from '../api/errors.ts'
@@ -57,6 +58,7 @@ import {
   filterOf,
   followRules,
   outputRules,
+  queueSelectionOf,
   taskIdOf,
   waitRules,
 } from '../terms/arguments.ts'
@@ -378,6 +380,19 @@ export class StoreClient implements Client {
     this.lifetime.assertOpen()
     assertWorkerId(call, workerId)
     return this.#store.write({ kind: 'askDrain', workerId, draining })
+  }
+
+  async pauseQueue(what: QueueSelection): Promise<number> {
+    return this.#pauseQueue('pauseQueue', what, true)
+  }
+
+  async resumeQueue(what: QueueSelection): Promise<number> {
+    return this.#pauseQueue('resumeQueue', what, false)
+  }
+
+  async #pauseQueue(call: string, what: QueueSelection, paused: boolean): Promise<number> {
+    this.lifetime.assertOpen()
+    return this.#store.write({ kind: 'pauseQueue', ...queueSelectionOf(call, what), paused })
   }
 
   async leases(task: Receipt | string): Promise<Reads['leases']['answer']> {

@@ -1,4 +1,4 @@
-import type { Clock, ExecutionStore, Lane } from '@ku0/agent-runtime-core'
+import { pauseOf, type Clock, type ExecutionStore, type Lane, type TaskRecord } from '@ku0/agent-runtime-core'
 
 /** What workers take: tasks of these types, from these lanes; undefined is all. */
 interface Work {
@@ -6,13 +6,14 @@ interface Work {
   readonly lanes?: readonly Lane[] | undefined
 }
 
-/** Counts queued tasks that are due, of these types and lanes or of all, up to `enough`. Tasks that wait for their time are no load. */
+/** Counts queued tasks that are due, of these types and lanes or of all, up to `enough`. Tasks that wait for their time are no load, nor are those of a type or lane that is paused. */
 export async function depthOf(
   store: Pick<ExecutionStore, 'read'>,
   clock: Clock,
   enough: number,
   { types, lanes }: Work = {},
 ): Promise<number> {
+  const { paused } = await store.read({ kind: 'stats' })
   let count = 0
   let cursor: number | undefined
   do {
@@ -26,8 +27,12 @@ export async function depthOf(
     }
     const page = await store.read({ kind: 'tasks', filter })
     for (const task of page.tasks)
-      if (task.state === 'queued' && (task.dueAt === undefined || task.dueAt <= clock.now())) count += 1
+      if (isDue(task, clock.now()) && pauseOf(paused, task) === undefined) count += 1
     cursor = page.cursor
   } while (count < enough && cursor !== undefined)
   return count
+}
+
+function isDue(task: TaskRecord, now: number): boolean {
+  return task.state === 'queued' && (task.dueAt === undefined || task.dueAt <= now)
 }

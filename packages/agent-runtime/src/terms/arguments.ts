@@ -10,6 +10,7 @@ import {
   isName,
   isRecord,
   isLane,
+  type Lane,
   lanes,
   listOf,
   namesRule,
@@ -32,9 +33,13 @@ import type {
   FollowOptions,
   ListFilter,
   OutputOptions,
+  QueueSelection,
   WaitOptions,
 } from '../api/client.ts'
 import type { StopOptions } from '../api/worker.ts'
+
+const lanesRule = listOf(`a list of ${lanes.join(', ')}`, isLane)
+const selectionRules: Rules<QueueSelection> = { types: namesRule, lanes: lanesRule }
 
 /**
  * The task id of a call's argument, which is an id or a receipt. Throws `invalid_argument` for anything else.
@@ -50,6 +55,19 @@ export function assertWorkerId(call: string, workerId: unknown): asserts workerI
   if (!isName(workerId))
     throw invalid(`${call}: the id of a worker, a text of 1 to 255 characters; given ${shown(workerId)}`)
 }
+
+/** The types and lanes that a pause is about. Throws `invalid_argument` unless there is one. */
+export function queueSelectionOf(
+  call: string,
+  given: QueueSelection | undefined,
+): { readonly types: readonly string[]; readonly lanes: readonly Lane[] } {
+  assertOptions(call, given, selectionRules)
+  const { types = [], lanes: named = [] } = given ?? {}
+  if (types.length + named.length > 0) return { types, lanes: named }
+  throw invalid(`${call}: ${selectionExample}; given ${shown(given)}`)
+}
+
+const selectionExample = "a task type or a lane at least, such as { types: ['digest'] }"
 
 /** Whether a value is a receipt of a submission. */
 function isReceipt(value: unknown): value is Receipt {
@@ -113,14 +131,14 @@ const submissionRules = {
 export const cancelFilterRules: Rules<CancelFilter> = {
   states: listOf(`a list of ${openStates.join(', ')}`, (state) => openStates.includes(state)),
   types: namesRule,
-  lanes: listOf(`a list of ${lanes.join(', ')}`, isLane),
+  lanes: lanesRule,
   parent: ['a task id', isName],
   ...submissionRules,
 }
 const listRules: Rules<ListFilter> = {
   states: listOf(`a list of ${taskStates.join(', ')}`, (state) => stateNames.has(state)),
   types: namesRule,
-  lanes: listOf(`a list of ${lanes.join(', ')}`, isLane),
+  lanes: lanesRule,
   parent: ['a task id', isName],
   ...submissionRules,
   limit: wholeNumber(1, 1_000),

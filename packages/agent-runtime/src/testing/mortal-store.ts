@@ -200,4 +200,5 @@ const clientWrites: ReadonlySet<WriteKind> = new Set<WriteKind>([
   'evaluate',
   'resume',
   'askDrain',
+  'pauseQueue',
 ])

@@ -314,6 +314,14 @@ export const doors: Readonly<Record<string, Door>> = {
   workers: { given: [], open: ({ runtime }) => runtime.workers() },
   drainWorker: { given: [name], open: ({ runtime }, it: never) => runtime.drainWorker(it) },
   undrainWorker: { given: [name], open: ({ runtime }, it: never) => runtime.undrainWorker(it) },
+  pauseQueue: {
+    given: [fields({ types: mostly(listOf(name)) }, 'types')],
+    open: ({ runtime }, it: never) => runtime.pauseQueue(it),
+  },
+  resumeQueue: {
+    given: [fields({ types: mostly(listOf(name)), lanes: mostly(listOf(lane)) }, 'types')],
+    open: ({ runtime }, it: never) => runtime.resumeQueue(it),
+  },
   leases: { given: [task], open: ({ runtime }, it: never) => runtime.leases(it) },
   setRouteProfile: {
     given: [name, profile],

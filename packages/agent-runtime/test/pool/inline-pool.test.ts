@@ -42,6 +42,27 @@ describe('a pool of workers in one process (docs/semantics.md 8.1-8.3)', () => {
     endAll()
   })
 
+  test('8.1 counts neither tasks of a paused type nor those of lanes that its workers leave to others', async () => {
+    const { task, endAll } = held()
+    const { runtime, elapse } = await virtualRuntime({
+      tasks: [task],
+      workers: { min: 1, max: 3, growAt: 1, capacity: 1, lanes: ['interactive', 'normal'] },
+    })
+    const sizeAfter = async (lane: 'normal' | 'batch') => {
+      for (let n = 0; n < 3; n++) await runtime.submit(task, n, { lane })
+      await elapse(pass)
+      return runtime.pool.stats().totalWorkers
+    }
+    expect(await sizeAfter('batch')).toBe(1)
+    expect(await runtime.pauseQueue({ types: ['held'] })).toBe(1)
+    expect(await sizeAfter('normal')).toBe(1)
+    expect(await runtime.resumeQueue({ types: ['held'] })).toBe(1)
+    await elapse(pass)
+    expect(runtime.pool.stats().totalWorkers).toBe(2)
+    await expect(runtime.pauseQueue({})).rejects.toThrow('pauseQueue: a task type or a lane at least')
+    endAll()
+  })
+
   test('8.1 shrinks to min once workers have been idle for idleMs, and reports each change', async () => {
     const { task, endAll } = held()
     const { runtime, elapse } = await virtualRuntime({

@@ -70,6 +70,7 @@ const sentences: Readonly<Record<string, string>> = {
   delay: 'their time: they were submitted for later',
   slot: 'a free slot, and nothing else',
   worker: 'a worker that runs their type: none is alive',
+  paused: 'the end of a pause of their type or lane',
   suspect: 'another task that crashed workers to run first, alone',
   approval: 'a verdict',
   signal: 'a signal',
