@@ -1,6 +1,7 @@
-// Measures how fast several processes of this runtime drain one queue on one PostgreSQL.
+// Measures how fast several processes of this runtime drain one queue on one PostgreSQL. Each is told apart from its start: the clock runs once
+// the first tasks are done, `--warm-up` for each process, with which their code has been compiled.
 //
-//   node tools/bench/shared.ts [--tasks 20000] [--processes 1,2,4,8] [--rounds 2]
+//   node tools/bench/shared.ts [--tasks 20000] [--warm-up 3000] [--processes 1,2,4,8] [--rounds 2]
 //
 // `pnpm bench` has to have run once: it installs the server.
 import { fork, type ChildProcess } from 'node:child_process'
@@ -12,6 +13,7 @@ import { parseArgs } from 'node:util'
 import { systems } from './registry.ts'
 import { Processes } from './run/processes.ts'
 import { PostgresServers } from './servers/postgres.ts'
+import type { Server } from './servers/server.ts'
 import { median } from './statistics.ts'
 import { nothing } from './system.ts'
 
@@ -59,6 +61,7 @@ async function measure(): Promise<void> {
   const { values } = parseArgs({
     options: {
       tasks: { type: 'string', default: '20000' },
+      'warm-up': { type: 'string', default: '3000' },
       processes: { type: 'string', default: '1,2,4,8' },
       rounds: { type: 'string', default: '2' },
     },
@@ -73,7 +76,7 @@ async function measure(): Promise<void> {
         const name = `${round}-${count}`
         const server = await servers.start(name)
         try {
-          const found = await drained(server.url, server.pid, Number(values.tasks), count)
+          const found = await drained(server, Number(values.tasks), Number(values['warm-up']) * count, count)
           rates.get(count)?.push(found.perSecond)
           console.log(JSON.stringify({ processes: count, ...found, load: loadavg()[0] }))
         } finally {
@@ -92,34 +95,47 @@ function start(...args: readonly string[]): ChildProcess {
   return fork(import.meta.filename, args, { env: { ...process.env, NODE_NO_WARNINGS: '1' } })
 }
 
-async function drained(store: string, serverPid: number, tasks: number, count: number) {
-  await once(start('fill', store, String(tasks)), 'exit')
-  const before = new Processes(serverPid).cpuSeconds()
-  const children = Array.from({ length: count }, () => start('drain', store))
+async function drained(server: Server, tasks: number, warmUp: number, count: number) {
+  await once(start('fill', server.url, String(warmUp + tasks)), 'exit')
+  const cpuSeconds = () =>
+    new Processes(server.pid).cpuSeconds() +
+    sum(children.map(({ pid }) => new Processes(pid ?? 0).cpuSeconds()))
+  const children = Array.from({ length: count }, () => start('drain', server.url))
   const latest = new Map<ChildProcess, { readonly handled: number; readonly at: number }>()
+  const handled = () => sum([...latest.values()].map((it) => it.handled))
   const all = Promise.withResolvers<void>()
+  let began: { readonly at: number; readonly handled: number; readonly cpuSeconds: number } | undefined
   const isReady = children.map((child) => {
     const ready = Promise.withResolvers<void>()
     child.on('message', (said: Said) => {
       if ('ready' in said) ready.resolve()
       else latest.set(child, said)
-      if ([...latest.values()].reduce((sum, { handled }) => sum + handled, 0) >= tasks) all.resolve()
+      if (handled() >= warmUp) began ??= { at: clock(), handled: handled(), cpuSeconds: cpuSeconds() }
+      if (handled() >= warmUp + tasks) all.resolve()
     })
     child.once('exit', () => all.reject(new Error('a process ended before the queue was empty')))
     return ready.promise
   })
   await Promise.all(isReady)
-  const began = clock()
   for (const child of children) child.send('start')
+  let spent = 0
   try {
     await all.promise
+    spent = cpuSeconds()
   } finally {
     for (const child of children) child.removeAllListeners('exit').kill('SIGKILL')
   }
-  const said = [...latest.values()]
+  if (began === undefined) throw new Error('the clock was never started')
+  const measured = handled() - began.handled
+  const ended = Math.max(...[...latest.values()].map(({ at }) => at))
   return {
-    perSecond: tasks / ((Math.max(...said.map(({ at }) => at)) - began) / 1_000),
-    handled: said.map(({ handled }) => handled),
-    serverCpuSeconds: new Processes(serverPid).cpuSeconds() - before,
+    perSecond: measured / ((ended - began.at) / 1_000),
+    /** Of all processes and the server, for each task. */
+    cpuMicroseconds: ((spent - began.cpuSeconds) * 1e6) / measured,
+    handled: [...latest.values()].map((it) => it.handled),
   }
+}
+
+function sum(counts: readonly number[]): number {
+  return counts.reduce((total, count) => total + count, 0)
 }
