@@ -1,6 +1,6 @@
 import type { StoreStats, WorkTelemetry } from '@ku0/agent-runtime-core'
 import type { Pool } from './api/pool.ts'
-import type { LeaseObserver, StartTaskOptions, TaskLease } from './api/leases.ts'
+import type { LeaseObserver, LeaseOutcome, StartTaskOptions, TaskLease } from './api/leases.ts'
 import type { ProfileSetting } from './api/profiles.ts'
 import type { RateLimitRule } from './api/rate-limit-rule.ts'
 import type { Receipt } from './api/receipts.ts'
@@ -11,6 +11,7 @@ import type { Swarm, SwarmOptions } from './api/swarms.ts'
 import type { TaskDefinition } from './api/task-definition.ts'
 import type { LeakedHandler, RuntimeStats, StopOptions, StopReport, WorkerSpec } from './api/worker.ts'
 import { type ClientDeps, StoreClient } from './client/client.ts'
+import { ByHand } from './profile/by-hand.ts'
 import { LeaseDesk } from './profile/lease-desk.ts'
 import { Routes } from './profile/routes.ts'
 import { createSwarm } from './profile/swarms.ts'
@@ -38,6 +39,7 @@ export class StoreRuntime extends StoreClient implements Runtime {
   readonly #deps: RuntimeDeps
   readonly #workers: Workers
   readonly #desk: LeaseDesk
+  readonly #byHand: ByHand
   readonly #routes: Routes
   readonly #observers: LeaseObservers
   readonly #listening: Disposable
@@ -71,7 +73,13 @@ export class StoreRuntime extends StoreClient implements Runtime {
       prepareChild: (item, call, parentType) => submissions.prepareChild(item, call, parentType),
     })
     this.#desk = new LeaseDesk({ ...shared, trace, assertTaking: () => lifetime.assertTaking() })
-    this.#listening = store.listen({ noticed: (notices) => this.#desk.noticed(notices) })
+    this.#byHand = new ByHand({ store, config, values })
+    this.#listening = store.listen({
+      noticed: (notices) => {
+        this.#desk.noticed(notices)
+        this.#byHand.noticed(notices)
+      },
+    })
   }
 
   override async stats(): Promise<RuntimeStats> {
@@ -101,6 +109,20 @@ export class StoreRuntime extends StoreClient implements Runtime {
 
   async startTask(route: string, options?: StartTaskOptions): Promise<TaskLease> {
     return this.#desk.startTask(route, options, this.#routes.profileOf(route, 'STANDARD'))
+  }
+
+  async acquireLease(task: Receipt | string): Promise<boolean> {
+    const taskId = taskIdOf('acquireLease', task)
+    this.lifetime.assertTaking()
+    return this.#byHand.acquire(taskId)
+  }
+
+  async heartbeatLease(task: Receipt | string, progress?: unknown): Promise<boolean> {
+    return this.#byHand.heartbeat(taskIdOf('heartbeatLease', task), progress)
+  }
+
+  async releaseLease(task: Receipt | string, outcome?: LeaseOutcome): Promise<boolean> {
+    return this.#byHand.release(taskIdOf('releaseLease', task), outcome)
   }
 
   async createSwarm(route: string, options: SwarmOptions = {}): Promise<Swarm> {
@@ -157,14 +179,19 @@ export class StoreRuntime extends StoreClient implements Runtime {
     const { config, environment, log } = this.#deps
     this.lifetime.end()
     using patience = patienceOf(hurry, environment.timers)
-    const [report, released] = await Promise.all([
+    const [report, released, isIdle] = await Promise.all([
       this.#workers.stop(options, patience),
       shutDownLeases(this.#desk, { config, deadlines: this.deadlines }, options, patience),
+      shutDownLeases(this.#byHand, { config, deadlines: this.deadlines }, options, patience),
     ])
+    await Promise.race([this.#byHand.leave(), patience.over])
     this.shut(this.lifetime.close())
     this.#workers.close()
     this.#listening[Symbol.dispose]()
     await closeWithin(patience, () => this.#deps.release(), log)
-    return { ...report, drained: report.drained && released && !this.lifetime.failed }
+    return {
+      released: report.released + this.#byHand.givenBack,
+      drained: report.drained && released && isIdle && !this.lifetime.failed,
+    }
   }
 }

@@ -66,6 +66,26 @@ export function placement({ rule, timed, expect }: Suite): void {
     expect(await known(scene, 'w')).toMatchObject({ capacity: 0, state: 'idle' })
   })
 
+  rule('4.12 a task is given by its id, past those before it, while its worker has room', async (scene) => {
+    await scene.worker('hand', 2, [])
+    const [first, second, third] = [await scene.accepted(), await scene.accepted(), await scene.accepted()]
+    const ask = (taskId: string, workerId = 'hand') => scene.write({ kind: 'claimTask', taskId, workerId })
+    const [given, again] = await Promise.all([ask(third), ask(third)])
+    expect(given).toMatchObject({ as: 'claimed', attempt: 1 })
+    expect(again).toEqual({ as: 'refused', why: 'not_queued' })
+    expect(await ask(first, 'nobody')).toEqual({ as: 'refused', why: 'no_room' })
+    expect(await ask('nothing')).toEqual({ as: 'refused', why: 'unknown' })
+    const next = await ask(first)
+    expect(next).toMatchObject({ as: 'claimed' })
+    expect(await ask(second)).toEqual({ as: 'refused', why: 'no_room' })
+    if (next.as === 'claimed')
+      expect(await scene.write({ kind: 'release', leaseId: next.leaseId, reason: 'drained' })).toBe('ok')
+    expect(await ask(second)).toMatchObject({ as: 'claimed' })
+    // It stands where it stood.
+    await scene.worker('w', 1)
+    expect(await scene.claim()).toMatchObject({ taskId: first, workerId: 'w' })
+  })
+
   rule('8.5 a worker takes tasks only from the lanes that it names, and shows them', async (scene) => {
     const register = (workerId: string, lanes?: readonly Lane[]) =>
       scene.write({ kind: 'registerWorkers', workers: [{ workerId, capacity: 1, types: ['*'], lanes }] })

@@ -5,9 +5,9 @@ import { decidePreemption } from './preemption.ts'
 import { agedRank } from '../share/fairness.ts'
 import { isSuspect } from './quarantine.ts'
 import { lanes } from '../task/lane.ts'
-import { grantLease } from './grant.ts'
-import { dequeue, hold, sharedKeys, streamOf } from './stream.ts'
-import { mayStart, QuotaRoom, startQuotas, toReserve } from '../quota/hold.ts'
+import { startQueued } from './start-queued.ts'
+import { sharedKeys, streamOf } from './stream.ts'
+import { mayStart, QuotaRoom, toReserve } from '../quota/hold.ts'
 import { type Found, type Next, ShareRound } from '../share/share-round.ts'
 import type { AccountRow } from '../budget/row.ts'
 import type { LeaseRow } from '../lease/row.ts'
@@ -289,7 +289,7 @@ export class ClaimRound {
 
   private start(task: TaskRow, stream: StreamRow): void {
     const { ws } = this
-    const { at, leaseAt } = ws.now
+    const { leaseAt } = ws.now
     const worker = decidePlacement(
       this.workers,
       stream.type,
@@ -298,21 +298,9 @@ export class ClaimRound {
       lanes[stream.laneRank],
     )
     if (worker === undefined) throw new Error(`no worker for ${stream.type}, although one was eligible`)
-    const id = ws.nextLease++
-    const fence = Math.max(task.fence, ws.around.fenceFloor) + 1
-    dequeue(ws, task)
-    hold(ws, task, 'queued', 'running')
-    const reserved = { ...task, ...startQuotas(ws, task, stream) }
-    const account = this.charge(reserved, stream, id)
-    const charge = account?.charge === reserved.account?.charge ? '' : `"charge":${account?.charge},`
-    const row = ws.move(
-      task,
-      { state: 'running', lease: id, fence, startedAt: at, account },
-      'task.started',
-      `{"attempt":${task.attempt},${charge}"dispatch":${id},"fencingToken":${fence},"lane":"${lanes[stream.laneRank]}","leaseId":"${ws.ids.lease(id)}","type":${JSON.stringify(stream.type)},"waitMs":${Math.max(0, at - task.queuedAt)},"workerId":${JSON.stringify(worker.workerId)}}`,
-      acquired,
+    const { task: row, lease } = startQueued(ws, task, stream, worker, (reserved, id) =>
+      this.charge(reserved, stream, id),
     )
-    const lease = grantLease(ws, row, id, worker.worker)
     worker.inFlight++
     if (this.isSuspect(task)) this.suspectRuns = true
     ws.taken.set(stream.id, (ws.taken.get(stream.id) ?? 0) + 1)
@@ -331,7 +319,6 @@ export class ClaimRound {
   }
 }
 
-const acquired = ['lease.acquired'] as const
 /** A task that needs no tokens: what has no room for it has none for any. */
 const anyTask = { fence: 0, tokens: 0 } as const
 const noStreams: readonly (readonly StreamRow[])[] = []

@@ -78,7 +78,8 @@ function lanesOf(named: readonly Lane[] | undefined): Pick<WorkerRow, 'lanes'> {
   return own.length === lanes.length ? {} : { lanes: own }
 }
 
-function ownWorker(ws: WorkingSet, workerId: string): WorkerRow | undefined {
+/** The registered worker of this process with this name. */
+export function ownWorker(ws: WorkingSet, workerId: string): WorkerRow | undefined {
   for (const row of ws.workers.all())
     if (row.workerId === workerId && isOwn(ws.base, row.process) && row.registered) return row
   return undefined

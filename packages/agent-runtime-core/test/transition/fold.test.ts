@@ -173,6 +173,11 @@ const operations: {
   prune: [{ after: 0 }, running, { pruned: { completed: 0, failed: 0, canceled: 0 } }],
   registerWorkers: [{ workers: [{ workerId: 'v', capacity: 1, types: ['*'] }] }, {}, true],
   drainWorkers: [{ workerIds: ['w'] }, running, true],
+  claimTask: [
+    { taskId, workerId: 'w' },
+    { tasks: [{ ...task, state: 'queued', lease: null }] },
+    { as: 'refused', why: 'no_room' },
+  ],
   pauseQueue: [{ types: ['mail'], lanes: ['batch'], paused: true }, running, 2],
   askDrain: [{ workerId: 'w', draining: true }, running, 1],
   removeWorkers: [{ workerIds: ['w'] }, running, true, 'task.requeued'],
@@ -300,7 +305,7 @@ describe('the order of a flush: what frees slots comes before what fills them (d
     for (const kind of ofTask) expect(flushRank[kind]).toBe(flushRank.submit)
     expect(flushRank.submit).toBeGreaterThan(flushRank.registerWorkers)
     expect(flushRank.startLease).toBe(lastRank)
-    expect(kinds.filter((kind) => flushRank[kind] === lastRank)).toEqual(['prune', 'startLease'])
+    expect(kinds.filter((kind) => flushRank[kind] === lastRank)).toEqual(['prune', 'claimTask', 'startLease'])
   })
 
   test('what came is folded by rank, and within a rank as it came', () => {

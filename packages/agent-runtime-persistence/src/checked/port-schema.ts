@@ -372,6 +372,7 @@ const writes: { readonly [K in WriteKind]: Shape<Writes[K]['fields']> } = {
     remote: storesOwn,
   },
   drainWorkers: { workerIds: z.array(name) },
+  claimTask: { taskId: id, workerId: name },
   pauseQueue: { types: z.array(name), lanes: z.array(Lane), paused: z.boolean() },
   askDrain: { workerId: name, draining: z.boolean() },
   removeWorkers: { workerIds: z.array(name) },

@@ -411,6 +411,11 @@ export const deeds: { readonly [K in WriteKind]: (scene: Scene) => Promise<Deed<
     await scene.cancel(child)
     return { write: { kind: 'restartChild', taskId, id: 'part' }, answer: { as: 'started' } }
   },
+  claimTask: async (scene) => {
+    await scene.worker('hand', 1, [], 0)
+    const taskId = await scene.accepted({ ...costly, input: large })
+    return { write: { kind: 'claimTask', taskId, workerId: 'hand' }, answer: { as: 'claimed', attempt: 1 } }
+  },
   startLease: async (scene) => {
     await swarming(scene)
     const task = { ...submission({ ...agent('third'), ...costly, input: large }), profile: termsOf() }

@@ -50,6 +50,7 @@ export const writeRights: Readonly<Record<WriteKind, Scope | 'lease' | 'worker' 
   removeClient: 'admin',
   // It would live in the store's own process, which does not know when its caller dies.
   startLease: 'never',
+  claimTask: 'never',
 }
 
 /** What a question over a line needs beside the scope `read`: `own`: a task that the process runs; `work`: nothing but the scope `work`. */

@@ -1,6 +1,6 @@
 import type { WorkTelemetry } from '@ku0/agent-runtime-core'
 import type { Client } from './client.ts'
-import type { StartTaskOptions, TaskLease } from './leases.ts'
+import type { LeaseOutcome, StartTaskOptions, TaskLease } from './leases.ts'
 import type { ProfileSetting } from './profiles.ts'
 import type { Receipt } from './receipts.ts'
 import type { ReplayOptions, ReplayReport } from './replay.ts'
@@ -49,6 +49,22 @@ export interface Runtime extends Client, Worker {
    * `taskId` that is taken, `shutdown`, `store_*`. Source: `docs/profiles.md`, `docs/semantics.md 10.1`.
    */
   startTask(route: string, options?: StartTaskOptions): Promise<TaskLease>
+
+  /**
+   * Takes one certain task from the queue, to work on it without a handler. True if this process holds its lease now; false if the task does not wait in the
+   * queue, or may not start now. At most `maxInFlightPerWorker` are held at once. The runtime renews the lease as long as the process lives. If it dies, the
+   * task goes back to the queue with the next attempt. Source: `docs/semantics.md 4.12`.
+   */
+  acquireLease(task: Receipt | string): Promise<boolean>
+
+  /** Whether this process still holds the lease of {@link acquireLease}; false once it was canceled, lost or released. Stores the progress. */
+  heartbeatLease(task: Receipt | string, progress?: unknown): Promise<boolean>
+
+  /**
+   * Ends the lease of {@link acquireLease}: with an outcome the task is completed or has failed, without one it goes back to the queue. False if the lease had
+   * ended before; then nothing is stored. Throws `invalid_argument`.
+   */
+  releaseLease(task: Receipt | string, outcome?: LeaseOutcome): Promise<boolean>
 
   /**
    * Creates a swarm of agents that share a budget, or joins the swarm with this name and these settings.

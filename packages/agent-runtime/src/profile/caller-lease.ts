@@ -4,8 +4,6 @@ import {
   describeError,
   encode,
   type ExecutionStore,
-  invalid,
-  isRecord,
   type LeaseNotice,
   type OutcomeOf,
   type ProfileTerms,
@@ -25,6 +23,7 @@ import type { LeakedHandler } from '../api/worker.ts'
 import { heartbeatRules } from '../terms/heartbeat.ts'
 import type { LeaseHeartbeat, LeaseOutcome, TaskLease } from '../api/leases.ts'
 import type { UsageProbe } from '../api/profiles.ts'
+import { settlementOf } from './settlement-of.ts'
 import { ProfileWatch, type WatchParts } from '../lease/watch.ts'
 
 /** What a caller's lease is made of. */
@@ -129,7 +128,7 @@ export class CallerLease implements TaskLease {
 
   async release(outcome: LeaseOutcome = { output: undefined }): Promise<void> {
     // An outcome that cannot be stored releases nothing.
-    this.#released ??= this.#release(this.#settlementOf(outcome))
+    this.#released ??= this.#release(settlementOf(outcome, `the output of '${this.routeId}'`, this.#parts))
     await this.#released
   }
 
@@ -213,21 +212,6 @@ export class CallerLease implements TaskLease {
     } finally {
       this.#it.onGone()
     }
-  }
-
-  #settlementOf(outcome: LeaseOutcome): Settlement {
-    if (!isRecord(outcome) || 'output' in outcome === 'error' in outcome)
-      throw invalid('release: either { output } or { error }')
-    if ('error' in outcome)
-      return {
-        as: 'failed',
-        kind: 'error',
-        error: encode(describeError(outcome.error), { what: 'an error' }),
-      }
-    const what = `the output of '${this.routeId}'`
-    const { config, values } = this.#parts
-    const { maxPayloadBytes: maxBytes } = config
-    return { as: 'completed', output: values.encode(outcome.output, { what, maxBytes }) }
   }
 
   async #settle(settlement: Settlement): Promise<void> {

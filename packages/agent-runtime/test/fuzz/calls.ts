@@ -336,6 +336,15 @@ export const doors: Readonly<Record<string, Door>> = {
     open: ({ runtime }, ...given: [never, never, never]) => runtime.route(...given),
   },
   routes: { given: [], open: ({ runtime }) => runtime.routes() },
+  acquireLease: { given: [task], open: ({ runtime }, it: never) => runtime.acquireLease(it) },
+  heartbeatLease: {
+    given: [task, hostile],
+    open: ({ runtime }, it: never, progress: unknown) => runtime.heartbeatLease(it, progress),
+  },
+  releaseLease: {
+    given: [task, fields({ output: hostile }, 'output')],
+    open: ({ runtime }, it: never, outcome: never) => runtime.releaseLease(it, outcome),
+  },
   startTask: {
     given: [
       name,
