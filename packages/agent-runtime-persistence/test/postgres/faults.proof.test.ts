@@ -1,0 +1,174 @@
+import type { ExecutionStore } from '@ku0/agent-runtime-core'
+import type { Client } from 'pg'
+import { expect, onTestFinished, test } from 'vitest'
+import { openStore, verifyStore } from '../../src/index.ts'
+import { CuttingProxy } from '../helpers/cutting-proxy.ts'
+import { type PostgresServer, sharedServer } from '../helpers/postgres-server.ts'
+
+const config = { queueDepthLimit: 10_000, batchBackpressureThreshold: 10_000, maxInFlightPerWorker: 50 }
+
+interface Stage {
+  readonly server: PostgresServer
+  /** Of the store, at the server itself. */
+  readonly url: string
+  readonly client: Client
+  /** What it sees changes while `client` is in a transaction. */
+  readonly watcher: Client
+}
+
+async function newStage(options = ''): Promise<Stage> {
+  const server = await sharedServer()
+  const url = new URL(server.newStore())
+  if (options !== '') url.searchParams.set('options', options)
+  await (await openStore(url.href, { thread: false })).close()
+  const [client, watcher] = [await server.connect(url.href), await server.connect(url.href)]
+  onTestFinished(async () => void (await Promise.all([client.end(), watcher.end()])))
+  return { server, url: url.href, client, watcher }
+}
+
+function submit(store: ExecutionStore, key: number) {
+  return store.write({
+    kind: 'submit',
+    tasks: [{ type: 'work', lane: 'normal', input: 'null', idempotencyKey: `task ${key}` }],
+  })
+}
+
+/** Submits tasks one after the other in one process, which another one completes; `fault` comes with each of the submissions. */
+async function work(urls: readonly [string, string], tasks: number, fault: (n: number) => Promise<unknown>) {
+  const [one, two] = [
+    await openStore(urls[0], { config, thread: false }),
+    await openStore(urls[1], { config, thread: false }),
+  ]
+  const done = Promise.withResolvers<void>()
+  let [credit, completed] = [20, 0]
+  const complete = async (leaseId: string) => {
+    await two.write({ kind: 'settle', leaseId, settlement: { as: 'completed', output: 'null' } })
+    two.demand('w', (credit += 1))
+    completed += 1
+    if (completed === tasks) done.resolve()
+  }
+  two.listen({
+    claimed: (claims) => {
+      for (const { leaseId } of claims) complete(leaseId).catch(done.reject)
+    },
+  })
+  await two.write({ kind: 'registerWorkers', workers: [{ workerId: 'w', capacity: 20, types: ['*'] }] })
+  two.demand('w', credit)
+  for (let n = 1; n <= tasks; n += 1) {
+    const answer = submit(one, n)
+    await fault(n)
+    expect(await answer).toMatchObject([{ accepted: true, deduplicated: false }])
+  }
+  await done.promise
+  const { totals } = await one.read({ kind: 'stats' })
+  await Promise.all([one.close(), two.close()])
+  expect(totals).toMatchObject({ submitted: tasks, completed: tasks })
+}
+
+const backends = `SELECT pid FROM pg_stat_activity WHERE application_name LIKE $1`
+
+test('D13 T13 each connection of two processes is ended again and again by the server: every call is answered, and has happened once', async () => {
+  const { url, client } = await newStage()
+  const named = (name: string) => `${url}&application_name=${name}`
+  const purposes = ['commit', 'read', 'listen'] as const
+  let ended = 0
+  await work([named('d13 one'), named('d13 two')], 120, async (n) => {
+    if (n % 5 !== 0) return
+    const { rows } = await client.query(`SELECT pg_terminate_backend(pid) FROM (${backends}) AS of_purpose`, [
+      `d13 % ${purposes[n % purposes.length]}`,
+    ])
+    ended += rows.length
+  })
+  expect(ended).toBeGreaterThan(20)
+  expect(await verifyStore(url)).toMatchObject({ ok: true, tasks: 120, faultCount: 0 })
+})
+
+test('D13 a process whose connection for listening was ended listens again', async () => {
+  const { url, client } = await newStage()
+  const store = await openStore(`${url}&application_name=d13`, { config, thread: false })
+  const listening = async () => (await client.query(backends, ['d13 listen'])).rows as { pid: number }[]
+  const [before] = await listening()
+  await client.query('SELECT pg_terminate_backend($1)', [before?.pid])
+  await expect
+    .poll(async () => (await listening()).filter(({ pid }) => pid !== before?.pid).length, {
+      timeout: 10_000,
+    })
+    .toBe(1)
+  await store.close()
+})
+
+test('D15 T14 the connections of two processes are cut, each time after a commit has been sent: every call is answered, and has happened once', async () => {
+  const { url } = await newStage()
+  const proxies = [await CuttingProxy.start(url), await CuttingProxy.start(url)] as const
+  await work([proxies[0].url, proxies[1].url], 60, async (n) => {
+    proxies[n % 2]?.cutNext('after the commit')
+  })
+  expect(proxies[0].cuts).toBeGreaterThan(10)
+  expect(proxies[1].cuts).toBeGreaterThan(10)
+  expect(await verifyStore(url)).toMatchObject({ ok: true, tasks: 60, faultCount: 0 })
+})
+
+test.each([
+  { what: 'statement_timeout', options: '-c statement_timeout=100' },
+  { what: 'the limit of time for a lock', options: '' },
+])(
+  'D18 another program holds the head for longer than $what: the call is answered once it lets go',
+  async ({ options }) => {
+    const { url, client, watcher } = await newStage(options)
+    const store = await openStore(url, { config, thread: false })
+    await client.query('SET statement_timeout TO 0; BEGIN; SELECT FROM head FOR UPDATE')
+    const answer = submit(store, 1)
+    // The server has given the statement up, and the store has asked again.
+    const starts = new Set<string>()
+    const look = async () => {
+      for (const { start } of await waiting(watcher)) starts.add(start.toISOString())
+      return starts.size
+    }
+    await expect.poll(look, { timeout: 20_000, interval: 20 }).toBeGreaterThan(1)
+    await client.query('COMMIT')
+    expect(await answer).toMatchObject([{ accepted: true, deduplicated: false }])
+    expect((await store.read({ kind: 'stats' })).totals.submitted).toBe(1)
+    await store.close()
+  },
+)
+
+test('D18 a deadlock with another program ends the flush, which is done again', async () => {
+  const { url, client, watcher } = await newStage('-c deadlock_timeout=100')
+  const store = await openStore(url, { config, thread: false })
+  await submit(store, 1)
+  const before = await deadlocks(client)
+  // The store locks the head first, and this program after the totals.
+  await client.query('SET deadlock_timeout TO 60000; BEGIN; UPDATE totals SET id = id')
+  const answer = submit(store, 2)
+  await expect.poll(async () => (await waiting(watcher)).length, { interval: 5 }).toBe(1)
+  await client.query('SELECT FROM head FOR UPDATE')
+  await client.query('COMMIT')
+  expect(await answer).toMatchObject([{ accepted: true, deduplicated: false }])
+  await expect.poll(() => deadlocks(client)).toBeGreaterThan(before)
+  expect((await store.read({ kind: 'stats' })).totals.submitted).toBe(2)
+  await store.close()
+})
+
+/** The statements of stores that wait for a lock. */
+async function waiting(client: Client): Promise<readonly { readonly start: Date }[]> {
+  const { rows } = await client.query(
+    `SELECT query_start AS start FROM pg_stat_activity WHERE application_name = 'agent-runtime commit' AND wait_event_type = 'Lock'`,
+  )
+  return rows as { start: Date }[]
+}
+
+async function deadlocks(client: Client): Promise<number> {
+  const { rows } = await client.query(
+    'SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()',
+  )
+  return Number((rows[0] as { deadlocks: string }).deadlocks)
+}
+
+test.each(['repeatable read', 'serializable'])(
+  'D18 T15 two processes work at the isolation %s, which a server may have as its default: what fails to serialize is done again',
+  async (level) => {
+    const { url } = await newStage(`-c default_transaction_isolation=${level.replace(' ', '\\ ')}`)
+    await work([url, url], 60, () => Promise.resolve())
+    expect(await verifyStore(url)).toMatchObject({ ok: true, tasks: 60, faultCount: 0 })
+  },
+)
