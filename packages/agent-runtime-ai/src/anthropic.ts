@@ -27,7 +27,7 @@ export interface DurableAnthropic<Client extends AnthropicClient> {
  *     const anthropic = durableAnthropic(ctx, new Anthropic())
  *     const { content } = await anthropic.messages.create({ model: 'claude-sonnet-4-5', max_tokens: 500, messages })
  *
- * What holds for {@link durableOpenAI} holds here.
+ * All that holds for {@link durableOpenAI} holds here.
  */
 export function durableAnthropic<Client extends AnthropicClient>(
   ctx: TaskContext,

@@ -22,7 +22,7 @@ export type DurableCreate<Call> =
 
 type ItemOf<Events> = Events extends AsyncIterable<infer Item> ? Item : never
 
-/** What a request takes besides its body; the rest is the runtime's: who tries again, and when. */
+/** The options of a request besides its body; the rest is the runtime's: who tries again, and when. */
 export interface RequestOptions {
   readonly headers?: Readonly<Record<string, string>> | undefined
   readonly signal?: AbortSignal | undefined

@@ -12,11 +12,11 @@ export interface CallOptions extends ChargeOptions {
    * a name each.
    */
   readonly name?: string | undefined
-  /** Tries in all and the waits between them, as for `ctx.step`: three tries by default. What a provider refuses for now is none of them. */
+  /** Tries in all and the waits between them, as for `ctx.step`: three tries by default. A call that a provider refuses for now is not one of them. */
   readonly retry?: StepOptions['retry'] | undefined
   /** The time of one try. */
   readonly timeoutMs?: number | undefined
-  /** What is emitted while a stream comes; `['text']` by default, `false` for nothing. */
+  /** The kinds of pieces that are emitted while a stream comes; `['text']` by default, `false` for nothing. */
   readonly emit?: false | readonly LiveKind[] | undefined
   /** The model that waits when its provider says 429, as quotas name it. By default the task's `model`, and without one the id of the model that is called. */
   readonly quota?: string | undefined

@@ -2,7 +2,7 @@ import type { OutputItem } from '@ku0/agent-runtime'
 import { encode } from '@ku0/agent-runtime-core'
 import { isStreamChunk, type LivePiece, type StreamChunk } from './stream-chunk.ts'
 
-/** What a reader of a task's model calls is to show, in order. */
+/** The items that a reader of a task's model calls shows, in order. */
 export type StreamItem =
   /** A model call begins. */
   | { readonly type: 'start'; readonly step: string }
@@ -13,7 +13,7 @@ export type StreamItem =
   | { readonly type: 'restart'; readonly step: string }
   /** The model has said all of this call. */
   | { readonly type: 'end'; readonly step: string }
-  /** What the task emitted itself; what a later attempt emits again is left out. */
+  /** A value that the task emitted itself; values that a later attempt emits again are left out. */
   | { readonly type: 'chunk'; readonly data: unknown }
 
 /**

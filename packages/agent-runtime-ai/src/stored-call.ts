@@ -44,7 +44,7 @@ export function resultOf({ content, ...stored }: StoredCall): LanguageModelV4Gen
   return { ...stored, content: content.map((part) => withUrl(part as LanguageModelV4Content)) }
 }
 
-/** What a call used, as its provider says. */
+/** The usage of a call, as its provider reports it. */
 export function usageOf({ inputTokens, outputTokens }: LanguageModelV4Usage): TokenUsage {
   return {
     input: tokens(inputTokens.total),

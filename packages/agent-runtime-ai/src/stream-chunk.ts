@@ -1,4 +1,4 @@
-/** What of a model's answer can be emitted while it comes. */
+/** The kinds of pieces of a model's answer that can be emitted while it comes. */
 export type LiveKind = 'text' | 'reasoning' | 'tool-call'
 
 /** One piece of a try of a model call. */
@@ -10,7 +10,7 @@ export type LivePiece =
   | { readonly stream: 'end' }
 
 /**
- * What a durable model call hands to `ctx.emit`. A step that is tried again begins anew with a `start`. Its chunks carry a later `pass`, or in the same pass
+ * A value that a durable model call hands to `ctx.emit`. A step that is tried again begins again with a `start`. Its chunks carry a later `pass`, or in the same pass
  * a higher `try`, and those of the earlier try count no more. {@link readStream} does that for a reader.
  */
 export type StreamChunk = LivePiece & {

@@ -1,6 +1,6 @@
 import type { StepHandle, Usage } from '@ku0/agent-runtime'
 
-/** What one call of a model used, in tokens. */
+/** The tokens that one call of a model used. */
 export interface TokenUsage {
   /** All tokens of the prompt, those from and for the cache included. */
   readonly input: number
@@ -14,7 +14,7 @@ export interface TokenUsage {
   readonly reasoning: number
 }
 
-/** What a million tokens cost, in the currency of the store's budgets. What is left out costs as much as `input`. */
+/** The price of a million tokens, in the currency of the store's budgets. A kind that is left out costs as much as `input`. */
 export interface TokenPrice {
   readonly input: number
   readonly output: number
@@ -26,7 +26,7 @@ export interface TokenPrice {
 export interface ChargeOptions {
   /** Charges `money` as well. */
   readonly price?: TokenPrice | undefined
-  /** What is charged for a call, in place of its tokens and their price. */
+  /** The charge for a call, in place of its tokens and their price. */
   readonly charge?: ((usage: TokenUsage) => Usage) | undefined
 }
 

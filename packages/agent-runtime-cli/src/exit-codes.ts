@@ -1,6 +1,6 @@
 import { type ErrorCode, isErrorCode } from '@ku0/agent-runtime-core'
 
-/** What the command `agent-runtime` exits with; a signal adds 128. Source: `docs/operating.md`, Commands. */
+/** The exit codes of the command `agent-runtime`; a signal adds 128. Source: `docs/operating.md`, Commands. */
 export const cliExitCodes = {
   /** Done, and nothing is wrong. */
   ok: 0,

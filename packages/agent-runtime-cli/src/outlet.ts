@@ -19,7 +19,7 @@ export interface Outlet {
   readonly variables?: Readonly<Record<string, string | undefined>> | undefined
   /** Starts another process of this program, for `--watch` and the jobs of a hybrid worker; on the Node and the code of this one by default. */
   readonly spawn?: Spawn | undefined
-  /** Calls the listener whenever the command is asked to load its files anew, which SIGHUP does; without a listener SIGHUP ends the command. */
+  /** Calls the listener whenever the command is asked to load its files again, which SIGHUP does; without a listener SIGHUP ends the command. */
   readonly onReload?: ((listener: () => void) => Disposable) | undefined
   /** Opens a page in a browser; that of this machine by default. */
   readonly browse?: ((url: string) => void) | undefined

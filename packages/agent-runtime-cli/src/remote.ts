@@ -20,7 +20,7 @@ import {
 import { RuntimeError, TaskCanceled as Canceled } from '@ku0/agent-runtime-core'
 import type { System } from './system.ts'
 
-/** What commands ask of a store, or of the server in front of it. */
+/** The calls of commands on a store, or of the server in front of it. */
 export type Connection = AsyncDisposable &
   Pick<
     Client,

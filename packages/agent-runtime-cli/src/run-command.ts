@@ -10,7 +10,7 @@ import { realSystem } from './system.ts'
 import { version } from './version.ts'
 
 /**
- * Runs one command line and gives its exit code ({@link cliExitCodes}). What went wrong is said in a line, or with `--json` in one object,
+ * Runs one command line and gives its exit code ({@link cliExitCodes}). An error is written in a line, or with `--json` in one object,
  * to `err`; it never throws.
  */
 export async function runCommand(

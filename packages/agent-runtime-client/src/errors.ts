@@ -1,6 +1,6 @@
 import type { Divergence, ErrorRecord, FailureKind, RejectionReason } from '@ku0/agent-runtime-core'
 
-/** What the server answered instead of a result: RFC 9457. */
+/** The server's answer instead of a result: RFC 9457. */
 export interface ProblemBody {
   readonly type: string
   readonly title: string

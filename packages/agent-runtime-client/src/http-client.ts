@@ -82,7 +82,7 @@ export interface HttpClient extends Operations {
   ): Promise<{ readonly items: readonly OutputItem[]; readonly cursor?: number }>
   /** The events of a task: first its history, then live, without a gap, across broken connections. Ends after the final event. */
   events(task: TaskLike, options?: FollowOptions): AsyncIterable<RuntimeEvent>
-  /** What the task emits, in the same way. */
+  /** The values that the task emits, in the same way. */
   output(task: TaskLike, options?: FollowOptions): AsyncIterable<OutputItem>
   /** Why a task is in its state, and what it waits for; undefined for an unknown one. */
   explain(task: TaskLike, options?: CallOptions): Promise<Explanation | undefined>

@@ -64,14 +64,14 @@ export interface ApprovalEntry {
   readonly [more: string]: unknown
 }
 
-/** What became of a verdict. */
+/** The effect of a verdict. */
 export interface VerdictReceipt {
   readonly approvalId: string
   readonly taskId: string
   readonly state: TaskState
 }
 
-/** What tasks may use up, and the answers to budgets that ask. */
+/** The amounts that tasks may use up, and the answers to budgets that ask. */
 export interface Budgets {
   get(taskId: string): Promise<BudgetRecord | undefined>
   list(page?: {

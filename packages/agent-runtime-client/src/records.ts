@@ -96,7 +96,7 @@ export interface RuntimeEvent {
   readonly elsewhere?: boolean
 }
 
-/** What a task emits. */
+/** A value that a task emits. */
 export type OutputItem =
   | {
       readonly type: 'chunk'

@@ -11,7 +11,7 @@ export interface WatchOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-/** What comes while one watches: an event, or that events were missed, so that lists should be read again. */
+/** A message to a watcher: an event, or that events were missed, so that lists should be read again. */
 export type Watched = RuntimeEvent | { readonly type: 'missed' }
 
 /**

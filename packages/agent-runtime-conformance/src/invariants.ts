@@ -56,7 +56,7 @@ export interface StoreSnapshot {
   readonly swarms: readonly SwarmRecord[]
 }
 
-/** What the invariants are checked with. */
+/** The inputs of the invariants. */
 export interface InvariantCase {
   readonly config: ExecutionConfig
   readonly digest: Digest

@@ -35,7 +35,7 @@ export interface OpenStoreOptions {
   /** In its own thread (default), or in the caller's: then an fsync blocks the event loop. */
   readonly thread?: boolean | undefined
   /**
-   * Look at each call before the store hears of it (default). Without it a call that is not what the port says may stop the store:
+   * Look at each call before the store gets it (default). Without it a call that is not what the port says may stop the store:
    * for programs whose calls are made by code alone, as the runtime's are, and which are many.
    */
   readonly checked?: boolean | undefined

@@ -1,4 +1,4 @@
-/** Who opens a store: enough to tell two processes apart, even with the same pid. */
+/** Identifies the process that opens a store: enough to tell two processes apart, even with the same pid. */
 export interface ProcessIdentity {
   readonly processId: string
   readonly host: string

@@ -22,7 +22,7 @@ export interface ServerLimits {
   readonly bodyTimeoutMs: number
   /** The longest `waitMs` of a long poll. */
   readonly maxWaitMs: number
-  /** What may wait for one reader of a stream. */
+  /** The bytes that may wait for one reader of a stream. */
   readonly maxStreamBufferBytes: number
   /** How long a reader whose buffer is full may take nothing, before its stream is ended. */
   readonly maxStreamStallMs: number
@@ -44,7 +44,7 @@ export interface ServerLimits {
   readonly maxLineCalls: number
   /** One frame of a line: a write with its values, or several. */
   readonly maxLineFrameBytes: number
-  /** What may wait for one process on a line; one that takes nothing is cut off, and comes back. */
+  /** The bytes that may wait for one process on a line. A process that reads nothing is cut off, and connects again. */
   readonly maxLineBufferBytes: number
   /** How long `close` waits for open requests. */
   readonly drainMs: number

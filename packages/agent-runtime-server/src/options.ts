@@ -6,7 +6,7 @@ import type { ServerLimits } from './limits.ts'
 import type { Surroundings } from './system.ts'
 
 /**
- * What a server serves: a runtime, or a client where the process runs no handlers. A client cannot replay a task, which needs its code.
+ * The object that a server serves: a runtime, or a client where the process runs no handlers. A client cannot replay a task, which needs its code.
  */
 export type Served = Client & Partial<Pick<Runtime, 'replay'>>
 

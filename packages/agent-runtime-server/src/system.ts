@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { assertDelay, type Clock, type Ids, MAX_ARMED_MS, type Timers } from '@ku0/agent-runtime-core'
 
-/** What a server uses from outside. */
+/** The parts of the surroundings that a server uses. */
 export interface Surroundings {
   readonly clock: Clock
   readonly timers: Timers

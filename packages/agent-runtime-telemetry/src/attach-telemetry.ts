@@ -23,7 +23,7 @@ import { registeredMeter, registeredTracer, unreadableGlobal, type UnreadableGlo
 import type { HandlerStop, KnownEvent, TelemetryEvent, TelemetrySource } from './source.ts'
 import { traceEvents, Traces } from './traces.ts'
 
-/** What a user may set. */
+/** The settings of a user. */
 export interface TelemetryOptions {
   /** Instead of the provider that is registered with the OpenTelemetry API. */
   readonly meterProvider?: GivenMeterProvider | undefined
@@ -35,7 +35,7 @@ export interface TelemetryOptions {
   readonly logPayloads?: boolean | undefined
 }
 
-/** What telemetry needs from outside besides its source. */
+/** The parts of the surroundings that telemetry uses besides its source. */
 export interface TelemetryEnvironment {
   readonly clock: Clock
   /** Armed at all times while attached: they should not keep the process alive. */
@@ -52,7 +52,7 @@ export interface Telemetry extends Disposable {
 
 /**
  * Turns what a runtime publishes into metrics, spans and log lines. It listens, and nothing else: no task waits for it, and
- * whatever a sink does, the runtime never hears of it. While no OpenTelemetry SDK is registered it subscribes to nothing but
+ * whatever a sink does, the runtime never notices. While no OpenTelemetry SDK is registered it subscribes to nothing but
  * the rare events of log lines; it looks again every {@link LOOK_AGAIN_MS}. Throws `invalid_argument` for what it cannot use. Source: `docs/semantics.md 16`.
  */
 export function attachTelemetry(

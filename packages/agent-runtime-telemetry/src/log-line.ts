@@ -3,7 +3,7 @@ import { inspect } from 'node:util'
 /** Fields of a line, in their order. */
 export type Bindings = Readonly<Record<string, unknown>>
 
-/** One line of JSON, its end included. What JSON cannot hold is written as text, so that no value costs a line. */
+/** One line of JSON, its end included. A value that JSON cannot hold is written as text, so that no value costs a line. */
 export function lineOf(
   head: Bindings,
   bindings: Bindings,

@@ -27,7 +27,7 @@ export interface LoggerOptions {
 /** Writes one line: the fields and the message, or the message alone. An error in place of the fields becomes the field `err`. */
 export type WriteLine = (fields: object | string, message?: string) => void
 
-/** What {@link createLogger} returns: the part of a pino logger that libraries use. */
+/** The result of {@link createLogger}: the part of a pino logger that libraries use. */
 export interface Logger extends Readonly<Record<LogLevel, WriteLine>> {
   readonly level: LogLevel | 'silent'
   isLevelEnabled(level: string): boolean

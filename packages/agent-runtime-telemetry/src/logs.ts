@@ -5,7 +5,7 @@ import type { KnownEvent } from './source.ts'
 /** The types of events that log lines are made of: none of them belongs to the life of a task that goes well. */
 export const logEvents = Object.values(logCatalogue).map(({ event }) => event)
 
-/** What a log line is handed to; every pino logger is one. */
+/** A logger that takes log lines; every pino logger is one. */
 export interface LineLogger {
   warn(fields: object, message: string): void
   error(fields: object, message: string): void

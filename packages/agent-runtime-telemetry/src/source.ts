@@ -8,11 +8,11 @@ import type {
 } from '@ku0/agent-runtime-core'
 
 /**
- * What telemetry needs of a runtime: nothing else is read, and nothing is ever written. Subscribing to a type makes its
+ * The part of a runtime that telemetry uses: nothing else is read, and nothing is ever written. Subscribing to a type makes its
  * events cross a thread, so telemetry asks for the types that somebody will see and no others.
  */
 export interface TelemetrySource {
-  /** Hears events of one type, in the order of their commits, until disposed. */
+  /** Gets the events of one type, in the order of their commits, until disposed. */
   on(pattern: EventType, listener: (event: TelemetryEvent) => void): Disposable
   /** The store's counters. Asked once per collection of metrics. */
   stats(): Promise<Pick<StoreStats, 'depth' | 'staleWrites' | 'quotas'>>
@@ -26,7 +26,7 @@ export interface TelemetrySource {
    * listen: by another process, or before a restart.
    */
   traceOf?(taskId: string): TraceCarrier | undefined
-  /** Hears of handlers of this process that were told to stop and did, or outlived their grace. */
+  /** Reports handlers of this process that had to stop: those that did, and those that outlived their grace. */
   onHandlerStopped?(listener: (stop: HandlerStop) => void): Disposable
 }
 
@@ -36,7 +36,7 @@ export interface HandlerStop {
   readonly leaseId: string
   /** Why it had to stop. */
   readonly reason: 'canceled' | 'lost' | 'timeout' | 'yielded' | 'shutdown' | 'budget_exceeded'
-  /** From the moment it was told to stop to the stop, or to the end of the grace. */
+  /** From the request to stop to the stop, or to the end of the grace. */
   readonly afterMs: number
   /** True when the grace ended first. */
   readonly leaked: boolean
@@ -51,7 +51,7 @@ export interface TelemetryEvent {
   readonly at: number
   readonly data: unknown
   /**
-   * True when another process committed it. Every process hears of every event; each counts, logs and traces its own, so
+   * True when another process committed it. Every process gets every event; each counts, logs and traces its own, so
    * that sums over processes are right.
    */
   readonly elsewhere?: boolean

@@ -16,7 +16,7 @@ import type { RuntimeOptions } from './options.ts'
 import type { ReplayReport } from './api/replay.ts'
 import type { Runtime } from './api/runtime.ts'
 
-/** What {@link checkDeploy} takes. */
+/** The options of {@link checkDeploy}. */
 export interface DeployCheck extends Pick<
   RuntimeOptions,
   'store' | 'tasks' | 'config' | 'thread' | 'environment' | 'codecs' | 'payloadCodec'
@@ -27,7 +27,7 @@ export interface DeployCheck extends Pick<
   readonly maxListed?: number | undefined
 }
 
-/** What {@link checkDeploy} has found. */
+/** The result of {@link checkDeploy}. */
 export interface DeployReport {
   /** Every unfinished task fits the definitions: nothing is diverged, unknown, refused, throwing, unsettled or edited. */
   readonly ok: boolean

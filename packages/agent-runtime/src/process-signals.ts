@@ -1,7 +1,7 @@
 import type { LogLine } from './api/logger.ts'
 import type { Runtime } from './api/runtime.ts'
 
-/** What a process that belongs to a runtime exits with. */
+/** The exit codes of a process that belongs to a runtime. */
 export const exitCodes = {
   /** Every task that was running has ended. */
   drained: 0,

@@ -15,7 +15,7 @@ import { backgroundTimers, isDevelopment, systemEnvironment } from './system.ts'
 import type { HandlerStop } from './worker/scheduler.ts'
 import type { IsolationMaker } from './worker/workers.ts'
 
-/** What surrounds a client, a worker or a runtime. */
+/** The surroundings of a client, a worker or a runtime. */
 export interface Surroundings {
   readonly environment: Environment
   readonly logger: RuntimeLogger | undefined

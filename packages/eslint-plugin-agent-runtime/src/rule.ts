@@ -5,7 +5,7 @@ export interface Node {
   readonly [field: string]: unknown
 }
 
-/** What a rule needs of its linter. ESLint and oxlint both have it. */
+/** The parts of a linter that a rule uses. ESLint and oxlint both have it. */
 export interface RuleContext {
   report(problem: { readonly node: never; readonly message: string }): void
 }

@@ -18,7 +18,7 @@ export interface HistoryPlan {
   readonly compileCache: string
 }
 
-/** What came of it. */
+/** The outcome. */
 export interface History extends HistoriesCheck {
   readonly kills: number
   readonly stops: number

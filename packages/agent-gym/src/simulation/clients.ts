@@ -25,7 +25,7 @@ interface Submission {
 const lanes = ['interactive', 'normal', 'batch'] as const
 
 /**
- * Whoever uses a simulated store from outside: submits, asks again when no answer came, cancels, signals, answers approvals. A call goes
+ * A user of a simulated store from outside: it submits, asks again when no answer came, cancels, signals, answers approvals. A call goes
  * through the runtime of a process; when that dies, the answer never comes.
  */
 export class Clients {
@@ -38,7 +38,7 @@ export class Clients {
   readonly #work: SeededRandom
   readonly #workload: Workload
   readonly #holders: Holders
-  /** What schedules submit, by their names. */
+  /** The submissions of schedules, by their names. */
   readonly #scheduled = new Map<string, Program>()
   #signals = 0
 
@@ -91,7 +91,7 @@ export class Clients {
     this.#holders.act(process)
   }
 
-  /** What is left to do when no more faults come: everything that waits for somebody hears from him. */
+  /** The work that is left when no more faults come: every wait for a person gets its answer. */
   finish(process: SimulatedProcess): void {
     this.resend(process)
     this.#answer(process, 'all')
@@ -270,7 +270,7 @@ export class Clients {
     })
   }
 
-  /** What a call may be refused with while faults come; anything else is not documented. */
+  /** The errors that may refuse a call while faults come; anything else is not documented. */
   #refused(process: SimulatedProcess, what: string, error: unknown): void {
     const { code = 'none', message } = error as { code?: string; message: string }
     this.#findings.note('client', `${process.name} refused ${code}: ${what}`)

@@ -21,7 +21,7 @@ const faults = [
 ] as const
 export type Fault = (typeof faults)[number]
 
-/** What one seed draws: which faults there are and how often, how the store is set, how much is asked of it. */
+/** The choices of one seed: which faults there are and how often, how the store is set, how much is asked of it. */
 export interface Swarm {
   readonly mode: 'safety' | 'liveness'
   readonly processes: number

@@ -14,7 +14,7 @@ export interface JobTarget {
   readonly start: (task: JobTask) => Promise<JobHandle>
   /** Asks a job to end in order. True if the service accepted that; false if the job is gone, or if the service cannot stop a job. */
   readonly stop: (handle: JobHandle) => Promise<boolean>
-  /** What the service says of a job. `unknown` if it does not say. */
+  /** The state that the service reports for a job. `unknown` if it does not say. */
   readonly state: (handle: JobHandle) => Promise<JobState>
 }
 
@@ -33,7 +33,7 @@ export interface JobTask {
 export interface JobHandle {
   /** The name of the target. */
   readonly target: string
-  /** What the service calls the job. */
+  /** The service's name for the job. */
   readonly id: string
 }
 

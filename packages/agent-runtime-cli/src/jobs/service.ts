@@ -24,7 +24,7 @@ export interface ServiceRequest {
   readonly body: string | undefined
 }
 
-/** What the targets that call a service over HTTP have in common. */
+/** The common part of the targets that call a service over HTTP. */
 export interface ServiceOptions {
   /** The headers that authenticate a request: a token that is still valid, or a signature of the request. It is called before each request. */
   readonly headers?: ((request: ServiceRequest) => Headers | Promise<Headers>) | undefined

@@ -1,7 +1,7 @@
 import type { ExecutionConfigInput, Lane } from '@ku0/agent-runtime-core'
 import type { JobTarget } from '../jobs/job-target.ts'
 
-/** What `agent-runtime.config.ts` may hold. Source: `docs/cli.md`. */
+/** The settings of `agent-runtime.config.ts`. Source: `docs/cli.md`. */
 export interface CliConfig {
   /** The store of all commands, `sqlite:runtime.db` by default. A relative path begins at the folder of the file. */
   readonly store?: string | undefined

@@ -22,7 +22,7 @@ export interface ModelFork {
   readonly change: Partial<Pick<ModelSubmission, 'key' | 'taskId' | 'input' | 'lane'>>
 }
 
-/** What becomes of it. */
+/** Its end. */
 export type ModelForked =
   | { readonly as: 'unknown_task' | 'held' }
   | { readonly as: 'not_over'; readonly state: TaskState }

@@ -133,7 +133,7 @@ export function begin(task: ModelTask, { delayMs, approval, ...wait }: ModelRequ
   return { ...wait, dueAt, terms: { asked, maxRetries, onReject, onTimeout, request } }
 }
 
-/** What has come wakes the task that waits for its name, or is kept. */
+/** A signal that has come wakes the task that waits for its name, or is kept. */
 export function deliver(task: ModelTask, signal: ModelSignal): void {
   task.signals.push(signal)
   const wait = inOrder(task.waits).find(({ name }) => name === signal.name)

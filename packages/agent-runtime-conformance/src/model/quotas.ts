@@ -28,7 +28,7 @@ export function quotasFor(names: QuotaNames, config: QuotaConfig | undefined): M
   })
 }
 
-/** What a quota holds at a moment. */
+/** The counters of a quota at a moment. */
 export function holdOf(tasks: readonly ModelTask[], key: string, now: number) {
   const own = tasks.filter(({ names }) => quotaKeysOf(names).includes(key))
   const entries = own

@@ -40,7 +40,7 @@ export interface ModelTask {
   readonly type: string
   readonly input: string
   readonly key: string | undefined
-  /** What it was submitted with, as a fork of it is. */
+  /** The options that it was submitted with, as a fork of it is. */
   readonly submission: ModelSubmission
   /** Its caller runs it. */
   isHeld: boolean
@@ -50,9 +50,9 @@ export interface ModelTask {
   fence: number
   dueAt: number | undefined
   lease: ModelLease | undefined
-  /** How it ended, as its parent hears it. */
+  /** Its end, as its parent gets it. */
   told: string | undefined
-  /** What its first wait, or its end, says of its route. */
+  /** The report of its first wait, or its end, about its route. */
   said: 'success' | 'failure' | 'none' | undefined
   /** It waits because its handler took a different path than its recorded history, or because a budget asks. */
   parked: false | 'divergence' | 'budget'
@@ -62,7 +62,7 @@ export interface ModelTask {
   readonly shares: ModelShares | undefined
   /** Steps that were recorded, those that a rejection made void among them. */
   recorded: number
-  /** Of steps, by key: the result, and the seq of its event. What is void is not among them. */
+  /** Steps by key: the result, and the seq of its event. Void ones are left out. */
   readonly memos: Map<string, { readonly value: string; readonly position: number; readonly seq: number }>
   readonly waits: ModelWait[]
   readonly signals: ModelSignal[]
@@ -72,7 +72,7 @@ export interface ModelTask {
   readonly intents: ModelIntent[]
   /** The seq of its last approval; 0 when there is none. */
   approvedSeq: number
-  /** What sent it back, in order. */
+  /** The rejections that sent it back, in order. */
   readonly rejections: {
     readonly key: string
     readonly since: number
@@ -205,14 +205,14 @@ export interface ModelLease {
   readonly task: ModelTask
   /** Undefined: its caller holds it. */
   readonly worker: ModelWorker | undefined
-  /** Of a caller's lease: the process that holds it, from 1. */
+  /** For a caller's lease, the process that holds it, from 1. */
   readonly process?: number
   readonly attempt: number
   readonly fence: number
   expiresAt: number
   state: LeaseState
   endReason: LeaseEndReason | undefined
-  /** What ended it, when its holder did. */
+  /** The cause of its end, when its holder did. */
   settlement: string | undefined
   /** Whether its worker has said that it has the slot back. */
   slotBack: boolean
@@ -248,7 +248,7 @@ export interface ModelSchedule {
 export interface ModelAgent {
   readonly count: number
   readonly reputation: number
-  /** Of all its composites. */
+  /** The sum of all its composites. */
   readonly sum: number
   readonly kept: readonly {
     readonly seq: number
@@ -257,7 +257,7 @@ export interface ModelAgent {
   }[]
 }
 
-/** What is submitted, by a client, a parent or a schedule. */
+/** A submission by a client, a parent or a schedule. */
 export interface ModelSubmission {
   readonly lane: Lane
   readonly type: string
@@ -271,7 +271,7 @@ export interface ModelSubmission {
   readonly cost?: number
   /** Given by its submitter. */
   readonly taskId?: string
-  /** Of a fork: of what, from where and with which edits. */
+  /** For a fork: of which task, from where and with which edits. */
   readonly forkedAt?: string
 }
 

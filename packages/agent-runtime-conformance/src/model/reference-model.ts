@@ -220,7 +220,7 @@ export class ReferenceModel {
     })
   }
 
-  /** What the pass charged; `blocks`: keys that a provider refused for as long as it is to wait, or a second. */
+  /** The charges of the pass; `blocks`: keys that a provider refused for as long as it is to wait, or a second. */
   settle(
     lease: ModelLease | undefined,
     it: ModelSettlement,
@@ -389,7 +389,7 @@ export class ReferenceModel {
     return this.turn(() => fork(task, it, this.submitNew, this.now))
   }
 
-  /** What a client's share goes by; credits in whole ones. */
+  /** The facts that a client's share depends on; credits in whole ones. */
   putClient(name: string, terms: { readonly credits?: number; readonly tier?: ClientTier }): void {
     this.turn(() => {
       const client = this.shares?.client(name)
@@ -429,7 +429,7 @@ export class ReferenceModel {
     this.turn(() => undefined)
   }
 
-  /** What is due at a turn, the operation of the turn, and what can start then. */
+  /** Plays a turn: the work that is due, the operation of the turn, and the tasks that can start then. */
   private turn<T>(operation: () => T): T {
     const renewing = this.now >= this.renewAt
     if (renewing) this.renewAt = this.now + this.config.heartbeatIntervalMs

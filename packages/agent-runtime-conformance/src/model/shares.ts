@@ -126,7 +126,7 @@ export function newModelClient(name: string): ModelClient {
   return { name, credits: 1e9, tier: 'marketplace', time: 0, floor: 0, spent: 0 }
 }
 
-/** What a cost adds to a client's time. */
+/** The time that a cost adds to a client's time. */
 export function increment(cost: number, { credits, tier }: ModelClient): number {
   const weight = tier === 'contracted' ? 4 : 1
   return Math.max(1, Math.round((cost * 1000) / (Math.max(credits / 1e6, 1) * weight)))

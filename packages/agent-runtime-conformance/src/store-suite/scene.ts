@@ -49,7 +49,7 @@ const turns = 40
 /** Timers that a wait runs through before it gives up. */
 const patience = 20_000
 
-/** One store on a stage of its own: everything it hands out is kept, and time moves only when told to. */
+/** One store on a stage of its own: everything it hands out is kept, and time moves only when the test moves it. */
 export class Scene {
   readonly store: ExecutionStore
   readonly config: ExecutionConfig

@@ -1,6 +1,6 @@
 import type { ExecutionConfig, Environment, ExecutionStore } from '@ku0/agent-runtime-core'
 
-/** What the suite needs of a test runner, as vitest has it; core itself knows no runner. */
+/** The part of a test runner that the suite uses, as vitest has it; core itself knows no runner. */
 export interface TestTools {
   readonly describe: (name: string, body: () => void) => void
   readonly test: {
@@ -24,10 +24,10 @@ export interface Matchers {
   readonly not: Omit<Matchers, 'not'>
 }
 
-/** What a store is opened with by the suite. */
+/** The options that the suite opens a store with. */
 export interface Opening {
   readonly config: ExecutionConfig
-  /** Virtual time; a store that cannot run on it ignores this, and the suite is told so by `time: 'real'`. */
+  /** Virtual time; a store that cannot run on it ignores this, and reports that by `time: 'real'`. */
   readonly environment: Environment
 }
 

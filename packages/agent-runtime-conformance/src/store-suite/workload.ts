@@ -7,7 +7,7 @@ import {
 } from '@ku0/agent-runtime-core'
 import { type Scene, submission } from './scene.ts'
 
-/** What an EXTREME lease is held to, unless said otherwise. */
+/** The limits of an EXTREME lease, unless said otherwise. */
 export function termsOf(change: Partial<ProfileTerms> = {}): ProfileTerms {
   return { profile: 'EXTREME', config: profileConfigs.EXTREME, grantedMs: 3_600_000, limits: {}, ...change }
 }

@@ -8,11 +8,11 @@ import { RESERVED, type WaitKind } from '../wait/wait.ts'
 /** The share of its requests that a spot check puts to a human. Source: agent-scheduler-paper 3.4. */
 export const SPOT_CHECK_SHARE = 0.3
 
-/** What a rejection does: the work since the last approval runs again, or the call throws. */
+/** The effect of a rejection: the work since the last approval runs again, or the call throws. */
 export const rejectionPolicies = ['rerun', 'throw'] as const
 export type RejectionPolicy = (typeof rejectionPolicies)[number]
 
-/** What to do with a request that nobody answers in time. */
+/** The treatment of a request that nobody answers in time. */
 export const approvalTimeouts = ['throw', 'approve', 'reject', 'fail'] as const
 export type ApprovalTimeout = (typeof approvalTimeouts)[number]
 

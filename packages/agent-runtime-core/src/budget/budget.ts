@@ -43,7 +43,7 @@ export interface BudgetTerms {
   readonly cut?: boolean
 }
 
-/** What a task and all tasks below it have used so far. Wall time is not added up. */
+/** The usage of a task and all tasks below it so far. Wall time is not added up. */
 export interface BudgetUse extends UsageSum {
   readonly steps: number
 }

@@ -26,11 +26,11 @@ export interface BudgetRow {
 export interface AccountRow {
   /** Its estimated cost. */
   readonly cost: number
-  /** What it has used so far, as its handler reported it; null if nothing was reported. */
+  /** Its usage so far, as its handler reported it; null if nothing was reported. */
   readonly used: UsageSum | null
   /** When it started first, once it has started again: its tokens are reserved in that window. */
   readonly reservedAt?: number
-  /** What its start added to its client's virtual time; null before the start, and without shares. */
+  /** The time that its start added to its client's virtual time; null before the start, and without shares. */
   readonly charge: number | null
   /** Its client's virtual time when it was queued, where that gives it its place. */
   readonly place: number | null

@@ -12,7 +12,7 @@ const sums = { tokens: z.number(), money: z.number(), cost: z.number(), steps: z
 
 /** A budget as it stands. Amounts in the units that it was given in. Source: `docs/semantics.md 11.5`. */
 export const BudgetRecord = z.strictObject({
-  /** The task that it was given to. Those below it draw on it, as far as they have none of their own, and with it if they have. */
+  /** The task that it was given to. Tasks below it draw on it, as far as they have none of their own, and with it if they have. */
   taskId: z.string(),
   limits: z.strictObject(amounts),
   /** Where it asks next; a line that was passed and answered is gone. */
@@ -20,7 +20,7 @@ export const BudgetRecord = z.strictObject({
   /** By the task and all below it. `wallMs` runs from the task's first start to its end. */
   used: z.strictObject({ ...sums, wallMs: z.number() }),
   /**
-   * What can still be used: for each limit, the least that this budget and those above it have left, never
+   * The amounts that can still be used: for each limit, the least that this budget and those above it have left, never
    * below 0.
    */
   left: z.strictObject(amounts),

@@ -4,7 +4,7 @@ import { MAX_COUNT } from '../config/setting.ts'
 import { show } from '../check/show.ts'
 import { suggestionFor } from '../check/suggestion.ts'
 
-/** What work has used; an amount that is left out is 0. Source: `docs/semantics.md 11.5`, C4. */
+/** The usage of work; an amount that is left out is 0. Source: `docs/semantics.md 11.5`, C4. */
 export interface Usage {
   /** Whole tokens, 0 to 1e9. */
   readonly tokens?: number | undefined
@@ -16,7 +16,7 @@ export interface Usage {
   readonly cost?: number | undefined
 }
 
-/** What work has used, with every amount. */
+/** The usage of work, with every amount. */
 export type UsedAmounts = { readonly [K in keyof Usage]-?: number }
 
 /** The sums that the store keeps: whole tokens, millionths of money and cost. */

@@ -108,7 +108,7 @@ export function invalid(message: string): RuntimeError {
 }
 
 /**
- * What to write instead of an option name of another library, else the name that was probably meant, or all
+ * The option to write instead of an option name of another library, else the name that was probably meant, or all
  * names.
  */
 export function instead(

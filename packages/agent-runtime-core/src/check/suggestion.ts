@@ -1,6 +1,6 @@
 /**
  * The known name that someone who wrote `name` most likely meant: the nearest in single-character edits, case
- * aside, if it is near enough to be a slip. Of equals the first.
+ * aside, if it is near enough to be a slip. The first of equals.
  */
 export function suggestionFor(name: string, known: readonly string[]): string | undefined {
   if (name.length > 100) return undefined

@@ -2,7 +2,7 @@ import { RESERVED } from '../wait/wait.ts'
 export type { ChildRecord } from './schema.ts'
 
 /**
- * What happens to a child that still runs when its parent ends, or when the branch that spawned it is
+ * The treatment of a child that still runs when its parent ends, or when the branch that spawned it is
  * stopped.
  */
 export const childPolicies = ['cancel', 'abandon'] as const

@@ -11,7 +11,7 @@ export { exceeds, sizeOf }
 
 /** Options of {@link encode}: the name in its messages, and its limits. */
 export interface EncodeOptions {
-  /** Whose value it is, for errors: `step 'list files'`. */
+  /** The owner of the value, for errors: `step 'list files'`. */
   readonly what: string
   /** The most bytes of UTF-8 that the text may have. Default: {@link MAX_TEXT_LENGTH}. */
   readonly maxBytes?: number
@@ -24,8 +24,7 @@ export const MAX_DEPTH = 64
 export const MAX_TEXT_LENGTH = 268_435_456
 
 /**
- * A value as canonical JSON text: keys sorted by code unit, no spaces. Plain data is plain JSON. What JSON
- * lacks is an object whose only key is `$ku0`:
+ * A value as canonical JSON text: keys sorted by code unit, no spaces. Plain data is plain JSON. A value that JSON lacks is an object whose only key is `$ku0`:
  *
  *     Date {"$ku0":["Date",1700000000000]}   undefined {"$ku0":["undefined"]}   BigInt {"$ku0":["BigInt","12"]}
  *     Map {"$ku0":["Map",[["k",1]]]}         NaN, Infinity, -Infinity, -0 {"$ku0":["Number","NaN"]}

@@ -18,7 +18,7 @@ export interface Timer {
   cancel(): void
 }
 
-/** Timers of this process. What must survive the process is a durable timer in the store instead. */
+/** Timers of this process. A timer that must survive the process is a durable timer in the store instead. */
 export interface Timers {
   /**
    * Runs `run` once, no earlier than `delayMs` from now. Throws `invalid_argument` for a delay that is
@@ -34,7 +34,7 @@ export interface Ids {
   uuid(): string
 }
 
-/** Chance. What it decides is recorded, so that a replay does not draw again. */
+/** Chance. Its results are recorded, so that a replay does not draw again. */
 export interface Random {
   /**
    * A number in [0, 1). `subject` names what is drawn for, where a process may have to draw for it again after a crash that kept its

@@ -34,7 +34,7 @@ export interface ErrorDetails {
 export interface ConfigProblem {
   /** Where it stands: `quotaConfig.models["gpt-4"].perWindow`. */
   readonly path: string
-  /** What would be accepted. */
+  /** The values that would be accepted. */
   readonly allowed: string
   /** The given value; undefined if nothing was given, absent if `allowed` already contains it. */
   readonly given?: unknown
@@ -147,7 +147,7 @@ export class StepNotSerializable extends RuntimeError {
     this.prototype.name = 'StepNotSerializable'
   }
 
-  /** Whose value it is, as given to `encode`: `step 'list files'`. */
+  /** The owner of the value, as given to `encode`: `step 'list files'`. */
   readonly step: string
   /** Where in it: `$.a[3].b`, `$` being the value itself. */
   readonly path: string

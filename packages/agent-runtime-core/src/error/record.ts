@@ -27,7 +27,7 @@ export interface ErrorLimits {
   readonly causes: number
 }
 
-/** What {@link describeError} keeps by default: under 120 KiB in all. */
+/** The limits of {@link describeError} by default: under 120 KiB in all. */
 export const errorLimits: ErrorLimits = { messageBytes: 16_384, stackBytes: 4_096, causes: 4 }
 
 /**

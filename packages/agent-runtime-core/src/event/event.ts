@@ -86,7 +86,7 @@ export interface EventData {
     /** The schedule that submitted it, and the time that it is the run for; one that was triggered by hand is for none. */
     schedule?: string
     scheduledFor?: number
-    /** What is reserved for it in the budget of its swarm. */
+    /** The amounts that are reserved for it in the budget of its swarm. */
     share?: { cpuTimeUs?: number; memoryBytes?: number }
     swarm?: string
     tools?: string[]
@@ -105,7 +105,7 @@ export interface EventData {
   'task.started': {
     attempt: number
     /**
-     * What it added to its client's virtual time, in millionths; with shares, and at the first start only.
+     * The time that it added to its client's virtual time, in millionths; with shares, and at the first start only.
      */
     charge?: number
     lane: Lane
@@ -142,7 +142,7 @@ export interface EventData {
     backOff?: BlockedQuotas
     dueAt?: number
     error?: unknown
-    /** What a table of recovery decided about the failure. */
+    /** The decision of a table of recovery about the failure. */
     recovery?: Recovered
     /** The supervisor that starts it again. */
     restartedBy?: string
@@ -227,7 +227,7 @@ export interface EventData {
     durationMs: number
     charged?: UsageSum
     backOff?: BlockedQuotas
-    /** The retry that follows, from 1; absent when it failed for good. */
+    /** The retry that follows, from 1; absent when no try follows. */
     retry?: number
     dropped?: string[]
     droppedChildren?: string[]

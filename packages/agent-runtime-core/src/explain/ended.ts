@@ -27,7 +27,7 @@ export function failureReason(
   }
 }
 
-/** What canceled a task. */
+/** The cause of a cancel. */
 export function cancelReason({
   reason,
   parent,

@@ -36,7 +36,7 @@ function recoveryText({ category, strategy, model }: Recovered): string {
 }
 
 /**
- * What a waiting task waits for. `asks`: the budget that asks. `hasFailed`: whether the step with that key
+ * Words for the waits of a waiting task. `asks`: the budget that asks. `hasFailed`: whether the step with that key
  * has failed.
  */
 export function waitingText(

@@ -9,12 +9,12 @@ export const Divergence = z.strictObject({
   /** The place of the call in its pass, from 0; of a `missing_step` its place in the history. */
   position: z.int().min(0),
   /**
-   * What the history has: the key there, the kind of call of that key (`step`, `timer`, `signal`), the hash
+   * The record of the history: the key there, the kind of call of that key (`step`, `timer`, `signal`), the hash
    * of the input, or the position. For `history_edited`: the expected event, by the start of its hash;
    * `actual` is the event found. For `value_unreadable`: what is missing or failed.
    */
   expected: z.string(),
-  /** What the code has in its place, in the same terms; absent if the handler returned instead. */
+  /** The call of the code in its place, in the same terms; absent if the handler returned instead. */
   actual: z.string().optional(),
 })
 export type Divergence = z.infer<typeof Divergence>

@@ -50,7 +50,7 @@ export function orderHash(previous: string, event: HistoryEvent, digest: Digest)
 
 /**
  * A task's order hash, computed from its whole history on reading: equal for equal behaviour, on every store.
- * Of each event's data only behaviour counts ({@link behaviourOf}). Within one pass, from a `task.started` to
+ * Only behaviour counts in each event's data ({@link behaviourOf}). Within one pass, from a `task.started` to
  * the next, events with a call `position` (steps) come first, by position, then the others as stored; then
  * `seq` is counted anew. So steps that run side by side give one hash, however they finish. Source:
  * `docs/semantics.md 6.2`.

@@ -5,9 +5,9 @@ import { StoreError } from '../error/errors.ts'
 export interface HistoryFault {
   /** The event that is wrong or missing, from 1. */
   readonly seq: number
-  /** What the chain requires there: the start of a hash, an event, or no event. */
+  /** The content that the chain requires there: the start of a hash, an event, or no event. */
   readonly expected: string
-  /** What was found, in the same terms. */
+  /** The content that was found, in the same terms. */
   readonly actual: string
 }
 

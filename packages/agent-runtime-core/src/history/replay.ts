@@ -7,13 +7,13 @@ export interface ReplayCase<Place> {
   readonly key: string
   /** sha256 of the input that the call declares, if it declares one. */
   readonly inputHash?: string | undefined
-  /** What earlier passes recorded, by key. */
+  /** The records of earlier passes, by key. */
   readonly memos: ReadonlyMap<string, StepRecord>
   /** The keys of this pass so far, each with the place of its call. */
   readonly used: ReadonlyMap<string, Place>
 }
 
-/** What a call of `ctx.step` does. */
+/** The action of a call of `ctx.step`. */
 export type Replay<Place> =
   | { readonly as: 'run' }
   | { readonly as: 'memo'; readonly memo: StepRecord }

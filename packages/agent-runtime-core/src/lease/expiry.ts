@@ -3,7 +3,7 @@ export function isExpired(expiresAt: number, now: number): boolean {
   return expiresAt <= now
 }
 
-/** What happens to a task whose holder died or fell silent. */
+/** Decides what happens to a task whose holder died or fell silent. */
 export type Expiry =
   | { readonly to: 'queued'; readonly attempt: number; readonly crashes: number }
   | { readonly to: 'failed'; readonly crashes: number }

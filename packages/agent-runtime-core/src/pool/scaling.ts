@@ -21,7 +21,7 @@ export interface PoolMember {
   readonly draining: boolean
 }
 
-/** What a pass sees. */
+/** The state that a pass sees. */
 export interface PoolView {
   /** Queued tasks that are due and that the pool's workers run. */
   readonly depth: number
@@ -29,14 +29,14 @@ export interface PoolView {
   readonly limits: PoolLimits
 }
 
-/** What a pass does, and why. */
+/** The action of a pass, and its reason. */
 export type Scaling =
   | { readonly do: 'grow'; readonly count: number; readonly why: 'below_min' | 'queued' }
   | { readonly do: 'shrink'; readonly workerId: string; readonly why: 'above_max' | 'idle' }
   | { readonly do: 'keep' }
 
 /**
- * What one pass of a pool does: fill up to `min` at once, grow by one when enough is queued, and let one worker go when nothing is queued
+ * Decides what one pass of a pool does: fill up to `min` at once, grow by one when enough is queued, and let one worker go when nothing is queued
  * and it was idle for long enough, or when there are more than `max`. The worker that was idle for the longest time goes first; if all work,
  * the one with the fewest tasks is drained, and its tasks end. Draining workers count as gone. Pure. Source: `docs/semantics.md 8.1, 8.2`.
  */

@@ -4,7 +4,7 @@ import type { UsageRow } from './row.ts'
 import type { WorkingSet } from '../transition/working-set.ts'
 
 /**
- * What the lease has left of CPU time and memory, counting the usage that all work with the same budget has
+ * The CPU time and memory that the lease has left, counting the usage that all work with the same budget has
  * reported. Source: `docs/semantics.md 10.6`.
  */
 export function leftOf(ws: WorkingSet, usage: UsageRow): ResourcesLeft {

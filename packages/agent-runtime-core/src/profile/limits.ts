@@ -1,6 +1,6 @@
 import { limitedAmounts, type LimitedAmount, type ResourceLimit, type ResourceLimits } from './profile.ts'
 
-/** What a lease has used so far. */
+/** The usage of a lease so far. */
 export type AmountsUsed = Readonly<Record<LimitedAmount, number>>
 
 /** A limit that usage is above. */

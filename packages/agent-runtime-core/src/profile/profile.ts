@@ -56,7 +56,7 @@ export function softAboveHard({ soft = {}, hard = {} }: ResourceLimits): readonl
 }
 
 /**
- * What a lease has left: CPU time and memory are `Infinity` without a limit, `remainingMs` is whole and never
+ * The amounts that a lease has left: CPU time and memory are `Infinity` without a limit, `remainingMs` is whole and never
  * negative.
  */
 export interface ResourceBudget {
@@ -91,7 +91,7 @@ export interface WorkTelemetry extends UsageSample {
 export const MAX_AGENTS = 10_000
 
 /**
- * What is left of the amounts that a lease may use; null without a limit. Source: `docs/semantics.md 10.6`.
+ * The rest of the amounts that a lease may use; null without a limit. Source: `docs/semantics.md 10.6`.
  */
 export interface ResourcesLeft {
   readonly cpuTimeUs: number | null

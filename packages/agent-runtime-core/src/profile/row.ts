@@ -12,7 +12,7 @@ export interface UsageRow {
   readonly laneRank: number
   /** The how-manieth agent of its swarm it is. */
   readonly order: number
-  /** What is reserved for it in the swarm's budget; null if it draws on the rest. */
+  /** The amounts that are reserved for it in the swarm's budget; null if it draws on the rest. */
   readonly promisedCpuUs: number | null
   readonly promisedMemoryBytes: number | null
   /** CPU time so far, the most that was reported, of an agent in whatever pass; and what the live lease holds. */

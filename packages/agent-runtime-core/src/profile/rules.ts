@@ -2,7 +2,7 @@ import { MAX_DURATION_MS } from '../config/setting.ts'
 import { flagRule, type Rule, type Rules } from '../check/rules.ts'
 import { MAX_AMOUNT, type ProfileConfig, type ResourceLimit } from './profile.ts'
 
-/** What the schema of a profile's config allows, for programs that pass one: these rules need no schemas. */
+/** The rules of the schema of a profile's config, for programs that pass one: these rules need no schemas. */
 export const profileConfigRules: Rules<ProfileConfig> = {
   baselineLatencyMs: amountOf('ms', MAX_DURATION_MS),
   baselineComputeUs: amountOf('microseconds', MAX_AMOUNT),

@@ -3,7 +3,7 @@ import { MAX_AGENTS, MAX_AMOUNT, workloadProfiles } from './profile.ts'
 import { duration, wholeNumber } from '../config/setting-schema.ts'
 
 /**
- * What is expected of the work of a profile (`baseline…`), and how long a lease lasts at most, whatever its
+ * The usage that is expected of the work of a profile (`baseline…`), and how long a lease lasts at most, whatever its
  * heartbeats. With `heartbeatRequired` its holder must send heartbeats itself.
  */
 export const ProfileConfig = z.strictObject({
@@ -42,7 +42,7 @@ export const ProfileTerms = z.strictObject({
 export type ProfileTerms = z.infer<typeof ProfileTerms>
 
 /**
- * What the agents of a swarm share. Source: rfc-0010-workload-profiles, AI Swarm; `docs/semantics.md 10.6`.
+ * The limits that the agents of a swarm share. Source: rfc-0010-workload-profiles, AI Swarm; `docs/semantics.md 10.6`.
  */
 export const SwarmTerms = z.strictObject({
   route: z.string(),

@@ -4,13 +4,13 @@ import type { SharesConfig } from '../share/client.ts'
 export interface QueuedStream {
   /** The rank of its lane, or the rank that waiting has raised it to, which may be below 0. */
   readonly laneRank: number
-  /** Whose tasks they are, where there are shares. */
+  /** The client of the tasks, where there are shares. */
   readonly client: string
   /** How many are queued. */
   readonly depth: number
   /** How many of them were submitted before the task that is asked about. */
   readonly earlier: number
-  /** What its first task adds to its client's virtual time. */
+  /** The time that its first task adds to its client's virtual time. */
   readonly increment: number
   /** Under enqueue keying: the place of its first task. */
   readonly place: number

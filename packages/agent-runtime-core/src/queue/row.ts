@@ -10,7 +10,7 @@ export interface StreamRow {
   readonly depth: number
   /** Queued tasks that are not due yet. */
   readonly delayed: number
-  /** Whose tasks they are, where that matters; those of nobody are the client `''`. */
+  /** The client of the tasks, where that matters; tasks of nobody are the client `''`. */
   readonly client: string
   /** Shared by streams with the same lane, type and quota keys, whichever client they belong to. */
   readonly group: string

@@ -45,7 +45,7 @@ export function streamWith(
 }
 
 /**
- * What streams that differ only in their clients have in common; a quota of each client's own makes no
+ * The part that streams have in common which differ only in their clients; a quota of each client's own makes no
  * difference.
  */
 export function groupOf(rank: number, type: string, quotaKeys: readonly string[]): string {

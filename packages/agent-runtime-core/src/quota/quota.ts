@@ -6,7 +6,7 @@ export type { QuotaLimit, QuotaConfig } from './schema.ts'
 export const quotaKinds = ['model', 'tool', 'client'] as const
 export type QuotaKind = (typeof quotaKinds)[number]
 
-/** What happens to a task above a limit. */
+/** The treatment of a task above a limit. */
 export type OnExceeded = QuotaLimit['onExceeded']
 
 /**

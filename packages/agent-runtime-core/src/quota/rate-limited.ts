@@ -9,7 +9,7 @@ import { suggestionFor } from '../check/suggestion.ts'
 /** A provider's refusal of a call: what it limits, and for how long. */
 export interface RateLimit {
   /**
-   * What the limit is on, as far as it is known. Each name is a quota key, whether or not a quota limits it.
+   * The subject of the limit, as far as it is known. Each name is a quota key, whether or not a quota limits it.
    */
   readonly model?: string | undefined
   readonly tool?: string | undefined

@@ -9,7 +9,7 @@ import {
   strongestRecovery,
 } from './recovery.ts'
 
-/** What was decided about a failure, as the event of the next try tells it. */
+/** The decision about a failure, as the event of the next try has it. */
 export interface Recovered {
   readonly category: FailureCategory
   readonly kind: FailureKind
@@ -21,7 +21,7 @@ export interface Recovered {
 /** The facts that decide what is done about a failure. */
 export interface RecoveryCase {
   readonly kind: FailureKind
-  /** What it is of: one category, or those of all its parts. */
+  /** Its category, or those of all its parts. */
   readonly categories: readonly FailureCategory[]
   /** The error says that trying the same again cannot help. */
   readonly isFinal: boolean
@@ -42,7 +42,7 @@ export interface FurtherTry {
 }
 
 /**
- * What is done about a failure: the strongest of what the table has for its parts. Undefined: the task fails. The same try again is
+ * Decides what is done about a failure: the strongest answer that the table has for its parts. Undefined: the task fails. The same try again is
  * no use where the error is final, and neither that nor another model goes beyond the number of tries; a person may be asked whatever the
  * number is. Source: agent-scheduler-paper 7.5; `docs/semantics.md 14.3`.
  */

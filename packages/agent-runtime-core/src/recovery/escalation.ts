@@ -14,7 +14,7 @@ export function isEscalation(key: unknown): boolean {
 
 /** The content of such a question: its artifact. */
 export interface Escalation {
-  /** What has failed. */
+  /** The failure. */
   readonly escalated: FailureCategory
   readonly kind: FailureKind
   readonly error: { readonly name: string; readonly message: string; readonly code?: string }

@@ -24,7 +24,7 @@ export type PassStart =
   | { readonly as: 'fail'; readonly failure: PastFailure }
 
 /**
- * What comes before the handler after a failure. A process that died decided nothing: the process that has the task next decides for
+ * Decides what comes before the handler after a failure. A process that died decided nothing: the process that has the task next decides for
  * it. Nothing is remembered but events, so that a crash at any place decides the same again. Source: `docs/semantics.md 14.3`.
  */
 export function decidePassStart({

@@ -13,11 +13,11 @@ export interface PastFailure {
   readonly reason: 'retry' | 'expired' | 'owner_dead' | 'rejected'
   /** In the codec's form; absent for a process that died. */
   readonly error?: string
-  /** What was decided about it; absent without a table. */
+  /** The decision about it; absent without a table. */
   readonly recovery?: Recovered
 }
 
-/** What a task's returns to the queue say. */
+/** The failures that a task's returns to the queue report. */
 export interface PastFailures {
   /** The last failure of the work itself. */
   readonly failure?: PastFailure

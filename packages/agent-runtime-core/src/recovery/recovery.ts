@@ -1,4 +1,4 @@
-/** What a failure is of, the kinds of failure taken together. Source: agent-scheduler-paper 7.5; `docs/semantics.md 14.3`. */
+/** The categories of failures: the kinds of failure taken together. Source: agent-scheduler-paper 7.5; `docs/semantics.md 14.3`. */
 export const failureCategories = [
   'crash',
   'timeout',
@@ -8,7 +8,7 @@ export const failureCategories = [
 ] as const
 export type FailureCategory = (typeof failureCategories)[number]
 
-/** What is done about a failure, weakest first. Source: agent-scheduler-paper 7.5; `docs/semantics.md 14.3`. */
+/** The answers to a failure, weakest first. Source: agent-scheduler-paper 7.5; `docs/semantics.md 14.3`. */
 export const recoveryStrategies = [
   'retry_with_backoff',
   'retry_with_feedback',
@@ -18,10 +18,10 @@ export const recoveryStrategies = [
 ] as const
 export type RecoveryStrategy = (typeof recoveryStrategies)[number]
 
-/** What a table has for a category: a strategy, or `fail`, which is weaker than each of them. */
+/** The entry of a table for a category: a strategy, or `fail`, which is weaker than each of them. */
 export type RecoveryChoice = RecoveryStrategy | 'fail'
 
-/** What is done about each category. */
+/** The answer to each category. */
 export type RecoveryTable = { readonly [Category in FailureCategory]: RecoveryChoice }
 
 /** The table of the scheduler paper. */

@@ -28,7 +28,7 @@ export interface PrunableRow {
   readonly blobs: readonly string[]
   /** The hashes of its events in order, one after the other: the journal names them for as long as it reaches back. */
   readonly hashes: Uint8Array
-  /** What it adds to sums that only rise, by their names; and to those of a client or a schedule. */
+  /** The amounts that it adds to sums that only rise, by their names; and to those of a client or a schedule. */
   readonly sums: ReadonlyMap<string, number>
   readonly named: ReadonlyMap<string, number>
 }

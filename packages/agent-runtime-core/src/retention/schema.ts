@@ -21,7 +21,7 @@ const KeepOfType = z.union([z.literal('forever'), z.strictObject({ ageMs: durati
 })
 
 /**
- * For how long tasks that ended are kept, by their final state. Unset, everything is kept. What a task of a type has of its own takes the
+ * How long tasks that ended are kept, by their final state. Unset, everything is kept. A rule of a task type takes the
  * place of the general rule as a whole. Source: `docs/semantics.md 6.6`; `docs/retention.md`.
  */
 export const RetentionConfig = z

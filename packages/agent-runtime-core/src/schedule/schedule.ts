@@ -1,6 +1,6 @@
 import type { Submission } from '../submit/submission.ts'
 
-/** What to run for times that passed while nothing ran: only one that is on time, the newest, or each. */
+/** The runs for times that passed while nothing ran: only one that is on time, the newest, or each. */
 export const catchUps = ['skip', 'one', 'all'] as const
 export type CatchUp = (typeof catchUps)[number]
 

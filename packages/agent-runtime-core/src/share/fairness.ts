@@ -8,7 +8,7 @@ export const tierWeights: Readonly<Record<ClientTier, number>> = { contracted: 4
 export const MAX_INCREMENT = 100_000_000_000_000
 
 /**
- * What a task adds to its client's virtual time, in millionths: `cost x 1000 / (max(credits, 1) x weight)`.
+ * The time that a task adds to its client's virtual time, in millionths: `cost x 1000 / (max(credits, 1) x weight)`.
  * Cost and credits are in millionths too. Source: agent-scheduler-paper 4.2; `docs/semantics.md 11.1`.
  */
 export function shareIncrement(cost: number, credits: number, weight: number): number {

@@ -12,7 +12,7 @@ import type { AdmissionVerdict } from '../submit/verdict.ts'
 import type { OpenWait } from '../wait/wait.ts'
 
 /**
- * What a task waits for, or why it is in its state. Times are epoch ms, except for those of leases. Source:
+ * Explains what a task waits for, or why it is in its state. Times are epoch ms, except for those of leases. Source:
  * `docs/explain.md`.
  */
 export interface Explanation {
@@ -118,7 +118,7 @@ export interface Placement {
   readonly dispatch: number
   /** From the moment it could be claimed to its claim. */
   readonly waitMs: number
-  /** What this start added to its client's virtual time; with shares, and at the first start only. */
+  /** The time that this start added to its client's virtual time; with shares, and at the first start only. */
   readonly charge?: number
   /** It is to give way to interactive tasks at its next step boundary. */
   readonly asksToYield: boolean
@@ -134,9 +134,9 @@ export interface Requeues {
     readonly reason: RequeueReason
     readonly at: number
     readonly preemptedBy?: Lane
-    /** What its provider refused for now, and until when. */
+    /** The quota keys that its provider refused for now, and until when. */
     readonly backOff?: { readonly keys: readonly string[]; readonly until: number }
-    /** What a table of recovery decided about the failure. Source: `docs/semantics.md 14.3`. */
+    /** The decision of a table of recovery about the failure. Source: `docs/semantics.md 14.3`. */
     readonly recovery?: Recovered
   }
 }
@@ -180,7 +180,7 @@ export interface FailureReason {
   }
 }
 
-/** What canceled a task: a caller, or what the task belonged to. */
+/** The cause of a cancel: a caller, or what the task belonged to. */
 export type CanceledBy = 'caller' | 'parent' | 'branch' | 'budget' | 'swarm'
 
 /** Why tasks wait, over all that are queued or waiting. Source: `docs/explain.md`. */

@@ -12,8 +12,7 @@ export interface IdCodec {
 }
 
 /**
- * A life of a store that is over: its copy was restored, or it went on without commits that it had lost. What it numbered up to here keeps
- * the ids that it had; ids that it gave for higher numbers are of what was lost, and mean nothing any more. Source: `docs/reliability.md` D25.
+ * A life of a store that is over: its copy was restored, or it went on without commits that it had lost. Rows that it numbered up to here keep their ids. Ids that it gave for higher numbers belong to rows that were lost, and mean nothing any more. Source: `docs/reliability.md` D25.
  */
 export interface PastIncarnation {
   readonly storeId: string
@@ -23,7 +22,7 @@ export interface PastIncarnation {
 }
 
 /**
- * The codec of one store. `storeId` is 17 hex digits, drawn at random when the store was made, and anew with each incarnation; `past` are
+ * The codec of one store. `storeId` is 17 hex digits, drawn at random when the store was made, and again with each incarnation; `past` are
  * those before, the oldest first.
  */
 export function createIdCodec(storeId: string, past: readonly PastIncarnation[] = []): IdCodec {

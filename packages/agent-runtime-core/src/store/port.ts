@@ -47,7 +47,7 @@ export interface ExecutionStore {
   demand(workerId: string, credit: number): void
   /** Which published events this process wants; replaces the former interest. */
   interest(interest: Interest): void
-  /** Hears what the store publishes after each commit. */
+  /** Gets the events that the store publishes after each commit. */
   listen(listener: StoreListener): Disposable
   /**
    * Whether this process has just slept, or was otherwise blocked, for so long that its leases may have
@@ -69,15 +69,15 @@ export interface StoreInfo {
   readonly location: string
   readonly storeId: string
   readonly processId: string
-  /** What an acknowledgement means, as read back from the database. */
+  /** The meaning of an acknowledgement, as read back from the database. */
   readonly durability: 'full' | 'normal' | 'memory'
   readonly schemaVersion: number
   readonly versions: Readonly<Record<string, string>>
-  /** What was missing when it was opened, and was accepted. */
+  /** The commits that were missing when it was opened, and whose loss was accepted. */
   readonly acceptedLoss?: DataLoss
 }
 
-/** What a store publishes, each after the commit that made it true. */
+/** The events that a store publishes, each after the commit that made it true. */
 export interface StoreListener {
   /** Tasks given to this process's workers. */
   claimed?(claims: readonly Claim[]): void
@@ -90,7 +90,7 @@ export interface StoreListener {
   schedulesDue?(): void
   /** Workers of this process were drained from outside, or that was taken back. Source: `docs/semantics.md 8.10`. */
   drained?(drains: readonly WorkerDrain[]): void
-  /** The store stopped for good (fail-stop): what was not answered was rejected, and nothing will be. */
+  /** The store stopped and does not go on (fail-stop). Calls without an answer were rejected, and later calls are rejected too. */
   failed?(error: Error): void
 }
 

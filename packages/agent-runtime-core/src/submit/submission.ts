@@ -30,11 +30,11 @@ export interface Submission {
   /** The swarm that it is an agent of, and its name there. It has a `profile` then. Source: `docs/semantics.md 10.6`. */
   readonly swarm?: string
   readonly agent?: string
-  /** What is reserved for it in the swarm's budget; without it, it draws on the rest. */
+  /** The amounts that are reserved for it in the swarm's budget; without it, it draws on the rest. */
   readonly share?: { readonly cpuTimeUs?: number; readonly memoryBytes?: number }
   /** Set by the store itself: its caller runs it. */
   readonly held?: true
-  /** What the task and all tasks below it may use up. Source: `docs/semantics.md 11.5`. */
+  /** The amounts that the task and all tasks below it may use up. Source: `docs/semantics.md 11.5`. */
   readonly budget?: BudgetTerms
   /** The submitter's trace context. */
   readonly trace?: Readonly<Record<string, string>>

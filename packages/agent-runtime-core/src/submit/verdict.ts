@@ -45,7 +45,7 @@ export type AdmissionVerdict =
       readonly max: number
       readonly value: number
     }
-  /** What the agents of a swarm share; `asked` is absent without a reservation. */
+  /** The limits that the agents of a swarm share; `asked` is absent without a reservation. */
   | {
       readonly by: 'swarm'
       readonly swarm: string

@@ -17,7 +17,7 @@ export interface RestartCase extends Pick<SupervisorTerms, 'strategy' | 'maxRest
   readonly now: number
 }
 
-/** What follows the end of a child. */
+/** The consequence of the end of a child. */
 export type RestartDecision =
   /** It stays ended. */
   | { readonly as: 'leave' }
@@ -32,7 +32,7 @@ export type RestartDecision =
   | { readonly as: 'escalate'; readonly times: readonly number[] }
 
 /**
- * What a supervisor does about the end of a child. A restart counts as long as `now <= then + period`. A child that ended before stays
+ * Decides what a supervisor does about the end of a child. A restart counts as long as `now <= then + period`. A child that ended before stays
  * ended: its result is stored, and no restart of another one takes it back. Source: agent-scheduler-paper 7.1-7.3;
  * `docs/semantics.md 14.1, 14.2`.
  */

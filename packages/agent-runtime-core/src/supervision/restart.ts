@@ -15,7 +15,7 @@ import {
 } from './standing.ts'
 import { RESTART_NAME, supervisedIn } from './supervision.ts'
 
-/** What follows the end of a task, as the supervisors above it decide: `again` by the one with this id. */
+/** The consequence of the end of a task, as the supervisors above it decide: `again` by the one with this id. */
 export type Verdict = { readonly as: 'leave' | 'escalate' } | { readonly as: 'again'; readonly by: string }
 
 /**

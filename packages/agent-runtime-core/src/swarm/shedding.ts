@@ -50,13 +50,13 @@ export interface AgentShare {
   readonly computeUs: number
   /** The memory in use now. */
   readonly memoryBytes: number
-  /** What is reserved for it; null if it draws on the rest. */
+  /** The amounts that are reserved for it; null if it draws on the rest. */
   readonly promisedCpuUs: number | null
   readonly promisedMemoryBytes: number | null
 }
 
 /**
- * The rest of a swarm's budget: CPU time is spent for good, also by agents that have ended; memory is given
+ * The rest of a swarm's budget: CPU time that was spent stays spent, also by agents that have ended; memory is given
  * back. Source: `docs/semantics.md 10.6`.
  */
 export function sharedRest(

@@ -13,7 +13,7 @@ export function isLane(value: unknown): value is Lane {
 /** The rank of a lane in the order of dispatch, 0 first. */
 export const laneRank: Readonly<Record<Lane, number>> = { interactive: 0, normal: 1, batch: 2 }
 
-/** What started a task, as Track AA classifies it. */
+/** The origin of a task, as Track AA classifies it. */
 export type Trigger = 'chat' | 'run_button' | 'agent' | 'timer' | 'pipeline'
 
 /**

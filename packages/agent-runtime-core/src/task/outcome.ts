@@ -17,7 +17,7 @@ export type HandlerEnd =
       readonly rateLimit?: RateLimited | undefined
       /** It could not go on because a budget is used up. */
       readonly spent?: true | undefined
-      /** Those of all its parts; by default what the error's record shows. */
+      /** The causes of all its parts; by default those that the error's record shows. */
       readonly categories?: readonly FailureCategory[] | undefined
     }
   /** The runtime ended it by a rule of its own. The retry policy is asked for those that another try may end otherwise. */
@@ -46,7 +46,7 @@ export interface OutcomeCase {
   readonly random: number
 }
 
-/** What happens to the task. */
+/** The consequence for the task. */
 export type Outcome =
   | { readonly as: 'completed'; readonly output: string }
   | {
@@ -59,7 +59,7 @@ export type Outcome =
       readonly as: 'retry'
       readonly error: ErrorRecord
       readonly delayMs: number
-      /** What a table of recovery decided. */
+      /** The decision of a table of recovery. */
       readonly recovery?: Recovered
     }
   /** A provider refused it for now: it goes on in the same attempt. */

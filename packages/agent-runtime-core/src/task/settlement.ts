@@ -30,7 +30,7 @@ export type Settlement =
       readonly delayMs: number
       /** The same for a try that ran past its deadline, or above a hard limit. */
       readonly breach?: 'deadline' | 'hard'
-      /** What a table of recovery decided; with a model, the task has that model from now on. Source: `docs/semantics.md 14.3`. */
+      /** The decision of a table of recovery; with a model, the task has that model from now on. Source: `docs/semantics.md 14.3`. */
       readonly recovery?: Recovered
     }
   | { readonly as: 'rate_limited'; readonly error: string; readonly delayMs: number }

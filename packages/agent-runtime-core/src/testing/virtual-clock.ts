@@ -3,8 +3,7 @@ import { RuntimeError } from '../error/errors.ts'
 
 /**
  * Time that stands still until a test moves it, and the timers on it. Timers run while it is moved, in the
- * order of their time, those of one time in the order in which they were armed; each sees its own time. What
- * a timer starts asynchronously runs only when the test awaits: to let it run in between, go from one
+ * order of their time, those of one time in the order in which they were armed; each sees its own time. Work that a timer starts asynchronously runs only when the test awaits: to let it run in between, go from one
  * `nextAt` to the next.
  */
 export class VirtualClock implements Clock, Timers {

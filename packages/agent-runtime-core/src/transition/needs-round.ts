@@ -8,7 +8,7 @@ import type { Duties, Wanted } from './wanted.ts'
 import type { Base } from './working-set.ts'
 
 /**
- * What a flush needs, as data: the names of the rows that its operations and duties touch and that are not
+ * The needs of a flush, as data: the names of the rows that its operations and duties touch and that are not
  * known. It can be resumed, like a round of claims: it returns what is missing, and is called again once that
  * is loaded, until nothing is missing.
  */
@@ -27,7 +27,7 @@ export class NeedsRound {
     this.open = operations
   }
 
-  /** What must be loaded before it can go on; undefined if everything is known. */
+  /** The rows that must be loaded before it can go on; undefined if everything is known. */
   run(): Wanted | undefined {
     const { needs } = this
     if (this.open.length > 0 || this.areDutiesOpen) {

@@ -13,7 +13,7 @@ import type { SignalRow, WaitRow } from '../wait/row.ts'
 import type { WorkerRow } from '../worker/row.ts'
 
 /**
- * What a flush can want from its store, by kind: how one thing of the kind is named, and what the store
+ * The kinds of rows that a flush can want from its store: how one thing of the kind is named, and what the store
  * returns if it exists. A store answers each kind with one statement, however many names there are.
  */
 export interface Kinds {
@@ -78,10 +78,10 @@ export interface Kinds {
 
 export type Kind = keyof Kinds
 
-/** What is wanted, by kind. */
+/** The names of wanted rows, by kind. */
 export type Wanted = { readonly [K in Kind]?: readonly Kinds[K]['name'][] }
 
-/** What was found of it. */
+/** The rows that were found. */
 export type Loaded = { readonly [K in Kind]?: readonly Kinds[K]['found'][] }
 
 /** The open waits of a task, its unread signals without their values, and its open children. */

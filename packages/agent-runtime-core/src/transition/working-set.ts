@@ -43,7 +43,7 @@ export interface Heads {
   readonly complete: boolean
 }
 
-/** Committed rows, as far as they were loaded. What a transition asks for must have been looked for before. */
+/** Committed rows, as far as they were loaded. A row that a transition asks for must have been looked up before. */
 export interface Base {
   readonly process: number
   /** The row under which the workers of lines are registered; undefined where there are no lines. */
@@ -561,7 +561,7 @@ export class WorkingSet {
   }
 
   /**
-   * Whether there is anything to write. The rows of other tables change with these, but for places of streams: they are looked for again
+   * Whether there is anything to write. The rows of other tables change with these. The places of streams are an exception: they are looked up again
    * when they are lost.
    */
   /** Deletes a task that ended, with everything that is kept of it. */
@@ -610,7 +610,7 @@ export function evaluationKey(agent: string, key: string): string {
 }
 
 /**
- * What an event holds instead of a value that was moved to the blob table; `size` is its length in UTF-16
+ * The reference that an event holds instead of a value that was moved to the blob table; `size` is its length in UTF-16
  * units.
  */
 export function blobReference(sha256: string, size: number): string {

@@ -3,7 +3,7 @@ import type { WaitReason } from '../event/event.ts'
 export type { OpenWait, WaitRecord } from './schema.ts'
 
 /**
- * What a handler may wait for without holding a slot. All but timers wait for something that arrives under a
+ * The kinds of waits of a handler that hold no slot. All but timers wait for something that arrives under a
  * name.
  */
 export const waitKinds = ['timer', 'signal', 'approval', 'child'] as const

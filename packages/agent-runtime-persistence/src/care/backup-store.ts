@@ -47,7 +47,7 @@ export interface Backup {
 }
 
 export interface BackupOptions {
-  /** Told after each slice: pages copied, and pages in all. What it throws ends the backup, which rejects with it. */
+  /** Called after each slice with the pages copied and the pages in all. An error that it throws ends the backup, which rejects with it. */
   readonly onProgress?: (copied: number, pages: number) => void
   /** Ends it early: nothing is left of the copy, and it rejects with the signal's reason. */
   readonly signal?: AbortSignal

@@ -23,19 +23,19 @@ export interface Inspection {
   readonly versions: {
     readonly node: string
     readonly sqlite: string
-    /** Of the file, and the one that this version writes. */
+    /** The version of the file, and the one that this program writes. */
     readonly schema: number
     readonly schemaKnown: number
   }
   readonly durability: {
-    /** Of the file, which is kept in it. */
+    /** The setting of the file, which is stored in it. */
     readonly journalMode: string
     /**
-     * What this program gets for each mode, read back after a write to a scratch database in the folder of temporary files: of `full` 2, of
+     * The setting that this program gets for each mode, read back after a write to a scratch database in the folder of temporary files: of `full` 2, of
      * `normal` 1; null where none could be made there.
      */
     readonly synchronous: Readonly<Record<Durability, number | null>>
-    /** What the process that wrote last had; null where no anchor tells. */
+    /** The setting of the process that wrote last; null if no anchor has it. */
     readonly lastWriter: Durability | null
   }
   readonly files: readonly StoreFile[]
@@ -62,7 +62,7 @@ export interface Inspection {
   }
   readonly processes: readonly StoreProcess[]
   readonly anchor: {
-    /** The commit that it tells of; null where there is none, or it cannot be read. */
+    /** The commit that it names; null where there is none, or it cannot be read. */
     readonly commit: number | null
     /** It is there and cannot be read: nothing tells whether commits are missing. */
     readonly isDamaged: boolean

@@ -12,7 +12,7 @@ import type { Verification } from './verify/verification.ts'
 import { verifyDatabase } from './verify/verify-database.ts'
 
 export interface VerifyOptions {
-  /** How many faults are told in full: 1 to 10 000, 100 by default. */
+  /** How many faults are described in full: 1 to 10 000, 100 by default. */
   readonly maxFaults?: number
   /** Ends it early: it rejects with the signal's reason. */
   readonly signal?: AbortSignal

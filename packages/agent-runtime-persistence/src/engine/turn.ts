@@ -1,6 +1,6 @@
 import type { Claim, LeaseNotice, OutputChunk, StoredEvent, WorkerDrain } from '@ku0/agent-runtime-core'
 
-/** What one turn of a store has to say to its process: plain data, so that it crosses a thread as it is. */
+/** The messages of one turn of a store to its process: plain data, so that it crosses a thread as it is. */
 export interface Turn {
   readonly answers: readonly Answer[]
   readonly claims: readonly Claim[]
@@ -11,7 +11,7 @@ export interface Turn {
   readonly schedulesDue: boolean
   /** Workers that were drained from outside, or are so no more. */
   readonly drains?: readonly WorkerDrain[]
-  /** Set when the store stopped for good. */
+  /** Set when the store has stopped and cannot go on. */
   readonly failed?: Error
 }
 

@@ -87,7 +87,7 @@ export class StoreFront implements ExecutionStore {
     this.stateInterest()
   }
 
-  /** What the lines of this store want to hear of. */
+  /** The events that the lines of this store ask for. */
   interestOfLines(interest: Interest): void {
     this.remote = interest
     this.stateInterest()
@@ -129,7 +129,7 @@ export class StoreFront implements ExecutionStore {
     if (turn.failed !== undefined) this.fail(turn.failed)
   }
 
-  /** The engine is gone for good: every open call is rejected with the reason. */
+  /** The engine has ended and does not come back: every open call is rejected with the reason. */
   fail(error: Error): void {
     if (this.ended !== undefined) return
     this.ended = error

@@ -2,7 +2,7 @@ import type { Interest, Read, Write } from '@ku0/agent-runtime-core'
 import type { LineCall } from '../engine/line-answers.ts'
 import type { StoreEngine } from '../sqlite/store-engine.ts'
 
-/** What the front of a store hands to its engine. */
+/** A message of the front of a store to its engine. */
 export type Message =
   | { readonly to: 'write'; readonly call: number; readonly operation: Write; readonly from?: LineCall }
   | { readonly to: 'read'; readonly call: number; readonly query: Read }

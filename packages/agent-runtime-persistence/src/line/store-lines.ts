@@ -4,19 +4,18 @@ import type { LineCall } from '../engine/line-answers.ts'
 import type { StoreFront } from './front.ts'
 
 /**
- * What the lines of remote workers need of the store that they lead to, beyond its port. A store that was opened with `lines: true` has it; see
+ * The calls that the lines of remote workers use on the store, beyond its port. A store that was opened with `lines: true` has it; see
  * {@link linesOf}.
  */
 export interface StoreLines {
   readonly config: ExecutionConfig
   /**
-   * Applies a write that came over a line, at most once, however often it comes. It is looked at first, as a checked store does. Of the line's
-   * calls it is `from`.
+   * Applies a write that came over a line, at most once, however often it comes. It is checked first, as a checked store does. `from` is its number among the calls of the line.
    */
   write(operation: Write, from: LineCall): Promise<unknown>
   /** Answers a question that came over a line. It is looked at first, as a checked store does. */
   read(query: Read): Promise<unknown>
-  /** Registers workers of processes on lines, or says their capacity and types anew. */
+  /** Registers workers of processes on lines, or changes their capacity and types. */
   register(workers: Write<'registerWorkers'>['workers']): Promise<unknown>
   /** The demand of a worker; `given` is said when its line has come back: how many tasks it has received. */
   demand(workerId: string, credit: number, given?: number): void
@@ -24,7 +23,7 @@ export interface StoreLines {
   absent(workerIds: readonly string[]): void
   /** The live leases of workers, as of the next commit. */
   held(workerIds: readonly string[]): Promise<readonly HeldLease[]>
-  /** What all lines want to hear of, beside what the process itself does. */
+  /** The events that all lines ask for, beside those that the process itself asks for. */
   interest(interest: Interest): void
 }
 

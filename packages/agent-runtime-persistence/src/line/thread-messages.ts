@@ -67,7 +67,7 @@ export function pack({ failed, answers, ...turn }: Turn): string | undefined {
   return JSON.stringify(packed)
 }
 
-/** What {@link pack} packed. An answer that was `undefined` has lost its `value`, and so is undefined again. */
+/** Unpacks a message of {@link pack}. An answer that was `undefined` has lost its `value`, and so is undefined again. */
 export function unpack(text: string): Turn {
   const { errors, failed, answers, ...turn } = JSON.parse(text) as PackedTurn
   return {

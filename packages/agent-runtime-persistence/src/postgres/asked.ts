@@ -24,7 +24,7 @@ interface Asked {
 }
 
 /**
- * Runs readings that are written for a database which answers at once. What one needs and has not is asked for, all of a round together:
+ * Runs readings that are written for a database which answers at once. A row that a reading needs and does not have is asked for, all of a round together:
  * the same statement for many values is one statement, and all statements of a round cross at once. Then the reading is run again from
  * its beginning. So it takes as many round trips as its questions build on one another. A reading must change nothing.
  */
@@ -47,7 +47,7 @@ export class Asking implements Queries {
     })
   }
 
-  /** What each of several readings finds, put together: what they miss is asked for at once. */
+  /** The results of several readings, put together: what they miss is asked for at once. */
   gather<N, F>(names: readonly N[], find: (name: N) => readonly F[]): readonly F[] {
     const found: F[] = []
     let isWhole = true

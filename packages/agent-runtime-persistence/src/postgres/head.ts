@@ -7,7 +7,7 @@ import { statement } from './write.ts'
 export interface Head {
   /** Rises with every write. */
   readonly version: number
-  /** Of the last commit in the journal. */
+  /** The hash and number of the last commit in the journal. */
   readonly number: number
   readonly hash: Buffer
   /** The version of the last commit that changed rows which other processes keep, and that its events do not name. */
@@ -58,7 +58,7 @@ export interface Outcome {
   readonly last: Head
   readonly heads: readonly Head[]
   readonly writer: number
-  /** What a transaction begins with, besides. */
+  /** The facts that a transaction begins with, besides. */
   readonly prelude: string
 }
 

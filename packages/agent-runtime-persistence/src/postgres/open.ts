@@ -18,7 +18,7 @@ export interface Opened {
   readonly head: Head
 }
 
-/** What a store is opened with. `at`: the time that its rows are dated with, from that of the server. */
+/** The options that a store is opened with. `at`: the time that its rows are dated with, from that of the server. */
 export interface Opening {
   readonly identity: ProcessIdentity
   readonly freshId: string

@@ -6,7 +6,7 @@ export const LINE_VERSION = 1
 /** Where a server has its lines. */
 export const LINE_PATH = '/api/v1/line'
 
-/** What a server says of its lines before one is opened. */
+/** The facts that a server gives about its lines before one is opened. */
 export interface LineOffer {
   readonly versions: readonly number[]
   /** Whether a connection may be a WebSocket; long polls always work. */
@@ -37,7 +37,7 @@ export interface HelloWorker {
   readonly demand?: { readonly credit: number; readonly given: number }
 }
 
-/** What a process says to the store. */
+/** A message of a process to the store. */
 export type UpMessage =
   | { readonly to: 'write'; readonly call: number; readonly operation: Write; readonly again?: true }
   | { readonly to: 'read'; readonly call: number; readonly query: Read }

@@ -25,7 +25,7 @@ import {
 } from './protocol.ts'
 import type { Dial, Transport } from './transport.ts'
 
-/** What a line is made of. */
+/** The parts of a line. */
 export interface RemoteLineParts {
   readonly url: string
   readonly processId: string
@@ -49,7 +49,7 @@ export class RemoteLine implements Line {
   private readonly opening = Promise.withResolvers<void>()
   private readonly whenEnded = Promise.withResolvers<void>()
   private readonly whenAnswered: (() => void)[] = []
-  /** What is sent besides calls in this turn. */
+  /** The messages that are sent besides calls in this turn. */
   private said: UpMessage[] = []
   private welcome: Welcome | undefined
   private transport: Transport | undefined
@@ -259,7 +259,7 @@ export class RemoteLine implements Line {
     this.flushSoon()
   }
 
-  /** What happened to followed tasks while nobody told. */
+  /** The changes of followed tasks during the time when no events arrived. */
   private catchUp(): void {
     for (const { taskId, event, chunk } of this.followed.places()) {
       this.page(event, (after) => ({ kind: 'events', taskId, after, limit: pageSize }), 'events')
@@ -354,7 +354,7 @@ export class RemoteLine implements Line {
     this.ticking = this.it.environment.timers.after(Math.min(welcome.pingMs, MAX_ARMED_MS), () => this.tick())
   }
 
-  /** Questions and writes that never left are told that the server is away, so that their callers can do something else. */
+  /** Reads and writes that were never sent fail: the server is away, so that their callers can do something else. */
   private giveUp(before: number): void {
     for (const call of this.calls.undone(before)) {
       this.calls.take(call)

@@ -1,11 +1,11 @@
-/** A connection to a server: texts up, texts down, in order. What was sent and not heard when it closes is lost. */
+/** A connection to a server: texts up, texts down, in order. A text that was sent and has not arrived when it closes is lost. */
 export interface Transport {
   send(text: string): void
   /** Ends it; nothing more is heard. */
   close(): void
 }
 
-/** Who hears a connection. */
+/** The receiver of a connection's texts. */
 export interface TransportHearer {
   opened(): void
   heard(text: string): void

@@ -26,7 +26,7 @@ import { schemaVersion } from './schema.ts'
 export interface EngineOptions extends EngineSetting {
   readonly path: string
   readonly durability: Durability
-  /** Go on although commits are missing that the anchor tells of. */
+  /** Go on although commits are missing that the anchor names. */
   readonly acceptLoss: boolean
   readonly identity: ProcessIdentity
   /** Whether workers of other machines come over lines. */
@@ -169,7 +169,7 @@ export class StoreEngine {
   }
 
   /**
-   * Lets go of the files without a word, as the death of its process would: the lock that proved its life can be had, and its leases
+   * Closes the files without writing anything, as the death of its process would: the lock that proved its life can be had, and its leases
    * are as they were. For simulations, where one process plays many.
    */
   die(): void {

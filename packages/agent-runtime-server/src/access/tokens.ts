@@ -11,7 +11,7 @@ import {
 import type { Caller } from './caller.ts'
 
 /**
- * What a token allows. `read`: look at tasks and the store. `submit`: submit tasks. `operate`: cancel, retry, fork, signal, resume,
+ * The rights of a token. `read`: look at tasks and the store. `submit`: submit tasks. `operate`: cancel, retry, fork, signal, resume,
  * answer approvals and budgets, change schedules. `work`: run tasks as a remote worker. `admin`: all of that, and change clients.
  */
 export const scopes = ['read', 'submit', 'operate', 'work', 'admin'] as const
@@ -19,13 +19,13 @@ export type Scope = (typeof scopes)[number]
 
 /** A token that the server accepts. It is given by its hash, so that no configuration holds a secret; {@link hashToken} makes one. */
 export interface TokenOptions {
-  /** Who holds it, for the log: 1 to 255 characters. */
+  /** The name of its holder, for the log: 1 to 255 characters. */
   readonly name: string
   /** The SHA-256 of the token, 64 hex digits. */
   readonly hash: string
   readonly scopes: readonly Scope[]
   /**
-   * The client of the fair shares whose token it is. What it submits is this client's, whatever the request says, and it sees the tasks
+   * The client of the fair shares whose token it is. A task that it submits is this client's, whatever the request says, and it sees the tasks
    * of this client only.
    */
   readonly client?: string | undefined

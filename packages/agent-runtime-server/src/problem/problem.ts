@@ -6,11 +6,11 @@ import { type ServerCode, serverCodes, statusOf } from './codes.ts'
 export interface FieldProblem {
   /** Where it stands: `body.options.lane`, `query.limit`. */
   readonly field: string
-  /** What would be accepted, and for a name that does not exist the one that was probably meant. */
+  /** The values that would be accepted. For a name that does not exist, the name that was probably meant. */
   readonly allowed: string
 }
 
-/** What is answered instead of a result: RFC 9457, `application/problem+json`. */
+/** The answer instead of a result: RFC 9457, `application/problem+json`. */
 export interface ProblemBody {
   readonly type: string
   readonly title: string

@@ -40,7 +40,7 @@ export interface Endpoint<
   readonly run: (call: Call<z.output<Params>, z.output<Query>, z.output<Body>>) => Promise<Reply>
 }
 
-/** What a route answers with. */
+/** The answer of a route. */
 export interface Answer {
   readonly description: string
   readonly schema?: z.ZodType

@@ -16,7 +16,7 @@ export interface AgentView {
   readonly retries: number
 }
 
-/** What `runtime.status` gives, in the paper's words. Throws `invalid_argument` for what is no task. Source: `docs/semantics.md 12.0`. */
+/** The result of `runtime.status`, in the paper's words. Throws `invalid_argument` for a value that is no task. Source: `docs/semantics.md 12.0`. */
 export function toAgentView(status: TaskStatus): AgentView {
   if (!isRecord(status)) throw invalid(`toAgentView: what runtime.status returns; given ${show(status)}`)
   const { taskId, type, steps, attempt } = status

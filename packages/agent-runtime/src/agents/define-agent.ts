@@ -17,7 +17,7 @@ import { defineTask } from '../terms/task-definition.ts'
 import type { TaskDefinition } from '../api/task-definition.ts'
 import type { TaskDefinitionOptions } from '../api/task-type.ts'
 
-/** What an agent is, besides its handler; the rest is its task's. Source: agent-scheduler-paper 3.1. */
+/** The description of an agent, besides its handler; the rest is its task's. Source: agent-scheduler-paper 3.1. */
 export interface AgentOptions<
   Name extends string,
   Input extends Schema,
@@ -26,7 +26,7 @@ export interface AgentOptions<
 > extends Omit<TaskDefinitionOptions<Name, Input, Output, X>, 'type' | 'input' | 'output' | 'oversight'> {
   /** Its name, and the type of its task: 1 to 255 characters. */
   readonly name: Name
-  /** What it can do, each once. */
+  /** Its capabilities, each once. */
   readonly capabilities: readonly string[]
   /** The kinds of work that it is for, each once. */
   readonly domain: readonly string[]
@@ -36,7 +36,7 @@ export interface AgentOptions<
   readonly mode?: OversightMode | undefined
 }
 
-/** What is known of an agent before it runs. Frozen. Source: agent-scheduler-paper 3.1; `docs/semantics.md 12.0`. */
+/** The facts that are known of an agent before it runs. Frozen. Source: agent-scheduler-paper 3.1; `docs/semantics.md 12.0`. */
 export interface AgentProfile<
   Name extends string = string,
   Input extends Schema = Schema,

@@ -58,7 +58,7 @@ export interface PendingRequest<Key extends string = string, Value = unknown> {
   readonly type: string
   readonly key: Key
   readonly mode: OversightMode
-  /** What is to be approved, as the handler gave it. */
+  /** The artifact to approve, as the handler gave it. */
   readonly artifact: unknown
   readonly requestedAt: number
   /** When the request times out, epoch ms. */

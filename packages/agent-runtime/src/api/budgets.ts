@@ -2,7 +2,7 @@ import type { BudgetLimits, BudgetRecord } from '@ku0/agent-runtime-core'
 import type { Receipt } from './receipts.ts'
 
 /**
- * What tasks, and all tasks below them, may use up, and the answers to budgets that ask for more. Any process
+ * The amounts that tasks, and all tasks below them, may use up, and the answers to budgets that ask for more. Any process
  * on the store may answer. After the runtime was closed, each call throws `store_closed`. Each throws
  * `store_*`, `not_found`, and `invalid_argument` for an argument it does not accept. Source:
  * `docs/semantics.md 11.5`.

@@ -39,7 +39,7 @@ export interface Client extends AsyncDisposable {
 
   /** Requests that wait for a human, and the verdicts on them. */
   readonly approvals: Approvals
-  /** What tasks, and all tasks below them, may use up: `docs/budgets.md`. */
+  /** The amounts that tasks, and all tasks below them, may use up: `docs/budgets.md`. */
   readonly budgets: Budgets
   /** Supervisors and their children: `docs/supervision.md`. */
   readonly supervisors: Supervisors
@@ -207,7 +207,7 @@ export interface Client extends AsyncDisposable {
   ): Promise<{ readonly events: readonly RuntimeEvent[]; readonly cursor?: number }>
 
   /**
-   * What the task has emitted so far, in pages: {@link output} without the wait for more. Throws `not_found`,
+   * The values that the task has emitted so far, in pages: {@link output} without the wait for more. Throws `not_found`,
    * and `schema_mismatch` as {@link output} does.
    */
   emitted<X extends Exchange = Exchange>(
@@ -424,7 +424,7 @@ export type OutputItem<Chunk = unknown> =
       readonly at: number
       readonly data: Chunk
     }
-  /** What follows was emitted by a later attempt, which began from the start. */
+  /** The values that follow were emitted by a later attempt, which began from the start. */
   | {
       readonly type: 'attempt.restarted'
       readonly attempt: number

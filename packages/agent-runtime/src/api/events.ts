@@ -3,7 +3,7 @@ import type { EvaluationRecord, EventData, EventType } from '@ku0/agent-runtime-
 /** An event as the runtime publishes it, with parsed data and decoded values. */
 export type RuntimeEvent = { [T in EventType]: EventOf<T> }[EventType]
 
-/** What `on` listens for: a name of an event (`task.completed`), all names that begin so (`task.*` or `task:*`), or all of them (`*`). */
+/** A pattern of events for `on`: a name of an event (`task.completed`), all names that begin so (`task.*` or `task:*`), or all of them (`*`). */
 export type EventPattern = '*' | EventType | `${PrefixOf<EventType>}${'.*' | ':*'}`
 
 type PrefixOf<T extends string> = T extends `${infer First}.${infer Rest}`

@@ -15,7 +15,7 @@ export interface Exchange {
   readonly emits?: Schema | undefined
 }
 
-/** What a task type's receipts and ids carry: its schemas, or nothing where it declares none. */
+/** The type information of a task type's receipts and ids: its schemas, or nothing where it declares none. */
 export type ExchangeOf<
   Signals extends Schemas | undefined,
   Approvals extends Schemas | undefined,
@@ -37,25 +37,25 @@ export interface Declarations<
 
 /** The names of signals that a task type declares; any text where it declares none. */
 export type SignalNames<X> = Names<Declared<X, 'signals'>>
-/** What `ctx.waitForSignal` returns: what the signal's schema returns, or `Otherwise` where none is declared. */
+/** The result of `ctx.waitForSignal`: the value that the signal's schema returns, or `Otherwise` where none is declared. */
 export type SignalOf<X, Name, Otherwise = unknown> = Returned<Declared<X, 'signals'>, Name, Otherwise>
-/** What the sender of a signal passes: what its schema accepts. */
+/** The value that the sender of a signal passes: one that its schema accepts. */
 export type SignalInput<X, Name> = Accepted<Declared<X, 'signals'>, Name>
 
 /** The keys of approvals that a task type declares; any text where it declares none. */
 export type ApprovalNames<X> = Names<Declared<X, 'approvals'>>
 /** The value of an approval: what its schema returns, or `Otherwise` where none is declared. */
 export type ApprovalOf<X, Name, Otherwise = unknown> = Returned<Declared<X, 'approvals'>, Name, Otherwise>
-/** What a reviewer passes as the value of an approval: what its schema accepts. */
+/** The value that a reviewer passes with an approval: one that its schema accepts. */
 export type ApprovalInput<X, Name> = Accepted<Declared<X, 'approvals'>, Name>
 
-/** What `ctx.emit` takes: what the schema of `emits` accepts, or anything that can be stored. */
+/** The value that `ctx.emit` takes: one that the schema of `emits` accepts, or anything that can be stored. */
 export type Emitted<X> = 0 extends 1 & X
   ? unknown
   : X extends { readonly emits: infer Chunk extends Schema }
     ? InputOf<Chunk>
     : unknown
-/** What readers of a task's output get: what the schema of `emits` returns. */
+/** The value that readers of a task's output get: the one that the schema of `emits` returns. */
 export type ChunkOf<X> = 0 extends 1 & X
   ? unknown
   : X extends { readonly emits: infer Chunk extends Schema }

@@ -51,11 +51,11 @@ export interface TaskLease extends AsyncDisposable {
   /** Aborts when the work has to stop: the signal of the `abortController`, or of one that the lease made. */
   readonly signal: AbortSignal
   /**
-   * What the lease has left: `Infinity` for an amount without a limit. `remainingMs` is 0 once it has ended
+   * The amounts that the lease has left: `Infinity` for an amount without a limit. `remainingMs` is 0 once it has ended
    * or was released.
    */
   budget(): ResourceBudget
-  /** What was reported about the work. */
+  /** The reports about the work. */
   telemetry(): WorkTelemetry
   /**
    * Reports progress and usage. The promise resolves when the report is stored. It rejects with
@@ -73,7 +73,7 @@ export interface TaskLease extends AsyncDisposable {
 
 /**
  * Called for the leases of this process that have a profile: those of tasks, and those that callers hold.
- * What it throws is logged and has no other effect. Source: rfc-0010-workload-profiles, Lease Events;
+ * An error that it throws is logged and has no other effect. Source: rfc-0010-workload-profiles, Lease Events;
  * `docs/semantics.md 10.7`.
  */
 export interface LeaseObserver {

@@ -23,7 +23,7 @@ export type PoolSettings = { readonly [Name in keyof PoolLimits]?: PoolLimits[Na
 export interface Pool {
   /** The limits that are in force. */
   readonly limits: PoolLimits
-  /** What the workers do now, and what they have done since the pool started. */
+  /** The present work of the workers, and the work that they have done since the pool started. */
   stats(): PoolStats
   /**
    * Changes limits, from now on; the others stay. A pool that gave up starts again. Throws `invalid_argument`

@@ -33,7 +33,7 @@ export type ProfileSetting =
 export type TaskProfile = Omit<ProfileTerms, 'grantedMs'>
 
 /**
- * What a holder reports. `progress` is stored with the lease for people to see: a number is a share of the
+ * The report of a holder. `progress` is stored with the lease for people to see: a number is a share of the
  * work, from 0 to 1; anything else is shown as it is. `computeUs` is the CPU time so far, of all passes of
  * the task together; `memoryBytes` is the memory in use now.
  */

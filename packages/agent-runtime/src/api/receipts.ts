@@ -31,7 +31,7 @@ export interface Rejected<Output = unknown, X extends Exchange = Exchange> {
   readonly taskId: TaskId<Output, X>
   readonly sequence: number
   readonly reason: RejectionReason
-  /** What was wrong and what to do, for people. */
+  /** The error and what to do about it, for people. */
   readonly message: string
   /** With the present settings the task can never be accepted: do not submit it again. */
   readonly forGood?: true

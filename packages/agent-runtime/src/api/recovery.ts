@@ -1,7 +1,7 @@
 import type { FailureCategory, FailureKind, RecoveryChoice, RecoveryStrategy } from '@ku0/agent-runtime-core'
 
 /**
- * What is done about each category of failure. What is left out is `crash` restart, `timeout` retry_with_backoff,
+ * The answer to each category of failure. The defaults are `crash` restart, `timeout` retry_with_backoff,
  * `resource_exhaustion` fallback_agent (fail without `fallbackModels`), `invalid_output` retry_with_backoff, `human_rejection`
  * retry_with_feedback. Source: `docs/semantics.md 14.3`.
  */
@@ -20,7 +20,7 @@ export interface RecoverySetting extends Partial<
 /** How the try before this one failed. Source: `docs/semantics.md 14.3`. */
 export interface TaskFailure {
   readonly category: FailureCategory
-  /** What was done about it. */
+  /** The answer to it. */
   readonly strategy: RecoveryStrategy
   readonly kind: FailureKind
   /** The error as it was stored, without its stack. */
@@ -28,7 +28,7 @@ export interface TaskFailure {
   /** The attempt that failed. */
   readonly attempt: number
   /**
-   * What to do better, for a prompt: the words of the person who was asked or who rejected the work, or with `retry_with_feedback` the
+   * Advice for the next try, for a prompt: the words of the person who was asked or who rejected the work, or with `retry_with_feedback` the
    * error's message.
    */
   readonly feedback?: string

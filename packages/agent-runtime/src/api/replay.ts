@@ -1,7 +1,7 @@
 import type { Divergence, ErrorRecord, WaitKind } from '@ku0/agent-runtime-core'
 
 /**
- * What a replay has found.
+ * The result of a replay.
  *
  * | verdict         | the code …                                                                        |
  * | --------------- | --------------------------------------------------------------------------------- |
@@ -33,7 +33,7 @@ export interface ReplayReport {
    * for. Absent if the handler was not started.
    */
   readonly end?: HistoryEnd | { readonly call: 'return' | 'throw' }
-  /** What the handler threw, what is wrong with its input or output, or what is wrong with the history. */
+  /** The error that the handler threw, or the fault of its input, its output or the history. */
   readonly error?: ErrorRecord
 }
 

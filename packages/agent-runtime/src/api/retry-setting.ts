@@ -4,7 +4,7 @@ import type { Backoff } from '@ku0/agent-runtime-core'
 export interface RetrySetting {
   /** Tries in all, the first one included: a whole number, 1 or more. */
   readonly attempts: number
-  /** What is left out is `initialMs` 1000, `factor` 2, `maxMs` 60 000, `jitter` 0.2. */
+  /** The defaults are `initialMs` 1000, `factor` 2, `maxMs` 60 000, `jitter` 0.2. */
   readonly backoff?: BackoffSetting | undefined
 }
 

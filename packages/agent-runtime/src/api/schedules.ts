@@ -84,7 +84,7 @@ export interface ScheduleOptions extends Pick<
   'lane' | 'client' | 'model' | 'tools' | 'labels' | 'timeoutMs' | 'tokens' | 'cost' | 'budget'
 > {
   /**
-   * What to run for times that passed while no process ran: `one` (the default) run for all of them, `all`
+   * The runs for times that passed while no process ran: `one` (the default) run for all of them, `all`
    * (the newest `maxCatchUp`), or `skip`: no run for a time that is more than `graceMs` late.
    */
   readonly catchUp?: CatchUp | undefined

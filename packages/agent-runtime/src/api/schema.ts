@@ -11,9 +11,9 @@ export interface Schema<Input = unknown, Output = Input> {
   }
 }
 
-/** What a schema accepts: the type of `runtime.submit`'s input. */
+/** The value that a schema accepts: the type of `runtime.submit`'s input. */
 export type InputOf<S extends Schema> = NonNullable<S['~standard']['types']>['input']
-/** What a schema returns: the type of the handler's input. */
+/** The value that a schema returns: the type of the handler's input. */
 export type OutputOf<S extends Schema> = NonNullable<S['~standard']['types']>['output']
 
 /** A schema's result: the parsed value, or the issues with it. */

@@ -33,7 +33,7 @@ export interface SubmitOptions {
   /** Estimated cost for fair shares: 0 to 1e9, to the millionth; 1 by default. */
   readonly cost?: number | undefined
   /**
-   * What the task, and all tasks below it, may use up together. A child's budget cannot be larger than what
+   * The amounts that the task, and all tasks below it, may use up together. A child's budget cannot be larger than what
    * is left above it. Source: `docs/semantics.md 11.5`.
    */
   readonly budget?: BudgetOptions | undefined

@@ -18,7 +18,7 @@ export interface SupervisorSettings {
   readonly endsWith?: SupervisorTerms['endsWith'] | undefined
 }
 
-/** What is said of a child besides its task and input. */
+/** The settings of a child besides its task and input. */
 export interface SupervisedOptions extends NodeOptions {
   /**
    * When it starts again: after it has failed (`transient`, the default), after it has completed, too (`permanent`), or never
@@ -34,9 +34,9 @@ export type SupervisorView = SupervisorRecord
 export interface ChildCounts {
   /** All that {@link Supervisors.which} lists. */
   readonly total: number
-  /** Those that have not ended. */
+  /** The children that have not ended. */
   readonly open: number
-  /** Those of them that a worker runs now. */
+  /** The children that a worker runs now. */
   readonly running: number
 }
 
@@ -78,7 +78,7 @@ export interface Supervisors {
   /** Cancels a child; its supervisor does not start it again, and it can be started with {@link restart}. */
   stop(supervisor: Receipt | string, id: string): Promise<StopReceipt>
   /**
-   * Starts a child that has ended anew, with the same input, as a new task without recorded steps. Throws `already_exists` if it has not
+   * Starts a child that has ended once more, with the same input, as a new task without recorded steps. Throws `already_exists` if it has not
    * ended, and `invalid_argument` if the supervisor supervises no more.
    */
   restart(supervisor: Receipt | string, id: string): Promise<{ readonly taskId: string }>

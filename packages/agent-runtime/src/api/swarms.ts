@@ -14,7 +14,7 @@ export interface SwarmOptions {
   readonly name?: string | undefined
   /** The most agents that have not ended; 10 by default. */
   readonly maxAgents?: number | undefined
-  /** What all agents may use together; an amount that is not named is not limited. */
+  /** The amounts that all agents may use together; an amount that is not named is not limited. */
   readonly sharedBudget?:
     | { readonly totalCpuTimeUs?: number | undefined; readonly totalMemoryBytes?: number | undefined }
     | undefined

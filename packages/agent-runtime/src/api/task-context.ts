@@ -17,7 +17,7 @@ import type { TaskFailure } from './recovery.ts'
 import type { RetrySetting } from './retry-setting.ts'
 
 /**
- * What a handler works with. Its methods write on behalf of the task's lease. Once the lease is gone
+ * The calls of a handler on its runtime. Its methods write on behalf of the task's lease. Once the lease is gone
  * (canceled, lost, timed out, given back), each of them throws the reason, and nothing more is stored. In a
  * pass that has yielded, or ended at its waits, their promises never settle. `X` are the schemas that the task
  * type declares for signals, approvals and emits; a function that takes any context needs none. Source:
@@ -310,7 +310,7 @@ export interface StepHandle {
 
 export interface StepOptions {
   /**
-   * What the step depends on. Its hash is stored with the result; if the input differs later, the task is
+   * The value that the step depends on. Its hash is stored with the result; if the input differs later, the task is
    * parked (`docs/semantics.md 6.4`).
    */
   readonly input?: unknown
@@ -327,7 +327,7 @@ export interface StepOptions {
    */
   readonly retry?: RetrySetting | undefined
   /**
-   * What to do if an earlier pass started the step and its end was not recorded, because of a crash or a
+   * The decision if an earlier pass started the step and its end was not recorded, because of a crash or a
    * timeout, so that its effect may have happened. `retry` (default) runs it again, with the same
    * `idempotencyKey`. `verify` calls `verify` first. `ask` asks a human (`runtime.approvals`): an approval
    * with a `value` makes that the step's result, one without runs the step again, and a rejection fails the
@@ -358,7 +358,7 @@ export interface ToStorable<T, Stored> {
   readonly toStorable?: ((result: T) => Stored | PromiseLike<Stored>) | undefined
 }
 
-/** What to do with a step that is in doubt. */
+/** The treatment of a step that is in doubt. */
 export type InDoubtPolicy = 'retry' | 'verify' | 'ask' | 'fail'
 
 /** Whether a step that is in doubt took effect. */
@@ -388,7 +388,7 @@ export interface ApprovalOptions {
    */
   readonly onReject?: RejectionPolicy | undefined
   /**
-   * What to do when nobody answers within `timeoutMs`: `throw` (default) throws, `approve` and `reject` act
+   * The decision when nobody answers within `timeoutMs`: `throw` (default) throws, `approve` and `reject` act
    * as if a reviewer had said so, and `fail` fails the task. Refused without `timeoutMs`.
    */
   readonly onTimeout?: ApprovalTimeout | undefined
@@ -420,10 +420,10 @@ export interface Feedback {
  * parent's.
  */
 export interface SpawnOptions extends Omit<SubmitOptions, 'idempotencyKey' | 'client'> {
-  /** What happens to the child if this task ends first: `cancel` by default. */
+  /** The treatment of the child if this task ends first: `cancel` by default. */
   readonly onParentEnd?: ChildPolicy | undefined
   /**
-   * What to do while the store accepts no more tasks (`queue_full`, `backpressure`, `quota_exceeded`). `wait`
+   * The behaviour while the store accepts no more tasks (`queue_full`, `backpressure`, `quota_exceeded`). `wait`
    * (default) waits for room, durably and without a slot, in order with the other calls. It tries again when
    * a child has ended, and after 100 ms, then twice as long each time, at most 30 s. `throw` throws a
    * `TaskRejected`.
@@ -468,7 +468,7 @@ export type RaceResult<B extends Branches> = {
   [N in keyof B & string]: { readonly winner: N; readonly value: Awaited<ReturnType<B[N]>> }
 }[keyof B & string]
 
-/** What each branch returned. */
+/** The result of each branch. */
 export type AllResults<B extends Branches> = { readonly [N in keyof B & string]: Awaited<ReturnType<B[N]>> }
 
 /** Why a clean-up hook is called. */
@@ -494,7 +494,7 @@ export interface ExecOptions {
   readonly cwd?: string | undefined
   /** The whole environment of the command; `process.env` when absent. */
   readonly env?: Readonly<Record<string, string | undefined>> | undefined
-  /** What the command reads on its standard input, which is then closed. */
+  /** The text that the command reads on its standard input, which is then closed. */
   readonly input?: string | Uint8Array | undefined
   /** The time limit; after it the group is stopped and a `TimeoutError` is thrown. */
   readonly timeoutMs?: number | undefined

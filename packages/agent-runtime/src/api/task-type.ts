@@ -85,14 +85,14 @@ export interface TaskDefinitionOptions<
    */
   readonly timeoutMs?: number | undefined
   /**
-   * What is expected of its work: `LIGHT`, `STANDARD`, `HEAVY`, `EXTREME`, or a `CUSTOM` profile with its
+   * The usage that is expected of its work: `LIGHT`, `STANDARD`, `HEAVY`, `EXTREME`, or a `CUSTOM` profile with its
    * config. Its lease ends with `budget_exceeded` after the profile's `maxDurationMs`, which heartbeats never
    * extend, or above a hard limit. If the profile requires heartbeats, send them with `ctx.heartbeat`. None
    * by default. Source: `docs/semantics.md 10.1`.
    */
   readonly profile?: ProfileSetting | undefined
   /**
-   * What an attempt may use: above `soft` a warning is logged, above `hard` the attempt ends. Source:
+   * The amounts that an attempt may use: above `soft` a warning is logged, above `hard` the attempt ends. Source:
    * `docs/semantics.md 10.5`.
    */
   readonly limits?: ResourceLimits | undefined
@@ -110,7 +110,7 @@ export interface TaskDefinitionOptions<
   readonly model?: string | undefined
   readonly tools?: readonly string[] | undefined
   /**
-   * What one task, and all tasks below it, may use up, unless its submission names a budget. Source:
+   * The amounts that one task, and all tasks below it, may use up, unless its submission names a budget. Source:
    * `docs/semantics.md 11.5`.
    */
   readonly budget?: BudgetOptions | undefined
@@ -121,7 +121,7 @@ export interface TaskDefinitionOptions<
    */
   readonly retry?: RetrySetting | undefined
   /**
-   * What is done about each category of failure: a table from category to strategy. `retry` says how often and with which waits (3 tries
+   * The answer to each category of failure: a table from category to strategy. `retry` says how often and with which waits (3 tries
    * without it), and `ctx.failure` tells the next try what happened. Without a table, `retry` alone decides. Source:
    * `docs/recovery.md`.
    */

@@ -12,12 +12,12 @@ import type { OutputOf, Schema } from '../api/schema.ts'
 import { isDefinition } from '../terms/task-definition.ts'
 import type { TaskDefinition } from '../api/task-definition.ts'
 
-/** What goes along with a value through a composition, for the edges behind to see. Plain data. */
+/** Plain data that goes along with a value through a composition, for later edges to read. */
 export type Metadata = Readonly<Record<string, unknown>>
 
-/** What an edge does with what comes out of one agent before it goes into the next, in this order. */
+/** The changes that an edge makes to the output of one agent before it goes into the next, in this order. */
 export interface EdgeOptions<From, Checked, To> {
-  /** What may flow; what does not fit ends the task as `invalid_output`. The parsed value goes on. */
+  /** The schema of values that may flow; a value that does not fit ends the task as `invalid_output`. The parsed value goes on. */
   readonly validate?: Schema<From, Checked> | undefined
   /** More metadata, added to what has come along. */
   readonly metadata?: ((value: Checked, metadata: Metadata) => Metadata) | undefined
@@ -32,7 +32,7 @@ export interface Composition<Input = unknown, Output = unknown> {
   readonly [flow]?: { readonly input: Input; readonly output: Output }
 }
 
-/** What data flow through between two agents. */
+/** The edge between two agents that data flow through. */
 export interface Edge<From = unknown, To = unknown> {
   readonly edges: readonly EdgePart[]
   /** Only there for the compiler. */

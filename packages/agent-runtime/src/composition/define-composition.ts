@@ -7,14 +7,14 @@ import type { TaskDefinition } from '../api/task-definition.ts'
 import type { TaskDefinitionOptions } from '../api/task-type.ts'
 import { type Composition, type EdgePart, isComposition, type Metadata } from './compose.ts'
 
-/** What {@link defineComposition} takes besides the composition. */
+/** The options of {@link defineComposition} besides the composition. */
 export interface CompositionOptions<Type extends string> extends Omit<
   TaskDefinitionOptions<Type, Schema, undefined>,
   'input' | 'output'
 > {
   /** Checked at submission; that of the first agent by default. Needed when an edge comes first. */
   readonly input?: Schema | undefined
-  /** What goes along from the beginning. */
+  /** The data that go along from the beginning. */
   readonly metadata?: Metadata | undefined
 }
 

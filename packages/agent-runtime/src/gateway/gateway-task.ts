@@ -7,7 +7,7 @@ import { defineTask } from '../terms/task-definition.ts'
 import type { Gateway } from './gateway.ts'
 import { runAgent } from './run-agent.ts'
 
-/** What is submitted to a task type of {@link gatewayTask}. */
+/** The input of a task type of {@link gatewayTask}. */
 export interface GatewayTaskInput {
   readonly prompt: string
   readonly workspaceDir: string

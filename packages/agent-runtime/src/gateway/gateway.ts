@@ -19,11 +19,11 @@ export interface GatewayRequest {
   readonly maxIterations: number
 }
 
-/** What an agent reports while it works. */
+/** An event that an agent reports while it works. */
 export interface GatewayEvent {
   /** Counts up from 1 in each run. */
   readonly id: number
-  /** What kind of event it is, in the words of the agent: `text`, `tool_call`. */
+  /** The kind of the event, in the words of the agent: `text`, `tool_call`. */
   readonly type: string
   /** Any JSON. */
   readonly data: unknown
@@ -36,11 +36,11 @@ export interface GatewayResult {
   readonly output?: unknown
   /** Why it did not succeed, in one sentence. */
   readonly error?: string | undefined
-  /** What it used, for budgets and shares. */
+  /** Its usage, for budgets and shares. */
   readonly usage?: Usage | undefined
 }
 
-/** What a run is given besides its request. */
+/** The means that a run gets besides its request. */
 export interface GatewayRunOptions {
   /** When it aborts, `runQuery` rejects with its reason. The agent goes on, unless it is canceled. */
   readonly signal: AbortSignal

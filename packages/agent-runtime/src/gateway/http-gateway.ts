@@ -8,7 +8,7 @@ import { serverEvents } from './server-events.ts'
 export interface HttpGatewayOptions {
   /** Where the gateway is: `https://agents.example/v1`. The paths of the protocol are below it. */
   readonly url: string | URL
-  /** Sent as a bearer token; asked for anew with each request if it is a function. */
+  /** Sent as a bearer token; called for each request if it is a function. */
   readonly token?: string | (() => string | Promise<string>) | undefined
   /** A gateway that says nothing for so long is unreachable; 60 000 ms by default. */
   readonly silentMs?: number | undefined

@@ -1,7 +1,7 @@
 import { RuntimeError, show } from '@ku0/agent-runtime-core'
 import type { Gateway, GatewayEvent, GatewayResult, GatewaySession } from './gateway.ts'
 
-/** What an agent in this process is given. */
+/** The means that an agent in this process gets. */
 export interface InProcessRun {
   readonly session: GatewaySession
   readonly runId: string
@@ -17,7 +17,7 @@ export interface InProcessRun {
 export type InProcessAgent = (run: InProcessRun) => GatewayResult | Promise<GatewayResult>
 
 /**
- * A gateway to an agent in this process. A run ends with the pass of its task: where the process dies, the next pass runs the agent anew, with the
+ * A gateway to an agent in this process. A run ends with the pass of its task: where the process dies, the next pass runs the agent again, with the
  * same `runId`.
  */
 export function inProcessGateway(agent: InProcessAgent): Gateway {

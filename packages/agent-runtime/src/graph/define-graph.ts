@@ -11,7 +11,7 @@ import { runGraph, type RunnableNode } from './run-graph.ts'
 /** Task definitions by the name of their node. */
 export type GraphTasks = Readonly<Record<string, TaskDefinition>>
 
-/** What each node gives. */
+/** The output of each node. */
 export type GraphResults<Tasks extends GraphTasks> = {
   readonly [K in keyof Tasks]: Tasks[K] extends TaskDefinition<string, infer _, infer Output> ? Output : never
 }

@@ -36,7 +36,7 @@ export class GraphFailed extends RuntimeError {
 
   /** The nodes that failed, in the order in which they did, each with its error. */
   readonly failures: ReadonlyMap<string, unknown>
-  /** What failed once fails again: retry the graph, which keeps the nodes that are done. */
+  /** A node that failed once fails again: retry the graph, which keeps the nodes that are done. */
   readonly retryable = false
 
   constructor(failures: ReadonlyMap<string, unknown>, total: number) {

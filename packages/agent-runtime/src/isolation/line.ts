@@ -21,11 +21,11 @@ export interface RunnerEnd {
 
 /** The worker's end of a line to a thread or process. */
 export interface Line {
-  /** A runner that has ended hears nothing. */
+  /** A runner that has ended gets no message. */
   say(word: ToRunner): void
   /** Ends the runner at once, whatever it does. */
   kill(): void
-  /** What it has used since its start; undefined where that cannot be measured from outside. */
+  /** Its usage since its start; undefined where that cannot be measured from outside. */
   measure(): Promise<UsageSample | undefined>
   /** Whether it keeps the worker's process from ending. */
   hold(isBusy: boolean): void

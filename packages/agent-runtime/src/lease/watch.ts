@@ -39,7 +39,7 @@ export interface Watched {
   readonly onBreach: (message: string) => void
   readonly probe?: UsageProbe | undefined
   /**
-   * What the lease may use before its first report, if other work draws on it as well; by default its own
+   * The amounts that the lease may use before its first report, if other work draws on it as well; by default its own
    * hard limits.
    */
   readonly left?: ResourcesLeft | undefined

@@ -45,7 +45,7 @@ export interface HistoryStep {
   readonly key: string
   /** Its decoded result; absent until it has one. */
   readonly result?: unknown
-  /** What its last try threw; absent after it returned. */
+  /** The error of its last try; absent after it returned. */
   readonly error?: ErrorRecord
   /** The attempt of the task that recorded this. */
   readonly attempt: number

@@ -114,7 +114,7 @@ export interface TestRuntime extends AsyncDisposable {
   record(task: TaskLike): Promise<RecordedHistory>
 
   /**
-   * Crashes the process: only what is committed stays. From now on the process writes and hears nothing: its
+   * Crashes the process: only what is committed stays. From now on the process writes and receives nothing: its
    * handlers stop at their next call of `ctx`, and a step function that is running is left to itself. Throws
    * `invalid_argument` unless `crashes` was set.
    */

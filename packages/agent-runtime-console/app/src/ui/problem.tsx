@@ -1,13 +1,13 @@
 import { ApiError } from '@ku0/agent-runtime-client'
 
-/** What happened, what to do, and a way to try again. */
+/** Shows an error, what to do about it, and a button to try again. */
 export function Problem({
   error,
   what,
   onRetry,
 }: {
   readonly error: unknown
-  /** What was asked for: `the tasks`. */
+  /** The content that was asked for: `the tasks`. */
   readonly what: string
   readonly onRetry?: (() => unknown) | undefined
 }) {

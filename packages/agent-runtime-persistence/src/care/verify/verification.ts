@@ -1,6 +1,6 @@
 import type { StoreFault } from './faults.ts'
 
-/** What a verification found. */
+/** The result of a verification. */
 export interface Verification {
   /** Nothing is wrong. */
   readonly ok: boolean
@@ -17,6 +17,6 @@ export interface Verification {
    * could be read. Rows, which the events make, do not count.
    */
   readonly lastGood: { readonly commit: number; readonly at: number | null }
-  /** The commit that the anchor tells of; null where there is no anchor. */
+  /** The commit that the anchor names; null where there is no anchor. */
   readonly anchored: number | null
 }

@@ -35,9 +35,9 @@ export interface Memos extends PastFailures {
   readonly children: Map<string, ChildRecord>
 }
 
-/** What a replay runs a handler with: the whole history, including failures. */
+/** The records that a replay runs a handler with: the whole history, including failures. */
 export interface History extends Memos {
-  /** How steps and races without a memo failed for good, by key. */
+  /** The final failures of steps and races without a memo, by key. */
   readonly failures: ReadonlyMap<string, ErrorRecord>
 }
 

@@ -1,7 +1,7 @@
 import type { Host } from '../host.ts'
 import { linkedController } from '../linked-controller.ts'
 
-/** What a context acts for: the handler, or one branch of a race or an all. */
+/** The part of a pass that a context acts for: the handler, or one branch of a race or an all. */
 export interface Scope {
   /** Its name in messages: `the handler`. */
   readonly name: string
@@ -16,7 +16,7 @@ export interface Scope {
   readonly closedBy: Error | undefined
   /** True if its time is over: calls that the history does not answer are not started any more. */
   readonly isLate: boolean
-  /** What is running in it. */
+  /** The calls that run in it. */
   readonly members: ReadonlySet<Member>
   /** Calls that failed before anybody had looked at their promises. */
   readonly failures: readonly Call[]

@@ -19,7 +19,7 @@ export type DoubtPolicy =
   | { readonly as: 'ask' | 'fail' }
   | { readonly as: 'verify'; readonly verify: (step: StepHandle) => unknown }
 
-/** What is known about the starts of a step. */
+/** The known starts of a step. */
 export interface Doubt {
   /** How often it was started, and when last. */
   readonly starts: number
