@@ -1,12 +1,13 @@
-// Checks the English of the pages that people read: docs/STYLE.md.
+// Checks the English of the pages that people read, and of the doc comments of the public API: docs/STYLE.md.
 //
 //   node tools/prose.ts [PAGE...]
 //
-// Without pages, all of them. Fails if a sentence is too long, begins as a fragment, or has a phrase or a word that readers stumble over.
+// Without pages, all of them, and the comments. Fails if a sentence is too long, begins as a fragment, or has a phrase or a word that readers stumble over.
 import { globSync, readFileSync } from 'node:fs'
 import { relative, resolve } from 'node:path'
 import { type Complaint, complaintsOf } from './prose/rules.ts'
 import { readPage } from './prose/sentences.ts'
+import { publicComments } from './prose/source.ts'
 
 const workspace = resolve(import.meta.dirname, '..')
 
@@ -41,9 +42,10 @@ const references = [
 
 if (import.meta.main) {
   const pages = process.argv.slice(2).map((page) => relative(workspace, resolve(page)))
-  const complaints = (pages.length > 0 ? pages : prosePages()).flatMap((page) =>
-    checkPage(page).map(({ line, rule, message }) => `${page}:${line} ${rule}: ${message}`),
-  )
+  const complaints =
+    pages.length > 0
+      ? pages.flatMap((page) => checkPage(page))
+      : [...prosePages().flatMap((page) => checkPage(page)), ...commentComplaints()]
   for (const complaint of complaints) console.error(complaint)
   if (complaints.length > 0) {
     console.error(`${complaints.length} to mend: docs/STYLE.md says how the pages are written`)
@@ -57,9 +59,32 @@ export function prosePages(): string[] {
   return matching(everyPage).filter((page) => !left.has(page))
 }
 
-function checkPage(page: string): Complaint[] {
+function checkPage(page: string): string[] {
   const isReference = matching(references).includes(page)
-  return complaintsOf(readPage(read(page)), { isReference, glossary: glossaryWords() })
+  return shown(page, complaintsOf(readPage(read(page)), { isReference, glossary: glossaryWords() }))
+}
+
+/** Comments are reference, and their sentences may be long. */
+export function commentComplaints(): string[] {
+  const names = new Set(
+    matching(['api/*.txt']).flatMap((file) =>
+      [...read(file).matchAll(/^[A-Za-z]\w*$/gm)].map(([name]) => name),
+    ),
+  )
+  return matching(['packages/*/src/**/*.{ts,tsx}']).flatMap((file) => {
+    const complaints = complaintsOf(publicComments(file, read(file), names), {
+      isReference: true,
+      glossary: new Set(),
+    })
+    return shown(
+      file,
+      complaints.filter(({ rule }) => rule !== 'sentence-length'),
+    )
+  })
+}
+
+function shown(file: string, complaints: readonly Complaint[]): string[] {
+  return complaints.map(({ line, rule, message }) => `${file}:${line} ${rule}: ${message}`)
 }
 
 /** What stands in the first column of the glossary. */

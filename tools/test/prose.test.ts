@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { prosePages } from '../prose.ts'
 import { complaintsOf, maxWords } from '../prose/rules.ts'
 import { readPage } from '../prose/sentences.ts'
+import { publicComments } from '../prose/source.ts'
 
 const guide = { isReference: false, glossary: new Set(['incarnation']) }
 const reference = { ...guide, isReference: true }
@@ -33,6 +34,29 @@ describe('a page is refused', () => {
     ['a second one at the end', '[A](../semantics.md#a), [B](../semantics.md).', '1 specification-link'],
   ])('for %s', (_, text, complaint) => {
     expect(broken(text)).toEqual([complaint])
+  })
+})
+
+describe('a doc comment', () => {
+  const source = `/** What a user may set. */
+export interface Options {
+  /**
+   * The lane.
+   * Whoever asks waits, \`told of\` or {@link told}.
+   */
+  readonly lane: string
+}
+/** What is inside. */
+export const inside = 1
+/** What nobody sees. */
+function hidden() {}
+`
+  test('of the public API is refused as a sentence of a page is, and others are not looked at', () => {
+    const comments = publicComments('it.ts', source, new Set(['Options']))
+    expect(complaintsOf(comments, reference).map(({ line, rule }) => `${line} ${rule}`)).toEqual([
+      '1 opening',
+      '5 opening',
+    ])
   })
 })
 

@@ -18,7 +18,7 @@ export interface DurableToolOptions {
  * execute it again. An error that a tool throws is stored as well and goes to the model, as the SDK has it, in every pass the same. A `RateLimited` error, and the HTTP answer 429 with a
  * time to wait, is waited for instead, and holds up the tasks that name the tool.
  *
- * What a tool returns has to be data that can be stored. A tool that calls the context itself (waits, children, approvals, other model calls) is no step: leave it out and
+ * The result of a tool has to be data that can be stored. A tool that calls the context itself (waits, children, approvals, other model calls) is no step: leave it out and
  * pass it beside these.
  */
 export function durableTools<Tools extends Readonly<Record<string, ToolShape>>>(

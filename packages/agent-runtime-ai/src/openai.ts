@@ -31,8 +31,8 @@ export interface DurableOpenAI<Client extends OpenAIClient> {
  *     const openai = durableOpenAI(ctx, new OpenAI())
  *     const { output } = await openai.responses.create({ model: 'gpt-5', input: 'Hello' })
  *
- * A stream is emitted while it comes; the handler gets it when all of it is stored, with neighbouring pieces of text as one. The client's own retries are off. Of the client, the
- * rest is left out: it would make calls that are no steps.
+ * A stream is emitted while it comes; the handler gets it when all of it is stored, with neighbouring pieces of text as one. The client's own retries are off. Its
+ * other methods are left out: they would make calls that are no steps.
  */
 export function durableOpenAI<Client extends OpenAIClient>(
   ctx: TaskContext,

@@ -101,7 +101,7 @@ export function outlivesRejection(
 
 /**
  * Whether an open wait goes with the rejection that voids what came after `since`: a back-off, and the question about a step in doubt. The
- * step that it is for runs anew, and asks anew.
+ * step that it is for runs again, and asks again.
  */
 export function endsWithRejection(
   { key, terms }: { readonly key: string; readonly terms?: Pick<ApprovalTerms, 'request'> | null },

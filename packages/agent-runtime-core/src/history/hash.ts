@@ -52,7 +52,7 @@ export function orderHash(previous: string, event: HistoryEvent, digest: Digest)
  * A task's order hash, computed from its whole history on reading: equal for equal behaviour, on every store.
  * Only behaviour counts in each event's data ({@link behaviourOf}). Within one pass, from a `task.started` to
  * the next, events with a call `position` (steps) come first, by position, then the others as stored; then
- * `seq` is counted anew. So steps that run side by side give one hash, however they finish. Source:
+ * `seq` is counted again. So steps that run side by side give one hash, however they finish. Source:
  * `docs/semantics.md 6.2`.
  */
 export function orderOfHistory(events: readonly HistoryEvent[], digest: Digest): HistoryOrder {

@@ -14,8 +14,8 @@ export interface PassEvent {
 }
 
 /**
- * The calls that failed for good in a pass which did not end of it: it was put aside, so the handler had caught the error and gone
- * on. Later passes are answered with it, until the handler is tried anew. Source: `docs/semantics.md 7.2`.
+ * The calls that failed finally in a pass which did not end of it: it was put aside, so the handler had caught the error and gone
+ * on. Later passes are answered with it, until the handler is tried again. Source: `docs/semantics.md 7.2`.
  */
 export function settledFailures(events: Iterable<PassEvent>, sentBack: readonly SentBack[]): Failures {
   const settled = new Map<string, Failures[number]>()

@@ -40,7 +40,7 @@ export function isPaused({ base, quotas }: WorkingSet, { type, laneRank }: Strea
   return [ofType + type, ofLane + lanes[laneRank]].some((key) => (quotas.get(key)?.blockedUntil ?? 0) > 0)
 }
 
-/** What is paused, in the order of its keys. */
+/** The paused lanes and task types, in the order of their keys. */
 export function pausesIn(rows: readonly QuotaRow[]): readonly QueuePause[] {
   return rows.flatMap(({ key, blockedUntil, windowStart: since }): readonly QueuePause[] => {
     if (blockedUntil === 0) return []

@@ -27,8 +27,8 @@ import type { WorkerReads, WorkerWrites } from '../worker/operations.ts'
 /**
  * The store port. A write is plain data that names one transition; its promise resolves after the commit that made it
  * durable, with the outcome as plain data. Writes of one process are applied in the order in which they were handed over;
- * those that arrive together share one commit. Whatever a holder writes names its lease, and the lease is the fence.
- * Values (`input`, `output`, `result`, `error`, `data`) are texts in the codec's form. What is handed over may cross to another thread as
+ * those that arrive together share one commit. Each write of a holder names its lease, and the lease is the fence.
+ * Values (`input`, `output`, `result`, `error`, `data`) are texts in the codec's form. A value that is handed over may cross to another thread as
  * JSON, and so may what is answered: objects, lists, texts, flags, `null` and finite numbers; a field that is `undefined` is one that is
  * not there.
  */

@@ -17,7 +17,7 @@ export interface WorkerRow {
   readonly registered: boolean
 }
 
-/** What a worker's row says by yes and no, as one number: 1 and 2 are drains, 4, 8 and 16 lanes that it does not take. */
+/** The flags of a worker's row, as one number: 1 and 2 are drains, 4, 8 and 16 lanes that it does not take. */
 export function workerFlags({ draining, drainAsked, lanes: own }: WorkerRow): number {
   const left = lanes.map((lane, rank) => (own?.includes(lane) === false ? 4 << rank : 0))
   return left.reduce((sum, flag) => sum + flag, Number(draining) + 2 * Number(drainAsked))
