@@ -634,6 +634,12 @@ export const mutants: readonly Mutant[] = [
     killedBy: coreTest('task/backoff', 'jitter'),
   },
   {
+    name: '6.3 the retry of a parent starts its failed children from nothing',
+    file: `${core}history/inherit.ts`,
+    edits: [["source.state !== 'failed' && source.state", "source.state !== 'rejected' && source.state"]],
+    killedBy: ['packages/agent-runtime/test/durable/children.test.ts', 'retry repeats no step'],
+  },
+  {
     name: '6.3 a fork keeps the step that it is forked from',
     file: `${core}history/fork.ts`,
     edits: [['from === undefined || position < from.data', 'from === undefined || position <= from.data']],
@@ -641,7 +647,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: '6.3 what is given for a result is taken for a pattern',
-    file: `${core}history/fork.ts`,
+    file: `${core}history/inherit.ts`,
     edits: [['() => `${value.text}}`', '`${value.text}}`']],
     killedBy: ['packages/agent-runtime-core/test/history/fork.test.ts', 'dollar signs and all'],
   },

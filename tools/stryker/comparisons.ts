@@ -44,7 +44,7 @@ export const sameComparisons: SameComparisons = {
     '(within[0] as TaskRow).id >= last.id': 'no task is both loaded and queued since',
   },
   'wait/conclude.ts': { 'seq >= since': 'no child is spawned by the event of a verdict' },
-  'history/fork.ts': {
+  'history/inherit.ts': {
     'rejection.seq <= seq': 'no step begins in the event of a rejection',
     'seq <= last': 'no rejection is among what is kept',
   },

@@ -406,6 +406,73 @@ export function forks({ rule, timed, expect }: Suite): void {
     }
   })
 
+  rule('6.3 a retry of a parent keeps the steps of its children that failed', async (scene) => {
+    const spawn = async (parent: Claim, input: string) => {
+      const submission = { type: 'child', lane: 'normal', input } as const
+      const { forkOf, asRetry } = JSON.parse(parent.submission) as { forkOf?: string; asRetry?: true }
+      const retryOf = asRetry === true && forkOf !== undefined ? { retryOf: forkOf } : {}
+      const { leaseId } = parent
+      await scene.write({
+        kind: 'spawn',
+        leaseId,
+        key: 'c',
+        position: 0,
+        policy: 'cancel',
+        submission,
+        ...retryOf,
+      })
+      await scene.worker('child', 1, ['child'])
+      const child = await scene.claim()
+      scene.free(child.workerId)
+      return child
+    }
+    const failed = { as: 'failed', kind: 'error', error: '{"message":"no"}' } as const
+    const parent = await scene.running({ type: 'parent' })
+    const child = await spawn(parent, '1')
+    for (const [n, key] of ['a', 'b'].entries()) await scene.step(child, key, String(n), n)
+    await scene.settle(child, failed)
+    await scene.settle(parent, failed)
+    const again = async (taskId: string, onlyOver: boolean) => {
+      const id = idOf(await fork(scene, taskId, { onlyOver }))
+      scene.free(parent.workerId)
+      const claim = await scene.claim()
+      expect(claim.taskId).toBe(id)
+      return claim
+    }
+
+    const retried = await again(parent.taskId, true)
+    const second = await spawn(retried, '1')
+    expect(second).toMatchObject({ attempt: 1, steps: 2 })
+    expect(JSON.parse(second.submission)).toMatchObject({
+      asRetry: true,
+      forkOf: child.taskId,
+      parentId: retried.taskId,
+    })
+    expect(await results(scene, second.taskId)).toEqual([
+      ['a', '0'],
+      ['b', '1'],
+    ])
+    // The second child failed with more steps, so the next retry keeps them, too.
+    await scene.step(second, 'c', '2', 2)
+    await scene.settle(second, failed)
+    await scene.settle(retried, failed)
+    const end = async (claim: Claim, ended: Claim) => {
+      await scene.settle(ended, failed)
+      await scene.settle(claim, failed)
+    }
+    const third = await again(retried.taskId, true)
+    const kept = await spawn(third, '1')
+    expect(kept).toMatchObject({ steps: 3 })
+    await end(third, kept)
+
+    // Steps belong to an input: with another one the child starts from nothing. A fork that is no retry starts it from nothing, too.
+    const fourth = await again(third.taskId, true)
+    const other = await spawn(fourth, '2')
+    expect(other).toMatchObject({ steps: 0 })
+    await end(fourth, other)
+    expect(await spawn(await again(third.taskId, false), '1')).toMatchObject({ steps: 0 })
+  })
+
   timed('6.3 7.7 a fork begins the tries of its steps anew', async (scene) => {
     const claim = await scene.running()
     await suspend(scene, claim, timer('$ku0/retry/1/a', 0, 0))

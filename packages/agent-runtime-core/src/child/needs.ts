@@ -1,9 +1,16 @@
 import type { Write } from '../store/port.ts'
 import type { Needs } from '../transition/needs.ts'
 
-export function spawnNeeds(needs: Needs, { leaseId, key, submission }: Write<'spawn'>): void {
+export function spawnNeeds(needs: Needs, { leaseId, key, submission, retryOf }: Write<'spawn'>): void {
   const lease = needs.held(leaseId)
   if (lease === undefined) return
   needs.child(lease.task, key)
   if (submission.taskId !== undefined) needs.explicitId(submission.taskId)
+  if (retryOf === undefined) return
+  const before = needs.named(retryOf)
+  const child = before === undefined ? undefined : needs.child(before.id, key)
+  const row = child === undefined ? undefined : needs.task(child)
+  if (row === undefined) return
+  needs.want('histories', row.id, row)
+  needs.want('children', row.id, row.id)
 }

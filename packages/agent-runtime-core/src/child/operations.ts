@@ -17,7 +17,9 @@ export interface ChildWrites {
       readonly key: string
       readonly position: number
       readonly policy: ChildPolicy
-      readonly submission: Omit<Submission, 'idempotencyKey' | 'forkOf' | 'parentId'>
+      readonly submission: Omit<Submission, 'idempotencyKey' | 'forkOf' | 'asRetry' | 'parentId'>
+      /** The task that the holder's is a retry of: a child that failed there under the key is retried here. Source: `docs/semantics.md 6.3`. */
+      readonly retryOf?: string
       /** If the queue is full, wait for room. A refusal for lack of room is not recorded. */
       readonly inLine?: boolean
       /** The open wait for room that ends with this. */

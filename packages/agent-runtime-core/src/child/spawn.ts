@@ -5,6 +5,7 @@ import { budgetsOf, excessOf, exhausted } from '../budget/debit.ts'
 import { held } from '../lease/fence.ts'
 import type { ChildRow } from './row.ts'
 import type { TaskRow } from '../task/row.ts'
+import { childToRetry, inheritFrom } from '../history/inherit.ts'
 import { submitIfRoom, submitOne } from '../submit/submit.ts'
 import { deliver, dropWaits } from '../wait/signal.ts'
 import { lostText } from '../supervision/lost-text.ts'
@@ -27,11 +28,14 @@ export function spawn(ws: WorkingSet, it: Write<'spawn'>): OutcomeOf<'spawn'> {
       : excessOf(ws, budgetsOf(ws, task), budget.limits)
   if (excess !== undefined) return { fenced: 'ok', as: 'over_budget', ...excess }
   const parentId = idOf(ws, task)
-  const submission = { ...it.submission, parentId }
+  const retried = it.retryOf === undefined ? undefined : childToRetry(ws, it.retryOf, it)
+  const fork = retried === undefined ? {} : { forkOf: idOf(ws, retried.source), asRetry: true as const }
+  const submission = { ...it.submission, ...fork, parentId }
   const receipt =
     it.inLine === true ? submitIfRoom(ws, submission, task.id) : submitOne(ws, submission, task.id)
   if (receipt === undefined) return { fenced: 'ok', as: 'no_room' }
   if (!receipt.accepted) return { fenced: 'ok', as: 'refused', receipt }
+  if (retried !== undefined) inheritFrom(ws, retried, receipt.sequence)
   const { key, position, policy } = it
   const taskId = JSON.stringify(receipt.taskId)
   const wait = ws.waitsOf(task).find((open) => open.key === it.drops)

@@ -66,6 +66,8 @@ export interface EventData {
     input: unknown
     /** Its name in its swarm. */
     agent?: string
+    /** It is a fork that keeps every completed step, so the children that failed are retried, too. */
+    asRetry?: true
     /** In whole tokens, ms and steps, and millionths. */
     budget?: { limits: BudgetSum; soft: BudgetSum }
     client?: string

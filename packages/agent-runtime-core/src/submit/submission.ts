@@ -40,6 +40,8 @@ export interface Submission {
   readonly trace?: Readonly<Record<string, string>>
   /** Set by the store itself. */
   readonly forkOf?: string
+  /** Set by the store itself: the fork is a retry. */
+  readonly asRetry?: true
   /** Set by the store itself: what the idempotency key of a fork binds besides type and input. */
   readonly forkedAt?: string
   readonly schedule?: string

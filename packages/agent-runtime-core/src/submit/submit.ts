@@ -242,6 +242,7 @@ function submissionText(
 ): string {
   let text = '{'
   if (it.agent !== undefined) text += `"agent":${JSON.stringify(it.agent)},`
+  if (it.asRetry === true) text += '"asRetry":true,'
   if (budget !== undefined)
     text += `"budget":{"limits":${sumText(budget.limits)},"soft":${sumText(budget.soft)}},`
   if (it.client !== undefined) text += `"client":${JSON.stringify(it.client)},`

@@ -1,7 +1,7 @@
 import type { ChildRecord } from '../child/child.ts'
 import type { ChildRow } from '../child/row.ts'
 import { recordOf } from '../child/spawn.ts'
-import { submissionOf } from '../history/fork.ts'
+import { submissionOf } from '../history/inherit.ts'
 import type { OutcomeOf, Write } from '../store/port.ts'
 import type { Submission } from '../submit/submission.ts'
 import { submitOne, submitPast } from '../submit/submit.ts'

@@ -439,6 +439,28 @@ describe('children (docs/semantics.md 5.5)', () => {
     expect(await childrenOf(it.runtime, forked.taskId)).toHaveLength(2)
   })
 
+  test('6.3 retry repeats no step of a child that failed, nor of a child of that', async () => {
+    const paid: string[] = []
+    let fails = true
+    const leaf = defineTask({ type: 'leaf', input: z.null() }, async (ctx) => {
+      await ctx.step('read', () => paid.push('leaf'))
+      if (fails) throw new Error('not today')
+    })
+    const middle = defineTask({ type: 'middle', input: z.null() }, async (ctx) => {
+      await ctx.step('plan', () => paid.push('middle'))
+      await ctx.call('leaf', leaf, null)
+    })
+    const top = defineTask({ type: 'top', input: z.null() }, (ctx) => ctx.call('middle', middle, null))
+    await using it = await createTestRuntime({ tasks: [top, middle, leaf] })
+    const first = await it.runtime.submit(top, null)
+    await expect(it.result(first)).rejects.toThrow('not today')
+    const second = await it.runtime.retry(first)
+    await expect(it.result(second)).rejects.toThrow('not today')
+    fails = false
+    await it.result(await it.runtime.retry(second))
+    expect(paid).toEqual(['middle', 'leaf'])
+  })
+
   test('a call that is not awaited fails the attempt, like a step', async () => {
     const parent = defineTask({ type: 'parent', input: z.null() }, (ctx) => {
       void ctx.call('child', double, 1)

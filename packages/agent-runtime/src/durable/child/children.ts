@@ -260,9 +260,20 @@ class Spawn<T> implements Start, Member, Seeker {
       ...(parent.trace === undefined ? {} : { trace: parent.trace }),
       ...prepared,
     }
+    const retryOf = parent.asRetry === true && parent.forkOf !== undefined ? { retryOf: parent.forkOf } : {}
     const drops = this.#room?.openWait(this)
     const inLine = this.#room === undefined ? {} : { inLine: true, ...(drops === undefined ? {} : { drops }) }
-    pass.attempt.lease.write({ kind: 'spawn', leaseId, key, position, policy, submission, ...inLine }).then(
+    const spawn = {
+      kind: 'spawn',
+      leaseId,
+      key,
+      position,
+      policy,
+      submission,
+      ...retryOf,
+      ...inLine,
+    } as const
+    pass.attempt.lease.write(spawn).then(
       (outcome) => this.#answered(outcome),
       (error: unknown) => this.#end(error),
     )
