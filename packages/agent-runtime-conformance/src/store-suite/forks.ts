@@ -426,12 +426,12 @@ export function forks({ rule, timed, expect }: Suite): void {
       scene.free(child.workerId)
       return child
     }
-    const failed = { as: 'failed', kind: 'error', error: '{"message":"no"}' } as const
+    const failure = { as: 'failed', kind: 'error', error: '{"message":"no"}' } as const
     const parent = await scene.running({ type: 'parent' })
     const child = await spawn(parent, '1')
     for (const [n, key] of ['a', 'b'].entries()) await scene.step(child, key, String(n), n)
-    await scene.settle(child, failed)
-    await scene.settle(parent, failed)
+    await scene.settle(child, failure)
+    await scene.settle(parent, failure)
     const again = async (taskId: string, onlyOver: boolean) => {
       const id = idOf(await fork(scene, taskId, { onlyOver }))
       scene.free(parent.workerId)
@@ -454,23 +454,29 @@ export function forks({ rule, timed, expect }: Suite): void {
     ])
     // The second child failed with more steps, so the next retry keeps them, too.
     await scene.step(second, 'c', '2', 2)
-    await scene.settle(second, failed)
-    await scene.settle(retried, failed)
+    await scene.settle(second, failure)
+    await scene.settle(retried, failure)
     const end = async (claim: Claim, ended: Claim) => {
-      await scene.settle(ended, failed)
-      await scene.settle(claim, failed)
+      await scene.settle(ended, failure)
+      await scene.settle(claim, failure)
     }
     const third = await again(retried.taskId, true)
     const kept = await spawn(third, '1')
     expect(kept).toMatchObject({ steps: 3 })
-    await end(third, kept)
+    await scene.cancel(kept.taskId)
+    await scene.settle(third, failure)
+    // A canceled child keeps its steps, too.
+    const afterCancel = await again(third.taskId, true)
+    const goesOn = await spawn(afterCancel, '1')
+    expect(goesOn).toMatchObject({ steps: 3 })
+    await end(afterCancel, goesOn)
 
     // Steps belong to an input: with another one the child starts from nothing. A fork that is no retry starts it from nothing, too.
-    const fourth = await again(third.taskId, true)
+    const fourth = await again(afterCancel.taskId, true)
     const other = await spawn(fourth, '2')
     expect(other).toMatchObject({ steps: 0 })
     await end(fourth, other)
-    expect(await spawn(await again(third.taskId, false), '1')).toMatchObject({ steps: 0 })
+    expect(await spawn(await again(afterCancel.taskId, false), '1')).toMatchObject({ steps: 0 })
   })
 
   timed('6.3 7.7 a fork begins the tries of its steps anew', async (scene) => {
