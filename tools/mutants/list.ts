@@ -60,7 +60,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'I10 the fencing token stays when a task is claimed again',
-    file: `${core}queue/claim.ts`,
+    file: `${core}queue/start-queued.ts`,
     edits: [['Math.max(task.fence, ws.around.fenceFloor) + 1', 'Math.max(1, task.fence)']],
     killedBy: conformance('leases', '4.6'),
   },
@@ -498,7 +498,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'D25 fencing tokens of a restored copy go on where they were',
-    file: `${core}queue/claim.ts`,
+    file: `${core}queue/start-queued.ts`,
     edits: [['Math.max(task.fence, ws.around.fenceFloor) + 1', 'task.fence + 1']],
     killedBy: ['packages/agent-runtime-persistence/test/care/backup.test.ts', 'its fencing tokens'],
   },
