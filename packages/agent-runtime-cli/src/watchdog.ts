@@ -1,3 +1,4 @@
+import { differencesAmong } from '@ku0/agent-runtime-core'
 import type { ListFilter, TaskStatus, WaitHistogram } from '@ku0/agent-runtime'
 import type { CliConfig } from './settings/define-config.ts'
 import type { Connection } from './remote.ts'
@@ -17,6 +18,8 @@ interface Stuck {
 export interface StuckReport {
   readonly ok: boolean
   readonly found: readonly Stuck[]
+  /** Settings of task types that the registered workers know differently. */
+  readonly differing: ReturnType<typeof differencesAmong>
   /** Of how many waiting tasks the waits were looked at. */
   readonly looked: { readonly waiting: number; readonly ofWaiting: number }
 }
@@ -39,9 +42,11 @@ export async function findStuck(client: Connection, limits: Watchdog, now: numbe
   const waiting = await some(client, { states: ['waiting'] }, histogram.waiting === 0 ? 0 : MOST)
   const overdue = await overdueIn(client, waiting, (type) => limitOf(type, 'overdueMs'), now)
   const found = [...queued, ...running, ...overdue]
+  const differing = differencesAmong(await client.workers())
   return {
-    ok: found.length === 0,
+    ok: found.length + differing.length === 0,
     found,
+    differing,
     looked: { waiting: waiting.length, ofWaiting: Math.max(waiting.length, histogram.waiting) },
   }
 }

@@ -6,6 +6,27 @@ import { runIn, scratchFolder } from './stores-and-shells.ts'
 
 const minutes = 60_000
 
+test('check names the settings of a type that two workers know differently', async () => {
+  const store = join(scratchFolder(), 'it.db')
+  const quiet = {
+    store: `sqlite:${store}`,
+    thread: false,
+    strict: false,
+    logger: false,
+    telemetry: false,
+  } as const
+  const typed = (timeoutMs: number) => [
+    defineTask({ type: 'digest', input: z.null(), timeoutMs }, () => null),
+  ]
+  await using one = await createRuntime({ ...quiet, tasks: typed(1_000) })
+  await using two = await createRuntime({ ...quiet, tasks: typed(2_000) })
+  const { code, out } = await runIn({}, 'check', '--store', store)
+  expect([one.info.kind, two.info.kind, code]).toEqual(['sqlite', 'sqlite', 1])
+  expect(out).toMatch(
+    /^1 problem\nworkers know the type digest differently: its timeoutMs is [12]000 for .*, and [12]000 for .*\n$/,
+  )
+})
+
 test('check finds what is stuck, says why, and ends with 1', async () => {
   const store = join(scratchFolder(), 'it.db')
   /** The command, so many ms later. */

@@ -293,6 +293,12 @@ export {
 } from './profile/pressure.ts'
 export { aheadByLane, aheadByShares, type Asking, type QueuedStream, type Standing } from './queue/ahead.ts'
 export { decideOrder, type Head } from './queue/order.ts'
+export {
+  differencesAmong,
+  typeDifferences,
+  type TypeDifference,
+  type TypeSettings,
+} from './worker/type-settings.ts'
 export type { ClaimRefusal } from './queue/claim-task.ts'
 export { pauseOf, type QueuePause } from './queue/pause.ts'
 export { type Candidate, decidePlacement, runsType, takesLane } from './queue/placement.ts'

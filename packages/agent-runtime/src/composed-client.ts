@@ -30,6 +30,7 @@ export async function composeClient(
       options.tasks === undefined ? 'taken' : 'refused',
     ),
     evaluation: options.evaluation ?? {},
+    comparesTypes: true,
     lifetime: new Lifetime('client'),
     log,
     trace,

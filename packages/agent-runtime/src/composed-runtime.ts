@@ -28,6 +28,7 @@ export async function composeRuntime(
   const { store, release } = taken instanceof Promise ? await taken : taken
   const values = valuesOf(options)
   let watching: Disposable | undefined
+  const crew = workersOf(checked, store.info.processId, [graphTask.type])
   const runtime = new StoreRuntime({
     store,
     config,
@@ -35,7 +36,8 @@ export async function composeRuntime(
     environment,
     definitions,
     types: new KnownTypes(definitions, 'refused'),
-    ...workersOf(checked, store.info.processId, [graphTask.type]),
+    ...crew,
+    comparesTypes: crew.workers.length === 0,
     evaluation: options.evaluation ?? {},
     rateLimited: options.rateLimited,
     isolation,

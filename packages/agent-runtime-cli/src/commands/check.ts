@@ -9,22 +9,28 @@ export const run: Run = async ({ print, settings, system, outlet }) => {
   const read = await settings()
   await using client = await connect(read)
   const report = await findStuck(client, read.watchdog, system.now())
-  const { ok, found, looked } = report
+  const { ok, found, differing, looked } = report
   print.answer(report, () =>
     ok
       ? [{ text: 'well: nothing is stuck', style: 'green' }]
       : [
-          { text: many(found.length, 'problem'), style: 'red' },
-          ...table(
-            ['WHAT', 'TYPE', 'TASKS', 'FOR', 'TASK', 'WHY'],
-            found.map(({ what, type, tasks, forMs, taskId, why }) => [
-              what,
-              type,
-              tasks === 1 ? '' : count(tasks),
-              lasting(forMs),
-              taskId,
-              cut(why, Math.max(60, (outlet.columns ?? 240) - 90)),
-            ]),
+          { text: many(found.length + differing.length, 'problem'), style: 'red' },
+          ...(found.length === 0
+            ? []
+            : table(
+                ['WHAT', 'TYPE', 'TASKS', 'FOR', 'TASK', 'WHY'],
+                found.map(({ what, type, tasks, forMs, taskId, why }) => [
+                  what,
+                  type,
+                  tasks === 1 ? '' : count(tasks),
+                  lasting(forMs),
+                  taskId,
+                  cut(why, Math.max(60, (outlet.columns ?? 240) - 90)),
+                ]),
+              )),
+          ...differing.map(
+            ({ type, setting, here, there, first, workerId }) =>
+              `workers know the type ${type} differently: its ${setting} is ${here ?? 'not set'} for ${first}, and ${there ?? 'not set'} for ${workerId}`,
           ),
         ],
   )

@@ -86,6 +86,15 @@ export function placement({ rule, timed, expect }: Suite): void {
     expect(await scene.claim()).toMatchObject({ taskId: first, workerId: 'w' })
   })
 
+  rule('8.11 a worker shows what it knows of its types, as long as it is registered', async (scene) => {
+    const settings = { mail: { lane: 'batch', input: 'abc' } }
+    const workers = [{ workerId: 'w', capacity: 1, types: ['mail'], settings }]
+    await scene.write({ kind: 'registerWorkers', workers })
+    expect((await known(scene, 'w'))?.settings).toEqual(settings)
+    await scene.worker('w', 1, ['mail'])
+    expect((await known(scene, 'w'))?.settings).toBe(undefined)
+  })
+
   rule('8.5 a worker takes tasks only from the lanes that it names, and shows them', async (scene) => {
     const register = (workerId: string, lanes?: readonly Lane[]) =>
       scene.write({ kind: 'registerWorkers', workers: [{ workerId, capacity: 1, types: ['*'], lanes }] })

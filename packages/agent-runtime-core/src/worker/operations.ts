@@ -1,4 +1,5 @@
 import type { Lane } from '../task/lane.ts'
+import type { TypeSettings } from './type-settings.ts'
 import type { WorkerStatus } from './worker.ts'
 import { askDrain, registerWorkers, drainWorkers, removeWorkers } from './registry.ts'
 import { noNeeds } from '../transition/needs.ts'
@@ -14,6 +15,8 @@ export interface WorkerWrites {
         readonly types: readonly string[]
         /** The lanes that it takes tasks from; all by default. */
         readonly lanes?: readonly Lane[] | undefined
+        /** Its settings of its task types, for others to compare. */
+        readonly settings?: Readonly<Record<string, TypeSettings>> | undefined
       }[]
       /** Set by the end of a line in the store's own process: the workers are those of a process without the database. */
       readonly remote?: true

@@ -9,7 +9,7 @@ import type { WorkerRow } from './row.ts'
 /** Workers of this process enter the registry, or state a new capacity. Source: Track AA, AA1; `docs/semantics.md 3.2`. */
 export function registerWorkers(ws: WorkingSet, it: Write<'registerWorkers'>): boolean {
   const { process, remote } = ws.base
-  for (const { workerId, capacity, types, lanes: named } of it.workers) {
+  for (const { workerId, capacity, types, lanes: named, settings } of it.workers) {
     const known = ownWorker(ws, workerId)
     const row: WorkerRow = {
       id: known?.id ?? ws.nextWorker++,
@@ -18,6 +18,7 @@ export function registerWorkers(ws: WorkingSet, it: Write<'registerWorkers'>): b
       capacity: Math.min(capacity, ws.config.maxInFlightPerWorker),
       types,
       ...lanesOf(named),
+      ...(settings === undefined ? {} : { settings }),
       draining: false,
       drainAsked: known?.drainAsked ?? false,
       lastSeenAt: ws.now.leaseAt,

@@ -1,3 +1,4 @@
+import type { TypeSettings } from './type-settings.ts'
 import { type Lane, lanes } from '../task/lane.ts'
 
 export interface WorkerRow {
@@ -12,6 +13,8 @@ export interface WorkerRow {
   readonly types: readonly string[]
   /** The lanes that it takes tasks from; all where it names none. */
   readonly lanes?: readonly Lane[] | undefined
+  /** Its settings of its task types, for others to compare. */
+  readonly settings?: Readonly<Record<string, TypeSettings>> | undefined
   readonly lastSeenAt: number
   /** False once it has left the registry. */
   readonly registered: boolean

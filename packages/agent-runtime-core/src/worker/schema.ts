@@ -19,6 +19,8 @@ export const WorkerStatus = z.strictObject({
   types: z.array(z.string()),
   /** The lanes that it takes tasks from; all where it names none. */
   lanes: z.array(Lane).optional(),
+  /** Its settings of its task types, for others to compare. */
+  settings: z.record(z.string(), z.record(z.string(), z.string())).optional(),
   /** The process it lives in. */
   processId: z.string(),
 })

@@ -369,6 +369,7 @@ const writes: { readonly [K in WriteKind]: Shape<Writes[K]['fields']> } = {
         capacity: whole,
         types: z.array(name),
         lanes: z.array(Lane).min(1).optional(),
+        settings: z.record(name, z.record(text, text)).optional(),
       }),
     ),
     remote: storesOwn,

@@ -66,6 +66,7 @@ export function statementsOf(ws: WorkingSet, commit: number): readonly Statement
         JSON.stringify(it.types),
         it.lastSeenAt,
         Number(it.registered),
+        it.settings === undefined ? null : JSON.stringify(it.settings),
       ]),
     ),
     ...evaluationsOf(ws),

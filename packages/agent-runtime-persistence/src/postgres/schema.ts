@@ -369,6 +369,10 @@ $$;
 -- The version of the last commit that changed rows which other processes keep, and that no event of it names.
 ALTER TABLE head ADD COLUMN untold bigint NOT NULL DEFAULT 0;
 `,
+  `
+-- The settings of its task types that each worker knows.
+ALTER TABLE worker ADD COLUMN settings text COLLATE "C";
+`,
 ]
 
 /** The version this code writes and understands. */

@@ -5,6 +5,7 @@ interface WorkerState {
   readonly capacity: number
   readonly types: readonly string[]
   readonly lanes: HelloWorker['lanes']
+  readonly settings: HelloWorker['settings']
   draining: boolean
   credit: number | undefined
   /** How many tasks it has received. */
@@ -22,14 +23,17 @@ export class HeldWork {
   }
 
   hello(): readonly HelloWorker[] {
-    return [...this.workers].map(([workerId, { capacity, types, lanes, draining, credit, given }]) => ({
-      workerId,
-      capacity,
-      types,
-      ...(lanes === undefined ? {} : { lanes }),
-      draining,
-      ...(credit === undefined ? {} : { demand: { credit, given } }),
-    }))
+    return [...this.workers].map(
+      ([workerId, { capacity, types, lanes, settings, draining, credit, given }]) => ({
+        workerId,
+        capacity,
+        types,
+        ...(lanes === undefined ? {} : { lanes }),
+        ...(settings === undefined ? {} : { settings }),
+        draining,
+        ...(credit === undefined ? {} : { demand: { credit, given } }),
+      }),
+    )
   }
 
   held(): readonly { readonly leaseId: string; readonly taskId: string }[] {
@@ -44,8 +48,16 @@ export class HeldWork {
   /** A write about workers is on its way: from then on a server that comes anew has to know of them. */
   sent(operation: Write): void {
     if (operation.kind === 'registerWorkers')
-      for (const { workerId, capacity, types, lanes } of operation.workers)
-        this.workers.set(workerId, { capacity, types, lanes, draining: false, credit: undefined, given: 0 })
+      for (const { workerId, capacity, types, lanes, settings } of operation.workers)
+        this.workers.set(workerId, {
+          capacity,
+          types,
+          lanes,
+          settings,
+          draining: false,
+          credit: undefined,
+          given: 0,
+        })
     if (operation.kind === 'drainWorkers')
       for (const workerId of operation.workerIds) {
         const worker = this.workers.get(workerId)

@@ -1,4 +1,12 @@
-import type { ErrorRecord, Interest, Lane, Read, StoreInfo, Write } from '@ku0/agent-runtime-core'
+import type {
+  ErrorRecord,
+  Interest,
+  Lane,
+  Read,
+  StoreInfo,
+  TypeSettings,
+  Write,
+} from '@ku0/agent-runtime-core'
 
 /** The version of what passes over a line. One that differs is refused by name. Source: `docs/remote-workers.md`. */
 export const LINE_VERSION = 1
@@ -32,6 +40,8 @@ export interface HelloWorker {
   readonly types: readonly string[]
   /** The lanes that it takes tasks from; all where it names none. */
   readonly lanes?: readonly Lane[] | undefined
+  /** Its settings of its task types, for others to compare. */
+  readonly settings?: Readonly<Record<string, TypeSettings>> | undefined
   readonly draining: boolean
   /** Its standing demand, and how many tasks it has received so far; without it, it has stated none. */
   readonly demand?: { readonly credit: number; readonly given: number }

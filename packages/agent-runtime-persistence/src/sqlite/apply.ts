@@ -80,7 +80,7 @@ export function prepareApply(db: Statements) {
       floor = excluded.floor, spent = excluded.spent, changed = excluded.changed`)
   const deleteClient = db.prepare('DELETE FROM client WHERE name = ?')
   const countRemoval = db.prepare("UPDATE meta SET value = value + 1 WHERE key = 'clients_removed'")
-  const putWorker = db.prepare('INSERT OR REPLACE INTO worker VALUES (?, ?, ?, ?, ?, ?, ?, ?)')
+  const putWorker = db.prepare('INSERT OR REPLACE INTO worker VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)')
   const putQuota = db.prepare('INSERT OR REPLACE INTO quota VALUES (?, ?, ?, ?, ?, ?, ?)')
   const insertKey = db.prepare('INSERT INTO idempotency VALUES (?, ?, ?)')
   const putCheckpoint = db.prepare('INSERT OR REPLACE INTO checkpoint VALUES (?, ?, ?, ?)')
@@ -186,6 +186,7 @@ export function prepareApply(db: Statements) {
         JSON.stringify(row.types),
         row.lastSeenAt,
         Number(row.registered),
+        row.settings === undefined ? null : JSON.stringify(row.settings),
       )
     applyEvaluations(ws)
     pruneRejected(ws, commit)

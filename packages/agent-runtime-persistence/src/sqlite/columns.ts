@@ -202,6 +202,7 @@ export const columns = {
     'types text',
     'last_seen_at integer',
     'registered integer',
+    'settings text?',
   ],
 } as const satisfies Readonly<Record<string, readonly Column[]>>
 

@@ -482,7 +482,7 @@ function namesIn(text: string): QuotaNames {
 }
 
 function workerOf(row: RowOf<'worker'>): WorkerRow {
-  const [id, workerId, process, capacity, draining, types, lastSeenAt, registered] = row
+  const [id, workerId, process, capacity, draining, types, lastSeenAt, registered, settings] = row
   return {
     id,
     workerId,
@@ -492,6 +492,9 @@ function workerOf(row: RowOf<'worker'>): WorkerRow {
     types: storedList(types, 'worker.types'),
     lastSeenAt,
     registered: registered === 1,
+    ...(settings === null
+      ? {}
+      : { settings: storedObject(settings, 'worker.settings') as NonNullable<WorkerRow['settings']> }),
   }
 }
 

@@ -395,6 +395,10 @@ CREATE TABLE retired_named (
 CREATE INDEX event_blob ON event (blob) WHERE blob IS NOT NULL;
 INSERT INTO meta VALUES ('journal_base', '0:' || lower(hex(zeroblob(32))));
 `,
+  // The settings of its task types that each worker knows.
+  `
+ALTER TABLE worker ADD COLUMN settings TEXT;
+`,
 ]
 
 /** The version this code writes and understands. */

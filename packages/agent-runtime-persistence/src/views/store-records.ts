@@ -16,7 +16,7 @@ import {
   readWorkerFlags,
   scheduleRecordOf,
 } from '@ku0/agent-runtime-core/transition'
-import { storedList } from '../sqlite/stored.ts'
+import { storedList, storedObject } from '../sqlite/stored.ts'
 import type { ReadContext } from './read-context.ts'
 
 /** Answers what is asked of a store as a whole: its workers, counters, schedules and clients. */
@@ -32,6 +32,7 @@ export function prepareStoreRecords(context: ReadContext) {
       capacity: number
       draining: number
       types: string
+      settings: string | null
       last_seen_at: number
       in_flight: number
     }
@@ -55,6 +56,13 @@ export function prepareStoreRecords(context: ReadContext) {
         lastSeenAt: row.last_seen_at,
         types: storedList<string>(row.types, 'worker.types'),
         ...(own === undefined ? {} : { lanes: [...own] }),
+        ...(row.settings === null
+          ? {}
+          : {
+              settings: storedObject(row.settings, 'worker.settings') as NonNullable<
+                WorkerStatus['settings']
+              >,
+            }),
         processId: context.processId(row.process) ?? String(row.process),
       }
     })

@@ -235,8 +235,8 @@ describe('a store that holds garbage (docs/reliability.md 3.7)', () => {
       { seed, numRuns: runs, endOnFailure: true },
     )
     expect(counts.written).toBeGreaterThan(runs / 2)
-    expect(counts.found).toBeGreaterThan(counts.written / 2)
-    // Two draws may meet nothing that a call reads.
+    // Two draws may meet a column of which nothing tells, and nothing that a call reads.
+    expect(counts.found).toBeGreaterThan(draws(0, counts.written / 2))
     expect(counts.refused).toBeGreaterThan(draws(-1, 0))
   })
 

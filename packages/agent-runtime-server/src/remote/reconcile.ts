@@ -16,11 +16,12 @@ export async function reconcile(
   if (workers.length === 0) return []
   const register = {
     kind: 'registerWorkers',
-    workers: workers.map(({ workerId, capacity, types, lanes }) => ({
+    workers: workers.map(({ workerId, capacity, types, lanes, settings }) => ({
       workerId,
       capacity,
       types,
       ...(lanes === undefined ? {} : { lanes }),
+      ...(settings === undefined ? {} : { settings }),
     })),
   } as const
   assertWriteAllowed(session, host, register)

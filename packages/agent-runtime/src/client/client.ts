@@ -8,6 +8,7 @@ import {
   type Reads,
   type StoreInfo,
   type StoreStats,
+  type TypeSettings,
   type ValueCodec,
 } from '@ku0/agent-runtime-core'
 import type { Approvals } from '../api/approvals.ts'
@@ -77,7 +78,7 @@ import { listWorkers } from './list-workers.ts'
 import { pruneStore } from './prune.ts'
 import { awaitResult } from './result.ts'
 import { resumeTask } from './resume-task.ts'
-import { SaidOnce } from './said-once.ts'
+import { SaidOnce } from '../terms/said-once.ts'
 import { ScheduleBook } from './schedules.ts'
 import { sendSignal } from './signal-task.ts'
 import { pageOfHistory, pageOfOutput, storedSteps } from './stored-pages.ts'
@@ -85,6 +86,8 @@ import { supervisorsOf } from './supervisors.ts'
 import { Submissions } from './submissions.ts'
 import { graphSubmission } from './submit-graph.ts'
 import { toStatus } from './task-status.ts'
+import { TypeWatch } from '../terms/type-watch.ts'
+import { typeSettingsOf, workersAlone } from '../terms/type-settings.ts'
 
 /** The parts of a client. */
 export interface ClientDeps {
@@ -97,6 +100,8 @@ export interface ClientDeps {
   readonly lifetime: Lifetime
   readonly log: LogLine
   readonly trace: () => Readonly<Record<string, string>> | undefined
+  /** No worker of this process compares its task types with those of others: the client does. */
+  readonly comparesTypes: boolean
   /** The store has stopped for good. */
   readonly whenFailed: (error: Error) => void
   /** Releases the store, and closes it if the client opened it. */
@@ -135,7 +140,16 @@ export class StoreClient implements Client {
     this.feed = new Feed(store, values, (error, { type }) =>
       log('error', 'a listener failed', { event: type, error: describeError(error) }),
     )
+    let settings: ReadonlyMap<string, TypeSettings> | undefined
+    const watch = new TypeWatch({
+      store,
+      clock: environment.clock,
+      log,
+      settings: () => (settings ??= typeSettingsOf(types.given, environment.digest, { submits: true })),
+      leftOut: workersAlone,
+    })
     this.submissions = new Submissions({
+      watch,
       store,
       types,
       config,
@@ -144,6 +158,7 @@ export class StoreClient implements Client {
       trace,
       assertOpen: () => lifetime.assertTaking(),
     })
+    if (deps.comparesTypes) watch.look()
     this.#listening = store.listen({
       published: (events) => this.feed.published(events),
       emitted: (chunks) => this.feed.emitted(chunks),

@@ -23,6 +23,11 @@ export class KnownTypes {
     return false
   }
 
+  /** Those that the process was given. */
+  get given(): Iterable<TaskTerms> {
+    return this.#types.values()
+  }
+
   /** What a type declares of signals, approvals and emits; undefined for a type that declares none, or that is not known. */
   exchangeOf(type: string): ExchangeTerms | undefined {
     return this.#exchanges.get(type)

@@ -12,7 +12,7 @@ import { assertSignalName } from '../terms/signal-name.ts'
 import type { SignalReceipt } from '../api/client.ts'
 import type { LogLine } from '../api/logger.ts'
 import type { KnownTypes } from './known-types.ts'
-import type { SaidOnce } from './said-once.ts'
+import type { SaidOnce } from '../terms/said-once.ts'
 
 /** What sending a signal needs. */
 export interface SignalDeps {

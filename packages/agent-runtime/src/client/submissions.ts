@@ -27,6 +27,7 @@ import type { SubmitItem, SubmitOptions } from '../api/submissions.ts'
 import { check, describeIssues } from '../terms/schema.ts'
 import type { TaskTerms } from '../terms/task-definition.ts'
 import type { LogLine } from '../api/logger.ts'
+import type { TypeWatch } from '../terms/type-watch.ts'
 import type { KnownTypes } from './known-types.ts'
 import { watchQuotaNames } from './unlimited-names.ts'
 
@@ -42,6 +43,7 @@ export class Submissions {
   readonly #values: ValueCodec
   readonly #trace: () => Readonly<Record<string, string>> | undefined
   readonly #assertOpen: () => void
+  readonly #watch: Pick<TypeWatch, 'lookAgain'> | undefined
   readonly #watchNames: ReturnType<typeof watchQuotaNames>
 
   constructor(deps: {
@@ -54,7 +56,10 @@ export class Submissions {
     readonly trace: () => Readonly<Record<string, string>> | undefined
     /** Throws if the runtime takes no more submissions. */
     readonly assertOpen: () => void
+    /** Compares the task types with those of workers every now and then. */
+    readonly watch?: Pick<TypeWatch, 'lookAgain'>
   }) {
+    this.#watch = deps.watch
     this.#store = deps.store
     this.#types = deps.types
     this.#maxBytes = deps.config.maxPayloadBytes
@@ -109,6 +114,7 @@ export class Submissions {
       tasks.push(prepared instanceof Promise ? await prepared : prepared)
     }
     this.#assertOpen()
+    this.#watch?.lookAgain()
     return tasks.length === 0 ? [] : this.#store.write({ kind: 'submit', tasks })
   }
 

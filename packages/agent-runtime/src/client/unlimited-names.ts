@@ -1,6 +1,6 @@
 import { type ExecutionConfig, suggestionFor } from '@ku0/agent-runtime-core'
 import type { LogLine } from '../api/logger.ts'
-import { SaidOnce } from './said-once.ts'
+import { SaidOnce } from '../terms/said-once.ts'
 
 /** The model and the tools that a task names. */
 export interface QuotaNames {

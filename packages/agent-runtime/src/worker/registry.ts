@@ -1,4 +1,4 @@
-import type { Clock, ExecutionStore, WorkerDrain } from '@ku0/agent-runtime-core'
+import type { Clock, ExecutionStore, TypeSettings, WorkerDrain } from '@ku0/agent-runtime-core'
 import type { WorkerSpec } from '../api/worker.ts'
 
 /**
@@ -9,6 +9,7 @@ import type { WorkerSpec } from '../api/worker.ts'
 export class WorkerRegistry {
   readonly #store: ExecutionStore
   readonly #clock: Clock
+  readonly #settings: ReadonlyMap<string, TypeSettings>
   readonly #credits = new Map<string, number>()
   /** The workers that take so many tasks and no more. */
   readonly #most = new Map<string, number>()
@@ -19,7 +20,8 @@ export class WorkerRegistry {
   readonly #drainAsked = new Set<string>()
   #isEnding = false
 
-  constructor(store: ExecutionStore, clock: Clock) {
+  constructor(store: ExecutionStore, clock: Clock, settings: ReadonlyMap<string, TypeSettings>) {
+    this.#settings = settings
     this.#store = store
     this.#clock = clock
   }
@@ -56,6 +58,7 @@ export class WorkerRegistry {
       capacity,
       types,
       ...(lanes === undefined ? {} : { lanes }),
+      settings: Object.fromEntries([...this.#settings].filter(([type]) => types.includes(type))),
     }))
     const registered = this.#store.write({ kind: 'registerWorkers', workers: rows })
     for (const { workerId, capacity, maxTasks } of workers) {

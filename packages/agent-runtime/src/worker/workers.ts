@@ -12,6 +12,8 @@ import { WorkerRegistry } from './registry.ts'
 import { RetentionKeeper } from '../retention/keeper.ts'
 import { ScheduleKeeper } from './schedule-keeper.ts'
 import { type HandlerStop, Scheduler } from './scheduler.ts'
+import { typeSettingsOf } from '../terms/type-settings.ts'
+import { TypeWatch } from '../terms/type-watch.ts'
 import { type Patience, shutDownWorkers } from './shutdown.ts'
 
 /** The parts of the workers. */
@@ -37,6 +39,7 @@ export class Workers {
   readonly #warden = new Warden()
   readonly #isolation: Isolation | undefined
   readonly #registry: WorkerRegistry
+  readonly #types: TypeWatch
   readonly #scheduler: Scheduler
   readonly #keeper: ScheduleKeeper
   readonly #retention: RetentionKeeper
@@ -49,7 +52,16 @@ export class Workers {
   constructor(deps: WorkersDeps) {
     const { store, config, environment, definitions, log } = deps
     this.#deps = deps
-    this.#registry = new WorkerRegistry(store, environment.clock)
+    const settings = typeSettingsOf(definitions.values(), environment.digest, { submits: false })
+    this.#registry = new WorkerRegistry(store, environment.clock, settings)
+    const { clock: sinceStart } = environment
+    this.#types = new TypeWatch({
+      store,
+      clock: sinceStart,
+      log,
+      settings: () => settings,
+      leftOut: new Set(),
+    })
     this.#keeper = new ScheduleKeeper({ store, config, clock: environment.clock, log })
     this.#retention = new RetentionKeeper({ store, config, ...environment, log })
     const parts: Parts = { ...deps, warden: this.#warden }
@@ -113,7 +125,10 @@ export class Workers {
     this.#started ??= this.#registry.register(workers)
     await this.#started
     if (this.#isEnding) return
-    if (workers.length > 0) this.#keeper.start()
+    if (workers.length > 0) {
+      this.#types.look()
+      this.#keeper.start()
+    }
     this.#retention.start()
     this.pool.open()
   }

@@ -37,7 +37,14 @@ const use = z.object({ tokens: amount, money: amount, cost: amount, steps: amoun
 
 const forms: readonly Forms[] = [
   { table: 'stream', key: 'id', columns: { quota_keys: z.array(z.string()) } },
-  { table: 'worker', key: 'id', columns: { types: z.array(z.string()) } },
+  {
+    table: 'worker',
+    key: 'id',
+    columns: {
+      types: z.array(z.string()),
+      settings: z.record(z.string(), z.record(z.string(), z.string())).nullable(),
+    },
+  },
   { table: 'schedule', key: 'name', columns: { definition: scheduleDefinition } },
   { table: 'swarm', key: 'name', columns: { terms: SwarmTerms } },
   { table: 'usage', key: 'task', columns: { data: usageData } },
