@@ -113,6 +113,42 @@ export const mutants: readonly Mutant[] = [
     killedBy: conformance('workers', '8.10'),
   },
   {
+    name: '8.5 a worker is given tasks of lanes that it leaves to others',
+    file: `${core}queue/placement.ts`,
+    edits: [['lanes === undefined || lane === undefined || lanes.includes(lane)', 'true']],
+    killedBy: conformance('workers', '8.5'),
+  },
+  {
+    name: '8.5 a drain from outside forgets the lanes of a worker',
+    file: `${core}worker/row.ts`,
+    edits: [['own?.includes(lane) === false ? 4 << rank : 0', '0']],
+    killedBy: conformance('workers', '8.5'),
+  },
+  {
+    name: '3.10 a task of a paused type is started',
+    file: `${core}queue/claim.ts`,
+    edits: [['!isPaused(ws, stream) &&', '']],
+    killedBy: conformance('order', '3.10'),
+  },
+  {
+    name: '4.12 a task that runs is given a second time by its id',
+    file: `${core}queue/claim-task.ts`,
+    edits: [["if (task.state !== 'queued') return refused('not_queued')", '']],
+    killedBy: conformance('workers', '4.12'),
+  },
+  {
+    name: '4.12 a worker is given tasks by their ids without end',
+    file: `${core}queue/claim-task.ts`,
+    edits: [['return live.size < worker.capacity', 'return true']],
+    killedBy: conformance('workers', '4.12'),
+  },
+  {
+    name: '8.11 a schema that cannot be told counts as another',
+    file: `${core}worker/type-settings.ts`,
+    edits: [['mine === theirs || isUntold', 'mine === theirs']],
+    killedBy: coreTest('worker/type-settings', '8.11'),
+  },
+  {
     name: 'I11 a worker is given one task more than it has slots',
     file: `${core}queue/placement.ts`,
     edits: [['worker.inFlight < worker.capacity &&', 'worker.inFlight <= worker.capacity &&']],
